@@ -1,7 +1,6 @@
 // One batch of a file: its lines beside the others of the same file, judged for the preview or brought in for good. The
 // command and the page both go this way.
 
-import { lockLinks } from "../store/links.ts";
 import type { Db } from "../store/store.ts";
 import {
 	cellOf,
@@ -58,14 +57,16 @@ export function judgeBatch(
 	return judgeOpen(rows, (open) => kind.judge(db, open, nowMs));
 }
 
-/** In the caller's transaction. Once it has ended, whoever was invited is mailed: `deps.inviting?.mails.wake()`. */
-export async function applyBatch(
+/**
+ * In the caller's transaction, which holds `lockLinks` where people are made. Once it has ended, whoever was invited is
+ * mailed: `deps.inviting?.mails.wake()`.
+ */
+export function applyBatch(
 	trx: Db,
 	deps: ImportDeps,
 	kind: ImportKind,
 	rows: readonly SettledRow[],
 ): Promise<JudgedRow[]> {
-	if (kind.makesPeople) await lockLinks(trx);
 	return judgeOpen(rows, (open) => kind.apply(trx, deps, open));
 }
 

@@ -1,6 +1,6 @@
 // Uploaded files from their first line to their end, over both databases.
 
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { createLog } from "../../test/support/log.ts";
@@ -12,10 +12,10 @@ import { createChoreBook } from "../chores/book.ts";
 import { startImportChore } from "../chores.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { listAudit } from "../store/audit-list.ts";
-import { findImport, type ImportJob } from "../store/import-jobs.ts";
+import { findImport, type ImportJob, moveImport } from "../store/import-jobs.ts";
 import { checkLedger } from "../store/ledger.ts";
 import { setDeactivated } from "../store/people.ts";
-import { discardImport, startImport } from "./import-job.ts";
+import { discardImport, startImport, stopImport } from "./import-job.ts";
 import { createJobSetup, history, never } from "./import-jobs.test-support.ts";
 import { workOffImports } from "./import-work.ts";
 import { importDeps, runLines } from "./imports.test-support.ts";
@@ -149,6 +149,51 @@ eachDatabase("a file that is uploaded", (database) => {
 		deepEqual(
 			rows.map(({ action, email, detail }) => [action, email, detail]),
 			[["import.discarded", null, "not imported within a day"]],
+		);
+	});
+
+	test("has no result that looks whole when its lines go while it is read", async () => {
+		const { deps, staff, programme } = await open();
+		const job = await upload(deps, staff, "conversions", history(programme, 1_200));
+		await workOffImports(deps, never);
+		const whole = await Array.fromAsync(importResult(deps.store.db, await reload(job), false));
+		equal(whole.join("").split("\r\n").length, 1_202, "with a header");
+		const result = importResult(deps.store.db, await reload(job), false);
+		await result.next();
+		await result.next();
+		ok((await discardImport(deps, await reload(job), staff.id)).ok);
+		await workOffImports(deps, never);
+		await rejects(Array.fromAsync(result), /removed while they were read/);
+	});
+
+	test("is not said to be under way when somebody else has discarded or stopped it meanwhile", async () => {
+		const { deps, staff, programme } = await open();
+		const start = async (job: ImportJob) => {
+			const started = await startImport(deps, job, staff.id, false);
+			return started.ok ? started.value : started.fault.detail;
+		};
+		const prepare = async () => {
+			const job = await upload(deps, staff, "conversions", history(programme, 3));
+			await workOffImports(deps, never);
+			return reload(job);
+		};
+		const discarded = await prepare();
+		ok((await discardImport(deps, discarded, staff.id)).ok);
+		const gone = "This file was discarded, and nothing was imported. Upload it again.";
+		equal(await start(discarded), gone);
+		await workOffImports(deps, never);
+		equal(await start(discarded), gone, "nor once it is cleared");
+
+		const previewed = await prepare();
+		equal(await start(previewed), "started");
+		equal(await start(previewed), "already");
+		ok((await stopImport(deps, await reload(previewed), staff.id)).ok);
+		equal(await start(previewed), "Somebody else has stopped this import. Look at it, then go on with it.");
+		const stopped = await reload(previewed);
+		ok(await moveImport(deps.store.db, stopped.id, ["stopped"], { lines: "going" }));
+		equal(
+			await start(stopped),
+			"The lines of a file are kept for a day, and these were removed. Upload it again.",
 		);
 	});
 

@@ -7,6 +7,7 @@ import { type AuditNote, noteAudit } from "../store/audit.ts";
 import {
 	deleteImport,
 	findBatch,
+	findImport,
 	type ImportJob,
 	insertBatch,
 	insertImport,
@@ -65,10 +66,16 @@ export async function uploadImport(
 	}
 	if (seen.hasOthers) await settleStored(deps, kind, job, seen);
 	const uploaded = { state: "uploaded", row_count: read.value } as const;
-	await store.transact(async (trx) => {
-		await moveImport(trx, job.id, ["storing"], uploaded);
+	const isStored = await store.transact(async (trx) => {
+		if (!(await moveImport(trx, job.id, ["storing"], uploaded))) return false;
 		await noteJob(trx, { ...job, ...uploaded }, { personId, action: "import.prepared" }, clock.nowMs());
+		return true;
 	});
+	if (!isStored) {
+		// Taken for broken off, and cleared: what was stored after that has nobody else to remove it.
+		await removeLines(store, clock, job.id, () => false);
+		throw new Error("an upload was cleared before its last line was stored");
+	}
 	return succeed({ ...job, ...uploaded });
 }
 
@@ -129,16 +136,8 @@ export async function startImport(
 	personId: number,
 	invites: boolean,
 ): Promise<Result<"started" | "already">> {
-	if (job.state === "applying" || job.state === "done") return succeed("already");
-	if (job.state === "uploaded") {
-		return refuse("job_not_ready", "The file is still being checked. Wait for the preview, then import it.");
-	}
-	if (job.lines !== "kept") {
-		return refuse(
-			"job_not_ready",
-			"The lines of a file are kept for a day, and these were removed. Upload it again.",
-		);
-	}
+	const present = judgeStart(job);
+	if (present !== null) return present;
 	const nowMs = clock.nowMs();
 	const begun = { state: "applying", applied_by: personId, claim_until_ms: 0, finished_at_ms: null } as const;
 	const anew = {
@@ -150,13 +149,35 @@ export async function startImport(
 	};
 	return store.transact(async (trx) => {
 		const change = job.state === "stopped" ? begun : { ...begun, ...anew };
-		if (!(await moveImport(trx, job.id, [job.state], change))) return succeed("already");
+		if (!(await moveImport(trx, job.id, [job.state], change))) {
+			const found = judgeStart(await findImport(trx, job.public_id));
+			return (
+				found ??
+				refuse("job_not_ready", "Somebody else has stopped this import. Look at it, then go on with it.")
+			);
+		}
 		const detail =
 			job.state === "stopped" ? `goes on behind line ${job.done_rows} of ${job.row_count}` : null;
 		const note = { personId, action: "import.started" } as const;
 		await noteJob(trx, job, detail === null ? note : { ...note, detail }, nowMs);
 		return succeed("started");
 	});
+}
+
+/** Null when it can be started, or gone on with. */
+function judgeStart(job: ImportJob | undefined): Result<"already"> | null {
+	if (job === undefined) {
+		return refuse("job_not_ready", "This file was discarded, and nothing was imported. Upload it again.");
+	}
+	if (job.state === "applying" || job.state === "done") return succeed("already");
+	if (job.state === "uploaded") {
+		return refuse("job_not_ready", "The file is still being checked. Wait for the preview, then import it.");
+	}
+	if (job.lines === "kept") return null;
+	return refuse(
+		"job_not_ready",
+		"The lines of a file are kept for a day, and these were removed. Upload it again.",
+	);
 }
 
 /** What has come in by then stays. */

@@ -9,6 +9,7 @@ import { createRandom } from "../outside/random.ts";
 import { findImport, type ImportJob, type ListedImport } from "../store/import-jobs.ts";
 import { insertPerson, type Person } from "../store/people.ts";
 import type { Programme } from "../store/programmes.ts";
+import type { Store } from "../store/store.ts";
 import { uploadImport } from "./import-job.ts";
 import type { ImportKindName } from "./import-kind.ts";
 import { importKind } from "./import-kinds.ts";
@@ -72,6 +73,31 @@ export function createJobSetup(database: SuiteDatabase): JobSetup {
 				.where("programme_id", "=", id)
 				.execute();
 			return rows.length;
+		},
+	};
+}
+
+/** `afterReading`: what happens just after somebody has read the job; they have it as it was before. */
+export function createInterruption(store: Store) {
+	let next: { publicId: string; act: () => Promise<unknown> } | undefined;
+	const db = store.db.withPlugin({
+		transformQuery: ({ node }) => node,
+		transformResult: async ({ result }) => {
+			const due = next;
+			if (due !== undefined && result.rows.some((row) => row["public_id"] === due.publicId)) {
+				next = undefined;
+				await due.act();
+			}
+			return result;
+		},
+	});
+	return {
+		store: { ...store, db },
+		afterReading({ public_id: publicId }: Pick<ImportJob, "public_id">, act: () => Promise<unknown>): void {
+			next = { publicId, act };
+		},
+		get hasHappened(): boolean {
+			return next === undefined;
 		},
 	};
 }

@@ -1,14 +1,24 @@
 // Whoever works on uploaded files, and whenever they stop: over both databases.
 
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { newId } from "../../test/support/rows.ts";
 import { CLAIM_MS } from "../conversions/claimed-jobs.ts";
+import { DAY_MS } from "../domain/time.ts";
+import { moveImport } from "../store/import-jobs.ts";
 import { claimJob } from "../store/job-claims.ts";
-import { discardImport, startImport, stopImport } from "./import-job.ts";
-import { createJobSetup, history, type JobDeps, never } from "./import-jobs.test-support.ts";
+import { discardImport, startImport, stopImport, uploadImport } from "./import-job.ts";
+import {
+	createInterruption,
+	createJobSetup,
+	history,
+	type JobDeps,
+	never,
+} from "./import-jobs.test-support.ts";
+import { importKind } from "./import-kinds.ts";
 import { workOffImports } from "./import-work.ts";
+import { watchLinkLock } from "./imports.test-support.ts";
 import { importResult } from "./job-result.ts";
 
 eachDatabase("work on an uploaded file", (database) => {
@@ -130,6 +140,59 @@ eachDatabase("work on an uploaded file", (database) => {
 		await workOffImports(deps, never);
 		deepEqual([(await reload(job)).state, await countImported(programme)], ["done", 1_700]);
 		deepEqual((await summaryOf(job)).counts, { import: 1_700, already: 0, refused: 0 });
+	});
+
+	test("takes the lock of the links once, and before the job's own row", async () => {
+		const { deps, staff, programme } = await open();
+		const line = `${newId("usr").toLowerCase()}@shop.example,${programme.public_id},viewer`;
+		const job = await upload(deps, staff, "people", ["email,programme,role", line]);
+		await workOffImports(deps, never);
+		ok((await startImport(deps, await reload(job), staff.id, false)).ok);
+		const { store, taken } = watchLinkLock(deps.store);
+		await workOffImports({ ...deps, store }, never);
+		equal((await reload(job)).state, "done");
+		deepEqual(taken, [[1]]);
+	});
+
+	test("whoever clears a file that another has cleared already leaves the next one alone", async () => {
+		const { deps, staff, programme } = await open();
+		const job = await upload(deps, staff, "conversions", history(programme, 3));
+		ok((await discardImport(deps, await reload(job), staff.id)).ok);
+		ok(await moveImport(deps.store.db, job.id, ["discarded"], { lines: "going" }));
+		const late = createInterruption(deps.store);
+		let next = job;
+		late.afterReading(job, async () => {
+			await workOffImports({ ...deps, store: database.rival }, never);
+			next = await upload(deps, staff, "conversions", history(programme, 3));
+		});
+		await workOffImports({ ...deps, store: late.store }, never);
+		ok(late.hasHappened);
+		equal((await reload(next)).state, "uploaded");
+		await workOffImports(deps, never);
+		equal((await reload(next)).state, "previewed", "with its lines");
+	});
+
+	test("a file that was cleared while it was still coming in is no upload, and leaves no line behind", async () => {
+		const { deps, staff, programme } = await open();
+		const [header = "", ...lines] = history(programme, 1_200);
+		const chunk = (some: readonly string[]) => new TextEncoder().encode(`${some.join("\n")}\n`);
+		async function* read() {
+			yield chunk([header, ...lines.slice(0, 1_100)]);
+			await deps.clock.moveBy(DAY_MS + 1);
+			await workOffImports(deps, never);
+			yield chunk(lines.slice(1_100));
+		}
+		const file = { read, name: "slow.csv" };
+		await rejects(
+			uploadImport(deps, importKind("conversions"), staff.id, file),
+			/cleared before its last line was stored/,
+		);
+		const { db } = deps.store;
+		const left = db
+			.selectFrom("import_batches")
+			.select("seq")
+			.where("job_id", "not in", db.selectFrom("import_jobs").select("id"));
+		deepEqual(await left.execute(), []);
 	});
 
 	test("rests between two batches as long as one took, and never for long", async () => {

@@ -36,6 +36,30 @@ export async function runLines(
 	return { summary: await run(deps, kind, checked.value, tell), rows };
 }
 
+/** With where among the statements of each transaction the lock of the links was taken, of those that took it. */
+export function watchLinkLock(store: Store): { store: Store; taken: (readonly number[])[] } {
+	const taken: (readonly number[])[] = [];
+	const transact: Store["transact"] = async (work, options) => {
+		const places: number[] = [];
+		let statements = 0;
+		const watched = async (trx: Parameters<typeof work>[0]) =>
+			work(
+				trx.withPlugin({
+					transformQuery({ node }) {
+						statements += 1;
+						if (JSON.stringify(node).includes('"link_lock"')) places.push(statements);
+						return node;
+					},
+					transformResult: async ({ result }) => result,
+				}),
+			);
+		const done = await store.transact(watched, options);
+		if (places.length > 0) taken.push(places);
+		return done;
+	};
+	return { store: { ...store, transact }, taken };
+}
+
 export function fileOf(text: string | Uint8Array) {
 	async function* read() {
 		yield typeof text === "string" ? new TextEncoder().encode(text) : text;

@@ -19,12 +19,16 @@ async function* readResults(
 	isOfProblems: boolean,
 ): AsyncGenerator<readonly ResultRow[]> {
 	const isBroughtIn = job.state === "done" || job.state === "stopped";
-	for (let seq = 1; ; seq++) {
+	let read = 0;
+	for (let seq = 1; read < job.row_count; seq++) {
 		const batch = await findBatch(db, job.id, seq);
-		if (batch === undefined) return;
+		// Discarded or cleared meanwhile: what was cut off must not look like a whole file.
+		if (batch === undefined) throw new Error("the lines of an import were removed while they were read");
 		const verdicts = readVerdicts(batch.verdicts ?? "[]");
 		const isApplied = isBroughtIn && seq <= job.done_batches;
-		const rows = readLines(batch.lines).flatMap(({ line, cells }, index): ResultRow[] => {
+		const lines = readLines(batch.lines);
+		read += lines.length;
+		const rows = lines.flatMap(({ line, cells }, index): ResultRow[] => {
 			const verdict = verdicts[index];
 			return verdict === undefined ? [] : [{ line, cells, verdict, isApplied }];
 		});

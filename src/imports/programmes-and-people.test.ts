@@ -15,7 +15,7 @@ import { findProgrammesByName } from "../store/programmes.ts";
 import { setPassword } from "../store/sign-in.ts";
 import type { Store } from "../store/store.ts";
 import type { ImportDeps } from "./import-kind.ts";
-import { importDeps, runLines, wordsOf } from "./imports.test-support.ts";
+import { importDeps, runLines, watchLinkLock, wordsOf } from "./imports.test-support.ts";
 
 const PROGRAMMES = "programme;owner_email;currency;commission;fee;approval_days;parks_pixels";
 const PEOPLE = "email,name,programme,role";
@@ -160,6 +160,14 @@ eachDatabase("imported programmes and people", (database) => {
 		await mails.stop();
 		deepEqual(await countMails(store), ["early@live.example", "owner@live.example"]);
 		await store.db.deleteFrom("mail_queue").execute();
+	});
+
+	test("people are made under the lock of the links, which is taken once and first", async () => {
+		await openProgramme("locked");
+		const { store, taken } = watchLinkLock(database.store);
+		const lines = [PEOPLE, ...Array.from({ length: 51 }, (_, at) => `p${at}@locked.example,,locked,viewer`)];
+		await runLines(importDeps(store), "people", lines, "apply");
+		deepEqual(taken, [[1], [1]], "a batch each");
 	});
 
 	test("asked to invite, it mails each of them once, however many programmes they are in", async () => {

@@ -4,6 +4,7 @@
 
 import { type Result, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/audit.ts";
+import { lockLinks } from "../store/links.ts";
 import { applyBatch, batchesOf, judgeBatch, noteRows, type SettledRow, settleRows } from "./import-batch.ts";
 import { type ImportFile, readImportRows } from "./import-file.ts";
 import type { ImportDeps, ImportKind, ImportRow, JudgedRow } from "./import-kind.ts";
@@ -57,7 +58,10 @@ export async function applyImport(
 	const started = { ...note, action: "import.started", detail: `${checked.rows} ${kind.noun[1]}` } as const;
 	await noteAudit(store.db, started, clock.nowMs());
 	const summary = await goThrough(deps, kind, checked, tell, async (rows) => {
-		const judged = await store.transact((trx) => applyBatch(trx, deps, kind, rows));
+		const judged = await store.transact(async (trx) => {
+			if (kind.makesPeople) await lockLinks(trx);
+			return applyBatch(trx, deps, kind, rows);
+		});
 		deps.inviting?.mails.wake();
 		return judged;
 	});

@@ -32,6 +32,7 @@ const INCREMENTAL = 2;
 
 const DIALECT: Dialect = {
 	selfNumberedId: "integer primary key",
+	lastingId: "integer primary key autoincrement",
 	givenId: "integer primary key",
 	clustered: "without rowid",
 	rewritten: "",

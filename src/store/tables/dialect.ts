@@ -4,6 +4,8 @@
 export interface Dialect {
 	/** An integer key that numbers itself. */
 	selfNumberedId: string;
+	/** One whose numbers are never given again, where others may still mean a row by its number when it is gone. */
+	lastingId: string;
 	/** An integer key that is given: a delivery has its event's. */
 	givenId: string;
 	/** Suffix for tables read mostly by primary key: SQLite then keeps the rows in the key's own tree, one instead of two. */

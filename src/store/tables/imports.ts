@@ -53,10 +53,10 @@ export interface ImportBatchesTable {
 	verdicts: string | null;
 }
 
-export function importTables({ selfNumberedId, clustered }: Dialect): readonly string[] {
+export function importTables({ lastingId, clustered }: Dialect): readonly string[] {
 	return [
 		`create table import_jobs (
-			id ${selfNumberedId}, public_id text not null unique, kind text not null, file_name text not null,
+			id ${lastingId}, public_id text not null unique, kind text not null, file_name text not null,
 			person_id bigint not null, applied_by bigint, state text not null, invites integer not null,
 			row_count integer not null, done_rows integer not null, done_batches integer not null,
 			summary text, lines text not null, claim text, claim_until_ms bigint not null,

@@ -2,6 +2,7 @@
 // on with what another has uploaded.
 
 import { html } from "hono/html";
+import type { Fault } from "../../domain/fault.ts";
 import { discardImport, startImport, stopImport } from "../../imports/import-job.ts";
 import type { ImportKind } from "../../imports/import-kind.ts";
 import { importKind } from "../../imports/import-kinds.ts";
@@ -59,8 +60,8 @@ export async function applyImportJob(c: WebContext, deps: PageDeps): Promise<Res
 	const { invite } = await readTextFields(c, ["invite"]);
 	const invites = job.kind === "people" && invite === "on";
 	const started = await startImport(deps, job, viewerOf(c).personId, invites);
-	if (started.ok) deps.imports.wake();
-	else setFlash(c, "bad", started.fault.detail);
+	if (!started.ok) return answerRefusal(c, deps, job, started.fault);
+	deps.imports.wake();
 	return c.redirect(importJobPath(job.public_id), 303);
 }
 
@@ -68,7 +69,7 @@ export async function stopImportJob(c: WebContext, deps: PageDeps): Promise<Resp
 	const job = await jobOf(c, deps);
 	if (job === undefined) return answerError(c, "not_found");
 	const stopped = await stopImport(deps, job, viewerOf(c).personId);
-	if (!stopped.ok) setFlash(c, "bad", stopped.fault.detail);
+	if (!stopped.ok) return answerRefusal(c, deps, job, stopped.fault);
 	return c.redirect(importJobPath(job.public_id), 303);
 }
 
@@ -76,13 +77,25 @@ export async function discardImportJob(c: WebContext, deps: PageDeps): Promise<R
 	const job = await jobOf(c, deps);
 	if (job === undefined) return answerError(c, "not_found");
 	const discarded = await discardImport(deps, job, viewerOf(c).personId);
-	if (!discarded.ok) {
-		setFlash(c, "bad", discarded.fault.detail);
-		return c.redirect(importJobPath(job.public_id), 303);
+	// Discarded by another at the same moment, it is as they want it.
+	if (!discarded.ok && (await jobOf(c, deps)) !== undefined) {
+		return answerRefusal(c, deps, job, discarded.fault);
 	}
 	deps.imports.wake();
 	setFlash(c, "info", "Discarded. Nothing was imported.");
 	return c.redirect(importKindPath(job.kind), 303);
+}
+
+/** On the job's own page, unless somebody has discarded it meanwhile. */
+async function answerRefusal(
+	c: WebContext,
+	deps: PageDeps,
+	{ kind, public_id: publicId }: ListedImport,
+	{ detail }: Fault,
+): Promise<Response> {
+	setFlash(c, "bad", detail);
+	const isThere = (await jobOf(c, deps)) !== undefined;
+	return c.redirect(isThere ? importJobPath(publicId) : importKindPath(kind), 303);
 }
 
 /** Once every line was looked at, and while the lines are there. */
