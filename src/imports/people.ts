@@ -104,11 +104,11 @@ async function applyPerson(trx: Db, deps: ImportDeps, row: ImportRow): Promise<R
 	const person = found.value;
 	// Whoever has an account has said themselves what they are called.
 	if (name !== "" && person.name === "") await renamePerson(trx, person.id, name);
-	if (deps.inviting === null || (await waitsWithLink(trx, deps, person))) {
+	if (deps.inviting === null) {
 		await addSilently(trx, deps, person, membership);
 		return verdict;
 	}
-	const whyNot = await whyUninvited(trx, deps);
+	const whyNot = await whyUninvited(trx, deps, person);
 	if (whyNot !== null) {
 		await addSilently(trx, deps, person, membership);
 		return bring(verdict.brings, whyNot);
@@ -119,7 +119,11 @@ async function applyPerson(trx: Db, deps: ImportDeps, row: ImportRow): Promise<R
 }
 
 /** On a page there is an end to how many are mailed within an hour; whoever has a shell knows what they do. */
-async function whyUninvited(trx: Db, { personId, clock }: ImportDeps): Promise<string | null> {
+async function whyUninvited(trx: Db, deps: ImportDeps, person: Person): Promise<string | null> {
+	if (await waitsWithLink(trx, deps, person)) {
+		return "Added without a mail: they have an open invitation, which leads to this programme too.";
+	}
+	const { personId, clock } = deps;
 	if (personId === null) return null;
 	const use = { limit: IMPORTED_INVITATIONS, subject: String(personId) };
 	const tooMany = await useLimits(trx, [use], clock.nowMs());

@@ -177,8 +177,12 @@ eachDatabase("imported programmes and people", (database) => {
 		const mails = createMails(deps);
 		const inviting = { mails, publicUrl: "https://network.example" };
 		const lines = [PEOPLE, "dev@both.example,,fourth,developer", "dev@both.example,,fifth,viewer"];
-		const { summary } = await runLines({ ...deps, inviting }, "people", lines, "apply");
-		equal(summary.counts.import, 2);
+		const went = await runLines({ ...deps, inviting }, "people", lines, "apply");
+		deepEqual(wordsOf(went), [
+			"2 import",
+			"3 import: Added without a mail: they have an open invitation, which leads to this programme too.",
+		]);
+		deepEqual([went.summary.counts.import, went.summary.remarks], [2, 1]);
 		await mails.stop();
 		const sent = await store.db.selectFrom("mail_queue").select("to_address").execute();
 		deepEqual(

@@ -127,8 +127,9 @@ test("a network moves here by three files, each looked at before it comes in, an
 test("with mail, whoever imports people says whether they are invited", async (t) => {
 	const { site, staff } = await openNetwork(t, { hasMail: true });
 	await site.addProgramme("Garden Shop");
-	const invite = async (email: string, fields: Readonly<Record<string, string>>) => {
-		const job = await upload(staff, "people", ["email,programme,role", `${email},Garden Shop,viewer`]);
+	await site.addProgramme("Book Club");
+	const invite = async (email: string, fields: Readonly<Record<string, string>>, shop = "Garden Shop") => {
+		const job = await upload(staff, "people", ["email,programme,role", `${email},${shop},viewer`]);
 		await workOff(site);
 		match(
 			(await staff.open(job)).text,
@@ -142,6 +143,9 @@ test("with mail, whoever imports people says whether they are invited", async (t
 	doesNotMatch(await invite("quiet@garden.example", {}), /on their way/);
 	deepEqual(site.mailbox, []);
 	match(await invite("loud@garden.example", { invite: "on" }), /Their invitations are on their way/);
+	const again = await invite("loud@garden.example", { invite: "on" }, "Book Club");
+	match(again, /1 person came in without a mail; the result file says who and why/);
+	doesNotMatch(again, /on their way/);
 	deepEqual(
 		site.mailbox.flatMap(({ to }) => to),
 		["loud@garden.example"],
@@ -233,14 +237,14 @@ for (const [what, kind, content, status, sentence] of [
 		"programmes",
 		new Uint8Array(5_000).map((_, at) => (at * 197) % 256),
 		422,
-		/not in UTF-8|no column/,
+		/Line 1 has letters that are not in UTF-8, as in a file that was saved as plain “CSV” on Windows\./,
 	],
 	[
 		"half of UTF-16",
 		"people",
 		utf16("email,programme,role\na@b.example,x,owner\n").subarray(0, 31),
 		422,
-		/UTF-16|not in|empty|header|missing/,
+		/The file is in UTF-16 and broken\. In Excel choose “Save as” and “CSV UTF-8”/,
 	],
 	["a quote without an end", "people", 'email,programme,role\n"a,b,c\n', 422, /never closed/],
 	[

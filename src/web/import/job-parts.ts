@@ -107,11 +107,11 @@ export function renderResult(view: JobView): Html {
 
 function doneMessage({ kind, job }: JobView, { counts, remarks }: ImportSummary): Html {
 	const what = `${countOf(counts.import, ...kind.noun)} imported.`;
-	const mailed = job.invites === 1 ? " Their invitations are on their way." : "";
+	const mailed = job.invites === 1 && counts.import > remarks ? " Their invitations are on their way." : "";
 	const unmailed =
 		remarks === 0
 			? ""
-			: ` ${countOf(remarks, ...kind.noun)} came in without a mail; the result file says who.`;
+			: ` ${countOf(remarks, ...kind.noun)} came in without a mail; the result file says who and why.`;
 	if (counts.refused === 0) return message(remarks === 0 ? "good" : "warn", `${what}${mailed}${unmailed}`);
 	return message(
 		"warn",
