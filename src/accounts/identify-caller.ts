@@ -38,6 +38,8 @@ export interface Caller {
 	programme: Programme;
 	/** The row of the API key. */
 	keyId: number;
+	/** The row of the secret that it was signed with. */
+	secretId: number;
 	/** To be noted as its last use; null when one was noted a few minutes ago. */
 	keyUsedAtMs: number | null;
 	nonce: string;
@@ -65,11 +67,12 @@ export function createIdentifyCaller(
 		const trio = parseTrio(request, headers, nowMs);
 		if (!trio.ok) return { result: trio, programme };
 		const usable = secrets.filter((secret) => stateOf(secret, nowMs) !== "ended");
-		const keys = usable.map((secret) => opened.keyOf(secret));
+		const keys = usable.map((secret) => ({ id: secret.id, key: opened.keyOf(secret) }));
 		const verified = verifySignature(keys, request, trio.value, headers);
+		if (!verified.ok) return { result: verified, programme };
 		const keyUsedAtMs = isUseNoted(apiKey, nowMs) ? null : nowMs;
-		const caller = { programme, keyId: apiKey.id, keyUsedAtMs, ...spendable(trio.value) };
-		return { result: verified.ok ? succeed(caller) : verified, programme };
+		const known = { programme, keyId: apiKey.id, secretId: verified.value, keyUsedAtMs };
+		return { result: succeed({ ...known, ...spendable(trio.value) }), programme };
 	};
 }
 
@@ -177,12 +180,13 @@ function missingHeader(name: string): ReturnType<typeof refuse> {
 	return refuse("missing_signature_header", `The header ${name} is missing. A signed request has all three.`);
 }
 
+/** The row of the secret that it was signed with. */
 function verifySignature(
-	keys: readonly SigningKey[],
+	keys: readonly { id: number; key: SigningKey }[],
 	request: SignedRequest,
 	{ timestamp, nonce, signature }: Trio,
 	headers: HeaderNames,
-): Result<true> {
+): Result<number> {
 	if (keys.length === 0) {
 		return refuse(
 			"no_signing_secret",
@@ -191,7 +195,8 @@ function verifySignature(
 	}
 	const digest = sha256Hex(request.rawBody);
 	const canonical = canonicalString(request.method, request.target, timestamp, nonce, digest);
-	if (keys.some((key) => signatureMatches(key, canonical, signature))) return succeed(true);
+	const match = keys.find(({ key }) => signatureMatches(key, canonical, signature));
+	if (match !== undefined) return succeed(match.id);
 	const { method, target } = request;
 	return refuse("bad_signature", describeMismatch(headers.signature, { method, target, digest }));
 }

@@ -16,6 +16,8 @@ export interface SignedCall extends RawBody {
 	programme: Programme;
 	/** The row of the key it was made with. */
 	keyId: number;
+	/** And of the secret that it was signed with. */
+	secretId: number;
 	nowMs: number;
 	query: URLSearchParams;
 	/** The `:id` of the path; empty where the path has none. */

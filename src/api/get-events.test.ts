@@ -17,6 +17,7 @@ import { replaceSecret } from "../../test/support/replace-secret.ts";
 import { addConversion } from "../../test/support/rows.ts";
 import { type Credentials, signedRequest } from "../../test/support/signed-request.ts";
 import { revokeKey } from "../accounts/keys.ts";
+import { endReplacedSecrets } from "../accounts/signing-secret.ts";
 import { readIntegrationChecks } from "../store/first-times.ts";
 import { MAX_STREAMS, MAX_STREAMS_A_PROGRAMME } from "./get-events.ts";
 import { KEPT_ANSWERS, MAX_ANSWERS } from "./post-event-answers.ts";
@@ -345,6 +346,22 @@ test("a key that is revoked ends its stream before anything more is told, a quie
 	await clock.moveBy(16_000);
 	assert.deepEqual([await quiet.events(), quiet.hasEnded], [[], true]);
 	assert.equal(clock.waitingTimers, 0);
+});
+
+test("a secret that is ended ends the streams that were opened with it", async (t) => {
+	const { shop, listen, clock } = await open(t);
+	const stream = await listen();
+	await stream.take();
+	await replaceSecret(shop.deps, shop.programme.public_id);
+	await clock.moveBy(16_000);
+	assert.equal(stream.hasEnded, false, "the old one is good for a day, unless somebody ends it");
+	await endReplacedSecrets(shop.deps, shop.programme.public_id);
+	await shop.store.db
+		.insertInto("moves")
+		.values(await anyMove(shop))
+		.execute();
+	await clock.moveBy(LOOK_MS);
+	assert.deepEqual([await stream.events(), stream.hasEnded], [[], true]);
 });
 
 test("a programme has a few streams, all together a bounded number, and a refusal says so", async (t) => {

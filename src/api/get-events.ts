@@ -11,6 +11,7 @@ import type { MoveStore } from "../store/announced-moves.ts";
 import { isKeyUsable } from "../store/keys.ts";
 import { noteListener } from "../store/local-answers.ts";
 import type { Programme } from "../store/programmes.ts";
+import { isSecretUsable } from "../store/signing-secrets.ts";
 import type { Listening } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
 import type { Endpoint, Look, SignedCall } from "./endpoint.ts";
@@ -110,7 +111,7 @@ async function parseRequest(
 
 function createSource(
 	deps: AppDeps,
-	{ programme, keyId, hangUp, nowMs: openedAtMs }: SignedCall,
+	{ programme, keyId, secretId, hangUp, nowMs: openedAtMs }: SignedCall,
 	{ position: start, testOnly }: StreamRequest,
 ): StreamSource {
 	const { store, clock, random, sealingKey } = deps;
@@ -142,7 +143,9 @@ function createSource(
 			};
 		},
 		async isAllowed() {
-			if (!(await isKeyUsable(store.db, keyId)) || !(await isStillTold(store, position))) return false;
+			const isKnown =
+				(await isKeyUsable(store.db, keyId)) && (await isSecretUsable(store.db, secretId, clock.nowMs()));
+			if (!isKnown || !(await isStillTold(store, position))) return false;
 			const nowMs = clock.nowMs();
 			if (nowMs - notedAtMs >= NOTE_MS) {
 				notedAtMs = nowMs;
@@ -150,7 +153,7 @@ function createSource(
 			}
 			return true;
 		},
-		// Whoever comes back with a revoked key, or a position whose next events were archived meanwhile, is told so.
+		// Whoever comes back with a revoked key or an ended secret, or a position whose next events were archived meanwhile, is told so.
 		farewell: "",
 		// With the position reached, so that whoever comes back need not go through everybody else's events again.
 		heartbeat: () => `: still here\n${idLine(position)}\n`,

@@ -77,6 +77,7 @@ export function createSignedCalls(
 		const call: SignedCall = {
 			programme: caller.programme,
 			keyId: caller.keyId,
+			secretId: caller.secretId,
 			nowMs: clock.nowMs(),
 			contentType: header("content-type"),
 			contentEncoding: header("content-encoding"),

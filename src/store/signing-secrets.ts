@@ -40,6 +40,11 @@ export async function findUsableSecrets(
 		.execute();
 }
 
+export async function isSecretUsable(db: Db, id: number, nowMs: number): Promise<boolean> {
+	const secret = await db.selectFrom("signing_secrets").selectAll().where("id", "=", id).executeTakeFirst();
+	return secret !== undefined && stateOf(secret, nowMs) !== "ended";
+}
+
 /** Those that are good for nothing any more, the newest first. */
 export async function listEndedSecrets(
 	db: Db,
