@@ -27,7 +27,7 @@ export interface Answer {
 	/** For the inbound log and the metrics. */
 	outcome: string;
 	httpStatus: 200 | 201;
-	body: OutcomeBody | BatchBody | ConversionPage | OneConversion | KeptAnswers | null;
+	body: OutcomeBody | BatchBody | ConversionPage | OneConversion | AnswersKeptBody | null;
 	conversionId: string | null;
 	/** Where the call itself does not name it. */
 	orderId?: string;
@@ -170,7 +170,7 @@ export const SIGNED_EVENT = z
 	.meta({ id: "SignedEvent", description: "How a message of a stream is signed." });
 export type SignedEvent = z.output<typeof SIGNED_EVENT>;
 
-export const KEPT_ANSWERS = z
+export const ANSWERS_KEPT_BODY = z
 	.strictObject({
 		kept: z
 			.int()
@@ -180,7 +180,7 @@ export const KEPT_ANSWERS = z
 			),
 	})
 	.meta({ description: "What was kept." });
-type KeptAnswers = z.output<typeof KEPT_ANSWERS>;
+type AnswersKeptBody = z.output<typeof ANSWERS_KEPT_BODY>;
 
 export const ALIVE = statusAnswer("ok", "It lives.");
 export type Alive = z.output<typeof ALIVE>;

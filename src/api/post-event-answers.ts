@@ -16,7 +16,7 @@ import { checkFields, parseJson } from "./read-request.ts";
 /** As many as one call may tell of; a listener gathers them. */
 export const MAX_ANSWERS = 50;
 /** A developer tries a handful; a listener on a busy shop goes on forwarding, and the page shows some of it. */
-export const KEPT_ANSWERS: Budget = { burst: 200, perSecond: 0.1 };
+export const ANSWER_BUDGET: Budget = { burst: 200, perSecond: 0.1 };
 const MAX_KEPT_BUDGETS = 10_000;
 /** A stream is noted when it opens and every quarter of a minute: this spans a restart of either side. */
 const LISTENED_WITHIN_MS = 5 * MINUTE_MS;
@@ -54,7 +54,7 @@ export const ANSWERS_BODY = z.strictObject({
 });
 
 export function createPostEventAnswers(): Endpoint {
-	const budgets = createKeptBudgets(KEPT_ANSWERS, MAX_KEPT_BUDGETS);
+	const budgets = createKeptBudgets(ANSWER_BUDGET, MAX_KEPT_BUDGETS);
 	return (call) => {
 		const told = parseAnswers(call);
 		if (!told.ok) return { orderId: null, work: told };

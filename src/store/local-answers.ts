@@ -11,7 +11,7 @@ export interface ToldAnswer extends LocalAnswer {
 	event: EventName;
 }
 
-export type KeptAnswer = Awaited<ReturnType<typeof listNewestAnswers>>[number];
+export type StoredLocalAnswer = Awaited<ReturnType<typeof listNewestAnswers>>[number];
 
 /** A stream of this programme's events is open at this moment. */
 export async function noteListener(db: Db, programmeId: number, nowMs: number): Promise<void> {
@@ -83,7 +83,11 @@ export async function listNewestAnswers(db: Db, programmeId: number, limit: numb
 }
 
 /** Of each event the latest, in the order in which they were told. Along local_answers_by_conversion. */
-export async function listAnswersOf(db: Db, conversionId: string, limit: number): Promise<KeptAnswer[]> {
+export async function listAnswersOf(
+	db: Db,
+	conversionId: string,
+	limit: number,
+): Promise<StoredLocalAnswer[]> {
 	const rows = await selectAnswers(db)
 		.where("conversion", "=", conversionId)
 		.orderBy("id", "desc")

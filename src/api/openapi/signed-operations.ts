@@ -5,7 +5,13 @@ import type { DecisionOutcome } from "../../conversions/decide.ts";
 import type { EventName } from "../../domain/event-name.ts";
 import type { ApiFaultCode } from "../../domain/fault.ts";
 import type { JsonSchema, Operation, PathItem } from "../../openapi.ts";
-import { CONVERSION_PAGE, KEPT_ANSWERS, type Listening, ONE_CONVERSION, outcomeAnswer } from "../answers.ts";
+import {
+	ANSWERS_KEPT_BODY,
+	CONVERSION_PAGE,
+	type Listening,
+	ONE_CONVERSION,
+	outcomeAnswer,
+} from "../answers.ts";
 import { CONVERSIONS_QUERY } from "../get-conversions.ts";
 import { EVENTS_QUERY } from "../get-events.ts";
 import { SALE_BODY } from "../post-conversions.ts";
@@ -253,7 +259,7 @@ function tellAnswers(instance: Instance): Operation {
 			schema: requestSchema(ANSWERS_BODY, "What came of events."),
 			examples: { answers: { value: { answers: [answer] } } },
 		},
-		responses: { "200": jsonAnswer("How many were kept.", KEPT_ANSWERS, "kept", { kept: 1 }) },
+		responses: { "200": jsonAnswer("How many were kept.", ANSWERS_KEPT_BODY, "kept", { kept: 1 }) },
 		codes: ["invalid_field", "unknown_field"],
 		sampleTarget: "/v1/events/answers",
 	});

@@ -5,7 +5,7 @@
 import { html } from "hono/html";
 import { sha256Hex } from "../../domain/signature.ts";
 import { newestProgress } from "../../store/delivery-list.ts";
-import type { KeptAnswer } from "../../store/local-answers.ts";
+import type { StoredLocalAnswer } from "../../store/local-answers.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { type StepState, steps } from "../components/blocks.ts";
 import { lastFailure, TROUBLE_TARGET, troubleBanner } from "../components/trouble-words.ts";
@@ -156,7 +156,7 @@ function callbackStep(view: CallbacksView): { title: string; state: StepState; t
 	return { title, state: "to do", text: view.mayIntegrate ? CALLBACK_ADVICE : "None has been answered yet." };
 }
 
-function heardStep({ mayIntegrate }: CallbacksView, { outcome, httpStatus }: KeptAnswer) {
+function heardStep({ mayIntegrate }: CallbacksView, { outcome, httpStatus }: StoredLocalAnswer) {
 	const next = mayIntegrate
 		? html` Next, for your real server: <a href="#callback">save a Postback URL</a>.`
 		: null;

@@ -17,9 +17,9 @@ import { type IntegrationChecks, readIntegrationChecks } from "../../store/first
 import type { ListPage } from "../../store/list-page.ts";
 import {
 	findListened,
-	type KeptAnswer,
 	listAnswersOf,
 	listNewestAnswers,
+	type StoredLocalAnswer,
 } from "../../store/local-answers.ts";
 import { type Programme, presentUrl } from "../../store/programmes.ts";
 import { findUsableSecrets, stateOf } from "../../store/signing-secrets.ts";
@@ -60,7 +60,7 @@ export interface CallbacksView {
 	/** Somebody listens, or did a moment ago. */
 	isListening: boolean;
 	/** The last thing that a listener told of, where it is good. */
-	goodAnswer: KeptAnswer | null;
+	goodAnswer: StoredLocalAnswer | null;
 	/** The Postback URL that is saved now. */
 	url: string | null;
 	/** A secret signs callbacks. */
@@ -82,7 +82,7 @@ export interface TestedConversion {
 	conversion: Conversion;
 	deliveries: readonly ListedDelivery[];
 	/** What listeners told of its events. */
-	localAnswers: readonly KeptAnswer[];
+	localAnswers: readonly StoredLocalAnswer[];
 }
 
 export interface DeliveryList {

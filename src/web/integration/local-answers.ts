@@ -3,13 +3,13 @@
 
 import { html } from "hono/html";
 import { isGoodAnswer } from "../../domain/local-answer.ts";
-import type { KeptAnswer } from "../../store/local-answers.ts";
+import type { StoredLocalAnswer } from "../../store/local-answers.ts";
 import { dataTable } from "../components/lists.ts";
 import { badge, count, timeTag } from "../components/text.ts";
 import type { Html } from "../html.ts";
 
-export function localAnswersTable(answers: readonly KeptAnswer[]): Html {
-	return dataTable<KeptAnswer>({
+export function localAnswersTable(answers: readonly StoredLocalAnswer[]): Html {
+	return dataTable<StoredLocalAnswer>({
 		caption: "What came of it on your machine",
 		rows: answers,
 		empty: null,
@@ -23,11 +23,11 @@ export function localAnswersTable(answers: readonly KeptAnswer[]): Html {
 	});
 }
 
-function stateOf(answer: KeptAnswer): Html {
+function stateOf(answer: StoredLocalAnswer): Html {
 	return badge(isGoodAnswer(answer) ? "good" : "bad", stateWords(answer));
 }
 
-function stateWords({ outcome, httpStatus }: KeptAnswer): string {
+function stateWords({ outcome, httpStatus }: StoredLocalAnswer): string {
 	switch (outcome) {
 		case "answered":
 			return `Answered ${httpStatus}`;
@@ -44,7 +44,7 @@ function stateWords({ outcome, httpStatus }: KeptAnswer): string {
 	}
 }
 
-function meaningOf({ outcome, code, tookMs }: KeptAnswer): Html {
+function meaningOf({ outcome, code, tookMs }: StoredLocalAnswer): Html {
 	switch (outcome) {
 		case "answered":
 			return html`Answered by your machine, through <code>listen</code>${tookMs === null ? null : ` in ${count(tookMs)} ms`}.`;
