@@ -11,6 +11,8 @@ export interface StreamSource {
 	look(): Promise<News | null>;
 	/** Asked before anything is sent: whoever has lost the right to it sees nothing more. */
 	isAllowed(): Promise<boolean>;
+	/** Told whenever it is allowed to go on: with whatever is sent, and at least as often as a heartbeat. */
+	onAlive?(): Promise<void>;
 	/** Said instead, before the stream ends; may be empty. */
 	farewell: string;
 	/** What a stream says that has been silent for long. */
@@ -166,6 +168,7 @@ function openStream(
 			end();
 			return false;
 		}
+		await source.onAlive?.();
 		const text = (await news?.compose()) ?? "";
 		send(text === "" && isSilentForLong ? source.heartbeat() : text);
 		return news?.hasMore ?? false;

@@ -143,15 +143,17 @@ function createSource(
 			};
 		},
 		async isAllowed() {
-			const isKnown =
-				(await isKeyUsable(store.db, keyId)) && (await isSecretUsable(store.db, secretId, clock.nowMs()));
-			if (!isKnown || !(await isStillTold(store, position))) return false;
+			return (
+				(await isKeyUsable(store.db, keyId)) &&
+				(await isSecretUsable(store.db, secretId, clock.nowMs())) &&
+				(await isStillTold(store, position))
+			);
+		},
+		async onAlive() {
 			const nowMs = clock.nowMs();
-			if (nowMs - notedAtMs >= NOTE_MS) {
-				notedAtMs = nowMs;
-				await noteListener(store.db, programme.id, nowMs);
-			}
-			return true;
+			if (nowMs - notedAtMs < NOTE_MS) return;
+			notedAtMs = nowMs;
+			await noteListener(store.db, programme.id, nowMs);
 		},
 		// Whoever comes back with a revoked key or an ended secret, or a position whose next events were archived meanwhile, is told so.
 		farewell: "",
