@@ -4,24 +4,11 @@
 
 import { readFileSync } from "node:fs";
 import { getAsset, isSea } from "node:sea";
-import { fileURLToPath } from "node:url";
 
 /** Everything in one file; nothing of the repository is beside it. */
 export const isExecutable = isSea();
 
 const ROOT = new URL("../", import.meta.url);
-
-/** How the command of this very program is started on its machine: for lines that people paste. */
-export interface OwnCommand {
-	/** Where it must be started; null where that does not matter. */
-	folder: string | null;
-	program: string;
-}
-
-export function findOwnCommand(): OwnCommand {
-	if (isExecutable) return { folder: null, program: process.execPath };
-	return { folder: fileURLToPath(ROOT), program: "npx --no-install ringback" };
-}
 
 /** What is asked for must be in the list of release/shipped-files.ts, or the executable does not have it. */
 export function readShippedFile(path: string): string {

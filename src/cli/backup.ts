@@ -4,13 +4,13 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Config, readConfig } from "../config.ts";
 import { sayBytes } from "../domain/bytes.ts";
+import { quote } from "../domain/shell-words.ts";
 import type { BackupReport } from "../service/backup.ts";
 import type { PostgresBackup } from "../service/postgres-backup.ts";
 import type { PostgresSetting } from "../store/postgres-setting.ts";
 import { type Command, EXIT, JSON_OPTION, type Options, type Screen } from "./command.ts";
 import { choosePassphrase, PASSPHRASE_FILE } from "./passphrase.ts";
 import { databaseOption, describePassword } from "./postgres-words.ts";
-import { quote } from "./shell-words.ts";
 import { tellOn } from "./telling.ts";
 import { sayProblems } from "./workplace-command.ts";
 

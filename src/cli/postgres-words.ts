@@ -1,7 +1,7 @@
 // How PostgreSQL's own programs are told which database is meant: without the password, which everybody on the machine
 // could read in the list of processes.
 
-import { quote } from "./shell-words.ts";
+import { quote } from "../domain/shell-words.ts";
 
 const USUAL_PORT = "5432";
 

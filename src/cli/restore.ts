@@ -2,13 +2,13 @@
 
 import { resolve } from "node:path";
 import { type Config, readConfig } from "../config.ts";
+import { quote } from "../domain/shell-words.ts";
 import type { RestoredKey, RestoreReport } from "../service/restore.ts";
 import { openSqliteToRead } from "../store/sqlite.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
 import { describeOwed, type Owed, owedJson, readOwed } from "./owed.ts";
 import { PASSPHRASE_FILE, readPassphrase } from "./passphrase.ts";
 import { databaseOption, describePassword } from "./postgres-words.ts";
-import { quote } from "./shell-words.ts";
 import { tellOn } from "./telling.ts";
 import { sayProblems } from "./workplace-command.ts";
 

@@ -2,8 +2,9 @@
 // words on Integration and in the guide.
 
 import { DEFAULT_BRAND } from "../domain/network.ts";
+import { quote } from "../domain/shell-words.ts";
 import { isLoopbackHost } from "../domain/warning.ts";
-import { findOwnCommand, type OwnCommand } from "../shipped-files.ts";
+import { findOwnCommand, type OwnCommand } from "../own-command.ts";
 import { downloadUrl } from "./downloads.ts";
 
 export const API_KEY_VARIABLE = "RINGBACK_API_KEY";
@@ -29,11 +30,6 @@ export function listenCommand(
 		...(brand === DEFAULT_BRAND ? [] : [`RINGBACK_BRAND=${brand}`]),
 		`${API_KEY_VARIABLE}=${key}`,
 		`${SECRET_VARIABLE}=${secret}`,
-		`${isHere ? quote(ownCommand.program) : fetched} listen`,
+		`${isHere ? ownCommand.program.map(quote).join(" ") : fetched} listen`,
 	].join(" \\\n");
-}
-
-/** For a POSIX shell; several words, as of npx, are our own. */
-function quote(text: string): string {
-	return /^[\w./@%+=:, -]+$/.test(text) && !/^\/.* /.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,6 +1,7 @@
 // The request of an attempt as people read it and send it again: as HTTP writes it, and as a command.
 
 import type { SentRequest } from "../../domain/sent-request.ts";
+import { quote } from "../../domain/shell-words.ts";
 
 /** As HTTP writes it, to be read and to be pasted into “Check a signature”. */
 export function requestText({ url, headers, body }: SentRequest): string {
@@ -12,9 +13,4 @@ export function requestText({ url, headers, body }: SentRequest): string {
 export function curlCommand({ url, headers, body }: SentRequest): string {
 	const lines = headers.map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`);
 	return [`curl -i -X POST ${quote(url)}`, ...lines, `--data-binary ${quote(body)}`].join(" \\\n  ");
-}
-
-/** For a POSIX shell: nothing within single quotes means anything, but for the quote itself. */
-function quote(text: string): string {
-	return `'${text.replaceAll("'", "'\\''")}'`;
 }

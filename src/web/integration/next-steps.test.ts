@@ -62,13 +62,14 @@ test("with the first key comes the line to paste, with its values; at the servic
 	for (const [publicUrl, ownCommand, expected] of [
 		[
 			"https://ringback.example",
-			{ folder: null, program: "/opt/ringback" },
+			{ folder: null, program: ["/opt/ringback"] },
 			/^npx --yes -p https:\/\/ringback\.example\/downloads\/[\w.-]+ ringback listen$/,
 		],
-		["http://127.0.0.1:8080", { folder: null, program: "/opt/ringback" }, /^\/opt\/ringback listen$/],
+		["http://127.0.0.1:8080", { folder: null, program: ["/opt/ringback"] }, /^\/opt\/ringback listen$/],
+		["http://127.0.0.1:8080", { folder: null, program: ["my bin/ringback"] }, /^'my bin\/ringback' listen$/],
 		[
 			"http://localhost:8080",
-			{ folder: "/home/it's mine/", program: "npx --no-install ringback" },
+			{ folder: "/home/it's mine/", program: ["npx", "--no-install", "ringback"] },
 			/^npx --no-install ringback listen$/,
 		],
 	] as const) {
