@@ -2,6 +2,7 @@
 // page answers at once, in the same time whether or not a mail goes out, and a restart loses none. What the mail server
 // does not take is tried again; whoever stops the service waits for the one that is under way.
 
+import { sayMailReply } from "../domain/mail-reply.ts";
 import { openMail, SEALING_IV_BYTES, sealMail } from "../domain/sealing.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { nextMailTryAtMs } from "../domain/told-changes.ts";
@@ -61,7 +62,6 @@ export interface MailDispatcherDeps {
 const CLAIM_MS = 2 * MINUTE_MS;
 /** Per round; the next one takes the rest. */
 const MAX_MAILS_A_ROUND = 100;
-const MAX_REFUSAL_LENGTH = 200;
 /** How often the event loop is let run first: by then the answer to whoever asked is on its way. */
 const YIELDS_BEFORE_WORK = 3;
 
@@ -114,7 +114,7 @@ export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
 				created_at_ms: nowMs,
 				good_until_ms: nowMs,
 				given_up_at_ms: nowMs,
-				refusal: firstLine(refusal),
+				refusal: sayMailReply(refusal),
 			});
 		},
 		send(mail) {
@@ -215,11 +215,6 @@ async function trySending(
 }
 
 function wordsOf(failure: { err: unknown } | { reason: string }): string {
-	if ("reason" in failure) return firstLine(failure.reason);
-	return firstLine(failure.err instanceof Error ? failure.err.message : String(failure.err));
-}
-
-/** One line on a page. */
-function firstLine(text: string): string {
-	return (text.split("\n")[0] ?? "").slice(0, MAX_REFUSAL_LENGTH);
+	if ("reason" in failure) return sayMailReply(failure.reason);
+	return sayMailReply(failure.err instanceof Error ? failure.err.message : String(failure.err));
 }

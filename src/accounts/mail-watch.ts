@@ -1,5 +1,6 @@
 // Remembers whether the mail server takes mails, for whoever asks how the installation does.
 
+import { sayMailReply } from "../domain/mail-reply.ts";
 import type { MailFailure } from "../domain/process.ts";
 import type { Clock, Mailer } from "../ports.ts";
 
@@ -8,16 +9,10 @@ export interface WatchedMailer extends Mailer {
 	readonly failure: MailFailure | null;
 }
 
-/** One line on a page. */
-const MAX_REASON_LENGTH = 200;
-
 export function watchMailer(mailer: Mailer, clock: Pick<Clock, "nowMs">): WatchedMailer {
 	let failure: MailFailure | null = null;
 	const note = (reason: string | null): void => {
-		failure =
-			reason === null
-				? null
-				: { atMs: clock.nowMs(), reason: (reason.split("\n")[0] ?? "").slice(0, MAX_REASON_LENGTH) };
+		failure = reason === null ? null : { atMs: clock.nowMs(), reason: sayMailReply(reason) };
 	};
 	return {
 		get failure() {

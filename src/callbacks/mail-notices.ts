@@ -4,6 +4,7 @@
 // mails with the mark, in one transaction, so that everybody is told and nobody twice, whoever dies meanwhile. The queue
 // gives up after a day, and staff see it there; only while the server itself fails is everything tried again each minute.
 
+import { sayMailReply } from "../domain/mail-reply.ts";
 import { MAIL_INTERVAL_MS, mailDueAtMs } from "../domain/notice.ts";
 import { DAY_MS, MINUTE_MS } from "../domain/time.ts";
 import type { Clock, Log, Mailer } from "../ports.ts";
@@ -148,7 +149,12 @@ async function sendToAll(
 			const own = { to: refusal.to, ...words };
 			if (refusal.isPermanent) sent.refused.push({ ...own, refusal: refusal.reason });
 			else sent.late.push(own);
-			log.warn({ ...refusal, programmeId }, "the mail server refused a notice for one of its readers");
+			// The address is nobody's business: staff see it where the mail is listed, and it is not logged.
+			const { reason, isPermanent } = refusal;
+			log.warn(
+				{ reason: sayMailReply(reason), isPermanent, programmeId },
+				"the mail server refused a notice for one of its readers",
+			);
 		}
 		sent.mailedTo.push(...to.filter((email) => answer.every((refusal) => refusal.to !== email)));
 	}

@@ -1,6 +1,7 @@
 // A copy of a SQLite file as it is at one moment, while others write to it. `VACUUM INTO` reads one snapshot and comes to
 // its end however much is written meanwhile; SQLite's own backup starts over whenever another process writes.
 
+import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 
 /** Another process may be opening or closing the file just now. */
@@ -23,9 +24,11 @@ try {
 	database.close();
 }`;
 
-/** `to` must not exist, or be empty: it keeps the mode that it has. */
+/** `to` must be there and empty: it keeps the mode that it has. */
 export async function copySqlite(from: string, to: string): Promise<void> {
-	const thread = new Worker(THREAD, { eval: true, workerData: { from, to } });
+	// Never made anew: whoever is asked to stop removes it, while this thread may be about to open it.
+	const target = `${pathToFileURL(to).href}?mode=rw`;
+	const thread = new Worker(THREAD, { eval: true, workerData: { from, to: target } });
 	const { promise, resolve, reject } = Promise.withResolvers<void>();
 	thread.once("error", reject);
 	thread.once("message", (failure: { message: string; errcode: number } | null) => {

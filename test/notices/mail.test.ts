@@ -1,7 +1,7 @@
 // Telling a programme's owners that callbacks fail: early, then not in a flood, and never not at all. A real service, a
 // shop that refuses, a real SMTP server.
 
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { MAIL_INTERVAL_MS } from "../../src/domain/notice.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
@@ -393,10 +393,8 @@ async function checkRefused(setup: Setup, shop: Awaited<ReturnType<Setup["addSho
 	deepEqual([given?.to_address, given?.due_at_ms, more], ["one@shop.example", null, []], "not tried again");
 	match(given?.refusal ?? "", /550 no such mailbox/);
 	const complaints = setup.log.lines.filter(({ message }) => /refused a notice/.test(message));
-	deepEqual(
-		complaints.map(({ fields }) => "to" in fields && fields.to),
-		["one@shop.example"],
-	);
+	equal(complaints.length, 1);
+	doesNotMatch(JSON.stringify(complaints), /one@shop/, "whose address it is, staff see on the page alone");
 }
 
 async function countFailing({ store }: Setup): Promise<number> {
