@@ -38,7 +38,7 @@ export function currencyDigits(currency: string): Result<number> {
 	if (digits === undefined) {
 		return refuse(
 			"unknown_currency",
-			`"${currency.slice(0, 20)}" is not an ISO 4217 currency code. Send three capital letters such as EUR.`,
+			`"${currency.slice(0, 20)}" is not an ISO 4217 currency code. Use three capital letters such as EUR.`,
 			"currency",
 		);
 	}

@@ -99,6 +99,12 @@ function refuseText(entered: string): Refusal | undefined {
 function refuseScheme(entered: string): Refusal {
 	// `localhost:3000` and `shop.example:8443/postback` are hosts with a port, and no scheme.
 	const scheme = /^[a-z][a-z\d+.-]*:(?!\d)/i.exec(entered)?.[0];
+	if (/^(?:localhost|127\.)/i.test(entered)) {
+		return refuseUrl(
+			"postback_url_malformed",
+			`Callbacks cannot reach your own machine by this address: try them there with \`ringback listen\`. A Postback URL must begin with https:// as in ${EXAMPLE}`,
+		);
+	}
 	if (scheme === undefined || scheme.toLowerCase() === "https:") {
 		return refuseUrl("postback_url_malformed", `The URL must begin with https:// as in ${EXAMPLE}`);
 	}

@@ -47,7 +47,7 @@ export function testTwoMinutePath(browser: () => Browser): void {
 		const { key, secret } = await issueKey(page);
 		match(key, /^rbk_/);
 		ok(secret.length > 30);
-		await page.getByText("Not connected yet.").waitFor();
+		await page.getByText("Not connected.").waitFor();
 		const line = (await page.locator("#keys pre").textContent()) ?? "";
 		ok(line.includes(key) && line.includes(secret));
 		const terminal = paste(line);

@@ -131,7 +131,7 @@ export const CONTENT_WORDS = {
 	},
 	unknown_currency: {
 		example: {
-			detail: '"eur" is not an ISO 4217 currency code. Send three capital letters such as EUR.',
+			detail: '"eur" is not an ISO 4217 currency code. Use three capital letters such as EUR.',
 			field: "currency",
 		},
 		causes: ["The code is in lower case, or it is a sign such as `€`."],

@@ -98,7 +98,7 @@ export function listenBlock(view: CallbacksView, shown?: ShownOnce): Html {
 
 /** What is pushed. */
 export function listening({ isListening, test }: CallbacksView): Content {
-	if (!isListening) return "Not connected yet.";
+	if (!isListening) return "Not connected.";
 	if (test !== null) return badge("good", "Connected");
 	return html`${badge("good", "Connected")} Now <a href="#test">send a test conversion</a>.`;
 }

@@ -153,7 +153,8 @@ function callbackStep(view: CallbacksView): { title: string; state: StepState; t
 	if (view.checks.hasCallback) return { title, state: "done", text: "Your shop receives status changes." };
 	// Only a developer's word: with a URL saved, what counts is what comes from there.
 	if (view.goodAnswer !== null && view.url === null) return heardStep(view, view.goodAnswer);
-	return { title, state: "to do", text: view.mayIntegrate ? CALLBACK_ADVICE : "None has been answered yet." };
+	const advised = view.checks.hasKey ? CALLBACK_ADVICE : "Issue an API key first.";
+	return { title, state: "to do", text: view.mayIntegrate ? advised : "None has been answered yet." };
 }
 
 function heardStep({ mayIntegrate }: CallbacksView, { outcome, httpStatus }: StoredLocalAnswer) {

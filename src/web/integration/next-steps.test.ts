@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { addConversion } from "../../../test/support/rows.ts";
 import { createApp } from "../../app.ts";
 import type { LocalAnswer } from "../../domain/local-answer.ts";
+import { MINUTE_MS } from "../../domain/time.ts";
 import type { Outcome } from "../../domain/verdict.ts";
 import { insertLocalAnswers, noteListener } from "../../store/local-answers.ts";
 import { downloadUrl } from "../downloads.ts";
@@ -97,7 +98,7 @@ test("what `listen` told of a test shows where it was sent, and no Postback URL 
 	const { browser, path, site, programme } = await openShop(t);
 	const { db } = site.store;
 	await issue(browser, path);
-	assert.match((await browser.open(path)).text, /id="listening-live"[^>]*>Not connected yet/);
+	assert.match((await browser.open(path)).text, /id="listening-live"[^>]*>Not connected\./);
 	await noteListener(db, programme.id, site.deps.clock.nowMs());
 	const connected = await browser.open(path);
 	assert.match(connected.text, /id="listening-live"[^>]*><span[^>]*>Connected</);
@@ -105,7 +106,11 @@ test("what `listen` told of a test shows where it was sent, and no Postback URL 
 	await browser.submit(`${path}/test`, {});
 	const sent = await browser.open(path);
 	assert.match(sent.text, /Test conversion test-\w+ is recorded\.<\/div>/, "and nothing that will be untrue");
-	assert.match(sent.text, /It is on its way to <code>listen<\/code>/);
+	assert.match(sent.text, /On its way.*To <code>listen<\/code> on your machine/s);
+	assert.doesNotMatch(sent.text, /No callback was sent for it/);
+	const aMinuteAgo = site.deps.clock.nowMs() - MINUTE_MS;
+	await db.updateTable("conversions").set({ updated_at_ms: aMinuteAgo }).execute();
+	assert.match((await browser.open(path)).text, /Nobody was listening.*Send a new test conversion/s);
 	const { public_id: conversionId } = await db
 		.selectFrom("conversions")
 		.selectAll()

@@ -3,6 +3,7 @@
 
 import { html } from "hono/html";
 import { type LivedMove, REASONS, type Status } from "../../domain/conversion.ts";
+import { SECOND_MS } from "../../domain/time.ts";
 import type { Conversion } from "../../store/conversions.ts";
 import type { ListedDelivery } from "../../store/delivery-list.ts";
 import { emptyState, padded, section } from "../components/blocks.ts";
@@ -54,12 +55,12 @@ export function testResult(view: CallbacksView): Html {
 	}`;
 }
 
-function deliveredTable(view: CallbacksView, { deliveries }: TestedConversion): Html {
+function deliveredTable(view: CallbacksView, { conversion, deliveries }: TestedConversion): Html {
 	const { programme, nowMs } = view;
 	return dataTable<ListedDelivery>({
 		caption: "Callbacks of this test conversion",
 		rows: deliveries,
-		empty: emptyState({ title: "No callback was sent for it", text: adviceAfter(view) }),
+		empty: nothingSent(view, conversion),
 		stacks: "tight",
 		columns: [
 			{
@@ -98,8 +99,23 @@ function adviceBefore({ url, hasSecret, mayIntegrate, isListening }: CallbacksVi
 	return "Send one: its callback appears here within a second or two.";
 }
 
+/** In which a listener that runs has told what came of it. */
+const TOLD_WITHIN_MS = 20 * SECOND_MS;
+
+function nothingSent(view: CallbacksView, { updated_at_ms }: Conversion): Html {
+	if (view.url !== null || !view.isListening) {
+		return emptyState({ title: "No callback was sent for it", text: adviceAfter(view) });
+	}
+	if (view.nowMs - updated_at_ms < TOLD_WITHIN_MS) {
+		return emptyState({ title: "On its way", text: html`To <code>listen</code> on your machine.` });
+	}
+	return emptyState({
+		title: "Nobody was listening",
+		text: html`<code>listen</code> shows what happens while it runs. Send a new test conversion.`,
+	});
+}
+
 function adviceAfter(view: CallbacksView): Content {
-	if (view.url === null && view.isListening) return html`It is on its way to <code>listen</code>.`;
 	if (view.mayIntegrate && (view.url === null || !view.hasSecret)) return adviceBefore(view);
 	return "There was no Postback URL or no signing secret when its status changed, and earlier changes are never sent. Send a new test conversion.";
 }

@@ -108,7 +108,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "lanes leased by a pass of which no word came, and nobody looks",
-		seenWith: 4,
+		seenWith: 41,
 		edits: [
 			{
 				file: "callbacks/planner.ts",
