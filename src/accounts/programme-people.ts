@@ -1,5 +1,5 @@
 // A programme's people: inviting them, a new link for one who lost theirs, changing what somebody is there, ending their
-// access, leaving. One owner always stays.
+// access, leaving. The last owner stays; a programme may have none yet.
 
 import type { EndedAccess } from "../domain/ended-access.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
