@@ -348,7 +348,7 @@ eachDatabase("a damaged callback", (database) => {
 		const strange = { ...forgotten.headers, [SIGNATURE]: "0".repeat(64), [NONCE]: "f".repeat(32) };
 		const found = await check(forgetful, { ...forgotten, headers: strange });
 		deepEqual(wrongIn(found), ["secret secret-unknown"]);
-		match(found.conclusion, /nothing that we know explains it: most likely it was made with another secret/);
+		match(found.conclusion, /^Check that this callback is one of this programme/, "what to do comes first");
 		match(found.steps.find(({ part }) => part === "nonce")?.text ?? "", /None of our attempts/);
 	});
 

@@ -21,7 +21,7 @@ export function explainComputed(
 	const match = searchSigned(seen, { ...context, composed: [] }, given, keys, "request");
 	if (match === null) {
 		const text =
-			"Nothing that we know gives this value with any secret of this programme. Most likely your server uses another secret: compare its last characters with those on the tab Keys and snippets.";
+			"Compare the last characters of your server's secret with those under Keys and snippets. Most likely they differ: no secret of this programme gives this value.";
 		return [step("secret", signatureDigits(given) === null ? "unknown" : "bad", text, "secret-unknown")];
 	}
 	const over = { ...partsOfMatch(match), event: null };

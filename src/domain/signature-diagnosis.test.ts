@@ -115,7 +115,7 @@ describe("one mistake, and the part that it is found in", () => {
 		["the previous secret", "secret", { secret: PREVIOUS }, /previous secret/],
 		["a secret with a line break", "secret", { secret: `${SECRET}\n` }, /line break/],
 		["a secret without its beginning", "secret", { secret: SECRET.slice(4) }, /rbs_/],
-		["an unknown secret", "secret", { secret: "rbs_other" }, /another secret/],
+		["an unknown secret", "secret", { secret: "rbs_other" }, /^Compare the last characters of the secret/],
 		["the wrong method", "method", { method: "GET" }, /method GET/],
 		["the method in lower case", "method", { method: "post" }, /capital letters/],
 	];
@@ -291,7 +291,7 @@ describe("a request that was signed with another of the programme's secrets", ()
 			{ kind: "other" },
 			toUs,
 			false,
-			/another secret: the programme's other secret\.$/,
+			/^Compare the last characters .* was signed with the programme's other secret, not with what you pasted\.$/,
 		],
 	];
 	for (const [what, standing, request, isGood, text, nowMs = NOW_MS] of CASES) {

@@ -146,10 +146,16 @@ function unexplained(
 	if (shape.verdict === "bad") {
 		return [...steps, step("secret", "unknown", "It cannot be judged without a whole signature.")];
 	}
-	const text =
-		"No spelling of method, path, headers and body that we know gives this signature with a secret of this programme. Most likely it was signed with another secret: compare the one in use with the one that was issued.";
-	return [...steps, step("secret", "bad", text, "secret-unknown")];
+	return [...steps, step("secret", "bad", UNKNOWN_SECRET[direction], "secret-unknown")];
 }
+
+/** What to do first: where nothing explains a signature, the rest is a guess. */
+const UNKNOWN_SECRET: Readonly<Record<Direction, string>> = {
+	callback:
+		"Check that this callback is one of this programme, and paste it exactly as your server received it. We tried every secret of this programme, with the usual changes on the way: none gives this signature.",
+	request:
+		"Compare the last characters of the secret that your code signs with and of the one under Keys and snippets. Most likely they differ: no secret of this programme gives this signature.",
+};
 
 function canonicalOf(seen: ReadRequest, names: HeaderNames, sent: SentRequest | null): string {
 	const { method, target, timestamp, nonce, body } =
@@ -168,10 +174,10 @@ function conclude(
 	const wrong = steps.filter(({ verdict }) => verdict === "bad");
 	if (wrong.length > 0) {
 		const known = wrong.filter(({ cause }) => cause !== "secret-unknown").map(({ part }) => PART_NAMES[part]);
-		const also = known.length === 0 ? "" : ` Wrong by themselves: ${known.join(", ")}.`;
+		const also = known.length === 0 ? "" : ` Also wrong: ${known.join(", ")}.`;
 		const conclusion =
 			known.length < wrong.length
-				? `The signature does not match, and nothing that we know explains it: most likely it was made with another secret.${also}`
+				? `${UNKNOWN_SECRET[direction]}${also}`
 				: `This request would be refused. What differs: ${known.join(", ")}.`;
 		return { isGood: false, conclusion };
 	}
@@ -186,7 +192,7 @@ function conclude(
 		};
 	}
 	const conclusion = isKnown
-		? "The signature is right: this is exactly what we sent. If your server refuses it, its own check differs: most often it uses another secret. Compare its last characters with those under Keys and snippets, then the text below with the one your code signs."
+		? "The signature is right: this is exactly what we sent. If your server refuses it, compare the last characters of its secret with those under Keys and snippets, then the text below with the one your code signs."
 		: "The signature is right for what you pasted.";
 	return { isGood: true, conclusion };
 }

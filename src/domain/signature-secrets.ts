@@ -137,6 +137,11 @@ function judge(
 	direction: Direction,
 	nowMs: number,
 ): Omit<KeyCandidate, "key"> {
+	if (standing.kind === "other") {
+		const cure = since ?? "Compare the last characters of your secret with those under Keys and snippets.";
+		const text = `${cure} This request was signed with ${name}, not with what you pasted.`;
+		return { verdict: "bad", cause: "secret-other", text };
+	}
 	const { isGood, advice } = judgeStanding(standing, direction, nowMs);
 	if (isGood && advice === "" && since === null) {
 		return { verdict: "good", cause: null, text: `The right one: ${name}.` };
@@ -150,7 +155,7 @@ function judge(
 }
 
 function judgeStanding(
-	standing: SecretStanding,
+	standing: Exclude<SecretStanding, { kind: "other" }>,
 	direction: Direction,
 	nowMs: number,
 ): { isGood: boolean; advice: string } {
@@ -158,8 +163,6 @@ function judgeStanding(
 	switch (standing.kind) {
 		case "right":
 			return { isGood: true, advice: "" };
-		case "other":
-			return { isGood: false, advice: "" };
 		case "prepared":
 			return isToUs
 				? { isGood: true, advice: "We accept it. Callbacks are signed with it once you activate it." }

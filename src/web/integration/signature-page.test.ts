@@ -72,11 +72,15 @@ test("a value that the shop's own code computed is explained beside an undamaged
 	const { text } = await browser.submit(`${path}/signature`, { ...fields, computed: "0".repeat(64) });
 	assert.match(text, /this is exactly what we sent/);
 	assert.match(text, /<h3>The signature your code computed<\/h3>/);
-	assert.match(text, /Most likely your server uses another secret/);
+	assert.match(text, /Compare the last characters of your server&#39;s secret/);
 	assert.match(text, /What your own code made of it is below\./);
 	assert.ok(/id="computed"[^>]*value="0{64}"/.test(text));
 	const { text: without } = await browser.submit(`${path}/signature`, fields);
-	assert.match(without, /most often it uses another secret\. Compare its last characters/, "said at once");
+	assert.match(
+		without,
+		/If your server refuses it, compare the last characters of its secret/,
+		"said at once",
+	);
 });
 
 test("a pasted body that begins with a line break comes back with it", async (t) => {
