@@ -80,10 +80,11 @@ export function parseAmount(text: string, currency: string, field: string): Resu
 
 /**
  * The rate in canonical form ("7.5" becomes "7.5000"): a percentage from 0 to 100 with at most four decimals, after a
- * point or, as half of Europe writes it, a comma. No rate has thousands that a comma could part.
+ * point or, as half of Europe writes it, a comma. No rate has thousands that a comma could part. A percent sign behind it
+ * says what the field says.
  */
 export function parseRate(text: string, field: string): Result<string> {
-	const match = /^(0|[1-9]\d{0,2})(?:[.,](\d{1,4}))?$/.exec(text);
+	const match = /^(0|[1-9]\d{0,2})(?:[.,](\d{1,4}))?(?:[ \u00a0\u202f]*%)?$/.exec(text);
 	const rate = match === null ? undefined : `${match[1]}.${(match[2] ?? "").padEnd(RATE_DECIMALS, "0")}`;
 	if (rate === undefined || minorUnits(rate) > RATE_UNITS_PER_WHOLE) {
 		return refuse(

@@ -26,7 +26,6 @@ import {
 	type ImportRow,
 	inOrder,
 	needsFixing,
-	pointed,
 	type RowVerdict,
 } from "./import-kind.ts";
 
@@ -114,16 +113,11 @@ function inputOf(cells: Cells): ProgrammeInput {
 		name: cellOf(cells, "programme"),
 		ownerEmail: cellOf(cells, "owner_email"),
 		currency: cellOf(cells, "currency"),
-		commissionRate: rateOf(cellOf(cells, "commission")),
-		feeRate: rateOf(cellOf(cells, "fee")),
+		commissionRate: cellOf(cells, "commission"),
+		feeRate: cellOf(cells, "fee"),
 		approvalDays: /^\d{1,6}$/.test(days) ? Number(days) : Number.NaN,
 		parksPixels: readYesNo(cellOf(cells, "parks_pixels")) ?? true,
 	};
-}
-
-/** "7,5 %" is 7.5. */
-function rateOf(text: string): string {
-	return pointed(text.replace(/\s*%$/, ""));
 }
 
 /** Empty is yes, as on the page; undefined for what is neither. */

@@ -120,7 +120,6 @@ function answerForm(
 	}${section({
 		id: "terms",
 		title: "A shop's agreement with you",
-		hint: "Everything but the currency can be changed later.",
 		body: padded(postForm({ action: CREATE_PROGRAMME_PATH, csrf: csrfField(c), body: fields })),
 	})}`;
 	const status = faults.length === 0 ? 200 : 422;

@@ -214,6 +214,7 @@ test("without an owner's address staff go straight to Integration, and invite th
 	const browser = await site.signIn(await site.addStaff());
 	const form = (await browser.open("/programmes/new")).text;
 	assert.match(form, /staff cannot own a programme\. Empty: invite them later, under People/);
+	assert.deepEqual(form.match(/[^>]*changed later[^<]*/g), ["It cannot be changed later."], "said once");
 	assert.doesNotMatch(form, /id="email"[^>]* required/);
 	assert.match(form, /<details class="more"><summary>Approval window \(30 days\)/, "folded");
 	const programmeId = hiddenId(form);
@@ -281,11 +282,11 @@ test("a programme whose owner cannot be invited is not made at all, and the same
 	assert.equal(owners.length, 1);
 });
 
-test("a name with control characters is refused at its field, and a decimal comma is none of the mistakes", async (t) => {
+test("a name with control characters is refused at its field, and a decimal comma and a percent sign are none of the mistakes", async (t) => {
 	const site = await openTestSite(t);
 	const browser = await site.signIn(await site.addStaff());
 	await browser.open("/programmes/new");
-	const wrong = { ...TERMS, email: newEmail("shop"), name: "Two\r\nlines", feeRate: "2,5" };
+	const wrong = { ...TERMS, email: newEmail("shop"), name: "Two\r\nlines", feeRate: "2,5 %" };
 	const { status, text } = await browser.submit("/programmes/new", wrong);
 	assert.equal(status, 422);
 	assert.match(text, /id="name-error"[^<]*line breaks/);
