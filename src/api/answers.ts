@@ -151,6 +151,9 @@ export const LISTENING = z
 	.strictObject({
 		programId: z.string().meta({ description: "Whose events will come.", examples: [EXAMPLE_PROGRAM_ID] }),
 		testOnly: z.boolean().describe("Only those of test conversions."),
+		hasPostbackUrl: z
+			.boolean()
+			.describe("Whether a Postback URL is saved: then the same events go there as callbacks, too."),
 	})
 	.meta({ id: "Listening", description: "The first message of a stream." });
 export type Listening = z.output<typeof LISTENING>;

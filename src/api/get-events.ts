@@ -119,7 +119,11 @@ function createSource(
 	let notedAtMs = openedAtMs;
 	const idLine = (at: Cursor): string =>
 		`id: ${writeCursor({ sealingKey, random }, listOf(programme), at)}\n`;
-	const greeting: Listening = { programId: programme.public_id, testOnly };
+	const greeting: Listening = {
+		programId: programme.public_id,
+		testOnly,
+		hasPostbackUrl: programme.endpoint_id !== null,
+	};
 	return {
 		opening: `event: listening\n${idLine(start)}data: ${JSON.stringify(greeting)}\n\n`,
 		async look() {

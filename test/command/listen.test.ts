@@ -18,7 +18,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 			listening.stdout,
 			new RegExp(`^Listening to ${setup.account.programmeId} \\(all events, tests too\\)`),
 		);
-		match(listening.stdout, /saved Postback URL go on as before/);
+		match(listening.stdout, /^No Postback URL is saved: events come here only\. Ctrl-C ends this\.$/m);
 		await setup.client.record({ orderId: "ORDER-1001", basketValue: "49.90" });
 		await setup.client.approve({ orderId: "ORDER-1001" });
 		await setup.client.reverse({ orderId: "ORDER-1001", reason: "RETURN" });
@@ -292,6 +292,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		};
 		const without = await walk("order-a");
 		const listening = await setup.listen(receiver.url);
+		match(listening.stdout, /^Callbacks to the saved Postback URL go on as before\. Ctrl-C ends this\.$/m);
 		const withListener = await walk("order-b");
 		await untilReceived(receiver, 4, listening);
 		deepEqual(

@@ -1,5 +1,5 @@
 // `ringback listen`: this programme's events, forwarded to an endpoint that is not public yet or checked here, and the
-// service told what came of each. It comes back by itself and goes on where it was; callbacks to the saved Postback URL
+// service told what came of each. It comes back by itself and goes on where it was; callbacks to a saved Postback URL
 // go on as before.
 
 import { parseEvent } from "../event.ts";
@@ -49,7 +49,7 @@ export const listenUsage: Usage = {
 	notes: [
 		`Each event is forwarded once, whatever your endpoint answers; the line says what the service would do
 with that answer. While the connection is lost nothing is missed: it comes back and goes on where it
-was. Callbacks to the saved Postback URL go on as before. The Integration page shows what came of each.`,
+was. Callbacks to a saved Postback URL go on as before. The Integration page shows what came of each.`,
 		settingsNote,
 	],
 };
@@ -70,6 +70,12 @@ export async function listen(given: Given, surroundings: Surroundings): Promise<
 /** None after a connection that was steady. */
 export function reconnectPauseMs(failures: number): number {
 	return failures === 0 ? 0 : Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1));
+}
+
+/** Nothing, if the service does not say. */
+function describeCallbacks(hasPostbackUrl: unknown): string {
+	if (hasPostbackUrl === true) return "Callbacks to the saved Postback URL go on as before. ";
+	return hasPostbackUrl === false ? "No Postback URL is saved: events come here only. " : "";
 }
 
 type Lost = Exclude<Connection, { kind: "open" }>;
@@ -142,12 +148,12 @@ async function followEvents(
 		wasConnected = true;
 		const greeting = parseJson(data);
 		// Only shown: the events behind it may be good all the same.
-		const programId = isObject(greeting) ? greeting["programId"] : undefined;
+		const { programId, hasPostbackUrl } = isObject(greeting) ? greeting : {};
 		const programme = typeof programId === "string" ? programId : "this programme";
 		const which = testOnly ? "test events only" : "all events, tests too";
 		const what = target === null ? "checking their signatures" : `forwarding to ${target.href}`;
 		say(`Listening to ${showPlainly(programme)} (${which}), ${what}`);
-		say("Callbacks to the saved Postback URL go on as before. Ctrl-C ends this.");
+		say(`${describeCallbacks(hasPostbackUrl)}Ctrl-C ends this.`);
 	}
 
 	async function take(message: StreamMessage): Promise<void> {

@@ -268,7 +268,7 @@ function tellAnswers(instance: Instance): Operation {
 function exampleStream(): string {
 	const message = (event: string, id: string, data: string) =>
 		`event: ${event}\nid: ${id}\ndata: ${data}\n\n`;
-	const greeting: Listening = { programId: EXAMPLE_PROGRAM_ID, testOnly: false };
+	const greeting: Listening = { programId: EXAMPLE_PROGRAM_ID, testOnly: false, hasPostbackUrl: true };
 	return [
 		message("listening", "q5mYV0Yb3O6kZyXo0l9kVYVn", JSON.stringify(greeting)),
 		message("conversion.recorded", "p6N7Qb2ZrA2fPjX0p6N7Qb2Z", exampleCallback("conversion.recorded")),
