@@ -279,7 +279,7 @@ function startWorker(workplace: Workplace, book: ChoreBook, load: Load): Worker 
 }
 
 function warnAtStart({ config, log }: OpenedParts): void {
-	for (const { kind, title, text } of findSettingWarnings(warningSettings(config))) {
+	for (const { kind, title, text } of findSettingWarnings(warningSettings(config), config.host)) {
 		const ranges = config.allowedPrivateRanges.map((range) => range.text);
 		log.warn({ kind, ...(kind === "private_ranges" ? { ranges } : {}) }, `${title}. ${text}`);
 	}

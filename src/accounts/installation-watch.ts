@@ -11,7 +11,6 @@ import {
 	findClockWarnings,
 	findPauseWarnings,
 	findSettingWarnings,
-	isLoopbackHost,
 	judgeArrival,
 	type Sighting,
 	type Warning,
@@ -101,11 +100,8 @@ export function createInstallationWatch(
 		},
 		warningsFor({ host }) {
 			forgetFaded(remembered, clock.nowMs());
-			const isOwnMachine = host !== undefined && isLoopbackHost(host);
-			// Private ranges are said on every page already; whoever tries it on their own machine needs no PUBLIC_URL.
-			const ofSettings = findSettingWarnings(settings).filter(
-				({ kind }) => kind !== "private_ranges" && (kind !== "no_public_url" || !isOwnMachine),
-			);
+			// Private ranges are said on every page already.
+			const ofSettings = findSettingWarnings(settings, host).filter(({ kind }) => kind !== "private_ranges");
 			const seen = [...remembered.values()]
 				.filter(isRaised)
 				.map(({ sighting }) => describeSighting(sighting));

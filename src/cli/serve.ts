@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import { type Config, isStartedByNpm, readConfig, warningSettings } from "../config.ts";
-import { findPauseWarnings, findSettingWarnings, isLoopbackHost } from "../domain/warning.ts";
+import { findPauseWarnings, findSettingWarnings } from "../domain/warning.ts";
 import { listenForStop, type StopSignals } from "../service/stop-signals.ts";
 import type { Service } from "../service.ts";
 import { isExecutable } from "../shipped-files.ts";
@@ -70,11 +70,10 @@ function sayStarted(service: Service, screen: Screen): void {
 	screen.out(`  metrics  ${metricsUrl === null ? "off" : `${metricsUrl}/metrics`}`);
 	screen.out(`  mail     ${config.smtpUrl === null ? "off (set SMTP_URL)" : "on"}`);
 	screen.out(`  brand    ${sayBrand(network.face)}`);
-	const warnings = [...findPauseWarnings(deliveryPause), ...findSettingWarnings(warningSettings(config))];
-	for (const { kind, title, text } of warnings) {
-		// Mail off has its own line, and nobody but this machine comes to an address of its own.
-		const isNoMatter = kind === "mail_off" || (kind === "no_public_url" && isLoopbackHost(config.host));
-		if (!isNoMatter) screen.out(`  WARNING  ${title}. ${text}`);
+	const ofSettings = findSettingWarnings(warningSettings(config), config.host);
+	for (const { kind, title, text } of [...findPauseWarnings(deliveryPause), ...ofSettings]) {
+		// Mail off has its own line.
+		if (kind !== "mail_off") screen.out(`  WARNING  ${title}. ${text}`);
 	}
 	if (welcomeLink !== null) {
 		screen.out("");

@@ -159,9 +159,15 @@ describe("what the settings tell", () => {
 			["private_ranges", "no_public_url", "mail_off"],
 		],
 	];
+	test("whoever tries it on their own machine needs no PUBLIC_URL", () => {
+		const kindsAt = (host: string) => findSettingWarnings(SETTINGS, host).map(({ kind }) => kind);
+		deepEqual(["127.0.0.1", "localhost:8080", "[::1]:8080"].flatMap(kindsAt), []);
+		deepEqual(kindsAt("0.0.0.0"), ["no_public_url"]);
+	});
+
 	for (const [title, change, kinds] of cases) {
 		test(title, () => {
-			const warnings = findSettingWarnings({ ...SETTINGS, ...change });
+			const warnings = findSettingWarnings({ ...SETTINGS, ...change }, undefined);
 			deepEqual(
 				warnings.map(({ kind }) => kind),
 				kinds,

@@ -64,11 +64,18 @@ export interface Sighting {
 	where: string;
 }
 
-/** Known without a request. */
-export function findSettingWarnings({ publicUrl, hasMail, allowsPrivateRanges }: WarningSettings): Warning[] {
+/**
+ * Known without a request. `host` is where people find the service, as far as it is known: whoever tries it on their own
+ * machine needs no PUBLIC_URL.
+ */
+export function findSettingWarnings(
+	{ publicUrl, hasMail, allowsPrivateRanges }: WarningSettings,
+	host: string | undefined,
+): Warning[] {
 	const warnings: Warning[] = [];
+	const isOwnMachine = host !== undefined && isLoopbackHost(host);
 	if (allowsPrivateRanges) warnings.push(PRIVATE_RANGES);
-	if (publicUrl === null) warnings.push(NO_PUBLIC_URL);
+	if (publicUrl === null) warnings.push(...(isOwnMachine ? [] : [NO_PUBLIC_URL]));
 	else if (!publicUrl.startsWith("https:") && isPublicHost(new URL(publicUrl).host)) {
 		warnings.push(describeSighting({ kind: "plain_http", where: new URL(publicUrl).hostname }));
 	}

@@ -128,7 +128,9 @@ describe("serve", { concurrency: 2 }, () => {
 		match(unset.stdout, /^ {2}WARNING {2}PUBLIC_URL is not set\. .*Set PUBLIC_URL/m);
 		match(unset.stderr, /"kind":"no_public_url".*PUBLIC_URL is not set/);
 		match(unset.stdout, /^ {2}brand {4}not chosen yet \(X-Service-Signature\)$/m);
-		doesNotMatch((await start({})).stdout, /WARNING/, "on this machine alone it does not matter");
+		const here = await start({});
+		doesNotMatch(here.stdout, /WARNING/, "on this machine alone it does not matter");
+		deepEqual(here.stderr.match(/"kind":"\w+"/g), ['"kind":"mail_off"'], "as the pages say, opened there");
 		const plain = await start({ PUBLIC_URL: "http://ringback.example" });
 		match(plain.stdout, /^ {2}WARNING {2}Ringback is used over plain HTTP at ringback\.example\./m);
 		match(plain.stderr, /"kind":"plain_http"/);
