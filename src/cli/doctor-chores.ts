@@ -1,17 +1,29 @@
-// What `ringback doctor` says about chores: which are late, as the processes that run have written down.
+// What `ringback doctor` says about chores: which are late, as the processes have written down, and what a late one means
+// while a worker runs and while none does.
 
 import { CHORES, type ChoreRecord, describeLateness, isLate, lateSinceMs } from "../domain/chore.ts";
+import { isSilent, type ProcessRecord } from "../domain/process.ts";
 import { isoTime } from "../domain/time.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 
-export function examineChores(records: readonly ChoreRecord[], nowMs: number): Finding[] {
+export function examineChores(
+	records: readonly ChoreRecord[],
+	processes: readonly ProcessRecord[],
+	nowMs: number,
+): Finding[] {
 	const late = records.filter((record) => isLate(record, nowMs));
+	const hasWorker = processes.some((record) => record.role !== "web" && !isSilent(record, nowMs));
 	if (records.length === 0) return [ok("chores", "none has begun yet")];
-	if (late.length === 0) return [ok("chores", "all are done on time")];
-	// Where no worker runs, none gets done: one line for them all.
+	if (late.length === 0) {
+		return [
+			ok("chores", hasWorker ? "all are done on time" : "none is late yet; they go on once a worker runs"),
+		];
+	}
+	// Those that nobody does: one line for them all.
 	const left = late.filter(({ failures }) => failures === 0);
-	const single = left.length > 1 ? late.filter(({ failures }) => failures > 0) : late;
-	return [...(left.length > 1 ? [describeLeft(left)] : []), ...single.map(describeOne)];
+	const isOneLine = left.length > (hasWorker ? 1 : 0);
+	const single = isOneLine ? late.filter(({ failures }) => failures > 0) : late;
+	return [...(isOneLine ? [describeLeft(left, hasWorker)] : []), ...single.map(describeOne)];
 }
 
 function describeOne(record: ChoreRecord): Finding {
@@ -20,13 +32,14 @@ function describeOne(record: ChoreRecord): Finding {
 	return warning("chores", `${record.name} is late since ${since}. ${undone}. ${describeLateness(record)}`);
 }
 
-function describeLeft(left: readonly ChoreRecord[]): Finding {
+function describeLeft(left: readonly ChoreRecord[], hasWorker: boolean): Finding {
 	const since = isoTime(Math.min(...left.map(lateSinceMs)));
 	const lastMs = Math.max(...left.map(({ lastSuccessMs }) => lastSuccessMs ?? 0));
 	const last = lastMs === 0 ? "None has ever succeeded" : `The last of them succeeded at ${isoTime(lastMs)}`;
 	const names = left.map(({ name }) => name).join(", ");
-	return warning(
-		"chores",
-		`${names} are late, the first since ${since}. ${last}. No worker does them, or they hang. Check that a process of role worker or all is running, and read its log.`,
-	);
+	const cause = hasWorker
+		? "A worker runs: unless it has just started, they hang. Read its log."
+		: "No worker runs. They are done once you start one: `ringback serve` with RINGBACK_ROLE=all or worker.";
+	const are = left.length === 1 ? "is" : "are";
+	return warning("chores", `${names} ${are} late, the first since ${since}. ${last}. ${cause}`);
 }

@@ -27,21 +27,30 @@ export function examineInstallation(state: State, nowMs: number): Finding[] {
 		return check === undefined ? [] : [warning(check, `${title}. ${text}`)];
 	});
 	const sound = [
-		ok("processes", describeProcesses(state, nowMs)),
+		describeProcesses(state, nowMs),
 		ok("queue", describeQueue(state, nowMs)),
 		ok("disk", describeDisk(state)),
 		...describeBackup(state),
 	];
-	return [...sound.filter(({ check }) => warnings.every((found) => found.check !== check)), ...warnings];
+	// What is well is not said beside a warning of the same check.
+	const said = sound.filter(
+		({ check, state: found }) => found !== "ok" || warnings.every((other) => other.check !== check),
+	);
+	return [...said, ...warnings];
 }
 
-function describeProcesses({ processes }: State, nowMs: number): string {
+function describeProcesses({ processes }: State, nowMs: number): Finding {
 	const alive = processes.filter((record) => !isSilent(record, nowMs));
-	if (alive.length === 0) return "none runs at the moment";
+	if (alive.length === 0) {
+		return warning(
+			"processes",
+			"None runs: nobody is answered, and no callback is sent. Start the service: `ringback serve`.",
+		);
+	}
 	const names = alive.map(
 		({ role, instance, host, version }) => `${role} ${instance} on ${host} (${version})`,
 	);
-	return `running: ${names.join(", ")}`;
+	return ok("processes", `running: ${names.join(", ")}`);
 }
 
 function describeQueue({ figures, processes }: State, nowMs: number): string {

@@ -76,7 +76,7 @@ async function examineSystem({ store, clock, config, readDisk }: Workplace): Pro
 	const nowMs = clock.nowMs();
 	const reading = await readSystem(store, nowMs);
 	return [
-		...examineChores(reading.chores, nowMs),
+		...examineChores(reading.chores, reading.processes, nowMs),
 		...examineInstallation({ ...reading, disk: await readDisk() }, nowMs),
 		await examineDelivery(store, config, nowMs),
 	];
@@ -155,9 +155,9 @@ async function checkArchive({ config: { archiving, role } }: Workplace): Promise
 	];
 }
 
-/** Mail has a check of its own, which also asks the mail server. */
+/** Mail has a check of its own, which also asks the mail server. How people come to us cannot be known here. */
 function checkWarnings({ config }: Workplace): Finding[] {
-	return findSettingWarnings(warningSettings(config)).flatMap(({ kind, title, text }) => {
+	return findSettingWarnings(warningSettings(config), undefined).flatMap(({ kind, title, text }) => {
 		if (kind === "mail_off") return [];
 		return [warning(kind === "private_ranges" ? "addresses" : "public-url", `${title}. ${text}`)];
 	});

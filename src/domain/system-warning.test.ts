@@ -77,6 +77,14 @@ describe("what staff are warned of", () => {
 	}
 });
 
+test("of a process that fell silent it says who has its callbacks now", () => {
+	const silent = { ...WORKER, instance: "2a1b2c3d", seenAtMs: 0 };
+	const textWith = (...alive: ProcessRecord[]) =>
+		findSystemWarnings({ ...SOUND, processes: [silent, ...alive] }, NOW_MS).at(-1)?.text ?? "";
+	match(textWith(WORKER), /another process has taken over its callbacks/);
+	match(textWith(WEB), /its callbacks wait until a process delivers/);
+});
+
 test("the last mail failure is the newest of all processes", () => {
 	const failed = (atMs: number) => ({ ...WORKER, mailFailure: { atMs, reason: `at ${atMs}` } });
 	deepEqual(lastMailFailure([failed(1), failed(3), failed(2), WEB]), { atMs: 3, reason: "at 3" });

@@ -35,6 +35,9 @@ function ofProcesses(processes: readonly ProcessRecord[], nowMs: number): Warnin
 	const warnings: Warning[] = [];
 	const silent = processes.filter((record) => isSilent(record, nowMs));
 	const alive = processes.filter((record) => !isSilent(record, nowMs));
+	const taken = alive.some(({ role }) => role !== "web")
+		? "another process has taken over its callbacks"
+		: "its callbacks wait until a process delivers";
 	if (alive.length > 0 && alive.every(({ role }) => role === "web")) {
 		warnings.push({
 			kind: "no_worker",
@@ -46,7 +49,7 @@ function ofProcesses(processes: readonly ProcessRecord[], nowMs: number): Warnin
 		warnings.push({
 			kind: "process_silent",
 			title: `A process stopped reporting: ${role} ${instance} on ${host}`,
-			text: `Last report at ${isoTime(seenAtMs)}; it was not stopped cleanly. If it was killed or its machine went away, start it again; another process has taken over its callbacks. If it still runs, see whether it reaches the database. It is listed for an hour after that report.`,
+			text: `Last report at ${isoTime(seenAtMs)}; it was not stopped cleanly. If it was killed or its machine went away, start it again; ${taken}. If it still runs, see whether it reaches the database. It is listed for an hour after that report.`,
 		});
 	}
 	const versions = new Set(alive.map(({ version }) => version));
