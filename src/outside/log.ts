@@ -1,6 +1,8 @@
-// The log: JSON lines on standard error, each with what says which process wrote it.
+// The log: JSON lines on standard error, each with what says which process wrote it. Where somebody sits before it, the
+// same in words.
 
 import { pino } from "pino";
+import { sayLogLine } from "../domain/log-line.ts";
 import type { Log } from "../ports.ts";
 import { createLineWriter } from "./line-writer.ts";
 
@@ -26,15 +28,20 @@ const STANDARD_ERROR = 2;
 /** What waits while nobody reads: some ten thousand lines. Beyond it lines are dropped, and the service goes on. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
-export function createLog(level: LogLevel, identity: LogIdentity): ProcessLog {
+export function createLog(
+	level: LogLevel,
+	identity: LogIdentity,
+	isTerminal = process.stderr.isTTY === true,
+): ProcessLog {
 	// Not pino's own destination: synchronous, a pipe that nobody reads would hold up every callback and every answer;
 	// not synchronous, it tries for ever to write its last lines to a pipe whose reader is gone, and the process never ends.
 	const lines = createLineWriter(STANDARD_ERROR, MAX_WAITING_BYTES);
 	process.on("exit", () => lines.writeRest());
+	const destination = isTerminal ? { write: (line: string) => lines.write(sayLogLine(line)) } : lines;
 	const make = (atLeast: LogLevel): Log =>
 		pino(
 			{ level: atLeast, base: { ...identity }, timestamp: () => `,"time":"${new Date().toISOString()}"` },
-			lines,
+			destination,
 		);
 	return { log: make(level), access: make("info"), droppedLines: lines.droppedLines };
 }

@@ -1,0 +1,42 @@
+import { equal } from "node:assert/strict";
+import { test } from "node:test";
+import { sayLogLine } from "./log-line.ts";
+
+const BASE = { instance: "0a1b2c3d", role: "all", version: "1.0.0", time: "2026-03-01T09:08:07.123Z" };
+
+function say(line: object): string {
+	return sayLogLine(`${JSON.stringify({ ...BASE, ...line })}\n`);
+}
+
+test("time, message, and what else the line says", () => {
+	equal(
+		say({ level: 30, msg: "made the key", path: "/srv/a b", count: 2, from: "x" }),
+		'09:08:07 made the key  path="/srv/a b"  count=2  from=x\n',
+	);
+});
+
+test("how bad it is, in a word", () => {
+	equal(say({ level: 40, msg: "Mail is off." }), "09:08:07 warning: Mail is off.\n");
+	equal(say({ level: 50, msg: "chore failed" }), "09:08:07 error: chore failed\n");
+});
+
+test("an error with the place it comes from", () => {
+	equal(
+		say({
+			level: 50,
+			msg: "failed",
+			err: { type: "Error", message: "no", stack: "Error: no\n    at a.ts:1" },
+		}),
+		"09:08:07 error: failed\nError: no\n    at a.ts:1\n",
+	);
+	equal(say({ level: 50, msg: "failed", err: { message: "no" } }), "09:08:07 error: failed\nno\n");
+});
+
+test("nothing in it can move the cursor or colour the screen", () => {
+	const said = say({ level: 30, msg: "a\u001b[2Jb\rc", from: "\u202ex\u0007" });
+	equal(/(?!\n)\p{C}/u.test(said), false, JSON.stringify(said));
+});
+
+test("what is no line of the log stays as it is", () => {
+	for (const text of ["Stopped.\n", "null\n", '{"a":1}\n', ""]) equal(sayLogLine(text), text);
+});

@@ -1,0 +1,46 @@
+// A line of the log as people read it on a terminal: when, how bad, what, and what else it says. The log itself is JSON.
+
+import { readJson } from "./json.ts";
+import { showBytes } from "./visible-text.ts";
+
+/** Pino's numbers. */
+const WARN = 40;
+const ERROR = 50;
+const HOUR_AT = 11;
+const SECOND_END = 19;
+
+/** What is no line of the log stays as it is. */
+export function sayLogLine(json: string): string {
+	const line = readJson(json);
+	if (!isRecord(line)) return json;
+	// Which process it is, the terminal says by itself.
+	const { level, time, msg, err, instance: _instance, role: _role, version: _version, ...rest } = line;
+	if (typeof msg !== "string") return json;
+	const at = String(time).slice(HOUR_AT, SECOND_END);
+	const more = Object.entries(rest).map(([name, value]) => `  ${name}=${sayValue(value)}`);
+	return `${showSafely(`${at} ${sayLevel(level)}${msg}${more.join("")}${sayError(err)}`)}\n`;
+}
+
+function sayLevel(level: unknown): string {
+	if (typeof level !== "number" || level < WARN) return "";
+	return level < ERROR ? "warning: " : "error: ";
+}
+
+function sayValue(value: unknown): string {
+	return typeof value === "string" && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
+}
+
+function sayError(error: unknown): string {
+	if (!isRecord(error)) return "";
+	const { stack, message } = error;
+	return `\n${String(stack ?? message)}`;
+}
+
+/** Some of it came from outside, and a terminal obeys control characters. */
+function showSafely(text: string): string {
+	return showBytes(Buffer.from(text));
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+	return typeof value === "object" && value !== null;
+}
