@@ -11,6 +11,7 @@ import {
 	parseSenderAddress,
 	parseSenderName,
 	parseSupportAddress,
+	suggestBrand,
 } from "../domain/network.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { noteAudit } from "../store/audit.ts";
@@ -54,7 +55,7 @@ export async function changeNetwork(
 	const wanted: Updateable<NetworkTable> = {};
 	const faults: Fault[] = [];
 	for (const name of FIELD_NAMES) {
-		const text = input[name];
+		const text = name === "brand" ? brandOf(input) : input[name];
 		const parsed = text === undefined ? undefined : FIELDS[name].parse(text);
 		if (parsed?.ok === false) faults.push(parsed.fault);
 		else if (parsed !== undefined) wanted[FIELDS[name].column] = parsed.value;
@@ -75,6 +76,11 @@ export async function changeNetwork(
 	});
 	deps.network.forget();
 	return changed.ok ? changed : refuseAll([changed.fault]);
+}
+
+/** One that is left empty is made from the name. */
+function brandOf({ name = "", brand }: NetworkInput): string | undefined {
+	return brand?.trim() === "" ? (suggestBrand(name) ?? "") : brand;
 }
 
 function isChange(name: NetworkField, wanted: Updateable<NetworkTable>, before: NetworkRow): boolean {

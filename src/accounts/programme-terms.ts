@@ -8,6 +8,7 @@ import type { Programme } from "../store/programmes.ts";
 
 /** Ten years: longer is a typing error. */
 const MAX_DAYS = 3_650;
+export const DEFAULT_APPROVAL_DAYS = 30;
 /** What owners may change the approval window to, until the network's staff say otherwise. */
 export const DEFAULT_APPROVAL_LIMITS = { min: 0, max: 90 } as const;
 /** How long a parked pixel conversion waits for the shop's postback. */

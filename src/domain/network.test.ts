@@ -8,6 +8,7 @@ import {
 	parseSenderAddress,
 	parseSenderName,
 	parseSupportAddress,
+	suggestBrand,
 } from "./network.ts";
 
 /** What would begin another header, or another line of a mail. */
@@ -45,6 +46,23 @@ describe("the brand", () => {
 			const parsed = parseBrand(text);
 			ok(!parsed.ok);
 			match(parsed.fault.detail, /letters, digits or hyphens/);
+		});
+	}
+
+	for (const [name, brand] of [
+		["Acme Partners", "Acme-Partners"],
+		["Åkerö & Söhne, Inc.", "Akero-Sohne-Inc"],
+		["Miller’s Network", "Millers-Network"],
+		["24 Hour Deals", "Hour-Deals"],
+		["7-eleven", "eleven"],
+		["Very Long Names of Networks in Europe", "Very-Long-Names-of-Networks-in"],
+		["株式会社", null],
+		["2026", null],
+		["", null],
+	] as const) {
+		test(`made from ${JSON.stringify(name)}: ${brand}`, () => {
+			equal(suggestBrand(name), brand);
+			if (brand !== null) ok(parseBrand(brand).ok);
 		});
 	}
 });

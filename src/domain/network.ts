@@ -10,6 +10,7 @@ export const DEFAULT_BRAND = "Service";
 
 /** It becomes part of header names: RFC 9110 tokens, without the odd ones. */
 const BRAND_FORM = /^[A-Za-z][A-Za-z0-9-]{0,30}$/;
+export const MAX_BRAND_LENGTH = 31;
 export const BRAND_RULE = "must be 1 to 31 letters, digits or hyphens and start with a letter, such as Acme.";
 
 export function isBrand(text: string): boolean {
@@ -19,6 +20,18 @@ export function isBrand(text: string): boolean {
 export function parseBrand(text: string): Result<string> {
 	const brand = text.trim();
 	return isBrand(brand) ? succeed(brand) : refuse("invalid_brand", `The brand ${BRAND_RULE}`, "brand");
+}
+
+/** For whoever has none in mind. Null for a name without Latin letters to make one of. */
+export function suggestBrand(name: string): string | null {
+	const plain = name.normalize("NFKD").replace(/\p{M}/gu, "").replace(/['’]/g, "");
+	const words = plain.match(/[A-Za-z0-9]+/g) ?? [];
+	const brand = words
+		.join("-")
+		.replace(/^[\d-]+/, "")
+		.slice(0, MAX_BRAND_LENGTH)
+		.replace(/-+$/, "");
+	return isBrand(brand) ? brand : null;
 }
 
 /** RINGBACK_BRAND is another one than the network had when its first key was issued. */

@@ -41,6 +41,7 @@ export const IMPORT_PATH = "/import";
 /** Where a new network is set up, step by step. */
 export const SET_UP_PATH = "/set-up";
 export const END_SET_UP_PATH = "/set-up/end";
+export const SAMPLE_PROGRAMME_PATH = "/set-up/sample";
 
 export const operationsPath = (part: string) =>
 	part === "" ? OPERATIONS_PATH : `${OPERATIONS_PATH}/${part}`;

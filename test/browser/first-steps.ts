@@ -34,6 +34,13 @@ export async function nameNetwork(page: Page, name: string, brand: string): Prom
 	await page.getByRole("heading", { name: "Create programme", level: 1 }).waitFor();
 }
 
+/** From the set-up's page to Integration of a sample programme, with its key on the screen: pressed as some people do. */
+export async function trySample(page: Page, name: string): Promise<ShownKey> {
+	await page.getByLabel("Network name").fill(name);
+	await page.getByRole("button", { name: "Save and try it with a sample programme" }).dblclick();
+	return readShownKey(page);
+}
+
 /** Ends on the page that shows the owner's link, and resolves to it. */
 export async function createProgramme(page: Page, programme: ProgrammeForm): Promise<string> {
 	await page.goto("/programmes/new");
@@ -89,8 +96,17 @@ export async function joinAsOwner(page: Page, link: string, name = "Jonas Brandt
 	return new URL(page.url()).pathname.replace(/\/integration$/, "");
 }
 
-export async function issueKey(page: Page): Promise<{ key: string; secret: string }> {
+interface ShownKey {
+	key: string;
+	secret: string;
+}
+
+export async function issueKey(page: Page): Promise<ShownKey> {
 	await page.getByRole("button", { name: "Issue API key" }).click();
+	return readShownKey(page);
+}
+
+async function readShownKey(page: Page): Promise<ShownKey> {
 	const shown = page.locator("#keys .message code:not(p code)");
 	await shown.first().waitFor();
 	const [key = "", secret = ""] = await shown.allTextContents();

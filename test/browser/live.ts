@@ -175,11 +175,15 @@ export function testLive(browser: () => Browser): void {
 		const here = await openVisitor(browser(), service.url);
 		await signIn(here.page, OWNER);
 		await here.page.goto(`${main}/settings`);
+		const integration = await here.context.newPage();
+		await integration.goto(`${main}/integration`);
 		const there = await openVisitor(browser(), service.url);
 		await signIn(there.page, OWNER);
 		await there.page.goto("/account");
 		await there.page.getByRole("button", { name: "Sign out everywhere else" }).click();
 		await there.page.getByRole("cell", { name: "This one" }).waitFor();
+		await integration.getByRole("button", { name: "Send test conversion" }).click();
+		await integration.getByRole("heading", { name: "Sign in" }).waitFor();
 		await here.page.getByRole("link", { name: "Conversions", exact: true }).click();
 		await here.page.getByRole("heading", { name: "Sign in" }).waitFor();
 		await here.page.getByLabel("Email").fill(OWNER);

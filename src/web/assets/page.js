@@ -234,6 +234,18 @@
 		if (box.form !== null) tellSelection(box.form);
 	});
 
+	const DOUBLE_CLICK_MS = 1_000;
+	const sentAtMs = new WeakMap();
+
+	/** A double click sends a form once: the answer to the first, which may show a secret, would never be seen. */
+	document.addEventListener("submit", (event) => {
+		const form = event.target;
+		if (form.method !== "post" || event.defaultPrevented) return;
+		const nowMs = performance.now();
+		if (nowMs - (sentAtMs.get(form) ?? Number.NEGATIVE_INFINITY) < DOUBLE_CLICK_MS) event.preventDefault();
+		else sentAtMs.set(form, nowMs);
+	});
+
 	/** On a phone the bars of links are wider than the screen: the page one is on must not be out of sight. */
 	function showCurrentLink() {
 		for (const link of document.querySelectorAll(".sidebar [aria-current], .tabs-list [aria-current]")) {
@@ -334,12 +346,22 @@
 		document.addEventListener(name, () => sayLive(false));
 	}
 
+	/** A form that changes a part of the page was answered with another page: the sign-in, or an error. */
+	function keepPart(event) {
+		const { ctx, tasks } = event.detail;
+		if (!(ctx.sourceElement instanceof HTMLFormElement)) return;
+		if (tasks.some(({ type, fragment }) => type === "main" && fragment.childElementCount > 0)) return;
+		event.preventDefault();
+		location.reload();
+	}
+
 	let resizing;
 	addEventListener("resize", () => {
 		clearTimeout(resizing);
 		resizing = setTimeout(() => drawCharts(document), 150);
 	});
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawCharts(document));
+	document.addEventListener("htmx:before:swap", keepPart);
 	document.addEventListener("htmx:after:swap", () => enhance(document));
 	document.addEventListener("htmx:error", reopenLater);
 	document.addEventListener("htmx:response:error", reopenLater);

@@ -109,11 +109,18 @@ export function postForm(form: {
 	body: Content;
 	className?: string;
 	isUpload?: boolean;
+	/** The id of the part that it changes: where scripts run, the rest of the page stays as it is. */
+	changes?: string;
 }): Html {
+	const part = form.changes === undefined ? undefined : `#${form.changes}`;
 	return html`<form method="post"${attrs({
 		action: form.action,
 		class: form.className ?? "stack",
 		enctype: form.isUpload === true && "multipart/form-data",
+		"hx-post": part && form.action,
+		"hx-select": part,
+		"hx-target": part,
+		"hx-swap": part && "outerMorph",
 	})}>${form.csrf}${form.body}</form>`;
 }
 

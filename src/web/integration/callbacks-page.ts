@@ -45,16 +45,20 @@ export async function showCallbacks(
 	const seen = await fingerprintOf(deps, programme);
 	const view = await readCallbacks(c, deps, refused?.back ?? new URL(c.req.url).search);
 	const { path, deliveries } = view;
+	const isShown = issued !== null;
+	const checks = html`<h2 class="visually-hidden">What works so far</h2><div id="${CHECKS_TARGET}">${checkSteps(view)}</div>`;
+	const keys = firstKeySection(view, issued);
+	const test = html`<div${attrs({ hidden: isUntouched(view) })}>${testSection(view, isShown)}</div>`;
+	const callback = html`<div class="columns">${callbackSection(view, refused, isShown)}${healthPart(view)}</div>`;
 	return answerTab(c, {
 		tab: "callbacks",
 		hint: "Your server reports sales to us with signed requests; we tell it of every status change.",
 		status: refused === null && deliveries.listed !== null ? 200 : 422,
 		body: html`${deliveries.isLive ? liveConnector(`${path}/live?seen=${seen}`) : null}
-<h2 class="visually-hidden">What works so far</h2>
-<div id="${CHECKS_TARGET}">${checkSteps(view)}</div>
-${firstKeySection(view, issued)}
-<div class="columns">${callbackSection(view, refused, issued !== null)}${healthPart(view)}</div>
-<div${attrs({ hidden: isUntouched(view) })}>${testSection(view)}</div>
+${
+	// From the key on the screen to the first callback without a word between them.
+	isShown ? [keys, test, checks, callback] : [checks, keys, callback, test]
+}
 <div${attrs({ hidden: hasNoCallbacks(view) })}>${deliveriesSection(view)}</div>`,
 	});
 }

@@ -21,10 +21,13 @@ import { localAnswersTable } from "./local-answers.ts";
 
 export const TEST_TARGET = "test-live";
 
-export function testSection(view: CallbacksView): Html {
+const SECTION = "test";
+
+/** `isNext`: the listener it goes to is started from this very page. */
+export function testSection(view: CallbacksView, isNext: boolean): Html {
 	const { path, hidden } = view;
 	return section({
-		id: "test",
+		id: SECTION,
 		title: "Test conversion",
 		hint: "Behaves like a real conversion, is marked “test” and stays out of all totals.",
 		actions: view.mayIntegrate
@@ -32,9 +35,10 @@ export function testSection(view: CallbacksView): Html {
 					action: `${path}/test`,
 					csrf: hidden,
 					className: "row",
+					changes: SECTION,
 					body: button({
 						label: "Send test conversion",
-						...(view.next === "test" ? { tone: "primary" } : {}),
+						...(isNext || view.next === "test" ? { tone: "primary" } : {}),
 					}),
 				})
 			: null,
@@ -95,7 +99,7 @@ function adviceBefore({ url, hasSecret, mayIntegrate, isListening }: CallbacksVi
 	if (url === null && isListening)
 		return html`Send one: it goes to your machine, through <code>listen</code>.`;
 	if (url === null)
-		return html`No Postback URL is saved, so nothing is sent: <a href="#callback">save one, or listen on your own machine</a>.`;
+		return html`Nobody would hear of it yet: paste the command into a terminal, or <a href="#callback">save a Postback URL</a>.`;
 	return "Send one: its callback appears here within a second or two.";
 }
 
@@ -142,6 +146,7 @@ function walkForms(
 		action: `${path}/test/${conversionId}`,
 		csrf: hidden,
 		className: "row-end",
+		changes: SECTION,
 		body: html`${selectField({
 			name: "reason",
 			id: "test-reason",

@@ -4,6 +4,7 @@
 import { html } from "hono/html";
 import type { NetworkField } from "../../accounts/network.ts";
 import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
+import { isBrand, MAX_BRAND_LENGTH } from "../../domain/network.ts";
 import { headerNames } from "../../domain/signature.ts";
 import type { NetworkFace } from "../../store/known-network.ts";
 import { message } from "../components/blocks.ts";
@@ -26,7 +27,7 @@ export const NETWORK_FIELDS = [
 export function formOf(face: NetworkFace): NetworkForm {
 	return {
 		name: face.name ?? "",
-		brand: face.brand,
+		brand: face.isBrandChosen ? face.brand : "",
 		colour: face.colour ?? "",
 		supportAddress: face.supportAddress ?? "",
 		senderName: face.senderName ?? "",
@@ -44,7 +45,7 @@ const LOOKS: Readonly<Record<NetworkField, Look>> = {
 		maxLength: MAX_NAME_LENGTH,
 		isRequired: true,
 	},
-	brand: { label: "Brand in header names", isMono: true, maxLength: 31, isRequired: true },
+	brand: { label: "Brand in header names (optional)", isMono: true, maxLength: MAX_BRAND_LENGTH },
 	colour: {
 		label: "Colour",
 		hint: "Six hex digits, such as #3b4fd8. Where it would be hard to read, it is made darker or lighter. Empty: Ringback's own.",
@@ -76,8 +77,11 @@ export function networkFields(
 	});
 }
 
+const EXAMPLE_BRAND = "Acme";
+
 function brandHint(brand: string): Content {
-	return html`As in <code>${headerNames(brand).signature}</code>. Letters, digits and hyphens.`;
+	const shown = headerNames(isBrand(brand) ? brand : EXAMPLE_BRAND).signature;
+	return html`As in <code>${shown}</code>. Empty: made from the name.`;
 }
 
 /** While it can be chosen: that it stays. Afterwards: why it cannot. */

@@ -5,6 +5,7 @@ import {
 	LOGO_PATH,
 	NETWORK_PATH,
 	REMOVE_LOGO_PATH,
+	SAMPLE_PROGRAMME_PATH,
 	SET_UP_PATH,
 	TEST_MAIL_PATH,
 } from "../paths.ts";
@@ -12,6 +13,7 @@ import { SMALL_FILES } from "../receive-file.ts";
 import type { Route } from "../routes.ts";
 import { dropLogo, uploadLogo } from "./logo-actions.ts";
 import { saveNetwork, sendTest, showNetwork } from "./network-page.ts";
+import { trySample } from "./sample-action.ts";
 import { finishSetUp, saveNameAndBrand, showSetUp } from "./set-up-page.ts";
 
 export const NETWORK_ROUTES: readonly Route[] = [
@@ -22,5 +24,6 @@ export const NETWORK_ROUTES: readonly Route[] = [
 	{ method: "POST", path: TEST_MAIL_PATH, access: "staff", answer: sendTest },
 	{ method: "GET", path: SET_UP_PATH, access: "staff", answer: showSetUp },
 	{ method: "POST", path: SET_UP_PATH, access: "staff", answer: saveNameAndBrand },
+	{ method: "POST", path: SAMPLE_PROGRAMME_PATH, access: "staff", answer: trySample },
 	{ method: "POST", path: END_SET_UP_PATH, access: "staff", answer: finishSetUp },
 ];

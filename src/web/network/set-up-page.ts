@@ -21,6 +21,7 @@ import {
 	IMPORT_PATH,
 	integrationPath,
 	PROGRAMMES_PATH,
+	SAMPLE_PROGRAMME_PATH,
 	SET_UP_PATH,
 } from "../paths.ts";
 import { errorsByField } from "../programmes/terms-form.ts";
@@ -28,8 +29,12 @@ import { countSteps, readSetUp, type SetUpState } from "../set-up-state.ts";
 import { viewerOf } from "../viewer.ts";
 import { brandNote, formOf, type NetworkForm, networkFields } from "./network-fields.ts";
 import { testMailForm } from "./network-page.ts";
+import { trySample } from "./sample-action.ts";
 
 const TITLE = "Set up your network";
+
+/** The button that goes on with a sample programme, beside the one that goes on with a real one. */
+const TRY_SAMPLE = { name: "next", value: "sample" } as const;
 
 interface FormState {
 	form?: NetworkForm;
@@ -41,14 +46,15 @@ export function showSetUp(c: WebContext, deps: WebDeps): Promise<Response> {
 }
 
 export async function saveNameAndBrand(c: WebContext, deps: WebDeps): Promise<Response> {
-	const typed = await readTextFields(c, ["name", "brand"]);
+	const { name, brand, next } = await readTextFields(c, ["name", "brand", "next"]);
 	const face = c.get("network");
-	const input = face.brandState === "open" ? typed : { name: typed.name };
+	const input = face.brandState === "open" ? { name, brand } : { name };
 	const changed = await changeNetwork(deps, viewerOf(c).personId, input);
 	if (!changed.ok) {
 		const form = { ...formOf(face), ...input };
 		return answerSetUp(c, deps, { form, faults: changed.faults });
 	}
+	if (next === TRY_SAMPLE.value) return trySample(c, deps);
 	setFlash(c, "good", "Saved.");
 	const { programmeId } = await readSetUp(c, deps);
 	return c.redirect(programmeId === null ? CREATE_PROGRAMME_PATH : SET_UP_PATH, 303);
@@ -86,7 +92,7 @@ async function answerSetUp(c: WebContext, deps: WebDeps, state: FormState): Prom
 }
 
 function furtherSteps(c: WebContext, deps: WebDeps, setUp: SetUpState): Html {
-	return html`${step(setUp, "programme", "First programme", programmeBody(setUp))}${step(
+	return html`${step(setUp, "programme", "First programme", programmeBody(c, setUp))}${step(
 		setUp,
 		"address",
 		"Public address",
@@ -99,7 +105,11 @@ function step({ done }: SetUpState, name: SetUpStep, title: string, body: Html):
 	return section({ id: name, title, actions, body });
 }
 
-function networkBody(c: WebContext, { done }: SetUpState, { form, faults = [] }: FormState): Html {
+function networkBody(
+	c: WebContext,
+	{ done, programmeId }: SetUpState,
+	{ form, faults = [] }: FormState,
+): Html {
 	const face = c.get("network");
 	const isOpen = face.brandState === "open";
 	const errors = errorsByField(faults);
@@ -110,7 +120,11 @@ function networkBody(c: WebContext, { done }: SetUpState, { form, faults = [] }:
 	)}</div>${brandNote(face)}
 	<div class="row">${button(
 		done.has("network") ? { label: "Save" } : { label: "Save and continue", tone: "primary" },
-	)}</div>`;
+	)}${
+		done.has("network") || programmeId !== null
+			? null
+			: button({ label: "Save and try it with a sample programme", ...TRY_SAMPLE })
+	}</div>`;
 	const above = errors.get("");
 	return padded(
 		above === undefined ? null : message("bad", above),
@@ -164,19 +178,24 @@ function mailBody(c: WebContext, { mailer }: WebDeps): Html {
 	return padded(tested, testMailForm(csrfField(c), viewerOf(c).email, SET_UP_PATH));
 }
 
-function programmeBody({ programmeId, done }: SetUpState): Html {
+function programmeBody(c: WebContext, { programmeId, done }: SetUpState): Html {
+	const create = { label: "Create programme", href: CREATE_PROGRAMME_PATH } as const;
 	if (programmeId !== null) {
 		return padded(
 			html`<p>You have one. On its Integration page you get the API key, the signing secret and snippets.</p>`,
-			html`<div class="row">${linkButton({ label: "Go to Integration", href: integrationPath(programmeId) })}</div>`,
+			html`<div class="row">${linkButton({ label: "Go to Integration", href: integrationPath(programmeId) })}${linkButton(create)}</div>`,
 		);
 	}
 	return padded(
 		html`<p>A programme is a shop's agreement with you: its currency, its rates, its approval window. Moving from other software? <a href="${IMPORT_PATH}">Import programmes, people and decided conversions</a>.</p>`,
 		html`<div class="row">${linkButton({
-			label: "Create the first programme",
-			href: CREATE_PROGRAMME_PATH,
+			...create,
 			...(done.has("network") ? { tone: "primary" } : {}),
+		})}${postForm({
+			action: SAMPLE_PROGRAMME_PATH,
+			csrf: csrfField(c),
+			className: "row",
+			body: button({ label: "Try it with a sample programme" }),
 		})}</div>`,
 	);
 }

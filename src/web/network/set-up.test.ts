@@ -48,7 +48,7 @@ test("the first start leads from the account through name and brand to the first
 	await browser.submit("/network/test-mail", { next: "/set-up" });
 	const tested = await browser.open("/set-up");
 	assert.match(tested.text, /3 of 4 steps done/);
-	assert.match(tested.text, /href="\/programmes\/new">Create the first programme/);
+	assert.match(tested.text, /href="\/programmes\/new">Create programme/);
 	const programme = await site.addProgramme();
 	const done = await browser.open("/set-up");
 	assert.match(done.text, /4 of 4 steps done/);
@@ -93,6 +93,56 @@ test("a name or a brand that is wrong is told at its field", async (t) => {
 	assert.match(shown.text, /id="name-error"/);
 	assert.match(shown.text, /id="brand-error"/);
 	assert.equal((await findNetwork(site.store.db)).brand, null);
+});
+
+test("a brand that is left empty is made from the name; where none can be made, one is asked for", async (t) => {
+	const { site, browser } = await startFirst(t);
+	await browser.open("/set-up");
+	const refused = await browser.submit("/set-up", { name: "株式会社", brand: " " });
+	assert.equal(refused.status, 422);
+	assert.match(refused.text, /id="brand-error"[^>]*>The brand must be 1 to 31 letters/);
+	await browser.submit("/set-up", { name: "Acme Partners", brand: " " });
+	assert.equal((await findNetwork(site.store.db)).brand, "Acme-Partners");
+	assert.match((await browser.open("/set-up")).text, /value="Acme-Partners"/);
+});
+
+test("from the name to a sample programme with its key in one step, and not to a second one", async (t) => {
+	const { site, browser } = await startFirst(t);
+	assert.match((await browser.open("/set-up")).text, /Save and try it with a sample programme/);
+	const tried = await browser.submit("/set-up", { name: "Acme Partners", brand: "", next: "sample" });
+	const programmes = () => site.store.db.selectFrom("programmes").selectAll().execute();
+	const [sample, ...others] = await programmes();
+	assert.deepEqual(others, []);
+	assert.equal(sample?.name, "Sample shop");
+	assert.equal(tried.location, `/programmes/${sample?.public_id}/integration`);
+	const shown = await browser.open(tried.location ?? "");
+	assert.match(shown.text, /rbk_[0-9a-f]{64}[\s\S]*rbs_[0-9a-f]{64}/);
+	const parts = ['id="keys"', 'id="test"', 'id="checks-live"', 'id="callback"'].map((part) =>
+		shown.text.indexOf(part),
+	);
+	assert.deepEqual(
+		parts,
+		parts.toSorted((one, other) => one - other),
+		"what comes next stands next",
+	);
+	assert.doesNotMatch((await browser.open(tried.location ?? "")).text, /rb[ks]_[0-9a-f]{64}/, "once");
+	assert.match((await browser.open("/set-up")).text, /You have one\./);
+	assert.doesNotMatch((await browser.open("/set-up")).text, /sample programme/);
+	assert.equal((await browser.submit("/set-up/sample", {})).location, tried.location);
+	assert.match((await browser.open(tried.location ?? "")).text, /There is a programme already/);
+	assert.equal((await programmes()).length, 1);
+});
+
+test("a sample can be tried from the step of the first programme, too", async (t) => {
+	const { site, browser } = await startFirst(t);
+	await browser.open("/set-up");
+	await browser.submit("/set-up", { name: "Acme", brand: "Acme" });
+	assert.match((await browser.open("/set-up")).text, /action="\/set-up\/sample"/);
+	const { location } = await browser.submit("/set-up/sample", {});
+	assert.match((await browser.open(location ?? "")).text, /rbs_[0-9a-f]{64}/);
+	const noted = await site.store.db.selectFrom("audit_entries").select("action").orderBy("id").execute();
+	const actions = noted.map(({ action }) => action);
+	assert.ok(actions.includes("programme.created") && actions.includes("key.issued"), String(actions));
 });
 
 test("a brand that the setting gives is not asked for", async (t) => {

@@ -3,7 +3,11 @@
 import { html } from "hono/html";
 import { z } from "zod";
 import { openProgramme } from "../../accounts/open-programme.ts";
-import { DEFAULT_APPROVAL_LIMITS, DEFAULT_PARKED_DAYS } from "../../accounts/programme-terms.ts";
+import {
+	DEFAULT_APPROVAL_DAYS,
+	DEFAULT_APPROVAL_LIMITS,
+	DEFAULT_PARKED_DAYS,
+} from "../../accounts/programme-terms.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../../domain/id.ts";
 import { findProgramme } from "../../store/programmes.ts";
@@ -31,7 +35,6 @@ const FORM = TERMS_FORM.extend({
 });
 type CreateForm = z.infer<typeof FORM>;
 
-const DEFAULT_APPROVAL_DAYS = 30;
 /** Folded away, unless one of them is wrong. */
 const FOLDED = ["approvalDays", "approvalDaysMin", "approvalDaysMax", "parkedDays"] as const;
 

@@ -1,0 +1,30 @@
+// "Try it with a sample programme": made with its key in one click, and on to Integration, which shows the key this once.
+
+import { openSampleProgramme } from "../../accounts/sample-programme.ts";
+import { findFirstProgramme } from "../../store/programmes.ts";
+import type { WebDeps } from "../deps.ts";
+import type { WebContext } from "../env.ts";
+import { setFlash } from "../flash.ts";
+import { handOverIssued } from "../integration/issued-cookie.ts";
+import { integrationPath, SET_UP_PATH } from "../paths.ts";
+import { makerOf } from "../viewer.ts";
+
+export async function trySample(c: WebContext, deps: WebDeps): Promise<Response> {
+	const known = await findFirstProgramme(deps.store.db);
+	if (known !== undefined) {
+		setFlash(c, "info", "There is a programme already. Try it with this one.");
+		return c.redirect(integrationPath(known), 303);
+	}
+	const maker = makerOf(c);
+	const opened = await openSampleProgramme(deps, { ...deps, kind: "invited", maker });
+	if (!opened.ok) {
+		setFlash(c, "bad", opened.fault.detail);
+		return c.redirect(SET_UP_PATH, 303);
+	}
+	const {
+		programme,
+		issued: { key, secret },
+	} = opened.value;
+	handOverIssued(c, deps, programme, maker.personId, "callbacks", { key, secret });
+	return c.redirect(integrationPath(programme.public_id), 303);
+}
