@@ -315,6 +315,14 @@ test("rows that are blank take their yields, and a line that no row could be is 
 	}
 });
 
+test("a sheet that was saved with its blank lines to the end is taken, and not one line more", async () => {
+	const rows = "orderId,decision\nA-1,approve\n";
+	const sheet = (lines: number) => read(`${rows}${"\n".repeat(lines - 2)}`);
+	deepEqual((await sheet(1_048_576)).result, { ok: true, value: 1 });
+	const { result } = await sheet(1_048_577);
+	equal(result.ok || result.fault.code, "too_many_rows");
+});
+
 test("a file without end is read no further than to the line that is too long", async () => {
 	let chunks = 0;
 	async function* endless(): AsyncGenerator<Uint8Array> {

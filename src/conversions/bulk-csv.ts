@@ -5,6 +5,7 @@ import { undoDefusing } from "../domain/csv-cell.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { type Column, HEADER_ADVICE, readHeader } from "./bulk-header.ts";
 import { type CheckedRow, checkRow, type RawRow } from "./bulk-row.ts";
+import { MAX_SHEET_LINES } from "./csv-lines.ts";
 import { type CsvRecord, readRecords } from "./csv-records.ts";
 
 /** What the largest networks take in one job. */
@@ -28,6 +29,7 @@ export async function readDecisions(
 	let count = 0;
 	return readRecords(bytes, {
 		yieldLoop,
+		maxLines: MAX_SHEET_LINES,
 		headerAdvice: HEADER_ADVICE,
 		rowAdvice: "Add one line for each order.",
 		header(cells) {

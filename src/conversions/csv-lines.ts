@@ -2,10 +2,12 @@
 // UTF-16 is brought first, and no line longer than a row can be. No more than a block is ever held.
 
 import { isUtf8 } from "node:buffer";
-import { type Fault, fault } from "../domain/fault.ts";
+import { type Fault, type FaultCode, fault } from "../domain/fault.ts";
 
 /** Of ours none comes near: an order id has 512 bytes at most. */
 export const MAX_LINE_BYTES = 20_000;
+/** As many as a spreadsheet has; those below what somebody wrote are saved as blank ones. */
+export const MAX_SHEET_LINES = 1_048_576;
 const LINE_FEED = 10;
 const SAVE_AGAIN =
 	"In Excel choose “Save as” and “CSV UTF-8”, in LibreOffice the character set “Unicode (UTF-8)”, and upload it again.";
@@ -14,9 +16,9 @@ const SAVE_AGAIN =
 export class FileRefusedError extends Error {
 	readonly fault: Fault;
 
-	constructor(detail: string) {
+	constructor(detail: string, code: FaultCode = "malformed_file") {
 		super(detail);
-		this.fault = fault("malformed_file", detail, "file");
+		this.fault = fault(code, detail, "file");
 	}
 }
 
@@ -53,7 +55,11 @@ function decode(decoder: TextDecoder, chunk: Uint8Array | null): Buffer {
 	}
 }
 
-export async function* readWholeLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+/** However little is on them, lines take their time: blank ones are counted, too. */
+export async function* readWholeLines(
+	bytes: AsyncIterable<Uint8Array>,
+	maxLines: number,
+): AsyncGenerator<Buffer> {
 	let rest = Buffer.alloc(0);
 	let line = 1;
 	for await (const chunk of bytes) {
@@ -61,6 +67,7 @@ export async function* readWholeLines(bytes: AsyncIterable<Uint8Array>): AsyncGe
 		const end = block.lastIndexOf(LINE_FEED) + 1;
 		const lines = block.subarray(0, end);
 		line = checkLines(lines, line);
+		if (line - 1 > maxLines) throw refuseLines(maxLines);
 		rest = block.subarray(end);
 		// Said as soon as it is known: what follows could be the rest of the file.
 		if (rest.length > MAX_LINE_BYTES) checkLines(rest, line);
@@ -84,6 +91,12 @@ function checkLines(lines: Buffer, firstLine: number): number {
 		start = end + 1;
 	}
 	return line;
+}
+
+function refuseLines(maxLines: number): FileRefusedError {
+	const most = String(maxLines).replace(/\B(?=(?:\d{3})+$)/g, "\u00a0");
+	const detail = `The file has more than ${most} lines, blank ones counted. Delete the blank lines at its end, or split it into parts.`;
+	return new FileRefusedError(detail, "too_many_rows");
 }
 
 function refuseEncoding(line: number): FileRefusedError {

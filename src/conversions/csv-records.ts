@@ -21,6 +21,8 @@ export interface RecordReader {
 	header(cells: readonly string[]): Result<unknown>;
 	/** A batch of records, in the order of the file and without blank ones; the next is read when it has been taken. */
 	take(records: readonly CsvRecord[]): Promise<Result<unknown>>;
+	/** With the blank ones. Any number unless told. */
+	maxLines?: number;
 	/** Lets everybody else get on in between. */
 	yieldLoop(): Promise<void>;
 	/** What the first line must be, for whoever sends an empty file. */
@@ -34,7 +36,7 @@ export async function readRecords(
 	bytes: AsyncIterable<Uint8Array>,
 	reader: RecordReader,
 ): Promise<Result<number>> {
-	const blocks = readWholeLines(asUtf8(bytes));
+	const blocks = readWholeLines(asUtf8(bytes), reader.maxLines ?? Number.POSITIVE_INFINITY);
 	try {
 		const first = await blocks.next();
 		if (first.done === true) return refuseEmpty(reader);

@@ -1,4 +1,4 @@
-import { deepEqual, equal, match } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { createClock } from "../../test/support/clock.ts";
 import { readImportRows } from "./import-file.ts";
@@ -57,3 +57,26 @@ test("a file with more lines than are taken is refused, with the way for more", 
 		/more than 10 lines\. Split it into parts, or .*ringback import/,
 	);
 });
+
+for (const [what, blank] of [
+	["empty lines", "\n"],
+	["rows of empty cells", ";;\r\n"],
+] as const) {
+	test(`a file of ${what} without end is read no further than a spreadsheet goes`, async () => {
+		let bytes = 0;
+		async function* read(): AsyncGenerator<Uint8Array> {
+			yield Buffer.from("email;programme;role\na@b.example;x;owner\n");
+			for (const block = Buffer.from(blank.repeat(4_096)); ; bytes += block.length) yield block;
+		}
+		const refused = await readImportRows({ read }, importKind("people"), {
+			take: async () => undefined,
+			maxLines: 10_000,
+			yieldLoop: async () => undefined,
+		});
+		match(
+			refused.ok ? "" : `${refused.fault.code}: ${refused.fault.detail}`,
+			/^too_many_rows: The file has more than 10\u00a0000 lines, blank ones counted\. Delete the blank lines/,
+		);
+		ok(bytes <= 20_000 * blank.length, `${bytes} bytes`);
+	});
+}

@@ -27,8 +27,9 @@ const MAX_CELL_CHARACTERS = 300;
 
 export interface RowReader {
 	take(rows: readonly ImportRow[]): Promise<void>;
-	/** Any number unless told. */
+	/** Any number unless told: of rows, and of lines with the blank ones. */
 	maxRows?: number;
+	maxLines?: number;
 	yieldLoop(): Promise<void>;
 }
 
@@ -36,12 +37,13 @@ export interface RowReader {
 export async function readImportRows(
 	file: ImportFile,
 	kind: ImportKind,
-	{ take, maxRows = Number.POSITIVE_INFINITY, yieldLoop }: RowReader,
+	{ take, maxRows = Number.POSITIVE_INFINITY, maxLines = Number.POSITIVE_INFINITY, yieldLoop }: RowReader,
 ): Promise<Result<number>> {
 	let positions: ReadonlyMap<ImportColumn, number> = new Map();
 	let count = 0;
 	return readRecords(file.read(), {
 		yieldLoop,
+		maxLines,
 		headerAdvice: adviceOn(kind.columns),
 		rowAdvice: `Add one line for each ${kind.noun[0]}.`,
 		header(cells) {

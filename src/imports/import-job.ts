@@ -1,6 +1,7 @@
 // A file that staff upload becomes a stored job: nothing is brought in yet. Its lines go in by batches, and only the last
 // one makes the job visible. Then somebody looks at the preview and has it brought in, stopped, or discarded.
 
+import { MAX_SHEET_LINES } from "../conversions/csv-lines.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { type AuditNote, noteAudit } from "../store/audit.ts";
@@ -58,7 +59,8 @@ export async function uploadImport(
 		});
 	};
 	const yieldLoop = () => clock.yieldLoop();
-	const read = await readImportRows(file, kind, { take, maxRows: MAX_UPLOADED_ROWS, yieldLoop });
+	const bounds = { maxRows: MAX_UPLOADED_ROWS, maxLines: MAX_SHEET_LINES };
+	const read = await readImportRows(file, kind, { take, ...bounds, yieldLoop });
 	if (!read.ok) {
 		await removeLines(store, clock, job.id, () => false);
 		await deleteImport(store.db, job.id);
