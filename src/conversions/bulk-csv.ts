@@ -3,6 +3,7 @@
 
 import { undoDefusing } from "../domain/csv-cell.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { groupDigits } from "../domain/grouped-digits.ts";
 import { type Column, HEADER_ADVICE, readHeader } from "./bulk-header.ts";
 import { type CheckedRow, checkRow, type RawRow } from "./bulk-row.ts";
 import { MAX_SHEET_LINES } from "./csv-lines.ts";
@@ -11,7 +12,7 @@ import { type CsvRecord, readRecords } from "./csv-records.ts";
 /** What the largest networks take in one job. */
 export const MAX_BULK_ROWS = 40_000;
 /** As pages write it. */
-export const MAX_BULK_ROWS_TEXT = String(MAX_BULK_ROWS).replace(/\B(?=(?:\d{3})+$)/g, "\u00a0");
+export const MAX_BULK_ROWS_TEXT = groupDigits(MAX_BULK_ROWS);
 
 export interface DecisionReader {
 	/** A batch of rows, in the order of the file; the next one is read when it has been taken. */

@@ -3,6 +3,7 @@
 
 import { isUtf8 } from "node:buffer";
 import { type Fault, type FaultCode, fault } from "../domain/fault.ts";
+import { groupDigits } from "../domain/grouped-digits.ts";
 
 /** Of ours none comes near: an order id has 512 bytes at most. */
 export const MAX_LINE_BYTES = 20_000;
@@ -94,8 +95,7 @@ function checkLines(lines: Buffer, firstLine: number): number {
 }
 
 function refuseLines(maxLines: number): FileRefusedError {
-	const most = String(maxLines).replace(/\B(?=(?:\d{3})+$)/g, "\u00a0");
-	const detail = `The file has more than ${most} lines, blank ones counted. Delete the blank lines at its end, or split it into parts.`;
+	const detail = `The file has more than ${groupDigits(maxLines)} lines, blank ones counted. Delete the blank lines at its end, or split it into parts.`;
 	return new FileRefusedError(detail, "too_many_rows");
 }
 

@@ -5,6 +5,7 @@ import { readRecords } from "../conversions/csv-records.ts";
 import { undoDefusing } from "../domain/csv-cell.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { foldText } from "../domain/folded-text.ts";
+import { groupDigits } from "../domain/grouped-digits.ts";
 import {
 	type Cells,
 	IMPORT_KINDS,
@@ -61,8 +62,7 @@ export async function readImportRows(
 }
 
 function refuseTooMany(maxRows: number): Result<never> {
-	const most = String(maxRows).replace(/\B(?=(?:\d{3})+$)/g, "\u00a0");
-	const detail = `The file has more than ${most} lines. Split it into parts, or import it from a shell: ringback import takes files of any size.`;
+	const detail = `The file has more than ${groupDigits(maxRows)} lines. Split it into parts, or import it from a shell: ringback import takes files of any size.`;
 	return refuse("too_many_rows", detail, "file");
 }
 
