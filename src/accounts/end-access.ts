@@ -1,8 +1,10 @@
 // Ending somebody's access: called in the same transaction by every way to lose it. What a person could still do
-// with a session, a link or half a sign-in ends with it, whoever made the link and whomever it was for.
+// with a session, a link, half a sign-in or an import under way ends with it, whoever made the link and whomever it was
+// for.
 
 import { type EndedAccess, type EndedLinkKind, sayWithdrawn } from "../domain/ended-access.ts";
 import { noteAudit } from "../store/audit.ts";
+import { endImportsOf, type ImportJob } from "../store/import-jobs.ts";
 import { lockLinks, type WithdrawnLink, withdrawLinks, withdrawLinksInto } from "../store/links.ts";
 import type { Person } from "../store/people.ts";
 import { endChallenges, endSessions } from "../store/sign-in.ts";
@@ -30,7 +32,12 @@ export async function endAccess(
 	const challenges = await endChallenges(trx, person.public_id);
 	const withdrawn = await withdrawLinks(trx, person, nowMs);
 	await noteWithdrawn(trx, withdrawn, endedBy, `the access of ${person.email} ended`, nowMs);
-	const ended: EndedAccess = { sessions, challenges, links: describeLinks(withdrawn) };
+	const imports = await endImportsOf(trx, person.id, nowMs);
+	await noteStopped(trx, imports, endedBy, `the access of ${person.email} ended`, nowMs);
+	const ended: EndedAccess = {
+		...{ sessions, challenges, links: describeLinks(withdrawn) },
+		imports: imports.length,
+	};
 	const detail = sayWithdrawn(ended);
 	if (detail !== null) {
 		const note = { personId: endedBy, programmeId, action: "access.ended" } as const;
@@ -48,7 +55,7 @@ export async function endLinksInto(
 	await lockLinks(trx);
 	const withdrawn = await withdrawLinksInto(trx, programmeId, person.id, nowMs);
 	await noteWithdrawn(trx, withdrawn, endedBy, `${person.email} may no longer invite people`, nowMs);
-	return { sessions: 0, challenges: 0, links: describeLinks(withdrawn) };
+	return { sessions: 0, challenges: 0, links: describeLinks(withdrawn), imports: 0 };
 }
 
 async function noteWithdrawn(
@@ -61,6 +68,18 @@ async function noteWithdrawn(
 	for (const { email, purpose, programmeId } of withdrawn) {
 		const note = { personId: endedBy, programmeId, action: "link.withdrawn" } as const;
 		await noteAudit(trx, { ...note, subject: email, detail: `${purpose.replace("_", " ")}: ${why}` }, nowMs);
+	}
+}
+
+async function noteStopped(
+	trx: Db,
+	stopped: readonly Pick<ImportJob, "file_name">[],
+	endedBy: number | null,
+	why: string,
+	nowMs: number,
+): Promise<void> {
+	for (const { file_name: subject } of stopped) {
+		await noteAudit(trx, { personId: endedBy, action: "import.stopped", subject, detail: why }, nowMs);
 	}
 }
 

@@ -2,7 +2,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { type EndedAccess, type EndedLink, sayWithdrawn, withinProgramme } from "./ended-access.ts";
 
-const NOTHING: EndedAccess = { sessions: 0, challenges: 0, links: [] };
+const NOTHING: EndedAccess = { sessions: 0, challenges: 0, links: [], imports: 0 };
 const invitation = (email: string, programmeId: number | null = null): EndedLink => ({
 	kind: "invitation",
 	email,
@@ -15,6 +15,8 @@ const CASES: readonly [ended: Partial<EndedAccess>, said: string | null][] = [
 	[{ sessions: 1 }, "1 session was withdrawn"],
 	[{ sessions: 2 }, "2 sessions were withdrawn"],
 	[{ challenges: 1 }, "1 unfinished sign-in was withdrawn"],
+	[{ imports: 1 }, "1 import was stopped"],
+	[{ sessions: 2, imports: 2 }, "2 sessions were withdrawn, and 2 imports were stopped"],
 	[{ links: [invitation("x@y.example")] }, "1 invitation to x@y.example was withdrawn"],
 	[
 		{ sessions: 2, links: [password("z@y.example"), invitation("x@y.example")] },

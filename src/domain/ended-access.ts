@@ -15,6 +15,8 @@ export interface EndedAccess {
 	/** Sign-ins that waited for an authenticator's code. */
 	challenges: number;
 	links: readonly EndedLink[];
+	/** What they had brought in from other software, and is stopped. */
+	imports: number;
 }
 
 /** A message is one line on a phone's page: the rest is counted. */
@@ -29,9 +31,14 @@ export function sayWithdrawn(ended: EndedAccess): string | null {
 		...linksOf(ended, "password link", "for"),
 		...linksOf(ended, "email confirmation", "for"),
 	];
-	if (parts.length === 0) return null;
 	const total = ended.sessions + ended.challenges + ended.links.length;
-	return `${listOf(parts)} ${total === 1 ? "was" : "were"} withdrawn`;
+	const said = [
+		...(parts.length === 0 ? [] : [`${listOf(parts)} ${total === 1 ? "was" : "were"} withdrawn`]),
+		...countedPart(ended.imports, "import").map(
+			(text) => `${text} ${ended.imports === 1 ? "was" : "were"} stopped`,
+		),
+	];
+	return said.length === 0 ? null : said.join(", and ");
 }
 
 /** For an owner, who is told about this programme alone: what else somebody did elsewhere is not theirs to know. */

@@ -5,14 +5,17 @@ import { MAIL_OFF } from "../../test/support/app-deps.ts";
 import { createClock, type MovableClock } from "../../test/support/clock.ts";
 import type { SuiteDatabase } from "../../test/support/databases.ts";
 import { addProgramme, newId } from "../../test/support/rows.ts";
+import type { Maker } from "../accounts/links.ts";
+import { isoTime } from "../domain/time.ts";
 import { createRandom } from "../outside/random.ts";
 import { findImport, type ImportJob, type ListedImport } from "../store/import-jobs.ts";
 import { insertPerson, type Person } from "../store/people.ts";
 import type { Programme } from "../store/programmes.ts";
+import { setPassword } from "../store/sign-in.ts";
 import type { Store } from "../store/store.ts";
-import { uploadImport } from "./import-job.ts";
 import type { ImportKindName } from "./import-kind.ts";
 import { importKind } from "./import-kinds.ts";
+import { uploadImport } from "./import-upload.ts";
 import type { ImportWorkDeps } from "./import-work.ts";
 import { fileOf } from "./imports.test-support.ts";
 import { type ImportSummary, parseSummary } from "./summary.ts";
@@ -40,6 +43,7 @@ export function createJobSetup(database: SuiteDatabase): JobSetup {
 			created_at_ms: 0,
 		});
 		ok(person !== undefined);
+		await signIn(database.store, person);
 		return person;
 	}
 
@@ -60,8 +64,9 @@ export function createJobSetup(database: SuiteDatabase): JobSetup {
 			return { deps, staff: await addStaff(), programme: await addProgramme(store) };
 		},
 		async upload(deps, staff, kind, lines) {
-			const file = { ...fileOf(lines.join("\n")), name: `${kind}.csv` };
-			const job = await uploadImport(deps, importKind(kind), staff.id, file);
+			const text = lines.join("\n");
+			const file = { ...fileOf(text), name: `${kind}.csv`, bytes: Buffer.byteLength(text) };
+			const job = await uploadImport(deps, importKind(kind), makerOf(staff), file);
 			ok(job.ok, JSON.stringify(job));
 			return job.value;
 		},
@@ -75,6 +80,26 @@ export function createJobSetup(database: SuiteDatabase): JobSetup {
 			return rows.length;
 		},
 	};
+}
+
+async function signIn({ db }: Store, person: Person): Promise<void> {
+	const { id, token } = { id: sessionOf(person), token: `token of ${person.public_id}` };
+	const [createdAt, expiresAt] = [isoTime(0), isoTime(Date.UTC(2100, 0))];
+	await setPassword(db, person, "a hash", 0);
+	await db
+		.insertInto("auth_sessions")
+		.values({
+			...{ id, token, userId: person.public_id, ipAddress: null, userAgent: null },
+			...{ createdAt, updatedAt: createdAt, expiresAt },
+		})
+		.execute();
+}
+
+const sessionOf = ({ public_id }: Person) => `session of ${public_id}`;
+
+/** In the session that `addStaff` opened. */
+export function makerOf(person: Person): Maker {
+	return { personId: person.id, kind: "staff", sessionId: sessionOf(person) };
 }
 
 /** `afterReading`: what happens just after somebody has read the job; they have it as it was before. */

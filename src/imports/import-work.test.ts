@@ -8,15 +8,18 @@ import { CLAIM_MS } from "../conversions/claimed-jobs.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { moveImport } from "../store/import-jobs.ts";
 import { claimJob } from "../store/job-claims.ts";
-import { discardImport, startImport, stopImport, uploadImport } from "./import-job.ts";
+import { readFailure } from "./batch-failure.ts";
+import { discardImport, startImport, stopImport } from "./import-job.ts";
 import {
 	createInterruption,
 	createJobSetup,
 	history,
 	type JobDeps,
+	makerOf,
 	never,
 } from "./import-jobs.test-support.ts";
 import { importKind } from "./import-kinds.ts";
+import { uploadImport } from "./import-upload.ts";
 import { workOffImports } from "./import-work.ts";
 import { watchLinkLock } from "./imports.test-support.ts";
 import { importResult } from "./job-result.ts";
@@ -28,7 +31,7 @@ eachDatabase("work on an uploaded file", (database) => {
 		const { deps, staff, programme } = await open();
 		const job = await upload(deps, staff, "conversions", history(programme, 1_700));
 		await workOffImports(deps, never);
-		ok((await startImport(deps, await reload(job), staff.id, false)).ok);
+		ok((await startImport(deps, await reload(job), makerOf(staff), false)).ok);
 		let looks = 0;
 		// Asked before each claim and each batch.
 		await workOffImports(deps, () => ++looks > 2);
@@ -54,7 +57,7 @@ eachDatabase("work on an uploaded file", (database) => {
 		];
 		const job = await upload(deps, staff, "programmes", lines);
 		await workOffImports(deps, never);
-		ok((await startImport(deps, await reload(job), staff.id, false)).ok);
+		ok((await startImport(deps, await reload(job), makerOf(staff), false)).ok);
 		let ids = 0;
 		const bytes = (length: number) => {
 			ids += 1;
@@ -75,9 +78,14 @@ eachDatabase("work on an uploaded file", (database) => {
 					.execute()
 			).length;
 		equal(await count(), 0);
+		deepEqual(readFailure((await reload(job)).failure ?? ""), {
+			...{ cause: "unexpected", firstLine: 2, lastLine: 4 },
+			atMs: deps.clock.nowMs(),
+		});
 		await deps.clock.moveBy(CLAIM_MS);
 		await workOffImports(deps, never);
 		deepEqual([(await reload(job)).state, await count()], ["done", 3]);
+		equal((await reload(job)).failure, null);
 		deepEqual((await summaryOf(job)).counts, { import: 3, already: 0, refused: 0 });
 	});
 
@@ -90,7 +98,7 @@ eachDatabase("work on an uploaded file", (database) => {
 		const rival = { ...deps, store: database.rival };
 		const both = () => Promise.all([workOffImports(deps, never), workOffImports(rival, never)]);
 		await both();
-		for (const job of jobs) ok((await startImport(deps, await reload(job), staff.id, false)).ok);
+		for (const job of jobs) ok((await startImport(deps, await reload(job), makerOf(staff), false)).ok);
 		await both();
 		equal(await countImported(programme), 1_200);
 		const counts = await Promise.all(jobs.map(async (job) => (await summaryOf(job)).counts));
@@ -109,7 +117,7 @@ eachDatabase("work on an uploaded file", (database) => {
 		const { deps, staff, programme } = await open();
 		const job = await upload(deps, staff, "conversions", history(programme, 1_700));
 		await workOffImports(deps, never);
-		ok((await startImport(deps, await reload(job), staff.id, false)).ok);
+		ok((await startImport(deps, await reload(job), makerOf(staff), false)).ok);
 		const afterOneBatch = (act: () => Promise<void>): JobDeps => {
 			let yields = 0;
 			const yieldLoop = async () => {
@@ -134,12 +142,15 @@ eachDatabase("work on an uploaded file", (database) => {
 			(await Array.fromAsync(importResult(deps.store.db, await reload(job), false))).join("");
 		equal((await files()).match(/,imported,/g)?.length, 1_000);
 		equal((await files()).match(/,will_be_imported,/g)?.length, 700);
-		const late = await discardImport(deps, await reload(job), staff.id);
-		equal(late.ok, false, "what was done stays on record");
-		deepEqual(await startImport(deps, await reload(job), staff.id, false), { ok: true, value: "started" });
+		deepEqual(await startImport(deps, await reload(job), makerOf(staff), false), {
+			ok: true,
+			value: "started",
+		});
 		await workOffImports(deps, never);
 		deepEqual([(await reload(job)).state, await countImported(programme)], ["done", 1_700]);
 		deepEqual((await summaryOf(job)).counts, { import: 1_700, already: 0, refused: 0 });
+		const late = await discardImport(deps, await reload(job), staff.id);
+		equal(late.ok, false, "what was done stays on record");
 	});
 
 	test("takes the lock of the links once, and before the job's own row", async () => {
@@ -147,7 +158,7 @@ eachDatabase("work on an uploaded file", (database) => {
 		const line = `${newId("usr").toLowerCase()}@shop.example,${programme.public_id},viewer`;
 		const job = await upload(deps, staff, "people", ["email,programme,role", line]);
 		await workOffImports(deps, never);
-		ok((await startImport(deps, await reload(job), staff.id, false)).ok);
+		ok((await startImport(deps, await reload(job), makerOf(staff), false)).ok);
 		const { store, taken } = watchLinkLock(deps.store);
 		await workOffImports({ ...deps, store }, never);
 		equal((await reload(job)).state, "done");
@@ -182,9 +193,9 @@ eachDatabase("work on an uploaded file", (database) => {
 			await workOffImports(deps, never);
 			yield chunk(lines.slice(1_100));
 		}
-		const file = { read, name: "slow.csv" };
+		const file = { read, name: "slow.csv", bytes: 100_000 };
 		await rejects(
-			uploadImport(deps, importKind("conversions"), staff.id, file),
+			uploadImport(deps, importKind("conversions"), makerOf(staff), file),
 			/cleared before its last line was stored/,
 		);
 		const { db } = deps.store;
@@ -218,7 +229,7 @@ eachDatabase("work on an uploaded file", (database) => {
 		ok(rests.every((restMs) => restMs >= stepMs && restMs < 20 * stepMs));
 		rests.length = 0;
 		stepMs = 10_000;
-		ok((await startImport(deps, await reload(job), staff.id, false)).ok);
+		ok((await startImport(deps, await reload(job), makerOf(staff), false)).ok);
 		await workOffImports({ ...deps, clock }, () => rests.length > 0);
 		deepEqual(rests, [500]);
 	});

@@ -18,10 +18,10 @@ import {
 } from "../store/import-jobs.ts";
 import { claimJob } from "../store/job-claims.ts";
 import { lockLinks } from "../store/links.ts";
-import { findPersonById } from "../store/people.ts";
 import type { Db } from "../store/store.ts";
+import { writeFailure } from "./batch-failure.ts";
 import { applyBatch, judgeBatch, type SettledRow } from "./import-batch.ts";
-import { discardImport, noteJob, stopInTransaction } from "./import-job.ts";
+import { discardImport, noteJob } from "./import-job.ts";
 import type { ImportDeps, ImportKind, JudgedRow } from "./import-kind.ts";
 import { importKind } from "./import-kinds.ts";
 import { readLines, writeVerdictsOf } from "./stored-lines.ts";
@@ -60,7 +60,14 @@ interface Batch {
 
 async function workOnBatch(deps: ImportWorkDeps, job: ImportJob): Promise<ImportJob | undefined> {
 	const sinceMs = deps.clock.nowMs();
-	const done = await workOn(deps, job);
+	const batch = await findNext(deps, job);
+	// Discarded meanwhile.
+	if (batch === undefined) return undefined;
+	const work = job.state === "uploaded" ? previewOne : applyOne;
+	const done = await work(deps, job, batch).catch(async (error: unknown) => {
+		await noteFailure(deps, job, batch, error);
+		throw error;
+	});
 	await rest(deps, sinceMs);
 	return done;
 }
@@ -71,15 +78,27 @@ async function rest({ clock }: ImportWorkDeps, sinceMs: number): Promise<void> {
 	if (restMs > 0) await new Promise<void>((resolve) => clock.after(restMs, resolve));
 }
 
-async function workOn(deps: ImportWorkDeps, job: ImportJob): Promise<ImportJob | undefined> {
+async function findNext({ store }: ImportWorkDeps, job: ImportJob): Promise<Batch | undefined> {
 	const seq = job.done_batches + 1;
-	const stored = await findBatch(deps.store.db, job.id, seq);
-	// Discarded meanwhile.
+	const stored = await findBatch(store.db, job.id, seq);
 	if (stored === undefined) return undefined;
 	const rows = readLines(stored.lines);
 	const isLast = job.done_rows + rows.length >= job.row_count;
-	const batch = { seq, rows, isLast, kind: importKind(job.kind) };
-	return job.state === "uploaded" ? previewOne(deps, job, batch) : applyOne(deps, job, batch);
+	return { seq, rows, isLast, kind: importKind(job.kind) };
+}
+
+/** For its page; the chore tells the log. The batch is tried again once the claim has lapsed. */
+async function noteFailure(
+	{ store, clock }: ImportWorkDeps,
+	job: ImportJob,
+	{ rows }: Batch,
+	error: unknown,
+): Promise<void> {
+	try {
+		await advanceImport(store.db, job, { failure: writeFailure(error, rows, clock.nowMs()) });
+	} catch {
+		// What kept the batch from being stored keeps this from being stored, too.
+	}
 }
 
 async function previewOne(
@@ -103,14 +122,10 @@ async function applyOne(deps: ImportWorkDeps, job: ImportJob, batch: Batch): Pro
 	const importDeps: ImportDeps = { ...deps, personId: job.applied_by, inviting };
 	const done = await store.transact(async (trx) => {
 		if (batch.kind.makesPeople) await lockLinks(trx);
-		// First, because it also locks the job: a process whose claim has lapsed brings in nothing more.
+		// First, because it also locks the job: a process whose claim has lapsed, or was taken with the access of whoever
+		// began it, brings in nothing more.
 		const held = await advanceImport(trx, job, { claim_until_ms: clock.nowMs() + CLAIM_MS });
 		if (held === undefined) return undefined;
-		if (!(await mayStill(trx, job))) {
-			const detail = "whoever started it has no access any more";
-			await stopInTransaction(trx, job, { personId: null, detail }, clock.nowMs());
-			return undefined;
-		}
 		const judged = await applyBatch(trx, importDeps, batch.kind, batch.rows);
 		await writeVerdicts(trx, job.id, batch.seq, writeVerdictsOf(judged));
 		return advanceApplied(trx, job, batch, summaryWith(job, judged), clock.nowMs());
@@ -133,12 +148,6 @@ async function advanceApplied(
 	return advanceImport(trx, job, { ...change, state: "done", finished_at_ms: nowMs });
 }
 
-/** What somebody began is not gone on with once their access has ended. */
-async function mayStill(trx: Db, { applied_by: personId }: ImportJob): Promise<boolean> {
-	const person = personId === null ? undefined : await findPersonById(trx, personId);
-	return person?.kind === "staff" && person.deactivated_at_ms === null;
-}
-
 function summaryWith(job: ImportJob, judged: readonly JudgedRow[]): ImportSummary {
 	const summary = createSummary(job.summary === null ? undefined : parseSummary(job.summary));
 	summary.add(judged);
@@ -150,6 +159,7 @@ function progressOf(job: ImportJob, { seq, rows, isLast }: Batch, summary: Impor
 		done_batches: seq,
 		done_rows: job.done_rows + rows.length,
 		summary: JSON.stringify(summary),
+		failure: null,
 		claim_until_ms: isLast ? 0 : nowMs + CLAIM_MS,
 	};
 }

@@ -11,6 +11,9 @@ export type ImportBatch = Selectable<ImportBatchesTable>;
 /** Nobody's business: their lines are still being stored, or go. */
 const UNSEEN: readonly ImportState[] = ["storing", "discarded"];
 
+/** Nothing of them, or not all, has come in, and all of their lines are there. */
+const UNFINISHED: readonly ImportState[] = ["storing", "uploaded", "previewed", "applying", "stopped"];
+
 export async function insertImport(db: Db, job: Insertable<ImportJobsTable>): Promise<ImportJob> {
 	return db.insertInto("import_jobs").values(job).returningAll().executeTakeFirstOrThrow();
 }
@@ -57,6 +60,47 @@ export async function moveImport(
 		.where("lines", "=", "kept")
 		.executeTakeFirst();
 	return numUpdatedRows > 0n;
+}
+
+/**
+ * What hangs on somebody whose access ends: what is being brought in for them stops, and of what waits that is noted.
+ * Resolves to those that were stopped.
+ */
+export async function endImportsOf(
+	trx: Db,
+	personId: number,
+	nowMs: number,
+): Promise<Pick<ImportJob, "file_name">[]> {
+	const stopped = await trx
+		.updateTable("import_jobs")
+		.set({ state: "stopped", claim: null, claim_until_ms: 0, finished_at_ms: nowMs })
+		.where("state", "=", "applying")
+		.where("applied_by", "=", personId)
+		.returning("file_name")
+		.execute();
+	await trx
+		.updateTable("import_jobs")
+		.set({ access_ended_at_ms: nowMs })
+		.where("state", "in", UNFINISHED)
+		.where("lines", "=", "kept")
+		.where((eb) => eb(eb.fn.coalesce("applied_by", "person_id"), "=", personId))
+		.execute();
+	return stopped;
+}
+
+/** Files that wait for somebody to import or to discard them, or come in: how many, and how large together. */
+export async function sumUnfinishedImports(db: Db): Promise<{ files: number; bytes: number }> {
+	const { files, bytes } = await db
+		.selectFrom("import_jobs")
+		.select((eb) => [
+			eb.fn.countAll<number>().as("files"),
+			// PostgreSQL's sum of large integers is a numeric, which comes as text.
+			eb.fn.sum<number | string | null>("file_bytes").as("bytes"),
+		])
+		.where("state", "in", UNFINISHED)
+		.where("lines", "=", "kept")
+		.executeTakeFirstOrThrow();
+	return { files, bytes: Number(bytes ?? 0) };
 }
 
 /** Undefined when the claim was taken: by another process, or by whoever stopped the job. Then nothing may be written. */

@@ -43,6 +43,7 @@ export interface FlashCookie {
 export interface Upload {
 	/** As the sender says. */
 	name: string;
+	bytes: number;
 	/** From its first byte, as often as asked. */
 	read(): AsyncIterable<Uint8Array>;
 }

@@ -7,8 +7,6 @@ import { issueKey } from "../accounts/keys.ts";
 import { savePostbackUrl } from "../accounts/postback-url.ts";
 import { workOffJobs } from "../conversions/bulk-work.ts";
 import { recordConversion } from "../conversions/record.ts";
-import { uploadImport } from "../imports/import-job.ts";
-import { importKind } from "../imports/import-kinds.ts";
 import { workOffImports } from "../imports/import-work.ts";
 import { insertInboundCalls } from "../store/inbound-calls.ts";
 import type { Person } from "../store/people.ts";
@@ -92,16 +90,13 @@ async function finishJob(site: TestSite, programme: Programme, owner: Person): P
 	return location?.split("/").at(-1) ?? "";
 }
 
-async function previewImport({ deps, addStaff }: TestSite): Promise<string> {
-	const { id } = await addStaff();
-	const text = new TextEncoder().encode(
-		"programme,order_id,status,sold_at,amount\nNowhere,1,approved,2026-01-01,1\n",
-	);
-	const read = async function* () {
-		yield text;
-	};
-	const job = await uploadImport(deps, importKind("conversions"), id, { name: "history.csv", read });
-	assert.ok(job.ok);
-	await workOffImports(deps, () => false);
-	return job.value.public_id;
+async function previewImport(site: TestSite): Promise<string> {
+	const staff = await site.signIn(await site.addStaff());
+	await staff.open("/import/conversions");
+	const form = new FormData();
+	const line = "Nowhere,1,approved,2026-01-01,1";
+	form.set("file", new File([`programme,order_id,status,sold_at,amount\n${line}\n`], "history.csv"));
+	const { location } = await staff.submitForm("/import/conversions", form);
+	await workOffImports(site.deps, () => false);
+	return location?.split("/").at(-1) ?? "";
 }

@@ -61,7 +61,7 @@ const ignore = () => undefined;
 
 export type Receipt =
 	/** Whoever gets it removes it. */
-	| { kind: "file"; name: string; file: TemporaryFile }
+	| { kind: "file"; name: string; bytes: number; file: TemporaryFile }
 	/** The form is ours and no file was chosen. */
 	| { kind: "none" }
 	/** The form is ours, and its file cannot be taken. */
@@ -123,7 +123,8 @@ function judge(isOwn: boolean, isWhole: boolean, name: string, kept: Kept | unde
 	if (!isOwn) return { kind: "foreign", code: "form_not_valid" };
 	// Cut off on the way, or with characters that no form has: a file name may hold them.
 	if (!isWhole) return { kind: "foreign", code: "invalid_field" };
-	return kept?.file === undefined ? { kind: "none" } : { kind: "file", name, file: kept.file };
+	if (kept?.file === undefined) return { kind: "none" };
+	return { kind: "file", name, bytes: kept.bytes, file: kept.file };
 }
 
 /** Undefined for what names no boundary. */
@@ -176,19 +177,24 @@ async function feed(
 
 interface Kept {
 	file?: TemporaryFile;
+	bytes: number;
 	/** The disk's, and not the sender's. */
 	failure?: unknown;
 }
 
 async function keepFile(stream: Readable, files: TemporaryFiles, onFailure: () => void): Promise<Kept> {
 	let file: TemporaryFile | undefined;
+	let bytes = 0;
 	try {
 		file = await files.create();
-		for await (const piece of pieces(stream)) await file.append(piece);
-		return { file };
+		for await (const piece of pieces(stream)) {
+			await file.append(piece);
+			bytes += piece.length;
+		}
+		return { file, bytes };
 	} catch (failure) {
 		onFailure();
-		return file === undefined ? { failure } : { file, failure };
+		return file === undefined ? { bytes, failure } : { file, bytes, failure };
 	}
 }
 

@@ -69,7 +69,10 @@ function receive(c: WebContext, body: Body, files: TemporaryFiles, bounds: FileB
 function toUpload(receipt: Exclude<Receipt, { kind: "foreign" }>): Result<Upload | null> {
 	switch (receipt.kind) {
 		case "file":
-			return succeed({ name: showableName(receipt.name), read: () => receipt.file.read() });
+			return succeed({
+				...{ name: showableName(receipt.name), bytes: receipt.bytes },
+				read: () => receipt.file.read(),
+			});
 		case "none":
 			return succeed(null);
 		case "refused":

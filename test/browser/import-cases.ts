@@ -7,6 +7,8 @@ import { insertImport } from "../../src/store/import-jobs.ts";
 import { LONG_ORDER, MARKUP_ORDER, NAME } from "./hard-names.ts";
 import { type Case, press } from "./page-cases.ts";
 
+const FAILURE = JSON.stringify({ cause: "unexpected", firstLine: 45_502, lastLine: 46_001, atMs: 0 });
+
 const MOVING = ["uploaded", "applying", "stopped"] as const;
 const pathOf = (state: (typeof MOVING)[number]) => `/import/jobs/imp_${state}`;
 
@@ -17,6 +19,7 @@ export async function storeMovingImports({ store, clock }: Service): Promise<voi
 		await insertImport(store.db, {
 			public_id: `imp_${state}`,
 			kind: "conversions",
+			file_bytes: 12_000_000,
 			file_name: `${"history-of-".repeat(8)}${state}.csv`,
 			person_id: 1,
 			applied_by: state === "uploaded" ? null : 1,
@@ -29,6 +32,8 @@ export async function storeMovingImports({ store, clock }: Service): Promise<voi
 			done_batches: 91,
 			summary: JSON.stringify(createSummary().read()),
 			lines: "kept",
+			failure: state === "applying" ? FAILURE : null,
+			access_ended_at_ms: state === "stopped" ? nowMs : null,
 			claim: "another process",
 			claim_until_ms: Number.MAX_SAFE_INTEGER,
 			created_at_ms: nowMs,
@@ -44,8 +49,8 @@ export const IMPORT_PAGES: readonly Case[] = [
 	{ what: "import, a file that is checked", path: pathOf("uploaded"), act: holdStill },
 	{ what: "import, the preview of people", path: "/import/people", act: uploadPeople },
 	{ what: "import, the preview of conversions", path: "/import/conversions", act: uploadHistory },
-	{ what: "import, a file that comes in", path: pathOf("applying"), act: holdStill },
-	{ what: "import, one that was stopped", path: pathOf("stopped") },
+	{ what: "import, a file that comes in, and a batch failed", path: pathOf("applying"), act: holdStill },
+	{ what: "import, one that was stopped with somebody's access", path: pathOf("stopped") },
 	{ what: "import, the result", path: "/import/conversions", act: importHistory },
 	{ what: "import, nothing new", path: "/import/conversions", act: uploadHistoryAgain },
 ];

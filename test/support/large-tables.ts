@@ -237,6 +237,7 @@ const FILLINGS: readonly Filling[] = [
 			public_id: "'imp' || i",
 			kind: "'people'",
 			file_name: "'people.csv'",
+			file_bytes: 100,
 			person_id: "1 + i % 1000",
 			state: "case when i % 1000 = 0 then 'applying' else 'done' end",
 			invites: 0,

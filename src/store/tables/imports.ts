@@ -12,6 +12,8 @@ export interface ImportJobsTable {
 	public_id: string;
 	kind: "programmes" | "people" | "conversions";
 	file_name: string;
+	/** How large the file was. */
+	file_bytes: number;
 	/** Who uploaded it. */
 	person_id: number;
 	/** Who had it brought in, and in whose name that is done. */
@@ -26,6 +28,10 @@ export interface ImportJobsTable {
 	summary: string | null;
 	/** The lines of its file: while they are kept it can be moved on. */
 	lines: "kept" | "going" | "gone";
+	/** Why the last batch was not stored, as JSON: see imports/batch-failure. Null once one is. */
+	failure: string | null;
+	/** When the access of whoever brought it in, or uploaded it, was ended; null once somebody goes on with it. */
+	access_ended_at_ms: number | null;
 	claim: string | null;
 	claim_until_ms: number;
 	created_at_ms: number;
@@ -57,9 +63,9 @@ export function importTables({ lastingId, clustered }: Dialect): readonly string
 	return [
 		`create table import_jobs (
 			id ${lastingId}, public_id text not null unique, kind text not null, file_name text not null,
-			person_id bigint not null, applied_by bigint, state text not null, invites integer not null,
+			file_bytes bigint not null, person_id bigint not null, applied_by bigint, state text not null, invites integer not null,
 			row_count integer not null, done_rows integer not null, done_batches integer not null,
-			summary text, lines text not null, claim text, claim_until_ms bigint not null,
+			summary text, lines text not null, failure text, access_ended_at_ms bigint, claim text, claim_until_ms bigint not null,
 			created_at_ms bigint not null, applied_at_ms bigint, finished_at_ms bigint)`,
 		"create index import_jobs_to_do on import_jobs (claim_until_ms, id) where state in ('uploaded', 'applying')",
 		`create table import_batches (

@@ -4,7 +4,6 @@
 import { html } from "hono/html";
 import { csvFile } from "../../conversions/csv-file.ts";
 import { type Fault, succeed } from "../../domain/fault.ts";
-import { MAX_UPLOADED_ROWS, uploadImport } from "../../imports/import-job.ts";
 import {
 	IMPORT_KINDS,
 	type ImportColumn,
@@ -12,6 +11,7 @@ import {
 	type ImportKindName,
 } from "../../imports/import-kind.ts";
 import { importKind } from "../../imports/import-kinds.ts";
+import { MAX_UPLOADED_ROWS, uploadImport } from "../../imports/import-upload.ts";
 import { type ListedImport, listImports } from "../../store/import-jobs.ts";
 import type { ImportState } from "../../store/tables/imports.ts";
 import { emptyState, padded, pageHeader, section, tabs } from "../components/blocks.ts";
@@ -27,7 +27,7 @@ import { answerPage } from "../page.ts";
 import { importJobPath, importKindPath, PROGRAMMES_PATH } from "../paths.ts";
 import { IMPORT_FILES } from "../receive-file.ts";
 import type { Answer } from "../routes.ts";
-import { viewerOf } from "../viewer.ts";
+import { makerOf } from "../viewer.ts";
 
 const MAX_LISTED_JOBS = 20;
 
@@ -47,6 +47,8 @@ const JOB_STATES: Readonly<Record<ImportState, readonly [Tone, string]>> = {
 	discarded: ["plain", "Discarded"],
 };
 
+const RETRIED: readonly [Tone, string] = ["warn", "Trying again"];
+
 export function showImport(kind: ImportKind): Answer {
 	return (c, deps) => answerImport(c, deps, kind);
 }
@@ -58,7 +60,7 @@ export function uploadFile(kind: ImportKind): Answer {
 		if (upload.value === null) {
 			return answerImport(c, deps, kind, { detail: "Choose a CSV file first.", httpStatus: 422 });
 		}
-		const job = await uploadImport(deps, kind, viewerOf(c).personId, upload.value);
+		const job = await uploadImport(deps, kind, makerOf(c), upload.value);
 		if (!job.ok) return answerImport(c, deps, kind, job.fault);
 		deps.imports.wake();
 		return c.redirect(importJobPath(job.value.public_id), 303);
@@ -200,8 +202,9 @@ function jobsSection(jobs: readonly ListedImport[]): Html {
 	});
 }
 
-function stateBadge({ state }: ListedImport): Html {
-	const [tone, text] = JOB_STATES[state];
+function stateBadge({ state, failure }: ListedImport): Html {
+	const isMoving = state === "uploaded" || state === "applying";
+	const [tone, text] = isMoving && failure !== null ? RETRIED : JOB_STATES[state];
 	return badge(tone, text);
 }
 

@@ -3,6 +3,7 @@
 
 import { html } from "hono/html";
 import type { Fault } from "../../domain/fault.ts";
+import { readFailure } from "../../imports/batch-failure.ts";
 import { discardImport, startImport, stopImport } from "../../imports/import-job.ts";
 import type { ImportKind } from "../../imports/import-kind.ts";
 import { importKind } from "../../imports/import-kinds.ts";
@@ -25,9 +26,10 @@ import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { importJobPath, importKindPath } from "../paths.ts";
 import type { Answer } from "../routes.ts";
-import { viewerOf } from "../viewer.ts";
+import { makerOf, viewerOf } from "../viewer.ts";
 import { whoOf } from "./import-page.ts";
-import { type JobView, renderChoice, renderProgress, renderResult } from "./job-parts.ts";
+import { renderChoice, renderProgress, renderResult } from "./job-parts.ts";
+import type { JobView } from "./job-view.ts";
 
 const TITLES: Readonly<Record<ImportState, string>> = {
 	storing: "Checking the file",
@@ -47,6 +49,7 @@ export async function showImportJob(c: WebContext, deps: PageDeps): Promise<Resp
 		job,
 		kind: importKind(job.kind),
 		summary: job.summary === null ? null : parseSummary(job.summary),
+		failure: job.failure === null ? null : readFailure(job.failure),
 		href: importJobPath(job.public_id),
 		isMailOn: deps.mails.isOn,
 		csrf: csrfField(c),
@@ -59,7 +62,7 @@ export async function applyImportJob(c: WebContext, deps: PageDeps): Promise<Res
 	if (job === undefined) return answerError(c, "not_found");
 	const { invite } = await readTextFields(c, ["invite"]);
 	const invites = job.kind === "people" && invite === "on";
-	const started = await startImport(deps, job, viewerOf(c).personId, invites);
+	const started = await startImport(deps, job, makerOf(c), invites);
 	if (!started.ok) return answerRefusal(c, deps, job, started.fault);
 	deps.imports.wake();
 	return c.redirect(importJobPath(job.public_id), 303);
@@ -82,6 +85,10 @@ export async function discardImportJob(c: WebContext, deps: PageDeps): Promise<R
 		return answerRefusal(c, deps, job, discarded.fault);
 	}
 	deps.imports.wake();
+	if (discarded.ok && discarded.value === "rest discarded") {
+		setFlash(c, "info", "The rest of the file is discarded. What was imported stays.");
+		return c.redirect(importJobPath(job.public_id), 303);
+	}
 	setFlash(c, "info", "Discarded. Nothing was imported.");
 	return c.redirect(importKindPath(job.kind), 303);
 }

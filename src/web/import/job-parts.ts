@@ -5,7 +5,6 @@ import { html } from "hono/html";
 import { IMPORTED_INVITATIONS } from "../../accounts/limits.ts";
 import { IMPORT_KINDS, type ImportKind, type ImportKindName } from "../../imports/import-kind.ts";
 import type { ImportSummary, MoneyTotal, Problem, ProgrammeTotal } from "../../imports/summary.ts";
-import type { ListedImport } from "../../store/import-jobs.ts";
 import { message, section, statStrip } from "../components/blocks.ts";
 import { STATUS_WORDS } from "../components/conversion-words.ts";
 import { button, checkbox, linkButton, postForm } from "../components/forms.ts";
@@ -14,23 +13,22 @@ import { type Column, dataTable } from "../components/lists.ts";
 import { amount, count, countOf } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 import { conversionsPath, importKindPath, overviewPath, peoplePath } from "../paths.ts";
-
-export interface JobView {
-	job: ListedImport;
-	kind: ImportKind;
-	/** Null before the first batch. */
-	summary: ImportSummary | null;
-	href: string;
-	/** Whether mails can be sent. */
-	isMailOn: boolean;
-	csrf: Html;
-}
+import {
+	adviceWithoutImport,
+	doneMessage,
+	failureMessage,
+	leftOut,
+	stoppedMessage,
+	waitingMessage,
+} from "./job-messages.ts";
+import type { JobView } from "./job-view.ts";
 
 /** While it is checked or brought in. */
-export function renderProgress({ job, href, csrf }: JobView): Html {
+export function renderProgress(view: JobView): Html {
+	const { job, href, csrf } = view;
 	const isChecked = job.state === "uploaded";
 	const [action, label] = isChecked ? ["discard", "Cancel"] : ["stop", "Stop"];
-	return progressSection({
+	const progress = progressSection({
 		title: isChecked ? "Checking every line" : "Importing line by line",
 		done: job.done_rows,
 		total: job.row_count,
@@ -42,6 +40,7 @@ export function renderProgress({ job, href, csrf }: JobView): Html {
 			body: button({ label }),
 		}),
 	});
+	return html`${failureMessage(view)}${progress}`;
 }
 
 /** The preview: import it, or not. */
@@ -58,7 +57,7 @@ export function renderChoice(view: JobView): Html {
 					body: button({ label: "Discard" }),
 				})}`
 			: html`${leftOut(summary)}${message("info", kind.advice)}${importForm(view, summary)}`;
-	return html`${countStrip(view, summary)}${choice}${details(view, summary)}`;
+	return html`${waitingMessage(view)}${countStrip(view, summary)}${choice}${details(view, summary)}`;
 }
 
 function importForm(view: JobView, { counts }: ImportSummary): Html {
@@ -81,63 +80,28 @@ function inviteChoice({ isMailOn }: JobView): Html {
 	return html`${checkbox({ name: "invite", label: "Mail each of them an invitation now" })}<p class="small soft">Without it nobody is mailed: when a shop is ready, send its people their links from its People page. At most ${count(IMPORTED_INVITATIONS.max)} are mailed within an hour; whoever is beyond that is added without a mail, and the result says who.</p>`;
 }
 
-function leftOut({ counts }: ImportSummary): Content {
-	if (counts.refused === 0) return null;
-	return message(
-		"warn",
-		`${countOf(counts.refused, "line")} will be left out, because ${counts.refused === 1 ? "it needs" : "they need"} fixing. Import the others now and those later, or correct the file and upload it again.`,
-	);
-}
-
-function adviceWithoutImport({ counts }: ImportSummary): string {
-	return counts.refused === 0
-		? "Nothing to import: everything in this file is here already."
-		: "Nothing to import: every line is here already or needs fixing. Correct the lines below, and upload the file again.";
-}
-
 /** Done, or stopped on the way. */
 export function renderResult(view: JobView): Html {
 	const { job, summary } = view;
-	if (summary === null) return html`${stoppedMessage(view)}${goOn(view)}`;
+	if (summary === null) return html`${stoppedMessage(view)}${failureMessage(view)}${goOn(view)}`;
 	const isDone = job.state === "done";
-	return html`${isDone ? doneMessage(view, summary) : stoppedMessage(view)}${countStrip(view, summary)}${
+	return html`${isDone ? doneMessage(view, summary) : stoppedMessage(view)}${failureMessage(view)}${countStrip(view, summary)}${
 		isDone ? nextStep(view) : goOn(view)
 	}${details(view, summary)}`;
-}
-
-function doneMessage({ kind, job }: JobView, { counts, remarks }: ImportSummary): Html {
-	const what = `${countOf(counts.import, ...kind.noun)} imported.`;
-	const mailed = job.invites === 1 && counts.import > remarks ? " Their invitations are on their way." : "";
-	const unmailed =
-		remarks === 0
-			? ""
-			: ` ${countOf(remarks, ...kind.noun)} came in without a mail; the result file says who and why.`;
-	if (counts.refused === 0) return message(remarks === 0 ? "good" : "warn", `${what}${mailed}${unmailed}`);
-	return message(
-		"warn",
-		`${what}${mailed}${unmailed} ${countOf(counts.refused, "line")} left out: see below.`,
-	);
-}
-
-function stoppedMessage({ job }: JobView): Html {
-	return message(
-		"warn",
-		`Stopped after ${count(job.done_rows)} of ${countOf(job.row_count, "line")}. What was imported until then stays.`,
-	);
 }
 
 function goOn({ job, href, csrf }: JobView): Content {
 	if (job.lines !== "kept") {
 		return message(
 			"info",
-			"The lines of a file are kept for a day, and these were removed. Upload it again to import the rest.",
+			"The lines of this file were removed: they are kept for a day, or until somebody discards them. Upload it again to import the rest.",
 		);
 	}
 	return postForm({
 		action: `${href}/apply`,
 		csrf,
 		className: "row",
-		body: button({ label: "Go on with the import", tone: "primary" }),
+		body: html`${button({ label: "Go on with the import", tone: "primary" })}${button({ label: "Discard the rest", tone: "quiet", formAction: `${href}/discard` })}`,
 	});
 }
 
@@ -271,8 +235,9 @@ function problemsSection({ job, href }: JobView, { problems, counts }: ImportSum
 	});
 }
 
-function filesNote({ job, href }: JobView): Html {
+function filesNote({ job, href }: JobView): Content {
 	if (job.lines !== "kept") {
+		if (job.state === "stopped") return null;
 		return html`<p class="small soft">The lines of the file were removed a day after the import; the counts stay.</p>`;
 	}
 	const until =

@@ -1,0 +1,150 @@
+// A file that staff upload becomes a stored job: nothing is brought in yet. Its lines go in by batches, and only the last
+// one makes the job visible.
+
+import { type Maker, transactAs } from "../accounts/links.ts";
+import { MAX_SHEET_LINES } from "../conversions/csv-lines.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import {
+	deleteImport,
+	findBatch,
+	type ImportJob,
+	insertBatch,
+	insertImport,
+	moveImport,
+	removeLines,
+	rewriteLines,
+	sumUnfinishedImports,
+} from "../store/import-jobs.ts";
+import type { Db } from "../store/store.ts";
+import { batchesOf, noteRows, settleRows } from "./import-batch.ts";
+import { type ImportFile, readImportRows } from "./import-file.ts";
+import { type ImportJobDeps, noteJob } from "./import-job.ts";
+import type { ImportKind, ImportRow } from "./import-kind.ts";
+import { createSeenLines, type SeenLines } from "./seen-lines.ts";
+import { readLines, writeLines } from "./stored-lines.ts";
+
+/** Some 40 MB are held of so many while the file is read through: which lines are about the same thing. */
+export const MAX_UPLOADED_ROWS = 500_000;
+/** Their lines are in the database, for a day: the four largest, or whatever many shops have sent. */
+export const MAX_WAITING_FILES = 50;
+export const MAX_WAITING_MEGABYTES = 200;
+const MEGABYTE = 1_024 * 1_024;
+
+export interface UploadedImport extends ImportFile {
+	/** As it is called where it came from. */
+	name: string;
+	bytes: number;
+}
+
+/** The file is read once, and never held. What is refused leaves nothing behind. */
+export async function uploadImport(
+	deps: ImportJobDeps,
+	kind: ImportKind,
+	maker: Maker,
+	file: UploadedImport,
+): Promise<Result<ImportJob>> {
+	const { store, clock } = deps;
+	const opened = await openJob(deps, kind, maker, file);
+	if (!opened.ok) return opened;
+	const job = opened.value;
+	const seen = createSeenLines();
+	let batches = 0;
+	const take = async (rows: readonly ImportRow[]) => {
+		noteRows(kind, seen, rows);
+		await store.transact(async (trx) => {
+			for (const batch of batchesOf(kind, rows)) {
+				batches += 1;
+				const lines = writeLines(
+					kind,
+					batch.map((row) => ({ ...row, settled: null })),
+				);
+				await insertBatch(trx, { job_id: job.id, seq: batches, lines, verdicts: null });
+			}
+		});
+	};
+	const yieldLoop = () => clock.yieldLoop();
+	const bounds = { maxRows: MAX_UPLOADED_ROWS, maxLines: MAX_SHEET_LINES };
+	const read = await readImportRows(file, kind, { take, ...bounds, yieldLoop });
+	if (!read.ok) {
+		await removeLines(store, clock, job.id, () => false);
+		await deleteImport(store.db, job.id);
+		return read;
+	}
+	if (seen.hasOthers) await settleStored(deps, kind, job, seen);
+	const uploaded = { state: "uploaded", row_count: read.value } as const;
+	const isStored = await store.transact(async (trx) => {
+		if (!(await moveImport(trx, job.id, ["storing"], uploaded))) return false;
+		await noteJob(
+			trx,
+			{ ...job, ...uploaded },
+			{ personId: maker.personId, action: "import.prepared" },
+			clock.nowMs(),
+		);
+		return true;
+	});
+	if (!isStored) {
+		// Taken for broken off, and cleared: what was stored after that has nobody else to remove it.
+		await removeLines(store, clock, job.id, () => false);
+		throw new Error("an upload was cleared before its last line was stored");
+	}
+	return succeed({ ...job, ...uploaded });
+}
+
+/** Only when all lines are there is it known which of them are about the same thing. */
+async function settleStored(
+	{ store, clock }: ImportJobDeps,
+	kind: ImportKind,
+	job: ImportJob,
+	seen: SeenLines,
+): Promise<void> {
+	for (let seq = 1; ; seq++) {
+		const batch = await findBatch(store.db, job.id, seq);
+		if (batch === undefined) return;
+		const rows = settleRows(kind, seen, readLines(batch.lines));
+		if (rows.some(({ settled }) => settled !== null)) {
+			await rewriteLines(store.db, job.id, seq, writeLines(kind, rows));
+		}
+		await clock.yieldLoop();
+	}
+}
+
+/** Nobody sees it before its last line is stored. Under the lock of the links, so that of two one is the last. */
+function openJob(
+	{ store, clock, random }: ImportJobDeps,
+	kind: ImportKind,
+	maker: Maker,
+	{ name, bytes }: UploadedImport,
+): Promise<Result<ImportJob>> {
+	return transactAs(store, maker, async (trx) => {
+		const room = await judgeRoom(trx, bytes);
+		if (!room.ok) return room;
+		const nowMs = clock.nowMs();
+		const job = await insertImport(trx, {
+			public_id: makeId("imp", nowMs, random.bytes(ID_RANDOM_BYTES)),
+			kind: kind.name,
+			file_name: name,
+			file_bytes: bytes,
+			person_id: maker.personId,
+			state: "storing",
+			invites: 0,
+			row_count: 0,
+			done_rows: 0,
+			done_batches: 0,
+			lines: "kept",
+			claim_until_ms: 0,
+			created_at_ms: nowMs,
+		});
+		return succeed(job);
+	});
+}
+
+async function judgeRoom(trx: Db, fileBytes: number): Promise<Result<true>> {
+	const { files, bytes } = await sumUnfinishedImports(trx);
+	if (files < MAX_WAITING_FILES && bytes + fileBytes <= MAX_WAITING_MEGABYTES * MEGABYTE)
+		return succeed(true);
+	const megabytes = Math.ceil(bytes / MEGABYTE);
+	const waiting = `${files === 1 ? "1 file waits" : `${files} files wait`} to be imported or discarded, ${megabytes} MB in all`;
+	const detail = `There is no room for this file: ${waiting}, and ${MAX_WAITING_FILES} files of together ${MAX_WAITING_MEGABYTES} MB may. Import or discard some of those listed below, then upload it again; or import it from a shell, with ringback import.`;
+	return refuse("too_many_uploads", detail, "file");
+}

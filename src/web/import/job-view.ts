@@ -1,0 +1,20 @@
+// An uploaded file, as its page is made from it.
+
+import type { BatchFailure } from "../../imports/batch-failure.ts";
+import type { ImportKind } from "../../imports/import-kind.ts";
+import type { ImportSummary } from "../../imports/summary.ts";
+import type { ListedImport } from "../../store/import-jobs.ts";
+import type { Html } from "../html.ts";
+
+export interface JobView {
+	job: ListedImport;
+	kind: ImportKind;
+	/** Null before the first batch. */
+	summary: ImportSummary | null;
+	/** Why the last batch was not stored; null where it was. */
+	failure: BatchFailure | null;
+	href: string;
+	/** Whether mails can be sent. */
+	isMailOn: boolean;
+	csrf: Html;
+}

@@ -1,0 +1,129 @@
+import { doesNotMatch, equal, match } from "node:assert/strict";
+import { test } from "node:test";
+import { MAX_WAITING_MEGABYTES } from "../../imports/import-upload.ts";
+import { workOffImports } from "../../imports/import-work.ts";
+import { NEW_PASSWORD, PASSWORD } from "../test-site.test-support.ts";
+import { HISTORY, openNetwork, send, upload, workOff } from "./import-site.test-support.ts";
+
+const lines = Array.from({ length: 600 }, (_, at) => `Garden Shop;A-${at};approved;2026-02-01;1;`);
+
+test("a new password stops the imports of whoever has it; they or others go on, or discard the rest", async (t) => {
+	const { site, staff } = await openNetwork(t);
+	const other = await site.signIn(await site.addStaff("ute@network.example"));
+	await site.addProgramme("Garden Shop");
+	const paths: string[] = [];
+	for (let at = 0; at < 3; at++) paths.push(await upload(staff, "conversions", [HISTORY, ...lines]));
+	const [first = "", second = "", waiting = ""] = paths;
+	await workOff(site);
+	await staff.open(first);
+	for (const job of [first, second]) await staff.submit(`${job}/apply`, {});
+	let looks = 0;
+	await workOffImports(site.deps, () => ++looks > 2);
+	await staff.open("/account");
+	const changed = { currentPassword: PASSWORD, newPassword: NEW_PASSWORD };
+	equal((await staff.submit("/account/password", changed)).status, 303);
+	match((await staff.open("/account")).text, /Your password is changed\. 2 imports were stopped\./);
+	await workOff(site);
+
+	const stopped =
+		/Stopped after 500 of 600 lines, because sam@.* got a new password or lost their access.*What was imported until then stays\..*Go on with the import.*Discard the rest/s;
+	match((await other.open(first)).text, stopped);
+	match(
+		(await other.open(waiting)).text,
+		/Since this file was uploaded, sam@.* got a new password or lost their access.*if nobody knows the file, discard it/s,
+	);
+	match((await staff.open(first)).text, stopped, "who changed it stays signed in");
+	await staff.submit(`${first}/apply`, {});
+	await workOff(site);
+	match((await other.open(first)).text, /Import finished/);
+	doesNotMatch((await other.open(first)).text, /got a new password/);
+
+	await other.open(second);
+	equal((await other.submit(`${second}/discard`, {})).location, second);
+	await workOff(site);
+	const discarded = (await other.open(second)).text;
+	match(discarded, /The rest of the file is discarded\. What was imported stays\./);
+	match(discarded, /they are kept for a day, or until somebody discards them/);
+	doesNotMatch(discarded, /Go on with the import|Discard the rest/);
+	match(
+		(await other.open("/system/audit")).text,
+		/Import stopped.*the access of sam@network\.example ended/s,
+	);
+});
+
+test("whoever is deactivated leaves a file that says so, also one that was stopped before", async (t) => {
+	const { site, staff } = await openNetwork(t);
+	const other = await site.signIn(await site.addStaff("ute@network.example"));
+	await site.addProgramme("Garden Shop");
+	const job = await upload(staff, "conversions", [HISTORY, ...lines]);
+	await workOff(site);
+	await staff.open(job);
+	await staff.submit(`${job}/apply`, {});
+	await staff.submit(`${job}/stop`, {});
+	site.moveClock(1_000);
+	const { public_id: id } = await site.store.db
+		.selectFrom("people")
+		.select("public_id")
+		.where("email", "=", "sam@network.example")
+		.executeTakeFirstOrThrow();
+	await other.open("/people");
+	equal((await other.submit(`/people/${id}/deactivate`, {})).status, 303);
+	match(
+		(await other.open(job)).text,
+		/Stopped after 0 of 600 lines\. Since then sam@.* got a new password or lost their access/s,
+	);
+});
+
+test("a batch that fails is named on the page, with its lines and what to do, until one comes through", async (t) => {
+	const { site, staff } = await openNetwork(t);
+	await site.addProgramme("Garden Shop");
+	const job = await upload(staff, "conversions", [HISTORY, ...lines]);
+	await workOff(site);
+	await staff.open(job);
+	await staff.submit(`${job}/apply`, {});
+	const failWith = async (error: Error) => {
+		const random = {
+			...site.deps.random,
+			bytes: () => {
+				throw error;
+			},
+		};
+		await workOffImports({ ...site.deps, random }, () => false).catch(() => undefined);
+		site.moveClock(60_000);
+		return (await staff.open(job)).text;
+	};
+	const text = await failWith(new Error("insert into conversions: secret"));
+	match(text, /Lines 2 to 501 could not be imported.*the service met an error that it does not know/s);
+	match(text, /Nothing of them was stored, and they are tried again every 30 seconds\./);
+	match(text, /look into the service’s log.*a chore failed.*take these out of the file/s);
+	doesNotMatch(text, /insert into|secret/);
+	match((await staff.open("/import/conversions")).text, />Trying again</);
+	const full = Object.assign(new Error("disk"), { code: "ERR_SQLITE_ERROR", errcode: 13 });
+	match(await failWith(full), /the database was out of reach, too busy, or out of room.*System page/s);
+	await staff.submit(`${job}/stop`, {});
+	match(
+		(await staff.open(job)).text,
+		/Stopped after 0 of 600 lines.*could not be imported.*Nothing of them was stored\./s,
+	);
+	await staff.submit(`${job}/apply`, {});
+	await workOff(site);
+	const done = (await staff.open(job)).text;
+	match(done, /600 conversions imported/);
+	doesNotMatch(done, /could not be imported/);
+});
+
+test("a file that there is no room for is refused on the form, with what to do", async (t) => {
+	const { site, staff } = await openNetwork(t);
+	await upload(staff, "conversions", [HISTORY, ...lines]);
+	await site.store.db
+		.updateTable("import_jobs")
+		.set({ file_bytes: MAX_WAITING_MEGABYTES * 1_024 * 1_024 })
+		.execute();
+	const refused = await send(staff, "conversions", [HISTORY, ...lines].join("\n"));
+	equal(refused.status, 429);
+	match(
+		refused.text,
+		/There is no room for this file: 1 file waits to be imported or discarded, 200 MB in all/,
+	);
+	match(refused.text, /aria-invalid="true"/);
+});
