@@ -2,6 +2,7 @@
 
 import { resolve } from "node:path";
 import { type Config, isStartedByNpm, readConfig, warningSettings } from "../config.ts";
+import { headerNames } from "../domain/signature.ts";
 import { findPauseWarnings, findSettingWarnings } from "../domain/warning.ts";
 import { listenForStop, type StopSignals } from "../service/stop-signals.ts";
 import type { Service } from "../service.ts";
@@ -66,10 +67,10 @@ function sayStarted(service: Service, screen: Screen): void {
 			: `PostgreSQL at ${new URL(database.url).host}`;
 	screen.out(`Ringback listens on ${url}`);
 	screen.out(`  store    ${storedIn}, schema version ${migration.version}`);
-	screen.out(`  role     ${config.role}`);
+	if (config.role !== "all") screen.out(`  role     ${config.role}`);
 	screen.out(`  metrics  ${metricsUrl === null ? "off" : `${metricsUrl}/metrics`}`);
 	screen.out(`  mail     ${config.smtpUrl === null ? "off (set SMTP_URL)" : "on"}`);
-	screen.out(`  brand    ${sayBrand(network.face)}`);
+	if (network.face.isBrandChosen) screen.out(`  brand    ${sayBrand(network.face)}`);
 	const ofSettings = findSettingWarnings(warningSettings(config), config.host);
 	for (const { kind, title, text } of [...findPauseWarnings(deliveryPause), ...ofSettings]) {
 		// Mail off has its own line.
@@ -83,10 +84,8 @@ function sayStarted(service: Service, screen: Screen): void {
 	}
 }
 
-function sayBrand({ brand, isBrandChosen }: NetworkFace): string {
-	const headers = `X-${brand}-Signature`;
-	if (isBrandChosen) return `${brand} (${headers})`;
-	return `not chosen yet (${headers})`;
+function sayBrand({ brand }: NetworkFace): string {
+	return `${brand} (${headerNames(brand).signature})`;
 }
 
 function sayStartedAsJson(

@@ -191,7 +191,7 @@ const NO_PUBLIC_URL: Warning = {
 const MAIL_OFF: Warning = {
 	kind: "mail_off",
 	title: "Mail is off",
-	text: "Nobody is mailed about failed callbacks, changes to accounts and programmes, invitations or forgotten passwords; notices are shown on the pages only. Set SMTP_URL and MAIL_FROM.",
+	text: "Nobody is mailed about failed callbacks, invitations or forgotten passwords. Set SMTP_URL and MAIL_FROM.",
 };
 
 /** Names that only mean something inside a network (RFC 6761, RFC 6762, RFC 8375, and ICANN's .internal). */

@@ -137,7 +137,7 @@ export function renderDocument(view: DocumentView): Html {
 		<main id="main" tabindex="-1">
 			${view.allowsPrivateRanges ? privateRangesWarning() : null}
 			${STAFF_AREAS.includes(view.active) ? setUpOffer(view) : null}
-			${STAFF_AREAS.includes(view.active) ? warningList(warningsBeside(view), view.active === "programmes") : null}
+			${STAFF_AREAS.includes(view.active) ? warningList(view.warnings, view.active === "programmes") : null}
 			${programme === undefined ? null : html`${pauseNotice(programme)}<div id="${TROUBLE_TARGET}">${programme.trouble}</div>`}
 			${view.flash === undefined ? null : message(view.flash.tone, view.flash.text)}
 			${view.body}
@@ -282,11 +282,6 @@ function setUpOffer({ setUp }: DocumentView): Html | null {
 		"info",
 		html`<strong>Set up your network:</strong> ${setUp.done} of ${setUp.steps} steps done. <a href="${SET_UP_PATH}">Continue</a>`,
 	);
-}
-
-/** While the set-up is offered, that mail is off is one of its steps. */
-function warningsBeside({ warnings, setUp }: DocumentView): readonly Warning[] {
-	return setUp === null ? warnings : warnings.filter(({ kind }) => kind !== "mail_off");
 }
 
 /** What staff should put right about the installation: on their home page in full, on their others in one line. */

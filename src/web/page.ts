@@ -3,6 +3,7 @@
 
 import { html } from "hono/html";
 import type { StatusCode } from "hono/utils/http-status";
+import type { Warning } from "../domain/warning.ts";
 import type { Programme } from "../store/programmes.ts";
 import { csrfField } from "./csrf.ts";
 import { type Area, renderDocument, renderPlainDocument, STAFF_AREAS } from "./document.ts";
@@ -25,11 +26,13 @@ export async function answerPage(
 		/** True where nothing of the programme in the address is to be told, not even its name. */
 		isOutsideProgramme?: boolean;
 		/** True on the page of the set-up itself. */
-		hidesSetUp?: boolean;
+		isSetUp?: boolean;
 	},
 ): Promise<Response> {
 	const programme: Programme | undefined = c.get("programme");
 	const isFramed = programme !== undefined && page.isOutsideProgramme !== true;
+	const isSetUp = page.isSetUp === true;
+	const setUp = STAFF_AREAS.includes(page.active) && !isSetUp ? await c.get("readSetUp")() : null;
 	const document = renderDocument({
 		title: page.title,
 		network: c.get("network"),
@@ -39,11 +42,16 @@ export async function answerPage(
 		flash: restOfFlash(c),
 		csrf: csrfField(c),
 		allowsPrivateRanges: c.get("allowsPrivateRanges"),
-		warnings: c.get("warnings"),
-		setUp: STAFF_AREAS.includes(page.active) && page.hidesSetUp !== true ? await c.get("readSetUp")() : null,
+		warnings: warningsBeside(isSetUp || setUp !== null, c.get("warnings")),
+		setUp,
 		body: page.body,
 	});
 	return answerHtml(c, await document, page.status);
+}
+
+/** While there is the set-up, that mail is off is one of its steps. */
+function warningsBeside(hasSetUp: boolean, warnings: readonly Warning[]): readonly Warning[] {
+	return hasSetUp ? warnings.filter(({ kind }) => kind !== "mail_off") : warnings;
 }
 
 /** For signing in and everything before it: a card below its heading, which is the title unless it has another. */

@@ -70,6 +70,8 @@ async function answerSetUp(c: WebContext, deps: WebDeps, state: FormState): Prom
 	const setUp = await readSetUp(c, deps);
 	const { done, steps } = countSteps(setUp);
 	const isEnded = c.get("network").setUpEndedAtMs !== null;
+	// One thing at a time: nothing else can be wrong before there is a network.
+	const isNamed = setUp.done.has("network") || isEnded;
 	const end = postForm({
 		action: END_SET_UP_PATH,
 		csrf: csrfField(c),
@@ -81,14 +83,13 @@ async function answerSetUp(c: WebContext, deps: WebDeps, state: FormState): Prom
 	});
 	const body = html`${pageHeader({
 		title: TITLE,
-		hint: `${done} of ${steps} steps done. The rest can wait.`,
-		actions: isEnded ? linkButton({ label: "All programmes", href: PROGRAMMES_PATH }) : end,
+		...(isNamed ? { hint: `${done} of ${steps} steps done. The rest can wait.` } : {}),
+		actions: isEnded ? linkButton({ label: "All programmes", href: PROGRAMMES_PATH }) : isNamed ? end : null,
 	})}${step(setUp, "network", "Name and brand", networkBody(c, setUp, state))}${
-		// One thing at a time: nothing else can be wrong before there is a network.
-		setUp.done.has("network") || isEnded ? furtherSteps(c, deps, setUp) : null
+		isNamed ? furtherSteps(c, deps, setUp) : null
 	}`;
 	const status = state.faults?.[0]?.httpStatus ?? 200;
-	return answerPage(c, { title: TITLE, active: "network", hidesSetUp: true, status, body });
+	return answerPage(c, { title: TITLE, active: "network", isSetUp: true, status, body });
 }
 
 function furtherSteps(c: WebContext, deps: WebDeps, setUp: SetUpState): Html {
