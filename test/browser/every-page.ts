@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { changeNetwork } from "../../src/accounts/network.ts";
 import { expectValue } from "../support/shop-account.ts";
-import { becomeFirstStaff, createProgramme } from "./first-steps.ts";
+import { becomeFirstStaff, createProgramme, trySample } from "./first-steps.ts";
 import { LONG_ORDER, MARKUP_ORDER, NAME } from "./hard-names.ts";
 import { IMPORT_PAGES, storeMovingImports } from "./import-cases.ts";
 import { NETWORK_PAGES } from "./network-cases.ts";
@@ -44,6 +44,9 @@ export function testEveryPage(browser: () => Browser): void {
 		await page.goto("/programmes");
 		deepEqual(await findFlaws(page, measured), []);
 		await page.goto("/review");
+		deepEqual(await findFlaws(page, measured), []);
+		await page.goto("/set-up");
+		await trySample(page, NAME);
 		deepEqual(await findFlaws(page, measured), []);
 		const link = await createProgramme(page, { name: NAME, ownerEmail: "jonas@nordlicht.example" });
 		deepEqual(await findFlaws(page, measured), []);
