@@ -7,21 +7,23 @@ import { readErrorCode } from "./error-code.ts";
 export interface LineWriter {
 	write(line: string): void;
 	droppedLines(): number;
-	/** What still waits, at the end of the process. Tried for a second: nothing here may keep a process from ending. */
+	/** What still waits, at the end of the process. For no longer than below: nothing here may keep it from ending. */
 	writeRest(): void;
 }
 
 /** A pipe that cannot block is full: its reader is slow. */
 const FULL: ReadonlySet<string> = new Set(["EAGAIN", "EBUSY"]);
-const TRY_AGAIN_MS = 100;
+/** A pipe holds 64 KB: at that, 6 MB a second come through while the reader is quick. */
+const TRY_AGAIN_MS = 10;
 const NOTHING = new Uint8Array();
-/** For a reader that is slow and not gone. */
+/** For a reader that is slow and not gone: so long without taking anything, and so long in all. */
 const LAST_TRY_MS = 1_000;
+const LAST_TRIES_MS = 10_000;
 /** Between two writes then: a pipe takes 64 KB at a time, and a reader empties it in a moment. */
 const LAST_PAUSE_MS = 5;
 
 export function createLineWriter(given: number, maxWaitingBytes: number): LineWriter {
-	const fd = openUnblocked(given);
+	const { fd, isUnblocked } = openUnblocked(given);
 	let waiting: string[] = [];
 	/** With what is under way. */
 	let waitingBytes = 0;
@@ -39,6 +41,28 @@ export function createLineWriter(given: number, maxWaitingBytes: number): LineWr
 	}
 
 	function writeBytes(bytes: Uint8Array): void {
+		if (isUnblocked) writeAtOnce(bytes);
+		else writeMeanwhile(bytes);
+	}
+
+	/** Where no write waits. A process that ends then knows of every byte whether it was written. */
+	function writeAtOnce(bytes: Uint8Array): void {
+		let rest = bytes;
+		try {
+			while (rest.length > 0) {
+				const written = writeSync(fd, rest);
+				waitingBytes -= written;
+				rest = rest.subarray(written);
+			}
+		} catch (error) {
+			if (FULL.has(readErrorCode(error))) tryAgain(rest);
+			else isGone = true;
+			return;
+		}
+		writeWaiting();
+	}
+
+	function writeMeanwhile(bytes: Uint8Array): void {
 		write(fd, bytes, (error, written) => {
 			if (error !== null) {
 				if (FULL.has(readErrorCode(error))) tryAgain(bytes);
@@ -46,7 +70,7 @@ export function createLineWriter(given: number, maxWaitingBytes: number): LineWr
 				return;
 			}
 			waitingBytes -= written;
-			if (written < bytes.length) writeBytes(bytes.subarray(written));
+			if (written < bytes.length) writeMeanwhile(bytes.subarray(written));
 			else writeWaiting();
 		});
 	}
@@ -75,7 +99,7 @@ export function createLineWriter(given: number, maxWaitingBytes: number): LineWr
 		writeRest() {
 			const rest = Buffer.concat([refused, Buffer.from(waiting.join(""))]);
 			if (isGone || rest.length === 0) return;
-			writeAtOnce(fd, rest);
+			writeLast(fd, rest);
 		},
 	};
 }
@@ -85,23 +109,28 @@ export function createLineWriter(given: number, maxWaitingBytes: number): LineWr
  * hangs keeps the process from ending. Linux has such a name for a pipe; elsewhere, and where it is somebody else's, it
  * stays as it is. Of a file it would be another place to write at.
  */
-function openUnblocked(fd: number): number {
+function openUnblocked(fd: number): { fd: number; isUnblocked: boolean } {
 	try {
-		if (!fstatSync(fd).isFIFO()) return fd;
-		return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK);
+		if (!fstatSync(fd).isFIFO()) return { fd, isUnblocked: false };
+		const opened = openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK);
+		return { fd: opened, isUnblocked: true };
 	} catch {
-		return fd;
+		return { fd, isUnblocked: false };
 	}
 }
 
 /** The end of a process: there are no callbacks any more. */
-function writeAtOnce(fd: number, bytes: Uint8Array): void {
+function writeLast(fd: number, bytes: Uint8Array): void {
 	const sleeper = new Int32Array(new SharedArrayBuffer(4));
-	const untilMs = performance.now() + LAST_TRY_MS;
+	const sinceMs = performance.now();
+	let takenAtMs = sinceMs;
 	let rest = bytes;
-	while (rest.length > 0 && performance.now() < untilMs) {
+	while (rest.length > 0) {
+		const nowMs = performance.now();
+		if (nowMs - takenAtMs > LAST_TRY_MS || nowMs - sinceMs > LAST_TRIES_MS) return;
 		try {
 			rest = rest.subarray(writeSync(fd, rest));
+			takenAtMs = performance.now();
 		} catch (error) {
 			// Nobody is left to tell.
 			if (!FULL.has(readErrorCode(error))) return;

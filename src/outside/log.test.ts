@@ -1,9 +1,17 @@
 // The log in a process of its own: what a line has, that nobody waits for it, and that none is lost at the end.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+	closeSync,
+	constants,
+	createReadStream,
+	mkdtempSync,
+	openSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -91,6 +99,41 @@ test("a pipe whose reader hangs does not keep the process from ending", {
 	ok(told instanceof Readable);
 	const [text] = await once(told, "data");
 	equal(String(text), "ended 0\n");
+});
+
+test("a pipe whose reader is slower than the lines that are written gets all of them, also the last", {
+	timeout: PATIENCE_MS,
+	skip: process.platform === "linux" ? false : "only Linux has a name for a pipe that is open",
+}, async (t) => {
+	const folder = mkdtempSync(join(tmpdir(), "ringback-log-"));
+	t.after(() => rmSync(folder, { recursive: true }));
+	const pipe = join(folder, "pipe");
+	execFileSync("mkfifo", [pipe]);
+	// Open for both, so that neither end waits for the other to be opened.
+	const writing = openSync(pipe, constants.O_RDWR);
+	// Each line is more than a pipe takes at once: it is in the middle of the first when it ends.
+	const script = `import { createLineWriter } from ${JSON.stringify(WRITER)};
+		const writer = createLineWriter(2, 4_000_000);
+		process.on("exit", () => writer.writeRest());
+		for (const line of ["a", "b", "c"]) writer.write(line.repeat(300_000) + "\\n");
+		process.exit(0);`;
+	const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+		stdio: ["ignore", "ignore", writing],
+	});
+	t.after(() => child.kill("SIGKILL"));
+	const reading = createReadStream(pipe, { highWaterMark: 8_192 });
+	await once(reading, "open");
+	closeSync(writing);
+	const lines = (await textOf(reading)).split("\n");
+	deepEqual(
+		lines.map((line) => [line.length, line.at(0), line.at(-1)]),
+		[
+			[300_000, "a", "a"],
+			[300_000, "b", "b"],
+			[300_000, "c", "c"],
+			[0, undefined, undefined],
+		],
+	);
 });
 
 for (const how of ["by itself", "at once"]) {
