@@ -89,7 +89,6 @@ function describePackage(): { version: string } {
 		exports: Object.fromEntries(Object.entries(exports).map(([name, path]) => [name, published(path)])),
 		bin: BIN,
 		engines,
-		publishConfig: { access: "public" },
 		keywords: ["affiliate", "callback", "hmac", "postback", "signature", "webhook"],
 	};
 }

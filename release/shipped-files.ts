@@ -18,16 +18,11 @@ const OF_PACKAGES = [
 	"node_modules/uplot/dist/uPlot.min.css",
 ];
 
-export interface GeneratedFrom {
+export interface ShippedFrom {
 	root: string;
 	/** What LICENSES.txt is to say. */
 	licences: string;
 }
-
-/** What the repository does not have; the same bytes every time. */
-const GENERATED: readonly { path: string; make(from: GeneratedFrom): Uint8Array }[] = [
-	{ path: "LICENSES.txt", make: ({ licences }) => Buffer.from(licences) },
-];
 
 /** Paths in the repository, sorted. */
 export function listShippedFiles(root: string): string[] {
@@ -41,9 +36,10 @@ export function listShippedFiles(root: string): string[] {
 	return [...assets, ...examples, ...downloads, ...guides, ...GUIDE_SAMPLES, ...OF_PACKAGES].sort();
 }
 
-export function readShippedFiles(from: GeneratedFrom): ShippedFile[] {
+/** With what the repository does not have; the same bytes every time. */
+export function readShippedFiles({ root, licences }: ShippedFrom): ShippedFile[] {
 	return [
-		...listShippedFiles(from.root).map((path) => ({ path, bytes: readFileSync(join(from.root, path)) })),
-		...GENERATED.map(({ path, make }) => ({ path, bytes: make(from) })),
+		...listShippedFiles(root).map((path) => ({ path, bytes: readFileSync(join(root, path)) })),
+		{ path: "LICENSES.txt", bytes: Buffer.from(licences) },
 	];
 }
