@@ -22,6 +22,7 @@ import {
 import type { AddressRange } from "./domain/address.ts";
 import { STAFF_AUTHENTICATOR, type StaffAuthenticator } from "./domain/authenticator.ts";
 import { DELIVERY, type DeliverySetting } from "./domain/delivery-pause.ts";
+import type { ServiceManager } from "./domain/process.ts";
 import { SECOND_MS } from "./domain/time.ts";
 import type { TracingSetting } from "./domain/trace.ts";
 import type { WarningSettings } from "./domain/warning.ts";
@@ -82,7 +83,7 @@ export interface Config {
 	drainMs: number;
 	logLevel: (typeof LOG_LEVELS)[number];
 	/** Null unless systemd started us and wants to know. */
-	serviceManager: { socket: string; watchdogMs: number | null } | null;
+	serviceManager: ServiceManager | null;
 }
 
 /** What may have to be warned of. */
@@ -165,7 +166,7 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 }
 
 /** systemd's own words, which it sets itself. */
-function readServiceManager(reader: SettingReader): Config["serviceManager"] {
+function readServiceManager(reader: SettingReader): ServiceManager | null {
 	const socket = reader.text("NOTIFY_SOCKET");
 	const watchdogMicroseconds = reader.integer("WATCHDOG_USEC", 0, 0, Number.MAX_SAFE_INTEGER);
 	if (socket === undefined) return null;

@@ -16,6 +16,14 @@ export interface ProcessRecord {
 	mailFailure: MailFailure | null;
 }
 
+/** systemd, where it started us and wants to know how we do. */
+export interface ServiceManager {
+	/** Where it listens. */
+	socket: string;
+	/** How soon it takes us for dead; null when it does not watch. */
+	watchdogMs: number | null;
+}
+
 export interface ProcessEngine {
 	/** Callbacks handed out to it. */
 	inHand: number;

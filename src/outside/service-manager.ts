@@ -3,14 +3,8 @@
 // short process three times in a watchdog's minute.
 
 import { execFile } from "node:child_process";
+import type { ServiceManager } from "../domain/process.ts";
 import type { Log } from "../ports.ts";
-
-export interface ServiceManager {
-	/** Where it listens. */
-	socket: string;
-	/** How soon it takes us for dead; null when it does not watch. */
-	watchdogMs: number | null;
-}
 
 const PROGRAM = "/usr/bin/systemd-notify";
 /** Of the time it gives us: one that is late, or lost, does no harm. */
