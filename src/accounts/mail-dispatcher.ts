@@ -2,7 +2,7 @@
 // page answers at once, in the same time whether or not a mail goes out, and a restart loses none. What the mail server
 // does not take is tried again; whoever stops the service waits for the one that is under way.
 
-import { sayMailReply } from "../domain/mail-reply.ts";
+import { sayMailError, sayMailReply } from "../domain/mail-reply.ts";
 import { openMail, SEALING_IV_BYTES, sealMail } from "../domain/sealing.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { nextMailTryAtMs } from "../domain/told-changes.ts";
@@ -216,5 +216,5 @@ async function trySending(
 
 function wordsOf(failure: { err: unknown } | { reason: string }): string {
 	if ("reason" in failure) return sayMailReply(failure.reason);
-	return sayMailReply(failure.err instanceof Error ? failure.err.message : String(failure.err));
+	return sayMailError(failure.err);
 }

@@ -1,6 +1,6 @@
 // Remembers whether the mail server takes mails, for whoever asks how the installation does.
 
-import { sayMailReply } from "../domain/mail-reply.ts";
+import { sayMailError, sayMailReply } from "../domain/mail-reply.ts";
 import type { MailFailure } from "../domain/process.ts";
 import type { Clock, Mailer } from "../ports.ts";
 
@@ -12,7 +12,7 @@ export interface WatchedMailer extends Mailer {
 export function watchMailer(mailer: Mailer, clock: Pick<Clock, "nowMs">): WatchedMailer {
 	let failure: MailFailure | null = null;
 	const note = (reason: string | null): void => {
-		failure = reason === null ? null : { atMs: clock.nowMs(), reason: sayMailReply(reason) };
+		failure = reason === null ? null : { atMs: clock.nowMs(), reason };
 	};
 	return {
 		get failure() {
@@ -23,10 +23,11 @@ export function watchMailer(mailer: Mailer, clock: Pick<Clock, "nowMs">): Watche
 				const refusals = await mailer.send(mail);
 				// Refused for some of them, it was taken for the others: the server works.
 				const isTaken = refusals.length < mail.to.length;
-				note(isTaken ? null : (refusals[0]?.reason ?? null));
+				const [refusal] = refusals;
+				note(isTaken || refusal === undefined ? null : sayMailReply(refusal.reason));
 				return refusals;
 			} catch (error) {
-				note(error instanceof Error ? error.message : String(error));
+				note(sayMailError(error));
 				throw error;
 			}
 		},

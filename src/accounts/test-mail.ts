@@ -2,6 +2,7 @@
 // server says of it is told in its own words.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { sayMailError, sayMailReply } from "../domain/mail-reply.ts";
 import type { Mail, Mailer } from "../ports.ts";
 import { changeNetworkRow } from "../store/network.ts";
 import { TEST_MAILS_BY_ONE_PERSON, useLimits } from "./limits.ts";
@@ -11,8 +12,6 @@ export interface TestMailDeps extends NetworkDeps {
 	/** Null without SMTP_URL. */
 	mailer: Mailer | null;
 }
-
-const MAX_WORDS_LENGTH = 400;
 
 /** Resolves when the server has taken it. */
 export async function sendTestMail(
@@ -46,19 +45,8 @@ export function composeTestMail(to: string): Mail {
 async function tryMail(mailer: Mailer, mail: Mail): Promise<string | null> {
 	try {
 		const [refusal] = await mailer.send(mail);
-		return refusal === undefined ? null : shorten(refusal.reason);
+		return refusal === undefined ? null : sayMailReply(refusal.reason);
 	} catch (error) {
-		return shorten(messageOf(error));
+		return sayMailError(error);
 	}
-}
-
-function messageOf(error: unknown): string {
-	// When several addresses failed, the messages are in `errors`.
-	if (error instanceof AggregateError) return error.errors.map(messageOf).join("; ");
-	return error instanceof Error ? error.message : String(error);
-}
-
-function shorten(words: string): string {
-	const line = words.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").trim();
-	return line.length <= MAX_WORDS_LENGTH ? line : `${line.slice(0, MAX_WORDS_LENGTH)}…`;
 }
