@@ -57,6 +57,14 @@ test("before each block of code stands how it is known to work, and that is so",
 	deepEqual(problems, []);
 });
 
+test("no command of the guide has a setting with a password in it, which the list of processes would show", () => {
+	const shown = /\$\{?(?:\w*_URL|\w*(?:SECRET|PASSWORD|PASSPHRASE)\w*)/;
+	deepEqual(
+		GUIDE_BLOCKS.filter(({ text }) => shown.test(text)).map(({ file, text }) => `${file}: ${text}`),
+		[],
+	);
+});
+
 test("the guide's table of chores has those that there are", () => {
 	const [, table = ""] = read("docs/operations/watching.md").split("\n## Chores\n");
 	deepEqual(

@@ -2,7 +2,7 @@
 // going back to a point in time with a base backup and the archived log.
 
 import { doesNotMatch, equal, match } from "node:assert/strict";
-import { chownSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import pg from "pg";
@@ -41,10 +41,14 @@ test("the documented dump and base backup bring back what was owed", async (t) =
 	await addOwed(url, shop);
 
 	await t.test("a dump is taken, checked and restored elsewhere", async () => {
-		const taken = await runInShell(blockToRun("dump"), { folder, settings, programs });
+		const shell = (of: ReturnType<typeof settingsFor>) => ({
+			...{ folder, programs },
+			settings: { ...of, ...dumpSettings(folder, of.DATABASE_URL) },
+		});
+		const taken = await runInShell(blockToRun("dump"), shell(settings));
 		match(taken, /^ok +contents +pg_restore .* reads every block/m);
 		const second = settingsFor(await server.createDatabase("second"));
-		const restored = await runInShell(blockToRun("dump restore"), { folder, settings: second, programs });
+		const restored = await runInShell(blockToRun("dump restore"), shell(second));
 		match(restored, /^ok +ledger +\d+ rules hold/m);
 		match(restored, /^ok +key +it opens all 1 signing secrets$/m);
 		match(restored, /^1 callback is owed to 1 programme:$/m);
@@ -103,6 +107,14 @@ async function ask(url: string, query: string): Promise<string> {
 function connectionOf(url: string): Record<string, string> {
 	const { hostname, port, username, password } = new URL(url);
 	return { PGHOST: hostname, PGPORT: port, PGUSER: username, PGPASSWORD: password };
+}
+
+/** As the guide has it: the password is in a file. */
+function dumpSettings(folder: string, url: string): Record<string, string> {
+	const { hostname, port, username, password, pathname } = new URL(url);
+	const [database, file] = [pathname.slice(1), join(folder, "pgpass")];
+	writeFileSync(file, `${hostname}:${port}:${database}:${username}:${password}\n`, { mode: 0o600 });
+	return { PGHOST: hostname, PGPORT: port, PGUSER: username, PGDATABASE: database, PGPASSFILE: file };
 }
 
 function skip(t: TestContext): void {
