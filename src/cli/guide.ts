@@ -1,8 +1,8 @@
 // `ringback guide`: the operations guide on a terminal, for whoever has nothing but this program, or a service that does
 // not start.
 
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { lstatSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
 import { GUIDE_PARTS, GUIDE_SAMPLES, GUIDE_START, readGuide } from "../operations-guide.ts";
 import { readShippedBytes } from "../shipped-files.ts";
 import { type Command, EXIT, type Screen } from "./command.ts";
@@ -58,15 +58,40 @@ function listParts(): string {
 function writeSamples(folder: string, screen: Screen): number {
 	for (const path of GUIDE_SAMPLES) {
 		const file = join(folder, path.replace(/^ops\//, ""));
-		mkdirSync(dirname(file), { recursive: true });
-		try {
-			writeFileSync(file, readShippedBytes(path), { flag: "wx" });
-		} catch (error) {
-			if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
-			screen.error(`${file} is there already: choose another folder, or remove it.`);
+		const inTheWay = makeFolders(folder, dirname(file)) ?? writeNew(file, readShippedBytes(path));
+		if (inTheWay !== null) {
+			screen.error(inTheWay);
 			return EXIT.failed;
 		}
 		screen.out(file);
 	}
 	return EXIT.ok;
+}
+
+/** Where the folder itself leads is its owner's choice. A link below it was put there by somebody, and leads elsewhere. */
+function makeFolders(folder: string, inner: string): string | null {
+	mkdirSync(folder, { recursive: true });
+	let path = folder;
+	for (const name of relative(folder, inner).split(sep)) {
+		path = join(path, name);
+		if (!isRefused(() => mkdirSync(path)) || lstatSync(path).isDirectory()) continue;
+		return `${path} is no folder but a link or a file, and nothing is written through it: choose another folder, or remove it.`;
+	}
+	return null;
+}
+
+function writeNew(file: string, bytes: Uint8Array): string | null {
+	const isThere = isRefused(() => writeFileSync(file, bytes, { flag: "wx" }));
+	return isThere ? `${file} is there already: choose another folder, or remove it.` : null;
+}
+
+/** Because something of this name is there, be it a link that leads nowhere. */
+function isRefused(make: () => void): boolean {
+	try {
+		make();
+		return false;
+	} catch (error) {
+		if (error instanceof Error && "code" in error && error.code === "EEXIST") return true;
+		throw error;
+	}
 }

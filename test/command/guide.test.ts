@@ -1,7 +1,15 @@
 // `ringback guide`: all of the operations guide, for whoever has nothing but the program.
 
-import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
+import {
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { GUIDE_PARTS, GUIDE_SAMPLES } from "../../src/operations-guide.ts";
@@ -64,4 +72,31 @@ test("the samples are written whole, and a file that is there is left alone", as
 	equal(again.code, 1);
 	match(again.stderr, /is there already: choose another folder, or remove it\.$/m);
 	equal(readFileSync(rules, "utf8"), "mine");
+});
+
+test("nothing is written through a link below the folder; the folder itself may be one", async (t) => {
+	const { runHere, folder } = openHome(t);
+	const [samples, elsewhere, linked] = [
+		join(folder, "mine"),
+		join(folder, "elsewhere"),
+		join(folder, "linked"),
+	];
+	mkdirSync(samples);
+	mkdirSync(elsewhere);
+	symlinkSync(elsewhere, join(samples, "prometheus"));
+	const refused = await runHere(["guide", "--samples", samples]);
+	equal(refused.code, 1);
+	match(
+		refused.stderr,
+		/mine\/prometheus is no folder but a link or a file, and nothing is written through it: choose another folder, or remove it\.$/m,
+	);
+	deepEqual(readdirSync(elsewhere), []);
+	rmSync(join(samples, "prometheus"));
+	symlinkSync(join(folder, "nowhere"), join(samples, "prometheus"));
+	equal((await runHere(["guide", "--samples", samples])).code, 1, "nor where it leads nowhere yet");
+	equal(existsSync(join(folder, "nowhere")), false);
+
+	symlinkSync(elsewhere, linked);
+	equal((await runHere(["guide", "--samples", linked])).code, 0);
+	ok(existsSync(join(elsewhere, "prometheus/ringback.rules.yml")));
 });
