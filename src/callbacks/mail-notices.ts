@@ -5,7 +5,7 @@
 // gives up after a day, and staff see it there; only while the server itself fails is everything tried again each minute.
 
 import { sayMailReply } from "../domain/mail-reply.ts";
-import { MAIL_INTERVAL_MS, mailDueAtMs } from "../domain/notice.ts";
+import { MAIL_INTERVAL_MS, MAILED_ROLES, mailDueAtMs } from "../domain/notice.ts";
 import { DAY_MS, MINUTE_MS } from "../domain/time.ts";
 import type { Clock, Log, Mailer } from "../ports.ts";
 import { countUndelivered } from "../store/delivery-health.ts";
@@ -39,7 +39,6 @@ export interface MailQueue {
 	noteRefused(trx: Db, mail: { to: string; subject: string; refusal: string }): Promise<void>;
 }
 
-export const MAILED_ROLES = ["owner", "developer"] as const;
 /** While a mail is under way, and when the mail server did not take it. */
 const MAIL_CLAIM_MS = MINUTE_MS;
 /** Per round, so that other work gets its time; the next round takes the rest. */

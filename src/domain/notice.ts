@@ -18,6 +18,8 @@ export type NoticeKind = "callbacks_failing" | "callbacks_working_again";
 /** What ended a trouble. */
 export type TroubleEnd = "success" | "removal";
 
+/** Who of a programme is mailed about its callbacks. */
+export const MAILED_ROLES = ["owner", "developer"] as const;
 export const MAIL_INTERVAL_MS = 15 * MINUTE_MS;
 
 const SERIOUS_AFTER_ATTEMPTS = 5;

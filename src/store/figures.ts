@@ -2,12 +2,14 @@
 // grows with the large tables.
 
 import { sql } from "kysely";
+import { MAILED_ROLES } from "../domain/notice.ts";
+import { MAIL_KINDS } from "../domain/own-settings.ts";
 import { type FailingShops, listFailingShops } from "./failing-shops.ts";
 import type { Db, Store, StoreSize } from "./store.ts";
 
 export interface Figures extends StoreSize {
 	readAtMs: number;
-	/** Notices that people are to be mailed about by now and are not yet; also where there is no mail server. */
+	/** Notices that somebody is to be mailed about by now and is not yet; also where there is no mail server. */
 	unmailedNotices: number;
 	/** Mails about accounts and programmes that are written and should have been sent. */
 	waitingMails: number;
@@ -30,6 +32,7 @@ export async function readFigures(store: Pick<Store, "db" | "measureSize">, nowM
 	};
 }
 
+/** Where nobody is to be mailed, or nobody wants it, there is nothing to wait for: the page says it. */
 export async function countUnmailedNotices(db: Db, nowMs: number): Promise<number> {
 	const { count } = await db
 		.selectFrom((eb) =>
@@ -37,6 +40,23 @@ export async function countUnmailedNotices(db: Db, nowMs: number): Promise<numbe
 				.selectFrom("notices")
 				.select("id")
 				.where("mail_due_at_ms", "<=", nowMs)
+				.where((notice) =>
+					notice.exists(
+						notice
+							.selectFrom("programme_people")
+							.innerJoin("people", "people.id", "programme_people.person_id")
+							.select("people.id")
+							.whereRef("programme_people.programme_id", "=", "notices.receiver_id")
+							.where("programme_people.role", "in", MAILED_ROLES)
+							.where((reader) =>
+								reader.or(
+									MAIL_KINDS.map((kind) =>
+										reader.and([reader("notices.kind", "=", kind), reader(`people.mails_${kind}`, "=", 1)]),
+									),
+								),
+							),
+					),
+				)
 				.limit(sql.lit(MAX_COUNTED_MAILS))
 				.as("unmailed"),
 		)

@@ -2,7 +2,7 @@
 
 import { html } from "hono/html";
 import { explainFailure } from "../../callbacks/failure-cause.ts";
-import { MAILED_ROLES } from "../../callbacks/mail-notices.ts";
+import { MAILED_ROLES } from "../../domain/notice.ts";
 import { countUndelivered, type Undelivered } from "../../store/delivery-health.ts";
 import { listNotices, type ShownNotice } from "../../store/notice-list.ts";
 import { findPersonByPublicId } from "../../store/people.ts";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { newNotice } from "../../../test/support/notices.ts";
 import type { ChoreRecord } from "../../domain/chore.ts";
 import { saveChoreRecords } from "../../store/chores.ts";
 import { noteBackup } from "../../store/last-backup.ts";
@@ -122,3 +123,29 @@ test("nobody but staff opens it, or the audit log", async (t) => {
 		assert.equal((await site.browser().open(path)).status, 303, path);
 	}
 });
+
+for (const [hasMail, words] of [
+	[true, /<dt>Notices to be mailed<\/dt><dd>1</],
+	[false, /<dt>Notices not mailed<\/dt><dd>1, because mail is off\./],
+] as const) {
+	test(`notices that nobody is to be mailed about do not count as not mailed, ${hasMail ? "with" : "without"} a mail server`, async (t) => {
+		const { site, staff } = await openStaff(t, { hasMail });
+		const [alone, viewed, unwanted, wanted] = await Promise.all(
+			["Alone", "Viewed", "Unwanted", "Wanted"].map((name) => site.addProgramme(name)),
+		);
+		assert.ok(alone && viewed && unwanted && wanted);
+		await site.addPerson(viewed, "viewer");
+		const quiet = await site.addOwner(unwanted);
+		await site.store.db
+			.updateTable("people")
+			.set({ mails_callbacks_failing: 0 })
+			.where("id", "=", quiet.id)
+			.execute();
+		await site.addOwner(wanted);
+		const due = { opened_at_ms: START_MS, told_at_ms: START_MS, mail_due_at_ms: START_MS };
+		for (const { id } of [alone, viewed, unwanted, wanted]) {
+			await site.store.db.insertInto("notices").values(newNotice(id, due)).execute();
+		}
+		assert.match((await staff.open("/system")).text, words);
+	});
+}
