@@ -1,8 +1,7 @@
 // A programme to try everything with before the first shop is agreed: usual terms, no owner, its key issued. It is a
 // programme like any other, and can be renamed and kept.
 
-import type { Result } from "../domain/fault.ts";
-import { succeed } from "../domain/fault.ts";
+import { type Result, succeed } from "../domain/fault.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { type IssuedKey, issueKey } from "./keys.ts";
