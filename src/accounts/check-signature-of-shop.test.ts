@@ -239,7 +239,7 @@ const REQUESTS: readonly (readonly [
 		"an unknown secret",
 		"secret secret-unknown",
 		() => ({ secret: "rbs_other" }),
-		/^Compare the last characters/,
+		/^None of this programme's secrets gives/,
 	],
 ];
 

@@ -115,7 +115,7 @@ describe("one mistake, and the part that it is found in", () => {
 		["the previous secret", "secret", { secret: PREVIOUS }, /previous secret/],
 		["a secret with a line break", "secret", { secret: `${SECRET}\n` }, /line break/],
 		["a secret without its beginning", "secret", { secret: SECRET.slice(4) }, /rbs_/],
-		["an unknown secret", "secret", { secret: "rbs_other" }, /^Compare the last characters of the secret/],
+		["an unknown secret", "secret", { secret: "rbs_other" }, /^None of this programme's secrets gives/],
 		["the wrong method", "method", { method: "GET" }, /method GET/],
 		["the method in lower case", "method", { method: "post" }, /capital letters/],
 	];
@@ -144,6 +144,12 @@ describe("one mistake, and the part that it is found in", () => {
 		deepEqual(wrongParts(request), ["body"]);
 		match(textOf("body", request), /CRLF/);
 	});
+});
+
+test("where only another secret is left as a cause, the conclusion begins with what to do", () => {
+	const { conclusion, isGood } = diagnoseSignature(pasted({ secret: "rbs_other" }), CONTEXT);
+	equal(isGood, false);
+	match(conclusion, /^Compare the last characters of the secret your code signs with /);
 });
 
 test("two mistakes at once are both named", () => {
@@ -224,7 +230,7 @@ test("a nonce of other characters is wrong", () => {
 });
 
 test("a header that is missing is named, and nothing is guessed", () => {
-	const { isGood, steps, canonical } = diagnoseSignature(
+	const { isGood, conclusion, steps, canonical } = diagnoseSignature(
 		pasted({}, { headers: "X-Service-Nonce: 0011223344556677" }),
 		CONTEXT,
 	);
@@ -233,7 +239,7 @@ test("a header that is missing is named, and nothing is guessed", () => {
 		steps.map(({ part }) => part),
 		["headers"],
 	);
-	match(steps[0]?.text ?? "", /X-Service-Timestamp, X-Service-Signature/);
+	match(conclusion, /^Paste each header .* Missing: X-Service-Timestamp, X-Service-Signature\.$/);
 	equal(canonical, null);
 });
 

@@ -40,9 +40,10 @@ export function diagnoseSignature(pasted: PastedRequest, context: DiagnosisConte
 		(name) => (seen.headers.get(name.toLowerCase()) ?? "") === "",
 	);
 	if (sent === null && missing.length > 0) {
-		const text = `Missing: ${missing.join(", ")}. A signed request has all three; paste each on a line of its own, as Name: value.`;
+		const conclusion = `Paste each header on a line of its own, as Name: value. Missing: ${missing.join(", ")}.`;
+		const text = `A signed request has ${names.timestamp}, ${names.nonce} and ${names.signature}.`;
 		const steps = [step("headers", "bad", text, "header-missing")];
-		return { direction, isGood: false, conclusion: text, steps, computed: null, canonical: null };
+		return { direction, isGood: false, conclusion, steps, computed: null, canonical: null };
 	}
 	const headers = step("headers", "good", "All three headers are there.");
 	const arrival = direction === "request" ? compareArrival(seen, context.received) : null;
@@ -146,15 +147,17 @@ function unexplained(
 	if (shape.verdict === "bad") {
 		return [...steps, step("secret", "unknown", "It cannot be judged without a whole signature.")];
 	}
-	return [...steps, step("secret", "bad", UNKNOWN_SECRET[direction], "secret-unknown")];
+	const text =
+		"None of this programme's secrets gives this signature; we also tried what usually changes on the way.";
+	return [...steps, step("secret", "bad", text, "secret-unknown")];
 }
 
 /** What to do first: where nothing explains a signature, the rest is a guess. */
 const UNKNOWN_SECRET: Readonly<Record<Direction, string>> = {
 	callback:
-		"Check that this callback is one of this programme, and paste it exactly as your server received it. We tried every secret of this programme, with the usual changes on the way: none gives this signature.",
+		"Check that this callback is one of this programme, and paste it exactly as your server received it: no secret of this programme gives its signature.",
 	request:
-		"Compare the last characters of the secret that your code signs with and of the one under Keys and snippets. Most likely they differ: no secret of this programme gives this signature.",
+		"Compare the last characters of the secret your code signs with and of the one under Keys and snippets: no secret of this programme gives this signature.",
 };
 
 function canonicalOf(seen: ReadRequest, names: HeaderNames, sent: SentRequest | null): string {
