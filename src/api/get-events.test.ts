@@ -161,6 +161,14 @@ test("what a listener tells is kept: of its own programme's events, while it lis
 		more += Number(await tell(...Array.from({ length: MAX_ANSWERS }, () => heard(own))));
 	}
 	assert.ok(more >= ANSWER_BUDGET.burst && more < ANSWER_BUDGET.burst + 20, `${more} were kept`);
+	await clock.moveBy(20_000);
+	assert.equal(await tell(...[1, 2, 3, 4].map((tookMs) => heard(own, { tookMs }))), 2);
+	const newest = await shop.store.db.selectFrom("local_answers").select("took_ms").orderBy("id").execute();
+	assert.deepEqual(
+		newest.slice(-2).map(({ took_ms }) => took_ms),
+		[3, 4],
+		"of more than is kept the newest are, in their order",
+	);
 });
 
 test("a listener that connects, and what it tells, are no sign that the shop's server can sign", async (t) => {

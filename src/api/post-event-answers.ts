@@ -13,8 +13,8 @@ import type { Endpoint, Look, SignedCall } from "./endpoint.ts";
 import { createKeptBudgets } from "./kept-budgets.ts";
 import { checkFields, parseJson } from "./read-request.ts";
 
-/** As many as one call may tell of; a listener gathers them. */
-export const MAX_ANSWERS = 50;
+/** As many as one call may tell of; a listener gathers them, and some 35 KB are well within a body. */
+export const MAX_ANSWERS = 200;
 /** A developer tries a handful; a listener on a busy shop goes on forwarding, and the page shows some of it. */
 export const ANSWER_BUDGET: Budget = { burst: 200, perSecond: 0.1 };
 const MAX_KEPT_BUDGETS = 10_000;
@@ -64,10 +64,14 @@ export function createPostEventAnswers(): Endpoint {
 			const isListening = nowMs - listenedAtMs <= LISTENED_WITHIN_MS;
 			const ids = [...new Set(told.value.map(({ conversionId }) => conversionId))];
 			const announced = isListening ? await findAnnounced(trx, programme.id, ids) : new Set<string>();
-			const kept = told.value.filter(
-				({ conversionId, event }) =>
-					announced.has(`${conversionId} ${event}`) && budgets.take(programme.id, nowMs),
-			);
+			// Where there is room for some, for the newest: they are what somebody looks for.
+			const kept = told.value
+				.toReversed()
+				.filter(
+					({ conversionId, event }) =>
+						announced.has(`${conversionId} ${event}`) && budgets.take(programme.id, nowMs),
+				)
+				.toReversed();
 			await insertLocalAnswers(trx, programme.id, kept, nowMs);
 			return succeed({
 				outcome: "HEARD",

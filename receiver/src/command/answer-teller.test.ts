@@ -24,6 +24,22 @@ test("a service that keeps nothing is left alone for a minute; one that keeps so
 	await teller.finish();
 });
 
+test("after a pause all that waits goes in one call, the newest with it, and the oldest of very many are left out", async (t) => {
+	const told: string[][] = [];
+	const { teller, untilPause } = await open(t, (answers) => {
+		told.push(answers);
+		return { kept: 0 };
+	});
+	teller.tell(answerOf("cnv_first"));
+	const first = await untilPause();
+	const ids = Array.from({ length: 201 }, (_, at) => `cnv_${at}`);
+	for (const id of ids) teller.tell(answerOf(id));
+	first.end();
+	await untilPause();
+	deepEqual(told, [["cnv_first"], ids.slice(1)]);
+	await teller.finish();
+});
+
 test("an answer without a count is no reason to wait longer, and whoever stops waits for no pause", async (t) => {
 	const told: string[][] = [];
 	const { teller, untilPause, paused } = await open(t, (answers) => {

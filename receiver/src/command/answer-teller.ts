@@ -23,9 +23,7 @@ export type AnswerTeller = {
 };
 
 const path = "/v1/events/answers";
-/** The service takes as many in a call. */
-const mostInACall = 50;
-/** More have not been seen by anybody who looks at the page: the oldest are left out. */
+/** All that waits goes in one call, which takes as many: whoever looks for what they just did finds it. The oldest are left out. */
 const mostWaiting = 200;
 const pauseMs = 1_000;
 /** After a call of which nothing was kept: the page has enough of a busy shop, and has room for some in a minute. */
@@ -45,8 +43,8 @@ export function createAnswerTeller(settings: Settings, pause = pauseFor): Answer
 
 	async function tellAll(): Promise<void> {
 		while (isWanted && !hangUp.signal.aborted && waiting.length > 0) {
-			const batch = waiting.slice(0, mostInACall);
-			waiting = waiting.slice(mostInACall);
+			const batch = waiting;
+			waiting = [];
 			const taken = await send(settings, batch, hangUp.signal);
 			isWanted = taken !== "unwanted";
 			if (isWanted) await pause(taken === "none kept" ? pauseWhenFullMs : pauseMs, hurry.signal);
