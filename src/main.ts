@@ -21,7 +21,7 @@ import { migrateCommand } from "./cli/migrate.ts";
 import { owedCommand } from "./cli/owed.ts";
 import { programmeCreateCommand } from "./cli/programme.ts";
 import { restoreCommand } from "./cli/restore.ts";
-import { serveCommand } from "./cli/serve.ts";
+import { describeTakenPort, serveCommand } from "./cli/serve.ts";
 import { SHOP_COMMANDS } from "./cli/shop-commands.ts";
 import { userCreateCommand, userLinkCommand } from "./cli/user.ts";
 import { verifyCommand } from "./cli/verify.ts";
@@ -132,17 +132,12 @@ function describeCommands(commands: readonly Pick<Command, "name" | "summary">[]
 	].join("\n");
 }
 
-/** As Node says it of a socket. */
-function portOf(error: unknown): string {
-	return error instanceof Error && "port" in error ? `Port ${error.port}` : "The port";
-}
-
 /** Known failures have a code and a cure; the rest show their message, never a stack. */
 function describeFailure(error: unknown): string {
 	const code = error instanceof Error && "code" in error ? error.code : undefined;
 	switch (code) {
 		case "EADDRINUSE":
-			return `${portOf(error)} is taken, perhaps by another Ringback. Stop that one, or set PORT to another number, such as PORT=8090.`;
+			return describeTakenPort(error);
 		case "EADDRNOTAVAIL":
 			return "This machine does not have the address to listen on. Set HOST to one of its own, or to 0.0.0.0 for all.";
 		case "ENOTFOUND":

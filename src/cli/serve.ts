@@ -35,6 +35,15 @@ export const serveCommand: Command = {
 	},
 };
 
+/** With the whole line to type. Node says which port it was. */
+export function describeTakenPort(error: unknown): string {
+	const port = error instanceof Error && "port" in error ? Number(error.port) : Number.NaN;
+	const other = port === 8_090 ? 8_091 : 8_090;
+	const start = `PORT=${other} ${isExecutable ? "ringback serve" : "npm start"}`;
+	const which = Number.isNaN(port) ? "The port" : `Port ${port}`;
+	return `${which} is taken, perhaps by another Ringback. Stop that one, or choose another port: ${start}`;
+}
+
 async function serveUntilAsked(
 	config: Config,
 	{ asked, hurried }: StopSignals,

@@ -67,7 +67,7 @@ describe("serve", { concurrency: 2 }, () => {
 	test("without its port says so, and ends with 1", async (t) => {
 		const port = await takePort(t);
 		const ended = await openHome(t).run(["serve"], { PORT: port, LOG_LEVEL: "error" });
-		checkRefusal(ended, 1, /^Port \d+ is taken, .*set PORT to another number, such as PORT=8090\.\n$/);
+		checkRefusal(ended, 1, /^Port \d+ is taken, .*choose another port: PORT=809\d npm start\n$/);
 	});
 
 	test("has /metrics at its own address and nowhere else, and says where", async (t) => {
