@@ -3,6 +3,7 @@
 import { DAY_MS, utcDay } from "../domain/time.ts";
 import { listCallbackHours } from "../store/callback-hours.ts";
 import { findOldestPending, newestAnswerTimes, type Pending } from "../store/delivery-health.ts";
+import { listNewestAnswers } from "../store/local-answers.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { type PresentTrouble, readTrouble } from "./trouble.ts";
@@ -16,6 +17,8 @@ export interface CallbackHealth {
 	/** Of the newest answers within 24 hours; null when there was none. */
 	p95Ms: number | null;
 	pending: Pending;
+	/** When a listener last told of an event, within 24 hours; null when none did. */
+	listenedAtMs: number | null;
 	/** The oldest first, today last; days without an attempt too. */
 	days: readonly { day: string; delivered: number; failed: number }[];
 }
@@ -31,6 +34,7 @@ export async function readCallbackHealth(
 	const { id: programmeId } = programme;
 	const today = Math.floor(nowMs / DAY_MS);
 	const hours = await listCallbackHours(db, programmeId, (today - CHART_DAYS + 1) * DAY_MS);
+	const [listened] = await listNewestAnswers(db, programmeId, 1);
 	const recent = hours.filter(({ hourMs }) => hourMs > nowMs - DAY_MS);
 	return {
 		trouble: await readTrouble(db, programme, nowMs),
@@ -38,6 +42,7 @@ export async function readCallbackHealth(
 		failed: sum(recent.map(({ failed }) => failed)),
 		p95Ms: percentile(await newestAnswerTimes(db, programmeId, nowMs - DAY_MS)),
 		pending: await findOldestPending(db, programmeId),
+		listenedAtMs: listened !== undefined && listened.atMs > nowMs - DAY_MS ? listened.atMs : null,
 		days: Array.from({ length: CHART_DAYS }, (_, index) => {
 			const day = today - CHART_DAYS + 1 + index;
 			const ofDay = hours.filter(({ hourMs }) => Math.floor(hourMs / DAY_MS) === day);

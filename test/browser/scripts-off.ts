@@ -50,7 +50,7 @@ export function testScriptsOff(browser: () => Browser): void {
 			page,
 			inTest.getByRole("row").filter({ hasText: "conversion.approved" }).getByText("Delivered"),
 		);
-		await inTest.getByLabel("Reason (to reject or reverse)").selectOption("RETURN");
+		await inTest.getByLabel("Reason", { exact: true }).selectOption("RETURN");
 		await inTest.getByRole("button", { name: "Reverse" }).click();
 		await reloadUntil(
 			page,

@@ -291,7 +291,7 @@ const READS: readonly Read[] = [
 	["the checks of the integration", [], (db) => readIntegrationChecks(db, SMALL)],
 	[
 		"the health strip",
-		["queue_by_due", "deliveries_by_receiver", "notices_open"],
+		["queue_by_due", "deliveries_by_receiver", "notices_open", "local_answers_by_programme"],
 		(db) => readCallbackHealth(db, { id: SMALL, endpoint_id: 1 }, START_MS),
 	],
 	["the last test", ["conversions_tests"], (db) => findNewestTest(db, LARGE)],

@@ -12,14 +12,14 @@ import type { Content, Html } from "../html.ts";
 export const HEALTH_CHART_TARGET = "health-chart-live";
 
 export function healthStrip(health: CallbackHealth): Html {
-	const { delivered, failed, p95Ms, pending } = health;
+	const { delivered, failed, p95Ms, pending, listenedAtMs } = health;
 	const sent = delivered + failed;
 	return statStrip([
 		presentState(health),
 		{
 			label: "Successful (2xx), last 24 hours",
 			value: sent === 0 ? "—" : `${sharePercent(delivered, sent)} %`,
-			hint: sent === 0 ? "nothing was sent" : `${count(delivered)} of ${count(sent)} attempts`,
+			hint: sent === 0 ? nothingSent(listenedAtMs) : `${count(delivered)} of ${count(sent)} attempts`,
 		},
 		{
 			label: "95th percentile response time",
@@ -34,12 +34,19 @@ export function healthStrip(health: CallbackHealth): Html {
 	]);
 }
 
+/** What came to `listen` is told there, and counts as no attempt. */
+function nothingSent(listenedAtMs: number | null): Content {
+	if (listenedAtMs === null) return "nothing was sent";
+	return html`nothing to a Postback URL; to <code>listen</code>, last ${timeTag(listenedAtMs)}`;
+}
+
 /** The newest attempts, and not the past: a shop that fails now has a good day behind it. */
-function presentState({ trouble, delivered }: CallbackHealth): Stat {
+function presentState({ trouble, delivered, listenedAtMs }: CallbackHealth): Stat {
 	const label = "Right now";
 	if (trouble === null) {
+		const none = listenedAtMs === null ? "nothing was" : "no callback to a Postback URL was";
 		return delivered === 0
-			? { label, value: "—", hint: "nothing was delivered in the last 24 hours" }
+			? { label, value: "—", hint: `${none} delivered in the last 24 hours` }
 			: { label, value: badge("good", "Working"), hint: "the last attempt succeeded" };
 	}
 	const { notice, isSerious } = trouble;

@@ -150,7 +150,7 @@ function walkForms(
 		body: html`${selectField({
 			name: "reason",
 			id: "test-reason",
-			label: "Reason (to reject or reverse)",
+			label: offered.some(({ move }) => move === "reject") ? "Reason (to reject or reverse)" : "Reason",
 			value: "RETURN",
 			options: REASONS.map((reason) => ({ value: reason, label: reasonWords(reason) })),
 		})}<div class="row">${offered.map(({ move, label }) => button({ label, name: "move", value: move }))}</div>`,

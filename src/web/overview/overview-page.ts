@@ -90,10 +90,7 @@ function renderOverview(view: OverviewView): Content {
 		section({
 			id: "callbacks",
 			title: "Callbacks to your shop",
-			hint:
-				programme.endpoint_id === null
-					? "No Postback URL is saved, so no callbacks are sent."
-					: "How your server responds.",
+			hint: programme.endpoint_id === null ? withoutUrl(health) : "How your server responds.",
 			actions: linkButton({
 				label: programme.endpoint_id === null ? "Set up callbacks" : "All callbacks",
 				href: `${integration}#${programme.endpoint_id === null ? "callback" : "deliveries"}`,
@@ -102,6 +99,11 @@ function renderOverview(view: OverviewView): Content {
 			body: padded(healthStrip(health), failedPart(view)),
 		}),
 	];
+}
+
+function withoutUrl({ listenedAtMs }: CallbackHealth): Content {
+	if (listenedAtMs === null) return "No Postback URL is saved, so no callbacks are sent.";
+	return html`No Postback URL is saved: callbacks go to <code>listen</code> only, while it runs.`;
 }
 
 /** What is left when callbacks work again. While they fail, every page says so at its top. */

@@ -4,6 +4,7 @@ import { newNotice } from "../../../test/support/notices.ts";
 import { addConversion } from "../../../test/support/rows.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
 import { addCallbackCounts } from "../../store/callback-hours.ts";
+import { insertLocalAnswers } from "../../store/local-answers.ts";
 import { setEndpoint } from "../../store/programmes.ts";
 import { openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
 
@@ -118,6 +119,17 @@ test("callback health: share of 2xx, the 95th percentile, what waits the longest
 	const { site, programme, open } = await openOverview(t);
 	await addConversion(site.store, programme.id);
 	assert.match((await open()).text, /No Postback URL is saved, so no callbacks are sent.*Set up callbacks/s);
+	const told = { conversionId: "cnv_1", event: "conversion.recorded", outcome: "verified" } as const;
+	const without = { httpStatus: null, code: null, tookMs: 3 };
+	await insertLocalAnswers(site.store.db, programme.id, [{ ...told, ...without }], START_MS - 1);
+	const listened = (await open()).text;
+	assert.match(listened, /callbacks go to <code>listen<\/code> only, while it runs/);
+	assert.match(listened, /nothing to a Postback URL; to <code>listen<\/code>, last <time/);
+	assert.doesNotMatch(listened, /nothing was sent|no callbacks are sent|nothing was delivered/);
+	await site.store.db
+		.updateTable("local_answers")
+		.set({ at_ms: START_MS - DAY_MS })
+		.execute();
 	await setEndpoint(site.store.db, programme.id, "https://shop.example/postback", START_MS);
 	assert.match((await open()).text, /nothing was sent/);
 	const { db } = site.store;
