@@ -185,7 +185,7 @@ export function createSignedCalls(
 export function tooManyStreams(): Fault {
 	return fault(
 		"too_many_streams",
-		"As many streams are open as there may be, for this programme or in all. End another one, or come back in a minute.",
+		"The maximum number of streams is open, for this programme or in all. End another one, or try again in a minute.",
 	);
 }
 

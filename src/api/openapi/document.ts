@@ -17,7 +17,7 @@ import { CALLBACK_BODIES, webhooks } from "./webhooks.ts";
 const TAGS: readonly Tag[] = [
 	{
 		name: "Conversions",
-		description: "The shop's server reports its sales and looks at what became of them.",
+		description: "The shop's server reports its sales and reads their status.",
 	},
 	{ name: "Decisions", description: "The shop's server decides, by its own order id." },
 	{ name: "Events", description: "The status changes as a stream, for developers." },

@@ -93,7 +93,7 @@ function answerCell(status: string, response: ApiResponse): Content {
 	const codes = codesOf(response);
 	if (codes.length === 0) return html`${renderLine(response.description)}${schemaLinks(response)}`;
 	if (status === SIGNING_STATUS) {
-		return html`The call is not <a href="#signing">signed</a> as it must be: <a href="#${statusAnchor(status)}">${codes.length} codes</a> say how.`;
+		return html`The call is not <a href="#signing">signed</a> correctly: <a href="#${statusAnchor(status)}">${codes.length} codes</a> say why.`;
 	}
 	return codes.map(
 		(code, index) =>
@@ -137,7 +137,7 @@ export function callbackParts(document: OpenApiDocument, tag: string): ApiPart[]
 		common("callback-body", "Body of a callback", (caption) =>
 			fieldTable(caption, mergeRows(bodies), "answer"),
 		),
-		common("callback-answers", "What we make of your answer", (caption) =>
+		common("callback-answers", "What each response means", (caption) =>
 			outcomesTable(caption, first[1].post),
 		),
 	];

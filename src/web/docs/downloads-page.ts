@@ -27,9 +27,9 @@ ${codeBlock(`npm install ${downloadUrl(publicUrl, present)}`, "the command to in
 <p>Or try its commands without installing anything:</p>
 ${codeBlock(`npx -p ${downloadUrl(publicUrl, present)} ringback --help`, "the command to try it")}
 <p>The package is in no public registry: install it by this address. <code>npx ringback</code> alone would run whatever somebody else may have registered under that name; once it is installed, write <code>npx --no-install ringback</code>.</p>
-<p>If this address has a certificate of your own authority, tell npm whom to trust: <code>npm config set cafile /path/to/ca.pem</code>. If npm answers that <code>allow-remote</code> forbids it, add <code>--allow-remote=root</code>.</p>
+<p>If this address has a certificate of a private authority, tell npm to trust it: <code>npm config set cafile /path/to/ca.pem</code>. If npm answers that <code>allow-remote</code> forbids it, add <code>--allow-remote=root</code>.</p>
 <h2 id="checksums">Checksums</h2>
-<p>A version never changes once it has been served, and stays at its address. npm keeps its hash in your lock file and refuses anything else.</p>
+<p>A published version never changes and stays at its address. npm keeps its hash in your lock file and refuses anything else.</p>
 ${describeDownload(present, publicUrl)}
 ${earlier.length === 0 ? null : html`<h2 id="earlier">Earlier versions</h2>${earlier.map((download) => describeDownload(download, publicUrl))}`}`,
 	});

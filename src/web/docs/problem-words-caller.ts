@@ -4,7 +4,7 @@ import { TIMESTAMP_TOLERANCE_SECONDS } from "../../domain/signature.ts";
 import type { ExplainedCode, ProblemWords } from "./explained-code.ts";
 
 const SIGN_ANEW =
-	"After fixing it, send the request again, signed anew: a new timestamp, a new nonce, a new signature. Repeating it unchanged gets the same answer.";
+	"Fix it, then sign the request again (new timestamp, new nonce, new signature) and send it. Repeated unchanged, it gets the same answer.";
 
 export const CALLER_WORDS = {
 	missing_api_key: {
@@ -39,13 +39,12 @@ export const CALLER_WORDS = {
 		example: { detail: "This API key has been revoked. Issue a new one." },
 		causes: [
 			"Somebody revoked the key under Integration → *Keys and snippets*, and a server still uses it.",
-			"Of several servers one was left out when the key was changed.",
+			"One of several servers still has the old key.",
 		],
 		cure: [
 			"Issue a new key and give it to every server that sends requests. The signing secret stays the same.",
 		],
-		retry:
-			"Send what was refused again with the new key, signed anew. A revoked key never becomes good again.",
+		retry: "Send what was refused again with the new key, signed anew. A revoked key cannot be restored.",
 	},
 	missing_signature_header: {
 		example: { detail: "The header X-Service-Nonce is missing. A signed request has all three." },
@@ -64,7 +63,7 @@ export const CALLER_WORDS = {
 		example: { detail: "X-Service-Timestamp must be Unix time in seconds: digits only." },
 		causes: [
 			"A date or an ISO time is sent instead of Unix time.",
-			"The number has decimals: `time()` of some languages is a fraction.",
+			"The number has decimals: in some languages `time()` returns a fraction.",
 		],
 		cure: ["Send whole seconds since 1970, for example `1772442000`, and sign the same digits."],
 		retry: SIGN_ANEW,
@@ -80,7 +79,7 @@ export const CALLER_WORDS = {
 			"The timestamp is in milliseconds.",
 		],
 		cure: [
-			"Set the clock by NTP. `detail` has our time in seconds: compare it with `date +%s` on your server.",
+			"Synchronise the clock with NTP. `detail` has our time in seconds: compare it with `date +%s` on your server.",
 			"Sign right before sending. Put the order into your queue, not the signed request.",
 		],
 		retry: SIGN_ANEW,
@@ -110,7 +109,7 @@ export const CALLER_WORDS = {
 		causes: [
 			"The body was serialised twice: once to sign it, once more by the HTTP library to send it. Spaces, order or escapes differ.",
 			"The path was signed without its query, or with the host in front of it.",
-			"Another secret: of another programme, one that has ended, or with a line break at its end.",
+			"The secret is wrong: it belongs to another programme, has ended, or was read with a line break at its end.",
 			"The signature is base64, or the parts are not joined by single line feeds.",
 		],
 		cure: [
@@ -134,6 +133,6 @@ export const CALLER_WORDS = {
 			"Turn off automatic retries of the HTTP library, or let them sign.",
 		],
 		retry:
-			"The first request was probably taken. Send it again, signed anew: if it was, a sale comes back as `DUPLICATE`, a decision as before. Nothing is recorded twice.",
+			"The first request was probably accepted. Send it again, signed anew: a sale that was accepted is answered `DUPLICATE`, a decision the same as the first time. Nothing is recorded twice.",
 	},
 } as const satisfies Partial<Record<ExplainedCode, ProblemWords>>;

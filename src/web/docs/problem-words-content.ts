@@ -13,12 +13,12 @@ export const CONTENT_WORDS = {
 			detail: "The body may have at most 65536 bytes. Send one report per request, with its fields alone.",
 		},
 		causes: [
-			"The whole order is sent, with items, addresses and customer, instead of the fields of the reference.",
+			"The whole order is sent, with items, addresses and customer, instead of the fields in the API reference.",
 			"Several sales are sent as a list to a call that takes one.",
 			"A batch has more than 256 KiB.",
 		],
 		cure: [
-			"Send the fields of [the call](/docs/api#recordConversion) alone.",
+			"Send only the fields of [the call](/docs/api#recordConversion).",
 			"For many sales use `POST /v1/conversions/batch`, up to 500 in a call.",
 		],
 		retry: CORRECT_FIRST,
@@ -49,11 +49,11 @@ export const CONTENT_WORDS = {
 	invalid_field: {
 		example: { detail: "orderId is missing. Send it as a string.", field: "orderId" },
 		causes: [
-			"A field that is needed is missing or null: `field` names it.",
-			"A value has another type: an order id as a number, `test` as a word.",
+			"A required field is missing or null: `field` names it.",
+			"A value has the wrong type: an order id as a number, `test` as a word.",
 			"An order id begins or ends with a space, or has an invisible character in it.",
 			"`occurredAt` has no time zone, or is in the future.",
-			"A name comes twice in the body or in the query.",
+			"A field appears twice in the body or in the query.",
 		],
 		cure: [
 			"`field` names the field and `detail` says what to send. The [API reference](/docs/api) has every field.",
@@ -135,7 +135,7 @@ export const CONTENT_WORDS = {
 			field: "currency",
 		},
 		causes: ["The code is in lower case, or it is a sign such as `€`."],
-		cure: ["Send three capital letters, or leave `currency` out: then it is the programme's."],
+		cure: ["Send three capital letters, or leave `currency` out: the programme's currency is then used."],
 		retry: CORRECT_FIRST,
 	},
 	wrong_currency: {
@@ -145,27 +145,27 @@ export const CONTENT_WORDS = {
 		},
 		causes: ["A customer paid in another currency, and your shop reports that amount."],
 		cure: [
-			"Report the order in the programme's currency, at the rate of your books.",
+			"Convert the amount to the programme's currency, at the exchange rate of your books.",
 			"Leave `currency` out only if the amount is in the programme's currency already.",
 		],
 		retry: CORRECT_FIRST,
 	},
 	unknown_event_type: {
 		example: { detail: `eventType must be one of ${EVENT_TYPES.join(", ")}.`, field: "eventType" },
-		causes: ["The word is in lower case, or one of your own."],
-		cure: ["Send one of those that `detail` lists, in capitals; without `eventType` it is `SALE`."],
+		causes: ["The value is in lower case, or not one of those that we know."],
+		cure: ["Send one of the values listed in `detail`, in capitals. Without `eventType` it is `SALE`."],
 		retry: CORRECT_FIRST,
 	},
 	missing_reason: {
 		example: { detail: `A reason is needed here: one of ${REASONS.join(", ")}.`, field: "reason" },
 		causes: ["A rejection or a reversal was sent without `reason`."],
-		cure: ["Send one of those that `detail` lists. If none fits: `OTHER`."],
+		cure: ["Send one of the reasons listed in `detail`. If none fits: `OTHER`."],
 		retry: CORRECT_FIRST,
 	},
 	unknown_reason: {
 		example: { detail: `reason must be one of ${REASONS.join(", ")}.`, field: "reason" },
-		causes: ["The reason is in words of your own, or in lower case."],
-		cure: ["Translate your reasons into those that `detail` lists. If none fits: `OTHER`."],
+		causes: ["The reason is in your own words, or in lower case."],
+		cure: ["Translate your reasons into those listed in `detail`. If none fits: `OTHER`."],
 		retry: CORRECT_FIRST,
 	},
 	malformed_cursor: {
@@ -181,7 +181,7 @@ export const CONTENT_WORDS = {
 		],
 		cure: [
 			"Pass on `nextCursor` exactly as it was answered, with the same filters, URL-encoded.",
-			"Otherwise leave it out and start at the beginning; what you read twice you know by its `id`.",
+			"Otherwise leave it out and start at the beginning; you recognise what you have read before by its `id`.",
 		],
 		retry: CORRECT_FIRST,
 	},

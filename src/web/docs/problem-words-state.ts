@@ -30,10 +30,10 @@ export const STATE_WORDS = {
 		causes: [
 			"An order id is used where a conversion id is expected.",
 			"The conversion belongs to another programme.",
-			"It was a pixel's report that expired and has been removed.",
+			"Only a pixel had reported it; it expired and was removed.",
 		],
 		cure: ["Look by order: `GET /v1/conversions?orderId=…`."],
-		retry: "There is no use in sending it again: correct the id.",
+		retry: "Sending it again does not help: correct the id.",
 	},
 	not_found: {
 		example: { detail: "There is nothing at this address. Check the path: the API is below /v1/." },
@@ -47,9 +47,9 @@ export const STATE_WORDS = {
 	method_not_allowed: {
 		example: { detail: "DELETE is not possible here. Use GET, POST." },
 		causes: [
-			"PUT, PATCH or DELETE: conversions are not edited or deleted but decided.",
+			"PUT, PATCH or DELETE: a conversion cannot be edited or deleted, only approved, rejected or reversed.",
 			"A redirect in front turned a POST into a GET.",
-			"A HEAD request: the API and the pixel take none.",
+			"A HEAD request: neither the API nor the pixel accepts one.",
 		],
 		cure: [
 			"The header `Allow` names the methods that the address takes.",
@@ -68,7 +68,7 @@ export const STATE_WORDS = {
 			"It is `PARKED`: a pixel reported it, and your server has not confirmed it yet.",
 		],
 		cure: [
-			"`detail` names the present status. Take it over into your own records: `GET /v1/conversions?orderId=…` has the rest.",
+			"`detail` names the present status. Update your own records to match; `GET /v1/conversions?orderId=…` has the rest.",
 			"To take back an approved sale, send `POST /v1/reversals`.",
 			"Confirm a parked one with `POST /v1/conversions`, then decide.",
 		],
@@ -78,7 +78,7 @@ export const STATE_WORDS = {
 	too_many_streams: {
 		example: {
 			detail:
-				"As many streams are open as there may be, for this programme or in all. End another one, or come back in a minute.",
+				"The maximum number of streams is open, for this programme or in all. End another one, or try again in a minute.",
 		},
 		causes: [
 			"`ringback listen` runs on several machines, or in a terminal that was forgotten. Five may be open for a programme.",
@@ -103,7 +103,7 @@ export const STATE_WORDS = {
 			"If the calls were your customers', tell the network's staff.",
 		],
 		retry:
-			"The pixel calls are gone; their browsers got an image. Report the orders of that minute with `POST /v1/conversions`.",
+			"Those pixel calls are lost; the browsers got their image all the same. Report the orders of that minute with `POST /v1/conversions`.",
 	},
 	unavailable: {
 		example: {
@@ -111,7 +111,7 @@ export const STATE_WORDS = {
 				"The database cannot be used just now. Send the request again, signed anew: nothing is recorded twice.",
 		},
 		causes: [
-			"The service is restarting or its database is away, for seconds as a rule.",
+			"The service is restarting, or its database is unavailable, usually for a few seconds.",
 			"More calls wait than can be stored at the moment, or another batch of your programme is being stored.",
 		],
 		cure: [
@@ -119,16 +119,16 @@ export const STATE_WORDS = {
 			"Send batches one after the other.",
 		],
 		retry:
-			"Yes: repeat it until it is answered, signed anew each time, and wait longer from try to try. It may have been stored although the answer says otherwise; nothing is recorded twice.",
+			"Yes: repeat it until it succeeds, signed anew each time, and wait longer after each try. It may have been stored although the answer says otherwise; nothing is recorded twice.",
 	},
 	internal: {
 		example: {
 			detail:
 				"Something failed on our side, and we have a record of it. Send the request again, signed anew: nothing is recorded twice.",
 		},
-		causes: ["A mistake of ours. There is nothing in your request that you could have known to avoid."],
+		causes: ["An error on our side. Your request did not cause it."],
 		cure: ["Repeat it. If the answer stays the same, tell the network's support the time and the order id."],
 		retry:
-			"Yes: repeat it, signed anew each time, and wait longer from try to try. Nothing is recorded twice.",
+			"Yes: repeat it, signed anew each time, and wait longer after each try. Nothing is recorded twice.",
 	},
 } as const satisfies Partial<Record<ExplainedCode, ProblemWords>>;
