@@ -40,6 +40,18 @@ const FLAWED: readonly { what: string; style: string; body: string; flaw: RegExp
 		flaw: /^390 px, light: it is wider than the window because of .*class="late"/,
 	},
 	{
+		what: "a command that is cut off",
+		style: "pre { overflow: auto }",
+		body: `<div class="code"><pre tabindex="0">${"curl ".repeat(400)}</pre></div>`,
+		flaw: /^1440 px, light: a text is cut at the edge of its box: curl/,
+	},
+	{
+		what: "a box with an empty first line",
+		style: "pre { margin: 0; padding-top: 40px; white-space: pre-wrap }",
+		body: '<div class="code"><pre>ringback listen</pre></div>',
+		flaw: /^1440 px, light: a box begins with an empty line: ringback listen/,
+	},
+	{
 		what: "a field without a name",
 		style: "",
 		body: '<input id="late" type="text">',

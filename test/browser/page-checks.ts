@@ -43,6 +43,7 @@ export async function findFlaws(page: Page, measured: MeasuredLooks = new Map())
 			const known = measured.get(at) ?? new Set();
 			measured.set(at, known);
 			const found = await page.evaluate<string[]>(FIND_OVERFLOW);
+			found.push(...(await page.evaluate<string[]>(FIND_CUT_CODE)));
 			// The other theme has other colours; what it says and in what order is the same.
 			if (colorScheme === "light") found.push(...(await page.evaluate<string[]>(FIND_OTHERS)));
 			const looks = await page.evaluate<MeasuredPage>(`(${MEASURE_LOOKS})(${JSON.stringify([...known])})`);
@@ -194,3 +195,17 @@ const FIND_OVERFLOW = `(() => {
 	});
 	return ["it is wider than the window because of " + wide.slice(0, 3).map((element) => element.outerHTML.slice(0, 120)).join(" ; ")];
 })()`;
+
+/** A command or a text is read as a whole: it wraps, and begins at the top of its box. Code scrolls, below its title. */
+const FIND_CUT_CODE = `[...document.querySelectorAll(".code:not([data-title])")].flatMap((box) => {
+	const pre = box.querySelector("pre");
+	if (pre === null || !pre.checkVisibility()) return [];
+	const text = document.createRange();
+	text.selectNodeContents(pre);
+	const emptyPx = text.getBoundingClientRect().top - box.getBoundingClientRect().top;
+	const what = pre.textContent.slice(0, 60);
+	return [
+		...(pre.scrollWidth > pre.clientWidth ? ["a text is cut at the edge of its box: " + what] : []),
+		...(emptyPx > 24 ? ["a box begins with an empty line: " + what] : []),
+	];
+})`;

@@ -19,6 +19,19 @@ import type { Html } from "../html.ts";
 /** By the word that a fence in Markdown has for it. */
 const LANGUAGES = { js: javascript, php, python, ruby, go, java, csharp, sh: bash, http, json, html: xml };
 export type CodeLanguage = keyof typeof LANGUAGES;
+export const LANGUAGE_NAMES: Readonly<Record<CodeLanguage, string>> = {
+	js: "JavaScript",
+	php: "PHP",
+	python: "Python",
+	ruby: "Ruby",
+	go: "Go",
+	java: "Java",
+	csharp: "C#",
+	sh: "Shell",
+	http: "HTTP",
+	json: "JSON",
+	html: "HTML",
+};
 
 for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
 

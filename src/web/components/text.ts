@@ -2,8 +2,8 @@
 
 import { html } from "hono/html";
 import { isoTime, utcDay, utcMinute } from "../../domain/time.ts";
-import type { Html } from "../html.ts";
-import { type CodeLanguage, highlight } from "./highlight.ts";
+import { attrs, type Html } from "../html.ts";
+import { type CodeLanguage, highlight, LANGUAGE_NAMES } from "./highlight.ts";
 
 export type Tone = "good" | "warn" | "bad" | "info" | "plain";
 
@@ -66,8 +66,16 @@ export function copyable(text: string, label: string): Html {
 	return html`<span class="copyable"><code>${text}</code><button type="button" class="button button-small" hidden data-copy="${text}" aria-label="Copy ${label}">Copy</button></span>`;
 }
 
-/** In colours if a language is named, which only code of our own may have: see highlight.ts. */
-export function codeBlock(text: string, label: string, language?: CodeLanguage): Html {
-	const code = language === undefined ? text : highlight(text, language);
-	return html`<div class="code"><button type="button" class="button button-small" hidden data-copy="${text}" aria-label="Copy ${label}">Copy</button><pre tabindex="0" role="region" aria-label="${label}"><code>${code}</code></pre></div>`;
+/**
+ * In colours if a language is named, which only code of our own may have: see highlight.ts. Commands and plain text wrap;
+ * other code, and text whose lines count, scrolls. What it is stands above it.
+ */
+export function codeBlock(text: string, label: string, kind?: CodeLanguage | "lines"): Html {
+	const code = kind === undefined || kind === "lines" ? text : highlight(text, kind);
+	return html`<div class="code"${attrs({ "data-title": titleOf(text, kind) })}><button type="button" class="button button-small" hidden data-copy="${text}" aria-label="Copy ${label}">Copy</button><pre tabindex="0" role="region" aria-label="${label}"><code>${code}</code></pre></div>`;
+}
+
+function titleOf(text: string, kind: CodeLanguage | "lines" | undefined): string | null {
+	if (kind === undefined) return null;
+	return kind === "lines" ? countOf(text.split("\n").length, "line") : LANGUAGE_NAMES[kind];
 }

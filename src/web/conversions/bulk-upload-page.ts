@@ -112,7 +112,7 @@ function renderFormat(kind: PersonKind): Html {
 			? "You can reject. Only the shop can approve or reverse."
 			: "A decision is approve, reject or reverse.";
 	return padded(
-		codeBlock(EXAMPLE, "example file"),
+		codeBlock(EXAMPLE, "example file", "lines"),
 		html`<p class="small soft">${who} A reason is needed to reject or reverse: as here, or in words such as “Out of stock”. Commas, semicolons and tabs work, in UTF-8 or as Excel’s “Unicode text”. The columns may also have the names that German, French, Spanish, Italian and Dutch spreadsheets give them, such as Bestellnummer, décision or motivo.</p>`,
 		html`<p class="small soft">The easiest way: export the list, add a column named decision, and upload the file. Lines without a decision are skipped. Two lines that decide the same order differently are both refused.</p>`,
 		html`<p class="small soft">A line with a conversionId (every export has it) decides exactly that conversion; an orderId or eventType beside it must match. Where the column is missing or the cell is empty, the line decides by orderId, compared character by character with nothing trimmed, and eventType (SALE when left out).</p>`,

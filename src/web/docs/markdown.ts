@@ -139,7 +139,7 @@ class Writer {
 
 	#code({ text, lang }: Tokens.Code): Html {
 		const label = this.#label(this.#options.codeLabel ?? `Code in “${this.#heading}”`);
-		return codeBlock(text, label, isCodeLanguage(lang) ? lang : undefined);
+		return codeBlock(text, label, isCodeLanguage(lang) ? lang : "lines");
 	}
 
 	#list({ ordered, items }: Tokens.List): Html {

@@ -42,7 +42,7 @@ ${parts.map(({ body }) => body)}`,
 }
 
 function codeTable(status: string, codes: readonly ExplainedCode[], { apiDocument }: IndexDeps): Html {
-	return dataTable({
+	const table = dataTable({
 		caption: `Problems: ${status}`,
 		rows: codes,
 		empty: null,
@@ -51,4 +51,5 @@ function codeTable(status: string, codes: readonly ExplainedCode[], { apiDocumen
 			{ title: "Meaning", cell: (code) => renderLine(meaningOf(code, apiDocument())) },
 		],
 	});
+	return html`<div class="problem-table">${table}</div>`;
 }

@@ -57,7 +57,7 @@ export function findingsSection(programmeId: string, found: CheckedSignature): H
 				? null
 				: padded(
 						html`<h3>The text to sign</h3>`,
-						codeBlock(canonical, "The text to sign: five lines, joined by a line feed"),
+						codeBlock(canonical, "The text to sign: five lines, joined by a line feed", "lines"),
 					)
 		}`,
 	});

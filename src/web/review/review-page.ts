@@ -178,7 +178,7 @@ async function filterFields(
 			...field("minBasket"),
 			label: "Basket at least",
 			inputMode: "decimal",
-			placeholder: "1000.00 or 1000,00",
+			placeholder: "1000.00",
 		}),
 		selectField({
 			...field("age"),
