@@ -3,8 +3,10 @@
 import { html } from "hono/html";
 import { requestPasswordReset } from "../../accounts/passwords.ts";
 import type { Fault } from "../../domain/fault.ts";
+import { isExecutable } from "../../shipped-files.ts";
 import { message } from "../components/blocks.ts";
 import { button, linkButton, postForm, textField } from "../components/forms.ts";
+import { codeBlock } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
@@ -43,7 +45,12 @@ function answerForm(c: WebContext, email: string, fault?: Fault): Promise<Respon
 
 const TO_SIGN_IN = linkButton({ label: "Go to sign-in", href: SIGN_IN_PATH });
 
+/** Whose machine it is, and where on it, is nobody's business here. */
+const LINK_COMMAND = `${isExecutable ? "ringback" : "npx --no-install ringback"} user link --email you@example.com`;
+
 const WITHOUT_MAIL = html`<p>This service cannot send mail. Ask the network's staff: they can create a link for you to choose a new password.</p>
+	<p>Nobody on the staff can sign in? Whoever runs this service creates a link on its machine${isExecutable ? "" : ", in its folder"} and with its settings:</p>
+	${codeBlock(LINK_COMMAND, "the command")}
 	<p>${TO_SIGN_IN}</p>`;
 
 function sent(email: string): Html {

@@ -148,12 +148,14 @@ test("a link that is used, unknown or over says so before anybody types a passwo
 	}
 });
 
-test("without mail the page says whom to ask, and no link is made", async (t) => {
+test("without mail the page says whom to ask and what the operator types, and no link is made", async (t) => {
 	const site = await openTestSite(t);
 	const staff = await site.addStaff();
 	const browser = site.browser();
 	const page = await browser.open("/forgot-password");
 	assert.match(page.text, /cannot send mail\. Ask the network's staff/);
+	assert.match(page.text, /<code>npx --no-install ringback user link --email you@example\.com<\/code>/);
+	assert.doesNotMatch(page.text, new RegExp(process.cwd()), "strangers read it, too");
 	await browser.open("/sign-in");
 	assert.match((await browser.submit("/forgot-password", { email: staff.email })).text, /cannot send mail/);
 	assert.match(await site.storedText(), /^links: \[\]$/m);
