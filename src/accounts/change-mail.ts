@@ -209,12 +209,12 @@ function sayChange(change: Change, reader: Reader): string {
 }
 
 function sayLine(change: Change, what: string, { zone, own }: Reader): string {
-	const from = change.address === null ? "" : ` From the network address ${change.address}.`;
+	const from = change.address === null ? "" : ` From the IP address ${change.address}.`;
 	return `${minuteIn(change.at_ms, zone)}: ${what}. Done by ${sayActor(change, own)}.${from}`;
 }
 
 function sayActor({ actor, action }: Change, own: string | null): string {
-	if (actor === null) return "the service's command line";
+	if (actor === null) return "somebody at the service's command line";
 	if (actor.email === own)
 		return action === "password.reset" ? "whoever used the link" : "whoever is signed in as you";
 	const staff = actor.kind === "staff" ? ", network staff" : "";

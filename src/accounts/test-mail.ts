@@ -37,7 +37,7 @@ export function composeTestMail(to: string): Mail {
 	return {
 		to: [to],
 		subject: "Test mail",
-		text: "This is a test mail. If you can read it, invitations, new passwords and notices about failing callbacks arrive, too.",
+		text: "This is a test mail. If you can read it, mail works: invitations, password links and notices about failing callbacks arrive, too.",
 	};
 }
 

@@ -161,7 +161,7 @@ test("a recovery says how many are still undelivered, and where they are resent"
 		text,
 		/^Still undelivered:\nWaiting: 3 callbacks; .*\nFailed permanently and not resent: 2 callbacks\.$/m,
 	);
-	match(text, /^Those that failed are not sent again by themselves\. Resend them/m);
+	match(text, /^Failed callbacks are not retried automatically\. Resend them/m);
 	ok(text.includes(`\n${HOME}/integration?state=failed#deliveries\n`));
 	doesNotMatch(text, /deliveries\/|null|undefined/);
 });

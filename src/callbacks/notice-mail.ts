@@ -121,7 +121,7 @@ function sayWhatIsLeft(view: NoticeMailView): string[] {
 	const rest =
 		failed === 0
 			? "They are sent automatically; there is nothing to do."
-			: "Those that failed are not sent again by themselves. Resend them with the button above their list.";
+			: "Failed callbacks are not retried automatically. Resend them with the button above their list.";
 	return ["Still undelivered:", ...sayWhatWaits(view), rest];
 }
 

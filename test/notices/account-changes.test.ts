@@ -130,7 +130,7 @@ for (const kind of DATABASE_KINDS) {
 			await mails(setup, 1);
 			const [mail] = setup.mail.mails;
 			deepEqual([mail?.to, subject(mail)], [["two@shop.example"], "Your password was changed"]);
-			match(textOf(mail), /From the network address 203\.0\.113\.9\./);
+			match(textOf(mail), /From the IP address 203\.0\.113\.9\./);
 			match(textOf(mail), /https:\/\/ringback\.example\/forgot-password$/m);
 			const { programmeRow: programmeId } = shop;
 			await setup.store.transact(async (trx) => {

@@ -135,7 +135,7 @@ async function isTold(site: TestSite, { email }: Person, subject: string): Promi
 	const [mail, ...others] = await tellLater(site);
 	assert.deepEqual([mail?.to, mail?.subject, others], [[email], subject, []]);
 	assert.match(mail?.text ?? "", /2026-03-\d\d \d\d:\d\d UTC: /);
-	assert.match(mail?.text ?? "", /From the network address 203\.0\.113\.9\./);
+	assert.match(mail?.text ?? "", /From the IP address 203\.0\.113\.9\./);
 	assert.match(mail?.text ?? "", /https:\/\/ringback\.example\/forgot-password$/m);
 	assert.match(mail?.text ?? "", /sent by the affiliate network ringback\.example/);
 }
