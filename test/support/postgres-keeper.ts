@@ -1,4 +1,4 @@
-// Whatever happens to the process that started a test server, the server stops and its folder goes. A shell
+// Whatever happens to the process that started a test server, the server stops and its folders go. A shell
 // waits at the end of a pipe that only we hold, and the system closes that even when we are killed.
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -8,17 +8,17 @@ import { Socket } from "node:net";
 const KEEPER = `
 	trap "" INT TERM HUP
 	cat > /dev/null
-	pid_file="$1/data/postmaster.pid"
+	pid_file="$1/postmaster.pid"
 	if pid=$(head -n 1 "$pid_file" 2> /dev/null); then
 		kill -QUIT "$pid"
 		for i in 1 2 3 4 5 6 7 8 9 10; do [ -e "$pid_file" ] && sleep 0.2; done
 	fi
-	rm -rf "$1"`;
+	rm -rf "$@"`;
 
-/** Before anything is put into the folder; the server's data will be in `data` below it. */
-export function startKeeper(folder: string): ChildProcess {
+/** Before anything is put into the folders: that of the server's data, and those that go with it. */
+export function startKeeper(dataFolder: string, ...others: readonly string[]): ChildProcess {
 	// Detached: Ctrl-C in the terminal goes to the tests, and must not end their keeper first.
-	const keeper = spawn("/bin/sh", ["-c", KEEPER, "keeper", folder], {
+	const keeper = spawn("/bin/sh", ["-c", KEEPER, "keeper", dataFolder, ...others], {
 		stdio: ["pipe", "ignore", "ignore"],
 		detached: true,
 	});
@@ -27,7 +27,7 @@ export function startKeeper(folder: string): ChildProcess {
 	return keeper;
 }
 
-/** Stops the server, if it runs, and removes the folder. */
+/** Stops the server, if it runs, and removes the folders. */
 export async function releaseKeeper(keeper: ChildProcess): Promise<void> {
 	keeper.ref();
 	const gone = once(keeper, "exit");

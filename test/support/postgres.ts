@@ -18,6 +18,7 @@ import {
 	serverAccount,
 } from "./postgres-binaries.ts";
 import { releaseKeeper, startKeeper } from "./postgres-keeper.ts";
+import { findMemoryFolder } from "./run-folder.ts";
 
 /** Where test/global-setup.ts puts the URL of the server that the whole run shares. */
 export const POSTGRES_URL_VARIABLE = "RINGBACK_TEST_POSTGRES_URL";
@@ -38,7 +39,7 @@ export interface PostgresServer {
 }
 
 export interface PostgresOptions {
-	/** As in postgresql.conf. `fsync` is on unless it is turned off here. */
+	/** As in postgresql.conf. `fsync` is on unless it is turned off here; then the data is in memory, where it can be. */
 	settings?: Readonly<Record<string, string>>;
 	/** Those of npm unless told otherwise. */
 	binaries?: PostgresBinaries;
@@ -64,22 +65,25 @@ export async function startPostgres({
 }: PostgresOptions = {}): Promise<PostgresServer> {
 	const account = serverAccount();
 	const folder = mkdtempSync(join(reachableTempFolder(account), "ringback-postgres-"));
-	const keeper = startKeeper(folder);
+	const dataParent = settings["fsync"] === "off" ? findMemoryFolder() : undefined;
+	const dataFolder = mkdtempSync(join(dataParent ?? folder, "ringback-data-"));
+	const keeper = startKeeper(dataFolder, folder);
 	try {
-		if (account !== undefined) chownSync(folder, account.uid, account.gid);
+		if (account !== undefined)
+			for (const each of [folder, dataFolder]) chownSync(each, account.uid, account.gid);
 		const password = randomBytes(16).toString("hex");
 		const binaries = given ?? findBinaries(account, join(folder, "native"));
-		await initialise(binaries.initdb, folder, password, account);
+		await initialise(binaries.initdb, folder, dataFolder, password, account);
 		const port = await freePort();
 		const url = (database = "postgres") => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
 		const start = () => {
 			const all = { ...DEFAULT_SETTINGS, ...settings, port: String(port) };
-			return startServer(binaries.postgres, folder, all, url(), account);
+			return startServer(binaries.postgres, folder, dataFolder, all, url(), account);
 		};
 		let server = await start();
 		return {
 			url,
-			dataFolder: join(folder, "data"),
+			dataFolder,
 			createDatabase: (name) => createDatabase(url(), name),
 			async restart(way = "fast", meanwhile = async () => undefined) {
 				await end(server, way === "fast" ? "SIGINT" : "SIGQUIT");
@@ -101,6 +105,7 @@ export async function startPostgres({
 async function initialise(
 	initdb: string,
 	folder: string,
+	dataFolder: string,
 	password: string,
 	account: Account | undefined,
 ): Promise<void> {
@@ -115,16 +120,17 @@ async function initialise(
 		"--locale=C",
 		"--no-sync",
 	];
-	await promisify(execFile)(
-		initdb,
-		[`--pgdata=${join(folder, "data")}`, `--pwfile=${passwordFile}`, ...options],
-		{ ...account, cwd: folder, env: { ...process.env, LC_ALL: "C" } },
-	);
+	await promisify(execFile)(initdb, [`--pgdata=${dataFolder}`, `--pwfile=${passwordFile}`, ...options], {
+		...account,
+		cwd: folder,
+		env: { ...process.env, LC_ALL: "C" },
+	});
 }
 
 async function startServer(
 	postgres: string,
 	folder: string,
+	dataFolder: string,
 	settings: Readonly<Record<string, string>>,
 	url: string,
 	account: Account | undefined,
@@ -132,7 +138,7 @@ async function startServer(
 	const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 	const logFile = join(folder, "log");
 	const log = openSync(logFile, "a");
-	const server = spawn(postgres, ["-D", join(folder, "data"), ...flags], {
+	const server = spawn(postgres, ["-D", dataFolder, ...flags], {
 		...account,
 		cwd: folder,
 		env: { ...process.env, LC_ALL: "C" },
