@@ -36,7 +36,10 @@ async function textOf(stream: NodeJS.ReadableStream): Promise<string> {
 }
 
 test("every line says which process wrote it; the access log has no level, and a crash loses no line", async () => {
-	const child = start(`log.info({}, "too low"); access.info({ status: 200 }, "request");
+	const child = start(`const ends = () => process.listenerCount("exit");
+		const endsBefore = ends();
+		createLog("warn", { instance: "1b2c3d4e", role: "web", version: "1.2.3" });
+		log.info({}, "too low"); access.info({ more: ends() - endsBefore }, "request");
 		log.error({ err: new Error("broken") }, "last words"); throw new Error("the end");`);
 	const [text] = await Promise.all([textOf(child.stderr), once(child, "close")]);
 	equal(child.exitCode, 1);
@@ -46,6 +49,11 @@ test("every line says which process wrote it; the access log has no level, and a
 		.map((line) => JSON.parse(line) as Record<string, unknown>);
 	// The last is written as the process ends, and the one before it may still be on its way.
 	deepEqual(lines.map(({ msg }) => msg).toSorted(), ["last words", "request"]);
+	// Another log of the same process writes by the same hand.
+	deepEqual(
+		lines.flatMap(({ more }) => more ?? []),
+		[0],
+	);
 	for (const { instance, role, version, time } of lines) {
 		deepEqual([instance, role, version], ["0a1b2c3d", "web", "1.2.3"]);
 		match(String(time), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);

@@ -4,7 +4,7 @@
 import { pino } from "pino";
 import { sayLogLine } from "../domain/log-line.ts";
 import type { Log } from "../ports.ts";
-import { createLineWriter } from "./line-writer.ts";
+import { createLineWriter, type LineWriter } from "./line-writer.ts";
 
 export type LogLevel = "info" | "warn" | "error" | "silent";
 
@@ -33,10 +33,7 @@ export function createLog(
 	identity: LogIdentity,
 	isTerminal = process.stderr.isTTY === true,
 ): ProcessLog {
-	// Not pino's own destination: synchronous, a pipe that nobody reads would hold up every callback and every answer;
-	// not synchronous, it tries for ever to write its last lines to a pipe whose reader is gone, and the process never ends.
-	const lines = createLineWriter(STANDARD_ERROR, MAX_WAITING_BYTES);
-	process.on("exit", () => lines.writeRest());
+	const lines = openStandardError();
 	const destination = isTerminal ? { write: (line: string) => lines.write(sayLogLine(line)) } : lines;
 	const make = (atLeast: LogLevel): Log =>
 		pino(
@@ -44,4 +41,17 @@ export function createLog(
 			destination,
 		);
 	return { log: make(level), access: make("info"), droppedLines: lines.droppedLines };
+}
+
+/** One, as the process has one, however many services are opened in it after each other. */
+let standardError: LineWriter | undefined;
+
+function openStandardError(): LineWriter {
+	if (standardError !== undefined) return standardError;
+	// Not pino's own destination: synchronous, a pipe that nobody reads would hold up every callback and every answer;
+	// not synchronous, it tries for ever to write its last lines to a pipe whose reader is gone, and the process never ends.
+	const lines = createLineWriter(STANDARD_ERROR, MAX_WAITING_BYTES);
+	process.on("exit", () => lines.writeRest());
+	standardError = lines;
+	return lines;
 }
