@@ -2,10 +2,21 @@
 // millisecond of a processor, and the processes are hundreds. Our own sources are loaded as they are.
 
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import {
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
+import { DAY_MS } from "../../src/domain/time.ts";
 import { LOADER_VARIABLE } from "./loader-arguments.ts";
 
 /** Of packages with many files. Whatever else is imported of these packages would be there twice: it is refused. */
@@ -45,9 +56,9 @@ export async function bindPackages(): Promise<void> {
 }
 
 async function makeFolder(folder: string): Promise<void> {
-	rmSync(CACHE, { recursive: true, force: true });
 	mkdirSync(CACHE, { recursive: true });
-	const unfinished = mkdtempSync(join(dirname(folder), "new-"));
+	removeOld();
+	const unfinished = mkdtempSync(join(CACHE, "new-"));
 	const outputOf = (specifier: string) => specifier.replaceAll("/", "-");
 	await build({
 		absWorkingDir: ROOT,
@@ -69,5 +80,14 @@ async function makeFolder(folder: string): Promise<void> {
 		// Another run that was started at the same time has made the same, and was first.
 		if (!existsSync(join(folder, "list.json"))) throw error;
 		rmSync(unfinished, { recursive: true });
+	}
+}
+
+/** What is of today may be another run's, which makes or uses it now. */
+function removeOld(): void {
+	for (const name of readdirSync(CACHE)) {
+		const path = join(CACHE, name);
+		const madeAtMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+		if (Date.now() - madeAtMs > DAY_MS) rmSync(path, { recursive: true, force: true });
 	}
 }
