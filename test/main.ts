@@ -8,19 +8,24 @@ import { globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { MINUTE_MS } from "../src/domain/time.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const TEST_FILES = ["src/**/*.test.ts", "receiver/**/*.test.ts", "test/**/*.test.ts"];
 /** Half of them wait for something at any time, on the two cores that are meant. */
 const AT_A_TIME = 4;
+/** For a test, a suite or a hook: less than a file has (support/bound-file.ts), so that it is named before its file. */
+const TEST_BOUND_MS = 8 * MINUTE_MS;
+/** For what no timer of its own can end, such as a loop: then the runner names the files that it still waits for. */
+const RUN_BOUND_MS = 60 * MINUTE_MS;
 
 /** Nothing in them changes what another file of the same process sees. */
-const SHARED: readonly { files: string; processes: number }[] = [
-	{ files: "src/domain/*.test.ts", processes: 1 },
-	{ files: "src/{accounts,api,callbacks,conversions}/*.test.ts", processes: 2 },
-	{ files: "src/web/**/*.test.ts", processes: 4 },
-	{ files: "test/contract/store-*.test.ts", processes: 4 },
-	{ files: "test/contract/{accounts,section}-*.test.ts", processes: 3 },
+const SHARED: readonly { name: string; files: string; processes: number }[] = [
+	{ name: "domain", files: "src/domain/*.test.ts", processes: 1 },
+	{ name: "use-cases", files: "src/{accounts,api,callbacks,conversions}/*.test.ts", processes: 2 },
+	{ name: "web", files: "src/web/**/*.test.ts", processes: 4 },
+	{ name: "store", files: "test/contract/store-*.test.ts", processes: 4 },
+	{ name: "accounts", files: "test/contract/{accounts,section}-*.test.ts", processes: 3 },
 ];
 
 const folder = mkdtempSync(join(tmpdir(), "ringback-groups-"));
@@ -28,12 +33,12 @@ const remove = (): void => rmSync(folder, { recursive: true, force: true });
 process.once("exit", remove);
 
 const alone = new Set(find(TEST_FILES));
-const groups = SHARED.flatMap(({ files, processes }, index) => {
+const groups = SHARED.flatMap(({ name, files, processes }) => {
 	const found = find([files]);
 	for (const file of found) alone.delete(file);
 	return Array.from({ length: processes }, (_, process) =>
 		writeGroup(
-			`${index}-${process}`,
+			`${name}-${process + 1}`,
 			found.filter((_file, at) => at % processes === process),
 		),
 	);
@@ -43,7 +48,9 @@ const runner = spawn(
 	process.execPath,
 	[
 		`--import=${new URL("./support/follow-tests.ts", import.meta.url)}`,
+		`--import=${new URL("./support/bound-file.ts", import.meta.url)}`,
 		"--test",
+		`--test-timeout=${TEST_BOUND_MS}`,
 		`--test-concurrency=${AT_A_TIME}`,
 		"--test-global-setup=test/global-setup.ts",
 		...process.argv.slice(2),
@@ -54,6 +61,7 @@ const runner = spawn(
 );
 // The runner ends what it has begun, and then this one does. A terminal's Ctrl-C reaches the runner by itself, too.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => runner.kill(signal));
+setTimeout(() => runner.kill("SIGTERM"), RUN_BOUND_MS).unref();
 const [code] = await once(runner, "exit");
 process.exitCode = code ?? 1;
 
