@@ -14,10 +14,13 @@ import { testScriptsOff } from "./scripts-off.ts";
 import { testTwoMinutePath } from "./two-minute-path.ts";
 
 const found = await findBrowser();
+// Of the file, not of the suite: it is open, too, where no test is asked for by its name.
+after(async () => {
+	if (found.isThere) await found.browser.close();
+});
 
 describe("in a browser", { skip: found.isThere ? false : reportNotRun(found.reason) }, () => {
 	if (!found.isThere) return;
-	after(() => found.browser.close());
 	const browser = (): Browser => found.browser;
 	describe("what the checks find", () => testFlaws(browser));
 	describe("the first two minutes", () => testTwoMinutePath(browser));

@@ -28,6 +28,24 @@ const FLAWED: readonly { what: string; style: string; body: string; flaw: RegExp
 		flaw: /^1440 px, light: color-contrast: .*id="late"/,
 	},
 	{
+		what: "text of the same colour on the same ground, both half gone",
+		style: ".ground { background: #fff } .veil { opacity: 0.3 }",
+		body: `<div class="ground">${LINES}</div><div class="veil"><div class="ground"><p id="late">Hardly to be read.</p></div></div>`,
+		flaw: /^1440 px, light: color-contrast: .*id="late"/,
+	},
+	{
+		what: "text of the same colour that is small",
+		style: ".grey { color: #888 } .large { font-size: 30px }",
+		body: `<p class="grey large">Large enough.</p><p class="grey" id="late">Hardly to be read.</p>`,
+		flaw: /^1440 px, light: color-contrast: .*id="late"/,
+	},
+	{
+		what: "text of the same size and colour that is not bold",
+		style: ".grey { color: #888; font-size: 20px } .bold { font-weight: 700 }",
+		body: `<p class="grey bold">Large enough.</p><p class="grey" id="late">Hardly to be read.</p>`,
+		flaw: /^1440 px, light: color-contrast: .*id="late"/,
+	},
+	{
 		what: "a link in a sentence that only looks like the many that stand alone",
 		style: "a { color: #333; text-decoration: none }",
 		body: `${'<p><a href="#main">One by itself</a></p>'.repeat(20)}<p>Somebody reads <a id="late" href="#main">this</a> in the middle of a sentence.</p>`,

@@ -103,29 +103,45 @@ const SAMPLE_LOOKS = `(() => {
 	] });
 	const LAYER = ["backgroundColor", "backgroundImage", "opacity", "filter", "mixBlendMode"];
 	const CLEAR = ["rgba(0, 0, 0, 0)", "none", "1", "none", "normal"].join();
-	const TEXT = ["color", "fontSize", "fontWeight", "textShadow", "webkitTextStrokeWidth", "webkitTextFillColor"];
+	/** Nothing of what lies below it can be seen. */
+	const OPAQUE = /^rgb\\([^)]*\\),none,1,none,normal$/;
+	const VEIL = ["opacity", "filter", "mixBlendMode"];
+	const NO_VEIL = ["1", "none", "normal"].join();
+	const TEXT = ["color", "textShadow", "webkitTextStrokeWidth", "webkitTextFillColor"];
 	const read = (element, names) => {
 		const style = getComputedStyle(element);
 		return names.map((name) => style[name]).join();
 	};
-	const layers = new Map();
-	const layersOf = (element) => {
+	const remember = (known, find) => (element) => {
 		if (element === null) return "";
-		const known = layers.get(element);
-		if (known !== undefined) return known;
+		if (!known.has(element)) known.set(element, find(element));
+		return known.get(element);
+	};
+	const veils = new Map();
+	const layers = new Map();
+	/** What an element and all around it do to whatever is in it. */
+	const veilsOf = remember(veils, (element) => {
+		const veil = read(element, VEIL);
+		const around = veilsOf(element.parentElement);
+		return veil === NO_VEIL ? around : [veil, around].join("/");
+	});
+	const layersOf = remember(layers, (element) => {
 		const layer = read(element, LAYER);
 		// What is positioned may lie on something else than its parent.
 		const place = ["absolute", "fixed", "sticky"].includes(getComputedStyle(element).position) ? element.className : "";
+		if (OPAQUE.test(layer)) return [layer, place, veilsOf(element.parentElement)].join("/");
 		const below = layersOf(element.parentElement);
 		// One that can be seen through changes nothing of what lies on it.
-		const all = layer === CLEAR && place === "" ? below : [layer, place, below].join("/");
-		layers.set(element, all);
-		return all;
-	};
+		return layer === CLEAR && place === "" ? below : [layer, place, below].join("/");
+	});
+	/** The rule asks no more of size and weight. */
+	const isLarge = ({ fontSize, fontWeight }) => Math.ceil(parseFloat(fontSize) * 72) / 96 >= (Number(fontWeight) >= 700 ? 14 : 18);
 	const hasText = (element) => element.matches("input, select, textarea") ||
 		[...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== "");
-	const LINK = ["display", "textDecorationLine", "fontFamily", "fontStyle", "borderTopWidth", "borderRightWidth",
-		"borderBottomWidth", "borderLeftWidth"];
+	const LINK = ["display", "fontSize", "fontWeight", "textDecorationLine", "fontFamily", "fontStyle", "borderTopWidth",
+		"borderRightWidth", "borderBottomWidth", "borderLeftWidth"];
+	/** A link that is one is in no text, says the rule. */
+	const BOXES = ["block", "list-item", "table", "flex", "grid", "inline-block", "inline-flex", "inline-grid"];
 	const lengthOf = (element) => element.textContent.replace(/\\s+/g, " ").trim().length;
 	const textAround = (link) => {
 		let block = link.parentElement;
@@ -137,6 +153,7 @@ const SAMPLE_LOOKS = `(() => {
 	};
 	globalThis.sampleLooks = (known) => {
 		layers.clear();
+		veils.clear();
 		const seen = new Set(known);
 		/** With their element; null for one that is like no other. */
 		const samples = [];
@@ -150,10 +167,12 @@ const SAMPLE_LOOKS = `(() => {
 			element.removeAttribute("data-contrast-sample");
 			element.removeAttribute("data-link-sample");
 			if (!hasText(element)) continue;
-			const look = [layersOf(element), read(element, TEXT), element.matches(":disabled, [aria-disabled=true] *")].join("|");
+			const isOff = element.matches(":disabled, [aria-disabled=true] *");
+			const look = [layersOf(element), read(element, TEXT), isLarge(getComputedStyle(element)), isOff].join("|");
 			take(element, "data-contrast-sample", look);
 		}
 		for (const link of document.querySelectorAll("a[href]")) {
+			if (BOXES.includes(getComputedStyle(link).display)) continue;
 			const around = textAround(link);
 			const look = ["link", layersOf(link), read(link, TEXT), read(link, LINK), around].join("|");
 			take(link, "data-link-sample", around === null ? null : look);
