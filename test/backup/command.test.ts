@@ -21,7 +21,9 @@ import { promisify } from "node:util";
 import { sql } from "kysely";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { type Ended, type Home, hasStack, openHome, type Settings } from "../support/command-home.ts";
+import { COMPILE_CACHE } from "../support/compile-cache.ts";
 import { DEBIAN_POSTGRES_MISSING, findDebianPostgres } from "../support/debian-postgres.ts";
+import { loaderArguments } from "../support/loader-arguments.ts";
 import { noteNotRun } from "../support/not-run.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
@@ -44,7 +46,7 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 			equal((await running.ended()).signal, signal, "it was still at work");
 			equal(existsSync(join(home.folder, "one.backup")), false);
 			if (signal === "SIGTERM") deepEqual(partials(home), [], "it has taken away what it had begun");
-			const next = await home.run(["backup", "one.backup", ...passphrase]);
+			const next = await home.runHere(["backup", join(home.folder, "one.backup"), ...passphrase]);
 			equal(next.code, 0, next.stderr);
 			match(next.stdout, /^.*one\.backup has everything that was stored by \d{4}-/m);
 		});
@@ -55,14 +57,15 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 		const bare = await home.run(["backup", "one.backup"]);
 		equal(bare.code, 2);
 		match(bare.stderr, /^--passphrase-file is missing: there is no terminal to ask for it\.$/m);
-		const nameless = await home.run(["backup", "--without-key"]);
+		const nameless = await home.runHere(["backup", "--without-key"]);
 		equal(nameless.code, 2);
 		match(nameless.stderr, /^PATH is missing: the file to write; with --keep, the folder\.$/m);
 		equal(existsSync(join(home.folder, "one.backup")), false);
-		const without = await home.run(["backup", "one.backup", "--without-key"]);
+		const path = join(home.folder, "one.backup");
+		const without = await home.runHere(["backup", path, "--without-key"]);
 		equal(without.code, 0);
 		match(without.stdout, /WITHOUT the key: unless you keep it elsewhere/);
-		const taken = await home.run(["backup", "one.backup", "--without-key"]);
+		const taken = await home.runHere(["backup", path, "--without-key"]);
 		equal(taken.code, 1);
 		match(taken.stderr, /one\.backup is there already/);
 		equal(hasStack(taken), false);
@@ -86,13 +89,13 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 		const refused = await home.runHere(["backup", folder, "--keep", "2", "--passphrase-file", "nothing"]);
 		equal(refused.code, 2);
 		equal(readdirSync(folder).length, 8);
-		const second = await home.run([...words, "--json"]);
+		const second = await home.runHere(["backup", folder, ...words.slice(2), "--json"]);
 		const { path, removed, createdAt } = JSON.parse(second.stdout);
 		const { stdout: doctor } = await home.runHere(["doctor"]);
 		match(doctor, new RegExp(`^ok +backup +the last has everything that was stored by ${createdAt}$`, "m"));
 		deepEqual(removed.toSorted(), [...old, unfinished[0]].toSorted());
 		deepEqual(readdirSync(folder).sort(), [name, basename(path), unfinished[1], ...others].sort());
-		equal((await home.run(["verify", path, ...words.slice(-2)])).code, 0);
+		equal((await home.runHere(["verify", path, ...words.slice(-2)])).code, 0);
 		for (const wrong of ["0", "-1", "two", "99999"]) {
 			const said = await home.runHere(["backup", "backups", `--keep=${wrong}`, "--without-key"]);
 			equal(said.code, 2, wrong);
@@ -183,7 +186,7 @@ describe("ringback restore over a database", { concurrency: 2 }, () => {
 		test(`told ${signal} while it puts the file in place (${call}) leaves ${holds} under the name`, async (t) => {
 			const home = await openFilledHome(t, 0);
 			const passphrase = ["--passphrase-file", writePassphrase(home.folder)];
-			equal((await home.run(["backup", "one.backup", ...passphrase])).code, 0);
+			equal((await home.runHere(["backup", join(home.folder, "one.backup"), ...passphrase])).code, 0);
 			const store = openSqlite(home.databasePath);
 			await sql`insert into audit_entries (at_ms, action) values (1, 'after the backup')`.execute(store.db);
 			await store.close();
@@ -223,7 +226,8 @@ function signalItself(signal: NodeJS.Signals, call: "linkSync" | "renameSync", p
 
 test("verify says what is wrong, one line a check, and exits 1", async (t) => {
 	const home = await openFilledHome(t, 0);
-	await home.run(["backup", "one.backup", "--without-key"]);
+	const path = join(home.folder, "one.backup");
+	await home.runHere(["backup", path, "--without-key"]);
 	const good = await home.run(["verify", "one.backup", "--json"]);
 	equal(good.code, 0, good.stdout);
 	const findings = good.stdout
@@ -234,11 +238,11 @@ test("verify says what is wrong, one line a check, and exits 1", async (t) => {
 		findings.map(({ check, state }) => `${check} ${state}`),
 		["file ok", "checksums ok", "pages ok", "schema ok", "ledger ok", "key warning"],
 	);
-	truncateSync(join(home.folder, "one.backup"), 2_000);
-	const cut = await home.run(["verify", "one.backup"]);
+	truncateSync(path, 2_000);
+	const cut = await home.runHere(["verify", path]);
 	equal(cut.code, 1);
 	match(cut.stdout, /^PROBLEM {2}file +.*one\.backup is not whole: its end is missing or damaged\.$/m);
-	const none = await home.run(["verify", "nothing"]);
+	const none = await home.runHere(["verify", "nothing"]);
 	equal(none.code, 1);
 	match(none.stdout, /^PROBLEM {2}file +There is no file /m);
 });
@@ -303,11 +307,11 @@ test("on PostgreSQL backup says what to run, and verify checks the dump and the 
 		/^ {2}pg_restore --no-owner --exit-on-error --dbname=postgres:\/\/postgres@127\.0\.0\.1:\d+\/second one\.dump$/m,
 	);
 	await runShown(how, home, there);
-	const live = await home.run(["verify"], there);
+	const live = await home.runHere(["verify"], there);
 	equal(live.code, 0, live.stdout);
 	match(live.stdout, /^ok +ledger +17 rules hold/m);
 	match(live.stdout, /^ok +key +it opens all 1 signing secrets$/m);
-	match((await home.run(["owed"], there)).stdout, /^1 callback is owed to 1 programme:$/m);
+	match((await home.runHere(["owed"], there)).stdout, /^1 callback is owed to 1 programme:$/m);
 
 	truncateSync(join(home.folder, "one.dump"), 20_000);
 	const cut = await home.run(["verify", "one.dump"], settings);
@@ -347,8 +351,13 @@ function partials(home: Home): string[] {
 /** Everything that the terminal shows. Lines are typed one after the other, each when it is asked for. */
 async function typeAt(home: Home, words: string, lines: readonly string[]): Promise<string> {
 	const program = fileURLToPath(new URL("../../src/ringback.js", import.meta.url));
-	const command = `${process.execPath} ${program} ${words}`;
-	const env = { PATH: process.env["PATH"] ?? "", DATABASE_URL: `sqlite:${home.databasePath}` };
+	const options = loaderArguments().map((option) => `'${option}'`);
+	const command = [process.execPath, ...options, program, words].join(" ");
+	const env = {
+		PATH: process.env["PATH"] ?? "",
+		NODE_COMPILE_CACHE: COMPILE_CACHE,
+		DATABASE_URL: `sqlite:${home.databasePath}`,
+	};
 	const child = spawn("script", ["-qec", command, "/dev/null"], { cwd: home.folder, env });
 	const running = watchProcess(child);
 	for (const [index, line] of lines.entries()) {

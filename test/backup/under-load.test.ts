@@ -45,14 +45,14 @@ test("backed up under load, killed, restored, held and let go: nothing answered 
 	await service.running.ended();
 	await load.end();
 
-	const verified = await home.run(["verify", backup, "--passphrase-file", passphraseFile], settings);
+	const verified = await home.runHere(["verify", backup, "--passphrase-file", passphraseFile], settings);
 	equal(verified.code, 0, verified.stdout);
 	match(verified.stdout, /^ok +ledger +17 rules hold/m);
 	match(verified.stdout, /^ok +key +it opens all 1 signing secrets$/m);
 
 	const elsewhere = join(home.folder, "elsewhere.db");
 	const words = ["--to", elsewhere, "--passphrase-file", passphraseFile];
-	const restored = readJson(await home.run(["restore", backup, ...words, "--json"], settings));
+	const restored = readJson(await home.runHere(["restore", backup, ...words, "--json"], settings));
 	const owed = restored["owed"] as { waiting: number; programmes: { id: string; waiting: number }[] };
 	const inFile = count(elsewhere, "queue");
 	equal(owed.waiting, inFile, "all that is owed is listed");
@@ -77,7 +77,7 @@ test("backed up under load, killed, restored, held and let go: nothing answered 
 		sale("while-held"),
 	);
 	equal(late.outcome, "RECORDED");
-	const listed = readJson(await home.run(["owed", "--json"], { ...settings, ...there }));
+	const listed = readJson(await home.runHere(["owed", "--json"], { ...settings, ...there }));
 	equal(listed["waiting"], inFile + 1);
 	ok(typeof listed["pausedSince"] === "string");
 	equal(shop.requests.length, sent, "nothing is sent while it is held");
@@ -95,7 +95,7 @@ test("backed up under load, killed, restored, held and let go: nothing answered 
 	ok(arrived.has(`${late.conversion.id} conversion.recorded`));
 	again.running.kill("SIGTERM");
 	equal((await again.running.ended()).code, 0);
-	const live = await home.run(["verify"], { ...settings, ...there });
+	const live = await home.runHere(["verify"], { ...settings, ...there });
 	equal(live.code, 0, live.stdout);
 });
 

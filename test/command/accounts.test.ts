@@ -39,7 +39,9 @@ test("README's first steps make a person, a programme and a key, in words", asyn
 
 test("with --json each prints one object, and the database holds neither the key nor the secret", async (t) => {
 	const home = openHome(t);
-	const person = onlyJson(await home.run("user create --email a@shop.example --kind shop --json".split(" ")));
+	const person = onlyJson(
+		await home.runHere("user create --email a@shop.example --kind shop --json".split(" ")),
+	);
 	deepEqual(Object.keys(person), ["id", "email", "kind", "link", "isMailed"]);
 	deepEqual(
 		{ ...person, id: "", link: "" },
@@ -47,7 +49,7 @@ test("with --json each prints one object, and the database holds neither the key
 	);
 
 	const programme = onlyJson(
-		await home.run([
+		await home.runHere([
 			...programmeArgs({ "--owner": "A@shop.example", "--currency": "eur" }),
 			"--no-parking",
 			"--json",
@@ -62,7 +64,7 @@ test("with --json each prints one object, and the database holds neither the key
 	);
 
 	const issue = ["key", "issue", "--programme", String(programme["id"]), "--json"];
-	const [first, second] = [onlyJson(await home.run(issue)), onlyJson(await home.run(issue))];
+	const [first, second] = [onlyJson(await home.runHere(issue)), onlyJson(await home.runHere(issue))];
 	deepEqual(Object.keys(first), ["id", "name", "key", "secret"]);
 	match(String(first["secret"]), /^rbs_/);
 	equal(second["secret"], null);
@@ -87,8 +89,10 @@ test("with --json each prints one object, and the database holds neither the key
 test("user link makes a new link in place of the old one, with the public address", async (t) => {
 	const home = openHome(t);
 	const settings = { PUBLIC_URL: "https://ringback.example" };
-	const made = onlyJson(await home.run([...userArgs("a@shop.example"), "--json"], settings));
-	const renewed = onlyJson(await home.run(["user", "link", "--email", "A@shop.example", "--json"], settings));
+	const made = onlyJson(await home.runHere([...userArgs("a@shop.example"), "--json"], settings));
+	const renewed = onlyJson(
+		await home.runHere(["user", "link", "--email", "A@shop.example", "--json"], settings),
+	);
 	match(String(renewed["link"]), /^https:\/\/ringback\.example\/welcome\/[0-9a-f]{64}$/);
 	equal(renewed["link"] === made["link"], false);
 	deepEqual(readRow(home, "select count(*) as links from links"), { links: 1 });
@@ -164,10 +168,10 @@ test("a second migrate has nothing to do", async (t) => {
 	match(first.stdout, /^Applied first schema\. .*now at version \d+\.\n$/);
 	match(first.stderr, /^first schema: done; the schema is at version \d+\n$/);
 	match(
-		onlyOutput(await home.run(["migrate"])),
+		onlyOutput(await home.runHere(["migrate"])),
 		/^The schema is current \(version \d+\); nothing to do\.\n$/,
 	);
-	const { version, applied } = onlyJson(await home.run(["migrate", "--json"]));
+	const { version, applied } = onlyJson(await home.runHere(["migrate", "--json"]));
 	equal(typeof version, "number");
 	deepEqual(applied, []);
 });

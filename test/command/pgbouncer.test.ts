@@ -127,12 +127,12 @@ describe("behind PgBouncer", { skip: PROGRAM === "" ? MISSING : false }, () => {
 		t.after(() => names.close());
 		names.records.set("example.com", ["192.0.2.1"]);
 		const surroundings = { ...settings, RINGBACK_DNS_SERVERS: names.address };
-		await home.run(["migrate"], settings);
-		const good = await home.run(["doctor"], surroundings);
+		await home.runHere(["migrate"], settings);
+		const good = await home.runHere(["doctor"], surroundings);
 		match(good.stdout, /^ok +listen +LISTEN works at RINGBACK_DATABASE_DIRECT_URL$/m);
 		match(good.stdout, /^WARNING +timeouts +.*outside a transaction run for ever.*alter role/m);
 		equal(good.code, 0, good.stdout);
-		const bad = await home.run(["doctor"], { ...surroundings, RINGBACK_DATABASE_DIRECT_URL: url });
+		const bad = await home.runHere(["doctor"], { ...surroundings, RINGBACK_DATABASE_DIRECT_URL: url });
 		match(bad.stdout, /^PROBLEM +listen +LISTEN does not work at RINGBACK_DATABASE_DIRECT_URL.*pooler/m);
 		equal(bad.code, 1);
 	});

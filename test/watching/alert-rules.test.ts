@@ -19,7 +19,7 @@ const IS_HERE = findPrometheus() !== undefined;
 type Series = Readonly<Record<string, string>>;
 
 const TARGET = 'job="ringback",instance="a:9464"';
-const MINUTES = 120;
+const MINUTES = 80;
 const steady = (value: number) => `${value}x${MINUTES}`;
 const rising = (step: number) => `0+${step}x${MINUTES}`;
 
