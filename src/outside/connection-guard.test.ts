@@ -7,9 +7,11 @@ import { type TestContext, test } from "node:test";
 import { CONNECTION_FLOOD_MESSAGES } from "../../test/support/connection-flood-messages.ts";
 import { forkProcess } from "../../test/support/forked-process.ts";
 import { createLog } from "../../test/support/log.ts";
+import { PATIENCE_MS } from "../../test/support/patience.ts";
 import { until } from "../../test/support/until.ts";
 import { MAX_STREAMS as MAX_EVENT_STREAMS } from "../api/get-events.ts";
 import { parseRange } from "../domain/address.ts";
+import { HOUR_MS } from "../domain/time.ts";
 import { MAX_STREAMS as MAX_PAGE_STREAMS } from "../web/live.ts";
 import {
 	type HttpLimits,
@@ -27,15 +29,12 @@ const LOOPBACK_IS_A_NETWORK = await canListenOn(SOMEBODY_ELSE);
 /** More than the listener takes in all, also when some are hung up on before they know that they are open. */
 const FLOOD_CONNECTIONS = 2_500;
 const HONEST_CALLS = 20;
-/** What half of the honest calls take at most; some two milliseconds on a machine that has nothing else to do. */
-const MEDIAN_MS = 500;
-/** And the slowest, on a machine with too much to do. When one address could fill the listener it was ten seconds. */
-const SLOWEST_MS = 5_000;
 
-test("2,500 half-open connections from one address: another's calls are answered at once, and so are the metrics", {
+test("2,500 half-open connections from one address: others are answered while they last, and all but a few go", {
 	skip: LOOPBACK_IS_A_NETWORK ? false : "the loopback has one address only",
+	timeout: 2 * PATIENCE_MS,
 }, async (t) => {
-	const { server, log } = await open(t, PUBLIC_LIMITS);
+	const { server, log } = await open(t, patient(PUBLIC_LIMITS));
 	const { server: numbers } = await open(t, METRICS_LIMITS);
 	const flood = await forkProcess(
 		new URL("../../test/support/connection-flood-process.ts", import.meta.url),
@@ -48,20 +47,11 @@ test("2,500 half-open connections from one address: another's calls are answered
 		port: Number(new URL(server.url).port),
 		connections: FLOOD_CONNECTIONS,
 	});
-	const tookMs: number[] = [];
-	const call = async (one: HttpServer, from: string): Promise<void> => {
-		const startedMs = performance.now();
-		equal(await ask(one, from), 200);
-		tookMs.push(performance.now() - startedMs);
-	};
-	for (let n = 0; n < HONEST_CALLS; n++) await call(server, SOMEBODY_ELSE);
+	for (let n = 0; n < HONEST_CALLS; n++) equal(await ask(server, SOMEBODY_ELSE), 200);
 	const { opened } = await flooding;
 	ok(opened > PUBLIC_LIMITS.connections.inAll, `${opened} were opened`);
-	for (let n = 0; n < HONEST_CALLS; n++) await call(server, SOMEBODY_ELSE);
-	for (let n = 0; n < HONEST_CALLS; n++) await call(numbers, US);
-	const inOrder = tookMs.sort((a, b) => a - b);
-	const [median = 0, slowest = 0] = [inOrder[inOrder.length >> 1], inOrder.at(-1)];
-	ok(median <= MEDIAN_MS && slowest <= SLOWEST_MS, `median ${median} ms, slowest ${slowest} ms`);
+	for (let n = 0; n < HONEST_CALLS; n++) equal(await ask(server, SOMEBODY_ELSE), 200);
+	for (let n = 0; n < HONEST_CALLS; n++) equal(await ask(numbers, US), 200);
 	await until(
 		async () => (await flood.ask({ kind: "report" })).open <= PUBLIC_LIMITS.connections.halfOpenOfOneNetwork,
 		() => "the flood still has too many",
@@ -99,6 +89,15 @@ test("a trusted proxy carries everybody: no bound of one address holds for it", 
 	equal(await ask(server, US), 200);
 	equal(streams.open, 10);
 });
+
+/** No time ends a connection: whoever loses theirs loses it to the bounds. */
+function patient(limits: HttpLimits): HttpLimits {
+	return {
+		...limits,
+		...{ headersTimeoutMs: HOUR_MS, requestTimeoutMs: HOUR_MS, unreadTimeoutMs: HOUR_MS },
+		connections: { ...limits.connections, pressedHeadMs: HOUR_MS },
+	};
+}
 
 function small(change: Partial<HttpLimits["connections"]>): HttpLimits {
 	return { ...PUBLIC_LIMITS, connections: { ...PUBLIC_LIMITS.connections, ...change } };
