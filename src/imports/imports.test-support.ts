@@ -60,6 +60,26 @@ export function watchLinkLock(store: Store): { store: Store; taken: (readonly nu
 	return { store: { ...store, transact }, taken };
 }
 
+/** How many statements of transactions named the table. */
+export function countStatements(store: Store, table: string): { store: Store; counted(): number } {
+	let count = 0;
+	const transact: Store["transact"] = (work, options) =>
+		store.transact(
+			(trx) =>
+				work(
+					trx.withPlugin({
+						transformQuery({ node }) {
+							if (JSON.stringify(node).includes(`"${table}"`)) count += 1;
+							return node;
+						},
+						transformResult: async ({ result }) => result,
+					}),
+				),
+			options,
+		);
+	return { store: { ...store, transact }, counted: () => count };
+}
+
 export function fileOf(text: string | Uint8Array) {
 	async function* read() {
 		yield typeof text === "string" ? new TextEncoder().encode(text) : text;

@@ -6,7 +6,7 @@ import { IMPORTED_INVITATIONS, useLimits } from "../accounts/limits.ts";
 import type { Membership } from "../accounts/links.ts";
 import { parseEmail, parsePersonName, parseRole } from "../accounts/people.ts";
 import { plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
-import { noteAudit } from "../store/audit.ts";
+import { type ImportedNote, noteImported } from "../store/audit.ts";
 import { hasOpenInvitation, removeProgrammeInvitation } from "../store/links.ts";
 import { findPersonByEmail, type Person, renamePerson } from "../store/people.ts";
 import { addToProgramme, findRole } from "../store/programme-people.ts";
@@ -46,7 +46,12 @@ owner@garden.example,,Book Club,viewer`,
 	makesPeople: true,
 	keyOf: (cells) => [cellOf(cells, "email").toLowerCase(), cellOf(cells, "programme")].join("\n"),
 	judge: (db, rows) => inOrder(rows, async (row) => (await judgePerson(db, row)).verdict),
-	apply: (trx, deps, rows) => inOrder(rows, (row) => applyPerson(trx, deps, row)),
+	async apply(trx, deps, rows) {
+		const added: ImportedNote[] = [];
+		const verdicts = await inOrder(rows, (row) => applyPerson(trx, deps, row, added));
+		await noteImported(trx, added, deps.clock.nowMs());
+		return verdicts;
+	},
 };
 
 interface Meant {
@@ -95,7 +100,13 @@ async function readPerson(db: Db, cells: Cells): Promise<Result<Meant>> {
 	return succeed({ email: email.value, name, membership: { programme: programme.value, role: role.value } });
 }
 
-async function applyPerson(trx: Db, deps: ImportDeps, row: ImportRow): Promise<RowVerdict> {
+/** `added`: with whoever is added and not invited, for the audit log. */
+async function applyPerson(
+	trx: Db,
+	deps: ImportDeps,
+	row: ImportRow,
+	added: ImportedNote[],
+): Promise<RowVerdict> {
 	const { verdict, meant } = await judgePerson(trx, row);
 	if (verdict.kind !== "import" || meant === null) return verdict;
 	const { email, name, membership } = meant;
@@ -105,12 +116,12 @@ async function applyPerson(trx: Db, deps: ImportDeps, row: ImportRow): Promise<R
 	// Whoever has an account has said themselves what they are called.
 	if (name !== "" && person.name === "") await renamePerson(trx, person.id, name);
 	if (deps.inviting === null) {
-		await addSilently(trx, deps, person, membership);
+		added.push(await addSilently(trx, deps, person, membership));
 		return verdict;
 	}
 	const whyNot = await whyUninvited(trx, deps, person);
 	if (whyNot !== null) {
-		await addSilently(trx, deps, person, membership);
+		added.push(await addSilently(trx, deps, person, membership));
 		return bring(verdict.brings, whyNot);
 	}
 	const maker = deps.personId === null ? null : ({ personId: deps.personId, kind: "staff" } as const);
@@ -137,12 +148,11 @@ async function waitsWithLink(trx: Db, { clock }: ImportDeps, { id, public_id }: 
 
 async function addSilently(
 	trx: Db,
-	{ clock, personId }: ImportDeps,
-	person: Person,
+	{ personId }: ImportDeps,
+	{ id, email }: Person,
 	{ programme, role }: Membership,
-): Promise<void> {
-	await addToProgramme(trx, programme.id, person.id, role);
-	await removeProgrammeInvitation(trx, programme.id, person.email);
-	const note = { personId, programmeId: programme.id, action: "person.imported" } as const;
-	await noteAudit(trx, { ...note, subject: person.email, detail: role }, clock.nowMs());
+): Promise<ImportedNote> {
+	await addToProgramme(trx, programme.id, id, role);
+	await removeProgrammeInvitation(trx, programme.id, email);
+	return { personId, programmeId: programme.id, email, role };
 }

@@ -15,7 +15,7 @@ import { findProgrammesByName } from "../store/programmes.ts";
 import { setPassword } from "../store/sign-in.ts";
 import type { Store } from "../store/store.ts";
 import type { ImportDeps } from "./import-kind.ts";
-import { importDeps, runLines, watchLinkLock, wordsOf } from "./imports.test-support.ts";
+import { countStatements, importDeps, runLines, watchLinkLock, wordsOf } from "./imports.test-support.ts";
 
 const PROGRAMMES = "programme;owner_email;currency;commission;fee;approval_days;parks_pixels";
 const PEOPLE = "email,name,programme,role";
@@ -160,6 +160,34 @@ eachDatabase("imported programmes and people", (database) => {
 		await mails.stop();
 		deepEqual(await countMails(store), ["early@live.example", "owner@live.example"]);
 		await store.db.deleteFrom("mail_queue").execute();
+	});
+
+	test("of many at once those whose programme is in use are told of, and that is asked once a batch", async () => {
+		const { deps } = await openProgramme("quiet");
+		await openProgramme("busy");
+		const { db } = database.store;
+		const owner = await findPersonByEmail(db, "owner@busy.example");
+		ok(owner !== undefined);
+		await setPassword(db, owner, "hash", START_MS);
+		await db.deleteFrom("changes_to_tell").execute();
+		const { store, counted } = countStatements(database.store, "auth_accounts");
+		const lines = Array.from(
+			{ length: 60 },
+			(_, at) => `n${at}@many.example,,${at % 2 ? "busy" : "quiet"},viewer`,
+		);
+		await runLines({ ...deps, store }, "people", [PEOPLE, ...lines], "apply");
+		equal(counted(), 2, "a batch each");
+		const told = await db
+			.selectFrom("changes_to_tell")
+			.innerJoin("audit_entries as entry", "entry.id", "changes_to_tell.audit_entry_id")
+			.innerJoin("programmes", "programmes.id", "changes_to_tell.programme_id")
+			.select(["programmes.name", "entry.subject", "entry.detail"])
+			.orderBy("entry.id")
+			.execute();
+		equal(told.length, 30);
+		deepEqual([told[0]?.subject, told[0]?.detail], ["n1@many.example", "viewer"]);
+		deepEqual(new Set(told.map(({ name }) => name)), new Set(["busy"]));
+		await db.deleteFrom("changes_to_tell").execute();
 	});
 
 	test("people are made under the lock of the links, which is taken once and first", async () => {

@@ -2,7 +2,7 @@
 // ever goes into it.
 
 import type { ToldAction } from "../domain/told-changes.ts";
-import { markToTell, type Noted } from "./changes-to-tell.ts";
+import { markImported, markToTell, type Noted } from "./changes-to-tell.ts";
 import type { Db } from "./store.ts";
 
 /** `area.what-happened`; a new one is added here, none is renamed, because old entries keep theirs. */
@@ -51,16 +51,43 @@ export interface AuditNote extends Noted {
 export async function noteAudit(trx: Db, note: AuditNote, nowMs: number): Promise<void> {
 	const { id } = await trx
 		.insertInto("audit_entries")
-		.values({
-			at_ms: nowMs,
-			person_id: note.personId,
-			programme_id: note.programmeId ?? null,
-			action: note.action,
-			subject: note.subject ?? null,
-			detail: note.detail ?? null,
-			address: note.address ?? null,
-		})
+		.values(entryOf(note, nowMs))
 		.returning("id")
 		.executeTakeFirstOrThrow();
 	await markToTell(trx, id, note, nowMs);
+}
+
+export interface ImportedNote {
+	personId: number | null;
+	programmeId: number;
+	email: string;
+	role: string;
+}
+
+/** People who were imported, some of them at once. */
+export async function noteImported(trx: Db, people: readonly ImportedNote[], nowMs: number): Promise<void> {
+	if (people.length === 0) return;
+	const entries = await trx
+		.insertInto("audit_entries")
+		.values(
+			people.map(({ email, role, ...note }) =>
+				entryOf({ ...note, action: "person.imported", subject: email, detail: role }, nowMs),
+			),
+		)
+		.returning(["id", "programme_id as programmeId"])
+		.$narrowType<{ programmeId: number }>()
+		.execute();
+	await markImported(trx, entries, nowMs);
+}
+
+function entryOf(note: AuditNote, nowMs: number) {
+	return {
+		at_ms: nowMs,
+		person_id: note.personId,
+		programme_id: note.programmeId ?? null,
+		action: note.action,
+		subject: note.subject ?? null,
+		detail: note.detail ?? null,
+		address: note.address ?? null,
+	};
 }

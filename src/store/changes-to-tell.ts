@@ -35,9 +35,36 @@ export type Topic =
 
 export async function markToTell(trx: Db, entryId: number, note: Noted, nowMs: number): Promise<void> {
 	const topics = await topicsOf(trx, note);
-	if (topics.length === 0) return;
-	const rows = topics.map((topic) => ({
-		audit_entry_id: entryId,
+	await insertMarks(
+		trx,
+		topics.map((topic) => ({ id: entryId, topic })),
+		nowMs,
+	);
+}
+
+/** Of people who were imported, a batch at a time: who is to hear of it is asked once for all of their programmes. */
+export async function markImported(
+	trx: Db,
+	entries: readonly { id: number; programmeId: number }[],
+	nowMs: number,
+): Promise<void> {
+	const inUse = await findInUse(trx, [...new Set(entries.map(({ programmeId }) => programmeId))]);
+	const told = entries.filter(({ programmeId }) => inUse.has(programmeId));
+	await insertMarks(
+		trx,
+		told.flatMap(({ id, programmeId }) => ofProgrammes([programmeId]).map((topic) => ({ id, topic }))),
+		nowMs,
+	);
+}
+
+async function insertMarks(
+	trx: Db,
+	marks: readonly { id: number; topic: Topic }[],
+	nowMs: number,
+): Promise<void> {
+	if (marks.length === 0) return;
+	const rows = marks.map(({ id, topic }) => ({
+		audit_entry_id: id,
 		topic: topic.name,
 		person_id: topic.audience === "person" ? topic.personId : null,
 		programme_id: topic.audience === "owners" ? topic.programmeId : null,
@@ -63,20 +90,25 @@ async function topicsOf(trx: Db, note: Noted): Promise<Topic[]> {
 	}
 }
 
-/** An owner signs in there already: whoever moves a network here brings people to many programmes where nobody does. */
 async function isInUse(trx: Db, { programmeId }: Noted): Promise<boolean> {
-	if (typeof programmeId !== "number") return false;
-	const owner = await trx
+	return typeof programmeId === "number" && (await findInUse(trx, [programmeId])).has(programmeId);
+}
+
+/**
+ * Those in which an owner signs in already: whoever moves a network here brings people to many where nobody does.
+ */
+async function findInUse(trx: Db, programmeIds: readonly number[]): Promise<ReadonlySet<number>> {
+	const owned = await trx
 		.selectFrom("programme_people")
 		.innerJoin("people", "people.id", "programme_people.person_id")
 		.innerJoin("auth_accounts", "auth_accounts.userId", "people.public_id")
-		.select("people.id")
-		.where("programme_people.programme_id", "=", programmeId)
+		.select("programme_people.programme_id as id")
+		.distinct()
+		.where("programme_people.programme_id", "in", programmeIds)
 		.where("programme_people.role", "=", "owner")
 		.where("auth_accounts.providerId", "=", PASSWORD_PROVIDER)
-		.limit(1)
-		.executeTakeFirst();
-	return owner !== undefined;
+		.execute();
+	return new Set(owned.map(({ id }) => id));
 }
 
 /** Whose access ended or role changed gets a mail of their own: what else happens there may not be theirs to know. */
