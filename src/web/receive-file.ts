@@ -206,7 +206,10 @@ async function* pieces(stream: Readable): AsyncGenerator<Uint8Array> {
 	}
 }
 
-export function tooLarge({ megabytes, advice }: FileBounds): Receipt {
-	const detail = `The file is larger than ${megabytes} MB. ${advice}`;
-	return { kind: "refused", fault: fault("body_too_large", detail, "file") };
+export function tooLarge(bounds: FileBounds): Receipt {
+	return { kind: "refused", fault: fault("body_too_large", sayTooLarge(bounds), "file") };
+}
+
+export function sayTooLarge({ megabytes, advice }: FileBounds): string {
+	return `The file is larger than ${megabytes} MB. ${advice}`;
 }

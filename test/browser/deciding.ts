@@ -2,6 +2,9 @@
 // means, and what a phone shows of a row.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { findProgramme } from "../../src/store/programmes.ts";
@@ -66,6 +69,35 @@ export function testDeciding(browser: () => Browser): void {
 		await off.page.waitForURL(/from=2025-11-15/);
 		deepEqual(await off.page.locator(orders).allTextContents(), ["LATER"]);
 		await off.leave();
+	});
+
+	test("a file that is too large is refused in the page's words before it is sent; a smaller one goes", async (t) => {
+		const here = await openVisitor(browser(), setup.service.url, { storageState });
+		const { page } = here;
+		const folder = mkdtempSync(join(tmpdir(), "ringback-browser-"));
+		t.after(() => rmSync(folder, { recursive: true }));
+		const large = join(folder, "large.csv");
+		writeFileSync(large, "orderId,decision\n");
+		truncateSync(large, 10 * 1_024 * 1_024 + 1);
+		await page.goto(`${list}/bulk`);
+		const sent: string[] = [];
+		page.on("request", (request) => {
+			if (request.method() === "POST") sent.push(request.url());
+		});
+		const field = page.locator("input[type=file]");
+		const said = () => page.evaluate(`document.querySelector("input[type=file]").validationMessage`);
+		const send = page.getByRole("button", { name: /upload|check/i }).first();
+		await field.setInputFiles(large);
+		equal(await said(), "The file is larger than 10 MB. Split it into parts.");
+		await send.click();
+		const small = { name: "small.csv", mimeType: "text/csv", buffer: Buffer.from("orderId\nEARLY\n") };
+		await field.setInputFiles(small);
+		equal(await said(), "");
+		deepEqual(sent, []);
+		await send.click();
+		await page.locator("#file-error").waitFor();
+		equal(sent.length, 1);
+		await here.leave();
 	});
 
 	test("times carry their zone: the browser's own, then the one chosen under Account; UTC without scripts", async () => {

@@ -1,5 +1,6 @@
 // What scripts add to pages that work without them: times in the reader's zone, copy buttons, questions before
-// something is done for good, select-all and what is selected, charts. Runs again for every fragment that htmx brings.
+// something is done for good, no wait for a file that is too large, select-all and what is selected, charts. Runs again
+// for every fragment that htmx brings.
 
 (() => {
 	const dayOnly = dateFormat({ dateStyle: "medium" });
@@ -222,6 +223,14 @@
 			menu.open = false;
 			menu.querySelector("summary")?.focus();
 		}
+	});
+
+	/** Then the form is not sent, and the browser says why: the server's own words would come after the whole file. */
+	document.addEventListener("change", ({ target: field }) => {
+		if (!(field instanceof HTMLInputElement) || field.dataset.maxBytes === undefined) return;
+		const isTooLarge = [...field.files].some(({ size }) => size > Number(field.dataset.maxBytes));
+		field.setCustomValidity(isTooLarge ? field.dataset.tooLarge : "");
+		if (isTooLarge) field.reportValidity();
 	});
 
 	document.addEventListener("change", (event) => {

@@ -58,8 +58,22 @@ export function selectField(
 	return frame(field, html`<select${controlAttrs(field)}>${options}</select>`);
 }
 
-export function fileField(field: FieldFrame & { accept: string }): Html {
-	return frame(field, html`<input${controlAttrs(field)} type="file" accept="${field.accept}">`);
+/** Where scripts run, a larger file is refused in these words before it is sent: over a slow line that takes minutes. */
+export interface FileLimit {
+	bytes: number;
+	words: string;
+}
+
+export function fileField(field: FieldFrame & { accept: string; limit?: FileLimit }): Html {
+	return frame(
+		field,
+		html`<input${controlAttrs(field)}${attrs({
+			type: "file",
+			accept: field.accept,
+			"data-max-bytes": field.limit?.bytes,
+			"data-too-large": field.limit?.words,
+		})}>`,
+	);
 }
 
 export function checkbox(box: { name: string; value?: string; label: Content; isChecked?: boolean }): Html {

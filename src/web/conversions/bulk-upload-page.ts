@@ -19,6 +19,7 @@ import type { WebContext } from "../env.ts";
 import type { Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { bulkJobPath, conversionsPath } from "../paths.ts";
+import { maxFileBytes, SMALL_FILES, sayTooLarge } from "../receive-file.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
 import { originOf } from "./bulk-job-page.ts";
 import { deciderOf } from "./deciding.ts";
@@ -94,7 +95,10 @@ function renderForm(
 				csrf,
 				isUpload: true,
 				body: [
-					fileField({ name: "file", label: "CSV file", accept: ".csv,text/csv", error, isRequired: true }),
+					fileField({
+						...{ name: "file", label: "CSV file", accept: ".csv,text/csv", error, isRequired: true },
+						limit: { bytes: maxFileBytes(SMALL_FILES), words: sayTooLarge(SMALL_FILES) },
+					}),
 					html`<div>${button({ label: "Upload and check", tone: "primary" })}</div>`,
 				],
 			}),

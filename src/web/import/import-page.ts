@@ -25,7 +25,7 @@ import type { WebContext } from "../env.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { importJobPath, importKindPath, PROGRAMMES_PATH } from "../paths.ts";
-import { IMPORT_FILES } from "../receive-file.ts";
+import { IMPORT_FILES, maxFileBytes, sayTooLarge } from "../receive-file.ts";
 import type { Answer } from "../routes.ts";
 import { makerOf } from "../viewer.ts";
 
@@ -132,6 +132,7 @@ function uploadSection(kind: ImportKind, csrf: Html, error: string | undefined):
 						accept: ".csv,.txt,text/csv",
 						error,
 						isRequired: true,
+						limit: { bytes: maxFileBytes(IMPORT_FILES), words: sayTooLarge(IMPORT_FILES) },
 						hint: html`Up to ${IMPORT_FILES.megabytes} MB and ${count(MAX_UPLOADED_ROWS)} lines. For more, and over a slow line, run <code>ringback import ${kind.name} FILE</code> on the server: it takes files of any size.`,
 					}),
 					html`<div>${button({ label: "Upload and check", tone: "primary" })}</div>`,
