@@ -27,6 +27,7 @@ import {
 	fillIn,
 	readExample,
 } from "../../src/web/examples.ts";
+import { COMPILE_CACHE } from "../support/compile-cache.ts";
 import { portOf } from "../support/port-of.ts";
 import { until } from "../support/until.ts";
 import { type Ended, endProcess, type Running, watchProcess } from "../support/watched-process.ts";
@@ -94,6 +95,8 @@ export async function openExamples(
 		LANG: "C.UTF-8",
 		GOCACHE: join(folder, "go-cache"),
 		GOFLAGS: "-mod=mod",
+		// Else each of Node's processes takes the types out of the package's sources again.
+		NODE_COMPILE_CACHE: COMPILE_CACHE,
 	};
 	// As in a shop's project that has the package installed.
 	mkdirSync(join(folder, "code", "node_modules", "@ringback"), { recursive: true });

@@ -5,6 +5,7 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { COMPILE_CACHE } from "../support/compile-cache.ts";
 import { startLiveService } from "./live-service.ts";
 
 const RECEIVER = new URL("../../receiver/", import.meta.url);
@@ -34,6 +35,7 @@ test("the README's program that signs for itself is heard", async () => {
 function runProgram(apiKey: string, index = 0): Promise<string> {
 	const env = {
 		PATH: process.env["PATH"],
+		NODE_COMPILE_CACHE: COMPILE_CACHE,
 		RINGBACK_URL: live.service.url,
 		RINGBACK_API_KEY: apiKey,
 		RINGBACK_SIGNING_SECRET: live.account.secret,

@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { GUIDE_PARTS, GUIDE_START } from "../../src/operations-guide.ts";
+import { COMPILE_CACHE } from "./compile-cache.ts";
+import { loaderArguments } from "./loader-arguments.ts";
 
 export interface GuideBlock {
 	/** Path of the document in the repository. */
@@ -84,7 +86,11 @@ export function putRingback(folder: string): string {
 	const bin = join(folder, "bin");
 	mkdirSync(bin, { recursive: true });
 	const program = join(bin, "ringback");
-	writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${ROOT}/src/ringback.js" "$@"\n`);
+	const command = [process.execPath, ...loaderArguments(), `${ROOT}/src/ringback.js`].map(
+		(word) => `"${word}"`,
+	);
+	const settings = `NODE_COMPILE_CACHE="${COMPILE_CACHE}"`;
+	writeFileSync(program, `#!/bin/sh\n${settings} exec ${command.join(" ")} "$@"\n`);
 	chmodSync(program, 0o755);
 	return bin;
 }
