@@ -26,6 +26,13 @@ const SHARED: readonly { name: string; files: string; processes: number }[] = [
 	{ name: "web", files: "src/web/**/*.test.ts", processes: 4 },
 	{ name: "store", files: "test/contract/store-*.test.ts", processes: 4 },
 	{ name: "accounts", files: "test/contract/{accounts,section}-*.test.ts", processes: 3 },
+	// Apart from those that listen: a listener puts its own Request in place of Node's.
+	{ name: "intake", files: "test/contract/intake-*.test.ts", processes: 1 },
+	{ name: "services", files: "test/contract/{clean,clock,network,odd,pixel,signed}-*.test.ts", processes: 1 },
+	{ name: "chores", files: "test/{notices,openapi,retention}/*.test.ts", processes: 3 },
+	{ name: "outside", files: "src/{imports,outside}/*.test.ts", processes: 2 },
+	{ name: "receiver", files: "receiver/src/**/*.test.ts", processes: 1 },
+	{ name: "client", files: "test/receiver-client/*.test.ts", processes: 1 },
 ];
 
 const folder = mkdtempSync(join(tmpdir(), "ringback-groups-"));
