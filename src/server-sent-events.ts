@@ -13,6 +13,8 @@ export interface StreamSource {
 	isAllowed(): Promise<boolean>;
 	/** Told whenever it is allowed to go on: with whatever is sent, and at least as often as a heartbeat. */
 	onAlive?(): Promise<void>;
+	/** Told when the reader has hung up. */
+	onHungUp?(): Promise<void>;
 	/** Said instead, before the stream ends; may be empty. */
 	farewell: string;
 	/** What a stream says that has been silent for long. */
@@ -127,6 +129,15 @@ function openStream(
 		onClose();
 	}
 
+	async function hangUp(): Promise<void> {
+		close();
+		try {
+			await source.onHungUp?.();
+		} catch (error) {
+			log.warn({ err: error }, `the end of ${what} could not be noted`);
+		}
+	}
+
 	function end(): void {
 		if (hasEnded) return;
 		close();
@@ -200,7 +211,7 @@ function openStream(
 			lookLater(0);
 		},
 		pull: goOn,
-		cancel: close,
+		cancel: hangUp,
 	});
 	return { body, end };
 }

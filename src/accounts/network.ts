@@ -3,7 +3,7 @@
 
 import type { Updateable } from "kysely";
 import { parseColour } from "../domain/colour.ts";
-import { type Fault, fault, type Result, succeed } from "../domain/fault.ts";
+import { type Fault, fault, type Result, refuse, succeed } from "../domain/fault.ts";
 import { judgeLogo } from "../domain/image.ts";
 import {
 	parseBrand,
@@ -55,8 +55,8 @@ export async function changeNetwork(
 	const wanted: Updateable<NetworkTable> = {};
 	const faults: Fault[] = [];
 	for (const name of FIELD_NAMES) {
-		const text = name === "brand" ? brandOf(input) : input[name];
-		const parsed = text === undefined ? undefined : FIELDS[name].parse(text);
+		const text = input[name];
+		const parsed = text === undefined ? undefined : parse(name, text, input);
 		if (parsed?.ok === false) faults.push(parsed.fault);
 		else if (parsed !== undefined) wanted[FIELDS[name].column] = parsed.value;
 	}
@@ -78,9 +78,12 @@ export async function changeNetwork(
 	return changed.ok ? changed : refuseAll([changed.fault]);
 }
 
-/** One that is left empty is made from the name. */
-function brandOf({ name = "", brand }: NetworkInput): string | undefined {
-	return brand?.trim() === "" ? (suggestBrand(name) ?? "") : brand;
+/** A brand that is left empty is made from the name. */
+function parse(field: NetworkField, text: string, { name = "" }: NetworkInput): Result<string | null> {
+	if (field !== "brand" || text.trim() !== "") return FIELDS[field].parse(text);
+	const brand = suggestBrand(name);
+	if (brand !== null) return succeed(brand);
+	return refuse("invalid_brand", "No brand can be made from this name. Enter one, such as Acme.", "brand");
 }
 
 function isChange(name: NetworkField, wanted: Updateable<NetworkTable>, before: NetworkRow): boolean {

@@ -9,7 +9,7 @@ import { SECOND_MS } from "../domain/time.ts";
 import { EventStreams, type StreamSource } from "../server-sent-events.ts";
 import type { MoveStore } from "../store/announced-moves.ts";
 import { isKeyUsable } from "../store/keys.ts";
-import { noteListener } from "../store/local-answers.ts";
+import { noteListener, noteListenerGone } from "../store/local-answers.ts";
 import type { Programme } from "../store/programmes.ts";
 import { isSecretUsable } from "../store/signing-secrets.ts";
 import type { Listening } from "./answers.ts";
@@ -159,6 +159,7 @@ function createSource(
 			notedAtMs = nowMs;
 			await noteListener(store.db, programme.id, nowMs);
 		},
+		onHungUp: () => noteListenerGone(store.db, programme.id, clock.nowMs()),
 		// Whoever comes back with a revoked key or an ended secret, or a position whose next events were archived meanwhile, is told so.
 		farewell: "",
 		// With the position reached, so that whoever comes back need not go through everybody else's events again.

@@ -2,7 +2,7 @@
 
 import { announcedBy } from "../domain/conversion.ts";
 import type { EventName } from "../domain/event-name.ts";
-import type { LocalAnswer } from "../domain/local-answer.ts";
+import { LISTENING_WITHIN_MS, type LocalAnswer } from "../domain/local-answer.ts";
 import type { Db } from "./store.ts";
 
 export interface ToldAnswer extends LocalAnswer {
@@ -24,6 +24,17 @@ export async function noteListener(db: Db, programmeId: number, nowMs: number): 
 				.doUpdateSet({ seen_at_ms: nowMs })
 				.where("listeners.seen_at_ms", "<", nowMs),
 		)
+		.execute();
+}
+
+/** It was closed. Another one of the same programme is seen again at its next sign of life. */
+export async function noteListenerGone(db: Db, programmeId: number, nowMs: number): Promise<void> {
+	const seenAtMs = nowMs - LISTENING_WITHIN_MS - 1;
+	await db
+		.updateTable("listeners")
+		.set({ seen_at_ms: seenAtMs })
+		.where("programme_id", "=", programmeId)
+		.where("seen_at_ms", ">", seenAtMs)
 		.execute();
 }
 

@@ -1,6 +1,6 @@
 // The steps from the first start to the first callback, as people take them: with the words they read on the page.
 
-import { deepEqual, match, ok } from "node:assert/strict";
+import { equal, match, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import type { Service } from "../../src/service.ts";
@@ -41,19 +41,19 @@ export async function trySample(page: Page, name: string): Promise<ShownKey> {
 	return readShownKey(page);
 }
 
-/** As some people do: it is sent once. */
-async function pressTwice(page: Page, name: string): Promise<void> {
+/** As some people do. */
+export async function pressTwice(page: Page, name: string): Promise<void> {
 	await page.getByRole("button", { name }).focus();
-	deepEqual(await page.evaluate(PRESS_TWICE), [true, false], "whether it was sent");
+	equal(await page.evaluate(PRESS_TWICE), 1, "it is sent once");
 }
 
 const PRESS_TWICE = `(() => {
-	const isSent = [];
-	addEventListener("submit", ({ defaultPrevented }) => isSent.push(!defaultPrevented));
+	let sent = 0;
+	addEventListener("submit", () => sent++);
 	const button = document.activeElement;
 	button.click();
 	button.click();
-	return isSent;
+	return sent;
 })()`;
 
 /** Ends on the page that shows the owner's link, and resolves to it. */

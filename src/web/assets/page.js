@@ -247,13 +247,20 @@
 	const sentAtMs = new WeakMap();
 
 	/** A double click sends a form once: the answer to the first, which may show a secret, would never be seen. */
-	document.addEventListener("submit", (event) => {
-		const form = event.target;
-		if (form.method !== "post" || event.defaultPrevented) return;
+	function sendOnce(event) {
+		const pressed = event.submitter ?? event.target;
 		const nowMs = performance.now();
-		if (nowMs - (sentAtMs.get(form) ?? Number.NEGATIVE_INFINITY) < DOUBLE_CLICK_MS) event.preventDefault();
-		else sentAtMs.set(form, nowMs);
-	});
+		const sinceMs = nowMs - (sentAtMs.get(pressed) ?? Number.NEGATIVE_INFINITY);
+		if (event.target.method !== "post") return;
+		if (sinceMs >= DOUBLE_CLICK_MS) {
+			sentAtMs.set(pressed, nowMs);
+			return;
+		}
+		event.preventDefault();
+		event.stopImmediatePropagation();
+	}
+	// Before htmx, which sends some forms itself.
+	document.addEventListener("submit", sendOnce, { capture: true });
 
 	/** On a phone the bars of links are wider than the screen: the page one is on must not be out of sight. */
 	function showCurrentLink() {
@@ -364,6 +371,13 @@
 		location.reload();
 	}
 
+	/** Nobody else says so: the page stays as it was. */
+	function tellUnreachable({ detail: { ctx } }) {
+		if (ctx?.sourceElement instanceof HTMLFormElement) {
+			window.alert("The service does not answer. Try again in a moment.");
+		}
+	}
+
 	let resizing;
 	addEventListener("resize", () => {
 		clearTimeout(resizing);
@@ -373,6 +387,7 @@
 	document.addEventListener("htmx:before:swap", keepPart);
 	document.addEventListener("htmx:after:swap", () => enhance(document));
 	document.addEventListener("htmx:error", reopenLater);
+	document.addEventListener("htmx:error", tellUnreachable);
 	document.addEventListener("htmx:response:error", reopenLater);
 	enhance(document);
 	showCurrentLink();

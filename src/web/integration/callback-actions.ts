@@ -64,6 +64,8 @@ export async function moveTest(c: WebContext, deps: WebDeps): Promise<Response> 
 	return afterTest(c, deps, walked);
 }
 
+const NOBODY_HEARS = "Nobody is told of it: no Postback URL is saved, and nobody listens.";
+
 /** What comes of the callback shows below, as it happens: nothing is said here that would be untrue a second later. */
 async function afterTest(c: WebContext, deps: WebDeps, sent: Result<TestSent>): Promise<Response> {
 	if (!sent.ok) return backWithFault(c, TEST, sent.fault);
@@ -71,7 +73,9 @@ async function afterTest(c: WebContext, deps: WebDeps, sent: Result<TestSent>): 
 	const what = `Test conversion ${conversion.order_id} is ${STATUS_WORDS[conversion.status].toLowerCase()}.`;
 	if (isOwed || (await isListened(deps, programmeOf(c)))) setFlash(c, "good", what, TEST.part);
 	else {
-		const why = "No callback is sent for it: that needs a Postback URL and a signing secret.";
+		const { endpoint_id } = programmeOf(c);
+		const why =
+			endpoint_id === null ? NOBODY_HEARS : "No callback is sent for it: there is no signing secret.";
 		setFlash(c, "warn", `${what} ${why}`, TEST.part);
 	}
 	return backTo(c, TEST);

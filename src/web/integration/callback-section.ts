@@ -86,7 +86,7 @@ function whatComesOfIt(view: CallbacksView): Html {
 function onYourMachine(view: CallbacksView): Html {
 	const words = html`<p class="small soft">${
 		view.url === null ? "No public URL yet? " : null
-	}Paste this into a terminal, with your key and secret. It checks each callback on your own machine. <a href="${DOCS_PATH}#quick-start">Quick start</a></p>`;
+	}Paste this into a terminal, with your key and secret (lost? <a href="${view.keysPath}">issue new ones</a>). It checks each callback on your own machine. <a href="${DOCS_PATH}#quick-start">Quick start</a></p>`;
 	const body = html`<div class="stack-tight">${words}${listenBlock(view)}</div>`;
 	return view.url === null ? body : more("Listen on your own machine", body);
 }

@@ -4,6 +4,7 @@
 
 import { html } from "hono/html";
 import { sha256Hex } from "../../domain/signature.ts";
+import { findNewestTest } from "../../store/conversions.ts";
 import { newestProgress } from "../../store/delivery-list.ts";
 import type { StoredLocalAnswer } from "../../store/local-answers.ts";
 import type { Programme } from "../../store/programmes.ts";
@@ -22,7 +23,7 @@ import {
 	WAITING_TARGET,
 	waiting,
 } from "./callback-section.ts";
-import { type CallbacksView, isListened, readCallbacks } from "./callbacks-view.ts";
+import { awaitsListener, type CallbacksView, isListened, readCallbacks } from "./callbacks-view.ts";
 import { DELIVERIES_TARGET, deliveriesSection, deliveriesTable } from "./deliveries-section.ts";
 import { answerTab } from "./frame.ts";
 import { HEALTH_CHART_TARGET, healthChart, healthSection, healthStrip } from "./health-section.ts";
@@ -103,9 +104,12 @@ async function renderLive(view: CallbacksView): Promise<string> {
 }
 
 async function fingerprintOf(deps: WebDeps, programme: Programme): Promise<string> {
+	const { db } = deps.store;
 	const isListening = await isListened(deps, programme);
-	const progress = await newestProgress(deps.store.db, programme.id);
-	return sha256Hex(`${isListening} ${progress}`).slice(0, FINGERPRINT_LENGTH);
+	const test = isListening ? await findNewestTest(db, programme.id) : undefined;
+	const isAwaited = test !== undefined && awaitsListener(test, deps.clock.nowMs());
+	const progress = await newestProgress(db, programme.id);
+	return sha256Hex(`${isListening} ${isAwaited} ${progress}`).slice(0, FINGERPRINT_LENGTH);
 }
 
 function checkSteps(view: CallbacksView): Html {
@@ -118,9 +122,7 @@ function checkSteps(view: CallbacksView): Html {
 		{
 			state: doneIf(checks.hasKey),
 			title: "Key issued",
-			text: checks.hasKey
-				? "Your server can sign in to the API."
-				: advice(KEY_ADVICE, "No key has been issued."),
+			text: checks.hasKey ? "Your server can use the API." : advice(KEY_ADVICE, "No key has been issued."),
 		},
 		{
 			state: doneIf(checks.hasSignedRequest),
@@ -157,7 +159,7 @@ function callbackStep(view: CallbacksView): { title: string; state: StepState; t
 	if (view.checks.hasCallback) return { title, state: "done", text: "Your shop receives status changes." };
 	// Only a developer's word: with a URL saved, what counts is what comes from there.
 	if (view.goodAnswer !== null && view.url === null) return heardStep(view, view.goodAnswer);
-	const advised = view.checks.hasKey ? CALLBACK_ADVICE : "Issue an API key first.";
+	const advised = view.checks.hasKey ? adviseCallback(view) : "Issue an API key first.";
 	return { title, state: "to do", text: view.mayIntegrate ? advised : "None has been answered yet." };
 }
 
@@ -175,7 +177,12 @@ function heardStep({ mayIntegrate }: CallbacksView, { outcome, httpStatus }: Sto
 }
 
 const KEY_ADVICE = html`<a href="#keys">Issue an API key</a>. Your first key comes with a signing secret.`;
-const CALLBACK_ADVICE = html`<a href="#callback">Save a Postback URL</a>, then <a href="#test">send a test</a>.`;
+
+function adviseCallback({ url }: CallbacksView): Html {
+	const send = html`<a href="#test">send a test</a>`;
+	if (url !== null) return html`Now ${send}.`;
+	return html`<a href="#callback">Save a Postback URL</a>, then ${send}.`;
+}
 
 function pixelWords(parksPixels: boolean): string {
 	return parksPixels ? "Browser and server agree on an order." : "Your thank-you page's pixel arrives.";

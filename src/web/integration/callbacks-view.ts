@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.ts";
 import { EVENT_NAMES } from "../../domain/event-name.ts";
-import { isGoodAnswer } from "../../domain/local-answer.ts";
+import { isGoodAnswer, LISTENING_WITHIN_MS } from "../../domain/local-answer.ts";
 import { SECOND_MS } from "../../domain/time.ts";
 import type { Conversion } from "../../store/conversions.ts";
 import { findNewestTest } from "../../store/conversions.ts";
@@ -93,8 +93,6 @@ export interface DeliveryList {
 	isLive: boolean;
 }
 
-/** Twice the time between two signs of life of a silent stream, and some. */
-const LISTENING_WITHIN_MS = 40 * SECOND_MS;
 /** A test has four events; one may be told of several times. */
 const ANSWERS_OF_TEST = 20;
 /** A screenful: the whole tab is to be three at most. */
@@ -147,6 +145,13 @@ export async function readCallbacks(c: WebContext, deps: WebDeps, search = ""): 
 		waitingCount: await countWaiting(db, programme.id, nowMs),
 		next: nextStep(checks.hasKey, url !== null || isListening, test !== null),
 	};
+}
+
+/** In which a listener that runs has told what came of it. */
+const TOLD_WITHIN_MS = 10 * SECOND_MS;
+
+export function awaitsListener({ updated_at_ms }: Pick<Conversion, "updated_at_ms">, nowMs: number): boolean {
+	return nowMs - updated_at_ms < TOLD_WITHIN_MS;
 }
 
 /** Whether a listener would get what happens now. */

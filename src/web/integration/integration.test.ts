@@ -234,7 +234,10 @@ test("a test conversion is walked through its moves, and each callback's result 
 	const { browser, path, site, programme } = await openShop(t);
 	await issue(browser, path);
 	await browser.submit(`${path}/test`, {});
-	assert.match((await browser.open(path)).text, /No callback is sent for it: that needs a Postback URL/);
+	assert.match(
+		(await browser.open(path)).text,
+		/Nobody is told of it: no Postback URL is saved, and nobody listens\./,
+	);
 	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
 	await browser.submit(`${path}/test`, {});
 	const [request] = await runCallbacks(site, programme, { kind: "answered", status: 204 });

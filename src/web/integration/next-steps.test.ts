@@ -7,7 +7,7 @@ import { createApp } from "../../app.ts";
 import type { LocalAnswer } from "../../domain/local-answer.ts";
 import { MINUTE_MS } from "../../domain/time.ts";
 import type { Outcome } from "../../domain/verdict.ts";
-import { insertLocalAnswers, noteListener } from "../../store/local-answers.ts";
+import { insertLocalAnswers, noteListener, noteListenerGone } from "../../store/local-answers.ts";
 import { downloadUrl } from "../downloads.ts";
 import type { TestSite } from "../test-site.test-support.ts";
 import { runCallbacks } from "./callback-run.test-support.ts";
@@ -111,6 +111,9 @@ test("what `listen` told of a test shows where it was sent, and no Postback URL 
 	const aMinuteAgo = site.deps.clock.nowMs() - MINUTE_MS;
 	await db.updateTable("conversions").set({ updated_at_ms: aMinuteAgo }).execute();
 	assert.match((await browser.open(path)).text, /Nobody was listening.*Send a new test conversion/s);
+	await noteListenerGone(db, programme.id, site.deps.clock.nowMs());
+	assert.match((await browser.open(path)).text, /id="listening-live"[^>]*>Not connected\./, "at once");
+	await noteListener(db, programme.id, site.deps.clock.nowMs());
 	const { public_id: conversionId } = await db
 		.selectFrom("conversions")
 		.selectAll()

@@ -3,7 +3,6 @@
 
 import { html } from "hono/html";
 import { type LivedMove, REASONS, type Status } from "../../domain/conversion.ts";
-import { SECOND_MS } from "../../domain/time.ts";
 import type { Conversion } from "../../store/conversions.ts";
 import type { ListedDelivery } from "../../store/delivery-list.ts";
 import { emptyState, padded, section } from "../components/blocks.ts";
@@ -16,7 +15,7 @@ import { timeTag } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 import { conversionPath, deliveryPath } from "../paths.ts";
 import { describeAttempt } from "./attempt-words.ts";
-import type { CallbacksView, TestedConversion } from "./callbacks-view.ts";
+import { awaitsListener, type CallbacksView, type TestedConversion } from "./callbacks-view.ts";
 import { localAnswersTable } from "./local-answers.ts";
 
 export const TEST_TARGET = "test-live";
@@ -43,7 +42,8 @@ export function testSection(view: CallbacksView, isNext: boolean): Html {
 				})
 			: null,
 		told: view.told("test"),
-		body: html`<div id="${TEST_TARGET}" aria-live="polite">${testResult(view)}</div>`,
+		body: html`<div id="${TEST_TARGET}" aria-live="polite">${testResult(view)}</div>
+<noscript><p class="card-body small soft">Reload the page to see what has arrived.</p></noscript>`,
 	});
 }
 
@@ -103,14 +103,11 @@ function adviceBefore({ url, hasSecret, mayIntegrate, isListening }: CallbacksVi
 	return "Send one: its callback appears here within a second or two.";
 }
 
-/** In which a listener that runs has told what came of it. */
-const TOLD_WITHIN_MS = 20 * SECOND_MS;
-
-function nothingSent(view: CallbacksView, { updated_at_ms }: Conversion): Html {
+function nothingSent(view: CallbacksView, conversion: Conversion): Html {
 	if (view.url !== null || !view.isListening) {
 		return emptyState({ title: "No callback was sent for it", text: adviceAfter(view) });
 	}
-	if (view.nowMs - updated_at_ms < TOLD_WITHIN_MS) {
+	if (awaitsListener(conversion, view.nowMs)) {
 		return emptyState({ title: "On its way", text: html`To <code>listen</code> on your machine.` });
 	}
 	return emptyState({

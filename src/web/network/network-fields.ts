@@ -91,7 +91,7 @@ export function brandNote({ brand, brandState }: Pick<NetworkFace, "brand" | "br
 		case "open":
 			return message(
 				"warn",
-				html`<strong>The brand is permanent</strong> once the first API key is issued: shops rely on the header names.`,
+				html`<strong>The brand is permanent</strong> once the first API key is issued, and a sample programme comes with one: shops rely on the header names.`,
 			);
 		case "given":
 			return html`<p class="small soft">Headers are named ${name}: the brand is given by <code>RINGBACK_BRAND</code>.</p>`;

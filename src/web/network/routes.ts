@@ -13,7 +13,7 @@ import { SMALL_FILES } from "../receive-file.ts";
 import type { Route } from "../routes.ts";
 import { dropLogo, uploadLogo } from "./logo-actions.ts";
 import { saveNetwork, sendTest, showNetwork } from "./network-page.ts";
-import { trySample } from "./sample-action.ts";
+import { trySample } from "./sample-programme.ts";
 import { finishSetUp, saveNameAndBrand, showSetUp } from "./set-up-page.ts";
 
 export const NETWORK_ROUTES: readonly Route[] = [

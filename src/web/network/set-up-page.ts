@@ -21,7 +21,6 @@ import {
 	IMPORT_PATH,
 	integrationPath,
 	PROGRAMMES_PATH,
-	SAMPLE_PROGRAMME_PATH,
 	SET_UP_PATH,
 } from "../paths.ts";
 import { errorsByField } from "../programmes/terms-form.ts";
@@ -29,7 +28,7 @@ import { countSteps, readSetUp, type SetUpState } from "../set-up-state.ts";
 import { viewerOf } from "../viewer.ts";
 import { brandNote, formOf, type NetworkForm, networkFields } from "./network-fields.ts";
 import { testMailForm } from "./network-page.ts";
-import { trySample } from "./sample-action.ts";
+import { sampleForm, trySample } from "./sample-programme.ts";
 
 const TITLE = "Set up your network";
 
@@ -192,11 +191,6 @@ function programmeBody(c: WebContext, { programmeId, done }: SetUpState): Html {
 		html`<div class="row">${linkButton({
 			...create,
 			...(done.has("network") ? { tone: "primary" } : {}),
-		})}${postForm({
-			action: SAMPLE_PROGRAMME_PATH,
-			csrf: csrfField(c),
-			className: "row",
-			body: button({ label: "Try it with a sample programme" }),
-		})}</div>`,
+		})}${sampleForm(csrfField(c))}</div>`,
 	);
 }

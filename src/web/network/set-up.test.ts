@@ -100,7 +100,7 @@ test("a brand that is left empty is made from the name; where none can be made, 
 	await browser.open("/set-up");
 	const refused = await browser.submit("/set-up", { name: "株式会社", brand: " " });
 	assert.equal(refused.status, 422);
-	assert.match(refused.text, /id="brand-error"[^>]*>The brand must be 1 to 31 letters/);
+	assert.match(refused.text, /id="brand-error"[^>]*>No brand can be made from this name\. Enter one/);
 	await browser.submit("/set-up", { name: "Acme Partners", brand: " " });
 	assert.equal((await findNetwork(site.store.db)).brand, "Acme-Partners");
 	assert.match((await browser.open("/set-up")).text, /value="Acme-Partners"/);
@@ -137,12 +137,17 @@ test("a sample can be tried from the step of the first programme, too", async (t
 	const { site, browser } = await startFirst(t);
 	await browser.open("/set-up");
 	await browser.submit("/set-up", { name: "Acme", brand: "Acme" });
-	assert.match((await browser.open("/set-up")).text, /action="\/set-up\/sample"/);
+	for (const path of ["/set-up", "/programmes/new", "/programmes"]) {
+		assert.match((await browser.open(path)).text, /action="\/set-up\/sample"/, path);
+	}
 	const { location } = await browser.submit("/set-up/sample", {});
 	assert.match((await browser.open(location ?? "")).text, /rbs_[0-9a-f]{64}/);
 	const noted = await site.store.db.selectFrom("audit_entries").select("action").orderBy("id").execute();
 	const actions = noted.map(({ action }) => action);
 	assert.ok(actions.includes("programme.created") && actions.includes("key.issued"), String(actions));
+	for (const path of ["/set-up", "/programmes/new", "/programmes"]) {
+		assert.doesNotMatch((await browser.open(path)).text, /action="\/set-up\/sample"/, path);
+	}
 });
 
 test("a brand that the setting gives is not asked for", async (t) => {

@@ -73,7 +73,7 @@ function beingCounted(query: { days: string }): Html {
 		title: "Conversions",
 		body: emptyState({
 			title: "Being counted",
-			text: "There are many conversions. Adding them up takes a few seconds the first time.",
+			text: "Being added up. The first time takes a few seconds.",
 			action: linkButton({ label: "Look again", href: withQuery(TOTALS_PATH, query) }),
 		}),
 	});

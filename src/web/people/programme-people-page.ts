@@ -128,7 +128,7 @@ async function answerList(
 	const view: PeopleView = {
 		title: "People",
 		active: "people",
-		hint: "Who has access to this programme. Owners and developers are mailed when callbacks fail.",
+		hint: `Who has access to this programme.${mails.isOn ? " Owners and developers are mailed when callbacks fail." : ""}`,
 		list: { id: "people", title: "People", caption: "People of this programme" },
 		invite: mayManage ? { title: "Invite somebody", hint: sayInvitation(kind, mails.isOn) } : null,
 		roles: { mayChange: (person) => mayManage && !isLastOwner(person) },

@@ -10,13 +10,14 @@ import {
 } from "../../accounts/programme-terms.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../../domain/id.ts";
-import { findProgramme } from "../../store/programmes.ts";
+import { findFirstProgramme, findProgramme } from "../../store/programmes.ts";
 import { foldable, message, padded, pageHeader, section } from "../components/blocks.ts";
 import { button, linkButton, postForm } from "../components/forms.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { setFlash } from "../flash.ts";
+import { sampleForm } from "../network/sample-programme.ts";
 import { answerPage } from "../page.ts";
 import { CREATE_PROGRAMME_PATH, integrationPath, PROGRAMMES_PATH, peoplePath } from "../paths.ts";
 import { invitationCard } from "../people/people-page.ts";
@@ -97,9 +98,9 @@ export async function createProgramme(c: WebContext, deps: WebDeps): Promise<Res
 	});
 }
 
-function answerForm(
+async function answerForm(
 	c: WebContext,
-	{ clock, random }: WebDeps,
+	{ store, clock, random }: WebDeps,
 	form: CreateForm,
 	faults: readonly Fault[],
 ): Promise<Response> {
@@ -118,7 +119,9 @@ function answerForm(
 		href: PROGRAMMES_PATH,
 		tone: "quiet",
 	})}</div>`;
-	const body = html`${pageHeader({ title: "Create programme" })}${
+	const isFirst = (await findFirstProgramme(store.db)) === undefined;
+	const sample = isFirst ? { actions: sampleForm(csrfField(c)) } : {};
+	const body = html`${pageHeader({ title: "Create programme", ...sample })}${
 		faults.length === 0 ? null : message("bad", "Nothing was created yet. Correct what is marked below.")
 	}${section({
 		id: "terms",

@@ -1,13 +1,25 @@
 // "Try it with a sample programme": made with its key in one click, and on to Integration, which shows the key this once.
+// Offered wherever there is no programme yet.
 
 import { openSampleProgramme } from "../../accounts/sample-programme.ts";
 import { findFirstProgramme } from "../../store/programmes.ts";
+import { button, postForm } from "../components/forms.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { setFlash } from "../flash.ts";
+import type { Html } from "../html.ts";
 import { handOverIssued } from "../integration/issued-cookie.ts";
-import { integrationPath, SET_UP_PATH } from "../paths.ts";
+import { integrationPath, SAMPLE_PROGRAMME_PATH, SET_UP_PATH } from "../paths.ts";
 import { makerOf } from "../viewer.ts";
+
+export function sampleForm(csrf: Html): Html {
+	return postForm({
+		action: SAMPLE_PROGRAMME_PATH,
+		csrf,
+		className: "row",
+		body: button({ label: "Try it with a sample programme" }),
+	});
+}
 
 export async function trySample(c: WebContext, deps: WebDeps): Promise<Response> {
 	const known = await findFirstProgramme(deps.store.db);
