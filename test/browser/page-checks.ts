@@ -45,10 +45,11 @@ export async function findFlaws(page: Page, measured: MeasuredLooks = new Map())
 			const found = await page.evaluate<string[]>(FIND_OVERFLOW);
 			found.push(...(await page.evaluate<string[]>(FIND_CUT_CODE)));
 			// The other theme has other colours; what it says and in what order is the same.
-			if (colorScheme === "light") found.push(...(await page.evaluate<string[]>(FIND_OTHERS)));
-			const looks = await page.evaluate<MeasuredPage>(`(${MEASURE_LOOKS})(${JSON.stringify([...known])})`);
-			for (const look of looks.measured) known.add(look);
-			flaws.push(...[...found, ...looks.flaws].map((flaw) => `${at}: ${flaw}`));
+			const isWhole = colorScheme === "light";
+			const call = `(${MEASURE})(${JSON.stringify([...known])}, ${isWhole})`;
+			const result = await page.evaluate<MeasuredPage>(call);
+			for (const look of result.measured) known.add(look);
+			flaws.push(...[...found, ...result.flaws].map((flaw) => `${at}: ${flaw}`));
 		}
 	}
 	return flaws;
@@ -184,6 +185,7 @@ const SAMPLE_LOOKS = `(() => {
 })()`;
 
 const LOOKS = ["color-contrast", "link-in-text-block"] as const;
+const ALL = JSON.stringify({ resultTypes: ["violations", "incomplete"], elementRef: true });
 const ALL_BUT_LOOKS = JSON.stringify({
 	resultTypes: ["violations"],
 	rules: Object.fromEntries(LOOKS.map((id) => [id, { enabled: false }])),
@@ -194,14 +196,16 @@ const ONLY_LOOKS = JSON.stringify({
 	runOnly: { type: "rule", values: LOOKS },
 });
 
-const FIND_OTHERS = `axe.run(document, ${ALL_BUT_LOOKS}).then(describeFlaws)`;
-
-/** A function of the page. What cannot be told here, because something lies over it, is measured where it can. */
-const MEASURE_LOOKS = `async (known) => {
+/**
+ * A function of the page: all rules, or those of looks alone, and these only where there is a new one. What cannot be
+ * told here, because something lies over it, is measured where it can.
+ */
+const MEASURE = `async (known, isWhole) => {
 	const samples = sampleLooks(known);
-	if (samples.length === 0) return { flaws: [], measured: [] };
-	const result = await axe.run(document, ${ONLY_LOOKS});
-	const open = new Set([...result.violations, ...result.incomplete].flatMap(({ nodes }) => nodes.map(({ element }) => element)));
+	if (samples.length === 0 && !isWhole) return { flaws: [], measured: [] };
+	const result = await axe.run(document, samples.length === 0 ? ${ALL_BUT_LOOKS} : isWhole ? ${ALL} : ${ONLY_LOOKS});
+	const ofLooks = [...result.violations, ...result.incomplete].filter(({ id }) => ${JSON.stringify(LOOKS)}.includes(id));
+	const open = new Set(ofLooks.flatMap(({ nodes }) => nodes.map(({ element }) => element)));
 	const measured = samples.flatMap(([element, look]) => (look === null || open.has(element) ? [] : [look]));
 	return { flaws: describeFlaws(result), measured };
 }`;
