@@ -1,21 +1,17 @@
-// Uploaded files of somebody whose access ends, over both databases; and how many files may wait at once.
+// Uploaded files of somebody whose access ends, over both databases.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { endAccess } from "../accounts/end-access.ts";
-import { DAY_MS } from "../domain/time.ts";
 import { listAudit } from "../store/audit-list.ts";
-import { findImport, insertImport } from "../store/import-jobs.ts";
 import type { Person } from "../store/people.ts";
 import { discardImport, startImport, stopImport } from "./import-job.ts";
 import { createJobSetup, history, type JobDeps, makerOf, never } from "./import-jobs.test-support.ts";
 import { importKind } from "./import-kinds.ts";
-import { MAX_WAITING_FILES, MAX_WAITING_MEGABYTES, uploadImport } from "./import-upload.ts";
+import { uploadImport } from "./import-upload.ts";
 import { workOffImports } from "./import-work.ts";
 import { fileOf } from "./imports.test-support.ts";
-
-const MEGABYTE = 1_024 * 1_024;
 
 eachDatabase("somebody whose access ends", (database) => {
 	const { open, addStaff, upload, reload, countImported } = createJobSetup(database);
@@ -97,48 +93,4 @@ eachDatabase("somebody whose access ends", (database) => {
 		const left = deps.store.db.selectFrom("import_batches").select("seq").where("job_id", "=", job.id);
 		deepEqual(await left.execute(), []);
 	});
-});
-
-eachDatabase("files that wait", (database) => {
-	const { open, upload, reload } = createJobSetup(database);
-
-	for (const [what, files, bytesEach, words] of [
-		[
-			"so many",
-			MAX_WAITING_FILES - 1,
-			10,
-			/: 50 files wait to be imported or discarded, 1 MB in all, and 50/,
-		],
-		["so large", 1, MAX_WAITING_MEGABYTES * MEGABYTE - 1_000, /: 2 files wait .*, 200 MB in all, and 50/],
-	] as const) {
-		test(`${what} that there is no room for another are told of, and room is made by discarding one`, async () => {
-			const { deps, staff, programme } = await open();
-			const nowMs = deps.clock.nowMs();
-			await deps.store.db.deleteFrom("import_batches").execute();
-			await deps.store.db.deleteFrom("import_jobs").execute();
-			for (let at = 0; at < files; at++) {
-				await insertImport(deps.store.db, {
-					...{ public_id: `imp_${what}_${at}`, kind: "people", file_name: "x.csv", file_bytes: bytesEach },
-					...{ person_id: staff.id, state: "previewed", invites: 0, row_count: 1, done_rows: 1 },
-					...{ done_batches: 1, lines: "kept", claim_until_ms: 0, created_at_ms: nowMs },
-				});
-			}
-			const last = await upload(deps, staff, "conversions", history(programme, 3));
-			const lines = history(programme, 30).join("\n");
-			const another = () =>
-				uploadImport(deps, importKind("conversions"), makerOf(staff), {
-					...{ ...fileOf(lines), name: "one more.csv", bytes: Buffer.byteLength(lines) },
-				});
-			const refused = await another();
-			equal(refused.ok ? "" : refused.fault.code, "too_many_uploads");
-			match(refused.ok ? "" : refused.fault.detail, words);
-			match(refused.ok ? "" : refused.fault.detail, /Import or discard some of those listed below/);
-			equal((await reload(last)).state, "uploaded");
-			const first = await findImport(deps.store.db, `imp_${what}_0`);
-			ok(first !== undefined && (await discardImport(deps, first, staff.id)).ok);
-			ok((await another()).ok);
-			await deps.clock.moveBy(2 * DAY_MS);
-			await workOffImports(deps, never);
-		});
-	}
 });

@@ -5,9 +5,11 @@ import { type Maker, transactAs } from "../accounts/links.ts";
 import { MAX_SHEET_LINES } from "../conversions/csv-lines.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 import {
 	deleteImport,
 	findBatch,
+	type ImportChange,
 	type ImportJob,
 	insertBatch,
 	insertImport,
@@ -37,22 +39,54 @@ export interface UploadedImport extends ImportFile {
 	bytes: number;
 }
 
-/** The file is read once, and never held. What is refused leaves nothing behind. */
+/**
+ * How long after its last batch an upload is taken for broken off, because its process died: far longer than a batch
+ * takes, or than telling which of the largest file's lines are about the same thing.
+ */
+const UPLOAD_CLAIM_MS = 5 * MINUTE_MS;
+
+/** The file is read once, and never held. What is refused leaves nothing behind, nor does what breaks off. */
 export async function uploadImport(
 	deps: ImportJobDeps,
 	kind: ImportKind,
 	maker: Maker,
 	file: UploadedImport,
 ): Promise<Result<ImportJob>> {
-	const { store, clock } = deps;
 	const opened = await openJob(deps, kind, maker, file);
 	if (!opened.ok) return opened;
 	const job = opened.value;
+	try {
+		return await storeFile(deps, kind, maker, file, job);
+	} catch (error) {
+		await giveUp(deps, job);
+		throw error;
+	}
+}
+
+/** It takes no room from now on, and its lines are cleared. */
+async function giveUp({ store }: ImportJobDeps, job: ImportJob): Promise<void> {
+	try {
+		await moveImport(store.db, job.id, ["storing"], { state: "discarded", claim_until_ms: 0 });
+	} catch {
+		// The database is away: it is cleared once its claim has lapsed.
+	}
+}
+
+async function storeFile(
+	deps: ImportJobDeps,
+	kind: ImportKind,
+	maker: Maker,
+	file: UploadedImport,
+	job: ImportJob,
+): Promise<Result<ImportJob>> {
+	const { store, clock } = deps;
 	const seen = createSeenLines();
 	let batches = 0;
 	const take = async (rows: readonly ImportRow[]) => {
 		noteRows(kind, seen, rows);
 		await store.transact(async (trx) => {
+			// First, because it also locks the job: of one that is being cleared no line is stored any more.
+			await hold(trx, job, { claim_until_ms: clock.nowMs() + UPLOAD_CLAIM_MS });
 			for (const batch of batchesOf(kind, rows)) {
 				batches += 1;
 				const lines = writeLines(
@@ -72,23 +106,20 @@ export async function uploadImport(
 		return read;
 	}
 	if (seen.hasOthers) await settleStored(deps, kind, job, seen);
-	const uploaded = { state: "uploaded", row_count: read.value } as const;
-	const isStored = await store.transact(async (trx) => {
-		if (!(await moveImport(trx, job.id, ["storing"], uploaded))) return false;
-		await noteJob(
-			trx,
-			{ ...job, ...uploaded },
-			{ personId: maker.personId, action: "import.prepared" },
-			clock.nowMs(),
-		);
-		return true;
+	const change = { state: "uploaded", row_count: read.value, claim_until_ms: 0 } as const;
+	const uploaded = { ...job, ...change };
+	await store.transact(async (trx) => {
+		await hold(trx, job, change);
+		const note = { personId: maker.personId, action: "import.prepared" } as const;
+		await noteJob(trx, uploaded, note, clock.nowMs());
 	});
-	if (!isStored) {
-		// Taken for broken off, and cleared: what was stored after that has nobody else to remove it.
-		await removeLines(store, clock, job.id, () => false);
-		throw new Error("an upload was cleared before its last line was stored");
-	}
-	return succeed({ ...job, ...uploaded });
+	return succeed(uploaded);
+}
+
+/** Throws when it was taken for broken off, and cleared. */
+async function hold(trx: Db, job: ImportJob, change: ImportChange): Promise<void> {
+	if (await moveImport(trx, job.id, ["storing"], change)) return;
+	throw new Error("an upload was cleared before its last line was stored");
 }
 
 /** Only when all lines are there is it known which of them are about the same thing. */
@@ -132,7 +163,7 @@ function openJob(
 			done_rows: 0,
 			done_batches: 0,
 			lines: "kept",
-			claim_until_ms: 0,
+			claim_until_ms: nowMs + UPLOAD_CLAIM_MS,
 			created_at_ms: nowMs,
 		});
 		return succeed(job);

@@ -1,11 +1,10 @@
 // Whoever works on uploaded files, and whenever they stop: over both databases.
 
-import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { newId } from "../../test/support/rows.ts";
 import { CLAIM_MS } from "../conversions/claimed-jobs.ts";
-import { DAY_MS } from "../domain/time.ts";
 import { moveImport } from "../store/import-jobs.ts";
 import { claimJob } from "../store/job-claims.ts";
 import { readFailure } from "./batch-failure.ts";
@@ -18,8 +17,6 @@ import {
 	makerOf,
 	never,
 } from "./import-jobs.test-support.ts";
-import { importKind } from "./import-kinds.ts";
-import { uploadImport } from "./import-upload.ts";
 import { workOffImports } from "./import-work.ts";
 import { watchLinkLock } from "./imports.test-support.ts";
 import { importResult } from "./job-result.ts";
@@ -181,29 +178,6 @@ eachDatabase("work on an uploaded file", (database) => {
 		equal((await reload(next)).state, "uploaded");
 		await workOffImports(deps, never);
 		equal((await reload(next)).state, "previewed", "with its lines");
-	});
-
-	test("a file that was cleared while it was still coming in is no upload, and leaves no line behind", async () => {
-		const { deps, staff, programme } = await open();
-		const [header = "", ...lines] = history(programme, 1_200);
-		const chunk = (some: readonly string[]) => new TextEncoder().encode(`${some.join("\n")}\n`);
-		async function* read() {
-			yield chunk([header, ...lines.slice(0, 1_100)]);
-			await deps.clock.moveBy(DAY_MS + 1);
-			await workOffImports(deps, never);
-			yield chunk(lines.slice(1_100));
-		}
-		const file = { read, name: "slow.csv", bytes: 100_000 };
-		await rejects(
-			uploadImport(deps, importKind("conversions"), makerOf(staff), file),
-			/cleared before its last line was stored/,
-		);
-		const { db } = deps.store;
-		const left = db
-			.selectFrom("import_batches")
-			.select("seq")
-			.where("job_id", "not in", db.selectFrom("import_jobs").select("id"));
-		deepEqual(await left.execute(), []);
 	});
 
 	test("rests between two batches as long as one took, and never for long", async () => {

@@ -168,7 +168,8 @@ function progressOf(job: ImportJob, { seq, rows, isLast }: Batch, summary: Impor
 async function clearOld(deps: ImportWorkDeps, isStopping: () => boolean): Promise<void> {
 	const { store, clock } = deps;
 	while (!isStopping()) {
-		const job = await findImportToClear(store.db, clock.nowMs() - LINES_KEPT_MS);
+		const nowMs = clock.nowMs();
+		const job = await findImportToClear(store.db, nowMs, nowMs - LINES_KEPT_MS);
 		if (job === undefined) return;
 		if (job.state === "previewed") {
 			await discardImport(deps, job, null);

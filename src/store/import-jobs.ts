@@ -43,7 +43,9 @@ function seenImports(db: Db) {
 		.where("import_jobs.state", "not in", UNSEEN);
 }
 
-type ImportChange = Partial<Omit<ImportJob, "id" | "public_id" | "kind" | "person_id" | "created_at_ms">>;
+export type ImportChange = Partial<
+	Omit<ImportJob, "id" | "public_id" | "kind" | "person_id" | "created_at_ms">
+>;
 
 /** False when it is in another state by now, or its lines go: of two who press the button at once, one moves it. */
 export async function moveImport(
@@ -154,7 +156,11 @@ async function changeBatch(
 }
 
 /** Whose lines are to go: discarded, broken off while they were stored, ended long ago, or left for as long. */
-export async function findImportToClear(db: Db, endedBeforeMs: number): Promise<ImportJob | undefined> {
+export async function findImportToClear(
+	db: Db,
+	nowMs: number,
+	endedBeforeMs: number,
+): Promise<ImportJob | undefined> {
 	return db
 		.selectFrom("import_jobs")
 		.selectAll()
@@ -162,9 +168,10 @@ export async function findImportToClear(db: Db, endedBeforeMs: number): Promise<
 			eb.or([
 				eb("lines", "=", "going"),
 				eb("state", "=", "discarded"),
+				eb.and([eb("lines", "=", "kept"), eb("state", "=", "storing"), eb("claim_until_ms", "<", nowMs)]),
 				eb.and([
 					eb("lines", "=", "kept"),
-					eb("state", "in", ["storing", "previewed"]),
+					eb("state", "=", "previewed"),
 					eb("created_at_ms", "<", endedBeforeMs),
 				]),
 				eb.and([
