@@ -8,17 +8,17 @@ import { Socket } from "node:net";
 const KEEPER = `
 	trap "" INT TERM HUP
 	cat > /dev/null
-	pid_file="$1/postmaster.pid"
+	pid_file="$1/data/postmaster.pid"
 	if pid=$(head -n 1 "$pid_file" 2> /dev/null); then
 		kill -QUIT "$pid"
 		for i in 1 2 3 4 5 6 7 8 9 10; do [ -e "$pid_file" ] && sleep 0.2; done
 	fi
 	rm -rf "$@"`;
 
-/** Before anything is put into the folders: that of the server's data, and those that go with it. */
-export function startKeeper(dataFolder: string, ...others: readonly string[]): ChildProcess {
+/** Before anything is put into the folders. The server's data will be in `data` below the first. */
+export function startKeeper(home: string, ...others: readonly string[]): ChildProcess {
 	// Detached: Ctrl-C in the terminal goes to the tests, and must not end their keeper first.
-	const keeper = spawn("/bin/sh", ["-c", KEEPER, "keeper", dataFolder, ...others], {
+	const keeper = spawn("/bin/sh", ["-c", KEEPER, "keeper", home, ...others], {
 		stdio: ["pipe", "ignore", "ignore"],
 		detached: true,
 	});

@@ -65,12 +65,13 @@ export async function startPostgres({
 }: PostgresOptions = {}): Promise<PostgresServer> {
 	const account = serverAccount();
 	const folder = mkdtempSync(join(reachableTempFolder(account), "ringback-postgres-"));
-	const dataParent = settings["fsync"] === "off" ? findMemoryFolder() : undefined;
-	const dataFolder = mkdtempSync(join(dataParent ?? folder, "ringback-data-"));
-	const keeper = startKeeper(dataFolder, folder);
+	const memory = settings["fsync"] === "off" ? findMemoryFolder() : undefined;
+	// Whatever a test puts beside the data goes with it.
+	const home = mkdtempSync(join(memory ?? folder, "ringback-data-"));
+	const dataFolder = join(home, "data");
+	const keeper = startKeeper(home, folder);
 	try {
-		if (account !== undefined)
-			for (const each of [folder, dataFolder]) chownSync(each, account.uid, account.gid);
+		if (account !== undefined) for (const each of [folder, home]) chownSync(each, account.uid, account.gid);
 		const password = randomBytes(16).toString("hex");
 		const binaries = given ?? findBinaries(account, join(folder, "native"));
 		await initialise(binaries.initdb, folder, dataFolder, password, account);
