@@ -8,6 +8,9 @@ import { getAsset, isSea } from "node:sea";
 /** Everything in one file; nothing of the repository is beside it. */
 export const isExecutable = isSea();
 
+/** For whoever stands where it runs, without saying where that is. */
+export const OWN_COMMAND = isExecutable ? "ringback" : "npx --no-install ringback";
+
 const ROOT = new URL("../", import.meta.url);
 
 /** What is asked for must be in the list of release/shipped-files.ts, or the executable does not have it. */

@@ -2,15 +2,15 @@
 // programme like any other, and can be renamed and kept.
 
 import { type Result, succeed } from "../domain/fault.ts";
-import type { Programme } from "../store/programmes.ts";
+import { findFirstProgramme, type Programme } from "../store/programmes.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { type IssuedKey, issueKey } from "./keys.ts";
-import { type Inviter, openProgramme } from "./open-programme.ts";
-import { DEFAULT_APPROVAL_DAYS } from "./programme-terms.ts";
+import { transactAs } from "./links.ts";
+import { type Inviter, insertOpened, type OpenedProgramme } from "./open-programme.ts";
+import { DEFAULT_APPROVAL_DAYS, parseTerms } from "./programme-terms.ts";
 
 const SAMPLE_TERMS = {
 	name: "Sample shop",
-	currency: "EUR",
 	commissionRate: "10",
 	feeRate: "2",
 	approvalDays: DEFAULT_APPROVAL_DAYS,
@@ -22,12 +22,19 @@ export interface SampleProgramme {
 	issued: IssuedKey;
 }
 
+/** Null where there is a programme already. */
 export async function openSampleProgramme(
 	deps: AccountsDeps,
 	inviter: Inviter,
-): Promise<Result<SampleProgramme>> {
-	const opened = await openProgramme(deps, inviter, { ...SAMPLE_TERMS, ownerEmail: null });
-	if (!opened.ok) return opened;
+): Promise<Result<SampleProgramme | null>> {
+	const terms = parseTerms(SAMPLE_TERMS);
+	if (!terms.ok) return terms;
+	// Under the lock: of two people at the same moment, the second finds the programme of the first.
+	const opened = await transactAs<OpenedProgramme | null>(deps.store, inviter.maker, async (trx) => {
+		if ((await findFirstProgramme(trx)) !== undefined) return succeed(null);
+		return insertOpened(trx, deps, inviter, { terms: terms.value, currency: "EUR", email: null });
+	});
+	if (!opened.ok || opened.value === null) return opened.ok ? succeed(null) : opened;
 	const { programme } = opened.value;
 	const issued = await issueKey(deps, programme.public_id, inviter.maker.personId);
 	return issued.ok ? succeed({ programme, issued: issued.value }) : issued;

@@ -7,7 +7,7 @@ import { type Result, succeed } from "../domain/fault.ts";
 import { LOCAL_OUTCOMES } from "../domain/local-answer.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { Budget } from "../domain/token-bucket.ts";
-import { findAnnounced, findListened, insertLocalAnswers, type ToldAnswer } from "../store/local-answers.ts";
+import { findAnnounced, findListener, insertLocalAnswers, type ToldAnswer } from "../store/local-answers.ts";
 import { CONVERSION_ID } from "./answers.ts";
 import type { Endpoint, Look, SignedCall } from "./endpoint.ts";
 import { createKeptBudgets } from "./kept-budgets.ts";
@@ -60,8 +60,8 @@ export function createPostEventAnswers(): Endpoint {
 		if (!told.ok) return { orderId: null, work: told };
 		const { programme, nowMs } = call;
 		const look: Look = async (trx) => {
-			const listenedAtMs = (await findListened(trx, programme.id)) ?? Number.NEGATIVE_INFINITY;
-			const isListening = nowMs - listenedAtMs <= LISTENED_WITHIN_MS;
+			const listener = await findListener(trx, programme.id);
+			const isListening = listener !== undefined && nowMs - listener.seenAtMs <= LISTENED_WITHIN_MS;
 			const ids = [...new Set(told.value.map(({ conversionId }) => conversionId))];
 			const announced = isListening ? await findAnnounced(trx, programme.id, ids) : new Set<string>();
 			// Where there is room for some, for the newest: they are what somebody looks for.

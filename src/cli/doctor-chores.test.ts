@@ -78,18 +78,18 @@ test("all that nobody does is one line with what to do, and what fails has its o
 	const [left, failing, ...others] = examineChores(records, [{ ...WORKER, role: "web" }], NOW_MS);
 	match(
 		left?.detail ?? "",
-		/^approvals, expiries are late, the first since 2026-01-02T11:58:00.000Z\. The last of them succeeded at 2026-01-02T11:57:00.000Z\. No worker runs\. They are done once you start one: `ringback serve`/,
+		/^approvals, expiries are late, the first since 2026-01-02T11:58:00.000Z\. The last success was at 2026-01-02T11:57:00.000Z\. No worker runs\. They are done once you start one: `ringback serve`/,
 	);
 	match(failing?.detail ?? "", /^limits is late since /);
 	deepEqual(others, []);
 	const [hanging] = examineChores(records, [WORKER], NOW_MS);
 	match(hanging?.detail ?? "", /A worker runs: unless it has just started, they hang\. Read its log\.$/);
 	const [one] = examineChores([chore("approvals", { lastSuccessMs: ago(3) })], [], NOW_MS);
-	match(one?.detail ?? "", /^approvals is late, .* No worker runs\./);
+	match(one?.detail ?? "", /^approvals is late since .* No worker runs\./);
 });
 
 test("of chores that never succeeded no time is told", () => {
 	const never = { lastSuccessMs: null, sinceMs: ago(30) };
 	const [finding] = examineChores([chore("approvals", never), chore("expiries", never)], [], NOW_MS);
-	match(finding?.detail ?? "", /None has ever succeeded\./);
+	match(finding?.detail ?? "", /No run has ever succeeded\./);
 });

@@ -35,11 +35,11 @@ function describeOne(record: ChoreRecord): Finding {
 function describeLeft(left: readonly ChoreRecord[], hasWorker: boolean): Finding {
 	const since = isoTime(Math.min(...left.map(lateSinceMs)));
 	const lastMs = Math.max(...left.map(({ lastSuccessMs }) => lastSuccessMs ?? 0));
-	const last = lastMs === 0 ? "None has ever succeeded" : `The last of them succeeded at ${isoTime(lastMs)}`;
+	const last = lastMs === 0 ? "No run has ever succeeded" : `The last success was at ${isoTime(lastMs)}`;
 	const names = left.map(({ name }) => name).join(", ");
 	const cause = hasWorker
 		? "A worker runs: unless it has just started, they hang. Read its log."
 		: "No worker runs. They are done once you start one: `ringback serve` with RINGBACK_ROLE=all or worker.";
-	const are = left.length === 1 ? "is" : "are";
-	return warning("chores", `${names} ${are} late, the first since ${since}. ${last}. ${cause}`);
+	const late = left.length === 1 ? "is late since" : "are late, the first since";
+	return warning("chores", `${names} ${late} ${since}. ${last}. ${cause}`);
 }

@@ -44,7 +44,7 @@ function describeProcesses({ processes }: State, nowMs: number): Finding {
 	if (alive.length === 0) {
 		return warning(
 			"processes",
-			"None runs: nobody is answered, and no callback is sent. Start the service: `ringback serve`.",
+			"No process is running: pages and API are down, and no callbacks are sent. Start the service: `ringback serve`.",
 		);
 	}
 	const names = alive.map(

@@ -2,7 +2,7 @@
 
 import { openProgramme } from "../accounts/open-programme.ts";
 import { succeed } from "../domain/fault.ts";
-import { isExecutable } from "../shipped-files.ts";
+import { OWN_COMMAND } from "../shipped-files.ts";
 import { workplaceCommand } from "./workplace-command.ts";
 
 export const programmeCreateCommand = workplaceCommand({
@@ -52,8 +52,7 @@ export const programmeCreateCommand = workplaceCommand({
 		);
 		if (!opened.ok) return opened;
 		const { public_id: id, name } = opened.value.programme;
-		const command = isExecutable ? "ringback" : "npx --no-install ringback";
-		const text = `Made programme ${name}: ${id}\nNext: ${command} key issue --programme ${id}`;
+		const text = `Made programme ${name}: ${id}\nNext: ${OWN_COMMAND} key issue --programme ${id}`;
 		return succeed({ json: { id, name }, text });
 	},
 });

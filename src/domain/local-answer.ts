@@ -1,8 +1,6 @@
 // What `ringback listen` says came of an event on the developer's own machine. It is their word and no callback of ours:
 // pages say so, and it settles nothing.
 
-import { SECOND_MS } from "./time.ts";
-
 export const LOCAL_OUTCOMES = [
 	/** Their endpoint answered with a status. */
 	"answered",
@@ -22,9 +20,6 @@ export interface LocalAnswer {
 	code: string | null;
 	tookMs: number | null;
 }
-
-/** Somebody listens who was seen no longer ago: twice the time between two signs of life of a silent stream, and some. */
-export const LISTENING_WITHIN_MS = 40 * SECOND_MS;
 
 /** Where a callback would have counted as delivered, or would have been taken as ours. */
 export function isGoodAnswer({ outcome, httpStatus }: Pick<LocalAnswer, "outcome" | "httpStatus">): boolean {

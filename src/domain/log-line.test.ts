@@ -11,13 +11,13 @@ function say(line: object): string {
 test("time, message, and what else the line says", () => {
 	equal(
 		say({ level: 30, msg: "made the key", path: "/srv/a b", count: 2, from: "x" }),
-		'09:08:07 made the key  path="/srv/a b"  count=2  from=x\n',
+		'09:08:07Z made the key  path="/srv/a b"  count=2  from=x\n',
 	);
 });
 
 test("how bad it is, in a word", () => {
-	equal(say({ level: 40, msg: "Mail is off." }), "09:08:07 warning: Mail is off.\n");
-	equal(say({ level: 50, msg: "chore failed" }), "09:08:07 error: chore failed\n");
+	equal(say({ level: 40, msg: "Mail is off." }), "09:08:07Z warning: Mail is off.\n");
+	equal(say({ level: 50, msg: "chore failed" }), "09:08:07Z error: chore failed\n");
 });
 
 test("an error with the place it comes from", () => {
@@ -27,9 +27,9 @@ test("an error with the place it comes from", () => {
 			msg: "failed",
 			err: { type: "Error", message: "no", stack: "Error: no\n    at a.ts:1" },
 		}),
-		"09:08:07 error: failed\nError: no\n    at a.ts:1\n",
+		"09:08:07Z error: failed\nError: no\n    at a.ts:1\n",
 	);
-	equal(say({ level: 50, msg: "failed", err: { message: "no" } }), "09:08:07 error: failed\nno\n");
+	equal(say({ level: 50, msg: "failed", err: { message: "no" } }), "09:08:07Z error: failed\nno\n");
 });
 
 test("nothing in it can move the cursor or colour the screen", () => {

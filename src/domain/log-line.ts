@@ -18,7 +18,7 @@ export function sayLogLine(json: string): string {
 	if (typeof msg !== "string") return json;
 	const at = String(time).slice(HOUR_AT, SECOND_END);
 	const more = Object.entries(rest).map(([name, value]) => `  ${name}=${sayValue(value)}`);
-	return `${showSafely(`${at} ${sayLevel(level)}${msg}${more.join("")}${sayError(err)}`)}\n`;
+	return `${showSafely(`${at}Z ${sayLevel(level)}${msg}${more.join("")}${sayError(err)}`)}\n`;
 }
 
 function sayLevel(level: unknown): string {

@@ -82,7 +82,7 @@ test("of a process that fell silent it says who has its callbacks now", () => {
 	const textWith = (...alive: ProcessRecord[]) =>
 		findSystemWarnings({ ...SOUND, processes: [silent, ...alive] }, NOW_MS).at(-1)?.text ?? "";
 	match(textWith(WORKER), /another process has taken over its callbacks/);
-	match(textWith(WEB), /its callbacks wait until a process delivers/);
+	match(textWith(WEB), /its callbacks wait until a worker runs/);
 });
 
 test("the last mail failure is the newest of all processes", () => {

@@ -37,7 +37,7 @@ function ofProcesses(processes: readonly ProcessRecord[], nowMs: number): Warnin
 	const alive = processes.filter((record) => !isSilent(record, nowMs));
 	const taken = alive.some(({ role }) => role !== "web")
 		? "another process has taken over its callbacks"
-		: "its callbacks wait until a process delivers";
+		: "its callbacks wait until a worker runs";
 	if (alive.length > 0 && alive.every(({ role }) => role === "web")) {
 		warnings.push({
 			kind: "no_worker",

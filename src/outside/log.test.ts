@@ -65,7 +65,7 @@ test("before a terminal the same lines are words", async () => {
 		start(`const seen = createLog("info", { instance: "0a1b2c3d", role: "web", version: "1.2.3" }, true);
 		seen.log.warn({ path: "/x" }, "take care");`);
 	const [text] = await Promise.all([textOf(child.stderr), once(child, "close")]);
-	match(text, /^\d\d:\d\d:\d\d warning: take care {2}path=\/x\n$/);
+	match(text, /^\d\d:\d\d:\d\dZ warning: take care {2}path=\/x\n$/);
 });
 
 test("a reader that reads nothing does not hold up the process: lines wait, and beyond that are dropped and counted", {

@@ -2,7 +2,7 @@
 
 import { announcedBy } from "../domain/conversion.ts";
 import type { EventName } from "../domain/event-name.ts";
-import { LISTENING_WITHIN_MS, type LocalAnswer } from "../domain/local-answer.ts";
+import type { LocalAnswer } from "../domain/local-answer.ts";
 import type { Db } from "./store.ts";
 
 export interface ToldAnswer extends LocalAnswer {
@@ -17,7 +17,7 @@ export type StoredLocalAnswer = Awaited<ReturnType<typeof listNewestAnswers>>[nu
 export async function noteListener(db: Db, programmeId: number, nowMs: number): Promise<void> {
 	await db
 		.insertInto("listeners")
-		.values({ programme_id: programmeId, seen_at_ms: nowMs })
+		.values({ programme_id: programmeId, seen_at_ms: nowMs, closed_at_ms: null })
 		.onConflict((conflict) =>
 			conflict
 				.column("programme_id")
@@ -27,25 +27,22 @@ export async function noteListener(db: Db, programmeId: number, nowMs: number): 
 		.execute();
 }
 
-/** It was closed. Another one of the same programme is seen again at its next sign of life. */
+/** Its reader closed it. Another one of the same programme counts again from its next sign of life on. */
 export async function noteListenerGone(db: Db, programmeId: number, nowMs: number): Promise<void> {
-	const seenAtMs = nowMs - LISTENING_WITHIN_MS - 1;
 	await db
 		.updateTable("listeners")
-		.set({ seen_at_ms: seenAtMs })
+		.set({ closed_at_ms: nowMs })
 		.where("programme_id", "=", programmeId)
-		.where("seen_at_ms", ">", seenAtMs)
 		.execute();
 }
 
-/** Null where nobody ever did. */
-export async function findListened(db: Db, programmeId: number): Promise<number | null> {
-	const row = await db
+/** Undefined where nobody ever did. */
+export async function findListener(db: Db, programmeId: number) {
+	return db
 		.selectFrom("listeners")
-		.select("seen_at_ms")
+		.select(["seen_at_ms as seenAtMs", "closed_at_ms as closedAtMs"])
 		.where("programme_id", "=", programmeId)
 		.executeTakeFirst();
-	return row?.seen_at_ms ?? null;
 }
 
 /** Of these conversions, the events of the programme that were announced: `cnv_… conversion.approved`. */

@@ -57,20 +57,23 @@ export function testTwoMinutePath(browser: () => Browser): void {
 			await terminal.said(/→ signature right {2}test$/m);
 			await page.locator("#test-live").getByText("Signature right").waitFor();
 			await page.locator(".step-done").filter({ hasText: "Callback verified" }).waitFor();
+			const tookMs = performance.now() - startedAtMs;
+			t.diagnostic(
+				`first start to a verified callback: ${Math.round(tookMs)} ms, ${pages} pages opened or sent`,
+			);
+			ok(tookMs < LONGEST_PATH_MS, `it took ${tookMs} ms`);
+			ok(pages <= MOST_PAGES, `it took ${pages} pages`);
 		} finally {
 			terminal.close();
 		}
 		await page.getByText("Not connected.").waitFor({ timeout: SEEN_AS_GONE_MS });
-		const isShown = async () => [key, secret].map(async (text) => (await page.content()).includes(text));
-		deepEqual(await Promise.all(await isShown()), [true, true], "still there to be copied");
-		const tookMs = performance.now() - startedAtMs;
-		t.diagnostic(
-			`first start to a verified callback: ${Math.round(tookMs)} ms, ${pages} pages opened or sent`,
-		);
-		ok(tookMs < LONGEST_PATH_MS, `it took ${tookMs} ms`);
-		ok(pages <= MOST_PAGES, `it took ${pages} pages`);
+		const whichShown = async () => {
+			const text = await page.content();
+			return [text.includes(key), text.includes(secret)];
+		};
+		deepEqual(await whichShown(), [true, true], "still there to be copied");
 		await page.reload();
-		deepEqual(await Promise.all(await isShown()), [false, false], "shown once");
+		deepEqual(await whichShown(), [false, false], "shown once");
 	});
 
 	test("then a Postback URL: the callback arrives before the reader's eyes", async () => {

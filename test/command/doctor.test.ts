@@ -71,7 +71,7 @@ describe("doctor", { concurrency: 2 }, () => {
 			);
 			match(
 				of("processes"),
-				/^warning None runs: .*\nwarning A process stopped reporting: all 0a1b2c3d on here\. .* its callbacks wait until a process delivers\. /,
+				/^warning No process is running: .*\nwarning A process stopped reporting: all 0a1b2c3d on here\. .* its callbacks wait until a worker runs\. /,
 			);
 			equal(code, 0, "everything else works");
 		});
@@ -93,7 +93,10 @@ describe("doctor", { concurrency: 2 }, () => {
 			states.filter(([check]) => check !== "disk" && check !== "processes"),
 			[...expected, "clock", "dns", "mail"].map((check) => [check, "ok"]),
 		);
-		match(findings.of("processes"), /^warning None runs: .* Start the service: `ringback serve`\.$/);
+		match(
+			findings.of("processes"),
+			/^warning No process is running: .* Start the service: `ringback serve`\.$/,
+		);
 		equal(findings.code, 0);
 		equal(mail.server.mails.length, 0, "nobody was mailed");
 	});

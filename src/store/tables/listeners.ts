@@ -10,6 +10,8 @@ export interface ListenersTable {
 	programme_id: number;
 	/** When a stream of its events was last known to be open. */
 	seen_at_ms: number;
+	/** When one was last closed by its reader; null while none was. */
+	closed_at_ms: number | null;
 }
 
 /** What listeners have told of, the latest last; an event may have several. */
@@ -29,7 +31,8 @@ export interface LocalAnswersTable {
 export function listenerTables({ selfNumberedId }: Dialect): readonly string[] {
 	return [
 		`create table listeners (
-			programme_id bigint primary key references programmes(id), seen_at_ms bigint not null)`,
+			programme_id bigint primary key references programmes(id), seen_at_ms bigint not null,
+			closed_at_ms bigint)`,
 		`create table local_answers (
 			id ${selfNumberedId}, programme_id bigint not null references programmes(id), conversion text not null,
 			event text not null, outcome text not null, http_status integer, code text, took_ms integer,

@@ -1,5 +1,5 @@
 // What scripts add to pages that work without them: times in the reader's zone, copy buttons, questions before
-// something is done for good, no wait for a file that is too large, select-all and what is selected, charts. Runs again
+// something is done for good, no wait for a file that is too large, no form sent twice, select-all and what is selected, charts. Runs again
 // for every fragment that htmx brings.
 
 (() => {
@@ -248,10 +248,10 @@
 
 	/** A double click sends a form once: the answer to the first, which may show a secret, would never be seen. */
 	function sendOnce(event) {
+		if (event.target.method !== "post") return;
 		const pressed = event.submitter ?? event.target;
 		const nowMs = performance.now();
 		const sinceMs = nowMs - (sentAtMs.get(pressed) ?? Number.NEGATIVE_INFINITY);
-		if (event.target.method !== "post") return;
 		if (sinceMs >= DOUBLE_CLICK_MS) {
 			sentAtMs.set(pressed, nowMs);
 			return;
@@ -363,7 +363,7 @@
 	}
 
 	/** A form that changes a part of the page was answered with another page: the sign-in, or an error. */
-	function keepPart(event) {
+	function reloadInstead(event) {
 		const { ctx, tasks } = event.detail;
 		if (!(ctx.sourceElement instanceof HTMLFormElement)) return;
 		if (tasks.some(({ type, fragment }) => type === "main" && fragment.childElementCount > 0)) return;
@@ -384,7 +384,7 @@
 		resizing = setTimeout(() => drawCharts(document), 150);
 	});
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawCharts(document));
-	document.addEventListener("htmx:before:swap", keepPart);
+	document.addEventListener("htmx:before:swap", reloadInstead);
 	document.addEventListener("htmx:after:swap", () => enhance(document));
 	document.addEventListener("htmx:error", reopenLater);
 	document.addEventListener("htmx:error", tellUnreachable);

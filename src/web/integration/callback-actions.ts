@@ -64,7 +64,7 @@ export async function moveTest(c: WebContext, deps: WebDeps): Promise<Response> 
 	return afterTest(c, deps, walked);
 }
 
-const NOBODY_HEARS = "Nobody is told of it: no Postback URL is saved, and nobody listens.";
+const NOT_SENT = "No callback is sent: no Postback URL is saved, and listen is not running.";
 
 /** What comes of the callback shows below, as it happens: nothing is said here that would be untrue a second later. */
 async function afterTest(c: WebContext, deps: WebDeps, sent: Result<TestSent>): Promise<Response> {
@@ -74,8 +74,7 @@ async function afterTest(c: WebContext, deps: WebDeps, sent: Result<TestSent>): 
 	if (isOwed || (await isListened(deps, programmeOf(c)))) setFlash(c, "good", what, TEST.part);
 	else {
 		const { endpoint_id } = programmeOf(c);
-		const why =
-			endpoint_id === null ? NOBODY_HEARS : "No callback is sent for it: there is no signing secret.";
+		const why = endpoint_id === null ? NOT_SENT : "No callback is sent for it: there is no signing secret.";
 		setFlash(c, "warn", `${what} ${why}`, TEST.part);
 	}
 	return backTo(c, TEST);

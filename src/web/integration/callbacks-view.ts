@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.ts";
 import { EVENT_NAMES } from "../../domain/event-name.ts";
-import { isGoodAnswer, LISTENING_WITHIN_MS } from "../../domain/local-answer.ts";
+import { isGoodAnswer } from "../../domain/local-answer.ts";
 import { SECOND_MS } from "../../domain/time.ts";
 import type { Conversion } from "../../store/conversions.ts";
 import { findNewestTest } from "../../store/conversions.ts";
@@ -16,7 +16,7 @@ import {
 import { type IntegrationChecks, readIntegrationChecks } from "../../store/first-times.ts";
 import type { ListPage } from "../../store/list-page.ts";
 import {
-	findListened,
+	findListener,
 	listAnswersOf,
 	listNewestAnswers,
 	type StoredLocalAnswer,
@@ -93,6 +93,8 @@ export interface DeliveryList {
 	isLive: boolean;
 }
 
+/** Twice the time between two signs of life of a silent stream, and some. */
+const LISTENING_WITHIN_MS = 40 * SECOND_MS;
 /** A test has four events; one may be told of several times. */
 const ANSWERS_OF_TEST = 20;
 /** A screenful: the whole tab is to be three at most. */
@@ -159,8 +161,10 @@ export async function isListened(
 	{ store, clock }: Pick<WebDeps, "store" | "clock">,
 	programme: Programme,
 ): Promise<boolean> {
-	const seenAtMs = await findListened(store.db, programme.id);
-	return seenAtMs !== null && clock.nowMs() - seenAtMs <= LISTENING_WITHIN_MS;
+	const listener = await findListener(store.db, programme.id);
+	if (listener === undefined) return false;
+	const { seenAtMs, closedAtMs } = listener;
+	return (closedAtMs ?? 0) < seenAtMs && clock.nowMs() - seenAtMs <= LISTENING_WITHIN_MS;
 }
 
 function nextStep(hasKey: boolean, isHeard: boolean, hasTest: boolean): CallbacksView["next"] {

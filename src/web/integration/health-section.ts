@@ -37,7 +37,7 @@ export function healthStrip(health: CallbackHealth): Html {
 /** What came to `listen` is told there, and counts as no attempt. */
 function nothingSent(listenedAtMs: number | null): Content {
 	if (listenedAtMs === null) return "nothing was sent";
-	return html`nothing to a Postback URL; to <code>listen</code>, last ${timeTag(listenedAtMs)}`;
+	return html`nothing was sent to a Postback URL; <code>listen</code> last got one ${timeTag(listenedAtMs)}`;
 }
 
 /** The newest attempts, and not the past: a shop that fails now has a good day behind it. */

@@ -236,7 +236,7 @@ test("a test conversion is walked through its moves, and each callback's result 
 	await browser.submit(`${path}/test`, {});
 	assert.match(
 		(await browser.open(path)).text,
-		/Nobody is told of it: no Postback URL is saved, and nobody listens\./,
+		/No callback is sent: no Postback URL is saved, and listen is not running\./,
 	);
 	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
 	await browser.submit(`${path}/test`, {});

@@ -48,14 +48,14 @@ test("without a public URL there is a way to hear of events, with the address an
 		const before = await browser.open(path);
 		assert.ok(before.text.includes(`<code>${command}</code>`));
 		assert.ok(before.text.includes('href="/docs#quick-start"'));
-		assert.match(before.text, /Nobody would hear of it yet: paste the command/);
+		assert.match(before.text, /No callback would be sent yet: paste the command/);
 		assert.doesNotMatch(before.text, /something to watch/);
 		assert.doesNotMatch(before.text, /<summary>Listen on your own/, "plain to see while there is none");
 		await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
 		const after = await browser.open(path);
 		assert.match(after.text, /<summary>Listen on your own machine<\/summary>/, "out of the way");
 		assert.ok(after.text.includes(command));
-		assert.doesNotMatch(after.text, /Nobody would hear of it/);
+		assert.doesNotMatch(after.text, /No callback would be sent yet/);
 	}
 });
 

@@ -99,7 +99,7 @@ function adviceBefore({ url, hasSecret, mayIntegrate, isListening }: CallbacksVi
 	if (url === null && isListening)
 		return html`Send one: it goes to your machine, through <code>listen</code>.`;
 	if (url === null)
-		return html`Nobody would hear of it yet: paste the command into a terminal, or <a href="#callback">save a Postback URL</a>.`;
+		return html`No callback would be sent yet: paste the command into a terminal, or <a href="#callback">save a Postback URL</a>.`;
 	return "Send one: its callback appears here within a second or two.";
 }
 

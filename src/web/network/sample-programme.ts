@@ -22,21 +22,23 @@ export function sampleForm(csrf: Html): Html {
 }
 
 export async function trySample(c: WebContext, deps: WebDeps): Promise<Response> {
-	const known = await findFirstProgramme(deps.store.db);
-	if (known !== undefined) {
-		setFlash(c, "info", "There is a programme already. Try it with this one.");
-		return c.redirect(integrationPath(known), 303);
-	}
 	const maker = makerOf(c);
 	const opened = await openSampleProgramme(deps, { ...deps, kind: "invited", maker });
 	if (!opened.ok) {
 		setFlash(c, "bad", opened.fault.detail);
 		return c.redirect(SET_UP_PATH, 303);
 	}
+	if (opened.value === null) return goToFirst(c, deps);
 	const {
 		programme,
 		issued: { key, secret },
 	} = opened.value;
 	handOverIssued(c, deps, programme, maker.personId, "callbacks", { key, secret });
 	return c.redirect(integrationPath(programme.public_id), 303);
+}
+
+async function goToFirst(c: WebContext, { store }: WebDeps): Promise<Response> {
+	const first = await findFirstProgramme(store.db);
+	setFlash(c, "info", "There is a programme already. Try it with this one.");
+	return c.redirect(first === undefined ? SET_UP_PATH : integrationPath(first), 303);
 }

@@ -3,7 +3,7 @@
 import { html } from "hono/html";
 import { requestPasswordReset } from "../../accounts/passwords.ts";
 import type { Fault } from "../../domain/fault.ts";
-import { isExecutable } from "../../shipped-files.ts";
+import { isExecutable, OWN_COMMAND } from "../../shipped-files.ts";
 import { message } from "../components/blocks.ts";
 import { button, linkButton, postForm, textField } from "../components/forms.ts";
 import { codeBlock } from "../components/text.ts";
@@ -46,7 +46,7 @@ function answerForm(c: WebContext, email: string, fault?: Fault): Promise<Respon
 const TO_SIGN_IN = linkButton({ label: "Go to sign-in", href: SIGN_IN_PATH });
 
 /** Whose machine it is, and where on it, is nobody's business here. */
-const LINK_COMMAND = `${isExecutable ? "ringback" : "npx --no-install ringback"} user link --email you@example.com`;
+const LINK_COMMAND = `${OWN_COMMAND} user link --email you@example.com`;
 
 const WITHOUT_MAIL = html`<p>This service cannot send mail. Ask the network's staff: they can create a link for you to choose a new password.</p>
 	<p>Nobody on the staff can sign in? Whoever runs this service creates a link on its machine${isExecutable ? "" : ", in its folder"} and with its settings:</p>
