@@ -2,7 +2,7 @@
 // with a session, a link, half a sign-in or an import under way ends with it, whoever made the link and whomever it was
 // for.
 
-import { type EndedAccess, type EndedLinkKind, sayWithdrawn } from "../domain/ended-access.ts";
+import { type EndedAccess, type EndedLinkKind, sayWhatEnded } from "../domain/ended-access.ts";
 import { noteAudit } from "../store/audit.ts";
 import { endImportsOf, type ImportJob } from "../store/import-jobs.ts";
 import { lockLinks, type WithdrawnLink, withdrawLinks, withdrawLinksInto } from "../store/links.ts";
@@ -35,10 +35,12 @@ export async function endAccess(
 	const imports = await endImportsOf(trx, person.id, nowMs);
 	await noteStopped(trx, imports, endedBy, `the access of ${person.email} ended`, nowMs);
 	const ended: EndedAccess = {
-		...{ sessions, challenges, links: describeLinks(withdrawn) },
+		sessions,
+		challenges,
+		links: describeLinks(withdrawn),
 		imports: imports.length,
 	};
-	const detail = sayWithdrawn(ended);
+	const detail = sayWhatEnded(ended);
 	if (detail !== null) {
 		const note = { personId: endedBy, programmeId, action: "access.ended" } as const;
 		await noteAudit(trx, { ...note, subject: person.email, detail }, nowMs);

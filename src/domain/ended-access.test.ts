@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { type EndedAccess, type EndedLink, sayWithdrawn, withinProgramme } from "./ended-access.ts";
+import { type EndedAccess, type EndedLink, sayWhatEnded, withinProgramme } from "./ended-access.ts";
 
 const NOTHING: EndedAccess = { sessions: 0, challenges: 0, links: [], imports: 0 };
 const invitation = (email: string, programmeId: number | null = null): EndedLink => ({
@@ -38,7 +38,7 @@ const CASES: readonly [ended: Partial<EndedAccess>, said: string | null][] = [
 
 for (const [ended, said] of CASES) {
 	test(`what ended is told as: ${said ?? "nothing"}`, () => {
-		equal(sayWithdrawn({ ...NOTHING, ...ended }), said);
+		equal(sayWhatEnded({ ...NOTHING, ...ended }), said);
 	});
 }
 

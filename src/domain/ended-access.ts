@@ -22,8 +22,8 @@ export interface EndedAccess {
 /** A message is one line on a phone's page: the rest is counted. */
 const MAX_ADDRESSES_NAMED = 3;
 
-/** Such as "2 sessions, 1 invitation to x@y.example and 1 password link for z@y.example were withdrawn"; null: nothing. */
-export function sayWithdrawn(ended: EndedAccess): string | null {
+/** Such as "2 sessions and 1 invitation to x@y.example were withdrawn, and 1 import was stopped"; null: nothing. */
+export function sayWhatEnded(ended: EndedAccess): string | null {
 	const parts = [
 		...countedPart(ended.sessions, "session"),
 		...countedPart(ended.challenges, "unfinished sign-in"),

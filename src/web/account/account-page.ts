@@ -7,7 +7,7 @@ import { withPasswordLimit } from "../../accounts/password-limits.ts";
 import { changePassword } from "../../accounts/passwords.ts";
 import { makeConfirmationCookie, makeDeviceCookie } from "../../accounts/signed-cookies.ts";
 import { isAuthenticatorRequired } from "../../domain/authenticator.ts";
-import { sayWithdrawn } from "../../domain/ended-access.ts";
+import { sayWhatEnded } from "../../domain/ended-access.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { findPersonById } from "../../store/people.ts";
 import { padded, pageHeader, section } from "../components/blocks.ts";
@@ -70,8 +70,8 @@ export async function changeOwnPassword(c: WebContext, deps: WebDeps): Promise<R
 	handOnCookies(c, changed.value.setCookies);
 	// The new password ended both of them; this browser is the person's own, and both passwords were given here.
 	handOnCookies(c, [await makeDeviceCookie(deps, email), await makeConfirmationCookie(deps, signInOf(c))]);
-	const withdrawn = sayWithdrawn(changed.value.ended);
-	setFlash(c, "good", `Your password is changed.${withdrawn === null ? "" : ` ${withdrawn}.`}`);
+	const said = sayWhatEnded(changed.value.ended);
+	setFlash(c, "good", `Your password is changed.${said === null ? "" : ` ${said}.`}`);
 	return c.redirect(ACCOUNT_PATH, 303);
 }
 

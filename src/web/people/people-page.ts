@@ -3,7 +3,7 @@
 
 import { html } from "hono/html";
 import type { SentLink } from "../../accounts/invitations.ts";
-import { type EndedAccess, sayWithdrawn } from "../../domain/ended-access.ts";
+import { type EndedAccess, sayWhatEnded } from "../../domain/ended-access.ts";
 import type { Fault } from "../../domain/fault.ts";
 import type { ListedPerson } from "../../store/people-list.ts";
 import { padded, pageHeader, section } from "../components/blocks.ts";
@@ -224,8 +224,8 @@ function linkButtonWords({ email, hasPassword, deactivatedAtMs }: ListedPerson) 
 
 export function sayEnded({ email, name }: { email: string; name: string }, ended: EndedAccess): string {
 	const who = name === "" ? email : name;
-	const withdrawn = sayWithdrawn(ended);
-	return `${who}'s access ended${withdrawn === null ? "" : `: ${withdrawn}`}.`;
+	const said = sayWhatEnded(ended);
+	return `${who}'s access ended${said === null ? "" : `: ${said}`}.`;
 }
 
 /** Staff are shown every link. */

@@ -11,7 +11,7 @@ import {
 	removePerson,
 	renewProgrammeLink,
 } from "../../accounts/programme-people.ts";
-import { sayWithdrawn, withinProgramme } from "../../domain/ended-access.ts";
+import { sayWhatEnded, withinProgramme } from "../../domain/ended-access.ts";
 import type { PersonKind } from "../../domain/roles.ts";
 import { listProgrammeInvitations, type ProgrammeInvitation } from "../../store/links.ts";
 import { type ListedPerson, listProgrammePeople } from "../../store/people-list.ts";
@@ -157,14 +157,14 @@ function sayInvitation(kind: PersonKind, canMail: boolean): string {
 function sayChanged({ email, name, before, after, ended }: RoleChanged): string {
 	const who = name === "" ? email : name;
 	if (before === after) return `${who} is ${after} already. Nothing was changed.`;
-	const withdrawn = ended === null ? null : sayWithdrawn(ended);
-	return `Saved. ${who} is now ${after} (was ${before}).${withdrawn === null ? "" : ` ${withdrawn}.`}`;
+	const said = ended === null ? null : sayWhatEnded(ended);
+	return `Saved. ${who} is now ${after} (was ${before}).${said === null ? "" : ` ${said}.`}`;
 }
 
 /** All of it was theirs, also what did not belong to this programme. */
 function sayLeft({ name }: Programme, { ended }: PersonRemoved): string {
-	const withdrawn = ended === null ? null : sayWithdrawn(ended);
-	return `You left ${name}.${withdrawn === null ? "" : ` ${withdrawn}.`}`;
+	const said = ended === null ? null : sayWhatEnded(ended);
+	return `You left ${name}.${said === null ? "" : ` ${said}.`}`;
 }
 
 function sayRemoved(kind: PersonKind, programme: Programme, { email, name, ended }: PersonRemoved): string {

@@ -4,7 +4,7 @@
 import { type AcceptedLink, acceptLink } from "../../accounts/accept-link.ts";
 import { findLink } from "../../accounts/links.ts";
 import { signIn, signOut } from "../../accounts/sign-in.ts";
-import { type EndedAccess, sayWithdrawn } from "../../domain/ended-access.ts";
+import { type EndedAccess, sayWhatEnded } from "../../domain/ended-access.ts";
 import type { Person } from "../../store/people.ts";
 import { listProgrammesOf } from "../../store/programme-people.ts";
 import type { WebDeps } from "../deps.ts";
@@ -71,8 +71,8 @@ function goToAccount(c: WebContext, { id, email }: Person): Response {
 
 function sayNewPassword(ended: EndedAccess | null): string {
 	if (ended === null) return "Your password is set.";
-	const withdrawn = sayWithdrawn(ended);
-	return `Your password is changed.${withdrawn === null ? "" : ` ${withdrawn}.`}`;
+	const said = sayWhatEnded(ended);
+	return `Your password is changed.${said === null ? "" : ` ${said}.`}`;
 }
 
 interface Newcomer {
