@@ -1,4 +1,7 @@
-// Sizes as people read them.
+// Sizes: as people read them, and as limits count them.
+
+/** Of a limit on files, as browsers and file managers count one. */
+export const MEGABYTE = 1_024 * 1_024;
 
 /** "712 MB", in powers of ten, as `df -H` and disks' labels have it. */
 export function sayBytes(bytes: number): string {

@@ -4,12 +4,11 @@
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import busboy from "busboy";
+import { MEGABYTE } from "../domain/bytes.ts";
 import { type Fault, fault } from "../domain/fault.ts";
 import type { TemporaryFile, TemporaryFiles } from "../ports.ts";
 import { CSRF_FIELD } from "./csrf.ts";
 import type { SlotLimits } from "./slots.ts";
-
-const MEGABYTE = 1_024 * 1_024;
 
 /** What a form takes. */
 export interface FileBounds {

@@ -2,6 +2,7 @@
 // at a time, and gone when the request has been answered.
 
 import type { Next } from "hono";
+import { MEGABYTE } from "../domain/bytes.ts";
 import { fault, type Result, succeed } from "../domain/fault.ts";
 import type { Clock, TemporaryFiles } from "../ports.ts";
 import type { WebDeps } from "./deps.ts";
@@ -17,7 +18,7 @@ import { viewerOf } from "./viewer.ts";
  * leaves its mark on the memory, too, until it is cleaned up.
  */
 const DISCARD_LIMITS: SlotLimits = { aPerson: 1, inAll: 2, pauseMs: 5_000 };
-const MAX_DISCARDED_BYTES = 64 * 1_024 * 1_024;
+const MAX_DISCARDED_BYTES = 64 * MEGABYTE;
 
 /** Asked where a file is taken. Everything else is an ordinary form, with the bounds of one. */
 export function isUpload(c: WebContext): boolean {
@@ -70,7 +71,8 @@ function toUpload(receipt: Exclude<Receipt, { kind: "foreign" }>): Result<Upload
 	switch (receipt.kind) {
 		case "file":
 			return succeed({
-				...{ name: showableName(receipt.name), bytes: receipt.bytes },
+				name: showableName(receipt.name),
+				bytes: receipt.bytes,
 				read: () => receipt.file.read(),
 			});
 		case "none":

@@ -96,7 +96,11 @@ function renderForm(
 				isUpload: true,
 				body: [
 					fileField({
-						...{ name: "file", label: "CSV file", accept: ".csv,text/csv", error, isRequired: true },
+						name: "file",
+						label: "CSV file",
+						accept: ".csv,text/csv",
+						error,
+						isRequired: true,
 						limit: { bytes: maxFileBytes(SMALL_FILES), words: sayTooLarge(SMALL_FILES) },
 					}),
 					html`<div>${button({ label: "Upload and check", tone: "primary" })}</div>`,
