@@ -85,7 +85,9 @@ eachDatabase("somebody whose access ends", (database) => {
 		await workOffImports(deps, never);
 		ok((await startImport(deps, await reload(job), makerOf(staff), false)).ok);
 		ok((await stopImport(deps, await reload(job), staff.id)).ok);
-		deepEqual(await discardImport(deps, await reload(job), staff.id), { ok: true, value: "rest discarded" });
+		const discard = async () => discardImport(deps, await reload(job), staff.id);
+		deepEqual(await discard(), { ok: true, value: "rest discarded" });
+		deepEqual(await discard(), { ok: true, value: "rest discarded" }, "a second time, too");
 		equal((await startImport(deps, await reload(job), makerOf(staff), false)).ok, false);
 		await workOffImports(deps, never);
 		const { state, lines } = await reload(job);

@@ -12,7 +12,7 @@ import { createChoreBook } from "../chores/book.ts";
 import { startImportChore } from "../chores.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { listAudit } from "../store/audit-list.ts";
-import { findImport, type ImportJob, moveImport } from "../store/import-jobs.ts";
+import { findImport, type ImportJob, listImports, moveImport } from "../store/import-jobs.ts";
 import { checkLedger } from "../store/ledger.ts";
 import { discardImport, startImport, stopImport } from "./import-job.ts";
 import { createJobSetup, history, makerOf, never } from "./import-jobs.test-support.ts";
@@ -131,6 +131,8 @@ eachDatabase("a file that is uploaded", (database) => {
 		await deps.clock.moveBy(DAY_MS);
 		await workOffImports(deps, never);
 		equal((await reload(left)).state, "previewed", "a day and not a moment less");
+		const [first] = await listImports(deps.store.db, 1);
+		equal(first?.public_id, left.public_id, "before what is done, although that is newer");
 		await deps.clock.moveBy(1);
 		await workOffImports(deps, never);
 		equal(await findImport(deps.store.db, left.public_id), undefined);

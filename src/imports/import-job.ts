@@ -3,7 +3,7 @@
 import { type Maker, transactAs } from "../accounts/links.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { type AuditNote, noteAudit } from "../store/audit.ts";
-import { findImport, type ImportJob, moveImport } from "../store/import-jobs.ts";
+import { findImport, type ImportJob, moveImport, stoppedAt } from "../store/import-jobs.ts";
 import type { Db } from "../store/store.ts";
 import type { ImportDeps } from "./import-kind.ts";
 import { importKind } from "./import-kinds.ts";
@@ -33,9 +33,13 @@ export async function startImport(
 	const nowMs = clock.nowMs();
 	const { personId } = maker;
 	const begun = {
-		...({ state: "applying", applied_by: personId, claim_until_ms: 0, finished_at_ms: null } as const),
-		...{ failure: null, access_ended_at_ms: null },
-	};
+		state: "applying",
+		applied_by: personId,
+		claim_until_ms: 0,
+		finished_at_ms: null,
+		failure: null,
+		access_ended_at_ms: null,
+	} as const;
 	const anew = {
 		done_rows: 0,
 		done_batches: 0,
@@ -53,7 +57,7 @@ export async function startImport(
 			);
 		}
 		const detail =
-			job.state === "stopped" ? `goes on behind line ${job.done_rows} of ${job.row_count}` : null;
+			job.state === "stopped" ? `continued after ${job.done_rows} of ${job.row_count} lines` : null;
 		const note = { personId, action: "import.started" } as const;
 		await noteJob(trx, job, detail === null ? note : { ...note, detail }, nowMs);
 		return succeed("started");
@@ -84,8 +88,7 @@ export function stopImport(
 ): Promise<Result<"stopped">> {
 	const nowMs = clock.nowMs();
 	return store.transact(async (trx) => {
-		const change = { state: "stopped", claim: null, claim_until_ms: 0, finished_at_ms: nowMs } as const;
-		if (!(await moveImport(trx, job.id, ["applying"], change))) {
+		if (!(await moveImport(trx, job.id, ["applying"], stoppedAt(nowMs)))) {
 			return refuse("job_not_ready", "Only an import that is under way can be stopped.");
 		}
 		await noteJob(trx, job, { personId, action: "import.stopped" }, nowMs);
@@ -95,6 +98,7 @@ export function stopImport(
 
 /**
  * Before it was begun nothing is left of it. Of one that was stopped the lines go, and the record of what was done stays.
+ * Discarded already, it is as they want it.
  */
 export function discardImport(
 	{ store, clock }: Pick<ImportJobDeps, "store" | "clock">,
@@ -105,14 +109,16 @@ export function discardImport(
 	return store.transact(async (trx) => {
 		const note = { personId, action: "import.discarded" } as const;
 		if (await moveImport(trx, job.id, ["stopped"], { lines: "going" })) {
-			const detail = `what was left behind line ${job.done_rows} of ${job.row_count}`;
+			const detail = `${job.row_count - job.done_rows} of ${job.row_count} lines discarded`;
 			await noteJob(trx, job, { ...note, detail }, clock.nowMs());
 			return succeed("rest discarded");
 		}
 		const change = { state: "discarded", claim: null, claim_until_ms: 0 } as const;
 		if (!(await moveImport(trx, job.id, ["uploaded", "previewed"], change))) {
-			const detail = "An import that is under way is stopped first; one that is done stays on record.";
-			return refuse("job_not_ready", detail);
+			const present = await findImport(trx, job.public_id);
+			if (present === undefined) return succeed("discarded");
+			if (present.state === "stopped" && present.lines !== "kept") return succeed("rest discarded");
+			return refuse("job_not_ready", "Stop the import first. A finished import stays on record.");
 		}
 		const detail = personId === null ? "not imported within a day" : undefined;
 		await noteJob(trx, job, detail === undefined ? note : { ...note, detail }, clock.nowMs());

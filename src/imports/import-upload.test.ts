@@ -3,6 +3,7 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { eachDatabase } from "../../test/support/databases.ts";
+import { MEGABYTE } from "../domain/bytes.ts";
 import { DAY_MS, MINUTE_MS } from "../domain/time.ts";
 import { findImport, insertImport, sumUnfinishedImports } from "../store/import-jobs.ts";
 import type { Person } from "../store/people.ts";
@@ -13,8 +14,6 @@ import { importKind } from "./import-kinds.ts";
 import { MAX_WAITING_FILES, MAX_WAITING_MEGABYTES, uploadImport } from "./import-upload.ts";
 import { workOffImports } from "./import-work.ts";
 import { fileOf } from "./imports.test-support.ts";
-
-const MEGABYTE = 1_024 * 1_024;
 
 eachDatabase("a file that is being uploaded", (database) => {
 	const { open, reload } = createJobSetup(database);
@@ -83,9 +82,9 @@ eachDatabase("files that wait", (database) => {
 			"so many",
 			MAX_WAITING_FILES - 1,
 			10,
-			/: 50 files wait to be imported or discarded, 1 MB in all, and 50/,
+			/: 50 files wait to be imported or discarded, 1 MB in all\. The limit is 50 files and 200 MB in total\./,
 		],
-		["so large", 1, MAX_WAITING_MEGABYTES * MEGABYTE - 1_000, /: 2 files wait .*, 200 MB in all, and 50/],
+		["so large", 1, MAX_WAITING_MEGABYTES * MEGABYTE - 1_000, /: 2 files wait .*, 200 MB in all\. The limit/],
 	] as const) {
 		test(`${what} that there is no room for another are told of, and room is made by discarding one`, async () => {
 			const { deps, staff, programme } = await open();

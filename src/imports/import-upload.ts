@@ -3,6 +3,7 @@
 
 import { type Maker, transactAs } from "../accounts/links.ts";
 import { MAX_SHEET_LINES } from "../conversions/csv-lines.ts";
+import { MEGABYTE } from "../domain/bytes.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { MINUTE_MS } from "../domain/time.ts";
@@ -28,10 +29,9 @@ import { readLines, writeLines } from "./stored-lines.ts";
 
 /** Some 40 MB are held of so many while the file is read through: which lines are about the same thing. */
 export const MAX_UPLOADED_ROWS = 500_000;
-/** Their lines are in the database, for a day: the four largest, or whatever many shops have sent. */
+/** Their lines are kept in the database, for up to a day: four files of the largest size, or many small ones. */
 export const MAX_WAITING_FILES = 50;
 export const MAX_WAITING_MEGABYTES = 200;
-const MEGABYTE = 1_024 * 1_024;
 
 export interface UploadedImport extends ImportFile {
 	/** As it is called where it came from. */
@@ -176,6 +176,6 @@ async function judgeRoom(trx: Db, fileBytes: number): Promise<Result<true>> {
 		return succeed(true);
 	const megabytes = Math.ceil(bytes / MEGABYTE);
 	const waiting = `${files === 1 ? "1 file waits" : `${files} files wait`} to be imported or discarded, ${megabytes} MB in all`;
-	const detail = `There is no room for this file: ${waiting}, and ${MAX_WAITING_FILES} files of together ${MAX_WAITING_MEGABYTES} MB may. Import or discard some of those listed below, then upload it again; or import it from a shell, with ringback import.`;
+	const detail = `There is no room for this file: ${waiting}. The limit is ${MAX_WAITING_FILES} files and ${MAX_WAITING_MEGABYTES} MB in total. Import or discard some of those listed below, then upload it again; or import it from a shell, with ringback import.`;
 	return refuse("too_many_uploads", detail, "file");
 }

@@ -11,7 +11,7 @@ export type ImportBatch = Selectable<ImportBatchesTable>;
 /** Nobody's business: their lines are still being stored, or go. */
 const UNSEEN: readonly ImportState[] = ["storing", "discarded"];
 
-/** Nothing of them, or not all, has come in, and all of their lines are there. */
+/** What may yet come in, as long as its lines are kept. Their lines take room, also of what is still being stored. */
 const UNFINISHED: readonly ImportState[] = ["storing", "uploaded", "previewed", "applying", "stopped"];
 
 export async function insertImport(db: Db, job: Insertable<ImportJobsTable>): Promise<ImportJob> {
@@ -28,9 +28,20 @@ export async function findImport(db: Db, publicId: string): Promise<ListedImport
 	return seenImports(db).where("import_jobs.public_id", "=", publicId).executeTakeFirst();
 }
 
-/** The newest first. */
+/** Those that may yet come in, then the others; each the newest first. */
 export async function listImports(db: Db, limit: number): Promise<ListedImport[]> {
-	return seenImports(db).orderBy("import_jobs.id", "desc").limit(limit).execute();
+	return seenImports(db)
+		.orderBy((eb) =>
+			eb
+				.case()
+				.when(eb.and([eb("import_jobs.state", "in", UNFINISHED), eb("import_jobs.lines", "=", "kept")]))
+				.then(eb.lit(0))
+				.else(eb.lit(1))
+				.end(),
+		)
+		.orderBy("import_jobs.id", "desc")
+		.limit(limit)
+		.execute();
 }
 
 function seenImports(db: Db) {
@@ -64,6 +75,11 @@ export async function moveImport(
 	return numUpdatedRows > 0n;
 }
 
+/** Whoever is at work on it loses their claim, and writes nothing more. */
+export function stoppedAt(nowMs: number) {
+	return { state: "stopped", claim: null, claim_until_ms: 0, finished_at_ms: nowMs } as const;
+}
+
 /**
  * What hangs on somebody whose access ends: what is being brought in for them stops, and of what waits that is noted.
  * Resolves to those that were stopped.
@@ -75,7 +91,7 @@ export async function endImportsOf(
 ): Promise<Pick<ImportJob, "file_name">[]> {
 	const stopped = await trx
 		.updateTable("import_jobs")
-		.set({ state: "stopped", claim: null, claim_until_ms: 0, finished_at_ms: nowMs })
+		.set(stoppedAt(nowMs))
 		.where("state", "=", "applying")
 		.where("applied_by", "=", personId)
 		.returning("file_name")

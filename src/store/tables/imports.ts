@@ -4,7 +4,11 @@ import type { Generated } from "kysely";
 import type { Dialect } from "./dialect.ts";
 
 /**
- * A file on its way in: storing → uploaded → previewed → applying → done, or stopped on the way, from where it can go on.
+ * A file on its way in: storing → uploaded → previewed → applying → done. While it is applied it can be stopped, by a
+ * person or because the access of whoever began it ended, and go on from there. Before it is applied it can be
+ * discarded; so is what breaks off while it is stored. A discarded one is cleared, and nothing is left of it.
+ * Its lines have a life of their own: kept → going → gone. Only while they are kept does the state change. Of one that
+ * is done they go after a day; of one that is stopped then, too, or when somebody discards the rest.
  * Whoever works on it holds a claim that lapses, and `done_batches` says how far the present state's work has come.
  */
 export interface ImportJobsTable {

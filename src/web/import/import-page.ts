@@ -11,7 +11,7 @@ import {
 	type ImportKindName,
 } from "../../imports/import-kind.ts";
 import { importKind } from "../../imports/import-kinds.ts";
-import { MAX_UPLOADED_ROWS, uploadImport } from "../../imports/import-upload.ts";
+import { MAX_UPLOADED_ROWS, MAX_WAITING_FILES, uploadImport } from "../../imports/import-upload.ts";
 import { type ListedImport, listImports } from "../../store/import-jobs.ts";
 import type { ImportState } from "../../store/tables/imports.ts";
 import { emptyState, padded, pageHeader, section, tabs } from "../components/blocks.ts";
@@ -28,8 +28,10 @@ import { importJobPath, importKindPath, PROGRAMMES_PATH } from "../paths.ts";
 import { IMPORT_FILES, maxFileBytes, sayTooLarge } from "../receive-file.ts";
 import type { Answer } from "../routes.ts";
 import { makerOf } from "../viewer.ts";
+import { isRestDiscarded } from "./job-view.ts";
 
-const MAX_LISTED_JOBS = 20;
+/** All that may wait, and some that have ended. */
+const MAX_LISTED_JOBS = MAX_WAITING_FILES + 20;
 
 const KIND_TITLES: Readonly<Record<ImportKindName, string>> = {
 	programmes: "Programmes",
@@ -48,6 +50,7 @@ const JOB_STATES: Readonly<Record<ImportState, readonly [Tone, string]>> = {
 };
 
 const RETRIED: readonly [Tone, string] = ["warn", "Trying again"];
+const REST_DISCARDED: readonly [Tone, string] = ["plain", "Stopped, rest discarded"];
 
 export function showImport(kind: ImportKind): Answer {
 	return (c, deps) => answerImport(c, deps, kind);
@@ -179,7 +182,7 @@ function jobsSection(jobs: readonly ListedImport[]): Html {
 		id: "jobs",
 		title: "Earlier imports",
 		body: dataTable<ListedImport>({
-			caption: "Imports, the newest first",
+			caption: "Imports, unfinished ones first",
 			rows: jobs,
 			stacks: true,
 			empty: emptyState({
@@ -203,10 +206,11 @@ function jobsSection(jobs: readonly ListedImport[]): Html {
 	});
 }
 
-function stateBadge({ state, failure }: ListedImport): Html {
+function stateBadge(job: ListedImport): Html {
+	const { state, failure } = job;
+	if (isRestDiscarded(job)) return badge(...REST_DISCARDED);
 	const isMoving = state === "uploaded" || state === "applying";
-	const [tone, text] = isMoving && failure !== null ? RETRIED : JOB_STATES[state];
-	return badge(tone, text);
+	return badge(...(isMoving && failure !== null ? RETRIED : JOB_STATES[state]));
 }
 
 export function whoOf(email: string | null): Content {

@@ -156,7 +156,10 @@ test("any of the staff goes on with what another uploaded: it is stopped, gone o
 	equal(await count(), 600);
 	match((await staff.open(job)).text, /imported by sam@.*600 conversions imported\./s);
 	const late = await staff.submit(`${job}/discard`, {});
-	match((await staff.open(late.location ?? "")).text, /one that is done stays on record/);
+	match(
+		(await staff.open(late.location ?? "")).text,
+		/Stop the import first\. A finished import stays on record\./,
+	);
 
 	const second = await upload(staff, "conversions", [HISTORY, ...lines]);
 	const cancelled = await other.submit(`${second}/discard`, {});

@@ -9,7 +9,7 @@ import { message } from "../components/blocks.ts";
 import { count, countOf, timeTag } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 import { whoOf } from "./import-page.ts";
-import type { JobView } from "./job-view.ts";
+import { isRestDiscarded, type JobView } from "./job-view.ts";
 
 export function leftOut({ counts }: ImportSummary): Content {
 	if (counts.refused === 0) return null;
@@ -45,9 +45,12 @@ export function stoppedMessage({ job }: JobView): Html {
 	const stays = "What was imported until then stays.";
 	if (endedAtMs === null) return message("warn", `${stopped}. ${stays}`);
 	const because = endedAtMs === job.finished_at_ms ? `${stopped}, because` : `${stopped}. Since then`;
+	const advice = isRestDiscarded(job)
+		? "Look at what came in."
+		: "Look at what came in, then go on with it or discard the rest.";
 	return message(
 		"warn",
-		html`${because} ${whoOf(job.appliedByEmail)} got a new password or lost their access (${timeTag(endedAtMs)}). ${stays} Look at what came in, then go on with it or discard the rest.`,
+		html`${because} ${whoOf(job.appliedByEmail)} got a new password or lost their access (${timeTag(endedAtMs)}). ${stays} ${advice}`,
 	);
 }
 
@@ -62,7 +65,7 @@ export function waitingMessage({ job }: JobView): Content {
 
 const WHY: Readonly<Record<BatchFailure["cause"], string>> = {
 	database: "the database was out of reach, too busy, or out of room",
-	unexpected: "the service met an error that it does not know",
+	unexpected: "an unexpected error",
 };
 
 /** While it is tried again, and once somebody has stopped it. */
@@ -74,8 +77,8 @@ export function failureMessage({ job, failure }: JobView): Content {
 	const done = job.state === "uploaded" ? "checked" : "imported";
 	const again =
 		job.state === "stopped"
-			? "Nothing of them was stored."
-			: `Nothing of them was stored, and they are tried again every ${CLAIM_MS / SECOND_MS} seconds.`;
+			? "None of them was stored."
+			: `None of them was stored, and they are tried again every ${CLAIM_MS / SECOND_MS} seconds.`;
 	return message(
 		"bad",
 		html`${lines} could not be ${done} (${timeTag(atMs)}): ${WHY[cause]}. ${again} ${adviceOn(failure)}`,
@@ -84,7 +87,7 @@ export function failureMessage({ job, failure }: JobView): Content {
 
 function adviceOn({ cause }: BatchFailure): Content {
 	if (cause === "database") {
-		return "If this stays, look at the System page: it says how the database does, and how much room there is.";
+		return "If it continues, look at the System page: it says how the database does, and how much room there is.";
 	}
-	return html`If this stays, look into the service’s log at that time, for <code>a chore failed</code>. The other lines can be imported without these: take these out of the file, and upload it again.`;
+	return html`If it continues, look into the service’s log at that time, for <code>a chore failed</code>. The other lines can be imported without these: take these out of the file, and upload it again.`;
 }

@@ -29,7 +29,7 @@ import type { Answer } from "../routes.ts";
 import { makerOf, viewerOf } from "../viewer.ts";
 import { whoOf } from "./import-page.ts";
 import { renderChoice, renderProgress, renderResult } from "./job-parts.ts";
-import type { JobView } from "./job-view.ts";
+import { isRestDiscarded, type JobView } from "./job-view.ts";
 
 const TITLES: Readonly<Record<ImportState, string>> = {
 	storing: "Checking the file",
@@ -44,7 +44,7 @@ const TITLES: Readonly<Record<ImportState, string>> = {
 export async function showImportJob(c: WebContext, deps: PageDeps): Promise<Response> {
 	const job = await jobOf(c, deps);
 	if (job === undefined) return answerError(c, "not_found");
-	const title = TITLES[job.state];
+	const title = isRestDiscarded(job) ? "Import stopped, rest discarded" : TITLES[job.state];
 	const view: JobView = {
 		job,
 		kind: importKind(job.kind),
@@ -80,12 +80,9 @@ export async function discardImportJob(c: WebContext, deps: PageDeps): Promise<R
 	const job = await jobOf(c, deps);
 	if (job === undefined) return answerError(c, "not_found");
 	const discarded = await discardImport(deps, job, viewerOf(c).personId);
-	// Discarded by another at the same moment, it is as they want it.
-	if (!discarded.ok && (await jobOf(c, deps)) !== undefined) {
-		return answerRefusal(c, deps, job, discarded.fault);
-	}
+	if (!discarded.ok) return answerRefusal(c, deps, job, discarded.fault);
 	deps.imports.wake();
-	if (discarded.ok && discarded.value === "rest discarded") {
+	if (discarded.value === "rest discarded") {
 		setFlash(c, "info", "The rest of the file is discarded. What was imported stays.");
 		return c.redirect(importJobPath(job.public_id), 303);
 	}

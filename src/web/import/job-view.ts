@@ -18,3 +18,8 @@ export interface JobView {
 	isMailOn: boolean;
 	csrf: Html;
 }
+
+/** By somebody, or because it was left for a day. */
+export function isRestDiscarded({ state, lines }: Pick<ListedImport, "state" | "lines">): boolean {
+	return state === "stopped" && lines !== "kept";
+}

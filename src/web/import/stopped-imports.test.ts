@@ -1,7 +1,9 @@
-import { doesNotMatch, equal, match } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
 import { test } from "node:test";
-import { MAX_WAITING_MEGABYTES } from "../../imports/import-upload.ts";
+import { MEGABYTE } from "../../domain/bytes.ts";
+import { MAX_WAITING_FILES, MAX_WAITING_MEGABYTES } from "../../imports/import-upload.ts";
 import { workOffImports } from "../../imports/import-work.ts";
+import { insertImport } from "../../store/import-jobs.ts";
 import { NEW_PASSWORD, PASSWORD } from "../test-site.test-support.ts";
 import { HISTORY, openNetwork, send, upload, workOff } from "./import-site.test-support.ts";
 
@@ -43,11 +45,17 @@ test("a new password stops the imports of whoever has it; they or others go on, 
 	await workOff(site);
 	const discarded = (await other.open(second)).text;
 	match(discarded, /The rest of the file is discarded\. What was imported stays\./);
-	match(discarded, /they are kept for a day, or until somebody discards them/);
-	doesNotMatch(discarded, /Go on with the import|Discard the rest/);
+	match(
+		discarded,
+		/Import stopped, rest discarded.*they are kept for a day, or until somebody discards them/s,
+	);
+	doesNotMatch(discarded, /go on with|discard the rest/i);
+	equal((await other.submit(`${second}/discard`, {})).location, second);
+	match((await other.open(second)).text, /The rest of the file is discarded\. What was imported stays\./);
+	match((await other.open("/import/conversions")).text, />Stopped, rest discarded</);
 	match(
 		(await other.open("/system/audit")).text,
-		/Import stopped.*the access of sam@network\.example ended/s,
+		/600 of 600 lines discarded.*continued after 500 of 600 lines.*Import stopped.*the access of sam@network\.example ended/s,
 	);
 });
 
@@ -93,8 +101,8 @@ test("a batch that fails is named on the page, with its lines and what to do, un
 		return (await staff.open(job)).text;
 	};
 	const text = await failWith(new Error("insert into conversions: secret"));
-	match(text, /Lines 2 to 501 could not be imported.*the service met an error that it does not know/s);
-	match(text, /Nothing of them was stored, and they are tried again every 30 seconds\./);
+	match(text, /Lines 2 to 501 could not be imported.*an unexpected error\. None of them was stored/s);
+	match(text, /None of them was stored, and they are tried again every 30 seconds\./);
 	match(text, /look into the service’s log.*a chore failed.*take these out of the file/s);
 	doesNotMatch(text, /insert into|secret/);
 	match((await staff.open("/import/conversions")).text, />Trying again</);
@@ -103,7 +111,7 @@ test("a batch that fails is named on the page, with its lines and what to do, un
 	await staff.submit(`${job}/stop`, {});
 	match(
 		(await staff.open(job)).text,
-		/Stopped after 0 of 600 lines.*could not be imported.*Nothing of them was stored\./s,
+		/Stopped after 0 of 600 lines.*could not be imported.*None of them was stored\. If it continues, /s,
 	);
 	await staff.submit(`${job}/apply`, {});
 	await workOff(site);
@@ -114,11 +122,16 @@ test("a batch that fails is named on the page, with its lines and what to do, un
 
 test("a file that there is no room for is refused on the form, with what to do", async (t) => {
 	const { site, staff } = await openNetwork(t);
-	await upload(staff, "conversions", [HISTORY, ...lines]);
-	await site.store.db
+	const { db } = site.store;
+	const waiting = await upload(staff, "conversions", [HISTORY, ...lines]);
+	await db
 		.updateTable("import_jobs")
-		.set({ file_bytes: MAX_WAITING_MEGABYTES * 1_024 * 1_024 })
+		.set({ file_bytes: MAX_WAITING_MEGABYTES * MEGABYTE })
 		.execute();
+	const { id: _, ...job } = await db.selectFrom("import_jobs").selectAll().executeTakeFirstOrThrow();
+	for (let at = 0; at < 2 * MAX_WAITING_FILES; at++) {
+		await insertImport(db, { ...job, public_id: `imp_${at}`, state: "done", lines: "gone" });
+	}
 	const refused = await send(staff, "conversions", [HISTORY, ...lines].join("\n"));
 	equal(refused.status, 429);
 	match(
@@ -126,4 +139,6 @@ test("a file that there is no room for is refused on the form, with what to do",
 		/There is no room for this file: 1 file waits to be imported or discarded, 200 MB in all/,
 	);
 	match(refused.text, /aria-invalid="true"/);
+	const listed = [...refused.text.matchAll(/href="(\/import\/jobs\/[^"]*)"/g)].map(([, path]) => path);
+	deepEqual(listed.slice(0, 3), [waiting, "/import/jobs/imp_99", "/import/jobs/imp_98"]);
 });
