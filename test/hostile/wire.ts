@@ -64,6 +64,11 @@ export function flood(socket: Socket, first: string, piece: string | Buffer): vo
 
 /** Runs unless the connection was over before. */
 export function later(socket: Socket, delayMs: number, run: () => void): void {
-	const timer = setTimeout(run, delayMs);
-	socket.once("close", () => clearTimeout(timer));
+	const cancel = () => clearTimeout(timer);
+	const timer = setTimeout(() => {
+		// A gust after the other would leave one behind each.
+		socket.off("close", cancel);
+		run();
+	}, delayMs);
+	socket.once("close", cancel);
 }
