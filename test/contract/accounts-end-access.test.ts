@@ -2,7 +2,7 @@
 // others hold, and made for others, goes on.
 
 import { deepEqual, equal, match } from "node:assert/strict";
-import { before, test } from "node:test";
+import { after, before, mock, test } from "node:test";
 import { type Auth, createAuth } from "../../src/accounts/auth.ts";
 import { makePasswordLink } from "../../src/accounts/invitations.ts";
 import { confirmSignIn, signIn } from "../../src/accounts/sign-in.ts";
@@ -146,7 +146,9 @@ eachDatabase("access that ends", (database) => {
 	let site: TestSite;
 	let setup: AccessSetup;
 
+	after(() => mock.timers.reset());
 	before(async () => {
+		mock.timers.enable({ apis: ["Date"], now: Date.now() });
 		site = createTestSite(database.store, { hasMail: true });
 		setup = await openAccessSetup(site);
 	});
