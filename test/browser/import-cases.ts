@@ -9,15 +9,21 @@ import { type Case, press } from "./page-cases.ts";
 
 const FAILURE = JSON.stringify({ cause: "unexpected", firstLine: 45_502, lastLine: 46_001, atMs: 0 });
 
-const MOVING = ["uploaded", "applying", "stopped"] as const;
-const pathOf = (state: (typeof MOVING)[number]) => `/import/jobs/imp_${state}`;
+const MOVING = [
+	["uploaded", "kept"],
+	["applying", "kept"],
+	["stopped", "kept"],
+	["stopped", "gone"],
+] as const;
+const pathOf = (state: (typeof MOVING)[number][0], lines: "kept" | "gone" = "kept") =>
+	`/import/jobs/imp_${state}_${lines}`;
 
 /** In the middle of their work, which another process has claimed and never does. */
 export async function storeMovingImports({ store, clock }: Service): Promise<void> {
 	const nowMs = clock.nowMs();
-	for (const state of MOVING) {
+	for (const [state, lines] of MOVING) {
 		await insertImport(store.db, {
-			public_id: `imp_${state}`,
+			public_id: `imp_${state}_${lines}`,
 			kind: "conversions",
 			file_bytes: 12_000_000,
 			file_name: `${"history-of-".repeat(8)}${state}.csv`,
@@ -31,7 +37,7 @@ export async function storeMovingImports({ store, clock }: Service): Promise<voi
 			done_rows: 45_500,
 			done_batches: 91,
 			summary: JSON.stringify(createSummary().read()),
-			lines: "kept",
+			lines,
 			failure: state === "applying" ? FAILURE : null,
 			access_ended_at_ms: state === "stopped" ? nowMs : null,
 			claim: "another process",
@@ -51,6 +57,7 @@ export const IMPORT_PAGES: readonly Case[] = [
 	{ what: "import, the preview of conversions", path: "/import/conversions", act: uploadHistory },
 	{ what: "import, a file that comes in, and a batch failed", path: pathOf("applying"), act: holdStill },
 	{ what: "import, one that was stopped with somebody's access", path: pathOf("stopped") },
+	{ what: "import, one whose rest was discarded", path: pathOf("stopped", "gone") },
 	{ what: "import, the result", path: "/import/conversions", act: importHistory },
 	{ what: "import, nothing new", path: "/import/conversions", act: uploadHistoryAgain },
 ];
