@@ -87,8 +87,11 @@ export class EventStreams {
 	/** `readerId`: whose streams are counted together. */
 	hasRoom(readerId: number): boolean {
 		const { maxStreams, maxStreamsOfOne } = this.#bounds;
-		const ofOne = [...this.#open.values()].filter((id) => id === readerId).length;
-		return !this.isStopping && this.#open.size < maxStreams && ofOne < maxStreamsOfOne;
+		return !this.isStopping && this.#open.size < maxStreams && this.countOf(readerId) < maxStreamsOfOne;
+	}
+
+	countOf(readerId: number): number {
+		return [...this.#open.values()].filter((id) => id === readerId).length;
 	}
 
 	/** Undefined where there is no room. */

@@ -17,7 +17,7 @@ import {
 } from "../store/keys.ts";
 import { findActiveSecret } from "../store/signing-secrets.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { changeLocked } from "./programmes.ts";
+import { changeLocked, type LockedProgramme } from "./programmes.ts";
 import { makeSecret } from "./signing-secret.ts";
 
 /** 256 bits: nobody guesses one, so a plain hash is enough. */
@@ -43,31 +43,41 @@ export async function issueKey(
 ): Promise<Result<IssuedKey>> {
 	const given = nameText.trim() === "" ? null : parseKeyName(nameText);
 	if (given?.ok === false) return given;
-	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
-		if ((await countUsableKeys(trx, programmeId)) >= MAX_USABLE_KEYS) {
-			return refuse(
-				"too_many_keys",
-				`There are ${MAX_USABLE_KEYS} keys in use, and no programme has more. Revoke one that is not needed any more, then issue the new one.`,
-			);
-		}
-		const key = `rbk_${deps.random.hex(KEY_BYTES)}`;
-		const hint = key.slice(-HINT_LENGTH);
-		const keyId = makeId("key", nowMs, deps.random.bytes(ID_RANDOM_BYTES));
-		const name = given?.value ?? `Key ${(await countKeys(trx, programmeId)) + 1}`;
-		await insertApiKey(trx, {
-			public_id: keyId,
-			programme_id: programmeId,
-			name,
-			hash: sha256Hex(key),
-			hint,
-			created_at_ms: nowMs,
-		});
-		const note = { personId, programmeId, action: "key.issued", subject: keyId } as const;
-		await noteAudit(trx, { ...note, detail: writeKeyLabel({ hint, name }) }, nowMs);
-		const isFirst = (await findActiveSecret(trx, programmeId)) === undefined;
-		const made = isFirst ? await makeSecret(trx, deps, programmeId, nowMs, nowMs) : null;
-		return succeed({ keyId, name, key, secret: made?.secret ?? null });
+	return changeLocked(deps, programmePublicId, (programme) =>
+		insertKey(deps, programme, personId, given?.value ?? null),
+	);
+}
+
+/** Within a transaction that holds the programme's lock, or has just made it. */
+export async function insertKey(
+	deps: AccountsDeps,
+	{ trx, programmeId, nowMs }: LockedProgramme,
+	personId: number | null,
+	givenName: string | null,
+): Promise<Result<IssuedKey>> {
+	if ((await countUsableKeys(trx, programmeId)) >= MAX_USABLE_KEYS) {
+		return refuse(
+			"too_many_keys",
+			`There are ${MAX_USABLE_KEYS} keys in use, and no programme has more. Revoke one that is not needed any more, then issue the new one.`,
+		);
+	}
+	const key = `rbk_${deps.random.hex(KEY_BYTES)}`;
+	const hint = key.slice(-HINT_LENGTH);
+	const keyId = makeId("key", nowMs, deps.random.bytes(ID_RANDOM_BYTES));
+	const name = givenName ?? `Key ${(await countKeys(trx, programmeId)) + 1}`;
+	await insertApiKey(trx, {
+		public_id: keyId,
+		programme_id: programmeId,
+		name,
+		hash: sha256Hex(key),
+		hint,
+		created_at_ms: nowMs,
 	});
+	const note = { personId, programmeId, action: "key.issued", subject: keyId } as const;
+	await noteAudit(trx, { ...note, detail: writeKeyLabel({ hint, name }) }, nowMs);
+	const isFirst = (await findActiveSecret(trx, programmeId)) === undefined;
+	const made = isFirst ? await makeSecret(trx, deps, programmeId, nowMs, nowMs) : null;
+	return succeed({ keyId, name, key, secret: made?.secret ?? null });
 }
 
 /** Of this programme's keys only: another shop's id is as unknown here as one that never was. */

@@ -4,9 +4,9 @@
 import { type Result, succeed } from "../domain/fault.ts";
 import { findFirstProgramme, type Programme } from "../store/programmes.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { type IssuedKey, issueKey } from "./keys.ts";
+import { type IssuedKey, insertKey } from "./keys.ts";
 import { transactAs } from "./links.ts";
-import { type Inviter, insertOpened, type OpenedProgramme } from "./open-programme.ts";
+import { type Inviter, insertOpened } from "./open-programme.ts";
 import { DEFAULT_APPROVAL_DAYS, parseTerms } from "./programme-terms.ts";
 
 const SAMPLE_TERMS = {
@@ -22,20 +22,22 @@ export interface SampleProgramme {
 	issued: IssuedKey;
 }
 
-/** Null where there is a programme already. */
+/** All of it or nothing. Null where there is a programme already. */
 export async function openSampleProgramme(
 	deps: AccountsDeps,
 	inviter: Inviter,
 ): Promise<Result<SampleProgramme | null>> {
 	const terms = parseTerms(SAMPLE_TERMS);
 	if (!terms.ok) return terms;
-	// Under the lock: of two people at the same moment, the second finds the programme of the first.
-	const opened = await transactAs<OpenedProgramme | null>(deps.store, inviter.maker, async (trx) => {
+	// It holds a lock: of two people at the same moment, the second finds the programme of the first.
+	return transactAs<SampleProgramme | null>(deps.store, inviter.maker, async (trx) => {
 		if ((await findFirstProgramme(trx)) !== undefined) return succeed(null);
-		return insertOpened(trx, deps, inviter, { terms: terms.value, currency: "EUR", email: null });
+		const opening = { terms: terms.value, currency: "EUR", email: null } as const;
+		const opened = await insertOpened(trx, deps, inviter, opening);
+		if (!opened.ok) return opened;
+		const { programme } = opened.value;
+		const locked = { trx, programmeId: programme.id, nowMs: deps.clock.nowMs() };
+		const issued = await insertKey(deps, locked, inviter.maker.personId, null);
+		return issued.ok ? succeed({ programme, issued: issued.value }) : issued;
 	});
-	if (!opened.ok || opened.value === null) return opened.ok ? succeed(null) : opened;
-	const { programme } = opened.value;
-	const issued = await issueKey(deps, programme.public_id, inviter.maker.personId);
-	return issued.ok ? succeed({ programme, issued: issued.value }) : issued;
 }

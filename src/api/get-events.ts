@@ -62,7 +62,13 @@ export function createGetEvents(deps: AppDeps): Endpoint {
 			if (!asked.ok) return asked;
 			if (streams.isStopping) return refuse("unavailable", STOPPING);
 			if (!streams.hasRoom(programme.id)) return { ok: false, fault: tooManyStreams() };
-			const source = createSource(deps, call, asked.value);
+			const source: StreamSource = {
+				...createSource(deps, call, asked.value),
+				async onHungUp() {
+					if (streams.countOf(programme.id) > 0) return;
+					await noteListenerGone(deps.store.db, programme.id, deps.clock.nowMs());
+				},
+			};
 			await noteListener(trx, programme.id, call.nowMs);
 			return succeed({
 				outcome: "LISTENING",
@@ -159,7 +165,6 @@ function createSource(
 			notedAtMs = nowMs;
 			await noteListener(store.db, programme.id, nowMs);
 		},
-		onHungUp: () => noteListenerGone(store.db, programme.id, clock.nowMs()),
 		// Whoever comes back with a revoked key or an ended secret, or a position whose next events were archived meanwhile, is told so.
 		farewell: "",
 		// With the position reached, so that whoever comes back need not go through everybody else's events again.

@@ -27,9 +27,13 @@ test("an error with the place it comes from", () => {
 			msg: "failed",
 			err: { type: "Error", message: "no", stack: "Error: no\n    at a.ts:1" },
 		}),
-		"09:08:07Z error: failed\nError: no\n    at a.ts:1\n",
+		"09:08:07Z error: failed\n    Error: no\n        at a.ts:1\n",
 	);
-	equal(say({ level: 50, msg: "failed", err: { message: "no" } }), "09:08:07Z error: failed\nno\n");
+	equal(
+		say({ level: 50, msg: "failed", err: { message: "no", code: "EPIPE" } }),
+		"09:08:07Z error: failed\n    no\n    code EPIPE\n",
+	);
+	equal(say({ level: 50, msg: "failed", err: "text" }), "09:08:07Z error: failed\n    text\n");
 });
 
 test("nothing in it can move the cursor or colour the screen", () => {
@@ -37,6 +41,10 @@ test("nothing in it can move the cursor or colour the screen", () => {
 	equal(/(?!\n)\p{C}/u.test(said), false, JSON.stringify(said));
 });
 
+test("a line break in it does not begin a line of the log", () => {
+	equal(say({ level: 30, msg: "a\n09:08:08Z b" }), "09:08:07Z a\n    09:08:08Z b\n");
+});
+
 test("what is no line of the log stays as it is", () => {
-	for (const text of ["Stopped.\n", "null\n", '{"a":1}\n', ""]) equal(sayLogLine(text), text);
+	for (const text of ["Stopped.\n", "null\n", '{"a":1}\n']) equal(sayLogLine(text), text);
 });

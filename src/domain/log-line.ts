@@ -15,7 +15,7 @@ export function sayLogLine(json: string): string {
 	if (!isRecord(line)) return json;
 	// Which process it is, the terminal says by itself.
 	const { level, time, msg, err, instance: _instance, role: _role, version: _version, ...rest } = line;
-	if (typeof msg !== "string") return json;
+	if (typeof msg !== "string") return `${showSafely(json.trimEnd())}\n`;
 	const at = String(time).slice(HOUR_AT, SECOND_END);
 	const more = Object.entries(rest).map(([name, value]) => `  ${name}=${sayValue(value)}`);
 	return `${showSafely(`${at}Z ${sayLevel(level)}${msg}${more.join("")}${sayError(err)}`)}\n`;
@@ -31,14 +31,16 @@ function sayValue(value: unknown): string {
 }
 
 function sayError(error: unknown): string {
-	if (!isRecord(error)) return "";
-	const { stack, message } = error;
-	return `\n${String(stack ?? message)}`;
+	if (error === undefined) return "";
+	if (!isRecord(error)) return `\n${String(error)}`;
+	const { stack, message, code } = error;
+	return `\n${String(stack ?? message)}${code === undefined ? "" : `\ncode ${String(code)}`}`;
 }
 
 /** Some of it came from outside, and a terminal obeys control characters. */
 function showSafely(text: string): string {
-	return showBytes(Buffer.from(text));
+	// Set in: a line break in it must not look like the next line of the log.
+	return showBytes(Buffer.from(text)).replaceAll("\n", "\n    ");
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

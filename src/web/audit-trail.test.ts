@@ -69,6 +69,7 @@ test("every POST route leaves an entry in the audit log, or has a reason not to"
 async function walkSample(site: TestSite, send: Send): Promise<void> {
 	const browser = await site.signIn(await site.addStaff());
 	await browser.open("/set-up");
+	await browser.submit("/set-up", { name: "First", brand: "Service" });
 	await send("/set-up/sample", browser, "/set-up/sample");
 }
 

@@ -72,6 +72,9 @@ export function testTwoMinutePath(browser: () => Browser): void {
 			return [text.includes(key), text.includes(secret)];
 		};
 		deepEqual(await whichShown(), [true, true], "still there to be copied");
+		match(await beRefused(page), /form/i);
+		ok(newcomer.takeComplaints().every((complaint) => /403/.test(complaint)));
+		deepEqual(await whichShown(), [true, true], "also when something went wrong");
 		await page.reload();
 		deepEqual(await whichShown(), [false, false], "shown once");
 	});
@@ -147,6 +150,16 @@ export function testTwoMinutePath(browser: () => Browser): void {
 		await page.getByRole("heading", { name: "Integration", level: 1 }).waitFor();
 		await owner.leave();
 	});
+}
+
+/** Sends another test with a token that is none of ours, and resolves to what is said to it. */
+async function beRefused(page: Page): Promise<string> {
+	const told = page.waitForEvent("dialog");
+	await page.evaluate('document.querySelector("#test form [name=csrf]").value = "none"');
+	await page.getByRole("button", { name: "Send test conversion" }).click();
+	const dialog = await told;
+	await dialog.accept();
+	return dialog.message();
 }
 
 /** Into a terminal, which is closed in the end with all that runs in it. */

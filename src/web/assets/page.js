@@ -243,17 +243,19 @@
 		if (box.form !== null) tellSelection(box.form);
 	});
 
-	const DOUBLE_CLICK_MS = 1_000;
-	const sentAtMs = new WeakMap();
+	const DOUBLE_CLICK_MS = 500;
+	/** Whoever stopped the page from loading may try again. */
+	const LONGEST_ANSWER_MS = 10_000;
+	/** Until when a form is not sent again. */
+	let heldUntilMs = new WeakMap();
 
 	/** A double click sends a form once: the answer to the first, which may show a secret, would never be seen. */
 	function sendOnce(event) {
-		if (event.target.method !== "post") return;
-		const pressed = event.submitter ?? event.target;
+		const form = event.target;
+		if (form.getAttribute("method") !== "post") return;
 		const nowMs = performance.now();
-		const sinceMs = nowMs - (sentAtMs.get(pressed) ?? Number.NEGATIVE_INFINITY);
-		if (sinceMs >= DOUBLE_CLICK_MS) {
-			sentAtMs.set(pressed, nowMs);
+		if (nowMs >= (heldUntilMs.get(form) ?? 0)) {
+			heldUntilMs.set(form, nowMs + LONGEST_ANSWER_MS);
 			return;
 		}
 		event.preventDefault();
@@ -261,6 +263,13 @@
 	}
 	// Before htmx, which sends some forms itself.
 	document.addEventListener("submit", sendOnce, { capture: true });
+	document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
+		const form = ctx.sourceElement;
+		if (heldUntilMs.has(form)) heldUntilMs.set(form, performance.now() + DOUBLE_CLICK_MS);
+	});
+	addEventListener("pageshow", () => {
+		heldUntilMs = new WeakMap();
+	});
 
 	/** On a phone the bars of links are wider than the screen: the page one is on must not be out of sight. */
 	function showCurrentLink() {
@@ -363,12 +372,21 @@
 	}
 
 	/** A form that changes a part of the page was answered with another page: the sign-in, or an error. */
-	function reloadInstead(event) {
+	function tellInstead(event) {
 		const { ctx, tasks } = event.detail;
 		if (!(ctx.sourceElement instanceof HTMLFormElement)) return;
 		if (tasks.some(({ type, fragment }) => type === "main" && fragment.childElementCount > 0)) return;
 		event.preventDefault();
-		location.reload();
+		// What is shown once stays, whatever went wrong.
+		const isKept = document.querySelector("[data-shown-once]") !== null;
+		if (ctx.response.raw.redirected && !isKept) location.reload();
+		else window.alert(wordsOf(ctx.text));
+	}
+
+	function wordsOf(page) {
+		const main = new DOMParser().parseFromString(page, "text/html").querySelector("main");
+		const words = [...(main?.querySelectorAll("h1, p") ?? [])].map(({ textContent }) => textContent.trim());
+		return words.slice(0, 2).join("\n") || "That did not work. Try again in a moment.";
 	}
 
 	/** Nobody else says so: the page stays as it was. */
@@ -384,7 +402,7 @@
 		resizing = setTimeout(() => drawCharts(document), 150);
 	});
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawCharts(document));
-	document.addEventListener("htmx:before:swap", reloadInstead);
+	document.addEventListener("htmx:before:swap", tellInstead);
 	document.addEventListener("htmx:after:swap", () => enhance(document));
 	document.addEventListener("htmx:error", reopenLater);
 	document.addEventListener("htmx:error", tellUnreachable);

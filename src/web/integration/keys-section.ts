@@ -113,7 +113,7 @@ export function issuedOnce({ key, secret }: Issued): Html {
 	if (secret !== null)
 		parts.push(shownOnce(key === null ? "New signing secret" : "Signing secret", SECRET_VARIABLE, secret));
 	if (key === null && secret !== null) parts.push(html`<p class="small">${PREPARED}</p>`);
-	return message("good", html`<div class="stack-tight">${parts}</div>`);
+	return message("good", html`<div class="stack-tight" data-shown-once>${parts}</div>`);
 }
 
 function shownOnce(label: string, variable: string, value: string): Html {

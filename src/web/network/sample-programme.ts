@@ -4,6 +4,7 @@
 import { openSampleProgramme } from "../../accounts/sample-programme.ts";
 import { findFirstProgramme } from "../../store/programmes.ts";
 import { button, postForm } from "../components/forms.ts";
+import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { setFlash } from "../flash.ts";
@@ -12,16 +13,22 @@ import { handOverIssued } from "../integration/issued-cookie.ts";
 import { integrationPath, SAMPLE_PROGRAMME_PATH, SET_UP_PATH } from "../paths.ts";
 import { makerOf } from "../viewer.ts";
 
-export function sampleForm(csrf: Html): Html {
+/** Nothing before the network has its brand: the sample's key fixes it. */
+export function sampleForm(c: WebContext): Html | null {
+	if (!c.get("network").isBrandChosen) return null;
 	return postForm({
 		action: SAMPLE_PROGRAMME_PATH,
-		csrf,
+		csrf: csrfField(c),
 		className: "row",
 		body: button({ label: "Try it with a sample programme" }),
 	});
 }
 
 export async function trySample(c: WebContext, deps: WebDeps): Promise<Response> {
+	if (!(await deps.network.read()).isBrandChosen) {
+		setFlash(c, "info", "Name your network first: the sample comes with an API key, which fixes the brand.");
+		return c.redirect(SET_UP_PATH, 303);
+	}
 	const maker = makerOf(c);
 	const opened = await openSampleProgramme(deps, { ...deps, kind: "invited", maker });
 	if (!opened.ok) {
@@ -29,6 +36,8 @@ export async function trySample(c: WebContext, deps: WebDeps): Promise<Response>
 		return c.redirect(SET_UP_PATH, 303);
 	}
 	if (opened.value === null) return goToFirst(c, deps);
+	// The brand is fixed now.
+	deps.network.forget();
 	const {
 		programme,
 		issued: { key, secret },

@@ -191,6 +191,6 @@ function programmeBody(c: WebContext, { programmeId, done }: SetUpState): Html {
 		html`<div class="row">${linkButton({
 			...create,
 			...(done.has("network") ? { tone: "primary" } : {}),
-		})}${sampleForm(csrfField(c))}</div>`,
+		})}${sampleForm(c)}</div>`,
 	);
 }

@@ -133,9 +133,14 @@ test("from the name to a sample programme with its key in one step, and not to a
 	assert.equal((await programmes()).length, 1);
 });
 
-test("a sample can be tried from the step of the first programme, too", async (t) => {
+test("a sample can be tried from the step of the first programme, too, once the network has its brand", async (t) => {
 	const { site, browser } = await startFirst(t);
-	await browser.open("/set-up");
+	for (const path of ["/programmes/new", "/programmes"]) {
+		assert.doesNotMatch((await browser.open(path)).text, /action="\/set-up\/sample"/, path);
+	}
+	assert.equal((await browser.submit("/set-up/sample", {})).location, "/set-up");
+	assert.match((await browser.open("/set-up")).text, /Name your network first/);
+	assert.equal((await findNetwork(site.store.db)).secret_id, null, "nothing is fixed");
 	await browser.submit("/set-up", { name: "Acme", brand: "Acme" });
 	for (const path of ["/set-up", "/programmes/new", "/programmes"]) {
 		assert.match((await browser.open(path)).text, /action="\/set-up\/sample"/, path);
@@ -148,6 +153,18 @@ test("a sample can be tried from the step of the first programme, too", async (t
 	for (const path of ["/set-up", "/programmes/new", "/programmes"]) {
 		assert.doesNotMatch((await browser.open(path)).text, /action="\/set-up\/sample"/, path);
 	}
+});
+
+test("two people at the same moment open one sample", async (t) => {
+	const { site, browser } = await startFirst(t);
+	await browser.open("/set-up");
+	await browser.submit("/set-up", { name: "Acme", brand: "Acme" });
+	const colleague = await site.signIn(await site.addStaff());
+	await Promise.all([browser.open("/set-up"), colleague.open("/set-up")]);
+	const tried = await Promise.all([browser, colleague].map((one) => one.submit("/set-up/sample", {})));
+	assert.equal(new Set(tried.map(({ location }) => location)).size, 1);
+	assert.equal((await site.store.db.selectFrom("programmes").select("id").execute()).length, 1);
+	assert.equal((await site.store.db.selectFrom("api_keys").select("id").execute()).length, 1);
 });
 
 test("a brand that the setting gives is not asked for", async (t) => {

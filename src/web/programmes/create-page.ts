@@ -120,7 +120,7 @@ async function answerForm(
 		tone: "quiet",
 	})}</div>`;
 	const isFirst = (await findFirstProgramme(store.db)) === undefined;
-	const sample = isFirst ? { actions: sampleForm(csrfField(c)) } : {};
+	const sample = isFirst ? { actions: sampleForm(c) } : {};
 	const body = html`${pageHeader({ title: "Create programme", ...sample })}${
 		faults.length === 0 ? null : message("bad", "Nothing was created yet. Correct what is marked below.")
 	}${section({

@@ -16,7 +16,6 @@ import { linkButton, textField } from "../components/forms.ts";
 import { dataTable, filterBar, type Pages, pager } from "../components/lists.ts";
 import { badge, count, countOf, timeTag } from "../components/text.ts";
 import { countUndelivered, deliveriesPath } from "../components/trouble-words.ts";
-import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { cursorOf, pagesOf, readFilters } from "../filter-query.ts";
@@ -77,7 +76,7 @@ export async function showProgrammes(c: WebContext, deps: WebDeps): Promise<Resp
 		search,
 		isStaff,
 		isFirstPage,
-		csrf: csrfField(c),
+		sample: sampleForm(c),
 	});
 	return answerPage(c, { title: "Programmes", active: "programmes", body });
 }
@@ -89,7 +88,8 @@ interface ProgrammesView {
 	search: string;
 	isStaff: boolean;
 	isFirstPage: boolean;
-	csrf: Html;
+	/** Offered where there is no programme yet. */
+	sample: Html | null;
 }
 
 function renderProgrammes(view: ProgrammesView): Html {
@@ -167,7 +167,7 @@ function searchBar(search: string): Html {
 	});
 }
 
-function noProgrammes({ search, isStaff, isFirstPage, csrf }: ProgrammesView, create: Html): Content {
+function noProgrammes({ search, isStaff, isFirstPage, sample }: ProgrammesView, create: Html): Content {
 	if (search !== "" || !isFirstPage) {
 		return emptyState({
 			isAlone: true,
@@ -181,7 +181,7 @@ function noProgrammes({ search, isStaff, isFirstPage, csrf }: ProgrammesView, cr
 			isAlone: true,
 			title: "No programme yet",
 			text: "A programme is a shop's agreement with you: its currency, its rates, its approval window. Create one and invite its owner, or import them from the software you used until now.",
-			action: html`<div class="row">${create}${sampleForm(csrf)}</div>`,
+			action: html`<div class="row">${create}${sample}</div>`,
 		});
 	}
 	return emptyState({
