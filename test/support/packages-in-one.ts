@@ -11,6 +11,7 @@ import {
 	renameSync,
 	rmSync,
 	statSync,
+	utimesSync,
 	writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -48,7 +49,8 @@ export async function bindPackages(): Promise<void> {
 	const made = createHash("sha256");
 	for (const path of [join(ROOT, "package-lock.json"), import.meta.filename]) made.update(readFileSync(path));
 	const folder = join(CACHE, made.digest("hex").slice(0, 16));
-	if (!existsSync(folder)) await makeFolder(folder);
+	if (existsSync(folder)) utimesSync(folder, new Date(), new Date());
+	else await makeFolder(folder);
 	const loader = new URL("./load-packages-in-one.ts", import.meta.url);
 	loader.searchParams.set("list", join(folder, "list.json"));
 	process.env[LOADER_VARIABLE] = loader.href;
@@ -83,11 +85,11 @@ async function makeFolder(folder: string): Promise<void> {
 	}
 }
 
-/** What is of today may be another run's, which makes or uses it now. */
+/** What a run made or took up within a day may be in use now. */
 function removeOld(): void {
 	for (const name of readdirSync(CACHE)) {
 		const path = join(CACHE, name);
-		const madeAtMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-		if (Date.now() - madeAtMs > DAY_MS) rmSync(path, { recursive: true, force: true });
+		const takenUpAtMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+		if (Date.now() - takenUpAtMs > DAY_MS) rmSync(path, { recursive: true, force: true });
 	}
 }
