@@ -32,6 +32,7 @@ const HONEST_CALLS = 20;
 
 test("2,500 half-open connections from one address: others are answered while they last, and all but a few go", {
 	skip: LOOPBACK_IS_A_NETWORK ? false : "the loopback has one address only",
+	// Also the one bound on how long the others wait: flood, listener and they share a machine that may be busy.
 	timeout: 2 * PATIENCE_MS,
 }, async (t) => {
 	const { server, log } = await open(t, patient(PUBLIC_LIMITS));
