@@ -4,6 +4,7 @@
 
 import { COMPILE_CACHE } from "./support/compile-cache.ts";
 import { makeMigratedTemplates } from "./support/migrated-templates.ts";
+import { nameFailedGroups } from "./support/name-failed-groups.ts";
 import { closeNotRunFile, openNotRunFile } from "./support/not-run.ts";
 import { bindPackages } from "./support/packages-in-one.ts";
 import { POSTGRES_URL_VARIABLE, type PostgresServer, startPostgres } from "./support/postgres.ts";
@@ -13,6 +14,7 @@ let server: PostgresServer | undefined;
 let removeFolder: (() => void) | undefined;
 
 export async function globalSetup(): Promise<void> {
+	nameFailedGroups();
 	process.env["NODE_COMPILE_CACHE"] ??= COMPILE_CACHE;
 	await bindPackages();
 	openNotRunFile();
