@@ -154,12 +154,15 @@ export function testTwoMinutePath(browser: () => Browser): void {
 
 /** Sends another test with a token that is none of ours, and resolves to what is said to it. */
 async function beRefused(page: Page): Promise<string> {
-	const told = page.waitForEvent("dialog");
+	const told = Promise.withResolvers<string>();
+	// At once: while it is open, nothing else on the page goes on.
+	page.once("dialog", (dialog) => {
+		told.resolve(dialog.message());
+		void dialog.accept();
+	});
 	await page.evaluate('document.querySelector("#test form [name=csrf]").value = "none"');
 	await page.getByRole("button", { name: "Send test conversion" }).click();
-	const dialog = await told;
-	await dialog.accept();
-	return dialog.message();
+	return told.promise;
 }
 
 /** Into a terminal, which is closed in the end with all that runs in it. */

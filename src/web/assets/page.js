@@ -246,26 +246,31 @@
 	const DOUBLE_CLICK_MS = 500;
 	/** Whoever stopped the page from loading may try again. */
 	const LONGEST_ANSWER_MS = 10_000;
-	/** Until when a form is not sent again. */
+	/** Until when a form is not sent again, and a button not pressed again. */
 	let heldUntilMs = new WeakMap();
+	const pressedIn = new WeakMap();
 
 	/** A double click sends a form once: the answer to the first, which may show a secret, would never be seen. */
 	function sendOnce(event) {
 		const form = event.target;
 		if (form.getAttribute("method") !== "post") return;
+		const pressed = event.submitter ?? form;
 		const nowMs = performance.now();
-		if (nowMs >= (heldUntilMs.get(form) ?? 0)) {
-			heldUntilMs.set(form, nowMs + LONGEST_ANSWER_MS);
+		if ([form, pressed].some((held) => nowMs < (heldUntilMs.get(held) ?? 0))) {
+			event.preventDefault();
+			event.stopImmediatePropagation();
 			return;
 		}
-		event.preventDefault();
-		event.stopImmediatePropagation();
+		heldUntilMs.set(form, nowMs + LONGEST_ANSWER_MS);
+		pressedIn.set(form, pressed);
 	}
 	// Before htmx, which sends some forms itself.
 	document.addEventListener("submit", sendOnce, { capture: true });
 	document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
-		const form = ctx.sourceElement;
-		if (heldUntilMs.has(form)) heldUntilMs.set(form, performance.now() + DOUBLE_CLICK_MS);
+		const pressed = pressedIn.get(ctx.sourceElement);
+		if (pressed === undefined) return;
+		heldUntilMs.delete(ctx.sourceElement);
+		heldUntilMs.set(pressed, performance.now() + DOUBLE_CLICK_MS);
 	});
 	addEventListener("pageshow", () => {
 		heldUntilMs = new WeakMap();
