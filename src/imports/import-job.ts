@@ -39,13 +39,13 @@ export async function startImport(
 		finished_at_ms: null,
 		failure: null,
 		access_ended_at_ms: null,
+		invites: invites ? 1 : 0,
 	} as const;
 	const anew = {
 		done_rows: 0,
 		done_batches: 0,
 		summary: null,
 		applied_at_ms: nowMs,
-		invites: invites ? 1 : 0,
 	};
 	return transactAs<"started" | "already">(store, maker, async (trx) => {
 		const change = job.state === "stopped" ? begun : { ...begun, ...anew };

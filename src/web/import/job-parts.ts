@@ -90,7 +90,9 @@ export function renderResult(view: JobView): Html {
 	}${details(view, summary)}`;
 }
 
-function goOn({ job, href, csrf }: JobView): Content {
+/** Whoever goes on with it may be another than who began: whether people are mailed is asked again. */
+function goOn(view: JobView): Content {
+	const { job, kind, href, csrf } = view;
 	if (job.lines !== "kept") {
 		return message(
 			"info",
@@ -100,8 +102,10 @@ function goOn({ job, href, csrf }: JobView): Content {
 	return postForm({
 		action: `${href}/apply`,
 		csrf,
-		className: "row",
-		body: html`${button({ label: "Go on with the import", tone: "primary" })}${button({ label: "Discard the rest", tone: "quiet", formAction: `${href}/discard` })}`,
+		body: [
+			kind.name === "people" ? inviteChoice(view) : null,
+			html`<div class="row">${button({ label: "Go on with the import", tone: "primary" })}${button({ label: "Discard the rest", tone: "quiet", formAction: `${href}/discard` })}</div>`,
+		],
 	});
 }
 

@@ -59,6 +59,28 @@ test("a new password stops the imports of whoever has it; they or others go on, 
 	);
 });
 
+test("whoever goes on with an import of people says again whether they are mailed", async (t) => {
+	const { site, staff } = await openNetwork(t, { hasMail: true });
+	const shop = (await site.addProgramme("Garden Shop")).public_id;
+	const job = await upload(staff, "people", ["email,programme,role", `ann@shop.example,${shop},viewer`]);
+	await workOff(site);
+	await staff.open(job);
+	await staff.submit(`${job}/apply`, { invite: "on" });
+	await staff.submit(`${job}/stop`, {});
+	match(
+		(await staff.open(job)).text,
+		/Stopped after 0 of 1 lines?.*Mail each of them an invitation now.*Go on with/s,
+	);
+	await staff.submit(`${job}/apply`, {});
+	await workOff(site);
+	await site.deps.mails.settled();
+	match((await staff.open(job)).text, /Import finished/);
+	deepEqual(
+		site.mailbox.filter(({ to }) => to.includes("ann@shop.example")),
+		[],
+	);
+});
+
 test("whoever is deactivated leaves a file that says so, also one that was stopped before", async (t) => {
 	const { site, staff } = await openNetwork(t);
 	const other = await site.signIn(await site.addStaff("ute@network.example"));
