@@ -113,11 +113,25 @@ async function findUncommitted(root: string): Promise<string[]> {
 	return files.length === 0 ? [] : [`Commit or remove: ${files.map((line) => line.slice(3)).join(", ")}`];
 }
 
+/** What a person would look for first in the output. */
+const MOST_NAMED = 10;
+
+/** The tests that failed, by their names; nothing of what has none. */
+export function findFailed(error: unknown): string[] {
+	const output = error instanceof Error && "stdout" in error ? String(error.stdout) : "";
+	const [, failed = ""] = output.split("failing tests:");
+	return failed
+		.split("\n")
+		.filter((line) => /^\s*✖/.test(line))
+		.slice(0, MOST_NAMED)
+		.map((line) => line.trim());
+}
+
 async function runNpm(root: string, script: string): Promise<string[]> {
 	try {
 		await run("npm", ["run", "--silent", script], { cwd: root, maxBuffer: LONGEST_OUTPUT_BYTES });
 		return [];
-	} catch {
-		return [`It fails: run "npm run ${script}" and mend what it says.`];
+	} catch (error) {
+		return [`It fails: run "npm run ${script}" and mend what it says.`, ...findFailed(error)];
 	}
 }
