@@ -1,38 +1,55 @@
-// How long an engine takes to find what is due. As in a pass, it first leases the lanes that are due, and then reads the
-// first rows of each. Everything is rolled back, so that every look finds the same.
+// How long an engine takes to find what is due, in the three steps in which it does: it reads the agenda when it gets a
+// slot, and once a minute to be sure; each pass finds in memory whose turn it is, and reads the first rows of those.
 
-import { FRONT } from "../src/callbacks/held-lane.ts";
-import { LEASED_AT_ONCE } from "../src/callbacks/planner.ts";
+import { Agenda } from "../src/callbacks/agenda.ts";
+import { Lanes } from "../src/callbacks/lanes.ts";
+import { Slots } from "../src/callbacks/slots.ts";
+import { SLOTS } from "../src/domain/slot.ts";
 import type { Store } from "../src/store/store.ts";
 
-/** What a shop that has not answered yet gets at once: RINGBACK_MAX_IN_FLIGHT_PER_PROGRAMME, unless it is set. */
-const ROWS = 8;
-const ROLLED_BACK = new Error("only to look");
+/** The service's defaults: see config.ts. */
+const CAPS = { perProgramme: 8, overall: 512 };
+const ALL_SLOTS = Array.from({ length: SLOTS }, (_, slot) => slot);
 
 export interface Look {
-	/** Until it is known whose lanes are due, and they are leased. */
-	leaseMs: number;
-	/** Until what is due of them is read, with the bodies. */
+	/** Until the first row of each programme of all slots is read. */
+	agendaMs: number;
+	/** Until it is known in memory which programmes are due, and how much is to be read of each. */
+	planMs: number;
+	/** Until that is read, with the bodies. */
 	readMs: number;
+	/** How many deliveries that were. */
+	read: number;
 }
 
-export async function findDue(store: Store): Promise<Look> {
-	const look: Look = { leaseMs: 0, readMs: 0 };
-	const looking = store.transact(async (trx) => {
-		const nowMs = Date.now();
+/** Writes nothing, so that every look finds the same. */
+export function findDue(store: Store): Promise<Look> {
+	return store.transact(async (trx) => {
 		const startedAt = performance.now();
-		const { receiverIds } = await store.queue.lease(trx, 1, LEASED_AT_ONCE, nowMs);
-		const leasedAt = performance.now();
-		const front = { afterDueAtMs: FRONT.dueAtMs, afterId: FRONT.id, limit: ROWS };
-		const requests = receiverIds.map((receiverId) => ({ receiverId, ...front }));
+		const rows = await store.queue.readAgenda(trx, ALL_SLOTS);
+		const agendaAt = performance.now();
+		const nowMs = Date.now();
+		const { agenda, lanes, slots } = newEngine();
+		agenda.learnAll(rows, () => undefined, nowMs);
+		const planAt = performance.now();
+		const due = agenda.due(nowMs).filter((programmeId) => slots.mayHandOut(programmeId));
+		const requests = agenda.requestsFor(lanes.limitsFor(due), (programmeId) => lanes.inHand(programmeId));
+		const readAt = performance.now();
 		const { deliveries } = await store.queue.readDue(trx, requests, nowMs);
+		const endedAt = performance.now();
 		if (deliveries.length === 0) throw new Error("nothing was found to be due");
-		look.leaseMs = leasedAt - startedAt;
-		look.readMs = performance.now() - leasedAt;
-		throw ROLLED_BACK;
+		return {
+			agendaMs: agendaAt - startedAt,
+			planMs: readAt - planAt,
+			readMs: endedAt - readAt,
+			read: deliveries.length,
+		};
 	});
-	await looking.catch((error: unknown) => {
-		if (error !== ROLLED_BACK) throw error;
-	});
-	return look;
+}
+
+/** One that has all slots and nothing in hand. */
+function newEngine(): { agenda: Agenda; lanes: Lanes; slots: Slots } {
+	const slots = new Slots();
+	slots.learn(ALL_SLOTS, SLOTS);
+	return { agenda: new Agenda(), lanes: new Lanes(CAPS), slots };
 }

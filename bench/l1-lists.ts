@@ -112,17 +112,16 @@ async function visitors(
 		`${main}/integration/inbound?order=ORDER-${middle}`,
 		`${main}/deliveries/dlv_${String(conversions).padStart(10, "0")}`,
 		`${main}/overview`,
-		`${main}/notices`,
 		`${main}/people`,
 	];
 	const staffPaths = [
 		"/programmes",
 		"/programmes?search=Shop",
-		"/review",
-		"/review?status=REVERSED&minBasket=1000",
-		`/review?status=&orderId=${middle.slice(3)}`,
-		"/review?status=&orderId=nowhere",
-		"/review?orderId=7",
+		"/conversions?status=RECORDED",
+		"/conversions?status=REVERSED",
+		`/conversions?orderId=${middle.slice(3)}`,
+		"/conversions?orderId=nowhere",
+		"/conversions?status=RECORDED&orderId=7",
 		"/totals",
 		"/totals?days=365",
 	];

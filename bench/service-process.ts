@@ -14,6 +14,8 @@ export interface ServiceProcess {
 	/** The samples of /metrics by name, labels included. */
 	metrics(): Promise<ReadonlyMap<string, number>>;
 	stop(): Promise<void>;
+	/** As a machine that fails would: nothing is stored, told or given up. */
+	kill(): Promise<void>;
 }
 
 export interface ServiceSettings {
@@ -63,6 +65,7 @@ export async function startService({
 			url,
 			metrics: () => readMetrics(`${metricsUrl}/metrics`),
 			stop: () => endChild(child),
+			kill: () => endChild(child, "SIGKILL"),
 		};
 	} catch (error) {
 		await endChild(child, "SIGKILL");

@@ -73,10 +73,10 @@ export async function seedDrain(
 	deliveries: number,
 	urlOf: (shop: number) => string,
 	say: (line: string) => void,
+	dueAtMs = Date.now() - 1_000,
 ): Promise<void> {
 	await withStore(databaseUrl, async (store) => {
 		const shops = await seedShops(store, PROGRAMMES, urlOf);
-		const dueAtMs = Date.now() - 1_000;
 		const firstNumber = FIRST_NUMBER;
 		const due = (number: number) => ({ programmeId: shops[number % PROGRAMMES]?.id ?? 0, dueAtMs });
 		await seedDue(store, deliveries, due, { firstNumber, say });

@@ -1,5 +1,7 @@
-// W10: finding what is due with 20,000 programmes waiting and a million rows queued; and on PostgreSQL again with a
-// snapshot held open, as a dump does, while half of them were delivered.
+// W10: finding what is due with 20,000 programmes waiting and a million rows queued. A pass finds it in memory, which is
+// the goal of milliseconds; reading the agenda from the queue, which happens with a new slot and once a minute, and what a
+// pass then reads are timed apart. On PostgreSQL both again with a snapshot held open, as a dump does, while half of the
+// rows were delivered: memory does not notice that, and the queue must not by much.
 
 import pg from "pg";
 import { type Database, withStore } from "./database.ts";
@@ -25,7 +27,8 @@ interface AgendaScale {
 export const w10Agenda = defineWorkload<AgendaScale>({
 	name: "W10",
 	title: "agenda",
-	measures: "finding what is due, 20,000 programmes and 1,000,000 rows; again with an old snapshot open",
+	measures:
+		"20,000 programmes, 1,000,000 rows: a pass's look at what is due in memory; reading the agenda of all slots, with an old snapshot ÷ without",
 	scales: {
 		full: { programmes: 20_000, queued: 1_000_000, passed: 500_000 },
 		short: { programmes: 1_000, queued: 10_000, passed: 5_000 },
@@ -56,8 +59,9 @@ async function measureOn(
 	});
 	const before = await timeLooks(databaseUrl);
 	const found: Figure[] = [
-		{ ...leaseFigure(`${kind}: a look`, before), goal: { atMost: REACH_MS } },
-		readFigure(`${kind}: reading 4,096 of them`, before),
+		{ ...millis(`${kind}: a look in memory`, before, "planMs"), goal: { atMost: REACH_MS } },
+		millis(`${kind}: reading the agenda`, before, "agendaMs"),
+		millis(`${kind}: a pass's ${before[0]?.read ?? 0} deliveries`, before, "readMs"),
 	];
 	tools.say(`${found.map(({ what, value }) => `${what} ${value.toFixed(1)} ms`).join(", ")}`);
 	if (kind === "SQLite") return found;
@@ -71,32 +75,25 @@ async function measureOn(
 		}
 		return timeLooks(databaseUrl);
 	});
-	const withIt = leaseFigure(`${kind}: a look with an old snapshot`, after);
-	const [without] = found;
-	const ratio = withIt.value / (without?.value ?? 0);
+	const withSnapshotOpen = (what: string, name: keyof Look): Figure =>
+		millis(`${kind}: ${what} with an old snapshot`, after, name);
+	const agenda = withSnapshotOpen("reading the agenda", "agendaMs");
+	const without = median(before.map(({ agendaMs }) => agendaMs));
 	return [
 		...found,
-		withIt,
-		readFigure(`${kind}: reading with an old snapshot`, after),
-		{ what: `${kind}: with ÷ without`, value: ratio, unit: "", goal: { atMost: REACH_WITH_SNAPSHOT } },
+		agenda,
+		withSnapshotOpen("a pass's deliveries", "readMs"),
+		{
+			what: `${kind}: the agenda with ÷ without`,
+			value: agenda.value / without,
+			unit: "",
+			goal: { atMost: REACH_WITH_SNAPSHOT },
+		},
 	];
 }
 
-function leaseFigure(what: string, looks: readonly Look[]): Figure {
-	return millis(
-		what,
-		looks.map(({ leaseMs }) => leaseMs),
-	);
-}
-
-function readFigure(what: string, looks: readonly Look[]): Figure {
-	return millis(
-		what,
-		looks.map(({ readMs }) => readMs),
-	);
-}
-
-function millis(what: string, rounds: readonly number[]): Figure {
+function millis(what: string, looks: readonly Look[], name: keyof Look): Figure {
+	const rounds = looks.map((look) => look[name]);
 	return { what, value: median(rounds), unit: "ms", goal: null, rounds };
 }
 

@@ -5,11 +5,11 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "undici";
-import { canonicalString, sha256Hex, sign, signingKey } from "../src/domain/signature.ts";
 import { createRandom } from "../src/outside/random.ts";
 import { type Database, withStore } from "./database.ts";
 import { percentile } from "./figures.ts";
 import { type Receiver, startReceiver } from "./receiver-process.ts";
+import { nowMs, reportSale, sealed } from "./sale.ts";
 import { type SeededShop, seedShops } from "./seed-shops.ts";
 import { startService } from "./service-process.ts";
 import type { Tools } from "./tools.ts";
@@ -99,14 +99,8 @@ async function reportSales(
 ): Promise<Map<string, number>> {
 	const answered = new Map<string, number>();
 	for (let i = 0; i < count; i++) {
-		const body = JSON.stringify({ orderId: `${prefix}${i}`, basketValue: "129.90" });
-		const headers = sealed(shop, "/v1/conversions", body);
-		const answer = await client.request({ path: "/v1/conversions", method: "POST", headers, body });
-		const text = await answer.body.text();
-		const atMs = nowMs();
-		const id = /"id":"(cnv_\w+)"/.exec(text)?.[1];
-		if (id === undefined) throw new Error(`a sale was answered ${answer.statusCode}: ${text}`);
-		answered.set(id, atMs);
+		const { conversion, answeredAtMs } = await reportSale(client, shop, `${prefix}${i}`);
+		answered.set(conversion, answeredAtMs);
 		await sleep(PAUSE_MS);
 	}
 	return answered;
@@ -118,19 +112,6 @@ async function waits(receiver: Receiver, startedAtMs: ReadonlyMap<string, number
 		const from = startedAtMs.get(conversion);
 		return from === undefined ? [] : [Math.max(0, atMs - from)];
 	});
-}
-
-function sealed({ secret, apiKey }: Pick<SeededShop, "secret" | "apiKey">, target: string, body: string) {
-	const timestamp = String(Math.floor(Date.now() / 1_000));
-	const nonce = random.hex(16);
-	const canonical = canonicalString("POST", target, timestamp, nonce, sha256Hex(body));
-	return {
-		authorization: `Bearer ${apiKey}`,
-		"content-type": "application/json",
-		"x-service-timestamp": timestamp,
-		"x-service-nonce": nonce,
-		"x-service-signature": sign(signingKey(secret), canonical),
-	};
 }
 
 function figuresOf(
@@ -153,8 +134,4 @@ function figuresOf(
 			{ what: `${what}: ${name} ÷ bare POST's`, value: ratio, unit: "", goal: { atMost: REACH[name] } },
 		];
 	});
-}
-
-function nowMs(): number {
-	return performance.timeOrigin + performance.now();
 }

@@ -2,7 +2,6 @@
 // of the healthy, from when a delivery is due until it reaches its shop, beside the same without the one.
 
 import { type Database, withStore } from "./database.ts";
-import { lostToLateness } from "./drain.ts";
 import { percentile } from "./figures.ts";
 import { type Receiver, startReceiver } from "./receiver-process.ts";
 import { conversionName, seedDue } from "./seed-due.ts";
@@ -48,32 +47,18 @@ export const w4Neighbour = defineWorkload<NeighbourScale>({
 				unit: "ms",
 				goal: null,
 			});
-			figures.push(
-				wait("p99 wait without it", alone.p99Ms),
-				wait("p99 wait beside it", beside.p99Ms),
-				{
-					what: `${kind}: beside ÷ without`,
-					value: beside.p99Ms / alone.p99Ms,
-					unit: "",
-					goal: { atMost: REACH },
-				},
-				{
-					what: `${kind}: lost to our own lateness`,
-					value: beside.lost,
-					unit: "attempts",
-					goal: { atMost: 0 },
-				},
-			);
+			figures.push(wait("p99 wait without it", alone.p99Ms), wait("p99 wait beside it", beside.p99Ms), {
+				what: `${kind}: beside ÷ without`,
+				value: beside.p99Ms / alone.p99Ms,
+				unit: "",
+				goal: { atMost: REACH },
+			});
 		}
 		return figures;
 	},
 });
 
-async function measureWaits(
-	kind: Database,
-	scale: NeighbourScale,
-	tools: Tools,
-): Promise<{ p99Ms: number; lost: number }> {
+async function measureWaits(kind: Database, scale: NeighbourScale, tools: Tools): Promise<{ p99Ms: number }> {
 	const receiver = await startReceiver(tools.folder, "watch");
 	try {
 		return await tools.withDatabase(kind, (databaseUrl) => waitOn(databaseUrl, receiver, scale, tools));
@@ -115,7 +100,7 @@ async function waitOn(databaseUrl: string, receiver: Receiver, scale: NeighbourS
 		say(
 			`p50 ${percentile(waits, 0.5).toFixed(1)} ms, p99 ${percentile(waits, 0.99).toFixed(1)} ms, ${stuck} stuck`,
 		);
-		return { p99Ms: percentile(waits, 0.99), lost: await lostToLateness(service) };
+		return { p99Ms: percentile(waits, 0.99) };
 	} finally {
 		await service.stop();
 	}

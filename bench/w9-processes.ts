@@ -1,6 +1,9 @@
 // W9: W1 on PostgreSQL with two service processes beside one: nothing is sent twice, no shop sees more at once than its
-// cap, and the rate. The receiver takes five milliseconds for an answer, so that requests of one shop can meet.
+// cap, and the rate. The receiver takes five milliseconds for an answer, so that requests of one shop can meet. All falls
+// due at once when the processes have shared the slots out: that they need some seconds for it is not what is asked.
 
+import { HOUR_MS } from "../src/domain/time.ts";
+import { withStore } from "./database.ts";
 import { drain } from "./drain.ts";
 import { best, rate, ratio } from "./figures.ts";
 import { startReceiver } from "./receiver-process.ts";
@@ -10,18 +13,20 @@ import { defineWorkload, type Figure } from "./workload.ts";
 
 /** The service's default: see config.ts. */
 const CAP = 8;
+/** On two cores, which one process with its database, its receiver and ourselves keeps busy. */
+const REACH = 0.95;
 
 interface ProcessesAnswer {
 	perSecond: number;
 	twice: number;
 	mostAtOnce: number;
-	lost: number;
+	retried: number;
 }
 
 export const w9Processes = defineWorkload<DrainScale>({
 	name: "W9",
 	title: "processes",
-	measures: "W1 on PostgreSQL with two processes: nothing twice, a shop's cap over both, rate ÷ one process",
+	measures: "W1 on PostgreSQL with two processes: rate ÷ one process, nothing twice, a shop's cap over both",
 	scales: {
 		full: { deliveries: 50_000, rounds: 3 },
 		short: { deliveries: 5_000, rounds: 1 },
@@ -39,11 +44,11 @@ export const w9Processes = defineWorkload<DrainScale>({
 		}
 		const rates = (answers: readonly ProcessesAnswer[]): number[] =>
 			answers.map(({ perSecond }) => perSecond);
-		const worst = (name: "twice" | "mostAtOnce" | "lost"): number =>
+		const worst = (name: "twice" | "mostAtOnce" | "retried"): number =>
 			Math.max(...two.map((answer) => answer[name]));
 		const count = (
 			what: string,
-			name: "twice" | "mostAtOnce" | "lost",
+			name: "twice" | "mostAtOnce" | "retried",
 			unit: Figure["unit"],
 			atMost: number,
 		): Figure => ({
@@ -55,10 +60,10 @@ export const w9Processes = defineWorkload<DrainScale>({
 		return [
 			rate("one process", rates(one)),
 			rate("two processes", rates(two)),
-			ratio("two ÷ one", best(rates(two)) / best(rates(one)), null),
+			ratio("two ÷ one", best(rates(two)) / best(rates(one)), { atLeast: REACH }),
 			count("sent twice", "twice", "deliveries", 0),
 			count("most at once at one shop", "mostAtOnce", "requests", CAP),
-			count("lost to our own lateness", "lost", "attempts", 0),
+			count("sent again after a timeout", "retried", "attempts", 0),
 		];
 	},
 });
@@ -67,12 +72,21 @@ async function drainWith(processes: number, deliveries: number, tools: Tools): P
 	const receiver = await startReceiver(tools.folder, "watch");
 	try {
 		return await tools.withDatabase("PostgreSQL", async (databaseUrl) => {
-			await seedDrain(databaseUrl, deliveries, (shop) => receiver.url(`${shop}/after-5`), tools.say);
-			const answer = await drain({ databaseUrl, receiver, deliveries, processes, say: tools.say });
+			const urlOf = (shop: number): string => receiver.url(`${shop}/after-5`);
+			await seedDrain(databaseUrl, deliveries, urlOf, tools.say, Date.now() + HOUR_MS);
+			const release = () => makeDue(databaseUrl);
+			const answer = await drain({ databaseUrl, receiver, deliveries, processes, release, say: tools.say });
 			const { twice, mostAtOnce } = await receiver.count();
-			return { perSecond: answer.perSecond, twice, mostAtOnce, lost: answer.lostToLateness };
+			return { perSecond: answer.perSecond, twice, mostAtOnce, retried: answer.retried };
 		});
 	} finally {
 		await receiver.stop();
 	}
+}
+
+function makeDue(databaseUrl: string): Promise<void> {
+	return withStore(databaseUrl, async (store) => {
+		await store.db.updateTable("queue").set({ due_at_ms: Date.now() }).execute();
+		store.announceDoubt();
+	});
 }

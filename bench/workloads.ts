@@ -13,6 +13,7 @@ import { w9Processes } from "./w9-processes.ts";
 import { w10Agenda } from "./w10-agenda.ts";
 import { w11Windows } from "./w11-windows.ts";
 import { w12Cost } from "./w12-cost.ts";
+import { w13LowLoad } from "./w13-low-load.ts";
 import type { Workload } from "./workload.ts";
 
 export const WORKLOADS: readonly Workload[] = [
@@ -28,5 +29,6 @@ export const WORKLOADS: readonly Workload[] = [
 	w10Agenda,
 	w11Windows,
 	w12Cost,
+	w13LowLoad,
 	l1Lists,
 ];

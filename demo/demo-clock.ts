@@ -31,6 +31,8 @@ export function createDemoClock(): DemoClock {
 
 	return {
 		nowMs,
+		monotonicMs: () => performance.now() + skippedMs,
+		isSure: () => true,
 		yieldLoop: () => new Promise((resolve) => setImmediate(resolve)),
 		after(delayMs, run) {
 			const entry: Waiting = { atMs: nowMs() + delayMs, run, timer: setTimeout(() => undefined, 0) };

@@ -1,8 +1,9 @@
-// `npm run docs`: writes what the code decides into docs/receiver-guide.md, files that the operations guide shows into
-// its parts, and the version that shops install into every document that names it. A test fails while that is not done.
+// `npm run docs`: writes what the code decides into the documents (generated.ts), files that the operations guide shows
+// into its parts, and the version that shops install wherever it is named. A test fails while that is not done.
 
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import receiverPackage from "../receiver/package.json" with { type: "json" };
+import { GENERATED_IN, writeGenerated } from "./generated.ts";
 
 const NAMING_THE_PACKAGE = [
 	"docs/api.md",
@@ -18,9 +19,7 @@ const PRESENT = `ringback-receiver-${receiverPackage.version}.tgz`;
 for (const path of NAMING_THE_PACKAGE) {
 	rewrite(path, (text) => text.replaceAll(/ringback-receiver-[\w.-]+?\.tgz/g, PRESENT));
 }
-// Only now: the examples are read when it is loaded.
-const { buildGuide } = await import("../src/web/docs/guide-build.ts");
-rewrite("docs/receiver-guide.md", buildGuide);
+for (const path of GENERATED_IN) rewrite(path, writeGenerated);
 
 const SHOWN_FILE = /(^<!-- file: (\S+) -->\n```\w*\n).*?^```$/gms;
 for (const path of globSync("docs/operations/*.md", { cwd: ROOT })) {

@@ -152,21 +152,19 @@ test("however many ask at once whether the service is ready, the database is ask
 
 test("the metrics address says what is wrong, which version runs and what waits", async (t) => {
 	const shop = await openTestShop(t);
-	const backlog = { readAtMs: START_MS, programmesDue: 3, oldestDueAtMs: START_MS - 90_500 };
+	const backlog = { programmesDue: 3, oldestDueAtMs: START_MS - 90_500 };
 	const knownChores = () => [LATE];
-	const engineCounters = () => ({ ...newCounters(), inFlight: 5, inHand: 6, lostToLateness: 2, backlog });
+	const engineCounters = () => ({ ...newCounters(), inFlight: 5, inHand: 6, backlog });
 	const ask = async (change: object) => {
 		const app = createMetricsApp({ ...shop.deps, ...change }, { ...ABOUT, engineCounters, knownChores });
 		const answer = await app.request("/health");
 		return { status: answer.status, details: (await answer.json()) as Record<string, unknown> };
 	};
 	const queue = {
-		readAt: "2026-03-01T12:00:00.000Z",
 		programmesDue: 3,
 		oldestDueSeconds: 90.5,
 		inFlight: 5,
 		inHand: 6,
-		attemptsLostToLateness: 2,
 	};
 	const process = {
 		version: "1.2.3",
@@ -196,7 +194,7 @@ test("the metrics address says what is wrong, which version runs and what waits"
 	});
 	assert.deepEqual(await ask({ unready: () => ({ reason: "schema 99" }) }), {
 		status: 503,
-		details: { ...stopping, reason: "schema 99", ...process },
+		details: { ...stopping, service: "running", reason: "schema 99", ...process },
 	});
 	assert.deepEqual(await ask({ store: { ...shop.store, db: shop.store.db.withSchema("gone") } }), {
 		status: 503,
@@ -222,12 +220,11 @@ test("the metrics count inbound calls, the engine's work and what is due", async
 	});
 	const numbers = createMetricsApp(shop.deps, ABOUT);
 	const scrape = async (): Promise<string> => (await numbers.request("/metrics")).text();
-	counters.backlog = { readAtMs: START_MS, programmesDue: 0, oldestDueAtMs: null };
 	assert.match(await scrape(), /^ringback_oldest_due_age_seconds 0$/m);
 	await shop.call("POST", "/v1/conversions", { body: { orderId: "A-1", basketValue: "1" } });
 	await shop.request("/v1/conversions");
 	await shop.request("/pixel/x.gif");
-	counters.backlog = { readAtMs: START_MS, programmesDue: 1, oldestDueAtMs: START_MS - 90_500 };
+	counters.backlog = { programmesDue: 1, oldestDueAtMs: START_MS - 90_500 };
 	counters.attemptsByVerdict.set("retry", 3);
 	counters.finished.delivered = 2;
 	counters.cancelled = 1;

@@ -26,9 +26,9 @@ import {
 import { createPostEventAnswers } from "./api/post-event-answers.ts";
 import { createSignedCalls, type SignedCalls } from "./api/signed-call.ts";
 import { reportRequest } from "./conversions/record.ts";
-import { fault } from "./domain/fault.ts";
+import { faultOf } from "./domain/fault.ts";
 import { recordOf } from "./request-notes.ts";
-import type { WebDeps } from "./web/deps.ts";
+import type { WebDeps } from "./web/page.ts";
 import { createSite } from "./web/site.ts";
 
 /** As it is counted: the programme in it is the caller's own. */
@@ -109,6 +109,6 @@ function refuseMethod(
 	allowed: readonly string[],
 ): Promise<Response> {
 	const allow = allowed.join(", ");
-	const found = fault("method_not_allowed", `${c.req.method} is not possible here. Use ${allow}.`);
+	const found = faultOf("method_not_allowed", { method: c.req.method, allow });
 	return signedCalls.refuse(readInboundCall(c, deps, kind), found, { allow });
 }

@@ -1,13 +1,18 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { createClock, settle } from "../test/support/clock.ts";
+import { createClock, START_MS, settle } from "../test/support/clock.ts";
 import { createLog } from "../test/support/log.ts";
 import { until } from "../test/support/until.ts";
 import { createChoreBook } from "./chores/book.ts";
 import { startChore } from "./chores.ts";
+import { isLate } from "./domain/chore.ts";
+import { MINUTE_MS } from "./domain/time.ts";
 
-function setUp(work: (isStopping: () => boolean) => Promise<void> = async () => undefined) {
-	const clock = createClock();
+function setUp(
+	work: (isStopping: () => boolean) => Promise<void> = async () => undefined,
+	isSure: () => boolean = () => true,
+) {
+	const clock = createClock(START_MS, { isSure });
 	const log = createLog();
 	const book = createChoreBook(clock);
 	const runs: number[] = [];
@@ -109,5 +114,55 @@ test("the book has every success and failure, how long a run took, and when a lo
 	await runOnce();
 	equal(report()?.record.failures, 0);
 	equal(report()?.failuresTotal, 2);
+	await chore.stop();
+});
+
+test("while nobody is sure of the time a chore does not run, says nothing, and counts as late", async () => {
+	let isSure = false;
+	const { clock, log, book, runs, chore } = setUp(undefined, () => isSure);
+	await clock.moveBy(0);
+	chore.runSoon();
+	chore.runSoon();
+	equal(clock.waitingTimers, 1);
+	await clock.moveBy(3 * MINUTE_MS);
+	deepEqual(runs, []);
+	deepEqual(log.lines, []);
+	const records = () => book.reports.map(({ record }) => record);
+	deepEqual(
+		records().map((record) => isLate(record, clock.nowMs())),
+		[true],
+	);
+	isSure = true;
+	await clock.moveBy(5_000);
+	equal(runs.length, 1, "within five seconds, however long its interval");
+	await clock.moveBy(10_000);
+	equal(runs.length, 2, "and from then on at its interval");
+	await chore.stop();
+	equal(clock.waitingTimers, 0);
+});
+
+test("a run under way ends at its next batch when nobody is sure of the time any more, and is not begun again", async () => {
+	let isSure = true;
+	const gate = Promise.withResolvers<void>();
+	const seen: boolean[] = [];
+	const { clock, runs, chore } = setUp(
+		async (isStopping) => {
+			seen.push(isStopping());
+			await gate.promise;
+			seen.push(isStopping());
+		},
+		() => isSure,
+	);
+	await clock.moveBy(0);
+	chore.runSoon();
+	isSure = false;
+	gate.resolve();
+	await settle();
+	deepEqual(seen, [false, true]);
+	await clock.moveBy(20_000);
+	equal(runs.length, 1, "although it was asked for meanwhile");
+	isSure = true;
+	await clock.moveBy(5_000);
+	equal(runs.length, 2);
 	await chore.stop();
 });

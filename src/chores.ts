@@ -1,11 +1,8 @@
 // The work nobody asks for: the approval window, expiry of parked conversions, what a removed URL leaves pending, jobs of
 // many decisions, files to import, early notices, mail, retention. Each chore runs by itself, never twice at once, and
-// its failure is logged, written into the book and tried again.
+// its failure is logged, written into the book and tried again. None runs while nobody is sure of the time.
 
-import { type TellDeps, tellChanges } from "./accounts/tell-changes.ts";
-import { type MailNoticesDeps, mailNotices } from "./callbacks/mail-notices.ts";
-import { tellEarly } from "./callbacks/tell-early.ts";
-import { type ArchiveDeps, archiveOld } from "./chores/archive-old.ts";
+import { tellEarly } from "./callbacks/failure-notices.ts";
 import type { BacklogLook, ChoreBook } from "./chores/book.ts";
 import { workOffJobs } from "./conversions/bulk-work.ts";
 import type { ConversionsDeps } from "./conversions/deps.ts";
@@ -14,9 +11,10 @@ import { createOrderIndexing } from "./conversions/searchable-orders.ts";
 import { CHORES, type ChoreName } from "./domain/chore.ts";
 import type { Status } from "./domain/conversion.ts";
 import { SERIOUS_AFTER_MS } from "./domain/notice.ts";
-import { DAY_MS } from "./domain/time.ts";
+import { DAY_MS, SECOND_MS } from "./domain/time.ts";
 import { type ImportWorkDeps, workOffImports } from "./imports/import-work.ts";
-import type { Clock, Log, Mailer } from "./ports.ts";
+import { type TellDeps, tellChanges, tellNotices } from "./mail/tell.ts";
+import type { Clock, Log } from "./ports.ts";
 import {
 	findOldestCancellation,
 	findOldestPastRetention,
@@ -34,7 +32,6 @@ import { pruneUses } from "./store/limit-counts.ts";
 import { pruneMails } from "./store/mail-queue.ts";
 import {
 	giveBackSpace,
-	pruneAttempts,
 	pruneDeliveries,
 	pruneExpired,
 	pruneInboundCalls,
@@ -43,7 +40,6 @@ import {
 	pruneNotices,
 } from "./store/prune.ts";
 import { pruneSignIn } from "./store/sign-in.ts";
-import { pruneTraces } from "./store/traces.ts";
 
 /** Kept at work by `startChore`; looks by itself now and then. */
 export interface Chore {
@@ -62,13 +58,7 @@ export interface ChoreDeps {
 	book: ChoreBook;
 }
 
-export interface ChoresDeps
-	extends ChoreDeps,
-		ConversionsDeps,
-		Pick<ArchiveDeps, "archiving">,
-		Omit<MailNoticesDeps, "mailer"> {
-	/** Null when no SMTP_URL is set: notices then wait on record until there is one. */
-	mailer: Mailer | null;
+export interface ChoresDeps extends ChoreDeps, ConversionsDeps, TellDeps {
 	retentionDays: number;
 	/**
 	 * Callbacks are held on purpose: no shop has a chance to answer, so nobody is told that callbacks fail. What there is
@@ -83,11 +73,11 @@ export interface Chores {
 	stop(): Promise<void>;
 }
 
-/** Longer than any of them is tried for, and than the next one on the same topic has to wait. */
+/** Longer than the next one on the same topic has to wait. What still waits to be sent is kept as long as it is good for. */
 const MAILS_KEPT_MS = 7 * DAY_MS;
 
-/** The last of seven attempts goes out a day and a half after the first. */
-const TRACES_KEPT_MS = 2 * DAY_MS;
+/** How often a chore looks whether it may run again, while nobody is sure of the time. */
+const SURE_LOOK_MS = 5 * SECOND_MS;
 
 /** The chores of a process that delivers callbacks. */
 export function startChores(deps: ChoresDeps): Chores {
@@ -115,22 +105,13 @@ export function startChores(deps: ChoresDeps): Chores {
 			() => findOldestPastRetention(store.db, deps.retentionDays * DAY_MS, clock.nowMs()),
 		),
 	];
-	const archive = startArchiving(deps);
 	const early = startTellingEarly(deps, mail);
 	return {
 		mailNow: () => mail?.runSoon(),
 		stop: async () => {
-			await Promise.all([...chores, archive, early, mail].map((chore) => chore?.stop()));
+			await Promise.all([...chores, early, mail].map((chore) => chore?.stop()));
 		},
 	};
-}
-
-function startArchiving(deps: ChoresDeps): Chore | null {
-	if (deps.archiving === null) {
-		deps.book.leaveOut("archive");
-		return null;
-	}
-	return startChore(deps, "archive", (isStopping) => archiveOld(deps, isStopping));
 }
 
 function startTellingEarly(deps: ChoresDeps, mail: Chore | null): Chore | null {
@@ -149,16 +130,17 @@ function startTellingEarly(deps: ChoresDeps, mail: Chore | null): Chore | null {
 	);
 }
 
+/** Without a mail server notices wait on record until there is one. */
 function startMailing(deps: ChoresDeps): Chore | null {
-	const { mailer, store, clock, book, isDeliveryPaused } = deps;
-	if (mailer === null || isDeliveryPaused) {
+	const { mails, store, clock, book, isDeliveryPaused } = deps;
+	if (!mails.isOn || isDeliveryPaused) {
 		book.leaveOut("notice_mails");
 		return null;
 	}
 	return startChore(
 		deps,
 		"notice_mails",
-		(isStopping) => mailNotices({ ...deps, mailer }, isStopping),
+		(isStopping) => tellNotices(deps, isStopping),
 		() => findOldestUnmailed(store.db, clock.nowMs()),
 	);
 }
@@ -166,9 +148,7 @@ function startMailing(deps: ChoresDeps): Chore | null {
 async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<void> {
 	const { store, clock, retentionDays } = deps;
 	const olderThanMs = clock.nowMs() - retentionDays * DAY_MS;
-	await store.partitions?.makeAhead(clock.nowMs(), retentionDays);
 	await pruneDeliveries(store, clock, olderThanMs, isStopping);
-	await pruneAttempts(store, olderThanMs);
 	await pruneInboundCalls(store, clock, olderThanMs, isStopping);
 	await pruneLocalAnswers(store, clock, olderThanMs, isStopping);
 	await pruneExpired(store, clock, olderThanMs, isStopping);
@@ -176,7 +156,6 @@ async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<v
 	await pruneJobs(store, clock, olderThanMs, isStopping);
 	await pruneImports(store.db, olderThanMs);
 	await pruneCallbackHours(store.db, olderThanMs);
-	await pruneTraces(store.db, clock.nowMs() - TRACES_KEPT_MS);
 	await giveBackSpace(store, clock, isStopping);
 }
 
@@ -232,27 +211,34 @@ export function startChore(
 	function runSoon(): void {
 		if (isStopping) return;
 		isWanted = true;
-		running ??= run();
+		if (running !== null) return;
+		if (clock.isSure()) running = run();
+		else runAfter(SURE_LOOK_MS);
+	}
+
+	function runAfter(delayMs: number): void {
+		cancel();
+		cancel = clock.after(delayMs, runSoon);
 	}
 
 	async function run(): Promise<void> {
 		cancel();
-		while (isWanted && !isStopping) {
+		do {
 			isWanted = false;
 			notes.begun();
 			try {
 				await work(() => {
 					notes.working();
-					return isStopping;
+					return isStopping || !clock.isSure();
 				});
 				notes.succeeded();
 			} catch (error) {
 				notes.failed(error);
 				log.error({ err: error, chore: name }, "a chore failed; it will be tried again");
 			}
-		}
+		} while (isWanted && !isStopping && clock.isSure());
 		running = null;
-		if (!isStopping) cancel = clock.after(CHORES[name].intervalMs, runSoon);
+		if (!isStopping) runAfter(CHORES[name].intervalMs);
 	}
 
 	return {

@@ -1,89 +1,215 @@
-// The settings: the only reader of the environment. Gives a typed Config, or every problem at once.
+// The only reader of the environment. It reads the rows of settings.ts into a typed Config, or gives every problem at once.
 
-import { readDatabase } from "./config-database.ts";
-import { requireForProduction } from "./config-production.ts";
-import { type Environment, ON_OR_OFF, SettingReader } from "./config-reader.ts";
-import { readTracing } from "./config-tracing.ts";
-import {
-	type ArchivingSetting,
-	type ListenAddress,
-	MAX_PORT,
-	readArchiving,
-	readBrand,
-	readDnsServers,
-	readMailFrom,
-	readMetricsAddress,
-	readPublicUrl,
-	readRanges,
-	readSecretKey,
-	readSmtpUrl,
-	readTrustedCa,
-} from "./config-values.ts";
-import type { AddressRange } from "./domain/address.ts";
-import { STAFF_AUTHENTICATOR, type StaffAuthenticator } from "./domain/authenticator.ts";
-import { DELIVERY, type DeliverySetting } from "./domain/delivery-pause.ts";
+import { readFileSync } from "node:fs";
 import type { ServiceManager } from "./domain/process.ts";
 import { SECOND_MS } from "./domain/time.ts";
-import type { TracingSetting } from "./domain/trace.ts";
 import type { WarningSettings } from "./domain/warning.ts";
+import { FORMER_SETTINGS, isPostgresUrl, SETTINGS, type Setting, SHOP_SETTINGS } from "./settings.ts";
 import type { DatabaseSetting } from "./store/open.ts";
 
-export type { Environment };
+export type Environment = Readonly<Record<string, string | undefined>>;
 
-export type RoleSetting = "all" | "web" | "worker";
-const ROLES: readonly RoleSetting[] = ["all", "web", "worker"];
-const MIGRATE = ["auto", "check"] as const;
-const ENVIRONMENTS = ["development", "production"] as const;
-const LOG_LEVELS = ["info", "warn", "error", "silent"] as const;
+type Values = { readonly [Key in keyof typeof SETTINGS]: (typeof SETTINGS)[Key]["fallback"] };
 
-/** Load balancers ask every second or two, and act on the second or third answer. */
-const PRODUCTION_DRAIN_SECONDS = 5;
-const MOST_DRAIN_SECONDS = 300;
+/** Values that are put together below. */
+type Part = "databaseUrl" | "databaseDirectUrl" | "databasePool" | "drainSeconds" | "accessLog";
 
-export interface Config {
-	/** In production what it takes to serve real shops is a condition of starting. */
-	environment: (typeof ENVIRONMENTS)[number];
-	host: string;
-	port: number;
-	/** Null: where the service turns out to listen. */
-	publicUrl: string | null;
-	/** Where /metrics and the detailed health are served; null for nowhere. */
-	metricsAddress: ListenAddress | null;
+/** What each is for is said in settings.ts. Null: not set. */
+export interface Config extends Omit<Values, Part> {
 	database: DatabaseSetting;
-	/** Whether starting brings the schema up to date, or only looks whether it is. */
-	migrate: (typeof MIGRATE)[number];
-	/** Null: made and kept beside the SQLite file. */
-	secretKey: Uint8Array | null;
-	/** Null: the network chooses it on its pages. */
-	brand: string | null;
-	allowedPrivateRanges: readonly AddressRange[];
-	/** Whose X-Forwarded-For is believed. */
-	trustedProxies: readonly AddressRange[];
-	/** Whether the network's staff must have an authenticator. */
-	staffAuthenticator: StaffAuthenticator;
-	/** PEM text, besides the certificates the system trusts. */
-	trustedCa: string | null;
-	dnsServers: readonly string[] | null;
-	smtpUrl: string | null;
-	/** Always there when `smtpUrl` is. */
-	mailFrom: string | null;
-	maxInFlightPerProgramme: number;
-	maxInFlight: number;
-	retentionDays: number;
-	/** Retention of conversions and audit entries, which are otherwise kept for ever. */
-	archiving: ArchivingSetting;
-	role: RoleSetting;
-	/** Whether each request is a line of the log. */
-	accessLog: boolean;
-	/** Null: nothing is traced. */
-	tracing: TracingSetting | null;
-	/** Paused: conversions and decisions are taken, and no callback is sent. */
-	delivery: DeliverySetting;
-	/** Asked to stop, so long it goes on answering, and says that it is not ready. */
 	drainMs: number;
-	logLevel: (typeof LOG_LEVELS)[number];
+	accessLog: boolean;
 	/** Null unless systemd started us and wants to know. */
 	serviceManager: ServiceManager | null;
+	/** A sentence about each setting that is set and has no effect any more. */
+	formerSettings: readonly string[];
+}
+
+export type RoleSetting = Config["role"];
+
+export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: readonly string[] };
+
+export const ALL_SETTINGS: readonly Setting<unknown>[] = Object.values(SETTINGS);
+const IN_PRODUCTION = "with RINGBACK_ENV=production";
+/** Load balancers ask every second or two, and act on the second or third answer. By hand nobody wants to wait. */
+const PRODUCTION_DRAIN_SECONDS = 5;
+
+export function readConfig(environment: Environment = process.env): ConfigResult {
+	const reader = new SettingReader(environment);
+	// The table says what each value is, and fromEntries forgets it.
+	const values = Object.fromEntries(
+		Object.entries(SETTINGS).map(([key, setting]) => [key, reader.read<unknown>(setting)]),
+	) as Values;
+	findContradictions(reader, values);
+	findUnknown(reader, environment);
+	if (reader.problems.size > 0) {
+		return { ok: false, problems: [...reader.problems].map(([name, sentence]) => `${name} ${sentence}`) };
+	}
+	const { databaseUrl, databaseDirectUrl, databasePool, drainSeconds, ...rest } = values;
+	const isProduction = rest.environment === "production";
+	return {
+		ok: true,
+		config: {
+			...rest,
+			database: isPostgresUrl(databaseUrl)
+				? {
+						kind: "postgres",
+						url: databaseUrl,
+						directUrl: databaseDirectUrl,
+						poolSize: databasePool,
+						// A pooler may hand a statement to a session that has never heard of its name: older ones all do.
+						preparesStatements: databaseDirectUrl === null,
+					}
+				: { kind: "sqlite", path: databaseUrl.slice("sqlite:".length) },
+			accessLog: values.accessLog === "on",
+			drainMs: (drainSeconds ?? (isProduction ? PRODUCTION_DRAIN_SECONDS : 0)) * SECOND_MS,
+			serviceManager: readServiceManager(environment),
+			formerSettings: [...FORMER_SETTINGS].flatMap(([name, instead]) =>
+				reader.isSet(name) ? [`${name} has no effect any more: ${instead}. Remove it.`] : [],
+			),
+		},
+	};
+}
+
+/** Markdown as a terminal shows it. */
+function plain(markdown: string): string {
+	return markdown.replaceAll("`", "");
+}
+
+class SettingReader {
+	/** The first about each setting: what follows from it helps nobody. */
+	readonly problems = new Map<string, string>();
+	readonly #environment: Environment;
+
+	constructor(environment: Environment) {
+		this.#environment = environment;
+	}
+
+	problem(name: string, sentence: string): void {
+		if (!this.problems.has(name)) this.problems.set(name, sentence);
+	}
+
+	/** Also where the value, or its file, turned out to be of no use. */
+	isSet(name: string): boolean {
+		return this.#text(name) !== undefined || this.#text(`${name}_FILE`) !== undefined;
+	}
+
+	read<Value>({ name, takes, parse, fallback, isSecret }: Setting<Value>): Value {
+		const text = isSecret ? this.#secret(name) : this.#text(name);
+		if (text === undefined) return fallback;
+		const value = parse(text);
+		if (value !== undefined) return value;
+		const form = plain(takes);
+		this.problem(name, isSecret ? `must be ${form}.` : `must be ${form}, not ${JSON.stringify(text)}.`);
+		return fallback;
+	}
+
+	#text(name: string): string | undefined {
+		return this.#environment[name]?.trim() || undefined;
+	}
+
+	/**
+	 * As it stands there, or what is in the file that `<name>_FILE` names, which is how supervisors hand secrets over.
+	 * Neither value is ever repeated: the secret itself may have been written for the path.
+	 */
+	#secret(name: string): string | undefined {
+		const text = this.#text(name);
+		const path = this.#text(`${name}_FILE`);
+		if (path === undefined) return text;
+		if (text === undefined) return this.#readFile(`${name}_FILE`, path);
+		this.problem(`${name}_FILE`, `and ${name} are both set. Keep one of them.`);
+		return text;
+	}
+
+	#readFile(name: string, path: string): string | undefined {
+		const cure =
+			"It must be the path of a file that this account can read, with the value in it and nothing else.";
+		try {
+			// Editors and `echo` end a file with a line break.
+			const text = readFileSync(path, "utf8").replace(/\r?\n$/, "");
+			if (text.trim() !== "") return text;
+			this.problem(name, `names a file that is empty. ${cure}`);
+		} catch (error) {
+			const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+			this.problem(name, `names no file that can be read (${code}). ${cure}`);
+		}
+		return undefined;
+	}
+}
+
+/** What one setting asks of another. */
+function findContradictions(reader: SettingReader, values: Values): void {
+	const { environment, publicUrl, allowedPrivateRanges, databaseUrl } = values;
+	const isProduction = environment === "production";
+	for (const { name, inProduction } of isProduction ? ALL_SETTINGS : []) {
+		if (inProduction !== null && !reader.isSet(name)) {
+			reader.problem(name, `is required ${IN_PRODUCTION}: ${plain(inProduction)}.`);
+		}
+	}
+	if (isProduction && publicUrl?.startsWith("https:") === false) {
+		reader.problem(
+			"PUBLIC_URL",
+			`must begin with https: ${IN_PRODUCTION}. Put a proxy with TLS in front: passwords, keys and secrets pass here.`,
+		);
+	}
+	if (isProduction && allowedPrivateRanges.length > 0) {
+		reader.problem(
+			"RINGBACK_ALLOWED_PRIVATE_RANGES",
+			`must not be set ${IN_PRODUCTION}: any shop could make the service call machines of your own network.`,
+		);
+	}
+	if (isPostgresUrl(databaseUrl) && !reader.isSet("RINGBACK_SECRET_KEY")) {
+		reader.problem(
+			"RINGBACK_SECRET_KEY",
+			"is required with PostgreSQL, the same for every process. Make one with: openssl rand -hex 32",
+		);
+	}
+	// The operator means a server, and would believe to run on it.
+	const isDatabaseRead = ["DATABASE_URL", "DATABASE_URL_FILE"].every((name) => !reader.problems.has(name));
+	if (values.databaseDirectUrl !== null && !isPostgresUrl(databaseUrl) && isDatabaseRead) {
+		reader.problem("RINGBACK_DATABASE_DIRECT_URL", "is set, but DATABASE_URL names no PostgreSQL.");
+	}
+	if (values.smtpUrl !== null && !reader.isSet("MAIL_FROM")) {
+		reader.problem("MAIL_FROM", "is needed with SMTP_URL: the address that notices come from.");
+	}
+}
+
+/**
+ * What people write for DATABASE_URL. All of them name one database as a whole: PGHOST and its like are psql's, and
+ * many have them set for something else.
+ */
+const MISSPELT_DATABASE_URL: ReadonlySet<string> = new Set([
+	...["DATABASE", "DATABASE_URI", "DATABASE_DSN", "DATABASE_PATH", "DATABASE_FILE", "DATABASE_URL"],
+	...["DATABASEURL", "DATABASE_ULR", "DATABSE_URL", "DATBASE_URL", "DATEBASE_URL", "DATABASES_URL"],
+	...["DB_URL", "DB_URI", "DB_DSN", "DBURL", "PG_URL", "PG_URI", "PGURL"],
+	...["POSTGRES_URL", "POSTGRES_URI", "POSTGRES_DSN", "POSTGRESQL_URL", "POSTGRESQL_URI", "POSTGRESQL_DSN"],
+	...["SQLITE_URL", "SQLITE_PATH", "SQLITE_FILE"],
+]);
+
+/** A misspelt setting that is silently ignored is found in production. */
+function findUnknown(reader: SettingReader, environment: Environment): void {
+	const names = ALL_SETTINGS.flatMap(({ name, isSecret }) => (isSecret ? [name, `${name}_FILE`] : [name]));
+	const known = names.filter((name) => name.startsWith("RINGBACK_"));
+	const harmless = new Set([...known, ...SHOP_SETTINGS, ...FORMER_SETTINGS.keys()]);
+	for (const name of Object.keys(environment)) {
+		if (/^RINGBACK_(?!TEST_)/.test(name) && !harmless.has(name)) {
+			reader.problem(name, `is not a setting. Known are ${known.join(", ")}.`);
+		}
+		const isMisspelt = MISSPELT_DATABASE_URL.has(name.toUpperCase()) && reader.isSet(name);
+		if (isMisspelt && !reader.isSet("DATABASE_URL")) {
+			reader.problem(
+				name,
+				`is not read, and DATABASE_URL is not set. Call it DATABASE_URL; if a SQLite file is meant, set DATABASE_URL=${SETTINGS.databaseUrl.fallback}.`,
+			);
+		}
+	}
+}
+
+/** systemd's own words, which it sets itself. */
+function readServiceManager(environment: Environment): ServiceManager | null {
+	const socket = environment["NOTIFY_SOCKET"] || null;
+	const watchdogMs = Number(environment["WATCHDOG_USEC"] ?? 0) / 1000;
+	return socket === null ? null : { socket, watchdogMs: watchdogMs > 0 ? watchdogMs : null };
 }
 
 /** What may have to be warned of. */
@@ -104,88 +230,7 @@ export function publicUrlAt({ publicUrl, host }: Pick<Config, "publicUrl" | "hos
 	return `http://${isAnywhere ? "localhost" : name}:${port}`;
 }
 
-export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: readonly string[] };
-
-/** What the shop's commands read, besides the brand. The service has no use for them, and nothing against them. */
-const OF_THE_SHOP = new Set([
-	"RINGBACK_URL",
-	"RINGBACK_API_KEY",
-	"RINGBACK_API_KEY_FILE",
-	"RINGBACK_SIGNING_SECRET",
-	"RINGBACK_SIGNING_SECRET_FILE",
-]);
-
-export function readConfig(environment: Environment = process.env): ConfigResult {
-	const reader = new SettingReader(environment);
-	const kind = reader.choice("RINGBACK_ENV", ENVIRONMENTS, "development");
-	const isProduction = kind === "production";
-	const host = reader.text("HOST") ?? "127.0.0.1";
-	const port = reader.integer("PORT", 8080, 0, MAX_PORT);
-	const database = readDatabase(reader);
-	const smtpUrl = readSmtpUrl(reader);
-	const retentionDays = reader.integer("RINGBACK_RETENTION_DAYS", 180, 7, 36_500);
-	const config: Config = {
-		environment: kind,
-		host,
-		port,
-		publicUrl: readPublicUrl(reader),
-		metricsAddress: readMetricsAddress(reader),
-		database,
-		migrate: reader.choice("RINGBACK_MIGRATE", MIGRATE, "auto"),
-		secretKey: readSecretKey(reader, database),
-		brand: readBrand(reader),
-		allowedPrivateRanges: readRanges(reader, "RINGBACK_ALLOWED_PRIVATE_RANGES"),
-		trustedProxies: readRanges(reader, "RINGBACK_TRUSTED_PROXIES"),
-		staffAuthenticator: reader.choice("RINGBACK_STAFF_AUTHENTICATOR", STAFF_AUTHENTICATOR, "optional"),
-		trustedCa: readTrustedCa(reader),
-		dnsServers: readDnsServers(reader),
-		smtpUrl,
-		mailFrom: readMailFrom(reader, smtpUrl),
-		maxInFlightPerProgramme: reader.integer("RINGBACK_MAX_IN_FLIGHT_PER_PROGRAMME", 8, 1, 1_000),
-		maxInFlight: reader.integer("RINGBACK_MAX_IN_FLIGHT", 512, 1, 10_000),
-		retentionDays,
-		archiving: readArchiving(reader, retentionDays),
-		role: reader.choice("RINGBACK_ROLE", ROLES, "all"),
-		accessLog: reader.choice("RINGBACK_ACCESS_LOG", ON_OR_OFF, "off") === "on",
-		tracing: readTracing(reader),
-		delivery: reader.choice("RINGBACK_DELIVERY", DELIVERY, "on"),
-		drainMs: readDrainSeconds(reader, isProduction) * SECOND_MS,
-		logLevel: reader.choice("LOG_LEVEL", LOG_LEVELS, "info"),
-		serviceManager: readServiceManager(reader),
-	};
-	if (isProduction) requireForProduction(reader, config);
-	// A misspelt setting that is silently ignored is found in production.
-	const known = [...reader.names].filter((name) => name.startsWith("RINGBACK_"));
-	for (const name of Object.keys(environment)) {
-		const isKnown = known.includes(name) || OF_THE_SHOP.has(name) || name.startsWith("RINGBACK_TEST_");
-		if (name.startsWith("RINGBACK_") && !isKnown) {
-			reader.problem(name, `is not a setting. Known are ${known.join(", ")}.`);
-		}
-	}
-	return reader.problems.length === 0 ? { ok: true, config } : { ok: false, problems: reader.problems };
-}
-
-/** systemd's own words, which it sets itself. */
-function readServiceManager(reader: SettingReader): ServiceManager | null {
-	const socket = reader.text("NOTIFY_SOCKET");
-	const watchdogMicroseconds = reader.integer("WATCHDOG_USEC", 0, 0, Number.MAX_SAFE_INTEGER);
-	if (socket === undefined) return null;
-	return { socket, watchdogMs: watchdogMicroseconds === 0 ? null : watchdogMicroseconds / 1000 };
-}
-
-/** By hand nobody wants to wait for load balancers that are not there. */
-function readDrainSeconds(reader: SettingReader, isProduction: boolean): number {
-	const byDefault = isProduction ? PRODUCTION_DRAIN_SECONDS : 0;
-	return reader.integer("RINGBACK_DRAIN_SECONDS", byDefault, 0, MOST_DRAIN_SECONDS);
-}
-
 /** Whether npm or npx started this process, as a script or a command: it is then to end with it. */
 export function isStartedByNpm(environment: Environment = process.env): boolean {
 	return environment["npm_lifecycle_event"] !== undefined;
-}
-
-/** For the shop's commands, which say themselves what is missing. */
-export function shopEnvironment(environment: Environment = process.env): Environment {
-	const names = [...OF_THE_SHOP, "RINGBACK_BRAND", "NO_COLOR"];
-	return Object.fromEntries(names.map((name) => [name, environment[name]]));
 }

@@ -2,32 +2,22 @@
 
 import packageJson from "../package.json" with { type: "json" };
 import { backupCommand } from "./cli/backup.ts";
-import {
-	type Command,
-	type DelegatedCommand,
-	describeCommand,
-	EXIT,
-	parseOptions,
-	type Screen,
-} from "./cli/command.ts";
+import { type Command, describeCommand, EXIT, parseOptions, type Screen } from "./cli/command.ts";
 import { doctorCommand } from "./cli/doctor.ts";
 import { messageOf } from "./cli/finding.ts";
-import { guideCommand } from "./cli/guide.ts";
+import { guideCommand, licencesCommand } from "./cli/guide.ts";
 import { healthCommand } from "./cli/health.ts";
 import { IMPORT_COMMANDS } from "./cli/import.ts";
-import { keyIssueCommand } from "./cli/key.ts";
-import { licencesCommand } from "./cli/licences.ts";
 import { migrateCommand } from "./cli/migrate.ts";
 import { owedCommand } from "./cli/owed.ts";
-import { programmeCreateCommand } from "./cli/programme.ts";
+import { keyIssueCommand, programmeCreateCommand } from "./cli/programme.ts";
 import { restoreCommand } from "./cli/restore.ts";
 import { describeTakenPort, serveCommand } from "./cli/serve.ts";
-import { SHOP_COMMANDS } from "./cli/shop-commands.ts";
 import { userCreateCommand, userLinkCommand } from "./cli/user.ts";
 import { verifyCommand } from "./cli/verify.ts";
 import type { Environment } from "./config.ts";
 
-const COMMANDS: readonly (Command | DelegatedCommand)[] = [
+const COMMANDS: readonly Command[] = [
 	serveCommand,
 	migrateCommand,
 	userCreateCommand,
@@ -41,10 +31,12 @@ const COMMANDS: readonly (Command | DelegatedCommand)[] = [
 	restoreCommand,
 	verifyCommand,
 	owedCommand,
-	...SHOP_COMMANDS,
 	guideCommand,
 	licencesCommand,
 ];
+
+/** Of the package that a shop's developer installs: another command of the same name. */
+const OF_THE_SHOP: readonly string[] = ["listen", "trigger"];
 
 /** Resolves to the exit code. On the terminal and with the settings of the process, unless others are given. */
 export async function main(
@@ -70,21 +62,24 @@ export async function main(
 		return words.every((word, index) => args[index] === word);
 	});
 	if (command === undefined) {
-		screen.error(`There is no command "${args.slice(0, 2).join(" ")}".\n\n${describeCommands(COMMANDS)}`);
+		const named = args.slice(0, 2).join(" ");
+		screen.error(
+			OF_THE_SHOP.includes(args[0] ?? "")
+				? `\`ringback ${args[0]}\` is a command of the shop's package, not of the service. Integration shows the line to paste, and /downloads on the service how to install the package.`
+				: `There is no command "${named}".\n\n${describeCommands(COMMANDS)}`,
+		);
 		return EXIT.usage;
 	}
 	const rest = args.slice(command.name.split(" ").length);
 	try {
-		return await ("delegate" in command
-			? command.delegate(rest, screen)
-			: runOwn(command, rest, screen, environment));
+		return await run(command, rest, screen, environment);
 	} catch (error) {
 		screen.error(describeFailure(error));
 		return EXIT.failed;
 	}
 }
 
-async function runOwn(
+async function run(
 	command: Command,
 	args: readonly string[],
 	screen: Screen,
@@ -129,6 +124,7 @@ function describeCommands(commands: readonly Pick<Command, "name" | "summary">[]
 		...commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
 		"",
 		"ringback COMMAND --help shows a command's options. Settings come from the environment: ringback guide settings.",
+		"For a shop's developer, `listen` and `trigger` are in the package that the service serves under /downloads.",
 	].join("\n");
 }
 

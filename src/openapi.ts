@@ -11,8 +11,6 @@ export interface OpenApiDocument {
 		schemas: Readonly<Record<string, JsonSchema>>;
 		securitySchemes: Readonly<Record<string, SecurityScheme>>;
 	};
-	/** Every problem a caller can meet, for readers: which status, and what to do. */
-	"x-problems": readonly ProblemEntry[];
 }
 
 export interface Tag {
@@ -96,11 +94,4 @@ export interface SecurityScheme {
 	scheme?: "bearer";
 	in?: "header";
 	name?: string;
-}
-
-export interface ProblemEntry {
-	code: string;
-	status: number;
-	meaning: string;
-	remedy: string;
 }

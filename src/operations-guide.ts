@@ -17,7 +17,6 @@ export const GUIDE_PARTS = [
 	{ name: "import", label: "Import", file: "docs/operations/import.md" },
 	{ name: "sizing", label: "Sizing and limits", file: "docs/operations/sizing.md" },
 	{ name: "settings", label: "Every setting", file: "docs/operations/settings.md" },
-	{ name: "scale", label: "Scale", file: "docs/scale.md" },
 ] as const;
 
 export type GuidePart = (typeof GUIDE_PARTS)[number];

@@ -4,11 +4,18 @@
 import type { AddressRange } from "./domain/address.ts";
 import type { Histogram } from "./domain/histogram.ts";
 import type { KeptAnswer } from "./domain/kept-answer.ts";
-import type { TraceContext } from "./domain/trace.ts";
 import type { AttemptTimings, Outcome } from "./domain/verdict.ts";
 
 export interface Clock {
+	/** The time that is stored, compared and signed: on PostgreSQL the database's, on SQLite this machine's. */
 	nowMs(): number;
+	/** Is never set: for how long something lasts. Its zero means nothing. */
+	monotonicMs(): number;
+	/**
+	 * False while this machine's clock and the database's are more than a minute apart: nobody knows which is right, so
+	 * nothing is sent or decided by time.
+	 */
+	isSure(): boolean;
 	/** Calls `run` once after `delayMs`; the returned function cancels it. */
 	after(delayMs: number, run: () => void): () => void;
 	/** Lets everything else that waits for the event loop go first: long work calls it between two batches. */
@@ -53,31 +60,8 @@ export interface RequestRecord {
 	route: string | null;
 	/** The public id of the programme that called. */
 	programme: string | null;
-	/** Of the span that is this request; null where it is not traced. */
-	readonly trace: TraceContext | null;
-}
-
-/** Tells a collector what was done, when, and what came before it. None where nothing is traced. */
-export interface Tracer {
-	/** A span below what a caller says of itself, or the first of a trace. Null when the trace is not taken. */
-	begin(parent: TraceContext | null): TraceContext | null;
-	/** A span below one that is taken. */
-	below(parent: TraceContext): TraceContext;
-	/** Never throws, and waits for nobody. */
-	end(span: FinishedSpan): void;
-}
-
-export interface FinishedSpan {
-	context: TraceContext;
-	parentSpanId: string | null;
-	name: string;
-	kind: "internal" | "server" | "client";
-	/** By the clock of the day. */
-	startMs: number;
-	endMs: number;
-	attributes: Readonly<Record<string, string | number>>;
-	/** Why it failed. */
-	error?: string;
+	/** Of the trace that the caller says it belongs to; null where it says nothing. */
+	readonly traceId: string | null;
 }
 
 /** A request that has been answered, or given up by its caller. */
@@ -134,7 +118,8 @@ export interface AddressPolicy {
 }
 
 export interface Mail {
-	to: readonly string[];
+	/** One reader: whom the server refuses holds up nobody else. */
+	to: string;
 	subject: string;
 	text: string;
 	/** Otherwise as MAIL_FROM says. */
@@ -151,15 +136,14 @@ export interface MailSender {
 
 export interface Mailer {
 	/**
-	 * For whom the server did not take the mail: nobody, some or all of those it is for. Rejects when the server itself
-	 * failed: it would take no other one either.
+	 * Null when the server took it; otherwise why it did not take this one mail. Rejects when the server itself failed: it
+	 * would take no other one either.
 	 */
-	send(mail: Mail): Promise<readonly MailRefusal[]>;
+	send(mail: Mail): Promise<MailRefusal | null>;
 }
 
-/** The server answers, and does not take this one mail for somebody: because of the address, or of its text. */
+/** The server answers, and does not take this one mail: because of the address, or of its text. */
 export interface MailRefusal {
-	to: string;
 	/** What the server said. */
 	reason: string;
 	/** It said so with a 5xx: the same mail would be refused again. A 4xx, as of a greylist, asks to come back later. */
@@ -177,15 +161,6 @@ export interface TemporaryFile {
 	read(): AsyncIterable<Uint8Array>;
 	/** Whoever made it removes it. */
 	remove(): Promise<void>;
-}
-
-/** Where lines are kept for good, outside the database. */
-export interface Archive {
-	/**
-	 * Resolves to the name of the file once all lines are on the disk under it. When it rejects, there is no such file.
-	 * `name` says what it holds and of when; the file's own begins with it.
-	 */
-	store(name: string, lines: AsyncIterable<string>): Promise<string>;
 }
 
 /** Structured log lines; the real one is pino. */

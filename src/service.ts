@@ -9,9 +9,7 @@ import { createLimitedCalls } from "./api/limited-calls.ts";
 import { createMetrics } from "./api/metrics.ts";
 import { createMetricsApp, createWorkerApp } from "./api/operator-apps.ts";
 import { createRequestCounts } from "./api/request-metrics.ts";
-import { describeEngine } from "./callbacks/counters.ts";
 import { Engine } from "./callbacks/engine.ts";
-import { createPass } from "./callbacks/pass.ts";
 import { type ChoreBook, createChoreBook } from "./chores/book.ts";
 import { watchChores } from "./chores/watch.ts";
 import { startBulkChore, startChores, startImportChore, startTelling } from "./chores.ts";
@@ -24,8 +22,6 @@ import { watchProcess } from "./outside/process-figures.ts";
 import { tellServiceManager } from "./outside/service-manager.ts";
 import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporary-files.ts";
 import type { AnsweredRequest, Load, Log } from "./ports.ts";
-import { openArchive } from "./service/archive.ts";
-import { watchClock } from "./service/clock-watch.ts";
 import { passDrain, type StopOptions } from "./service/drain.ts";
 import { watchFigures } from "./service/figures-watch.ts";
 import { watchPause } from "./service/pause-watch.ts";
@@ -70,8 +66,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		if (config.accessLog) writeAccess(parts.accessLog, request);
 	};
 	const listeners: HttpServer[] = [];
-	const clockWatch = await watchClock(parts);
-	const clockOffsetMs = () => clockWatch.offsetMs;
+	const clockOffsetMs = clock.offsetMs;
 	// Before anything is sent or told.
 	const pauseWatch = await watchPause(parts);
 	const deliveryPause = () => pauseWatch.pause;
@@ -79,7 +74,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		const welcomePath = config.role === "worker" ? null : await offerFirstStaff(parts);
 		const { host, port, trustedProxies } = config;
 		// Before the rest, because only now the port is known.
-		const recording = { random, tracer: parts.tracer, onAnswered };
+		const recording = { random, onAnswered };
 		const site = await listen({ host, port, trustedProxies, limits: PUBLIC_LIMITS, log, recording });
 		listeners.push(site);
 		const numbers = await listenForMetrics(config, log);
@@ -95,7 +90,12 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		const presence = tellPresence({
 			...workplace,
 			startedAtMs,
-			readEngine: () => (engine === null ? null : describeEngine(engine.counters)),
+			readEngine: () => {
+				if (engine === null) return null;
+				const { inHand, backlog } = engine.counters;
+				const { programmesDue, oldestDueAtMs } = backlog;
+				return { inHand, programmesDue, oldestDueAtMs, mostInFlight: config.maxInFlight };
+			},
 			readMailFailure: () => workplace.mailer?.failure ?? null,
 		});
 		const bulk = startBulkChore({ ...workplace, book });
@@ -138,7 +138,11 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			),
 			temporaryFiles:
 				database.kind === "sqlite" ? temporaryFilesBeside(database.path) : temporaryFilesOfSystem(),
-			unready: () => unready ?? (schema.problem === null ? null : { reason: schema.problem.message }),
+			unready: () => {
+				if (unready !== null) return unready;
+				if (schema.problem !== null) return { reason: schema.problem.message };
+				return clock.isSure() ? null : UNSURE;
+			},
 			stopSignal: stopping.signal,
 		};
 		site.serve(web === null ? createWorkerApp(appDeps) : web.createApp(appDeps));
@@ -164,9 +168,9 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			deliveryPause: pauseWatch.pause,
 			async stop({ cause, drainMs = 0, hurried }: StopOptions = {}) {
 				unready = "stopping";
-				// Before anything else: whoever holds lanes gives them to the other processes, and hands out nothing that it
-				// could not finish.
-				const lanesGivenBack = worker?.stop();
+				// Before anything else: the engine gives its slots to the other processes, and hands out nothing that it could
+				// not finish.
+				const slotsGivenUp = worker?.stop();
 				if (drainMs > 0 && web !== null) {
 					log.info({ cause, drainMs }, "stopping: not ready any more, and still answering");
 					site.endConnections();
@@ -177,15 +181,15 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 				const closing = listeners.map((listener) => listener.close());
 				await Promise.all([
 					schema.stop(),
-					clockWatch.stop(),
 					pauseWatch.stop(),
 					...closing,
-					lanesGivenBack,
+					slotsGivenUp,
 					figures?.stop(),
 					presence.stop(),
 					bulk.stop(),
 					imports.stop(),
 					telling?.stop(),
+					workplace.mails.stop(),
 					choreWatch.stop(),
 				]);
 				// After the last call was answered, and while there is a database to write it to.
@@ -200,11 +204,15 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		processFigures.stop();
 		load.stop();
 		const closing = listeners.map((listener) => listener.close());
-		await Promise.all([clockWatch.stop(), pauseWatch.stop(), ...closing]);
+		await Promise.all([pauseWatch.stop(), ...closing]);
 		await parts.close();
 		throw error;
 	}
 }
+
+const UNSURE: Unready = {
+	reason: "This machine's clock and the database server's are more than a minute apart: set both by NTP.",
+};
 
 /** Several processes on one machine: the address that nobody chose is the first one's, the others do without. */
 async function listenForMetrics(config: Config, log: Log): Promise<HttpServer | null> {
@@ -242,7 +250,7 @@ async function offerFirstStaff(workplace: OpenedParts): Promise<string | null> {
 }
 
 interface Worker {
-	/** Null while callbacks are held: it leases no lane, so that a process that may send finds all of them free. */
+	/** Null while callbacks are held: it takes no slot, so that a process that may send finds all of them free. */
 	engine: Engine | null;
 	stop(): Promise<void>;
 }
@@ -251,13 +259,10 @@ interface Worker {
 function startWorker(workplace: Workplace, book: ChoreBook, load: Load): Worker {
 	const { config } = workplace;
 	const isPaused = config.delivery === "paused";
-	// First: a folder that cannot be used must not leave an engine behind.
-	const archiving = openArchive(config);
 	const engine = isPaused
 		? null
 		: new Engine({
 				...workplace,
-				runPass: createPass(workplace.store, workplace.random),
 				wire: workplace.network.wire,
 				caps: { perProgramme: config.maxInFlightPerProgramme, overall: config.maxInFlight },
 				load,
@@ -267,7 +272,6 @@ function startWorker(workplace: Workplace, book: ChoreBook, load: Load): Worker 
 		...workplace,
 		book,
 		retentionDays: config.retentionDays,
-		archiving,
 		isDeliveryPaused: isPaused,
 	});
 	return {
@@ -283,4 +287,5 @@ function warnAtStart({ config, log }: OpenedParts): void {
 		const ranges = config.allowedPrivateRanges.map((range) => range.text);
 		log.warn({ kind, ...(kind === "private_ranges" ? { ranges } : {}) }, `${title}. ${text}`);
 	}
+	for (const sentence of config.formerSettings) log.warn({ kind: "former_setting" }, sentence);
 }

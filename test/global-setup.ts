@@ -2,19 +2,22 @@
 // store of compiled sources, databases to copy, one list of what could not be tested; test processes inherit where they
 // are by the environment.
 
+import { join } from "node:path";
 import { COMPILE_CACHE } from "./support/compile-cache.ts";
-import { makeMigratedTemplates } from "./support/migrated-templates.ts";
-import { nameFailedGroups } from "./support/name-failed-groups.ts";
 import { closeNotRunFile, openNotRunFile } from "./support/not-run.ts";
 import { bindPackages } from "./support/packages-in-one.ts";
 import { POSTGRES_URL_VARIABLE, type PostgresServer, startPostgres } from "./support/postgres.ts";
-import { openRunFolder } from "./support/run-folder.ts";
+import { closeDatabase, createDatabase } from "./support/postgres-admin.ts";
+import { makeFolder, openRunFolder } from "./support/run-folder.ts";
+import { MIGRATED_FILE_VARIABLE } from "./support/sqlite-database.ts";
+import { MIGRATED_NAME_VARIABLE, migrateEmpty } from "./support/test-database.ts";
+
+const MIGRATED_NAME = "ringback_migrated";
 
 let server: PostgresServer | undefined;
 let removeFolder: (() => void) | undefined;
 
 export async function globalSetup(): Promise<void> {
-	nameFailedGroups();
 	process.env["NODE_COMPILE_CACHE"] ??= COMPILE_CACHE;
 	await bindPackages();
 	openNotRunFile();
@@ -29,4 +32,14 @@ export async function globalTeardown(): Promise<void> {
 	await server?.stop();
 	removeFolder?.();
 	for (const reason of closeNotRunFile()) console.error(`NOT TESTED on this machine: ${reason}`);
+}
+
+/** For suites to copy: with this program's schema and nothing in it. They go with the run's folder, and with the server. */
+async function makeMigratedTemplates(adminUrl: string): Promise<void> {
+	const file = join(makeFolder("migrated"), "ringback.db");
+	await migrateEmpty("SQLite", file);
+	process.env[MIGRATED_FILE_VARIABLE] = file;
+	await migrateEmpty("PostgreSQL", await createDatabase(adminUrl, MIGRATED_NAME));
+	await closeDatabase(adminUrl, MIGRATED_NAME);
+	process.env[MIGRATED_NAME_VARIABLE] = MIGRATED_NAME;
 }

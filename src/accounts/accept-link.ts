@@ -5,6 +5,7 @@
 import type { EndedAccess } from "../domain/ended-access.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { ProgrammeRole } from "../domain/roles.ts";
+import type { MailDispatcher } from "../mail/dispatcher.ts";
 import { noteAudit } from "../store/audit.ts";
 import { removeFirstStaffLink, removeLinksOfPerson, spendLink } from "../store/links.ts";
 import { findPersonByEmail, type Person, renamePerson } from "../store/people.ts";
@@ -17,7 +18,6 @@ import type { Auth } from "./auth.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { endAccess } from "./end-access.ts";
 import { findLink, linkNotValid, type Membership, type OpenedLink, readLink, transactAs } from "./links.ts";
-import type { MailDispatcher } from "./mail-dispatcher.ts";
 import { changeAddress } from "./own-settings.ts";
 import { forgetWrongPasswords } from "./password-limits.ts";
 import { judgePassword } from "./passwords.ts";

@@ -7,6 +7,7 @@ import { createAuthEndpoint, isAPIError } from "better-auth/api";
 import { setSessionCookie } from "better-auth/cookies";
 // Not from "better-auth/plugins", which loads all of them.
 import { twoFactor } from "better-auth/plugins/two-factor";
+import { sql } from "kysely";
 import { z } from "zod";
 import { BACKUP_CODES, makeBackupCode } from "../domain/authenticator.ts";
 import { areCookiesSecure } from "../domain/cookie-name.ts";
@@ -89,7 +90,12 @@ export function createAuth(deps: AuthDeps): Auth {
 			return readAnswer(await auth.handler(request), path);
 		},
 		async findSession(visitor) {
-			const found = await auth.api.getSession({ headers: visitorHeaders(visitor), returnHeaders: true });
+			const headers = visitorHeaders(visitor);
+			const found = await auth.api.getSession({ headers, returnHeaders: true }).catch(async (error) => {
+				// It keeps to itself what failed. If it was the database, any question shows it.
+				await sql`select 1`.execute(deps.store.db);
+				throw error;
+			});
 			if (found.response === null) return null;
 			const { session, user } = found.response;
 			if (isOver(session, deps.clock.nowMs())) {
@@ -127,7 +133,10 @@ export function createAuth(deps: AuthDeps): Auth {
 	};
 }
 
-/** Exported for the test that holds our tables against what better-auth asks for. */
+/**
+ * Exported for the test that holds our tables against what better-auth asks for. It takes no clock: sessions and
+ * authenticator codes go by this machine's.
+ */
 export function authOptions({ store, random, sealingKey, log, publicUrl }: AuthDeps) {
 	return {
 		appName: "Ringback",

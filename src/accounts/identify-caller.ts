@@ -1,8 +1,7 @@
 // Who is calling the signed API, and is it really them: the API key names the programme, the signature over
 // the raw bytes proves the secret, the timestamp is fresh and the nonce is new (contract section 5, inbound).
 
-import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { describeMismatch } from "../domain/refused-signature.ts";
+import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { openSecret } from "../domain/sealing.ts";
 import {
 	canonicalString,
@@ -63,6 +62,7 @@ export function createIdentifyCaller(
 		// Behind the key: with it there is a secret, and the names stay as they are read now.
 		const { headers } = wire.names ?? (await wire.read());
 		const { apiKey, programme, secrets } = named.value;
+		if (!clock.isSure()) return { result: UNSURE_OF_TIME, programme };
 		const nowMs = clock.nowMs();
 		const trio = parseTrio(request, headers, nowMs);
 		if (!trio.ok) return { result: trio, programme };
@@ -75,6 +75,12 @@ export function createIdentifyCaller(
 		return { result: succeed({ ...known, ...spendable(trio.value) }), programme };
 	};
 }
+
+/** No judgement of a timestamp would be right, and a nonce that is spent by a wrong clock could be used again later. */
+const UNSURE_OF_TIME = refuse(
+	"unavailable",
+	"Our clock is being checked, so we cannot tell whether this request is fresh. Nothing was recorded. Send it again later, signed anew.",
+);
 
 /**
  * In the transaction that does the work: a request that failed on our side has not spent its nonce. Resolves to those
@@ -90,10 +96,7 @@ export async function acceptNonces(
 		expires_at_ms: nonceExpiresAtMs,
 	}));
 	const spent = await spendNonces(trx, nonces);
-	const refusal = refuse(
-		"replayed_nonce",
-		"This nonce was used before. Sign every request, also a repeated one, with a new nonce.",
-	);
+	const refusal = refusalOf("replayed_nonce", {});
 	const refused = callers.filter((_, index) => !nonces[index] || !spent.has(nonces[index]));
 	return new Map(refused.map((caller) => [caller, refusal]));
 }
@@ -119,22 +122,10 @@ export async function findKey(
 	authorization: string | undefined,
 ): Promise<Result<KnownKey>> {
 	const key = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
-	if (key === undefined) {
-		return refuse(
-			"missing_api_key",
-			"Send the programme's API key in the header Authorization: Bearer <API key>.",
-		);
-	}
+	if (key === undefined) return refusalOf("missing_api_key", {});
 	const found = await callers.findKey(sha256Hex(key));
-	if (found === undefined) {
-		return refuse(
-			"unknown_api_key",
-			"This API key is not known here. Check that it was copied whole, or issue a new one.",
-		);
-	}
-	if (found.apiKey.revoked_at_ms !== null) {
-		return refuse("revoked_api_key", "This API key has been revoked. Issue a new one.");
-	}
+	if (found === undefined) return refusalOf("unknown_api_key", {});
+	if (found.apiKey.revoked_at_ms !== null) return refusalOf("revoked_api_key", {});
 	return succeed(found);
 }
 
@@ -157,27 +148,25 @@ function parseTrio(request: SignedRequest, headers: HeaderNames, nowMs: number):
 	if (signature === undefined) return missingHeader(headers.signature);
 	switch (judgeTimestamp(timestamp, nowMs)) {
 		case "malformed":
-			return refuse("malformed_timestamp", `${headers.timestamp} must be Unix time in seconds: digits only.`);
+			return refusalOf("malformed_timestamp", { header: headers.timestamp });
 		case "stale":
-			return refuse(
-				"stale_timestamp",
-				`${headers.timestamp} is more than ${TIMESTAMP_TOLERANCE_SECONDS} seconds away from our clock (${Math.floor(nowMs / 1000)}). Set the sender's clock, and sign at the moment of sending.`,
-			);
+			return refusalOf("stale_timestamp", {
+				header: headers.timestamp,
+				tolerance: TIMESTAMP_TOLERANCE_SECONDS,
+				now: Math.floor(nowMs / 1000),
+			});
 		case "fresh":
 			break;
 	}
 	// The contract's own nonces are hex; UUIDs and base64url are common on the shops' side.
 	if (!/^[0-9A-Za-z_-]{8,128}$/.test(nonce)) {
-		return refuse(
-			"malformed_nonce",
-			`${headers.nonce} must be 8 to 128 letters, digits, "-" or "_": best 32 random hex digits.`,
-		);
+		return refusalOf("malformed_nonce", { header: headers.nonce });
 	}
 	return succeed({ timestamp, nonce, signature });
 }
 
 function missingHeader(name: string): ReturnType<typeof refuse> {
-	return refuse("missing_signature_header", `The header ${name} is missing. A signed request has all three.`);
+	return refusalOf("missing_signature_header", { header: name });
 }
 
 /** The row of the secret that it was signed with. */
@@ -187,18 +176,13 @@ function verifySignature(
 	{ timestamp, nonce, signature }: Trio,
 	headers: HeaderNames,
 ): Result<number> {
-	if (keys.length === 0) {
-		return refuse(
-			"no_signing_secret",
-			"This programme has no signing secret. It comes with the first API key: issue one.",
-		);
-	}
+	if (keys.length === 0) return refusalOf("no_signing_secret", {});
 	const digest = sha256Hex(request.rawBody);
 	const canonical = canonicalString(request.method, request.target, timestamp, nonce, digest);
 	const match = keys.find(({ key }) => signatureMatches(key, canonical, signature));
 	if (match !== undefined) return succeed(match.id);
 	const { method, target } = request;
-	return refuse("bad_signature", describeMismatch(headers.signature, { method, target, digest }));
+	return refusalOf("bad_signature", { header: headers.signature, method, target, digest });
 }
 
 function spendable({ timestamp, nonce }: Trio): { nonce: string; nonceExpiresAtMs: number } {

@@ -1,6 +1,6 @@
 // Who can raise a warning, who cannot, and how long it stays.
 
-import { deepEqual, equal, match } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../../test/support/log.ts";
 import { HOUR_MS } from "../domain/time.ts";
@@ -127,16 +127,39 @@ test("a plain PUBLIC_URL is said once, also when requests show it too", () => {
 	deepEqual(shown(), ["plain_http"]);
 });
 
-test("a clock more than two seconds off is shown, on either side, until it is right again", () => {
+test("a clock more than five seconds off is shown, on either side, until it is right again", () => {
 	const { watch, shown, setOffset } = open();
-	for (const offsetMs of [-2_000, 0, 2_000]) {
+	for (const offsetMs of [-5_000, 0, 5_000]) {
 		setOffset(offsetMs);
 		deepEqual(shown(), [], `${offsetMs} ms`);
 	}
-	setOffset(2_001);
+	setOffset(5_001);
 	deepEqual(shown(), ["clock_off"]);
 	setOffset(-29_000);
 	const [warning] = watch.warningsFor(OWN);
 	equal(warning?.title, "This machine's clock is 29.0 s behind the database server's");
-	match(warning?.text ?? "", /set by NTP/);
+	match(
+		warning?.text ?? "",
+		/go by the database server's clock.* authenticator codes may be refused\..* set by NTP/,
+	);
+	doesNotMatch(warning?.text ?? "", /not ready|wrong/);
+	for (const offsetMs of [60_000, -60_000]) {
+		setOffset(offsetMs);
+		deepEqual(watch.warningsFor(OWN)[0]?.text, warning?.text, `${offsetMs} ms`);
+	}
+	for (const offsetMs of [60_001, -60_001]) {
+		setOffset(offsetMs);
+		const { title = "", text = "" } = watch.warningsFor(OWN)[0] ?? {};
+		match(title, /^This machine's clock is 60\.0 s (?:ahead of|behind) the database server's$/);
+		match(
+			text,
+			/cannot know which\. Until they agree again it is not ready, sends no callbacks, decides nothing by/,
+		);
+		match(
+			text,
+			/goes on by itself, and nothing is lost\. Keep the clocks of this machine and of the database server/,
+		);
+	}
+	setOffset(0);
+	deepEqual(shown(), []);
 });

@@ -4,13 +4,14 @@
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { PersonKind } from "../domain/roles.ts";
+import type { MailDispatcher } from "../mail/dispatcher.ts";
+import { composeAccessMail, composeJoinMail, composeProgrammeInvitationMail } from "../mail/letters.ts";
 import { noteAudit } from "../store/audit.ts";
 import { removeProgrammeInvitation } from "../store/links.ts";
 import { findPersonByEmail, type Person, setDeactivated } from "../store/people.ts";
 import { addToProgramme, findRole } from "../store/programme-people.ts";
 import { hasPassword } from "../store/sign-in.ts";
 import type { Db } from "../store/store.ts";
-import { composeAccessMail, composeJoinMail, composeProgrammeInvitationMail } from "./account-mail.ts";
 import type { AccountsDeps, Actor } from "./deps.ts";
 import { INVITATIONS_BY_ONE_PERSON, INVITATIONS_TO_ONE_ADDRESS, useLimits } from "./limits.ts";
 import {
@@ -22,7 +23,6 @@ import {
 	transactAs,
 	transactInProgramme,
 } from "./links.ts";
-import type { MailDispatcher } from "./mail-dispatcher.ts";
 import { findOrMakePerson, parseEmail } from "./people.ts";
 
 export interface InvitationsDeps extends Pick<AccountsDeps, "store" | "clock" | "random"> {

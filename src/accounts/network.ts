@@ -14,11 +14,15 @@ import {
 	suggestBrand,
 } from "../domain/network.ts";
 import { sha256Hex } from "../domain/signature.ts";
+import { composeTestMail } from "../mail/letters.ts";
+import { sayMailError } from "../mail/network-mailer.ts";
+import type { Mailer } from "../ports.ts";
 import { noteAudit } from "../store/audit.ts";
 import type { KnownNetwork } from "../store/known-network.ts";
 import { changeNetworkRow, lockNetwork, type NetworkRow } from "../store/network.ts";
 import type { NetworkTable } from "../store/tables/network.ts";
 import type { AccountsDeps } from "./deps.ts";
+import { TEST_MAILS_BY_ONE_PERSON, useLimits } from "./limits.ts";
 import { type Checked, refuseAll } from "./programme-terms.ts";
 
 export interface NetworkDeps extends Pick<AccountsDeps, "store" | "clock"> {
@@ -151,4 +155,27 @@ export async function endSetUp(deps: NetworkDeps, personId: number | null): Prom
 		await noteAudit(trx, { personId, action: "network.changed", detail: "set-up: ended" }, nowMs);
 	});
 	deps.network.forget();
+}
+
+/** A mail to oneself, sent at once. Resolves when the server has taken it, or with what the server said, in its words. */
+export async function sendTestMail(
+	{ store, clock, network, mailer }: NetworkDeps & { mailer: Mailer | null },
+	person: { personId: number; email: string },
+): Promise<Result<true>> {
+	if (mailer === null) {
+		return refuse("mail_off", "Mail is off. Set SMTP_URL and MAIL_FROM, and restart the service.");
+	}
+	const use = { limit: TEST_MAILS_BY_ONE_PERSON, subject: String(person.personId) };
+	const tooMany = await useLimits(store.db, [use], clock.nowMs());
+	if (tooMany !== null) return tooMany;
+	const said = await mailer.send(composeTestMail(person.email)).then(
+		(refusal) => refusal?.reason ?? null,
+		(error: unknown) => sayMailError(error),
+	);
+	if (said !== null) {
+		return refuse("mail_refused", `The mail server did not accept the test mail. It said: ${said}`);
+	}
+	await changeNetworkRow(store.db, { mail_tested_at_ms: clock.nowMs() });
+	network.forget();
+	return succeed(true);
 }

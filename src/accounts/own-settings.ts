@@ -4,6 +4,7 @@
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { isDateLocale, MAIL_KINDS, type MailKind } from "../domain/own-settings.ts";
 import { isTimeZone } from "../domain/zone-day.ts";
+import { composeAddressMail, composeLeftAddressMail } from "../mail/letters.ts";
 import { noteAudit } from "../store/audit.ts";
 import {
 	findPersonByEmail,
@@ -14,7 +15,6 @@ import {
 } from "../store/people.ts";
 import { updateSignIn } from "../store/sign-in.ts";
 import type { Db } from "../store/store.ts";
-import { composeAddressMail, composeLeftAddressMail } from "./account-mail.ts";
 import type { Auth, Visitor } from "./auth.ts";
 import { wrongPassword } from "./auth-fault.ts";
 import type { AccountsDeps } from "./deps.ts";

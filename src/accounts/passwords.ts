@@ -2,11 +2,11 @@
 
 import type { EndedAccess } from "../domain/ended-access.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { composeResetMail } from "../mail/letters.ts";
 import { noteAudit } from "../store/audit.ts";
 import { lockLinks, removeLinksOfPerson } from "../store/links.ts";
 import { findPersonByEmail, findPersonById } from "../store/people.ts";
 import { hasPassword, setPassword } from "../store/sign-in.ts";
-import { composeResetMail } from "./account-mail.ts";
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, type Visitor } from "./auth.ts";
 import { wrongPassword } from "./auth-fault.ts";
 import { endAccess } from "./end-access.ts";

@@ -1,10 +1,11 @@
 // Replacing a programme's signing secret without losing a callback: prepare the new one, put it into the receiver
 // beside the old one, activate it, end the old one. domain/secret-life draws it.
 
+import type { AuditAction } from "../domain/action.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../domain/sealing.ts";
-import { type AuditAction, noteAudit } from "../store/audit.ts";
+import { noteAudit } from "../store/audit.ts";
 import { fixBrand } from "../store/network.ts";
 import {
 	activatePrepared,

@@ -2,16 +2,17 @@
 // query, no cookie, no body.
 
 import type { AnsweredRequest, Log } from "../ports.ts";
+import { idsOf } from "../request-notes.ts";
 
 /** Asked every few seconds by machines, and counted all the same: while they are well, nobody reads of them. */
 const HEALTH_ROUTES: ReadonlySet<string | null> = new Set(["/healthz", "/readyz"]);
 
 export function writeAccess(log: Log, request: AnsweredRequest): void {
-	const { id, method, route, status, tookMs, sentBytes, programme } = request;
+	const { method, route, status, tookMs, sentBytes, programme } = request;
 	if (status === 200 && HEALTH_ROUTES.has(route)) return;
 	log.info(
 		{
-			requestId: id,
+			...idsOf(request),
 			method,
 			route,
 			status,

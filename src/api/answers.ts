@@ -8,11 +8,10 @@ import type { DecisionOutcome } from "../conversions/decide.ts";
 import type { Decided } from "../conversions/deps.ts";
 import type { RecordOutcome } from "../conversions/record.ts";
 import { DECIDERS, EVENT_TYPES, REASONS, SOURCES, STATUSES } from "../domain/conversion.ts";
-import type { Fault } from "../domain/fault.ts";
+import { API_FAULT_CODES, type Fault } from "../domain/fault.ts";
 import { isoTime } from "../domain/time.ts";
 import type { Conversion } from "../store/conversions.ts";
 import type { Programme } from "../store/programmes.ts";
-import { API_PROBLEM_CODES } from "./openapi/problem-list.ts";
 import {
 	AMOUNT_PATTERN,
 	CURRENCY_PATTERN,
@@ -196,7 +195,7 @@ export const PROBLEM = z
 		title: z.string().describe("The same for every problem of a code."),
 		status: z.int().min(400).max(599).describe("The HTTP status again."),
 		detail: z.string().min(1).describe("What is wrong with this request, and what to do next."),
-		code: z.enum(API_PROBLEM_CODES).meta({
+		code: z.enum(API_FAULT_CODES).meta({
 			id: "ProblemCode",
 			description: "Stable: codes are added, never renamed, and never change their meaning.",
 		}),

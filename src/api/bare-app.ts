@@ -2,17 +2,14 @@
 // the process is.
 
 import { Hono } from "hono";
-import { fault } from "../domain/fault.ts";
-import { recordOf, requestIdOf, routeOf } from "../request-notes.ts";
+import { fault, faultOf } from "../domain/fault.ts";
+import { idsOf, recordOf, routeOf } from "../request-notes.ts";
 import type { AppDeps, AppEnv } from "./deps.ts";
 import { createHealth } from "./health.ts";
 import { readInboundCall } from "./inbound-call.ts";
 import { ourFault, problemAnswer } from "./problem.ts";
 import { addSafeHeaders } from "./safe-headers.ts";
 import type { SignedCalls } from "./signed-call.ts";
-
-const NOTHING_HERE = "There is nothing at this address.";
-const API_HINT = " Check the path: the API is below /v1/.";
 
 export function createBareApp(deps: AppDeps, signedCalls: SignedCalls | null): Hono<AppEnv> {
 	const app = new Hono<AppEnv>();
@@ -24,7 +21,10 @@ export function createBareApp(deps: AppDeps, signedCalls: SignedCalls | null): H
 	});
 	answerFailures(app, deps);
 	app.notFound((c) => {
-		const found = fault("not_found", NOTHING_HERE + (signedCalls === null ? "" : API_HINT));
+		const found =
+			signedCalls === null
+				? fault("not_found", "There is nothing at this address.")
+				: faultOf("not_found", {});
 		// Others are scanners, who would only fill the log.
 		const isOurs = c.req.path.startsWith("/v1/");
 		if (signedCalls === null || !isOurs) return problemAnswer(deps, found);
@@ -35,7 +35,7 @@ export function createBareApp(deps: AppDeps, signedCalls: SignedCalls | null): H
 
 export function answerFailures(app: Hono<AppEnv>, deps: AppDeps): void {
 	app.onError((error, c) => {
-		const about = { ...requestIdOf(c), method: c.req.method, path: c.req.path };
+		const about = { ...idsOf(recordOf(c)), method: c.req.method, path: c.req.path };
 		deps.log.error({ err: error, ...about }, "a request failed");
 		return problemAnswer(deps, ourFault(error));
 	});
@@ -52,7 +52,7 @@ export function mountHealth(app: Hono<AppEnv>, deps: AppDeps): void {
 export function refuseOtherMethods(app: Hono<AppEnv>, deps: AppDeps, paths: readonly string[]): void {
 	for (const path of paths) {
 		app.all(path, (c) => {
-			const found = fault("method_not_allowed", `${c.req.method} is not possible here. Use GET.`);
+			const found = faultOf("method_not_allowed", { method: c.req.method, allow: "GET" });
 			return problemAnswer(deps, found, { allow: "GET, HEAD" });
 		});
 	}

@@ -4,7 +4,7 @@ import type { Context } from "hono";
 import type { AccountsDeps } from "../accounts/deps.ts";
 import type { InstallationWatch } from "../accounts/installation-watch.ts";
 import type { AddressRange } from "../domain/address.ts";
-import type { Log, RequestRecord, Tracer } from "../ports.ts";
+import type { Log, RequestRecord } from "../ports.ts";
 import type { KnownNetwork } from "../store/known-network.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -22,8 +22,6 @@ export interface AppDeps extends AccountsDeps {
 	limitedCalls: LimitedCalls;
 	/** Whose X-Forwarded-For says who is calling. */
 	trustedProxies: readonly AddressRange[];
-	/** Left out where nothing is traced. */
-	tracer?: Tracer | null;
 	/** What /readyz asks besides the database: null while the service can work. */
 	unready?: () => Unready | null;
 	/** Aborted when the service stops: whoever is only listening is not waited for. */

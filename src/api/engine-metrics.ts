@@ -1,6 +1,6 @@
 // The callback engine's series. It counts for itself; its numbers are read at each scrape.
 
-import { type EngineCounters, oldestDueAgeMs } from "../callbacks/counters.ts";
+import type { EngineCounters } from "../callbacks/counters.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { Clock } from "../ports.ts";
 import { counter, type Family, gauge, histogram } from "./exposition.ts";
@@ -9,16 +9,16 @@ export function engineFamilies(read: () => EngineCounters, clock: Pick<Clock, "n
 	return [
 		gauge(
 			"ringback_oldest_due_age_seconds",
-			"How long the longest-waiting due delivery has been due when the engine last looked (every 5 s); 0 when none is; counts on while it cannot look",
+			"How long the longest-waiting delivery of this engine's slots has been due; 0 when none is",
 			() => {
-				const { backlog } = read();
-				return backlog === null ? Number.NaN : oldestDueAgeMs(backlog, clock.nowMs()) / SECOND_MS;
+				const nowMs = clock.nowMs();
+				return (nowMs - (read().backlog.oldestDueAtMs ?? nowMs)) / SECOND_MS;
 			},
 		),
 		gauge(
 			"ringback_programmes_due",
-			"Programmes with at least one delivery that was due and not under way when the engine last looked",
-			() => read().backlog?.programmesDue ?? Number.NaN,
+			"Programmes of this engine's slots with at least one delivery that is due and not in flight",
+			() => read().backlog.programmesDue,
 		),
 		histogram(
 			"ringback_delivery_first_answer_seconds",
@@ -51,22 +51,21 @@ export function engineFamilies(read: () => EngineCounters, clock: Pick<Clock, "n
 			},
 		},
 		counter(
-			"ringback_attempts_lost_to_lateness_total",
-			"Attempts that ran out of time because this process was too busy to keep the deadline; must stay 0",
-			() => read().lostToLateness,
-		),
-		counter(
 			"ringback_late_results_total",
-			"Results that came after another engine had taken over",
+			"Results that came after the engine had lost its slots",
 			() => read().lateResults,
 		),
-		counter("ringback_engines_taken_over_total", "Engines that had fallen silent", () => read().takenOver),
 		counter(
-			"ringback_missed_lanes_total",
-			"Receivers with something due that no engine would have looked at; must stay 0",
-			() => read().missedLanes,
+			"ringback_engines_taken_over_total",
+			"Engines that had fallen silent, whose slots this one freed",
+			() => read().endedEngines,
 		),
-		gauge("ringback_lanes", "Lanes leased to this process", () => read().lanes),
+		counter(
+			"ringback_missed_programmes_total",
+			"Programmes with something due that the engine had not heard of; must stay 0",
+			() => read().missed,
+		),
+		gauge("ringback_slots", "Slots of programmes that this process sends to, of 64", () => read().slots),
 		gauge("ringback_in_flight", "Requests to shops under way now", () => read().inFlight),
 		gauge(
 			"ringback_in_hand",

@@ -40,6 +40,35 @@ test("a database out of reach or out of room answers unavailable and says when t
 	}
 });
 
+test("while nobody is sure of the time a signed call is answered unavailable, and afterwards the same one is taken", async (t) => {
+	let isSure = false;
+	const shop = await openTestShop(t, {
+		change: ({ clock }) => ({ clock: { ...clock, isSure: () => isSure } }),
+	});
+	const before = await shop.stored();
+	const call = { body: SALE, nonce: "sent-again-later" };
+	const { status, headers, json } = await shop.call("POST", "/v1/conversions", call);
+	assert.deepEqual([status, json.code, headers.get("retry-after")], [503, "unavailable", "5"]);
+	assert.match(
+		json.detail ?? "",
+		/^Our clock is being checked.* Nothing was recorded\. Send it again later, signed anew\.$/,
+	);
+	assert.deepEqual(await shop.stored(), before);
+	assert.deepEqual(await shop.store.db.selectFrom("nonces").selectAll().execute(), []);
+	assert.deepEqual(
+		(await shop.inbound()).map(({ outcome, programme_id }) => [outcome, programme_id]),
+		[["unavailable", shop.programme.id]],
+		"the shop's people see it",
+	);
+	assert.equal((await shop.request("/v1/conversions")).status, 401, "who has no key is told so");
+	const pixel = await shop.request(`/pixel/${shop.programme.public_id}.gif?orderId=P-1&basketValue=1`);
+	assert.equal(pixel.status, 200);
+	assert.equal((await shop.inbound()).at(-1)?.outcome, "PARKED");
+	isSure = true;
+	assert.equal((await shop.call("POST", "/v1/conversions", call)).status, 201);
+	assert.deepEqual(shop.complaints, []);
+});
+
 test("a database that refuses the statement itself is our failure: coming again does not help", async (t) => {
 	for (const fields of [{ code: "23505" }, { code: "ERR_SQLITE_ERROR", errcode: 19 }]) {
 		const shop = await failWith(t, Object.assign(new Error("a constraint"), fields));

@@ -4,7 +4,7 @@
 import * as z from "zod";
 import { STATUSES, type Status } from "../domain/conversion.ts";
 import { type Cursor, type CursorSeal, readCursor, writeCursor } from "../domain/cursor.ts";
-import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { parseOrderId } from "../domain/order-id.ts";
 import { listConversions } from "../store/conversion-list.ts";
 import { findByPublicId } from "../store/conversions.ts";
@@ -76,10 +76,7 @@ export const getConversion: Endpoint = ({ programme, id }) => {
 	const look: Look = async (trx) => {
 		const conversion = PUBLIC_ID.test(id) ? await findByPublicId(trx, programme.id, id) : undefined;
 		if (conversion === undefined) {
-			return refuse(
-				"unknown_conversion",
-				"This programme has no conversion with that id. Ids start with cnv_; to look by order, use GET /v1/conversions?orderId=…",
-			);
+			return refusalOf("unknown_conversion", {});
 		}
 		return succeed({
 			outcome: "SHOWN",
@@ -166,9 +163,5 @@ function parseLimit(text: string): Result<number> {
 function parseCursor({ seal, name }: List, text: string): Result<Cursor> {
 	const cursor = readCursor(seal, name, text);
 	if (cursor !== undefined) return succeed(cursor);
-	return refuse(
-		"malformed_cursor",
-		"This cursor is not one of ours. Take nextCursor from the page before, as it is, or leave it out to start again.",
-		"cursor",
-	);
+	return refusalOf("malformed_cursor", {});
 }

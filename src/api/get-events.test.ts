@@ -367,6 +367,18 @@ test("a key that is revoked ends its stream before anything more is told, a quie
 	assert.equal(clock.waitingTimers, 0);
 });
 
+test("a stream ends before anything more is signed once nobody is sure of the time", async (t) => {
+	let isSure = true;
+	const { shop, listen, refuse, clock } = await open(t, () => isSure);
+	const stream = await listen();
+	await stream.take();
+	await shop.call("POST", "/v1/conversions", { body: { orderId: "A-1", basketValue: "1.00" } });
+	isSure = false;
+	await clock.moveBy(LOOK_MS);
+	assert.deepEqual([await stream.events(), stream.hasEnded], [[], true]);
+	assert.equal((await refuse()).json.code, "unavailable");
+});
+
 test("a secret that is ended ends the streams that were opened with it", async (t) => {
 	const { shop, listen, clock } = await open(t);
 	const stream = await listen();
@@ -439,8 +451,8 @@ test("a burst goes out batch by batch as it is read; a reader who stops costs on
 	assert.deepEqual([hangUps, readings(), clock.waitingTimers], [1, 2, 0]);
 });
 
-async function open(t: TestContext) {
-	const clock: MovableClock = createClock(START_MS);
+async function open(t: TestContext, isSure: () => boolean = () => true) {
+	const clock: MovableClock = createClock(START_MS, { isSure });
 	const stopping = new AbortController();
 	const counter = new ReadingCounter();
 	const shop = await openTestShop(t, {

@@ -4,7 +4,7 @@
 import * as z from "zod";
 import { hasReached, isStillTold, readFeed, startOfFeed } from "../conversions/event-feed.ts";
 import { type Cursor, readCursor, writeCursor } from "../domain/cursor.ts";
-import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import { EventStreams, type StreamSource } from "../server-sent-events.ts";
 import type { MoveStore } from "../store/announced-moves.ts";
@@ -18,7 +18,6 @@ import type { Endpoint, Look, SignedCall } from "./endpoint.ts";
 import { findEventSigner } from "./event-signer.ts";
 import { STOPPING } from "./health.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
-import { tooManyStreams } from "./signed-call.ts";
 
 /** For developers, of whom a shop has few; each stream costs a query every half second. */
 export const MAX_STREAMS = 50;
@@ -61,7 +60,7 @@ export function createGetEvents(deps: AppDeps): Endpoint {
 			const asked = await parseRequest({ db: trx, moveOrder }, deps, programme, call.query);
 			if (!asked.ok) return asked;
 			if (streams.isStopping) return refuse("unavailable", STOPPING);
-			if (!streams.hasRoom(programme.id)) return { ok: false, fault: tooManyStreams() };
+			if (!streams.hasRoom(programme.id)) return refusalOf("too_many_streams", {});
 			const source: StreamSource = {
 				...createSource(deps, call, asked.value),
 				async onHungUp() {
@@ -154,6 +153,7 @@ function createSource(
 		},
 		async isAllowed() {
 			return (
+				clock.isSure() &&
 				(await isKeyUsable(store.db, keyId)) &&
 				(await isSecretUsable(store.db, secretId, clock.nowMs())) &&
 				(await isStillTold(store, position))
@@ -165,7 +165,8 @@ function createSource(
 			notedAtMs = nowMs;
 			await noteListener(store.db, programme.id, nowMs);
 		},
-		// Whoever comes back with a revoked key or an ended secret, or a position whose next events were archived meanwhile, is told so.
+		// Whoever comes back with a revoked key or an ended secret, a position whose next events were archived meanwhile, or
+		// while nobody is sure of the time, is told so.
 		farewell: "",
 		// With the position reached, so that whoever comes back need not go through everybody else's events again.
 		heartbeat: () => `: still here\n${idLine(position)}\n`,

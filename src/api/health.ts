@@ -1,7 +1,7 @@
 // Does the process live, and can it work: what a supervisor and a load balancer ask. Strangers can ask it too, so it
 // says no more than yes or no; what is missing stands on the metrics address.
 
-import { type EngineCounters, oldestDueAgeMs } from "../callbacks/counters.ts";
+import type { EngineCounters } from "../callbacks/counters.ts";
 import { type ChoreRecord, isLate } from "../domain/chore.ts";
 import type { DeliveryPause } from "../domain/delivery-pause.ts";
 import { fault } from "../domain/fault.ts";
@@ -67,7 +67,7 @@ export function createHealth(deps: HealthDeps): Health {
 			const { version, role, schemaVersion, startedAtMs, engineCounters, knownChores, deliveryPause } = about;
 			return answer(isReady ? 200 : 503, {
 				status: isReady ? "ready" : "not ready",
-				service: why === null ? "running" : "stopping",
+				service: why === "stopping" ? "stopping" : "running",
 				database: answers ? "answers" : "does not answer",
 				...(why === null || why === "stopping" ? {} : why),
 				version,
@@ -103,14 +103,13 @@ function inTime({ clock }: Pick<HealthDeps, "clock">, answer: Promise<boolean>):
 }
 
 function describeQueue(counters: EngineCounters, nowMs: number): object {
-	const { backlog, inFlight, inHand, lostToLateness } = counters;
-	const ours = { inFlight, inHand, attemptsLostToLateness: lostToLateness };
-	if (backlog === null) return { readAt: null, ...ours };
+	const { backlog, inFlight, inHand } = counters;
+	const { programmesDue, oldestDueAtMs } = backlog;
 	return {
-		readAt: isoTime(backlog.readAtMs),
-		programmesDue: backlog.programmesDue,
-		oldestDueSeconds: oldestDueAgeMs(backlog, nowMs) / SECOND_MS,
-		...ours,
+		programmesDue,
+		oldestDueSeconds: (nowMs - (oldestDueAtMs ?? nowMs)) / SECOND_MS,
+		inFlight,
+		inHand,
 	};
 }
 

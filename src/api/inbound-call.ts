@@ -1,9 +1,7 @@
 // A call as it came in, before anybody knows what it says.
 
 import { blockOf, findClientAddress } from "../domain/client-address.ts";
-import type { TraceContext } from "../domain/trace.ts";
 import { type Arrival, readArrival } from "../domain/warning.ts";
-import { recordOf } from "../request-notes.ts";
 import type { InboundKind } from "../store/tables/inbound.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
 
@@ -11,8 +9,6 @@ export interface InboundCall {
 	kind: InboundKind;
 	method: string;
 	target: string;
-	/** Of the request; null where it is not traced. */
-	trace: TraceContext | null;
 	/** The addresses it comes from, for budgets; null where all callers look the same. Found only when it is asked for. */
 	findBlock(): string | null;
 }
@@ -26,7 +22,6 @@ export function readInboundCall(
 		kind,
 		method: c.req.method,
 		target: requestTarget(c),
-		trace: recordOf(c)?.trace ?? null,
 		findBlock: () => callerBlock(c, deps),
 	};
 }

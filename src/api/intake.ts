@@ -12,12 +12,11 @@ import type { KnownCallers } from "../accounts/known-callers.ts";
 import type { InTransaction } from "../conversions/deps.ts";
 import { type Fault, fault, type Result } from "../domain/fault.ts";
 import { SECOND_MS } from "../domain/time.ts";
-import type { Log, Tracer } from "../ports.ts";
+import type { Log } from "../ports.ts";
 import { createBatches } from "../store/batches.ts";
 import type { LockWaitMs, Store } from "../store/store.ts";
 import { isDatabaseUnavailable, waitedForLock, wasEndedForOthers } from "../store/unavailable.ts";
 import type { Answer } from "./answers.ts";
-import { beginTraces, endTraces } from "./call-traces.ts";
 import { type IntakeCall, type Stored, storeCalls } from "./store-calls.ts";
 
 /**
@@ -58,8 +57,6 @@ export interface IntakeDeps extends InTransaction {
 	store: Pick<Store, "transact" | "announceDue">;
 	log: Log;
 	callers: Pick<KnownCallers, "forget">;
-	/** Left out where nothing is traced. */
-	tracer?: Tracer | null;
 	stopSignal?: AbortSignal | undefined;
 }
 
@@ -79,7 +76,7 @@ interface NumberedCall {
 }
 
 export function createIntake(deps: IntakeDeps): Intake {
-	const { store, clock, log, callers, stopSignal, tracer = null } = deps;
+	const { store, clock, log, callers, stopSignal } = deps;
 	/** Programmes of which somebody held a row not long ago, and until when they are set apart. */
 	const heldUntilMs = new Map<unknown, number>();
 	const batches = createBatches<IntakeCall, Ended>(clock, workOn, {
@@ -150,23 +147,19 @@ export function createIntake(deps: IntakeDeps): Intake {
 	async function tryTogether(calls: readonly IntakeCall[], maxLockWaitMs: LockWaitMs): Promise<Tried> {
 		let isUncertain = false;
 		let stored: Stored;
-		const traces = beginTraces(tracer, calls);
-		const startMs = clock.nowMs();
 		try {
 			stored = await store.transact(
 				async (trx) => {
-					const done = await storeCalls(trx, deps, calls, traces);
+					const done = await storeCalls(trx, deps, calls);
 					isUncertain = true;
 					return done;
 				},
 				{ maxLockWaitMs },
 			);
 		} catch (error) {
-			endTraces(tracer, traces, { startMs, endMs: clock.nowMs(), calls: calls.length }, error);
 			return { ok: false, error, isUncertain };
 		}
-		endTraces(tracer, traces, { startMs, endMs: clock.nowMs(), calls: calls.length });
-		store.announceDue(stored.owedProgrammeIds);
+		store.announceDue(stored.owed);
 		for (const programmeId of stored.notedProgrammeIds) callers.forget(programmeId);
 		return { ok: true, results: stored.results };
 	}

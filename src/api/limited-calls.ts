@@ -1,7 +1,7 @@
 // Pixel calls that were not taken, in the inbound log: a row for each would be the flood again, so that there is one
 // for each programme and minute, which says how many there were.
 
-import { fault } from "../domain/fault.ts";
+import { type Fault, faultOf } from "../domain/fault.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { Clock, Log } from "../ports.ts";
 import { insertInboundCalls } from "../store/inbound-calls.ts";
@@ -78,19 +78,18 @@ function rowOf(publicId: string, programmeId: number, tally: Tally, nowMs: numbe
 		kind: "pixel",
 		method: "GET",
 		target: `/pixel/${publicId}.gif`,
-		trace: null,
 		findBlock: () => null,
 	} as const;
-	const end = refusedEnd(fault("pixel_limited", describe(tally)), programmeId, null, 200);
+	const end = refusedEnd(describe(tally), programmeId, null, 200);
 	return inboundRow(call, end, nowMs);
 }
 
 /** For the shop's people: what happened, what it means for them, and what to do. */
-function describe({ calls, blocks }: Tally): string {
+function describe({ calls, blocks }: Tally): Fault {
 	const number = new Intl.NumberFormat("en-GB");
 	const counted = calls === 1 ? "1 pixel call was" : `${number.format(calls)} pixel calls were`;
 	const where = blocks.size === 1 ? "1 network" : `${number.format(blocks.size)} networks`;
 	const from =
 		blocks.size === 0 ? "" : ` They came from ${where}${blocks.size < MAX_BLOCKS ? "" : " or more"}.`;
-	return `${counted} not taken in the minute before this entry, because more came than the limits allow.${from} Your server's signed requests are not affected. If these were your customers, report their orders with POST /v1/conversions and tell the network's staff.`;
+	return faultOf("pixel_limited", { calls: counted, from });
 }

@@ -54,7 +54,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
 		...connectionFamilies(deps.connections),
 		gauge(
 			"ringback_clock_offset_seconds",
-			"How far this machine's clock was ahead of the database server's when last compared (every minute); below 0 when behind",
+			"How far this machine's clock is ahead of the database server's; below 0 when behind",
 			() => (clockOffsetMs() ?? 0) / SECOND_MS,
 		),
 		...processFamilies(deps.process, deps.identity, deps.droppedLogLines),

@@ -2,7 +2,7 @@
 // right. The first thing wrong becomes the fault, and names its field.
 
 import type * as z from "zod";
-import { type Fault, fault, type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Fault, fault, faultOf, type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { findRepeatedKey } from "../domain/json.ts";
 
 /** The largest sensible report is under 1 KiB; this leaves room and still costs an unknown caller's flood little. */
@@ -54,28 +54,19 @@ async function readCounted(stream: Request["body"], maxBytes: number): Promise<U
 }
 
 function tooLarge(maxBytes: number): ReturnType<typeof refuse> {
-	return refuse(
-		"body_too_large",
+	const advice =
 		maxBytes > MAX_BODY_BYTES
-			? `The body may have at most ${maxBytes} bytes. Send fewer items in a call.`
-			: `The body may have at most ${maxBytes} bytes. Send one report per request, with its fields alone.`,
-	);
+			? "Send fewer items in a call."
+			: "Send one report per request, with its fields alone.";
+	return refusalOf("body_too_large", { bytes: maxBytes, advice });
 }
 
 export function parseJson(call: RawBody): Result<unknown> {
 	if (!isPlainJson(call.contentType, call.contentEncoding)) {
-		return refuse(
-			"unsupported_media_type",
-			"Send the body as JSON in UTF-8, uncompressed, with Content-Type: application/json.",
-		);
+		return refusalOf("unsupported_media_type", {});
 	}
 	const json = decodeJson(call.body);
-	if (json === undefined) {
-		return refuse(
-			"malformed_json",
-			"The body is not valid JSON in UTF-8. Sign and send the same valid bytes.",
-		);
-	}
+	if (json === undefined) return refusalOf("malformed_json", {});
 	const repeated = findRepeatedKey(json.text);
 	return repeated === undefined ? succeed(json.value) : refuseRepeated(repeated);
 }
@@ -124,20 +115,16 @@ function describeIssue(issue: z.core.$ZodIssue | undefined, known: readonly stri
 	if (issue?.code === "unrecognized_keys") {
 		const name = (issue.keys[0] ?? "").slice(0, MAX_SHOWN_NAME_LENGTH);
 		const where = field === "" ? `here. Known are ${known.join(", ")}` : `of ${field}`;
-		return fault("unknown_field", `${name} is not a field ${where}.`, name);
+		return faultOf("unknown_field", { field: name, where });
 	}
 	if (field === "") return fault("malformed_json", "Send a JSON object here: { … }.");
 	const expected = issue?.code === "invalid_type" ? issue.expected : "valid value";
 	const article = /^[aeiou]/.test(expected) ? "an" : "a";
 	if (issue?.input === undefined) {
-		return fault("invalid_field", `${field} is missing. Send it as ${article} ${expected}.`, field);
+		return faultOf("invalid_field", { field, kind: `${article} ${expected}` });
 	}
 	if (AMOUNT_FIELDS.includes(field) && typeof issue.input === "number") {
-		return fault(
-			"amount_not_a_string",
-			`${field} must be a string such as "129.90". A JSON number can lose cents on its way.`,
-			field,
-		);
+		return faultOf("amount_not_a_string", { field });
 	}
 	return fault("invalid_field", `${field} must be ${article} ${expected}.`, field);
 }

@@ -1,11 +1,9 @@
 // What a refused call must look like from every side: the answer, the log row, and that nothing else was stored.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import type { CallOptions } from "../../test/support/signed-request.ts";
-import { type ApiFaultCode, httpStatusOf } from "../domain/fault.ts";
-import type { CALLER_CODES } from "./openapi/problem-list.ts";
-import { type Answered, openTestShop, type TestShop } from "./test-shop.test-support.ts";
+import { type ApiFaultCode, type CodeOf, httpStatusOf } from "../domain/fault.ts";
+import type { Answered, TestShop } from "./test-shop.test-support.ts";
 
 export interface Scenario {
 	what: string;
@@ -19,10 +17,10 @@ export interface Scenario {
 }
 
 /** Who is calling, and is it really them. */
-export type CallerCode = (typeof CALLER_CODES)[number];
+export type CallerCode = CodeOf<"caller">;
 
 /** What is being said: every other code but our own failures (failures.test.ts), so that none comes without a test. */
-export type ContentCode = Exclude<ApiFaultCode, CallerCode | "unavailable" | "internal">;
+export type ContentCode = Exclude<ApiFaultCode, CallerCode | CodeOf<"own">>;
 
 export const SALE = { orderId: "A-1", basketValue: "100.00" };
 
@@ -36,19 +34,7 @@ export const record = post("/v1/conversions", SALE);
 export const recordWith = (headers: NonNullable<CallOptions["headers"]>) =>
 	post("/v1/conversions", SALE, { headers });
 
-export function testRefusals(table: Readonly<Partial<Record<ApiFaultCode, readonly Scenario[]>>>): void {
-	for (const [code, scenarios] of Object.entries(table)) {
-		for (const scenario of scenarios) {
-			test(`${code}: ${scenario.what}`, async (t) => {
-				const shop = await openTestShop(t);
-				await scenario.prepare?.(shop);
-				await expectRefusal(shop, code, scenario);
-			});
-		}
-	}
-}
-
-async function expectRefusal(shop: TestShop, code: string, scenario: Scenario): Promise<void> {
+export async function expectRefusal(shop: TestShop, code: string, scenario: Scenario): Promise<void> {
 	const storedBefore = await shop.stored();
 	const rowsBefore = (await shop.inbound()).length;
 	shop.announced.length = 0;

@@ -4,7 +4,7 @@
 import * as z from "zod";
 import type { Report } from "../conversions/record.ts";
 import { EVENT_TYPES, parseEventType, REASONS } from "../domain/conversion.ts";
-import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { currencyDigits, MAX_CURRENCY_DIGITS, MAX_WHOLE_DIGITS, parseAmount } from "../domain/money.ts";
 import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";
 import { saleTimeProblem } from "../domain/sale-time.ts";
@@ -127,11 +127,7 @@ function parseBasket(
 		const known = currencyDigits(currency);
 		if (!known.ok) return known;
 		if (currency !== programme.currency) {
-			return refuse(
-				"wrong_currency",
-				`This programme is in ${programme.currency}. Convert the amount, or leave currency out.`,
-				"currency",
-			);
+			return refusalOf("wrong_currency", { currency: programme.currency });
 		}
 	}
 	return parseAmount(basketValue, programme.currency, "basketValue");

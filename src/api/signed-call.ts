@@ -14,8 +14,8 @@ import {
 	noteCallers,
 } from "../accounts/identify-caller.ts";
 import type { KnownCallers } from "../accounts/known-callers.ts";
-import { type Fault, fault, type Result } from "../domain/fault.ts";
-import { recordOf, requestIdOf } from "../request-notes.ts";
+import { type Fault, faultOf, type Result } from "../domain/fault.ts";
+import { idsOf, recordOf } from "../request-notes.ts";
 import { noteFirstTime } from "../store/first-times.ts";
 import { insertInboundCalls } from "../store/inbound-calls.ts";
 import type { Db } from "../store/store.ts";
@@ -150,7 +150,7 @@ export function createSignedCalls(
 		if (openStream === undefined) {
 			return new Response(JSON.stringify(body), { status: httpStatus, headers: JSON_HEADERS });
 		}
-		const stream = openStream() ?? problemAnswer(deps, tooManyStreams());
+		const stream = openStream() ?? problemAnswer(deps, faultOf("too_many_streams", {}));
 		addSafeHeaders(stream);
 		return stream;
 	}
@@ -173,20 +173,13 @@ export function createSignedCalls(
 			try {
 				return await answer(c, call, endpoint);
 			} catch (error) {
-				const about = { ...requestIdOf(c), method: call.method, target: call.target };
+				const about = { ...idsOf(recordOf(c)), method: call.method, target: call.target };
 				log.error({ err: error, ...about }, "a signed call failed");
 				return refuse(call, ourFault(error));
 			}
 		},
 		refuse,
 	};
-}
-
-export function tooManyStreams(): Fault {
-	return fault(
-		"too_many_streams",
-		"The maximum number of streams is open, for this programme or in all. End another one, or try again in a minute.",
-	);
 }
 
 function hangUp(c: AppContext): void {

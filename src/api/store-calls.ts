@@ -5,12 +5,11 @@ import { acceptNonces, type Caller, noteCallers } from "../accounts/identify-cal
 import type { Decided, InTransaction } from "../conversions/deps.ts";
 import { judgeAndMove, type OrderRequest } from "../conversions/judge-and-move.ts";
 import type { Result } from "../domain/fault.ts";
-import type { TraceContext } from "../domain/trace.ts";
 import { type FirstTime, noteFirstTimes } from "../store/first-times.ts";
 import { insertInboundCalls } from "../store/inbound-calls.ts";
 import type { Programme } from "../store/programmes.ts";
+import type { Owed } from "../store/queue.ts";
 import type { Db } from "../store/store.ts";
-import { saveTraces } from "../store/traces.ts";
 import type { Answer, Outcome } from "./answers.ts";
 import type { InboundCall } from "./inbound-call.ts";
 import { acceptedEnd, inboundRow, refusedEnd } from "./inbound-log.ts";
@@ -30,25 +29,21 @@ export interface IntakeCall {
 	httpStatus?: number;
 }
 
-/** The spans under which calls are stored: those that are traced. */
-export type CallTraces = ReadonlyMap<IntakeCall, TraceContext>;
-
 export interface Stored {
 	results: readonly Result<Answer>[];
-	owedProgrammeIds: readonly number[];
+	owed: Owed;
 	/** Of these something was written that is kept in memory. */
 	notedProgrammeIds: readonly number[];
 }
 
 /**
- * Locked in one order by everybody: nonces, orders, conversions, at the end lanes, programmes and keys, each by their ids.
+ * Locked in one order by everybody: nonces, orders, conversions, at the end programmes and keys, each by their ids.
  * Only a second round begins at the orders again: whoever is ended for it is tried again.
  */
 export async function storeCalls(
 	trx: Db,
 	deps: InTransaction,
 	calls: readonly IntakeCall[],
-	traces: CallTraces,
 ): Promise<Stored> {
 	const refusals = await acceptNonces(
 		trx,
@@ -64,7 +59,6 @@ export async function storeCalls(
 		return { call, refusal, results, result: refusal ?? call.answer(results) };
 	});
 	const nowMs = deps.clock.nowMs();
-	if (traces.size > 0) await saveTraces(trx, tracedConversions(answered, traces), nowMs);
 	await insertInboundCalls(
 		trx,
 		answered.flatMap(({ call, refusal, result }) => {
@@ -99,21 +93,7 @@ export async function storeCalls(
 	];
 	return {
 		results: answered.map(({ result }) => result),
-		owedProgrammeIds: judged.owedProgrammeIds,
+		owed: judged.owed,
 		notedProgrammeIds: [...new Set(noted)],
 	};
-}
-
-/** What calls that are traced have changed: the callbacks about it belong to their traces. */
-function tracedConversions(
-	answered: readonly { call: IntakeCall; results: readonly Result<Decided<Outcome>>[] }[],
-	traces: CallTraces,
-): { conversionId: number; context: TraceContext }[] {
-	return answered.flatMap(({ call, results }) => {
-		const context = traces.get(call);
-		if (context === undefined) return [];
-		return results.flatMap((result) =>
-			result.ok ? [{ conversionId: result.value.conversion.id, context }] : [],
-		);
-	});
 }

@@ -8,6 +8,7 @@ import { type CallOptions, type Credentials, signedRequest } from "../../test/su
 import { createMigratedSqlite } from "../../test/support/sqlite-database.ts";
 import type { AccountsDeps } from "../accounts/deps.ts";
 import { type AllDeps, createApp } from "../app.ts";
+import type { problemBody } from "../domain/fault.ts";
 import { createRandom } from "../outside/random.ts";
 import type { Log } from "../ports.ts";
 import type { NewInboundCall } from "../store/inbound-calls.ts";
@@ -15,7 +16,6 @@ import { type Programme, setEndpoint } from "../store/programmes.ts";
 import type { Store } from "../store/store.ts";
 import type { ConversionPage, OutcomeBody } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
-import type { Problem } from "./problem.ts";
 
 export const START_MS = Date.UTC(2026, 2, 1, 12);
 
@@ -44,7 +44,9 @@ export interface Answered {
 }
 
 /** What the tests look at, of answers and problems alike. */
-export type AnswerJson = Partial<OutcomeBody & ConversionPage & Problem & { kept: number }>;
+export type AnswerJson = Partial<
+	OutcomeBody & ConversionPage & ReturnType<typeof problemBody> & { kept: number }
+>;
 
 export async function openTestShop(
 	t: TestContext,
@@ -62,16 +64,26 @@ export async function openTestShop(
 	};
 	const base = makeAppDeps({
 		store,
-		clock: { nowMs: () => nowMs, after: () => () => undefined, yieldLoop: async () => undefined },
+		clock: {
+			nowMs: () => nowMs,
+			monotonicMs: () => nowMs,
+			isSure: () => true,
+			after: () => () => undefined,
+			yieldLoop: async () => undefined,
+		},
 		random: createRandom(),
 		log,
 	});
 	const deps = { ...base, ...options.change?.(base) };
 	const { programme, credentials } = await makeShop(base, options);
 	const announced: number[] = [];
-	store.onDue((where) => {
-		announced.push(...(where === "anywhere" ? [] : where));
-		return [];
+	store.onDue({
+		onOwed({ programmeIds }) {
+			announced.push(...programmeIds);
+			return [];
+		},
+		onChange: (programmeId) => announced.push(programmeId),
+		onDoubt: () => undefined,
 	});
 	const app = createApp(deps);
 	return {

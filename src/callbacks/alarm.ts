@@ -17,7 +17,7 @@ export class Alarm {
 	}
 
 	ringWithin(delayMs: number): void {
-		const atMs = this.#clock.nowMs() + delayMs;
+		const atMs = this.#clock.monotonicMs() + delayMs;
 		if (this.#set !== null && this.#set.atMs <= atMs) return;
 		this.#set?.cancel();
 		const cancel = this.#clock.after(delayMs, () => {

@@ -9,11 +9,7 @@ const answered = (status: number): AttemptOutcome => ({
 });
 const network = (detail: string): AttemptOutcome => ({ result: "network-error", http_status: null, detail });
 const timeout = (detail: string | null): AttemptOutcome => ({ result: "timeout", http_status: null, detail });
-const without = (result: "forbidden-address" | "interrupted"): AttemptOutcome => ({
-	result,
-	http_status: null,
-	detail: null,
-});
+const FORBIDDEN: AttemptOutcome = { result: "forbidden-address", http_status: null, detail: null };
 
 /** What happened, then what to do. */
 const CASES: readonly [outcome: AttemptOutcome, title: string, meaning: RegExp, advice: RegExp][] = [
@@ -72,8 +68,7 @@ const CASES: readonly [outcome: AttemptOutcome, title: string, meaning: RegExp, 
 	[timeout("TIMEOUT (tls)"), "No TLS in 5 s", /accepted the connection.*5 seconds/, /HTTPS/],
 	[timeout("TIMEOUT (exchange)"), "No answer in 5 s", /connected and sent.*5 seconds/, /Answer first/],
 	[timeout(null), "No answer in 5 s", /5 seconds/, /Answer first/],
-	[without("forbidden-address"), "Private address", /Nothing was sent.*private or internal/, /internet/],
-	[without("interrupted"), "Interrupted", /Our service/, /does not count/],
+	[FORBIDDEN, "Private address", /Nothing was sent.*private or internal/, /internet/],
 ];
 
 describe("the cause of a failed attempt", () => {
@@ -106,7 +101,7 @@ describe("the cause of a failed attempt", () => {
 	});
 
 	test("a forbidden address and how our resolver failed are never shown, whatever was stored", () => {
-		const forbidden = { ...without("forbidden-address"), detail: "10.0.0.1 is private" };
+		const forbidden = { ...FORBIDDEN, detail: "10.0.0.1 is private" };
 		const hidden = [forbidden, network("ECONNREFUSED (look-up)"), network("EREFUSED (look-up)")];
 		for (const outcome of hidden) {
 			equal(technicalDetail(outcome), null, outcome.detail ?? "");

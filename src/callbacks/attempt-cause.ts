@@ -22,8 +22,6 @@ export function explainAttempt({ result, http_status, detail }: AttemptOutcome):
 			return explainNetworkError(detail);
 		case "forbidden-address":
 			return FORBIDDEN;
-		case "interrupted":
-			return INTERRUPTED;
 		default:
 			return result satisfies never;
 	}
@@ -38,10 +36,4 @@ const FORBIDDEN: AttemptCause = {
 	title: "Private address",
 	meaning: "Nothing was sent: the Postback URL leads to a private or internal address.",
 	advice: "Enter a URL that can be reached from the internet, or correct the DNS record of its host.",
-};
-
-const INTERRUPTED: AttemptCause = {
-	title: "Interrupted",
-	meaning: "Our service was stopped before the result was stored.",
-	advice: "It does not count as an attempt, but your server may have received it.",
 };

@@ -48,7 +48,7 @@ export function createPreparer({ headers: names, userAgent }: WireNames, random:
 	};
 }
 
-/** What an answer means for its delivery: domain rules, then one settlement for the store. */
+/** What an answer means for its delivery. Null when nothing was sent: this machine is out of something. */
 export function settleAnswer(
 	delivery: DueDelivery,
 	prepared: PreparedAttempt,
@@ -56,8 +56,8 @@ export function settleAnswer(
 	/** What `answer.kept` came to. */
 	kept: KeptAnswer | null,
 	endedAtMs: number,
-): Settlement {
-	if (isOurTrouble(outcome)) return { kind: "released", delivery, dueAtMs: endedAtMs + OUR_TROUBLE_RETRY_MS };
+): Settlement | null {
+	if (isOurTrouble(outcome)) return null;
 	const verdict = judgeOutcome(outcome);
 	const conclusion = concludeAttempt(verdict, delivery.counted + 1, endedAtMs);
 	const attempt: AttemptRecord = {
@@ -82,7 +82,6 @@ export function settleAnswer(
 
 /** This machine is out of something: nothing was sent, and it says nothing about the shop. */
 const OUR_TROUBLES: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "EADDRNOTAVAIL"]);
-const OUR_TROUBLE_RETRY_MS = 5_000;
 
 function isOurTrouble(outcome: Outcome): boolean {
 	return outcome.kind === "network-error" && outcome.stage === "connect" && OUR_TROUBLES.has(outcome.code);

@@ -1,7 +1,6 @@
 // What the engine has done since it started, for the metrics page.
 
 import { Histogram } from "../domain/histogram.ts";
-import type { ProcessEngine } from "../domain/process.ts";
 import type { Verdict } from "../domain/verdict.ts";
 import type { Settlement } from "../store/queue.ts";
 
@@ -9,14 +8,12 @@ export interface EngineCounters {
 	attemptsByVerdict: Map<Verdict, number>;
 	finished: { delivered: number; failed: number };
 	cancelled: number;
-	/** Results that came after another engine had taken over: somebody else has sent it again. */
+	/** Results that came after the engine had lost its row: another engine sends it again. */
 	lateResults: number;
-	/** Engines that were taken over: processes that died, stalled or lost the database. */
-	takenOver: number;
-	/** Lanes with something due that nobody would have looked at: there must be none. */
-	missedLanes: number;
-	/** Attempts that ran out of time because this process was too late to make use of it. */
-	lostToLateness: number;
+	/** Silent engines that this one ended: processes that died, stalled or lost the database. */
+	endedEngines: number;
+	/** Programmes with something due that this engine had not heard of: there must be none. */
+	missed: number;
 	/** Seconds from a status change to the shop's answer to its first attempt; of those that were answered. */
 	firstAnswers: Histogram;
 	/** Seconds from an attempt's due time to its request. */
@@ -26,20 +23,18 @@ export interface EngineCounters {
 	/** Seconds that passes took, failed ones included. */
 	passTimes: Histogram;
 	inFlight: number;
-	/** Deliveries handed out to this engine: waiting or in flight. */
+	/** Waiting or in flight. */
 	inHand: number;
-	/** Lanes leased to this engine. */
-	lanes: number;
-	/** What the last look found; null before the first. */
-	backlog: Backlog | null;
+	/** Slots that this engine owns. */
+	slots: number;
+	backlog: Backlog;
 }
 
-/** What waits, as the engine last saw it, so that health and metrics need no query of their own. */
+/** What waits for this engine, as far as it knows. */
 export interface Backlog {
-	readAtMs: number;
-	/** Receivers with at least one delivery that is due and not under way. */
+	/** Programmes of its slots with something due that is not in flight. */
 	programmesDue: number;
-	/** Null when nothing is due. */
+	/** Since when the longest of them waits; null when nothing is due. */
 	oldestDueAtMs: number | null;
 }
 
@@ -52,26 +47,22 @@ const ATTEMPT_BOUNDS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
 /** A database that does not answer fails a statement after 15 seconds. */
 const PASS_BOUNDS: readonly number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15];
 
-/** The engine looks every five seconds; after so long without, it cannot. */
-const BACKLOG_KEEPS_MS = 15_000;
-
 export function newCounters(): EngineCounters {
 	return {
 		attemptsByVerdict: new Map(),
 		finished: { delivered: 0, failed: 0 },
 		cancelled: 0,
 		lateResults: 0,
-		takenOver: 0,
-		missedLanes: 0,
-		lostToLateness: 0,
+		endedEngines: 0,
+		missed: 0,
 		firstAnswers: new Histogram(LATENCY_BOUNDS),
 		sendDelays: new Histogram(LATENCY_BOUNDS),
 		attemptTimes: new Histogram(ATTEMPT_BOUNDS),
 		passTimes: new Histogram(PASS_BOUNDS),
 		inFlight: 0,
 		inHand: 0,
-		lanes: 0,
-		backlog: null,
+		slots: 0,
+		backlog: { programmesDue: 0, oldestDueAtMs: null },
 	};
 }
 
@@ -84,37 +75,4 @@ export function countStored(counters: EngineCounters, settled: Iterable<Settleme
 			counters.attemptsByVerdict.set(verdict, (counters.attemptsByVerdict.get(verdict) ?? 0) + 1);
 		}
 	}
-}
-
-/** `held` is since when each lane of this engine has something that waits; the others are nobody's. */
-export function sumBacklog(
-	held: ReadonlyMap<number, number>,
-	others: { waiting: number; waitingSinceMs: number | null },
-	nowMs: number,
-): Backlog {
-	const since =
-		others.waitingSinceMs === null ? [...held.values()] : [...held.values(), others.waitingSinceMs];
-	let oldestDueAtMs: number | null = null;
-	for (const sinceMs of since) {
-		if (oldestDueAtMs === null || sinceMs < oldestDueAtMs) oldestDueAtMs = sinceMs;
-	}
-	return { readAtMs: nowMs, programmesDue: held.size + others.waiting, oldestDueAtMs };
-}
-
-/** What a process tells the others of its engine. */
-export function describeEngine({ inHand, backlog }: EngineCounters): ProcessEngine {
-	return {
-		inHand,
-		programmesDue: backlog?.programmesDue ?? 0,
-		oldestDueAtMs: backlog?.oldestDueAtMs ?? null,
-	};
-}
-
-/**
- * How long the longest-waiting delivery has been due, at the time of the look. When the engine cannot look any more,
- * the time counts on from there: one alert then covers a queue that is too slow and one that nobody works on.
- */
-export function oldestDueAgeMs({ readAtMs, oldestDueAtMs }: Backlog, nowMs: number): number {
-	const asOfMs = nowMs - readAtMs <= BACKLOG_KEEPS_MS ? readAtMs : nowMs;
-	return asOfMs - (oldestDueAtMs ?? readAtMs);
 }

@@ -4,10 +4,9 @@ import type { KyselyPlugin } from "kysely";
 import { START_MS } from "../../test/support/clock.ts";
 import { addProgramme, delivered, dueDelivery, failed, retried } from "../../test/support/rows.ts";
 import { openStore } from "../../test/support/test-database.ts";
-import { MAIL_INTERVAL_MS } from "../domain/notice.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { createRandom } from "../outside/random.ts";
-import { changeLastMailed } from "../store/notice-mails.ts";
+import { claimNoticeMail } from "../store/notices.ts";
 import type { Settlement } from "../store/queue.ts";
 import type { Store } from "../store/store.ts";
 import { type Noted, noteFailures } from "./failure-notices.ts";
@@ -64,11 +63,11 @@ async function setUp(t: TestContext): Promise<Setup> {
 	};
 }
 
-const inHand = (receiverId: number) => dueDelivery({ receiverId });
+const inHand = (programmeId: number) => dueDelivery({ programmeId });
 
-function retries(receiverId: number, count: number, endedAtMs = START_MS): Settlement[] {
+function retries(programmeId: number, count: number, endedAtMs = START_MS): Settlement[] {
 	return Array.from({ length: count }, () => ({
-		...retried(inHand(receiverId), endedAtMs + MINUTE_MS),
+		...retried(inHand(programmeId), endedAtMs + MINUTE_MS),
 		endedAtMs,
 	}));
 }
@@ -149,16 +148,9 @@ test("final failures that follow add to the open notice and plan no second mail"
 	deepEqual(await notices(), [["callbacks_failing", 3, 3, 50, 0, null, 0]]);
 });
 
-test("a programme that was mailed lately is mailed again when fifteen minutes are over", async (t) => {
-	const { store, programmeId, note, notices } = await setUp(t);
-	await changeLastMailed(store.db, programmeId, null, START_MS - 60_000);
-	await note([failed(inHand(programmeId))]);
-	deepEqual(await notices(), [["callbacks_failing", 1, 1, 50, 0, null, MAIL_INTERVAL_MS - 60_000]]);
-});
-
 test("a shop that flaps is not told again and again: five in a row wait while a mail is young", async (t) => {
 	const { store, programmeId, note, notices } = await setUp(t);
-	await changeLastMailed(store.db, programmeId, null, START_MS - MINUTE_MS);
+	await claimNoticeMail(store.db, programmeId, 0, START_MS - MINUTE_MS);
 	equal((await note(retries(programmeId, 50))).hasNews, false);
 	deepEqual(await notices(), [["callbacks_failing", 50, 0, 0, null, null, null]]);
 	equal(
@@ -204,10 +196,9 @@ test("programmes in one pass do not mix", async (t) => {
 	deepEqual(await notices(), [["callbacks_failing", 1, 1, 50, 0, null, 0]]);
 });
 
-test("releases, cancellations and the successes of a healthy shop are no news, and cost no statement", async (t) => {
+test("cancellations and the successes of a healthy shop are no news, and cost no statement", async (t) => {
 	const { programmeId, note, notices, statements } = await setUp(t);
 	const noted = await note([
-		{ kind: "released", delivery: inHand(programmeId), dueAtMs: START_MS },
 		{ kind: "cancelled", delivery: inHand(programmeId), endedAtMs: START_MS },
 		delivered(inHand(programmeId)),
 	]);
@@ -220,8 +211,8 @@ test("a pass takes as many statements for six hundred failing shops as for two",
 	const { store, note, statements } = await setUp(t);
 	const ids: number[] = [];
 	for (let added = 0; added < 600; added++) ids.push((await addProgramme(store)).id);
-	const cost = async (receiverIds: readonly number[], results: (id: number) => Settlement[]) => {
-		await note(receiverIds.flatMap(results), ids);
+	const cost = async (programmeIds: readonly number[], results: (id: number) => Settlement[]) => {
+		await note(programmeIds.flatMap(results), ids);
 		return statements();
 	};
 	const few = ids.slice(0, 2);

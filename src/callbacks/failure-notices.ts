@@ -1,20 +1,28 @@
 // Notices of failing callbacks, in the transaction that stores the results they come from: a notice that is not written
 // with its result could be lost. Results count in the order in which they came in. A pass without a failure, and
-// without a success of a receiver that is known to be failing, costs nothing here.
+// without a success of a receiver that is known to be failing, costs nothing here. Below: trouble that has lasted, and
+// trouble as it is now.
 
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { isSerious, isToBeTold, mailDueAtMs } from "../domain/notice.ts";
-import type { Random } from "../ports.ts";
-import { lastMailedAtMs } from "../store/notice-mails.ts";
+import { isSerious, isToBeTold, SERIOUS_AFTER_MS } from "../domain/notice.ts";
+import type { Clock, Random } from "../ports.ts";
+import { countUndelivered, type Undelivered } from "../store/delivery-health.ts";
 import {
 	addFailures,
 	addRecoveries,
 	endTroubles,
 	type FailedAttempts,
+	findOpenNotice,
+	findWatched,
+	forgetWatched,
+	lastMailedAtMs,
+	type ShownNotice,
 	tellTroubles,
+	tellWatched,
 } from "../store/notices.ts";
+import type { Programme } from "../store/programmes.ts";
 import type { Settlement } from "../store/queue.ts";
-import type { Db } from "../store/store.ts";
+import type { Db, Store } from "../store/store.ts";
 
 export interface Noted {
 	/** Receivers with an open notice from now on, and those without one. */
@@ -74,7 +82,7 @@ function sumUp(settlements: readonly Settlement[], failing: ReadonlySet<number>)
 	const failed = new Map<number, FailedAttempts>();
 	const recovered = new Set<number>();
 	for (const settlement of settlements) {
-		const { receiverId } = settlement.delivery;
+		const { programmeId: receiverId } = settlement.delivery;
 		const before = failed.get(receiverId);
 		if (isFailedAttempt(settlement)) {
 			failed.set(receiverId, addUp(before, failureOf(settlement)));
@@ -93,7 +101,7 @@ function sumUp(settlements: readonly Settlement[], failing: ReadonlySet<number>)
 
 function failureOf({ delivery, kind, verdict, attempt, endedAtMs }: FailedAttempt): FailedAttempts {
 	return {
-		receiverId: delivery.receiverId,
+		receiverId: delivery.programmeId,
 		attempts: 1,
 		failures: kind === "finished" ? 1 : 0,
 		firstAtMs: endedAtMs,
@@ -130,17 +138,19 @@ async function noteFailed(deps: NotingDeps, failed: readonly FailedAttempts[]): 
 			haveFinally.has(trouble.receiverId) || (trouble.toldAtMs === null && isSerious(trouble, nowMs)),
 	);
 	if (serious.length === 0) return false;
-	const mailed = await readMailed(deps, serious);
-	const news = serious.filter(
-		(trouble) =>
-			haveFinally.has(trouble.receiverId) || isToBeTold(trouble, mailed(trouble.receiverId), nowMs),
+	const mailed = await lastMailedAtMs(
+		trx,
+		serious.map(({ receiverId }) => receiverId),
+	);
+	const news = serious.filter((trouble) =>
+		isToBeTold(trouble, mailed.get(trouble.receiverId) ?? null, nowMs),
 	);
 	if (news.length === 0) return false;
-	const told = news.map(({ id, receiverId }) => ({
-		id,
-		mailDueAtMs: mailDueAtMs(nowMs, mailed(receiverId)),
-	}));
-	await tellTroubles(trx, told, nowMs);
+	await tellTroubles(
+		trx,
+		news.map(({ id }) => id),
+		nowMs,
+	);
 	return true;
 }
 
@@ -150,28 +160,62 @@ async function noteRecovered(deps: NotingDeps, receiverIds: readonly number[]): 
 	const { trx, nowMs } = deps;
 	const told = await endTroubles(trx, receiverIds, "success", nowMs);
 	if (told.length === 0) return false;
-	const mailed = await readMailed(deps, told);
-	const recoveries = told.map(({ receiverId }) => ({
-		receiverId,
-		publicId: newPublicId(deps),
-		mailDueAtMs: mailDueAtMs(nowMs, mailed(receiverId)),
-	}));
+	const recoveries = told.map(({ receiverId }) => ({ receiverId, publicId: newPublicId(deps) }));
 	await addRecoveries(trx, recoveries, nowMs);
 	return true;
 }
 
-/** When the programme's people were last mailed. */
-async function readMailed(
-	{ trx }: NotingDeps,
-	of: readonly { receiverId: number }[],
-): Promise<(receiverId: number) => number | null> {
-	const mailed = await lastMailedAtMs(
-		trx,
-		of.map(({ receiverId }) => receiverId),
-	);
-	return (receiverId) => mailed.get(receiverId) ?? null;
-}
-
 function newPublicId({ random, nowMs }: NotingDeps): string {
 	return makeId("ntc", nowMs, random.bytes(ID_RANDOM_BYTES));
+}
+
+const BATCH_ROWS = 100;
+
+/**
+ * Trouble that has lasted for ten minutes is told, although no attempt may be due just then: with one event waiting, the
+ * third attempt is made after six minutes and the fourth after thirty-six. Resolves to how many were told.
+ */
+export async function tellEarly(
+	{ store: { db }, clock }: { store: Store; clock: Clock },
+	isStopping: () => boolean,
+): Promise<number> {
+	let told = 0;
+	while (!isStopping()) {
+		const nowMs = clock.nowMs();
+		const watched = await findWatched(db, nowMs - SERIOUS_AFTER_MS, BATCH_ROWS);
+		if (watched.length === 0) break;
+		// One by one, each in a statement of its own: nobody waits for another's notice while this has one locked.
+		for (const { id, hasUrl } of watched) {
+			// An attempt that was in flight when the URL was removed may have opened it: nothing more will be sent.
+			if (!hasUrl) await forgetWatched(db, id);
+			else if (await tellWatched(db, id, nowMs)) told++;
+		}
+	}
+	return told;
+}
+
+/** What every page shows, and what health goes by. */
+export interface PresentTrouble {
+	notice: ShownNotice;
+	/** Otherwise it is only watched: a few attempts have failed, and the next may succeed. */
+	isSerious: boolean;
+	undelivered: Undelivered;
+}
+
+/** Null when the newest attempt succeeded. */
+export async function readTrouble(
+	db: Db,
+	{ id, endpoint_id: endpointId }: Pick<Programme, "id" | "endpoint_id">,
+	nowMs: number,
+): Promise<PresentTrouble | null> {
+	// Without a URL nothing is sent, so nothing is failing; a request that was in flight may have left a notice open.
+	if (endpointId === null) return null;
+	const notice = await findOpenNotice(db, id);
+	if (notice === undefined) return null;
+	const { opened_at_ms: openedAtMs, failed_attempts: failedAttempts, failures } = notice;
+	return {
+		notice,
+		isSerious: notice.told_at_ms !== null || isSerious({ openedAtMs, failedAttempts, failures }, nowMs),
+		undelivered: await countUndelivered(db, id),
+	};
 }

@@ -6,7 +6,7 @@ import { findOldestPending, newestAnswerTimes, type Pending } from "../store/del
 import { listNewestAnswers } from "../store/local-answers.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
-import { type PresentTrouble, readTrouble } from "./trouble.ts";
+import { type PresentTrouble, readTrouble } from "./failure-notices.ts";
 
 export interface CallbackHealth {
 	/** Null while the newest attempts succeed, or none was made. */

@@ -1,26 +1,13 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Pace, type PaceReading } from "./pace.ts";
-
-const NOW_MS = 1_000_000;
-const MOST = 1_000;
+import { createClock, START_MS } from "../../test/support/clock.ts";
+import { nextAllowance, Pace, type PaceReading } from "./pace.ts";
 
 /** The shops are the bottleneck, and something waits. */
 const IDLE: PaceReading = { busyShare: 0.1, lateMs: 0, quickestMs: 20, hasWaited: true };
 /** We are the bottleneck: a drain at full speed. */
 const BUSY: PaceReading = { ...IDLE, busyShare: 0.95 };
 const LATE: PaceReading = { ...BUSY, lateMs: 301 };
-
-/** How many could go out together now. */
-function allowanceOf(pace: Pace, oldInFlight = 0): number {
-	const underWay = new Set(Array.from({ length: oldInFlight }, () => ({ startedAtMs: NOW_MS - 1_000 })));
-	let sent = 0;
-	while (sent < MOST && pace.hasRoom(underWay, NOW_MS)) {
-		underWay.add({ startedAtMs: NOW_MS - 999 });
-		sent++;
-	}
-	return sent;
-}
 
 describe("the allowance after each look", () => {
 	const late = [32, 16, 8];
@@ -71,11 +58,10 @@ describe("the allowance after each look", () => {
 	];
 	for (const [title, cap, looks, allowances] of cases) {
 		test(title, () => {
-			const pace = new Pace(cap);
-			equal(allowanceOf(pace), Math.min(64, cap), "at the start");
+			let allowance = Math.min(64, cap);
 			const found = looks.map((reading) => {
-				pace.adjust(reading);
-				return allowanceOf(pace);
+				allowance = nextAllowance(allowance, reading, cap);
+				return allowance;
 			});
 			deepEqual(found, allowances);
 		});
@@ -83,23 +69,32 @@ describe("the allowance after each look", () => {
 });
 
 describe("what is in flight for more than a second", () => {
-	test("waits for its shop, and leaves the smallest allowance to the others", () => {
-		const pace = new Pace(512);
-		for (const reading of [LATE, LATE, LATE]) pace.adjust(reading);
-		equal(allowanceOf(pace, 8), 8);
-	});
+	/** So many went out a second ago; the process was late at so many looks since. How many can go out now? */
+	async function roomBeside(old: number, looks: number): Promise<number> {
+		const clock = createClock(START_MS);
+		const load = { lateAllInAll: 0, busyShare: () => 0, lateMs: () => load.lateAllInAll };
+		const pace = new Pace({ clock, load, mostInFlight: 512 }, () => undefined);
+		for (let n = 0; n < old; n++) pace.begin();
+		for (let look = 0; look < 4; look++) {
+			if (look < looks) load.lateAllInAll += 301;
+			await clock.moveBy(250);
+		}
+		let sent = 0;
+		while (sent < 1_000 && pace.hasRoom()) {
+			pace.begin();
+			sent++;
+		}
+		pace.stop();
+		return sent;
+	}
 
-	test("counts when there are as many as a busy process ever has", () => {
-		const pace = new Pace(512);
-		for (const reading of [LATE, LATE, LATE]) pace.adjust(reading);
-		equal(allowanceOf(pace, 60), 4);
-		equal(allowanceOf(pace, 64), 0);
-	});
-
-	test("counts in every larger allowance", () => {
-		const pace = new Pace(512);
-		equal(allowanceOf(pace, 10), 54);
-		pace.adjust(IDLE);
-		equal(allowanceOf(pace, 10), 118);
-	});
+	const cases: readonly [title: string, old: number, lateLooks: number, room: number][] = [
+		["leaves the smallest allowance to the others", 8, 3, 8],
+		["counts when there are nearly as many as a busy process ever has", 60, 3, 4],
+		["and leaves nothing when there are as many", 64, 3, 0],
+		["counts in every larger allowance", 10, 0, 54],
+	];
+	for (const [title, old, lateLooks, room] of cases) {
+		test(title, async () => equal(await roomBeside(old, lateLooks), room));
+	}
 });

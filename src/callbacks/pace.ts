@@ -7,6 +7,9 @@
 // within its five seconds (connected, TLS, written), and a loop that comes round too seldom loses it. The allowance then
 // goes below 64 at once, and comes back a few at a time.
 
+import type { Clock, Load } from "../ports.ts";
+import { Alarm } from "./alarm.ts";
+
 const LEAST_ALLOWANCE = 64;
 /** While we are late: what a lane may have. Never none, because nobody else sends what is in our hands. */
 const LATE_ALLOWANCE = 8;
@@ -21,6 +24,18 @@ const SLOW_ANSWER_MS = 1_000;
 /** Whatever is in flight for longer waits for its shop. Otherwise one that hangs would fill the smallest allowance. */
 const YOUNG_MS = 1_000;
 
+interface PaceDeps {
+	clock: Clock;
+	load: Load;
+	/** The cap on requests in flight: the allowance never grows beyond it. */
+	mostInFlight: number;
+}
+
+interface UnderWay {
+	/** By the monotonic clock. */
+	readonly startedAtMs: number;
+}
+
 /** What there was since the last look. */
 export interface PaceReading {
 	busyShare: number;
@@ -32,41 +47,99 @@ export interface PaceReading {
 	hasWaited: boolean;
 }
 
-export class Pace {
-	readonly #lateAllowance: number;
-	readonly #leastAllowance: number;
-	readonly #mostAllowance: number;
-	#allowance: number;
+/** How many may be in flight after such a look. */
+export function nextAllowance(
+	allowance: number,
+	{ busyShare, lateMs, quickestMs, hasWaited }: PaceReading,
+	overall: number,
+): number {
+	const least = Math.min(LEAST_ALLOWANCE, overall);
+	const isBusy = busyShare > BUSY_SHARE;
+	const isSlow = isBusy && quickestMs !== null && quickestMs > SLOW_ANSWER_MS;
+	if (lateMs > LATE_MS || isSlow)
+		return Math.max(Math.min(LATE_ALLOWANCE, overall), Math.floor(Math.min(allowance, least) / 2));
+	if (!hasWaited) return allowance;
+	if (allowance < least) return Math.min(least, allowance + STEP_BACK);
+	return isBusy ? Math.max(least, Math.floor(allowance / 2)) : Math.min(overall, allowance * 2);
+}
 
-	/** `overall` is the cap on requests in flight: the allowance never grows beyond it. */
-	constructor(overall: number) {
-		this.#mostAllowance = overall;
-		this.#leastAllowance = Math.min(LEAST_ALLOWANCE, overall);
-		this.#lateAllowance = Math.min(LATE_ALLOWANCE, overall);
-		this.#allowance = this.#leastAllowance;
+/** How often it is looked at while requests are in flight. Longer than 64 handshakes take: during them the
+ * process idles and would open ever more. From 64 to 512 takes three looks. */
+const LOOK_MS = 250;
+
+/** Looks at this process's load while requests are in flight. `onLook` is called after each look: there may be room. */
+export class Pace {
+	readonly #deps: PaceDeps;
+	/** When each of them began. */
+	readonly #inFlight = new Set<UnderWay>();
+	readonly #alarm: Alarm;
+	#allowance: number;
+	#isStopped = false;
+	#lateBeforeMs = 0;
+	#quickestMs: number | null = null;
+	#hasWaited = false;
+
+	constructor(deps: PaceDeps, onLook: () => void) {
+		this.#deps = deps;
+		this.#allowance = this.#least;
+		this.#alarm = new Alarm(deps.clock, () => {
+			this.#allowance = nextAllowance(this.#allowance, this.#takeReading(), deps.mostInFlight);
+			if (this.#inFlight.size > 0 && !this.#isStopped) this.#alarm.ringWithin(LOOK_MS);
+			onLook();
+		});
 	}
 
-	hasRoom(underWay: ReadonlySet<{ startedAtMs: number }>, nowMs: number): boolean {
-		if (underWay.size >= Math.max(this.#allowance, this.#leastAllowance)) return false;
-		if (this.#allowance >= this.#leastAllowance || underWay.size < this.#allowance) return true;
+	get #least(): number {
+		return Math.min(LEAST_ALLOWANCE, this.#deps.mostInFlight);
+	}
+
+	/** Below the least allowance only what is young counts. */
+	hasRoom(): boolean {
+		const underWay = this.#inFlight.size;
+		if (underWay >= Math.max(this.#allowance, this.#least)) return false;
+		if (this.#allowance >= this.#least || underWay < this.#allowance) return true;
+		const oldMs = this.#deps.clock.monotonicMs() - YOUNG_MS;
 		let young = 0;
-		for (const { startedAtMs } of underWay) if (nowMs - startedAtMs < YOUNG_MS) young++;
+		for (const { startedAtMs } of this.#inFlight) if (startedAtMs > oldMs) young++;
 		return young < this.#allowance;
 	}
 
-	adjust(reading: PaceReading): void {
-		const wanted = Math.floor(this.#judge(reading));
-		this.#allowance = Math.min(this.#mostAllowance, Math.max(this.#lateAllowance, wanted));
+	/** Something is ready to go out and finds no room. */
+	noteWait(): void {
+		this.#hasWaited = true;
 	}
 
-	#judge({ busyShare, lateMs, quickestMs, hasWaited }: PaceReading): number {
-		const allowance = this.#allowance;
-		const least = this.#leastAllowance;
-		const isBusy = busyShare > BUSY_SHARE;
-		const isSlow = isBusy && quickestMs !== null && quickestMs > SLOW_ANSWER_MS;
-		if (lateMs > LATE_MS || isSlow) return Math.min(allowance, least) / 2;
-		if (!hasWaited) return allowance;
-		if (allowance < least) return Math.min(least, allowance + STEP_BACK);
-		return isBusy ? Math.max(least, allowance / 2) : allowance * 2;
+	begin(): UnderWay {
+		if (!this.#alarm.isSet && !this.#isStopped) {
+			// Only time from now on counts.
+			this.#takeReading();
+			this.#alarm.ringWithin(LOOK_MS);
+		}
+		const underWay = { startedAtMs: this.#deps.clock.monotonicMs() };
+		this.#inFlight.add(underWay);
+		return underWay;
+	}
+
+	/** Returns how long it took. */
+	end(underWay: UnderWay, isAnswered: boolean): number {
+		this.#inFlight.delete(underWay);
+		const tookMs = Math.round(this.#deps.clock.monotonicMs() - underWay.startedAtMs);
+		if (isAnswered) this.#quickestMs = Math.min(this.#quickestMs ?? tookMs, tookMs);
+		return tookMs;
+	}
+
+	stop(): void {
+		this.#isStopped = true;
+		this.#alarm.cancel();
+	}
+
+	#takeReading(): PaceReading {
+		const { load } = this.#deps;
+		const lateMs = load.lateMs() - this.#lateBeforeMs;
+		const [quickestMs, hasWaited] = [this.#quickestMs, this.#hasWaited];
+		this.#lateBeforeMs += lateMs;
+		this.#quickestMs = null;
+		this.#hasWaited = false;
+		return { busyShare: load.busyShare(), lateMs, quickestMs, hasWaited };
 	}
 }

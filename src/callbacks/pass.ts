@@ -1,188 +1,167 @@
-// One pass of the engine over the store, as one transaction: results in, the notices they cause, lanes and deliveries
-// out. It begins at the engine's lease: without it nothing is written.
+// One pass of the engine over the store: results in, the notices they cause, slots and deliveries out. What it writes is
+// one transaction that begins at the engine's own row: without it nothing is written.
 
+import { fairShare, SLOTS } from "../domain/slot.ts";
 import { HOUR_MS } from "../domain/time.ts";
 import type { Random } from "../ports.ts";
 import { addCallbackCounts, type CallbackCount } from "../store/callback-hours.ts";
-import { endEngine } from "../store/engines.ts";
 import { noteFirstCallbacks } from "../store/first-times.ts";
-import type {
-	CallbackTarget,
-	DueDelivery,
-	DueRead,
-	Leased,
-	Others,
-	PassBegun,
-	Renewal,
-	Settlement,
-} from "../store/queue.ts";
+import type { CallbackTarget, DueRead, EndedEngine, FirstDue, Settlement, SlotLook } from "../store/queue.ts";
 import type { Db, Store } from "../store/store.ts";
+import type { AgendaRequest } from "./agenda.ts";
 import { isFailedAttempt, noteFailures } from "./failure-notices.ts";
-import type { Choice, LaneRequest } from "./held-lanes.ts";
+import { countToTake } from "./slots.ts";
 
 export interface PassInput {
 	engineId: number;
-	/** Null when the last renewal is young enough. */
-	renewal: Renewal | null;
-	/** The pass before it failed without a word: which lanes the engine has must be read. */
-	isInDoubt: boolean;
+	/** Renews the engine's row, and looks at who has which slots. */
+	isRenewal: boolean;
+	/** Null for an engine that gives all up: it takes no slots, and no share is kept for it. */
+	mostInFlight: number | null;
+	/** Not right after an outage: other engines may be about to renew their rows. */
+	endsSilent: boolean;
+	/** The slots this engine knows to be its own. */
+	slots: readonly number[];
+	/** Why the agenda of all slots is read: something may be missing, or nothing should be. */
+	rereads: "doubt" | "check" | null;
 	settlements: readonly Settlement[];
-	/** How many of them came with each handout. */
-	settledOf: ReadonlyMap<number, number>;
-	/** Null when this pass looks for no free lanes. */
-	lease: { limit: number; dueBeforeMs: number } | null;
-	/** What to read, now that these were let go and these were leased; one may be both. */
-	requestsFor(gone: readonly number[], leased: readonly number[]): readonly LaneRequest[];
-	choose(requests: readonly LaneRequest[], read: DueRead): Choice;
-	/** Receivers whose target is to be read, now that these were handed out. */
-	targetsFor(deliveries: readonly DueDelivery[]): readonly number[];
-	/** The number of the handout, and those of which everything is settled with this pass. */
-	handout: number;
-	endedHandouts: readonly number[];
-	/** Lanes to be shut, those that were shut before, and those that another engine should have. */
-	shut: readonly number[];
-	shutBefore: readonly { receiverId: number; fence: number | null }[];
-	leaving: readonly number[];
-	/** The engine stops: nothing is in hand any more, and its lease ends with this pass. */
+	/** They were in a pass that failed without a word, and may be stored. */
+	isInDoubt: boolean;
+	giveUp: readonly number[];
+	/** The engine's row goes with this pass. */
 	isLast: boolean;
+	requests: readonly AgendaRequest[];
+	/** Programmes whose targets are to be read besides. */
+	aging: readonly number[];
 	nowMs: number;
 }
 
 export interface PassOutput {
-	/** Those that were in the queue as they were handed out; the others changed nothing. */
+	/** Those that were in the queue as they were read; the others changed nothing. */
 	settled: ReadonlySet<Settlement>;
-	begun: PassBegun;
-	/** The lanes it had before this pass moved any; null when it was not in doubt. */
-	lanesBefore: readonly number[] | null;
 	/** Null without a renewal. */
-	others: Others | null;
-	leased: Leased | null;
-	choice: Choice;
+	slots: SlotsFound | null;
+	/** Empty unless it was to be read. */
+	agenda: readonly FirstDue[];
+	read: DueRead;
 	targets: readonly CallbackTarget[];
-	shut: readonly number[];
-	/** Lanes that are not this engine's any more. */
-	gone: readonly number[];
 	/** A notice was told that may have to be mailed. */
 	hasNotice: boolean;
 }
 
-/** Null when the lease is lost: somebody has taken over, and nothing was written. */
-export type RunPass = (input: PassInput) => Promise<PassOutput | null>;
+interface SlotsFound extends Pick<SlotLook, "nextSilentInMs"> {
+	ours: readonly number[];
+	share: number;
+	ended: readonly EndedEngine[];
+}
 
-/** Receivers whose first answer is known to be noted. Dropped when there are more: asking again is cheap. */
-const MAX_REMEMBERED_RECEIVERS = 10_000;
+export interface Pass {
+	/** Null when the engine's row is gone: nothing was written. */
+	run(input: PassInput): Promise<PassOutput | null>;
+	/** A notice of failing callbacks is open for this programme: its next success ends it. */
+	noteFailing(programmeId: number): void;
+}
 
-export function createPass(store: Store, random: Random): RunPass {
+/** Programmes whose first answer is known to be noted. Dropped when there are more: asking again is cheap. */
+const MAX_REMEMBERED = 10_000;
+
+export function createPass(store: Store, random: Random): Pass {
+	const { queue } = store;
 	const answered = new Set<number>();
-	/** Receivers with an open notice, watched or told, as far as is known here: a success ends it. */
+	/** Programmes with an open notice, watched or told, as far as is known here: a success ends it. */
 	const failing = new Set<number>();
-	return async (input) => {
-		const { nowMs } = input;
+
+	/** What a row is read for needs no fence: the engine sends only while its last renewal is young. */
+	async function read(db: Db, { requests, aging, nowMs }: PassInput) {
+		const due = await queue.readDue(db, requests, nowMs);
+		// After reading, so that targets are at least as new as what was just read.
+		const programmeIds = new Set([...requests.map(({ programmeId }) => programmeId), ...aging]);
+		return { read: due, targets: await queue.readTargets(db, [...programmeIds]) };
+	}
+
+	async function pass(trx: Db, input: PassInput) {
+		const { engineId, mostInFlight, isRenewal, settlements, giveUp, nowMs } = input;
+		const renewal = isRenewal ? { mostInFlight, nowMs } : null;
+		if (!(await queue.beginPass(trx, engineId, renewal))) return null;
+		const ids = await queue.settle(trx, settlements);
+		const settled = settlements.filter(({ delivery }) => ids.has(delivery.id));
+		await noteFirstCallbacks(
+			trx,
+			deliveredTo(settled).filter((id) => !answered.has(id)),
+			nowMs,
+		);
+		const noted = await noteFailures(trx, random, settled, failing, nowMs);
+		const slots = isRenewal ? await lookAtSlots(trx, input) : null;
+		// After the look: what is given up here is not free to be taken here.
+		await queue.giveSlots(trx, engineId, giveUp);
+		const agenda = input.rereads === null ? [] : await queue.readAgenda(trx, input.slots);
+		const found = await read(trx, input);
+		if (input.isLast) await queue.endEngine(trx, engineId);
+		// Last: engines whose results meet in one hour then wait for each other's commit, and for nothing else.
+		await addCallbackCounts(trx, countHours(settled));
+		const output = { settled: new Set(settled), slots, agenda, hasNotice: noted.hasNews, ...found };
+		return { output, noted };
+	}
+
+	async function lookAtSlots(
+		trx: Db,
+		{ engineId, mostInFlight, endsSilent, giveUp, nowMs }: PassInput,
+	): Promise<SlotsFound> {
+		const ended = endsSilent ? await queue.endSilent(trx, nowMs) : [];
+		const look = await queue.lookAtSlots(trx, engineId, nowMs);
+		const share = store.sharesSlots ? fairShare(look.engines) : SLOTS;
+		const count = mostInFlight === null ? 0 : countToTake(look, share);
+		const taken = count === 0 ? [] : await queue.takeSlots(trx, engineId, count);
+		const ours = [...look.mine, ...taken].filter((slot) => !giveUp.includes(slot));
+		return { ours, share, ended, nextSilentInMs: look.nextSilentInMs };
+	}
+
+	async function run(input: PassInput): Promise<PassOutput | null> {
 		// The pass before it may have been stored without a word: with it, a notice that is not known of here.
 		if (input.isInDoubt) {
 			for (const settlement of input.settlements) {
-				if (isFailedAttempt(settlement)) failing.add(settlement.delivery.receiverId);
+				if (isFailedAttempt(settlement)) failing.add(settlement.delivery.programmeId);
 			}
 		}
-		const passed = await store.transact(async (trx) => {
-			const begun = await store.queue.beginPass(trx, input.engineId, input.renewal);
-			if (begun === null) return null;
-			const lanesBefore = input.isInDoubt ? await store.queue.listLanes(trx, input.engineId) : null;
-			const { settlements } = input;
-			const ids = settlements.length === 0 ? new Set<number>() : await store.queue.settle(trx, settlements);
-			const settled = settlements.filter((settlement) => ids.has(settlement.delivery.id));
-			await noteFirstCallbacks(
-				trx,
-				deliveredTo(settled).filter((id) => !answered.has(id)),
-				nowMs,
-			);
-			const noted = await noteFailures(trx, random, settled, failing, nowMs);
-			const lanes = await moveLanes(store, trx, input, begun);
-			const handedOut = await handOut(store, trx, input, { ...lanes, lanesBefore });
-			// Last: engines whose results meet in one hour then wait for each other's commit, and for nothing else.
-			await addCallbackCounts(trx, countHours(settled));
-			const others = input.renewal === null ? null : await store.queue.readOthers(trx, input.engineId, nowMs);
-			const output: PassOutput = {
-				settled: new Set(settled),
-				begun,
-				lanesBefore,
-				others,
-				hasNotice: noted.hasNews,
-				...lanes,
-				...handedOut,
-			};
-			return { output, noted };
-		});
+		const { isRenewal, rereads, isLast, settlements, giveUp } = input;
+		const isWriting = isRenewal || rereads !== null || isLast || settlements.length + giveUp.length > 0;
+		// On SQLite the connection may be in the middle of another transaction.
+		const passed =
+			isWriting || store.kind === "sqlite"
+				? await store.transact((trx) => pass(trx, input))
+				: { output: { ...NOTHING, ...(await read(store.db, input)) }, noted: null };
 		if (passed === null) return null;
 		const { output, noted } = passed;
-		if (answered.size > MAX_REMEMBERED_RECEIVERS) answered.clear();
+		if (answered.size > MAX_REMEMBERED) answered.clear();
 		for (const id of deliveredTo(output.settled)) answered.add(id);
-		for (const id of noted.failing) failing.add(id);
-		for (const id of noted.recovered) failing.delete(id);
-		for (const { receiverId, isFailing } of output.targets) {
-			if (isFailing) failing.add(receiverId);
-			else failing.delete(receiverId);
+		for (const id of noted?.failing ?? []) failing.add(id);
+		for (const id of noted?.recovered ?? []) failing.delete(id);
+		for (const { programmeId, isFailing } of output.targets) {
+			if (isFailing) failing.add(programmeId);
+			else failing.delete(programmeId);
 		}
 		return output;
-	};
+	}
+
+	return { run, noteFailing: (programmeId) => failing.add(programmeId) };
 }
 
-async function moveLanes(
-	{ queue }: Store,
-	trx: Db,
-	{ engineId, lease, shut, shutBefore, leaving, isLast, nowMs }: PassInput,
-	{ transaction, endedBelow }: PassBegun,
-): Promise<Pick<PassOutput, "leased" | "shut" | "gone">> {
-	// The second look at a lane comes when every transaction has ended that began before the first was stored: one of
-	// them may have seen the lane due, and said nothing of the event that it had just written.
-	const quiet = shutBefore
-		.filter(({ fence }) => (fence ?? transaction) <= endedBelow)
-		.map(({ receiverId }) => receiverId);
-	const gone = quiet.length === 0 ? [] : await queue.letGo(trx, engineId, quiet);
-	if (leaving.length > 0) gone.push(...(await queue.passOn(trx, engineId, leaving, nowMs)));
-	if (isLast) await endEngine(trx, engineId);
-	return {
-		gone,
-		shut: shut.length === 0 ? [] : await queue.shut(trx, engineId, shut),
-		leased: lease === null ? null : await queue.lease(trx, engineId, lease.limit, lease.dueBeforeMs),
-	};
-}
-
-async function handOut(
-	{ queue }: Store,
-	trx: Db,
-	input: PassInput,
-	{ gone, leased, lanesBefore }: Pick<PassOutput, "gone" | "leased" | "lanesBefore">,
-): Promise<Pick<PassOutput, "choice" | "targets">> {
-	const { engineId, handout: number, endedHandouts, nowMs } = input;
-	const leasedIds = leased?.receiverIds ?? [];
-	// A pass of which no word came may have let a lane go that the engine still takes for its own.
-	const ours = lanesBefore === null ? null : new Set([...lanesBefore, ...leasedIds]);
-	const requests = input
-		.requestsFor(gone, leasedIds)
-		.filter(({ receiverId }) => ours === null || ours.has(receiverId));
-	const choice = input.choose(requests, await queue.readDue(trx, requests, nowMs));
-	const { deliveries } = choice;
-	if (deliveries.length > 0 || endedHandouts.length > 0)
-		await queue.handOut(trx, engineId, { number, deliveries }, endedHandouts, nowMs);
-	// After reading, so that targets are at least as new as the deliveries just handed out.
-	return { choice, targets: await queue.readTargets(trx, input.targetsFor(deliveries)) };
-}
+const NOTHING = { settled: new Set<Settlement>(), slots: null, agenda: [], hasNotice: false };
 
 function deliveredTo(settled: Iterable<Settlement>): number[] {
-	const receiverIds = new Set<number>();
+	const programmeIds = new Set<number>();
 	for (const settlement of settled) {
 		if (settlement.kind === "finished" && settlement.state === "delivered")
-			receiverIds.add(settlement.delivery.receiverId);
+			programmeIds.add(settlement.delivery.programmeId);
 	}
-	return [...receiverIds];
+	return [...programmeIds];
 }
 
 /** How many attempts were answered 2xx and how many were not, by programme and hour. */
 function countHours(settled: readonly Settlement[]): CallbackCount[] {
 	const hours = new Map<number, Map<number, CallbackCount>>();
 	for (const settlement of settled) {
-		if (settlement.kind !== "finished" && settlement.kind !== "retry") continue;
+		if (settlement.kind === "cancelled") continue;
 		const { programmeId } = settlement.delivery;
 		const hourMs = Math.floor(settlement.endedAtMs / HOUR_MS) * HOUR_MS;
 		const programmes = hours.getOrInsertComputed(hourMs, () => new Map<number, CallbackCount>());

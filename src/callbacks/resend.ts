@@ -39,7 +39,7 @@ export async function resendDelivery(
 		await noteAudit(trx, { personId, programmeId, action: "delivery.resent", subject: publicId }, nowMs);
 		return succeed(true);
 	});
-	if (resent.ok) store.announceDue([programmeId]);
+	if (resent.ok) store.announceDue({ programmeIds: [programmeId], dueAtMs: nowMs });
 	return resent;
 }
 
@@ -55,9 +55,10 @@ export async function resendFailed(
 	const what = sinceMs === null ? "all that had failed" : `that failed since ${isoTime(sinceMs)}`;
 	let resent = 0;
 	for (;;) {
+		const dueAtMs = clock.nowMs();
 		const batch = await store.transact(async (trx) => {
 			const failed = await failedSince(trx, programmeId, sinceMs ?? 0, BATCH_ROWS, untilMs);
-			const started = await requeue(trx, programmeId, failed, clock.nowMs());
+			const started = await requeue(trx, programmeId, failed, dueAtMs);
 			const detail = `${started?.length ?? 0}: ${what}`;
 			const note = { personId, programmeId, action: "deliveries.resent", detail } as const;
 			if (started !== null && started.length > 0) await noteAudit(trx, note, clock.nowMs());
@@ -65,7 +66,7 @@ export async function resendFailed(
 		});
 		if (batch.started === null) return batch.found === 0 ? succeed(resent) : refuseNoUrl();
 		resent += batch.started.length;
-		store.announceDue([programmeId]);
+		store.announceDue({ programmeIds: [programmeId], dueAtMs });
 		if (batch.found < BATCH_ROWS) return succeed(resent);
 		await clock.yieldLoop();
 	}

@@ -11,14 +11,14 @@ import { type ResendDeps, refuseCancelled, refuseNoUrl, refuseUnknown } from "./
 /** "under way": it is due already, or being sent. "tried since": there was another attempt than the person saw. */
 export type SentNow = "sent" | "under way" | "tried since" | "ended";
 
-/** Per transaction: an engine's passes wait for it. */
+/** Per transaction. */
 const BATCH_ROWS = 500;
 
 export async function sendNow(
 	{ store, clock }: ResendDeps,
 	programmeId: number,
 	publicId: string,
-	/** Of the attempts that the person saw, interrupted ones included. */
+	/** The number of the last attempt that the person saw. */
 	lastSeq: number,
 	personId: number | null = null,
 ): Promise<Result<SentNow>> {
@@ -35,7 +35,7 @@ export async function sendNow(
 		await noteAudit(trx, note, nowMs);
 		return succeed("sent");
 	});
-	if (sent.ok && sent.value === "sent") store.announceDue([programmeId]);
+	if (sent.ok && sent.value === "sent") store.announceDue({ programmeIds: [programmeId], dueAtMs: nowMs });
 	return sent;
 }
 
@@ -65,8 +65,9 @@ export async function sendAllWaiting(
 		const waiting = await store.lookAlongIndexes((db) => listWaiting(db, programmeId, page));
 		const last = waiting.at(-1);
 		if (last === undefined) return succeed(sent);
+		const dueAtMs = clock.nowMs();
 		const brought = await store.transact(async (trx) => {
-			const ids = await bringForward(trx, programmeId, waiting, clock.nowMs());
+			const ids = await bringForward(trx, programmeId, waiting, dueAtMs);
 			const detail = `${ids?.length ?? 0} that were waiting`;
 			const note = { personId, programmeId, action: "deliveries.sent_now", detail } as const;
 			if (ids !== null && ids.length > 0) await noteAudit(trx, note, clock.nowMs());
@@ -74,7 +75,7 @@ export async function sendAllWaiting(
 		});
 		if (brought === null) return refuseNoUrl();
 		sent += brought.length;
-		store.announceDue([programmeId]);
+		store.announceDue({ programmeIds: [programmeId], dueAtMs });
 		if (waiting.length < BATCH_ROWS) return succeed(sent);
 		after = last;
 		await clock.yieldLoop();

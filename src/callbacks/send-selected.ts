@@ -39,7 +39,6 @@ export async function sendSelected(
 	});
 	const ended = asSeen.filter(({ state }) => state === "delivered" || state === "failed");
 	const waiting = asSeen.filter(({ state }) => state === "pending");
-	// One after the other, each in a transaction of its own: bringing forward takes the lane first, a new run last.
 	const resent = await store.transact(async (trx) => {
 		const started = await requeue(trx, programmeId, ended, nowMs);
 		const detail = `${started?.length ?? 0} chosen from the list`;
@@ -59,7 +58,7 @@ export async function sendSelected(
 					return brought;
 				});
 	if (resent === null || sentNow === null) return refuseNoUrl();
-	if (resent.length + sentNow.length > 0) store.announceDue([programmeId]);
+	if (resent.length + sentNow.length > 0) store.announceDue({ programmeIds: [programmeId], dueAtMs: nowMs });
 	const leftAlone = seen.size - resent.length - sentNow.length;
 	return succeed({ resent: resent.length, sentNow: sentNow.length, leftAlone });
 }

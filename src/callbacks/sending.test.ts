@@ -11,17 +11,18 @@ const TARGET: Target = {
 	url: "https://shop.example/postback",
 	pathAndQuery: "/postback",
 	endpointId: 1,
+	secretId: 1,
 	key: signingKey("rbs_1"),
 };
 
-const DELIVERY = dueDelivery({ endpointEpoch: 3 });
-
-/** Where it goes, or how it is settled and when it is due again, counted from now. */
-function judge(known: Partial<KnownTarget> | undefined, maySend = true): unknown {
-	const present = known && { target: TARGET, endpointEpoch: 3, readAtMs: NOW_MS, ...known };
-	const { target, unsent } = judgeSending(present, DELIVERY, NOW_MS, maySend);
-	if (target !== null) return target.url;
-	return unsent.kind === "released" ? [unsent.kind, unsent.dueAtMs - NOW_MS] : unsent.kind;
+/** Where it goes, that it is cancelled, or after how long it may be tried again. */
+function judge(known: Partial<KnownTarget> | null, { maySend = true, dueInMs = 0 } = {}): string | number {
+	const fresh = { target: TARGET, endpointEpoch: 3, readAtMs: 5, learnedAtMs: 5 };
+	const present = known === null ? null : { ...fresh, ...known };
+	const delivery = dueDelivery({ endpointEpoch: 3, dueAtMs: NOW_MS + dueInMs });
+	const judged = judgeSending(present, delivery, NOW_MS, maySend);
+	if (judged.kind === "later") return judged.atMs - NOW_MS;
+	return judged.kind === "send" ? judged.target.url : judged.kind;
 }
 
 test("a delivery of the present URL goes there", () => {
@@ -29,44 +30,27 @@ test("a delivery of the present URL goes there", () => {
 });
 
 test("a delivery made for a URL that was removed since is cancelled, also when there is another now", () => {
-	equal(judge({ endpointEpoch: 4 }), "cancelled");
-	equal(judge({ endpointEpoch: 4, target: null }), "cancelled");
+	equal(judge({ endpointEpoch: 4 }), "cancel");
+	equal(judge({ endpointEpoch: 4, target: null }), "cancel");
 });
 
-test("a delivery of a URL that the engine has not heard of is given back and never cancelled", () => {
-	deepEqual(judge({ endpointEpoch: 2 }), ["released", 5_000]);
+test("a delivery of a URL that the engine has not heard of waits and is never cancelled", () => {
+	equal(judge({ endpointEpoch: 2 }), 5_000);
 });
 
-test("without a URL or an openable secret it is given back, to be looked at again later", () => {
-	deepEqual(judge({ target: null }), ["released", 5_000]);
+test("without a URL or an openable secret it waits, to be looked at again later", () => {
+	equal(judge({ target: null }), 5_000);
 });
 
-test("while the lease may have lapsed nothing is sent: it is given back at once", () => {
-	deepEqual(judge({}, false), ["released", 0]);
-	equal(judge({ endpointEpoch: 4 }, false), "cancelled", "what will never be sent needs no lease");
+test("while the lease or what is known of the target is too old, nothing is sent: the next pass reads", () => {
+	deepEqual([judge({}, { maySend: false }), judge({ target: null }, { maySend: false })], [0, 0]);
+	equal(judge({ endpointEpoch: 4 }, { maySend: false }), "cancel", "a removal is never taken back");
+});
+
+test("where nothing is known of the target, the next pass reads it", () => {
+	equal(judge(null, { maySend: false }), 0);
 });
 
 test("a clock that was set back since it was handed out makes nothing go out early", () => {
-	const early = judgeSending(
-		{ target: TARGET, endpointEpoch: 3, readAtMs: NOW_MS },
-		{ ...DELIVERY, dueAtMs: NOW_MS + 1 },
-		NOW_MS,
-		true,
-	);
-	deepEqual(early.unsent?.kind === "released" && early.unsent.dueAtMs, NOW_MS + 1);
-});
-
-test("where nothing is known any more it is given back at once, to be handed out with its target", () => {
-	deepEqual(judge(undefined), ["released", 0]);
-});
-
-test("what was read five seconds ago is not sent to: it is given back at once, to be read anew", () => {
-	equal(judge({ readAtMs: NOW_MS - 4_999 }), TARGET.url);
-	deepEqual(judge({ readAtMs: NOW_MS - 5_000 }), ["released", 0]);
-	deepEqual(judge({ readAtMs: NOW_MS - 5_000, target: null }), ["released", 0]);
-	equal(judge({ readAtMs: NOW_MS - 5_000, endpointEpoch: 4 }), "cancelled", "a removal is never taken back");
-});
-
-test("when the clock was set back nobody knows how old a target is: it is given back, to be read anew", () => {
-	deepEqual(judge({ readAtMs: NOW_MS + 1 }), ["released", 0]);
+	deepEqual([judge({}, { dueInMs: 1 }), judge({}, { dueInMs: -1 })], [1, TARGET.url]);
 });

@@ -1,23 +1,18 @@
-// `ringback backup PATH`: one file with the database and the sealed key. On PostgreSQL it says what to run instead.
+// `ringback backup PATH`: one file with the database and the sealed key.
 
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { type Config, readConfig } from "../config.ts";
+import { resolve } from "node:path";
+import { readConfig } from "../config.ts";
 import { sayBytes } from "../domain/bytes.ts";
-import { quote } from "../domain/shell-words.ts";
 import type { BackupReport } from "../service/backup.ts";
-import type { PostgresBackup } from "../service/postgres-backup.ts";
-import type { PostgresSetting } from "../store/postgres-setting.ts";
-import { type Command, EXIT, JSON_OPTION, type Options, type Screen } from "./command.ts";
-import { choosePassphrase, PASSPHRASE_FILE } from "./passphrase.ts";
-import { databaseOption, describePassword } from "./postgres-words.ts";
-import { tellOn } from "./telling.ts";
+import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
+import { choosePassphrase, PASSPHRASE_FILE, tellOn } from "./passphrase.ts";
 import { sayProblems } from "./workplace-command.ts";
 
 export const backupCommand: Command = {
 	name: "backup",
 	summary:
-		"Writes the database and its sealing key into one file, while the service runs, and checks it. On PostgreSQL it says what to run instead, and exits 1.",
+		"Writes the database and its sealing key into one file, while the service runs, and checks it. For SQLite; PostgreSQL has pg_dump.",
 	argument: { value: "PATH", help: "the file to write; with --keep, the folder" },
 	options: {
 		"passphrase-file": PASSPHRASE_FILE,
@@ -38,7 +33,12 @@ export const backupCommand: Command = {
 		if (!read.ok) return sayProblems(screen, read.problems);
 		const { config } = read;
 		const { database } = config;
-		if (database.kind !== "sqlite") return sayPostgres({ ...config, database }, options, screen);
+		if (database.kind !== "sqlite") {
+			screen.error(
+				"Nothing was written: DATABASE_URL names a PostgreSQL database, which is backed up with PostgreSQL's own programs, such as pg_dump. `ringback guide postgresql` has the commands.",
+			);
+			return EXIT.failed;
+		}
 		const databasePath = resolve(database.path);
 		if (!existsSync(databasePath)) {
 			screen.error(`There is no database file ${databasePath}: correct DATABASE_URL.`);
@@ -55,15 +55,14 @@ export const backupCommand: Command = {
 			screen.error(chosen.problem);
 			return EXIT.usage;
 		}
-		const { backUpSqlite } = await import("../service/backup.ts");
-		const { nameBackup, removeOldBackups } = await import("../service/kept-backups.ts");
+		const { backUpSqlite, nameBackup, removeOldBackups } = await import("../service/backup.ts");
 		const report = await backUpSqlite(
 			{ secretKey: config.secretKey, databasePath },
 			{
 				path: keep === undefined ? options.argument : nameBackup(options.argument),
 				passphrase: chosen?.text ?? null,
 				mayOverwrite: options.flag("force"),
-				telling: tellOn(screen),
+				tell: tellOn(screen),
 			},
 		);
 		const isBalanced = report.broken.length === 0;
@@ -133,45 +132,4 @@ function sayReport(
 	}
 	if (removed.length > 0) screen.out(`  removed, because newer ones are there: ${removed.join(", ")}`);
 	screen.out(`Check it again at any time: ringback verify ${report.path}`);
-}
-
-/** Nothing was backed up, so it is no success for whoever only looks at the exit code. */
-async function sayPostgres(
-	{ database, ...config }: Config & { database: PostgresSetting },
-	options: Options,
-	screen: Screen,
-): Promise<number> {
-	const { preparePostgresBackup } = await import("../service/postgres-backup.ts");
-	const found = await preparePostgresBackup({ ...config, database, logLevel: "silent" });
-	const url = database.directUrl ?? database.url;
-	const path = options.text("keep") === "" ? options.argument : join(options.argument, "ringback.dump");
-	const command = `pg_dump --format=custom --file=${quote(path)} ${databaseOption(url)}`;
-	if (options.flag("json")) {
-		screen.out(JSON.stringify({ ...found, command }));
-		return EXIT.failed;
-	}
-	for (const line of describePostgres(found, command, path)) screen.out(line);
-	screen.out(describePassword(url));
-	return EXIT.failed;
-}
-
-function describePostgres(found: PostgresBackup, command: string, path: string): string[] {
-	const { serverVersion, databaseBytes } = found;
-	return [
-		`Nothing was written: the database is on PostgreSQL ${serverVersion} (${sayBytes(databaseBytes)}), which has its own program for it. Run:`,
-		"",
-		"  umask 077",
-		`  ${command}`,
-		`  ringback verify ${quote(path)}`,
-		"",
-		describeProgram(found),
-		"The sealing key is not in the dump: keep RINGBACK_SECRET_KEY where you keep passwords. Without it the signing secrets cannot be read.",
-	];
-}
-
-function describeProgram({ pgDump, isPgDumpGood, serverMajor }: PostgresBackup): string {
-	const install = `Install the client programs of PostgreSQL ${serverMajor} (Debian: apt-get install postgresql-client-${serverMajor}, from apt.postgresql.org if your release has another version).`;
-	if (pgDump === null) return `There is no pg_dump in the PATH. ${install}`;
-	if (isPgDumpGood) return `The pg_dump in the PATH is ${pgDump}, which can read this server.`;
-	return `The pg_dump in the PATH is ${pgDump}, and refuses a newer server. ${install}`;
 }

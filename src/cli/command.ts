@@ -12,15 +12,10 @@ export interface Command {
 	/** The one word besides the options, where there is one. */
 	argument?: { value: string; help: string; isOptional?: boolean };
 	options: Readonly<Record<string, OptionSpec>>;
+	/** Paragraphs below the options. */
+	notes?: readonly string[];
 	/** With the settings of the process, unless others are given. */
 	run(options: Options, screen: Screen, environment?: Environment): Promise<number>;
-}
-
-/** Reads its arguments itself: the shop's commands are those of the package that a shop installs. */
-export interface DelegatedCommand {
-	name: string;
-	summary: string;
-	delegate(args: readonly string[], screen: Screen): Promise<number>;
 }
 
 export interface Screen {
@@ -49,7 +44,7 @@ export type ParsedOptions =
 	| { ok: false; problem: string };
 
 export function parseOptions(command: Command, args: readonly string[]): ParsedOptions {
-	const given = parseArguments({ ...command, notes: [] }, args);
+	const given = parseArguments({ notes: [], ...command }, args);
 	if (typeof given === "string") return { ok: false, problem: given };
 	const { wantsHelp, argument = "", text, flag } = given;
 	return { ok: true, wantsHelp, options: { argument, text: (name) => text(name) ?? "", flag } };
@@ -58,5 +53,5 @@ export function parseOptions(command: Command, args: readonly string[]): ParsedO
 /** `program` is what the command is typed behind, `separator` what npm needs before options. */
 export function describeCommand(command: Command, program = "ringback", separator?: string): string {
 	const name = separator === undefined ? command.name : `${command.name} ${separator}`;
-	return describeUsage({ ...command, name, notes: [] }, program);
+	return describeUsage({ notes: [], ...command, name }, program);
 }

@@ -2,6 +2,7 @@
 
 import { readConfig } from "../config.ts";
 import { MIGRATIONS } from "../store/migrations.ts";
+import { DIALECTS } from "../store/schema/dialect.ts";
 import { checkSchema, findSchema } from "../store/schema-state.ts";
 import type { Store } from "../store/store.ts";
 import { type Command, EXIT, JSON_OPTION } from "./command.ts";
@@ -30,7 +31,7 @@ export const migrateCommand: Command = {
 		);
 		try {
 			const { version, applied } = workplace.migration;
-			if (isCheck) checkSchema(await findSchema(workplace.store.db), workplace.store.dialect);
+			if (isCheck) checkSchema(await findSchema(workplace.store.db), workplace.store.kind);
 			const pending = isCheck ? describePending(workplace.store, version) : [];
 			if (options.flag("json")) {
 				screen.out(JSON.stringify({ version, applied, ...(isCheck ? { pending } : {}) }));
@@ -50,23 +51,12 @@ export const migrateCommand: Command = {
 };
 
 function describePending(
-	{ dialect }: Store,
+	{ kind }: Store,
 	version: number,
 ): { name: string; steps: string[]; isBreaking: boolean }[] {
-	return MIGRATIONS.slice(version).map(({ name, isBreaking, steps }) => ({
+	return MIGRATIONS.slice(version).map(({ name, isBreaking, statements }) => ({
 		name,
 		isBreaking,
-		steps: steps(dialect).map((step) => {
-			switch (step.kind) {
-				case "statements":
-					return `${step.statements.length} statements in one transaction`;
-				case "index":
-					return `the index ${step.name}, built while others write`;
-				case "backfill":
-					return `${step.table} filled in batches`;
-				default:
-					return step satisfies never;
-			}
-		}),
+		steps: [`${statements(DIALECTS[kind]).length} statements in one transaction`],
 	}));
 }

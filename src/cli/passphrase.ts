@@ -1,9 +1,15 @@
 // The passphrase that seals the key in a backup: from a file, or asked for on a terminal without showing it. Never from
-// an option, where everybody on the machine could read it, nor from the environment.
+// an option, where everybody on the machine could read it, nor from the environment. And what the commands that work on
+// backups say meanwhile.
 
 import { readFileSync } from "node:fs";
 import { judgePassphrase } from "../domain/passphrase.ts";
 import type { Screen } from "./command.ts";
+
+/** On a terminal, what begins now; elsewhere nothing, because a timer's mail is read only when something went wrong. */
+export function tellOn(screen: Screen): (stage: string) => void {
+	return process.stderr.isTTY ? (stage) => screen.error(`${stage} …`) : () => undefined;
+}
 
 export type Passphrase = { ok: true; text: string } | { ok: false; problem: string };
 

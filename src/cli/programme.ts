@@ -1,5 +1,6 @@
-// `ringback programme create`.
+// `ringback programme create` and `ringback key issue`.
 
+import { issueKey } from "../accounts/keys.ts";
 import { openProgramme } from "../accounts/open-programme.ts";
 import { succeed } from "../domain/fault.ts";
 import { OWN_COMMAND } from "../shipped-files.ts";
@@ -54,5 +55,26 @@ export const programmeCreateCommand = workplaceCommand({
 		const { public_id: id, name } = opened.value.programme;
 		const text = `Made programme ${name}: ${id}\nNext: ${OWN_COMMAND} key issue --programme ${id}`;
 		return succeed({ json: { id, name }, text });
+	},
+});
+
+export const keyIssueCommand = workplaceCommand({
+	name: "key issue",
+	summary:
+		"Issues an API key. The programme's first key comes with its signing secret; both are shown only once.",
+	options: {
+		programme: { type: "string", value: "ID", help: "the programme's id, prg_…", isRequired: true },
+		name: { type: "string", value: "TEXT", help: "what people call it, such as “Shop server”" },
+	},
+	async work(workplace, options) {
+		const issued = await issueKey(workplace, options.text("programme"), null, options.text("name"));
+		if (!issued.ok) return issued;
+		const { keyId, name, key, secret } = issued.value;
+		const text = [
+			`API key         ${key}   (${name}, ${keyId})`,
+			`Signing secret  ${secret ?? "as before: it came with the first key"}`,
+			"They are not shown again: keep them where your shop keeps its passwords.",
+		].join("\n");
+		return succeed({ json: { id: keyId, name, key, secret }, text });
 	},
 });

@@ -1,15 +1,11 @@
 // `ringback restore PATH`: puts a backup in place, and ends with what the restored service will send.
 
-import { resolve } from "node:path";
 import { type Config, readConfig } from "../config.ts";
-import { quote } from "../domain/shell-words.ts";
 import type { RestoredKey, RestoreReport } from "../service/restore.ts";
 import { openSqliteToRead } from "../store/sqlite.ts";
-import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
+import { type Command, EXIT, JSON_OPTION } from "./command.ts";
 import { describeOwed, type Owed, owedJson, readOwed } from "./owed.ts";
-import { PASSPHRASE_FILE, readPassphrase } from "./passphrase.ts";
-import { databaseOption, describePassword } from "./postgres-words.ts";
-import { tellOn } from "./telling.ts";
+import { PASSPHRASE_FILE, readPassphrase, tellOn } from "./passphrase.ts";
 import { sayProblems } from "./workplace-command.ts";
 
 export const restoreCommand: Command = {
@@ -34,10 +30,10 @@ export const restoreCommand: Command = {
 		const read = readConfig(environment);
 		if (!read.ok) return sayProblems(screen, read.problems);
 		const to = findTarget(options.text("to"), read.config);
-		const { isPostgresDumpAt } = await import("../service/verify.ts");
-		if (await isPostgresDumpAt(options.argument)) return sayPostgres(read.config, options.argument, screen);
 		if (to === null) {
-			screen.error("DATABASE_URL names no SQLite file. Name the file to make with --to.");
+			screen.error(
+				"DATABASE_URL names a PostgreSQL database, and a backup holds a SQLite one. Name the file to make with --to; a dump is restored with pg_restore (`ringback guide postgresql`).",
+			);
 			return EXIT.usage;
 		}
 		const { restoreSqlite } = await import("../service/restore.ts");
@@ -50,7 +46,7 @@ export const restoreCommand: Command = {
 				throw new Error(given.problem);
 			},
 			mayReplace: options.flag("force"),
-			telling: tellOn(screen),
+			tell: tellOn(screen),
 		});
 		const store = openSqliteToRead(report.to);
 		try {
@@ -116,24 +112,4 @@ function describeReport(
 		"To hold callbacks until you have looked around: RINGBACK_DELIVERY=paused ringback serve",
 		"`ringback owed` lists them again at any time. Start without that setting to let them go.",
 	];
-}
-
-/** PostgreSQL restores its own dumps. */
-function sayPostgres({ database }: Config, path: string, screen: Screen): number {
-	screen.out(
-		`${resolve(path)} is a pg_dump. Nothing was changed. With the service stopped and DATABASE_URL naming an empty database, run:`,
-	);
-	// Without such a setting only the shape of it can be shown.
-	const url =
-		database.kind === "sqlite" ? "postgres://user@host:5432/database" : (database.directUrl ?? database.url);
-	screen.out("");
-	screen.out(`  pg_restore --no-owner --exit-on-error ${databaseOption(url)} ${quote(path)}`);
-	screen.out("  ringback verify");
-	screen.out("  ringback owed");
-	screen.out("");
-	screen.out(describePassword(url));
-	screen.out(
-		"Start it with the same RINGBACK_SECRET_KEY as before, and with RINGBACK_DELIVERY=paused to hold callbacks.",
-	);
-	return EXIT.failed;
 }

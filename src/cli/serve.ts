@@ -1,7 +1,7 @@
 // `ringback serve`: runs until it is told to stop.
 
 import { resolve } from "node:path";
-import { type Config, isStartedByNpm, readConfig, warningSettings } from "../config.ts";
+import { ALL_SETTINGS, type Config, isStartedByNpm, readConfig, warningSettings } from "../config.ts";
 import { headerNames } from "../domain/signature.ts";
 import { findPauseWarnings, findSettingWarnings } from "../domain/warning.ts";
 import { listenForStop, type StopSignals } from "../service/stop-signals.ts";
@@ -17,6 +17,9 @@ export const serveCommand: Command = {
 	summary:
 		"Starts the service: migrates the database (unless RINGBACK_MIGRATE is check), answers requests, delivers callbacks. On SIGTERM it says that it is not ready, goes on answering for RINGBACK_DRAIN_SECONDS and stops; on Ctrl-C it stops at once.",
 	options: { json: JSON_OPTION },
+	notes: [
+		`Settings, from the environment (\`ringback guide settings\` says what each is for):\n${listSettings()}`,
+	],
 	async run(options, screen, environment) {
 		const read = readConfig(environment);
 		if (!read.ok) return sayProblems(screen, read.problems);
@@ -34,6 +37,13 @@ export const serveCommand: Command = {
 		}
 	},
 };
+
+function listSettings(): string {
+	const width = Math.max(...ALL_SETTINGS.map(({ name }) => name.length));
+	return ALL_SETTINGS.map(({ name, takes }) => `  ${name.padEnd(width)}  ${takes.replaceAll("`", "")}`).join(
+		"\n",
+	);
+}
 
 /** With the whole line to type. Node says which port it was. */
 export function describeTakenPort(error: unknown): string {

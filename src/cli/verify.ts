@@ -1,20 +1,18 @@
 // `ringback verify [PATH]`: is a backup whole, a file or the live database? Says what was checked and what was not.
 
 import { resolve } from "node:path";
-import { readConfig } from "../config.ts";
-import type { CheckedDatabase } from "../service/check-database.ts";
-import type { KeyCheck, VerifiedFile } from "../service/verify.ts";
+import { type Config, readConfig } from "../config.ts";
+import type { CheckedDatabase, KeyCheck, VerifiedFile } from "../service/verify.ts";
 import { MIGRATIONS } from "../store/migrations.ts";
 import { type Command, EXIT, JSON_OPTION } from "./command.ts";
 import { type Finding, ok, problem, sayFinding, warning } from "./finding.ts";
-import { PASSPHRASE_FILE, readPassphrase } from "./passphrase.ts";
-import { tellOn } from "./telling.ts";
+import { PASSPHRASE_FILE, readPassphrase, tellOn } from "./passphrase.ts";
 import { sayProblems } from "./workplace-command.ts";
 
 export const verifyCommand: Command = {
 	name: "verify",
 	summary:
-		"Checks a backup, a SQLite file, a pg_dump in custom format, or without PATH the live database: pages, schema, key, and the ledger. Exits 1 when something is wrong.",
+		"Checks a backup, a SQLite file, or without PATH the live database (also on PostgreSQL): pages, schema, key, and the ledger. Exits 1 when something is wrong.",
 	argument: { value: "PATH", help: "the file to check; the live database if left out", isOptional: true },
 	options: { "passphrase-file": PASSPHRASE_FILE, json: JSON_OPTION },
 	async run(options, screen, environment) {
@@ -26,47 +24,40 @@ export const verifyCommand: Command = {
 			screen.error(given.problem);
 			return EXIT.usage;
 		}
-		const telling = tellOn(screen);
-		const { BackupError } = await import("../service/backup-error.ts");
-		let findings: readonly Finding[];
-		try {
-			if (options.argument === "") {
-				const { verifyLive } = await import("../service/verify-live.ts");
-				findings = describeDatabase(
-					await verifyLive({ ...read.config, logLevel: "silent" }, telling),
-					"live",
-				);
-			} else {
-				const { verifyFile } = await import("../service/verify.ts");
-				const request = { path: options.argument, passphrase: given?.text ?? null, telling };
-				findings = describeFile(resolve(options.argument), await verifyFile(read.config, request));
-			}
-		} catch (error) {
-			if (!(error instanceof BackupError)) throw error;
-			findings = [problem("file", error.message)];
-		}
+		const findings = await find(read.config, options.argument, given?.text ?? null, tellOn(screen));
 		for (const finding of findings) sayFinding(screen, finding, options.flag("json"));
 		return findings.some(({ state }) => state === "problem") ? EXIT.failed : EXIT.ok;
 	},
 };
 
-function describeFile(path: string, verified: VerifiedFile): Finding[] {
-	switch (verified.kind) {
-		case "backup": {
-			const { program, createdAt } = verified.manifest;
-			return [
-				ok("file", `a backup of ${createdAt}, made by Ringback ${program}`),
-				ok("checksums", "the file is byte for byte as it was written"),
-				...describeDatabase(verified.database, verified.key),
-			];
-		}
-		case "sqlite":
-			return [ok("file", `a SQLite file: ${path}`), ...describeDatabase(verified.database, "beside")];
-		case "postgres dump":
-			return describeDump(verified.dump);
-		default:
-			return verified satisfies never;
+async function find(
+	config: Config,
+	path: string,
+	passphrase: string | null,
+	tell: (stage: string) => void,
+): Promise<Finding[]> {
+	const { BackupError } = await import("../service/file-work.ts");
+	const { verifyFile, verifyLive } = await import("../service/verify.ts");
+	try {
+		if (path === "")
+			return describeDatabase(await verifyLive({ ...config, logLevel: "silent" }, tell), "live");
+		return describeFile(resolve(path), await verifyFile(config, { path, passphrase, tell }));
+	} catch (error) {
+		if (!(error instanceof BackupError)) throw error;
+		return [problem("file", error.message)];
 	}
+}
+
+function describeFile(path: string, verified: VerifiedFile): Finding[] {
+	if (verified.kind === "sqlite") {
+		return [ok("file", `a SQLite file: ${path}`), ...describeDatabase(verified.database, "beside")];
+	}
+	const { program, createdAt } = verified.manifest;
+	return [
+		ok("file", `a backup of ${createdAt}, made by Ringback ${program}`),
+		ok("checksums", "the file is byte for byte as it was written"),
+		...describeDatabase(verified.database, verified.key),
+	];
 }
 
 type KeySource = KeyCheck | "live" | "beside";
@@ -125,52 +116,6 @@ function describeKey(
 		warning(
 			"key",
 			`there is none here, so whether it opens the ${total} signing secrets is not known; without it the service does not start`,
-		),
-	];
-}
-
-/** Without one of these it is no whole database of ours. */
-const NEEDED_TABLES = [
-	"programmes",
-	"signing_secrets",
-	"conversions",
-	"moves",
-	"events",
-	"deliveries",
-	"queue",
-];
-
-function describeDump({
-	header,
-	pgRestore,
-	tables,
-	problem: said,
-}: Extract<VerifiedFile, { kind: "postgres dump" }>["dump"]): Finding[] {
-	if (header === null)
-		return [problem("file", "a pg_dump whose beginning cannot be read, or not in custom format")];
-	const file = ok(
-		"file",
-		`a pg_dump of the database ${header.databaseName}, from PostgreSQL ${header.serverVersion}, by pg_dump ${header.dumpVersion}`,
-	);
-	if (pgRestore === null) {
-		return [
-			file,
-			warning(
-				"contents",
-				"only the beginning was read: there is no pg_restore in the PATH. A file that was cut would not be noticed",
-			),
-		];
-	}
-	if (said !== null)
-		return [file, problem("contents", `pg_restore ${pgRestore} cannot read all of it: ${said}`)];
-	const missing = NEEDED_TABLES.filter((table) => !tables.includes(table));
-	if (missing.length > 0) return [file, problem("contents", `it has no rows of ${missing.join(", ")}`)];
-	return [
-		file,
-		ok("contents", `pg_restore ${pgRestore} reads every block; ${tables.length} tables are in it`),
-		warning(
-			"ledger",
-			"not looked at: a dump has no checksums, and only a restored database can be asked. Restore it into an empty database now and then, and run `ringback verify` there",
 		),
 	];
 }

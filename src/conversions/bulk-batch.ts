@@ -7,6 +7,7 @@ import type { BulkJob } from "../store/bulk-jobs.ts";
 import type { BulkRow, JudgedRow } from "../store/bulk-rows.ts";
 import { type Conversion, findManyByPublicId } from "../store/conversions.ts";
 import { findByOrders } from "../store/orders.ts";
+import { NOTHING_OWED, type Owed } from "../store/queue.ts";
 import type { Db } from "../store/store.ts";
 import { parseDecision } from "./bulk-row.ts";
 import { type DecisionRequest, decideMany } from "./decide.ts";
@@ -15,7 +16,7 @@ import type { InTransaction } from "./deps.ts";
 
 export interface BatchOutcome {
 	rows: readonly JudgedRow[];
-	owedProgrammeIds: readonly number[];
+	owed: Owed;
 }
 
 type Meeting =
@@ -29,7 +30,7 @@ export async function previewBatch(trx: Db, job: BulkJob, rows: readonly BulkRow
 		const meeting = meetConversion(job, row, known);
 		return meeting.kind === "settled" ? meeting.row : foresee(meeting.seq, meeting.request);
 	});
-	return { rows: judged, owedProgrammeIds: [] };
+	return { rows: judged, owed: NOTHING_OWED };
 }
 
 function foresee(seq: number, { conversion, decision }: DecisionRequest): JudgedRow {
@@ -81,7 +82,7 @@ export async function applyBatch(
 	const left = rows.flatMap(({ seq, verdict, detail, conversion }) =>
 		verdict === null || verdict === "change" ? [] : [{ seq, verdict, detail, conversion }],
 	);
-	return { rows: [...left, ...settled, ...judged], owedProgrammeIds: decided.owedProgrammeIds };
+	return { rows: [...left, ...settled, ...judged], owed: decided.owed };
 }
 
 function meetPromised(job: BulkJob, row: BulkRow, conversion: Conversion | undefined): Meeting {

@@ -3,6 +3,7 @@
 import { advanceClaim, type BulkJob, claimThisJob } from "../store/bulk-jobs.ts";
 import { judgeRows, listRows } from "../store/bulk-rows.ts";
 import { claimJob } from "../store/job-claims.ts";
+import { NOTHING_OWED } from "../store/queue.ts";
 import { applyBatch, previewBatch } from "./bulk-batch.ts";
 import { compareRows } from "./bulk-compare.ts";
 import { CLAIM_BYTES, CLAIM_MS, type JobWork, workOffAll, workOffJob } from "./claimed-jobs.ts";
@@ -49,12 +50,12 @@ async function workOffBatch(deps: ConversionsDeps, job: BulkJob): Promise<BulkJo
 			...(isLast ? { state: isPreview ? ("previewed" as const) : ("done" as const) } : {}),
 			...(isLast && !isPreview ? { finished_at_ms: nowMs } : {}),
 		});
-		if (advanced === undefined) return { job: undefined, owedProgrammeIds: [] };
+		if (advanced === undefined) return { job: undefined, owed: NOTHING_OWED };
 		const batch = isPreview ? await previewBatch(trx, job, rows) : await applyBatch(trx, deps, job, rows);
 		await judgeRows(trx, job.id, isPreview ? "verdict" : "outcome", batch.rows);
 		if (isPreview && isLast) await compareRows(trx, deps, job);
-		return { job: advanced, owedProgrammeIds: batch.owedProgrammeIds };
+		return { job: advanced, owed: batch.owed };
 	});
-	store.announceDue(done.owedProgrammeIds);
+	store.announceDue(done.owed);
 	return done.job;
 }

@@ -1,7 +1,7 @@
 // A shop decides by its own order id and event type: the names it knows a conversion by.
 
 import type { EventType } from "../domain/conversion.ts";
-import { refuse, succeed } from "../domain/fault.ts";
+import { refusalOf, refuse, succeed } from "../domain/fault.ts";
 import type { Conversion } from "../store/conversions.ts";
 import type { Programme } from "../store/programmes.ts";
 import { type Decision, type DecisionOutcome, decisionOutcome, judgeDecisionOn } from "./decide.ts";
@@ -53,10 +53,6 @@ export function refuseUnknownOrder(
 			`${found} It is known as ${others}: write that as eventType if it is the one you mean.`,
 		);
 	}
-	return refuse(
-		"unknown_order",
-		`${found} Check the spelling, and that its POST /v1/conversions was answered RECORDED or CONFIRMED.`,
-		"orderId",
-		`${found} Check the spelling. The inbound log on Integration says what was reported for it.`,
-	);
+	const plain = `${found} Check the spelling. The inbound log on Integration says what was reported for it.`;
+	return refusalOf("unknown_order", { eventType, orderId }, plain);
 }

@@ -49,7 +49,7 @@ export async function decideOne(
 	});
 	const [only] = done?.decided ?? [];
 	if (done === null || only === undefined) return refuseUnknownConversion();
-	deps.store.announceDue(done.owedProgrammeIds);
+	deps.store.announceDue(done.owed);
 	return only.result;
 }
 
@@ -75,7 +75,7 @@ export async function rejectMany(
 		const found = await findManyByPublicId(trx, [...new Set(asked.conversionIds)]);
 		return decideAndNote(trx, deps, decider, found, decision.value);
 	});
-	deps.store.announceDue(done.owedProgrammeIds);
+	deps.store.announceDue(done.owed);
 	if (done.decided.length === 0) {
 		return refuse(
 			"nothing_selected",
@@ -100,7 +100,7 @@ async function decideAndNote(
 	decision: Decision,
 ) {
 	const requests = conversions.map((conversion) => ({ conversion, decision }));
-	const { results, owedProgrammeIds } = await decideMany(trx, deps, requests, personId);
+	const { results, owed } = await decideMany(trx, deps, requests, personId);
 	const decided = conversions.flatMap((conversion, index) => {
 		const result = results[index];
 		return result === undefined ? [] : [{ conversion, result }];
@@ -117,5 +117,5 @@ async function decideAndNote(
 		};
 		await noteAudit(trx, note, deps.clock.nowMs());
 	}
-	return { decided, owedProgrammeIds };
+	return { decided, owed };
 }

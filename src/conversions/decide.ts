@@ -4,6 +4,7 @@
 import { type DecidedBy, judgeMove, type Reason } from "../domain/conversion.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import type { Conversion } from "../store/conversions.ts";
+import type { Owed } from "../store/queue.ts";
 import type { Db } from "../store/store.ts";
 import type { Decided, InTransaction, Owing } from "./deps.ts";
 import { type Judgement, judgeAndMove, type OrderRequest, refuseBusy } from "./judge-and-move.ts";
@@ -34,7 +35,7 @@ export interface DecidedRequest {
 export interface DecidedMany {
 	/** In the order of the requests. */
 	results: readonly Result<DecidedRequest>[];
-	owedProgrammeIds: readonly number[];
+	owed: Owed;
 }
 
 export type DecisionOutcome = "APPROVED" | "REJECTED" | "REVERSED";
@@ -108,9 +109,9 @@ export async function decideConversion(
 	decision: Decision | TestDecision,
 	personId: number | null = null,
 ): Promise<Result<Decided<DecisionOutcome> & Owing>> {
-	const { results, owedProgrammeIds } = await decideMany(trx, deps, [{ conversion, decision }], personId);
+	const { results, owed } = await decideMany(trx, deps, [{ conversion, decision }], personId);
 	const result = results[0] ?? refuseBusy();
 	if (!result.ok) return result;
 	const decided = { outcome: OUTCOMES[decision.move], conversion: result.value.conversion };
-	return succeed({ ...decided, showsPixelWorks: false, owedProgrammeIds });
+	return succeed({ ...decided, showsPixelWorks: false, owed });
 }

@@ -2,6 +2,7 @@
 
 import type { Clock, Random } from "../ports.ts";
 import type { Conversion } from "../store/conversions.ts";
+import type { Owed } from "../store/queue.ts";
 import type { Store } from "../store/store.ts";
 
 /**
@@ -27,7 +28,7 @@ export interface Decided<Outcome extends string> {
 	showsPixelWorks: boolean;
 }
 
-/** After the commit the caller tells the engines of `owedProgrammeIds`. */
+/** After the commit the caller tells the engines of it. */
 export interface Owing {
-	owedProgrammeIds: readonly number[];
+	owed: Owed;
 }

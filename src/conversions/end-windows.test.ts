@@ -3,7 +3,10 @@ import { test } from "node:test";
 import { createClock, START_MS } from "../../test/support/clock.ts";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { addProgramme, newConversion } from "../../test/support/rows.ts";
+import { DAY_MS } from "../domain/time.ts";
 import { createRandom } from "../outside/random.ts";
+import type { Owed } from "../store/queue.ts";
+import type { Store } from "../store/store.ts";
 import { approveDue } from "./end-windows.ts";
 
 const BATCH_ROWS = 500;
@@ -12,11 +15,17 @@ eachDatabase("the approval window", (database) => {
 	test("long work yields between batches, stops when asked, and goes on where it stopped", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
-		const due = { status: "RECORDED" as const, window_ends_at_ms: START_MS - 1 };
+		const ended = { status: "RECORDED" as const, window_ends_at_ms: START_MS - 1 };
 		for (let page = 0; page < 3; page++) {
-			const rows = Array.from({ length: BATCH_ROWS }, () => newConversion(id, due));
+			const rows = Array.from({ length: BATCH_ROWS }, () => newConversion(id, ended));
 			await store.db.insertInto("conversions").values(rows).execute();
 		}
+		const heard: Owed[] = [];
+		const onOwed = (owed: Owed) => {
+			heard.push(owed);
+			return [];
+		};
+		store.onDue({ onOwed, onChange: () => undefined, onDoubt: () => undefined });
 		let yields = 0;
 		const clock = { ...createClock(), yieldLoop: async () => void yields++ };
 		const deps = { store, clock, random: createRandom() };
@@ -29,7 +38,29 @@ eachDatabase("the approval window", (database) => {
 			moves.map((move) => move.decided_by),
 			["window"],
 		);
-		const lane = store.db.selectFrom("lanes").select("next_due_ms").where("receiver_id", "=", id);
-		equal((await lane.executeTakeFirst())?.next_due_ms, START_MS, "an engine will look");
+		deepEqual(
+			heard.map(({ programmeIds, dueAtMs }) => [...programmeIds, dueAtMs]),
+			Array(3).fill([id, START_MS]),
+			"engines hear of each",
+		);
+	});
+
+	test("a clock that leaps while a batch waits for the database approves nothing early", async () => {
+		const { store } = database;
+		const { id } = await addProgramme(store);
+		const ends = [START_MS - 1, START_MS + DAY_MS];
+		const rows = ends.map((window_ends_at_ms) =>
+			newConversion(id, { status: "RECORDED", window_ends_at_ms }),
+		);
+		await store.db.insertInto("conversions").values(rows).execute();
+		const clock = createClock();
+		const slow: Store = {
+			...store,
+			transact: async (work) => {
+				await clock.moveBy(31 * DAY_MS);
+				return store.transact(work);
+			},
+		};
+		equal(await approveDue({ store: slow, clock, random: createRandom() }, () => false), 1);
 	});
 });

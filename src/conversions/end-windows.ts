@@ -4,7 +4,6 @@
 
 import type { Status } from "../domain/conversion.ts";
 import { type Conversion, findOldestEndedWindow, takeWindowEnded } from "../store/conversions.ts";
-import { markDue } from "../store/lanes.ts";
 import { BATCH_ROWS, type ConversionsDeps } from "./deps.ts";
 import { makeMoves, type Step } from "./make-moves.ts";
 
@@ -50,15 +49,14 @@ async function endWindows(deps: ConversionsDeps, window: Window, isStopping: () 
 	// and gave back is found from the front at the next look.
 	let fromMs = 0;
 	while (!isStopping()) {
+		// Read before anything is waited for: by then nobody may be sure of the time any more.
+		const byMs = clock.nowMs();
 		const { taken, made } = await store.transact(async (trx) => {
-			const byMs = clock.nowMs();
 			const rows = await takeWindowEnded(trx, store, { status, fromMs, byMs, limit: BATCH_ROWS });
 			const steps = rows.map((row) => window.stepFor(row, byMs));
-			const moves = await makeMoves(trx, deps, steps);
-			await markDue(trx, moves.owedProgrammeIds, byMs);
-			return { taken: rows, made: moves };
+			return { taken: rows, made: await makeMoves(trx, deps, steps) };
 		});
-		store.announceDue(made.owedProgrammeIds);
+		store.announceDue(made.owed);
 		ended += made.conversions.filter((conversion) => conversion !== undefined).length;
 		if (taken.length < BATCH_ROWS) break;
 		fromMs = taken.at(-1)?.window_ends_at_ms ?? fromMs;

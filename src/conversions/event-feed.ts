@@ -5,8 +5,13 @@ import { announcedBy } from "../domain/conversion.ts";
 import type { Cursor } from "../domain/cursor.ts";
 import { bodySentAt, composeEvent } from "../domain/event.ts";
 import type { EventName } from "../domain/event-name.ts";
-import { findNewestMove, listMovesAfter, type MoveStore, type PassedMove } from "../store/announced-moves.ts";
-import { findFeedStart } from "../store/archive-rows.ts";
+import {
+	findFeedStart,
+	findNewestMove,
+	listMovesAfter,
+	type MoveStore,
+	type PassedMove,
+} from "../store/announced-moves.ts";
 import type { Programme } from "../store/programmes.ts";
 import { subjectOf } from "./owe.ts";
 
@@ -40,7 +45,7 @@ export async function hasReached(store: MoveStore, { at, id }: Cursor): Promise<
 	return newest.at > at || (newest.at === at && newest.id >= id);
 }
 
-/** False when moves behind it have been archived and removed: whoever goes on there would miss them. */
+/** False when moves behind it were archived and removed by 1.0.0: a listener who goes on there would miss them. */
 export async function isStillTold({ db }: Pick<MoveStore, "db">, { at, id }: Cursor): Promise<boolean> {
 	const start = await findFeedStart(db);
 	return start === undefined || at > start.at || (at === start.at && id >= start.id);

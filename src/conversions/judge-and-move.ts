@@ -8,11 +8,12 @@
 import type { EventType } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { Conversion } from "../store/conversions.ts";
-import { markDue } from "../store/lanes.ts";
 import { findByOrders } from "../store/orders.ts";
+import { NOTHING_OWED, type Owed } from "../store/queue.ts";
 import type { Db } from "../store/store.ts";
 import type { InTransaction } from "./deps.ts";
 import { makeMoves, type Step } from "./make-moves.ts";
+import { addOwed } from "./owe.ts";
 
 export interface OrderRequest<Done> {
 	programmeId: number;
@@ -32,13 +33,13 @@ export interface Judged<Done> {
 	/** In the order of the requests. */
 	results: readonly Result<Done>[];
 	/** To be told to the engines after the commit. */
-	owedProgrammeIds: readonly number[];
+	owed: Owed;
 }
 
 /** Each look meets what somebody else did since the one before; an order does not change more often at one moment. */
 const MAX_LOOKS = 5;
 
-/** At most MAX_STEPS requests. Once in a transaction, and nothing that owes events beside it: see markDue. */
+/** At most MAX_STEPS requests. */
 export async function judgeAndMove<Done>(
 	trx: Db,
 	deps: InTransaction,
@@ -46,9 +47,7 @@ export async function judgeAndMove<Done>(
 ): Promise<Judged<Done>> {
 	const orders = new KnownOrders();
 	const results = new Map<OrderRequest<Done>, Result<Done>>();
-	const owed = new Set<number>();
-	// No row of the queue is due before it.
-	const startedAtMs = deps.clock.nowMs();
+	let owed = NOTHING_OWED;
 	for (const round of roundsOf(requests)) {
 		let open = round;
 		for (let look = 0; look < MAX_LOOKS && open.length > 0; look++) {
@@ -67,7 +66,7 @@ export async function judgeAndMove<Done>(
 				deps,
 				[...moving.values()].map(({ step }) => step),
 			);
-			for (const programmeId of made.owedProgrammeIds) owed.add(programmeId);
+			owed = addOwed(owed, made.owed);
 			for (const [index, [request, { done }]] of [...moving].entries()) {
 				const conversion = made.conversions[index];
 				if (conversion === undefined) continue;
@@ -77,11 +76,7 @@ export async function judgeAndMove<Done>(
 			open = open.filter((request) => !results.has(request));
 		}
 	}
-	await markDue(trx, owed, startedAtMs);
-	return {
-		results: requests.map((request) => results.get(request) ?? refuseBusy()),
-		owedProgrammeIds: [...owed],
-	};
+	return { results: requests.map((request) => results.get(request) ?? refuseBusy()), owed };
 }
 
 export function refuseBusy(): ReturnType<typeof refuse> {

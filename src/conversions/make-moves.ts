@@ -23,6 +23,7 @@ import {
 	updateUnlessChanged,
 } from "../store/conversion-moves.ts";
 import type { Conversion, NewConversion } from "../store/conversions.ts";
+import type { Owed } from "../store/queue.ts";
 import type { Db } from "../store/store.ts";
 import { BATCH_ROWS, type InTransaction } from "./deps.ts";
 import { type Announcement, oweEvents } from "./owe.ts";
@@ -68,8 +69,8 @@ interface NextMove {
 export interface MadeMoves {
 	/** In the order of the steps; undefined where somebody else was faster: look again, and judge again. */
 	conversions: readonly (Conversion | undefined)[];
-	/** To be marked as due at the end of the transaction (store/lanes), and told to the engines after the commit. */
-	owedProgrammeIds: readonly number[];
+	/** To be told to the engines after the commit. */
+	owed: Owed;
 }
 
 /** No two steps may be about the same conversion or the same order. */
@@ -106,8 +107,8 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 			at_ms: nowMs,
 		})),
 	);
-	const owedProgrammeIds = await oweEvents(trx, deps, made.flatMap(announcementOf));
-	return { conversions: steps.map((step) => written.get(step)), owedProgrammeIds };
+	const owed = await oweEvents(trx, deps, made.flatMap(announcementOf));
+	return { conversions: steps.map((step) => written.get(step)), owed };
 }
 
 function announcementOf({ step, conversion }: { step: Step; conversion: Conversion }): Announcement[] {

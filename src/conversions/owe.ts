@@ -6,6 +6,7 @@ import type { EventName } from "../domain/event-name.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import type { Conversion } from "../store/conversions.ts";
 import { insertOwedEvents, type OwedEvent, programmesOwedEvents } from "../store/outbox.ts";
+import type { Owed } from "../store/queue.ts";
 import type { Db } from "../store/store.ts";
 import type { InTransaction } from "./deps.ts";
 
@@ -15,12 +16,13 @@ export interface Announcement {
 	conversion: Conversion;
 }
 
-/** At most one for each conversion. Resolves to the programmes that now have something due, whose lanes are yet to be marked. */
+/** At most one for each conversion. Resolves to what is due by it, for the engines to hear of after the commit. */
 export async function oweEvents(
 	trx: Db,
 	{ clock, random }: InTransaction,
 	announcements: readonly Announcement[],
-): Promise<readonly number[]> {
+): Promise<Owed> {
+	const readAtMs = clock.monotonicMs();
 	const programmeIds = [...new Set(announcements.map(({ conversion }) => conversion.programme_id))];
 	const targets = await programmesOwedEvents(trx, programmeIds);
 	const nowMs = clock.nowMs();
@@ -37,8 +39,23 @@ export async function oweEvents(
 			body: composeEvent(event, subjectOf(conversion, target.publicId)),
 		});
 	}
-	await insertOwedEvents(trx, owed, nowMs);
-	return [...targets.keys()];
+	const deliveries = await insertOwedEvents(trx, owed, nowMs);
+	const inHand = { deliveries, targets: [...targets.values()], readAtMs };
+	return { programmeIds: [...targets.keys()], dueAtMs: nowMs, inHand };
+}
+
+/** What several steps of one transaction owe. */
+export function addOwed(a: Owed, b: Owed): Owed {
+	if (a.programmeIds.length === 0) return b;
+	return {
+		programmeIds: [...new Set([...a.programmeIds, ...b.programmeIds])],
+		dueAtMs: Math.min(a.dueAtMs, b.dueAtMs),
+		inHand: {
+			deliveries: [...(a.inHand?.deliveries ?? []), ...(b.inHand?.deliveries ?? [])],
+			targets: [...(a.inHand?.targets ?? []), ...(b.inHand?.targets ?? [])],
+			readAtMs: Math.min(a.inHand?.readAtMs ?? 0, b.inHand?.readAtMs ?? 0),
+		},
+	};
 }
 
 export type ConversionOfEvent = Omit<

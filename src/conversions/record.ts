@@ -77,15 +77,13 @@ export async function recordConversion(
 	programme: Programme,
 	report: Report,
 ): Promise<Result<Decided<RecordOutcome> & Owing>> {
-	const { results, owedProgrammeIds } = await judgeAndMove(trx, deps, [
-		reportRequest(deps, programme, report),
-	]);
+	const { results, owed } = await judgeAndMove(trx, deps, [reportRequest(deps, programme, report)]);
 	const result = results[0] ?? refuseBusy();
 	if (!result.ok) return result;
 	if (result.value.showsPixelWorks) {
 		await noteFirstTime(trx, programme, "first_pixel_at_ms", deps.clock.nowMs());
 	}
-	return succeed({ ...result.value, owedProgrammeIds });
+	return succeed({ ...result.value, owed });
 }
 
 function knownOrder(known: Conversion | null): KnownOrder | null {

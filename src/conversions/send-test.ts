@@ -44,8 +44,8 @@ export async function sendTestConversion(
 		return recorded;
 	});
 	if (!sent.ok) return sent;
-	deps.store.announceDue(sent.value.owedProgrammeIds);
-	return succeed({ conversion: sent.value.conversion, isOwed: sent.value.owedProgrammeIds.length > 0 });
+	deps.store.announceDue(sent.value.owed);
+	return succeed({ conversion: sent.value.conversion, isOwed: sent.value.owed.programmeIds.length > 0 });
 }
 
 /** Only a test conversion: the buttons of the integration page must not decide on anybody's money. */
@@ -72,6 +72,6 @@ export async function walkTestConversion(
 		return decided;
 	});
 	if (!walked.ok) return walked;
-	deps.store.announceDue(walked.value.owedProgrammeIds);
-	return succeed({ conversion: walked.value.conversion, isOwed: walked.value.owedProgrammeIds.length > 0 });
+	deps.store.announceDue(walked.value.owed);
+	return succeed({ conversion: walked.value.conversion, isOwed: walked.value.owed.programmeIds.length > 0 });
 }

@@ -1,63 +1,60 @@
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { hash } from "node:crypto";
 import { test } from "node:test";
-import {
-	HEAD_BYTES,
-	type Manifest,
-	readHead,
-	readTail,
-	TAIL_BYTES,
-	writeHead,
-	writeTail,
-} from "./backup-file.ts";
+import { findContents, frameDatabase, type Manifest } from "./backup-file.ts";
 
 const MANIFEST: Manifest = {
-	program: "1.0.0",
+	program: "1.1.0",
 	createdAt: "2026-03-01T12:00:00.000Z",
 	schema: { version: 3, oldestProgram: 2, firstName: "first schéma" },
 	databaseBytes: 4_096,
 	key: { cost: 131_072, blockSize: 8, salt: "c2FsdA==", sealed: "c2VhbGVkLXNlYWxlZC1zZWFsZWQ=" },
 };
-const SUMS = { database: "a".repeat(64), file: "0".repeat(64) };
+const PACKED = Buffer.from("some packed bytes");
+const SHA256 = hash("sha256", PACKED, "hex");
 
-test("what is written is read, with and without a key", () => {
+function find(bytes: Buffer) {
+	return findContents(async (at, length) => bytes.subarray(Math.max(0, at), at + length), bytes.length);
+}
+
+function write(manifest: object): Buffer {
+	const { head, tail } = frameDatabase(manifest as Manifest, { bytes: PACKED.length, sha256: SHA256 });
+	return Buffer.concat([head, PACKED, tail]);
+}
+
+test("what is written is found, with and without a key, in whole blocks", async () => {
 	for (const manifest of [MANIFEST, { ...MANIFEST, key: null }]) {
-		const head = Buffer.from(writeHead(manifest));
-		const bytes = Buffer.concat([head, Buffer.alloc(50)]);
-		deepEqual(readHead(bytes), { kind: "backup", manifest, bodyAt: head.length });
+		const bytes = write(manifest);
+		equal(bytes.length % 512, 0);
+		const at = { startAt: 512, endAt: 512 + PACKED.length, hashedFrom: 512 };
+		deepEqual(await find(bytes), { manifest, sha256: SHA256, ...at });
 	}
-	equal(Buffer.byteLength(writeTail(SUMS)), TAIL_BYTES);
-	deepEqual(readTail(Buffer.from(writeTail(SUMS))), SUMS);
 });
 
-test("what is no backup, a later form or damaged is told apart", () => {
-	const head = writeHead(MANIFEST);
-	const cases: readonly [text: string, kind: string][] = [
-		["", "other"],
-		["SQLite format 3\0", "other"],
-		["ringback-backup 2\nanything", "later"],
-		["ringback-backup x\n{}\n", "damaged"],
-		["ringback-backup 1", "damaged"],
-		["ringback-backup 1\n{}\n", "damaged"],
-		["ringback-backup 1\nnull\n", "damaged"],
-		[head.slice(0, -1), "damaged"],
-		[head.slice(0, -5), "damaged"],
-		[head.replace('"cost":131072', '"cost":1048577'), "damaged"],
-		[head.replace('"databaseBytes":4096', '"databaseBytes":-1'), "damaged"],
-		[head.replace("2026-03-01T12", "once"), "damaged"],
-		[head.replace("1.0.0", "x".repeat(HEAD_BYTES)).slice(0, HEAD_BYTES), "damaged"],
+test("a size beyond eleven octal digits is written as tar programs read it", async () => {
+	const bytes = 20 * 1024 ** 3;
+	const { head, tail } = frameDatabase(MANIFEST, { bytes, sha256: SHA256 });
+	const found = await findContents(async (at) => (at === 0 ? head : tail.subarray(at - 512 - bytes)), 0);
+	ok(typeof found === "object");
+	equal(found.endAt, 512 + bytes);
+	equal(head[124], 0x80);
+	equal(head.readBigUInt64BE(128), BigInt(bytes));
+});
+
+test("what is no backup, a later form or damaged is told apart", async () => {
+	const whole = write(MANIFEST);
+	const cases: readonly [bytes: Buffer, kind: string][] = [
+		[Buffer.alloc(0), "no backup"],
+		[Buffer.from("SQLite format 3\0"), "no backup"],
+		[Buffer.from("ringback.db.zst"), "damaged"],
+		[whole.subarray(0, -1_536), "damaged"],
+		[write({ ...MANIFEST, form: 3 }), "later form"],
+		[write({ ...MANIFEST, databaseBytes: -1 }), "damaged"],
+		[write({ ...MANIFEST, schema: null }), "damaged"],
+		[write({ ...MANIFEST, key: { ...MANIFEST.key, cost: 1_048_577 } }), "damaged"],
+		[Buffer.from("ringback-backup 1\n"), "damaged"],
+		[Buffer.from("ringback-backup 1\n{}\n"), "damaged"],
+		[Buffer.from(`ringback-backup 1\n${JSON.stringify(MANIFEST)}\nno end`), "damaged"],
 	];
-	for (const [text, kind] of cases) equal(readHead(Buffer.from(text)).kind, kind, text.slice(0, 80));
-});
-
-test("an end that is cut or changed is none", () => {
-	const tail = writeTail(SUMS);
-	for (const text of [
-		tail.slice(1),
-		tail.slice(0, -1),
-		tail.replace("end", "EnD"),
-		tail.replace("0", "g"),
-		"",
-	]) {
-		equal(readTail(Buffer.from(text)), null, text);
-	}
+	for (const [bytes, kind] of cases) equal(await find(bytes), kind, bytes.toString("latin1", 0, 80));
 });

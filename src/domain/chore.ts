@@ -52,10 +52,6 @@ export const CHORES = {
 	sessions: { intervalMs: HOUR_MS, undone: "Expired sessions and links pile up" },
 	old_mails: { intervalMs: HOUR_MS, undone: "Mails that were sent long ago pile up" },
 	retention: { intervalMs: HOUR_MS, undone: "Records past the retention time are not being removed" },
-	archive: {
-		intervalMs: HOUR_MS,
-		undone: "Old conversions and audit entries are not being archived and removed",
-	},
 } as const satisfies Record<string, ChoreKind>;
 
 export type ChoreName = keyof typeof CHORES;

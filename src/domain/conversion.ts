@@ -18,7 +18,7 @@
 // refused, and the refusal names the present status.
 
 import type { EventName } from "./event-name.ts";
-import { type Fault, fault, type Result, refuse, succeed } from "./fault.ts";
+import { type Fault, faultOf, type Result, refusalOf, succeed } from "./fault.ts";
 
 export const STATUSES = ["PARKED", "EXPIRED", "RECORDED", "APPROVED", "REJECTED", "REVERSED"] as const;
 export type Status = (typeof STATUSES)[number];
@@ -118,12 +118,8 @@ export function judgeMove(present: Status, move: DecisionOrExpiry): MoveVerdict 
 	const rule = MOVES[move];
 	if (rule.from.includes(present)) return { kind: "apply" };
 	if (present === rule.to) return { kind: "already" };
-	const plain = plainRefusal(present, rule);
-	return { kind: "refuse", fault: fault("move_not_allowed", refusal(present, rule), undefined, plain) };
-}
-
-function refusal(present: Status, rule: MoveRule): string {
-	return `This conversion is ${present} and cannot be ${rule.done}. ${advice(present, rule)}`;
+	const places = { status: present, done: rule.done, advice: advice(present, rule) };
+	return { kind: "refuse", fault: faultOf("move_not_allowed", places, plainRefusal(present, rule)) };
 }
 
 function advice(present: Status, rule: MoveRule): string {
@@ -174,17 +170,16 @@ function reportMove(source: Reporter, parksPixels: boolean, known: KnownOrder | 
 export function parseEventType(text: string): Result<EventType> {
 	const eventType = EVENT_TYPES.find((known) => known === text);
 	if (eventType !== undefined) return succeed(eventType);
-	return refuse("unknown_event_type", `eventType must be one of ${EVENT_TYPES.join(", ")}.`, "eventType");
+	return refusalOf("unknown_event_type", { known: EVENT_TYPES.join(", ") });
 }
 
 /** Mandatory for rejections and reversals: a shop that reads "rejected" must be able to read why. */
 export function parseReason(text: string | undefined): Result<Reason> {
+	const known = REASONS.join(", ");
 	if (text === undefined || text === "") {
-		const detail = `A reason is needed here: one of ${REASONS.join(", ")}.`;
-		return refuse("missing_reason", detail, "reason", "Choose a reason first: the shop is told it.");
+		return refusalOf("missing_reason", { known }, "Choose a reason first: the shop is told it.");
 	}
 	const reason = REASONS.find((known) => known === text);
 	if (reason !== undefined) return succeed(reason);
-	const detail = `reason must be one of ${REASONS.join(", ")}.`;
-	return refuse("unknown_reason", detail, "reason", "There is no such reason. Choose one.");
+	return refusalOf("unknown_reason", { known }, "There is no such reason. Choose one.");
 }

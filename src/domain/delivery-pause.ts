@@ -1,7 +1,6 @@
 // Callbacks that the operator holds on purpose, with RINGBACK_DELIVERY=paused.
 
 export const DELIVERY = ["on", "paused"] as const;
-export type DeliverySetting = (typeof DELIVERY)[number];
 
 export interface DeliveryPause {
 	sinceMs: number;

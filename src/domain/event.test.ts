@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import type { PostbackEvent } from "../../receiver/src/event.ts";
 import { bodySentAt, composeEvent, type EventSubject } from "./event.ts";
 import { EVENT_NAMES, type EventName } from "./event-name.ts";
@@ -90,34 +89,6 @@ test("an order id with quotes, escapes, line separators or lone surrogates arriv
 		assert.ok(body.isWellFormed(), "otherwise UTF-8 would put another character in its place");
 		assert.equal(sent({ ...SALE, orderId }).orderId, orderId);
 	}
-});
-
-const anyText = fc.oneof(
-	fc.string({ unit: "binary" }),
-	fc.string({
-		unit: fc.constantFrom('"', "\\", "}", "{", ",", "\u2028", "\u2029", "\ud800", "\udfff", "\n", "é"),
-	}),
-);
-const anyTimeMs = fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) });
-
-test("property: every attempt of any event is valid JSON and UTF-8, and differs in sentAt alone", () => {
-	fc.assert(
-		fc.property(anyText, anyText, anyTimeMs, anyTimeMs, (orderId, conversionId, firstMs, secondMs) => {
-			const composed = composeEvent("conversion.recorded", { ...SALE, orderId, conversionId });
-			const [first, second] = [bodySentAt(composed, firstMs), bodySentAt(composed, secondMs)];
-			const firstIso = new Date(firstMs).toISOString();
-			assert.deepEqual(JSON.parse(first), { ...JSON.parse(composed), sentAt: firstIso });
-			assert.deepEqual(JSON.parse(second), {
-				...JSON.parse(first),
-				sentAt: new Date(secondMs).toISOString(),
-			});
-			assert.equal(Object.keys(JSON.parse(first)).join(" "), FIELDS);
-			assert.equal(JSON.parse(first).orderId, orderId);
-			// The bytes too: the text before sentAt is the outbox's, unchanged.
-			assert.equal(first.slice(0, composed.length - 1), second.slice(0, composed.length - 1));
-			assert.equal(Buffer.from(first, "utf8").toString("utf8"), first);
-		}),
-	);
 });
 
 function sent(subject: EventSubject, event: EventName = "conversion.approved"): PostbackEvent {

@@ -1,50 +1,10 @@
-// A fault is a refusal somebody can act on: a stable code, an HTTP status and a sentence that says
-// what to do next. Codes are part of the API: they are added, never renamed.
+// A fault is a refusal somebody can act on: a stable code, an HTTP status and a sentence that says what to do next. What
+// the API answers is in fault-catalogue.ts.
 
-/** What a caller of the API can meet: the reference lists each with a remedy, and a test meets it. */
-const API_STATUS_BY_CODE = {
-	// Who is calling, and is it really them.
-	missing_api_key: 401,
-	unknown_api_key: 401,
-	revoked_api_key: 401,
-	missing_signature_header: 401,
-	malformed_timestamp: 401,
-	stale_timestamp: 401,
-	malformed_nonce: 401,
-	replayed_nonce: 401,
-	bad_signature: 401,
-	no_signing_secret: 401,
-	// What is being said.
-	body_too_large: 413,
-	unsupported_media_type: 415,
-	malformed_json: 400,
-	invalid_field: 422,
-	unknown_field: 422,
-	amount_not_a_string: 422,
-	malformed_amount: 422,
-	negative_amount: 422,
-	amount_too_precise: 422,
-	amount_too_large: 422,
-	unknown_currency: 422,
-	wrong_currency: 422,
-	unknown_event_type: 422,
-	unknown_reason: 422,
-	missing_reason: 422,
-	malformed_cursor: 422,
-	unknown_order: 404,
-	unknown_conversion: 404,
-	not_found: 404,
-	method_not_allowed: 405,
-	move_not_allowed: 409,
-	too_many_streams: 429,
-	// Ours.
-	unavailable: 503,
-	internal: 500,
-} as const;
+import { type ExplainedFault, FAULTS_BY_KIND } from "./fault-catalogue.ts";
 
-/** Met on the pages, by the command, or in the pixel's log alone. */
-const OTHER_STATUS_BY_CODE = {
-	pixel_limited: 429,
+/** Met on the pages or by the command alone: the place that refuses says what to do. */
+const STATUS_ELSEWHERE = {
 	// Many decisions at once.
 	malformed_file: 422,
 	too_many_rows: 422,
@@ -106,15 +66,46 @@ const OTHER_STATUS_BY_CODE = {
 	not_allowed: 403,
 } as const;
 
-const HTTP_STATUS_BY_CODE = { ...API_STATUS_BY_CODE, ...OTHER_STATUS_BY_CODE };
+type Catalogue = typeof FAULTS_BY_KIND;
+/** Which calls can answer a fault. */
+export type FaultKind = keyof Catalogue;
+export type CodeOf<Kind extends FaultKind> = { [Each in Kind]: keyof Catalogue[Each] }[Kind];
 
-export type ApiFaultCode = keyof typeof API_STATUS_BY_CODE;
+/** Has a page below /problems: what the API answers, and what else the inbound log can show. */
+export type ExplainedCode = CodeOf<FaultKind>;
+/** What a caller of the API can meet. */
+export type ApiFaultCode = CodeOf<Exclude<FaultKind, "inbound log">>;
+export type FaultCode = ExplainedCode | keyof typeof STATUS_ELSEWHERE;
 
-export type FaultCode = keyof typeof HTTP_STATUS_BY_CODE;
+const EXPLAINED: ReadonlyMap<string, ExplainedFault> = new Map(
+	Object.values(FAULTS_BY_KIND).flatMap((faults) => Object.entries<ExplainedFault>(faults)),
+);
+export const EXPLAINED_CODES = [...EXPLAINED.keys()] as readonly ExplainedCode[];
+export const API_FAULT_CODES = EXPLAINED_CODES.filter(
+	(code): code is ApiFaultCode => !Object.hasOwn(FAULTS_BY_KIND["inbound log"], code),
+);
+
+export function codesOf<Kind extends FaultKind>(...kinds: readonly Kind[]): CodeOf<Kind>[] {
+	return kinds.flatMap((kind) => Object.keys(FAULTS_BY_KIND[kind]) as CodeOf<Kind>[]);
+}
+
+export function isExplained(code: string): code is ExplainedCode {
+	return EXPLAINED.has(code);
+}
+
+const CORRECT_FIRST =
+	"Do not repeat it unchanged: the answer stays the same. Correct it, then sign it again (new timestamp, new nonce, new signature) and send it. Nothing of the refused request was stored.";
+
+export function explainFault(code: ExplainedCode): ExplainedFault & { retry: string } {
+	const explained = EXPLAINED.get(code);
+	if (explained === undefined) throw new Error(`${code} is not in the catalogue`);
+	return { retry: CORRECT_FIRST, ...explained };
+}
 
 /** Undefined for what is no code of ours. */
 export function httpStatusOf(code: string): number | undefined {
-	return Object.hasOwn(HTTP_STATUS_BY_CODE, code) ? HTTP_STATUS_BY_CODE[code as FaultCode] : undefined;
+	const elsewhere: Readonly<Record<string, number>> = STATUS_ELSEWHERE;
+	return EXPLAINED.get(code)?.status ?? (Object.hasOwn(elsewhere, code) ? elsewhere[code] : undefined);
 }
 
 const SPELLINGS: ReadonlyMap<string, string> = new Map([
@@ -149,10 +140,77 @@ export type Result<Value> = { ok: true; value: Value } | { ok: false; fault: Fau
 export function fault(code: FaultCode, detail: string, field?: string, plain?: string): Fault {
 	return {
 		code,
-		httpStatus: HTTP_STATUS_BY_CODE[code],
+		httpStatus: httpStatusOf(code) ?? 500,
 		detail,
 		...(field === undefined ? {} : { field }),
 		...(plain === undefined ? {} : { plain }),
+	};
+}
+
+export function refuse(
+	code: FaultCode,
+	detail: string,
+	field?: string,
+	plain?: string,
+): { ok: false; fault: Fault } {
+	return { ok: false, fault: fault(code, detail, field, plain) };
+}
+
+type DetailOf<Code extends ExplainedCode> = {
+	[Kind in FaultKind]: Code extends keyof Catalogue[Kind] ? DetailIn<Catalogue[Kind][Code]> : never;
+}[FaultKind];
+type DetailIn<Entry> = Entry extends { detail: infer Detail } ? Detail : never;
+type PlacesIn<Detail> = Detail extends `${string}{${infer Name}:${string}}${infer Rest}`
+	? Name | PlacesIn<Rest>
+	: never;
+/** What fills the places of the code's sentence; `field` among them is the field at fault, too. */
+export type Places<Code extends ExplainedCode> = Readonly<Record<PlacesIn<DetailOf<Code>>, string | number>>;
+
+/** In the catalogue's own words. */
+export function faultOf<Code extends ExplainedCode>(code: Code, places: Places<Code>, plain?: string): Fault {
+	return faultFilledBy(code, places, plain);
+}
+
+export function refusalOf<Code extends ExplainedCode>(
+	code: Code,
+	places: Places<Code>,
+	plain?: string,
+): { ok: false; fault: Fault } {
+	return { ok: false, fault: faultFilledBy(code, places, plain) };
+}
+
+/** As it could be answered by a network of this brand. */
+export function exampleFault(code: ExplainedCode, brand: string): Fault {
+	const found = faultFilledBy(code, {});
+	return { ...found, detail: found.detail.replaceAll("X-Service-", () => `X-${brand}-`) };
+}
+
+function faultFilledBy(
+	code: ExplainedCode,
+	places: Readonly<Record<string, string | number>>,
+	plain?: string,
+): Fault {
+	const { detail, field } = explainFault(code);
+	const filled: Record<string, string> = {};
+	const sentence = detail.replace(/\{(\w+):([^}]*)\}/g, (_, name: string, example: string) => {
+		filled[name] = String(places[name] ?? example);
+		return filled[name];
+	});
+	return fault(code, sentence, field ?? filled["field"], plain);
+}
+
+/** The body of the answer, as RFC 9457 has it, with the stable code beside the standard's members. */
+export function problemBody(
+	{ publicUrl }: { publicUrl: string },
+	{ code, httpStatus, detail, field }: Fault,
+): { type: string; title: string; status: number; detail: string; code: FaultCode; field?: string } {
+	return {
+		type: `${publicUrl}/problems/${code}`,
+		title: titleOfFault(code),
+		status: httpStatus,
+		detail,
+		code,
+		...(field === undefined ? {} : { field }),
 	};
 }
 
@@ -163,13 +221,4 @@ export function plainWords({ plain, detail }: Fault): string {
 
 export function succeed<Value>(value: Value): { ok: true; value: Value } {
 	return { ok: true, value };
-}
-
-export function refuse(
-	code: FaultCode,
-	detail: string,
-	field?: string,
-	plain?: string,
-): { ok: false; fault: Fault } {
-	return { ok: false, fault: fault(code, detail, field, plain) };
 }

@@ -1,6 +1,6 @@
 import { doesNotMatch, equal } from "node:assert/strict";
 import { describe, test } from "node:test";
-import { quote, withSender } from "./mail-text.ts";
+import { quote } from "./mail-text.ts";
 
 describe("a name in a mail", () => {
 	const CASES: readonly [what: string, name: string, quoted: string][] = [
@@ -34,17 +34,4 @@ describe("a name in a mail", () => {
 			doesNotMatch(text, /\w\.\w|:\/\/|\w@\w/);
 		}
 	});
-});
-
-test("a mail ends with the network it comes from: its name, or its host where it has none, and whom to ask", () => {
-	const publicUrl = "https://tracking.network.example";
-	const nobody = { name: null, supportAddress: null, publicUrl };
-	equal(
-		withSender("Hello", nobody),
-		"Hello\n\n--\nThis mail was sent by the affiliate network tracking.network.example at https://tracking.network.example\n",
-	);
-	equal(
-		withSender("Hello", { ...nobody, name: "Acme Partners", supportAddress: "help@acme.example" }),
-		"Hello\n\n--\nThis mail was sent by the affiliate network Acme Partners at https://tracking.network.example\nQuestions? Write to help@acme.example\n",
-	);
 });

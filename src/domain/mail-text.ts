@@ -1,16 +1,7 @@
 // What strangers chose, as it may stand in a mail of ours: quoted, short, and nothing a mail program makes a link of.
-// And the lines that say which network the mail comes from.
 
 /** Long enough for any shop's name, too short for a message. In code points. */
 const MAX_QUOTED_LENGTH = 60;
-
-/** Who writes a mail. */
-export interface Network {
-	/** What it calls itself; null where nobody has chosen anything. */
-	name: string | null;
-	supportAddress: string | null;
-	publicUrl: string;
-}
 
 export function quote(text: string): string {
 	const oneLine = text
@@ -35,14 +26,4 @@ function unlink(text: string): string {
 		.replace(/:(?=\/\/)/g, "[:]")
 		.replace(/[.\u3002\uff0e\uff61](?=[\p{L}\p{N}])/gu, "[.]")
 		.replace(/@(?=\S)/g, "[at]");
-}
-
-/** Around every mail: a reader must be able to tell who writes to them, and check it. */
-export function withSender(text: string, network: Network): string {
-	return [text, "", "--", ...sayWhoSends(network), ""].join("\n");
-}
-
-function sayWhoSends({ name, supportAddress, publicUrl }: Network): string[] {
-	const sender = `This mail was sent by the affiliate network ${name ?? new URL(publicUrl).host} at ${publicUrl}`;
-	return supportAddress === null ? [sender] : [sender, `Questions? Write to ${supportAddress}`];
 }

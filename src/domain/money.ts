@@ -1,7 +1,7 @@
 // Amounts as decimal strings with exactly the currency's digits. Never floating point: inside, an
 // amount is a bigint of minor units, and it leaves as the same digits it would have on paper.
 
-import { type Result, refuse, succeed } from "./fault.ts";
+import { type Result, refusalOf, refuse, succeed } from "./fault.ts";
 
 // ISO 4217 active codes (list one, 2026), grouped by minor-unit digits. An explicit table because ICU's
 // digits differ from the standard's for some currencies (IQD, AFN).
@@ -36,11 +36,7 @@ const RATE_UNITS_PER_WHOLE = 1_000_000n;
 export function currencyDigits(currency: string): Result<number> {
 	const digits = DIGITS_BY_CODE.get(currency);
 	if (digits === undefined) {
-		return refuse(
-			"unknown_currency",
-			`"${currency.slice(0, 20)}" is not an ISO 4217 currency code. Use three capital letters such as EUR.`,
-			"currency",
-		);
+		return refusalOf("unknown_currency", { currency: currency.slice(0, 20) });
 	}
 	return succeed(digits);
 }
@@ -50,30 +46,23 @@ export function parseAmount(text: string, currency: string, field: string): Resu
 	const digits = currencyDigits(currency);
 	if (!digits.ok) return digits;
 	if (/^-\d/.test(text)) {
-		return refuse("negative_amount", `${field} must not be negative. Report a return as a reversal.`, field);
+		return refusalOf("negative_amount", { field });
 	}
 	const match = /^(0|[1-9]\d*)(?:\.(\d+))?$/.exec(text);
 	if (match === null) {
-		return refuse(
-			"malformed_amount",
-			`${field} must be digits with a point before the decimals, such as ${exampleAmount(digits.value)}.`,
-			field,
-		);
+		return refusalOf("malformed_amount", { field, example: exampleAmount(digits.value) });
 	}
 	const [, whole = "", decimals = ""] = match;
 	if (whole.length > MAX_WHOLE_DIGITS) {
-		return refuse(
-			"amount_too_large",
-			`${field} may have at most ${MAX_WHOLE_DIGITS} digits before the point.`,
-			field,
-		);
+		return refusalOf("amount_too_large", { field, digits: MAX_WHOLE_DIGITS });
 	}
 	if (decimals.length > digits.value) {
-		return refuse(
-			"amount_too_precise",
-			`${field} has ${decimals.length} decimals, but ${currency} has ${digits.value}. Round it and send it again.`,
+		return refusalOf("amount_too_precise", {
 			field,
-		);
+			decimals: decimals.length,
+			currency,
+			digits: digits.value,
+		});
 	}
 	return succeed(digits.value === 0 ? whole : `${whole}.${decimals.padEnd(digits.value, "0")}`);
 }
@@ -102,13 +91,6 @@ export function shareOf(amount: string, rate: string): string {
 	const scaled = minorUnits(amount) * minorUnits(rate);
 	// Neither side is ever negative, so adding half and cutting is rounding half up.
 	return formatMinor((scaled + RATE_UNITS_PER_WHOLE / 2n) / RATE_UNITS_PER_WHOLE, digits);
-}
-
-/** Compared as numbers: "9.50" is less than "10". Amounts of different digits, too. */
-export function isAtLeast(amount: string, least: string): boolean {
-	const digits = Math.max(decimalCount(amount), decimalCount(least));
-	const scale = (text: string) => minorUnits(text) * 10n ** BigInt(digits - decimalCount(text));
-	return scale(amount) >= scale(least);
 }
 
 function decimalCount(amount: string): number {

@@ -9,17 +9,20 @@ import { isMailAddress } from "./mail-address.ts";
 export const DEFAULT_BRAND = "Service";
 
 /** It becomes part of header names: RFC 9110 tokens, without the odd ones. */
-const BRAND_FORM = /^[A-Za-z][A-Za-z0-9-]{0,30}$/;
+const BRAND = /^[A-Za-z][A-Za-z0-9-]{0,30}$/;
 export const MAX_BRAND_LENGTH = 31;
-export const BRAND_RULE = "must be 1 to 31 letters, digits or hyphens and start with a letter, such as Acme.";
+/** Behind "must be". */
+export const BRAND_FORM = "1 to 31 letters, digits or hyphens, the first a letter, such as Acme";
 
 export function isBrand(text: string): boolean {
-	return BRAND_FORM.test(text);
+	return BRAND.test(text);
 }
 
 export function parseBrand(text: string): Result<string> {
 	const brand = text.trim();
-	return isBrand(brand) ? succeed(brand) : refuse("invalid_brand", `The brand ${BRAND_RULE}`, "brand");
+	return isBrand(brand)
+		? succeed(brand)
+		: refuse("invalid_brand", `The brand must be ${BRAND_FORM}.`, "brand");
 }
 
 /** Letters that are none of plain Latin with a mark. */

@@ -22,6 +22,18 @@ export type TroubleEnd = "success" | "removal";
 export const MAILED_ROLES = ["owner", "developer"] as const;
 export const MAIL_INTERVAL_MS = 15 * MINUTE_MS;
 
+const TOPIC_PREFIX = "callbacks:";
+
+/** Of a programme's mails about its callbacks. */
+export function callbacksTopic(programmeId: number): string {
+	return `${TOPIC_PREFIX}${programmeId}`;
+}
+
+/** Null for a mail about anything else. */
+export function programmeOfTopic(topic: string | null): number | null {
+	return topic?.startsWith(TOPIC_PREFIX) === true ? Number(topic.slice(TOPIC_PREFIX.length)) : null;
+}
+
 const SERIOUS_AFTER_ATTEMPTS = 5;
 export const SERIOUS_AFTER_MS = 10 * MINUTE_MS;
 
@@ -48,10 +60,6 @@ export function isToBeTold(
 	nowMs: number,
 ): boolean {
 	if (failures > 0 || nowMs - openedAtMs >= SERIOUS_AFTER_MS) return true;
-	return failedAttempts >= SERIOUS_AFTER_ATTEMPTS && mailDueAtMs(nowMs, lastMailedAtMs) <= nowMs;
-}
-
-/** `lastMailedAtMs` is the programme's last mail of any kind: flapping shops are digested too. */
-export function mailDueAtMs(nowMs: number, lastMailedAtMs: number | null): number {
-	return lastMailedAtMs === null ? nowMs : Math.max(nowMs, lastMailedAtMs + MAIL_INTERVAL_MS);
+	const isMailYoung = lastMailedAtMs !== null && nowMs - lastMailedAtMs < MAIL_INTERVAL_MS;
+	return failedAttempts >= SERIOUS_AFTER_ATTEMPTS && !isMailYoung;
 }

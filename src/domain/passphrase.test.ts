@@ -1,6 +1,6 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
-import { judgePassphrase, openKey, readSealedKey, sealKey } from "./passphrase.ts";
+import { judgePassphrase, openKey, SEALED_KEY, sealKey } from "./passphrase.ts";
 
 const KEY = Buffer.alloc(32, 9);
 const FRESH = { salt: Buffer.alloc(16, 1), iv: Buffer.alloc(12, 2) };
@@ -20,7 +20,7 @@ test("a passphrase has at least twelve characters", () => {
 
 test("a sealed key is taken as it was written, and nothing else", () => {
 	const sealed = sealKey("correct horse battery", KEY, FRESH);
-	deepEqual(readSealedKey(JSON.parse(JSON.stringify(sealed))), sealed);
+	deepEqual(SEALED_KEY.parse(JSON.parse(JSON.stringify(sealed))), sealed);
 	const wrong = [
 		null,
 		1,
@@ -30,6 +30,6 @@ test("a sealed key is taken as it was written, and nothing else", () => {
 		{ ...sealed, blockSize: 1_024 },
 	];
 	for (const value of [...wrong, { ...sealed, salt: 1 }, { ...sealed, sealed: "" }]) {
-		equal(readSealedKey(value), undefined, JSON.stringify(value));
+		equal(SEALED_KEY.safeParse(value).success, false, JSON.stringify(value));
 	}
 });

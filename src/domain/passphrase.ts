@@ -2,16 +2,8 @@
 // fast as their machines let them: scrypt makes each try cost 128 MB and some tenths of a second.
 
 import { scryptSync } from "node:crypto";
+import * as z from "zod";
 import { openText, SEALING_IV_BYTES, SEALING_KEY_BYTES, sealText } from "./sealing.ts";
-
-export interface SealedKey {
-	/** scrypt's numbers, as they were when it was sealed. */
-	cost: number;
-	blockSize: number;
-	salt: string;
-	/** AES-256-GCM, see domain/sealing. */
-	sealed: string;
-}
 
 /** Characters: four words of a list, or what a password manager makes. */
 const LEAST_PASSPHRASE = 12;
@@ -20,10 +12,25 @@ export const SALT_BYTES = 16;
 /** OWASP's choice for scrypt. */
 const COST = 2 ** 17;
 const BLOCK_SIZE = 8;
-/** A file with larger numbers was not made by us, and would only keep the machine busy. */
-const MOST_COST = 2 ** 20;
-const MOST_BLOCK_SIZE = 16;
 const BOUND_TO = "backup";
+
+/** A file with larger numbers was not made by us, and would only keep the machine busy. */
+const powerOfTwo = (most: number) =>
+	z
+		.int()
+		.min(2)
+		.max(most)
+		.refine((value) => Number.isInteger(Math.log2(value)));
+
+export const SEALED_KEY = z.object({
+	/** scrypt's numbers, as they were when it was sealed. */
+	cost: powerOfTwo(2 ** 20),
+	blockSize: powerOfTwo(16),
+	salt: z.string(),
+	/** AES-256-GCM, see domain/sealing. */
+	sealed: z.string().min(SEALING_IV_BYTES + 1),
+});
+export type SealedKey = z.infer<typeof SEALED_KEY>;
 
 /** Null when it will do. */
 export function judgePassphrase(passphrase: string): string | null {
@@ -60,21 +67,4 @@ function derive(passphrase: string, { cost, blockSize, salt }: Omit<SealedKey, "
 /** Keyboards write the same letter in several ways. */
 function normalise(passphrase: string): string {
 	return passphrase.normalize("NFKC");
-}
-
-/** Undefined for what is none. */
-export function readSealedKey(value: unknown): SealedKey | undefined {
-	if (typeof value !== "object" || value === null) return undefined;
-	const { cost, blockSize, salt, sealed }: Partial<Record<keyof SealedKey, unknown>> = value;
-	const isWhole =
-		isPowerOfTwo(cost, MOST_COST) &&
-		isPowerOfTwo(blockSize, MOST_BLOCK_SIZE) &&
-		typeof salt === "string" &&
-		typeof sealed === "string" &&
-		sealed.length > SEALING_IV_BYTES;
-	return isWhole ? { cost, blockSize, salt, sealed } : undefined;
-}
-
-function isPowerOfTwo(value: unknown, most: number): value is number {
-	return typeof value === "number" && value > 1 && value <= most && Number.isInteger(Math.log2(value));
 }

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { parseRange } from "./address.ts";
 import type { Fault, FaultCode } from "./fault.ts";
 import { judgeHost, type PostbackUrl, parsePostbackUrl } from "./postback-url.ts";
@@ -295,91 +294,6 @@ test("an allowed range lets a private literal and a private answer through", () 
 	assert.equal(judgeHost(accepted("https://127.0.0.1:8443/x"), [], allowed).ok, true);
 	assert.equal(judgeHost(accepted("https://localhost/x"), ["127.0.0.1"], allowed).ok, true);
 	assert.equal(judgeHost(accepted("https://localhost/x"), ["127.0.0.1", "::1"], allowed).ok, false);
-});
-
-const PIECES = [
-	...[
-		"https://",
-		"HTTPS:",
-		"http://",
-		"//",
-		"/",
-		"\\",
-		"?",
-		"#",
-		"@",
-		":",
-		".",
-		"..",
-		"%2e",
-		"%",
-		"[",
-		"]",
-		"::1",
-	],
-	...[
-		"shop",
-		".example",
-		"bücher",
-		"127.0.0.1",
-		"0x7f.1",
-		"443",
-		"0",
-		"99999",
-		" ",
-		"\t",
-		"'",
-		'"',
-		"^",
-		"😀",
-		"\ud800",
-	],
-];
-const PIECED = fc.array(fc.constantFrom(...PIECES), { maxLength: 12 }).map((pieces) => pieces.join(""));
-const ANY_TEXT = fc.oneof(
-	fc.string({ unit: "binary" }),
-	fc.webUrl({ withQueryParameters: true, withFragments: true, validSchemes: ["https", "http"] }),
-	PIECED,
-	PIECED.map((rest) => `https://${rest}`),
-	PIECED.map((rest) => `${BASE}${rest}`),
-	fc.webPath().map((rest) => `https://Bücher.example:8443${rest}`),
-	fc.string({ unit: "grapheme-ascii" }).map((rest) => `${BASE}?${rest}`),
-);
-
-test("property: no text makes the parser throw, and what it accepts goes on the wire unchanged", () => {
-	let acceptedCount = 0;
-	fc.assert(
-		fc.property(ANY_TEXT, (text) => {
-			const result = parsePostbackUrl(text);
-			if (!result.ok) return;
-			acceptedCount++;
-			const url = result.value;
-			const wire = new URL(url.href);
-			assert.equal(wire.pathname + wire.search, url.target);
-			assert.equal(wire.href, url.href);
-			assert.deepEqual([wire.protocol, wire.username, wire.password, wire.hash], ["https:", "", "", ""]);
-			const isBareHost = /^https:\/\/[^/?]*$/i.test(text.trim());
-			assert.ok(text.trim().endsWith(isBareHost ? "" : url.target), "the target is what was typed");
-			assert.ok(!isBareHost || url.target === "/");
-			assert.match(url.target, /^\/[\x21-\x7e]*$/);
-			assert.ok(url.port >= 1 && url.port <= 65_535 && url.href.length <= 2_048);
-			assert.deepEqual(parsePostbackUrl(url.href), result, "a saved URL is read back the same");
-		}),
-		{ numRuns: 10_000 },
-	);
-	assert.ok(acceptedCount > 500, `only ${acceptedCount} texts were accepted`);
-});
-
-test("property: the URL that a refusal shows in wire form is accepted when it is entered", () => {
-	fc.assert(
-		fc.property(ANY_TEXT, (text) => {
-			const result = parsePostbackUrl(text);
-			if (result.ok || result.fault.code !== "postback_url_not_wire_form") return;
-			const instead = result.fault.detail.split(" ").at(-1) ?? "";
-			assert.equal(accepted(instead).href, instead);
-		}),
-		{ numRuns: 10_000 },
-	);
 });
 
 function accepted(text: string): PostbackUrl {

@@ -27,10 +27,12 @@ export interface ServiceManager {
 export interface ProcessEngine {
 	/** Callbacks handed out to it. */
 	inHand: number;
-	/** Programmes with something due that is not under way, as it last saw. */
+	/** Programmes of its slots with something due that is not under way, as it last saw. */
 	programmesDue: number;
 	/** Since when the longest of them waits; null when none does. */
 	oldestDueAtMs: number | null;
+	/** How many requests it may have on their way at most; null where it does not tell. */
+	mostInFlight: number | null;
 }
 
 export interface MailFailure {
@@ -61,8 +63,8 @@ export function sumEngines(
 	const since = engines.flatMap(({ oldestDueAtMs }) => (oldestDueAtMs === null ? [] : [oldestDueAtMs]));
 	return {
 		inHand: engines.reduce((sum, { inHand }) => sum + inHand, 0),
-		// Lanes that are nobody's are seen by all of them.
-		programmesDue: Math.max(...engines.map(({ programmesDue }) => programmesDue)),
+		// Each sees its own slots, and no slot has two owners.
+		programmesDue: engines.reduce((sum, { programmesDue }) => sum + programmesDue, 0),
 		oldestDueAtMs: since.length === 0 ? null : Math.min(...since),
 	};
 }

@@ -31,19 +31,6 @@ export function secretState(
 	return nowMs < graceEndsAtMs(replacedAtMs) ? "replaced" : "ended";
 }
 
-/** As they were at a moment: what happened later had not. */
-export function timesAsOf(
-	{ activatedAtMs, replacedAtMs, endedAtMs }: SecretTimes,
-	atMs: number,
-): SecretTimes {
-	const before = (timeMs: number | null) => (timeMs !== null && timeMs <= atMs ? timeMs : null);
-	return {
-		activatedAtMs: before(activatedAtMs),
-		replacedAtMs: before(replacedAtMs),
-		endedAtMs: before(endedAtMs),
-	};
-}
-
 export function graceEndsAtMs(replacedAtMs: number): number {
 	return replacedAtMs + REPLACED_SECRET_GRACE_MS;
 }

@@ -178,31 +178,11 @@ test("contract 9: the user agent is the brand in lower case and the version 1", 
 	assert.equal(userAgent("Acme"), "acme-postback/1");
 });
 
-test("property: what we sign, the shop's receiver accepts, for any order id, target, secret and brand", async () => {
-	const anyTarget = fc.webPath().map((path) => (path === "" ? "/?a=b&c=%20" : path));
-	const anySecret = fc.string({ unit: "binary", minLength: 1 });
-	await fc.assert(
-		fc.asyncProperty(
-			fc.string({ unit: "binary" }),
-			anyTarget,
-			anySecret,
-			fc.constantFrom("Service", "Acme"),
-			async (orderId, target, secret, brand) => {
-				const delivery = signedDelivery({ orderId, target, secret, brand });
-				const verified = await verifyPostback(delivery);
-				assert.equal(verified.ok && verified.event.orderId, orderId);
-				const other = await verifyPostback({ ...delivery, path: `${target}x` });
-				assert.equal(other.ok || other.reason, "bad_signature");
-			},
-		),
-	);
-});
-
 test("our judgement of a timestamp and the receiver's are the same at every edge", async () => {
 	for (const [offset, verdict] of TIMESTAMP_EDGES) {
 		for (const millisecond of [0, 999]) {
 			const nowMs = (NOW_SECONDS - offset) * 1000 + millisecond;
-			const verified = await verifyPostback({ ...signedDelivery({}), now: nowMs });
+			const verified = await verifyPostback({ ...signedDelivery(), now: nowMs });
 			assert.equal(
 				verified.ok ? "fresh" : verified.reason,
 				verdict === "fresh" ? "fresh" : "stale_timestamp",
@@ -212,10 +192,10 @@ test("our judgement of a timestamp and the receiver's are the same at every edge
 	}
 });
 
-function signedDelivery({ orderId = "A-1001", target = "/postback", secret = SECRET, brand = "Service" }) {
+function signedDelivery() {
 	const subject: EventSubject = {
 		conversionId: "cnv_01KDW000000000000000000000",
-		orderId,
+		orderId: "A-1001",
 		programId: "prg_01KDW000000000000000000000",
 		status: "APPROVED",
 		eventType: "SALE",
@@ -230,13 +210,13 @@ function signedDelivery({ orderId = "A-1001", target = "/postback", secret = SEC
 	const rawBody = bodySentAt(composeEvent("conversion.approved", subject), NOW_SECONDS * 1000);
 	const timestamp = String(NOW_SECONDS);
 	const nonce = "3f04ec36b3d8c8248a120d659fe5ec8f";
-	const names = headerNames(brand);
-	const canonical = canonicalString("POST", target, timestamp, nonce, sha256Hex(rawBody));
+	const names = headerNames("Service");
+	const canonical = canonicalString("POST", "/postback", timestamp, nonce, sha256Hex(rawBody));
 	const headers: Record<string, string> = {
 		[names.event]: "conversion.approved",
 		[names.timestamp]: timestamp,
 		[names.nonce]: nonce,
-		[names.signature]: sign(signingKey(secret), canonical),
+		[names.signature]: sign(signingKey(SECRET), canonical),
 	};
-	return { path: target, headers, rawBody, secret, brand, now: NOW_SECONDS * 1000 };
+	return { path: "/postback", headers, rawBody, secret: SECRET, now: NOW_SECONDS * 1000 };
 }

@@ -1,4 +1,4 @@
-import { deepEqual, match } from "node:assert/strict";
+import { deepEqual, doesNotMatch, match } from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ProcessRecord } from "./process.ts";
 import { findSystemWarnings, lastMailFailure, type SystemState } from "./system-warning.ts";
@@ -11,7 +11,7 @@ const WORKER: ProcessRecord = {
 	version: "1.0.0",
 	startedAtMs: NOW_MS - 3_600_000,
 	seenAtMs: NOW_MS - 5_000,
-	engine: { inHand: 2, programmesDue: 1, oldestDueAtMs: NOW_MS - 2_000 },
+	engine: { inHand: 2, programmesDue: 1, oldestDueAtMs: NOW_MS - 2_000, mostInFlight: 512 },
 	mailFailure: null,
 };
 const WEB: ProcessRecord = { ...WORKER, instance: "1a1b2c3d", role: "web", engine: null };
@@ -47,7 +47,12 @@ describe("what staff are warned of", () => {
 		[
 			"a callback that has been due for five minutes",
 			{
-				processes: [{ ...WORKER, engine: { inHand: 0, programmesDue: 1, oldestDueAtMs: NOW_MS - 300_000 } }],
+				processes: [
+					{
+						...WORKER,
+						engine: { inHand: 0, programmesDue: 1, oldestDueAtMs: NOW_MS - 300_000, mostInFlight: 512 },
+					},
+				],
 			},
 			["queue_overdue"],
 		],
@@ -77,12 +82,29 @@ describe("what staff are warned of", () => {
 	}
 });
 
-test("of a process that fell silent it says who has its callbacks now", () => {
+test("of a process that fell silent it says how many callbacks may be sent again, and by which process", () => {
 	const silent = { ...WORKER, instance: "2a1b2c3d", seenAtMs: 0 };
-	const textWith = (...alive: ProcessRecord[]) =>
-		findSystemWarnings({ ...SOUND, processes: [silent, ...alive] }, NOW_MS).at(-1)?.text ?? "";
-	match(textWith(WORKER), /another process has taken over its callbacks/);
-	match(textWith(WEB), /its callbacks wait until a worker runs/);
+	const text = (gone: ProcessRecord, ...alive: ProcessRecord[]) =>
+		findSystemWarnings({ ...SOUND, processes: [gone, ...alive] }, NOW_MS).at(-1)?.text ?? "";
+	match(
+		text(silent, WORKER),
+		/Another process has taken over its programmes, and sends again the callbacks that were in flight \(at most 512\)/,
+	);
+	match(
+		text(silent, WEB),
+		/Its programmes wait until a process sends callbacks, which sends again .* \(at most 512\)/,
+	);
+	match(
+		text(silent, { ...WORKER, engine: null }),
+		/Its programmes wait/,
+		"one that holds callbacks sends none",
+	);
+	const ofOld = {
+		...silent,
+		engine: { inHand: 2, programmesDue: 0, oldestDueAtMs: null, mostInFlight: null },
+	};
+	match(text(ofOld, WORKER), /that were in flight: their shops/, "a process of 1.0.0 did not say how many");
+	doesNotMatch(text({ ...silent, role: "web", engine: null }, WORKER), /callbacks/);
 });
 
 test("the last mail failure is the newest of all processes", () => {

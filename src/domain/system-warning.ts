@@ -1,7 +1,7 @@
 // What staff are warned of about the whole installation: its processes, its queue, its mail and its room. Each with what
 // to do about it.
 
-import { isSilent, type ProcessRecord, sumEngines } from "./process.ts";
+import { isSilent, type ProcessEngine, type ProcessRecord, sumEngines } from "./process.ts";
 import { DAY_MS, isoTime, MINUTE_MS } from "./time.ts";
 import type { Warning } from "./warning.ts";
 
@@ -35,9 +35,7 @@ function ofProcesses(processes: readonly ProcessRecord[], nowMs: number): Warnin
 	const warnings: Warning[] = [];
 	const silent = processes.filter((record) => isSilent(record, nowMs));
 	const alive = processes.filter((record) => !isSilent(record, nowMs));
-	const taken = alive.some(({ role }) => role !== "web")
-		? "another process has taken over its callbacks"
-		: "its callbacks wait until a worker runs";
+	const isDelivering = alive.some(({ engine }) => engine !== null);
 	if (alive.length > 0 && alive.every(({ role }) => role === "web")) {
 		warnings.push({
 			kind: "no_worker",
@@ -45,11 +43,12 @@ function ofProcesses(processes: readonly ProcessRecord[], nowMs: number): Warnin
 			text: "Calls are stored, and nothing is sent to shops. Start a process with RINGBACK_ROLE=worker or all; everything that waits is then sent.",
 		});
 	}
-	for (const { instance, host, role, seenAtMs } of silent) {
+	for (const { instance, host, role, seenAtMs, engine } of silent) {
+		const callbacks = engine === null ? "" : ` ${sayInFlight(engine, isDelivering)}`;
 		warnings.push({
 			kind: "process_silent",
 			title: `A process stopped reporting: ${role} ${instance} on ${host}`,
-			text: `Last report at ${isoTime(seenAtMs)}; it was not stopped cleanly. If it was killed or its machine went away, start it again; ${taken}. If it still runs, see whether it reaches the database. It is listed for an hour after that report.`,
+			text: `Last report at ${isoTime(seenAtMs)}; it was not stopped cleanly. If it was killed or its machine went away, start it again.${callbacks} If it still runs, see whether it reaches the database. It is listed for an hour after that report.`,
 		});
 	}
 	const versions = new Set(alive.map(({ version }) => version));
@@ -61,6 +60,15 @@ function ofProcesses(processes: readonly ProcessRecord[], nowMs: number): Warnin
 		});
 	}
 	return warnings;
+}
+
+/** Nobody knows which of them reached their shops, so no more is said than how many there can be. */
+function sayInFlight({ mostInFlight }: ProcessEngine, isDelivering: boolean): string {
+	const most = mostInFlight === null ? "" : ` (at most ${mostInFlight})`;
+	const again = `sends again the callbacks that were in flight${most}: their shops may get an event twice.`;
+	return isDelivering
+		? `Another process has taken over its programmes, and ${again}`
+		: `Its programmes wait until a process sends callbacks, which ${again}`;
 }
 
 function ofQueue(processes: readonly ProcessRecord[], nowMs: number): Warning[] {

@@ -4,7 +4,7 @@ import { type AddressRange, isAddress, isInRanges, judgeAddress, parseRange } fr
 import { CHORES, type ChoreRecord, describeLateness, isLate } from "./chore.ts";
 import { findClientAddress } from "./client-address.ts";
 import type { DeliveryPause } from "./delivery-pause.ts";
-import { SECOND_MS, utcMinute } from "./time.ts";
+import { MINUTE_MS, SECOND_MS, utcMinute } from "./time.ts";
 
 export interface Warning {
 	kind:
@@ -118,28 +118,39 @@ export function findPauseWarnings(pause: DeliveryPause | null): Warning[] {
 	];
 }
 
-/** Each process is measured against the database server: two that are below this are within five seconds of each other. */
-const CLOCK_WARNING_MS = 2 * SECOND_MS;
-/** Leases allow for so much. */
-const CLOCK_PROBLEM_MS = 5 * SECOND_MS;
+/** NTP keeps clocks within milliseconds: seconds mean that nobody sets one of them. */
+const CLOCK_WARNING_MS = 5 * SECOND_MS;
+/** Less than anything that is decided by time allows for: five minutes for a signature, days for a window. */
+const CLOCK_PROBLEM_MS = MINUTE_MS;
 
-export function judgeClockOffset(offsetMs: number): "ok" | "warning" | "problem" {
+export type ClockState = "ok" | "warning" | "problem";
+
+export function judgeClockOffset(offsetMs: number): ClockState {
 	if (Math.abs(offsetMs) > CLOCK_PROBLEM_MS) return "problem";
 	return Math.abs(offsetMs) > CLOCK_WARNING_MS ? "warning" : "ok";
 }
 
 /** Of this process's clock against the database server's, above zero when it is ahead; null where there is only one. */
 export function findClockWarnings(offsetMs: number | null): Warning[] {
-	if (offsetMs === null || judgeClockOffset(offsetMs) === "ok") return [];
+	if (offsetMs === null) return [];
+	const state = judgeClockOffset(offsetMs);
+	if (state === "ok") return [];
 	const seconds = (Math.abs(offsetMs) / SECOND_MS).toFixed(1);
 	return [
 		{
 			kind: "clock_off",
 			title: `This machine's clock is ${seconds} s ${offsetMs > 0 ? "ahead of" : "behind"} the database server's`,
-			text: "Processes whose clocks are more than five seconds apart send the same callbacks twice, send more at once to a shop than its limit, and take over from each other while both run. Keep the clocks of all machines and of the database server set by NTP (chrony or systemd-timesyncd); a container has the clock of its host.",
+			text: `${CLOCK_MEANING[state]} Keep the clocks of this machine and of the database server set by NTP (chrony or systemd-timesyncd); a container has the clock of its host.`,
 		},
 	];
 }
+
+const CLOCK_MEANING = {
+	warning:
+		"Callbacks and decisions go by the database server's clock, so they are on time. Sign-in goes by this machine's: authenticator codes may be refused. More than a minute apart, this process stops sending and deciding.",
+	problem:
+		"One of the two clocks is wrong, and this process cannot know which. Until they agree again it is not ready, sends no callbacks, decides nothing by time and answers signed requests with 503. It then goes on by itself, and nothing is lost.",
+} as const;
 
 /** The service itself speaks plain HTTP; whether TLS is in front of it, only a trusted proxy or PUBLIC_URL can say. */
 export function judgeArrival(arrival: Arrival, settings: WarningSettings): Sighting | null {

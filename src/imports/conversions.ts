@@ -65,8 +65,8 @@ async function judgeHistory(db: Db, rows: readonly ImportRow[], nowMs: number): 
 async function applyHistory(trx: Db, deps: ImportDeps, rows: readonly ImportRow[]): Promise<RowVerdict[]> {
 	const meant = await readRows(trx, rows, deps.clock.nowMs());
 	const requests = meant.flatMap((read) => (read.ok ? [requestFor(deps, read.value)] : []));
-	const { results, owedProgrammeIds } = await judgeAndMove(trx, deps, requests);
-	if (owedProgrammeIds.length > 0) throw new Error("imported history owes events");
+	const { results, owed } = await judgeAndMove(trx, deps, requests);
+	if (owed.programmeIds.length > 0) throw new Error("imported history owes events");
 	const judged = results.values();
 	return meant.map((read) => {
 		if (!read.ok) return needsFixing(plainWords(read.fault));

@@ -7,10 +7,10 @@ import { createLog } from "../../test/support/log.ts";
 import { newId } from "../../test/support/rows.ts";
 import { until } from "../../test/support/until.ts";
 import { IMPORTED_INVITATIONS, useLimits } from "../accounts/limits.ts";
-import { createMailDispatcher } from "../accounts/mail-dispatcher.ts";
 import { createChoreBook } from "../chores/book.ts";
 import { startImportChore } from "../chores.ts";
 import { DAY_MS } from "../domain/time.ts";
+import { createMailDispatcher } from "../mail/dispatcher.ts";
 import { listAudit } from "../store/audit-list.ts";
 import { findImport, type ImportJob, listImports, moveImport } from "../store/import-jobs.ts";
 import { checkLedger } from "../store/ledger.ts";
@@ -93,7 +93,7 @@ eachDatabase("a file that is uploaded", (database) => {
 		for (const table of ["events", "deliveries", "queue", "mail_queue"] as const) {
 			deepEqual(await database.store.db.selectFrom(table).selectAll().execute(), [], table);
 		}
-		const { broken } = await checkLedger(database.store, { nowMs: deps.clock.nowMs() });
+		const { broken } = await checkLedger(database.store);
 		deepEqual(broken, []);
 		const result = (await Array.fromAsync(importResult(database.store.db, await reload(job), false))).join(
 			"",
@@ -197,7 +197,7 @@ eachDatabase("a file that is uploaded", (database) => {
 			...deps,
 			log: createLog(),
 			sealingKey: new Uint8Array(32),
-			mailer: { send: async () => [] },
+			mailer: { send: async () => null },
 		});
 		const use = { limit: IMPORTED_INVITATIONS, subject: String(staff.id) };
 		for (let used = 2; used < IMPORTED_INVITATIONS.max; used++) {

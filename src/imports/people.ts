@@ -6,7 +6,7 @@ import { IMPORTED_INVITATIONS, useLimits } from "../accounts/limits.ts";
 import type { Membership } from "../accounts/links.ts";
 import { parseEmail, parsePersonName, parseRole } from "../accounts/people.ts";
 import { plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
-import { type ImportedNote, noteImported } from "../store/audit.ts";
+import { type AuditNote, noteAudits } from "../store/audit.ts";
 import { hasOpenInvitation, removeProgrammeInvitation } from "../store/links.ts";
 import { findPersonByEmail, type Person, renamePerson } from "../store/people.ts";
 import { addToProgramme, findRole } from "../store/programme-people.ts";
@@ -47,9 +47,9 @@ owner@garden.example,,Book Club,viewer`,
 	keyOf: (cells) => [cellOf(cells, "email").toLowerCase(), cellOf(cells, "programme")].join("\n"),
 	judge: (db, rows) => inOrder(rows, async (row) => (await judgePerson(db, row)).verdict),
 	async apply(trx, deps, rows) {
-		const added: ImportedNote[] = [];
+		const added: AuditNote[] = [];
 		const verdicts = await inOrder(rows, (row) => applyPerson(trx, deps, row, added));
-		await noteImported(trx, added, deps.clock.nowMs());
+		await noteAudits(trx, added, deps.clock.nowMs());
 		return verdicts;
 	},
 };
@@ -105,7 +105,7 @@ async function applyPerson(
 	trx: Db,
 	deps: ImportDeps,
 	row: ImportRow,
-	added: ImportedNote[],
+	added: AuditNote[],
 ): Promise<RowVerdict> {
 	const { verdict, meant } = await judgePerson(trx, row);
 	if (verdict.kind !== "import" || meant === null) return verdict;
@@ -151,8 +151,8 @@ async function addSilently(
 	{ personId }: ImportDeps,
 	{ id, email }: Person,
 	{ programme, role }: Membership,
-): Promise<ImportedNote> {
+): Promise<AuditNote> {
 	await addToProgramme(trx, programme.id, id, role);
 	await removeProgrammeInvitation(trx, programme.id, email);
-	return { personId, programmeId: programme.id, email, role };
+	return { personId, programmeId: programme.id, action: "person.imported", subject: email, detail: role };
 }

@@ -4,9 +4,9 @@ import { START_MS } from "../../test/support/clock.ts";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { createLog } from "../../test/support/log.ts";
 import { newId } from "../../test/support/rows.ts";
-import { createMailDispatcher } from "../accounts/mail-dispatcher.ts";
-import { tellChanges } from "../accounts/tell-changes.ts";
 import { SEALING_KEY_BYTES } from "../domain/sealing.ts";
+import { createMailDispatcher } from "../mail/dispatcher.ts";
+import { tellChanges } from "../mail/tell.ts";
 import { createRandom } from "../outside/random.ts";
 import { listAudit } from "../store/audit-list.ts";
 import { findPersonByEmail, insertPerson } from "../store/people.ts";
@@ -33,7 +33,7 @@ function createMails({ store, clock, random }: ImportDeps) {
 		random,
 		log: createLog(),
 		sealingKey: createRandom().bytes(SEALING_KEY_BYTES),
-		mailer: { send: async () => [] },
+		mailer: { send: async () => null },
 	});
 }
 

@@ -1,45 +1,35 @@
 // Backups on the disk (domain/backup-file says what is in one): written and read as streams, however large they are.
 
-import { createHash, type Hash } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { constants, createZstdCompress, createZstdDecompress } from "node:zlib";
 import {
-	type BackupHead,
-	type Checksums,
-	HEAD_BYTES,
-	readHead,
-	readTail,
-	TAIL_BYTES,
-	writeTail,
+	type BackupContents,
+	DATABASE_AT,
+	type FoundContents,
+	findContents,
+	frameDatabase,
+	type Manifest,
 } from "../domain/backup-file.ts";
+import { writeNewFile } from "./durable-file.ts";
 import { readErrorCode } from "./error-code.ts";
 
 /** A file of a busy network becomes a fifth of its size; higher levels take three times as long for a hundredth more. */
 const LEVEL = 1;
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Hears how many bytes of the database have passed. */
-export type OnBytes = (bytes: number) => void;
-
-export interface OpenedBackup {
-	path: string;
-	bytes: number;
-	head: BackupHead;
-	/** Null when the file is cut or its end damaged. */
-	tail: Checksums | null;
-}
-
-export async function openBackupFile(path: string): Promise<OpenedBackup> {
+export async function openBackupFile(path: string): Promise<FoundContents> {
 	const handle = await open(path, "r");
 	try {
 		const { size } = await handle.stat();
-		const first = Buffer.alloc(Math.min(HEAD_BYTES, size));
-		await handle.read(first, 0, first.length, 0);
-		const last = Buffer.alloc(Math.min(TAIL_BYTES, size));
-		await handle.read(last, 0, last.length, size - last.length);
-		return { path, bytes: size, head: readHead(first), tail: readTail(last) };
+		return await findContents(async (at, bytes) => {
+			const from = Math.max(0, at);
+			const buffer = Buffer.alloc(Math.max(0, Math.min(bytes, size - from)));
+			if (buffer.length > 0) await handle.read(buffer, 0, buffer.length, from);
+			return buffer;
+		}, size);
 	} finally {
 		await handle.close();
 	}
@@ -47,66 +37,68 @@ export async function openBackupFile(path: string): Promise<OpenedBackup> {
 
 /** A new file, on the disk when it resolves. */
 export async function writeBackupFile(
-	{ head, from, to }: { head: string; from: string; to: string },
-	onBytes: OnBytes,
-): Promise<Checksums> {
-	const database = createHash("sha256");
-	const file = createHash("sha256");
-	let checksums: Checksums | undefined;
-	async function* frame(compressed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-		yield noted(Buffer.from(head), file);
-		for await (const chunk of compressed) yield noted(chunk, file);
-		checksums = { database: database.digest("hex"), file: file.digest("hex") };
-		yield Buffer.from(writeTail(checksums));
-	}
-	await pipeline(
-		createReadStream(from, { highWaterMark: CHUNK_BYTES }),
-		tap(database, onBytes),
-		createZstdCompress({ params: { [constants.ZSTD_c_compressionLevel]: LEVEL } }),
-		frame,
-		// `flush`: on the disk before the stream counts as finished.
-		createWriteStream(to, { flags: "wx", mode: 0o600, flush: true }),
-	);
-	if (checksums === undefined) throw new Error("a backup was written without its checksums");
-	return checksums;
+	manifest: Manifest,
+	{ from, to }: { from: string; to: string },
+): Promise<void> {
+	await writeNewFile(to, null, async (handle) => {
+		const hash = createHash("sha256");
+		let bytes = 0;
+		await handle.writeFile(Buffer.alloc(DATABASE_AT));
+		await pipeline(
+			createReadStream(from, { highWaterMark: CHUNK_BYTES }),
+			createZstdCompress({ params: { [constants.ZSTD_c_compressionLevel]: LEVEL } }),
+			async (packed: AsyncIterable<Uint8Array>) => {
+				for await (const chunk of packed) {
+					hash.update(chunk);
+					bytes += chunk.length;
+					await handle.writeFile(chunk);
+				}
+			},
+		);
+		const { head, tail } = frameDatabase(manifest, { bytes, sha256: hash.digest("hex") });
+		await handle.writeFile(tail);
+		// Last, because it says how long the database has become.
+		await handle.write(head, 0, head.length, 0);
+	});
 }
 
 /**
- * What the checksums are now; null when the database in it cannot be read at all. With `to` the database is written
- * there; whoever opened it sees to it that it gets onto the disk.
+ * Whether the file is as it was written. With `to` the database is written there; the caller, who opened it, sees to it
+ * that it gets onto the disk.
  */
 export async function readBackupFile(
-	{ path, bytes, head }: OpenedBackup,
+	path: string,
+	{ manifest, startAt, endAt, hashedFrom, sha256 }: BackupContents,
 	to: FileHandle | null,
-	onBytes: OnBytes,
-): Promise<Checksums | null> {
-	if (head.kind !== "backup") return null;
-	const { bodyAt, manifest } = head;
-	const database = createHash("sha256");
-	const file = createHash("sha256");
-	const end = bytes - TAIL_BYTES - 1;
-	if (end < bodyAt) return null;
+): Promise<boolean> {
+	if (endAt <= startAt) return false;
+	const hash = createHash("sha256");
 	async function* body(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-		let before = bodyAt;
+		let before = startAt - hashedFrom;
 		for await (const chunk of source) {
-			noted(chunk, file);
+			hash.update(chunk);
 			if (chunk.length > before) yield chunk.subarray(before);
 			before = Math.max(0, before - chunk.length);
 		}
 	}
+	let passed = 0;
 	// No stream of the handle: that one would close it when the backup is damaged.
 	async function write(source: AsyncIterable<Uint8Array>): Promise<void> {
-		for await (const chunk of source) await to?.writeFile(chunk);
+		for await (const chunk of source) {
+			passed += chunk.length;
+			// A few bytes of damage must not fill the disk.
+			if (passed > manifest.databaseBytes) throw new TooLongError("more than the manifest says");
+			await to?.writeFile(chunk);
+		}
 	}
 	try {
-		const reading = createReadStream(path, { start: 0, end, highWaterMark: CHUNK_BYTES });
-		const most = manifest.databaseBytes;
-		await pipeline(reading, body, createZstdDecompress(), tap(database, onBytes, most), write);
+		const reading = createReadStream(path, { start: hashedFrom, end: endAt - 1, highWaterMark: CHUNK_BYTES });
+		await pipeline(reading, body, createZstdDecompress(), write);
 	} catch (error) {
-		if (isDamage(error)) return null;
+		if (isDamage(error)) return false;
 		throw error;
 	}
-	return { database: database.digest("hex"), file: file.digest("hex") };
+	return passed === manifest.databaseBytes && hash.digest("hex") === sha256;
 }
 
 class TooLongError extends Error {}
@@ -114,23 +106,4 @@ class TooLongError extends Error {}
 /** zlib's own words for bytes that it cannot make sense of. */
 function isDamage(error: unknown): boolean {
 	return error instanceof TooLongError || /^(?:Z_|ZSTD_|ERR_ZSTD|ERR_ZLIB)/.test(readErrorCode(error));
-}
-
-function noted(chunk: Uint8Array, hash: Hash): Uint8Array {
-	hash.update(chunk);
-	return chunk;
-}
-
-/** `most`: a few bytes of damage must not fill the disk. */
-function tap(hash: Hash, onBytes: OnBytes, most = Number.POSITIVE_INFINITY) {
-	return async function* (source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-		let passed = 0;
-		for await (const chunk of source) {
-			passed += chunk.length;
-			if (passed > most) throw new TooLongError("more than the manifest says");
-			hash.update(chunk);
-			onBytes(passed);
-			yield chunk;
-		}
-	};
 }

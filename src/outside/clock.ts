@@ -8,6 +8,8 @@ const MAX_TIMER_MS = 2_147_483_647;
 
 export const realClock: Clock = {
 	nowMs: () => Date.now(),
+	monotonicMs: () => performance.now(),
+	isSure: () => true,
 	after(delayMs, run) {
 		const timer = setTimeout(run, Math.min(Math.max(0, delayMs), MAX_TIMER_MS));
 		return () => clearTimeout(timer);

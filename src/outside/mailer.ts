@@ -1,10 +1,9 @@
 // Mail through the operator's SMTP server.
 
 import { createTransport, type NodemailerError } from "nodemailer";
-import MimeNode from "nodemailer/lib/mime-node";
-import type { Mailer, MailRefusal, MailSender } from "../ports.ts";
+import type { Mailer, MailSender } from "../ports.ts";
 
-/** A mail server that hangs must not hold the notices of other programmes for long. */
+/** A mail server that hangs must not hold up the other mails for long. */
 const SMTP_TIMEOUT_MS = 20_000;
 
 export interface SmtpMailer extends Mailer {
@@ -27,18 +26,20 @@ export function createSmtpMailer(smtpUrl: string, from: string): SmtpMailer {
 	return {
 		async send({ to, subject, text, from: sender, replyTo }) {
 			try {
-				const { rejectedErrors = [] } = await smtp.sendMail({
-					to: to.map(asPair),
+				await smtp.sendMail({
+					// As a text, what is in parentheses would be taken for a remark, and the mail would go to another address.
+					to: { name: "", address: to },
 					subject,
 					text,
 					...(sender === undefined ? {} : { from: fillIn(sender, usual) }),
 					...(replyTo === undefined ? {} : { replyTo }),
 				});
-				return findRefusals(to, rejectedErrors);
+				return null;
 			} catch (error) {
 				if (!isAboutOneMail(error)) throw error;
-				// Refused for everybody, for each with the server's own words, or because of the text.
-				return findRefusals(to, error.rejectedErrors, error);
+				const { message, responseCode } = error.rejectedErrors?.[0] ?? error;
+				// Without an answer of the server's nobody knows whether it is for good: then it is not.
+				return { reason: message, isPermanent: responseCode !== undefined && responseCode >= 500 };
 			}
 		},
 		async verify() {
@@ -66,32 +67,4 @@ function fillIn(
 function isAboutOneMail(error: unknown): error is NodemailerError {
 	if (!(error instanceof Error) || !("code" in error) || !("command" in error)) return false;
 	return (error.code === "EENVELOPE" || error.code === "EMESSAGE") && error.command !== "MAIL FROM";
-}
-
-/** For each of `to` as the caller knows them; `forAll` is for those of whom the server said nothing. */
-function findRefusals(
-	to: readonly string[],
-	rejectedErrors: readonly NodemailerError[] = [],
-	forAll?: NodemailerError,
-): MailRefusal[] {
-	return to.flatMap((email) => {
-		const written = writtenInEnvelope(email);
-		const error = rejectedErrors.find(({ recipient }) => recipient === written) ?? forAll;
-		return error === undefined ? [] : [refusalOf(email, error)];
-	});
-}
-
-/** nodemailer writes a domain in ASCII and quotes an unusual name, and that is what its errors tell. */
-function writtenInEnvelope(email: string): string | undefined {
-	return new MimeNode("text/plain").setHeader("To", asPair(email)).getEnvelope().to[0];
-}
-
-/** As a text, what is in parentheses would be taken for a remark, and the mail would go to another address. */
-function asPair(email: string): { name: string; address: string } {
-	return { name: "", address: email };
-}
-
-/** Without an answer of the server's nobody knows whether it is for good: then it is not. */
-function refusalOf(to: string, { message, responseCode }: NodemailerError): MailRefusal {
-	return { to, reason: message, isPermanent: responseCode !== undefined && responseCode >= 500 };
 }

@@ -26,7 +26,7 @@ async function open(
 		limits: PUBLIC_LIMITS,
 		trustedProxies: [],
 		log: { info: () => undefined, warn: () => undefined, error: () => undefined },
-		recording: { random: createRandom(), tracer: null, onAnswered: (request) => answered.push(request) },
+		recording: { random: createRandom(), onAnswered: (request) => answered.push(request) },
 	});
 	t.after(() => server.close());
 	const fetch: ServedApp["fetch"] = (_request, env) => {
@@ -52,7 +52,14 @@ test("an answered request is told with its id, its status, its bytes and what wa
 	const id = answer.headers.get("x-request-id") ?? "";
 	match(id, /^[\da-f]{16}$/);
 	const { headMs = -1, tookMs = -1, sentBytes = 0, findAddress, ...rest } = request ?? {};
-	deepEqual(rest, { id, method: "POST", route: "/things/:id", programme: "prg_1", status: 202, trace: null });
+	deepEqual(rest, {
+		id,
+		method: "POST",
+		route: "/things/:id",
+		programme: "prg_1",
+		status: 202,
+		traceId: null,
+	});
 	ok(headMs >= 0 && tookMs >= headMs, `${headMs} ${tookMs}`);
 	ok(sentBytes > 1_000 && sentBytes < 1_500, `${sentBytes}`);
 	equal(findAddress?.(), "127.0.0.1");

@@ -9,8 +9,8 @@ import {
 } from "node:http";
 import type { AddressRange } from "../domain/address.ts";
 import { findClientAddress } from "../domain/client-address.ts";
-import { readTraceparent, type TraceContext } from "../domain/trace.ts";
-import type { AnsweredRequest, FinishedSpan, Random, RequestRecord, Tracer } from "../ports.ts";
+import { readTraceId } from "../domain/trace.ts";
+import type { AnsweredRequest, Random, RequestRecord } from "../ports.ts";
 import type { ServeRequest } from "./request-queues.ts";
 
 const ID_HEADER = "x-request-id";
@@ -44,8 +44,6 @@ export class RecordedResponse extends ServerResponse {
 
 export interface RecordingOptions {
 	random: Random;
-	/** Null where nothing is traced. */
-	tracer: Tracer | null;
 	trustedProxies: readonly AddressRange[];
 	onAnswered(request: AnsweredRequest): void;
 }
@@ -53,24 +51,23 @@ export interface RecordingOptions {
 export type RecordedIncoming = IncomingMessage & { record?: RequestRecord };
 
 export function recordRequests(serve: ServeRequest, options: RecordingOptions): ServeRequest {
-	const { random, trustedProxies, tracer, onAnswered } = options;
+	const { random, trustedProxies, onAnswered } = options;
 	return (incoming: RecordedIncoming, outgoing) => {
 		const startedAtMs = performance.now();
 		const { socket, headers, method = "" } = incoming;
 		const sentBefore = socket.bytesWritten;
-		const parent = tracer === null ? null : readTraceparent(headers[TRACE_HEADER]?.toString());
 		const record: RequestRecord = {
 			id: findId(headers[ID_HEADER], random),
 			route: null,
 			programme: null,
-			trace: tracer?.begin(parent) ?? null,
+			traceId: readTraceId(headers[TRACE_HEADER]?.toString()),
 		};
 		incoming.record = record;
 		if (outgoing instanceof RecordedResponse) outgoing.record = record;
 		outgoing.once("close", () => {
 			const endedAtMs = performance.now();
 			const headAtMs = outgoing instanceof RecordedResponse ? outgoing.headAtMs : null;
-			const answered: AnsweredRequest = {
+			onAnswered({
 				...record,
 				method,
 				status: headAtMs === null ? null : outgoing.statusCode,
@@ -79,37 +76,9 @@ export function recordRequests(serve: ServeRequest, options: RecordingOptions): 
 				sentBytes: socket.bytesWritten - sentBefore,
 				findAddress: () =>
 					findClientAddress(socket.remoteAddress, headers["x-forwarded-for"]?.toString(), trustedProxies),
-			};
-			onAnswered(answered);
-			if (record.trace !== null) tracer?.end(spanOf(answered, record.trace, parent, startedAtMs));
+			});
 		});
 		return serve(incoming, outgoing);
-	};
-}
-
-/** Names and attributes as OpenTelemetry's conventions for HTTP have them. */
-function spanOf(
-	{ id, method, route, status, programme, tookMs }: AnsweredRequest,
-	context: TraceContext,
-	parent: TraceContext | null,
-	startedAtMs: number,
-): FinishedSpan {
-	const startMs = performance.timeOrigin + startedAtMs;
-	return {
-		context,
-		parentSpanId: parent?.spanId ?? null,
-		name: route === null ? method : `${method} ${route}`,
-		kind: "server",
-		startMs,
-		endMs: startMs + tookMs,
-		attributes: {
-			"http.request.method": method,
-			"ringback.request_id": id,
-			...(route === null ? {} : { "http.route": route }),
-			...(status === null ? {} : { "http.response.status_code": status }),
-			...(programme === null ? {} : { "ringback.programme": programme }),
-		},
-		...(status === null ? { error: "aborted" } : status >= 500 ? { error: `HTTP ${status}` } : {}),
 	};
 }
 

@@ -1,15 +1,23 @@
 // `ringback backup` on SQLite: a copy of one moment, checked, packed into one file with the sealed key, read back, and
 // only then given its name.
 
-import { closeSync, existsSync, openSync, realpathSync, statSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import {
+	closeSync,
+	existsSync,
+	mkdirSync,
+	openSync,
+	readdirSync,
+	realpathSync,
+	rmSync,
+	statSync,
+} from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import type { Config } from "../config.ts";
-import { type Manifest, writeHead } from "../domain/backup-file.ts";
+import type { Manifest } from "../domain/backup-file.ts";
 import { SALT_BYTES, sealKey } from "../domain/passphrase.ts";
 import { SEALING_IV_BYTES } from "../domain/sealing.ts";
-import { isoTime, SECOND_MS } from "../domain/time.ts";
+import { DAY_MS, isoTime } from "../domain/time.ts";
 import { openBackupFile, readBackupFile, writeBackupFile } from "../outside/backup-file.ts";
 import { realClock } from "../outside/clock.ts";
 import { partialName, placeDurably, replaceDurably } from "../outside/durable-file.ts";
@@ -17,19 +25,24 @@ import { createRandom } from "../outside/random.ts";
 import { noteBackup } from "../store/last-backup.ts";
 import type { BrokenRule } from "../store/ledger.ts";
 import { openSqlite } from "../store/sqlite.ts";
-import { copySqlite } from "../store/sqlite-copy.ts";
-import { LOG_SUFFIXES, readUsedBytes } from "../store/sqlite-file.ts";
-import { BackupError } from "./backup-error.ts";
-import { type CheckedDatabase, checkSqliteFile, findKeyFor } from "./check-database.ts";
-import { explainFailure, lstatOf, refuseFullDisk } from "./disk.ts";
-import { createTeller, type Teller, type Telling, withPartialFiles } from "./long-work.ts";
+import { copySqlite, LOG_SUFFIXES, readUsedBytes } from "../store/sqlite-file.ts";
+import {
+	BackupError,
+	explainFailure,
+	lstatOf,
+	refuseFullDisk,
+	sayReason,
+	type Tell,
+	withPartialFiles,
+} from "./file-work.ts";
+import { type CheckedDatabase, checkSqliteFile, findKeyFor } from "./verify.ts";
 
 export interface BackupRequest {
 	path: string;
 	/** Seals the key; null leaves the key out. */
 	passphrase: string | null;
 	mayOverwrite: boolean;
-	telling: Telling;
+	tell: Tell;
 }
 
 export interface BackupReport {
@@ -47,46 +60,50 @@ export interface BackupReport {
 
 /** Of the database: the copy itself, and what it becomes when it is packed (a fifth of it, measured; a third at worst). */
 const NEEDED_SHARE = 1.35;
-const LOOK_EVERY_MS = SECOND_MS / 4;
 
 export async function backUpSqlite(
 	config: Pick<Config, "secretKey"> & { databasePath: string },
 	request: BackupRequest,
 ): Promise<BackupReport> {
 	const { databasePath } = config;
+	const { tell, passphrase } = request;
 	const path = resolve(request.path);
+	const folder = dirname(path);
 	const startedAtMs = realClock.nowMs();
-	const teller = createTeller(realClock, request.telling);
 	refuseTarget(path, databasePath, request.mayOverwrite);
-	const usedBytes = readUsedBytes(databasePath);
-	await refuseFullDisk(dirname(path), usedBytes * NEEDED_SHARE, "A backup");
+	await refuseFullDisk(folder, readUsedBytes(databasePath) * NEEDED_SHARE, "A backup");
 	const key = findKeyFor(databasePath, config);
 	const made = await withPartialFiles(async (partial) => {
 		const copy = partial(partialName(`${path}.copy`));
 		const packed = partial(partialName(path));
 		// All that was answered by now is stored, and in the copy.
 		const createdAt = isoTime(realClock.nowMs());
-		await explainFailure(dirname(path), () => copyWatched(databasePath, copy, usedBytes, teller));
-		const checked = await checkSqliteFile(copy, key, { clock: realClock, teller });
-		const schema = refuseBroken(checked);
-		const databaseBytes = statSync(copy).size;
-		const sealed = request.passphrase === null || key === null ? null : sealWith(request.passphrase, key);
+		tell("copying the database");
+		await explainFailure(folder, async () => {
+			// Before SQLite does, because it would let everybody on the machine read it.
+			closeSync(openSync(copy, "wx", 0o600));
+			await copySqlite(databasePath, copy);
+		});
+		const checked = await checkSqliteFile(copy, key, tell);
 		const manifest: Manifest = {
 			program: packageJson.version,
 			createdAt,
-			schema,
-			databaseBytes,
-			key: sealed,
+			schema: refuseBroken(checked),
+			databaseBytes: statSync(copy).size,
+			key: passphrase === null || key === null ? null : sealWith(passphrase, key),
 		};
-		await explainFailure(dirname(path), () => pack(copy, packed, manifest, teller));
-		await rm(copy);
-		if (request.mayOverwrite) await replaceDurably(packed, path);
-		else if (!(await placeDurably(packed, path))) throw new BackupError(describeExisting(path));
+		tell("packing");
+		await explainFailure(folder, () => writeBackupFile(manifest, { from: copy, to: packed }));
+		rmSync(copy);
+		tell("reading it back");
+		await refuseUnread(packed);
+		if (request.mayOverwrite) replaceDurably(packed, path);
+		else if (!placeDurably(packed, path)) throw new BackupError(describeExisting(path));
 		return { manifest, broken: checked.ledger?.broken ?? [] };
 	});
 	const noteProblem = await noteIn(databasePath, Date.parse(made.manifest.createdAt)).then(
 		() => null,
-		(error: unknown) => (error instanceof Error ? error.message : String(error)),
+		sayReason,
 	);
 	const tookMs = realClock.nowMs() - startedAtMs;
 	return { path, bytes: statSync(path).size, ...made, hasKey: key !== null, noteProblem, tookMs };
@@ -135,23 +152,6 @@ function describeExisting(path: string): string {
 	return `${path} is there already. Choose another name, or --force to overwrite it.`;
 }
 
-async function copyWatched(from: string, to: string, usedBytes: number, teller: Teller): Promise<void> {
-	// Before SQLite does, because it would let everybody on the machine read it.
-	closeSync(openSync(to, "wx", 0o600));
-	teller.begin("copying the database");
-	let cancel = (): void => undefined;
-	const look = (): void => {
-		teller.goOn(statSync(to, { throwIfNoEntry: false })?.size ?? 0, usedBytes);
-		cancel = realClock.after(LOOK_EVERY_MS, look);
-	};
-	look();
-	try {
-		await copySqlite(from, to);
-	} finally {
-		cancel();
-	}
-}
-
 /** What could not be restored from it would be found out when it is needed. */
 function refuseBroken({ damage, schema, schemaProblem, secrets }: CheckedDatabase): Manifest["schema"] {
 	const [firstDamage] = damage ?? [];
@@ -175,18 +175,46 @@ function sealWith(passphrase: string, key: Uint8Array): Manifest["key"] {
 	return sealKey(passphrase, key, { salt: random.bytes(SALT_BYTES), iv: random.bytes(SEALING_IV_BYTES) });
 }
 
-/** Written, and read back from the disk: what it says of itself must be what is in it. */
-async function pack(from: string, to: string, manifest: Manifest, teller: Teller): Promise<void> {
-	const goOn = (bytes: number) => teller.goOn(bytes, manifest.databaseBytes);
-	teller.begin("packing");
-	const written = await writeBackupFile({ head: writeHead(manifest), from, to }, goOn);
-	teller.begin("reading it back");
-	const opened = await openBackupFile(to);
-	const read = await readBackupFile(opened, null, goOn);
-	const isSame = [opened.tail, read].every(
-		(found) => found?.database === written.database && found.file === written.file,
-	);
-	if (!isSame) {
-		throw new BackupError(`The disk below ${dirname(to)} does not give back what was written to it.`);
-	}
+/** What it says of itself must be what the disk gives back. */
+async function refuseUnread(packed: string): Promise<void> {
+	const found = await openBackupFile(packed);
+	if (typeof found !== "string" && (await readBackupFile(packed, found, null))) return;
+	throw new BackupError(`The disk below ${dirname(packed)} does not give back what was written to it.`);
+}
+
+// A folder of backups that are taken regularly: each is named by its time, and only the newest are kept. Nothing is
+// removed but what has such a name.
+
+const NAME = /^ringback-\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}Z\.backup$/;
+/** What a run that was killed has left. */
+const LEFT = /^ringback-\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}Z\.backup(?:\.copy)?\.partial-/;
+
+/** The folder is made if it is not there, for this account alone. */
+export function nameBackup(folder: string): string {
+	mkdirSync(folder, { recursive: true, mode: 0o700 });
+	const time = isoTime(realClock.nowMs()).slice(0, 19).replaceAll(":", "-");
+	return join(resolve(folder), `ringback-${time}Z.backup`);
+}
+
+/**
+ * Once `made` is whole. The names of what was removed. What has a later name than `made` was written while the clock was
+ * ahead: it neither counts nor goes, or it would push out what is really new. What was left unfinished goes after a day:
+ * by then nobody works on it.
+ */
+export function removeOldBackups(made: string, keep: number): string[] {
+	const folder = dirname(made);
+	const names = readdirSync(folder);
+	const old = names
+		.filter((name) => NAME.test(name) && name < basename(made))
+		.sort()
+		.reverse()
+		.slice(keep - 1);
+	const left = names.filter((name) => LEFT.test(name) && isOlderThanADay(join(folder, name)));
+	for (const name of [...old, ...left]) rmSync(join(folder, name), { force: true });
+	return [...old, ...left];
+}
+
+function isOlderThanADay(path: string): boolean {
+	const found = statSync(path, { throwIfNoEntry: false });
+	return found !== undefined && realClock.nowMs() - found.mtimeMs > DAY_MS;
 }

@@ -1,25 +1,37 @@
 // `ringback restore` on SQLite: the backup is checked as a whole before anything is touched, what was there is kept aside
 // under a name with the time, and the database has its name only when it is whole and on the disk.
 
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Config } from "../config.ts";
 import type { Manifest } from "../domain/backup-file.ts";
 import { openKey } from "../domain/passphrase.ts";
+import { isoTime } from "../domain/time.ts";
 import { realClock } from "../outside/clock.ts";
-import { type Owner, partialName, writeNewFile } from "../outside/durable-file.ts";
-import { KeyFileError, readKeyFile } from "../outside/key-file.ts";
+import { nameAlso, type Owner, partialName, syncFolder, writeNewFile } from "../outside/durable-file.ts";
 import type { BrokenRule } from "../store/ledger.ts";
 import { MIGRATIONS } from "../store/migrations.ts";
 import { SchemaTooNewError } from "../store/schema-state.ts";
 import { closeLog, LOG_SUFFIXES } from "../store/sqlite-file.ts";
-import { BackupError } from "./backup-error.ts";
-import { checkSqliteFile, type SecretCheck } from "./check-database.ts";
-import { explainFailure, lstatOf, refuseFullDisk } from "./disk.ts";
-import { createTeller, type Telling, withPartialFiles } from "./long-work.ts";
-import { swapFiles } from "./swap-files.ts";
-import { type BackupFile, type Draft, openBackup, unpack } from "./verify.ts";
+import {
+	BackupError,
+	explainFailure,
+	lstatOf,
+	refuseFullDisk,
+	sayReason,
+	type Tell,
+	withPartialFiles,
+} from "./file-work.ts";
+import {
+	type BackupFile,
+	checkSqliteFile,
+	type Draft,
+	openBackup,
+	readKeyAt,
+	type SecretCheck,
+	unpack,
+} from "./verify.ts";
 
 export interface RestoreRequest {
 	path: string;
@@ -28,7 +40,7 @@ export interface RestoreRequest {
 	/** Asked for when the backup has a sealed key. */
 	readPassphrase: () => Promise<string>;
 	mayReplace: boolean;
-	telling: Telling;
+	tell: Tell;
 }
 
 export interface RestoreReport {
@@ -60,7 +72,7 @@ export async function restoreSqlite(
 	config: Pick<Config, "secretKey">,
 	request: RestoreRequest,
 ): Promise<RestoreReport> {
-	const teller = createTeller(realClock, request.telling);
+	const { tell } = request;
 	const backup = await openBackup(request.path);
 	refuseSchema(backup.manifest);
 	const target = findTarget(request.to);
@@ -72,10 +84,10 @@ export async function restoreSqlite(
 	return withPartialFiles(async (partial) => {
 		const fresh = partial(partialName(target.path));
 		const owner = await findOwner(folder);
-		await explainFailure(folder, () => unpack(backup, { path: fresh, owner }, teller));
+		await explainFailure(folder, () => unpack(backup, { path: fresh, owner }, tell));
 		const { secretKey } = config;
-		const known = key ?? secretKey ?? readKeyBeside(target);
-		const checked = await checkSqliteFile(fresh, known, { clock: realClock, teller });
+		const known = key ?? secretKey ?? readKeyAt(target.keyPath);
+		const checked = await checkSqliteFile(fresh, known, tell);
 		const problem = checked.damage?.[0] ?? checked.schemaProblem;
 		if (problem !== null) throw new BackupError(`The database in ${backup.path} is broken: ${problem}.`);
 		if (key !== null && (checked.secrets.unopened ?? 0) > 0) {
@@ -167,19 +179,11 @@ async function openSealedKey(
 /** A key of another database must not be lost: what it sealed cannot be read without it. */
 function refuseOtherKey(target: Target, key: Uint8Array | null, mayReplace: boolean): void {
 	if (key === null || mayReplace) return;
-	const beside = readKeyBeside(target);
+	const beside = readKeyAt(target.keyPath);
 	if (beside === null || Buffer.from(beside).equals(key)) return;
 	throw new BackupError(
 		`${target.keyPath} holds another key than the backup. Choose --force to keep it aside, or another file with --to.`,
 	);
-}
-
-function readKeyBeside({ keyPath }: Target): Uint8Array | null {
-	try {
-		return readKeyFile(keyPath);
-	} catch (error) {
-		throw error instanceof KeyFileError ? new BackupError(error.message) : error;
-	}
 }
 
 /** Root restores for the account that runs the service, which is the one that has the folder. */
@@ -201,4 +205,55 @@ function judgeKey(
 	if (key !== null) return setting === null ? "written" : "setting differs";
 	if (total === 0) return "not needed";
 	return unopened === 0 ? "there already" : "missing";
+}
+
+interface NewFile {
+	/** Whole and on the disk, in the folder of `path`. */
+	draft: string;
+	path: string;
+}
+
+/**
+ * The last step: the new files get their names, and what had them is kept aside. Synchronous, so that a signal is heard
+ * before or after it. A process that is killed within it leaves a database under its name, the old one or the new one
+ * (where there are no hard links: or none, for the moment between two renames).
+ */
+function swapFiles(database: NewFile, key: NewFile | null, atMs: number): string[] {
+	const logs = LOG_SUFFIXES.map((suffix) => `${database.path}${suffix}`);
+	const stamp = `.before-${isoTime(atMs).replaceAll(":", "-")}`;
+	// One time for all that belongs together, so that a kept database is found with its own key.
+	const asideOf = (path: string): string =>
+		path.startsWith(database.path)
+			? `${database.path}${stamp}${path.slice(database.path.length)}`
+			: `${path}${stamp}`;
+	const kept: string[] = [];
+	const keep = (path: string): void => {
+		if (lstatOf(path) === null) return;
+		nameAlso(path, asideOf(path));
+		kept.push(path);
+		// Otherwise a power cut could leave the new file and lose the name of the old one.
+		syncFolder(dirname(path));
+	};
+	try {
+		// SQLite would take what is in them for the newest part of the restored database.
+		for (const path of logs) {
+			keep(path);
+			rmSync(path, { force: true });
+		}
+		// The key first: a service that finds a database without one makes another.
+		for (const { draft, path } of key === null ? [database] : [key, database]) {
+			keep(path);
+			renameSync(draft, path);
+			syncFolder(dirname(path));
+		}
+	} catch (error) {
+		const moves = kept.map((path) => `${asideOf(path)} to ${path}`).join(", and ");
+		const next =
+			moves === ""
+				? "Remove what is there now, and try again."
+				: `Nothing is lost: before you start the service, rename ${moves}.`;
+		throw new BackupError(`The backup was not put in place: ${sayReason(error)}. ${next}`, { cause: error });
+	}
+	// The database first: a person reads what it is about.
+	return kept.toSorted().map(asideOf);
 }

@@ -52,9 +52,9 @@ export function watchSchema({ store, clock, log }: { store: Store; clock: Clock;
 	};
 }
 
-async function findProblem({ db, dialect }: Store): Promise<SchemaTooNewError | null> {
+async function findProblem({ db, kind }: Store): Promise<SchemaTooNewError | null> {
 	try {
-		checkSchema(await readSchema(db), dialect);
+		checkSchema(await readSchema(db), kind);
 		return null;
 	} catch (error) {
 		// A database that does not answer is noticed by everybody else.

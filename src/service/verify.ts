@@ -1,54 +1,113 @@
-// `ringback verify PATH`: what a file is, and whether it is whole. A backup is unpacked beside itself for it, because
-// nothing less tells whether the database in it can be read.
+// `ringback verify`: is a backup, a SQLite file or the live database whole: its pages, its schema, the ledger, and
+// whether the sealing key opens what it should. A backup is unpacked beside itself for it, because nothing less tells
+// whether the database in it can be read.
 
 import { dirname, resolve } from "node:path";
 import type { Config } from "../config.ts";
-import type { Checksums, Manifest } from "../domain/backup-file.ts";
+import type { BackupContents, Manifest } from "../domain/backup-file.ts";
 import { openKey } from "../domain/passphrase.ts";
-import { type OpenedBackup, openBackupFile, readBackupFile } from "../outside/backup-file.ts";
-import { realClock } from "../outside/clock.ts";
+import { openSecret } from "../domain/sealing.ts";
+import { openBackupFile, readBackupFile } from "../outside/backup-file.ts";
 import { type Owner, partialName, writeNewFile } from "../outside/durable-file.ts";
 import { readErrorCode } from "../outside/error-code.ts";
-import { type DumpCheck, isPostgresDump, readDump } from "../outside/postgres-programs.ts";
-import { BackupError } from "./backup-error.ts";
-import { type CheckedDatabase, checkSqliteFile, findKeyFor } from "./check-database.ts";
-import { explainFailure, refuseFullDisk } from "./disk.ts";
-import { createTeller, type Teller, type Telling, withPartialFiles } from "./long-work.ts";
+import { KeyFileError, readKeyFile } from "../outside/key-file.ts";
+import { checkLedger, type LedgerReport } from "../store/ledger.ts";
+import { checkSchema, findSchema, type PresentSchema } from "../store/schema-state.ts";
+import { listSecrets } from "../store/signing-secrets.ts";
+import { openSqliteToRead } from "../store/sqlite.ts";
+import { findDamage } from "../store/sqlite-file.ts";
+import type { Store } from "../store/store.ts";
+import { BackupError, explainFailure, refuseFullDisk, type Tell, withPartialFiles } from "./file-work.ts";
+import { openWorkplace } from "./workplace.ts";
 
-/** A file that says of itself that it is a backup and whole; whether it is, reading it tells. */
-export interface BackupFile extends OpenedBackup {
-	manifest: Manifest;
-	tail: Checksums;
+export interface CheckedDatabase {
+	/** What SQLite says is wrong with its pages; null where the database looks after them itself. */
+	damage: readonly string[] | null;
+	schema: PresentSchema;
+	/** Why this program cannot work with it; null when it can. */
+	schemaProblem: string | null;
+	/** Null where the schema is not this program's to read. */
+	ledger: LedgerReport | null;
+	secrets: SecretCheck;
+}
+
+export interface SecretCheck {
+	total: number;
+	/** Those that the key does not open; null without a key. */
+	unopened: number | null;
 }
 
 export type VerifiedFile =
 	| { kind: "backup"; manifest: Manifest; key: KeyCheck; database: CheckedDatabase }
-	| { kind: "sqlite"; database: CheckedDatabase }
-	| { kind: "postgres dump"; dump: DumpCheck };
+	| { kind: "sqlite"; database: CheckedDatabase };
 
 /** Of the key in a backup. */
 export type KeyCheck = "left out" | "not tried" | "opened" | "another passphrase";
 
-export async function openBackup(given: string): Promise<BackupFile> {
-	const path = resolve(given);
-	const opened = await openFile(path);
-	const { head, tail } = opened;
-	switch (head.kind) {
-		case "other":
-			throw new BackupError(`${path} is not a backup that \`ringback backup\` made.`);
-		case "later":
-			throw new BackupError(`${path} was made by a later Ringback, in a form that this one does not know.`);
-		case "damaged":
-			throw new BackupError(`${path} is damaged: its first lines cannot be read.`);
-		case "backup":
-			if (tail === null) throw new BackupError(`${path} is not whole: its end is missing or damaged.`);
-			return { ...opened, path, tail, manifest: head.manifest };
-		default:
-			return head satisfies never;
+export interface VerifyRequest {
+	path: string;
+	/** Null: the key in a backup is not tried. */
+	passphrase: string | null;
+	tell: Tell;
+}
+
+/** The database that the settings name, while services work on it. */
+export async function verifyLive(config: Config, tell: Tell): Promise<CheckedDatabase> {
+	const { store, sealingKey, close } = await openWorkplace(config, { schema: "inspect" });
+	try {
+		const { database } = config;
+		if (database.kind === "sqlite") tell("checking the database's pages");
+		const damage = database.kind === "sqlite" ? findDamage(database.path) : null;
+		return { ...(await checkStore(store, sealingKey, tell)), damage };
+	} finally {
+		await close();
 	}
 }
 
-async function openFile(path: string): Promise<OpenedBackup> {
+export async function verifyFile(
+	config: Pick<Config, "secretKey">,
+	{ path: given, passphrase, tell }: VerifyRequest,
+): Promise<VerifiedFile> {
+	const path = resolve(given);
+	if ((await findBackup(path)) === "no backup") {
+		return { kind: "sqlite", database: await checkSqliteFile(path, findKeyFor(path, config), tell) };
+	}
+	const backup = await openBackup(path);
+	const { manifest } = backup;
+	const opened = manifest.key === null || passphrase === null ? null : openKey(passphrase, manifest.key);
+	const folder = dirname(path);
+	await refuseFullDisk(folder, manifest.databaseBytes, "Checking the database in the backup");
+	const database = await withPartialFiles(async (partial) => {
+		const unpacked = partial(partialName(`${path}.check`));
+		await explainFailure(folder, () => unpack(backup, { path: unpacked, owner: null }, tell));
+		return checkSqliteFile(unpacked, opened ?? config.secretKey, tell);
+	});
+	return { kind: "backup", manifest, database, key: judgeKey(manifest, passphrase, opened) };
+}
+
+function judgeKey({ key }: Manifest, passphrase: string | null, opened: Uint8Array | null): KeyCheck {
+	if (key === null) return "left out";
+	if (passphrase === null) return "not tried";
+	return opened === null ? "another passphrase" : "opened";
+}
+
+/** A file that says of itself that it is a backup and whole; whether it is, unpacking it tells. */
+export interface BackupFile extends BackupContents {
+	path: string;
+}
+
+export async function openBackup(given: string): Promise<BackupFile> {
+	const path = resolve(given);
+	const found = await findBackup(path);
+	if (found === "no backup") throw new BackupError(`${path} is not a backup that \`ringback backup\` made.`);
+	if (found === "damaged") throw new BackupError(describeDamage(path));
+	if (found === "later form") {
+		throw new BackupError(`${path} was made by a later Ringback, in a form that this one does not know.`);
+	}
+	return { ...found, path };
+}
+
+async function findBackup(path: string) {
 	try {
 		return await openBackupFile(path);
 	} catch (error) {
@@ -59,44 +118,8 @@ async function openFile(path: string): Promise<OpenedBackup> {
 	}
 }
 
-/** False when there is no such file, too. */
-export async function isPostgresDumpAt(path: string): Promise<boolean> {
-	return isPostgresDump(resolve(path)).catch(() => false);
-}
-
-export interface VerifyRequest {
-	path: string;
-	/** Null: the key in a backup is not tried. */
-	passphrase: string | null;
-	telling: Telling;
-}
-
-export async function verifyFile(
-	config: Pick<Config, "secretKey">,
-	{ path: given, passphrase, telling }: VerifyRequest,
-): Promise<VerifiedFile> {
-	const path = resolve(given);
-	const { head } = await openFile(path);
-	const teller = createTeller(realClock, telling);
-	const deps = { clock: realClock, teller };
-	if (head.kind === "other" && (await isPostgresDump(path))) {
-		teller.begin("reading the dump");
-		return { kind: "postgres dump", dump: await readDump(path) };
-	}
-	if (head.kind === "other") {
-		return { kind: "sqlite", database: await checkSqliteFile(path, findKeyFor(path, config), deps) };
-	}
-	const backup = await openBackup(path);
-	const { manifest } = backup;
-	const opened = manifest.key === null || passphrase === null ? null : openKey(passphrase, manifest.key);
-	const folder = dirname(path);
-	await refuseFullDisk(folder, manifest.databaseBytes, "Checking the database in the backup");
-	const database = await withPartialFiles(async (partial) => {
-		const unpacked = partial(partialName(`${path}.check`));
-		await explainFailure(folder, () => unpack(backup, { path: unpacked, owner: null }, teller));
-		return checkSqliteFile(unpacked, opened ?? config.secretKey, deps);
-	});
-	return { kind: "backup", manifest, database, key: judgeKey(manifest, passphrase, opened) };
+function describeDamage(path: string): string {
+	return `${path} is damaged or was cut: it is not as it was written. Copy it again, or take another backup.`;
 }
 
 /** A new file, and whose it becomes. */
@@ -105,18 +128,77 @@ export interface Draft {
 	owner: Owner | null;
 }
 
-export async function unpack(backup: BackupFile, to: Draft, teller: Teller): Promise<void> {
-	teller.begin("unpacking");
-	const goOn = (bytes: number) => teller.goOn(bytes, backup.manifest.databaseBytes);
-	const read = await writeNewFile(to.path, to.owner, (handle) => readBackupFile(backup, handle, goOn));
-	const { tail } = backup;
-	if (read?.database !== tail.database || read.file !== tail.file) {
-		throw new BackupError(`${backup.path} is damaged: its checksums are not those it was written with.`);
+export async function unpack(backup: BackupFile, to: Draft, tell: Tell): Promise<void> {
+	tell("unpacking");
+	const isWhole = await writeNewFile(to.path, to.owner, (handle) =>
+		readBackupFile(backup.path, backup, handle),
+	);
+	if (!isWhole) throw new BackupError(describeDamage(backup.path));
+}
+
+/** A SQLite file that nobody works on. */
+export async function checkSqliteFile(
+	path: string,
+	key: Uint8Array | null,
+	tell: Tell,
+): Promise<CheckedDatabase> {
+	tell("checking the database's pages");
+	const damage = findDamage(path);
+	// What is read from damaged pages means nothing.
+	if (damage.length > 0) {
+		const schema = { version: 0, oldestProgram: 0, firstName: null };
+		const secrets = { total: 0, unopened: null };
+		return { damage, schema, schemaProblem: "it cannot be read", ledger: null, secrets };
+	}
+	const store = openSqliteToRead(path);
+	try {
+		return { ...(await checkStore(store, key, tell)), damage };
+	} finally {
+		await store.close();
 	}
 }
 
-function judgeKey({ key }: Manifest, passphrase: string | null, opened: Uint8Array | null): KeyCheck {
-	if (key === null) return "left out";
-	if (passphrase === null) return "not tried";
-	return opened === null ? "another passphrase" : "opened";
+/** Also one that is at work. */
+async function checkStore(store: Store, key: Uint8Array | null, tell: Tell): Promise<CheckedDatabase> {
+	const schema = await findSchema(store.db);
+	const schemaProblem = findSchemaProblem(store, schema);
+	if (schemaProblem !== null) {
+		return { damage: null, schema, schemaProblem, ledger: null, secrets: { total: 0, unopened: null } };
+	}
+	tell("checking the ledger");
+	const ledger = await checkLedger(store);
+	return { damage: null, schema, schemaProblem, ledger, secrets: await checkSecrets(store, key) };
+}
+
+function findSchemaProblem({ kind }: Store, schema: PresentSchema): string | null {
+	if (schema.version === 0) return "it has no table of Ringback";
+	try {
+		checkSchema(schema, kind);
+		return null;
+	} catch (error) {
+		return error instanceof Error ? error.message : String(error);
+	}
+}
+
+async function checkSecrets({ db }: Store, key: Uint8Array | null): Promise<SecretCheck> {
+	let total = 0;
+	let unopened = 0;
+	for await (const { receiver_id, sealed } of listSecrets(db)) {
+		total++;
+		if (key !== null && openSecret(key, receiver_id, sealed) === null) unopened++;
+	}
+	return { total, unopened: key === null ? null : unopened };
+}
+
+/** RINGBACK_SECRET_KEY, or the key file beside the SQLite file; null when there is neither. */
+export function findKeyFor(path: string, { secretKey }: Pick<Config, "secretKey">): Uint8Array | null {
+	return secretKey ?? readKeyAt(`${resolve(path)}.key`);
+}
+
+export function readKeyAt(path: string): Uint8Array | null {
+	try {
+		return readKeyFile(path);
+	} catch (error) {
+		throw error instanceof KeyFileError ? new BackupError(error.message) : error;
+	}
 }

@@ -5,12 +5,11 @@ import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, resolve } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
-import { createMailDispatcher, type MailDispatcher } from "../accounts/mail-dispatcher.ts";
-import { type WatchedMailer, watchMailer } from "../accounts/mail-watch.ts";
-import { createNetworkMailer } from "../accounts/network-mailer.ts";
 import { type Config, publicUrlAt, type RoleSetting } from "../config.ts";
 import { sayOtherBrand } from "../domain/network.ts";
 import { openSecret, SEALING_KEY_BYTES } from "../domain/sealing.ts";
+import { createMailDispatcher, type MailDispatcher } from "../mail/dispatcher.ts";
+import { createNetworkMailer, type NetworkMailer } from "../mail/network-mailer.ts";
 import { realClock } from "../outside/clock.ts";
 import { readDiskSpace } from "../outside/disk-space.ts";
 import { createHttpsTransport } from "../outside/https-transport.ts";
@@ -18,7 +17,6 @@ import { KeyFileError, readKeyFile, readOrMakeKeyFile } from "../outside/key-fil
 import { createLog, type LogIdentity, type ProcessLog } from "../outside/log.ts";
 import type { SmtpMailer } from "../outside/mailer.ts";
 import { createRandom } from "../outside/random.ts";
-import { createOtlpTracer, type OtlpTracer } from "../outside/tracer.ts";
 import type { AddressPolicy, Clock, DiskSpace, Log, Random, Transport } from "../ports.ts";
 import { createKnownNetwork, type KnownNetwork } from "../store/known-network.ts";
 import type { MigrationReport } from "../store/migrate.ts";
@@ -27,24 +25,23 @@ import { type DatabaseSetting, isPoolerRefusal, openStore, prepareSchema } from 
 import { findDifferentEnds } from "../store/postgres-ends.ts";
 import { newestSecret, type SigningSecret } from "../store/signing-secrets.ts";
 import type { Store } from "../store/store.ts";
+import { openSharedClock, type SharedClock } from "./shared-clock.ts";
 
 export interface Workplace {
 	config: Config;
 	store: Store;
-	clock: Clock;
+	clock: SharedClock;
 	random: Random;
 	log: Log;
 	/** What this process is called in its log and its metrics. */
 	identity: ProcessName;
 	accessLog: Log;
 	droppedLogLines(): number;
-	/** Null where nothing is traced. */
-	tracer: OtlpTracer | null;
 	/** Of the database's file; null where it is on a server, whose disk is not ours to see. */
 	readDisk(): Promise<DiskSpace | null>;
 	transport: Transport;
-	mailer: (SmtpMailer & WatchedMailer) | null;
-	/** Mail about accounts, written first and sent by the way. */
+	mailer: (NetworkMailer & Pick<SmtpMailer, "verify">) | null;
+	/** Mails are written first, and sent by the way. */
 	mails: MailDispatcher;
 	/** What links and mails begin with. */
 	publicUrl: string;
@@ -59,8 +56,9 @@ export interface Workplace {
 export class StartError extends Error {}
 
 export interface OpenOptions {
-	/** Tests bring their own clock and log; nothing else is ever replaced here. */
+	/** Tests bring their own machine's clock, database's time and log; nothing else is ever replaced here. */
 	clock?: Clock;
+	readTime?: () => Promise<number>;
 	log?: Log;
 	/**
 	 * Otherwise as RINGBACK_MIGRATE says. "inspect" leaves everything as it is: the schema, and a key file that is not
@@ -90,7 +88,12 @@ export async function openWorkplace(config: Config, options: OpenOptions = {}): 
 /** What needs to know the address that links begin with. */
 export function addMail(parts: OpenedParts, publicUrl: string): Workplace {
 	const { mailer: smtp } = parts;
-	const mailer = smtp === null ? null : openNetworkMailer(smtp, parts, publicUrl);
+	const mailer =
+		smtp === null
+			? null
+			: Object.assign(createNetworkMailer(smtp, parts.network, publicUrl, parts.clock), {
+					verify: smtp.verify,
+				});
 	const mails = createMailDispatcher({ ...parts, mailer });
 	return {
 		...parts,
@@ -104,28 +107,13 @@ export function addMail(parts: OpenedParts, publicUrl: string): Workplace {
 	};
 }
 
-function openNetworkMailer(
-	smtp: SmtpMailer,
-	{ network, clock }: Pick<OpenedParts, "network" | "clock">,
-	publicUrl: string,
-): SmtpMailer & WatchedMailer {
-	const watched = watchMailer(smtp, clock);
-	return {
-		...smtp,
-		...createNetworkMailer(watched, network, publicUrl),
-		get failure() {
-			return watched.failure;
-		},
-	};
-}
-
 /** `role` is what it does, also for the database server's list of its clients. */
 export async function openParts(
 	config: Config,
 	options: OpenOptions,
 	role: RoleSetting | "command",
 ): Promise<OpenedParts> {
-	const clock = options.clock ?? realClock;
+	const machineClock = options.clock ?? realClock;
 	const random = createRandom();
 	const identity: ProcessName = {
 		instance: random.hex(INSTANCE_BYTES),
@@ -136,12 +124,18 @@ export async function openParts(
 	const { log, access, droppedLines } = openLog(config, options, identity);
 	const schema = options.schema ?? (config.migrate === "auto" ? "migrate" : "check");
 	if (schema !== "migrate") refuseMissingFile(config.database);
-	const store = openStore(config.database, { clock, log, name: `ringback-${role}` });
+	const store = openStore(config.database, { clock: machineClock, log, name: `ringback-${role}` });
+	/** Closed from the last to the first. */
+	const opened = new AsyncDisposableStack();
+	opened.defer(() => store.close());
 	try {
 		await refuseDifferentEnds(config.database, store);
+		// Before anything is stored or compared.
+		const readTime = store.readTime && (options.readTime ?? store.readTime);
+		const clock = await openSharedClock(machineClock, readTime, log);
+		opened.defer(() => clock.stop());
 		const tell = options.tellMigration ?? ((progress) => log.info({ progress }, "migrating the database"));
 		const migration = await prepareSchema(store, schema, clock.nowMs(), { tell });
-		if (schema !== "inspect") await makePartitions(store, config, clock.nowMs(), log);
 		const sealed = migration.version > 0 ? await newestSecret(store.db) : undefined;
 		// Never a new key for secrets that were sealed with another: it would only hide what is missing.
 		const sealingKey = findSealingKey(config, log, schema !== "inspect" && sealed === undefined);
@@ -152,9 +146,10 @@ export async function openParts(
 			...(config.trustedCa === null ? {} : { trustedCa: config.trustedCa }),
 			...(config.dnsServers === null ? {} : { dnsServers: config.dnsServers }),
 		});
-		const tracer = openTracer(config, identity, { random, log });
+		opened.defer(() => transport.close());
 		const { smtpUrl, mailFrom } = config;
 		const mailer = smtpUrl === null || mailFrom === null ? null : await openMailer(smtpUrl, mailFrom);
+		opened.defer(() => mailer?.close());
 		return {
 			config,
 			store,
@@ -164,7 +159,6 @@ export async function openParts(
 			identity,
 			accessLog: access,
 			droppedLogLines: droppedLines,
-			tracer,
 			readDisk: () => readDiskOf(config.database),
 			sealingKey,
 			mailer,
@@ -172,15 +166,10 @@ export async function openParts(
 			network: createKnownNetwork({ store, clock }, config.brand),
 			addressPolicy: { allowedPrivateRanges: config.allowedPrivateRanges },
 			migration,
-			async close() {
-				await tracer?.stop();
-				await transport.close();
-				mailer?.close();
-				await store.close();
-			},
+			close: () => opened.disposeAsync(),
 		};
 	} catch (error) {
-		await store.close();
+		await opened.disposeAsync();
 		throw isPoolerRefusal(error) ? new StartError(POOLER_REFUSED) : error;
 	}
 }
@@ -189,23 +178,6 @@ async function readDiskOf(database: DatabaseSetting): Promise<DiskSpace | null> 
 	return database.kind === "sqlite" && database.path !== ":memory:"
 		? readDiskSpace(dirname(database.path))
 		: null;
-}
-
-/** A command is not traced. */
-function openTracer(
-	{ tracing }: Config,
-	{ instance, role, version, host }: ProcessName,
-	deps: { random: Random; log: Log },
-): OtlpTracer | null {
-	if (tracing === null || role === "command") return null;
-	const own = {
-		"service.version": version,
-		"service.instance.id": instance,
-		"host.name": host,
-		"ringback.role": role,
-	};
-	const resource = { ...own, ...tracing.resource };
-	return createOtlpTracer({ ...tracing, resource }, { ...deps, scope: { name: "ringback", version } });
 }
 
 function openLog(config: Config, { log }: OpenOptions, { instance, role, version }: LogIdentity): ProcessLog {
@@ -226,16 +198,6 @@ function refuseMissingFile(database: DatabaseSetting): void {
 async function refuseDifferentEnds(database: DatabaseSetting, { db }: Store): Promise<void> {
 	const difference = database.kind === "sqlite" ? null : await findDifferentEnds(database, db);
 	if (difference !== null) throw new StartError(difference);
-}
-
-/** Whatever keeps us from it is no reason not to start: rows without a partition have a place, and a chore tries again. */
-async function makePartitions(store: Store, config: Config, nowMs: number, log: Log): Promise<void> {
-	try {
-		await store.partitions?.makeAhead(nowMs, config.retentionDays);
-	} catch (error) {
-		if (isPoolerRefusal(error)) throw error;
-		log.warn({ err: error }, "partitions of large tables could not be made ahead; a chore tries again");
-	}
 }
 
 /** The setting wins. That it is not what receivers know must not go unnoticed. */

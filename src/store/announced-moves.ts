@@ -6,7 +6,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Cursor } from "../domain/cursor.ts";
 import type { Conversion } from "./conversions.ts";
-import type { Store } from "./store.ts";
+import type { Db, Store } from "./store.ts";
 import type { MovesTable } from "./tables/conversions.ts";
 
 /** `db` may be a transaction's. */
@@ -86,4 +86,9 @@ export async function findNewestMove(
 			.limit(1)
 			.executeTakeFirst()
 	);
+}
+
+/** The newest move that 1.0.0 archived and removed; undefined where every one is still there. */
+export async function findFeedStart(db: Db): Promise<Cursor | undefined> {
+	return db.selectFrom("feed_start").select(["at", "move_id as id"]).executeTakeFirst();
 }

@@ -2,6 +2,7 @@
 
 import { selectDeliveries } from "./delivery-list.ts";
 import type { Db } from "./store.ts";
+import type { AttemptResult } from "./tables/deliveries.ts";
 
 export type DeliveryDetail = NonNullable<Awaited<ReturnType<typeof findDeliveryDetail>>>;
 export type ListedAttempt = Awaited<ReturnType<typeof listAttempts>>[number];
@@ -30,6 +31,8 @@ export async function listAttempts(db: Db, deliveryId: number) {
 		.selectAll("attempts")
 		.select("endpoints.url")
 		.where("attempts.delivery_id", "=", deliveryId)
+		.where("attempts.result", "<>", "interrupted")
+		.$narrowType<{ result: AttemptResult }>()
 		.orderBy("attempts.seq", "desc")
 		.limit(MAX_SHOWN_ATTEMPTS)
 		.execute();

@@ -2,8 +2,8 @@
 // for.
 
 import type { Selectable } from "kysely";
+import type { AuditAction } from "../domain/action.ts";
 import { MINUTE_MS } from "../domain/time.ts";
-import type { AuditAction } from "./audit.ts";
 import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
 import type { Db } from "./store.ts";
 import type { AuditEntriesTable } from "./tables/audit.ts";

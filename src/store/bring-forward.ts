@@ -1,9 +1,11 @@
-// Sending now what waits for its next attempt: the due time of its row in the queue becomes this moment. The lane is held
-// still meanwhile: what is in hand is known by its due time, which therefore must not change under its engine.
+// Sending now what waits for its next attempt: the due time of its row in the queue becomes this moment. A result is
+// stored under the due time that its row was read with, so nothing is touched that an engine may have in hand.
 
-import { holdStill, markDue, readInHand } from "./lanes.ts";
+import { sql } from "kysely";
+import { SECOND_MS } from "../domain/time.ts";
 import { programmesOwedEvents } from "./outbox.ts";
 import type { Db } from "./store.ts";
+import { valueList } from "./value-list.ts";
 
 export interface Waiting {
 	id: number;
@@ -17,8 +19,14 @@ export interface WaitingRow extends Waiting {
 }
 
 /**
- * Those of them that were brought forward; null when there is no URL or no secret now. The others are due already or in
- * hand, have been tried since, are of a URL that was removed, or have ended.
+ * Engines read what is due by clocks that agree within milliseconds, and this transaction takes some. What is due within
+ * so long is left alone, by whoever is not its engine: it is as good as in hand.
+ */
+export const IN_HAND_SOON_MS: number = 5 * SECOND_MS;
+
+/**
+ * Those of them that were brought forward; null when there is no URL or no secret now. The others are due already or
+ * almost, have been tried since, are of a URL that was removed, or have ended.
  */
 export async function bringForward(
 	trx: Db,
@@ -26,32 +34,19 @@ export async function bringForward(
 	waiting: readonly Waiting[],
 	nowMs: number,
 ): Promise<number[] | null> {
-	const { isEmpty, engine } = await holdStill(trx, receiverId);
 	const target = (await programmesOwedEvents(trx, [receiverId])).get(receiverId);
-	const inHand = engine === null ? new Set<string>() : await readInHand(trx, engine.id);
-	const seqOf = new Map(waiting.map(({ id, seq }) => [id, seq]));
-	const rows = await trx
-		.selectFrom("queue")
-		.select(["id", "due_at_ms", "seq"])
-		.where("id", "in", [...seqOf.keys()])
-		.where("receiver_id", "=", receiverId)
-		.where("due_at_ms", ">", nowMs)
-		.where("endpoint_epoch", "=", target?.endpointEpoch ?? -1)
-		.execute();
-	const free = rows
-		.filter(({ id, seq }) => seqOf.get(id) === seq)
-		// By a clock that is ahead of ours it may be due, and in hand. And the new time must not be one of which a
-		// handout says that it is in hand: clocks are set back.
-		.filter(({ id, due_at_ms }) => !inHand.has(`${id} ${due_at_ms}`) && !inHand.has(`${id} ${nowMs}`))
-		.map(({ id }) => id);
-	if (free.length > 0) {
-		await trx.updateTable("queue").set({ due_at_ms: nowMs }).where("id", "in", free).execute();
-		await markDue(trx, [receiverId], nowMs);
-	} else if (isEmpty) {
-		// Made to be held, and nothing has come of it.
-		await trx.deleteFrom("lanes").where("receiver_id", "=", receiverId).execute();
-	}
-	return target === undefined ? null : free;
+	if (target === undefined) return null;
+	if (waiting.length === 0) return [];
+	const list = waiting.map(({ id, seq }) => ({ id, seq }));
+	// One statement: of two that bring the same row forward, the second finds it due. And the ids once more: SQLite would
+	// read the whole queue and look each row up in the list.
+	const { rows } = await sql<{ id: number }>`with ${valueList("seen", { id: "bigint", seq: "integer" }, list)}
+		update queue set due_at_ms = ${nowMs} from seen
+			where queue.id = seen.id and queue.seq = seen.seq and queue.id in (select id from seen)
+				and queue.receiver_id = ${receiverId} and queue.due_at_ms > ${nowMs + IN_HAND_SOON_MS}
+				and queue.endpoint_epoch = ${target.endpointEpoch}
+			returning queue.id`.execute(trx);
+	return rows.map(({ id }) => id);
 }
 
 /**

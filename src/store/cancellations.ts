@@ -1,13 +1,14 @@
-// Cancelling, for good, what was pending when a Postback URL was removed: in batches, each a short transaction that holds
-// the lane still. Whoever removed the URL begins with it, and a chore goes on, also after a process that died, and also
-// when a URL is saved again: only deliveries of an earlier epoch go.
+// Cancelling, for good, what was pending when a Postback URL was removed: in batches, each a short transaction. Whoever
+// removed the URL begins with it, and a chore goes on, also after a process that died, and also when a URL is saved
+// again: only deliveries of an earlier epoch go. What is due the engine cancels, which may have it in hand.
 //
 //   noted with the removal, claimed ──walked to the end, nothing left──▶ gone
-//   claimed ──out of time, something in hand, killed──▶ nobody's after a while ──claimed by the chore──▶ …
+//   claimed ──out of time, something is due, killed──▶ nobody's after a while ──claimed by the chore──▶ …
 
+import { slotOf } from "../domain/slot.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { Clock } from "../ports.ts";
-import { holdStill, readInHand } from "./lanes.ts";
+import { IN_HAND_SOON_MS } from "./bring-forward.ts";
 import type { Db, Store } from "./store.ts";
 
 export interface Cancellation {
@@ -18,16 +19,14 @@ export interface Cancellation {
 
 export interface Cancelled {
 	count: number;
-	/** False when some are left to the chore, or to the engine that has them in hand. */
+	/** False when some are left to the chore, or to the engine that sends them. */
 	isComplete: boolean;
 }
 
-/** Passes of the lane's engine wait for a batch: on PostgreSQL some ten milliseconds. */
+/** On PostgreSQL a batch takes some ten milliseconds. */
 const BATCH_ROWS = 500;
 /** Renewed with every batch. After this somebody else goes on. */
 const CLAIM_MS = 30 * SECOND_MS;
-/** What is in hand has gone out, or has been given back, by then. */
-const IN_HAND_MS = 5 * SECOND_MS;
 
 /** Claimed for whoever removes the URL. An earlier removal that has not come to its end goes up in this one. */
 export async function noteCancellation(
@@ -76,8 +75,8 @@ async function claimNext(db: Db, nowMs: number): Promise<Cancellation | undefine
 }
 
 /**
- * One that is claimed: walks the receiver's queue once, in the order of due times. What is in hand is first in it, and
- * is met again by the chore; what is written behind the walk is due at once, and the engine cancels it.
+ * One that is claimed: walks the receiver's queue once, in the order of due times. What is due is first in it, and is
+ * met again by the chore; what is written behind the walk is due at once, and the engine cancels it.
  */
 export async function cancelRemoved(
 	store: Store,
@@ -106,7 +105,7 @@ export async function cancelRemoved(
 		after = last;
 		await clock.yieldLoop();
 	}
-	if (isAnyLeft) await putOff(store.db, cancellation, clock.nowMs() + IN_HAND_MS);
+	if (isAnyLeft) await putOff(store.db, cancellation, clock.nowMs() + IN_HAND_SOON_MS);
 	else await end(store.db, cancellation);
 	return { count, isComplete: !isAnyLeft };
 }
@@ -140,34 +139,46 @@ interface BatchCancelled {
 	mayGoOn: boolean;
 }
 
-/** Those of an earlier epoch among `ids`, but for what is in hand, which is its engine's to settle. */
+/** Those of an earlier epoch among `ids`, but for what is due, which is its engine's to settle: it may be in hand. */
 export async function cancelBatch(
 	trx: Db,
 	{ receiverId, epoch }: Cancellation,
 	ids: readonly number[],
 	nowMs: number,
 ): Promise<BatchCancelled> {
-	const { isEmpty, engine } = await holdStill(trx, receiverId);
-	// Somebody will take over, for which all lanes of that engine must be free: other shops wait for it.
-	if (engine !== null && engine.goodUntilMs < nowMs) return { count: 0, isAnyLeft: true, mayGoOn: false };
-	const inHand = engine === null ? new Set<string>() : await readInHand(trx, engine.id);
-	const queued = await trx
-		.selectFrom("queue")
-		.select(["id", "due_at_ms"])
+	// The update changes nothing, and keeps a free slot free on both databases: then nothing is in hand.
+	const { numUpdatedRows: freeSlots } = await trx
+		.updateTable("slots")
+		.set({ engine_id: null })
+		.where("slot", "=", slotOf(receiverId))
+		.where("engine_id", "is", null)
+		.executeTakeFirst();
+	const isFree = freeSlots > 0n;
+	const cancelled = await trx
+		.deleteFrom("queue")
 		.where("id", "in", ids)
 		.where("endpoint_epoch", "<", epoch)
+		.$if(!isFree, (query) => query.where("due_at_ms", ">", nowMs + IN_HAND_SOON_MS))
+		.returning("id")
 		.execute();
-	const free = queued.filter(({ id, due_at_ms }) => !inHand.has(`${id} ${due_at_ms}`)).map(({ id }) => id);
-	if (free.length > 0) {
-		await trx.deleteFrom("queue").where("id", "in", free).execute();
+	if (cancelled.length > 0) {
 		await trx
 			.updateTable("deliveries")
 			.set({ state: "cancelled", finished_at_ms: nowMs })
-			.where("id", "in", free)
+			.where(
+				"id",
+				"in",
+				cancelled.map(({ id }) => id),
+			)
 			.execute();
 	}
-	// One that was there before stays: somebody may have seen that it is due, and said nothing more.
-	if (isEmpty) await trx.deleteFrom("lanes").where("receiver_id", "=", receiverId).execute();
+	const left = await trx
+		.selectFrom("queue")
+		.select("id")
+		.where("id", "in", ids)
+		.where("endpoint_epoch", "<", epoch)
+		.limit(1)
+		.executeTakeFirst();
 	// Last, so that nothing is waited for any more: whoever removes the URL again waits for this row and has the programme.
 	const { numUpdatedRows } = await trx
 		.updateTable("cancellations")
@@ -177,7 +188,7 @@ export async function cancelBatch(
 		.executeTakeFirst();
 	// Removed again meanwhile: whoever did it goes on.
 	const isOurs = numUpdatedRows > 0n;
-	return { count: free.length, isAnyLeft: !isOurs || free.length < queued.length, mayGoOn: isOurs };
+	return { count: cancelled.length, isAnyLeft: !isOurs || left !== undefined, mayGoOn: isOurs };
 }
 
 /** Nobody's from then on. */

@@ -1,6 +1,5 @@
 // What a list of conversions is asked for, and whether a row is one of it.
 
-import { isAtLeast } from "../domain/money.ts";
 import { hasOrder, type OrderSearch } from "../domain/order-search.ts";
 import type { BucketFilter, Direction, TimeFilter } from "./conversion-buckets.ts";
 import type { Conversion } from "./conversions.ts";
@@ -14,8 +13,6 @@ export interface ConversionFilter extends BucketFilter, TimeFilter {
 	/** Sold at this moment or later, and before that one. Within a programme only. */
 	soldFromMs?: number | undefined;
 	soldBeforeMs?: number | undefined;
-	/** A decimal, in whatever currency a programme has. */
-	minBasket?: string | undefined;
 }
 
 /** Sorting by anything but when it was recorded works within a programme only. */
@@ -69,8 +66,6 @@ const CHECKS: Readonly<Record<Checked, (filter: ConversionFilter) => Matcher | u
 		soldFromMs === undefined ? undefined : (row) => row.occurred_at_ms >= soldFromMs,
 	soldBeforeMs: ({ soldBeforeMs }) =>
 		soldBeforeMs === undefined ? undefined : (row) => row.occurred_at_ms < soldBeforeMs,
-	minBasket: ({ minBasket }) =>
-		minBasket === undefined ? undefined : (row) => isAtLeast(row.basket_value, minBasket),
 	orderId: ({ orderId }) => (orderId === undefined ? undefined : (row) => row.order_id === orderId),
 	search: ({ search }) => {
 		if (search === undefined) return undefined;

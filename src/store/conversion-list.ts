@@ -1,4 +1,4 @@
-// The one list of conversions: for the API, the pages, Review and the export. Each way to sort it has an index to walk;
+// The one list of conversions: for the API, the pages and the export. Each way to sort it has an index to walk;
 // filters that the index does not know are held against the rows that are read. Where they leave nearly nothing, all
 // that the narrowest of them finds is read and sorted instead.
 

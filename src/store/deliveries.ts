@@ -1,7 +1,6 @@
 // Deliveries as people see them, and putting finished ones back into the queue.
 
 import { type Selectable, sql } from "kysely";
-import { markDue } from "./lanes.ts";
 import { programmesOwedEvents } from "./outbox.ts";
 import type { Db } from "./store.ts";
 import type { DeliveriesTable } from "./tables/deliveries.ts";
@@ -93,6 +92,5 @@ export async function requeue(
 			})),
 		)
 		.execute();
-	await markDue(trx, [programmeId], nowMs);
 	return started;
 }

@@ -116,13 +116,12 @@ export function selectDeliveries(db: Db) {
 		.innerJoin("events", "events.id", "deliveries.id")
 		.innerJoin("conversions", "conversions.id", "events.conversion_id")
 		.leftJoin("queue", "queue.id", "deliveries.id")
+		.select((eb) => eb("deliveries.attempts", "-", eb.ref("deliveries.interrupted")).as("attempts"))
 		.select([
 			"deliveries.id",
 			"deliveries.public_id as publicId",
 			"deliveries.state",
 			"deliveries.run",
-			"deliveries.attempts",
-			"deliveries.interrupted",
 			// What a form sends back: the number of the last attempt that its reader saw.
 			"deliveries.attempts as seq",
 			"deliveries.last_http_status as lastHttpStatus",

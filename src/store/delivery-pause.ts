@@ -3,6 +3,7 @@
 
 import { sql } from "kysely";
 import type { DeliveryPause } from "../domain/delivery-pause.ts";
+import { SILENT_MS } from "./queue.ts";
 import type { Db, Store } from "./store.ts";
 
 /** The first to hold them says since when; a restart changes nothing. */
@@ -45,7 +46,7 @@ export async function readPause(db: Db, nowMs: number): Promise<DeliveryPause | 
 	const engine = await db
 		.selectFrom("engines")
 		.select("id")
-		.where("good_until_ms", ">", nowMs)
+		.where("renewed_at_ms", ">", nowMs - SILENT_MS)
 		.limit(1)
 		.executeTakeFirst();
 	return { sinceMs: row.since_ms, waiting: rows[0]?.waiting ?? 0, isSentElsewhere: engine !== undefined };

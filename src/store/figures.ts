@@ -11,7 +11,7 @@ export interface Figures extends StoreSize {
 	readAtMs: number;
 	/** Notices that somebody is to be mailed about by now and is not yet; also where there is no mail server. */
 	unmailedNotices: number;
-	/** Mails about accounts and programmes that are written and should have been sent. */
+	/** Mails that are written and should have been sent; those that the server refused are not counted. */
 	waitingMails: number;
 	failing: FailingShops;
 }
@@ -71,7 +71,14 @@ async function countWaitingMails(db: Db, nowMs: number): Promise<number> {
 			eb
 				.selectFrom("mail_queue")
 				.select("id")
-				.where("due_at_ms", "<=", nowMs)
+				.where("due_at_ms", "is not", null)
+				// While the server itself fails they are due again every minute, and are not due in between.
+				.where((mail) =>
+					mail.or([
+						mail("due_at_ms", "<=", nowMs),
+						mail.and([mail("refusal", "is not", null), mail("tries", "=", 0)]),
+					]),
+				)
 				.limit(sql.lit(MAX_COUNTED_MAILS))
 				.as("waiting"),
 		)

@@ -1,10 +1,11 @@
 // What a call or a decision writes, in sets. The two drivers write it in their own SQL (sqlite-writes, postgres-writes),
 // because it runs for every sale; whoever has a transaction finds them by it. No set is empty: the files of the
-// aggregates (conversion-moves, outbox, lanes, inbound-calls, keys) see to it, and say what each write means.
+// aggregates (conversion-moves, outbox, inbound-calls, keys) see to it, and say what each write means.
 
 import type { DialectAdapter, Insertable } from "kysely";
 import type { EventName } from "../domain/event-name.ts";
 import type { Conversion, NewConversion } from "./conversions.ts";
+import { type CallbackTarget, TARGET_SELECT } from "./queue.ts";
 import type { Db } from "./schema.ts";
 import type { MovesTable } from "./tables/conversions.ts";
 import type { InboundCallsTable } from "./tables/inbound.ts";
@@ -41,17 +42,8 @@ export interface OwedEvent {
 	body: string;
 }
 
-export interface OwedProgramme {
-	id: number;
-	publicId: string;
-	endpointEpoch: number;
-}
-
 /** Whose shop is owed events. Both databases read it; each adds which programmes. */
-export const OWED_PROGRAMME_SELECT = `select p.id, p.public_id as "publicId", p.endpoint_epoch as "endpointEpoch"
-	from programmes p
-	join signing_secrets s on s.receiver_id = p.id and s.activated_at_ms is not null and s.replaced_at_ms is null
-	where p.endpoint_id is not null`;
+export const OWED_PROGRAMME_SELECT = `${TARGET_SELECT} where e.id is not null and s.id is not null`;
 
 export interface OrderKey {
 	programme_id: number;
@@ -68,10 +60,9 @@ export interface HotWrites {
 	insertMoves(trx: Db, moves: readonly NewMove[]): Promise<void>;
 	keepAnnouncedBodies(trx: Db, bodies: readonly AnnouncedBody[]): Promise<void>;
 	/** Here because no event is written without it. */
-	readOwedProgrammes(trx: Db, programmeIds: readonly number[]): Promise<OwedProgramme[]>;
-	insertOwedEvents(trx: Db, owed: readonly OwedEvent[], nowMs: number): Promise<void>;
-	/** In the order of their numbers, each once. */
-	markDue(trx: Db, receiverIds: readonly number[], dueAtMs: number): Promise<void>;
+	readOwedProgrammes(trx: Db, programmeIds: readonly number[]): Promise<CallbackTarget[]>;
+	/** Resolves to the number of each delivery, by its conversion. */
+	insertOwedEvents(trx: Db, owed: readonly OwedEvent[], nowMs: number): Promise<Map<number, number>>;
 	spendNonces(trx: Db, nonces: readonly NewNonce[]): Promise<Set<NewNonce>>;
 	insertInboundCalls(trx: Db, calls: readonly NewInboundCall[]): Promise<void>;
 }

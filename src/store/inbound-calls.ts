@@ -39,18 +39,6 @@ export function resultOf({ outcome }: { outcome: string }): InboundResult {
 	return /^[A-Z]/.test(outcome) ? "accepted" : "refused";
 }
 
-/** Of the newest calls of a programme, those that were refused for their signature: along inbound_calls_by_programme. */
-export async function listBadSignatures(db: Db, programmeId: number, lookedAt: number) {
-	const rows = await db
-		.selectFrom("inbound_calls")
-		.select(["method", "target", "outcome", "detail", "at_ms as atMs"])
-		.where("programme_id", "=", programmeId)
-		.orderBy("id", "desc")
-		.limit(lookedAt)
-		.execute();
-	return rows.filter(({ outcome }) => outcome === "bad_signature");
-}
-
 /** Along inbound_calls_by_order or inbound_calls_by_programme. */
 function readCalls(db: Db, { programmeId, orderId }: InboundFilter, beforeId: number, limit: number) {
 	return db

@@ -108,19 +108,3 @@ export async function countKeys(db: Db, programmeId: number): Promise<number> {
 export async function spendNonces(trx: Db, nonces: readonly NewNonce[]): Promise<Set<NewNonce>> {
 	return nonces.length === 0 ? new Set() : hotWrites(trx).spendNonces(trx, nonces);
 }
-
-/** Whether a request with it was accepted within the window that nonces are kept for. */
-export async function isNonceSpent(
-	db: Db,
-	programmeId: number,
-	nonce: string,
-	nowMs: number,
-): Promise<boolean> {
-	const query = db
-		.selectFrom("nonces")
-		.select("nonce")
-		.where("programme_id", "=", programmeId)
-		.where("nonce", "=", nonce)
-		.where("expires_at_ms", ">", nowMs);
-	return (await query.executeTakeFirst()) !== undefined;
-}

@@ -1,6 +1,7 @@
 // The newest attempt of each of a few deliveries, for lists that say what came back last.
 
 import type { Db } from "./store.ts";
+import type { AttemptResult } from "./tables/deliveries.ts";
 
 export type LastAttempt = Awaited<ReturnType<typeof listLastAttempts>>[number];
 
@@ -23,6 +24,8 @@ export async function listLastAttempts(db: Db, deliveryIds: readonly number[]) {
 				"attempts.detail",
 			])
 			.where("deliveries.id", "in", deliveryIds)
+			.where("attempts.result", "<>", "interrupted")
+			.$narrowType<{ result: AttemptResult }>()
 			.execute()
 	);
 }

@@ -4,7 +4,6 @@
 
 import { type RawBuilder, sql } from "kysely";
 import { DECIDED_STATUSES, type LivedMove, moveRule } from "../domain/conversion.ts";
-import { MINUTE_MS } from "../domain/time.ts";
 import type { Db, Store } from "./store.ts";
 
 /** A rule that some rows break. */
@@ -36,8 +35,6 @@ interface Rule {
 /** Some hundredths of a second each: PostgreSQL ends a statement of ours after 15 seconds. */
 const IDS_AT_ONCE = 20_000;
 const EXAMPLES = 5;
-/** By clocks that may differ, and of lanes that somebody is just writing: see callbacks/engine. */
-const MISSED_FOR_MS = 5 * MINUTE_MS;
 
 const ANNOUNCING = ["record", "approve", "reject", "reverse"] as const satisfies readonly LivedMove[];
 const MOVES: readonly LivedMove[] = [...ANNOUNCING, "park", "confirm", "expire"];
@@ -115,51 +112,24 @@ const RULES: readonly Rule[] = [
 		...along("programmes"),
 		where: "r.endpoint_id is not null and not exists (select 1 from endpoints e where e.id = r.endpoint_id)",
 	},
-	{
-		problem: "programmes are owed callbacks and have no lane: nobody would look at them",
-		...along("programmes"),
-		where: `exists (select 1 from queue q where q.receiver_id = r.id)
-			and not exists (select 1 from lanes l where l.receiver_id = r.id)`,
-	},
-	{
-		problem: "lanes are leased to an engine that is not on record",
-		...along("lanes", "receiver_id"),
-		where: "r.engine_id is not null and not exists (select 1 from engines e where e.id = r.engine_id)",
-	},
-	{
-		problem: "handouts are of an engine that is not on record",
-		...along("handouts", "engine_id"),
-		where: "not exists (select 1 from engines e where e.id = r.engine_id)",
-	},
 ];
 
 function along(table: string, key = "id"): Pick<Rule, "table" | "key" | "select" | "from"> {
 	return { table, key, select: `r.${key}`, from: `${table} r` };
 }
 
-export interface LedgerOptions {
-	nowMs: number;
-	/** Hears the share that is done, from 0 to 1, after each statement. */
-	onProgress?: (share: number) => void;
-}
-
 /** Also while a service works on it: no statement depends on what another has seen. */
-export async function checkLedger(store: Store, { nowMs, onProgress }: LedgerOptions): Promise<LedgerReport> {
+export async function checkLedger({ db }: Pick<Store, "db">): Promise<LedgerReport> {
 	const broken: BrokenRule[] = [];
 	const ranges = new Map<string, IdRange>();
-	for (const [index, rule] of RULES.entries()) {
+	for (const rule of RULES) {
 		const column = `${rule.table}.${rule.key}`;
-		const range = ranges.get(column) ?? (await findRange(store.db, rule));
+		const range = ranges.get(column) ?? (await findRange(db, rule));
 		ranges.set(column, range);
-		const found = await lookAlong(store.db, rule, range, (share) =>
-			onProgress?.((index + share) / RULES.length),
-		);
+		const found = await lookAlong(db, rule, range);
 		if (found.count > 0) broken.push(found);
 	}
-	const missed = await findMissed(store, nowMs);
-	if (missed.count > 0) broken.push(missed);
-	onProgress?.(1);
-	return { rules: RULES.length + 1, broken };
+	return { rules: RULES.length, broken };
 }
 
 interface IdRange {
@@ -185,31 +155,15 @@ async function lookAlong(
 	db: Db,
 	{ problem, key, select, from, where }: Rule,
 	{ first, last }: IdRange,
-	onProgress: (share: number) => void,
 ): Promise<BrokenRule> {
 	let count = 0;
 	const examples: number[] = [];
-	// Engines' numbers are drawn from far more than can be walked; there is a handful of their rows.
-	const step = key === "engine_id" ? last - first + 1 : IDS_AT_ONCE;
-	for (let from_ = first; from_ <= last; from_ += step) {
-		const to = Math.min(from_ + step - 1, last);
+	for (let from_ = first; from_ <= last; from_ += IDS_AT_ONCE) {
+		const to = Math.min(from_ + IDS_AT_ONCE - 1, last);
 		const { rows } = await sql<{ id: number }>`select ${sql.raw(select)} as id from ${sql.raw(from)}
 			where ${sql.raw(`r.${key}`)} between ${from_} and ${to} and (${sql.raw(where)})`.execute(db);
 		count += rows.length;
 		for (const { id } of rows.slice(0, EXAMPLES - examples.length)) examples.push(id);
-		onProgress((to - first + 1) / (last - first + 1));
 	}
 	return { problem, count, examples };
-}
-
-async function findMissed(store: Store, nowMs: number): Promise<BrokenRule> {
-	// Not in a transaction, which on SQLite is one of somebody who writes: the file may be there to be read only.
-	const missed = await store.db
-		.connection()
-		.execute((db) => store.queue.findMissed(db, nowMs + MISSED_FOR_MS));
-	return {
-		problem: "programmes have callbacks that are due and that no process would look at",
-		count: missed.length,
-		examples: missed.slice(0, EXAMPLES).map(({ receiverId }) => receiverId),
-	};
 }

@@ -26,7 +26,7 @@ export async function findDueMail(db: Db, nowMs: number): Promise<QueuedMail | u
 export async function claimQueuedMail(db: Db, mail: QueuedMail, untilMs: number): Promise<boolean> {
 	const { numUpdatedRows } = await db
 		.updateTable("mail_queue")
-		.set((eb) => ({ due_at_ms: untilMs, tries: eb("tries", "+", 1) }))
+		.set({ due_at_ms: untilMs })
 		.where("id", "=", mail.id)
 		.where("due_at_ms", "=", mail.due_at_ms)
 		.executeTakeFirst();
@@ -44,36 +44,51 @@ export async function finishMail(db: Db, id: number, end: MailEnd): Promise<void
 		.execute();
 }
 
-export interface GivenUpMail {
-	to_address: string;
-	subject: string;
-	given_up_at_ms: number | null;
-	refusal: string | null;
+export async function postponeMail(
+	db: Db,
+	id: number,
+	next: { due_at_ms: number; tries: number; refusal: string },
+): Promise<void> {
+	await db.updateTable("mail_queue").set(next).where("id", "=", id).execute();
 }
 
-/** The newest first, as long as they are kept. */
-export async function listGivenUpMails(db: Db, limit: number): Promise<GivenUpMail[]> {
+const STATE_COLUMNS = [
+	"to_address",
+	"subject",
+	"created_at_ms",
+	"due_at_ms",
+	"tries",
+	"sent_at_ms",
+	"given_up_at_ms",
+	"refusal",
+] as const;
+
+/** What became of a mail. */
+export type MailState = Pick<QueuedMail, (typeof STATE_COLUMNS)[number]>;
+
+/** What the server did not take: first those that are tried again, then those that were given up, the newest first. */
+export async function listUnsentMails(db: Db, limit: number): Promise<MailState[]> {
+	const mails = db.selectFrom("mail_queue").select(STATE_COLUMNS).limit(limit);
+	const tried = mails
+		.where("due_at_ms", "is not", null)
+		.where("refusal", "is not", null)
+		.orderBy("due_at_ms");
+	const givenUp = mails.where("given_up_at_ms", "is not", null).orderBy("given_up_at_ms", "desc");
+	return [...(await tried.execute()), ...(await givenUp.execute())].slice(0, limit);
+}
+
+/** More than are written at one moment, to all readers of a topic. */
+const MAX_ON_TOPIC = 200;
+
+/** The newest mails on a topic, as long as they are kept. The newest first. */
+export async function listMailsOn(db: Db, topic: string): Promise<MailState[]> {
 	return db
 		.selectFrom("mail_queue")
-		.select(["to_address", "subject", "given_up_at_ms", "refusal"])
-		.where("given_up_at_ms", "is not", null)
-		.orderBy("given_up_at_ms", "desc")
-		.limit(limit)
-		.execute();
-}
-
-export async function postponeMail(db: Db, id: number, dueAtMs: number): Promise<void> {
-	await db.updateTable("mail_queue").set({ due_at_ms: dueAtMs }).where("id", "=", id).execute();
-}
-
-/** When the newest mail on this topic was written. */
-export async function lastMailOn(db: Db, topic: string): Promise<number | null> {
-	const { at } = await db
-		.selectFrom("mail_queue")
-		.select((eb) => eb.fn.max("created_at_ms").as("at"))
+		.select(STATE_COLUMNS)
 		.where("topic", "=", topic)
-		.executeTakeFirstOrThrow();
-	return at === null ? null : Number(at);
+		.orderBy("created_at_ms", "desc")
+		.limit(MAX_ON_TOPIC)
+		.execute();
 }
 
 /** Those that were sent or given up, and whatever nobody could send in time. */

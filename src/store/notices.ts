@@ -1,13 +1,15 @@
 // The trouble of each receiver's callbacks, from the first failed attempt to the success that ends it. Written in the
-// pass that stores the results, for all of its receivers together: see domain/notice for the states.
+// pass that stores the results, for all of its receivers together: see domain/notice for the states. Below it, notices as
+// pages and mails show them, and which of them are to be mailed.
 
 import { type Selectable, sql } from "kysely";
+import type { EventName } from "../domain/event-name.ts";
 import type { TroubleEnd, WatchedTrouble } from "../domain/notice.ts";
 import type { Verdict } from "../domain/verdict.ts";
+import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
 import type { Db } from "./store.ts";
 import type { AttemptResult } from "./tables/deliveries.ts";
 import type { NoticesTable } from "./tables/notices.ts";
-import { valueList } from "./value-list.ts";
 
 export type Notice = Selectable<NoticesTable>;
 
@@ -96,18 +98,16 @@ function upsert(trx: Db, failed: readonly (FailedAttempts & { publicId: string }
 		.execute();
 }
 
-/** A mail that is already planned stays where it is. */
-export async function tellTroubles(
-	trx: Db,
-	troubles: readonly { id: number; mailDueAtMs: number }[],
-	nowMs: number,
-): Promise<void> {
-	const columns = { id: "bigint", mail_due_at_ms: "bigint" } as const;
-	const list = troubles.map(({ id, mailDueAtMs }) => ({ id, mail_due_at_ms: mailDueAtMs }));
-	await sql`with ${valueList("news", columns, list)}
-		update notices set told_at_ms = coalesce(notices.told_at_ms, cast(${nowMs} as bigint)),
-			mail_due_at_ms = coalesce(notices.mail_due_at_ms, news.mail_due_at_ms)
-			from news where notices.id = news.id and notices.id in (select id from news)`.execute(trx);
+/** Their mail is due from now on: whoever writes it keeps the distance from the last one (mail/tell). */
+export async function tellTroubles(trx: Db, ids: readonly number[], nowMs: number): Promise<void> {
+	await trx
+		.updateTable("notices")
+		.set((eb) => ({
+			told_at_ms: eb.fn.coalesce("told_at_ms", eb.val(nowMs)),
+			mail_due_at_ms: eb.fn.coalesce("mail_due_at_ms", eb.val(nowMs)),
+		}))
+		.where("id", "in", ids)
+		.execute();
 }
 
 /** Those that have been watched since before then, the longest first; where there is no Postback URL any more, too. */
@@ -115,24 +115,24 @@ export async function findWatched(
 	db: Db,
 	openedUntilMs: number,
 	limit: number,
-): Promise<{ id: number; receiverId: number; hasUrl: boolean }[]> {
+): Promise<{ id: number; hasUrl: boolean }[]> {
 	const rows = await db
 		.selectFrom("notices")
 		.innerJoin("programmes", "programmes.id", "notices.receiver_id")
-		.select(["notices.id", "notices.receiver_id as receiverId", "programmes.endpoint_id as endpointId"])
+		.select(["notices.id", "programmes.endpoint_id as endpointId"])
 		.where("notices.told_at_ms", "is", null)
 		.where("notices.opened_at_ms", "<=", openedUntilMs)
 		.orderBy("notices.opened_at_ms")
 		.limit(limit)
 		.execute();
-	return rows.map(({ endpointId, ...row }) => ({ ...row, hasUrl: endpointId !== null }));
+	return rows.map(({ id, endpointId }) => ({ id, hasUrl: endpointId !== null }));
 }
 
 /** False when it has been told, or has vanished, since it was found. */
-export async function tellWatched(db: Db, id: number, mailDueAtMs: number, nowMs: number): Promise<boolean> {
+export async function tellWatched(db: Db, id: number, nowMs: number): Promise<boolean> {
 	const { numUpdatedRows } = await db
 		.updateTable("notices")
-		.set({ told_at_ms: nowMs, mail_due_at_ms: mailDueAtMs })
+		.set({ told_at_ms: nowMs, mail_due_at_ms: nowMs })
 		.where("id", "=", id)
 		.where("told_at_ms", "is", null)
 		.executeTakeFirst();
@@ -167,13 +167,13 @@ export async function endTroubles(
 /** Callbacks work again. */
 export async function addRecoveries(
 	trx: Db,
-	recoveries: readonly { receiverId: number; publicId: string; mailDueAtMs: number }[],
+	recoveries: readonly { receiverId: number; publicId: string }[],
 	nowMs: number,
 ): Promise<void> {
 	await trx
 		.insertInto("notices")
 		.values(
-			recoveries.map(({ receiverId, publicId, mailDueAtMs }) => ({
+			recoveries.map(({ receiverId, publicId }) => ({
 				public_id: publicId,
 				receiver_id: receiverId,
 				kind: "callbacks_working_again" as const,
@@ -182,8 +182,160 @@ export async function addRecoveries(
 				failed_attempts: 0,
 				failures: 0,
 				mailed_failures: 0,
-				mail_due_at_ms: mailDueAtMs,
+				mail_due_at_ms: nowMs,
 			})),
 		)
+		.execute();
+}
+
+/** With the delivery that failed last. What is only watched is nobody's to see, but for the health of the present. */
+export interface ShownNotice extends Notice {
+	/** Of the delivery whose attempt failed last: null where there was none, or it is past its retention. */
+	lastDeliveryPublicId: string | null;
+	lastEvent: EventName | null;
+	lastOrderId: string | null;
+}
+
+function selectNotices(db: Db) {
+	return db
+		.selectFrom("notices")
+		.leftJoin("deliveries", "deliveries.id", "notices.last_delivery_id")
+		.leftJoin("events", "events.id", "deliveries.id")
+		.leftJoin("conversions", "conversions.id", "events.conversion_id")
+		.selectAll("notices")
+		.select([
+			"deliveries.public_id as lastDeliveryPublicId",
+			"events.name as lastEvent",
+			"conversions.order_id as lastOrderId",
+		]);
+}
+
+/** The newest first. */
+export async function listNotices(
+	db: Db,
+	programmeId: number,
+	page: PageRequest,
+): Promise<ListPage<ShownNotice>> {
+	return readNewestFirst(page, (beforeId, limit) =>
+		selectNotices(db)
+			.where("notices.receiver_id", "=", programmeId)
+			.where("notices.told_at_ms", "is not", null)
+			.where("notices.id", "<", beforeId)
+			.orderBy("notices.id", "desc")
+			.limit(limit)
+			.execute(),
+	);
+}
+
+/** One at most: see the index notices_open. Watched ones, too. */
+export async function findOpenNotice(db: Db, programmeId: number): Promise<ShownNotice | undefined> {
+	return (
+		selectNotices(db)
+			.where("notices.receiver_id", "=", programmeId)
+			// As a literal: only then do both databases use the partial index.
+			.where("notices.kind", "=", sql.lit("callbacks_failing"))
+			.where("notices.ended_at_ms", "is", null)
+			.executeTakeFirst()
+	);
+}
+
+/** When the last mail about each programme's callbacks was written. */
+export async function lastMailedAtMs(
+	db: Db,
+	programmeIds: readonly number[],
+): Promise<Map<number, number | null>> {
+	const rows = await db
+		.selectFrom("programmes")
+		.select(["id", "last_mailed_at_ms"])
+		.where("id", "in", programmeIds)
+		.execute();
+	return new Map(rows.map((row) => [row.id, row.last_mailed_at_ms]));
+}
+
+/** The programme whose mail has been due the longest. */
+export async function findProgrammeToMail(db: Db, nowMs: number): Promise<number | undefined> {
+	const first = await db
+		.selectFrom("notices")
+		.select("receiver_id as programmeId")
+		.where("mail_due_at_ms", "<=", nowMs)
+		.orderBy("mail_due_at_ms")
+		.limit(1)
+		.executeTakeFirst();
+	return first?.programmeId;
+}
+
+/** They go together in one mail. The oldest first. */
+export async function findNoticesToMail(db: Db, programmeId: number): Promise<ShownNotice[]> {
+	return selectNotices(db)
+		.where("notices.receiver_id", "=", programmeId)
+		.where("notices.mail_due_at_ms", "is not", null)
+		.orderBy("notices.id")
+		.execute();
+}
+
+/**
+ * In the transaction that writes the mail, which tells of so many failures as the notice had when it was read. Those
+ * that came meanwhile are for the next one.
+ */
+export async function markMailed(
+	trx: Db,
+	{ id, failures: told }: Notice,
+	to: readonly string[],
+	nowMs: number,
+): Promise<void> {
+	await trx
+		.updateTable("notices")
+		.set((eb) => ({
+			mailed_failures: told,
+			mailed_at_ms: nowMs,
+			mailed_to: to.join(", "),
+			mail_refused_to: null,
+			mail_due_at_ms: eb.case().when("failures", ">", told).then(nowMs).else(eb.lit(null)).end(),
+		}))
+		.where("id", "=", id)
+		.execute();
+}
+
+/** For this reader of the mail that was written then: the notice says so for longer than the queue keeps the mail. */
+export async function noteMailRefused(
+	trx: Db,
+	programmeId: number,
+	mailedAtMs: number,
+	email: string,
+): Promise<void> {
+	await trx
+		.updateTable("notices")
+		.set({ mail_refused_to: sql`coalesce(mail_refused_to || ', ', '') || ${email}` })
+		.where("receiver_id", "=", programmeId)
+		.where("mailed_at_ms", "=", mailedAtMs)
+		.execute();
+}
+
+/**
+ * False when this process or another one, of 1.0.0 perhaps, has mailed the programme since then: at most one mail in so
+ * long a time, whoever writes it.
+ */
+export async function claimNoticeMail(
+	trx: Db,
+	programmeId: number,
+	notSinceMs: number,
+	nowMs: number,
+): Promise<boolean> {
+	const { numUpdatedRows } = await trx
+		.updateTable("programmes")
+		.set({ last_mailed_at_ms: nowMs })
+		.where("id", "=", programmeId)
+		.where((eb) => eb.or([eb("last_mailed_at_ms", "is", null), eb("last_mailed_at_ms", "<=", notSinceMs)]))
+		.executeTakeFirst();
+	return numUpdatedRows > 0n;
+}
+
+/** What is due of this programme by then waits until then. */
+export async function postponeNoticeMail(trx: Db, programmeId: number, untilMs: number): Promise<void> {
+	await trx
+		.updateTable("notices")
+		.set({ mail_due_at_ms: untilMs })
+		.where("receiver_id", "=", programmeId)
+		.where("mail_due_at_ms", "<", untilMs)
 		.execute();
 }

@@ -24,7 +24,7 @@ export async function prepareSchema(
 	if (schema === "migrate") return store.migrate(nowMs, options);
 	const present = await findSchema(store.db);
 	if (schema === "check") {
-		checkSchema(present, store.dialect);
+		checkSchema(present, store.kind);
 		if (present.version < MIGRATIONS.length) throw new SchemaTooOldError(present.version, MIGRATIONS.length);
 	}
 	return { version: present.version, applied: [] };

@@ -25,7 +25,7 @@ export interface OwedDelivery {
 	orderId: string;
 	event: EventName;
 	dueAtMs: number;
-	/** Attempts that were made before, interrupted ones included. */
+	/** The number of the last attempt. */
 	attempts: number;
 }
 

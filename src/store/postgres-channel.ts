@@ -1,24 +1,30 @@
-// "Something has become due", across processes: NOTIFY after the commit, LISTEN on a connection of its own.
-// It is only a hint that saves waiting: engines poll behind it, so a lost notification loses nothing.
+// What engines of other processes must hear of: NOTIFY after the commit, LISTEN on a connection of its own. Where a
+// notification may have been lost, engines are told to look for themselves.
+//
+//   payload: "<due>:<id>,<id>,…" something of these programmes is due · "change:<id>" its URL or secret has changed ·
+//            "anywhere" look for yourselves · "<id>,<id>,…" from 1.0.0: due or changed, nobody knows which
 
 import pg from "pg";
 import type { Clock, Log } from "../ports.ts";
+import type { Owed } from "./queue.ts";
 import type { DueListeners } from "./store.ts";
 
 const CHANNEL = "ringback_due";
-/** PostgreSQL refuses payloads of 8,000 bytes; past this many ids the word is "anywhere". */
+/** PostgreSQL refuses payloads of 8,000 bytes. */
 const MAX_IDS_IN_PAYLOAD = 400;
 const ANYWHERE = "anywhere";
 const CONNECT_TIMEOUT_MS = 5_000;
 /** For the goodbye on closing: a server that is gone does not answer it. */
 const END_TIMEOUT_MS = 1_000;
 const RECONNECT_DELAY_MS = 1_000;
+const KEEP_ALIVE_MS = 5_000;
+const RETELL_DELAY_MS = 1_000;
 
 export interface DueChannel {
 	/** To the engine of this process, and to the others what it cannot take care of. */
-	announce(receiverIds: readonly number[]): void;
-	/** To the engines of other processes too, whatever this one has. */
-	announceEverywhere(receiverIds: readonly number[]): void;
+	announce(owed: Owed): void;
+	announceChange(programmeId: number): void;
+	announceDoubt(isOurs: boolean): void;
 	startListening(): void;
 	close(): Promise<void>;
 }
@@ -27,23 +33,30 @@ export function createDueChannel(
 	url: string,
 	listeners: DueListeners,
 	{ clock, log, name }: { clock: Clock; log: Log; name: string },
-	notify: (payload: { channel: string; text: string }) => Promise<unknown>,
+	notify: (channel: string, payloads: readonly string[]) => Promise<unknown>,
 ): DueChannel {
 	let client: pg.Client | undefined;
 	let isClosed = false;
 	let isListening = false;
-	let waiting = new Set<number>();
+	/** What is yet to be told: programmes with something due, and the earliest of it; and other payloads. */
+	let due = new Set<number>();
+	let dueAtMs = Number.POSITIVE_INFINITY;
+	let others = new Set<string>();
 	let isNotifying = false;
+	let notifying = Promise.resolve();
 	let cancelReconnect = (): void => undefined;
+	let cancelRetelling = (): void => undefined;
 
 	async function connect(): Promise<void> {
 		const fresh = new pg.Client({
 			connectionString: url,
 			keepAlive: true,
+			// A connection that a firewall has forgotten is noticed within seconds, not after the kernel's two hours.
+			keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
 			application_name: `${name}-listen`,
 			connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
 		});
-		fresh.on("notification", ({ payload }) => listeners.tell(parsePayload(payload ?? "")));
+		fresh.on("notification", ({ payload }) => hear(payload ?? ""));
 		fresh.on("error", () => reconnectLater(fresh));
 		fresh.on("end", () => reconnectLater(fresh));
 		client = fresh;
@@ -51,7 +64,7 @@ export function createDueChannel(
 			await fresh.connect();
 			await fresh.query(`listen ${CHANNEL}`);
 			// What was announced while nobody listened is found by looking.
-			listeners.tell("anywhere");
+			listeners.onDoubt();
 		} catch {
 			reconnectLater(fresh);
 		}
@@ -62,32 +75,63 @@ export function createDueChannel(
 		client = undefined;
 		log.warn({}, "the wake-up connection broke; polling until it is back");
 		broken.end().catch(() => undefined); // It is broken already: there is nothing to learn from its end.
-		cancelReconnect = clock.after(RECONNECT_DELAY_MS, () => void connect());
+		cancelReconnect = clock.after(RECONNECT_DELAY_MS, () => {
+			listeners.onDoubt();
+			void connect();
+		});
 	}
 
-	/** One notification under way at a time; what comes meanwhile goes together in the next. */
+	function hear(payload: string): void {
+		const [, word = "0", ids = ""] = /^(?:(change|\d+):)?(\d+(?:,\d+)*)$/.exec(payload) ?? [];
+		const programmeIds = ids.split(",").map(Number);
+		if (ids === "") listeners.onDoubt();
+		else if (word === "change") for (const id of programmeIds) listeners.onChange(id);
+		else listeners.onOwed({ programmeIds, dueAtMs: Number(word) });
+	}
+
+	/** One statement under way at a time; what comes meanwhile goes together in the next. */
 	async function flush(): Promise<void> {
-		if (isNotifying) return;
 		isNotifying = true;
-		while (waiting.size > 0 && !isClosed) {
-			const text = formatPayload(waiting);
-			waiting = new Set();
-			// A lost hint costs the poll interval, nothing more.
-			await notify({ channel: CHANNEL, text }).catch(() => undefined);
+		while (due.size + others.size > 0) {
+			const payloads = [...formatDue(dueAtMs, [...due]), ...others];
+			due = new Set();
+			dueAtMs = Number.POSITIVE_INFINITY;
+			others = new Set();
+			await notify(CHANNEL, payloads).catch(tellLater);
 		}
 		isNotifying = false;
 	}
 
-	function notifyOthers(receiverIds: readonly number[]): void {
-		for (const id of receiverIds) waiting.add(id);
-		void flush();
+	/** Nobody may have heard it. What it was about others find by looking, when the database is back. */
+	function tellLater(): void {
+		cancelRetelling();
+		if (!isClosed) cancelRetelling = clock.after(RETELL_DELAY_MS, () => tell(ANYWHERE));
+	}
+
+	function startFlush(): void {
+		if (!isNotifying) notifying = flush();
+	}
+
+	function tell(payload: string): void {
+		others.add(payload);
+		startFlush();
 	}
 
 	return {
-		announce: (receiverIds) => notifyOthers(listeners.tell(receiverIds)),
-		announceEverywhere(receiverIds) {
-			listeners.tell(receiverIds);
-			notifyOthers(receiverIds);
+		announce(owed) {
+			const elsewhere = listeners.onOwed(owed);
+			if (elsewhere.length === 0) return;
+			for (const id of elsewhere) due.add(id);
+			dueAtMs = Math.min(dueAtMs, owed.dueAtMs);
+			startFlush();
+		},
+		announceChange(programmeId) {
+			listeners.onChange(programmeId);
+			tell(`change:${programmeId}`);
+		},
+		announceDoubt(isOurs) {
+			if (isOurs) listeners.onDoubt();
+			tell(ANYWHERE);
 		},
 		startListening() {
 			if (isListening) return;
@@ -97,25 +141,24 @@ export function createDueChannel(
 		async close() {
 			isClosed = true;
 			cancelReconnect();
+			cancelRetelling();
 			const present = client;
-			if (present === undefined) return;
+			const ended = Promise.allSettled([notifying, present?.end()]);
+			// A server that is gone answers neither.
 			await new Promise<void>((resolve) => {
 				const cancel = clock.after(END_TIMEOUT_MS, resolve);
-				// A connection that is gone is as good as ended.
-				present
-					.end()
-					.then(resolve, () => resolve())
-					.finally(cancel);
+				void ended.then(() => {
+					cancel();
+					resolve();
+				});
 			});
 		},
 	};
 }
 
-function formatPayload(ids: ReadonlySet<number>): string {
-	return ids.size > MAX_IDS_IN_PAYLOAD ? ANYWHERE : [...ids].join(",");
-}
-
-function parsePayload(payload: string): number[] | "anywhere" {
-	const parts = payload.split(",");
-	return parts.every((part) => /^\d+$/.test(part)) ? parts.map(Number) : ANYWHERE;
+function formatDue(dueAtMs: number, ids: readonly number[]): string[] {
+	const payloads: string[] = [];
+	for (let at = 0; at < ids.length; at += MAX_IDS_IN_PAYLOAD)
+		payloads.push(`${dueAtMs}:${ids.slice(at, at + MAX_IDS_IN_PAYLOAD).join(",")}`);
+	return payloads;
 }

@@ -2,11 +2,8 @@
 
 import { sql } from "kysely";
 import pg from "pg";
-import { DAY_MS, HOUR_MS } from "../domain/time.ts";
-import { missingRanges } from "./partition-plan.ts";
-import { listPartitions } from "./postgres-partitions.ts";
 import type { PostgresSetting } from "./postgres-setting.ts";
-import type { Db, PartitionedTable } from "./store.ts";
+import type { Db } from "./store.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
@@ -76,30 +73,4 @@ export async function readServerState(db: Db): Promise<ServerState> {
 		select relname as "table", n_dead_tup as "deadRows" from pg_stat_user_tables
 		where n_dead_tup > greatest(n_live_tup, ${MANY_DEAD_ROWS}) order by n_dead_tup desc`.execute(db);
 	return { ...state, bloated: bloated.rows };
-}
-
-export interface PartitionState {
-	table: PartitionedTable;
-	/** Whether there is one for now, and for the day or, for what lasts minutes, the hour to come. */
-	isReady: boolean;
-	/** Whether the default partition has rows. */
-	hasLooseRows: boolean;
-}
-
-const LOOKED_AHEAD: Readonly<Record<PartitionedTable, number>> = {
-	attempts: DAY_MS,
-	inbound_calls: DAY_MS,
-	nonces: HOUR_MS,
-};
-
-/** Of a database that has our tables. */
-export async function readPartitionStates(db: Db, nowMs: number): Promise<PartitionState[]> {
-	const states: PartitionState[] = [];
-	for (const table of Object.keys(LOOKED_AHEAD) as PartitionedTable[]) {
-		const wanted = { fromMs: nowMs, toMs: nowMs + LOOKED_AHEAD[table] };
-		const missing = missingRanges(await listPartitions(db, table), wanted, HOUR_MS);
-		const { rows } = await sql`select 1 from ${sql.table(`${table}_other`)} limit 1`.execute(db);
-		states.push({ table, isReady: missing.length === 0, hasLooseRows: rows.length > 0 });
-	}
-	return states;
 }

@@ -3,22 +3,15 @@
 
 import { Kysely, PostgresDialect, sql } from "kysely";
 import pg from "pg";
-import {
-	applyMigrations,
-	type MigrateOptions,
-	type MigrationDriver,
-	type MigrationReport,
-} from "./migrate.ts";
+import { applyMigrations, type MigrateOptions, type MigrationReport } from "./migrate.ts";
 import type { Db, Schema } from "./schema.ts";
-import type { Dialect } from "./tables/dialect.ts";
 import { waitedForLock } from "./unavailable.ts";
 
 interface PostgresMigration {
 	url: string;
-	dialect: Dialect;
 	types: pg.CustomTypesConfig;
-	/** In a transaction, behind the last migration. */
-	afterwards(trx: Db): Promise<void>;
+	/** Behind the last migration, on the connection that holds the lock. */
+	afterwards(connection: Db, version: number): Promise<void>;
 }
 
 /** Any number will do, as long as every Ringback takes the same one. */
@@ -36,7 +29,7 @@ const LOCK_PAUSE_SECONDS = 1;
 const LOCK_TRIES = 100;
 
 export async function migratePostgres(
-	{ url, dialect, types, afterwards }: PostgresMigration,
+	{ url, types, afterwards }: PostgresMigration,
 	nowMs: number,
 	options: MigrateOptions,
 ): Promise<MigrationReport> {
@@ -47,8 +40,7 @@ export async function migratePostgres(
 		connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
 		keepAlive: true,
 		application_name: "ringback-migrate",
-		// A pooler refuses it at once by this, before anything is done through it. No limit on a statement: an index of a
-		// large table takes its time, and is in nobody's way.
+		// A pooler refuses it at once by this, before anything is done through it.
 		lock_timeout: LOCK_TIMEOUT_MS,
 		types,
 	});
@@ -59,9 +51,13 @@ export async function migratePostgres(
 		// Pinned: another connection of the pool would not have the lock.
 		return await db.connection().execute(async (connection) => {
 			await takeLock(connection, tell);
-			const driver = createDriver(connection, dialect, tell);
-			const report = await applyMigrations(driver, nowMs, options);
-			await driver.transact(afterwards);
+			const report = await applyMigrations(
+				"postgres",
+				(work) => withPatience(connection, tell, () => connection.transaction().execute(work)),
+				nowMs,
+				options,
+			);
+			await afterwards(connection, report.version);
 			return report;
 		});
 	} finally {
@@ -78,30 +74,6 @@ async function takeLock(connection: Db, tell: (progress: string) => void): Promi
 		if (tried === 1) tell("another process migrates the database; waiting for it");
 		await pause(connection, 0.2);
 	}
-}
-
-function createDriver(connection: Db, dialect: Dialect, tell: (progress: string) => void): MigrationDriver {
-	return {
-		dialect,
-		transact: (work) => withPatience(connection, tell, () => connection.transaction().execute(work)),
-		buildIndex: ({ name, on, isUnique }) =>
-			withPatience(connection, tell, async () => {
-				if (await isBuilt(connection, name)) return;
-				const kind = isUnique === true ? "unique index" : "index";
-				// Nobody waits behind this: it may wait for those who are at work, however long.
-				await sql`set lock_timeout = 0`.execute(connection);
-				// A build that was broken off leaves an index that is written to and never read.
-				await sql.raw(`drop index concurrently if exists ${name}`).execute(connection);
-				await sql.raw(`create ${kind} concurrently ${name} on ${on}`).execute(connection);
-				await sql.raw(`set lock_timeout = ${LOCK_TIMEOUT_MS}`).execute(connection);
-			}),
-	};
-}
-
-async function isBuilt(connection: Db, name: string): Promise<boolean> {
-	const { rows } = await sql<{ indisvalid: boolean }>`
-		select indisvalid from pg_index where indexrelid = to_regclass(${name})`.execute(connection);
-	return rows[0]?.indisvalid === true;
 }
 
 async function withPatience<Value>(

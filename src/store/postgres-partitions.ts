@@ -1,148 +1,75 @@
-// Tables that PostgreSQL keeps in partitions by time, so that what is past its time is dropped and not deleted row by
-// row. Each has a default partition, for rows that found no other. It is meant to stay empty: its rows go one by one.
-//
-// Making and dropping takes a lock that every query of the table waits behind, for as long as we wait for it. So we wait
-// for half a second at most, and come again.
+// 1.0.0 kept two large tables in partitions by time, with a default one (`<table>_other`) for rows that had no other.
+// Partitions are not made any more: rows whose range has none go to the default one, as they always did, and retention
+// deletes row by row from all of them. At every start the empty ones are dropped; when only the default one is left, it
+// takes the table's place, which is a plain table from then on. No row is ever moved, so it takes a moment however much
+// there is. A new database goes the same way at once.
 
 import { sql } from "kysely";
-import { DAY_MS, HOUR_MS } from "../domain/time.ts";
-import { missingRanges, partitionWidthMs, type Range } from "./partition-plan.ts";
-import type { Db, PartitionedTable, Partitions, Store } from "./store.ts";
+import type { Db } from "./schema.ts";
 import { waitedForLock } from "./unavailable.ts";
 
-interface Partitioning {
-	key: string;
-	widthMs(retentionDays: number): number;
-	/** How far into the future there are partitions. */
-	aheadMs(widthMs: number): number;
-}
+const TABLES = ["attempts", "inbound_calls"] as const;
 
-/** They are looked after every hour; whatever keeps that from happening is to be noticed and mended before this ends. */
-const AHEAD_AT_LEAST_MS = 7 * DAY_MS;
-const BY_RETENTION: Pick<Partitioning, "widthMs" | "aheadMs"> = {
-	widthMs: partitionWidthMs,
-	aheadMs: (widthMs) => Math.max(widthMs, AHEAD_AT_LEAST_MS),
-};
-
-const PARTITIONED: Readonly<Record<PartitionedTable, Partitioning>> = {
-	attempts: { key: "started_at_ms", ...BY_RETENTION },
-	inbound_calls: { key: "at_ms", ...BY_RETENTION },
-	// Good for ten minutes at most. Few at a time: every nonce that is spent is looked for in them.
-	nonces: { key: "expires_at_ms", widthMs: () => HOUR_MS, aheadMs: () => 3 * HOUR_MS },
-};
-
-/** Any number will do, as long as every Ringback takes the same one. */
-const PARTITIONS_LOCK = 7_464_226;
+/** Every query of the table waits behind the one who waits for this lock. */
 const LOCK_TIMEOUT_MS = 500;
-const LOCK_TRIES = 3;
-/** SQLSTATE check_violation: a row came into the default partition since we looked. */
-const CHECK_VIOLATION = "23514";
 
-/** What a table that is kept in partitions ends with, and what is made behind it. */
-export const IN_PARTITIONS = {
-	keyColumn: (key: string) => `, ${key}`,
-	suffix: (key: string) => `partition by range (${key})`,
-	rest: (table: string, key: string) => [
-		`create table ${table}_other partition of ${table} default`,
-		`create index ${table}_other_by_time on ${table}_other (${key})`,
-	],
-	/** Identity columns came to partitioned tables with PostgreSQL 17. */
-	selfNumberedId: (table: string, key: string) =>
-		`id bigint not null default nextval('${table}_ids'), primary key (id, ${key})`,
-	before: (table: string) => [`create sequence ${table}_ids`],
-};
-
-export function createPartitions({ db, transact }: Pick<Store, "db" | "transact">): Partitions {
-	return {
-		async makeAhead(nowMs, retentionDays) {
-			for (const table of Object.keys(PARTITIONED) as PartitionedTable[]) {
-				await withPatience(() => transact((trx) => makeMissing(trx, table, nowMs, retentionDays)));
-			}
-		},
-		async drop(table, olderThanMs) {
-			const old = (await listPartitions(db, table)).filter(({ toMs }) => toMs <= olderThanMs);
-			for (const { name } of old) await withPatience(() => transact((trx) => dropPartition(trx, name)));
-			return old.length;
-		},
-	};
-}
-
-async function makeMissing(
-	trx: Db,
-	table: PartitionedTable,
-	nowMs: number,
-	retentionDays: number,
-): Promise<void> {
-	const { key, ...partitioning } = PARTITIONED[table];
-	const widthMs = partitioning.widthMs(retentionDays);
-	const wanted = { fromMs: nowMs, toMs: nowMs + partitioning.aheadMs(widthMs) };
-	const findMissing = async () => missingRanges(await listPartitions(trx, table), wanted, widthMs);
-	if ((await findMissing()).length === 0) return;
-	await waitForOthers(trx);
-	// Once more: somebody else may have made them just now.
-	for (const range of await findMissing()) {
-		if (await hasLooseRows(trx, table, key, range)) continue;
-		await makePartition(trx, table, range);
-	}
-}
-
-/** They belong into the range: PostgreSQL would refuse to make it. They stay where they are until they are too old. */
-async function hasLooseRows(trx: Db, table: string, key: string, { fromMs, toMs }: Range): Promise<boolean> {
-	const { rows } = await sql`select 1 from ${sql.table(`${table}_other`)}
-		where ${sql.ref(key)} >= ${fromMs} and ${sql.ref(key)} < ${toMs} limit 1`.execute(trx);
-	return rows.length > 0;
-}
-
-/** Attached, not made in its place: that would lock everybody out of the whole table, and this only of its default. */
-async function makePartition(trx: Db, table: string, { fromMs, toMs }: Range): Promise<void> {
-	const name = partitionName(table, fromMs);
-	await sql.raw(`create table ${name} (like ${table} including all)`).execute(trx);
-	await sql
-		.raw(`alter table ${table} attach partition ${name} for values from (${fromMs}) to (${toMs})`)
-		.execute(trx);
-}
-
-async function dropPartition(trx: Db, name: string): Promise<void> {
-	await waitForOthers(trx);
-	await sql.raw(`drop table if exists ${name}`).execute(trx);
-}
-
-/** One after the other: to make one and to drop one lock the same tables in another order. */
-async function waitForOthers(trx: Db): Promise<void> {
-	await sql`select pg_advisory_xact_lock(${PARTITIONS_LOCK})`.execute(trx);
-	await sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`).execute(trx);
-}
-
-async function withPatience(work: () => Promise<void>): Promise<void> {
-	for (let tried = 1; ; tried++) {
+/** What is in somebody's way just now is left to the next start: it is in nobody else's way. */
+export async function dissolvePartitions(connection: Db): Promise<void> {
+	for (const table of TABLES) {
 		try {
-			return await work();
+			await connection.transaction().execute((trx) => dissolve(trx, table));
 		} catch (error) {
-			const hasLooseRow = error instanceof Error && "code" in error && error.code === CHECK_VIOLATION;
-			// Or somebody reads the table.
-			const isPassing = hasLooseRow || waitedForLock(error);
-			if (!isPassing || tried === LOCK_TRIES) throw error;
+			if (!waitedForLock(error)) throw error;
 		}
 	}
 }
 
-/** Those with a range, the oldest first. */
-export async function listPartitions(db: Db, table: string): Promise<(Range & { name: string })[]> {
-	const { rows } = await sql<Range & { name: string }>`
-		select name, bounds[1]::bigint as "fromMs", bounds[2]::bigint as "toMs"
-		from (
-			select part.relname as name, regexp_match(pg_get_expr(part.relpartbound, part.oid),
-				'FROM \\(''(\\d+)''\\) TO \\(''(\\d+)''\\)') as bounds
-			from pg_inherits join pg_class part on part.oid = pg_inherits.inhrelid
-			where pg_inherits.inhparent = ${table}::regclass
-		) as partition
-		where bounds is not null
-		order by 2`.execute(db);
-	return rows;
+async function dissolve(trx: Db, table: string): Promise<void> {
+	// Without a lock first: mostly there is nothing to do.
+	const before = await findPartitions(trx, table);
+	if (before.length !== 1 && !before.some(({ isEmpty }) => isEmpty)) return;
+	await sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`).execute(trx);
+	await sql.raw(`lock table ${table} in access exclusive mode`).execute(trx);
+	// Again: a row may have come in since.
+	const partitions = await findPartitions(trx, table);
+	const empty = partitions.filter(({ isEmpty }) => isEmpty);
+	for (const { name } of empty) await sql.raw(`drop table ${name}`).execute(trx);
+	if (partitions.length - empty.length === 1) await makePlain(trx, table);
 }
 
-/** attempts_20260115, nonces_2026011512 */
-function partitionName(table: string, fromMs: number): string {
-	const digits = new Date(fromMs).toISOString().replace(/\D/g, "");
-	return `${table}_${fromMs % DAY_MS === 0 ? digits.slice(0, 8) : digits.slice(0, 10)}`;
+interface Partition {
+	name: string;
+	/** Never said of the default one, which stays. */
+	isEmpty: boolean;
+}
+
+/** None of a plain table. */
+async function findPartitions(trx: Db, table: string): Promise<Partition[]> {
+	const { rows } = await sql<{ name: string }>`
+		select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
+		where inhparent = to_regclass(${table})`.execute(trx);
+	const partitions: Partition[] = [];
+	for (const { name } of rows) {
+		const { rows: first } = await sql`select 1 from ${sql.table(name)} limit 1`.execute(trx);
+		partitions.push({ name, isEmpty: first.length === 0 && name !== `${table}_other` });
+	}
+	return partitions;
+}
+
+/** The default partition has the same columns, indexes and defaults: it needs nothing but the names. */
+async function makePlain(trx: Db, table: string): Promise<void> {
+	const { rows: indexes } = await sql<{ name: string; wholeName: string }>`
+		select part.relname as name, whole.relname as "wholeName"
+		from pg_index
+		join pg_inherits on inhrelid = indexrelid
+		join pg_class part on part.oid = inhrelid
+		join pg_class whole on whole.oid = inhparent
+		where indrelid = to_regclass(${`${table}_other`})`.execute(trx);
+	for (const statement of [
+		`alter table ${table} detach partition ${table}_other`,
+		`drop table ${table}`,
+		`alter table ${table}_other rename to ${table}`,
+		...indexes.map(({ name, wholeName }) => `alter index ${name} rename to ${wholeName}`),
+	])
+		await sql.raw(statement).execute(trx);
 }

@@ -5,15 +5,14 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from "kysely";
 import type pg from "pg";
 import { hotStatementName } from "./hot-statement.ts";
+import { CONNECTION_FAILURE, type PostgresConnections } from "./postgres-connections.ts";
 
-/** SQLSTATE connection_failure: see unavailable.ts. */
-const CONNECTION_FAILURE = "08006";
 /** What the driver says, without a code, when its `query_timeout` has passed. */
 const NO_ANSWER = "Query read timeout";
 
 /**
  * The server's own limits, in milliseconds, so that what nobody waits for any more ends there too. Far above any query
- * of ours, and below the half minute after which a lease lapses. Who waits for a lock is told before who works.
+ * of ours. Who waits for a lock is told before who works.
  */
 export const SERVER_TIMEOUTS = {
 	statement_timeout: 15_000,
@@ -43,26 +42,29 @@ export interface ConnectionOptions {
 	lockWaitMs?: number;
 }
 
-export function toKyselyPool(pool: pg.Pool, options: ConnectionOptions): PostgresPool {
+export function toKyselyPool(connections: PostgresConnections, options: ConnectionOptions): PostgresPool {
 	// One for each connection, as long as it lasts: Kysely knows them by identity.
 	const known = new WeakMap<pg.PoolClient, PostgresPoolClient>();
-	pool.on("connect", (client) => known.set(client, watchConnection(client, options)));
 	return {
-		options: pool.options,
-		end: () => pool.end(),
+		options: connections.pool.options,
+		end: () => connections.end(),
 		async connect() {
 			// Whatever has no code of the server's or the system's is a connection that was not made in time.
-			const client = await pool.connect().catch((error: unknown) => {
+			const client = await connections.connect().catch((error: unknown) => {
 				throw withCode(error);
 			});
-			const connection = known.get(client);
-			if (connection === undefined) throw new Error("a connection that was made before anybody watched");
+			const connection = known.get(client) ?? watchConnection(connections, client, options);
+			known.set(client, connection);
 			return connection;
 		},
 	};
 }
 
-function watchConnection(client: pg.PoolClient, options: ConnectionOptions): PostgresPoolClient {
+function watchConnection(
+	connections: PostgresConnections,
+	client: pg.PoolClient,
+	options: ConnectionOptions,
+): PostgresPoolClient {
 	const timeouts = localTimeouts(options);
 	let isBroken = false;
 	// Must be heard in any case: an error nobody listens for would end the process.
@@ -78,11 +80,12 @@ function watchConnection(client: pg.PoolClient, options: ConnectionOptions): Pos
 		const name = options.preparesStatements ? hotStatementName(text) : undefined;
 		const sent = timeouts.length > 0 && TRANSACTION_START.test(text) ? [text, ...timeouts].join("; ") : text;
 		const values = [...parameters];
-		return client
-			.query(name === undefined ? { text: sent, values } : { name, text: sent, values })
+		const statement = name === undefined ? { text: sent, values } : { name, text: sent, values };
+		return connections
+			.ask(() => client.query(statement))
 			.catch((error: unknown) => {
 				// What the server still does, nobody knows: the connection is of no more use.
-				if (error instanceof Error && error.message === NO_ANSWER) isBroken = true;
+				if (hasNoAnswer(error)) isBroken = true;
 				throw isBroken ? withCode(error) : error;
 			});
 	}
@@ -91,6 +94,11 @@ function watchConnection(client: pg.PoolClient, options: ConnectionOptions): Pos
 
 /** As Kysely begins them. */
 const TRANSACTION_START = /^(?:begin$|start transaction\b)/;
+
+function hasNoAnswer(error: unknown): boolean {
+	if (!(error instanceof Error)) return false;
+	return error.message === NO_ANSWER || ("code" in error && error.code === CONNECTION_FAILURE);
+}
 
 function withCode(error: unknown): unknown {
 	return error instanceof Error && !("code" in error)

@@ -1,6 +1,5 @@
 // Hot writes on PostgreSQL: a set is one statement, its columns travel as arrays.
 
-import { MINUTE_MS } from "../domain/time.ts";
 import type { Conversion, NewConversion } from "./conversions.ts";
 import {
 	CHANGING,
@@ -18,9 +17,9 @@ import {
 	type NewNonce,
 	OWED_PROGRAMME_SELECT,
 	type OwedEvent,
-	type OwedProgramme,
 } from "./hot-writes.ts";
 import { arrayLiteral, columnLiteral } from "./postgres-array.ts";
+import type { CallbackTarget } from "./queue.ts";
 import type { Db } from "./schema.ts";
 
 export function createPostgresWrites(): HotWrites {
@@ -40,9 +39,6 @@ export function createPostgresWrites(): HotWrites {
 		},
 		readOwedProgrammes: (trx, ids) => READ_OWED.run(trx, [arrayLiteral(ids)]),
 		insertOwedEvents,
-		markDue: async (trx, receiverIds, dueAtMs) => {
-			await MARK_DUE.run(trx, [arrayLiteral(receiverIds), dueAtMs]);
-		},
 		spendNonces,
 		insertInboundCalls: async (trx, calls) => {
 			await INSERT_CALLS.run(trx, arraysOf(INBOUND_CALL, calls));
@@ -57,12 +53,6 @@ const READ = { id: "bigint", status: "text" } as const;
 const ORDER = { programme_id: "bigint", order_id: "text" } as const;
 const LINK = { from_id: "bigint", to_id: "bigint" } as const;
 const KEPT = { conversion_id: "bigint", body: "text" } as const;
-
-/**
- * Two timestamps that are good at the same moment lie ten minutes apart at most; ten more for clocks of ours that do
- * not agree, as with pruning.
- */
-const NONCES_APART_MS = 20 * MINUTE_MS;
 
 /** `offset 0` keeps the planner to a look into the index for each order, whatever its statistics say. */
 const FIND_BY_ORDERS = hotStatement<Conversion>(
@@ -102,8 +92,8 @@ const KEEP_BODIES = hotStatement(
 	`update moves set announced_body = kept.body from ${listText("kept", KEPT)}
 		where moves.conversion_id = kept.conversion_id and moves.move = 'record'`,
 );
-const READ_OWED = hotStatement<OwedProgramme>(`${OWED_PROGRAMME_SELECT} and p.id = any($1::bigint[])`);
-const INSERT_OWED = hotStatement(
+const READ_OWED = hotStatement<CallbackTarget>(`${OWED_PROGRAMME_SELECT} and p.id = any($1::bigint[])`);
+const INSERT_OWED = hotStatement<{ id: number; conversionId: number }>(
 	`with owed as materialized (
 			select * from unnest($1::bigint[], $2::bigint[], $3::integer[], $4::text[], $5::text[], $6::text[])
 				as o(conversion_id, programme_id, endpoint_epoch, delivery_public_id, name, body)
@@ -115,28 +105,14 @@ const INSERT_OWED = hotStatement(
 			insert into deliveries (id, public_id, programme_id, receiver_id, state, run, attempts, created_at_ms)
 				select event.id, delivery_public_id, programme_id, receiver_id, 'pending', 1, 0, $7::bigint
 				from event join owed using (conversion_id)
+		), queued as (
+			insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
+				select event.id, receiver_id, $7::bigint, endpoint_epoch, 1, 0, 0 from event join owed using (conversion_id)
 		)
-		insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
-			select event.id, receiver_id, $7::bigint, endpoint_epoch, 1, 0, 0 from event join owed using (conversion_id)`,
-);
-const MARK_DUE = hotStatement(
-	`insert into lanes (receiver_id, next_due_ms)
-		select id, $2::bigint from unnest($1::bigint[]) with ordinality as receiver(id, position)
-			where not exists (
-				select 1 from lanes where lanes.receiver_id = receiver.id and lanes.next_due_ms <= $2::bigint)
-			order by position
-		on conflict (receiver_id) do update set next_due_ms = least(lanes.next_due_ms, excluded.next_due_ms)`,
+		select id, conversion_id as "conversionId" from event`,
 );
 const SPEND_NONCES = hotStatement<{ programme_id: number; nonce: string }>(
-	// Its key has the moment in it, because the table is in partitions by it: so the same nonce under another timestamp
-	// is looked for. Two such at once would both be taken: each is a request that the shop has signed, and no copy. As a
-	// value and not as `not exists`: of a new partition PostgreSQL knows nothing, and would join all of it to the list.
-	`${insertText("nonces", NONCE)}
-		where (select true from nonces
-			where nonces.programme_id = list.programme_id and nonces.nonce = list.nonce
-				and nonces.expires_at_ms between list.expires_at_ms - ${NONCES_APART_MS}
-					and list.expires_at_ms + ${NONCES_APART_MS} limit 1) is null
-		on conflict do nothing returning programme_id, nonce`,
+	`${insertText("nonces", NONCE)} on conflict do nothing returning programme_id, nonce`,
 );
 const INSERT_CALLS = hotStatement(insertText("inbound_calls", INBOUND_CALL));
 
@@ -186,8 +162,12 @@ function idsOf(rows: readonly { id: number }[]): Set<number> {
 	return new Set(rows.map(({ id }) => id));
 }
 
-async function insertOwedEvents(trx: Db, owed: readonly OwedEvent[], nowMs: number): Promise<void> {
-	await INSERT_OWED.run(trx, [
+async function insertOwedEvents(
+	trx: Db,
+	owed: readonly OwedEvent[],
+	nowMs: number,
+): Promise<Map<number, number>> {
+	const rows = await INSERT_OWED.run(trx, [
 		columnLiteral(owed, (event) => event.conversionId),
 		columnLiteral(owed, (event) => event.programmeId),
 		columnLiteral(owed, (event) => event.endpointEpoch),
@@ -196,6 +176,7 @@ async function insertOwedEvents(trx: Db, owed: readonly OwedEvent[], nowMs: numb
 		columnLiteral(owed, (event) => event.body),
 		nowMs,
 	]);
+	return new Map(rows.map(({ id, conversionId }) => [conversionId, id]));
 }
 
 /** In the order of the index, so that two processes with the same nonces do not wait for each other. */

@@ -10,6 +10,7 @@ export async function saveProcess(db: Db, record: ProcessRecord): Promise<void> 
 		in_hand: engine?.inHand ?? null,
 		programmes_due: engine?.programmesDue ?? null,
 		oldest_due_at_ms: engine?.oldestDueAtMs ?? null,
+		most_in_flight: engine?.mostInFlight ?? null,
 		mail_failed_at_ms: mailFailure?.atMs ?? null,
 		mail_error: mailFailure?.reason ?? null,
 	};
@@ -51,6 +52,7 @@ export async function listProcesses(db: Db): Promise<ProcessRecord[]> {
 						inHand: row.in_hand,
 						programmesDue: row.programmes_due ?? 0,
 						oldestDueAtMs: row.oldest_due_at_ms,
+						mostInFlight: row.most_in_flight,
 					},
 		mailFailure:
 			row.mail_failed_at_ms === null

@@ -1,7 +1,7 @@
-// Retention: deliveries, inbound calls and expired conversions that are old enough are removed in small batches, each
-// its own transaction, so that nobody waits for it. Nonces and notices are few and go at once.
+// Retention: what is old enough is removed in small batches, each its own transaction, so that no caller waits for it.
+// Nonces and notices are few and go at once.
 
-import { DAY_MS, MINUTE_MS } from "../domain/time.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 import type { Clock } from "../ports.ts";
 import { findNewestMove } from "./announced-moves.ts";
 import type { Db, Store } from "./store.ts";
@@ -10,15 +10,10 @@ const BATCH_ROWS = 500;
 /** Another machine's clock may be behind ours, and still take a timestamp that is stale here. */
 const CLOCK_MARGIN_MS = 5 * MINUTE_MS;
 
-/** Whether an event can still be sent: retries go on for a day and a half, and somebody may cancel the last of them. */
-const ATTEMPTS_MARGIN_MS = 2 * DAY_MS;
-
-export async function pruneNonces({ db, partitions }: Store, nowMs: number): Promise<void> {
-	const olderThanMs = nowMs - CLOCK_MARGIN_MS;
-	await partitions?.drop("nonces", olderThanMs);
+export async function pruneNonces({ db }: Store, nowMs: number): Promise<void> {
 	await db
-		.deleteFrom(partitions === null ? "nonces" : "nonces_other")
-		.where("expires_at_ms", "<", olderThanMs)
+		.deleteFrom("nonces")
+		.where("expires_at_ms", "<", nowMs - CLOCK_MARGIN_MS)
 		.execute();
 }
 
@@ -54,16 +49,8 @@ export async function pruneDeliveries(
 		const ids = batch
 			.filter((row) => row.finished_at_ms !== null && row.finished_at_ms < olderThanMs)
 			.map((row) => row.id);
-		return ids.length === 0 ? 0 : store.transact((trx) => removeDeliveries(store, trx, ids));
+		return ids.length === 0 ? 0 : store.transact((trx) => removeDeliveries(trx, ids));
 	});
-}
-
-/**
- * Partitions go whole, and with them attempts of a delivery that stays because it was sent again much later: the log of
- * attempts reaches back as far as the retention does.
- */
-export async function pruneAttempts({ partitions }: Store, olderThanMs: number): Promise<void> {
-	await partitions?.drop("attempts", olderThanMs - ATTEMPTS_MARGIN_MS);
 }
 
 /** Behind `afterId`, up to the first that is young enough; a batch at most. */
@@ -80,7 +67,7 @@ export async function oldestDeliveries(db: Db, afterId: number, olderThanMs: num
 	return firstYoung === -1 ? rows : rows.slice(0, firstYoung);
 }
 
-async function removeDeliveries({ partitions }: Store, trx: Db, ids: readonly number[]): Promise<number> {
+async function removeDeliveries(trx: Db, ids: readonly number[]): Promise<number> {
 	// Names the state again: one that was resent since the list was read stays.
 	const finished = await trx
 		.deleteFrom("deliveries")
@@ -90,53 +77,41 @@ async function removeDeliveries({ partitions }: Store, trx: Db, ids: readonly nu
 		.execute();
 	const gone = finished.map((row) => row.id);
 	if (gone.length === 0) return 0;
-	const attempts = partitions === null ? "attempts" : "attempts_other";
-	await trx.deleteFrom(attempts).where("delivery_id", "in", gone).execute();
+	await trx.deleteFrom("attempts").where("delivery_id", "in", gone).execute();
 	await trx.deleteFrom("events").where("id", "in", gone).execute();
 	return gone.length;
 }
 
-export async function pruneInboundCalls(
-	store: Store,
-	clock: Clock,
-	olderThanMs: number,
-	isStopping: () => boolean,
-): Promise<number> {
-	await store.partitions?.drop("inbound_calls", olderThanMs);
-	const table = store.partitions === null ? "inbound_calls" : "inbound_calls_other";
-	return removeInBatches(clock, isStopping, async () => {
-		const rows = await store.db
-			.selectFrom(table)
-			.select(["id", "at_ms"])
-			.orderBy("id")
-			.limit(BATCH_ROWS)
-			.execute();
-		const ids = rows.filter((row) => row.at_ms < olderThanMs).map((row) => row.id);
-		if (ids.length === 0) return null;
-		await store.db.deleteFrom(table).where("id", "in", ids).execute();
-		return ids.length;
-	});
+export function pruneInboundCalls(...of: LogPruning): Promise<number> {
+	return pruneLog("inbound_calls", ...of);
 }
 
 /** What listeners told of. */
-export async function pruneLocalAnswers(
-	store: Store,
-	clock: Clock,
-	olderThanMs: number,
-	isStopping: () => boolean,
+export function pruneLocalAnswers(...of: LogPruning): Promise<number> {
+	return pruneLog("local_answers", ...of);
+}
+
+type LogPruning = [store: Store, clock: Clock, olderThanMs: number, isStopping: () => boolean];
+
+/** Walks the rows from the oldest on and stops at the first batch that is young enough. Resolves to how many went. */
+async function pruneLog(
+	table: "inbound_calls" | "local_answers",
+	...[{ db }, clock, olderThanMs, isStopping]: LogPruning
 ): Promise<number> {
+	// Not from the beginning each time: PostgreSQL would read again what this run has deleted.
+	let afterId = 0;
 	return removeInBatches(clock, isStopping, async () => {
-		const rows = await store.db
-			.selectFrom("local_answers")
+		const rows = await db
+			.selectFrom(table)
 			.select(["id", "at_ms"])
-			// Holds for every row: without a condition SQLite's plan says that it reads the whole table.
-			.where("id", ">", 0)
+			.where("id", ">", afterId)
 			.orderBy("id")
 			.limit(BATCH_ROWS)
 			.execute();
 		const ids = rows.filter((row) => row.at_ms < olderThanMs).map((row) => row.id);
 		if (ids.length === 0) return null;
-		await store.db.deleteFrom("local_answers").where("id", "in", ids).execute();
+		afterId = rows.at(-1)?.id ?? afterId;
+		await db.deleteFrom(table).where("id", "in", ids).execute();
 		return ids.length;
 	});
 }
@@ -175,7 +150,7 @@ async function longestExpired(store: Store, olderThanMs: number): Promise<number
  * The newest row and the one with the newest move stay until there is a newer one: SQLite gives the number of a removed
  * last row again, and a listener's cursor must not be ahead of the moves.
  */
-export async function newestConversions(store: Store): Promise<number[]> {
+async function newestConversions(store: Store): Promise<number[]> {
 	const rows = store.db.selectFrom("conversions").select("id").where("id", ">", 0);
 	const row = await rows.orderBy("id", "desc").limit(1).executeTakeFirst();
 	const move = await findNewestMove(store, "all");

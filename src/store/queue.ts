@@ -1,12 +1,10 @@
-// The hot path's shapes. An engine's lease is its row in `engines`; the lanes that it has leased name it, and what it
-// has in its hands stands in `handouts`. All that it writes begins with `beginPass`, which is the fence: without the
-// row somebody else has taken over, and nothing may be written. The two drivers write it in their own SQL, because
-// here it pays.
+// The engine's side of the store. An engine is a row in `engines`, which it renews; it owns slots, and sends to the shops
+// of their programmes alone. All that it writes begins with `beginPass`, which is the fence: without its row another
+// engine has its slots, and nothing may be written. Handing out writes nothing. Leases are written and judged by the
+// database's own clock; SQLite has none but the machine's, so there `nowMs` counts.
 //
-//   lane free ──due: lease──▶ open ──idle: shut (the first look)──▶ shut ──letGo (the second look)──▶ free, or gone
-//                             open ◀──something is due after all── shut
-//   open ──another engine should have it: passOn──▶ free
-//   any ──its engine's lease lapses: takeOver──▶ free and due; what was in hand is interrupted
+//   slot free ──an engine with less than its share: takeSlots──▶ owned ──more than its share, or it stops: giveSlots──▶ free
+//   owned ──its engine was silent for SILENT_MS: endSilent──▶ free
 
 import type { EventName } from "../domain/event-name.ts";
 import { SECOND_MS } from "../domain/time.ts";
@@ -14,18 +12,14 @@ import type { Verdict } from "../domain/verdict.ts";
 import type { Db } from "./schema.ts";
 import type { AttemptResult } from "./tables/deliveries.ts";
 
-/** How long an engine may be silent before another takes over. */
-export const LEASE_MS = 30 * SECOND_MS;
-
-/** The due time of a lane that has nothing in the queue. */
-export const NEVER_MS: number = Number.MAX_SAFE_INTEGER;
+/** An engine that has not renewed its row for so long has lost its slots to whichever engine notices. */
+export const SILENT_MS: number = 15 * SECOND_MS;
 
 /** What a settlement needs to know of the delivery that it ends. */
 export interface DeliveryInHand {
 	id: number;
-	receiverId: number;
 	programmeId: number;
-	/** As it was handed out: with the id, this is what is in hand. Every settlement changes it or removes the row. */
+	/** As it was read: a result is stored if its row is still in the queue under this time. */
 	dueAtMs: number;
 	run: number;
 	/** Counted attempts of this run, before this one. */
@@ -41,9 +35,10 @@ export interface DueDelivery extends DeliveryInHand {
 	eventBody: string;
 }
 
-/** Where a receiver's callbacks go and how they are signed. */
+/** Where a programme's callbacks go and how they are signed. */
 export interface CallbackTarget {
-	receiverId: number;
+	programmeId: number;
+	publicId: string;
 	endpointId: number | null;
 	endpointEpoch: number;
 	url: string | null;
@@ -53,8 +48,8 @@ export interface CallbackTarget {
 	isFailing: boolean;
 }
 
-/** The columns are CallbackTarget's. Both databases read it; each adds which receivers. */
-export const TARGET_SELECT = `select p.id as "receiverId", p.endpoint_id as "endpointId",
+/** The columns are CallbackTarget's. Both databases read it; each adds which programmes. */
+export const TARGET_SELECT = `select p.id as "programmeId", p.public_id as "publicId", p.endpoint_id as "endpointId",
 	p.endpoint_epoch as "endpointEpoch", e.url, s.id as "secretId", s.sealed as "sealedSecret",
 	exists (select 1 from notices n where n.receiver_id = p.id and n.kind = 'callbacks_failing'
 		and n.ended_at_ms is null) as "isFailing"
@@ -62,6 +57,24 @@ export const TARGET_SELECT = `select p.id as "receiverId", p.endpoint_id as "end
 	left join endpoints e on e.id = p.endpoint_id
 	left join signing_secrets s on s.receiver_id = p.id and s.activated_at_ms is not null
 		and s.replaced_at_ms is null`;
+
+/** What a transaction has made due, for the engines to hear of after its commit. */
+export interface Owed {
+	programmeIds: readonly number[];
+	/** Nothing of it is due earlier. */
+	dueAtMs: number;
+	/** With this an engine of the same process sends without reading anything. */
+	inHand?: OwedInHand;
+}
+
+export interface OwedInHand {
+	deliveries: readonly DueDelivery[];
+	targets: readonly CallbackTarget[];
+	/** By the monotonic clock, before the transaction read anything. */
+	readAtMs: number;
+}
+
+export const NOTHING_OWED: Owed = { programmeIds: [], dueAtMs: Number.POSITIVE_INFINITY };
 
 export interface AttemptRecord {
 	result: AttemptResult;
@@ -81,109 +94,116 @@ export interface AttemptRecord {
 }
 
 /** How a delivery leaves an engine's hands. */
-export type Settlement = { delivery: DeliveryInHand } & (
-	| {
-			kind: "finished";
-			state: "delivered" | "failed";
-			verdict: Verdict;
-			attempt: AttemptRecord;
-			endedAtMs: number;
-	  }
-	| { kind: "retry"; dueAtMs: number; verdict: Verdict; attempt: AttemptRecord; endedAtMs: number }
-	/** Handed out, not sent, and not counted. */
-	| { kind: "released"; dueAtMs: number }
+export type Settlement = { delivery: DeliveryInHand; endedAtMs: number } & (
+	| { kind: "finished"; state: "delivered" | "failed"; verdict: Verdict; attempt: AttemptRecord }
+	| { kind: "retry"; dueAtMs: number; verdict: Verdict; attempt: AttemptRecord }
 	/** The URL it was made for has been removed. */
-	| { kind: "cancelled"; endedAtMs: number }
+	| { kind: "cancelled" }
 );
 
-/** The due time a settlement leaves behind: never the one that was handed out, or it would still look in hand. */
-export function newDueAtMs({ delivery, dueAtMs }: { delivery: DeliveryInHand; dueAtMs: number }): number {
-	return dueAtMs === delivery.dueAtMs ? dueAtMs + 1 : dueAtMs;
+/** The columns of `attempts` as an engine writes them, by name: a later schema may have more. */
+export const ATTEMPT_COLUMNS = `delivery_id, seq, programme_id, run, result, http_status, detail, started_at_ms, took_ms,
+	look_up_ms, connect_ms, tls_ms, answer_ms, endpoint_id, nonce, signature, answer`;
+
+/** What a settlement makes of the delivery and its place in the queue: null where there was no attempt, or no next one. */
+export function settledValues(settlement: Settlement) {
+	const { delivery, endedAtMs, kind } = settlement;
+	const [attempt, verdict] = kind === "cancelled" ? [null, null] : [settlement.attempt, settlement.verdict];
+	const newSeq = attempt && delivery.seq + 1;
+	return {
+		state: kind === "finished" ? settlement.state : kind === "retry" ? ("pending" as const) : kind,
+		dueAtMs: kind === "retry" ? settlement.dueAtMs : null,
+		finishedAtMs: kind === "retry" ? null : endedAtMs,
+		verdict,
+		newSeq,
+		httpStatus: attempt?.httpStatus ?? null,
+		startedAtMs: attempt?.startedAtMs ?? null,
+		/** In the order of ATTEMPT_COLUMNS. */
+		attempt: [
+			delivery.id,
+			newSeq,
+			delivery.programmeId,
+			delivery.run,
+			attempt?.result ?? null,
+			attempt?.httpStatus ?? null,
+			attempt?.detail ?? null,
+			attempt?.startedAtMs ?? null,
+			attempt?.tookMs ?? null,
+			attempt?.lookUpMs ?? null,
+			attempt?.connectMs ?? null,
+			attempt?.tlsMs ?? null,
+			attempt?.answerMs ?? null,
+			attempt?.endpointId ?? null,
+			attempt?.nonce ?? null,
+			attempt?.signature ?? null,
+			attempt?.answer ?? null,
+		] as const,
+	};
 }
 
-/** Without a renewal the row is only locked: a new version of it for every pass would pile up behind a long snapshot. */
-export interface Renewal {
-	goodUntilMs: number;
-	/** Lanes it holds, for the others to see who has more than a fair share. */
-	held: number;
+/** Who has which slots, as an engine sees it. */
+export interface SlotLook {
+	/** Engines that want slots, this one included. */
+	engines: number;
+	mine: readonly number[];
+	free: number;
+	/** When the engine that has been silent for longest is to be ended, if it stays silent; null without another. */
+	nextSilentInMs: number | null;
+	/** An engine of 1.0.0 still has its lanes: nothing may be taken. */
+	isBeforeSlots: boolean;
 }
 
-export interface PassBegun {
-	/** The number of this pass's transaction, and the lowest of one that may still be open. */
-	transaction: number;
-	endedBelow: number;
+export interface EndedEngine {
+	engineId: number;
+	renewedAtMs: number | null;
+	/** How many requests it may have had on their way. */
+	mostInFlight: number | null;
 }
 
-/** The other engines, as they last said. */
-export interface Others {
-	/** Those whose lease is good. */
-	count: number;
-	held: number;
-	/** One has let its lease lapse: its lanes have to be taken over. */
-	hasLapsed: boolean;
-	/** Lanes that are due and nobody's: how many, and since when the first. */
-	waiting: number;
-	waitingSinceMs: number | null;
-}
-
-/** At most `limit` due rows of one lane, behind a place in its order. Fairness is decided by whoever asks. */
+/** At most `limit` due rows of one programme, behind a place in their order. */
 export interface ReadRequest {
-	receiverId: number;
+	programmeId: number;
 	afterDueAtMs: number;
 	afterId: number;
 	limit: number;
 }
 
 export interface DueRead {
-	/** Of each lane in the order of their due times. */
+	/** Of each programme in the order of their due times. */
 	deliveries: DueDelivery[];
-	/** When the next row falls due that is not due yet, null for never: of every lane that gave less than asked for. */
-	nextDue: { receiverId: number; dueAtMs: number | null }[];
+	/** When the next row falls due that is not due yet, null for never: of every programme that gave less than asked for. */
+	nextDue: { programmeId: number; dueAtMs: number | null }[];
 }
 
-export interface Leased {
-	receiverIds: number[];
-	/** When a lane that is nobody's falls due next; null for never. */
-	nextDueAtMs: number | null;
+export interface FirstDue {
+	programmeId: number;
+	id: number;
+	dueAtMs: number;
 }
 
-export interface Handout {
-	number: number;
-	deliveries: readonly DeliveryInHand[];
+export interface Renewal {
+	/** Null for an engine that gives its slots up: the others share them out without it. */
+	mostInFlight: number | null;
+	nowMs: number;
 }
 
-/** Everything but `takeOver`, `findMissed` and `readTargets` is part of a pass that has begun. */
+/** What takes a `trx` is part of a pass that has begun; reading needs none. */
 export interface Queue {
-	/** Null when the engine's lease is gone: then nothing of this pass may be written. Locks it until the commit. */
-	beginPass(trx: Db, engineId: number, renewal: Renewal | null): Promise<PassBegun | null>;
-	/** The receivers whose lanes this engine has. */
-	listLanes(trx: Db, engineId: number): Promise<number[]>;
-	readOthers(trx: Db, engineId: number, nowMs: number): Promise<Others>;
-	/** Ids of the deliveries that were still in the queue as they were handed out; only these were changed. */
+	register(db: Db, engineId: number, mostInFlight: number, nowMs: number): Promise<void>;
+	/** False when the engine's row is gone. Locks it until the commit; renews it where asked to. */
+	beginPass(trx: Db, engineId: number, renewal: Renewal | null): Promise<boolean>;
+	endSilent(trx: Db, nowMs: number): Promise<EndedEngine[]>;
+	lookAtSlots(trx: Db, engineId: number, nowMs: number): Promise<SlotLook>;
+	/** Resolves to those that it took: another engine may be faster. */
+	takeSlots(trx: Db, engineId: number, count: number): Promise<number[]>;
+	giveSlots(trx: Db, engineId: number, slots: readonly number[]): Promise<void>;
+	endEngine(trx: Db, engineId: number): Promise<void>;
+	/** Ids of the deliveries that were still in the queue as they were read; only these were changed. */
 	settle(trx: Db, settlements: readonly Settlement[]): Promise<Set<number>>;
-	/** The longest waiting first. Never waits for a lane that somebody else is writing. */
-	lease(trx: Db, engineId: number, limit: number, dueBeforeMs: number): Promise<Leased>;
-	readDue(trx: Db, requests: readonly ReadRequest[], nowMs: number): Promise<DueRead>;
-	/** Notes what is in hand from now on, and forgets handouts of which everything is settled. */
-	handOut(
-		trx: Db,
-		engineId: number,
-		handout: Handout,
-		ended: readonly number[],
-		nowMs: number,
-	): Promise<void>;
-	/** The first look: from here on a new event says that the lane is due. Resolves to those that were shut. */
-	shut(trx: Db, engineId: number, receiverIds: readonly number[]): Promise<number[]>;
-	/**
-	 * The second look, when all have ended that may have seen the lane due: it is free, and due when its first row is.
-	 * Nothing of it is in hand. Resolves to those that were let go.
-	 */
-	letGo(trx: Db, engineId: number, receiverIds: readonly number[]): Promise<number[]>;
-	/** Lanes that still have due rows, for another engine to take. Resolves to those that were passed on. */
-	passOn(trx: Db, engineId: number, receiverIds: readonly number[], nowMs: number): Promise<number[]>;
-	readTargets(trx: Db, receiverIds: readonly number[]): Promise<CallbackTarget[]>;
-	/** One engine whose lease has lapsed, or null. A transaction of its own. */
-	takeOver(trx: Db, nowMs: number): Promise<{ engineId: number; interrupted: number } | null>;
-	/** Receivers with a queue that nobody would look at before `untilMs`, although it is due: there must never be one. */
-	findMissed(trx: Db, untilMs: number): Promise<{ receiverId: number; dueAtMs: number }[]>;
+	/** The first row of each programme of these slots. Jumps from programme to programme along the index. */
+	readAgenda(db: Db, slots: readonly number[]): Promise<FirstDue[]>;
+	readDue(db: Db, requests: readonly ReadRequest[], nowMs: number): Promise<DueRead>;
+	readTargets(db: Db, programmeIds: readonly number[]): Promise<CallbackTarget[]>;
+	/** True when another process has written since the last call. Always false on PostgreSQL, where NOTIFY tells. */
+	hasChangedElsewhere(): boolean;
 }

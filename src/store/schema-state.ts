@@ -2,8 +2,10 @@
 
 import { sha256Hex } from "../domain/signature.ts";
 import { MIGRATIONS, type Migration } from "./migrations.ts";
+import { DIALECTS } from "./schema/dialect.ts";
 import type { Db } from "./schema.ts";
-import type { Dialect } from "./tables/dialect.ts";
+
+export type DatabaseKind = keyof typeof DIALECTS;
 
 export class SchemaTooNewError extends Error {
 	constructor(schemaVersion: number, oldestProgram: number, programVersion: number) {
@@ -71,11 +73,11 @@ export async function readSchema(db: Db): Promise<PresentSchema> {
 /** Throws when this program can neither work with it nor bring it up. */
 export function checkSchema(
 	{ version, oldestProgram, firstName }: PresentSchema,
-	dialect: Dialect,
+	kind: DatabaseKind,
 	migrations: readonly Migration[] = MIGRATIONS,
 ): void {
 	const [first] = migrations;
-	if (firstName !== null && first !== undefined && firstName !== storedName(first, dialect)) {
+	if (firstName !== null && first !== undefined && firstName !== storedName(first, kind)) {
 		throw new UnreleasedSchemaError();
 	}
 	if (oldestProgram > migrations.length) {
@@ -84,7 +86,9 @@ export function checkSchema(
 }
 
 /** What `schema_versions` calls it. */
-export function storedName(migration: Migration, dialect: Dialect): string {
-	if (migration.isUnreleased !== true) return migration.name;
-	return `${migration.name} ${sha256Hex(JSON.stringify(migration.steps(dialect))).slice(0, 12)}`;
+export function storedName({ name, isHashed, statements }: Migration, kind: DatabaseKind): string {
+	if (isHashed !== true) return name;
+	// As 1.0.0 has hashed it, when migrations had several kinds of steps.
+	const steps = [{ kind: "statements", statements: statements(DIALECTS[kind]) }];
+	return `${name} ${sha256Hex(JSON.stringify(steps)).slice(0, 12)}`;
 }

@@ -4,7 +4,7 @@
 import type { Kysely } from "kysely";
 import type { AuditEntriesTable } from "./tables/audit.ts";
 import type { BulkJobsTable, BulkRowsTable } from "./tables/bulk.ts";
-import type { ArchiveDutyTable, ChoresTable } from "./tables/chores.ts";
+import type { ChoresTable } from "./tables/chores.ts";
 import type { ConversionsTable, FeedStartTable, MovesTable } from "./tables/conversions.ts";
 import type {
 	AttemptsTable,
@@ -14,10 +14,10 @@ import type {
 	EventsTable,
 	QueueTable,
 } from "./tables/deliveries.ts";
+import type { DeliveryPauseTable, EnginesTable, SlotsTable } from "./tables/engines.ts";
 import type { ImportBatchesTable, ImportJobsTable } from "./tables/imports.ts";
 import type { InboundCallsTable } from "./tables/inbound.ts";
 import type { ApiKeysTable, NoncesTable, SigningSecretsTable } from "./tables/keys.ts";
-import type { DeliveryPauseTable, EnginesTable, HandoutsTable, LanesTable } from "./tables/lanes.ts";
 import type { LinkLockTable, LinksTable } from "./tables/links.ts";
 import type { ListenersTable, LocalAnswersTable } from "./tables/listeners.ts";
 import type { ChangesToTellTable, MailQueueTable } from "./tables/mails.ts";
@@ -36,7 +36,6 @@ import type {
 	LimitCountsTable,
 	SpentCodesTable,
 } from "./tables/sign-in.ts";
-import type { TracesTable } from "./tables/traces.ts";
 
 export interface Schema {
 	network: NetworkTable;
@@ -57,14 +56,9 @@ export interface Schema {
 	queue: QueueTable;
 	cancellations: CancellationsTable;
 	engines: EnginesTable;
-	lanes: LanesTable;
-	handouts: HandoutsTable;
+	slots: SlotsTable;
 	delivery_pause: DeliveryPauseTable;
 	attempts: AttemptsTable;
-	/** PostgreSQL alone has these three: see `Partitions`. */
-	attempts_other: AttemptsTable;
-	inbound_calls_other: InboundCallsTable;
-	nonces_other: NoncesTable;
 	notices: NoticesTable;
 	inbound_calls: InboundCallsTable;
 	listeners: ListenersTable;
@@ -87,11 +81,8 @@ export interface Schema {
 	import_batches: ImportBatchesTable;
 	callback_hours: CallbackHoursTable;
 	chores: ChoresTable;
-	archive_duty: ArchiveDutyTable;
 	processes: ProcessesTable;
-	traces: TracesTable;
 	schema_versions: SchemaVersionsTable;
-	schema_progress: SchemaProgressTable;
 }
 
 /** A query runner: the store's own, or a transaction's. */
@@ -103,11 +94,4 @@ export interface SchemaVersionsTable {
 	/** The oldest program version that can still work with this schema. */
 	oldest_program: number;
 	applied_at_ms: number;
-}
-
-/** A migration that is under way, or was broken off: see migrate.ts. */
-export interface SchemaProgressTable {
-	version: number;
-	step: number;
-	position: number | null;
 }

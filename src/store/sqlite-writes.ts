@@ -21,9 +21,9 @@ import {
 	type OrderKey,
 	OWED_PROGRAMME_SELECT,
 	type OwedEvent,
-	type OwedProgramme,
 } from "./hot-writes.ts";
 import type { Db } from "./schema.ts";
+import { toTarget } from "./sqlite-queue.ts";
 
 export function createSqliteWrites(database: DatabaseSync): HotWrites {
 	// Prepared at first use: the tables may not exist before the migrations have run.
@@ -46,11 +46,7 @@ export function createSqliteWrites(database: DatabaseSync): HotWrites {
 				for (const { conversion_id, body } of bodies) keepBody.run(body, conversion_id);
 			}),
 		readOwedProgrammes: (trx, ids) =>
-			write(trx, ({ readOwed }) => readOwed.all(JSON.stringify(ids)) as unknown as OwedProgramme[]),
-		markDue: (trx, receiverIds, dueAtMs) =>
-			write(trx, ({ markDue }) => {
-				for (const receiverId of receiverIds) markDue.run(receiverId, dueAtMs);
-			}),
+			write(trx, ({ readOwed }) => readOwed.all(JSON.stringify(ids)).map(toTarget)),
 		insertOwedEvents: (trx, owed, nowMs) => write(trx, (prepared) => insertOwedEvents(prepared, owed, nowMs)),
 		spendNonces: (trx, nonces) => write(trx, (prepared) => spendNonces(prepared, nonces)),
 		insertInboundCalls: (trx, calls) =>
@@ -87,11 +83,6 @@ function prepareStatements(database: DatabaseSync) {
 		insertQueued: prepare(
 			`insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
 				values (?, ?, ?, ?, 1, 0, 0)`,
-		),
-		markDue: prepare(
-			`insert into lanes (receiver_id, next_due_ms) values (?, ?)
-				on conflict (receiver_id) do update set next_due_ms = excluded.next_due_ms
-				where lanes.next_due_ms > excluded.next_due_ms`,
 		),
 		insertNonce: prepare(`${insertText("nonces", NONCE)} on conflict do nothing`),
 		insertCall: prepare(insertText("inbound_calls", INBOUND_CALL)),
@@ -167,13 +158,16 @@ function insertOwedEvents(
 	{ insertEvent, insertDelivery, insertQueued }: Statements,
 	owed: readonly OwedEvent[],
 	nowMs: number,
-): void {
+): Map<number, number> {
+	const ids = new Map<number, number>();
 	for (const { conversionId, programmeId, endpointEpoch, deliveryPublicId, name, body } of owed) {
 		const receiverId = programmeId;
 		const { lastInsertRowid: id } = insertEvent.run(programmeId, receiverId, conversionId, name, body);
 		insertDelivery.run(id, deliveryPublicId, programmeId, receiverId, nowMs);
 		insertQueued.run(id, receiverId, nowMs, endpointEpoch);
+		ids.set(conversionId, Number(id));
 	}
+	return ids;
 }
 
 function spendNonces({ insertNonce }: Statements, nonces: readonly NewNonce[]): Set<NewNonce> {

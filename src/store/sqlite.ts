@@ -6,13 +6,12 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type Driver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, sql } from "kysely";
 import { setHotWrites } from "./hot-writes.ts";
-import { applyMigrations, type MigrationDriver } from "./migrate.ts";
+import { applyMigrations } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
 import { SqliteDriver } from "./sqlite-driver.ts";
 import { createSqliteQueue } from "./sqlite-queue.ts";
 import { createSqliteWrites } from "./sqlite-writes.ts";
 import { ChangeListeners, DueListeners, type Store, type StoreSize } from "./store.ts";
-import type { Dialect } from "./tables/dialect.ts";
 
 /** How long another process (a command beside the service) may hold the file before we give up. */
 const BUSY_TIMEOUT_MS = 5_000;
@@ -29,22 +28,6 @@ const WAL_TRIES = 20;
 const SQLITE_BUSY = 5;
 /** What `pragma auto_vacuum` says for it. */
 const INCREMENTAL = 2;
-
-const DIALECT: Dialect = {
-	selfNumberedId: "integer primary key",
-	lastingId: "integer primary key autoincrement",
-	givenId: "integer primary key",
-	clustered: "without rowid",
-	rewritten: "",
-	churned: "",
-	inPartitions: null,
-	timestamp: "text",
-	boolean: "integer",
-	// SQLite text always compares byte by byte.
-	bytewiseText: "text",
-	transactionNumber: [],
-	moveKey: "id integer primary key",
-};
 
 /** `path` is a file, or ":memory:". Its folder is made when missing. */
 export function openSqlite(path: string): Store {
@@ -89,33 +72,29 @@ export function createSqliteStore(database: DatabaseSync): Store {
 	return {
 		kind: "sqlite",
 		db,
-		dialect: DIALECT,
 		// `begin immediate` is the lock: whoever comes second sees what the first has done, and goes on from there.
-		migrate: (nowMs, options = {}) => {
-			const transact: Store["transact"] = (work) => db.transaction().execute(work);
-			const buildIndex: MigrationDriver["buildIndex"] = async ({ name, on, isUnique }) => {
-				const kind = isUnique === true ? "unique index" : "index";
-				await sql.raw(`create ${kind} if not exists ${name} on ${on}`).execute(db);
-			};
-			return applyMigrations({ dialect: DIALECT, transact, buildIndex }, nowMs, options);
-		},
+		migrate: (nowMs, options = {}) =>
+			applyMigrations("sqlite", (work) => db.transaction().execute(work), nowMs, options),
 		transact: (work) => db.transaction().execute(work),
-		partitions: null,
 		queue: createSqliteQueue(database),
+		sharesSlots: false,
 		// One writer at a time: whoever has a number ends before the next is given.
 		moveOrder: { transaction: sql`moves.id`, endedBelow: sql`9223372036854775807` },
 		// One writer at a time: no row is another's.
 		takeFreeRows: sql``,
 		keepToIndexes: async () => undefined,
 		lookAlongIndexes: (look) => look(db),
+		readTime: null,
 		connections: () => ({ limit: 1, ...driver.line }),
 		measureSize: () => measureSize(db),
 		giveBackSpace: () => db.connection().execute(async () => giveBackPages(database)),
-		announceDue: (receiverIds) => listeners.tell(receiverIds),
+		// Engines of other processes look for themselves: see hasChangedElsewhere.
+		announceDue: (owed) => void listeners.onOwed(owed),
 		announceChange: (programmeId) => {
 			changes.tell(programmeId);
-			listeners.tell([programmeId]);
+			listeners.onChange(programmeId);
 		},
+		announceDoubt: () => undefined,
 		onChange: (listener) => changes.add(listener),
 		onDue: (listener) => listeners.add(listener),
 		close: async () => {

@@ -3,9 +3,8 @@
 
 import type { RawBuilder } from "kysely";
 import type { MigrateOptions, MigrationReport } from "./migrate.ts";
-import type { Queue } from "./queue.ts";
+import type { Owed, Queue } from "./queue.ts";
 import type { Db } from "./schema.ts";
-import type { Dialect } from "./tables/dialect.ts";
 
 export type { Db } from "./schema.ts";
 
@@ -13,14 +12,13 @@ export interface Store {
 	/** For libraries that bring their own queries and have to know. */
 	kind: "sqlite" | "postgres";
 	db: Db;
-	dialect: Dialect;
 	/** Brings the schema up to date; safe when several processes do it at once, and after one that was broken off. */
 	migrate(nowMs: number, options?: MigrateOptions): Promise<MigrationReport>;
 	/** All or nothing, durable once it resolves. */
 	transact<Value>(work: (trx: Db) => Promise<Value>, options?: TransactOptions): Promise<Value>;
-	/** Null where rows are deleted one by one. */
-	partitions: Partitions | null;
 	queue: Queue;
+	/** Whether engines share the slots; on one SQLite file a single engine has all of them, and others wait their turn. */
+	sharesSlots: boolean;
 	moveOrder: MoveOrder;
 	/**
 	 * Put behind a select inside a transaction: the rows it reads are this transaction's until it ends, and those that are
@@ -40,17 +38,21 @@ export interface Store {
 	 * when there is nothing more to give. PostgreSQL uses such room again by itself.
 	 */
 	giveBackSpace(): Promise<boolean>;
+	/** The database's own clock; null on SQLite, where there is only the machine's. */
+	readTime: (() => Promise<number>) | null;
 	/** At this moment, of this process; asks nobody. */
 	connections(): Connections;
 	/** Reads no more of a large table than counting takes, and of a very large one not even that. */
 	measureSize(): Promise<StoreSize>;
-	/** To be called after the commit that made deliveries due: wakes the engine that has their lanes, here or elsewhere. */
-	announceDue(receiverIds: readonly number[]): void;
+	/** To be called after the commit that made deliveries due: tells the engine that owns their slots, here or elsewhere. */
+	announceDue(owed: Owed): void;
 	/**
 	 * To be called after the commit that changed a programme, its URL, a secret or a key: whoever knows them must read
 	 * them again before they are used any more.
 	 */
 	announceChange(programmeId: number): void;
+	/** Tells the engines of other processes to look for themselves: at the slots, and at their part of the queue. */
+	announceDoubt(): void;
 	/** Told of every announceChange of this process, at once. Returns how to stop listening. */
 	onChange(listener: (programmeId: number) => void): () => void;
 	/** Returns how to stop listening. */
@@ -86,16 +88,6 @@ export interface TransactOptions {
 	maxLockWaitMs?: LockWaitMs;
 }
 
-export type PartitionedTable = "attempts" | "inbound_calls" | "nonces";
-
-/** Large tables in parts by time. Rows for which no partition was made are in `<table>_other`. */
-export interface Partitions {
-	/** So that whatever comes finds its partition. Safe when several processes do it at once. */
-	makeAhead(nowMs: number, retentionDays: number): Promise<void>;
-	/** Those in which everything is older. Resolves to how many went. */
-	drop(table: PartitionedTable, olderThanMs: number): Promise<number>;
-}
-
 /** The order in which listeners are told of moves: see announced-moves. */
 export interface MoveOrder {
 	/**
@@ -107,11 +99,15 @@ export interface MoveOrder {
 	endedBelow: RawBuilder<number>;
 }
 
-/**
- * "anywhere": something may have become due that nobody could name; the queue itself has to be asked. Answers with those
- * that an engine of another process may have to send to.
- */
-export type DueListener = (where: readonly number[] | "anywhere") => readonly number[];
+/** An engine of this process. */
+export interface DueListener {
+	/** Answers with the programmes that an engine of another process may have to send to. */
+	onOwed(owed: Owed): readonly number[];
+	/** The URL or the secret of this programme may have changed. */
+	onChange(programmeId: number): void;
+	/** Something may have become due, or a slot free, that nobody could name. */
+	onDoubt(): void;
+}
 
 /** Who hears of changes in this process, shared by both drivers. */
 export class ChangeListeners {
@@ -128,7 +124,7 @@ export class ChangeListeners {
 }
 
 /** The in-process half of announceDue / onDue, shared by both drivers. */
-export class DueListeners {
+export class DueListeners implements DueListener {
 	readonly #listeners = new Set<DueListener>();
 
 	add(listener: DueListener): () => void {
@@ -136,14 +132,21 @@ export class DueListeners {
 		return () => this.#listeners.delete(listener);
 	}
 
-	/** Returns those that no listener here can take care of. */
-	tell(where: readonly number[] | "anywhere"): readonly number[] {
-		let left = where === "anywhere" ? [] : where;
-		if (where.length === 0) return left;
+	onOwed(owed: Owed): readonly number[] {
+		let left = owed.programmeIds;
+		if (left.length === 0) return left;
 		for (const listener of this.#listeners) {
-			const elsewhere = new Set(listener(where));
+			const elsewhere = new Set(listener.onOwed(owed));
 			left = left.filter((id) => elsewhere.has(id));
 		}
 		return left;
+	}
+
+	onChange(programmeId: number): void {
+		for (const listener of this.#listeners) listener.onChange(programmeId);
+	}
+
+	onDoubt(): void {
+		for (const listener of this.#listeners) listener.onDoubt();
 	}
 }

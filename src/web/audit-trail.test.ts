@@ -68,7 +68,7 @@ test("every POST route leaves an entry in the audit log, or has a reason not to"
 /** Only offered while there is no programme. */
 async function walkSample(site: TestSite, send: Send): Promise<void> {
 	const browser = await site.signIn(await site.addStaff());
-	await browser.open("/set-up");
+	await browser.open("/network");
 	await browser.submit("/set-up", { name: "First", brand: "Service" });
 	await send("/set-up/sample", browser, "/set-up/sample");
 }
@@ -126,7 +126,7 @@ async function walkAccount(site: TestSite, send: Send): Promise<void> {
 
 async function walkNetwork(site: TestSite, send: Send): Promise<void> {
 	const browser = await site.signIn(await site.addStaff());
-	await browser.open("/set-up");
+	await browser.open("/network");
 	await send("/set-up", browser, "/set-up", { name: "Acme", brand: "Service" });
 	await send("/set-up/end", browser, "/set-up/end");
 	await send("/network", browser, "/network", { name: "Acme Partners", brand: "Service" });
@@ -257,9 +257,9 @@ async function walkConversions(
 		await send(`${CONVERSIONS}/bulk/:jobId/${action}`, browser, `${job}/${action}`);
 	}
 	const staff = await site.signIn(await site.addStaff());
-	await staff.open("/review");
+	await staff.open("/conversions");
 	const reject = { reason: "FRAUD", conversion: three.public_id };
-	await send("/review/reject", staff, "/review/reject", reject);
+	await send("/conversions/reject", staff, "/conversions/reject", reject);
 }
 
 async function newestSecretId({ store }: TestSite): Promise<string> {

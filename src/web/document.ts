@@ -1,36 +1,37 @@
 // The whole page around its content: for people who are signed in, and the plain card for those who are not.
 
-import { html } from "hono/html";
+import type { Env, Hono } from "hono";
+import { networkName } from "../domain/network.ts";
 import type { PersonKind } from "../domain/roles.ts";
 import type { Warning } from "../domain/warning.ts";
-import { assetUrl } from "./assets.ts";
-import { message } from "./components/blocks.ts";
-import { timeTag } from "./components/text.ts";
-import { TROUBLE_TARGET } from "./components/trouble-words.ts";
-import { attrs, type Content, type Html } from "./html.ts";
-import { type Masthead, masthead, pageFooter, themeLink, titleOf } from "./masthead.ts";
+import type { KnownLogo, NetworkFace } from "../store/known-network.ts";
+import { findLogo } from "../store/network.ts";
+import type { Store } from "../store/store.ts";
+import { assetUrl, KEPT_FOR_EVER, STYLE } from "./assets.ts";
+import { TROUBLE_TARGET } from "./conversion-ui.ts";
 import {
 	ACCOUNT_PATH,
+	ALL_CONVERSIONS_PATH,
 	conversionsPath,
 	DOCS_PATH,
 	IMPORT_PATH,
 	integrationPath,
 	NETWORK_PATH,
-	noticesPath,
 	overviewPath,
 	PROGRAMMES_PATH,
 	peoplePath,
-	REVIEW_PATH,
-	SET_UP_PATH,
 	SIGN_IN_PATH,
 	SIGN_OUT_PATH,
 	STAFF_PATH,
+	START_PATH,
 	SYSTEM_PATH,
 	settingsPath,
 	TOTALS_PATH,
+	withQuery,
 } from "./paths.ts";
+import { attrs, type Content, type Html, html, message, timeTag } from "./ui.ts";
 
-export interface DocumentViewer {
+interface DocumentViewer {
 	email: string;
 	kind: PersonKind;
 	/** How times are written for them; null for the browser's own. */
@@ -55,10 +56,9 @@ export type Area =
 	| "overview"
 	| "integration"
 	| "conversions"
-	| "notices"
 	| "settings"
 	| "people"
-	| "review"
+	| "all-conversions"
 	| "totals"
 	| "programmes"
 	| "staff"
@@ -70,7 +70,7 @@ export type Area =
 /** Only these load the chart library, which is 50 KB. */
 const AREAS_WITH_CHARTS: readonly Area[] = ["overview", "integration", "totals"];
 /** Staff's own pages. Those of a programme are about the shop, and not about the installation. */
-export const STAFF_AREAS: readonly Area[] = ["programmes", "totals", "review", "staff", "network"];
+export const STAFF_AREAS: readonly Area[] = ["programmes", "totals", "all-conversions", "staff", "network"];
 
 export interface Flash {
 	tone: "good" | "bad" | "warn" | "info";
@@ -85,7 +85,7 @@ export interface SetUpProgress {
 	steps: number;
 }
 
-export interface DocumentView {
+interface DocumentView {
 	title: string;
 	/** Whose page it is. */
 	network: Masthead;
@@ -109,7 +109,6 @@ const PROGRAMME_PAGES: readonly { area: Area; path(programmeId: string): string;
 	{ area: "overview", path: overviewPath, label: "Overview" },
 	{ area: "conversions", path: conversionsPath, label: "Conversions" },
 	{ area: "integration", path: integrationPath, label: "Integration" },
-	{ area: "notices", path: noticesPath, label: "Notices" },
 	{ area: "people", path: peoplePath, label: "People" },
 	{ area: "settings", path: settingsPath, label: "Settings" },
 ];
@@ -215,7 +214,12 @@ interface TopLink {
 const STAFF_LINKS: readonly TopLink[] = [
 	{ area: "programmes", href: PROGRAMMES_PATH, label: "Programmes" },
 	{ area: "totals", href: TOTALS_PATH, label: "Totals" },
-	{ area: "review", href: REVIEW_PATH, label: "Review" },
+	// With what they can still reject.
+	{
+		area: "all-conversions",
+		href: withQuery(ALL_CONVERSIONS_PATH, { status: "RECORDED" }),
+		label: "Conversions",
+	},
 	{ area: "staff", href: STAFF_PATH, label: "Staff" },
 	{ area: "network", href: NETWORK_PATH, label: "Network" },
 	{ area: "system", href: SYSTEM_PATH, label: "System" },
@@ -252,7 +256,7 @@ function sidebar({ publicId, trouble }: DocumentProgramme, active: Area): Html {
 	return html`<nav class="sidebar" aria-label="Programme">${PROGRAMME_PAGES.map(
 		({ area, path, label }) =>
 			html`<a href="${path(publicId)}"${attrs({ "aria-current": area === active && "page" })}>${label}${
-				area === "notices" && trouble !== null
+				area === "overview" && trouble !== null
 					? html`<span class="badge badge-bad">1<span class="visually-hidden"> open</span></span>`
 					: null
 			}</a>`,
@@ -280,7 +284,7 @@ function setUpOffer({ setUp }: DocumentView): Html | null {
 	if (setUp === null) return null;
 	return message(
 		"info",
-		html`<strong>Set up your network:</strong> ${setUp.done} of ${setUp.steps} steps done. <a href="${SET_UP_PATH}">Continue</a>`,
+		html`<strong>Set up your network:</strong> ${setUp.done} of ${setUp.steps} steps done. <a href="${NETWORK_PATH}">Continue</a>`,
 	);
 }
 
@@ -291,4 +295,88 @@ function warningList(warnings: readonly Warning[], isOpen: boolean): Html | null
 	return html`<details class="message message-warn warnings" ${isOpen ? html`open` : null}><summary>${count} about this installation</summary><ul>${warnings.map(
 		({ title, text }) => html`<li><strong>${title}.</strong> ${text}</li>`,
 	)}</ul><p class="small soft">Only staff see this. Settings are environment variables of the service. Changes take effect after a restart.</p></details>`;
+}
+
+// The network on every page: its name and logo at the top, its colour, and below the page whom to ask.
+
+type Masthead = Pick<NetworkFace, "name" | "brand" | "logo" | "colour" | "supportAddress">;
+
+/** What stands in a title, and where the network is spoken of. */
+export function titleOf(face: Masthead): string {
+	return networkName(face) ?? "Ringback";
+}
+
+/** A picture twice as wide as high holds the name already. */
+const WORDMARK_RATIO = 2;
+
+function masthead(face: Masthead): Html {
+	const { logo } = face;
+	const isWordmark = logo !== null && logo.width >= WORDMARK_RATIO * logo.height;
+	const name = html`<span${attrs({ class: ["brand-name", isWordmark && "visually-hidden"] })}>${titleOf(face)}</span>`;
+	return html`<a class="brand" href="${START_PATH}">${logo === null ? MARK : logoImage(logo)}${name}</a>`;
+}
+
+/** Its name stands beside it, seen or not. */
+export function logoImage({ hash, width, height }: KnownLogo): Html {
+	return html`<img class="brand-logo" src="${logoUrl(hash)}" alt="" width="${width}" height="${height}">`;
+}
+
+const MARK = html`<svg class="brand-mark" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 12a8 8 0 1 0 8-8"/><path d="M12 8a4 4 0 1 1-4 4"/><circle cx="12" cy="12" r="0.6"/></svg>`;
+
+/** After the sheet whose variables it changes. */
+function themeLink({ colour }: Masthead): Html | null {
+	return colour === null ? null : html`<link rel="stylesheet" href="${themeUrl(colour)}">`;
+}
+
+function pageFooter({ supportAddress }: Masthead): Html {
+	return html`<footer class="page-footer">${
+		supportAddress === null
+			? null
+			: html`<span>Questions? <a href="mailto:${supportAddress}">${supportAddress}</a></span>`
+	}<span>Runs on Ringback</span></footer>`;
+}
+
+// What the network brings to the look of the pages: its logo, and its colour as a style sheet of a few variables. Both
+// under an address that changes with them, so that a browser may keep them for ever.
+
+function themeUrl(colour: string): string {
+	return `/assets/theme/${colour.slice(1)}.css`;
+}
+
+function logoUrl(hash: string): string {
+	return `/assets/logo/${hash}`;
+}
+
+export function mountNetworkAssets<AppEnv extends Env>(app: Hono<AppEnv>, { db }: Pick<Store, "db">): void {
+	// Made from the colour in its address alone: every process answers it alike, whatever the network has chosen by now.
+	app.get("/assets/theme/:name", (c) => {
+		const [, digits] = /^([\da-f]{6})\.css$/.exec(c.req.param("name")) ?? [];
+		if (digits === undefined) return c.notFound();
+		return c.body(writeTheme(`#${digits}`), 200, {
+			"content-type": STYLE,
+			"cache-control": KEPT_FOR_EVER,
+		});
+	});
+	app.get("/assets/logo/:hash", async (c) => {
+		const hash = c.req.param("hash");
+		const logo = /^[\da-f]{16}$/.test(hash) ? await findLogo(db, hash) : undefined;
+		if (logo === undefined) return c.notFound();
+		return c.body(Uint8Array.from(logo.bytes), 200, {
+			"content-type": logo.type,
+			"cache-control": KEPT_FOR_EVER,
+		});
+	});
+}
+
+/**
+ * What the style sheet's variables become: the colour, no lighter on the light theme and no darker on the dark one than can
+ * be read. The bounds of its lightness were tried with 239 colours, the corners of the cube among them, on every ground of
+ * base.css: links and the text on buttons have a contrast of 4.5, buttons one of 3 (WCAG 2.2, 1.4.3 and 1.4.11). A browser
+ * that knows no relative colours shows Ringback's own.
+ */
+function writeTheme(colour: string): string {
+	const bounded = (light: number, dark: number) =>
+		`light-dark(oklch(from ${colour} min(l,${light}) c h),oklch(from ${colour} max(l,${dark}) c h))`;
+	const soft = `light-dark(color-mix(in srgb,${colour} 10%,#fff),color-mix(in srgb,${colour} 22%,#151a21))`;
+	return `@supports (color:oklch(from red l c h)){:root{--accent:${bounded(0.51, 0.7)};--accent-text:${bounded(0.47, 0.82)};--accent-ink:light-dark(#fff,#000);--accent-soft:${soft}}}`;
 }

@@ -1,14 +1,11 @@
 // What people see when a page cannot be shown: in the site's look, with a way on. The same bytes for what is
 // not there and for what is somebody else's.
 
-import { html } from "hono/html";
 import { type FaultCode, httpStatusOf } from "../domain/fault.ts";
 import { isDatabaseUnavailable } from "../store/unavailable.ts";
-import { pageHeader } from "./components/blocks.ts";
-import { linkButton } from "./components/forms.ts";
-import type { WebContext } from "./env.ts";
-import { answerPage, answerPlainPage } from "./page.ts";
+import { answerPage, answerPlainPage, type WebContext } from "./page.ts";
 import { START_PATH } from "./paths.ts";
+import { html, linkButton, pageHeader } from "./ui.ts";
 
 type ErrorCode = Extract<
 	FaultCode,

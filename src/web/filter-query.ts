@@ -6,8 +6,8 @@ import { type Cursor, type CursorSeal, readCursor, writeCursor } from "../domain
 import { plainWords } from "../domain/fault.ts";
 import { parseOrderId } from "../domain/order-id.ts";
 import type { ListPage } from "../store/list-page.ts";
-import type { Pages } from "./components/lists.ts";
 import { withQuery } from "./paths.ts";
+import { type Content, emptyState, type Html, html } from "./ui.ts";
 
 export interface ReadFilters<Query> {
 	/** What is understood. */
@@ -19,15 +19,9 @@ export interface ReadFilters<Query> {
 }
 
 /** Every field of the schema is optional, and its error is the sentence at the field. An empty one is left out. */
-export function readFilters<Query>(
-	schema: z.ZodType<Query>,
-	search: string,
-	/** Fields that say something by being empty. */
-	keptEmpty: readonly string[] = [],
-): ReadFilters<Query> {
-	const entries = [...new URLSearchParams(search)];
+export function readFilters<Query>(schema: z.ZodType<Query>, search: string): ReadFilters<Query> {
 	const typed = Object.fromEntries(
-		entries.filter(([name, value]) => value.trim() !== "" || keptEmpty.includes(name)),
+		[...new URLSearchParams(search)].filter(([, value]) => value.trim() !== ""),
 	);
 	const read = schema.safeParse(typed);
 	if (read.success) return { query: read.data, problems: {}, typed };
@@ -91,4 +85,31 @@ export function orderPartFilter() {
 function refineOrderId(text: string, context: z.RefinementCtx): void {
 	const parsed = parseOrderId(text);
 	if (!parsed.ok) context.addIssue({ code: "custom", message: plainWords(parsed.fault) });
+}
+
+/** In place of the rows where a filter is not understood: the whole list would be taken for the answer. */
+export function notUnderstood(text: Content, action?: Content): Html {
+	return emptyState({ title: "This filter is not understood", text, action });
+}
+
+export interface Pages {
+	newestHref: string | null;
+	olderHref: string | null;
+	/** What this page shows, in words. */
+	shown: string;
+}
+
+/** The links of a list that does not fit onto one page. One that is read from its beginning has its own words. */
+export function pager(
+	{ newestHref, olderHref, shown }: Pages,
+	[newest, older]: readonly [string, string] = ["Newest", "Older"],
+): Html | null {
+	if (newestHref === null && olderHref === null) return null;
+	return html`<nav class="pager" aria-label="Pages"><span class="small faint">${shown}</span><span class="row">${
+		newestHref === null ? null : html`<a class="button button-small" href="${newestHref}">${newest}</a>`
+	}${
+		olderHref === null
+			? null
+			: html`<a class="button button-small" href="${olderHref}" rel="next">${older}</a>`
+	}</span></nav>`;
 }

@@ -1,6 +1,6 @@
 import { equal } from "node:assert/strict";
 import { test } from "node:test";
-import { attrs } from "./html.ts";
+import { attrs } from "./ui.ts";
 
 test("attributes are escaped, bare when true, and left out when there is nothing to say", () => {
 	const written = attrs({

@@ -2,9 +2,6 @@
 // words on Integration and in the guide.
 
 import { DEFAULT_BRAND } from "../domain/network.ts";
-import { quote } from "../domain/shell-words.ts";
-import { isLoopbackHost } from "../domain/warning.ts";
-import { findOwnCommand, type OwnCommand } from "../own-command.ts";
 import { downloadUrl } from "./downloads.ts";
 
 export const API_KEY_VARIABLE = "RINGBACK_API_KEY";
@@ -15,21 +12,17 @@ export interface ShownOnce {
 	secret: string;
 }
 
-/** Whoever opens an address of their own machine sits where the service runs, and needs to fetch nothing. */
 export function listenCommand(
-	{ publicUrl, ownCommand = findOwnCommand() }: { publicUrl: string; ownCommand?: OwnCommand },
+	publicUrl: string,
 	brand: string,
 	{ key, secret }: ShownOnce = { key: "rbk_…", secret: "rbs_…" },
 ): string {
-	const isHere = isLoopbackHost(new URL(publicUrl).host);
-	// Without a question whether it may be fetched: where there is no terminal, nobody could answer it.
-	const fetched = `npx --yes -p ${downloadUrl(publicUrl)} ringback`;
 	return [
-		...(isHere && ownCommand.folder !== null ? [`cd ${quote(ownCommand.folder)} &&`] : []),
 		`RINGBACK_URL=${publicUrl}`,
 		...(brand === DEFAULT_BRAND ? [] : [`RINGBACK_BRAND=${brand}`]),
 		`${API_KEY_VARIABLE}=${key}`,
 		`${SECRET_VARIABLE}=${secret}`,
-		`${isHere ? ownCommand.program.map(quote).join(" ") : fetched} listen`,
+		// Without a question whether it may be fetched: where there is no terminal, nobody could answer it.
+		`npx --yes -p ${downloadUrl(publicUrl)} ringback listen`,
 	].join(" \\\n");
 }

@@ -1,11 +1,17 @@
 // A page that is kept up to date: the element that listens, the pieces that are sent, and the stream between them.
 
-import { html } from "hono/html";
-import type { PageDeps, WebDeps } from "./deps.ts";
-import type { WebContext } from "./env.ts";
-import type { Content, Html } from "./html.ts";
 import type { LiveSource } from "./live.ts";
-import { findProgrammeFor, loadViewer, programmeOf, standingOf, viewerOf } from "./viewer.ts";
+import {
+	findProgrammeFor,
+	loadViewer,
+	type PageDeps,
+	programmeOf,
+	standingOf,
+	viewerOf,
+	type WebContext,
+	type WebDeps,
+} from "./page.ts";
+import { type Content, type Html, html } from "./ui.ts";
 
 /** htmx alone would wait up to a minute longer each time it finds nobody: a service that is back is to be seen. */
 const LONGEST_PAUSE_MS = 5_000;

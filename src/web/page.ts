@@ -1,18 +1,187 @@
+// What a page works with: its dependencies, its context, who is looking, what was typed, the message and the token of
+// forms, and the document that is answered.
+
+import type { Context } from "hono";
+import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import type { StatusCode } from "hono/utils/http-status";
+import { z } from "zod";
+import type { Auth, AuthSession, Visitor } from "../accounts/auth.ts";
+import type { AccountsDeps } from "../accounts/deps.ts";
+import type { InstallationWatch } from "../accounts/installation-watch.ts";
+import type { Maker } from "../accounts/links.ts";
+import type { NetworkTallies } from "../conversions/network-tally.ts";
+import type { Tallies } from "../conversions/tally.ts";
+import type { AddressRange } from "../domain/address.ts";
+import { isAuthenticatorRequired, type StaffAuthenticator } from "../domain/authenticator.ts";
+import { areCookiesSecure, cookieName } from "../domain/cookie-name.ts";
+import type { Result } from "../domain/fault.ts";
+import { grants, type PersonKind, type Right, type Standing } from "../domain/roles.ts";
+import { createSigner } from "../domain/signing.ts";
+import type { Warning } from "../domain/warning.ts";
+import type { MailDispatcher } from "../mail/dispatcher.ts";
+import type { OpenApiDocument } from "../openapi.ts";
+import type {
+	AddressPolicy,
+	DiskSpace,
+	Log,
+	Mailer,
+	RequestRecord,
+	TemporaryFiles,
+	Transport,
+} from "../ports.ts";
+import type { KnownNetwork, NetworkFace } from "../store/known-network.ts";
+import { findPersonByPublicId } from "../store/people.ts";
+import { findProgrammeOf, listProgrammesOf } from "../store/programme-people.ts";
+import { findProgramme, type Programme } from "../store/programmes.ts";
+import type { Db } from "../store/store.ts";
+import {
+	type Area,
+	type DocumentProgramme,
+	type Flash,
+	renderDocument,
+	renderPlainDocument,
+	type SetUpProgress,
+	STAFF_AREAS,
+} from "./document.ts";
+import type { LiveStreams } from "./live.ts";
+import type { Slots } from "./slots.ts";
+import { type Content, type Html, html, message } from "./ui.ts";
+
+export interface WebDeps extends AccountsDeps {
+	auth: Auth;
+	mails: MailDispatcher;
+	/** For a test mail, of which somebody waits to hear; null without SMTP_URL. */
+	mailer: Mailer | null;
+	log: Log;
+	/** What pages are called and look like; its brand names the signature headers: X-<brand>-Signature. */
+	network: KnownNetwork;
+	/** The address people open, without a slash at its end. */
+	publicUrl: string;
+	/** Whether somebody has set it, or it is only where the service listens. */
+	isPublicUrlSet: boolean;
+	/** The API as /openapi.json describes it now: what the reference is made of. */
+	apiDocument: () => OpenApiDocument;
+	/** The development setting that lets callbacks go to private addresses is on: every page says so. */
+	allowsPrivateRanges: boolean;
+	/** Notices how people reach the service, and tells staff what to put right. */
+	installation: InstallationWatch;
+	/** Whether staff must have an authenticator before they can do anything. */
+	staffAuthenticator: StaffAuthenticator;
+	/** Whose X-Forwarded-For is believed. */
+	trustedProxies: readonly AddressRange[];
+	/** Judges a Postback URL as every delivery will. */
+	transport: Pick<Transport, "lookUp">;
+	addressPolicy: AddressPolicy;
+	/** Where uploads go before anything reads them. */
+	temporaryFiles: TemporaryFiles;
+	/** Told when many decisions wait to be worked on. */
+	bulk: { wake(): void };
+	/** The same for files to import. */
+	imports: { wake(): void };
+	/** What this process is, and the room on the disk of the database's file; null where it is on a server. */
+	system: { instance: string; version: string; readDisk(): Promise<DiskSpace | null> };
+	/** Aborted when the service stops: whoever is only watching is not waited for. */
+	stopSignal?: AbortSignal | undefined;
+}
+
+/** With what the pages keep between two requests; made once, in site.ts. */
+export interface PageDeps extends WebDeps {
+	/** Sums of a programme and of the network, counted in the background. */
+	tallies: Tallies;
+	networkTallies: NetworkTallies;
+	streams: LiveStreams;
+	/** How many files may be on their way at once. */
+	exportSlots: Slots;
+}
+
+// What every page finds in its context: who is looking, and what guards their forms.
+
+export interface Viewer {
+	personId: number;
+	publicId: string;
+	email: string;
+	name: string;
+	kind: PersonKind;
+	/** How times are written for them; null for the browser's own. */
+	zone: string | null;
+	locale: string | null;
+	/** How many somebody of a shop has, counted up to two; 0 for staff, who see all. */
+	programmeCount: number;
+	hasAuthenticator: boolean;
+	/** Must set up an authenticator before anything else: of the staff, where the network asks it of them. */
+	awaitsAuthenticator: boolean;
+}
+
+interface FormGuard {
+	/** Makes the visit's cookie when there is neither a session nor a visit yet. */
+	token(c: WebContext): string;
+	isOwn(c: WebContext, token: unknown): boolean;
+	bindToSession(c: WebContext, sessionToken: string): void;
+}
+
+interface FlashCookie {
+	set(c: WebContext, flash: Flash): void;
+	/** Forgets it, too. */
+	take(c: WebContext): Flash | undefined;
+}
+
+/** A file that a form brought; there until the request has been answered. */
+export interface Upload {
+	/** As the sender says. */
+	name: string;
+	bytes: number;
+	/** From its first byte, as often as asked. */
+	read(): AsyncIterable<Uint8Array>;
+}
+
+/** `incoming` is there behind @hono/node-server and missing when a request is made in process. */
+export interface WebEnv {
+	Bindings: {
+		incoming?: {
+			url?: string | undefined;
+			socket?: { remoteAddress?: string | undefined } | undefined;
+			/** Where requests are counted and logged. */
+			record?: RequestRecord;
+			/** The body, piece by piece. */
+			[Symbol.asyncIterator]?(): AsyncIterator<Uint8Array>;
+		};
+	};
+	Variables: {
+		/** Whose pages these are. */
+		network: NetworkFace;
+		/** How far its set-up is; null for whoever is not offered it. */
+		readSetUp(): Promise<SetUpProgress | null>;
+		visitor: Visitor;
+		/** Null for somebody who is not signed in. Pages behind the sign-in ask `viewerOf`. */
+		viewer: Viewer | null;
+		/** The session's id, to tell it from the person's others. */
+		sessionId: string | null;
+		/** When the session began; null without one. */
+		signedInAtMs: number | null;
+		/** Below /programmes/:programmeId; pages there ask `programmeOf`. */
+		programme: Programme;
+		/** What the viewer is to it; pages there ask `may`. */
+		standing: Standing;
+		/** The programme as it stands in the frame around its pages. */
+		readFrame(programme: Programme): Promise<DocumentProgramme>;
+		formGuard: FormGuard;
+		/** Of a form that may bring a file: it, nothing, or why it was not taken. */
+		upload: Result<Upload | null> | undefined;
+		flashCookie: FlashCookie;
+		/** Once it was asked for: the message of the last form, or null when there is none or it has been shown. */
+		flash: Flash | null | undefined;
+		allowsPrivateRanges: boolean;
+		/** About the installation; empty for everybody but staff. */
+		warnings: readonly Warning[];
+	};
+}
+
+export type WebContext = Context<WebEnv>;
+
 // A page as an answer: the document around it knows the reader, the programme of the address, the message of the
 // last form, and the token of the next.
 
-import { html } from "hono/html";
-import type { StatusCode } from "hono/utils/http-status";
-import type { Warning } from "../domain/warning.ts";
-import type { Programme } from "../store/programmes.ts";
-import { csrfField } from "./csrf.ts";
-import { type Area, renderDocument, renderPlainDocument, STAFF_AREAS } from "./document.ts";
-import type { WebContext } from "./env.ts";
-import { restOfFlash } from "./flash.ts";
-import type { Content } from "./html.ts";
-import { viewerOf } from "./viewer.ts";
-
-export interface Page {
+interface Page {
 	title: string;
 	body: Content;
 	/** 200 unless something in the form is wrong. */
@@ -68,4 +237,180 @@ export async function answerPlainPage(c: WebContext, page: Page & { heading?: st
 function answerHtml(c: WebContext, document: string, status = 200): Response | Promise<Response> {
 	c.status(status as StatusCode);
 	return c.html(document);
+}
+
+// Who is looking at a page.
+
+/** Enough to know whether there is another one to switch to. */
+const PROGRAMMES_COUNTED = 2;
+
+/** Null for somebody who is no longer welcome: their session is worth nothing from that moment on. */
+export async function loadViewer(
+	{ store: { db }, staffAuthenticator }: Pick<WebDeps, "store" | "staffAuthenticator">,
+	{ personPublicId, hasAuthenticator }: Pick<AuthSession, "personPublicId" | "hasAuthenticator">,
+): Promise<Viewer | null> {
+	const person = await findPersonByPublicId(db, personPublicId);
+	if (person === undefined || person.deactivated_at_ms !== null) return null;
+	const { id: personId, public_id: publicId, email, name, kind, zone, locale } = person;
+	const own = kind === "staff" ? [] : await listProgrammesOf(db, personId, PROGRAMMES_COUNTED);
+	const awaitsAuthenticator = !hasAuthenticator && isAuthenticatorRequired(staffAuthenticator, kind);
+	const programmeCount = own.length;
+	const settings = { email, name, kind, zone, locale };
+	return { personId, publicId, ...settings, programmeCount, hasAuthenticator, awaitsAuthenticator };
+}
+
+/** Undefined when there is no such programme, or it is none of theirs. */
+export async function findProgrammeFor(
+	db: Db,
+	{ kind, personId }: Pick<Viewer, "kind" | "personId">,
+	publicId: string,
+): Promise<Pick<WebEnv["Variables"], "programme" | "standing"> | undefined> {
+	if (kind === "staff") {
+		const programme = await findProgramme(db, publicId);
+		return programme === undefined ? undefined : { programme, standing: "staff" };
+	}
+	const found = await findProgrammeOf(db, personId, publicId);
+	return found === undefined ? undefined : { programme: found.programme, standing: found.role };
+}
+
+/** For pages behind the sign-in. */
+export function viewerOf(c: WebContext): Viewer {
+	const viewer = c.get("viewer");
+	if (viewer === null || viewer === undefined) throw new Error("a page that is not behind the sign-in");
+	return viewer;
+}
+
+/** On pages for everybody: staff who may open all that is staff's. */
+export function isStaffViewer(c: WebContext): boolean {
+	const viewer = c.get("viewer");
+	return viewer?.kind === "staff" && !viewer.awaitsAuthenticator;
+}
+
+/** For what must not be done any more once the viewer has been signed out, even a moment ago. */
+export function makerOf(c: WebContext): Maker {
+	const sessionId = c.get("sessionId");
+	if (sessionId === null) throw new Error("a page that is not behind the sign-in");
+	const { personId, kind } = viewerOf(c);
+	return { personId, kind, sessionId };
+}
+
+/** For pages below /programmes/:programmeId: this viewer is one of its people, or staff. */
+export function programmeOf(c: WebContext): Programme {
+	const programme: Programme | undefined = c.get("programme");
+	if (programme === undefined) throw new Error("a page that is not below a programme");
+	return programme;
+}
+
+/** What the viewer is to that programme. */
+export function standingOf(c: WebContext): Standing {
+	const standing: Standing | undefined = c.get("standing");
+	if (standing === undefined) throw new Error("a page that is not below a programme");
+	return standing;
+}
+
+/** Whether the viewer may do it in that programme: what somebody may not do is not offered to them. */
+export function may(c: WebContext, right: Right): boolean {
+	return grants(standingOf(c), right);
+}
+
+// A message for the next page, after a form was taken: in a signed cookie that lives a minute and is shown once, at the
+// part of the page that it is about. Never for secrets: those are shown in the answer itself.
+
+const FLASH_SECONDS = 60;
+/** A cookie has room for 4,096 bytes, and base64 takes a third more. */
+const MAX_TEXT_LENGTH = 800;
+
+const FLASH = z.object({
+	tone: z.enum(["good", "bad", "warn", "info"]),
+	text: z.string(),
+	at: z.string().optional(),
+});
+
+/** `at`: the id of the part that it is about. The redirect must lead there, or nobody sees it. */
+export function setFlash(c: WebContext, tone: Flash["tone"], text: string, at?: string): void {
+	c.get("flashCookie").set(c, { tone, text, at });
+}
+
+/** What the last form came to, if it is about this part of the page. */
+export function flashAt(c: WebContext, part: string): Html | null {
+	const flash = readFlash(c);
+	if (flash === null || flash.at !== part) return null;
+	c.set("flash", null);
+	return message(flash.tone, flash.text);
+}
+
+/** What no part of the page has shown. */
+export function restOfFlash(c: WebContext): Flash | undefined {
+	return readFlash(c) ?? undefined;
+}
+
+function readFlash(c: WebContext): Flash | null {
+	const known: Flash | null | undefined = c.get("flash");
+	if (known !== undefined) return known;
+	// Forgotten as it is read; an error page may come before there is a cookie to ask.
+	const taken = c.get("flashCookie")?.take(c) ?? null;
+	c.set("flash", taken);
+	return taken;
+}
+
+export function createFlashCookie({ sealingKey, publicUrl }: WebDeps): FlashCookie {
+	const signer = createSigner(sealingKey, "flash");
+	const name = cookieName(publicUrl, "flash");
+	const options = cookieOptions(publicUrl);
+	return {
+		set(c, { tone, text, at }) {
+			const json = JSON.stringify({ tone, text: text.slice(0, MAX_TEXT_LENGTH), at });
+			const body = Buffer.from(json).toString("base64url");
+			setCookie(c, name, `${body}.${signer.sign(body)}`, { ...options, maxAge: FLASH_SECONDS });
+		},
+		take(c) {
+			const cookie = getCookie(c, name);
+			if (cookie === undefined) return undefined;
+			deleteCookie(c, name, options);
+			const [body = "", signature = ""] = cookie.split(".");
+			if (!signer.isSignature(signature, body)) return undefined;
+			return FLASH.parse(JSON.parse(Buffer.from(body, "base64url").toString()));
+		},
+	};
+}
+
+// The hidden field that every form carries: bound to the reader's session or, before signing in, to a cookie of
+// their visit, so that no other site can know it.
+
+export const CSRF_FIELD = "csrf";
+const VISIT_BYTES = 16;
+
+export function csrfField(c: WebContext): Html {
+	return html`<input type="hidden" name="${CSRF_FIELD}" value="${c.get("formGuard").token(c)}">`;
+}
+
+export function createFormGuard({ sealingKey, random, publicUrl }: WebDeps): FormGuard {
+	const signer = createSigner(sealingKey, "forms");
+	const visitCookie = cookieName(publicUrl, "visit");
+	const bindings = new WeakMap<WebContext, string>();
+	const bindingOf = (c: WebContext): string | undefined => {
+		const visit = getCookie(c, visitCookie);
+		return bindings.get(c) ?? (visit === undefined ? undefined : `visit ${visit}`);
+	};
+	return {
+		token(c) {
+			const known = bindingOf(c);
+			if (known !== undefined) return signer.sign(known);
+			const visit = random.hex(VISIT_BYTES);
+			setCookie(c, visitCookie, visit, cookieOptions(publicUrl));
+			bindings.set(c, `visit ${visit}`);
+			return signer.sign(`visit ${visit}`);
+		},
+		isOwn(c, token) {
+			const known = bindingOf(c);
+			return known !== undefined && typeof token === "string" && signer.isSignature(token, known);
+		},
+		bindToSession: (c, sessionToken) => void bindings.set(c, `session ${sessionToken}`),
+	};
+}
+
+// What every cookie of the pages has in common: scripts cannot read it, and it is kept for this host alone.
+
+export function cookieOptions(publicUrl: string, sameSite: "Lax" | "Strict" = "Lax") {
+	return { path: "/", httpOnly: true, sameSite, secure: areCookiesSecure(publicUrl) } as const;
 }

@@ -1,9 +1,7 @@
-// What a route is. Every area of the pages has one table of them, its `routes.ts`; site.ts walks all tables and puts
-// before each answer the guards that its `access` asks for. No page exists outside of the tables, so none is
-// without its guards.
+// What a route is. The table in site.ts has every one of them, and puts before each answer the guards
+// that its `access` asks for. No page exists outside of the table, so none is without its guards.
 
-import type { PageDeps } from "./deps.ts";
-import type { WebContext } from "./env.ts";
+import type { PageDeps, WebContext } from "./page.ts";
 import type { FileBounds } from "./receive-file.ts";
 
 /**
@@ -45,8 +43,29 @@ export interface PageRoute extends CommonRoute {
 /** A form. Its token is checked before; asked for by GET, it leads to the nearest page above it. */
 export interface FormRoute extends CommonRoute {
 	method: "POST";
-	/** May bring a file, within these bounds: see uploads.ts. */
+	/** May bring a file, within these bounds: see receive-file.ts. */
 	takesFile?: FileBounds;
 }
 
 export type Route = PageRoute | FormRoute;
+
+export const page = (path: string, access: Access, answer: Answer): Route => ({
+	method: "GET",
+	path,
+	access,
+	answer,
+});
+
+export const stream = (path: string, access: Access, answer: Answer): Route => ({
+	...page(path, access, answer),
+	method: "GET",
+	isStream: true,
+});
+
+export const form = (path: string, access: Access, answer: Answer, takesFile?: FileBounds): Route => ({
+	method: "POST",
+	path,
+	access,
+	answer,
+	...(takesFile === undefined ? {} : { takesFile }),
+});

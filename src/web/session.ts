@@ -4,18 +4,23 @@ import type { MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
 import type { Visitor } from "../accounts/auth.ts";
 import { deviceCookieName } from "../accounts/signed-cookies.ts";
-import { readTrouble } from "../callbacks/trouble.ts";
+import { readTrouble } from "../callbacks/failure-notices.ts";
 import { findClientAddress } from "../domain/client-address.ts";
 import { readArrival, type Warning } from "../domain/warning.ts";
 import type { Programme } from "../store/programmes.ts";
-import { troubleBanner } from "./components/trouble-words.ts";
-import { createFormGuard } from "./csrf.ts";
-import type { WebDeps } from "./deps.ts";
+import { troubleBanner } from "./conversion-ui.ts";
 import type { DocumentProgramme } from "./document.ts";
-import type { WebContext, WebEnv } from "./env.ts";
-import { createFlashCookie } from "./flash.ts";
+import {
+	createFlashCookie,
+	createFormGuard,
+	loadViewer,
+	may,
+	type Viewer,
+	type WebContext,
+	type WebDeps,
+	type WebEnv,
+} from "./page.ts";
 import { countSteps, readSetUp } from "./set-up-state.ts";
-import { loadViewer, may, type Viewer } from "./viewer.ts";
 
 /** Longer ones are of no use on the list of sessions. */
 const MAX_USER_AGENT_LENGTH = 300;

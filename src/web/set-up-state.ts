@@ -8,9 +8,8 @@ import {
 	type SetUpStep,
 } from "../domain/set-up.ts";
 import { findFirstProgramme } from "../store/programmes.ts";
-import type { WebDeps } from "./deps.ts";
 import type { SetUpProgress } from "./document.ts";
-import type { WebContext } from "./env.ts";
+import type { WebContext, WebDeps } from "./page.ts";
 
 export interface SetUpState {
 	done: ReadonlySet<SetUpStep>;

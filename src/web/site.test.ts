@@ -71,7 +71,7 @@ test("what is in no table is guarded like its neighbours: nobody learns what is 
 	const paths = [
 		`/programmes/${programme.public_id}`,
 		"/programmes/x/y",
-		"/review/x",
+		"/conversions/x",
 		"/people/x",
 		"/account/x",
 	];
@@ -101,7 +101,7 @@ test("the address of a form, opened, leads to the page above it that has the for
 		[`${own}/conversions/a%20b/decide`, `${own}/conversions/a%20b`],
 		[`${own}/people/invite`, `${own}/people`],
 		["/account/sessions/end", "/account"],
-		["/review/reject", "/review"],
+		["/conversions/reject", "/conversions"],
 		["/sign-out", "/"],
 	] as const) {
 		const { status, location } = await staff.open(form);

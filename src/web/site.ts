@@ -3,47 +3,189 @@
 import { Hono } from "hono";
 import { createNetworkTallies } from "../conversions/network-tally.ts";
 import { createTallies } from "../conversions/tally.ts";
-import { requestIdOf, routeOf } from "../request-notes.ts";
+import { idsOf, recordOf, routeOf } from "../request-notes.ts";
 import { createGuards, securePages } from "./access.ts";
-import { ACCOUNT_ROUTES } from "./account/routes.ts";
+import * as account from "./account/account-page.ts";
+import * as authenticator from "./account/authenticator-page.ts";
+import * as password from "./account/enter-password-page.ts";
 import { mountAssets } from "./assets.ts";
 import { EXPORT_LIMITS } from "./conversions/csv-answer.ts";
+import * as conversions from "./conversions/list-page.ts";
 import { CONVERSION_ROUTES } from "./conversions/routes.ts";
-import type { PageDeps, WebDeps } from "./deps.ts";
 import { DOCS_ROUTES } from "./docs/routes.ts";
+import { mountNetworkAssets } from "./document.ts";
 import { mountDownloads } from "./downloads.ts";
-import type { WebContext, WebEnv } from "./env.ts";
 import { answerError, errorCodeOf } from "./error-page.ts";
 import { IMPORT_ROUTES } from "./import/routes.ts";
-import { INTEGRATION_ROUTES } from "./integration/routes.ts";
+import * as callbacks from "./integration/callbacks-page.ts";
+import * as delivery from "./integration/delivery-page.ts";
+import * as inbound from "./integration/inbound-page.ts";
+import * as keys from "./integration/keys-page.ts";
+import * as resend from "./integration/resend.ts";
+import * as signature from "./integration/signature-page.ts";
 import { LiveStreams } from "./live.ts";
-import { NETWORK_ROUTES } from "./network/routes.ts";
-import { mountNetworkAssets } from "./network-assets.ts";
-import { NOTICE_ROUTES } from "./notices/routes.ts";
-import { OVERVIEW_ROUTES } from "./overview/routes.ts";
-import { DOWNLOADS_PATH } from "./paths.ts";
-import { PEOPLE_ROUTES } from "./people/routes.ts";
-import { PROGRAMME_ROUTES } from "./programmes/routes.ts";
-import { REVIEW_ROUTES } from "./review/routes.ts";
-import type { Access, Route } from "./routes.ts";
-import { SIGN_IN_ROUTES } from "./sign-in/routes.ts";
+import * as network from "./network/network-page.ts";
+import * as sample from "./network/sample-programme.ts";
+import * as networkTotals from "./overview/network-totals-page.ts";
+import * as overview from "./overview/overview-page.ts";
+import type { PageDeps, WebContext, WebDeps, WebEnv } from "./page.ts";
+import {
+	ACCOUNT_PATH,
+	ALL_CONVERSIONS_PATH,
+	AUDIT_EXPORT_PATH,
+	AUDIT_PATH,
+	AUTHENTICATOR_PATH,
+	CODE_PATH,
+	COUNTED_TOTALS_PATH,
+	CREATE_PROGRAMME_PATH,
+	DOWNLOADS_PATH,
+	deliveryPath,
+	END_SET_UP_PATH,
+	ENTER_PASSWORD_PATH,
+	FORGOT_PASSWORD_PATH,
+	inboundPath,
+	integrationPath,
+	keysPath,
+	LOGO_PATH,
+	NETWORK_PATH,
+	oldNoticesPath,
+	overviewPath,
+	PROGRAMMES_PATH,
+	peoplePath,
+	REMOVE_LOGO_PATH,
+	REVIEW_PATH,
+	SAMPLE_PROGRAMME_PATH,
+	SET_UP_PATH,
+	SIGN_IN_PATH,
+	SIGN_OUT_PATH,
+	STAFF_PATH,
+	START_PATH,
+	SYSTEM_PATH,
+	settingsPath,
+	signaturePath,
+	TEST_MAIL_PATH,
+	TOTALS_PATH,
+	welcomePath,
+} from "./paths.ts";
+import * as people from "./people/programme-people-page.ts";
+import * as newProgramme from "./programmes/create-page.ts";
+import * as programmes from "./programmes/programme-list-page.ts";
+import * as settings from "./programmes/settings-page.ts";
+import { SMALL_FILES } from "./receive-file.ts";
+import { type Access, form, page, type Route, stream } from "./routes.ts";
+import * as signIn from "./sign-in/sign-in-page.ts";
+import * as welcome from "./sign-in/welcome-page.ts";
 import { createSlots } from "./slots.ts";
-import { SYSTEM_ROUTES } from "./system/routes.ts";
+import * as audit from "./system/audit-page.ts";
+import * as system from "./system/system-page.ts";
+
+const WELCOME = welcomePath(":token");
+const PASSWORD = `${ACCOUNT_PATH}/password`;
+const SESSIONS = `${ACCOUNT_PATH}/sessions`;
+const SETTINGS = settingsPath(":programmeId");
+const OVERVIEW = overviewPath(":programmeId");
+const INTEGRATION = integrationPath(":programmeId");
+const KEYS = keysPath(":programmeId");
+const SIGNATURE = signaturePath(":programmeId");
+const DELIVERY = deliveryPath(":programmeId", ":deliveryId");
+const PEOPLE = peoplePath(":programmeId");
+const PERSON = `${PEOPLE}/:personId`;
 
 /** The first that fits an address answers: fixed words stand before parameters. */
 export const ROUTES: readonly Route[] = [
-	...SIGN_IN_ROUTES,
+	// Everything before a page can be shown: signing in and out, a forgotten password, a one-time link.
+	page(START_PATH, "anyone", signIn.showStart),
+	page(SIGN_IN_PATH, "anyone", signIn.showSignIn),
+	form(SIGN_IN_PATH, "anyone", signIn.takeIn),
+	page(CODE_PATH, "anyone", signIn.showCodeForm),
+	form(CODE_PATH, "anyone", signIn.enterCode),
+	form(SIGN_OUT_PATH, "anyone", signIn.leave),
+	page(FORGOT_PASSWORD_PATH, "anyone", signIn.showForgotPassword),
+	form(FORGOT_PASSWORD_PATH, "anyone", signIn.requestLink),
+	page(WELCOME, "anyone", welcome.showWelcome),
+	form(WELCOME, "anyone", welcome.acceptWelcome),
 	...DOCS_ROUTES,
-	...ACCOUNT_ROUTES,
-	...PROGRAMME_ROUTES,
-	...OVERVIEW_ROUTES,
-	...INTEGRATION_ROUTES,
-	...PEOPLE_ROUTES,
-	...NOTICE_ROUTES,
+	// A person's own account: their settings, their address, their password, where they are signed in, their authenticator.
+	page(ACCOUNT_PATH, "account", account.showAccount),
+	form(`${ACCOUNT_PATH}/settings`, "account", account.saveSettings),
+	form(`${ACCOUNT_PATH}/email`, "account", account.askForEmail),
+	form(PASSWORD, "account", account.changeOwnPassword),
+	form(`${SESSIONS}/end`, "account", account.endSession),
+	form(`${SESSIONS}/end-others`, "account", account.endOtherSessions),
+	page(ENTER_PASSWORD_PATH, "account-password", password.showEnterPassword),
+	form(ENTER_PASSWORD_PATH, "account-password", password.enterPassword),
+	page(AUTHENTICATOR_PATH, "account-authenticator", authenticator.showSetUp),
+	form(AUTHENTICATOR_PATH, "account-authenticator", authenticator.beginSetUp),
+	form(`${AUTHENTICATOR_PATH}/confirm`, "account-authenticator", authenticator.confirmSetUp),
+	form(`${AUTHENTICATOR_PATH}/off`, "account", authenticator.turnOffAuthenticator),
+	form(`${AUTHENTICATOR_PATH}/replace`, "account", authenticator.replaceAuthenticator),
+	// Programmes as such: the list, making one, its settings.
+	page(PROGRAMMES_PATH, "signed-in", programmes.showProgrammes),
+	page(CREATE_PROGRAMME_PATH, "staff", newProgramme.showCreateForm),
+	form(CREATE_PROGRAMME_PATH, "staff", newProgramme.createProgramme),
+	page(SETTINGS, "programme", settings.showSettings),
+	form(SETTINGS, "programme-manage", settings.saveSettings),
+	// How a programme does, at one look; and the network, for staff.
+	page(OVERVIEW, "programme", overview.showOverview),
+	page(`${OVERVIEW}/totals`, "programme", overview.showTotals),
+	page(oldNoticesPath(":programmeId"), "programme", overview.showNotices),
+	page(TOTALS_PATH, "staff", networkTotals.showNetworkTotals),
+	page(COUNTED_TOTALS_PATH, "staff", networkTotals.showCountedTotals),
+	// What a shop's developer works with: the four tabs, with the forms of each, and a delivery.
+	page(INTEGRATION, "programme", callbacks.showCallbacks),
+	stream(`${INTEGRATION}/live`, "programme", callbacks.watchCallbacks),
+	form(`${INTEGRATION}/postback-url`, "programme-integrate", callbacks.saveUrl),
+	form(`${INTEGRATION}/postback-url/remove`, "programme-integrate", callbacks.removeUrl),
+	form(`${INTEGRATION}/test`, "programme-integrate", callbacks.sendTest),
+	form(`${INTEGRATION}/test/:conversionId`, "programme-integrate", callbacks.moveTest),
+	form(`${INTEGRATION}/resend-failed`, "programme-integrate", resend.resendAllFailed),
+	form(`${INTEGRATION}/resend`, "programme-integrate", resend.resendTicked),
+	form(`${INTEGRATION}/send-waiting`, "programme-integrate", resend.sendWaiting),
+	page(KEYS, "programme", keys.showKeys),
+	form(KEYS, "programme-integrate", keys.issueApiKey),
+	form(`${KEYS}/:keyId/rename`, "programme-integrate", keys.renameApiKey),
+	form(`${KEYS}/:keyId/revoke`, "programme-integrate", keys.revokeApiKey),
+	form(`${KEYS}/secret`, "programme-integrate", keys.issueNextSecret),
+	form(`${KEYS}/secret/activate`, "programme-integrate", keys.activateNextSecret),
+	form(`${KEYS}/secret/discard`, "programme-integrate", keys.discardNextSecret),
+	form(`${KEYS}/secret/end`, "programme-integrate", keys.endOldSecret),
+	page(inboundPath(":programmeId"), "programme", inbound.showInbound),
+	page(SIGNATURE, "programme-integrate", signature.showSignatureForm),
+	form(SIGNATURE, "programme-integrate", signature.checkPasted),
+	page(DELIVERY, "programme", delivery.showDelivery),
+	stream(`${DELIVERY}/live`, "programme", delivery.watchDelivery),
+	form(`${DELIVERY}/resend`, "programme-integrate", resend.resendPostback),
+	form(`${DELIVERY}/send-now`, "programme-integrate", resend.sendPostbackNow),
+	// People: a programme's, and the staff.
+	page(PEOPLE, "programme", people.showProgrammePeople),
+	form(`${PEOPLE}/invite`, "programme-manage", people.inviteAnother),
+	form(`${PEOPLE}/leave`, "programme", people.leave),
+	form(`${PERSON}/link`, "programme-manage", people.linkPerson),
+	form(`${PERSON}/role`, "programme-manage", people.changeRoleOf),
+	form(`${PERSON}/remove`, "programme-manage", people.removeFromProgramme),
+	page(STAFF_PATH, "staff", people.showStaff),
+	form(`${STAFF_PATH}/invite`, "staff", people.inviteColleague),
+	form(`${STAFF_PATH}/:personId/link`, "staff", people.linkStaff),
+	form(`${STAFF_PATH}/:personId/deactivate`, "staff", people.deactivatePerson),
 	...CONVERSION_ROUTES,
-	...REVIEW_ROUTES,
-	...NETWORK_ROUTES,
-	...SYSTEM_ROUTES,
+	// The same list for staff, of all programmes.
+	page(ALL_CONVERSIONS_PATH, "staff", conversions.showConversions),
+	form(`${ALL_CONVERSIONS_PATH}/reject`, "staff", conversions.rejectSelected),
+	page(REVIEW_PATH, "staff", conversions.showReview),
+	// The network itself: its name, its look and its mails, and the guided set-up of a new one.
+	page(NETWORK_PATH, "staff", network.showNetwork),
+	form(NETWORK_PATH, "staff", network.saveNetwork),
+	form(LOGO_PATH, "staff", network.uploadLogo, SMALL_FILES),
+	form(REMOVE_LOGO_PATH, "staff", network.dropLogo),
+	form(TEST_MAIL_PATH, "staff", network.sendTest),
+	page(SET_UP_PATH, "staff", network.showSetUp),
+	form(SET_UP_PATH, "staff", network.saveNameAndBrand),
+	form(SAMPLE_PROGRAMME_PATH, "staff", sample.trySample),
+	form(END_SET_UP_PATH, "staff", network.finishSetUp),
+	// How the installation does, and who did what in it.
+	page(SYSTEM_PATH, "staff", system.showSystem),
+	page(AUDIT_PATH, "staff", audit.showAudit),
+	page(AUDIT_EXPORT_PATH, "staff", audit.exportAudit),
 	...IMPORT_ROUTES,
 ];
 
@@ -59,7 +201,7 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 	site.onError((error, c) => {
 		// The route and not the path: one-time links hold their token there.
 		const route = routeOf(c) ?? "*";
-		deps.log.error({ err: error, ...requestIdOf(c), method: c.req.method, route }, "a page failed");
+		deps.log.error({ err: error, ...idsOf(recordOf(c)), method: c.req.method, route }, "a page failed");
 		return answerError(c, errorCodeOf(error));
 	});
 	site.use("/assets/*", securePages);

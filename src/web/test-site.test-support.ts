@@ -14,14 +14,14 @@ import { createAuth } from "../accounts/auth.ts";
 import { createInstallationWatch } from "../accounts/installation-watch.ts";
 import { invitePerson } from "../accounts/invitations.ts";
 import type { Membership } from "../accounts/links.ts";
-import { createMailDispatcher } from "../accounts/mail-dispatcher.ts";
-import { createNetworkMailer } from "../accounts/network-mailer.ts";
-import { tellChanges } from "../accounts/tell-changes.ts";
 import { type AllDeps, createApp } from "../app.ts";
 import type { ChoreRecord } from "../domain/chore.ts";
 import type { DeliveryPause } from "../domain/delivery-pause.ts";
 import type { ProgrammeRole } from "../domain/roles.ts";
 import type { WarningSettings } from "../domain/warning.ts";
+import { createMailDispatcher } from "../mail/dispatcher.ts";
+import { createNetworkMailer } from "../mail/network-mailer.ts";
+import { tellChanges, tellNotices } from "../mail/tell.ts";
 import { createRandom } from "../outside/random.ts";
 import type { Mail, Mailer } from "../ports.ts";
 import { createKnownNetwork } from "../store/known-network.ts";
@@ -56,7 +56,7 @@ export interface TestSite {
 	log: KeptLog;
 	/** Everything that was mailed. */
 	mailbox: Mail[];
-	/** Mails what people are to hear of, as a running service does every few seconds. */
+	/** Mails what people are to hear of, of changes and of callbacks, as a running service does every few seconds. */
 	tellChanges(): Promise<void>;
 	moveClock(byMs: number): void;
 	/** Somebody else's browser, at an address of its own. */
@@ -87,19 +87,26 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 	const mailer: Mailer = {
 		async send(mail) {
 			mailbox.push(mail);
-			return [];
+			return null;
 		},
 	};
 	const publicUrl = options.publicUrl ?? "https://ringback.example";
 	const common = {
 		store,
-		clock: { nowMs: () => nowMs, after: () => () => undefined, yieldLoop: async () => undefined },
+		clock: {
+			nowMs: () => nowMs,
+			monotonicMs: () => nowMs,
+			isSure: () => true,
+			after: () => () => undefined,
+			yieldLoop: async () => undefined,
+		},
 		random: createRandom(),
 		log,
 	};
 	const base = makeAppDeps(common);
 	const network = createKnownNetwork(common, options.brand ?? null);
-	const networkMailer = options.hasMail === true ? createNetworkMailer(mailer, network, publicUrl) : null;
+	const networkMailer =
+		options.hasMail === true ? createNetworkMailer(mailer, network, publicUrl, common.clock) : null;
 	const mails = createMailDispatcher({ ...base, mailer: networkMailer });
 	const deps: AllDeps = {
 		...base,
@@ -148,7 +155,7 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		mailbox,
 		async tellChanges() {
 			await tellChanges(deps, () => false);
-			mails.wake();
+			await tellNotices(deps, () => false);
 			await mails.settled();
 		},
 		moveClock: (byMs) => {

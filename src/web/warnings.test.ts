@@ -22,7 +22,7 @@ test("staff who came over plain HTTP at a public name read it on their pages, wi
 	match(home.text, /<details class="message message-warn warnings" open/);
 	match(home.text, /plain HTTP at ringback\.example\.<\/strong>.*https:\/\/ address/s);
 	match(home.text, /PUBLIC_URL is not set/);
-	for (const path of ["/review", "/people"]) {
+	for (const path of ["/conversions", "/people"]) {
 		const { text } = await browser.open(path, HERE);
 		match(text, HEADING);
 		doesNotMatch(text, /warnings" open/, "one line is enough there");
@@ -58,7 +58,7 @@ test("a shop's people read that callbacks are paused, in their own words, once t
 	const viewer = await site.signIn(await site.addPerson(programme, "viewer"));
 	doesNotMatch((await viewer.open(`${path}/overview`, HERE)).text, /paused/);
 	await setEndpoint(site.store.db, programme.id, "https://shop.example/postback", START_MS);
-	for (const page of ["overview", "integration", "conversions", "notices"]) {
+	for (const page of ["overview", "integration", "conversions"]) {
 		const { text } = await viewer.open(`${path}/${page}`, HERE);
 		match(
 			text,

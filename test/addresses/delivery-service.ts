@@ -8,12 +8,11 @@ import { SEALING_IV_BYTES, sealSecret } from "../../src/domain/sealing.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import type { Workplace } from "../../src/service/workplace.ts";
 import { insertConversions } from "../../src/store/conversion-moves.ts";
-import type { OwedEvent } from "../../src/store/outbox.ts";
+import { insertOwedEvents, type OwedEvent } from "../../src/store/outbox.ts";
 import { insertProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";
 import { insertSecret } from "../../src/store/signing-secrets.ts";
 import type { Db } from "../../src/store/store.ts";
 import type { AttemptsTable, DeliveriesTable } from "../../src/store/tables/deliveries.ts";
-import { insertDueEvents } from "../support/due-events.ts";
 import { type OpenedService, prepareService } from "../support/open-service.ts";
 import { newConversion, newOwedEvent, newProgramme, newSecret } from "../support/rows.ts";
 
@@ -35,6 +34,8 @@ export interface DeliveryResult {
 export const LOOK_UP_TIMEOUT = "ETIMEOUT";
 /** Two queries each, and a socket has room for a few hundred packets: one that is lost costs a second. */
 const MAX_LOOK_UPS_AT_ONCE = 64;
+/** A defect fails each time, a stalled machine hardly three times in a row. */
+export const MAX_TRIES = 3;
 const GIVE_UP_AFTER_MS = 60_000;
 const PAUSE_MS = 20;
 
@@ -101,10 +102,10 @@ export async function oweEvents(
 			if (conversion === undefined) throw new Error("the programme already has this order");
 			events.push(newOwedEvent(programme, conversion.id));
 		}
-		await insertDueEvents(trx, events, nowMs);
+		await insertOwedEvents(trx, events, nowMs);
 		return events;
 	});
-	store.announceDue(programmes.map(({ id }) => id));
+	store.announceDue({ programmeIds: programmes.map(({ id }) => id), dueAtMs: nowMs });
 	const publicIds = owed.map(({ deliveryPublicId }) => deliveryPublicId);
 	const rows = await store.db
 		.selectFrom("deliveries")
@@ -173,4 +174,18 @@ export async function postponeRetries({ store, clock }: Workplace): Promise<void
 		.set({ due_at_ms: nowMs + DAY_MS })
 		.where("due_at_ms", ">", nowMs)
 		.execute();
+}
+
+/**
+ * A look-up that timed out on a machine that stands still now and then says nothing of the address: it is asked again, a few
+ * times. Whatever else comes out is final.
+ */
+export async function askAgain<Answer>(
+	ask: () => Promise<Answer>,
+	isTimedOut: (answer: Answer) => boolean,
+): Promise<Answer> {
+	for (let left = MAX_TRIES - 1; ; left--) {
+		const answer = await ask();
+		if (left <= 0 || !isTimedOut(answer)) return answer;
+	}
 }

@@ -2,9 +2,8 @@
 // by one, each with what must come of it.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { askAgain } from "./ask-again.ts";
 import { answerWith } from "./corpus/entry.ts";
-import { type DeliveryResult, isTimedOut, isUnheard } from "./delivery-service.ts";
+import { askAgain, type DeliveryResult, isTimedOut, isUnheard } from "./delivery-service.ts";
 import { BAD, GOOD, type RebindingSetup } from "./rebinding-setup.ts";
 
 export interface RebindingCase {

@@ -8,11 +8,10 @@ import type { Question, Reply } from "../support/dns-message.ts";
 import type { KeptLog } from "../support/log.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 import { startZoneServer } from "../support/zone-server.ts";
-import { askAgain } from "./ask-again.ts";
-import { openCanaries } from "./canaries.ts";
 import type { Answers } from "./corpus/entry.ts";
 import {
 	addProgrammes,
+	askAgain,
 	awaitDeliveries,
 	type DeliveryResult,
 	forceUrls,
@@ -21,7 +20,7 @@ import {
 	postponeRetries,
 	prepareDelivery,
 } from "./delivery-service.ts";
-import { type Dial, guardDials, isThisMachine } from "./dial-guard.ts";
+import { type Dial, guardDials, isThisMachine, openCanaries } from "./dial-guard.ts";
 
 /** Stands for the public internet: allowed, and the shop lives there. */
 export const GOOD = "127.0.0.1";

@@ -2,7 +2,9 @@
 // position without losing what was there.
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
-import {
+import { execFileSync } from "node:child_process";
+import { hash } from "node:crypto";
+import fs, {
 	chmodSync,
 	chownSync,
 	copyFileSync,
@@ -16,41 +18,36 @@ import {
 	truncateSync,
 	writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
+import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { sql } from "kysely";
-import { writeHead } from "../../src/domain/backup-file.ts";
-import { openBackupFile, writeBackupFile } from "../../src/outside/backup-file.ts";
-import type { BackupRequest } from "../../src/service/backup.ts";
-import type { Telling } from "../../src/service/long-work.ts";
+import type { Manifest } from "../../src/domain/backup-file.ts";
+import { writeBackupFile } from "../../src/outside/backup-file.ts";
+import { type BackupRequest, backUpSqlite } from "../../src/service/backup.ts";
+import { restoreSqlite } from "../../src/service/restore.ts";
 import { findDiskWays, openDisk } from "../support/full-disk.ts";
 import { noteNotRun } from "../support/not-run.ts";
 import "../support/quick-passphrases.ts";
-import { enlarge, openBackupSetup, PASSPHRASE, SILENT } from "./backup-setup.ts";
+import { enlarge, openBackupSetup, PASSPHRASE, tell } from "./backup-setup.ts";
 
 test("a backup is one file for its owner alone, whole, with the sealed key; nothing else is left", async (t) => {
 	const setup = await openBackupSetup(t);
-	const stages = new Set<string>();
-	const telling: Telling = { everyMs: 0, tell: (stage) => stages.add(stage) };
-	const report = await setup.backUp({ telling });
+	const stages: string[] = [];
+	const report = await setup.backUp({ tell: (stage) => stages.push(stage) });
 	deepEqual(setup.files(), ["one.backup"]);
 	equal((statSync(report.path).mode & 0o777).toString(8), "600");
 	deepEqual([report.bytes, report.hasKey], [statSync(report.path).size, true]);
 	ok(report.bytes < report.manifest.databaseBytes, "it is compressed");
-	deepEqual(
-		[...stages],
-		[
-			"copying the database",
-			"checking the database's pages",
-			"checking the ledger",
-			"packing",
-			"reading it back",
-		],
-	);
-	const [first, second = ""] = readFileSync(report.path, "latin1").split("\n", 2);
-	equal(first, "ringback-backup 1");
-	deepEqual(JSON.parse(second), report.manifest);
+	deepEqual(stages, [
+		"copying the database",
+		"checking the database's pages",
+		"checking the ledger",
+		"packing",
+		"reading it back",
+	]);
 	const bytes = readFileSync(report.path);
 	equal(bytes.includes(Buffer.from(setup.key)), false, "the key is not in it");
 	equal(bytes.includes(Buffer.from(setup.key).toString("hex")), false);
@@ -63,6 +60,62 @@ test("a backup is one file for its owner alone, whole, with the sealed key; noth
 	deepEqual(verified.database.secrets, { total: 1, unopened: 0 });
 	deepEqual(setup.files(), ["one.backup"], "what it was unpacked into is gone");
 });
+
+test("tar lists and unpacks it, sha256sum finds its members whole, and zstd gives the database", async (t) => {
+	const setup = await openBackupSetup(t);
+	const { path, manifest } = await setup.backUp();
+	const run = (program: string, ...words: string[]) =>
+		execFileSync(program, words, { cwd: setup.folder, encoding: "utf8" });
+	match(
+		run("tar", "tvf", path),
+		/^-rw-{7} 0\/0 +\d+ .* ringback\.db\.zst\n.* manifest\.json\n.* SHA256SUMS\n$/,
+	);
+	run("tar", "xf", path);
+	equal(run("sha256sum", "--check", "SHA256SUMS"), "ringback.db.zst: OK\nmanifest.json: OK\n");
+	deepEqual(JSON.parse(readFileSync(setup.path("manifest.json"), "utf8")), { form: 2, ...manifest });
+	writeFileSync(setup.path("by-hand.db"), zstdDecompressSync(readFileSync(setup.path("ringback.db.zst"))));
+	equal(count(setup.path("by-hand.db"), "queue"), 3);
+});
+
+test("a backup of 1.0.0 is checked and restored, and refused when a byte of it is wrong", async (t) => {
+	const setup = await openBackupSetup(t);
+	const { manifest } = await setup.backUp();
+	const old = setup.path("old.backup");
+	const packed = zstdCompressSync(readFileSync(unpackedDatabase(setup.path("one.backup"), setup.folder)));
+	const bytes = writeFirstForm({ ...manifest, program: "1.0.0" }, packed);
+	writeFileSync(old, bytes);
+	const verified = await setup.verify(old);
+	ok(verified.kind === "backup");
+	deepEqual([verified.manifest.program, verified.key, verified.database.damage], ["1.0.0", "opened", []]);
+	const { key } = await setup.restore(setup.path("restored.db"), { path: old });
+	equal(key, "written");
+	deepEqual(readTables(setup.path("restored.db"))["queue"], readTables(setup.databasePath)["queue"]);
+	const positions = [20, bytes.indexOf("createdAt") + 14, bytes.indexOf(packed) + 200, bytes.length - 2];
+	for (const position of positions) {
+		const changed = Buffer.from(bytes);
+		changed[position] = (changed[position] ?? 0) ^ 1;
+		writeFileSync(old, changed);
+		await rejects(setup.restore(setup.path("x.db"), { path: old }), /is damaged or was cut/, `${position}`);
+	}
+	writeFileSync(old, bytes.subarray(0, -1));
+	await rejects(setup.restore(setup.path("x.db"), { path: old }), /is damaged or was cut/);
+});
+
+/** Two lines of text, the packed database, and a line with the checksums of the database and of all that is before. */
+function writeFirstForm(manifest: Manifest, packed: Uint8Array): Buffer {
+	const sha256 = (bytes: Uint8Array) => hash("sha256", bytes, "hex");
+	const head = Buffer.from(`ringback-backup 1\n${JSON.stringify(manifest)}\n`);
+	const before = Buffer.concat([head, packed]);
+	const end = `ringback-end ${sha256(zstdDecompressSync(packed))} ${sha256(before)}\n`;
+	return Buffer.concat([before, Buffer.from(end)]);
+}
+
+function unpackedDatabase(path: string, folder: string): string {
+	execFileSync("tar", ["xf", path, "ringback.db.zst"], { cwd: folder });
+	const to = join(folder, "by-hand.db");
+	writeFileSync(to, zstdDecompressSync(readFileSync(join(folder, "ringback.db.zst"))));
+	return to;
+}
 
 test("a restored database has every row, its key, and the form of the first", async (t) => {
 	const setup = await openBackupSetup(t);
@@ -138,8 +191,7 @@ test("a backup never takes the name of a file that belongs to the database, ther
 				);
 			}
 		}
-		const { backUpSqlite } = await import("../../src/service/backup.ts");
-		const request = { passphrase: PASSPHRASE, mayOverwrite: true, telling: SILENT };
+		const request = { passphrase: PASSPHRASE, mayOverwrite: true, tell };
 		const config = { secretKey: setup.key, databasePath: linked };
 		for (const path of [`${linked}${suffix}`, `${setup.databasePath}${suffix}`]) {
 			await rejects(backUpSqlite(config, { ...request, path }), /belongs to the database/, path);
@@ -171,17 +223,15 @@ test("as root the restored files go to the folder's owner, and never what a link
 	const victim = setup.path("victim");
 	writeFileSync(victim, "root's own");
 	let swapped = 0;
-	const telling: Telling = {
-		everyMs: 0,
-		tell(stage) {
-			const [draft] = readdirSync(folder).filter((name) => name.startsWith("ringback.db.partial-"));
-			if (stage !== "unpacking" || draft === undefined || swapped > 0) return;
-			swapped++;
-			renameSync(join(folder, draft), join(folder, "moved"));
-			symlinkSync(victim, join(folder, draft));
-		},
+	// The database is in its draft by then, and is about to be looked at.
+	const swap = (stage: string): void => {
+		const [draft] = readdirSync(folder).filter((name) => name.startsWith("ringback.db.partial-"));
+		if (stage !== "checking the database's pages" || draft === undefined || swapped > 0) return;
+		swapped++;
+		renameSync(join(folder, draft), join(folder, "moved"));
+		symlinkSync(victim, join(folder, draft));
 	};
-	await rejects(setup.restore(to, { mayReplace: true, telling }), /is broken: file is not a database/);
+	await rejects(setup.restore(to, { mayReplace: true, tell: swap }), /is broken: file is not a database/);
 	equal(swapped, 1);
 	deepEqual([statSync(victim).uid, readFileSync(victim, "utf8")], [0, "root's own"]);
 	equal(count(to, "queue"), 3, "what was there is there");
@@ -220,10 +270,10 @@ test("a file that was cut, wherever, is refused and nothing is put in place", as
 	const setup = await openBackupSetup(t);
 	const { bytes, path } = await setup.backUp();
 	const damaged = setup.path("damaged");
-	for (const length of [0, 10, 18, 100, Math.floor(bytes / 2), bytes - 150, bytes - 1]) {
+	for (const length of [0, 10, 100, 600, Math.floor(bytes / 2), bytes - 2_600, bytes - 1_500]) {
 		copyFileSync(path, damaged);
 		truncateSync(damaged, length);
-		const refused = /not a backup|is damaged|is not whole|file is not a database|it has no table/;
+		const refused = /not a backup|is damaged or was cut/;
 		await rejects(setup.restore(setup.path("restored.db"), { path: damaged }), refused, `${length} bytes`);
 		const verified = await setup.verify(damaged).catch((error: unknown) => String(error));
 		if (typeof verified === "string") match(verified, refused, `${length} bytes`);
@@ -232,36 +282,23 @@ test("a file that was cut, wherever, is refused and nothing is put in place", as
 	}
 });
 
-test("one byte that is another, wherever, is noticed", async (t) => {
+test("one byte that is another, in whichever part, is noticed", async (t) => {
 	const setup = await openBackupSetup(t);
-	const { bytes, path } = await setup.backUp();
+	const { path } = await setup.backUp();
 	const whole = readFileSync(path);
-	const { head } = await openBackupFile(path);
-	ok(head.kind === "backup");
-	const inManifest = whole.indexOf('"createdAt":"20') + 14;
-	const positions = [
-		17,
-		inManifest,
-		head.bodyAt - 1,
-		head.bodyAt,
-		head.bodyAt + 9,
-		bytes - 144,
-		bytes - 80,
-		bytes - 1,
-	];
-	for (let n = 1; n < 12; n++)
-		positions.push(head.bodyAt + Math.floor(((bytes - head.bodyAt - 200) * n) / 12));
+	const [manifestAt, sumsAt] = [whole.indexOf("manifest.json\0"), whole.lastIndexOf("SHA256SUMS\0")];
+	const positions = [20, 130, 150, 512, 521, manifestAt + 130, whole.indexOf('"createdAt": "20') + 16];
+	positions.push(sumsAt + 3, sumsAt + 512, sumsAt + 600);
+	for (let n = 1; n < 12; n++) positions.push(512 + Math.floor(((manifestAt - 1_024) * n) / 12));
 	for (const position of positions) {
 		const changed = Buffer.from(whole);
 		changed[position] = (changed[position] ?? 0) ^ 1;
 		writeFileSync(setup.path("damaged"), changed);
-		const refused = /is damaged|is not whole|was made by a later/;
-		await rejects(setup.verify(setup.path("damaged")), refused, `byte ${position} of ${bytes}`);
+		const where = `byte ${position} of ${whole.length}`;
+		const refused = /is damaged or was cut/;
+		await rejects(setup.verify(setup.path("damaged")), refused, where);
+		await rejects(setup.restore(setup.path("x.db"), { path: setup.path("damaged") }), refused, where);
 	}
-	const changed = Buffer.from(whole);
-	changed[bytes - 300] = (changed[bytes - 300] ?? 0) ^ 1;
-	writeFileSync(setup.path("damaged"), changed);
-	await rejects(setup.restore(setup.path("restored.db"), { path: setup.path("damaged") }), /is damaged/);
 	deepEqual(setup.files(), ["damaged", "one.backup"]);
 });
 
@@ -284,9 +321,7 @@ test("what is no backup is told from one that is, and a SQLite file is checked a
 	ok(verified.kind === "sqlite");
 	deepEqual([verified.database.damage, verified.database.ledger?.broken], [[], []]);
 	deepEqual(verified.database.secrets, { total: 1, unopened: 0 }, "by the key beside it");
-	writeFileSync(setup.path("later"), "ringback-backup 2\nwho knows\n");
-	await rejects(setup.verify(setup.path("later")), /was made by a later Ringback/);
-	deepEqual(setup.files(), ["later", "text"]);
+	deepEqual(setup.files(), ["text"]);
 });
 
 test("a database whose ledger does not balance is backed up and restored with a warning; with another key it is not", async (t) => {
@@ -329,7 +364,7 @@ test("a database that is there stays unless asked to, and is then kept aside wit
 	const { keptAside, key } = await setup.restore(to, { mayReplace: true });
 	equal(key, "written");
 	deepEqual(
-		keptAside.map((path) => path.replace(/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ/, "TIME")),
+		keptAside.map((path) => path.replace(/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z/, "TIME")),
 		[`${to}.before-TIME`, `${to}.before-TIME.key`],
 	);
 	const [aside = ""] = keptAside;
@@ -356,14 +391,51 @@ test("a key of another database is not overwritten, nor a log taken for the rest
 	equal(count(to, "queue"), 3);
 });
 
+for (const hasLinks of [true, false]) {
+	const where = hasLinks ? "" : ", also where a file has no two names";
+	test(`a database that cannot be put in place is told of with what was kept, and nothing is lost${where}`, async (t) => {
+		const setup = await openBackupSetup(t);
+		await setup.backUp();
+		const to = setup.databasePath;
+		const key = readFileSync(`${to}.key`, "utf8");
+		if (!hasLinks) withoutLinks(t);
+		failRenames(t, (from, name) => from.includes(".partial-") && name === to);
+		const said = await setup.restore(to, { mayReplace: true }).catch((error: unknown) => String(error));
+		ok(typeof said === "string");
+		match(
+			said,
+			/The backup was not put in place: the disk is full\. Nothing is lost: before you start the service, rename /,
+		);
+		const moves = [...said.matchAll(/(\S+\.before-\S+) to (\S+?)(?=,|\.$)/g)].map(
+			([, aside = "", path = ""]) => [aside, path],
+		);
+		deepEqual(
+			moves.map(([, path]) => path),
+			[`${to}.key`, to],
+		);
+		for (const [aside = "", path = ""] of moves) copyFileSync(aside, path);
+		equal(readFileSync(`${to}.key`, "utf8"), key);
+		equal(count(to, "queue"), 3);
+	});
+}
+
+test("where a file has no two names a backup takes none that is taken, and a restore keeps what was there", async (t) => {
+	const setup = await openBackupSetup(t);
+	withoutLinks(t);
+	await setup.backUp();
+	await rejects(setup.backUp(), /is there already/);
+	const { keptAside } = await setup.restore(setup.databasePath, { mayReplace: true });
+	equal(keptAside.length, 2);
+	for (const path of [...keptAside, setup.databasePath]) ok(existsSync(path), path);
+	deepEqual(setup.files(), ["one.backup"]);
+});
+
 test("RINGBACK_SECRET_KEY wins: the same is not written to the disk, another one is warned of", async (t) => {
 	const setup = await openBackupSetup(t);
-	const { backUpSqlite } = await import("../../src/service/backup.ts");
-	const { restoreSqlite } = await import("../../src/service/restore.ts");
-	const request = { passphrase: PASSPHRASE, mayOverwrite: false, telling: SILENT };
+	const request = { passphrase: PASSPHRASE, mayOverwrite: false, tell };
 	const path = setup.path("one.backup");
 	await backUpSqlite({ secretKey: setup.key, databasePath: setup.databasePath }, { path, ...request });
-	const ask = { path, readPassphrase: async () => PASSPHRASE, mayReplace: false, telling: SILENT };
+	const ask = { path, readPassphrase: async () => PASSPHRASE, mayReplace: false, tell };
 	const same = await restoreSqlite({ secretKey: setup.key }, { ...ask, to: setup.path("same.db") });
 	equal(same.key, "there already");
 	equal(existsSync(setup.path("same.db.key")), false);
@@ -371,17 +443,19 @@ test("RINGBACK_SECRET_KEY wins: the same is not written to the disk, another one
 	equal((await restoreSqlite(other, { ...ask, to: setup.path("other.db") })).key, "setting differs");
 });
 
-test("a backup of a newer schema is refused, in the words of a start", async (t) => {
+test("a backup of a newer schema or form is refused", async (t) => {
 	const setup = await openBackupSetup(t);
 	const { manifest } = await setup.backUp();
 	const schema = { ...manifest.schema, version: 99, oldestProgram: 99 };
-	const head = writeHead({ ...manifest, schema });
-	await writeBackupFile({ head, from: setup.databasePath, to: setup.path("newer") }, () => undefined);
+	const from = setup.databasePath;
+	await writeBackupFile({ ...manifest, schema }, { from, to: setup.path("newer") });
 	await rejects(
 		setup.restore(setup.path("x.db"), { path: setup.path("newer") }),
 		/schema version 99, which needs a Ringback that knows version 99 or later/,
 	);
-	deepEqual(setup.files(), ["newer", "one.backup"]);
+	await writeBackupFile(Object.assign({ ...manifest }, { form: 3 }), { from, to: setup.path("later") });
+	await rejects(setup.verify(setup.path("later")), /was made by a later Ringback/);
+	deepEqual(setup.files(), ["later", "newer", "one.backup"]);
 });
 
 test("a disk that is full, or becomes full on the way, is said in words and left as it was", async (t) => {
@@ -401,13 +475,9 @@ test("a disk that is full, or becomes full on the way, is said in words and left
 	t.after(() => disk.remove());
 	const path = join(disk.folder, "one.backup");
 	for (const stage of ["copying the database", "packing"]) {
-		const telling: Telling = {
-			everyMs: 0,
-			// Nothing is awaited in there.
-			tell: (begun, _, total) => void (begun === stage && total === null ? disk.fill([]) : undefined),
-		};
 		await rejects(
-			setup.backUp({ path, telling }),
+			// Nothing is awaited in there.
+			setup.backUp({ path, tell: (begun) => void (begun === stage ? disk.fill([]) : undefined) }),
 			/^Error: Nothing was written to .*: the disk is full\./,
 			stage,
 		);
@@ -440,4 +510,30 @@ function readTables(path: string): Record<string, string> {
 function count(path: string, from: string): number {
 	using database = new DatabaseSync(path);
 	return Number(database.prepare(`select count(*) as n from ${from}`).get()?.["n"]);
+}
+
+/** As on FAT: Linux says that it is not permitted. */
+function withoutLinks(t: TestContext): void {
+	const linking = t.mock.method(fs, "linkSync", () => {
+		throw Object.assign(new Error("EPERM: operation not permitted, link"), { code: "EPERM" });
+	});
+	applyMock(t, linking.mock);
+}
+
+function failRenames(t: TestContext, isFailing: (from: string, to: string) => boolean): void {
+	const real = fs.renameSync;
+	const renaming = t.mock.method(fs, "renameSync", (from: string, to: string) => {
+		if (isFailing(from, to)) throw Object.assign(new Error("ENOSPC: no space left"), { code: "ENOSPC" });
+		real(from, to);
+	});
+	applyMock(t, renaming.mock);
+}
+
+/** Those who imported a function by its name see another one only after this. */
+function applyMock(t: TestContext, mock: { restore(): void }): void {
+	syncBuiltinESMExports();
+	t.after(() => {
+		mock.restore();
+		syncBuiltinESMExports();
+	});
 }

@@ -7,7 +7,6 @@ import type { TestContext } from "node:test";
 import { sql } from "kysely";
 import { readKeyFile } from "../../src/outside/key-file.ts";
 import { type BackupReport, type BackupRequest, backUpSqlite } from "../../src/service/backup.ts";
-import type { Telling } from "../../src/service/long-work.ts";
 import { type RestoreReport, type RestoreRequest, restoreSqlite } from "../../src/service/restore.ts";
 import { type VerifiedFile, type VerifyRequest, verifyFile } from "../../src/service/verify.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
@@ -34,7 +33,7 @@ export interface BackupSetup {
 	files(): string[];
 }
 
-export const SILENT: Telling = { everyMs: 0, tell: () => undefined };
+export const tell = (): void => undefined;
 const OWED = 3;
 
 /** Every connection is closed by whoever opened it: files beside the database at the end are a leak. */
@@ -68,7 +67,7 @@ export async function openBackupSetup(t: TestContext, owed = OWED): Promise<Back
 		backUp: (change) =>
 			backUpSqlite(
 				{ secretKey: null, databasePath },
-				{ path: path("one.backup"), passphrase: PASSPHRASE, mayOverwrite: false, telling: SILENT, ...change },
+				{ path: path("one.backup"), passphrase: PASSPHRASE, mayOverwrite: false, tell, ...change },
 			),
 		restore: (to, change) =>
 			restoreSqlite(
@@ -78,12 +77,12 @@ export async function openBackupSetup(t: TestContext, owed = OWED): Promise<Back
 					to,
 					readPassphrase: async () => PASSPHRASE,
 					mayReplace: false,
-					telling: SILENT,
+					tell,
 					...change,
 				},
 			),
 		verify: (file, change) =>
-			verifyFile({ secretKey: null }, { path: file, passphrase: PASSPHRASE, telling: SILENT, ...change }),
+			verifyFile({ secretKey: null }, { path: file, passphrase: PASSPHRASE, tell, ...change }),
 		path,
 		files: () => readdirSync(folder).sort(),
 	};

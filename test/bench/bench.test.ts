@@ -10,7 +10,7 @@ import { openTools } from "../../bench/tools.ts";
 import { isReached } from "../../bench/workload.ts";
 import { WORKLOADS } from "../../bench/workloads.ts";
 
-/** Few processes to start: all twelve take minutes on a busy machine. */
+/** Few processes to start: all of them take minutes on a busy machine. */
 const SMOKE = ["W1", "W11"];
 
 for (const { name, run } of WORKLOADS.filter((workload) => SMOKE.includes(workload.name))) {

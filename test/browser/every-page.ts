@@ -43,9 +43,9 @@ export function testEveryPage(browser: () => Browser): void {
 		deepEqual(await findFlaws(page, measured), []);
 		await page.goto("/programmes");
 		deepEqual(await findFlaws(page, measured), []);
-		await page.goto("/review");
+		await page.goto("/conversions");
 		deepEqual(await findFlaws(page, measured), []);
-		await page.goto("/set-up");
+		await page.goto("/network");
 		await trySample(page, NAME);
 		deepEqual(await findFlaws(page, measured), []);
 		const link = await createProgramme(page, { name: NAME, ownerEmail: "jonas@nordlicht.example" });

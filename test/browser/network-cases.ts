@@ -9,7 +9,6 @@ export const NETWORK_PAGES: readonly Case[] = [
 	{ what: "network, refused", path: "/network", status: 422, act: saveNetworkWrongly },
 	{ what: "network, a logo that is none", path: "/network", status: 422, act: uploadWrongLogo },
 	{ what: "network, a new logo", path: "/network", act: uploadLogo },
-	{ what: "the set-up, with the brand fixed", path: "/set-up" },
 	{ what: "system", path: "/system" },
 	{ what: "the operations guide", path: "/docs/operations" },
 	{ what: "the operations guide, a part with code and tables", path: "/docs/operations/watching" },

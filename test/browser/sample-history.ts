@@ -41,6 +41,8 @@ export async function writeHistory(history: History): Promise<void> {
 	for (const step of steps.toSorted((a, b) => a.atMs - b.atMs)) {
 		const clock: Clock = {
 			nowMs: () => step.atMs,
+			monotonicMs: () => step.atMs,
+			isSure: () => true,
 			after: () => () => undefined,
 			yieldLoop: async () => undefined,
 		};

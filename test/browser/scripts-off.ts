@@ -31,7 +31,7 @@ export function testScriptsOff(browser: () => Browser): void {
 		const staff = await openVisitor(browser(), service.url, off);
 		await becomeFirstStaff(staff.page, service.welcomeLink);
 		await nameNetwork(staff.page, "Acme Partners", "Acme");
-		await staff.page.goto("/set-up");
+		await staff.page.goto("/network");
 		await staff.page.getByRole("button", { name: "Send a test mail to me" }).click();
 		await staff.page.getByText("Your mail server accepted the test mail").waitFor();
 		await createProgramme(staff.page, { name: "Nordlicht Outdoor", ownerEmail: OWNER });

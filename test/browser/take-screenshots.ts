@@ -1,6 +1,8 @@
-// Writes docs/images: every page of a network that has been running for a month. `node test/browser/take-screenshots.ts`
+// Pictures of a network that has been running for a month. `node test/browser/take-screenshots.ts` renews those of the
+// README; with a folder behind it, every page is written there, to be looked at.
 
 import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { findBrowser } from "../support/browser.ts";
@@ -20,7 +22,9 @@ interface Shot {
 	act?: (page: Page) => Promise<void>;
 }
 
-const FOLDER = fileURLToPath(new URL("../../docs/images/", import.meta.url));
+const IMAGES = fileURLToPath(new URL("../../docs/images/", import.meta.url));
+const IN_README = ["integration", "conversions-dark"];
+const [folder = IMAGES] = process.argv.slice(2);
 
 const SHOTS: readonly Shot[] = [
 	{ name: "sign-in", as: "nobody", path: () => "/sign-in" },
@@ -69,17 +73,15 @@ const SHOTS: readonly Shot[] = [
 	},
 	{ name: "overview", as: "owner", path: ({ main }) => `${main}/overview` },
 	{ name: "overview-dark", as: "owner", path: ({ main }) => `${main}/overview`, isDark: true },
-	{ name: "notices", as: "owner", path: ({ main }) => `${main}/notices` },
 	{ name: "people", as: "owner", path: ({ main }) => `${main}/people` },
 	{ name: "settings", as: "staff", path: ({ main }) => `${main}/settings` },
 	{ name: "programmes", as: "staff", path: () => "/programmes" },
 	{ name: "totals", as: "staff", path: () => "/totals", act: waitForCount },
 	{ name: "totals-narrow", as: "staff", path: () => "/totals", act: waitForCount, isNarrow: true },
 	{ name: "create-programme", as: "staff", path: () => "/programmes/new" },
-	{ name: "review", as: "staff", path: () => "/review" },
+	{ name: "all-conversions", as: "staff", path: () => "/conversions?status=RECORDED" },
 	{ name: "staff", as: "staff", path: () => "/people" },
 	{ name: "network", as: "staff", path: () => "/network" },
-	{ name: "set-up", as: "staff", path: () => "/set-up" },
 	{ name: "account", as: "owner", path: () => "/account" },
 	// Last: staff are warned for an hour.
 	{ name: "warnings", as: "staff", path: () => "/programmes", act: comeOverUnknownProxy },
@@ -152,12 +154,12 @@ async function takeShot(browser: Browser, url: string, site: SampleNetwork, shot
 	await shot.act?.(visitor.page);
 	await visitor.page.mouse.move(0, 0);
 	const picture = shrinkPng(await visitor.page.screenshot());
-	writeFileSync(`${FOLDER}${shot.name}.png`, picture);
+	writeFileSync(join(folder, `${shot.name}.png`), picture);
 	console.log(`${shot.name}: ${Math.round(picture.length / 1_024)} KB`);
 	await visitor.leave();
 }
 
-mkdirSync(FOLDER, { recursive: true });
+mkdirSync(folder, { recursive: true });
 const found = await findBrowser();
 if (!found.isThere) throw new Error(found.reason);
 const { browser } = found;
@@ -167,8 +169,7 @@ const setup = await openSetup({
 });
 try {
 	const site = await fillSampleNetwork(browser, setup.service, { sales: 420 });
-	const wanted = process.argv.slice(2);
-	const shots = wanted.length === 0 ? SHOTS : SHOTS.filter(({ name }) => wanted.includes(name));
+	const shots = folder === IMAGES ? SHOTS.filter(({ name }) => IN_README.includes(name)) : SHOTS;
 	for (const shot of shots) await takeShot(browser, setup.service.url, site, shot);
 } finally {
 	await browser.close();

@@ -2,8 +2,10 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { rmSync } from "node:fs";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
+import { makeFolder } from "../support/run-folder.ts";
 import { watchProcess } from "../support/watched-process.ts";
 import {
 	becomeFirstStaff,
@@ -167,10 +169,14 @@ async function beRefused(page: Page): Promise<string> {
 
 /** Into a terminal, which is closed in the end with all that runs in it. */
 function paste(line: string) {
-	const child = spawn("sh", ["-c", line], { stdio: ["ignore", "pipe", "pipe"], detached: true });
+	// What npx fetches goes with it.
+	const cache = makeFolder("npx");
+	const env = { ...process.env, npm_config_cache: cache, npm_config_update_notifier: "false" };
+	const child = spawn("sh", ["-c", line], { stdio: ["ignore", "pipe", "pipe"], detached: true, env });
 	const { said } = watchProcess(child);
 	const close = () => {
 		if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, "SIGKILL");
+		rmSync(cache, { recursive: true, force: true });
 	};
 	return { said, close };
 }

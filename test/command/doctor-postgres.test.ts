@@ -2,16 +2,13 @@
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { describe, test } from "node:test";
-import { sql } from "kysely";
-import { listPartitions } from "../../src/store/postgres-partitions.ts";
-import { START_MS } from "../support/clock.ts";
 import { hasStack, openHome } from "../support/command-home.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { createTestDatabase } from "../support/test-database.ts";
 import { emptyPostgres, examine, KEY, withNames } from "./doctor-setup.ts";
 
 describe("doctor on PostgreSQL", { concurrency: 2 }, () => {
-	test("looks at PostgreSQL's connections, transactions, vacuum and partitions", async (t) => {
+	test("looks at PostgreSQL's connections, transactions and vacuum", async (t) => {
 		const home = openHome(t);
 		const database = await createTestDatabase("PostgreSQL");
 		t.after(() => database.remove());
@@ -22,39 +19,24 @@ describe("doctor on PostgreSQL", { concurrency: 2 }, () => {
 		};
 		await home.runHere(["migrate"], settings);
 		const good = await examine(home, settings);
-		for (const check of ["listen", "timeouts", "connections", "transactions", "vacuum", "partitions"]) {
+		for (const check of ["listen", "timeouts", "connections", "transactions", "vacuum"]) {
 			match(good.of(check), /^ok /, check);
-		}
-		const { db } = database.open();
-		for (const { name } of await listPartitions(db, "inbound_calls")) {
-			await sql.raw(`drop table ${name}`).execute(db);
 		}
 		const bad = await examine(home, { ...settings, RINGBACK_DATABASE_POOL: "500" });
 		match(
 			bad.of("connections"),
 			/^warning .* up to 501, more than there are left\. Lower RINGBACK_DATABASE_POOL/,
 		);
-		match(bad.of("partitions"), /^warning inbound_calls has none for the time to come\. Start a worker/);
 		equal(bad.code, 0, "it works all the same");
-		const call = { kind: "api", method: "POST", target: "/", outcome: "x", http_status: 401 } as const;
-		await db
-			.insertInto("inbound_calls")
-			.values({ ...call, at_ms: START_MS })
-			.execute();
-		await home.runHere(["migrate"], settings);
-		match(
-			(await examine(home, settings)).of("partitions"),
-			/^warning there are rows in inbound_calls_other,/,
-		);
 	});
 
-	test("compares this machine's clock with PostgreSQL's: a warning above 2 s, a problem above 5 s", async (t) => {
+	test("compares this machine's clock with PostgreSQL's: a warning above 5 s, a problem above a minute", async (t) => {
 		const home = openHome(t);
 		const settings = { ...(await withNames(t, "example.com")), ...(await emptyPostgres(t)) };
 		const cases: readonly [shiftMs: number, said: RegExp, code: number][] = [
 			[-1_000, /^ok \d+ ms from the database server's clock$/, 0],
-			[3_500, /^warning This machine's clock is 3\.\d s ahead of .* set by NTP/, 0],
-			[-29_000, /^problem This machine's clock is 2[89]\.\d s behind .* take over from each other/, 1],
+			[29_000, /^warning This machine's clock is 2[89]\.\d s ahead of .* set by NTP/, 0],
+			[-3_600_000, /^problem This machine's clock is 3(?:599|600)\.\d s behind .* it is not ready/, 1],
 		];
 		for (const [shiftMs, said, code] of cases) {
 			const program = `const now = Date.now; Date.now = () => now() + ${shiftMs};`;

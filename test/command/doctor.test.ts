@@ -1,7 +1,7 @@
 // `ringback doctor` before anything exists, when all is well, and with one thing wrong at a time.
 
 import { deepEqual, equal, match } from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
@@ -10,6 +10,7 @@ import { saveProcess } from "../../src/store/processes.ts";
 import { START_MS } from "../support/clock.ts";
 import { type Home, openHome, type Settings } from "../support/command-home.ts";
 import { type MailServer, startMailServer } from "../support/mail-server.ts";
+import { openService } from "../support/open-service.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import { createTestDatabase } from "../support/test-database.ts";
 import { checkForbidden, emptyPostgres, examine, KEY, PASSWORD, withNames } from "./doctor-setup.ts";
@@ -59,19 +60,20 @@ describe("doctor", { concurrency: 2 }, () => {
 			const record = { sinceMs: START_MS, workingAtMs: null, lastSuccessMs: START_MS };
 			const { db } = database.open();
 			await saveChoreRecords(db, [
-				{ ...record, name: "archive", lastFailureMs: START_MS, failures: 2, error: "No space left." },
+				{ ...record, name: "retention", lastFailureMs: START_MS, failures: 2, error: "No space left." },
 			]);
 			const killed = { instance: "0a1b2c3d", host: "here", role: "all", version: "1.0.0" };
-			const times = { startedAtMs: START_MS, seenAtMs: START_MS, engine: null, mailFailure: null };
-			await saveProcess(db, { ...killed, ...times });
+			const times = { startedAtMs: START_MS, seenAtMs: START_MS };
+			const engine = { inHand: 1, programmesDue: 0, oldestDueAtMs: null, mostInFlight: 64 };
+			await saveProcess(db, { ...killed, ...times, engine, mailFailure: null });
 			const { code, of } = await examine(home, settings);
 			match(
 				of("chores"),
-				/^warning archive is late since .* failed 2 times since\. The last failure says: No space left\. /,
+				/^warning retention is late since .* failed 2 times since\. The last failure says: No space left\. /,
 			);
 			match(
 				of("processes"),
-				/^warning No process is running: .*\nwarning A process stopped reporting: all 0a1b2c3d on here\. .* its callbacks wait until a worker runs\. /,
+				/^warning No process is running: .*\nwarning A process stopped reporting: all 0a1b2c3d on here\. .* Its programmes wait .* in flight \(at most 64\)/,
 			);
 			equal(code, 0, "everything else works");
 		});
@@ -191,40 +193,6 @@ describe("doctor", { concurrency: 2 }, () => {
 		match(ended.stdout, /^PROBLEM +database +.*ECONNREFUSED.*Check DATABASE_URL/m);
 	});
 
-	test("tries the archive's folder, as `serve` does, and leaves nothing there", async (t) => {
-		const home = await openFilledHome(t);
-		const settings = { ...(await withNames(t, "example.com")), RINGBACK_AUDIT_RETENTION_DAYS: "900" };
-		const at = (...path: string[]) => ({
-			...settings,
-			PORT: "0",
-			RINGBACK_ARCHIVE_FOLDER: join(home.folder, ...path),
-		});
-		const good = await examine(home, at("new", "archive"));
-		match(good.of("archive"), /^ok .*archive takes files$/);
-		equal(existsSync(join(home.folder, "new")), false, "what was made is gone again");
-		mkdirSync(join(home.folder, "there"));
-		match((await examine(home, at("there"))).of("archive"), /^ok /);
-		deepEqual(readdirSync(join(home.folder, "there")), []);
-
-		writeFileSync(join(home.folder, "file"), "");
-		symlinkSync(join(home.folder, "nowhere", "else"), join(home.folder, "link"));
-		const bad: readonly [Settings, RegExp][] = [
-			[at("file"), /cannot be used: it is a file or a link that leads nowhere \(EEXIST\)\. Name a folder/],
-			[at("file", "below"), /cannot be used: a part of the path is a file \(ENOTDIR\)/],
-			[at("link"), /cannot be used: /],
-			[{ ...at(), RINGBACK_ARCHIVE_FOLDER: "/proc" }, /cannot be used: /],
-		];
-		for (const [wrong, said] of bad) {
-			const findings = await examine(home, wrong);
-			equal(findings.code, 1, findings.of("archive"));
-			match(findings.of("archive"), /^problem RINGBACK_ARCHIVE_FOLDER /);
-			match(findings.of("archive"), said);
-			const refused = await home.run(["serve"], wrong);
-			equal(refused.code, 1);
-			match(refused.stderr, said);
-		}
-	});
-
 	test("says when the secret key is another one than the database was sealed with", async (t) => {
 		const home = await openFilledHome(t);
 		const findings = await examine(home, {
@@ -286,7 +254,21 @@ describe("doctor", { concurrency: 2 }, () => {
 		checkForbidden(ended);
 		equal(ended.code, 1);
 		const settings = [...ended.stdout.matchAll(/^PROBLEM +settings +(\w+)/gm)].map(([, name]) => name);
-		deepEqual(settings, ["PORT", "SMTP_URL", "RINGBACK_SECRET_KEY", "RINGBACK_COLOUR"]);
+		deepEqual(settings, ["PORT", "RINGBACK_SECRET_KEY", "SMTP_URL", "RINGBACK_COLOUR"]);
+	});
+
+	test("a setting of an earlier release is named, here and once in the service's log", async (t) => {
+		const former = { RINGBACK_PREPARED_STATEMENTS: "on" };
+		const found = await examine(openHome(t), { ...former, ...(await withNames(t, "example.com")) });
+		equal(found.code, 0);
+		match(found.of("settings"), /^warning RINGBACK_PREPARED_STATEMENTS has no effect any more: /m);
+		const { log, close } = await openService({ settings: former });
+		t.after(close);
+		const said = log.lines.filter(({ message }) => message.includes("RINGBACK_PREPARED_STATEMENTS"));
+		deepEqual(
+			said.map(({ level }) => level),
+			["warn"],
+		);
 	});
 });
 

@@ -37,12 +37,7 @@ export interface ListenSetup {
 	url: string;
 	client: Client;
 	/** `ringback listen` for this account, once it is connected; without an endpoint where that is null. */
-	listen(
-		to: string | null,
-		options?: readonly string[],
-		settings?: Settings,
-		program?: string,
-	): Promise<Running>;
+	listen(to: string | null, options?: readonly string[], settings?: Settings): Promise<Running>;
 	run(args: readonly string[], settings?: Settings): Promise<Ended>;
 	receive(port?: number): Promise<LocalReceiver>;
 }
@@ -57,7 +52,7 @@ export interface SetupOptions extends AccountOptions {
 	shopCaPem?: string;
 }
 
-/** The program of the package that a shop installs; the service's own command has the same subcommands. */
+/** The program of the package that a shop installs. */
 const PROGRAM = "receiver/src/command/main.ts";
 
 export async function openListenSetup(
@@ -110,9 +105,9 @@ function connect(t: Cleaning, home: Home, account: ShopAccount, url: string, bra
 		shopSettings,
 		url,
 		client: createClient({ url, apiKey, secret, brand }),
-		async listen(to, more = [], change = {}, program = PROGRAM) {
+		async listen(to, more = [], change = {}) {
 			const args = ["listen", ...(to === null ? [] : ["--to", to]), ...more];
-			const running = home.startScript(program, args, { ...shopSettings, ...change });
+			const running = home.startScript(PROGRAM, args, { ...shopSettings, ...change });
 			await running.said(/Ctrl-C ends this/);
 			return running;
 		},

@@ -2,7 +2,9 @@
 // stream of events, somebody who signs in; and what is said when the settings do not fit.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { sql } from "kysely";
@@ -10,7 +12,8 @@ import { Browser, PASSWORD } from "../../src/web/test-site.test-support.ts";
 import { type Home, hasStack, openHome, type Running, type Settings } from "../support/command-home.ts";
 import { findProgram } from "../support/find-program.ts";
 import { noteNotRun } from "../support/not-run.ts";
-import { type PgBouncer, startPgBouncer } from "../support/pgbouncer.ts";
+import { freePort } from "../support/postgres.ts";
+import { reachableTempFolder, serverAccount } from "../support/postgres-binaries.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import { startShop } from "../support/shop.ts";
 import { createShopClient } from "../support/shop-client.ts";
@@ -18,6 +21,7 @@ import { signedRequest } from "../support/signed-request.ts";
 import type { TestDatabase } from "../support/sqlite-database.ts";
 import { createTestDatabase, openPostgresAt } from "../support/test-database.ts";
 import { until } from "../support/until.ts";
+import { watchProcess } from "../support/watched-process.ts";
 import { startNameServer } from "../support/zone-server.ts";
 
 const SECRET_KEY = "ab".repeat(32);
@@ -93,14 +97,20 @@ describe("behind PgBouncer", { skip: PROGRAM === "" ? MISSING : false }, () => {
 		const { url, database } = await openPooled(t);
 		const [listener, teller] = [1, 2].map(() => openPostgresAt(url, { directUrl: database.url }));
 		try {
-			const heard = new Set<unknown>();
-			listener?.onDue((where) => {
-				heard.add(String(where));
-				return [];
+			const heard: unknown[] = [];
+			listener?.onDue({
+				onOwed(owed) {
+					heard.push(owed);
+					return [];
+				},
+				onChange: (programmeId) => heard.push(programmeId),
+				onDoubt: () => heard.push("doubt"),
 			});
-			await until(() => heard.has("anywhere"));
-			teller?.announceDue([7]);
-			await until(() => heard.has("7"));
+			await until(() => heard.length > 0);
+			teller?.announceDue({ programmeIds: [7], dueAtMs: 123 });
+			teller?.announceChange(8);
+			await until(() => heard.length > 2);
+			deepEqual(heard, ["doubt", { programmeIds: [7], dueAtMs: 123 }, 8]);
 		} finally {
 			await listener?.close();
 			await teller?.close();
@@ -204,4 +214,60 @@ async function readTimeouts(db: Parameters<ReturnType<typeof sql>["execute"]>[0]
 		select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
 			current_setting('idle_in_transaction_session_timeout') as idle`.execute(db);
 	return rows[0];
+}
+
+interface PgBouncer {
+	/** The same database, through the pooler. */
+	url: string;
+	stop(): Promise<void>;
+}
+
+/** Fewer than one process's pool has. */
+const SERVER_CONNECTIONS = 4;
+
+/** Ends with us, whatever happens to us: the pipe that it reads from closes. */
+const KEPT = `"$1" "$2" & pid=$!; cat > /dev/null; kill -TERM $pid; wait $pid`;
+
+async function startPgBouncer(program: string, databaseUrl: string): Promise<PgBouncer> {
+	const account = serverAccount();
+	const folder = mkdtempSync(join(reachableTempFolder(account), "ringback-pgbouncer-"));
+	const port = await freePort();
+	const { hostname, port: serverPort, username, password, pathname } = new URL(databaseUrl);
+	const database = pathname.slice(1);
+	const settings = join(folder, "pgbouncer.ini");
+	writeFileSync(
+		settings,
+		[
+			"[databases]",
+			`${database} = host=${hostname} port=${serverPort} user=${username} password=${password}`,
+			"[pgbouncer]",
+			"listen_addr = 127.0.0.1",
+			`listen_port = ${port}`,
+			"unix_socket_dir =",
+			"auth_type = any",
+			"pool_mode = transaction",
+			`default_pool_size = ${SERVER_CONNECTIONS}`,
+			"max_client_conn = 200",
+		].join("\n"),
+		{ mode: 0o600 },
+	);
+	if (account !== undefined) {
+		for (const path of [folder, settings]) chownSync(path, account.uid, account.gid);
+	}
+	const child = spawn("/bin/sh", ["-c", KEPT, "pgbouncer", program, settings], { ...account, cwd: folder });
+	const running = watchProcess(child);
+	await running.said(/process up/);
+	return {
+		url: `postgres://${username}@127.0.0.1:${port}/${database}`,
+		async stop() {
+			await end(child);
+			rmSync(folder, { recursive: true });
+		},
+	};
+}
+
+async function end(child: ChildProcess): Promise<void> {
+	const exited = once(child, "exit");
+	child.stdin?.end();
+	await exited;
 }

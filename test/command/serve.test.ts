@@ -214,7 +214,7 @@ describe("serve", { concurrency: 2 }, () => {
 			() => ok(false, "a wrong signature was taken"),
 			(error) => match(String(error), /401/),
 		);
-		await running.said(/could not be mailed/);
+		await running.said(/a mail could not be sent/);
 		running.kill("SIGTERM");
 		const ended = await running.ended();
 		equal(ended.code, 0);

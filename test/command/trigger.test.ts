@@ -43,9 +43,9 @@ describe("ringback trigger", { concurrency: 2 }, () => {
 		deepEqual([by("b")?.basketValue, by("c")?.reason, by("d")?.reason], ["49.90", "FRAUD", "RETURN"]);
 	});
 
-	test("as the service's own command, without options, it makes an order id of its own and shows each step to read", async (t) => {
+	test("without options it makes an order id of its own and shows each step to read", async (t) => {
 		const setup = await openListenSetup(t);
-		const { code, stdout } = await setup.home.run(["trigger", "conversion.approved"], setup.shopSettings);
+		const { code, stdout } = await setup.run(["trigger", "conversion.approved"]);
 		equal(code, 0);
 		match(
 			stdout,

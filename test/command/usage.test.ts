@@ -25,8 +25,6 @@ const COMMANDS = [
 	"restore",
 	"verify",
 	"owed",
-	"listen",
-	"trigger",
 ];
 
 describe("help is on standard output and ends with 0", () => {
@@ -39,6 +37,7 @@ describe("help is on standard output and ends with 0", () => {
 			match(stdout, /^Usage: ringback COMMAND \[OPTIONS\]$/m);
 			for (const command of COMMANDS) match(stdout, new RegExp(`^  ${command} +[A-Z]`, "m"));
 			match(stdout, /Settings come from the environment: ringback guide settings\.$/m);
+			equal(/^ {2}(?:listen|trigger) /m.test(stdout), false, "those are the shop's");
 		});
 	}
 
@@ -64,6 +63,7 @@ describe("help is on standard output and ends with 0", () => {
 describe("wrong usage says what is wrong, shows the usage and ends with 2", () => {
 	const cases: readonly [args: string, problem: RegExp, usage: RegExp][] = [
 		["bogus", /^There is no command "bogus"\.$/m, /^Usage: ringback COMMAND/m],
+		["listen --json", /^`ringback listen` is a command of the shop's package, .*\/downloads/m, /Integration/],
 		["user", /^There is no command "user"\.$/m, /^Usage: ringback COMMAND/m],
 		["serve --port 80", /^--port is not an option here\./m, /^ringback serve \[--json\]$/m],
 		["migrate now", /^"now" is not expected here\.$/m, /^ringback migrate/m],

@@ -70,7 +70,7 @@ eachDatabase("an account and a session of days", (database) => {
 			const answer = await browser.open(path);
 			deepEqual([answer.status, answer.location], [303, enter(path)]);
 		}
-		for (const path of ["/programmes", "/people", "/review"]) {
+		for (const path of ["/programmes", "/people", "/conversions"]) {
 			equal((await browser.open(path)).status, 200, path);
 		}
 	});

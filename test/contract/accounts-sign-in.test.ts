@@ -27,7 +27,7 @@ eachDatabase("signing in", (database) => {
 		await browser.open(path);
 		const email = newEmail("network");
 		const joined = await browser.submit(path, { email, name: "Fay", password: PASSWORD });
-		deepEqual([joined.status, joined.location], [303, "/set-up"]);
+		deepEqual([joined.status, joined.location], [303, "/network"]);
 		equal((await site.browser().open(path)).status, 410);
 
 		const elsewhere = await site.signIn({ email });

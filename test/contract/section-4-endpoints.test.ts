@@ -4,9 +4,8 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
 import { readKeptAnswer } from "../../src/domain/kept-answer.ts";
-import { DAY_MS } from "../../src/domain/time.ts";
-import { LEASE_MS } from "../../src/store/queue.ts";
-import { laneHolder, takeDue } from "../support/queue-rows.ts";
+import { slotOf } from "../../src/domain/slot.ts";
+import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { eachService } from "../support/running-service.ts";
 
 eachService("section 4, endpoints", (running) => {
@@ -182,24 +181,31 @@ eachService("section 4, endpoints", (running) => {
 		programme.answer = () => ({ status: 503 });
 		await programme.record("A-1");
 		await programme.settled();
-		const { store } = running.service;
-		// Another process takes the lane when nobody has it and the retry at its time, sends it, and dies: its lease and
-		// what it had in hand is all it leaves.
-		await running.until("the lane is nobody's", async () => (await laneHolder(store, programme.id)) === null);
+		const { db, kind, queue } = running.service.store;
+		// Another process has the slot, sends the retry at its time, and dies: its row is all that it leaves.
+		await queue.register(db, 7, 1, running.clock.nowMs());
+		await db.updateTable("slots").set({ engine_id: 7 }).where("slot", "=", slotOf(programme.id)).execute();
 		const dueAtMs = await programme.nextDueAtMs();
-		equal((await takeDue(store, programme.id, 1, dueAtMs)).length, 1);
+		const renew = async (agoMs: number) => {
+			const nowMs = kind === "sqlite" ? running.clock.nowMs() : Date.now();
+			const row = db.updateTable("engines").where("id", "=", 7);
+			await row.set({ renewed_at_ms: nowMs - agoMs }).execute();
+		};
 		programme.answer = () => ({ status: 204 });
-		await running.clock.moveTo(dueAtMs + LEASE_MS);
-		equal(programme.received.length, 1, "while the lease holds nobody else sends it");
-		// Whoever takes over looks every five seconds.
-		await running.clock.moveTo(dueAtMs + LEASE_MS + 5_000);
+		while (running.clock.nowMs() < dueAtMs + 10_000) {
+			await renew(0);
+			await running.clock.moveBy(5_000);
+		}
+		equal(programme.received.length, 1, "while it is there nobody else sends it");
+		await renew(HOUR_MS);
 		await programme.settled();
+		const [seq] = (await programme.deliveries()).map(({ attempts }) => attempts);
+		equal(seq, 2, "sent again as the same attempt");
 		const [first, second] = programme.received.map(({ body }) => [body.conversionId, body.event]);
 		deepEqual(second, first, "the pair by which a receiver knows a repeat");
 		const results = (await programme.attempts()).map(({ result, http_status }) => [result, http_status]);
 		deepEqual(results, [
 			["answered", 503],
-			["interrupted", null],
 			["answered", 204],
 		]);
 	});

@@ -84,11 +84,6 @@ function withoutAuthTables(migration: Migration): Migration {
 	const isOurs = (statement: string) => !statement.includes("auth_");
 	return {
 		...migration,
-		steps: (dialect) =>
-			migration
-				.steps(dialect)
-				.map((step) =>
-					step.kind === "statements" ? { ...step, statements: step.statements.filter(isOurs) } : step,
-				),
+		statements: (dialect) => migration.statements(dialect).filter(isOurs),
 	};
 }

@@ -42,7 +42,7 @@ eachDatabase("lists of conversions", (database) => {
 	const own = () => all.filter((row) => row.programme_id === programme.id);
 
 	/** Of all programmes, page by page. */
-	async function review(filter: ConversionFilter, limit = 9): Promise<Conversion[]> {
+	async function review(filter: ConversionFilter, limit = 40): Promise<Conversion[]> {
 		const rows: Conversion[] = [];
 		for (let after: Cursor | undefined, page = 0; page < 1_000; page++) {
 			const found = await listConversions(database.store.db, { ...filter, after, limit });
@@ -54,7 +54,7 @@ eachDatabase("lists of conversions", (database) => {
 		throw new Error("the list does not end");
 	}
 
-	async function readAll(filter: ConversionFilter, limit = 7): Promise<string[]> {
+	async function readAll(filter: ConversionFilter, limit = 31): Promise<string[]> {
 		const rows = await review({ ...filter, programmeId: programme.id }, limit);
 		const batches: Conversion[] = [];
 		const all = readAllConversions(database.store.db, { ...filter, programmeId: programme.id }, limit);
@@ -167,7 +167,7 @@ eachDatabase("lists of conversions", (database) => {
 		await store.db.deleteFrom("conversions").where("programme_id", "=", programmeId).execute();
 	});
 
-	test("Review lists all programmes, and each filter narrows it", async () => {
+	test("the list of all programmes, and each filter narrows it", async () => {
 		deepEqual(names(await review({})), names(all));
 		deepEqual(
 			names(await review({ programmeId: other.id })),
@@ -179,15 +179,5 @@ eachDatabase("lists of conversions", (database) => {
 		deepEqual(names(await review({ status: "REJECTED", programmeId: other.id })), names(own));
 		const fromMs = START_MS + 300 * HOUR_MS;
 		deepEqual(names(await review({ fromMs })), names(all.filter((row) => row.created_at_ms >= fromMs)));
-	});
-
-	test("an amount is compared as a number, not as text", async () => {
-		const large = all.filter((row) => Number(row.basket_value) >= 99.5);
-		ok(large.length > 250 && large.length < all.length);
-		deepEqual(names(await review({ minBasket: "99.5" })), names(large));
-		deepEqual(
-			names(await review({ minBasket: "99.51" })),
-			names(large.filter((row) => row.basket_value !== "99.50")),
-		);
 	});
 });

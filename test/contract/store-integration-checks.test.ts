@@ -114,7 +114,7 @@ eachDatabase("the checks of an integration", (database) => {
 				return done;
 			});
 		const watched = { ...store, transact };
-		const runPass = createPass(watched, DEPS.random);
+		const pass = createPass(watched, DEPS.random);
 		for (let round = 0; round < 2; round++) {
 			queries.length = 0;
 			const orderId = `order ${round}`;
@@ -122,7 +122,7 @@ eachDatabase("the checks of an integration", (database) => {
 			await record(watched, programme, { orderId });
 			await addDelivery(store, programme);
 			const settlements = [delivered(await takeOne(store, programme.id, START_MS))];
-			await runPass(passInput(await addEngine(store, START_MS), START_MS, { settlements }));
+			await pass.run(passInput(await addEngine(store, START_MS), START_MS, { settlements }));
 			equal(
 				queries.some((query) => /update "programmes"|first_callback/.test(query)),
 				round === 0,
@@ -169,8 +169,8 @@ async function record(store: Store, { id }: Pick<Programme, "id">, change: Parti
 }
 
 async function pass(store: Store, settlement: Settlement): Promise<void> {
-	const runPass = createPass(store, DEPS.random);
-	await runPass(passInput(await addEngine(store, START_MS), START_MS, { settlements: [settlement] }));
+	const pass = createPass(store, DEPS.random);
+	await pass.run(passInput(await addEngine(store, START_MS), START_MS, { settlements: [settlement] }));
 }
 
 async function ticks(store: Store, { id }: Pick<Programme, "id">) {

@@ -93,8 +93,8 @@ eachDatabase("making moves", (database) => {
 	test("every kind of step in one set: status, history and event of each", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
-		const { conversions, owedProgrammeIds } = await transact(await stepsOf(programme, 1));
-		deepEqual(owedProgrammeIds, [programme.id]);
+		const { conversions, owed } = await transact(await stepsOf(programme, 1));
+		deepEqual(owed.programmeIds, [programme.id]);
 		const found: [kind: string, status: Status, event: string | null][] = [];
 		for (const [index, kind] of ALL_KINDS.entries()) {
 			const made = conversions[index];

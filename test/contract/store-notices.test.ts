@@ -2,24 +2,22 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { tellEarly } from "../../src/callbacks/tell-early.ts";
+import { tellEarly } from "../../src/callbacks/failure-notices.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
 import { listFailingShops } from "../../src/store/failing-shops.ts";
-import { findOpenNotice, listNotices } from "../../src/store/notice-list.ts";
-import {
-	changeLastMailed,
-	claimMail,
-	findNoticesToMail,
-	lastMailedAtMs,
-	markMailed,
-	type SentMail,
-} from "../../src/store/notice-mails.ts";
 import {
 	addFailures,
 	addRecoveries,
+	claimNoticeMail,
 	endTroubles,
 	type FailedAttempts,
+	findNoticesToMail,
+	findOpenNotice,
+	findProgrammeToMail,
+	lastMailedAtMs,
+	listNotices,
+	markMailed,
 	type Notice,
 	tellTroubles,
 } from "../../src/store/notices.ts";
@@ -91,28 +89,20 @@ eachDatabase("notices of failing callbacks", (database) => {
 		);
 	});
 
-	test("a failure after the mail went out plans the next one", async () => {
+	test("a mail tells of as many failures as there were when it was written; others plan the next one", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
 		await fail(store.db, id, { failures: 2 });
-		const notice = await onlyNotice(store, id);
-		await markMailed(store.db, notice.id, sentMail(2));
+		const read = await onlyNotice(store, id);
+		await fail(store.db, id, { failures: 5 }, START_MS + 70);
+		await markMailed(store.db, read, ["owner@shop.example"], START_MS + 900);
+		const meanwhile = await onlyNotice(store, id);
+		deepEqual([meanwhile.mailed_failures, meanwhile.mail_due_at_ms], [2, START_MS + 900]);
+		await markMailed(store.db, meanwhile, [], START_MS + 901);
 		equal((await onlyNotice(store, id)).mail_due_at_ms, null);
 		await fail(store.db, id, {}, START_MS + 500);
 		const again = await onlyNotice(store, id);
-		deepEqual([again.mail_due_at_ms, again.failures, again.told_at_ms], [START_MS + 500, 3, START_MS]);
-	});
-
-	test("failures that came while the mail was under way are told in the next one", async () => {
-		const { store } = database;
-		const { id } = await addProgramme(store);
-		await fail(store.db, id, { failures: 2 });
-		const notice = await onlyNotice(store, id);
-		equal(await claimMail(store.db, notice, START_MS + 60), true);
-		await fail(store.db, id, { failures: 5 }, START_MS + 70);
-		await markMailed(store.db, notice.id, sentMail(notice.failures));
-		const { mailed_failures, failures, mail_due_at_ms } = await onlyNotice(store, id);
-		deepEqual([mailed_failures, failures, mail_due_at_ms], [2, 7, START_MS + 900]);
+		deepEqual([again.mail_due_at_ms, again.failures, again.told_at_ms], [START_MS + 500, 8, START_MS]);
 	});
 
 	test("a programme has one open notice and the right count however many engines see it fail", async () => {
@@ -194,7 +184,6 @@ eachDatabase("trouble that lasts", (database) => {
 			failedAttempts(early.id, { failures: 0 }),
 			failedAttempts(late.id, { failures: 0, firstAtMs: START_MS + 1 }),
 		]);
-		await changeLastMailed(store.db, early.id, null, START_MS + MINUTE_MS);
 		const nowMs = START_MS + 10 * MINUTE_MS;
 		equal(await tellEarly({ store, clock: createClock(nowMs - 1) }, never), 0);
 		const told = await Promise.all(
@@ -202,7 +191,7 @@ eachDatabase("trouble that lasts", (database) => {
 		);
 		deepEqual(told.toSorted(), [0, 1]);
 		const notice = await onlyNotice(store, early.id);
-		deepEqual([notice.told_at_ms, notice.mail_due_at_ms], [nowMs, START_MS + 16 * MINUTE_MS]);
+		deepEqual([notice.told_at_ms, notice.mail_due_at_ms], [nowMs, nowMs]);
 		equal((await onlyNotice(store, late.id)).told_at_ms, null);
 		equal((await listNotices(store.db, early.id, { limit: 5 })).rows.length, 1);
 	});
@@ -267,8 +256,9 @@ eachDatabase("mailing notices", (database) => {
 		await fail(store.db, late.id, {}, START_MS + 20);
 		await fail(store.db, early.id, {}, START_MS + 10);
 		await workAgain(store.db, early.id, START_MS + 30);
-		deepEqual(await findNoticesToMail(store.db, START_MS + 9), []);
-		const found = await findNoticesToMail(store.db, START_MS + 25);
+		equal(await findProgrammeToMail(store.db, START_MS + 9), undefined);
+		equal(await findProgrammeToMail(store.db, START_MS + 25), early.id);
+		const found = await findNoticesToMail(store.db, early.id);
 		deepEqual(
 			found.map((notice) => [notice.receiver_id, notice.kind]),
 			[
@@ -300,44 +290,17 @@ eachDatabase("mailing notices", (database) => {
 		);
 	});
 
-	test("one of many processes gets to mail a notice, and it comes back if that one dies", async () => {
+	test("of processes that would mail a programme at once, one does, and the time is kept", async () => {
 		const { store, rival } = database;
-		const { id } = await addProgramme(store);
-		await fail(store.db, id);
-		const notice = await onlyNotice(store, id);
-		const claims = await Promise.all(
-			Array.from({ length: 8 }, (_, n) =>
-				claimMail((n % 2 === 0 ? store : rival).db, notice, START_MS + 60_000 + n),
-			),
-		);
-		equal(claims.filter(Boolean).length, 1);
-		equal((await onlyNotice(store, id)).mail_due_at_ms, START_MS + 60_000 + claims.indexOf(true));
-	});
-
-	test("of processes that would mail a programme at once, one does", async () => {
-		const { store, rival } = database;
-		const { id } = await addProgramme(store);
-		for (const fromMs of [null, START_MS]) {
+		const [{ id }, never] = [await addProgramme(store), await addProgramme(store)];
+		for (const nowMs of [START_MS, START_MS + 60]) {
 			const claimed = await Promise.all(
-				[store, rival, store, rival].map(({ db }) =>
-					changeLastMailed(db, id, fromMs, (fromMs ?? 0) + START_MS),
-				),
+				[store, rival, store, rival].map(({ db }) => claimNoticeMail(db, id, nowMs - 60, nowMs)),
 			);
 			equal(claimed.filter(Boolean).length, 1);
 		}
-	});
-
-	test("the time of a programme's last mail is kept", async () => {
-		const { store } = database;
-		const [mailed, never] = [await addProgramme(store), await addProgramme(store)];
-		await changeLastMailed(store.db, mailed.id, null, START_MS + 77);
-		deepEqual(
-			[...(await lastMailedAtMs(store.db, [mailed.id, never.id]))].sort(([a], [b]) => a - b),
-			[
-				[mailed.id, START_MS + 77],
-				[never.id, null],
-			],
-		);
+		const mailed = await lastMailedAtMs(store.db, [id, never.id]);
+		deepEqual([mailed.get(id), mailed.get(never.id)], [START_MS + 60, null]);
 	});
 });
 
@@ -349,11 +312,11 @@ async function fail(
 	mailDueAtMs = START_MS,
 ): Promise<void> {
 	const [trouble] = await addFailures(db, [failedAttempts(programmeId, change)]);
-	await tellTroubles(db, [{ id: trouble?.id ?? 0, mailDueAtMs }], mailDueAtMs);
+	await tellTroubles(db, [trouble?.id ?? 0], mailDueAtMs);
 }
 
 async function workAgain(db: Db, programmeId: number, mailDueAtMs: number): Promise<void> {
-	await addRecoveries(db, [{ receiverId: programmeId, publicId: newId("ntc"), mailDueAtMs }], START_MS);
+	await addRecoveries(db, [{ receiverId: programmeId, publicId: newId("ntc") }], mailDueAtMs);
 }
 
 function readNotices(store: Store, programmeId: number): Promise<Notice[]> {
@@ -365,8 +328,4 @@ async function onlyNotice(store: Store, programmeId: number): Promise<Notice> {
 	const [notice, ...others] = await readNotices(store, programmeId);
 	if (notice === undefined || others.length > 0) throw new Error("expected exactly one notice");
 	return notice;
-}
-
-function sentMail(told: number): SentMail {
-	return { told, to: ["owner@shop.example"], refusedTo: [], atMs: START_MS, nextMailAtMs: START_MS + 900 };
 }

@@ -5,10 +5,10 @@ import { test } from "node:test";
 import { decideConversion } from "../../src/conversions/decide.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
-import { programmesOwedEvents } from "../../src/store/outbox.ts";
+import { insertOwedEvents, programmesOwedEvents } from "../../src/store/outbox.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
-import { insertDueEvents } from "../support/due-events.ts";
+import { takeDue } from "../support/queue-rows.ts";
 import { addConversion, addProgramme, newOwedEvent } from "../support/rows.ts";
 
 const deps = { clock: createClock(), random: createRandom() };
@@ -26,7 +26,7 @@ eachDatabase("the outbox", (database) => {
 		const programme = await addProgramme(store);
 		const conversion = await addConversion(store, programme.id);
 		const owed = { ...newOwedEvent(programme, conversion.id), endpointEpoch: 3 };
-		await store.transact((trx) => insertDueEvents(trx, [owed], START_MS + 7));
+		const made = await store.transact((trx) => insertOwedEvents(trx, [owed], START_MS + 7));
 		const event = await store.db
 			.selectFrom("events")
 			.selectAll()
@@ -42,6 +42,9 @@ eachDatabase("the outbox", (database) => {
 		equal(delivery.created_at_ms, START_MS + 7);
 		const queued = await store.db.selectFrom("queue").selectAll().where("id", "=", event.id).execute();
 		deepEqual(queued.map(Object.values), [[event.id, programme.id, START_MS + 7, 3, 1, 0, 0]]);
+		// An engine may send what it is told of without reading it: it must be what it would read.
+		deepEqual(made, await takeDue(store, programme.id, 5, START_MS + 7));
+		deepEqual(await store.transact((trx) => insertOwedEvents(trx, [], START_MS)), []);
 	});
 
 	test("a throw after the inserts leaves neither the status change nor the event", async () => {
@@ -51,7 +54,7 @@ eachDatabase("the outbox", (database) => {
 		const before = await counts();
 		const crash = store.transact(async (trx) => {
 			const decided = await decideConversion(trx, deps, conversion, { move: "approve", decidedBy: "shop" });
-			equal(decided.ok && decided.value.owedProgrammeIds.length, 1);
+			equal(decided.ok && decided.value.owed.inHand?.deliveries.length, 1);
 			throw new Error("the machine caught fire");
 		});
 		await rejects(crash, /caught fire/);
@@ -68,16 +71,16 @@ eachDatabase("the outbox", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const conversion = await addConversion(store, programme.id);
-		await store.transact((trx) => insertDueEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS));
+		await store.transact((trx) => insertOwedEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS));
 		const before = await counts();
 		const again = store.transact(async (trx) => {
 			await decideConversion(trx, deps, conversion, { move: "approve", decidedBy: "shop" });
-			await insertDueEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS);
+			await insertOwedEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS);
 		});
 		await rejects(again);
 		deepEqual(await counts(), before);
 		const approved = { ...newOwedEvent(programme, conversion.id), name: "conversion.approved" as const };
-		await store.transact((trx) => insertDueEvents(trx, [approved], START_MS));
+		await store.transact((trx) => insertOwedEvents(trx, [approved], START_MS));
 		deepEqual((await counts())[0], (before[0] ?? 0) + 1);
 	});
 
@@ -88,7 +91,7 @@ eachDatabase("the outbox", (database) => {
 		const owed = await Promise.all(
 			Array.from({ length: 12 }, (_, n) =>
 				(n % 2 === 0 ? store : rival)
-					.transact((trx) => insertDueEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS))
+					.transact((trx) => insertOwedEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS))
 					.then(
 						() => true,
 						() => false,
@@ -104,19 +107,20 @@ eachDatabase("the outbox", (database) => {
 		// Conversions that nobody needs to read: the outbox only takes their ids, here out of order.
 		const conversionIds = Array.from({ length: 1_201 }, (_, n) => 1_000_000 + ((n * 7) % 1_201));
 		const owed = conversionIds.map((id) => newOwedEvent(programme, id));
-		await store.transact((trx) => insertDueEvents(trx, owed, START_MS));
+		const made = await store.transact((trx) => insertOwedEvents(trx, owed, START_MS));
 		const stored = await store.db
 			.selectFrom("deliveries")
 			.innerJoin("queue", "queue.id", "deliveries.id")
 			.innerJoin("events", "events.id", "deliveries.id")
-			.select(["deliveries.public_id", "events.conversion_id", "events.body"])
+			.select(["deliveries.id", "deliveries.public_id", "events.conversion_id", "events.body"])
 			.where("deliveries.programme_id", "=", programme.id)
 			.execute();
 		equal(stored.length, owed.length);
 		const byPublicId = new Map(stored.map((row) => [row.public_id, row]));
-		for (const event of owed) {
+		for (const [n, event] of owed.entries()) {
 			const row = byPublicId.get(event.deliveryPublicId);
 			deepEqual([row?.conversion_id, row?.body], [event.conversionId, event.body]);
+			deepEqual([made[n]?.id, made[n]?.eventBody], [row?.id, event.body]);
 		}
 	});
 

@@ -4,13 +4,13 @@ import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 import { beginPause, endPause, readPause } from "../../src/store/delivery-pause.ts";
-import { registerEngine } from "../../src/store/engines.ts";
 import { addFailures } from "../../src/store/notices.ts";
 import { countEndedWindows, listNextOwed, listOwed } from "../../src/store/owed.ts";
+import { SILENT_MS } from "../../src/store/queue.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { failedAttempts } from "../support/notices.ts";
-import { settle, takeOne } from "../support/queue-rows.ts";
+import { addEngine, settle, takeOne } from "../support/queue-rows.ts";
 import { addConversion, addDeliveries, addProgramme, delivered } from "../support/rows.ts";
 
 eachDatabase("what is owed", (database) => {
@@ -96,9 +96,15 @@ eachDatabase("a pause", (database) => {
 		await beginPause(store.db, START_MS + MINUTE_MS);
 		const pause = { sinceMs: START_MS, waiting: 2, isSentElsewhere: false };
 		deepEqual(await readPause(store.db, START_MS + MINUTE_MS), pause);
-		await registerEngine(store.db, 7, START_MS + MINUTE_MS);
-		deepEqual(await readPause(store.db, START_MS + MINUTE_MS), { ...pause, isSentElsewhere: true });
-		deepEqual(await readPause(store.db, START_MS + 2 * MINUTE_MS), pause, "its lease is over");
+		await addEngine(store, START_MS + MINUTE_MS);
+		// On PostgreSQL by the server's clock.
+		await store.db
+			.updateTable("engines")
+			.set({ renewed_at_ms: START_MS + MINUTE_MS })
+			.execute();
+		const silentAtMs = START_MS + MINUTE_MS + SILENT_MS;
+		deepEqual(await readPause(store.db, silentAtMs - 1), { ...pause, isSentElsewhere: true });
+		deepEqual(await readPause(store.db, silentAtMs), pause, "it has fallen silent");
 		equal(await endPause(store, START_MS + 5 * MINUTE_MS), START_MS);
 		equal(await endPause(store, START_MS + 5 * MINUTE_MS), null);
 		equal(await readPause(store.db, START_MS), null);

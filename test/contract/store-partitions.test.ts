@@ -1,205 +1,168 @@
-// Large tables in partitions by time, on PostgreSQL: made ahead, dropped when all in them is old, and never in the way of
-// what comes in.
+// What 1.0.0 kept in partitions by time, on PostgreSQL: it comes through with every row, whatever comes in has a place
+// without anybody making one, and in the end it is a plain table.
 
-import { deepEqual, equal, ok, rejects } from "node:assert/strict";
-import { after, before, beforeEach, describe, test } from "node:test";
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
 import { sql } from "kysely";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
+import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { insertInboundCalls, listInboundCalls } from "../../src/store/inbound-calls.ts";
 import { spendNonces } from "../../src/store/keys.ts";
-import { listPartitions } from "../../src/store/postgres-partitions.ts";
-import { pruneAttempts, pruneInboundCalls, pruneNonces } from "../../src/store/prune.ts";
-import type { Db, PartitionedTable, Partitions, Store } from "../../src/store/store.ts";
+import { MIGRATIONS } from "../../src/store/migrations.ts";
+import { pruneDeliveries, pruneInboundCalls } from "../../src/store/prune.ts";
+import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
-import type { TestDatabase } from "../support/sqlite-database.ts";
-import { createMigratedDatabase } from "../support/test-database.ts";
+import { addDelivery, addProgramme } from "../support/rows.ts";
+import { createTestDatabase } from "../support/test-database.ts";
 
 const TABLES = ["attempts", "inbound_calls", "nonces"] as const;
-const KEPT_DAYS = 180;
 const never = () => false;
 
-describe("partitions (PostgreSQL)", () => {
-	let database: TestDatabase;
-	let store: Store;
-	let rival: Store;
-	before(async () => {
-		database = await createMigratedDatabase("PostgreSQL");
-		[store, rival] = [database.open(), database.open()];
-	});
-	beforeEach(async () => {
-		for (const table of TABLES) {
-			for (const { name } of await listPartitions(store.db, table)) {
-				await sql.raw(`drop table ${name}`).execute(store.db);
-			}
-			await store.db.deleteFrom(`${table}_other`).execute();
-		}
-	});
-	after(() => database.remove());
-
-	test("there is one for now and for the time to come, however many processes make them at once", async () => {
-		await Promise.all([store, rival, store, rival].map((each) => of(each).makeAhead(START_MS, KEPT_DAYS)));
-		for (const table of TABLES) {
-			const ranges = await listPartitions(store.db, table);
-			ok(ranges.length >= 2, table);
-			const [first] = ranges;
-			ok(first !== undefined && first.fromMs <= START_MS && START_MS < first.toMs);
-			for (const [index, range] of ranges.entries()) {
-				if (index > 0) equal(range.fromMs, ranges[index - 1]?.toMs, "without a gap");
-			}
-			const aheadMs = (ranges.at(-1)?.toMs ?? 0) - START_MS;
-			ok(aheadMs >= (table === "nonces" ? 3 * HOUR_MS : 7 * DAY_MS), `${table}: ${aheadMs}`);
-		}
-	});
-
-	test("made again when nothing is missing, nobody waits for it", async () => {
-		await of(store).makeAhead(START_MS, KEPT_DAYS);
-		const before = await Promise.all(TABLES.map((table) => listPartitions(store.db, table)));
-		await rival.transact(async (trx) => {
-			await sql`lock table attempts, inbound_calls, nonces in access share mode`.execute(trx);
-			await of(store).makeAhead(START_MS, KEPT_DAYS);
-		});
-		deepEqual(await Promise.all(TABLES.map((table) => listPartitions(store.db, table))), before);
-	});
-
-	test("rows find their partition, and what has none the default one", async () => {
-		await of(store).makeAhead(START_MS, KEPT_DAYS);
-		await addCalls([START_MS, START_MS - 400 * DAY_MS]);
-		equal(await countRows("inbound_calls_other"), 1);
-		equal(await countRows("inbound_calls"), 2);
-	});
-
-	test("a range of which the default partition has rows is left out, and the next ones are made", async () => {
-		await addCalls([START_MS]);
-		await of(store).makeAhead(START_MS, KEPT_DAYS);
-		const ranges = await listPartitions(store.db, "inbound_calls");
-		ok(ranges.length > 0 && ranges.every(({ fromMs }) => fromMs > START_MS));
-		await addCalls([START_MS + 1, ranges[0]?.fromMs ?? 0]);
-		equal(await countRows("inbound_calls_other"), 2);
-	});
-
-	test("only those go in which everything is too old, in every table", async () => {
-		for (let day = 56; day >= 0; day -= 7) await of(store).makeAhead(START_MS - day * DAY_MS, KEPT_DAYS);
-		const all = await listPartitions(store.db, "attempts");
-		const [first, second] = all;
-		ok(first !== undefined && second !== undefined);
-		const limitMs = second.toMs;
-		equal(await of(store).drop("attempts", first.toMs - 1), 0);
-		equal(await of(store).drop("attempts", limitMs), 2);
-		deepEqual(await listPartitions(store.db, "attempts"), all.slice(2));
-		// Attempts stay for two days more: their deliveries may only just have ended.
-		const third = all[2];
-		ok(third !== undefined);
-		await pruneAttempts(store, third.toMs + 2 * DAY_MS - 1);
-		equal((await listPartitions(store.db, "attempts")).length, all.length - 2);
-		await pruneAttempts(store, third.toMs + 2 * DAY_MS);
-		equal((await listPartitions(store.db, "attempts")).length, all.length - 3);
-
-		await pruneInboundCalls(store, createClock(), limitMs, never);
-		deepEqual(await listPartitions(store.db, "inbound_calls"), all.slice(2).map(renamed));
-		await of(store).makeAhead(START_MS - 2 * HOUR_MS, KEPT_DAYS);
-		await pruneNonces(store, START_MS);
-		const [oldest] = await listPartitions(store.db, "nonces");
-		equal(oldest?.toMs, START_MS, "five minutes more, for clocks that are behind");
-		await pruneNonces(store, START_MS + 5 * MINUTE_MS);
-		equal((await listPartitions(store.db, "nonces"))[0]?.fromMs, START_MS);
-	});
-
-	test("calls that found no partition go one by one, and those in a partition stay until all of it is old", async () => {
-		await of(store).makeAhead(START_MS, KEPT_DAYS);
-		const [range] = await listPartitions(store.db, "inbound_calls");
-		ok(range !== undefined);
-		await addCalls([range.fromMs, range.fromMs - 1, range.fromMs - DAY_MS]);
-		equal(await pruneInboundCalls(store, createClock(), range.fromMs + 1, never), 2);
-		equal(await countRows("inbound_calls"), 1);
-	});
-
-	test("a table that somebody reads is waited for briefly, tried again, and left for the next time", async () => {
-		await of(store).makeAhead(START_MS, KEPT_DAYS);
-		const [{ toMs } = { toMs: 0 }] = await listPartitions(store.db, "attempts");
-		await rival.transact(async (trx) => {
-			await sql`select 1 from attempts`.execute(trx);
-			await rejects(of(store).drop("attempts", toMs), { code: "55P03" });
-			// Nobody was left waiting behind us.
-			await sql`select 1 from attempts`.execute(store.db);
-		});
-		equal(await of(store).drop("attempts", toMs), 1);
-	});
-
-	test("a nonce is spent once, whichever partitions its timestamps lead to", async () => {
-		await of(store).makeAhead(START_MS, KEPT_DAYS);
-		const spend = (expiresAtMs: number, nonce = "n", programmeId = 1) =>
-			store.transact((trx) => spendOne(trx, { programmeId, nonce, expiresAtMs }));
-		// The hour begins at START_MS: the two lie in different partitions.
-		equal(await spend(START_MS - 1), true);
-		equal(await spend(START_MS + 1), false);
-		equal(await spend(START_MS - 1), false);
-		equal(await spend(START_MS + 1, "another"), true);
-		equal(await spend(START_MS + 1, "n", 2), true);
-		// In the default partition, for want of one.
-		equal(await spend(START_MS + 90 * DAY_MS), true);
-		equal(await spend(START_MS + 90 * DAY_MS + 1), false);
-	});
-
-	test("of copies of a request at once one gets through", async () => {
-		await of(store).makeAhead(START_MS, KEPT_DAYS);
-		const spent = await Promise.all(
-			Array.from({ length: 12 }, (_, n) => {
-				const { transact } = n % 2 === 0 ? store : rival;
-				return transact((trx) => spendOne(trx, { programmeId: 1, nonce: "raced", expiresAtMs: START_MS }));
-			}),
+describe("tables that were in partitions (PostgreSQL)", () => {
+	test("a new database has plain ones, with the names that their indexes were given", async (t) => {
+		const { store } = await open(t);
+		await store.migrate(START_MS);
+		deepEqual(await shapes(store), { attempts: "plain", inbound_calls: "plain", nonces: "plain" });
+		const { rows } = await sql<{ name: string }>`select indexname as name from pg_indexes
+			where tablename in ('attempts', 'inbound_calls', 'nonces') order by 1`.execute(store.db);
+		deepEqual(
+			rows.map(({ name }) => name),
+			[
+				"attempts_pkey",
+				"inbound_calls_by_order",
+				"inbound_calls_by_programme",
+				"inbound_calls_pkey",
+				"nonces_by_expiry",
+				"nonces_pkey",
+			],
 		);
-		equal(spent.filter(Boolean).length, 1);
 	});
 
-	test("the log is read across partitions, the newest first and page by page", async () => {
-		const times = Array.from({ length: 60 }, (_, n) => START_MS - (60 - n) * 3 * DAY_MS);
-		for (const atMs of times) await of(store).makeAhead(atMs, KEPT_DAYS);
-		await addCalls(times);
-		ok((await listPartitions(store.db, "inbound_calls")).length >= 13);
-		equal(await countRows("inbound_calls_other"), 0);
-		const read: number[] = [];
-		let page = await listInboundCalls(store.db, { programmeId: 1, limit: 7 });
-		for (;;) {
-			read.push(...page.rows.map(({ atMs }) => atMs));
-			if (page.next === null) break;
-			page = await listInboundCalls(store.db, { programmeId: 1, limit: 7, after: page.next });
-		}
-		deepEqual(read, times.toReversed());
+	test("those of 1.0.0 keep every row, take every row, are emptied by retention and are plain at the next start", async (t) => {
+		const { store } = await openAsOldRelease(t);
+		const clock = createClock();
+		const programme = await addProgramme(store);
+		const old = START_MS - 30 * DAY_MS;
+		const delivery = await addDelivery(store, programme);
+		await sql`update deliveries set state = 'delivered', created_at_ms = ${old}, finished_at_ms = ${old}
+			where id = ${delivery}`.execute(store.db);
+		await sql`insert into attempts (delivery_id, seq, programme_id, run, result, started_at_ms)
+			values (${delivery}, 1, ${programme.id}, 1, 'answered', ${old})`.execute(store.db);
+		await addCalls(store, [old, START_MS]);
+		const nonce = { programme_id: programme.id, nonce: "n", expires_at_ms: START_MS };
+		const spend = (expires_at_ms: number) =>
+			store.transact(async (trx) => (await spendNonces(trx, [{ ...nonce, expires_at_ms }])).size > 0);
+		equal(await spend(START_MS - 1), true);
+
+		await store.migrate(START_MS);
+		deepEqual(await shapes(store), {
+			attempts: "in partitions",
+			inbound_calls: "in partitions",
+			nonces: "plain",
+		});
+		equal(await spend(START_MS + 1), false, "spent before the upgrade");
+		// Of now, and of a time for which nobody has made a partition.
+		await addCalls(store, [START_MS + 1, START_MS + 400 * DAY_MS]);
+		deepEqual(await readCalls(store), [START_MS + 400 * DAY_MS, START_MS + 1, START_MS, old]);
+
+		equal(await pruneDeliveries(store, clock, START_MS, never), 1);
+		equal(await pruneInboundCalls(store, clock, START_MS + 1, never), 2);
+		equal(await count(store, "attempts"), 0);
+		await store.migrate(START_MS);
+		deepEqual(await shapes(store), { attempts: "plain", inbound_calls: "in partitions", nonces: "plain" });
+		equal(await pruneInboundCalls(store, clock, START_MS + DAY_MS, never), 1);
+		await store.migrate(START_MS);
+		equal((await shapes(store))["inbound_calls"], "plain");
+		deepEqual(await readCalls(store), [START_MS + 400 * DAY_MS], "what was in the default partition");
+		await addCalls(store, [START_MS + 400 * DAY_MS + 1]);
+		equal((await readCalls(store)).length, 2, "numbers go on");
 	});
 
-	async function addCalls(times: readonly number[]): Promise<void> {
-		const call = { kind: "api", method: "POST", target: "/", outcome: "RECORDED", http_status: 201 } as const;
-		await store.transact((trx) =>
-			insertInboundCalls(
-				trx,
-				times.map((at_ms) => ({ ...call, programme_id: 1, at_ms })),
+	test("a table that somebody reads is left to the next start, which does not wait for it", async (t) => {
+		const { store, rival } = await openAsOldRelease(t);
+		await addCalls(store, [START_MS]);
+		await store.migrate(START_MS);
+		await store.db.deleteFrom("inbound_calls").execute();
+		await rival.transact(async (trx) => {
+			await sql`lock table inbound_calls in access share mode`.execute(trx);
+			await store.migrate(START_MS);
+			equal((await shapes(store))["inbound_calls"], "in partitions");
+		});
+		await store.migrate(START_MS);
+		equal((await shapes(store))["inbound_calls"], "plain");
+	});
+
+	test("of copies of a request at once one gets through", async (t) => {
+		const { store, rival } = await open(t);
+		await store.migrate(START_MS);
+		const spent = await Promise.all(
+			Array.from({ length: 12 }, (_, n) =>
+				(n % 2 === 0 ? store : rival).transact((trx) =>
+					spendNonces(trx, [{ programme_id: 1, nonce: "raced", expires_at_ms: START_MS }]),
+				),
 			),
 		);
-	}
-
-	async function countRows(table: PartitionedTable | "inbound_calls_other"): Promise<number> {
-		const { rows } = await sql<{ count: number }>`
-			select count(*) as count from ${sql.table(table)}`.execute(store.db);
-		return rows[0]?.count ?? 0;
-	}
+		equal(spent.filter(({ size }) => size > 0).length, 1);
+	});
 });
 
-function of({ partitions }: Store): Partitions {
-	if (partitions === null) throw new Error("PostgreSQL has partitions");
-	return partitions;
+async function open(t: TestContext) {
+	const database = await createTestDatabase("PostgreSQL");
+	t.after(() => database.remove());
+	return { store: database.open(), rival: database.open() };
 }
 
-function renamed({ name, ...range }: { name: string; fromMs: number; toMs: number }) {
-	return { name: name.replace("attempts", "inbound_calls"), ...range };
+/** With the partitions that it would have made by now: a few of the past, and one of the time to come. */
+async function openAsOldRelease(t: TestContext) {
+	const opened = await open(t);
+	const { store } = opened;
+	await store.migrate(START_MS, { migrations: MIGRATIONS.slice(0, 1) });
+	const { rows } = await sql`select 1 from pg_inherits where inhparent = to_regclass('attempts')`.execute(
+		store.db,
+	);
+	ok(rows.length > 0, "the first schema has partitions");
+	for (const table of TABLES) {
+		const widthMs = table === "nonces" ? HOUR_MS : 14 * DAY_MS;
+		for (let n = -4; n <= 1; n++) {
+			const name = `${table}_part_${n + 4}`;
+			const fromMs = START_MS + n * widthMs;
+			await sql.raw(`create table ${name} (like ${table} including all)`).execute(store.db);
+			await sql
+				.raw(
+					`alter table ${table} attach partition ${name} for values from (${fromMs}) to (${fromMs + widthMs})`,
+				)
+				.execute(store.db);
+		}
+	}
+	return opened;
 }
 
-interface OneNonce {
-	programmeId: number;
-	nonce: string;
-	expiresAtMs: number;
+async function shapes({ db }: Store): Promise<Record<string, string>> {
+	const { rows } = await sql<{ name: string; kind: string }>`
+		select relname as name, relkind::text as kind from pg_class
+		where relname in ('attempts', 'inbound_calls', 'nonces') order by 1`.execute(db);
+	return Object.fromEntries(rows.map(({ name, kind }) => [name, kind === "p" ? "in partitions" : "plain"]));
 }
 
-async function spendOne(trx: Db, { programmeId, nonce, expiresAtMs }: OneNonce): Promise<boolean> {
-	const spent = await spendNonces(trx, [{ programme_id: programmeId, nonce, expires_at_ms: expiresAtMs }]);
-	return spent.size > 0;
+async function addCalls(store: Store, times: readonly number[]): Promise<void> {
+	const call = { kind: "api", method: "POST", target: "/", outcome: "RECORDED", http_status: 201 } as const;
+	await insertInboundCalls(
+		store.db,
+		times.map((at_ms) => ({ ...call, programme_id: 1, at_ms })),
+	);
+}
+
+/** The newest first, page by page. */
+async function readCalls({ db }: Store): Promise<number[]> {
+	const read: number[] = [];
+	let page = await listInboundCalls(db, { programmeId: 1, limit: 3 });
+	for (;;) {
+		read.push(...page.rows.map(({ atMs }) => atMs));
+		if (page.next === null) return read;
+		page = await listInboundCalls(db, { programmeId: 1, limit: 3, after: page.next });
+	}
+}
+
+async function count({ db }: Store, table: string): Promise<number> {
+	const { rows } = await sql<{ n: number }>`select count(*) as n from ${sql.table(table)}`.execute(db);
+	return Number(rows[0]?.n);
 }

@@ -1,39 +1,135 @@
-// One pass over the store, on both databases: what a batch of results may change, and that nothing is without a lease.
+// One pass over the store, on both databases: all of it or nothing, nothing without the engine's row, and what a batch of
+// results means for notices.
 
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { createPass, type PassInput } from "../../src/callbacks/pass.ts";
+import { SLOTS, slotOf } from "../../src/domain/slot.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { LEASE_MS } from "../../src/store/queue.ts";
+import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
-import { addEngine, laneHolder, passInput, readAll, takeDue, takeOne } from "../support/queue-rows.ts";
-import { addDelivery, addProgramme, delivered, failed, retried } from "../support/rows.ts";
+import { addEngine, passInput, readAll, slotOwner, takeDue, takeOne } from "../support/queue-rows.ts";
+import { addDeliveries, addDelivery, addProgramme, delivered, failed, retried } from "../support/rows.ts";
 
 eachDatabase("a pass", (database) => {
-	test("an engine that was taken over stores nothing more, whatever it has", async () => {
+	const start = async () => {
 		const { store } = database;
+		await freeAllSlots(store);
 		const programme = await addProgramme(store);
+		const engineId = await addEngine(store, START_MS);
+		return { store, programme, engineId, pass: createPass(store, createRandom()) };
+	};
+
+	test("an engine whose row is gone stores nothing, takes nothing and gives nothing up, whatever it has", async () => {
+		const { store, programme, engineId, pass } = await start();
 		const id = await addDelivery(store, programme);
 		const late = failed(await takeOne(store, programme.id, START_MS));
-		const engineId = (await laneHolder(store, programme.id)) ?? 0;
-		const nowMs = START_MS + LEASE_MS + 1;
-		const taken = await store.transact((trx) => store.queue.takeOver(trx, nowMs));
-		deepEqual(taken, { engineId, interrupted: 1 });
+		const ours = await takeAll(store, engineId);
+		// Its slots without it: what only somebody who forgot the fence could write.
+		await store.db.deleteFrom("engines").where("id", "=", engineId).execute();
 		const before = await readAll(store, id);
-		const pass = createPass(store, createRandom());
-		const renewal = { goodUntilMs: nowMs + LEASE_MS, held: 1 };
-		for (const change of [{}, { renewal }]) {
-			equal(await pass(passInput(engineId, nowMs, { settlements: [late], ...change })), null);
+		for (const change of [
+			{ settlements: [late] },
+			{ settlements: [late], isRenewal: true },
+			{ giveUp: ours },
+			{ giveUp: ours, isLast: true },
+			{ rereads: "doubt" as const, slots: ours },
+		]) {
+			equal(await pass.run(passInput(engineId, START_MS, change)), null);
 		}
 		deepEqual(await readAll(store, id), before);
-		equal((await takeOne(store, programme.id, nowMs)).seq, 1, "another one sends it again");
-		const notices = await store.db
-			.selectFrom("notices")
-			.selectAll()
-			.where("receiver_id", "=", programme.id)
-			.execute();
-		deepEqual(notices, [], "nobody is told of a failure that was not one");
+		equal(await slotOwner(store, programme.id), engineId);
+		deepEqual(await noticesOf(store, programme.id), [], "nobody is told of a failure that was not one");
+		deepEqual(await hoursOf(store, programme.id), []);
+	});
+
+	test("results go in, and slots, the agenda, what is due and where it goes come out, in one transaction", async () => {
+		const { store, programme, engineId } = await start();
+		const other = await addProgramme(store);
+		await addDelivery(store, programme);
+		const settled = delivered(await takeOne(store, programme.id, START_MS));
+		const [due] = await addDeliveries(store, programme, START_MS, START_MS + 900);
+		const next = await addDelivery(store, other, START_MS + 60_000);
+		const counted = countTransactions(store);
+		const input = passInput(engineId, START_MS, {
+			isRenewal: true,
+			rereads: "doubt",
+			slots: [slotOf(other.id)],
+			settlements: [settled],
+			requests: [{ programmeId: programme.id, afterDueAtMs: -1, afterId: 0, limit: 5, wanted: 5 }],
+			aging: [programme.id],
+		});
+		const output = await createPass(counted.store, createRandom()).run(input);
+		equal(counted.count, 1);
+		deepEqual(output?.settled, new Set([settled]));
+		equal(output?.slots?.ours.length, SLOTS, "alone it takes them all");
+		equal(output?.slots?.share, SLOTS);
+		deepEqual(
+			output?.agenda.map((row) => ({ ...row })),
+			[{ programmeId: other.id, id: next, dueAtMs: START_MS + 60_000 }],
+			"of the slots that it had when it began",
+		);
+		deepEqual([output?.read.deliveries.length, output?.read.deliveries[0]?.id], [1, due]);
+		deepEqual(output?.read.nextDue, [{ programmeId: programme.id, dueAtMs: START_MS + 900 }]);
+		deepEqual(
+			output?.targets.map(({ programmeId, url }) => [programmeId, url]),
+			[[programme.id, "https://shop.example/postback"]],
+		);
+		deepEqual(await hoursOf(store, programme.id), [[1, 0]]);
+	});
+
+	test("one that fails at its end has stored nothing and given nothing up; again, as the last one, it ends its engine", async () => {
+		const { store, programme, engineId, pass } = await start();
+		const id = await addDelivery(store, programme);
+		const result = delivered(await takeOne(store, programme.id, START_MS));
+		const ours = await takeAll(store, engineId);
+		const before = await readAll(store, id);
+		const readDue = () => Promise.reject(new Error("the cable"));
+		const broken = createPass({ ...store, queue: { ...store.queue, readDue } }, createRandom());
+		const settlements = [result];
+		const input = passInput(engineId, START_MS, { settlements, giveUp: ours, isRenewal: true, isLast: true });
+		await rejects(broken.run(input), /the cable/);
+		deepEqual(await readAll(store, id), before);
+		equal(await slotOwner(store, programme.id), engineId);
+		const output = await pass.run(input);
+		deepEqual(
+			[output?.settled, output?.slots?.ours],
+			[new Set(settlements), []],
+			"it takes none of them again",
+		);
+		equal(await slotOwner(store, programme.id), null);
+		deepEqual(await store.db.selectFrom("engines").select("id").execute(), []);
+	});
+
+	test("reading alone makes a transaction on SQLite, whose connection others use, and none on PostgreSQL", async () => {
+		const { store, programme, engineId } = await start();
+		const id = await addDelivery(store, programme);
+		const counted = countTransactions(store);
+		const requests = [{ programmeId: programme.id, afterDueAtMs: -1, afterId: 0, limit: 5, wanted: 5 }];
+		const input = passInput(engineId, START_MS, { requests, aging: [programme.id] });
+		const output = await createPass(counted.store, createRandom()).run(input);
+		deepEqual([output?.read.deliveries[0]?.id, output?.targets.length, output?.slots], [id, 1, null]);
+		equal(counted.count, database.kind === "SQLite" ? 1 : 0);
+	});
+
+	test("a second engine takes what the first gives up, to its share; on SQLite it waits until the first is gone", async () => {
+		const { store, rival, kind } = database;
+		await freeAllSlots(store);
+		const [first, second] = [await addEngine(store, START_MS), await addEngine(store, START_MS)];
+		await store.db.updateTable("slots").set({ engine_id: first }).execute();
+		const renew = async (one: Store, engineId: number, change: Partial<PassInput> = {}) => {
+			const input = passInput(engineId, START_MS, { isRenewal: true, ...change });
+			const output = await createPass(one, createRandom()).run(input);
+			return output?.slots?.ours.length;
+		};
+		equal(await renew(rival, second), 0);
+		const share = kind === "SQLite" ? SLOTS : SLOTS / 2;
+		const surplus = Array.from({ length: SLOTS - share }, (_, slot) => slot);
+		equal(await renew(store, first, { giveUp: surplus }), share);
+		equal(await renew(rival, second), SLOTS - share);
+		await renew(store, first, { isLast: true });
+		equal(await renew(rival, second), SLOTS);
 	});
 
 	test("a success ends a notice of which no word came: the pass that stored it had failed", async () => {
@@ -46,16 +142,11 @@ eachDatabase("a pass", (database) => {
 		if (lost === undefined || arrived === undefined) throw new Error("two are due");
 		const retry = retried(lost, START_MS + 60_000);
 		const stored = createPass(store, createRandom());
-		await stored(passInput(engineId, START_MS, { settlements: [retry] }));
+		await stored.run(passInput(engineId, START_MS, { settlements: [retry] }));
 		const pass = createPass(store, createRandom());
 		const settlements = [retry, delivered(arrived)];
-		await pass(passInput(engineId, START_MS, { isInDoubt: true, settlements }));
-		const open = await store.db
-			.selectFrom("notices")
-			.select("id")
-			.where("receiver_id", "=", programme.id)
-			.execute();
-		deepEqual(open, []);
+		await pass.run(passInput(engineId, START_MS, { isInDoubt: true, settlements }));
+		deepEqual(await noticesOf(store, programme.id), []);
 	});
 
 	for (const by of ["the same process", "another process, which has read the target since"] as const) {
@@ -67,29 +158,55 @@ eachDatabase("a pass", (database) => {
 			const input = (change: Partial<PassInput>) => passInput(engineId, START_MS, change);
 			const [first, second] = [createPass(store, createRandom()), createPass(store, createRandom())];
 			const lost = failed(await takeOne(store, programme.id, START_MS));
-			equal((await first(input({ settlements: [lost] })))?.hasNotice, true);
+			equal((await first.run(input({ settlements: [lost] })))?.hasNotice, true);
 			const next = by === "the same process" ? first : second;
-			if (next === second) await second(input({ targetsFor: () => [programme.id] }));
+			if (next === second) await second.run(input({ aging: [programme.id] }));
 			await addDelivery(store, programme);
 			const arrived = delivered(await takeOne(store, programme.id, START_MS));
-			equal((await next(input({ settlements: [arrived] })))?.hasNotice, true);
-			const notices = await store.db
-				.selectFrom("notices")
-				.select(["kind", "ended_at_ms"])
-				.where("receiver_id", "=", programme.id)
-				.orderBy("id")
-				.execute();
-			deepEqual(
-				notices.map(({ kind, ended_at_ms }) => [kind, ended_at_ms]),
-				[
-					["callbacks_failing", START_MS],
-					["callbacks_working_again", null],
-				],
-			);
+			equal((await next.run(input({ settlements: [arrived] })))?.hasNotice, true);
+			deepEqual(await noticesOf(store, programme.id), [
+				["callbacks_failing", START_MS],
+				["callbacks_working_again", null],
+			]);
 			// Told once: from here on nothing is known to fail.
 			await addDelivery(store, programme);
 			const again = delivered(await takeOne(store, programme.id, START_MS));
-			equal((await next(input({ settlements: [again] })))?.hasNotice, false);
+			equal((await next.run(input({ settlements: [again] })))?.hasNotice, false);
 		});
 	}
 });
+
+/** Takes all slots that are free. */
+async function takeAll(store: Store, engineId: number): Promise<readonly number[]> {
+	await store.transact((trx) => store.queue.takeSlots(trx, engineId, SLOTS));
+	return Array.from({ length: SLOTS }, (_, slot) => slot);
+}
+
+async function freeAllSlots({ db }: Store): Promise<void> {
+	await db.deleteFrom("engines").execute();
+	await db.updateTable("slots").set({ engine_id: null }).execute();
+}
+
+function countTransactions(store: Store): { store: Store; readonly count: number } {
+	let count = 0;
+	const transact: Store["transact"] = (work) => {
+		count++;
+		return store.transact(work);
+	};
+	return {
+		store: { ...store, transact },
+		get count() {
+			return count;
+		},
+	};
+}
+
+async function noticesOf({ db }: Store, programmeId: number): Promise<[string, number | null][]> {
+	const rows = db.selectFrom("notices").selectAll().where("receiver_id", "=", programmeId).orderBy("id");
+	return (await rows.execute()).map(({ kind, ended_at_ms }) => [kind, ended_at_ms]);
+}
+
+async function hoursOf({ db }: Store, programmeId: number): Promise<[number, number][]> {
+	const rows = db.selectFrom("callback_hours").selectAll().where("programme_id", "=", programmeId);
+	return (await rows.execute()).map(({ delivered, failed }) => [delivered, failed]);
+}

@@ -22,7 +22,6 @@ const ENDINGS: Readonly<Record<string, (delivery: DueDelivery) => Settlement>> =
 	delivered,
 	failed,
 	retry: (delivery) => retried(delivery, RETRY_AT_MS),
-	released: (delivery) => ({ kind: "released", delivery, dueAtMs: START_MS + 1 }),
 	cancelled: (delivery) => ({ kind: "cancelled", delivery, endedAtMs: START_MS + 1 }),
 };
 
@@ -86,21 +85,6 @@ eachDatabase("settling", (database) => {
 		deepEqual(await takeDue(store, programme.id, 1, RETRY_AT_MS - 1), []);
 		const again = await takeOne(store, programme.id, RETRY_AT_MS);
 		deepEqual([again.counted, again.seq], [1, 1]);
-	});
-
-	test("a released one is as it was before, without an attempt, and not due at the moment it was", async () => {
-		const { store } = database;
-		const programme = await addProgramme(store);
-		const id = await addDelivery(store, programme);
-		const before = await readAll(store, id);
-		for (const [dueAtMs, dueThen] of [
-			[START_MS, START_MS + 1],
-			[START_MS + 7, START_MS + 7],
-		] as const) {
-			const taken = await takeOne(store, programme.id, START_MS + 9);
-			await settle(store, { kind: "released", delivery: taken, dueAtMs });
-			deepEqual(await readAll(store, id), { ...before, queued: { ...before.queued, due_at_ms: dueThen } });
-		}
 	});
 
 	test("a cancelled one leaves the queue without an attempt", async () => {
@@ -183,7 +167,7 @@ eachDatabase("settling", (database) => {
 		const settlements = ids.map((id, n) => endings[n]?.(byId.get(id) ?? missing()) ?? missing());
 		deepEqual(await settle(store, ...settlements), new Set(ids));
 		const states = await Promise.all(ids.map(async (id) => (await readAll(store, id)).delivery.state));
-		deepEqual(states, ["delivered", "failed", "pending", "pending", "cancelled"]);
+		deepEqual(states, ["delivered", "failed", "pending", "cancelled"]);
 		deepEqual(await settle(store), new Set());
 	});
 
@@ -200,7 +184,7 @@ eachDatabase("settling", (database) => {
 		});
 	}
 
-	test("in a batch those that are not as they were handed out drop out, and the others are stored", async () => {
+	test("in a batch those that are not in the queue as they were read drop out, and the others are stored", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const [moved = 0, good = 0] = await addDeliveries(store, programme, START_MS, START_MS + 1);
@@ -214,5 +198,5 @@ eachDatabase("settling", (database) => {
 });
 
 function missing(): never {
-	throw new Error("a delivery that should have been handed out is missing");
+	throw new Error("a delivery that should have been due is missing");
 }

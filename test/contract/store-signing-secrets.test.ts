@@ -30,7 +30,13 @@ eachDatabase("signing secrets", (database) => {
 		store,
 		random,
 		sealingKey: new Uint8Array(32).fill(7),
-		clock: { nowMs: () => nowMs, after: () => () => undefined, yieldLoop: async () => undefined },
+		clock: {
+			nowMs: () => nowMs,
+			monotonicMs: () => nowMs,
+			isSure: () => true,
+			after: () => () => undefined,
+			yieldLoop: async () => undefined,
+		},
 	});
 	/** By many, through two connections to the same database. */
 	const race = <Value>(act: (deps: AccountsDeps, n: number) => Promise<Value>): Promise<Value[]> =>

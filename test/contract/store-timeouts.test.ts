@@ -4,6 +4,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
+import { realClock } from "../../src/outside/clock.ts";
 import type { PostgresSetting } from "../../src/store/postgres-setting.ts";
 import type { Store } from "../../src/store/store.ts";
 import { isDatabaseUnavailable } from "../../src/store/unavailable.ts";
@@ -66,6 +67,16 @@ describe("on the PostgreSQL server's side", () => {
 		await until(async () => (await activities("ringback-timeouts")).length === 0);
 	});
 
+	test("a statement that takes long is no silence, though the server answers nothing else meanwhile", async () => {
+		const store = openPostgresAt(database.url, {}, { clock: realClock, name: "ringback-timeouts" });
+		try {
+			const { rows } = await sql`select pg_sleep(1.2) is null as is_null`.execute(store.db);
+			deepEqual(rows, [{ is_null: false }]);
+		} finally {
+			await store.close();
+		}
+	});
+
 	test("a transaction in which nothing happens is ended, with its locks", async () => {
 		const url = `${database.url}?idle_in_transaction_session_timeout=100`;
 		await withStore({ url }, async (store) => {
@@ -84,7 +95,7 @@ describe("on the PostgreSQL server's side", () => {
 		await withStore({ poolSize: 3 }, async (store) => {
 			await Promise.all(Array.from({ length: 9 }, () => sql`select pg_sleep(0.02)`.execute(store.db)));
 			equal((await activities("ringback-timeouts")).length, 3);
-			store.onDue(() => []);
+			store.onDue({ onOwed: () => [], onChange: () => undefined, onDoubt: () => undefined });
 			await until(async () => (await activities("ringback-timeouts-listen")).length === 1);
 		});
 		await withStore({ url: `${database.url}?application_name=mine` }, async (store) => {

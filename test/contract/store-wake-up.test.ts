@@ -1,91 +1,205 @@
-// "Something has become due" on both databases, and closing a store: nobody waits for ever.
+// "Something has become due" on both databases: who hears what, and that nothing is lost without a doubt. And closing a
+// store: nobody waits for ever.
 
-import { deepEqual, equal } from "node:assert/strict";
-import { test } from "node:test";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { type TestContext, test } from "node:test";
 import { sql } from "kysely";
+import { insertProgramme } from "../../src/store/programmes.ts";
+import type { Owed } from "../../src/store/queue.ts";
 import type { Store } from "../../src/store/store.ts";
-import { createClock } from "../support/clock.ts";
+import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
-import { startPostgres } from "../support/postgres.ts";
-import { createTestDatabase, DATABASE_KINDS, openPostgresAt } from "../support/test-database.ts";
+import { newProgramme } from "../support/rows.ts";
+import { createTestDatabase, DATABASE_KINDS, openPostgresAt, openStore } from "../support/test-database.ts";
+import { until } from "../support/until.ts";
 
 eachDatabase("the word that something is due", (database) => {
-	test("an engine hears what its own process announces, until it stops listening", async () => {
+	test("an engine hears what its own process announces, with what is in hand, until it stops listening", async () => {
 		const { store } = database;
 		const heard = listen(store);
-		if (database.kind === "PostgreSQL") deepEqual(await heard.next(), "anywhere");
-		store.announceDue([7, 8]);
-		deepEqual(await heard.next(), [7, 8]);
+		if (database.kind === "PostgreSQL") equal(await heard.next(), "doubt", "nobody listened before");
+		const owed: Owed = {
+			programmeIds: [7, 8],
+			dueAtMs: START_MS,
+			inHand: { deliveries: [], targets: [], readAtMs: 5 },
+		};
+		store.announceDue(owed);
+		equal(await heard.next(), owed);
+		store.announceChange(8);
+		equal(await heard.next(), "change 8");
 		heard.stop();
-		store.announceDue([9]);
+		store.announceDue(owed);
+		store.announceChange(9);
 		deepEqual(heard.waiting, []);
 	});
 
-	if (database.kind === "PostgreSQL") {
-		test("an engine hears what another process announces; too many names become the word to look", async () => {
-			const { store, rival } = database;
-			const heard = listen(store);
-			// The test before has left a word on its way, which comes whenever it comes.
-			const next = async () => {
-				for (;;) {
-					const word = await heard.next();
-					if (word === "anywhere" || !word.includes(9)) return word;
-				}
-			};
-			rival.announceDue([1, 2, 3]);
-			deepEqual(await next(), [1, 2, 3]);
-			rival.announceDue(Array.from({ length: 5_000 }, (_, n) => 1_000_000 + n));
-			deepEqual(await next(), "anywhere");
-			rival.announceChange(4);
-			deepEqual(await next(), [4]);
-			heard.stop();
-		});
+	test("that another process has written is known once, and what this one writes or reads is not taken for it", async () => {
+		const { store, kind, location } = database;
+		const other = openStore(kind, location);
+		const hasChanged = () => store.queue.hasChangedElsewhere();
+		try {
+			const write = (one: Store) => one.transact((trx) => insertProgramme(trx, newProgramme()));
+			equal(hasChanged(), false, "nothing was missed before the first look");
+			await write(store);
+			await other.db.selectFrom("programmes").select("id").execute();
+			equal(hasChanged(), false);
+			await write(other);
+			// On PostgreSQL there is NOTIFY, and nothing to ask.
+			deepEqual([hasChanged(), hasChanged()], [kind === "SQLite", false]);
+			await write(other);
+			await write(store);
+			deepEqual([hasChanged(), hasChanged()], [kind === "SQLite", false]);
+		} finally {
+			await other.close();
+		}
+	});
 
-		test("another process hears of what the engine here does not hold, and of nothing else", async () => {
-			const { store, rival } = database;
-			const heard = listen(store);
-			const here = listen(rival, [301, 302]);
-			rival.announceDue([301, 401]);
-			rival.announceDue([302, 301]);
-			rival.announceDue([302, 402]);
-			// A change is told to all: a request may be on its way from wherever the lane was before.
-			rival.announceChange(302);
-			const words = new Set<number>();
-			while (!words.has(302)) for (const id of namesIn(await heard.next())) words.add(id);
-			// The one that is held and was announced twice came with the change, and the other never.
-			deepEqual([...words].filter((id) => id > 300).sort(), [302, 401, 402]);
-			here.stop();
-			heard.stop();
-		});
+	if (database.kind === "SQLite") return;
+
+	/** Two processes that listen; the second announces, and sends to these programmes itself. */
+	async function listenTwice(t: TestContext, held: readonly number[] = []) {
+		const stores = [openPostgresAt(database.location), openPostgresAt(database.location)] as const;
+		const [there, here] = [listen(stores[0]), listen(stores[1], held)];
+		t.after(() => Promise.all(stores.map((store) => store.close())));
+		for (const each of [there, here]) equal(await each.next(), "doubt");
+		return { there, here, announcing: stores[1] };
 	}
-});
 
-test("a PostgreSQL that restarts is found again, by queries and by the wake-up", async () => {
-	const server = await startPostgres();
-	const [clock, log] = [createClock(), createLog()];
-	const store = openPostgresAt(server.url(), {}, { clock, log });
-	try {
-		const heard = listen(store);
-		deepEqual(await heard.next(), "anywhere");
-		await server.restart();
-		await eventually(() => clock.waitingTimers > 0);
+	test("an engine of another process hears what is due and since when, a change, and a doubt", async (t) => {
+		const { there, here, announcing } = await listenTwice(t);
+		announcing.announceDue({ programmeIds: [1, 2, 3], dueAtMs: START_MS + 4 });
+		deepEqual(await there.next(), { programmeIds: [1, 2, 3], dueAtMs: START_MS + 4 });
+		announcing.announceChange(4);
+		equal(await there.next(), "change 4");
+		const before = here.waiting.length;
+		announcing.announceDoubt();
+		equal(here.waiting.length, before, "to the others: whoever has a doubt of its own looks by itself");
+		equal(await there.next(), "doubt");
+		announcing.announceDue({ programmeIds: [], dueAtMs: START_MS });
+		announcing.announceChange(5);
+		equal(await there.next(), "change 5", "nothing is due, and nobody is told");
+	});
+
+	test("thousands of programmes are told in portions, each once, and none is due later than was said", async (t) => {
+		const { there, announcing } = await listenTwice(t);
+		const ids = Array.from({ length: 5_000 }, (_, n) => 1_000_000_000 + n);
+		const portions = [ids.slice(0, 401), ids.slice(401, 402), ids.slice(402)];
+		const dueOf = (n: number) => START_MS + (n === 0 ? 10 : n === 1 ? 5 : 7);
+		for (const [n, programmeIds] of portions.entries())
+			announcing.announceDue({ programmeIds, dueAtMs: dueOf(n) });
+		const told = new Map<number, number>();
+		while (told.size < ids.length) {
+			const word = await there.next();
+			if (typeof word === "string") throw new Error(`${word} instead of what is due`);
+			for (const id of word.programmeIds) {
+				equal(told.has(id), false, `${id} was told twice`);
+				told.set(id, word.dueAtMs);
+			}
+		}
+		deepEqual([...told.keys()].sort(), ids);
+		for (const [n, programmeIds] of portions.entries())
+			for (const id of programmeIds) ok((told.get(id) ?? Number.POSITIVE_INFINITY) <= dueOf(n));
+	});
+
+	test("another process hears of what the engine here does not send itself, and of nothing else", async (t) => {
+		const { there, announcing } = await listenTwice(t, [301, 302]);
+		announcing.announceDue({ programmeIds: [301, 302], dueAtMs: START_MS });
+		announcing.announceDue({ programmeIds: [302, 402, 301], dueAtMs: START_MS });
+		deepEqual(await there.next(), { programmeIds: [402], dueAtMs: START_MS });
+		// A change is told to all: a request may be on its way from wherever the slot was before.
+		announcing.announceChange(302);
+		equal(await there.next(), "change 302");
+	});
+
+	test("what a process of 1.0.0 says is understood, and what nobody understands is a doubt", async (t) => {
+		const { there } = await listenTwice(t);
+		for (const [payload, word] of [
+			["5,6", { programmeIds: [5, 6], dueAtMs: 0 }],
+			["anywhere", "doubt"],
+			["later:1,2", "doubt"],
+			["", "doubt"],
+			["change:7", "change 7"],
+		] as const) {
+			await sql`select pg_notify('ringback_due', ${payload})`.execute(database.store.db);
+			deepEqual(await there.next(), word, payload);
+		}
+	});
+
+	test("connections that the server ends are made again: by the next query, and by the wake-up with a doubt", async () => {
+		const [clock, log] = [createClock(), createLog()];
+		const store = openPostgresAt(database.location, {}, { clock, log, name: "lost" });
+		try {
+			const heard = listen(store);
+			equal(await heard.next(), "doubt");
+			await sql`select 1`.execute(store.db);
+			await sql`select pg_terminate_backend(pid) from pg_stat_activity
+				where application_name in ('lost', 'lost-listen')`.execute(database.store.db);
+			await until(() => clock.waitingTimers > 0 && log.text().includes("a database connection broke"));
+			await sql`select pg_notify('ringback_due', 'change:5')`.execute(database.store.db);
+			await clock.moveBy(1_000);
+			equal(await heard.next(), "doubt", "while it is away, at each try to have it back");
+			equal(await heard.next(), "doubt", "what was told meanwhile was heard by nobody");
+			database.rival.announceChange(6);
+			equal(await heard.next(), "change 6");
+			deepEqual((await sql`select 1 as one`.execute(store.db)).rows, [{ one: 1 }]);
+			equal(log.text().includes(database.location), false);
+		} finally {
+			await store.close();
+		}
+	});
+
+	test("what could not be told is told as a doubt, as soon as the database takes it", async (t) => {
+		const clock = createClock();
+		// Before the server's own: a function of this name of ours.
+		const url = `${database.location}?options=${encodeURIComponent("-c search_path=public,pg_catalog")}`;
+		const store = openPostgresAt(url, {}, { clock });
+		const there = listen(database.rival);
+		t.after(async () => {
+			there.stop();
+			await store.close();
+			equal(clock.waitingTimers, 0);
+		});
+		await sql`create function public.pg_notify(text, text) returns void language plpgsql
+			as 'begin raise exception ''no''; end'`.execute(database.store.db);
+		store.announceDue({ programmeIds: [1], dueAtMs: START_MS });
+		await until(() => clock.waitingTimers > 0);
 		await clock.moveBy(1_000);
-		// Whoever listens anew is told to look: what was announced meanwhile was heard by nobody.
-		deepEqual(await heard.next(), "anywhere");
-		deepEqual((await sql`select 1 as one`.execute(store.db)).rows, [{ one: 1 }]);
-		equal(log.text().includes(server.url()), false);
-		heard.stop();
-	} finally {
-		await store.close();
-		await server.stop();
-	}
+		await until(() => clock.waitingTimers > 0);
+		await sql`drop function public.pg_notify(text, text)`.execute(database.store.db);
+		await clock.moveBy(1_000);
+		while ((await there.next()) !== "doubt"); // What the tests before it have said may still come.
+	});
+
+	test("a commit that has no answer ends in a doubt, here and elsewhere; one that is broken off does not", async (t) => {
+		const { there, here, announcing: store } = await listenTwice(t);
+		// The server ends the connection when it comes to the commit.
+		await sql`create function end_it() returns trigger language plpgsql
+			as 'begin perform pg_terminate_backend(pg_backend_pid()); return null; end'`.execute(database.store.db);
+		await sql`create constraint trigger ended after insert on programmes deferrable initially deferred
+			for each row execute function end_it()`.execute(database.store.db);
+		const sell = (breakOff: () => void) =>
+			store.transact(async (trx) => {
+				await insertProgramme(trx, newProgramme());
+				breakOff();
+			});
+		const failing = sell(() => {
+			throw new Error("broken off");
+		});
+		await rejects(failing, /broken off/);
+		store.announceChange(1);
+		deepEqual([await there.next(), await here.next(), await here.next()], Array(3).fill("change 1"));
+		await rejects(sell(() => undefined));
+		deepEqual(here.waiting, ["doubt"], "at once: the way by the database may be cut");
+		equal(await there.next(), "doubt");
+		await sql`drop function end_it cascade`.execute(database.store.db);
+	});
 });
 
 for (const kind of DATABASE_KINDS) {
 	test(`a store that was opened and never used closes without a trace (${kind})`, async () => {
 		const database = await createTestDatabase(kind);
-		database.open().onDue(() => []);
+		listen(database.open());
 		database.open();
 		await database.remove();
 	});
@@ -105,26 +219,22 @@ test("queries still in line when a SQLite store closes come to an end", async ()
 	await database.remove();
 });
 
-/** What a listener has heard, one call after the other; it has these lanes. */
+type Word = Owed | "doubt" | `change ${number}`;
+
+/** What a listener has heard, one call after the other; it sends to these programmes itself. */
 function listen(store: Store, held: readonly number[] | "all" = "all") {
-	const waiting: (readonly number[] | "anywhere")[] = [];
-	let tell = (): void => undefined;
-	const stop = store.onDue((where) => {
-		waiting.push(where);
-		tell();
-		return held === "all" ? [] : namesIn(where).filter((id) => !held.includes(id));
+	const waiting: Word[] = [];
+	const stop = store.onDue({
+		onOwed(owed) {
+			waiting.push(owed);
+			return held === "all" ? [] : owed.programmeIds.filter((id) => !held.includes(id));
+		},
+		onChange: (programmeId) => void waiting.push(`change ${programmeId}`),
+		onDoubt: () => void waiting.push("doubt"),
 	});
-	const next = async (): Promise<readonly number[] | "anywhere"> => {
-		if (waiting.length === 0) await new Promise<void>((resolve) => (tell = resolve));
-		return waiting.shift() ?? [];
+	const next = async (): Promise<Word> => {
+		await until(() => waiting.length > 0);
+		return waiting.shift() ?? "doubt";
 	};
 	return { waiting, stop, next };
-}
-
-function namesIn(word: readonly number[] | "anywhere"): readonly number[] {
-	return word === "anywhere" ? [] : word;
-}
-
-async function eventually(isTrue: () => boolean): Promise<void> {
-	while (!isTrue()) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,5 +1,6 @@
-// What arrived at the shop, held against the delivery log: no request without its row, no row without its
-// request, and an event comes again only where the contract retries it or where a kill hit its delivery.
+// What arrived at the shop, held against the delivery log: no request without its row, no row without its request, and
+// an event comes again only where the contract retries it, or where it was in flight or not yet stored when the process
+// that had sent it was killed.
 
 import { equal, ok } from "node:assert/strict";
 import { mayGoOn, tell } from "./balance.ts";
@@ -15,11 +16,18 @@ export interface ArrivalCounts {
 	duplicates: number;
 }
 
-/** `kills`: by delivery, the engines that had it in hand when a process was killed. */
+/** A process was killed, or several at once. */
+export interface Kill {
+	/** By the monotonic clock, when they were dead for sure and nobody had taken over. */
+	atMs: number;
+	/** The deliveries that were due in their slots: what may have been in flight, or not yet stored. */
+	keys: ReadonlySet<string>;
+}
+
 export function checkArrivals(
 	ledger: Ledger,
 	arrivals: readonly Arrival[],
-	kills: ReadonlyMap<string, ReadonlySet<number>>,
+	kills: readonly Kill[],
 ): ArrivalCounts {
 	const nonces = new Set(arrivals.map(({ nonce }) => nonce));
 	equal(nonces.size, arrivals.length, "no nonce comes twice");
@@ -28,46 +36,18 @@ export function checkArrivals(
 	const known = new Set(ledger.deliveries.map(({ key }) => key));
 	for (const key of arrivalsOf.keys()) ok(known.has(key), `${key} arrived and is owed to nobody`);
 	for (const delivery of ledger.deliveries) {
-		checkOne(delivery, arrivalsOf.get(delivery.key) ?? [], kills.get(delivery.key)?.size ?? 0, counts);
+		const arrived = arrivalsOf.get(delivery.key) ?? [];
+		const rowOf = new Map(delivery.log.map((entry) => [entry.nonce, entry]));
+		checkRows(delivery, arrived);
+		checkUnknown(
+			delivery,
+			arrived.filter(({ nonce }) => !rowOf.has(nonce)),
+			kills,
+		);
+		if (arrived.length > 0) counts.reached++;
+		for (const before of arrived.slice(0, -1)) countRepeat(delivery, rowOf.get(before.nonce), counts);
 	}
 	return counts;
-}
-
-function checkOne(
-	delivery: DeliveryEntry,
-	arrived: readonly Arrival[],
-	killCount: number,
-	counts: ArrivalCounts,
-): void {
-	const { log, queued } = delivery;
-	const rowOf = new Map(log.map((entry) => [entry.nonce, entry]));
-	checkRows(delivery, arrived);
-	// What is under way just now has no row yet.
-	const underWay = queued !== null && queued.holder !== null ? 1 : 0;
-	const unknown = arrived.filter(({ nonce }) => !rowOf.has(nonce)).length;
-	ok(
-		unknown <= killCount + underWay,
-		`${tell(delivery)}: ${unknown} arrivals are not in its log, and ${killCount} kills hit it`,
-	);
-	if (arrived.length > 0) counts.reached++;
-	for (const [index, before] of arrived.entries()) {
-		if (index === arrived.length - 1) break;
-		countRepeat(delivery, rowOf.get(before.nonce), counts);
-	}
-}
-
-/** When every lease has lapsed: a request of which nobody knows how it went is shown as interrupted. */
-export function checkExplained(ledger: Ledger, arrivals: readonly Arrival[]): void {
-	const arrivalsOf = Map.groupBy(arrivals, ({ key }) => key);
-	for (const delivery of ledger.deliveries) {
-		const known = new Set(delivery.log.map(({ nonce }) => nonce));
-		const unknown = (arrivalsOf.get(delivery.key) ?? []).filter(({ nonce }) => !known.has(nonce)).length;
-		const interrupted = delivery.log.filter(({ result }) => result === "interrupted").length;
-		ok(
-			unknown <= interrupted,
-			`${tell(delivery)}: ${unknown} arrivals are not in its log, and ${interrupted} are shown as interrupted`,
-		);
-	}
 }
 
 /** A request that was answered has the row that says so. */
@@ -78,6 +58,20 @@ function checkRows(delivery: DeliveryEntry, arrived: readonly Arrival[]): void {
 		const arrival = arrivalOf.get(nonce ?? "");
 		ok(arrival !== undefined, `${tell(delivery)}: request ${nonce} is in its log and never arrived`);
 		equal(httpStatus, arrival.httpStatus, `${tell(delivery)}: request ${nonce} was answered otherwise`);
+	}
+}
+
+/** Each request that is not in the log has a kill of its own behind it, of the engine that alone may have sent it. */
+function checkUnknown(delivery: DeliveryEntry, unknown: readonly Arrival[], kills: readonly Kill[]): void {
+	const left = kills.filter(({ keys }) => keys.has(delivery.key));
+	const hits = left.length;
+	for (const { atMs } of unknown) {
+		const kill = left.findIndex((candidate) => atMs <= candidate.atMs);
+		ok(
+			kill >= 0,
+			`${tell(delivery)}: ${unknown.length} arrivals are not in its log, and ${hits} kills hit it, not all behind them`,
+		);
+		left.splice(kill, 1);
 	}
 }
 

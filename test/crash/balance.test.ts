@@ -2,7 +2,7 @@
 
 import { deepEqual, throws } from "node:assert/strict";
 import { describe, test } from "node:test";
-import { checkArrivals, checkExplained } from "./arrivals.ts";
+import { checkArrivals } from "./arrivals.ts";
 import { checkEnd } from "./balance.ts";
 import type { AnsweredOrder } from "./intake.ts";
 import type { AttemptEntry, DeliveryEntry } from "./ledger.ts";
@@ -10,7 +10,7 @@ import type { Arrival } from "./receiving-shop.ts";
 
 const QUIET_AT_MS = 1_000_000;
 const RETRY_AT_MS = QUIET_AT_MS + 60_000;
-const ENGINE = 11;
+const KILLED_AT_MS = 200;
 
 type Draft = ReturnType<typeof makeSoundRound>;
 
@@ -20,10 +20,10 @@ function makeSoundRound() {
 		key: "cnv_a conversion.recorded",
 		state: "delivered",
 		run: 1,
-		attempts: 2,
+		attempts: 1,
 		finishedAtMs: 900_000,
 		queued: null,
-		log: [attempt(1, "interrupted", null, null), attempt(2, "answered", 204, "n2")],
+		log: [attempt(1, "answered", 204, "n2")],
 	};
 	const approved: Mutable<DeliveryEntry> = {
 		key: "cnv_a conversion.approved",
@@ -31,7 +31,7 @@ function makeSoundRound() {
 		run: 1,
 		attempts: 1,
 		finishedAtMs: null,
-		queued: { dueAtMs: RETRY_AT_MS, holder: null, laneHolder: null, counted: 1, seq: 1 },
+		queued: { dueAtMs: RETRY_AT_MS, owner: null, counted: 1, seq: 1 },
 		log: [attempt(1, "answered", 503, "n3")],
 	};
 	const order = {
@@ -59,18 +59,17 @@ function makeSoundRound() {
 		recorded,
 		approved,
 		order,
-		ledger: { conversions: [order, parked], deliveries: [recorded, approved], strays },
+		ledger: { conversions: [order, parked], deliveries: [recorded, approved], engines: [], strays },
 		witnessed: {
 			answered: new Map<string, AnsweredOrder>([
 				["1-0", { conversionId: "cnv_a", status: "APPROVED", nextStatus: null }],
 				["1-1", { conversionId: "cnv_b", status: "RECORDED", nextStatus: "APPROVED" }],
 			]),
-			earlier: structuredClone({ conversions: [order], deliveries: [recorded], strays }),
-			hits: new Map([[recorded.key, new Set([ENGINE])]]),
-			lapsed: new Map([[recorded.key, new Set([ENGINE])]]),
+			earlier: structuredClone({ conversions: [order], deliveries: [recorded], engines: [], strays }),
 		},
+		kills: [{ atMs: KILLED_AT_MS, keys: new Set([recorded.key]) }],
 		arrivals: [
-			arrival(recorded.key, "n1", 204),
+			arrival(recorded.key, "n1", 204, KILLED_AT_MS - 1),
 			arrival(recorded.key, "n2", 204),
 			arrival(approved.key, "n3", 503),
 		],
@@ -88,15 +87,13 @@ function attempt(
 	return { seq, run: 1, result, httpStatus, nonce };
 }
 
-function arrival(key: string, nonce: string, httpStatus: number): Arrival {
-	return { key, nonce, httpStatus };
+function arrival(key: string, nonce: string, httpStatus: number, atMs = KILLED_AT_MS + 1): Arrival {
+	return { key, nonce, httpStatus, atMs };
 }
 
-function check({ ledger, witnessed, arrivals }: Draft) {
+function check({ ledger, witnessed, arrivals, kills }: Draft) {
 	checkEnd(ledger, witnessed, QUIET_AT_MS);
-	const counts = checkArrivals(ledger, arrivals, witnessed.hits);
-	checkExplained(ledger, arrivals);
-	return counts;
+	return checkArrivals(ledger, arrivals, kills);
 }
 
 test("a sound ledger balances, and what came again is counted by why it did", () => {
@@ -112,8 +109,8 @@ function appendAttempt(delivery: Mutable<DeliveryEntry>, entry: AttemptEntry): v
 	delivery.log = [...delivery.log, entry];
 	delivery.attempts++;
 	if (delivery.queued === null) return;
-	const counted = delivery.queued.counted + (entry.result === "interrupted" ? 0 : 1);
-	delivery.queued = { ...delivery.queued, counted, seq: delivery.queued.seq + 1 };
+	const { queued } = delivery;
+	delivery.queued = { ...queued, counted: queued.counted + 1, seq: queued.seq + 1 };
 }
 
 function makePending(delivery: Mutable<DeliveryEntry>): void {
@@ -121,7 +118,7 @@ function makePending(delivery: Mutable<DeliveryEntry>): void {
 	delivery.finishedAtMs = null;
 }
 
-const QUEUED = { dueAtMs: RETRY_AT_MS, holder: null, laneHolder: null, counted: 1, seq: 1 };
+const QUEUED = { dueAtMs: RETRY_AT_MS, owner: null, counted: 1, seq: 1 };
 
 const DEFECTS: ReadonlyArray<readonly [title: string, plant: (draft: Draft) => void, finding: RegExp]> = [
 	[
@@ -164,6 +161,11 @@ const DEFECTS: ReadonlyArray<readonly [title: string, plant: (draft: Draft) => v
 	],
 	["an event has no delivery", ({ ledger }) => ledger.strays.push("event 7"), /belongs to nothing/],
 	[
+		"a slot belongs to an engine that is gone",
+		({ ledger }) => ledger.strays.push("slot 7, which engine 8 has left behind"),
+		/belongs to nothing/,
+	],
+	[
 		"somebody is stored whom nobody was answered about",
 		({ witnessed }) => witnessed.answered.delete("1-1"),
 		/nothing else/,
@@ -186,11 +188,8 @@ const DEFECTS: ReadonlyArray<readonly [title: string, plant: (draft: Draft) => v
 		"a final delivery has come to life again",
 		({ recorded }) => {
 			makePending(recorded);
-			recorded.queued = { ...QUEUED, seq: 2 };
-			recorded.log = [
-				recorded.log[0] ?? attempt(1, "interrupted", null, null),
-				attempt(2, "timeout", null, "n2"),
-			];
+			recorded.queued = QUEUED;
+			recorded.log = [attempt(1, "timeout", null, "n2")];
 		},
 		/it was final and has changed/,
 	],
@@ -213,7 +212,7 @@ const DEFECTS: ReadonlyArray<readonly [title: string, plant: (draft: Draft) => v
 	[
 		"an attempt is missing from the log",
 		({ recorded }) => {
-			recorded.log = recorded.log.slice(1);
+			recorded.log = [attempt(2, "answered", 204, "n2")];
 		},
 		/without a gap/,
 	],
@@ -256,21 +255,9 @@ const DEFECTS: ReadonlyArray<readonly [title: string, plant: (draft: Draft) => v
 		/the state is what the last attempt makes it/,
 	],
 	[
-		"an attempt is interrupted that no crash hit",
-		({ witnessed }) => witnessed.hits.clear(),
-		/and hit 0 times/,
-	],
-	[
-		"a lease that lapsed is not shown as interrupted",
-		({ witnessed, approved }) => witnessed.lapsed.set(approved.key, new Set([ENGINE])),
-		/not all shown as interrupted/,
-	],
-	[
-		"a delivery is left in hand at the end",
-		({ approved }) => {
-			approved.queued = { ...QUEUED, holder: ENGINE };
-		},
-		/left it in hand/,
+		"an attempt is shown of which nobody can know anything",
+		({ approved }) => appendAttempt(approved, attempt(2, "interrupted", null, null)),
+		/of which nothing is known/,
 	],
 	[
 		"something due was not sent",
@@ -296,23 +283,23 @@ const DEFECTS: ReadonlyArray<readonly [title: string, plant: (draft: Draft) => v
 	],
 	[
 		"an event comes more often than it was hit",
-		({ arrivals, recorded }) => arrivals.unshift(arrival(recorded.key, "n0", 204)),
+		({ arrivals, recorded }) => arrivals.unshift(arrival(recorded.key, "n0", 204, 0)),
 		/2 arrivals are not in its log, and 1 kills hit it/,
+	],
+	[
+		"an event comes again, and the kill was before both",
+		({ arrivals, recorded }) => arrivals.splice(0, 1, arrival(recorded.key, "n1", 204)),
+		/1 arrivals are not in its log, and 1 kills hit it, not all behind them/,
+	],
+	[
+		"an event comes again that was not in the hands of whom the kill hit",
+		({ kills, approved }) => kills.splice(0, 1, { atMs: KILLED_AT_MS, keys: new Set([approved.key]) }),
+		/1 arrivals are not in its log, and 0 kills hit it/,
 	],
 	[
 		"an event comes again after it was taken",
 		({ arrivals }) => arrivals.reverse(),
 		/it came again after 204/,
-	],
-	[
-		"an event comes again and nothing says that the first was interrupted",
-		({ recorded, witnessed }) => {
-			recorded.log = [attempt(1, "answered", 204, "n2")];
-			recorded.attempts = 1;
-			witnessed.earlier.deliveries = [];
-			witnessed.lapsed.clear();
-		},
-		/1 arrivals are not in its log, and 0 are shown as interrupted/,
 	],
 	[
 		"a nonce comes twice",

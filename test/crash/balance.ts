@@ -11,10 +11,6 @@ export interface Witnessed {
 	answered: ReadonlyMap<string, AnsweredOrder>;
 	/** The ledger as it was read the time before. */
 	earlier: Ledger | null;
-	/** By delivery, the engines that had it in hand when a crash fell. */
-	hits: ReadonlyMap<string, ReadonlySet<number>>;
-	/** By delivery, the engines that never came back for it, and whose lease time was moved on for. */
-	lapsed: ReadonlyMap<string, ReadonlySet<number>>;
 }
 
 /** The contract's section 6; a parked conversion and its confirmation announce nothing. */
@@ -29,10 +25,7 @@ export function checkBalance(ledger: Ledger, witnessed: Witnessed): void {
 	deepEqual(ledger.strays, [], "nothing is stored that belongs to nothing");
 	checkAnswers(ledger, witnessed.answered);
 	for (const conversion of ledger.conversions) checkOwed(conversion);
-	for (const delivery of ledger.deliveries) {
-		checkDelivery(delivery);
-		checkInterrupted(delivery, witnessed);
-	}
+	for (const delivery of ledger.deliveries) checkDelivery(delivery);
 	if (witnessed.earlier !== null) checkFinals(witnessed.earlier, ledger);
 }
 
@@ -41,12 +34,8 @@ export function checkEnd(ledger: Ledger, witnessed: Witnessed, quietAtMs: number
 	checkBalance(ledger, witnessed);
 	equal(ledger.conversions.length, witnessed.answered.size, "stored is what was answered, and nothing else");
 	for (const delivery of ledger.deliveries) {
-		const { queued, key } = delivery;
-		const interrupted = delivery.log.filter(({ result }) => result === "interrupted").length;
-		const lapsed = witnessed.lapsed.get(key)?.size ?? 0;
-		ok(interrupted >= lapsed, `${tell(delivery)}: ${lapsed} lapsed leases are not all shown as interrupted`);
+		const { queued } = delivery;
 		if (queued === null) continue;
-		equal(queued.holder, null, `${tell(delivery)}: somebody left it in hand`);
 		ok(queued.dueAtMs > quietAtMs, `${tell(delivery)}: it is due and was not sent`);
 		ok(queued.counted > 0, `${tell(delivery)}: it waits, and nothing was tried`);
 	}
@@ -76,6 +65,10 @@ function checkOwed({ orderId, status, moves, events }: ConversionEntry): void {
 
 function checkDelivery(delivery: DeliveryEntry): void {
 	const { state, queued, log, run } = delivery;
+	ok(
+		log.every(({ result }) => result !== "interrupted"),
+		`${tell(delivery)}: it shows an attempt of which nothing is known`,
+	);
 	equal(queued !== null, state === "pending", `${tell(delivery)}: in the queue is what is pending`);
 	equal(delivery.finishedAtMs === null, state === "pending", `${tell(delivery)}: what is final has an end`);
 	deepEqual(
@@ -84,7 +77,7 @@ function checkDelivery(delivery: DeliveryEntry): void {
 		`${tell(delivery)}: attempts are numbered without a gap`,
 	);
 	equal(delivery.attempts, log.length, `${tell(delivery)}: it shows all its attempts`);
-	const counted = log.filter((entry) => entry.run === run && entry.result !== "interrupted");
+	const counted = log.filter((entry) => entry.run === run);
 	ok(counted.length <= CONTRACT_ATTEMPTS, `${tell(delivery)}: ${counted.length} attempts are counted`);
 	if (queued !== null) {
 		deepEqual(
@@ -95,9 +88,6 @@ function checkDelivery(delivery: DeliveryEntry): void {
 	}
 	ok(counted.slice(0, -1).every(mayGoOn), `${tell(delivery)}: it went on after its end`);
 	equal(state, stateAfter(counted), `${tell(delivery)}: the state is what the last attempt makes it`);
-	if (state !== "pending") {
-		ok(log.at(-1)?.result !== "interrupted", `${tell(delivery)}: it was taken again after its end`);
-	}
 }
 
 function stateAfter(counted: readonly AttemptEntry[]): string {
@@ -108,13 +98,6 @@ function stateAfter(counted: readonly AttemptEntry[]): string {
 
 export function mayGoOn({ result, httpStatus }: AttemptEntry): boolean {
 	return meaningOf(result, httpStatus) === "again";
-}
-
-/** Shown as interrupted is only what a crash hit. */
-function checkInterrupted(delivery: DeliveryEntry, { hits }: Witnessed): void {
-	const interrupted = delivery.log.filter(({ result }) => result === "interrupted").length;
-	const holders = hits.get(delivery.key)?.size ?? 0;
-	ok(interrupted <= holders, `${tell(delivery)}: ${interrupted} times interrupted, and hit ${holders} times`);
 }
 
 /** None final twice: what had ended is there, and as it was. */

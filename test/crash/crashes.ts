@@ -3,7 +3,7 @@
 import { match } from "node:assert/strict";
 import { until } from "../support/until.ts";
 import type { Crash, Happening, Moment } from "./plan.ts";
-import { checkReleased, noteHits, type RoundState } from "./round-state.ts";
+import { checkReleased, noteKill, type RoundState } from "./round-state.ts";
 import { rollOver, turnOver } from "./turnover.ts";
 
 /** So many refusals show that it is full; then there is room again. */
@@ -17,19 +17,18 @@ export async function causeCrash(round: RoundState, crash: Crash): Promise<void>
 		case "kill":
 			await setup.processes.kill(crash.victims, crash.politeMs);
 			await setup.untilForgotten(crash.victims);
-			return noteHits(round, true);
+			return void (await noteKill(round, crash.victims));
 		case "stop":
 			await setup.processes.stopAll();
 			return checkReleased(round, await setup.readLedger());
 		case "restart":
-			await setup.restartDatabase(crash.way);
-			return noteHits(round, false);
+			return setup.restartDatabase(crash.way);
 		case "fill":
 			return fillDisk(round, crash.ending);
 		case "roll":
-			return rollOver(round, crash.laps);
+			return rollOver(round, crash.laps, crash.victim);
 		case "turnover":
-			return turnOver(round, crash.kills);
+			return turnOver(round, crash.steps);
 		default:
 			return crash satisfies never;
 	}
@@ -47,10 +46,10 @@ async function fillDisk(
 	if (!intake.isDone) match(processes.logs(), SAYS_FULL, "the log says why nothing can be stored");
 	if (ending !== "room") {
 		await processes.kill([0]);
-		await noteHits(round, true);
+		await noteKill(round, [0]);
 	}
 	if (ending === "killed and started") {
-		await processes.startAll();
+		await processes.start(0);
 		if (disk.way === "file size limit") await disk.fill(processes.pids());
 		await untilRefused(round);
 	}

@@ -83,7 +83,8 @@ export function createIntake({ accounts, refusals, onAnswer }: IntakeOptions): I
 		const nextStatus = next === undefined ? null : STATUS_AFTER[next];
 		answered.set(order.orderId, { conversionId: conversion.id, status: conversion.status, nextStatus });
 		counts.answered++;
-		const event = ANNOUNCES[step];
+		// A pixel's sale is confirmed, which announces nothing.
+		const event = order.steps[done - 1] === "pixel" ? null : ANNOUNCES[step];
 		onAnswer(event === null ? null : `${conversion.id} ${event}`);
 	}
 

@@ -1,8 +1,8 @@
 // Conversions, deliveries and attempts as they are stored, read in one transaction, the same from both databases. Nothing
 // is judged here: see balance.ts.
 
+import { slotOf } from "../../src/domain/slot.ts";
 import type { Db } from "../../src/store/schema.ts";
-import type { AttemptResult } from "../../src/store/tables/deliveries.ts";
 
 export interface ConversionEntry {
 	orderId: string;
@@ -16,17 +16,15 @@ export interface ConversionEntry {
 export interface AttemptEntry {
 	seq: number;
 	run: number;
-	result: AttemptResult;
+	result: string;
 	httpStatus: number | null;
 	nonce: string | null;
 }
 
 export interface QueuedEntry {
 	dueAtMs: number;
-	/** The engine that has it in hand, as it was handed out. */
-	holder: number | null;
-	/** The engine that has its lane. */
-	laneHolder: number | null;
+	/** The engine that has its programme's slot: nobody else may send it. */
+	owner: number | null;
 	counted: number;
 	seq: number;
 }
@@ -47,6 +45,8 @@ export interface DeliveryEntry {
 export interface Ledger {
 	conversions: readonly ConversionEntry[];
 	deliveries: readonly DeliveryEntry[];
+	/** Those that have a row. */
+	engines: readonly number[];
 	/** Rows that belong to nothing, in words. */
 	strays: readonly string[];
 }
@@ -66,8 +66,8 @@ async function readTables(trx: Db) {
 		events: await trx.selectFrom("events").select(["id", "conversion_id", "name"]).orderBy("id").execute(),
 		deliveries: await trx.selectFrom("deliveries").selectAll().orderBy("id").execute(),
 		queue: await trx.selectFrom("queue").selectAll().orderBy("id").execute(),
-		lanes: await trx.selectFrom("lanes").selectAll().execute(),
-		handouts: await trx.selectFrom("handouts").selectAll().execute(),
+		engines: await trx.selectFrom("engines").select("id").execute(),
+		slots: await trx.selectFrom("slots").selectAll().execute(),
 		attempts: await trx.selectFrom("attempts").selectAll().orderBy("delivery_id").orderBy("seq").execute(),
 	};
 }
@@ -80,15 +80,7 @@ function arrange(tables: Tables): Ledger {
 	const queueOf = new Map(tables.queue.map((row) => [row.id, row]));
 	const conversionOf = new Map(conversions.map((row) => [row.id, row]));
 	const deliveryOf = new Map(deliveries.map((row) => [row.id, row]));
-	const laneHolderOf = new Map(tables.lanes.map((lane) => [lane.receiver_id, lane.engine_id]));
-	const holderOf = new Map(
-		tables.handouts.flatMap(({ engine_id, delivery_ids, dues }) => {
-			const dueAtMs = dues.split(",");
-			return delivery_ids
-				.split(",")
-				.map((id, index): [string, number] => [`${id} ${dueAtMs[index]}`, engine_id]);
-		}),
-	);
+	const ownerOf = new Map(tables.slots.map(({ slot, engine_id }) => [slot, engine_id]));
 	const entries: DeliveryEntry[] = [];
 	for (const event of events) {
 		const delivery = deliveryOf.get(event.id);
@@ -106,8 +98,7 @@ function arrange(tables: Tables): Ledger {
 					? null
 					: {
 							dueAtMs: queued.due_at_ms,
-							holder: holderOf.get(`${queued.id} ${queued.due_at_ms}`) ?? null,
-							laneHolder: laneHolderOf.get(queued.receiver_id) ?? null,
+							owner: ownerOf.get(slotOf(queued.receiver_id)) ?? null,
 							counted: queued.counted,
 							seq: queued.seq,
 						},
@@ -125,11 +116,14 @@ function arrange(tables: Tables): Ledger {
 			events: (eventsOf.get(row.id) ?? []).map(({ name }) => name),
 		})),
 		deliveries: entries,
+		engines: tables.engines.map(({ id }) => id),
 		strays: findStrays(tables),
 	};
 }
 
-function findStrays({ conversions, moves, events, deliveries, queue, attempts }: Tables): string[] {
+function findStrays(tables: Tables): string[] {
+	const { conversions, moves, events, deliveries, queue, attempts } = tables;
+	const engineIds = new Set(tables.engines.map(({ id }) => id));
 	const conversionIds = new Set(conversions.map(({ id }) => id));
 	const eventIds = new Set(events.map(({ id }) => id));
 	const deliveryIds = new Set(deliveries.map(({ id }) => id));
@@ -144,5 +138,8 @@ function findStrays({ conversions, moves, events, deliveries, queue, attempts }:
 		...attempts
 			.filter((row) => !deliveryIds.has(row.delivery_id))
 			.map((row) => `attempt of ${row.delivery_id}`),
+		...tables.slots
+			.filter(({ engine_id }) => engine_id !== null && !engineIds.has(engine_id))
+			.map(({ slot, engine_id }) => `slot ${slot}, which engine ${engine_id} has left behind`),
 	];
 }

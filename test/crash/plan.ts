@@ -1,6 +1,7 @@
 // Everything that is left to chance in a round, drawn from its seed before the round starts: a seed and a kind
 // give the same plan on every machine. What real processes make of it is theirs.
 
+import { SILENT_MS } from "../../src/store/queue.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import { drawOrders, inTrouble, type PlannedOrder, slowed } from "./orders.ts";
 
@@ -33,17 +34,17 @@ export type Crash =
 	| { kind: "stop" }
 	| { kind: "restart"; way: "fast" | "immediate" }
 	| { kind: "fill"; ending: "room" | "killed" | "killed and started" }
-	/** One service after the other is stopped in good order and started again, so many times round. */
-	| { kind: "roll"; laps: number }
-	/** One after the other is killed, while the one before it starts again. */
-	| { kind: "turnover"; kills: readonly TurnoverKill[] };
+	/** One service after the other is stopped in good order and started again, so many times round; then one is killed. */
+	| { kind: "roll"; laps: number; victim: number }
+	/** One after the other is stopped or killed, while the one before it starts again. */
+	| { kind: "turnover"; steps: readonly TurnoverStep[] };
 
-export interface TurnoverKill {
+export interface TurnoverStep {
 	victim: number;
 	/** So long after the one before it was started. */
 	pauseMs: number;
-	/** Its lease lapses at once, and the others take over in the middle of the work; otherwise at the end. */
-	lapses: boolean;
+	/** With a lapse the others take over at once, in the middle of the work; otherwise when its time is over. */
+	way: "stop" | "kill" | "kill and lapse";
 }
 
 export interface Phase {
@@ -65,7 +66,7 @@ export interface RoundPlan {
 	/** How many requests a shop gets at a time; null for what is usual. */
 	cap: number | null;
 	phases: readonly Phase[];
-	/** Goes by when everything has ended; null when only leases have to lapse. */
+	/** Goes by when everything has ended; null when only killed engines have to be silent for their time. */
 	lastPassesMs: number | null;
 	/** Which of the machine's ways to fill a disk. */
 	diskChoice: number;
@@ -86,14 +87,14 @@ const SURE_AFTER: readonly [least: number, most: number] = [1, 5];
 const SURE_EVERY = 5;
 /** A seed from which on the first round of each kind is one. */
 export const SURE_SEEDS_APART: number = SURE_EVERY * KINDS.length;
-/** Half of a round's cost is the starting of processes, and a second phase starts them all again. */
-const TWO_PHASES_SHARE = 0.15;
+/** Half of a round's cost is the starting of processes, and one more phase starts them all again. */
+const SECOND_CRASH_SHARE = 0.15;
 const RETRY_MS = 61_000;
-/** Leases lapse after 30 s, retries come after one minute and after five. */
-const PASSING_MS = [30_000, RETRY_MS, 301_000] as const;
-/** With three processes: more lanes than processes, so that each has some and they move. */
+/** An engine is taken for silent after 15 s, retries come after one minute and after five. */
+const PASSING_MS = [SILENT_MS, RETRY_MS, 301_000] as const;
+/** More than processes, so that each has some and they move. */
 const STEADY_SHOPS = 5;
-/** Below what a shop would get in a burst, so that three processes could be seen to exceed it. */
+/** Below what a shop would get in a burst, so that two processes could be seen to exceed it. */
 const STEADY_CAP = 2;
 /** Ten orders a second make some sixteen callbacks, which come in bursts: now and then a shop has its share. */
 const STEADY_EVERY_MS = 100;
@@ -101,7 +102,7 @@ const STEADY_EVERY_MS = 100;
 const STEADY_ORDERS = 3_000;
 const STEADY_AFTER: readonly [least: number, most: number] = [5, 40];
 const LAPS: readonly [least: number, most: number] = [2, 3];
-const TURNOVER_KILLS: readonly [least: number, most: number] = [3, 6];
+const TURNOVER_STEPS: readonly [least: number, most: number] = [4, 7];
 /** A service that starts is ready within it, mostly. */
 const MAX_TURNOVER_PAUSE_MS = 2_500;
 
@@ -114,6 +115,11 @@ function isSure(seed: number): boolean {
 	return Math.floor(seed / KINDS.length) % SURE_EVERY === 0;
 }
 
+/** In turn, too, and in a short run both. On SQLite one process has all slots: a second would wait its turn. */
+function processesOf(seed: number): 2 | 3 {
+	return (seed + Math.floor(seed / KINDS.length)) % 2 === 0 ? 2 : 3;
+}
+
 /** In turn, too: a short run has all ways. */
 function diskChoiceOf(seed: number): number {
 	return Math.floor(seed / KINDS.length);
@@ -121,20 +127,17 @@ function diskChoiceOf(seed: number): number {
 
 export function drawRound(seed: number, kind: Kind): RoundPlan {
 	const random = createSeededRandom(seed);
-	const roles = drawRoles(random, kind);
+	const roles = drawRoles(random, kind, processesOf(seed));
 	if (kind === "postgres-rolling" || kind === "postgres-turnover") return drawSteadyRound(random, seed, kind);
 	if (isSure(seed)) return drawSureRound(random, seed, kind, roles);
-	const phases: Phase[] = [];
-	for (let left = random.chance(TWO_PHASES_SHARE) ? 2 : 1; left > 0; left--) {
-		phases.push(drawPhase(random, kind, roles, `${phases.length + 1}`));
-	}
+	const crashes = drawCrashes(random, kind, roles);
 	return {
 		seed,
 		kind,
 		roles,
 		shops: 1,
 		cap: null,
-		phases,
+		phases: crashes.map((crash, index) => drawPhase(random, crash, `${index + 1}`)),
 		lastPassesMs: random.chance(0.15) ? random.pick(PASSING_MS) : null,
 		diskChoice: diskChoiceOf(seed),
 	};
@@ -151,17 +154,21 @@ function drawSureRound(
 	roles: readonly Role[],
 ): RoundPlan {
 	const crash = sureCrash(kind, roles, random.between(...SURE_AFTER));
-	const [first, ...others] = drawOrders(random, "1", random.between(...ORDERS_A_PHASE));
+	const [first, ...others] = slowed(random, drawOrders(random, "1", random.between(...ORDERS_A_PHASE)));
 	if (first === undefined) throw new RangeError("a phase has orders");
 	const isDownAfter = crash.crash.kind === "kill";
 	const orders = [inTrouble(first), ...others];
+	const passesMs = isDownAfter ? RETRY_MS : null;
 	return {
 		seed,
 		kind,
 		roles,
 		shops: 1,
 		cap: null,
-		phases: [{ ...crash, orders, everyMs: null, passesMs: isDownAfter ? RETRY_MS : null }],
+		phases: [
+			{ ...crash, orders, everyMs: null, passesMs },
+			...(isDownAfter ? [drawPhase(random, drawStop(random), "2")] : []),
+		],
 		lastPassesMs: isDownAfter ? null : RETRY_MS,
 		diskChoice: diskChoiceOf(seed),
 	};
@@ -190,13 +197,14 @@ function sureCrash(kind: BriefKind, roles: readonly Role[], count: number): Pick
 	}
 }
 
-/** Three processes under a load that goes on while they stop, die and start. */
+/** Two or three processes under a load that goes on while they stop, die and start. */
 function drawSteadyRound(random: SeededRandom, seed: number, kind: Exclude<Kind, BriefKind>): RoundPlan {
-	const roles: readonly Role[] = ["all", "all", "all"];
+	const roles = Array.from({ length: processesOf(seed) }, (): Role => "all");
+	const victim = random.between(0, roles.length - 1);
 	const crash: Crash =
 		kind === "postgres-rolling"
-			? { kind: "roll", laps: isSure(seed) ? 1 : random.between(...LAPS) }
-			: { kind: "turnover", kills: drawTurnover(random, roles.length, isSure(seed)) };
+			? { kind: "roll", laps: isSure(seed) ? 1 : random.between(...LAPS), victim }
+			: { kind: "turnover", steps: drawTurnover(random, roles.length, isSure(seed)) };
 	const orders = slowed(random, drawOrders(random, "1", STEADY_ORDERS, STEADY_SHOPS));
 	return {
 		seed,
@@ -212,27 +220,51 @@ function drawSteadyRound(random: SeededRandom, seed: number, kind: Exclude<Kind,
 	};
 }
 
-/** Of the sure ones there are few, and nothing is left for the end: a short run has one. */
-function drawTurnover(random: SeededRandom, members: number, isSure: boolean): TurnoverKill[] {
-	return Array.from({ length: isSure ? 2 : random.between(...TURNOVER_KILLS) }, () => ({
+/** Of the sure ones there are few, and nothing is left for the end: a short run has one. Each has both ways. */
+function drawTurnover(random: SeededRandom, members: number, isSure: boolean): TurnoverStep[] {
+	const ways: readonly TurnoverStep["way"][] = isSure
+		? ["kill and lapse", "stop"]
+		: ["kill and lapse", "kill and lapse", "kill", "stop", "stop"];
+	const drawn = Array.from({ length: isSure ? 0 : random.between(...TURNOVER_STEPS) - 2 }, () =>
+		random.pick(ways),
+	);
+	return ["kill and lapse" as const, ...drawn, "stop" as const].map((way) => ({
 		victim: random.between(0, members - 1),
 		pauseMs: random.between(0, MAX_TURNOVER_PAUSE_MS),
-		lapses: isSure || random.chance(0.6),
+		way,
 	}));
 }
 
-function drawRoles(random: SeededRandom, kind: Kind): readonly Role[] {
+function drawRoles(random: SeededRandom, kind: Kind, processes: 2 | 3): readonly Role[] {
 	if (kind === "sqlite-kill" || kind === "disk-full") return ["all"];
-	return random.chance(0.5) ? ["all", "all"] : ["web", "worker"];
+	const first: Role = random.chance(0.5) ? "all" : "web";
+	return [first, ...Array.from({ length: processes - 1 }, (): Role => (first === "web" ? "worker" : "all"))];
 }
 
-function drawPhase(random: SeededRandom, kind: BriefKind, roles: readonly Role[], name: string): Phase {
+function drawPhase(random: SeededRandom, crash: Pick<Phase, "moment" | "crash">, name: string): Phase {
 	return {
-		...drawCrash(random, kind, roles),
+		...crash,
 		orders: drawOrders(random, name, random.between(...ORDERS_A_PHASE)),
 		everyMs: null,
 		passesMs: random.chance(0.8) ? random.pick(PASSING_MS) : null,
 	};
+}
+
+/** Where processes are killed, they are restarted in good order, too, before it or behind it. */
+function drawCrashes(
+	random: SeededRandom,
+	kind: BriefKind,
+	roles: readonly Role[],
+): Pick<Phase, "moment" | "crash">[] {
+	const crashes = [drawCrash(random, kind, roles)];
+	if (random.chance(SECOND_CRASH_SHARE)) crashes.push(drawCrash(random, kind, roles));
+	if (kind === "sqlite-kill" || kind === "postgres-kill")
+		crashes.splice(random.between(0, crashes.length), 0, drawStop(random));
+	return crashes;
+}
+
+function drawStop(random: SeededRandom): Pick<Phase, "moment" | "crash"> {
+	return { moment: drawMoment(random, KILL_AFTER), crash: { kind: "stop" } };
 }
 
 function drawCrash(
@@ -269,7 +301,6 @@ function drawKill(random: SeededRandom, roles: readonly Role[]): Pick<Phase, "mo
 	const victims = random.chance(0.4) ? all : [random.pick(all)];
 	const happenings = drawMoment(random, KILL_AFTER);
 	const way = random.fraction();
-	if (way > 0.85) return { moment: happenings, crash: { kind: "stop" } };
 	if (way < 0.2) {
 		const moment: Moment = { kind: "start", delayMs: random.between(0, MAX_START_DELAY_MS) };
 		return { moment, crash: { kind: "kill", victims, politeMs: null } };

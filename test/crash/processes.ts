@@ -5,10 +5,13 @@ import type { Home, Running, Settings } from "../support/command-home.ts";
 import type { Role } from "./plan.ts";
 
 export interface Processes {
-	/** Starts those that are down; resolves when each listens or was killed on its way. */
-	startAll(): Promise<void>;
 	/** One that is down. */
 	start(member: number): Promise<void>;
+	isUp(member: number): boolean;
+	/** Asked to stop or killed, and not started since. */
+	isDoomed(member: number): boolean;
+	/** Whether it has an engine. */
+	delivers(member: number): boolean;
 	/** As few as it takes: somebody who delivers and, while there is something to report, who takes it. */
 	startEnough(isReporting: boolean): Promise<void>;
 	/** URLs of those that take reports now. */
@@ -79,9 +82,9 @@ export function createProcesses(
 
 	async function kill(member: Member, politeMs: number | null): Promise<void> {
 		const { running } = member;
+		member.isDoomed = true;
 		if (running === undefined || !running.isRunning) return;
 		counts.kills++;
-		member.isDoomed = true;
 		if (politeMs !== null) {
 			running.kill("SIGTERM");
 			await new Promise((resolve) => setTimeout(resolve, politeMs));
@@ -106,11 +109,10 @@ export function createProcesses(
 	const delivers = ({ role }: Member) => role !== "web";
 	const takesReports = ({ role }: Member) => role !== "worker";
 	const processes: Processes = {
-		async startAll() {
-			const down = [...members.entries()].filter(([, member]) => !isUp(member));
-			await Promise.all(down.map(([index, member]) => start(member, index)));
-		},
 		start: (index) => start(memberAt(index), index),
+		isUp: (index) => isUp(memberAt(index)),
+		isDoomed: (index) => memberAt(index).isDoomed,
+		delivers: (index) => delivers(memberAt(index)),
 		async startEnough(isReporting) {
 			const needs = [delivers, ...(isReporting ? [takesReports] : [])];
 			for (const isFit of needs) {

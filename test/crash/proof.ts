@@ -26,11 +26,10 @@ const COUNTED = [
 	"retried",
 	"duplicates",
 	"hit",
-	"interrupted",
 	"starts",
 	"stops",
 	"kills",
-	"movedLanes",
+	"movedSlots",
 	"takenOver",
 ] as const satisfies readonly (keyof RoundReport)[];
 
@@ -135,9 +134,9 @@ export function describeTally(seed: number, { byKind, diskWays, leftOut }: Crash
 		([kind, tally]) =>
 			`${tally.rounds} ${kind} (${tally.answered} answered, ${tally.refused} refused, ${tally.broken} broken off, ` +
 			`${tally.owed} events owed, ${tally.reached} reached the shop in ${tally.arrived} requests, ` +
-			`${tally.retried} retried, ${tally.duplicates} duplicates, ${tally.hit} deliveries hit, ` +
-			`${tally.interrupted} interrupted; ${tally.starts} starts, ${tally.stops} clean stops, ${tally.kills} kills, ` +
-			`${tally.movedLanes} lanes passed on, ${tally.takenOver} engines taken over under load; ` +
+			`${tally.retried} retried, lost 0, ${tally.duplicates} doubled of ${tally.hit} that a kill may have hit; ` +
+			`${tally.starts} starts, ${tally.stops} clean stops, ${tally.kills} kills, ` +
+			`${tally.movedSlots} slots passed on, ${tally.takenOver} engines taken over under load; ` +
 			`at most ${tally.mostAtOnce} requests at a shop, ${Math.round(tally.longestWaitMs)} ms from answer to callback, ` +
 			`${Math.round(tally.longestGapMs)} ms without one)`,
 	);

@@ -12,6 +12,8 @@ export interface Arrival {
 	nonce: string;
 	/** What it was answered; null when the shop hung up. */
 	httpStatus: number | null;
+	/** By the monotonic clock. */
+	atMs: number;
 }
 
 export interface ReceivingShop {
@@ -34,6 +36,8 @@ export interface ReceivingShopOptions {
 }
 
 const BRAND = "Service";
+/** The services go by the database's time, which each knows as well as its question was quick. */
+const CLOCKS_APART_MS = 1_000;
 
 export async function openReceivingShop(options: ReceivingShopOptions): Promise<ReceivingShop> {
 	const orders = new Map(options.orders.map((order) => [order.orderId, order]));
@@ -61,9 +65,11 @@ export async function openReceivingShop(options: ReceivingShopOptions): Promise<
 		seen.set(key, nth);
 		const manner: Manner | undefined = nth === 1 ? order?.firstManner : order?.laterManner;
 		const httpStatus = manner?.kind === "answers" ? manner.httpStatus : null;
-		arrivals.push({ key, nonce: callback.headers.get(`X-${BRAND}-Nonce`) ?? "", httpStatus });
+		const nonce = callback.headers.get(`X-${BRAND}-Nonce`) ?? "";
+		arrivals.push({ key, nonce, httpStatus, atMs: performance.now() });
 		const secret = shop.secrets.get(String(programId)) ?? "";
-		const received = { ...callback, serviceNowMs: Date.now(), secret, answered: httpStatus };
+		const serviceNowMs = Date.now() + CLOCKS_APART_MS;
+		const received = { ...callback, serviceNowMs, secret, answered: httpStatus };
 		checks = Promise.all([checks, checkForm(received, BRAND)]).catch((error: unknown) => {
 			firstFailure ??= error;
 		});

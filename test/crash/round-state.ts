@@ -1,34 +1,35 @@
 // What is there while a round runs, and what it has witnessed so far.
 
 import { ok } from "node:assert/strict";
-import { LEASE_MS } from "../../src/store/queue.ts";
-import { checkArrivals } from "./arrivals.ts";
+import { SILENT_MS } from "../../src/store/queue.ts";
+import { checkArrivals, type Kill } from "./arrivals.ts";
 import { checkBalance, type Witnessed } from "./balance.ts";
 import type { Intake } from "./intake.ts";
 import type { Ledger } from "./ledger.ts";
 import { lookUntil } from "./look-until.ts";
+import type { RoundPlan } from "./plan.ts";
 import type { ReceivingShop } from "./receiving-shop.ts";
 import type { QueueRow, Setup } from "./setup.ts";
 import type { Waits } from "./waits.ts";
 
 export interface RoundState {
+	plan: RoundPlan;
 	setup: Setup;
 	waits: Waits;
-	/** Lanes that an engine had when it was stopped in good order. */
-	movedLanes: number;
-	/** Engines whose lease lapsed while others worked, and who were taken over by them. */
+	/** Slots that an engine had when it was stopped in good order. */
+	movedSlots: number;
+	/** Engines that fell silent while others worked, and that were taken over by them. */
 	takenOver: number;
-	/** By service, where it is known: the engine it runs. */
+	/** By service, from when it has started: the engine it runs. */
 	engineOf: Map<number, number>;
-	/** Those that it has been, too. */
+	/** All that were ever seen. */
 	knownEngines: Set<number>;
+	killedEngines: Set<number>;
+	/** Those of the killed whose time is not over yet: nobody may send for them. */
+	silentEngines: Set<number>;
 	shop: ReceivingShop;
 	intake: Intake;
-	/** By delivery, the engines that had it in hand when a crash fell. */
-	hits: Map<string, Set<number>>;
-	/** Those of the hits that were kills: only a process that died can have forgotten what it sent. */
-	kills: Map<string, Set<number>>;
-	lapsed: Map<string, Set<number>>;
+	kills: Kill[];
 	earlier: Ledger | null;
 	/** When nothing was due or under way, the last time somebody looked. */
 	quietAtMs: number;
@@ -36,35 +37,30 @@ export interface RoundState {
 	isAbandoned: boolean;
 }
 
-/** An engine renews its lease every five seconds; on a busy machine a little later. */
-const SILENT_MS = 8_000;
-
-export function witnessedIn({ intake, earlier, hits, lapsed }: RoundState): Witnessed {
-	return { answered: intake.answered, earlier, hits, lapsed };
+export function witnessedIn({ intake, earlier }: RoundState): Witnessed {
+	return { answered: intake.answered, earlier };
 }
 
-/** Right after a crash: what is in hand now may be so for ever. */
-export async function noteHits(round: RoundState, isKill: boolean): Promise<void> {
+/** Right after a kill, when nobody can have taken over yet. Returns the engines that are silent from now on. */
+export async function noteKill(round: RoundState, victims: readonly number[]): Promise<readonly number[]> {
 	const ledger = await round.setup.readLedger();
-	noteInHand(ledger, round.hits);
-	if (isKill) noteInHand(ledger, round.kills);
-}
-
-/** What this engine alone had in hand when it was killed. */
-export async function noteKilled(round: RoundState, engineId: number, lapses: boolean): Promise<void> {
-	const ledger = await round.setup.readLedger();
-	for (const holders of [round.hits, round.kills, ...(lapses ? [round.lapsed] : [])]) {
-		noteInHand(ledger, holders, engineId);
+	const dead = new Set(victims.flatMap((victim) => round.engineOf.get(victim) ?? []));
+	// They start one after the other: an engine that is not known yet is of the one that was killed on its way.
+	if (victims.some((victim) => !round.engineOf.has(victim))) {
+		for (const id of ledger.engines) if (!round.knownEngines.has(id)) dead.add(id);
 	}
-}
-
-function noteInHand(ledger: Ledger, holders: Map<string, Set<number>>, engineId?: number): void {
-	for (const { key, queued } of ledger.deliveries) {
-		if (queued === null || queued.holder === null) continue;
-		if (engineId !== undefined && queued.holder !== engineId) continue;
-		const known = holders.get(key) ?? new Set();
-		holders.set(key, known.add(queued.holder));
+	for (const victim of victims) round.engineOf.delete(victim);
+	for (const id of dead) {
+		round.knownEngines.add(id);
+		round.killedEngines.add(id);
+		round.silentEngines.add(id);
 	}
+	const nowMs = Date.now();
+	const keys = ledger.deliveries
+		.filter(({ queued }) => queued !== null && queued.dueAtMs <= nowMs && dead.has(queued.owner ?? -1))
+		.map(({ key }) => key);
+	round.kills.push({ atMs: performance.now(), keys: new Set(keys) });
+	return [...dead];
 }
 
 /** While nobody reports anything: does the ledger balance? */
@@ -79,37 +75,32 @@ export async function look(round: RoundState): Promise<Ledger> {
 	return ledger;
 }
 
-/** After a clean stop: in hand is only what an earlier crash left so. */
-export function checkReleased({ hits }: RoundState, ledger: Ledger): void {
-	for (const { key, queued } of ledger.deliveries) {
-		if (queued === null || queued.holder === null) continue;
-		ok(hits.get(key)?.has(queued.holder), `${key}: a clean stop left it in hand`);
-	}
+/** After a clean stop: engines are only there, with their slots, that were killed before. */
+export function checkReleased({ killedEngines }: RoundState, { engines }: Ledger): void {
+	for (const id of engines) ok(killedEngines.has(id), `a clean stop left engine ${id} behind`);
 }
 
 /** Time goes by in a stopped database instead of here. */
-export async function passTime(round: RoundState, ledger: Ledger, ms: number): Promise<void> {
-	if (ms < LEASE_MS) throw new Error("a lease lapses before anything else does");
-	noteInHand(ledger, round.lapsed);
+export async function passTime(round: RoundState, ms: number): Promise<void> {
+	if (ms < SILENT_MS) throw new Error("an engine has fallen silent before anything else falls due");
+	round.silentEngines.clear();
 	await round.setup.passTime(ms);
 }
 
-/** Its engine has been silent for a while, and nobody may take over yet. */
-function isLost(leasedUntilMs: number | null, nowMs: number): boolean {
-	return leasedUntilMs !== null && leasedUntilMs > nowMs && leasedUntilMs <= nowMs + LEASE_MS - SILENT_MS;
-}
+/** A process knows the database's time to within half a round trip, which is long on a busy machine. */
+const CLOCK_SLACK_MS = 1_000;
 
-/** Until the services have done all that is due, but for the lanes of engines that are not there any more. */
+/** Until the services have done all that is due, but for the slots of engines that have not been silent for long enough. */
 export async function untilQuiet(round: RoundState): Promise<void> {
 	let restless: readonly QueueRow[] = [];
 	await lookUntil(
 		async () => {
 			round.setup.processes.checkAlive();
-			const nowMs = Date.now();
+			const nowMs = Date.now() + CLOCK_SLACK_MS;
 			const rows = await round.setup.readQueue();
 			round.quietAtMs = nowMs;
 			restless = rows.filter(
-				({ dueAtMs, leasedUntilMs }) => dueAtMs <= nowMs && !isLost(leasedUntilMs, nowMs),
+				({ dueAtMs, owner }) => dueAtMs <= nowMs && (owner === null || !round.silentEngines.has(owner)),
 			);
 			return restless.length === 0;
 		},

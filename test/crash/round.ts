@@ -1,12 +1,12 @@
 // One round: a fresh database, services over it, steady intake, one or two crashes, and then everything that is
 // due must end. What is stored is checked behind each crash and at the end.
 
-import { deepEqual, ok } from "node:assert/strict";
+import { equal, ok } from "node:assert/strict";
 import type { Certificates } from "../../demo/certificate.ts";
-import { LEASE_MS } from "../../src/store/queue.ts";
+import { SILENT_MS } from "../../src/store/queue.ts";
 import type { DiskWay } from "../support/full-disk.ts";
 import type { PostgresServer } from "../support/postgres.ts";
-import { type ArrivalCounts, checkArrivals, checkExplained } from "./arrivals.ts";
+import { type ArrivalCounts, checkArrivals } from "./arrivals.ts";
 import { checkEnd } from "./balance.ts";
 import { type AwaitedMoment, awaitMoment, causeCrash } from "./crashes.ts";
 import { createIntake } from "./intake.ts";
@@ -33,13 +33,12 @@ export interface RoundReport extends ArrivalCounts {
 	broken: number;
 	owed: number;
 	arrived: number;
-	/** Deliveries that were in somebody's hands when a crash fell. */
+	/** Deliveries that were due in the slots of a process that was killed. */
 	hit: number;
-	interrupted: number;
 	starts: number;
 	stops: number;
 	kills: number;
-	movedLanes: number;
+	movedSlots: number;
 	takenOver: number;
 	/** The most requests that one shop had at a time. */
 	mostAtOnce: number;
@@ -48,16 +47,14 @@ export interface RoundReport extends ArrivalCounts {
 	diskWay: DiskWay | null;
 }
 
-/** A phase takes seconds, a rolling restart half a minute; whatever takes this long is stuck. */
-const PHASE_PATIENCE_MS = 180_000;
+/** A phase takes seconds, a rolling restart half a minute, on a busy machine three; whatever takes this long is stuck. */
+const PHASE_PATIENCE_MS = 300_000;
 
-/**
- * In a rolling restart, from the answer until the callback is at the shop, and between two callbacks. Measured on two cores
- * with five times more to do: 4.3 s and 1.5 s at most.
- * A lane that is not passed on waits for 30 s.
- */
-const MAX_WAIT_MS = 10_000;
-const MAX_GAP_MS = 5_000;
+/** What no service may ever have to say: an engine counts these as defects of its own. */
+const NEVER_SAID = [
+	"deliveries were due that this engine had not heard of",
+	"a delivery in hand was not in the queue any more",
+] as const;
 
 /** What may be answered while the database is away or full; otherwise nothing may be refused. */
 const REFUSALS: Readonly<Record<Kind, readonly number[]>> = {
@@ -96,17 +93,18 @@ export async function runRound(plan: RoundPlan, shared: SharedParts): Promise<Ro
 		};
 		const intake = createIntake({ accounts: setup.accounts, refusals, onAnswer });
 		round = {
+			plan,
 			setup,
 			shop,
 			intake,
 			waits,
-			movedLanes: 0,
+			movedSlots: 0,
 			takenOver: 0,
 			engineOf: new Map(),
 			knownEngines: new Set(),
-			hits: new Map(),
-			kills: new Map(),
-			lapsed: new Map(),
+			killedEngines: new Set(),
+			silentEngines: new Set(),
+			kills: [],
 			earlier: null,
 			quietAtMs: 0,
 			isAbandoned: false,
@@ -117,7 +115,7 @@ export async function runRound(plan: RoundPlan, shared: SharedParts): Promise<Ro
 		}
 		const ledger = await finish(round, plan.lastPassesMs);
 		await setup.remove();
-		return report(plan, round, ledger);
+		return report(round, ledger);
 	} catch (error) {
 		// The services' own words say most about what went wrong.
 		throw new Error(`${String(error)}\n${round?.setup.processes.logs() ?? ""}`, { cause: error });
@@ -131,16 +129,18 @@ async function livePhase(round: RoundState, phase: Phase, moment: AwaitedMoment)
 	const { processes } = round.setup;
 	let hasCrashed = false;
 	let feeding: { end(): void } | undefined;
+	const starting = startOneByOne(round);
 	const crashing = moment.come
+		// What waited for them may arrive before all have started: only a kill falls on one that is still starting. A service
+		// may refuse to start without its database, and one that cannot hear yet cannot be asked to stop.
+		.then(() => (phase.crash.kind === "kill" ? undefined : starting))
 		.then(() => causeCrash(round, phase.crash))
 		.finally(() => {
 			hasCrashed = true;
 			feeding?.end();
 			round.waits.endLoad();
 		});
-	const starting = phase.crash.kind === "turnover" ? startOneByOne(round) : processes.startAll();
-	// A service may refuse to start without its database: only a kill falls on one that is still starting.
-	const ready = phase.crash.kind === "kill" ? Promise.resolve() : starting;
+	const ready = phase.moment.kind === "start" ? Promise.resolve() : starting;
 	if (phase.everyMs === null) round.intake.add(phase.orders);
 	const working = ready
 		.then(() => {
@@ -155,19 +155,17 @@ async function livePhase(round: RoundState, phase: Phase, moment: AwaitedMoment)
 		ok(round.intake.isDone, "every report is answered in the end, by the services that were there");
 		await untilQuiet(round);
 	}
-	const ledger = await look(round);
-	if (processes.isDown && phase.passesMs !== null) await passTime(round, ledger, phase.passesMs);
+	await look(round);
+	if (processes.isDown && phase.passesMs !== null) await passTime(round, phase.passesMs);
 }
 
 async function finish(round: RoundState, lastPassesMs: number | null): Promise<Ledger> {
 	await goOnAndStop(round);
 	const ledger = await look(round);
 	checkReleased(round, ledger);
-	const isLeft = ledger.deliveries.some(
-		({ queued }) => queued !== null && (queued.holder ?? queued.laneHolder) !== null,
-	);
+	const isLeft = ledger.deliveries.some(({ queued }) => queued !== null && queued.owner !== null);
 	if (!isLeft && lastPassesMs === null) return ledger;
-	await passTime(round, ledger, lastPassesMs ?? LEASE_MS);
+	await passTime(round, lastPassesMs ?? SILENT_MS);
 	await goOnAndStop(round);
 	return look(round);
 }
@@ -183,42 +181,24 @@ async function goOnAndStop(round: RoundState): Promise<void> {
 	await setup.processes.stopAll();
 }
 
-function report(plan: RoundPlan, round: RoundState, ledger: Ledger): RoundReport {
-	const { intake, shop, setup, hits, kills, waits } = round;
+function report(round: RoundState, ledger: Ledger): RoundReport {
+	const { intake, shop, setup, kills, waits } = round;
 	checkEnd(ledger, witnessedIn(round), round.quietAtMs);
-	checkExplained(ledger, shop.arrivals);
-	if (plan.kind === "postgres-rolling") checkSteady(plan, round);
-	const log = ledger.deliveries.flatMap((delivery) => delivery.log);
+	for (const words of NEVER_SAID) equal(setup.processes.countSaid(words), 0, words);
 	return {
 		...intake.counts,
 		...checkArrivals(ledger, shop.arrivals, kills),
 		owed: ledger.deliveries.length,
 		arrived: shop.arrivals.length,
-		hit: hits.size,
+		hit: kills.reduce((sum, { keys }) => sum + keys.size, 0),
 		...setup.processes.counts,
-		movedLanes: round.movedLanes,
+		movedSlots: round.movedSlots,
 		takenOver: round.takenOver,
 		mostAtOnce: shop.mostAtOnce,
 		longestWaitMs: waits.longestMs,
 		longestGapMs: waits.longestGapMs,
-		interrupted: log.filter(({ result }) => result === "interrupted").length,
 		diskWay: setup.disk?.way ?? null,
 	};
-}
-
-/** Every call is answered, nobody waits for a lease to lapse, and no shop gets more than its share from all processes together. */
-function checkSteady({ cap, roles }: RoundPlan, { shop, waits, setup, intake }: RoundState): void {
-	const { processes, balancer } = setup;
-	deepEqual(balancer?.broken, [], "behind a balancer that asks who is ready every call is answered");
-	deepEqual([intake.counts.refused, intake.counts.broken], [0, 0], "no shop notices a rolling restart");
-	const served = balancer?.forwarded.size ?? 0;
-	ok(served > roles.length, `only ${served} services had calls: of those that were restarted none`);
-	// A lane that somebody is writing just then cannot be passed on: now and then its engine is taken over at once.
-	const takenOver = processes.countSaid("took over from an engine");
-	ok(takenOver <= processes.counts.stops / 3, `${takenOver} engines did not pass their lanes on`);
-	ok(cap === null || shop.mostAtOnce <= cap, `a shop had ${shop.mostAtOnce} requests at a time`);
-	ok(waits.longestMs <= MAX_WAIT_MS, `a callback came ${Math.round(waits.longestMs)} ms after its answer`);
-	ok(waits.longestGapMs <= MAX_GAP_MS, `no callback came for ${Math.round(waits.longestGapMs)} ms`);
 }
 
 async function inTime(works: readonly Promise<void>[]): Promise<void> {

@@ -4,7 +4,8 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { LEASE_MS, NEVER_MS } from "../../src/store/queue.ts";
+import { slotOf } from "../../src/domain/slot.ts";
+import { SILENT_MS } from "../../src/store/queue.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { type Home, openHome, type Settings } from "../support/command-home.ts";
@@ -37,7 +38,7 @@ export interface Setup {
 	restartDatabase(way: "fast" | "immediate"): Promise<void>;
 	/** Brings everything in the queue so much closer, in a database that nobody works on. */
 	passTime(ms: number): Promise<void>;
-	/** The lease of one engine lapses, as if it had been silent for its time; everybody else works on. */
+	/** One engine has been silent for so long that others take over; everybody else works on. */
 	lapse(engineId: number): Promise<void>;
 	/** Resolves when the database has noticed that these are dead. */
 	untilForgotten(members: readonly number[]): Promise<void>;
@@ -47,19 +48,17 @@ export interface Setup {
 
 export interface QueueRow {
 	dueAtMs: number;
-	/** Until when the lease of the engine that has its lane is good; null when nobody has it. */
-	leasedUntilMs: number | null;
+	/** The engine that has its slot; null when nobody has. */
+	owner: number | null;
 }
 
 export interface Engines {
-	/** With a lease that is good. */
+	/** Renewed in time. */
 	ids: readonly number[];
-	/** With one that is not, and that nobody has taken over. */
+	/** Silent for too long, and nobody has taken over. */
 	lapsedIds: readonly number[];
-	/** How many lanes each has. */
-	lanes: ReadonlyMap<number, number>;
-	/** Engines without a good lease that have something in hand all the same. */
-	strayHolders: readonly number[];
+	/** How many slots each has. */
+	slots: ReadonlyMap<number, number>;
 }
 
 export interface SetupOptions {
@@ -71,8 +70,8 @@ export interface SetupOptions {
 }
 
 const SECRET_KEY = "5e".repeat(32);
-/** Three times as long as the balancer believes what it was told. */
-const DRAIN_SECONDS = "1";
+/** Six times as long as the balancer believes what it was told: it may itself be late on a busy machine. */
+const DRAIN_SECONDS = "2";
 
 export async function openSetup(options: SetupOptions): Promise<Setup> {
 	const home = openHome(options.cleaning);
@@ -164,60 +163,42 @@ async function withStore<Value>(store: Store, ask: (db: Db) => Promise<Value>): 
 	}
 }
 
-function readQueue(db: Db): Promise<QueueRow[]> {
-	return db
-		.selectFrom("queue")
-		.leftJoin("lanes", "lanes.receiver_id", "queue.receiver_id")
-		.leftJoin("engines", "engines.id", "lanes.engine_id")
-		.select(["queue.due_at_ms as dueAtMs", "engines.good_until_ms as leasedUntilMs"])
-		.execute();
+async function readQueue(db: Db): Promise<QueueRow[]> {
+	const slots = await db.selectFrom("slots").selectAll().execute();
+	const ownerOf = new Map(slots.map(({ slot, engine_id }) => [slot, engine_id]));
+	const rows = await db.selectFrom("queue").select(["due_at_ms", "receiver_id"]).execute();
+	return rows.map(({ due_at_ms, receiver_id }) => {
+		return { dueAtMs: due_at_ms, owner: ownerOf.get(slotOf(receiver_id)) ?? null };
+	});
 }
 
 async function readEngines(db: Db): Promise<Engines> {
-	const { engines, lanes, handouts } = await db
+	const { engines, slots } = await db
 		.transaction()
 		.setIsolationLevel("repeatable read")
 		.execute(async (trx) => ({
-			engines: await trx.selectFrom("engines").select(["id", "good_until_ms"]).execute(),
-			lanes: await trx
-				.selectFrom("lanes")
-				.select(["engine_id", (eb) => eb.fn.countAll<number>().as("count")])
-				.groupBy("engine_id")
-				.execute(),
-			handouts: await trx.selectFrom("handouts").select("engine_id").distinct().execute(),
+			engines: await trx.selectFrom("engines").select(["id", "renewed_at_ms"]).execute(),
+			slots: await trx.selectFrom("slots").selectAll().execute(),
 		}));
-	const nowMs = Date.now();
-	const isGood = ({ good_until_ms }: { good_until_ms: number }) => good_until_ms > nowMs;
-	const ids = engines.filter(isGood).map(({ id }) => id);
+	const heardSinceMs = Date.now() - SILENT_MS;
+	const isGood = ({ renewed_at_ms }: { renewed_at_ms: number | null }) => (renewed_at_ms ?? 0) > heardSinceMs;
+	const owned = Map.groupBy(slots, ({ engine_id }) => engine_id);
 	return {
-		ids,
+		ids: engines.filter(isGood).map(({ id }) => id),
 		lapsedIds: engines.filter((engine) => !isGood(engine)).map(({ id }) => id),
-		lanes: new Map(
-			lanes.flatMap(({ engine_id, count }) => (engine_id === null ? [] : [[engine_id, Number(count)]])),
-		),
-		strayHolders: handouts.map(({ engine_id }) => engine_id).filter((id) => !ids.includes(id)),
+		slots: new Map([...owned].flatMap(([id, own]) => (id === null ? [] : [[id, own.length]]))),
 	};
 }
 
 async function endLease(db: Db, engineId: number): Promise<void> {
-	await sql`update engines set good_until_ms = good_until_ms - ${LEASE_MS} where id = ${engineId}`.execute(
+	await sql`update engines set renewed_at_ms = renewed_at_ms - ${SILENT_MS} where id = ${engineId}`.execute(
 		db,
 	);
 }
 
 async function moveQueue(db: Db, ms: number): Promise<void> {
 	await sql`update queue set due_at_ms = due_at_ms - ${ms}`.execute(db);
-	await sql`update lanes set next_due_ms = next_due_ms - ${ms} where next_due_ms < ${NEVER_MS}`.execute(db);
-	await sql`update engines set good_until_ms = good_until_ms - ${ms}`.execute(db);
-	for (const { engine_id, number, at_ms, dues } of await db.selectFrom("handouts").selectAll().execute()) {
-		const moved = dues.split(",").map((dueAtMs) => Number(dueAtMs) - ms);
-		await db
-			.updateTable("handouts")
-			.set({ at_ms: at_ms - ms, dues: moved.join() })
-			.where("engine_id", "=", engine_id)
-			.where("number", "=", number)
-			.execute();
-	}
+	await sql`update engines set renewed_at_ms = renewed_at_ms - ${ms}`.execute(db);
 }
 
 async function openPostgresSetup(options: SetupOptions, home: Home): Promise<Setup> {
@@ -231,6 +212,8 @@ async function openPostgresSetup(options: SetupOptions, home: Home): Promise<Set
 		DATABASE_URL: url,
 		...(isRolling ? { RINGBACK_DRAIN_SECONDS: DRAIN_SECONDS } : {}),
 	};
+	const ask = <Value>(question: (db: Db) => Promise<Value>) =>
+		withStore(openStore("PostgreSQL", url), question);
 	const accounts = await openAccounts(settings, options);
 	const nameOf = (member: number) => `member-${member}`;
 	const processes = createProcesses(home, plan.roles, (member) => {
@@ -238,8 +221,6 @@ async function openPostgresSetup(options: SetupOptions, home: Home): Promise<Set
 	});
 	const balancer = isRolling ? await startBalancer(processes.urls) : null;
 	options.cleaning.after(async () => balancer?.close());
-	const ask = <Value>(question: (db: Db) => Promise<Value>) =>
-		withStore(openStore("PostgreSQL", url), question);
 	return {
 		accounts,
 		processes,

@@ -4,7 +4,7 @@ export interface Waits {
 	/** An answer has just promised this delivery. */
 	owed(key: string): void;
 	arrived(key: string): void;
-	/** From the answer until the first request of it reached the shop. */
+	/** From the answer until the first request of it reached the shop, or until now where none has. */
 	readonly longestMs: number;
 	/** Between two requests, whichever shops they were for, while there was a load. */
 	readonly longestGapMs: number;
@@ -23,7 +23,9 @@ export function createWaits(nowMs: () => number): Waits {
 	function look(key: string): void {
 		const fromMs = owedAtMs.get(key);
 		const toMs = arrivedAtMs.get(key);
-		if (fromMs !== undefined && toMs !== undefined) longestMs = Math.max(longestMs, toMs - fromMs);
+		if (fromMs === undefined || toMs === undefined) return;
+		longestMs = Math.max(longestMs, toMs - fromMs);
+		owedAtMs.delete(key);
 	}
 
 	return {
@@ -44,7 +46,7 @@ export function createWaits(nowMs: () => number): Waits {
 			isLoaded = false;
 		},
 		get longestMs() {
-			return longestMs;
+			return Math.max(longestMs, ...owedAtMs.values().map((fromMs) => nowMs() - fromMs));
 		},
 		get longestGapMs() {
 			return longestGapMs;

@@ -38,7 +38,7 @@ export function prepareCallback(callback: CallbackToSend): PreparedAttempt["requ
 	const reason = subject.reason ?? (REASONED.includes(event) ? "OTHER" : null);
 	const eventBody = composeEvent(event, { ...subject, reason });
 	const delivery = { ...DUE, eventName: event, eventBody };
-	const endpoint = { url, pathAndQuery: target, endpointId: 1, key: signingKey(secret) };
+	const endpoint = { url, pathAndQuery: target, endpointId: 1, secretId: 1, key: signingKey(secret) };
 	return createPreparer(wireNames(brand), random)(delivery, endpoint, nowMs).request;
 }
 

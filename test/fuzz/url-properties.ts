@@ -77,13 +77,19 @@ const NEARLY_A_URL = fc
 
 const POLICY = pureProperty(
 	"whatever is entered as Postback URL is refused or goes out as it was typed",
-	["accepted", "refused"],
+	["accepted", "refused", "corrected"],
 	(meet) =>
 		fc.property(fc.oneof({ weight: 4, arbitrary: NEARLY_A_URL }, ANY_TEXT, fc.webUrl()), (text) => {
 			const parsed = parsePostbackUrl(text);
 			meet(parsed.ok ? "accepted" : "refused");
-			if (parsed.ok) checkAccepted(text, parsed.value);
-			else ok(parsed.fault.detail.length > 0 && parsed.fault.field === "postbackUrl");
+			if (parsed.ok) return checkAccepted(text, parsed.value);
+			const { code, detail, field } = parsed.fault;
+			ok(detail.length > 0 && field === "postbackUrl");
+			if (code !== "postback_url_not_wire_form") return;
+			meet("corrected");
+			const instead = detail.split(" ").at(-1) ?? "";
+			const again = parsePostbackUrl(instead);
+			equal(again.ok && again.value.href, instead, "the URL to enter instead, which the sentence ends with");
 		}),
 );
 

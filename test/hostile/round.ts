@@ -2,13 +2,13 @@
 // side by side, and the neighbour gets its deliveries all the while.
 
 import { setTimeout as wait } from "node:timers/promises";
+import type { Verdict } from "../../src/domain/verdict.ts";
+import type { Service } from "../../src/service.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
-import type { ShopProgramme } from "../support/shop-programme.ts";
-import { findArrivalFaults } from "./arrival-check.ts";
+import type { AttemptRow, DeliveryRow, ShopProgramme } from "../support/shop-programme.ts";
 import { type Attack, answers, type Expected } from "./attack.ts";
-import { findFaults, LATE_MS, readLatest, type StoredAttempt } from "./attempt-check.ts";
-import { type AttemptWatch, watchAttempts } from "./attempt-watch.ts";
 import type { HostileSetup } from "./hostile-setup.ts";
+import type { SeenRequest } from "./hostile-shop.ts";
 import type { HostileShops } from "./hostile-shops.ts";
 import { type StallWatch, watchStalls } from "./stalls.ts";
 
@@ -33,6 +33,10 @@ export interface RoundResult {
 	stalls: StallWatch;
 }
 
+/** Contract section 8. */
+const DEADLINE_MS = 5_000;
+/** The little that may come on top of the deadline, besides what held the whole process up. */
+const LATE_MS = 500;
 /** Starts are spread over this, so that every round has another order and other overlaps. */
 const SPREAD_MS = 500;
 const NEIGHBOUR_PAUSE_MS = 50;
@@ -41,7 +45,7 @@ const NEIGHBOUR_MS = 2_000;
 /** Of processor time in one piece, five times what was seen: no answer keeps the whole process busy. */
 const MAX_BUSY_MS = 750;
 /** The rest of a body is read until the deadline, and an idle connection is kept for four seconds. */
-const CLOSED_WITHIN_MS = 5_000 + 4_000 + LATE_MS;
+const CLOSED_WITHIN_MS = DEADLINE_MS + 4_000 + LATE_MS;
 /** 128 KiB may be read of an answer; the rest is what the system buffers on both sides. */
 const MAX_SENT_BYTES = 16 * 1_024 * 1_024;
 const LOOK_EVERY_MS = 100;
@@ -177,4 +181,158 @@ async function visitNeighbour(
 		await wait(NEIGHBOUR_PAUSE_MS);
 	}
 	return tookMs;
+}
+
+/** What is wrong, in words; empty when all is well. `before` came just before, on the connection to be kept. */
+function findArrivalFaults(
+	requests: readonly SeenRequest[],
+	attacked: AttemptRow,
+	before: AttemptRow | null,
+): string[] {
+	const arrived = arrivalsOf(requests, attacked);
+	const faults: string[] = [];
+	if (arrived.length > 1) faults.push(`the request came ${arrived.length} times`);
+	if (attacked.result === "answered" && arrived.length === 0) faults.push("answered, but never asked");
+	// Whoever did not prove to be the shop does not get to read what is meant for the shop.
+	if (attacked.detail?.endsWith("(tls)") === true && arrived.length > 0)
+		faults.push("the request was sent although the handshake failed");
+	if (before !== null && !isOnKept(requests, attacked, before))
+		faults.push("the attack was not on a kept connection, so it proves nothing");
+	return faults;
+}
+
+function isOnKept(requests: readonly SeenRequest[], attacked: AttemptRow, before: AttemptRow): boolean {
+	const [first] = arrivalsOf(requests, before);
+	const [second] = arrivalsOf(requests, attacked);
+	return first !== undefined && first.connectionId === second?.connectionId;
+}
+
+function arrivalsOf(requests: readonly SeenRequest[], { nonce }: AttemptRow): SeenRequest[] {
+	return requests.filter(({ rawHeaders }) => nonce !== null && rawHeaders.includes(nonce));
+}
+
+interface StoredAttempt {
+	attempt: AttemptRow;
+	delivery: DeliveryRow;
+	/** Of the queue; null when nothing is to be sent any more. */
+	dueAtMs: number | null;
+}
+
+/** Two clocks are compared, each of whole milliseconds. */
+const ROUNDING_MS = 5;
+/** The slowest answer comes after 2.5 s: what took longer was ended by the deadline. */
+const PROMPT_MS = 4_000;
+const FIRST_DELAY_MS = 60_000;
+
+/** The contract's table once more, without a word of the service's own rules. */
+const STATE_OF: Readonly<Record<Verdict, string>> = {
+	delivered: "delivered",
+	retry: "pending",
+	refused: "failed",
+	redirect: "failed",
+	"forbidden address": "failed",
+};
+
+/** What is wrong, in words; empty when all is well. `stalledMs` is what the machine may have added. */
+function findFaults(stored: StoredAttempt, expected: readonly Expected[], stalledMs: number): string[] {
+	const { attempt } = stored;
+	const match = expected.find((one) => one.result === attempt.result && one.status === attempt.http_status);
+	if (match === undefined) {
+		const wanted = expected.map(({ result, status }) => `${result} ${status ?? ""}`.trim()).join(" or ");
+		return [`${attempt.result} ${attempt.http_status ?? attempt.detail ?? ""} in place of ${wanted}`];
+	}
+	return [
+		...checkAttempt(attempt, match),
+		...checkTime(attempt, stalledMs),
+		...checkConsequence(stored, match.verdict),
+	];
+}
+
+function checkAttempt({ detail }: AttemptRow, expected: Expected): string[] {
+	const isRight = expected.detail === null ? detail === null : expected.detail.test(detail ?? "");
+	return isRight ? [] : [`detail "${detail}" is not ${expected.detail}`];
+}
+
+function checkTime({ result, took_ms }: AttemptRow, stalledMs: number): string[] {
+	const tookMs = took_ms ?? Number.POSITIVE_INFINITY;
+	if (result === "timeout" && tookMs < DEADLINE_MS - ROUNDING_MS) return [`timed out after ${tookMs} ms`];
+	const mostMs = (result === "timeout" ? DEADLINE_MS + LATE_MS : PROMPT_MS) + stalledMs;
+	return tookMs <= mostMs ? [] : [`took ${tookMs} ms, more than ${Math.round(mostMs)}`];
+}
+
+function checkConsequence({ attempt, delivery, dueAtMs }: StoredAttempt, verdict: Verdict): string[] {
+	const faults: string[] = [];
+	if (delivery.last_verdict !== verdict)
+		faults.push(`verdict ${delivery.last_verdict} in place of ${verdict}`);
+	if (delivery.state !== STATE_OF[verdict]) faults.push(`${delivery.state} in place of ${STATE_OF[verdict]}`);
+	if (delivery.attempts !== 1) faults.push(`${delivery.attempts} attempts in place of one`);
+	const expectedDueAtMs =
+		verdict === "retry" ? attempt.started_at_ms + (attempt.took_ms ?? 0) + FIRST_DELAY_MS : null;
+	if (dueAtMs !== expectedDueAtMs) faults.push(`next due at ${dueAtMs} in place of ${expectedDueAtMs}`);
+	return faults;
+}
+
+/** The programme's latest delivery, with its only attempt. */
+async function readLatest(service: Service, programmeId: number): Promise<StoredAttempt> {
+	const { db } = service.store;
+	const delivery = await db
+		.selectFrom("deliveries")
+		.innerJoin("events", "events.id", "deliveries.id")
+		.selectAll("deliveries")
+		.select(["events.name", "events.body"])
+		.where("deliveries.programme_id", "=", programmeId)
+		.orderBy("deliveries.id", "desc")
+		.executeTakeFirstOrThrow();
+	const attempt = await db
+		.selectFrom("attempts")
+		.selectAll()
+		.where("delivery_id", "=", delivery.id)
+		.orderBy("seq", "desc")
+		.executeTakeFirstOrThrow();
+	const queued = await db
+		.selectFrom("queue")
+		.select("due_at_ms")
+		.where("id", "=", delivery.id)
+		.executeTakeFirst();
+	return { attempt, delivery, dueAtMs: queued?.due_at_ms ?? null };
+}
+
+interface AttemptWatch {
+	/** Until the programme has one attempt more than it had before `act`. */
+	untilOneMore(programme: ShopProgramme, act: () => Promise<unknown>): Promise<void>;
+	stop(): void;
+}
+
+const STORED_LOOK_MS = 25;
+/** An attempt takes five seconds at most; the rest is for a busy machine to store it. */
+const STORED_WITHIN_MS = 30_000;
+
+function watchAttempts(setup: HostileSetup): AttemptWatch {
+	let counts: ReadonlyMap<number, number> = new Map();
+	let isStopped = false;
+	const look = async () => {
+		while (!isStopped) {
+			counts = await setup.countAttempts();
+			await wait(STORED_LOOK_MS);
+		}
+	};
+	const looking = look();
+	// Heard by whoever waits; it may fail while nobody does.
+	looking.catch(() => undefined);
+	return {
+		async untilOneMore({ id, programId }, act) {
+			const before = (await setup.countAttempts()).get(id) ?? 0;
+			const startedMs = performance.now();
+			await act();
+			while ((counts.get(id) ?? 0) <= before) {
+				if (performance.now() - startedMs > STORED_WITHIN_MS) {
+					throw new Error(`no attempt of ${programId} was stored within ${STORED_WITHIN_MS} ms`);
+				}
+				await Promise.race([wait(STORED_LOOK_MS), looking]);
+			}
+		},
+		stop() {
+			isStopped = true;
+		},
+	};
 }

@@ -1,13 +1,14 @@
-// Who a mail comes from, as a real mail server gets it.
+// Who a mail comes from, as a real mail server gets it, and what is known of one that the server does not take.
 
-import { deepEqual, equal, match } from "node:assert/strict";
-import { test } from "node:test";
-import { createNetworkMailer } from "../../src/accounts/network-mailer.ts";
+import { deepEqual, equal, match, rejects } from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { createNetworkMailer, sayMailError, sayMailReply } from "../../src/mail/network-mailer.ts";
 import { createSmtpMailer } from "../../src/outside/mailer.ts";
 import type { NetworkFace } from "../../src/store/known-network.ts";
 import { startMailServer } from "../support/mail-server.ts";
 
 const PUBLIC_URL = "https://track.acme.example";
+const WORDS = { subject: "Hello", text: "Hello." };
 const NOTHING: NetworkFace = {
 	name: null,
 	brand: "Service",
@@ -27,8 +28,9 @@ test("a mail comes from MAIL_FROM until the network says otherwise, and answers 
 	t.after(() => server.goAway());
 	const send = async (face: Partial<NetworkFace>, mailFrom: string) => {
 		const smtp = createSmtpMailer(server.url, mailFrom);
-		const mailer = createNetworkMailer(smtp, { read: async () => ({ ...NOTHING, ...face }) }, PUBLIC_URL);
-		deepEqual(await mailer.send({ to: ["mira@network.example"], subject: "Hello", text: "Hello." }), []);
+		const network = { read: async () => ({ ...NOTHING, ...face }) };
+		const mailer = createNetworkMailer(smtp, network, PUBLIC_URL, { nowMs: Date.now });
+		equal(await mailer.send({ to: "mira@network.example", ...WORDS }), null);
 		smtp.close();
 		const mail = server.mails.at(-1);
 		return [mail?.headers.get("from"), mail?.headers.get("reply-to"), mail?.text];
@@ -53,3 +55,68 @@ test("a mail comes from MAIL_FROM until the network says otherwise, and answers 
 	equal(server.mails.at(-1)?.headers.has("bcc"), false);
 	match(forged[0] ?? "", /<ringback@network\.example>$/);
 });
+
+for (const [email, written] of [
+	["dev@bücher.example", "dev@xn--bcher-kva.example"],
+	["dev(x)@shop.example", '"dev(x)"@shop.example'],
+	["dev@shop.example", "dev@shop.example"],
+] as const) {
+	test(`a mail to ${email} goes there, and is refused in the server's own words`, async (t) => {
+		const { server, mailer } = await open(t);
+		equal(await mailer.send({ to: email, ...WORDS }), null);
+		equal(server.mails.length, 1);
+		for (const name of [email, written]) server.deferred.add(name);
+		const later = await mailer.send({ to: email, ...WORDS });
+		equal(later?.isPermanent, false);
+		server.deferred.clear();
+		for (const name of [email, written]) server.unknown.add(name);
+		const never = await mailer.send({ to: email, ...WORDS });
+		equal(never?.isPermanent, true);
+		match(never?.reason ?? "", /550 no such mailbox/);
+	});
+}
+
+test("the server fails when it is away or refuses two readers in a row; one bad address is no failure", async (t) => {
+	const { server, mailer } = await open(t);
+	const failure = () => mailer.failure;
+	const send = (name: string) => mailer.send({ to: `${name}@shop.example`, ...WORDS });
+	for (const name of ["one", "two"]) server.unknown.add(`${name}@shop.example`);
+	await send("one");
+	await send("one");
+	equal(failure(), null);
+	await send("two");
+	match(failure()?.reason ?? "", /550 no such mailbox/);
+	await send("three");
+	equal(failure(), null, "another one was taken");
+	await server.goAway();
+	await rejects(send("three"));
+	match(failure()?.reason ?? "", /ECONNREFUSED/);
+});
+
+const REPLIES: readonly [what: string, said: string][] = [
+	["550 no\r\n550 such mailbox\n", "550 no 550 such mailbox"],
+	["\0 turned \u202eround\ud800", "turned  round\ufffd"],
+	["x".repeat(500), `${"x".repeat(400)}…`],
+];
+for (const [reply, said] of REPLIES) {
+	test(`a reply is told on one line, short and storable: ${JSON.stringify(reply.slice(0, 20))}`, () => {
+		equal(sayMailReply(reply).replace(/ +/g, " "), said.replace(/ +/g, " "));
+	});
+}
+
+test("where several addresses of the server were tried, what each said is told", () => {
+	const error = new AggregateError([new Error("ECONNREFUSED ::1"), new Error("ECONNREFUSED 127.0.0.1")]);
+	equal(sayMailError(error), "ECONNREFUSED ::1; ECONNREFUSED 127.0.0.1");
+});
+
+async function open(t: TestContext) {
+	const server = await startMailServer(Date.now);
+	const smtp = createSmtpMailer(server.url, "Ringback <ringback@network.example>");
+	const clock = { nowMs: Date.now };
+	const mailer = createNetworkMailer(smtp, { read: async () => NOTHING }, PUBLIC_URL, clock);
+	t.after(async () => {
+		smtp.close();
+		await server.goAway();
+	});
+	return { server, mailer };
+}

@@ -2,6 +2,7 @@
 
 import type { TestContext } from "node:test";
 import type { Service } from "../../src/service.ts";
+import type { QueuedMail } from "../../src/store/mail-queue.ts";
 import type { Notice } from "../../src/store/notices.ts";
 import { findPersonByEmail, type Person } from "../../src/store/people.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -30,6 +31,8 @@ export interface Setup {
 	/** So many sales; each owes the shop one callback. */
 	sell(account: ShopAccount, count?: number): Promise<void>;
 	notices(account: ShopAccount): Promise<Notice[]>;
+	/** Mails that wait, or were given up. */
+	unsent(): Promise<QueuedMail[]>;
 	person(email: string): Promise<Person>;
 	/** Lets the clock run along with real time until it is true. */
 	until(isTrue: Condition): Promise<void>;
@@ -98,6 +101,8 @@ export async function startSetup(
 				.where("receiver_id", "=", programmeRow)
 				.orderBy("id")
 				.execute(),
+		unsent: () =>
+			store.db.selectFrom("mail_queue").selectAll().where("sent_at_ms", "is", null).orderBy("id").execute(),
 		async person(email) {
 			const found = await findPersonByEmail(store.db, email);
 			if (found === undefined) throw new Error(`nobody has ${email}`);

@@ -7,7 +7,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { createAuth } from "../../src/accounts/auth.ts";
 import type { AppDeps } from "../../src/api/deps.ts";
 import { describeApi } from "../../src/api/openapi/document.ts";
-import { EXAMPLE_SECRET } from "../../src/api/openapi/signing.ts";
+import { EXAMPLE_SECRET } from "../../src/api/openapi/examples.ts";
 import { meaningOf } from "../../src/api/openapi/webhooks.ts";
 import { openTestShop, type TestShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";

@@ -47,7 +47,6 @@ export async function makeNetwork(url: string, welcomeLink: string, shop: Shop):
 	const [apiKey = ""] = /\brbk_[\w-]{20,}/.exec(issued) ?? [];
 	const [secret = ""] = /\brbs_[\w-]{20,}/.exec(issued) ?? [];
 	ok(apiKey !== "" && secret !== "", "key and secret are shown once");
-	match(issued, /^\/\S*ringback\S* listen</m, "the line to paste runs this very file");
 	equal((await browser.submit(`${integration}/postback-url`, { postbackUrl: shop.url() })).status, 303);
 	match((await browser.open(`${integration}/keys?lang=php`)).text, /hash_hmac/);
 

@@ -18,6 +18,7 @@ import { insertInboundCalls, listInboundCalls } from "../../src/store/inbound-ca
 import type { Programme } from "../../src/store/programmes.ts";
 import { pruneExpired } from "../../src/store/prune.ts";
 import type { Db, Store } from "../../src/store/store.ts";
+import { MAIL_OFF } from "../support/app-deps.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { startListening } from "../support/listener.ts";
@@ -247,14 +248,12 @@ eachDatabase("retention of expired conversions", (database) => {
 		const log = createLog();
 		const chores = startChores({
 			...deps,
-			archiving: null,
 			isDeliveryPaused: false,
 			book: createChoreBook(own),
 			store,
 			clock: own,
 			log,
-			mailer: null,
-			mails: { enqueue: async () => undefined, noteRefused: async () => undefined },
+			mails: MAIL_OFF,
 			publicUrl: "https://ringback.example",
 			retentionDays,
 		});

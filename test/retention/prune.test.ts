@@ -12,6 +12,7 @@ import { createRandom } from "../../src/outside/random.ts";
 import { findDelivery, requeue } from "../../src/store/deliveries.ts";
 import { insertInboundCalls } from "../../src/store/inbound-calls.ts";
 import { insertLocalAnswers, listNewestAnswers } from "../../src/store/local-answers.ts";
+import { insertOwedEvents } from "../../src/store/outbox.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import {
 	pruneDeliveries,
@@ -23,9 +24,9 @@ import {
 import type { Schema } from "../../src/store/schema.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { NoticesTable } from "../../src/store/tables/notices.ts";
+import { MAIL_OFF } from "../support/app-deps.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
-import { insertDueEvents } from "../support/due-events.ts";
 import { createLog } from "../support/log.ts";
 import { newNotice } from "../support/notices.ts";
 import { addProgramme, newId, newOwedEvent } from "../support/rows.ts";
@@ -55,7 +56,7 @@ eachDatabase("retention", (database) => {
 	async function add(count: number, madeAtMs: number, finishedAtMs: number | null): Promise<number[]> {
 		const { store } = database;
 		const owed = Array.from({ length: count }, () => newOwedEvent(programme, ++conversions));
-		await store.transact((trx) => insertDueEvents(trx, owed, madeAtMs));
+		await store.transact((trx) => insertOwedEvents(trx, owed, madeAtMs));
 		const made = store.db.selectFrom("deliveries").select("id").where("attempts", "=", 0);
 		const ids = (await made.orderBy("id").execute()).map(({ id }) => id);
 		const state = finishedAtMs === null ? {} : { state: "delivered" as const, finished_at_ms: finishedAtMs };
@@ -255,14 +256,12 @@ eachDatabase("retention", (database) => {
 		const stay = await add(1, OLD_MS, CUTOFF_MS + HOUR_MS / 2);
 		const log = createLog();
 		const chores = startChores({
-			archiving: null,
 			book: createChoreBook(clock),
 			store,
 			clock,
 			random: createRandom(),
 			log,
-			mailer: null,
-			mails: { enqueue: async () => undefined, noteRefused: async () => undefined },
+			mails: MAIL_OFF,
 			publicUrl: "https://ringback.example",
 			retentionDays: 7,
 			isDeliveryPaused: false,

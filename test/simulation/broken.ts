@@ -6,7 +6,7 @@ export type PromiseName =
 	| "2 one event per move"
 	| "3 one end or a due time"
 	| "4 seven attempts at their time"
-	| "5 one holder of a lane, results of its own"
+	| "5 one owner of a slot, results of its own"
 	| "6 verifiable, fresh requests"
 	| "7 no forbidden address"
 	| "8 owners are told"

@@ -2,7 +2,7 @@
 // are set, wake-ups that get lost between them.
 
 import type { SeededRandom } from "../support/seeded-random.ts";
-import { CLOCK_REACH_MS, type Plan } from "./plan.ts";
+import { CLOCK_OFFSETS_MS, type Plan } from "./plan.ts";
 import { ServiceProcess, type Site } from "./service-process.ts";
 
 export interface Cluster {
@@ -17,9 +17,7 @@ export interface Cluster {
 	maybeHarm(): void;
 	/** From now on nothing goes wrong any more. */
 	calm(): void;
-	/** How far the fastest clock is ahead of the true time. */
-	aheadMs(): number;
-	/** Since when at least one process is up; infinite while none is. */
+	/** Since when at least one process is up and sure of the time; infinite while none is. */
 	readonly upSinceMs: number;
 	readonly kills: number;
 }
@@ -27,13 +25,19 @@ export interface Cluster {
 /** Most passes, calls and chores take fewer steps than this. */
 const MAX_STEPS_TO_LIVE = 60;
 const MAX_DOWN_MS = 120_000;
-/** Beyond the half minute after which a lease lapses. */
-const MAX_STALL_MS = 90_000;
-/** Twenty seconds after the last renewal nothing is sent. */
-const TOO_OLD_MS = 20_000;
+/** Beyond the quarter of a minute after which an engine is taken for silent. */
+const MAX_STALL_MS = 60_000;
+/** Ten seconds after the last renewal nothing is sent. */
+const TOO_OLD_MS = 10_000;
+/** Clocks that are further apart leave nobody sure. */
+const SURE_WITHIN_MS = 60_000;
+/** A connection that is lost is there again after this at the most. */
+const MAX_DEAF_MS = 5_000;
+/** What a process died before telling is found by a check within a minute, and that is looked for only after 30 s. */
+const FOUND_WITHIN_MS = 120_000;
 
 export function createCluster(
-	site: Omit<Site, "announce" | "onEnd">,
+	site: Omit<Site, "announce" | "onEnd" | "mayHaveMissed">,
 	plan: Plan,
 	random: SeededRandom,
 ): Cluster {
@@ -44,23 +48,49 @@ export function createCluster(
 	let kills = 0;
 	let nextNumber = 1;
 	let upSinceMs = Number.POSITIVE_INFINITY;
+	let lastKillAtMs = Number.NEGATIVE_INFINITY;
+	/** Processes whose LISTEN connection is lost: what is told meanwhile they never hear. */
+	const deaf = new Set<ServiceProcess>();
+
+	function noteUp(): void {
+		const isAble = [...up].some(({ clockOffsetMs }) => Math.abs(clockOffsetMs) <= SURE_WITHIN_MS);
+		if (!isAble) upSinceMs = Number.POSITIVE_INFINITY;
+		else if (upSinceMs === Number.POSITIVE_INFINITY) upSinceMs = timeline.nowMs;
+	}
+
+	function deafen(process: ServiceProcess): void {
+		deaf.add(process);
+		timeline.setOccasion(
+			timeline.nowMs + random.between(0, MAX_DEAF_MS),
+			() => {
+				deaf.delete(process);
+				process.store.hear({ kind: "doubt" });
+			},
+			process,
+		);
+	}
 
 	const fullSite: Site = {
 		...site,
-		announce(from, programmeIds) {
+		announce(from, word) {
 			for (const other of up) {
-				if (other === from || (!isCalm && random.chance(faults.announcementLoss))) continue;
-				timeline.setOccasion(
-					timeline.nowMs + random.between(0, 50),
-					() => other.store.hear(programmeIds),
-					other,
-				);
+				if (other === from || deaf.has(other)) continue;
+				if (!isCalm && random.chance(faults.announcementLoss)) {
+					deafen(other);
+					continue;
+				}
+				timeline.setOccasion(timeline.nowMs + random.between(0, 50), () => other.store.hear(word), other);
 			}
 		},
+		mayHaveMissed: () => timeline.nowMs - lastKillAtMs < FOUND_WITHIN_MS,
 		onEnd(process) {
 			up.delete(process);
-			if (!process.isStopping) kills++;
-			if (up.size === 0) upSinceMs = Number.POSITIVE_INFINITY;
+			deaf.delete(process);
+			if (process.wasKilled) {
+				kills++;
+				lastKillAtMs = timeline.nowMs;
+			}
+			noteUp();
 			timeline.setOccasion(timeline.nowMs + random.between(1, MAX_DOWN_MS), start);
 		},
 	};
@@ -68,16 +98,16 @@ export function createCluster(
 	function start(): void {
 		const number = nextNumber++;
 		up.add(new ServiceProcess(fullSite, number, random.between(0, 2 ** 31 - 1), isCalm ? 0 : drawOffset()));
-		if (up.size === 1) upSinceMs = timeline.nowMs;
+		noteUp();
 	}
 
 	function drawOffset(): number {
-		const reachMs = CLOCK_REACH_MS[plan.clocks];
+		const reachMs = random.pick(CLOCK_OFFSETS_MS[plan.clocks]);
 		return random.between(-reachMs, reachMs);
 	}
 
 	function pick(): ServiceProcess | undefined {
-		const able = [...up].filter((process) => !process.isStopping && process.stalledUntilMs <= timeline.nowMs);
+		const able = [...up].filter((process) => process.isServing && process.stalledUntilMs <= timeline.nowMs);
 		return able.length === 0 ? undefined : random.pick(able);
 	}
 
@@ -113,7 +143,6 @@ export function createCluster(
 			if (random.chance(0.5)) stall(process, TOO_OLD_MS);
 			else process.stallWhenSendingMs = drawStall(TOO_OLD_MS);
 		},
-		aheadMs: () => Math.max(0, ...Array.from(up, (process) => process.clockOffsetMs)),
 		get upSinceMs() {
 			return upSinceMs;
 		},
@@ -136,6 +165,7 @@ export function createCluster(
 			if (plan.clocks === "wild" && random.chance(0.1)) {
 				soon((process) => {
 					process.clockOffsetMs = drawOffset();
+					noteUp();
 				});
 			}
 		},
@@ -147,6 +177,7 @@ export function createCluster(
 				process.stalledUntilMs = 0;
 				process.stallWhenSendingMs = 0;
 			}
+			noteUp();
 		},
 	};
 }

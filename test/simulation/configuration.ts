@@ -53,7 +53,13 @@ export function createConfiguration(site: ConfigurationSite): Configuration {
 		};
 		const result = await answerOrNothing(() =>
 			savePostbackUrl(
-				{ ...process, transport, addressPolicy: { allowedPrivateRanges: [] }, log: createLog() },
+				{
+					...process,
+					clock: process.clock,
+					transport,
+					addressPolicy: { allowedPrivateRanges: [] },
+					log: createLog(),
+				},
 				programme.publicId,
 				url,
 			),
@@ -73,7 +79,7 @@ export function createConfiguration(site: ConfigurationSite): Configuration {
 
 	async function issue(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
 		const result = await answerOrNothing(() =>
-			issueKey({ ...process, sealingKey: site.sealingKey }, programme.publicId),
+			issueKey({ ...process, clock: process.clock, sealingKey: site.sealingKey }, programme.publicId),
 		);
 		site.readProgramme(programme);
 		note("issue", programme, result);
@@ -84,7 +90,7 @@ export function createConfiguration(site: ConfigurationSite): Configuration {
 	/** Signs nothing yet: the auditor knows only the active one. */
 	async function prepare(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
 		const result = await answerOrNothing(() =>
-			prepareSecret({ ...process, sealingKey: site.sealingKey }, programme.publicId),
+			prepareSecret({ ...process, clock: process.clock, sealingKey: site.sealingKey }, programme.publicId),
 		);
 		site.readProgramme(programme);
 		note("prepare", programme, result);

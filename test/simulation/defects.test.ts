@@ -1,17 +1,20 @@
-// Proof that the auditors can see: with a defect in the sources, the simulation fails, and for the right reason.
+// Proof that the auditors can see: with a defect in the sources, the simulation fails, and for the right reason. Here one
+// defect for each promise; all of them with RINGBACK_DEFECTS=all, in about ten minutes.
 
 import { ok } from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { suite, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import type { Defect } from "./defects/defect.ts";
 import { DEFECTS } from "./defects.ts";
 
 /** Most are seen within a few. The more rarely what a defect needs comes up, the more seeds it takes. */
 const SEEDS = 400;
+const isWhole = process.env["RINGBACK_DEFECTS"] === "all";
 
 suite("a planted defect is seen by the auditors", { concurrency: 2 }, () => {
-	for (const { name, breaks, seenWith = 1 } of DEFECTS) {
+	for (const { name, breaks, seenWith = 1 } of isWhole ? DEFECTS : oneForEachPromise()) {
 		test(name, async (t) => {
 			const found = await runPlanted(name);
 			ok(found !== null, `${SEEDS} runs did not show it`);
@@ -25,6 +28,16 @@ suite("a planted defect is seen by the auditors", { concurrency: 2 }, () => {
 		});
 	}
 });
+
+/** The quickest to be seen of those that break it. */
+function oneForEachPromise(): readonly Defect[] {
+	const chosen = new Map<string, Defect>();
+	for (const defect of DEFECTS.toSorted((a, b) => (a.seenWith ?? 1) - (b.seenWith ?? 1))) {
+		const [promise = ""] = defect.breaks;
+		if (!chosen.has(promise)) chosen.set(promise, defect);
+	}
+	return [...chosen.values()];
+}
 
 async function runPlanted(
 	name: string,

@@ -4,13 +4,13 @@
 
 import { ATTEMPT_DEFECTS } from "./defects/attempts.ts";
 import type { Defect } from "./defects/defect.ts";
-import { LEASE_DEFECTS } from "./defects/leases.ts";
 import { LIFE_DEFECTS } from "./defects/lives.ts";
+import { SLOT_DEFECTS } from "./defects/slots.ts";
 import { TELLING_DEFECTS } from "./defects/telling.ts";
 
 export const DEFECTS: readonly Defect[] = [
 	...ATTEMPT_DEFECTS,
-	...LEASE_DEFECTS,
+	...SLOT_DEFECTS,
 	...LIFE_DEFECTS,
 	...TELLING_DEFECTS,
 ];

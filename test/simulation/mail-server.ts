@@ -24,7 +24,7 @@ export function createMailServer(
 		mails,
 		take(from, mail) {
 			const isRefused = random.chance(refusalShare());
-			trace(`mail ${mail.to.join()} ${mail.subject} ${isRefused}`);
+			trace(`mail ${mail.to} ${mail.subject} ${isRefused}`);
 			if (!isRefused) mails.push({ to: mail.to, atMs: timeline.nowMs, failures: readFailures(mail.text) });
 			return new Promise((resolve, reject) => {
 				const answer = isRefused ? () => reject(new MailRefused()) : resolve;

@@ -9,7 +9,7 @@ import { demand } from "./broken.ts";
 const TOLD = "8 owners are told";
 
 export interface SentMail {
-	to: readonly string[];
+	to: string;
 	/** True time. */
 	atMs: number;
 	/** As its text says. */
@@ -43,15 +43,13 @@ interface Newest {
  * one pass, and a final failure among it counts for all. And what was in flight when a URL was removed may end long
  * after; nobody is told of it.
  */
-export function auditTroubles(database: DatabaseSync, clockSpreadMs: number, calmSinceMs: number): void {
-	const closeMs = CLOSE_MS + clockSpreadMs;
+export function auditTroubles(database: DatabaseSync, calmSinceMs: number): void {
 	const rows = database
 		.prepare(
 			`select p.id as programmeId,
 				coalesce((select max(a.started_at_ms + a.took_ms) from attempts a where a.programme_id = p.id
 					and a.result = 'answered' and a.http_status between 200 and 299), 0) as succeededAtMs,
 				coalesce((select max(a.started_at_ms + a.took_ms) from attempts a where a.programme_id = p.id
-					and a.result <> 'interrupted'
 					and not (a.result = 'answered' and a.http_status between 200 and 299)), 0) as failedAtMs,
 				coalesce((select max(e.at_ms) from audit_entries e where e.programme_id = p.id
 					and e.action = 'postback_url.removed'), 0) as removedAtMs,
@@ -61,9 +59,9 @@ export function auditTroubles(database: DatabaseSync, clockSpreadMs: number, cal
 		)
 		.all() as unknown as Newest[];
 	for (const { programmeId, succeededAtMs, failedAtMs, removedAtMs, open } of rows) {
-		const fails = failedAtMs > Math.max(succeededAtMs, removedAtMs + STANDSTILL_MS) + closeMs;
+		const fails = failedAtMs > Math.max(succeededAtMs, removedAtMs + STANDSTILL_MS) + CLOSE_MS;
 		demand(!fails || open === 1, TOLD, () => `programme ${programmeId} fails, and has ${open} open notices`);
-		const works = succeededAtMs > Math.max(failedAtMs, calmSinceMs + SETTLING_MS) + closeMs;
+		const works = succeededAtMs > Math.max(failedAtMs, calmSinceMs + SETTLING_MS) + CLOSE_MS;
 		demand(!works || open === 0, TOLD, () => `programme ${programmeId} works, and has ${open} open notices`);
 	}
 	const early = database
@@ -71,7 +69,7 @@ export function auditTroubles(database: DatabaseSync, clockSpreadMs: number, cal
 			`select id from notices where kind = 'callbacks_failing' and failures = 0
 				and failed_attempts < ? and told_at_ms < opened_at_ms + ?`,
 		)
-		.all(TOLD_AFTER_ATTEMPTS, TOLD_AFTER_MS - clockSpreadMs);
+		.all(TOLD_AFTER_ATTEMPTS, TOLD_AFTER_MS);
 	demand(early.length === 0, TOLD, () => `${early.length} troubles were told too early`);
 }
 
@@ -80,7 +78,6 @@ export function auditNotices(
 	failuresOf: ReadonlyMap<number, number>,
 	mails: readonly SentMail[],
 	emailOf: ReadonlyMap<number, string>,
-	clockSpreadMs: number,
 ): void {
 	const notices = database
 		.prepare(
@@ -96,7 +93,7 @@ export function auditNotices(
 		demand(noted === failures, TOLD, () => `programme ${programmeId}: ${failures} failed, ${noted} noted`);
 		const mailed = own.reduce((sum, row) => sum + Number(row["mailed_failures"]), 0);
 		demand(mailed === failures, TOLD, () => `programme ${programmeId}: ${failures} failed, ${mailed} mailed`);
-		const taken = mails.filter(({ to }) => to.includes(emailOf.get(programmeId) ?? ""));
+		const taken = mails.filter(({ to }) => to === emailOf.get(programmeId));
 		demand(taken.length > 0 || failures === 0, TOLD, () => `programme ${programmeId} got no mail`);
 		const told = taken.reduce((sum, mail) => sum + mail.failures, 0);
 		demand(
@@ -107,7 +104,7 @@ export function auditNotices(
 		const gaps = taken.slice(1).map(({ atMs }, index) => atMs - (taken[index]?.atMs ?? 0));
 		const shortestMs = Math.min(...gaps, Number.POSITIVE_INFINITY);
 		demand(
-			shortestMs >= MAIL_INTERVAL_MS - clockSpreadMs,
+			shortestMs >= MAIL_INTERVAL_MS,
 			TOLD,
 			() => `programme ${programmeId} got two mails within ${shortestMs} ms`,
 		);

@@ -17,9 +17,15 @@ export async function openProgrammes(
 	drawn: SeededRandom,
 	nowMs: number,
 ): Promise<ProgrammeRecord[]> {
-	const clock: Pick<Clock, "nowMs"> = { nowMs: () => nowMs };
+	const clock: Clock = {
+		nowMs: () => nowMs,
+		monotonicMs: () => nowMs,
+		isSure: () => true,
+		after: never,
+		yieldLoop: never,
+	};
 	const random: Random = randomPort(drawn);
-	const deps = { store, random, clock: { ...clock, after: never, yieldLoop: never } };
+	const deps = { store, random, clock };
 	const programmes: ProgrammeRecord[] = [];
 	for (const [index, terms] of plan.programmes.entries()) {
 		const ownerEmail = `owner-${index}@shop.example`;

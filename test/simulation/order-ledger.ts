@@ -34,17 +34,16 @@ export interface OrderLedger {
 	bodiesOf(programme: ProgrammeRecord, eventType: string, orderId: string, event: string): OwedBody[];
 }
 
-/** `windowsSeenMs` is how far ahead of the true time the fastest clock may be. */
-export function createOrderLedger(nowMs: () => number, windowsSeenMs: number): OrderLedger {
+export function createOrderLedger(nowMs: () => number): OrderLedger {
 	const orders: Order[] = [];
 	const byName = new Map<string, Order>();
 
 	function statesNow(order: Order): LifeState[] {
 		const { programme, states } = order;
-		const byMs = nowMs() + windowsSeenMs;
+		const byMs = nowMs();
 		if (states.every(({ windowEndsAtMs }) => windowEndsAtMs === null || windowEndsAtMs > byMs)) return states;
 		const since = Math.min(...states.map(({ windowEndsAtMs }) => windowEndsAtMs ?? Number.POSITIVE_INFINITY));
-		const owed = owedSince(programme, since - windowsSeenMs, nowMs());
+		const owed = owedSince(programme, since, nowMs());
 		return letWindowsPass(states, byMs, programme.terms, owed);
 	}
 

@@ -1,6 +1,7 @@
 // What a seed draws before anything happens: who takes part, how long it lasts, and which faults there are. Each
 // kind of fault is left out of about half the runs, because faults also hide each other.
 
+import { DAY_MS } from "../../src/domain/time.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 
 export interface Plan {
@@ -12,7 +13,7 @@ export interface Plan {
 	bursts: number;
 	actsPerBurst: number;
 	capPerProgramme: number;
-	/** How far the processes' clocks may be from the true time, and whether they jump. */
+	/** How far the machines' clocks may be from the database's, and whether they jump. */
 	clocks: "exact" | "close" | "wild";
 	faults: Faults;
 }
@@ -92,14 +93,9 @@ export function isPunctual({ faults, clocks, capPerProgramme }: Plan): boolean {
 	return delays === 0 && clocks !== "wild" && capPerProgramme > 1;
 }
 
-/** A process's clock is at most so far from the true time. "close" is what the promises allow: five seconds apart. */
-export const CLOCK_REACH_MS: Readonly<Record<Plan["clocks"], number>> = {
-	exact: 0,
-	close: 2_400,
-	wild: 90_000,
+/** How far a machine's clock may be from the database's, either way. Beyond a minute its process does nothing by time. */
+export const CLOCK_OFFSETS_MS: Readonly<Record<Plan["clocks"], readonly number[]>> = {
+	exact: [0],
+	close: [50, 4_000, 50_000],
+	wild: [0, 4_000, 50_000, 70_000, 3_600_000, 31 * DAY_MS],
 };
-
-/** How far the clocks of two processes may be apart. */
-export function clockSpread({ clocks }: Plan): number {
-	return 2 * CLOCK_REACH_MS[clocks];
-}

@@ -13,7 +13,9 @@ const planted = new Set<number>();
 registerHooks({
 	load(url, context, nextLoad) {
 		const loaded = nextLoad(url, context);
-		const edits = defect.edits.filter(({ file }) => url.endsWith(`/src/${file}`));
+		const edits = defect.edits.filter(({ file }) =>
+			url.endsWith(file.startsWith("test/") ? `/${file}` : `/src/${file}`),
+		);
 		if (edits.length === 0) return loaded;
 		let source = String(loaded.source);
 		for (const edit of edits) {

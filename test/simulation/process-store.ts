@@ -1,14 +1,17 @@
 // The one database as a single service process sees it: every statement, commit and answer is a step at which
-// the process may die. A transaction it dies in is rolled back, as the database would.
+// the process may die. A transaction it dies in is rolled back, as the database would. Leases go by the database's own
+// clock, whatever time the process passes.
 
 import type { KyselyPlugin } from "kysely";
-import type { Settlement } from "../../src/store/queue.ts";
+import type { Owed, Settlement } from "../../src/store/queue.ts";
 import { DueListeners, type Store } from "../../src/store/store.ts";
 import type { Mishaps } from "./mishaps.ts";
 
+/** What one process tells the others, as by NOTIFY. */
+export type Word = { kind: "due"; owed: Owed } | { kind: "change"; programmeId: number } | { kind: "doubt" };
+
 export interface ProcessStore extends Store {
-	/** A wake-up from another process. */
-	hear(where: readonly number[] | "anywhere"): void;
+	hear(word: Word): void;
 	/** The numbers of all engines it ever registered. */
 	readonly engineIds: ReadonlySet<number>;
 }
@@ -19,14 +22,19 @@ export type WatchSettling = (settlements: readonly Settlement[]) => (settledIds:
 export function createProcessStore({
 	store,
 	mishaps,
+	databaseNowMs,
 	tellOthers,
 	watchSettling,
+	onEnded,
 }: {
 	store: Store;
 	mishaps: Mishaps;
-	/** Carries wake-ups to the other processes: they may come late or never. */
-	tellOthers(programmeIds: readonly number[]): void;
+	databaseNowMs(): number;
+	/** Carries words to the other processes: they may come late, or end in a doubt. */
+	tellOthers(word: Word): void;
 	watchSettling: WatchSettling;
+	/** A silent engine is ended. */
+	onEnded(engineId: number): void;
 }): ProcessStore {
 	const listeners = new DueListeners();
 	const engineIds = new Set<number>();
@@ -39,54 +47,81 @@ export function createProcessStore({
 		return value;
 	}
 
-	const { queue } = store;
-
-	/** As on PostgreSQL: what the engine of this process cannot take care of is told to the others. */
-	function announce(receiverIds: readonly number[], isForAll: boolean): void {
+	function tell(word: Word): void {
 		mishaps.stepAlone();
-		const left = listeners.tell(receiverIds);
-		tellOthers(isForAll ? receiverIds : left);
+		tellOthers(word);
 	}
 
+	const { queue } = store;
 	return {
 		...store,
 		db,
-		transact: (work) =>
-			stepped(() =>
-				db.transaction().execute(async (trx) => {
-					const value = await work(trx);
-					mishaps.step();
-					return value;
-				}),
-			),
+		sharesSlots: true,
+		readTime: () => stepped(async () => databaseNowMs()),
+		async transact(work) {
+			let isCommitting = false;
+			try {
+				return await stepped(() =>
+					db.transaction().execute(async (trx) => {
+						const value = await work(trx);
+						isCommitting = true;
+						mishaps.step();
+						return value;
+					}),
+				);
+			} catch (error) {
+				if (isCommitting) {
+					listeners.onDoubt();
+					tell({ kind: "doubt" });
+				}
+				throw error;
+			}
+		},
 		queue: {
+			register(trx, engineId, mostInFlight) {
+				engineIds.add(engineId);
+				return stepped(() => queue.register(trx, engineId, mostInFlight, databaseNowMs()));
+			},
+			beginPass: (trx, engineId, renewal) =>
+				stepped(() => queue.beginPass(trx, engineId, renewal && { ...renewal, nowMs: databaseNowMs() })),
+			endSilent: (trx) =>
+				stepped(async () => {
+					const ended = await queue.endSilent(trx, databaseNowMs());
+					for (const { engineId } of ended) onEnded(engineId);
+					return ended;
+				}),
+			lookAtSlots: (trx, engineId) => stepped(() => queue.lookAtSlots(trx, engineId, databaseNowMs())),
+			takeSlots: (...request) => stepped(() => queue.takeSlots(...request)),
+			giveSlots: (...request) => stepped(() => queue.giveSlots(...request)),
+			endEngine: (...request) => stepped(() => queue.endEngine(...request)),
 			settle: (trx, settlements) =>
 				stepped(async () => {
-					const tell = watchSettling(settlements);
+					const tellSettled = watchSettling(settlements);
 					const settledIds = await queue.settle(trx, settlements);
-					tell(settledIds);
+					tellSettled(settledIds);
 					return settledIds;
 				}),
-			beginPass: (trx, engineId, renewal) => {
-				engineIds.add(engineId);
-				return stepped(() => queue.beginPass(trx, engineId, renewal));
-			},
-			listLanes: (...whose) => stepped(() => queue.listLanes(...whose)),
-			readOthers: (...look) => stepped(() => queue.readOthers(...look)),
-			lease: (...request) => stepped(() => queue.lease(...request)),
+			readAgenda: (...request) => stepped(() => queue.readAgenda(...request)),
 			readDue: (...request) => stepped(() => queue.readDue(...request)),
-			handOut: (...handout) => stepped(() => queue.handOut(...handout)),
-			shut: (...lanes) => stepped(() => queue.shut(...lanes)),
-			letGo: (...lanes) => stepped(() => queue.letGo(...lanes)),
-			passOn: (...lanes) => stepped(() => queue.passOn(...lanes)),
 			readTargets: (...request) => stepped(() => queue.readTargets(...request)),
-			takeOver: (...look) => stepped(() => queue.takeOver(...look)),
-			findMissed: (...look) => stepped(() => queue.findMissed(...look)),
+			hasChangedElsewhere: () => false,
 		},
-		announceDue: (receiverIds) => announce(receiverIds, false),
-		announceChange: (receiverId) => announce([receiverId], true),
+		announceDue(owed) {
+			mishaps.stepAlone();
+			const programmeIds = listeners.onOwed(owed);
+			if (programmeIds.length > 0) tell({ kind: "due", owed: { programmeIds, dueAtMs: owed.dueAtMs } });
+		},
+		announceChange(programmeId) {
+			listeners.onChange(programmeId);
+			tell({ kind: "change", programmeId });
+		},
+		announceDoubt: () => tell({ kind: "doubt" }),
 		onDue: (listener) => listeners.add(listener),
-		hear: (where) => listeners.tell(where),
+		hear(word) {
+			if (word.kind === "due") listeners.onOwed(word.owed);
+			else if (word.kind === "change") listeners.onChange(word.programmeId);
+			else listeners.onDoubt();
+		},
 		engineIds,
 	};
 }

@@ -32,7 +32,7 @@ const COUNTED = [
 	"deliveries",
 	"requests",
 	"kills",
-	"interrupted",
+	"lost",
 	"mails",
 	"hurried",
 ] as const satisfies readonly (keyof RunReport)[];
@@ -102,6 +102,6 @@ function add(totals: Totals, report: RunReport): void {
 
 function summarize(totals: Totals): string {
 	const { runs, virtualDays, orders, lateSales, unparkedConfirmations } = totals;
-	const { deliveries, requests, kills, interrupted, mails, hurried } = totals;
-	return `${runs} ${runs === 1 ? "run" : "runs"} over ${virtualDays} virtual days: ${orders} orders (${lateSales} reported late, ${unparkedConfirmations} confirmed without parking), ${deliveries} deliveries, ${requests} requests audited, ${hurried} of them sent before their time by hand, ${kills} processes killed, ${interrupted} attempts interrupted, ${mails} mails; every promise kept`;
+	const { deliveries, requests, kills, lost, mails, hurried } = totals;
+	return `${runs} ${runs === 1 ? "run" : "runs"} over ${virtualDays} virtual days: ${orders} orders (${lateSales} reported late, ${unparkedConfirmations} confirmed without parking), ${deliveries} deliveries, ${requests} requests audited, ${hurried} of them sent before their time by hand, ${kills} processes killed, ${lost} attempts lost with them and made again, ${mails} mails; every promise kept`;
 }

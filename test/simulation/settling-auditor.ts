@@ -1,4 +1,4 @@
-// Watches results being stored: only those of deliveries that are in the queue as they were handed out may change
+// Watches results being stored: only those of deliveries that are in the queue as they were read may change
 // anything, and the next attempt is due exactly its delay after the end of the last.
 
 import type { DatabaseSync } from "node:sqlite";
@@ -11,19 +11,18 @@ export const DELAYS_MS: readonly number[] = [60, 300, 1_800, 7_200, 21_600, 86_4
 	(seconds) => seconds * 1_000,
 );
 
-/** A clean stop gives back what waits and stores what came in: it leaves no lease, lane or delivery in hand. */
+/** A clean stop stores what came in and gives everything up: it leaves neither its row nor a slot. */
 export function auditCleanStop(database: DatabaseSync, engineIds: ReadonlySet<number>): void {
 	const rows = database
 		.prepare(
-			`select id as engine_id, 'lease' as what from engines
-				union all select engine_id, 'lane ' || receiver_id from lanes where engine_id is not null
-				union all select engine_id, 'handout ' || delivery_ids from handouts`,
+			`select id as engine_id, 'its row' as what from engines
+				union all select engine_id, 'slot ' || slot from slots where engine_id is not null`,
 		)
 		.all();
 	const left = rows.filter((row) => engineIds.has(Number(row["engine_id"]))).map(({ what }) => what);
 	demand(
 		left.length === 0,
-		"5 one holder of a lane, results of its own",
+		"5 one owner of a slot, results of its own",
 		() => `a clean stop left behind: ${left.join(", ")}`,
 	);
 }
@@ -58,7 +57,7 @@ export function createSettlingAuditor(
 				const wrong = [...settledIds.symmetricDifference(ours)];
 				demand(
 					wrong.length === 0,
-					"5 one holder of a lane, results of its own",
+					"5 one owner of a slot, results of its own",
 					() =>
 						`results of deliveries ${wrong.join(", ")} were stored that were not in hand, or were not although they were`,
 				);

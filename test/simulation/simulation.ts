@@ -20,7 +20,7 @@ import { createNetwork } from "./network.ts";
 import { auditNotices, auditTroubles } from "./notice-auditor.ts";
 import { openProgrammes } from "./opening.ts";
 import { createOrderLedger } from "./order-ledger.ts";
-import { clockSpread, drawPlan } from "./plan.ts";
+import { drawPlan } from "./plan.ts";
 import { createProgrammeReader, inForce, type ProgrammeRecord } from "./programme-record.ts";
 import { scheduleLife } from "./schedule.ts";
 import { auditCleanStop, createSettlingAuditor } from "./settling-auditor.ts";
@@ -37,7 +37,8 @@ export interface RunReport {
 	deliveries: number;
 	requests: number;
 	kills: number;
-	interrupted: number;
+	/** Requests whose result was never stored. */
+	lost: number;
 	mails: number;
 	/** Attempts that somebody did not wait for. */
 	hurried: number;
@@ -86,9 +87,10 @@ export async function simulate(seed: number): Promise<RunReport> {
 
 	let isCalm = false;
 	let settledCount = 0;
+	const ended = new Set<number>();
 	const watchSettling = createSettlingAuditor(database, attempt);
 	const readProgramme = createProgrammeReader(database, sealingKey);
-	const ledger = createOrderLedger(() => timeline.nowMs, clockSpread(plan));
+	const ledger = createOrderLedger(() => timeline.nowMs);
 	const auditor = createStreamAuditor({
 		timeline,
 		database,
@@ -115,8 +117,9 @@ export async function simulate(seed: number): Promise<RunReport> {
 				settledCount += settlements.length;
 				return watchSettling(settlements);
 			},
+			onEnded: (engineId) => ended.add(engineId),
 			onCleanStop(engineIds) {
-				// A database that keeps failing may leave the last results unstored: then the lease lapses.
+				// A database that keeps failing may leave the last results unstored: then the engine falls silent.
 				if (plan.faults.databaseFailure === 0) attempt(() => auditCleanStop(database, engineIds));
 			},
 			onUnexpected: (error) => {
@@ -175,8 +178,6 @@ export async function simulate(seed: number): Promise<RunReport> {
 	const watch = createStoreWatch(database, timeline, {
 		upSinceMs: () => cluster.upSinceMs,
 		isCalm: () => isCalm,
-		clockSpreadMs: clockSpread(plan),
-		aheadMs: cluster.aheadMs,
 		onLeap: cluster.maybeHarm,
 		slack: fork(),
 		findBroken: () => broken,
@@ -198,8 +199,8 @@ export async function simulate(seed: number): Promise<RunReport> {
 	});
 	await timeline.liveUntil(START_MS + plan.days * DAY_MS, watch);
 	auditLives(database, ledger);
-	auditDeliveries(database, { plan, programmes, calmSinceMs: timeline.nowMs, hurried }, auditor.sent);
-	auditTroubles(database, clockSpread(plan), Number.POSITIVE_INFINITY);
+	auditDeliveries(database, { plan, programmes, calmSinceMs: timeline.nowMs, ended, hurried }, auditor.sent);
+	auditTroubles(database, Number.POSITIVE_INFINITY);
 
 	isCalm = true;
 	const calmSinceMs = timeline.nowMs;
@@ -210,15 +211,14 @@ export async function simulate(seed: number): Promise<RunReport> {
 	await timeline.liveUntil(timeline.nowMs + CALM_DAYS * DAY_MS, watch);
 	watch.demandNothingWaits();
 	auditLives(database, ledger);
-	const totals = auditDeliveries(database, { plan, programmes, calmSinceMs, hurried }, auditor.sent);
+	const totals = auditDeliveries(database, { plan, programmes, calmSinceMs, ended, hurried }, auditor.sent);
 	auditResends(totals, workload.resent);
-	auditTroubles(database, clockSpread(plan), calmSinceMs);
+	auditTroubles(database, calmSinceMs);
 	auditNotices(
 		database,
 		totals.failuresOf,
 		mailServer.mails,
 		new Map(programmes.map((programme) => [programme.id, programme.ownerEmail])),
-		clockSpread(plan),
 	);
 	await verifyAll(auditor.sent);
 	tracing.update(dump(database));
@@ -229,7 +229,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 		deliveries: totals.deliveries,
 		requests: totals.requests,
 		kills: cluster.kills,
-		interrupted: totals.interrupted,
+		lost: totals.lost,
 		mails: mailServer.mails.length,
 		hurried: [...hurried.values()].flat().filter(({ isSure }) => isSure).length,
 		lateSales: countAfter(database, "record", "expire"),
@@ -287,7 +287,7 @@ function countAfter(database: DatabaseSync, move: string, earlier: string): numb
 }
 
 function dump(database: DatabaseSync): string {
-	const tables = ["conversions", "moves", "events", "deliveries", "queue", "lanes", "attempts", "notices"];
+	const tables = ["conversions", "moves", "events", "deliveries", "queue", "slots", "attempts", "notices"];
 	return JSON.stringify(
 		tables.map((table) => database.prepare(`select * from ${table} order by 1, 2`).all()),
 	);

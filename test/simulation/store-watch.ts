@@ -10,9 +10,9 @@ export interface StoreWatch extends Watcher {
 	demandNothingWaits(): void;
 }
 
-/** The engines' poll (5 s), the chores' (10 s, 30 s for mail), and a shop with a cap of one that is slow (5 s each). */
+/** A silent engine (15 s), the chores (10 s, 30 s for mail), and a shop with a cap of one that is slow (5 s each). */
 const LATE_WHEN_CALM_MS = 120_000;
-/** Stalls, downtimes and lapsing leases, one after the other. */
+/** Stalls, downtimes and silent engines, one after the other. */
 const LATE_WITH_FAULTS_MS = 60 * 60_000;
 const MAX_SLACK_MS = 12_000;
 /** Trouble that has lasted so long is told. */
@@ -26,9 +26,6 @@ export function createStoreWatch(
 	site: {
 		upSinceMs(): number;
 		isCalm(): boolean;
-		clockSpreadMs: number;
-		/** A clock that is ahead sees everything so much earlier. */
-		aheadMs(): number;
 		onLeap(): void;
 		slack: SeededRandom;
 		findBroken(): unknown;
@@ -42,7 +39,8 @@ export function createStoreWatch(
 			select min(window_ends_at_ms) from conversions where status = 'PARKED' and window_ends_at_ms is not null)`,
 	);
 	const nextMail = database.prepare(
-		"select min(mail_due_at_ms) as at from notices where mail_due_at_ms is not null",
+		`select min(at) as at from (select mail_due_at_ms as at from notices where mail_due_at_ms is not null
+			union all select due_at_ms from mail_queue where due_at_ms is not null)`,
 	);
 	const nextTelling = database.prepare(
 		`select min(opened_at_ms) + ${TOLD_AFTER_MS} as at from notices where told_at_ms is null`,
@@ -55,12 +53,13 @@ export function createStoreWatch(
 
 	function nextInStoreMs(): number {
 		const nextMs = Math.min(...[nextDue, nextWindow, nextMail, nextTelling, nextCancellation].map(read));
-		const allowedMs = (site.isCalm() ? LATE_WHEN_CALM_MS : LATE_WITH_FAULTS_MS) + site.clockSpreadMs;
+		const allowedMs = site.isCalm() ? LATE_WHEN_CALM_MS : LATE_WITH_FAULTS_MS;
 		const sinceMs = Math.max(nextMs, site.upSinceMs());
 		demand(timeline.nowMs - sinceMs <= allowedMs, "everything due ends", () =>
 			describeWaiting(database, timeline.nowMs),
 		);
-		return nextMs - site.aheadMs();
+		// Without a process that can do anything, nothing happens until one comes.
+		return site.upSinceMs() === Number.POSITIVE_INFINITY ? site.upSinceMs() : nextMs;
 	}
 
 	let happenings = 0;
@@ -102,9 +101,8 @@ export function createStoreWatch(
 /** Which row waits, and what is known about it. */
 function describeWaiting(database: DatabaseSync, nowMs: number): string {
 	const rows = {
-		lanes: database.prepare("select * from lanes").all(),
-		engines: database.prepare("select * from engines").all(),
-		handouts: database.prepare("select * from handouts").all(),
+		engines: database.prepare("select id, renewed_at_ms from engines").all(),
+		slots: database.prepare("select engine_id, count(*) as slots from slots group by engine_id").all(),
 		delivery: database
 			.prepare(
 				`select q.*, d.state, d.attempts, d.last_verdict, p.endpoint_epoch as present_epoch, p.endpoint_id

@@ -9,14 +9,15 @@ import { CONTRACT_ATTEMPTS } from "../support/contract-verdict.ts";
 import type { OwedBody } from "../support/lifecycle-model.ts";
 import { demand } from "./broken.ts";
 import { type NetworkAuditor, PRIVATE_ADDRESSES } from "./network.ts";
-import { clockSpread, type Plan } from "./plan.ts";
+import type { Plan } from "./plan.ts";
 import { inForce, type ProgrammeRecord } from "./programme-record.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import type { Timeline } from "./timeline.ts";
 
 /** The promises that are checked here. */
 const VERIFIABLE = "6 verifiable, fresh requests";
-const OWN_LEASE = "5 one holder of a lane, results of its own";
+const ATTEMPTS = "4 seven attempts at their time";
+const OWN_SLOT = "5 one owner of a slot, results of its own";
 
 /** One request and all that became of it. */
 export interface Sent {
@@ -24,6 +25,8 @@ export interface Sent {
 	run: number;
 	programme: ProgrammeRecord;
 	process: ServiceProcess;
+	/** The engine that owned its slot then. */
+	engineId: number;
 	/** True time. */
 	sentAtMs: number;
 	/** The sender's clock. */
@@ -45,6 +48,10 @@ export interface Expectations {
 /** `targets` are read anew after a second; the rest is what a pass takes. */
 export const SEEN_WITHIN_MS = 1_200;
 const DEADLINE_MS = 5_000;
+/** An engine that is silent for 15 seconds is ended, and an attempt takes five. */
+const SENDABLE_FOR_MS = 10_000;
+/** Beyond this a process does not know the time. */
+const SURE_WITHIN_MS = 60_000;
 
 export function createStreamAuditor(site: {
 	timeline: Timeline;
@@ -62,18 +69,15 @@ export function createStreamAuditor(site: {
 	const onTheWay = new Set<Sent>();
 	const findDelivery = site.database.prepare(
 		`select d.id, d.run, d.state, d.programme_id, d.created_at_ms, q.due_at_ms, q.counted,
-				l.engine_id, g.good_until_ms, exists (
-					select 1 from handouts h, json_each('[' || h.delivery_ids || ']') id
-						join json_each('[' || h.dues || ']') due on due.key = id.key
-						where h.engine_id = l.engine_id and id.value = q.id and due.value = q.due_at_ms) as in_hand
+				s.engine_id, g.renewed_at_ms
 			from conversions c join events e on e.conversion_id = c.id and e.name = ?
 			join deliveries d on d.id = e.id left join queue q on q.id = d.id
-			left join lanes l on l.receiver_id = d.receiver_id left join engines g on g.id = l.engine_id
+			join slots s on s.slot = (d.programme_id * 39) % 64 left join engines g on g.id = s.engine_id
 			where c.public_id = ?`,
 	);
 
 	function checkSend(
-		entry: Omit<Sent, "deliveryId" | "run" | "programme">,
+		entry: Omit<Sent, "deliveryId" | "run" | "programme" | "engineId">,
 		body: Record<string, unknown>,
 	): Sent {
 		const { nonce } = entry;
@@ -85,53 +89,68 @@ export function createStreamAuditor(site: {
 		demand(others.length === 0, "2 one event per move", () => `${what} is stored more than once`);
 		const programme = site.programmes.find(({ id }) => id === row["programme_id"]);
 		demand(programme !== undefined, "nothing unexpected", () => `${what} belongs to nobody`);
-		const made: Sent = { ...entry, deliveryId: Number(row["id"]), run: Number(row["run"]), programme };
-		// With clocks that are minutes apart a lease may lapse early in somebody's eyes: then two send, as promised,
-		// and only one of them has its result stored.
-		if (plan.clocks !== "wild") {
-			checkLease(what, row, made);
-			checkCancellation(what, row, made);
-		}
+		const made: Sent = {
+			...entry,
+			deliveryId: Number(row["id"]),
+			run: Number(row["run"]),
+			engineId: Number(row["engine_id"]),
+			programme,
+		};
+		checkTime(what, row, made);
+		checkOwner(what, row, made);
+		checkCancellation(what, row, made);
 		checkTarget(what, made);
 		return made;
 	}
 
-	function checkLease(what: string, row: Record<string, SQLOutputValue>, made: Sent): void {
-		const { state } = row;
-		demand(state === "pending", "4 seven attempts at their time", () => `${what} was sent when ${state}`);
+	/** Whatever the machine's clock shows: nothing goes out early, with another time than the database's, or in doubt. */
+	function checkTime(what: string, row: Record<string, SQLOutputValue>, made: Sent): void {
+		const { clockOffsetMs } = made.process;
+		const isSure = Math.abs(clockOffsetMs) <= SURE_WITHIN_MS;
+		demand(isSure, ATTEMPTS, () => `${what} was sent by a clock that is ${clockOffsetMs} ms off`);
+		const earlyMs = Number(row["due_at_ms"] ?? 0) - made.sentAtMs;
+		demand(earlyMs <= 0, ATTEMPTS, () => `${what} was sent ${earlyMs} ms early`);
 		demand(
-			Number(row["counted"]) < CONTRACT_ATTEMPTS,
-			"4 seven attempts at their time",
-			() => `${what} was sent an eighth time`,
+			Math.abs(made.senderNowMs - made.sentAtMs) <= 1,
+			VERIFIABLE,
+			() => `${what} was sent at ${made.sentAtMs} by a clock that shows ${made.senderNowMs}`,
 		);
-		const isHolder = made.process.store.engineIds.has(Number(row["engine_id"]));
-		demand(isHolder, OWN_LEASE, () => `${what} was sent by somebody who does not hold its lane`);
-		demand(row["in_hand"] === 1, OWN_LEASE, () => `${what} was sent and is in nobody's hands`);
-		// An attempt may take its deadline, and another clock may be five seconds ahead.
-		const isGood = Number(row["good_until_ms"]) - made.senderNowMs >= 2 * DEADLINE_MS;
-		demand(isGood, OWN_LEASE, () => `${what} was sent when its lease was about to lapse`);
+	}
+
+	function checkOwner(what: string, row: Record<string, SQLOutputValue>, made: Sent): void {
+		const { state } = row;
+		demand(state === "pending", ATTEMPTS, () => `${what} was sent when ${state}`);
+		const isEighth = Number(row["counted"]) >= CONTRACT_ATTEMPTS;
+		demand(!isEighth, ATTEMPTS, () => `${what} was sent an eighth time`);
+		const isOwner = made.process.store.engineIds.has(made.engineId);
+		demand(isOwner, OWN_SLOT, () => `${what} was sent by an engine that does not own its slot`);
+		const silentMs = made.sentAtMs - Number(row["renewed_at_ms"]);
+		demand(
+			silentMs <= SENDABLE_FOR_MS,
+			OWN_SLOT,
+			() => `${what} was sent ${silentMs} ms after the last renewal`,
+		);
 		for (const other of onTheWay) {
 			const isTwin = other.deliveryId === made.deliveryId && made.sentAtMs - other.sentAtMs < DEADLINE_MS;
-			demand(!isTwin, OWN_LEASE, () => `${what} was on its way twice`);
+			demand(!isTwin, OWN_SLOT, () => `${what} was on its way twice`);
 		}
 	}
 
 	function checkCancellation(what: string, row: Record<string, SQLOutputValue>, made: Sent): void {
 		// A later run was asked for by hand, and may go to a URL that was saved anew.
 		if (made.run > 1) return;
-		const owedMs = Number(row["created_at_ms"]) + clockSpread(plan);
+		const owedMs = Number(row["created_at_ms"]);
 		const removal = made.programme.urls.find(({ fromMs, value }) => value === null && fromMs > owedMs);
 		const isCancelled = removal !== undefined && removal.fromMs < made.sentAtMs - SEEN_WITHIN_MS;
 		demand(!isCancelled, "the URL and secret of now", () => `${what} outlived the removal of its URL`);
 	}
 
 	function checkTarget(what: string, { process, programme, sentAtMs, request: { url } }: Sent): void {
-		// Over all processes, as far as their clocks agree. What was sent longer ago has ended: only its sender, which
-		// stalls, has not heard of it.
+		// Over all processes. What was sent longer ago has ended: only its sender, which stalls, has not heard of it.
 		const inFlight = [...onTheWay].filter(
 			(other) =>
 				other.programme === programme &&
-				(other.process === process || (plan.clocks !== "wild" && sentAtMs - other.sentAtMs < DEADLINE_MS)),
+				(other.process === process || sentAtMs - other.sentAtMs < DEADLINE_MS),
 		);
 		const hasRoom = inFlight.length < plan.capPerProgramme;
 		demand(hasRoom, "nothing unexpected", () => `${what} exceeds the cap of its shop`);

@@ -169,7 +169,7 @@ export function createWorkload(site: WorkloadSite): Workload {
 async function call(process: ServiceProcess, order: Order, act: Act): Promise<string> {
 	const programme = await process.findProgramme(order.programme.publicId);
 	const result = await process.intake.take({
-		inbound: { kind: "api", method: "POST", target: "/", trace: null, findBlock: () => null },
+		inbound: { kind: "api", method: "POST", target: "/", findBlock: () => null },
 		programme,
 		caller: null,
 		orderId: order.orderId,

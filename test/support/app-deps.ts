@@ -2,11 +2,11 @@
 // should be, with mail off and names that lead nowhere.
 
 import { createInstallationWatch } from "../../src/accounts/installation-watch.ts";
-import type { MailDispatcher } from "../../src/accounts/mail-dispatcher.ts";
 import { createLimitedCalls } from "../../src/api/limited-calls.ts";
 import { createMetrics } from "../../src/api/metrics.ts";
 import type { AllDeps } from "../../src/app.ts";
 import type { WarningSettings } from "../../src/domain/warning.ts";
+import type { MailDispatcher } from "../../src/mail/dispatcher.ts";
 import { temporaryFilesOfSystem } from "../../src/outside/temporary-files.ts";
 import { createKnownNetwork } from "../../src/store/known-network.ts";
 import { makeMetricsDeps } from "./metrics-deps.ts";
@@ -22,7 +22,6 @@ export const SOUND_INSTALLATION: WarningSettings = {
 export const MAIL_OFF: MailDispatcher = {
 	isOn: false,
 	enqueue: async () => undefined,
-	noteRefused: async () => undefined,
 	send: () => undefined,
 	wake: () => undefined,
 	settled: async () => undefined,

@@ -1,6 +1,6 @@
 // Lets a test do something at the worst moment: between two statements of somebody else's transaction.
 
-import type { KyselyPlugin } from "kysely";
+import { type KyselyPlugin, sql } from "kysely";
 import type { Db } from "../../src/store/store.ts";
 
 /** Runs `interrupt` once, after the transaction's statement number `after` (counted from one). */
@@ -15,4 +15,11 @@ export function interruptAfter(trx: Db, after: number, interrupt: () => Promise<
 		},
 	};
 	return trx.withPlugin(plugin);
+}
+
+/** On PostgreSQL: somebody waits for what this transaction has locked. */
+export async function holdsSomebodyUp(trx: Db): Promise<boolean> {
+	const { rows } = await sql`select 1 from pg_stat_activity
+		where pg_backend_pid() = any(pg_blocking_pids(pid))`.execute(trx);
+	return rows.length > 0;
 }

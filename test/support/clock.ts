@@ -27,9 +27,14 @@ export interface ClockOptions {
 	 * a timer sees the time it was set for; but walking through a day of the engine's polls takes seconds.
 	 */
 	leapMs?: number;
+	/** It is sure of the time unless told. */
+	isSure?: () => boolean;
 }
 
-export function createClock(startMs: number = START_MS, { leapMs = 0 }: ClockOptions = {}): MovableClock {
+export function createClock(
+	startMs: number = START_MS,
+	{ leapMs = 0, isSure = () => true }: ClockOptions = {},
+): MovableClock {
 	// In the order of setting, so that among equal times the first set fires first.
 	const timers = new Set<Timer>();
 	let nowMs = startMs;
@@ -58,6 +63,9 @@ export function createClock(startMs: number = START_MS, { leapMs = 0 }: ClockOpt
 
 	return {
 		nowMs: () => nowMs,
+		// From a zero of its own, as the machine's has.
+		monotonicMs: () => nowMs - startMs,
+		isSure,
 		yieldLoop: () => new Promise((resolve) => setImmediate(resolve)),
 		after(delayMs, run) {
 			const timer = { atMs: nowMs + delayMs, run };

@@ -23,7 +23,6 @@ export const LARGE_TABLES: readonly string[] = [
 	"events",
 	"deliveries",
 	"queue",
-	"lanes",
 	"attempts",
 	"inbound_calls",
 	"nonces",
@@ -146,7 +145,6 @@ const FILLINGS: readonly Filling[] = [
 			seq: 0,
 		},
 	},
-	{ table: "lanes", columns: { receiver_id: "i", next_due_ms: SCATTERED, engine_id: "nullif(i % 8, 0)" } },
 	{
 		table: "attempts",
 		columns: {
@@ -250,6 +248,10 @@ const FILLINGS: readonly Filling[] = [
 		},
 	},
 	{
+		table: "nonces",
+		columns: { programme_id: PROGRAMME, nonce: "'nonce ' || i", expires_at_ms: `${START_MS} + i` },
+	},
+	{
 		table: "bulk_rows",
 		columns: {
 			job_id: "i % 600",
@@ -267,9 +269,6 @@ const FILLINGS: readonly Filling[] = [
 ];
 
 export async function fillTables(store: Store): Promise<void> {
-	for (let day = KEPT_DAYS; day >= 0; day -= 7) {
-		await store.partitions?.makeAhead(START_MS - day * DAY_MS, KEPT_DAYS);
-	}
 	for (const { table, rows = ROWS, columns } of FILLINGS) {
 		const statement = `insert into ${table} (${Object.keys(columns).join(", ")})
 			with recursive n(i) as (select 1 union all select i + 1 from n where i < ${rows})

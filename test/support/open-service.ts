@@ -17,8 +17,10 @@ export type Settings = Readonly<Record<string, string>>;
 export interface ServiceOptions {
 	/** A SQLite file unless told otherwise. */
 	database?: DatabaseKind;
-	/** The machine's own unless a test moves time. */
+	/** The machine's own unless a test moves time: the machine's and the database's. */
 	clock?: Clock;
+	/** A machine's clock that is not the database's. */
+	machineClock?: Clock;
 	/** Certificates (PEM) that callbacks trust: those of the test's shops. */
 	trustedCa?: string;
 	/** On top of those below. */
@@ -54,10 +56,14 @@ export async function openService(options: ServiceOptions = {}): Promise<OpenedS
 
 /** The same, not started yet. */
 export async function prepareService(options: ServiceOptions = {}): Promise<OpenedService> {
-	const { database: kind = "SQLite", clock, trustedCa = null, settings: first = {} } = options;
+	const { database: kind = "SQLite", clock, machineClock, trustedCa = null, settings: first = {} } = options;
 	const database = await createMigratedDatabase(kind);
 	const log = createLog();
-	const outside = clock === undefined ? { log } : { clock, log };
+	const outside = {
+		log,
+		...(machineClock === undefined ? {} : { clock: machineClock }),
+		...(clock === undefined ? {} : { clock, readTime: async () => clock.nowMs() }),
+	};
 	const secretKey = randomBytes(32).toString("hex");
 	let service: Service | null = null;
 	let stopping: Promise<void> = Promise.resolve();

@@ -1,9 +1,9 @@
 // The test server itself: real, durable over a restart, and gone at the end, whatever the end was.
 
-import { deepEqual, equal, match, rejects } from "node:assert/strict";
+import { equal, match, rejects } from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { test } from "node:test";
 import pg from "pg";
 import { startPostgres } from "./postgres.ts";
@@ -20,21 +20,6 @@ test("it keeps its data over a restart, syncs to disk unless told otherwise, and
 	await server.stop();
 	equal(existsSync(folder), false);
 	await rejects(ask(url, "select 1 as value"));
-});
-
-test("without syncing its data may be elsewhere, and what was put beside it goes, too", async () => {
-	const server = await startPostgres({ settings: { fsync: "off" } });
-	const aside = `${server.dataFolder}.aside`;
-	writeFileSync(aside, "");
-	await server.stop();
-	deepEqual(
-		[server.dataFolder, aside].filter((path) => existsSync(path)),
-		[],
-	);
-});
-
-test("a setting that PostgreSQL refuses is reported with the server's own words", async () => {
-	await rejects(startPostgres({ settings: { fsinc: "off" } }), /did not start[\s\S]*"fsinc"/);
 });
 
 test("it stops and removes its folder when the process that started it is killed", async () => {

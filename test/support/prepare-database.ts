@@ -1,7 +1,6 @@
 // A shop's account in the database of a process that is not started yet.
 
-import { readConfig } from "../../src/config.ts";
-import type { Environment } from "../../src/config-reader.ts";
+import { type Environment, readConfig } from "../../src/config.ts";
 import { openWorkplace } from "../../src/service/workplace.ts";
 import { type AccountOptions, openAccount, type ShopAccount } from "./shop-account.ts";
 

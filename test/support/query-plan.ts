@@ -32,27 +32,7 @@ export async function plansOf(
 		plans.push(await explain(kind, db, query));
 		if (hotStatementName(query.sql) !== undefined) plans.push(await explainGeneric(db, query));
 	}
-	const partitions = kind === "SQLite" ? [] : await readPartitions(db);
-	const parents = new Map(partitions.map(({ part, whole }) => [part, whole]));
-	// The default partition, and one that has just begun: reading a page is quicker than looking into an index.
-	const small = new Set(partitions.filter(({ rows }) => rows < SMALL_PARTITION_ROWS).map(({ part }) => part));
-	const whole = (name: string): string => parents.get(name) ?? name;
-	return plans.map(({ indexes, walks, lines }) => ({
-		indexes: indexes.map(whole),
-		walks: walks.filter((walk) => !small.has(walk)).map(whole),
-		lines,
-	}));
-}
-
-const SMALL_PARTITION_ROWS = 200;
-
-/** What each partition, and each partition's index, belongs to. */
-async function readPartitions(db: Db) {
-	const { rows } = await db.executeQuery<{ part: string; whole: string; rows: number }>(
-		CompiledQuery.raw(`select part.relname as part, whole.relname as whole, part.reltuples as rows from pg_inherits
-			join pg_class part on part.oid = inhrelid join pg_class whole on whole.oid = inhparent`),
-	);
-	return rows;
+	return plans;
 }
 
 /** The same database, and every query that is made of it from now on. */

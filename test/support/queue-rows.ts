@@ -2,110 +2,67 @@
 // may change.
 
 import type { PassInput } from "../../src/callbacks/pass.ts";
-import { registerEngine } from "../../src/store/engines.ts";
+import { slotOf } from "../../src/domain/slot.ts";
 import type { DueDelivery, Settlement } from "../../src/store/queue.ts";
-import type { Db, Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/store/store.ts";
 
+const CAP_OVERALL = 512;
 let lastEngine = 1_000;
-let lastHandout = 0;
 
-/** Registered and without a lane. */
+/** Registered and without a slot. */
 export async function addEngine(store: Store, nowMs: number): Promise<number> {
 	const engineId = ++lastEngine;
-	await registerEngine(store.db, engineId, nowMs);
+	await store.queue.register(store.db, engineId, CAP_OVERALL, nowMs);
 	return engineId;
 }
 
-/** One receiver's due rows that nobody has in hand, taken by the engine that has its lane, or else by a new one. */
+/** A programme's due rows, from the front. */
 export async function takeDue(
 	store: Store,
-	receiverId: number,
+	programmeId: number,
 	limit: number,
 	nowMs: number,
 ): Promise<DueDelivery[]> {
-	return store.transact(async (trx) => {
-		const engineId = await leaseLane(trx, receiverId, nowMs);
-		const inHand = await listInHand(trx);
-		const front = { receiverId, afterDueAtMs: -1, afterId: 0, limit: limit + inHand.size };
-		const read = await store.queue.readDue(trx, [front], nowMs);
-		const deliveries = read.deliveries
-			.filter(({ id, dueAtMs }) => !inHand.has(`${id} ${dueAtMs}`))
-			.slice(0, limit);
-		// One for each, so that each is forgotten when it is settled.
-		for (const delivery of deliveries) {
-			await store.queue.handOut(trx, engineId, { number: ++lastHandout, deliveries: [delivery] }, [], nowMs);
-		}
-		return deliveries;
-	});
+	const front = { programmeId, afterDueAtMs: -1, afterId: 0, limit };
+	const { deliveries } = await store.transact((trx) => store.queue.readDue(trx, [front], nowMs));
+	return deliveries;
 }
 
-export async function takeOne(store: Store, receiverId: number, nowMs: number): Promise<DueDelivery> {
-	const [delivery] = await takeDue(store, receiverId, 1, nowMs);
+export async function takeOne(store: Store, programmeId: number, nowMs: number): Promise<DueDelivery> {
+	const [delivery] = await takeDue(store, programmeId, 1, nowMs);
 	if (delivery === undefined) throw new Error("nothing was due");
 	return delivery;
 }
 
-/** The engine that has the lane; null when nobody has, or there is none. */
-export async function laneHolder(store: Store, receiverId: number): Promise<number | null> {
-	const lane = await store.db
-		.selectFrom("lanes")
+/** The engine that owns the programme's slot; null while it is free. */
+export async function slotOwner(store: Store, programmeId: number): Promise<number | null> {
+	const slot = await store.db
+		.selectFrom("slots")
 		.select("engine_id")
-		.where("receiver_id", "=", receiverId)
-		.executeTakeFirst();
-	return lane?.engine_id ?? null;
-}
-
-async function leaseLane(trx: Db, receiverId: number, nowMs: number): Promise<number> {
-	const lane = await trx
-		.selectFrom("lanes")
-		.select("engine_id")
-		.where("receiver_id", "=", receiverId)
-		.executeTakeFirst();
-	if (lane?.engine_id != null) return lane.engine_id;
-	const engineId = ++lastEngine;
-	await registerEngine(trx, engineId, nowMs);
-	await trx.updateTable("lanes").set({ engine_id: engineId }).where("receiver_id", "=", receiverId).execute();
-	return engineId;
-}
-
-/** Ids and due times, as they were handed out to anybody. */
-async function listInHand(trx: Db): Promise<Set<string>> {
-	const handouts = await trx.selectFrom("handouts").select(["delivery_ids", "dues"]).execute();
-	return new Set(
-		handouts.flatMap(({ delivery_ids, dues }) => {
-			const dueAtMs = dues.split(",");
-			return delivery_ids.split(",").map((id, index) => `${id} ${dueAtMs[index]}`);
-		}),
-	);
+		.where("slot", "=", slotOf(programmeId))
+		.executeTakeFirstOrThrow();
+	return slot.engine_id;
 }
 
 export function settle(store: Store, ...settlements: readonly Settlement[]): Promise<Set<number>> {
-	return store.transact(async (trx) => {
-		const settled = await store.queue.settle(trx, settlements);
-		for (const id of settled)
-			await trx.deleteFrom("handouts").where("delivery_ids", "=", String(id)).execute();
-		return settled;
-	});
+	return store.transact((trx) => store.queue.settle(trx, settlements));
 }
 
 /** A pass that does nothing but what is said. */
 export function passInput(engineId: number, nowMs: number, change: Partial<PassInput> = {}): PassInput {
 	return {
 		engineId,
-		renewal: null,
-		isInDoubt: false,
+		isRenewal: false,
+		mostInFlight: CAP_OVERALL,
+		endsSilent: true,
+		slots: [],
+		rereads: null,
 		settlements: [],
-		settledOf: new Map(),
-		lease: null,
-		requestsFor: () => [],
-		choose: () => ({ deliveries: [], looks: [] }),
-		targetsFor: () => [],
-		handout: ++lastHandout,
-		endedHandouts: [],
-		shut: [],
-		shutBefore: [],
-		leaving: [],
+		isInDoubt: false,
+		giveUp: [],
 		isLast: false,
+		requests: [],
+		aging: [],
 		nowMs,
 		...change,
 	};

@@ -5,13 +5,12 @@ import { createRandom } from "../../src/outside/random.ts";
 import { insertConversions, insertMoves } from "../../src/store/conversion-moves.ts";
 import type { Conversion, NewConversion } from "../../src/store/conversions.ts";
 import { findByOrders } from "../../src/store/orders.ts";
-import type { OwedEvent } from "../../src/store/outbox.ts";
+import { insertOwedEvents, type OwedEvent } from "../../src/store/outbox.ts";
 import { insertProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";
 import type { AttemptRecord, DueDelivery, Settlement } from "../../src/store/queue.ts";
 import { insertSecret } from "../../src/store/signing-secrets.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
-import { insertDueEvents } from "./due-events.ts";
 
 type NewProgramme = Parameters<typeof insertProgramme>[1];
 type NewSecret = Parameters<typeof insertSecret>[1];
@@ -122,7 +121,7 @@ export async function addDeliveries(
 	for (const atMs of dueAtMs) {
 		const conversion = await addConversion(store, programme.id);
 		const owed = newOwedEvent(programme, conversion.id);
-		await store.transact((trx) => insertDueEvents(trx, [owed], atMs));
+		await store.transact((trx) => insertOwedEvents(trx, [owed], atMs));
 		ids.push(await deliveryId(store, owed.deliveryPublicId));
 	}
 	return ids;
@@ -187,7 +186,6 @@ let lastDueId = 0;
 export function dueDelivery(change: Partial<DueDelivery> = {}): DueDelivery {
 	return {
 		id: ++lastDueId,
-		receiverId: 1,
 		programmeId: 1,
 		dueAtMs: 0,
 		endpointEpoch: 0,

@@ -138,27 +138,27 @@ export class ShopProgramme {
 	/** As the page's button does it. */
 	async sendTestConversion(orderId: string): Promise<void> {
 		const { service } = this.#running;
-		const { owedProgrammeIds } = await service.store.transact(async (trx) => {
+		const { owed } = await service.store.transact(async (trx) => {
 			const programme = await findProgramme(trx, this.programId);
 			if (programme === undefined) throw new Error(`there is no programme ${this.programId}`);
 			const sale = { orderId, eventType: "SALE", basketValue: "1.00", occurredAtMs: null } as const;
 			const report = { ...sale, source: "test", isTest: true } as const;
 			return expectValue(await recordConversion(trx, service, programme, report));
 		});
-		service.store.announceDue(owedProgrammeIds);
+		service.store.announceDue(owed);
 	}
 
 	/** The review team decides on its own page. */
 	async rejectByReview(orderId: string, reason: Reason): Promise<void> {
 		const { service } = this.#running;
-		const { owedProgrammeIds } = await service.store.transact(async (trx) => {
+		const { owed } = await service.store.transact(async (trx) => {
 			const found = await findConversion(trx, this.id, orderId);
 			if (found === undefined) throw new Error(`there is no order ${orderId}`);
 			return expectValue(
 				await decideConversion(trx, service, found, { move: "reject", decidedBy: "review", reason }),
 			);
 		});
-		service.store.announceDue(owedProgrammeIds);
+		service.store.announceDue(owed);
 	}
 
 	async saveUrl(url: string): Promise<void> {

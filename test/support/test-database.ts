@@ -65,6 +65,6 @@ async function createPostgresDatabase(template?: string): Promise<TestDatabase> 
 
 /**
  * A server of its own only where a test file is run alone, without test/global-setup.ts. It ends with this process
- * (postgres-keeper.ts).
+ * (KEEPER in postgres.ts).
  */
 const postgres = createPostgresAtHand({ settings: { fsync: "off" } });

@@ -4,7 +4,6 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { FIGURES_INTERVAL_MS } from "../../src/service/figures-watch.ts";
-import { readMetricsText, type Scrape } from "../support/metrics-text.ts";
 import { reportNotRun } from "../support/not-run.ts";
 import { findPrometheus, PROMETHEUS_MISSING, startPrometheus } from "../support/prometheus.ts";
 import { eachService, type RunningService } from "../support/running-service.ts";
@@ -178,3 +177,35 @@ eachService(
 	},
 	SETTINGS,
 );
+
+/** What /metrics answers. */
+interface Scrape {
+	text: string;
+	/** By name: its type. */
+	families: ReadonlyMap<string, string>;
+	/** By name with labels, as it is written. */
+	find(sample: string): number | undefined;
+	value(sample: string): number;
+}
+
+function readMetricsText(text: string): Scrape {
+	const lines = text.split("\n");
+	const types = lines.flatMap((line) => {
+		const [, name, type] = /^# TYPE (\w+) (\w+)$/.exec(line) ?? [];
+		return name === undefined || type === undefined ? [] : [[name, type] as const];
+	});
+	const find = (sample: string): number | undefined => {
+		const line = lines.find((one) => one.startsWith(`${sample} `));
+		return line === undefined ? undefined : Number(line.slice(sample.length + 1));
+	};
+	return {
+		text,
+		families: new Map(types),
+		find,
+		value(sample) {
+			const found = find(sample);
+			if (found === undefined) throw new Error(`/metrics does not say ${sample}`);
+			return found;
+		},
+	};
+}

@@ -6,12 +6,9 @@ import type { JsonSchema, OpenApiDocument, Operation, PathItem, Tag } from "../.
 import type { NetworkFace } from "../../store/known-network.ts";
 import { BATCH_BODY, CONVERSION_PAGE, LISTENING, ONE_CONVERSION, PROBLEM, SIGNED_EVENT } from "../answers.ts";
 import type { AppDeps } from "../deps.ts";
-import { exampleConversion } from "./example-values.ts";
+import { exampleConversion, explainSigning, type Instance, securitySchemes } from "./examples.ts";
 import { componentSchemas } from "./json-schema.ts";
-import { listProblems } from "./problem-list.ts";
-import { signedPaths } from "./signed-operations.ts";
-import { explainSigning, type Instance, securitySchemes } from "./signing.ts";
-import { unsignedPaths } from "./unsigned-operations.ts";
+import { describePaths } from "./operations.ts";
 import { CALLBACK_BODIES, webhooks } from "./webhooks.ts";
 
 const TAGS: readonly Tag[] = [
@@ -41,13 +38,12 @@ export function describeApi(instance: Instance): OpenApiDocument {
 		},
 		servers: [{ url: instance.publicUrl, description: "This service" }],
 		tags: TAGS,
-		paths: { ...signedPaths(instance), ...unsignedPaths(instance) },
+		paths: describePaths(instance),
 		webhooks: webhooks(instance),
 		components: {
 			schemas: namedSchemas(),
 			securitySchemes: securitySchemes(instance.brand),
 		},
-		"x-problems": listProblems(),
 	};
 }
 

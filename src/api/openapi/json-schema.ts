@@ -2,7 +2,7 @@
 // types of their answers from: neither can change without the other.
 
 import * as z from "zod";
-import type { JsonSchema, Parameter } from "../../openapi.ts";
+import type { JsonSchema } from "../../openapi.ts";
 
 /** A schema with an id is only named here: componentSchemas has it. */
 export function jsonSchema(schema: z.ZodType, io: "input" | "output" = "output"): JsonSchema {
@@ -13,23 +13,6 @@ export function jsonSchema(schema: z.ZodType, io: "input" | "output" = "output")
 /** By their ids, with every schema of an id that they are made of. */
 export function componentSchemas(schemas: readonly z.ZodType[]): Record<string, JsonSchema> {
 	return derive(z.union(schemas), "output").$defs ?? {};
-}
-
-/** As a caller may send it: what has a default may be left out. */
-export function requestSchema(schema: z.ZodObject, description: string): JsonSchema {
-	return { ...jsonSchema(schema, "input"), description };
-}
-
-export function queryParameters(schema: z.ZodObject): Parameter[] {
-	const { properties = {}, required = [] } = jsonSchema(schema, "input");
-	return Object.entries(properties).map(([name, { description = "", examples, ...property }]) => ({
-		name,
-		in: "query",
-		required: required.includes(name),
-		description,
-		schema: property,
-		...(examples?.[0] === undefined ? {} : { example: examples[0] }),
-	}));
 }
 
 type Derived = JsonSchema & { $schema?: string; $defs?: Record<string, JsonSchema> };

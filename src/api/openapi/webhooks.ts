@@ -9,9 +9,16 @@ import { HOUR_MS, MINUTE_MS } from "../../domain/time.ts";
 import { judgeOutcome, type Outcome, type Verdict } from "../../domain/verdict.ts";
 import type { ApiResponse, JsonSchema, Operation, Parameter } from "../../openapi.ts";
 import { CONVERSION_ID, SUBJECT_FIELDS, UTC_TIME } from "../answers.ts";
-import { exampleCallback, exampleSentAtMs, STATE_BY_EVENT } from "./example-values.ts";
+import {
+	EXAMPLE_NONCE,
+	exampleCallback,
+	exampleSentAtMs,
+	type Instance,
+	STATE_BY_EVENT,
+	signExample,
+	UNSIGNED,
+} from "./examples.ts";
 import { jsonSchema } from "./json-schema.ts";
-import { EXAMPLE_NONCE, type Instance, signExample, UNSIGNED } from "./signing.ts";
 
 /** Where the examples are sent to: what is signed is the path and query of the saved URL. */
 const EXAMPLE_PATH = "/postback";
@@ -46,38 +53,44 @@ const WORDS_BY_EVENT: Readonly<Record<EventName, EventWords>> = {
 	},
 };
 
-/** The 14 fields, once for each event: an approval has no reason, a rejection never lacks one. */
-const CALLBACKS = EVENT_NAMES.map((event) => ({ event, body: callbackBody(event) }));
+const { orderId, programId, eventType, test, occurredAt, ...amounts } = SUBJECT_FIELDS;
+
+const CALLBACK_BODY = z
+	.strictObject({
+		event: z.enum(EVENT_NAMES).describe("The event's name, as in the header."),
+		conversionId: CONVERSION_ID,
+		orderId,
+		programId,
+		status: z
+			.enum(EVENT_NAMES.map((event) => STATE_BY_EVENT[event].status))
+			.describe("The status at the moment of the event."),
+		eventType,
+		...amounts,
+		reason: z.enum(REASONS).nullable().describe("Set for rejections and reversals only."),
+		test,
+		occurredAt,
+		sentAt: UTC_TIME.describe("The time of this attempt."),
+	})
+	.meta({ id: "CallbackBody", description: "The 14 fields of every callback." });
+
+/** Once for each event: an approval has no reason, a rejection never lacks one. */
+const CALLBACKS = EVENT_NAMES.map((event) => {
+	const { schema: id, summary } = WORDS_BY_EVENT[event];
+	const { status, reason } = STATE_BY_EVENT[event];
+	const { shape } = CALLBACK_BODY;
+	const body = CALLBACK_BODY.extend({
+		event: z.literal(event).describe(shape.event.description ?? ""),
+		status: z.literal(status).describe(shape.status.description ?? ""),
+		reason: (reason === null ? z.null() : z.enum(REASONS)).describe(shape.reason.description ?? ""),
+	});
+	return { event, body: body.meta({ id, description: `${summary}.` }) };
+});
 
 const ANY_CALLBACK = z
 	.xor(CALLBACKS.map(({ body }) => body))
 	.meta({ id: "Event", description: "The body of a callback: one of the four events." });
 
-export const CALLBACK_BODIES = [...CALLBACKS.map(({ body }) => body), ANY_CALLBACK];
-
-function callbackBody(event: EventName) {
-	const { schema: id, summary } = WORDS_BY_EVENT[event];
-	const { status, reason } = STATE_BY_EVENT[event];
-	const { orderId, programId, eventType, test, occurredAt, ...amounts } = SUBJECT_FIELDS;
-	return z
-		.strictObject({
-			event: z.literal(event).describe("The event's name, as in the header."),
-			conversionId: CONVERSION_ID,
-			orderId,
-			programId,
-			status: z.literal(status).describe("The status at the moment of the event."),
-			eventType,
-			...amounts,
-			reason:
-				reason === null
-					? z.null().describe("Set for rejections and reversals only.")
-					: z.enum(REASONS).describe("Why."),
-			test,
-			occurredAt,
-			sentAt: UTC_TIME.describe("The time of this attempt."),
-		})
-		.meta({ id, description: `${summary}.` });
-}
+export const CALLBACK_BODIES = [CALLBACK_BODY, ...CALLBACKS.map(({ body }) => body), ANY_CALLBACK];
 
 export function webhooks(instance: Instance): Record<string, { post: Operation }> {
 	return Object.fromEntries(

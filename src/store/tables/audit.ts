@@ -1,7 +1,6 @@
 // Who did what.
 
 import type { Generated } from "kysely";
-import type { Dialect } from "./dialect.ts";
 
 /** Who did what: never changed. */
 export interface AuditEntriesTable {
@@ -16,16 +15,4 @@ export interface AuditEntriesTable {
 	detail: string | null;
 	/** The network address it came from, of changes to somebody's account. */
 	address: string | null;
-}
-
-export function auditTables({ selfNumberedId }: Dialect): readonly string[] {
-	return [
-		`create table audit_entries (
-			id ${selfNumberedId}, at_ms bigint not null, person_id bigint, programme_id bigint,
-			action text not null, subject text, detail text, address text)`,
-		"create index audit_entries_by_programme on audit_entries (programme_id, id)",
-		"create index audit_entries_by_person on audit_entries (person_id, id)",
-		"create index audit_entries_by_action on audit_entries (action, id)",
-		"create index audit_entries_by_time on audit_entries (at_ms, id)",
-	];
 }

@@ -2,7 +2,6 @@
 
 import type { Generated } from "kysely";
 import type { DecidedBy } from "../../domain/conversion.ts";
-import type { Dialect } from "./dialect.ts";
 
 /**
  * Many decisions at once: storing → uploaded → previewed → applying → done. Whoever works on it holds a claim
@@ -59,26 +58,4 @@ export interface BulkRowsTable {
 	currency: string | null;
 	/** 1 of a test conversion, on which no money hangs. */
 	test: number | null;
-}
-
-export function bulkTables({ selfNumberedId, clustered }: Dialect): readonly string[] {
-	return [
-		`create table bulk_jobs (
-			id ${selfNumberedId}, public_id text not null unique, programme_id bigint not null, person_id bigint not null,
-			decided_by text not null, source text not null, file_name text, list_query text, state text not null,
-			row_count integer not null, done_rows integer not null, claim text, claim_until_ms bigint not null,
-			created_at_ms bigint not null, applied_at_ms bigint, finished_at_ms bigint)`,
-		"create index bulk_jobs_by_programme on bulk_jobs (programme_id, id)",
-		"create index bulk_jobs_by_age on bulk_jobs (created_at_ms)",
-		`create index bulk_jobs_to_do on bulk_jobs (claim_until_ms, id) where state in ('uploaded', 'applying')`,
-		`create table bulk_rows (
-			job_id bigint not null, seq integer not null, line integer not null,
-			named_conversion text not null, order_id text not null, event_type text not null,
-			decision text not null, reason text not null,
-			verdict text, detail text, outcome text, conversion text,
-			basket_value text, commission text, currency text, test integer,
-			primary key (job_id, seq)) ${clustered}`,
-		// Which rows are about the same conversion, without reading the others.
-		"create index bulk_rows_by_conversion on bulk_rows (job_id, conversion) where conversion is not null",
-	];
 }

@@ -5,7 +5,6 @@ import type { Generated } from "kysely";
 import type { DeliveryState } from "../../domain/delivery.ts";
 import type { EventName } from "../../domain/event-name.ts";
 import type { Verdict } from "../../domain/verdict.ts";
-import type { Dialect } from "./dialect.ts";
 
 /** An event that is owed to a receiver: immutable, and at most one of each name per conversion and receiver. */
 export interface EventsTable {
@@ -27,9 +26,9 @@ export interface DeliveriesTable {
 	state: DeliveryState;
 	/** 1 for the first sending, one more for each resend by hand. */
 	run: number;
-	/** Rows in `attempts`, interrupted ones included. */
+	/** The number of the last row in `attempts`. */
 	attempts: number;
-	/** How many of them were interrupted: they do not count. */
+	/** How many of them 1.0.0 wrote for attempts whose process had died: nobody knows of those, and they are not shown. */
 	interrupted: Generated<number>;
 	last_verdict: Verdict | null;
 	/** The last one received: an attempt without an answer leaves it. */
@@ -43,7 +42,7 @@ export interface DeliveriesTable {
 
 /**
  * What is still to be sent: small rows apart from the cold record, so that results touch few pages. `due_at_ms` is when
- * it may be sent next. Only the engine that has the receiver's lane takes it, and taking it writes nothing here.
+ * it may be sent next. Only the engine that owns the programme's slot takes it, and taking it writes nothing here.
  */
 export interface QueueTable {
 	id: number;
@@ -70,14 +69,14 @@ export interface CancellationsTable {
 	claim_until_ms: number;
 }
 
-export type AttemptResult = "answered" | "timeout" | "network-error" | "forbidden-address" | "interrupted";
+export type AttemptResult = "answered" | "timeout" | "network-error" | "forbidden-address";
 
 export interface AttemptsTable {
 	delivery_id: number;
 	seq: number;
 	programme_id: number;
 	run: number;
-	result: AttemptResult;
+	result: AttemptResult | "interrupted";
 	http_status: number | null;
 	/** The error in the system's words and where it happened; of a timeout, where the time ran out. */
 	detail: string | null;
@@ -103,51 +102,4 @@ export interface CallbackHoursTable {
 	delivered: number;
 	/** Everything else that was sent. */
 	failed: number;
-}
-
-export function deliveryTables({
-	selfNumberedId,
-	givenId,
-	clustered,
-	rewritten,
-	churned,
-	inPartitions,
-}: Dialect): readonly string[] {
-	return [
-		`create table events (
-			id ${selfNumberedId}, programme_id bigint not null, receiver_id bigint not null,
-			conversion_id bigint not null, name text not null, body text not null)`,
-		"create unique index events_once_per_conversion on events (conversion_id, receiver_id, name)",
-		`create table deliveries (
-			id ${givenId}, public_id text not null unique, programme_id bigint not null,
-			receiver_id bigint not null, state text not null,
-			run integer not null, attempts integer not null,
-			interrupted integer not null default 0, last_verdict text, last_http_status integer,
-			created_at_ms bigint not null, last_attempt_at_ms bigint, finished_at_ms bigint,
-			failed_at_ms bigint) ${rewritten}`,
-		"create index deliveries_by_receiver on deliveries (receiver_id, id)",
-		// On a column of its own: storing a success must not change anything that is indexed, or PostgreSQL
-		// writes the row's entry into every index anew.
-		`create index deliveries_failed on deliveries (receiver_id, failed_at_ms)
-			where failed_at_ms is not null`,
-		`create table queue (
-			id ${givenId}, receiver_id bigint not null, due_at_ms bigint not null,
-			endpoint_epoch integer not null, run integer not null, counted integer not null, seq integer not null) ${churned}`,
-		"create index queue_by_due on queue (receiver_id, due_at_ms, id)",
-		`create table cancellations (
-			receiver_id ${givenId}, epoch integer not null, since_ms bigint not null, claim_until_ms bigint not null) ${churned}`,
-		`create table attempts (
-			delivery_id bigint not null, seq integer not null, programme_id bigint not null,
-			run integer not null, result text not null,
-			http_status integer, detail text, started_at_ms bigint not null, took_ms double precision,
-			look_up_ms double precision, connect_ms double precision, tls_ms double precision,
-			answer_ms double precision, endpoint_id bigint, nonce text, signature text, answer text,
-			primary key (delivery_id, seq${inPartitions?.keyColumn("started_at_ms") ?? ""}))
-			${inPartitions?.suffix("started_at_ms") ?? clustered}`,
-		...(inPartitions?.rest("attempts", "started_at_ms") ?? []),
-		`create table callback_hours (
-			programme_id bigint not null, hour_ms bigint not null, delivered integer not null, failed integer not null,
-			primary key (programme_id, hour_ms)) ${clustered}`,
-		"create index callback_hours_by_hour on callback_hours (hour_ms)",
-	];
 }

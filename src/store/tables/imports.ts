@@ -1,7 +1,6 @@
 // Files that staff import: the job, and the lines of its file.
 
 import type { Generated } from "kysely";
-import type { Dialect } from "./dialect.ts";
 
 /**
  * A file on its way in: storing → uploaded → previewed → applying → done. While it is applied it can be stopped, by a
@@ -61,19 +60,4 @@ export interface ImportBatchesTable {
 	lines: string;
 	/** What each line would do, and what it did once it was brought in. */
 	verdicts: string | null;
-}
-
-export function importTables({ lastingId, clustered }: Dialect): readonly string[] {
-	return [
-		`create table import_jobs (
-			id ${lastingId}, public_id text not null unique, kind text not null, file_name text not null,
-			file_bytes bigint not null, person_id bigint not null, applied_by bigint, state text not null, invites integer not null,
-			row_count integer not null, done_rows integer not null, done_batches integer not null,
-			summary text, lines text not null, failure text, access_ended_at_ms bigint, claim text, claim_until_ms bigint not null,
-			created_at_ms bigint not null, applied_at_ms bigint, finished_at_ms bigint)`,
-		"create index import_jobs_to_do on import_jobs (claim_until_ms, id) where state in ('uploaded', 'applying')",
-		`create table import_batches (
-			job_id bigint not null, seq integer not null, lines text not null, verdicts text,
-			primary key (job_id, seq)) ${clustered}`,
-	];
 }

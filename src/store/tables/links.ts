@@ -2,7 +2,6 @@
 
 import type { Generated } from "kysely";
 import type { ProgrammeRole } from "../../domain/roles.ts";
-import type { Dialect } from "./dialect.ts";
 
 /**
  * What a link is for. A link that staff or the command line made for a new password and one that somebody asked for
@@ -49,19 +48,4 @@ export interface LinksTable {
 /** One row: whoever makes or uses a link, or ends somebody's access, holds it until the transaction ends. */
 export interface LinkLockTable {
 	id: number;
-}
-
-export function linkTables({ selfNumberedId, givenId }: Dialect): readonly string[] {
-	return [
-		`create table links (
-			id ${selfNumberedId}, public_id text not null unique, purpose text not null, token_hash text not null unique,
-			person_id bigint, email text, programme_id bigint, role text, made_by bigint, created_at_ms bigint not null,
-			expires_at_ms bigint not null, withdrawn text)`,
-		"create unique index links_by_person on links (person_id, purpose) where person_id is not null",
-		"create unique index links_by_programme on links (programme_id, email) where email is not null",
-		"create index links_by_email on links (email) where email is not null",
-		"create index links_by_maker on links (made_by) where made_by is not null",
-		`create table link_lock (id ${givenId})`,
-		"insert into link_lock (id) values (1)",
-	];
 }

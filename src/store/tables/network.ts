@@ -1,7 +1,5 @@
 // The network that runs Ringback: how it looks and what it is called. One row.
 
-import type { Dialect } from "./dialect.ts";
-
 export interface NetworkTable {
 	one: 1;
 	name: string | null;
@@ -26,15 +24,4 @@ export interface NetworkTable {
 	set_up_ended_at_ms: number | null;
 	/** When `ringback backup` last took what was stored by then. */
 	backed_up_at_ms: number | null;
-}
-
-export function networkTables({ givenId }: Dialect): readonly string[] {
-	return [
-		`create table network (
-			one ${givenId}, name text, brand text, colour text, support_address text, sender_name text,
-			sender_address text, logo_type text, logo_hash text, logo_width integer, logo_height integer,
-			logo_data text, mail_tested_at_ms bigint, set_up_ended_at_ms bigint,
-			backed_up_at_ms bigint)`,
-		"insert into network (one) values (1)",
-	];
 }

@@ -1,7 +1,5 @@
 // Order ids as people look for them: folded, a hundred to a row, so that any part of one is found by reading little.
 
-import type { Dialect } from "./dialect.ts";
-
 /**
  * Conversions of one programme, in the order of their ids: all those from `first_id` on, up to the next block of the
  * programme or to the position of the index. The last block of a programme grows until it is full.
@@ -20,17 +18,4 @@ export interface OrderBlocksTable {
 export interface OrderPositionTable {
 	one: 1;
 	conversion_id: number;
-}
-
-export function orderBlockTables({ bytewiseText }: Dialect): readonly string[] {
-	return [
-		`create table order_blocks (
-			programme_id bigint not null, first_id bigint not null, last_id bigint not null,
-			ids text not null, orders ${bytewiseText} not null,
-			primary key (programme_id, first_id))`,
-		// For Review, which looks through those of all programmes, the newest first.
-		"create index order_blocks_by_last on order_blocks (last_id)",
-		"create table order_position (one integer primary key, conversion_id bigint not null)",
-		"insert into order_position (one, conversion_id) values (1, 0)",
-	];
 }

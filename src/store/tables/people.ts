@@ -2,7 +2,6 @@
 
 import type { Generated } from "kysely";
 import type { PersonKind } from "../../domain/roles.ts";
-import type { Dialect } from "./dialect.ts";
 
 export interface PeopleTable {
 	id: Generated<number>;
@@ -22,15 +21,4 @@ export interface PeopleTable {
 	mails_callbacks_working_again: Generated<0 | 1>;
 	/** Set when they may no longer sign in. */
 	deactivated_at_ms: number | null;
-}
-
-export function peopleTables({ selfNumberedId }: Dialect): readonly string[] {
-	return [
-		`create table people (
-			id ${selfNumberedId}, public_id text not null unique, email text not null unique,
-			kind text not null, created_at_ms bigint not null, name text not null default '',
-			zone text, locale text, mails_callbacks_failing integer not null default 1,
-			mails_callbacks_working_again integer not null default 1, deactivated_at_ms bigint)`,
-		"create index people_by_kind on people (kind, id)",
-	];
 }

@@ -2,7 +2,6 @@
 
 import type { Generated } from "kysely";
 import type { ProgrammeRole } from "../../domain/roles.ts";
-import type { Dialect } from "./dialect.ts";
 
 export interface ProgrammesTable {
 	id: Generated<number>;
@@ -43,26 +42,4 @@ export interface EndpointsTable {
 	receiver_id: number;
 	url: string;
 	saved_at_ms: number;
-}
-
-export function programmeTables({ selfNumberedId }: Dialect): readonly string[] {
-	return [
-		`create table programmes (
-			id ${selfNumberedId}, public_id text not null unique, name text not null, currency text not null,
-			commission_rate text not null, fee_rate text not null, approval_days integer not null,
-			approval_days_min integer not null default 0, approval_days_max integer not null default 90,
-			parks_pixels integer not null, parked_days integer not null,
-			endpoint_id bigint, endpoint_epoch integer not null default 0,
-			last_mailed_at_ms bigint, created_at_ms bigint not null,
-			first_signed_at_ms bigint, first_pixel_at_ms bigint, first_callback_at_ms bigint)`,
-		`create table programme_people (
-			programme_id bigint not null references programmes(id), person_id bigint not null references people(id),
-			role text not null,
-			primary key (programme_id, person_id))`,
-		"create index programme_people_by_person on programme_people (person_id)",
-		`create table endpoints (
-			id ${selfNumberedId}, receiver_id bigint not null references programmes(id),
-			url text not null, saved_at_ms bigint not null)`,
-		"create index endpoints_by_receiver on endpoints (receiver_id, id)",
-	];
 }

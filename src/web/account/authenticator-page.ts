@@ -1,6 +1,5 @@
 // /account/authenticator: the QR code and the backup codes, shown once, and the code that proves it works.
 
-import { html } from "hono/html";
 import { renderSVG } from "uqr";
 import {
 	type AuthenticatorSetup,
@@ -12,22 +11,14 @@ import {
 } from "../../accounts/authenticator.ts";
 import { withIssuer } from "../../domain/authenticator.ts";
 import type { Fault } from "../../domain/fault.ts";
-import { padded, pageHeader, section } from "../components/blocks.ts";
-import { button, linkButton, postForm, textField } from "../components/forms.ts";
-import { codeBlock, copyable } from "../components/text.ts";
-import { csrfField } from "../csrf.ts";
-import type { WebDeps } from "../deps.ts";
-import type { WebContext } from "../env.ts";
-import { setFlash } from "../flash.ts";
-import { placeFault, readTextFields } from "../form.ts";
-import type { Content, Html } from "../html.ts";
-import { titleOf } from "../masthead.ts";
-import { answerPage } from "../page.ts";
+import { titleOf } from "../document.ts";
+import { declareForm, HIDDEN } from "../form.ts";
+import { answerPage, csrfField, setFlash, viewerOf, type WebContext, type WebDeps } from "../page.ts";
 import { ACCOUNT_PATH, AUTHENTICATOR_PATH, START_PATH } from "../paths.ts";
 import { handOnCookies } from "../session.ts";
-import { viewerOf } from "../viewer.ts";
-import { setUpForm, showAccount } from "./account-page.ts";
-import { currentPasswordField } from "./password-field.ts";
+import * as ui from "../ui.ts";
+import { type Content, html } from "../ui.ts";
+import { AUTHENTICATOR_FORM, authenticatorForm, SET_UP, showAccount } from "./account-page.ts";
 
 /** Of the account page. */
 const SECTION = `${ACCOUNT_PATH}#authenticator`;
@@ -38,13 +29,26 @@ const MAX_SETUP_LENGTH = 2_000;
 /** Base 32. */
 const SECRET = /^[A-Z2-7]{16,64}$/;
 
+const CONFIRM_FORM = declareForm({
+	/** The page itself holds it, so that a mistyped code does not take it away; nothing is kept on our side. */
+	setup: HIDDEN,
+	code: {
+		label: "Code",
+		hint: "Six digits, as the app shows them now.",
+		autocomplete: "one-time-code",
+		inputMode: "numeric",
+		isMono: true,
+		isRequired: true,
+	},
+});
+
 export async function showSetUp(c: WebContext): Promise<Response> {
 	return viewerOf(c).awaitsAuthenticator ? showDuty(c) : c.redirect(SECTION, 303);
 }
 
 /** Answered at once, without a redirect: secret and codes are in this answer alone and kept nowhere. */
 export async function beginSetUp(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { currentPassword } = await readTextFields(c, ["currentPassword"]);
+	const { currentPassword } = await AUTHENTICATOR_FORM.read(c);
 	const begun = await beginAuthenticator(deps, viewerOf(c), currentPassword, c.get("visitor"));
 	if (begun.ok) return showKey(c, begun.value);
 	if (viewerOf(c).awaitsAuthenticator) return showDuty(c, begun.fault);
@@ -52,7 +56,7 @@ export async function beginSetUp(c: WebContext, deps: WebDeps): Promise<Response
 }
 
 export async function confirmSetUp(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { code, setup } = await readTextFields(c, ["code", "setup"]);
+	const { code, setup } = await CONFIRM_FORM.read(c);
 	const viewer = viewerOf(c);
 	const confirmed = await confirmAuthenticator(deps, viewer, code, c.get("visitor"));
 	if (!confirmed.ok) return showKey(c, readSetup(setup), confirmed.fault);
@@ -82,26 +86,24 @@ export async function replaceAuthenticator(c: WebContext, deps: WebDeps): Promis
 }
 
 async function readProof(c: WebContext): Promise<Proof> {
-	const { currentPassword, code } = await readTextFields(c, ["currentPassword", "code"]);
+	const { currentPassword, code } = await AUTHENTICATOR_FORM.read(c);
 	return { password: currentPassword, code };
 }
 
 /** Where staff are led who must have an authenticator and have none. */
 function showDuty(c: WebContext, fault?: Fault): Promise<Response> {
-	const { at, above } = placeFault(fault, ["currentPassword"]);
-	const password = currentPasswordField("authenticator-current", at("currentPassword"));
 	return answerPage(c, {
 		title: TITLE,
 		active: "account",
 		status: fault?.httpStatus ?? 200,
-		body: html`${pageHeader({
+		body: html`${ui.pageHeader({
 			title: TITLE,
 			hint: "Staff of this network must sign in with a code from an authenticator app. Set yours up to continue.",
-		})}<div class="stack">${section({
+		})}<div class="stack">${ui.section({
 			id: "authenticator",
 			title: "Enter your password first",
 			hint: "You need an authenticator app, on your phone or in your password manager.",
-			body: padded(above, setUpForm(c, password)),
+			body: ui.padded(authenticatorForm(c, SET_UP, fault)),
 		})}</div>`,
 	});
 }
@@ -120,35 +122,33 @@ function showKey(c: WebContext, setup: AuthenticatorSetup | undefined, fault?: F
 		title: TITLE,
 		active: "account",
 		status: fault?.httpStatus ?? 200,
-		body: html`${pageHeader({ title: TITLE, hint })}<div class="stack">${body}</div>`,
+		body: html`${ui.pageHeader({ title: TITLE, hint })}<div class="stack">${body}</div>`,
 	});
 }
 
 function keySections({ uri, backupCodes }: AuthenticatorSetup, network: string): Content[] {
 	const key = new URL(uri).searchParams.get("secret") ?? "";
 	return [
-		section({
+		ui.section({
 			id: "scan",
 			title: `1. Add ${network} to your app`,
 			hint: "Scan this with any authenticator app, or type in the key.",
-			body: padded(
+			body: ui.padded(
 				html`<p><img src="${qrCode(withIssuer(uri, network))}" alt="QR code that holds the key below" width="${QR_PIXELS}" height="${QR_PIXELS}"></p>`,
-				html`<p>${copyable(key, "the key")}</p>`,
+				html`<p>${ui.copyable(key, "the key")}</p>`,
 			),
 		}),
-		section({
+		ui.section({
 			id: "backup",
 			title: "2. Save your backup codes",
 			hint: "Each works once, for when you don't have your phone. They are not shown again.",
-			body: padded(codeBlock(backupCodes.join("\n"), "Backup codes")),
+			body: ui.padded(ui.codeBlock(backupCodes.join("\n"), "Backup codes")),
 		}),
 	];
 }
 
-/** The page itself holds it, so that a mistyped code does not take it away; nothing is kept on our side. */
-function writeSetup({ uri, backupCodes }: AuthenticatorSetup): Html {
-	const setup = new URLSearchParams({ uri, codes: backupCodes.join(" ") });
-	return html`<input type="hidden" name="setup" value="${setup.toString()}">`;
+function writeSetup({ uri, backupCodes }: AuthenticatorSetup): string {
+	return new URLSearchParams({ uri, codes: backupCodes.join(" ") }).toString();
 }
 
 function readSetup(text: string): AuthenticatorSetup | undefined {
@@ -163,23 +163,16 @@ function confirmSection(c: WebContext, title: string, fault?: Fault, setup?: Aut
 	// Who must have one has nowhere else to go.
 	const isLaterPossible = setup !== undefined && !viewerOf(c).awaitsAuthenticator;
 	const way = isLaterPossible ? "Not now" : "Start over";
-	const fields = html`${setup === undefined ? null : writeSetup(setup)}
-		${textField({
-			name: "code",
-			label: "Code",
-			hint: "Six digits, as the app shows them now.",
-			autocomplete: "one-time-code",
-			inputMode: "numeric",
-			isMono: true,
-			isRequired: true,
-			error: fault?.detail,
-		})}
-		<div class="row">${button({ label: "Turn on", tone: "primary" })}${linkButton({ label: way, href: AUTHENTICATOR_PATH, tone: "quiet" })}</div>`;
-	return section({
+	const typed = setup === undefined ? {} : { setup: writeSetup(setup) };
+	const { fields, above } = CONFIRM_FORM.fill(typed, fault);
+	const body = html`${fields()}
+		<div class="row">${ui.button({ label: "Turn on", tone: "primary" })}${ui.linkButton({ label: way, href: AUTHENTICATOR_PATH, tone: "quiet" })}</div>`;
+	return ui.section({
 		id: "confirm",
 		title,
-		body: padded(
-			postForm({ action: `${AUTHENTICATOR_PATH}/confirm#confirm`, csrf: csrfField(c), body: fields }),
+		body: ui.padded(
+			above,
+			ui.postForm({ action: `${AUTHENTICATOR_PATH}/confirm#confirm`, csrf: csrfField(c), body }),
 		),
 	});
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import type { Person } from "../../store/people.ts";
 import {
 	type Browser,
@@ -10,20 +10,8 @@ import {
 } from "../test-site.test-support.ts";
 import { beginAuthenticator, CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "./totp.test-support.ts";
 
-/** A code is taken half a minute before and after its own time. */
-
-interface Setup {
-	browser: Browser;
-	secret: string;
-	backupCodes: string[];
-	/** What the page's form sends along. */
-	hidden: { setup: string };
-}
-
 test("the authenticator is on only after a code has shown that it works", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const { browser, secret } = await begin(site, staff);
+	const { site, staff, browser, secret } = await begin(t);
 	await site.signIn(staff);
 	const wrong = await browser.submit("/account/authenticator/confirm", { code: "000000" });
 	assert.equal(wrong.status, 401);
@@ -39,9 +27,7 @@ test("the authenticator is on only after a code has shown that it works", async 
 });
 
 test("setting up needs the password, and shows key and codes in that answer alone", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const { browser, secret, backupCodes } = await begin(site, staff);
+	const { site, browser, secret, backupCodes } = await begin(t);
 	const wrong = await browser.submit("/account/authenticator", { currentPassword: "x" });
 	assert.equal(wrong.status, 422);
 	assert.match(wrong.text, /id="authenticator-current-error">This is not your current password/);
@@ -51,28 +37,21 @@ test("setting up needs the password, and shows key and codes in that answer alon
 });
 
 test("with the authenticator on, the password alone opens nothing; the code does", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const { secret } = await turnOn(site, staff);
+	const { site, staff, nextCode: code } = await turnOn(t);
 	const browser = site.browser();
 	const step = await enterPassword(browser, staff, "/account");
 	assert.deepEqual([step.status, step.location], [303, "/sign-in/code?next=%2Faccount"]);
 	assert.equal(browser.cookies.has(SESSION_COOKIE), false);
 	assert.equal((await browser.open("/account")).status, 303);
 	await browser.open(step.location ?? "");
-	const code = codeAt(secret, Date.now() + CODE_STEP_MS);
 	const opened = await browser.submit("/sign-in/code", { code, next: "/account" });
 	assert.deepEqual([opened.status, opened.location], [303, "/account"]);
 	assert.equal((await browser.open("/account")).status, 200);
 });
 
 test("a wrong code opens nothing, and the code that switched it on is spent", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const { usedCode } = await turnOn(site, staff);
-	const browser = site.browser();
-	await enterPassword(browser, staff);
-	await browser.open("/sign-in/code");
+	const { site, staff, usedCode } = await turnOn(t);
+	const browser = await openSecondStep(site, staff);
 	const wrong = await browser.submit("/sign-in/code", { code: "12345" });
 	assert.equal(wrong.status, 401);
 	assert.match(wrong.text, /id="code-error">/);
@@ -80,30 +59,16 @@ test("a wrong code opens nothing, and the code that switched it on is spent", as
 });
 
 test("a code that was used cannot be used again, though its time is not over", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const { secret } = await turnOn(site, staff);
-	const code = codeAt(secret, Date.now() + CODE_STEP_MS);
-	const [first, second] = [site.browser(), site.browser()];
-	for (const browser of [first, second]) {
-		await enterPassword(browser, staff);
-		await browser.open("/sign-in/code");
-	}
+	const { site, staff, nextCode: code } = await turnOn(t);
+	const [first, second] = [await openSecondStep(site, staff), await openSecondStep(site, staff)];
 	assert.equal((await first.submit("/sign-in/code", { code })).status, 303);
 	assert.equal((await first.open("/account")).status, 200);
 	await assertRefusedAsUsed(site, second, code);
 });
 
 test("of two who send the same code at once one gets in", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const { secret } = await turnOn(site, staff);
-	const code = codeAt(secret, Date.now() + CODE_STEP_MS);
-	const browsers = [site.browser(), site.browser()];
-	for (const browser of browsers) {
-		await enterPassword(browser, staff);
-		await browser.open("/sign-in/code");
-	}
+	const { site, staff, nextCode: code } = await turnOn(t);
+	const browsers = [await openSecondStep(site, staff), await openSecondStep(site, staff)];
 	await Promise.all(browsers.map((browser) => browser.submit("/sign-in/code", { code })));
 	const statuses: number[] = [];
 	for (const browser of browsers) statuses.push((await browser.open("/account")).status);
@@ -111,15 +76,9 @@ test("of two who send the same code at once one gets in", async (t) => {
 });
 
 test("a backup code opens one sign-in, and only one", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const { backupCodes } = await turnOn(site, staff);
+	const { site, staff, backupCodes } = await turnOn(t);
 	const code = backupCodes[3] ?? "";
-	const [first, second] = [site.browser(), site.browser()];
-	for (const browser of [first, second]) {
-		await enterPassword(browser, staff);
-		await browser.open("/sign-in/code");
-	}
+	const [first, second] = [await openSecondStep(site, staff), await openSecondStep(site, staff)];
 	assert.equal((await first.submit("/sign-in/code", { code })).status, 303);
 	assert.equal((await first.open("/account")).status, 200);
 	const again = await second.submit("/sign-in/code", { code });
@@ -131,25 +90,20 @@ test("a backup code opens one sign-in, and only one", async (t) => {
 });
 
 test("without the first step there is no second", async (t) => {
-	const site = await openTestSite(t);
-	const { secret } = await turnOn(site, await site.addStaff());
+	const { site, nextCode: code } = await turnOn(t);
 	const browser = site.browser();
 	await browser.open("/sign-in/code");
-	const answer = await browser.submit("/sign-in/code", { code: codeAt(secret, Date.now() + CODE_STEP_MS) });
+	const answer = await browser.submit("/sign-in/code", { code });
 	assert.deepEqual([answer.status, answer.location], [303, "/sign-in"]);
 	assert.match((await browser.open("/sign-in")).text, /Start over/);
 	assert.equal((await browser.open("/account")).status, 303);
 });
 
 test("a right code opens after a few mistyped ones, however fast they came", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const { secret } = await turnOn(site, staff);
-	const browser = site.browser();
-	await enterPassword(browser, staff);
-	await browser.open("/sign-in/code");
+	const { site, staff, nextCode } = await turnOn(t);
+	const browser = await openSecondStep(site, staff);
 	const statuses: number[] = [];
-	for (const code of ["111111", "222222", "333333", "444444", codeAt(secret, Date.now() + CODE_STEP_MS)]) {
+	for (const code of ["111111", "222222", "333333", "444444", nextCode]) {
 		statuses.push((await browser.submit("/sign-in/code", { code })).status);
 	}
 	assert.deepEqual(statuses, [401, 401, 401, 401, 303]);
@@ -169,30 +123,22 @@ test("codes cannot be guessed: an address has to wait after ten at once, and is 
 });
 
 test("codes cannot be guessed: ten wrong ones close an account's second step, also to the right one", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const { secret } = await turnOn(site, staff);
+	const { site, staff, nextCode } = await turnOn(t);
 	for (let round = 0; round < 2; round += 1) {
-		const browser = site.browser();
-		await enterPassword(browser, staff);
-		await browser.open("/sign-in/code");
+		const browser = await openSecondStep(site, staff);
 		for (let guess = 0; guess < 5; guess += 1) {
 			assert.equal((await browser.submit("/sign-in/code", { code: "111111" })).status, 401);
 		}
 	}
-	const browser = site.browser();
-	await enterPassword(browser, staff);
-	await browser.open("/sign-in/code");
-	const late = await browser.submit("/sign-in/code", { code: codeAt(secret, Date.now() + CODE_STEP_MS) });
+	const browser = await openSecondStep(site, staff);
+	const late = await browser.submit("/sign-in/code", { code: nextCode });
 	assert.equal(late.status, 429);
 	assert.match(late.text, /Too many wrong codes were entered for this account\. Try again in 15 minutes/);
 	assert.equal((await browser.open("/account")).status, 303);
 });
 
 test("after a wrong code the set-up is still there: the picture, the key and the backup codes", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const { browser, secret, backupCodes, hidden } = await begin(site, staff);
+	const { site, browser, secret, backupCodes, hidden } = await begin(t);
 	const wrong = await browser.submit("/account/authenticator/confirm", { ...hidden, code: "000000" });
 	assert.equal(wrong.status, 401);
 	assert.match(wrong.text, /id="code-error">This code is not right/);
@@ -204,8 +150,7 @@ test("after a wrong code the set-up is still there: the picture, the key and the
 });
 
 test("a set-up that is not one of ours is not drawn", async (t) => {
-	const site = await openTestSite(t);
-	const { browser } = await begin(site, await site.addStaff());
+	const { browser } = await begin(t);
 	for (const uri of [
 		"https://evil.example/?secret=A",
 		"otpauth://totp/x",
@@ -221,15 +166,12 @@ test("a set-up that is not one of ours is not drawn", async (t) => {
 });
 
 test("an authenticator that is on cannot be set up anew, and is turned off with password and code", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const { browser, secret, usedCode } = await turnOn(site, staff);
+	const { site, staff, browser, nextCode: code, usedCode } = await turnOn(t);
 	const page = await browser.open("/account");
 	assert.match(page.text, /id="authenticator-code"/);
 	const again = await browser.submit("/account/authenticator", { currentPassword: PASSWORD });
 	assert.equal(again.status, 409);
 	assert.match(again.text, /on already\. Turn it off first/);
-	const code = codeAt(secret, Date.now() + CODE_STEP_MS);
 	const refusals = [
 		[
 			{ currentPassword: "x", code },
@@ -268,12 +210,9 @@ test("an authenticator that is on cannot be set up anew, and is turned off with 
 });
 
 test("a code that has just opened a sign-in does not turn the authenticator off; a backup code does, once", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const { secret, backupCodes } = await turnOn(site, staff);
+	const { site, staff, nextCode: code, backupCodes } = await turnOn(t);
 	const browser = site.browser();
 	await enterPassword(browser, staff);
-	const code = codeAt(secret, Date.now() + CODE_STEP_MS);
 	assert.equal((await browser.submit("/sign-in/code", { code })).status, 303);
 	await browser.open("/account");
 	const seen = await browser.submit("/account/authenticator/off", { currentPassword: PASSWORD, code });
@@ -287,17 +226,34 @@ test("a code that has just opened a sign-in does not turn the authenticator off;
 	assert.equal(off.status, 303, off.text);
 });
 
-async function begin(site: TestSite, person: Person): Promise<Setup> {
-	const browser = await site.signIn(person);
+async function begin(t: TestContext) {
+	const { site, staff, browser } = await openForStaff(t);
 	const setup = await beginAuthenticator(browser);
 	assert.match(setup.text, /<img src="data:image\/svg\+xml;base64,[A-Za-z0-9+/=]+" alt="QR code/);
 	const [, hidden = ""] = /name="setup" value="([^"]+)"/.exec(setup.text) ?? [];
-	return { browser, ...setup, hidden: { setup: hidden.replaceAll("&amp;", "&") } };
+	/** What the page's form sends along. */
+	return { site, staff, browser, ...setup, hidden: { setup: hidden.replaceAll("&amp;", "&") } };
 }
 
-async function turnOn(site: TestSite, person: Person) {
-	const browser = await site.signIn(person);
-	return { browser, ...(await turnAuthenticatorOn(browser)) };
+async function turnOn(t: TestContext) {
+	const { site, staff, browser } = await openForStaff(t);
+	const on = await turnAuthenticatorOn(browser);
+	// A code is taken half a minute before and after its own time.
+	return { site, staff, browser, ...on, nextCode: codeAt(on.secret, Date.now() + CODE_STEP_MS) };
+}
+
+async function openForStaff(t: TestContext) {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	return { site, staff, browser: await site.signIn(staff) };
+}
+
+/** With the right password, at the page that asks for a code. */
+async function openSecondStep(site: TestSite, person: Person): Promise<Browser> {
+	const browser = site.browser();
+	await enterPassword(browser, person);
+	await browser.open("/sign-in/code");
+	return browser;
 }
 
 async function enterPassword(browser: Browser, { email }: Person, next = "") {

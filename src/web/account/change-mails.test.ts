@@ -23,23 +23,23 @@ test("a changed password, the authenticator on, a backup code and the authentica
 	const browser = await signInFrom(site, staff);
 	await browser.open("/account");
 	await browser.submit("/account/password", { currentPassword: PASSWORD, newPassword: NEW_PASSWORD });
-	await isTold(site, staff, "Your password was changed");
+	await isTold(site, staff, "Your account: password changed");
 
 	const { secret, backupCodes } = await turnAuthenticatorOn(browser, NEW_PASSWORD);
 	const [backupCode = ""] = backupCodes;
-	await isTold(site, staff, "Your authenticator was turned on");
+	await isTold(site, staff, "Your account: authenticator turned on");
 
 	const other = site.browser({ address: ADDRESS });
 	await other.open("/sign-in");
 	await other.submit("/sign-in", { email: staff.email, password: NEW_PASSWORD });
 	await other.open("/sign-in/code");
 	assert.equal((await other.submit("/sign-in/code", { code: backupCode })).status, 303);
-	await isTold(site, staff, "A backup code was used");
+	await isTold(site, staff, "Your account: backup code used");
 
 	await other.open("/account");
 	const code = codeAt(secret, Date.now() + CODE_STEP_MS);
 	await other.submit("/account/authenticator/off", { currentPassword: NEW_PASSWORD, code });
-	await isTold(site, staff, "Your authenticator was turned off");
+	await isTold(site, staff, "Your account: authenticator turned off");
 });
 
 test("a link that staff made is told to the person with who made it, and its use as well", async (t) => {
@@ -53,13 +53,13 @@ test("a link that staff made is told to the person with who made it, and its use
 	const { text } = await boss.submit(`${path}/${owner.public_id}/link`, {});
 	const [link = ""] = /\/welcome\/[\w-]+/.exec(text) ?? [];
 	const [mail] = await tellLater(site);
-	assert.deepEqual([mail?.to, mail?.subject], [[owner.email], "A link for a new password was created"]);
+	assert.deepEqual([mail?.to, mail?.subject], [owner.email, "Your account: password link created"]);
 	assert.match(mail?.text ?? "", /Done by "Sam Staff" \(sam@network\.example, network staff\)/);
 	assert.equal(mail?.text.includes(link), false, "the mailbox may be what was lost");
 	const browser = site.browser({ address: ADDRESS });
 	await browser.open(link);
 	await browser.submit(link, { password: NEW_PASSWORD });
-	await isTold(site, owner, "Your password was changed");
+	await isTold(site, owner, "Your account: new password chosen");
 });
 
 test("a new password by the mailed link is told to the person, when it is used and not before", async (t) => {
@@ -78,7 +78,7 @@ test("a new password by the mailed link is told to the person, when it is used a
 		newPassword: NEW_PASSWORD,
 		token: path.replace(/.*[=/]/, ""),
 	});
-	await isTold(site, staff, "Your password was changed");
+	await isTold(site, staff, "Your account: new password chosen");
 });
 
 test("owners hear of people who are invited, join and are removed; the invited have a mail of their own", async (t) => {
@@ -94,7 +94,7 @@ test("owners hear of people who are invited, join and are removed; the invited h
 	site.mailbox.length = 0;
 	await site.tellChanges();
 	const [invited, ...none] = site.mailbox;
-	assert.deepEqual([invited?.to, none], [["olga@shop.example"], []]);
+	assert.deepEqual([invited?.to, none], ["olga@shop.example", []]);
 	assert.equal(invited?.subject, 'Person invited: "Garden & Tools"');
 	assert.match(
 		invited?.text ?? "",
@@ -117,7 +117,7 @@ test("owners hear of people who are invited, join and are removed; the invited h
 	await browser.submit(`${path}/${joined.public_id}/remove`, {});
 	const removed = await tellLater(site);
 	assert.deepEqual(recipients(removed), ["new@shop.example", "olga@shop.example"]);
-	const textTo = (address: string) => removed.find(({ to }) => to.includes(address))?.text ?? "";
+	const textTo = (address: string) => removed.find(({ to }) => to === address)?.text ?? "";
 	assert.match(textTo("olga@shop.example"), /The access of new@shop\.example was ended/);
 	assert.match(textTo("new@shop.example"), /Your access to the programme "Garden & Tools" was ended/);
 	assert.doesNotMatch(textTo("new@shop.example"), /\/programmes\//);
@@ -133,7 +133,7 @@ async function signInFrom(site: TestSite, { email }: Person): Promise<Browser> {
 /** By one mail, to them alone, that says from where it was done. */
 async function isTold(site: TestSite, { email }: Person, subject: string): Promise<void> {
 	const [mail, ...others] = await tellLater(site);
-	assert.deepEqual([mail?.to, mail?.subject, others], [[email], subject, []]);
+	assert.deepEqual([mail?.to, mail?.subject, others], [email, subject, []]);
 	assert.match(mail?.text ?? "", /2026-03-\d\d \d\d:\d\d UTC: /);
 	assert.match(mail?.text ?? "", /From the IP address 203\.0\.113\.9\./);
 	assert.match(mail?.text ?? "", /https:\/\/ringback\.example\/forgot-password$/m);
@@ -149,5 +149,5 @@ async function tellLater(site: TestSite): Promise<Mail[]> {
 }
 
 function recipients(mails: readonly Mail[]): string[] {
-	return mails.flatMap(({ to }) => to).toSorted();
+	return mails.map(({ to }) => to).toSorted();
 }

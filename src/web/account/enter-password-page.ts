@@ -2,7 +2,6 @@
 
 import type { MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
-import { html } from "hono/html";
 import { confirmPassword } from "../../accounts/passwords.ts";
 import {
 	confirmationCookieName,
@@ -11,18 +10,24 @@ import {
 } from "../../accounts/signed-cookies.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { isPasswordRecent } from "../../domain/recent-password.ts";
-import { card, pageHeader } from "../components/blocks.ts";
-import { button, postForm, textField } from "../components/forms.ts";
-import { csrfField } from "../csrf.ts";
-import type { WebDeps } from "../deps.ts";
-import type { WebContext, WebEnv } from "../env.ts";
-import { placeFault, readTextFields } from "../form.ts";
-import { answerPage } from "../page.ts";
+import { declareForm, HIDDEN } from "../form.ts";
+import { answerPage, csrfField, viewerOf, type WebContext, type WebDeps, type WebEnv } from "../page.ts";
 import { ACCOUNT_PATH, ENTER_PASSWORD_PATH, FORGOT_PASSWORD_PATH, ownPath, withNext } from "../paths.ts";
 import { handOnCookies } from "../session.ts";
-import { viewerOf } from "../viewer.ts";
+import { button, card, html, pageHeader, postForm } from "../ui.ts";
 
 const TITLE = "Enter your password to continue";
+
+const FORM = declareForm({
+	next: HIDDEN,
+	currentPassword: {
+		label: "Password",
+		type: "password",
+		autocomplete: "current-password",
+		isRequired: true,
+		hasFocus: true,
+	},
+});
 
 /** A form is not kept: after the password they are at the account, where they can send it again. */
 export function requireRecentPassword(deps: WebDeps): MiddlewareHandler<WebEnv> {
@@ -40,7 +45,7 @@ export async function showEnterPassword(c: WebContext, deps: WebDeps): Promise<R
 }
 
 export async function enterPassword(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { currentPassword, next: asked } = await readTextFields(c, ["currentPassword", "next"]);
+	const { currentPassword, next: asked } = await FORM.read(c);
 	const next = accountPath(asked);
 	const confirmed = await confirmPassword(deps, signInOf(c), currentPassword, c.get("visitor"));
 	if (!confirmed.ok) return showForm(c, next, confirmed.fault);
@@ -71,19 +76,8 @@ function accountPath(text: string | undefined): string {
 }
 
 function showForm(c: WebContext, next: string, fault?: Fault): Promise<Response> {
-	const { at, above } = placeFault(fault, ["currentPassword"]);
-	const fields = html`
-		<input type="hidden" name="next" value="${next}">
-		${textField({
-			name: "currentPassword",
-			label: "Password",
-			type: "password",
-			autocomplete: "current-password",
-			isRequired: true,
-			hasFocus: true,
-			error: at("currentPassword"),
-		})}
-		<div>${button({ label: "Continue", tone: "primary" })}</div>`;
+	const { fields, above } = FORM.fill({ next }, fault);
+	const body = html`${fields()}<div>${button({ label: "Continue", tone: "primary" })}</div>`;
 	return answerPage(c, {
 		title: TITLE,
 		active: "account",
@@ -94,7 +88,7 @@ function showForm(c: WebContext, next: string, fault?: Fault): Promise<Response>
 		})}
 			${card(
 				above,
-				postForm({ action: ENTER_PASSWORD_PATH, csrf: csrfField(c), body: fields }),
+				postForm({ action: ENTER_PASSWORD_PATH, csrf: csrfField(c), body }),
 				html`<p class="small"><a href="${FORGOT_PASSWORD_PATH}">Forgot your password?</a></p>`,
 			)}`,
 	});

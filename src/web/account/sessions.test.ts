@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { describeBrowser } from "./sessions.ts";
+import { describeBrowser } from "./account-page.ts";
 
 const CASES: readonly [userAgent: string, name: string][] = [
 	["Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0", "Firefox on Linux"],

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hono } from "hono";
 import { createAuth } from "../../accounts/auth.ts";
-import type { WebEnv } from "../env.ts";
 import { createStillAllowed } from "../live-page.ts";
+import type { WebEnv } from "../page.ts";
 import { type Browser, openTestSite, PASSWORD } from "../test-site.test-support.ts";
 import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "./totp.test-support.ts";
 
@@ -31,7 +31,7 @@ test("staff without one are led to set it up from every page, and reach none", a
 	assert.match(page.text, /Sign out/);
 	assert.doesNotMatch(
 		page.text,
-		/href="\/(?:review|people|programmes|account)"/,
+		/href="\/(?:conversions|people|programmes|account)["?]/,
 		"no links that lead back here",
 	);
 });

@@ -14,7 +14,6 @@ import python from "highlight.js/lib/languages/python";
 import ruby from "highlight.js/lib/languages/ruby";
 import xml from "highlight.js/lib/languages/xml";
 import { raw } from "hono/html";
-import type { Html } from "../html.ts";
 
 /** By the word that a fence in Markdown has for it. */
 const LANGUAGES = { js: javascript, php, python, ruby, go, java, csharp, sh: bash, http, json, html: xml };
@@ -65,7 +64,7 @@ export function isCodeLanguage(word: string | undefined): word is CodeLanguage {
 }
 
 /** `code` must be ours. */
-export function highlight(code: string, language: CodeLanguage): Html {
+export function highlight(code: string, language: CodeLanguage): ReturnType<typeof raw> {
 	const key = `${language} ${code}`;
 	const known = kept.get(key) ?? colour(code, language);
 	if (kept.size >= MAX_KEPT) kept.clear();

@@ -1,9 +1,7 @@
 // A page about work that goes on in the background. It moves on by itself: htmx asks again every second, and without
 // scripts the browser reloads.
 
-import { html } from "hono/html";
-import type { Content, Html } from "../html.ts";
-import { padded, section } from "./blocks.ts";
+import { type Content, type Html, html, padded, section } from "../ui.ts";
 
 const JOB_ID = "job";
 

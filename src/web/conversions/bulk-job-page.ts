@@ -1,6 +1,5 @@
 // A job of many decisions: being checked, the preview, being applied, the result. Moves on by itself.
 
-import { html } from "hono/html";
 import { discardJob, startApplying, whyNotYours } from "../../conversions/bulk-apply.ts";
 import { bulkResult } from "../../conversions/bulk-result.ts";
 import { workOffSmall } from "../../conversions/bulk-work.ts";
@@ -13,19 +12,11 @@ import {
 	type VerdictCounts,
 } from "../../store/bulk-rows.ts";
 import type { BulkState } from "../../store/tables/bulk.ts";
-import { pageHeader, statStrip } from "../components/blocks.ts";
-import { linkButton } from "../components/forms.ts";
 import { movingJob, restingJob } from "../components/job-progress.ts";
-import { count, countOf, timeTag } from "../components/text.ts";
-import { csrfField } from "../csrf.ts";
-import type { PageDeps } from "../deps.ts";
-import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
-import { setFlash } from "../flash.ts";
-import type { Html } from "../html.ts";
-import { answerPage } from "../page.ts";
+import { answerPage, csrfField, type PageDeps, programmeOf, setFlash, type WebContext } from "../page.ts";
 import { bulkJobPath, bulkPath, conversionsPath } from "../paths.ts";
-import { programmeOf } from "../viewer.ts";
+import { count, countOf, type Html, html, linkButton, pageHeader, statStrip, timeTag } from "../ui.ts";
 import {
 	countSkipped,
 	MOVE_WORDS,

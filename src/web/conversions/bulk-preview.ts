@@ -1,19 +1,27 @@
 // What a job would do before it is applied, and did afterwards, in money: the same whether it came from a file, from
 // ticked rows or from all that a filter found. And what of it cannot be undone.
 
-import { html } from "hono/html";
 import { DECISION_MOVES, type DecisionMove } from "../../conversions/decision-rights.ts";
 import { formatMinor } from "../../domain/money.ts";
 import type { BulkJob } from "../../store/bulk-jobs.ts";
 import type { ChangeSum, VerdictCounts } from "../../store/bulk-rows.ts";
-import { message, section } from "../components/blocks.ts";
-import { button, linkButton, postForm } from "../components/forms.ts";
 import { progressSection } from "../components/job-progress.ts";
-import { dataTable } from "../components/lists.ts";
-import { amount, count, countOf } from "../components/text.ts";
-import type { Content, Html } from "../html.ts";
+import {
+	amount,
+	button,
+	type Content,
+	count,
+	countOf,
+	dataTable,
+	type Html,
+	html,
+	linkButton,
+	message,
+	postForm,
+	section,
+} from "../ui.ts";
 import { VERDICTS } from "./bulk-row-table.ts";
-import { digitsOf } from "./totals.ts";
+import { digitsOf } from "./list-query.ts";
 
 export const MOVE_WORDS: Readonly<Record<DecisionMove, { verb: string; done: string }>> = {
 	approve: { verb: "Approve", done: "approved" },

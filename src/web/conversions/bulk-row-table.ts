@@ -1,17 +1,27 @@
 // The rows of a job, what each would do or did, and the tabs that show one kind of them.
 
-import { html } from "hono/html";
 import { EVENT_TYPES, REASONS } from "../../domain/conversion.ts";
 import { showUnseen } from "../../domain/visible-text.ts";
 import type { BulkRow, VerdictCounts } from "../../store/bulk-rows.ts";
 import type { Programme } from "../../store/programmes.ts";
 import type { BulkVerdict } from "../../store/tables/bulk.ts";
-import { emptyState, section, tabs } from "../components/blocks.ts";
-import { reasonWords, titleCase } from "../components/conversion-words.ts";
-import { type Column, dataTable, pager } from "../components/lists.ts";
-import { amount, badge, count, type Tone } from "../components/text.ts";
-import type { Content, Html } from "../html.ts";
+import { reasonWords, titleCase } from "../conversion-ui.ts";
+import { pager } from "../filter-query.ts";
 import { conversionPath } from "../paths.ts";
+import {
+	amount,
+	badge,
+	type Column,
+	type Content,
+	count,
+	dataTable,
+	emptyState,
+	type Html,
+	html,
+	section,
+	type Tone,
+	tabs,
+} from "../ui.ts";
 
 export const VERDICTS = ["change", "already", "refused", "unknown", "malformed", "left"] as const;
 

@@ -1,6 +1,5 @@
 // Decisions by CSV: the form, what the file must look like, and the jobs of the last weeks.
 
-import { html } from "hono/html";
 import { MAX_BULK_ROWS } from "../../conversions/bulk-csv.ts";
 import { uploadDecisions } from "../../conversions/bulk-upload.ts";
 import { EVENT_TYPES, REASONS } from "../../domain/conversion.ts";
@@ -9,18 +8,28 @@ import type { PersonKind } from "../../domain/roles.ts";
 import { type ListedJob, listJobs } from "../../store/bulk-jobs.ts";
 import type { Programme } from "../../store/programmes.ts";
 import type { BulkState } from "../../store/tables/bulk.ts";
-import { emptyState, more, padded, pageHeader, section } from "../components/blocks.ts";
-import { button, fileField, linkButton, postForm } from "../components/forms.ts";
-import { dataTable } from "../components/lists.ts";
-import { badge, codeBlock, count, type Tone, timeTag } from "../components/text.ts";
-import { csrfField } from "../csrf.ts";
-import type { PageDeps } from "../deps.ts";
-import type { WebContext } from "../env.ts";
-import type { Html } from "../html.ts";
-import { answerPage } from "../page.ts";
+import { answerPage, csrfField, type PageDeps, programmeOf, viewerOf, type WebContext } from "../page.ts";
 import { bulkJobPath, conversionsPath } from "../paths.ts";
 import { maxFileBytes, SMALL_FILES, sayTooLarge } from "../receive-file.ts";
-import { programmeOf, viewerOf } from "../viewer.ts";
+import {
+	badge,
+	button,
+	codeBlock,
+	count,
+	dataTable,
+	emptyState,
+	fileField,
+	type Html,
+	html,
+	linkButton,
+	more,
+	padded,
+	pageHeader,
+	postForm,
+	section,
+	type Tone,
+	timeTag,
+} from "../ui.ts";
 import { originOf } from "./bulk-job-page.ts";
 import { deciderOf } from "./deciding.ts";
 import { listAddress } from "./list-query.ts";

@@ -1,40 +1,37 @@
 // A conversion's own page: what it is, what happened to it, what the shop was told, and what can be done now.
 
-import { html } from "hono/html";
 import { announcedBy } from "../../domain/conversion.ts";
 import type { Standing } from "../../domain/roles.ts";
 import { type Conversion, findByPublicId, type HistoryMove, listMoves } from "../../store/conversions.ts";
 import { type ListedDelivery, listDeliveriesOfConversion } from "../../store/delivery-list.ts";
 import type { Programme } from "../../store/programmes.ts";
-import { emptyState, facts, message, padded, pageHeader, section } from "../components/blocks.ts";
-import { type CameFrom, statusBadge } from "../components/conversion-cells.ts";
 import {
+	type CameFrom,
 	decidedByWords,
+	decisionBar,
 	isUnconfirmed,
-	REPORTER_WORDS,
-	reasonWords,
-	titleCase,
-} from "../components/conversion-words.ts";
-import { decisionBar, type RefusedDecision, refusalMessage } from "../components/decision-bar.ts";
-import {
-	attemptCount,
 	lastAnswer,
 	nextAttempt,
+	REPORTER_WORDS,
+	type RefusedDecision,
+	reasonWords,
+	refusalMessage,
 	resentMark,
 	stateBadge,
-} from "../components/delivery-words.ts";
-import { linkButton, postForm } from "../components/forms.ts";
-import { dataTable } from "../components/lists.ts";
-import { amount, copyable, timeTag } from "../components/text.ts";
-import { csrfField } from "../csrf.ts";
-import type { PageDeps } from "../deps.ts";
-import type { WebContext } from "../env.ts";
+	statusBadge,
+	titleCase,
+} from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
-import type { Content, Html } from "../html.ts";
-import { answerPage } from "../page.ts";
-import { conversionPath, conversionsPath, deliveryPath, integrationPath } from "../paths.ts";
-import { reviewAddress } from "../review/review-query.ts";
-import { programmeOf, standingOf } from "../viewer.ts";
+import { answerPage, csrfField, type PageDeps, programmeOf, standingOf, type WebContext } from "../page.ts";
+import {
+	ALL_CONVERSIONS_PATH,
+	conversionPath,
+	conversionsPath,
+	deliveryPath,
+	integrationPath,
+} from "../paths.ts";
+import * as ui from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
 import { movesFor } from "./deciding.ts";
 import { listAddress } from "./list-query.ts";
 
@@ -66,17 +63,17 @@ export async function showConversion(
 	});
 }
 
-/** Review is staff's: an address that somebody else was given leads to their own list. */
+/** The network's list is staff's: an address that somebody else was given leads to their own. */
 function cameFrom(c: WebContext): CameFrom {
-	return { list: c.req.query("list"), review: standingOf(c) === "staff" ? c.req.query("review") : undefined };
+	return {
+		list: c.req.query("list"),
+		network: standingOf(c) === "staff" ? c.req.query("network") : undefined,
+	};
 }
 
 function backLink({ from, programme }: ConversionView): Html {
-	if (from.review !== undefined) {
-		return linkButton({ label: "Back to Review", href: reviewAddress(from.review) });
-	}
-	const href = listAddress(conversionsPath(programme.public_id), from.list);
-	return linkButton({ label: "Back to the list", href });
+	const path = from.network === undefined ? conversionsPath(programme.public_id) : ALL_CONVERSIONS_PATH;
+	return ui.linkButton({ label: "Back to the list", href: listAddress(path, from.network ?? from.list) });
 }
 
 interface ConversionView {
@@ -93,22 +90,22 @@ interface ConversionView {
 
 function renderConversion(view: ConversionView): Html {
 	const { programme, conversion } = view;
-	const header = pageHeader({
+	const header = ui.pageHeader({
 		title: `Order ${conversion.order_id}`,
 		hint: html`<span class="row">${statusBadge(conversion.status)}${conversion.test === 1 ? html`<span class="test-mark">Test conversion: stays out of totals</span>` : null}</span>`,
 		actions: backLink(view),
 	});
 	return html`${header}${refusalMessage(view.refused)}${mismatchMessage(conversion)}${renderActions(view)}
-<div class="columns">${section({
+<div class="columns">${ui.section({
 		id: "facts",
 		title: "Details",
-		body: padded(facts(factsOf(conversion))),
-	})}${section({
+		body: ui.padded(ui.facts(factsOf(conversion))),
+	})}${ui.section({
 		id: "history",
 		title: "History",
-		body: padded(moveTimeline(view)),
+		body: ui.padded(moveTimeline(view)),
 	})}</div>
-${section({
+${ui.section({
 	id: "callbacks",
 	title: "Callbacks for this conversion",
 	hint: "What we sent to your shop about it, and how it answered.",
@@ -123,33 +120,33 @@ ${section({
 function explainSilence({ programme, conversion, moves }: ConversionView): Html {
 	const title = "Nothing was sent";
 	if (conversion.status === "PARKED") {
-		return emptyState({
+		return ui.emptyState({
 			title,
 			text: "Parked conversions send no callbacks. They start with the first decision after your server confirms the order.",
 		});
 	}
 	if (conversion.status === "EXPIRED") {
-		return emptyState({
+		return ui.emptyState({
 			title,
 			text: "Your server did not confirm the order in time. Expired conversions send no callbacks. If your server reports the order now, it is recorded as a new sale.",
 		});
 	}
 	if (conversion.source === "import") {
-		return emptyState({
+		return ui.emptyState({
 			title,
 			text: "This conversion was decided before the network moved here, and imported. Imports send no callbacks. A reversal made here sends one.",
 		});
 	}
 	if (moves.length > 0 && moves.every(({ move }) => announcedBy(move) === null)) {
-		return emptyState({
+		return ui.emptyState({
 			title,
 			text: "Your server confirmed the order, and the answer to its request said so. Callbacks start with the first decision.",
 		});
 	}
-	return emptyState({
+	return ui.emptyState({
 		title,
 		text: "Only changes after the Postback URL was saved are sent, and only once a signing secret exists. Callbacks older than the retention period are no longer listed.",
-		action: linkButton({
+		action: ui.linkButton({
 			label: "Status callback",
 			href: `${integrationPath(programme.public_id)}#callback`,
 		}),
@@ -159,7 +156,7 @@ function explainSilence({ programme, conversion, moves }: ConversionView): Html 
 function renderActions({ programme, conversion, standing, csrf, refused, from }: ConversionView): Content {
 	const moves = movesFor(standing, conversion.status);
 	if (moves.length === 0) return null;
-	return html`<div class="card">${postForm({
+	return html`<div class="card">${ui.postForm({
 		action: `${conversionPath(programme.public_id, conversion.public_id)}/decide`,
 		csrf,
 		className: "list-form",
@@ -172,7 +169,7 @@ function renderActions({ programme, conversion, standing, csrf, refused, from }:
 /** The contract says nothing about differing amounts: the server's counts, and we show both. */
 function mismatchMessage({ pixel_basket_value: pixelValue, basket_value, currency }: Conversion): Content {
 	if (pixelValue === null || pixelValue === basket_value) return null;
-	return message(
+	return ui.message(
 		"warn",
 		html`<strong>The amounts differ.</strong> The pixel reported ${pixelValue} ${currency}, the shop's server ${basket_value} ${currency}. The server's amount counts.`,
 	);
@@ -181,16 +178,16 @@ function mismatchMessage({ pixel_basket_value: pixelValue, basket_value, currenc
 function factsOf(conversion: Conversion): readonly (readonly [term: string, value: Content])[] {
 	const { currency } = conversion;
 	return [
-		["Order ID", copyable(conversion.order_id, "order id")],
-		["Conversion ID", copyable(conversion.public_id, "conversion id")],
+		["Order ID", ui.copyable(conversion.order_id, "order id")],
+		["Conversion ID", ui.copyable(conversion.public_id, "conversion id")],
 		["Event type", titleCase(conversion.event_type)],
 		["Reported by", REPORTER_WORDS[conversion.source]],
 		...confirmation(conversion),
-		["Basket", amount(conversion.basket_value, currency)],
-		["Commission", amount(conversion.commission, currency)],
-		["Network fee", amount(conversion.network_fee, currency)],
-		["Time of the sale", timeTag(conversion.occurred_at_ms)],
-		[conversion.source === "import" ? "Imported" : "Recorded", timeTag(conversion.created_at_ms)],
+		["Basket", ui.amount(conversion.basket_value, currency)],
+		["Commission", ui.amount(conversion.commission, currency)],
+		["Network fee", ui.amount(conversion.network_fee, currency)],
+		["Time of the sale", ui.timeTag(conversion.occurred_at_ms)],
+		[conversion.source === "import" ? "Imported" : "Recorded", ui.timeTag(conversion.created_at_ms)],
 		...outlook(conversion),
 	];
 }
@@ -199,7 +196,7 @@ function factsOf(conversion: Conversion): readonly (readonly [term: string, valu
 function confirmation(conversion: Conversion): readonly (readonly [term: string, value: Content])[] {
 	const { status, confirmed_at_ms: confirmedAtMs } = conversion;
 	const term = "Confirmed by the shop's server";
-	if (confirmedAtMs !== null) return [[term, timeTag(confirmedAtMs)]];
+	if (confirmedAtMs !== null) return [[term, ui.timeTag(confirmedAtMs)]];
 	if (!isUnconfirmed(conversion)) return [];
 	if (status !== "RECORDED") return [[term, "No"]];
 	return [[term, "Not yet. When it reports this order, its amount and time replace the pixel's."]];
@@ -207,9 +204,10 @@ function confirmation(conversion: Conversion): readonly (readonly [term: string,
 
 function outlook(conversion: Conversion): readonly (readonly [term: string, value: Content])[] {
 	const { status, source, window_ends_at_ms: endsAtMs, decided_by: decidedBy, reason } = conversion;
-	if (endsAtMs !== null && status === "RECORDED") return [["Approved automatically on", timeTag(endsAtMs)]];
+	if (endsAtMs !== null && status === "RECORDED")
+		return [["Approved automatically on", ui.timeTag(endsAtMs)]];
 	if (endsAtMs !== null && status === "PARKED") {
-		return [["Waits for confirmation until", timeTag(endsAtMs)]];
+		return [["Waits for confirmation until", ui.timeTag(endsAtMs)]];
 	}
 	if (decidedBy === null && source !== "import") return [];
 	const by = decidedBy === null ? "in the software it was imported from" : decidedByWords(decidedBy);
@@ -221,13 +219,13 @@ function outlook(conversion: Conversion): readonly (readonly [term: string, valu
 function moveTimeline({ conversion, moves, standing: reader }: ConversionView): Html {
 	return html`<ol class="timeline">${moves.map(
 		(move, index) =>
-			html`<li><div class="row">${statusBadge(move.to_status)}<span>${sentenceFor(move, index === 0)}</span></div><p class="small soft">${timeTag(move.at_ms)}${decidedBefore(move, conversion)}${whoDecided(move, reader)}</p></li>`,
+			html`<li><div class="row">${statusBadge(move.to_status)}<span>${sentenceFor(move, index === 0)}</span></div><p class="small soft">${ui.timeTag(move.at_ms)}${decidedBefore(move, conversion)}${whoDecided(move, reader)}</p></li>`,
 	)}</ol>`;
 }
 
 /** The time of an import is not the time of the decision. */
 function decidedBefore({ move }: HistoryMove, { imported_decision_at_ms: decidedAtMs }: Conversion): Content {
-	return move === "import" && decidedAtMs !== null ? html` · decided on ${timeTag(decidedAtMs)}` : null;
+	return move === "import" && decidedAtMs !== null ? html` · decided on ${ui.timeTag(decidedAtMs)}` : null;
 }
 
 function sentenceFor(move: HistoryMove, isFirst: boolean): string {
@@ -267,7 +265,7 @@ function deliveryTable(
 	deliveries: readonly ListedDelivery[],
 	nowMs: number,
 ): Html {
-	return dataTable<ListedDelivery>({
+	return ui.dataTable<ListedDelivery>({
 		caption: "Callbacks, the oldest first",
 		rows: deliveries,
 		empty: null,
@@ -280,14 +278,14 @@ function deliveryTable(
 					html`<a class="mono nowrap" href="${deliveryPath(programmePublicId, row.publicId)}">${row.event}</a>`,
 			},
 			{ title: "State", cell: (row) => html`${stateBadge(row)} ${resentMark(row.run)}` },
-			{ title: "Attempts", isNumber: true, cell: attemptCount },
+			{ title: "Attempts", isNumber: true, cell: ({ attempts }) => String(attempts) },
 			{
 				title: "Last HTTP status",
 				isNumber: true,
 				cell: lastAnswer,
 			},
 			{ title: "Next attempt", cell: (row) => nextAttempt(row, nowMs) },
-			{ title: "Happened", cell: (row) => timeTag(row.createdAtMs) },
+			{ title: "Happened", cell: (row) => ui.timeTag(row.createdAtMs) },
 		],
 	});
 }

@@ -2,10 +2,9 @@
 
 import { MINUTE_MS } from "../../domain/time.ts";
 import type { Clock } from "../../ports.ts";
-import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
+import { viewerOf, type WebContext } from "../page.ts";
 import type { SlotLimits, Slots } from "../slots.ts";
-import { viewerOf } from "../viewer.ts";
 
 /**
  * A person has one that runs, and one that was started over. All together: a few megabytes at most, and pages for

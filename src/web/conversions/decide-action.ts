@@ -1,7 +1,6 @@
 // The buttons of the list and of a conversion's own page. One conversion is approved at once, and rejected or
 // reversed after a question; several, or all that the filters find, become a job, which shows first what it would do.
 
-import { html } from "hono/html";
 import * as z from "zod";
 import { selectDecisions, selectMatching } from "../../conversions/bulk-upload.ts";
 import { workOffSmall } from "../../conversions/bulk-work.ts";
@@ -10,31 +9,22 @@ import { type DecisionMove, parseMove } from "../../conversions/decision-rights.
 import { REASONS } from "../../domain/conversion.ts";
 import type { Fault } from "../../domain/fault.ts";
 import type { Conversion } from "../../store/conversions.ts";
-import { card, facts, pageHeader } from "../components/blocks.ts";
-import { statusBadge } from "../components/conversion-cells.ts";
-import { reasonWords, titleCase } from "../components/conversion-words.ts";
-import { button, linkButton, postForm } from "../components/forms.ts";
-import { amount } from "../components/text.ts";
-import { csrfField } from "../csrf.ts";
-import type { PageDeps } from "../deps.ts";
-import type { WebContext } from "../env.ts";
+import { reasonWords, statusBadge, titleCase } from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
-import { setFlash } from "../flash.ts";
-import { answerPage } from "../page.ts";
+import { answerPage, csrfField, type PageDeps, programmeOf, setFlash, type WebContext } from "../page.ts";
 import { bulkJobPath, conversionPath, conversionsPath, withQuery } from "../paths.ts";
-import { programmeOf } from "../viewer.ts";
+import { amount, button, card, facts, html, linkButton, pageHeader, postForm } from "../ui.ts";
 import { showConversion } from "./conversion-page.ts";
 import { deciderOf } from "./deciding.ts";
-import { showListOf } from "./list-page.ts";
+import { SELECTION_FORM, showListOf } from "./list-page.ts";
 import { addressOf, listAddress, parseListQuery, toConversionFilter } from "./list-query.ts";
-import { SELECTION_FORM } from "./list-view.ts";
 
 /** From the list with its filters in `back`, or from the conversion's own page without. */
 const FORM = SELECTION_FORM.extend({
 	decision: z.string().catch(""),
-	/** On a conversion's own page: the filters of the list that it was opened from, or of Review. */
+	/** On a conversion's own page: the filters of the list that it was opened from: the programme's, or staff's of all. */
 	list: z.string().optional().catch(undefined),
-	review: z.string().optional().catch(undefined),
+	network: z.string().optional().catch(undefined),
 	/** Said by the page that asked. */
 	sure: z.literal("yes").optional().catch(undefined),
 });
@@ -88,7 +78,7 @@ export async function decideConversion(c: WebContext, deps: PageDeps): Promise<R
 	const own = conversionPath(programmeId, encodeURIComponent(conversionId));
 	const backHref =
 		form.back === undefined
-			? withQuery(own, { list: form.list, review: form.review })
+			? withQuery(own, { list: form.list, network: form.network })
 			: listAddress(conversionsPath(programmeId), form.back);
 	return decideOnly(c, deps, { ...form, conversionId, backHref }, (fault) =>
 		showConversion(c, deps, { ticked: [], reason: form.reason, fault }),
@@ -133,7 +123,7 @@ interface Question {
 	/** Where it was asked for: the filters of the list, or undefined for the conversion's own page. */
 	back?: string | undefined;
 	list?: string | undefined;
-	review?: string | undefined;
+	network?: string | undefined;
 	backHref: string;
 }
 
@@ -150,7 +140,7 @@ function showQuestion(c: WebContext, question: Question): Promise<Response> {
 		sure: "yes",
 		back: question.back,
 		list: question.list,
-		review: question.review,
+		network: question.network,
 	};
 	return answerPage(c, {
 		title,

@@ -9,8 +9,7 @@ import {
 } from "../../conversions/decision-rights.ts";
 import { judgeMove, type Status } from "../../domain/conversion.ts";
 import { grants, type Standing } from "../../domain/roles.ts";
-import type { WebContext } from "../env.ts";
-import { viewerOf } from "../viewer.ts";
+import { viewerOf, type WebContext } from "../page.ts";
 
 export function deciderOf(c: WebContext): Decider {
 	const { personId, kind } = viewerOf(c);

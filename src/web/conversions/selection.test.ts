@@ -139,7 +139,7 @@ test("tests are listed, counted and decided like others, and stay out of every s
 	equal(ordersOf((await staff.open(href.replaceAll("&amp;", "&"))).text).length, 2);
 	const overview = (await owner.open(base.replace("conversions", "overview"))).text;
 	match(overview, /conversions\?status=RECORDED&amp;test=no/);
-	match(plain((await staff.open("/review")).text), /3 conversions, 1 of them a test ?Basket 30\.00 EUR/);
+	match(plain((await staff.open("/conversions")).text), /3 conversions, 1 of them a test ?Basket 30\.00 EUR/);
 
 	const { location } = await submitForm(
 		owner,

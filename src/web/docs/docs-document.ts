@@ -1,13 +1,8 @@
 // The page around a document that everybody may read: where else to read, what is on this page, and the text.
 // A stranger's copy sets no cookie and may be cached on its way; whoever is signed in gets a copy of their own.
 
-import { html } from "hono/html";
-import { tabs } from "../components/blocks.ts";
-import { csrfField } from "../csrf.ts";
 import { renderDocument } from "../document.ts";
-import type { WebContext } from "../env.ts";
-import { restOfFlash } from "../flash.ts";
-import type { Html } from "../html.ts";
+import { csrfField, isStaffViewer, restOfFlash, type WebContext } from "../page.ts";
 import {
 	API_REFERENCE_PATH,
 	DOCS_PATH,
@@ -16,8 +11,7 @@ import {
 	OPERATIONS_PATH,
 	PROBLEMS_PATH,
 } from "../paths.ts";
-import { isStaffViewer } from "../viewer.ts";
-import { MAX_QUERY_CHARACTERS } from "./search-query.ts";
+import { type Content, type Html, html, tabs } from "../ui.ts";
 
 export interface OutlineEntry {
 	/** Of the heading it leads to. */
@@ -25,6 +19,16 @@ export interface OutlineEntry {
 	text: string;
 	/** 2 for a section, 3 for a part of one: as the headings have it. */
 	depth: number;
+}
+
+/** With its own heading, to which the outline leads. */
+export interface DocsPart extends OutlineEntry {
+	body: Html;
+}
+
+export function titledPart(id: string, text: string, depth: 2 | 3, content: Content): DocsPart {
+	const heading = depth === 2 ? html`<h2 id="${id}">${text}</h2>` : html`<h3 id="${id}">${text}</h3>`;
+	return { id, text, depth, body: html`${heading}${content}` };
 }
 
 export interface DocsPage {
@@ -39,6 +43,8 @@ export interface DocsPage {
 	/** What was searched for. */
 	query?: string;
 }
+
+export const MAX_QUERY_CHARACTERS = 100;
 
 /** So long a cached copy may be out of date after an upgrade. */
 const CACHE_SECONDS = 300;

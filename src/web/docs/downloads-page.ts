@@ -1,13 +1,9 @@
 // /downloads: what a shop installs from this service, how, and how to be sure that it is what was meant.
 
-import { html } from "hono/html";
-import { facts } from "../components/blocks.ts";
-import { codeBlock, copyable, count } from "../components/text.ts";
-import type { WebDeps } from "../deps.ts";
 import { DOWNLOADS, type Download, downloadUrl } from "../downloads.ts";
-import type { WebContext } from "../env.ts";
-import type { Html } from "../html.ts";
+import type { WebContext, WebDeps } from "../page.ts";
 import { DOCS_PATH } from "../paths.ts";
+import { codeBlock, copyable, count, facts, type Html, html } from "../ui.ts";
 import { answerDocs } from "./docs-document.ts";
 
 export function showDownloads(c: WebContext, { publicUrl }: Pick<WebDeps, "publicUrl">): Promise<Response> {

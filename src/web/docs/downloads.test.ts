@@ -13,10 +13,7 @@ const PATH = `/downloads/${PRESENT.file}`;
 
 test("a stranger sees what to install, from this instance's own address, and its checksums", async (t) => {
 	const site = await openTestSite(t);
-	const { status, headers, text, setCookies } = await site.browser().open("/downloads");
-	assert.equal(status, 200);
-	assert.deepEqual(setCookies, []);
-	assert.equal(headers.get("cache-control"), "public, max-age=300");
+	const { text } = await site.browser().open("/downloads");
 	const url = downloadUrl(site.deps.publicUrl);
 	assert.equal(url, `${site.deps.publicUrl}${PATH}`);
 	for (const shown of [`npm install ${url}`, `npx -p ${url} ringback`, PRESENT.sha256, PRESENT.integrity]) {

@@ -1,14 +1,9 @@
 // /docs: docs/receiver-guide.md as a page, rendered once for each language of its examples (when it is first asked
 // for: nothing has to wait for it at the start), with this instance's brand and address filled in.
 
-import { html } from "hono/html";
 import { userAgent } from "../../domain/signature.ts";
 import { readShippedFile } from "../../shipped-files.ts";
 import type { NetworkFace } from "../../store/known-network.ts";
-import { tabs } from "../components/blocks.ts";
-import { codeBlock } from "../components/text.ts";
-import type { WebDeps } from "../deps.ts";
-import type { WebContext } from "../env.ts";
 import {
 	codeLanguageOf,
 	EXAMPLE_LANGUAGES,
@@ -18,14 +13,17 @@ import {
 	fillIn,
 	readExample,
 } from "../examples.ts";
-import type { Html } from "../html.ts";
+import type { WebContext, WebDeps } from "../page.ts";
 import { API_REFERENCE_PATH, DOCS_PATH, DOWNLOADS_PATH, PROBLEMS_PATH, withQuery } from "../paths.ts";
+import { codeBlock, type Html, html, tabs } from "../ui.ts";
 import { answerDocs, type DocsPage } from "./docs-document.ts";
-import type { DocsSection } from "./docs-sections.ts";
-import { EXAMPLE_ROLES, foldExamples, GUIDE_PATH } from "./guide-examples.ts";
 import { type RenderedMarkdown, renderMarkdown } from "./markdown.ts";
 
-const GUIDE = foldExamples(readShippedFile(GUIDE_PATH));
+export const EXAMPLE_ROLES: readonly ExampleRole[] = ["receiver", "sender"];
+
+/** In the file, links to the examples stand where the page has tabs with their code. */
+const LINKED_EXAMPLES = /(<!-- examples: [a-z]+ -->).*?<!-- \/examples -->/gs;
+const GUIDE = readShippedFile("docs/receiver-guide.md").replace(LINKED_EXAMPLES, "$1");
 
 /** How the file writes the brand, besides what `fillIn` replaces in the examples too. */
 const NEUTRAL_AGENT = userAgent("Service");
@@ -64,20 +62,6 @@ export function guideText(instance: ExampleValues): Pick<DocsPage, "title" | "bo
 	return renderText(instance, () => null);
 }
 
-/** For the search: each at the address where it is shown. */
-export function exampleSections(instance: ExampleValues): DocsSection[] {
-	return EXAMPLE_ROLES.flatMap((role) =>
-		EXAMPLE_LANGUAGES.map(({ value, label }) => ({
-			href: exampleHref(role, value),
-			title: `${role === "receiver" ? "Receiver" : "Sender"} in ${label}`,
-			trail: ["Receiver guide"],
-			text: fillIn(readExample(value, role), instance).replace(/\s+/g, " "),
-			prose: "",
-			terms: [],
-		})),
-	);
-}
-
 function renderText(instance: ExampleValues, example: (role: ExampleRole) => Html | null): RenderedMarkdown {
 	const filled = fillIn(GUIDE, instance)
 		.replaceAll(NEUTRAL_AGENT, userAgent(instance.brand))
@@ -113,6 +97,6 @@ function exampleAnchor(role: ExampleRole): string {
 	return `${role}-code`;
 }
 
-function exampleHref(role: ExampleRole, language: ExampleLanguage): string {
+export function exampleHref(role: ExampleRole, language: ExampleLanguage): string {
 	return `${withQuery(DOCS_PATH, { lang: language })}#${exampleAnchor(role)}`;
 }

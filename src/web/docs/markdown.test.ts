@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { html } from "hono/html";
+import { html } from "../ui.ts";
 import { headingId, renderMarkdown } from "./markdown.ts";
 
 const OPTIONS = {
@@ -9,7 +9,9 @@ const OPTIONS = {
 };
 
 function render(body: string): string {
-	return String(renderMarkdown(`# Title\n\n${body}`, OPTIONS).body);
+	return String(renderMarkdown(`# Title\n\n${body}`, OPTIONS).body)
+		.replaceAll(/>\n/g, ">")
+		.trim();
 }
 
 test("text, code and table cells are escaped, wherever markup stands in them", () => {
@@ -23,6 +25,8 @@ test("text, code and table cells are escaped, wherever markup stands in them", (
 		`\`\`\`html\n${hostile}\n\`\`\``,
 		`| a |\n|---|\n| ${hostile} |`,
 		`> ${hostile}`,
+		`<pre> ${hostile.slice(0, -1)} <b`,
+		`<script> ${hostile}`,
 	];
 	for (const markdown of written) {
 		const shown = render(markdown);

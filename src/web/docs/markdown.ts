@@ -1,14 +1,11 @@
-// Markdown of our own documents as markup of our pages: the guide, and the descriptions in the API document. marked
-// finds the structure, and every text goes through the same escaping as on any page. Raw markup shows as text, but
-// for comments, which only the build reads.
+// Markdown of our own documents as markup of our pages: the guides, and the descriptions in the API document. marked makes
+// it; here is what our pages have of their own: links, anchors, named tables and code, and that raw markup shows as text.
 
-import { html } from "hono/html";
-import { Lexer, lexer, type MarkedToken, type Token, type Tokens } from "marked";
+import { raw } from "hono/html";
+import { Lexer, lexer, Parser, Renderer, type Token, type Tokens } from "marked";
 import { isCodeLanguage } from "../components/highlight.ts";
-import { dataTable } from "../components/lists.ts";
-import { codeBlock } from "../components/text.ts";
-import { attrs, type Content, type Html } from "../html.ts";
 import { ownPath } from "../paths.ts";
+import { codeBlock, dataTable, type Html, html } from "../ui.ts";
 import type { OutlineEntry } from "./docs-document.ts";
 
 export interface MarkdownOptions {
@@ -31,35 +28,27 @@ export interface RenderedMarkdown {
 const OUTLINE_DEPTH = 3;
 
 export function renderMarkdown(markdown: string, options: MarkdownOptions): RenderedMarkdown {
-	const [first, ...rest] = ownTokens(lexer(markdown));
-	if (first?.type !== "heading" || first.depth !== 1) throw new Error("a document begins with its title");
-	const headings = rest.filter((token) => token.type === "heading");
-	const writer = new Writer(options);
-	return {
-		title: plainText(first.tokens),
-		body: html`${rest.map((token) => writer.block(token))}`,
-		outline: headings
-			.filter(({ depth }) => depth <= OUTLINE_DEPTH)
-			.map(({ tokens, depth }) => ({ id: headingId(plainText(tokens)), text: plainText(tokens), depth })),
-	};
+	const renderer = new PageRenderer(options);
+	const body = raw(Parser.parse(lexer(markdown), { renderer }));
+	if (renderer.title === null) throw new Error("a document begins with its title");
+	return { title: renderer.title, outline: renderer.outline, body };
 }
 
 const PLAIN: MarkdownOptions = { linkTo: () => null, fillComment: () => null };
 
 /** A description: no title, and links lead nowhere. */
-export function renderText(text: string, codeLabel = "Code"): Content {
-	const writer = new Writer({ ...PLAIN, codeLabel });
-	return ownTokens(lexer(text)).map((token) => writer.block(token));
+export function renderText(text: string, codeLabel = "Code"): Html {
+	return raw(Parser.parse(lexer(text), { renderer: new PageRenderer({ ...PLAIN, codeLabel }) }));
 }
 
 /** One line: for cells of tables. */
-export function renderLine(text: string): Content {
-	return new Writer(PLAIN).inline(Lexer.lexInline(text));
+export function renderLine(text: string, linkTo = PLAIN.linkTo): Html {
+	return raw(Parser.parseInline(Lexer.lexInline(text), { renderer: new PageRenderer({ ...PLAIN, linkTo }) }));
 }
 
 /** One line with links to pages of ours. */
-export function renderLinkedLine(text: string): Content {
-	return new Writer({ ...PLAIN, linkTo: ownPath }).inline(Lexer.lexInline(text));
+export function renderLinkedLine(text: string): Html {
+	return renderLine(text, ownPath);
 }
 
 /** As GitHub makes it, so that a link to a part of the document works in both places. */
@@ -70,108 +59,82 @@ export function headingId(text: string): string {
 		.replaceAll(" ", "-");
 }
 
-class Writer {
+class PageRenderer extends Renderer {
+	title: string | null = null;
+	readonly outline: OutlineEntry[] = [];
 	readonly #options: MarkdownOptions;
 	/** The last one: screen readers hear the code and the tables below it named after it. */
 	#heading = "";
 	readonly #labels = new Map<string, number>();
 
 	constructor(options: MarkdownOptions) {
+		super();
 		this.#options = options;
 	}
 
-	block(token: MarkedToken): Content {
-		switch (token.type) {
-			case "heading":
-				return this.#headingTag(token);
-			case "paragraph":
-				return html`<p>${this.inline(token.tokens)}</p>`;
-			case "text":
-				return this.inline(token.tokens ?? [token]);
-			case "list":
-				return this.#list(token);
-			case "code":
-				return this.#code(token);
-			case "table":
-				return this.#table(token);
-			case "blockquote":
-				return html`<blockquote>${ownTokens(token.tokens).map((inner) => this.block(inner))}</blockquote>`;
-			case "html":
-				return this.#comment(token.text);
-			case "hr":
-				return html`<hr>`;
-			case "space":
-			case "def":
-				return null;
-			default:
-				return this.inline([token]);
+	override heading({ tokens, depth }: Tokens.Heading): string {
+		const text = this.parser.parseInline(tokens, this.parser.textRenderer);
+		if (depth === 1 && this.title === null) {
+			this.title = text;
+			return "";
 		}
+		this.#heading = text;
+		const id = headingId(text);
+		if (depth <= OUTLINE_DEPTH) this.outline.push({ id, text, depth });
+		const tag = raw(`h${Math.min(depth, 4)}`);
+		const link = html`<a class="heading-link" href="#${id}" aria-label="Link to “${text}”">#</a>`;
+		return String(html`<${tag} id="${id}">${this.#inline(tokens)}${link}</${tag}>`);
 	}
 
-	inline(tokens: readonly Token[]): Content {
-		return ownTokens(tokens).map((token): Content => {
-			switch (token.type) {
-				case "strong":
-					return html`<strong>${this.inline(token.tokens)}</strong>`;
-				case "em":
-					return html`<em>${this.inline(token.tokens)}</em>`;
-				case "codespan":
-					return html`<code>${token.text}</code>`;
-				case "link":
-					return this.#link(token);
-				case "br":
-					return html`<br>`;
-				case "checkbox":
-					return html`<span class="tick-box" aria-hidden="true"></span>`;
-				default:
-					return "text" in token ? token.text : token.raw;
-			}
-		});
-	}
-
-	#headingTag({ tokens, depth }: Tokens.Heading): Html {
-		this.#heading = plainText(tokens);
-		const id = headingId(this.#heading);
-		const content = html`${this.inline(tokens)}<a class="heading-link" href="#${id}" aria-label="Link to “${this.#heading}”">#</a>`;
-		if (depth === 2) return html`<h2 id="${id}">${content}</h2>`;
-		return depth === 3 ? html`<h3 id="${id}">${content}</h3>` : html`<h4 id="${id}">${content}</h4>`;
-	}
-
-	#code({ text, lang }: Tokens.Code): Html {
+	override code({ text, lang }: Tokens.Code): string {
 		const label = this.#label(this.#options.codeLabel ?? `Code in “${this.#heading}”`);
-		return codeBlock(text, label, isCodeLanguage(lang) ? lang : "lines");
+		return String(codeBlock(text, label, isCodeLanguage(lang) ? lang : "lines"));
 	}
 
-	#list({ ordered, items }: Tokens.List): Html {
-		const entries = items.map(
-			({ tokens, task }) =>
-				html`<li${attrs({ class: [task && "task"] })}>${ownTokens(tokens).map((token) => this.block(token))}</li>`,
+	override table({ header, rows }: Tokens.Table): string {
+		const columns = header.map((cell, index) => ({
+			title: this.#inline(cell.tokens),
+			isNumber: cell.align === "right",
+			cell: (row: Tokens.TableCell[]) => this.#inline(row[index]?.tokens ?? []),
+		}));
+		return String(
+			dataTable({ caption: this.#label(`Table in “${this.#heading}”`), rows, empty: null, columns }),
 		);
-		return ordered ? html`<ol>${entries}</ol>` : html`<ul>${entries}</ul>`;
 	}
 
-	#table({ header, rows }: Tokens.Table): Html {
-		return dataTable<Tokens.TableCell[]>({
-			caption: this.#label(`Table in “${this.#heading}”`),
-			rows,
-			empty: null,
-			columns: header.map((cell, index) => ({
-				title: this.inline(cell.tokens),
-				isNumber: cell.align === "right",
-				cell: (row) => this.inline(row[index]?.tokens ?? []),
-			})),
-		});
-	}
-
-	#link({ href, tokens }: Tokens.Link): Content {
+	override link({ href, tokens }: Tokens.Link): string {
 		const target = this.#options.linkTo(href);
-		const text = this.inline(tokens);
-		return target === null ? text : html`<a href="${target}">${text}</a>`;
+		const text = this.#inline(tokens);
+		return String(target === null ? text : html`<a href="${target}">${text}</a>`);
 	}
 
-	#comment(text: string): Content {
+	override html({ text, block }: Tokens.HTML | Tokens.Tag): string {
 		const comment = /^<!--\s*(.*?)\s*-->$/s.exec(text.trim())?.[1];
-		return comment === undefined ? html`<p>${text}</p>` : this.#options.fillComment(comment);
+		if (comment !== undefined) return String(this.#options.fillComment(comment) ?? "");
+		return String(block ? html`<p>${text}</p>` : html`${text}`);
+	}
+
+	/** marked trusts what stands between raw tags; nothing is trusted here. */
+	override text(token: Tokens.Text | Tokens.Escape): string {
+		return "tokens" in token && token.tokens !== undefined
+			? this.parser.parseInline(token.tokens)
+			: String(html`${token.text}`);
+	}
+
+	override image({ text }: Tokens.Image): string {
+		return String(html`${text}`);
+	}
+
+	override listitem({ tokens, task }: Tokens.ListItem): string {
+		return `<li${task ? ' class="task"' : ""}>${this.parser.parse(tokens)}</li>`;
+	}
+
+	override checkbox(): string {
+		return '<span class="tick-box" aria-hidden="true"></span>';
+	}
+
+	#inline(tokens: Token[]): Html {
+		return raw(this.parser.parseInline(tokens));
 	}
 
 	/** Two regions of a page must not have one name. */
@@ -180,21 +143,4 @@ class Writer {
 		this.#labels.set(text, count);
 		return count === 1 ? text : `${text}, ${count}`;
 	}
-}
-
-function plainText(tokens: readonly Token[]): string {
-	return ownTokens(tokens)
-		.map((token) =>
-			"tokens" in token && token.tokens !== undefined ? plainText(token.tokens) : inlineText(token),
-		)
-		.join("");
-}
-
-function inlineText(token: MarkedToken): string {
-	return "text" in token ? token.text : token.raw;
-}
-
-/** Other kinds come from extensions of marked, and there are none here. */
-function ownTokens(tokens: readonly Token[]): readonly MarkedToken[] {
-	return tokens as readonly MarkedToken[];
 }

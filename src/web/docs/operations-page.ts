@@ -2,8 +2,8 @@
 // `ringback guide`.
 
 import { findLinked, GUIDE_PARTS, GUIDE_START, type GuideFile, readGuide } from "../../operations-guide.ts";
-import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
+import type { WebContext } from "../page.ts";
 import { operationsPath } from "../paths.ts";
 import { answerDocs, type DocsPage } from "./docs-document.ts";
 import { renderMarkdown } from "./markdown.ts";

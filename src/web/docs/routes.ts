@@ -15,8 +15,7 @@ import { showApiReference } from "./api-page.ts";
 import { showDownloads } from "./downloads-page.ts";
 import { showGuide } from "./guide-page.ts";
 import { showOperations } from "./operations-page.ts";
-import { showProblem } from "./problem-page.ts";
-import { showProblems } from "./problems-page.ts";
+import { showProblem, showProblems } from "./problem-pages.ts";
 import { showSearch } from "./search-page.ts";
 
 export const DOCS_ROUTES: readonly Route[] = [

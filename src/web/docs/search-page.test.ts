@@ -20,18 +20,18 @@ test("what people type is found first where it is explained", async (t) => {
 		["pixel_limited", "/problems/pixel_limited"],
 		["retry calendar", "/docs#the-retry-calendar"],
 		["the pixel", "/docs#the-pixel"],
-		["hash_hmac", "/docs?lang=php#receiver-code"],
 		["replacing the secret", "/docs#replacing-the-secret-without-losing-a-callback"],
 	];
 	for (const [typed, first] of cases) assert.equal((await search(site, typed)).hrefs[0], first, typed);
 	for (const [typed, wanted] of [
 		["X-Acme-Signature", "/docs#headers"],
+		["hash_hmac", "/docs?lang=php#receiver-code"],
 		["PARKED", "/docs#what-becomes-of-a-pixel-order"],
 		["401", "/docs#401-though-the-secret-is-right"],
 		["conversion.approved", "/docs/api#conversionApproved"],
 		["basketValue", "/docs/api#recordConversion"],
 		["basketValue", "/docs#body"],
-		["signature", "/docs#what-is-signed"],
+		["signature", "/docs#2-check-the-signature"],
 		["Check a signature", "/docs#checking-a-signature"],
 	] as const) {
 		const { hrefs, list } = await search(site, typed);
@@ -96,10 +96,27 @@ test("what was typed is shown as text, kept in the field, bounded, and sets no c
 	assert.ok(long.text.includes(`value="${"x".repeat(100)}"`));
 });
 
-test("the field is on every page of the documentation", async (t) => {
+test("a question, a plural, a typo and what people paste around a word find it all the same", async (t) => {
 	const site = await openTestSite(t);
-	for (const path of ["/docs", "/docs/api", "/problems", "/problems/internal", "/docs/search"]) {
-		const { text } = await site.browser().open(path);
-		assert.match(text, /<form class="docs-search" role="search" method="get" action="\/docs\/search">/, path);
+	for (const [typed, wanted] of [
+		["How do I verify a signature in PHP?", "/docs?lang=php#receiver-code"],
+		["retries calendars", "/docs#the-retry-calendar"],
+		["stale timestmap", "/problems/stale_timestamp"],
+		['"code": "bad_signature",', "/problems/bad_signature"],
+		["HTTP_X_ACME_NONCE", "/docs#headers"],
+	] as const) {
+		const { hrefs } = await search(site, typed);
+		assert.ok(hrefs.slice(0, 6).includes(wanted), `${typed}: ${hrefs.join(" ")}`);
 	}
+	assert.match((await search(site, " … ? ")).text, /Type a header, an error code/);
+});
+
+test("the passage is around the words, which are marked in whatever case they stand", async (t) => {
+	const site = await openTestSite(t);
+	const { list } = await search(site, "nonce timestamp");
+	const passages = [...list.matchAll(/<p>(.*?)<\/p>/gs)].map(([, passage = ""]) => passage);
+	assert.ok(passages.length > 5);
+	for (const passage of passages) assert.ok(passage.replace(/<[^>]*>|&[#\w]+;/g, "").length <= 230, passage);
+	assert.ok(passages.some((passage) => /<mark>nonce<\/mark>.*<mark>timestamp<\/mark>/i.test(passage)));
+	assert.ok(passages.some((passage) => passage.startsWith("… ") && passage.endsWith(" …")));
 });

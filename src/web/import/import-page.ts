@@ -1,7 +1,6 @@
 // Where staff bring files from other software: the form, what each kind of file must look like, and the imports of the
 // last weeks.
 
-import { html } from "hono/html";
 import { csvFile } from "../../conversions/csv-file.ts";
 import { type Fault, succeed } from "../../domain/fault.ts";
 import {
@@ -14,20 +13,32 @@ import { importKind } from "../../imports/import-kinds.ts";
 import { MAX_UPLOADED_ROWS, MAX_WAITING_FILES, uploadImport } from "../../imports/import-upload.ts";
 import { type ListedImport, listImports } from "../../store/import-jobs.ts";
 import type { ImportState } from "../../store/tables/imports.ts";
-import { emptyState, padded, pageHeader, section, tabs } from "../components/blocks.ts";
-import { button, fileField, linkButton, postForm } from "../components/forms.ts";
-import { dataTable } from "../components/lists.ts";
-import { badge, codeBlock, count, emailText, type Tone, timeTag } from "../components/text.ts";
 import { answerCsv } from "../conversions/csv-answer.ts";
-import { csrfField } from "../csrf.ts";
-import type { PageDeps } from "../deps.ts";
-import type { WebContext } from "../env.ts";
-import type { Content, Html } from "../html.ts";
-import { answerPage } from "../page.ts";
+import { answerPage, csrfField, makerOf, type PageDeps, type WebContext } from "../page.ts";
 import { importJobPath, importKindPath, PROGRAMMES_PATH } from "../paths.ts";
 import { IMPORT_FILES, maxFileBytes, sayTooLarge } from "../receive-file.ts";
 import type { Answer } from "../routes.ts";
-import { makerOf } from "../viewer.ts";
+import {
+	badge,
+	button,
+	type Content,
+	codeBlock,
+	count,
+	dataTable,
+	emailText,
+	emptyState,
+	fileField,
+	type Html,
+	html,
+	linkButton,
+	padded,
+	pageHeader,
+	postForm,
+	section,
+	type Tone,
+	tabs,
+	timeTag,
+} from "../ui.ts";
 import { isRestDiscarded } from "./job-view.ts";
 
 /** All that may wait, and some that have ended. */

@@ -117,7 +117,7 @@ test("with mail, whoever imports people says whether they are invited", async (t
 	match(again, /1 person came in without a mail; the result file says who and why/);
 	doesNotMatch(again, /on their way/);
 	deepEqual(
-		site.mailbox.flatMap(({ to }) => to),
+		site.mailbox.map(({ to }) => to),
 		["loud@garden.example"],
 	);
 });

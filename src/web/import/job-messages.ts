@@ -1,13 +1,10 @@
 // What is said above a file that is imported: what became of it, what keeps it from getting on, and what to do next.
 
-import { html } from "hono/html";
 import { CLAIM_MS } from "../../conversions/claimed-jobs.ts";
 import { SECOND_MS } from "../../domain/time.ts";
 import type { BatchFailure } from "../../imports/batch-failure.ts";
 import type { ImportSummary } from "../../imports/summary.ts";
-import { message } from "../components/blocks.ts";
-import { count, countOf, timeTag } from "../components/text.ts";
-import type { Content, Html } from "../html.ts";
+import { type Content, count, countOf, type Html, html, message, timeTag } from "../ui.ts";
 import { whoOf } from "./import-page.ts";
 import { isRestDiscarded, type JobView } from "./job-view.ts";
 

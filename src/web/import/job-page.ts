@@ -1,7 +1,6 @@
 // An uploaded file: being checked, the preview, being imported, the result; or stopped on the way. Any of the staff may go
 // on with what another has uploaded.
 
-import { html } from "hono/html";
 import type { Fault } from "../../domain/fault.ts";
 import { readFailure } from "../../imports/batch-failure.ts";
 import { discardImport, startImport, stopImport } from "../../imports/import-job.ts";
@@ -11,22 +10,22 @@ import { importResult } from "../../imports/job-result.ts";
 import { parseSummary } from "../../imports/summary.ts";
 import { findImport, type ListedImport } from "../../store/import-jobs.ts";
 import type { ImportState } from "../../store/tables/imports.ts";
-import { pageHeader } from "../components/blocks.ts";
-import { linkButton } from "../components/forms.ts";
 import { movingJob, restingJob } from "../components/job-progress.ts";
-import { countOf, timeTag } from "../components/text.ts";
 import { answerCsv } from "../conversions/csv-answer.ts";
-import { csrfField } from "../csrf.ts";
-import type { PageDeps } from "../deps.ts";
-import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
-import { setFlash } from "../flash.ts";
 import { readTextFields } from "../form.ts";
-import type { Content, Html } from "../html.ts";
-import { answerPage } from "../page.ts";
+import {
+	answerPage,
+	csrfField,
+	makerOf,
+	type PageDeps,
+	setFlash,
+	viewerOf,
+	type WebContext,
+} from "../page.ts";
 import { importJobPath, importKindPath } from "../paths.ts";
 import type { Answer } from "../routes.ts";
-import { makerOf, viewerOf } from "../viewer.ts";
+import { type Content, countOf, type Html, html, linkButton, pageHeader, timeTag } from "../ui.ts";
 import { whoOf } from "./import-page.ts";
 import { renderChoice, renderProgress, renderResult } from "./job-parts.ts";
 import { isRestDiscarded, type JobView } from "./job-view.ts";

@@ -1,18 +1,29 @@
 // What a file would bring before it is imported, and brought afterwards: counts, money, programmes, and the lines that need
 // fixing. And what of it cannot be undone.
 
-import { html } from "hono/html";
 import { IMPORTED_INVITATIONS } from "../../accounts/limits.ts";
 import { IMPORT_KINDS, type ImportKind, type ImportKindName } from "../../imports/import-kind.ts";
 import type { ImportSummary, MoneyTotal, Problem, ProgrammeTotal } from "../../imports/summary.ts";
-import { message, section, statStrip } from "../components/blocks.ts";
-import { STATUS_WORDS } from "../components/conversion-words.ts";
-import { button, checkbox, linkButton, postForm } from "../components/forms.ts";
 import { progressSection } from "../components/job-progress.ts";
-import { type Column, dataTable } from "../components/lists.ts";
-import { amount, count, countOf } from "../components/text.ts";
-import type { Content, Html } from "../html.ts";
+import { STATUS_WORDS } from "../conversion-ui.ts";
 import { conversionsPath, importKindPath, overviewPath, peoplePath } from "../paths.ts";
+import {
+	amount,
+	button,
+	type Column,
+	type Content,
+	checkbox,
+	count,
+	countOf,
+	dataTable,
+	type Html,
+	html,
+	linkButton,
+	message,
+	postForm,
+	section,
+	statStrip,
+} from "../ui.ts";
 import {
 	adviceWithoutImport,
 	doneMessage,

@@ -4,7 +4,7 @@ import type { BatchFailure } from "../../imports/batch-failure.ts";
 import type { ImportKind } from "../../imports/import-kind.ts";
 import type { ImportSummary } from "../../imports/summary.ts";
 import type { ListedImport } from "../../store/import-jobs.ts";
-import type { Html } from "../html.ts";
+import type { Html } from "../ui.ts";
 
 export interface JobView {
 	job: ListedImport;

@@ -4,7 +4,6 @@ import { describe, test } from "node:test";
 import type { KeptAnswer } from "../../domain/kept-answer.ts";
 import { rebuildRequest } from "../../domain/sent-request.ts";
 import type { AttemptResult } from "../../store/tables/deliveries.ts";
-import { curlCommand, requestText } from "./attempt-request.ts";
 import {
 	type Circumstances,
 	type DeliveryFate,
@@ -12,16 +11,14 @@ import {
 	describeCircumstances,
 	describeNext,
 } from "./attempt-words.ts";
+import { curlCommand, requestText } from "./delivery-page.ts";
 
 const NOW_MS = Date.UTC(2026, 2, 1, 12);
 
-test("the tone tells a success, a failure and what does not count apart", () => {
+test("the tone tells a success and a failure apart", () => {
 	const tone = (result: AttemptResult, status: number | null) =>
 		describeAttempt({ result, http_status: status, detail: null }).tone;
-	deepEqual(
-		[tone("answered", 204), tone("answered", 500), tone("timeout", null), tone("interrupted", null)],
-		["good", "bad", "bad", "warn"],
-	);
+	deepEqual([tone("answered", 204), tone("answered", 500), tone("timeout", null)], ["good", "bad", "bad"]);
 });
 
 describe("what is known of an attempt besides", () => {
@@ -126,7 +123,7 @@ describe("the request of an attempt", () => {
 		ok(printed.includes(request.body));
 	});
 
-	test("is not made up for an attempt that was interrupted", () => {
+	test("is not made up for an attempt of which nonce or URL are not known", () => {
 		equal(rebuildRequest({ ...attempt, nonce: null }, event, "Acme"), null);
 		equal(rebuildRequest({ ...attempt, url: null }, event, "Acme"), null);
 	});

@@ -1,7 +1,6 @@
 // How an attempt went, in words a shop's developer can act on: what happened, what is known besides, what to do about
 // it, and what comes next.
 
-import { html } from "hono/html";
 import { type AttemptOutcome, explainAttempt } from "../../callbacks/attempt-cause.ts";
 import type { AttemptCause } from "../../callbacks/status-cause.ts";
 import type { DeliveryState } from "../../domain/delivery.ts";
@@ -9,8 +8,7 @@ import type { KeptAnswer } from "../../domain/kept-answer.ts";
 import { MAX_ATTEMPTS } from "../../domain/retry.ts";
 import { REPLACED_SECRET_GRACE_MS } from "../../domain/secret-life.ts";
 import { isSuccess, type Verdict } from "../../domain/verdict.ts";
-import { type Tone, timeTag } from "../components/text.ts";
-import type { Content } from "../html.ts";
+import { type Content, html, type Tone, timeTag } from "../ui.ts";
 
 export interface AttemptWords extends AttemptCause {
 	tone: Exclude<Tone, "plain">;
@@ -21,7 +19,6 @@ export function describeAttempt(outcome: AttemptOutcome): AttemptWords {
 }
 
 function toneOf({ result, http_status: status }: AttemptOutcome): AttemptWords["tone"] {
-	if (result === "interrupted") return "warn";
 	return result === "answered" && isSuccess(status ?? 0) ? "good" : "bad";
 }
 

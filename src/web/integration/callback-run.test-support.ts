@@ -32,15 +32,17 @@ export async function runCallbacks(
 		url: url.value.href,
 		pathAndQuery: url.value.target,
 		endpointId: target.endpointId,
+		secretId: target.secretId ?? 0,
 		key: signingKey(secret),
 	};
 	const prepare = createPreparer(wireNames(network.face.brand), random);
 	const timings = { lookUpMs: 1.5, connectMs: 12, tlsMs: 20, answerMs: 31 };
 	const sent = due.map((delivery) => ({ delivery, prepared: prepare(delivery, lane, nowMs) }));
-	const settlements = sent.map(({ delivery, prepared }) =>
-		settleAnswer(delivery, prepared, { outcome, timings }, kept, nowMs + 65),
+	const settlements = sent.flatMap(
+		({ delivery, prepared }) =>
+			settleAnswer(delivery, prepared, { outcome, timings }, kept, nowMs + 65) ?? [],
 	);
 	const engineId = await addEngine(store, nowMs);
-	await pass(passInput(engineId, nowMs + 65, { settlements }));
+	await pass.run(passInput(engineId, nowMs + 65, { settlements }));
 	return sent.map(({ prepared }) => prepared.request);
 }

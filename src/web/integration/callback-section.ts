@@ -1,12 +1,9 @@
 // Section "Status callback (optional)" with its field "Postback URL": the contract's words (section 1).
 
-import { html } from "hono/html";
-import { facts, message, more, padded, section } from "../components/blocks.ts";
-import { button, postForm, textField } from "../components/forms.ts";
-import { badge, codeBlock } from "../components/text.ts";
-import type { Content, Html } from "../html.ts";
 import type { ShownOnce } from "../listen-command.ts";
 import { DOCS_PATH } from "../paths.ts";
+import * as ui from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
 import type { CallbacksView } from "./callbacks-view.ts";
 import { countPending } from "./health-section.ts";
 
@@ -23,12 +20,12 @@ export const LISTENING_TARGET = "listening-live";
 
 /** `isToldAbove`: how to listen is said where the key is shown. */
 export function callbackSection(view: CallbacksView, refused: RefusedUrl | null, isToldAbove: boolean): Html {
-	return section({
+	return ui.section({
 		id: "callback",
 		title: "Status callback (optional)",
 		hint: html`We send one signed POST to this URL for each status change. <a href="${DOCS_PATH}">How to receive them</a>`,
 		told: view.told("callback"),
-		body: padded(
+		body: ui.padded(
 			noSecret(view),
 			view.mayIntegrate ? saveForm(view, refused, isToldAbove) : savedUrl(view),
 			whatComesOfIt(view),
@@ -39,15 +36,15 @@ export function callbackSection(view: CallbacksView, refused: RefusedUrl | null,
 
 function noSecret({ hasSecret, url, mayIntegrate }: CallbacksView): Content {
 	if (hasSecret) return null;
-	if (!mayIntegrate) return message("warn", "Nothing is sent yet: there is no signing secret.");
+	if (!mayIntegrate) return ui.message("warn", "Nothing is sent yet: there is no signing secret.");
 	// Then the key is the next step, and said above.
 	if (url === null) return null;
 	const text = html`The URL is saved, but nothing is sent yet: there is no signing secret. <a href="#keys">Issue an API key</a>: the secret comes with it.`;
-	return message("warn", text);
+	return ui.message("warn", text);
 }
 
 function savedUrl({ url }: CallbacksView): Html {
-	return facts([["Postback URL", url === null ? "none" : html`<span class="mono break">${url}</span>`]]);
+	return ui.facts([["Postback URL", url === null ? "none" : html`<span class="mono break">${url}</span>`]]);
 }
 
 function saveForm(
@@ -55,11 +52,11 @@ function saveForm(
 	refused: RefusedUrl | null,
 	isToldAbove: boolean,
 ): Html {
-	return postForm({
+	return ui.postForm({
 		action: `${path}/postback-url`,
 		csrf: hidden,
 		className: "stack",
-		body: html`${textField({
+		body: html`${ui.textField({
 			name: "postbackUrl",
 			label: "Postback URL",
 			value: refused?.value ?? url ?? "",
@@ -72,7 +69,7 @@ function saveForm(
 			autocomplete: "off",
 			maxLength: 4_096,
 			isMono: true,
-		})}<div class="row">${button({ label: url === null ? "Save" : "Save URL", ...(next === "url" && !isToldAbove ? { tone: "primary" } : {}) })}</div>`,
+		})}<div class="row">${ui.button({ label: url === null ? "Save" : "Save URL", ...(next === "url" && !isToldAbove ? { tone: "primary" } : {}) })}</div>`,
 	});
 }
 
@@ -88,33 +85,30 @@ function onYourMachine(view: CallbacksView): Html {
 		view.url === null ? "No public URL yet? " : null
 	}Paste this into a terminal, with your key and secret (lost? <a href="${view.keysPath}">issue new ones</a>). It checks each callback on your own machine. <a href="${DOCS_PATH}#quick-start">Quick start</a></p>`;
 	const body = html`<div class="stack-tight">${words}${listenBlock(view)}</div>`;
-	return view.url === null ? body : more("Listen on your own machine", body);
+	return view.url === null ? body : ui.more("Listen on your own machine", body);
 }
 
 /** With what is shown once, or with its place. */
 export function listenBlock(view: CallbacksView, shown?: ShownOnce): Html {
-	return html`${codeBlock(view.listenCommand(shown), "the command")}<p class="small soft" id="${LISTENING_TARGET}" aria-live="polite">${listening(view)}</p>`;
+	return html`${ui.codeBlock(view.listenCommand(shown), "the command")}<p class="small soft" id="${LISTENING_TARGET}" aria-live="polite">${listening(view)}</p>`;
 }
 
 /** What is pushed. */
 export function listening({ isListening, test }: CallbacksView): Content {
 	if (!isListening) return "Not connected.";
-	if (test !== null) return badge("good", "Connected");
-	return html`${badge("good", "Connected")} Now <a href="#test">send a test conversion</a>.`;
+	if (test !== null) return ui.badge("good", "Connected");
+	return html`${ui.badge("good", "Connected")} Now <a href="#test">send a test conversion</a>.`;
 }
 
 function removeForm({ path, hidden }: CallbacksView): Html {
-	return postForm({
+	return ui.buttonForm({
 		action: `${path}/postback-url/remove`,
 		csrf: hidden,
-		className: "row",
-		body: button({
-			label: "Remove URL",
-			tone: "danger",
-			isSmall: true,
-			confirm:
-				"Remove the Postback URL? Status changes are then no longer sent, and pending callbacks are cancelled for good.",
-		}),
+		label: "Remove URL",
+		tone: "danger",
+		isSmall: true,
+		confirm:
+			"Remove the Postback URL? Status changes are then no longer sent, and pending callbacks are cancelled for good.",
 	});
 }
 

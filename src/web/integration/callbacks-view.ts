@@ -5,8 +5,7 @@ import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.
 import { EVENT_NAMES } from "../../domain/event-name.ts";
 import { isGoodAnswer } from "../../domain/local-answer.ts";
 import { SECOND_MS } from "../../domain/time.ts";
-import type { Conversion } from "../../store/conversions.ts";
-import { findNewestTest } from "../../store/conversions.ts";
+import { type Conversion, findNewestTest } from "../../store/conversions.ts";
 import { countFailed, countWaiting } from "../../store/delivery-health.ts";
 import {
 	type ListedDelivery,
@@ -23,23 +22,20 @@ import {
 } from "../../store/local-answers.ts";
 import { type Programme, presentUrl } from "../../store/programmes.ts";
 import { findUsableSecrets, stateOf } from "../../store/signing-secrets.ts";
-import type { Pages } from "../components/lists.ts";
-import type { WebDeps } from "../deps.ts";
-import type { WebContext } from "../env.ts";
 import {
 	cursorOf,
 	orderIdFilter,
 	type PagedList,
+	type Pages,
 	pagesOf,
 	type ReadFilters,
 	readFilters,
 } from "../filter-query.ts";
-import { flashAt } from "../flash.ts";
-import type { Html } from "../html.ts";
 import { listenCommand, type ShownOnce } from "../listen-command.ts";
+import { flashAt, may, programmeOf, type WebContext, type WebDeps } from "../page.ts";
 import { integrationPath, keysPath } from "../paths.ts";
-import { may, programmeOf } from "../viewer.ts";
-import { hiddenFields, keptOf } from "./tab-form.ts";
+import type { Html } from "../ui.ts";
+import { hiddenFields, keptOf } from "./frame.ts";
 
 export interface CallbacksView {
 	programme: Programme;
@@ -133,7 +129,7 @@ export async function readCallbacks(c: WebContext, deps: WebDeps, search = ""): 
 		mayIntegrate: may(c, "integrate"),
 		told: (part) => flashAt(c, part),
 		nowMs,
-		listenCommand: (shown) => listenCommand(deps, deps.network.face.brand, shown),
+		listenCommand: (shown) => listenCommand(deps.publicUrl, deps.network.face.brand, shown),
 		isListening,
 		goodAnswer: lastAnswer !== undefined && isGoodAnswer(lastAnswer) ? lastAnswer : null,
 		url,

@@ -1,6 +1,10 @@
 // A delivery's own page: how it stands, and every attempt (attempt-section).
 
-import { html } from "hono/html";
+import { technicalDetail } from "../../callbacks/attempt-cause.ts";
+import { KEPT_BODY_BYTES, type KeptAnswer, readKeptAnswer } from "../../domain/kept-answer.ts";
+import { MAX_ATTEMPTS } from "../../domain/retry.ts";
+import { rebuildRequest, type SentRequest } from "../../domain/sent-request.ts";
+import { quote } from "../../domain/shell-words.ts";
 import { sha256Hex } from "../../domain/signature.ts";
 import {
 	type DeliveryDetail,
@@ -10,21 +14,15 @@ import {
 } from "../../store/attempt-list.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { listActivations } from "../../store/signing-secrets.ts";
-import { card, emptyState, facts, message, padded, pageHeader, section } from "../components/blocks.ts";
-import { lastAnswer, nextAttempt, resentMark, stateBadge } from "../components/delivery-words.ts";
-import { button, postForm } from "../components/forms.ts";
-import { badge, timeTag } from "../components/text.ts";
-import type { PageDeps, WebDeps } from "../deps.ts";
-import type { WebContext } from "../env.ts";
+import { lastAnswer, nextAttempt, resentMark, stateBadge } from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
-import type { Content, Html } from "../html.ts";
 import { answerStream, liveConnector, liveDot, partial } from "../live-page.ts";
-import { answerPage } from "../page.ts";
-import { conversionPath, deliveryPath, integrationPath, withQuery } from "../paths.ts";
-import { may, programmeOf } from "../viewer.ts";
-import { attemptSection } from "./attempt-section.ts";
-import { describeNext } from "./attempt-words.ts";
-import { hiddenFields, keptOf } from "./tab-form.ts";
+import { answerPage, may, type PageDeps, programmeOf, type WebContext, type WebDeps } from "../page.ts";
+import { conversionPath, deliveryPath, integrationPath, signaturePath, withQuery } from "../paths.ts";
+import * as ui from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
+import { describeAttempt, describeCircumstances, describeNext } from "./attempt-words.ts";
+import { hiddenFields, keptOf } from "./frame.ts";
 
 const DELIVERY_TARGET = "delivery-live";
 
@@ -40,7 +38,7 @@ export async function showDelivery(c: WebContext, deps: WebDeps): Promise<Respon
 		title: `${delivery.event} for ${delivery.orderId}`,
 		active: "integration",
 		body: html`${liveConnector(withQuery(`${path}/live`, live))}
-${pageHeader({
+${ui.pageHeader({
 	title: delivery.event,
 	hint: html`Order <span class="mono">${delivery.orderId}</span> · <a href="${integrationPath(programme.public_id)}${back}#deliveries">${back === "" ? "All callbacks" : "Back to the list"}</a>`,
 	actions: liveDot(),
@@ -85,8 +83,8 @@ async function renderParts(
 	const hidden = mayIntegrate ? hiddenFields(c, "callbacks", c.req.query("back") ?? "") : null;
 	return html`${summary(programme, delivery, attempts[0] ?? null, hidden, nowMs)}${
 		attempts.length === 0
-			? card(
-					emptyState({
+			? ui.card(
+					ui.emptyState({
 						title: "No attempt yet",
 						text:
 							delivery.state === "pending"
@@ -109,12 +107,9 @@ async function renderParts(
 	}`;
 }
 
-/** Among the seven of its run; interrupted ones are not among them. */
-function numberOf(attempt: ListedAttempt, attempts: readonly ListedAttempt[]): number | null {
-	if (attempt.result === "interrupted") return null;
-	const isUpToIt = ({ run, seq, result }: ListedAttempt) =>
-		run === attempt.run && seq <= attempt.seq && result !== "interrupted";
-	return attempts.filter(isUpToIt).length;
+/** Among the seven of its run. */
+function numberOf(attempt: ListedAttempt, attempts: readonly ListedAttempt[]): number {
+	return attempts.filter(({ run, seq }) => run === attempt.run && seq <= attempt.seq).length;
 }
 
 function summary(
@@ -125,25 +120,22 @@ function summary(
 	hidden: Html | null,
 	nowMs: number,
 ): Html {
-	const { state, attempts, interrupted, lastHttpStatus } = delivery;
-	return section({
+	const { state, attempts, lastHttpStatus } = delivery;
+	return ui.section({
 		id: "delivery",
 		title: "Callback",
 		actions: hidden === null ? null : sendForm(programme, delivery, hidden, nowMs),
-		body: padded(
-			facts([
+		body: ui.padded(
+			ui.facts([
 				[
 					"State",
-					html`${stateBadge(delivery)} ${resentMark(delivery.run)} ${delivery.test === 1 ? badge("info", "Test") : null}`,
+					html`${stateBadge(delivery)} ${resentMark(delivery.run)} ${delivery.test === 1 ? ui.badge("info", "Test") : null}`,
 				],
-				[
-					"Attempts",
-					`${attempts - interrupted}${interrupted === 0 ? "" : `, and ${interrupted} interrupted, which do not count`}`,
-				],
+				["Attempts", String(attempts)],
 				["Last HTTP status", lastAnswer({ lastHttpStatus, lastAttempt })],
 				["Next attempt", nextAttempt(delivery, nowMs)],
-				["Created", timeTag(delivery.createdAtMs)],
-				...(delivery.finishedAtMs === null ? [] : [["Finished", timeTag(delivery.finishedAtMs)] as const]),
+				["Created", ui.timeTag(delivery.createdAtMs)],
+				...(delivery.finishedAtMs === null ? [] : [["Finished", ui.timeTag(delivery.finishedAtMs)] as const]),
 				[
 					"Conversion",
 					html`<a class="mono" href="${conversionPath(programme.public_id, delivery.conversionId)}">${delivery.conversionId}</a>`,
@@ -151,7 +143,10 @@ function summary(
 				["Callback id", html`<span class="mono">${delivery.publicId}</span>`],
 			]),
 			state === "cancelled"
-				? message("info", "The Postback URL was removed while it was pending, so it was cancelled for good.")
+				? ui.message(
+						"info",
+						"The Postback URL was removed while it was pending, so it was cancelled for good.",
+					)
 				: null,
 		),
 	});
@@ -166,21 +161,165 @@ function sendForm(
 ): Content {
 	const path = deliveryPath(programme.public_id, publicId);
 	const form = (action: string, body: Content) =>
-		postForm({ action: `${path}/${action}`, csrf: hidden, className: "row", body });
+		ui.postForm({ action: `${path}/${action}`, csrf: hidden, className: "row", body });
 	switch (state) {
 		case "delivered":
-			return form("resend", button({ label: "Resend" }));
+			return form("resend", ui.button({ label: "Resend" }));
 		case "failed":
-			return form("resend", button({ label: "Resend", tone: "primary" }));
+			return form("resend", ui.button({ label: "Resend", tone: "primary" }));
 		case "pending":
 			if (dueAtMs === null || dueAtMs <= nowMs) return null;
 			return form(
 				"send-now",
-				html`<input type="hidden" name="seq" value="${seq}">${button({ label: "Send now", tone: "primary" })}`,
+				html`<input type="hidden" name="seq" value="${seq}">${ui.button({ label: "Send now", tone: "primary" })}`,
 			);
 		case "cancelled":
 			return null;
 		default:
 			return state satisfies never;
 	}
+}
+
+// One attempt on its delivery's page: what came back and what it means, what the shop answered, how long each step took,
+// and the request exactly as it was sent.
+
+interface ShownAttempt {
+	programme: Programme;
+	delivery: DeliveryDetail;
+	attempt: ListedAttempt;
+	/** Among those of its run. */
+	number: number;
+	/** The moments at which a signing secret began to sign callbacks, the newest first. */
+	secretsSinceMs: readonly number[];
+	brand: string;
+	/** Whoever may not has no way into “Check a signature”, and is not told what to do. */
+	mayIntegrate: boolean;
+	/** What comes after it, of the newest one. */
+	next: Content;
+}
+
+function attemptSection(shown: ShownAttempt): Html {
+	const { attempt, number } = shown;
+	const { tone, title, meaning, advice } = describeAttempt(attempt);
+	const answer = readKeptAnswer(attempt.answer);
+	const known = describeCircumstances(attempt.http_status, {
+		startedAtMs: attempt.started_at_ms,
+		url: attempt.url,
+		answer,
+		secretsSinceMs: shown.secretsSinceMs,
+	});
+	const detail = technicalDetail(attempt);
+	return ui.section({
+		id: `attempt-${attempt.seq}`,
+		title: `Attempt ${number} of ${MAX_ATTEMPTS}`,
+		hint: html`${ui.timeTag(attempt.started_at_ms)}${attempt.run > 1 ? " · resent by hand" : null}`,
+		actions: ui.badge(tone, title),
+		body: ui.padded(
+			meaning === ""
+				? null
+				: ui.message(tone, html`${meaning} ${known} ${shown.mayIntegrate ? advice : null} ${shown.next}`),
+			attempt.http_status === 401 && shown.mayIntegrate
+				? html`<div class="row">${ui.linkButton({
+						label: "Check what your server received",
+						href: withQuery(signaturePath(shown.programme.public_id), {
+							delivery: shown.delivery.publicId,
+							attempt: String(attempt.seq),
+							only: "path",
+						}),
+						isSmall: true,
+					})}</div>`
+				: null,
+			ui.facts([
+				["Sent to", attempt.url === null ? "—" : html`<span class="mono">${attempt.url}</span>`],
+				["Duration", duration(attempt)],
+				...(detail === null
+					? []
+					: [["Technical detail", html`<span class="mono">${detail}</span>`] as const]),
+				...(answer === null ? [] : headersOf(answer)),
+			]),
+			answer === null ? null : bodyOf(answer, `Body of the answer to attempt ${attempt.seq}`),
+			requestParts(shown),
+		),
+	});
+}
+
+/** In the answer's own names. */
+function headersOf(answer: KeptAnswer): (readonly [term: string, value: Content])[] {
+	const headers = [
+		["Location", answer.location],
+		["Content-Type", answer.contentType],
+		["Server", answer.server],
+		["Retry-After", answer.retryAfter],
+	] as const;
+	return headers.flatMap(([name, value]) =>
+		value === null ? [] : [[name, html`<span class="mono">${value}</span>`] as const],
+	);
+}
+
+function bodyOf({ body, isCut }: KeptAnswer, label: string): Html {
+	if (body === "") {
+		return html`<p class="small soft">${isCut ? "The body of the answer did not arrive in time." : "The answer had no body."}</p>`;
+	}
+	const hint = isCut
+		? `What your server answered (at most the first ${KEPT_BODY_BYTES / 1_024} KB are kept):`
+		: "What your server answered:";
+	return html`<p class="small soft">${hint}</p><div class="quoted">${ui.codeBlock(body, label)}</div>`;
+}
+
+function requestParts({ programme, attempt, delivery, brand, mayIntegrate }: ShownAttempt): Html | null {
+	const request = rebuildRequest(attempt, delivery, brand);
+	if (request === null) return null;
+	const signedHref = withQuery(signaturePath(programme.public_id), {
+		delivery: delivery.publicId,
+		attempt: String(attempt.seq),
+	});
+	return html`${ui.more(
+		"The request as it was sent",
+		ui.codeBlock(requestText(request), `Request of attempt ${attempt.seq}`),
+	)}${ui.more(
+		"Copy as curl",
+		html`<p class="small soft">The signature is valid for 300 seconds after it was created.</p>`,
+		ui.codeBlock(curlCommand(request), `Attempt ${attempt.seq} as curl`),
+	)}${
+		mayIntegrate
+			? html`<div class="row">${ui.linkButton({ label: "See how it was signed", href: signedHref, isSmall: true })}</div>`
+			: null
+	}`;
+}
+
+function duration(attempt: ListedAttempt): Content {
+	if (attempt.took_ms === null) return "unknown";
+	const steps: readonly (readonly [string, number | null])[] = [
+		["look-up", attempt.look_up_ms],
+		["connect", attempt.connect_ms],
+		["TLS", attempt.tls_ms],
+		["answer", attempt.answer_ms],
+	];
+	const parts = steps.flatMap(([name, ms]) => (ms === null ? [] : [`${name} ${milliseconds(ms)}`]));
+	const isReused = attempt.connect_ms === null && attempt.result === "answered";
+	// The whole is told by another clock than its steps, and to the millisecond: it is not less than they are.
+	const stepsMs = steps.reduce((sum, [, ms]) => sum + (ms ?? 0), 0);
+	return html`<span class="number">${milliseconds(Math.max(attempt.took_ms, stepsMs))}</span>${
+		parts.length === 0
+			? null
+			: html` <span class="soft">(${parts.join(" · ")}${isReused ? " · connection reused" : ""})</span>`
+	}`;
+}
+
+function milliseconds(ms: number): string {
+	return `${ms < 10 ? Math.round(ms * 10) / 10 : Math.round(ms)} ms`;
+}
+
+// The request of an attempt as people read it and send it again: as HTTP writes it, and as a command.
+
+/** As HTTP writes it, to be read and to be pasted into “Check a signature”. */
+export function requestText({ url, headers, body }: SentRequest): string {
+	const { pathname, search, host } = new URL(url);
+	const lines = headers.map(([name, value]) => `${name}: ${value}`);
+	return [`POST ${pathname}${search} HTTP/1.1`, `Host: ${host}`, ...lines, "", body].join("\n");
+}
+
+export function curlCommand({ url, headers, body }: SentRequest): string {
+	const lines = headers.map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`);
+	return [`curl -i -X POST ${quote(url)}`, ...lines, `--data-binary ${quote(body)}`].join(" \\\n  ");
 }

@@ -1,30 +1,28 @@
 // The health strip: how callbacks go now and went in the last 24 hours, how fast the shop answers, what waits longest, and
 // the last 14 days as a chart with its table.
 
-import { html } from "hono/html";
 import type { CallbackHealth } from "../../callbacks/health.ts";
 import { MAX_COUNTED_PENDING } from "../../store/delivery-health.ts";
-import { emptyState, padded, type Stat, section, statStrip } from "../components/blocks.ts";
-import { chart } from "../components/chart.ts";
-import { badge, count, countOf, timeTag } from "../components/text.ts";
-import type { Content, Html } from "../html.ts";
+import { chart } from "../conversion-ui.ts";
+import * as ui from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
 
 export const HEALTH_CHART_TARGET = "health-chart-live";
 
 export function healthStrip(health: CallbackHealth): Html {
 	const { delivered, failed, p95Ms, pending, listenedAtMs } = health;
 	const sent = delivered + failed;
-	return statStrip([
+	return ui.statStrip([
 		presentState(health),
 		{
 			label: "Successful (2xx), last 24 hours",
 			value: sent === 0 ? "—" : `${sharePercent(delivered, sent)} %`,
-			hint: sent === 0 ? nothingSent(listenedAtMs) : `${count(delivered)} of ${count(sent)} attempts`,
+			hint: sent === 0 ? nothingSent(listenedAtMs) : `${ui.count(delivered)} of ${ui.count(sent)} attempts`,
 		},
 		{
 			label: "95th percentile response time",
-			value: p95Ms === null ? "—" : `${count(Math.round(p95Ms))} ms`,
-			hint: `${count(5_000)} ms is the limit`,
+			value: p95Ms === null ? "—" : `${ui.count(Math.round(p95Ms))} ms`,
+			hint: `${ui.count(5_000)} ms is the limit`,
 		},
 		{
 			label: "Pending",
@@ -37,33 +35,33 @@ export function healthStrip(health: CallbackHealth): Html {
 /** What came to `listen` is told there, and counts as no attempt. */
 function nothingSent(listenedAtMs: number | null): Content {
 	if (listenedAtMs === null) return "nothing was sent";
-	return html`nothing was sent to a Postback URL; <code>listen</code> last got one ${timeTag(listenedAtMs)}`;
+	return html`nothing was sent to a Postback URL; <code>listen</code> last got one ${ui.timeTag(listenedAtMs)}`;
 }
 
 /** The newest attempts, and not the past: a shop that fails now has a good day behind it. */
-function presentState({ trouble, delivered, listenedAtMs }: CallbackHealth): Stat {
+function presentState({ trouble, delivered, listenedAtMs }: CallbackHealth): ui.Stat {
 	const label = "Right now";
 	if (trouble === null) {
 		const none = listenedAtMs === null ? "nothing was" : "no callback to a Postback URL was";
 		return delivered === 0
 			? { label, value: "—", hint: `${none} delivered in the last 24 hours` }
-			: { label, value: badge("good", "Working"), hint: "the last attempt succeeded" };
+			: { label, value: ui.badge("good", "Working"), hint: "the last attempt succeeded" };
 	}
 	const { notice, isSerious } = trouble;
-	const since = html`since ${timeTag(notice.opened_at_ms)}`;
-	if (isSerious) return { label, value: badge("bad", "Failing"), hint: since };
-	const failures = countOf(notice.failed_attempts, "attempt");
-	return { label, value: badge("warn", "Retrying"), hint: html`${failures} failed ${since}` };
+	const since = html`since ${ui.timeTag(notice.opened_at_ms)}`;
+	if (isSerious) return { label, value: ui.badge("bad", "Failing"), hint: since };
+	const failures = ui.countOf(notice.failed_attempts, "attempt");
+	return { label, value: ui.badge("warn", "Retrying"), hint: html`${failures} failed ${since}` };
 }
 
 /** As far as they are counted. */
 export function countPending(pending: number): string {
-	return pending >= MAX_COUNTED_PENDING ? `${count(MAX_COUNTED_PENDING)}+` : count(pending);
+	return pending >= MAX_COUNTED_PENDING ? `${ui.count(MAX_COUNTED_PENDING)}+` : ui.count(pending);
 }
 
 function oldestHint({ count: waiting, oldestAtMs }: CallbackHealth["pending"]): Content {
 	if (oldestAtMs === null) return "none";
-	return html`oldest from ${timeTag(oldestAtMs)}${waiting >= MAX_COUNTED_PENDING ? " or older" : null}`;
+	return html`oldest from ${ui.timeTag(oldestAtMs)}${waiting >= MAX_COUNTED_PENDING ? " or older" : null}`;
 }
 
 /** One decimal, cut: 99.96 % is not all. */
@@ -72,11 +70,11 @@ export function sharePercent(delivered: number, sent: number): string {
 }
 
 export function healthSection(health: CallbackHealth): Html {
-	return section({
+	return ui.section({
 		id: "health",
 		title: "The last 14 days",
 		hint: "Attempts per day (UTC): successful (2xx) and failed.",
-		body: padded(html`<div id="${HEALTH_CHART_TARGET}">${healthChart(health)}</div>`),
+		body: ui.padded(html`<div id="${HEALTH_CHART_TARGET}">${healthChart(health)}</div>`),
 	});
 }
 
@@ -91,7 +89,7 @@ export function healthChart({ days }: CallbackHealth): Html {
 			{ label: "Successful (2xx)", colour: "good", values: days.map(({ delivered }) => delivered) },
 			{ label: "Failed", colour: "bad", values: days.map(({ failed }) => failed) },
 		],
-		empty: emptyState({
+		empty: ui.emptyState({
 			title: "No attempts in the last 14 days",
 			text: "Attempts appear here as soon as they finish.",
 		}),

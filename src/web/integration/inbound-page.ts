@@ -1,26 +1,27 @@
 // The inbound log: every signed request and pixel call, refused ones too, with the reason; and "why is an order not here?".
 
-import { html } from "hono/html";
 import * as z from "zod";
 import { explainOrder, type OrderExplanation } from "../../conversions/explain-order.ts";
 import type { Status } from "../../domain/conversion.ts";
-import type { FaultCode } from "../../domain/fault.ts";
+import { type FaultCode, isExplained } from "../../domain/fault.ts";
 import type { Conversion } from "../../store/conversions.ts";
 import { type ListedCall, listInboundCalls, resultOf } from "../../store/inbound-calls.ts";
 import type { ListPage } from "../../store/list-page.ts";
-import { emptyState, message, section } from "../components/blocks.ts";
-import { isUnconfirmed, titleCase } from "../components/conversion-words.ts";
-import { selectField } from "../components/forms.ts";
-import { dataTable, filterBar, notUnderstood, type Pages, pager } from "../components/lists.ts";
-import { wholeOrderSearch } from "../components/order-search.ts";
-import { badge, timeTag } from "../components/text.ts";
-import type { WebDeps } from "../deps.ts";
-import { isExplained } from "../docs/problem-words.ts";
-import type { WebContext } from "../env.ts";
-import { cursorOf, orderIdFilter, pagesOf, type ReadFilters, readFilters } from "../filter-query.ts";
-import type { Content, Html } from "../html.ts";
+import { isUnconfirmed, titleCase, wholeOrderSearch } from "../conversion-ui.ts";
+import {
+	cursorOf,
+	notUnderstood,
+	orderIdFilter,
+	type Pages,
+	pager,
+	pagesOf,
+	type ReadFilters,
+	readFilters,
+} from "../filter-query.ts";
+import { programmeOf, type WebContext, type WebDeps } from "../page.ts";
 import { conversionPath, inboundPath, problemPath, withQuery } from "../paths.ts";
-import { programmeOf } from "../viewer.ts";
+import * as ui from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
 import { answerTab } from "./frame.ts";
 
 /** A screenful: the whole tab is to be three at most, and a refusal takes several lines. */
@@ -60,7 +61,7 @@ export async function showInbound(c: WebContext, deps: WebDeps): Promise<Respons
 		tab: "inbound",
 		hint: "Every signed request and pixel call for this programme, including refused ones, with the reason. When very many pixel calls come in at once, those that were not accepted are counted in one row per minute.",
 		status: isUnderstood ? 200 : 422,
-		body: html`${explained === null ? null : orderAnswer(explained, programme.public_id)}${section({
+		body: html`${explained === null ? null : orderAnswer(explained, programme.public_id)}${ui.section({
 			id: "calls",
 			title: "Calls",
 			hint: "Why is an order not here? Search for its id.",
@@ -76,10 +77,10 @@ export async function showInbound(c: WebContext, deps: WebDeps): Promise<Respons
 function filterForm(path: string, { typed, problems }: ReadFilters<InboundQuery>): Html {
 	const field = (name: keyof InboundQuery) => ({ name, value: typed[name] ?? "", error: problems[name] });
 	const { kind, result, order } = typed;
-	return filterBar({
+	return ui.filterBar({
 		action: path,
 		label: "Filter the inbound log",
-		fields: html`${selectField({
+		fields: html`${ui.selectField({
 			...field("kind"),
 			label: "Came as",
 			options: [
@@ -87,7 +88,7 @@ function filterForm(path: string, { typed, problems }: ReadFilters<InboundQuery>
 				{ value: "api", label: "Signed request" },
 				{ value: "pixel", label: "Pixel" },
 			],
-		})}${selectField({
+		})}${ui.selectField({
 			...field("result"),
 			label: "Outcome",
 			options: [
@@ -101,13 +102,13 @@ function filterForm(path: string, { typed, problems }: ReadFilters<InboundQuery>
 }
 
 function table(page: ListPage<ListedCall>, query: InboundQuery, pages: Pages, programmeId: string): Html {
-	return html`${dataTable<ListedCall>({
+	return html`${ui.dataTable<ListedCall>({
 		caption: "Inbound calls",
 		rows: page.rows,
 		empty: emptyOf(page, query),
 		stacks: "tight",
 		columns: [
-			{ title: "When", namesRow: true, cell: ({ atMs }) => timeTag(atMs) },
+			{ title: "When", namesRow: true, cell: ({ atMs }) => ui.timeTag(atMs) },
 			{
 				title: "Came as",
 				cell: ({ kind }) => html`<span class="nowrap">${kind === "api" ? "Signed request" : "Pixel"}</span>`,
@@ -132,7 +133,7 @@ function table(page: ListPage<ListedCall>, query: InboundQuery, pages: Pages, pr
 
 /** Of a refusal, with the way to what its code means. */
 function outcomeBadge(call: ListedCall): Html {
-	const shown = badge(toneOf(call), call.outcome);
+	const shown = ui.badge(toneOf(call), call.outcome);
 	return isExplained(call.outcome) ? html`<a href="${problemPath(call.outcome)}">${shown}</a>` : shown;
 }
 
@@ -156,9 +157,9 @@ function emptyOf({ next }: ListPage<ListedCall>, { kind, result, order, after }:
 			next === null
 				? "Choose other filters, or clear them."
 				: "None found so far. Choose “Older” to look further back.";
-		return emptyState({ title: "No call matches", text });
+		return ui.emptyState({ title: "No call matches", text });
 	}
-	return emptyState({
+	return ui.emptyState({
 		title: "Nothing has come in yet",
 		text: "Send a signed request or place the pixel: start from “Keys and snippets”. Every call shows here, refused ones too.",
 	});
@@ -177,7 +178,7 @@ const STATUS_WORDS: Readonly<Record<Status, string>> = {
 function orderAnswer(explanation: OrderExplanation, programmeId: string): Html {
 	const { orderId, conversions, calls, otherSpelling, unreadCalls } = explanation;
 	if (conversions.length > 0) {
-		return message(
+		return ui.message(
 			"good",
 			html`<p>Order <strong class="mono">${orderId}</strong> is here.</p>${conversions.map((conversion) => known(conversion, programmeId))}`,
 		);
@@ -188,7 +189,7 @@ function orderAnswer(explanation: OrderExplanation, programmeId: string): Html {
 	];
 	if (otherSpelling !== null) parts.push(spelling(otherSpelling, programmeId));
 	if (refused === undefined && unreadCalls.length > 0) parts.push(unread(unreadCalls));
-	return message(refused === undefined ? "warn" : "bad", html`<div class="stack-tight">${parts}</div>`);
+	return ui.message(refused === undefined ? "warn" : "bad", html`<div class="stack-tight">${parts}</div>`);
 }
 
 function known(conversion: Conversion, programmeId: string): Html {
@@ -201,7 +202,7 @@ function known(conversion: Conversion, programmeId: string): Html {
 
 function reason(refused: ListedCall | undefined, calls: readonly ListedCall[]): Content {
 	if (refused !== undefined) {
-		return html`A ${refused.kind === "api" ? "signed request" : "pixel call"} for it came on ${timeTag(refused.atMs)} and was refused: ${refused.detail ?? refused.outcome}`;
+		return html`A ${refused.kind === "api" ? "signed request" : "pixel call"} for it came on ${ui.timeTag(refused.atMs)} and was refused: ${refused.detail ?? refused.outcome}`;
 	}
 	if (calls.length > 0) return "Calls mentioned it, but there is no conversion for it any more.";
 	return "No signed request and no pixel call has mentioned it, as far back as the log goes. Check that your shop's code runs for this order, and that it uses this programme's API key.";
@@ -217,6 +218,6 @@ function unread(calls: readonly ListedCall[]): Html {
 	return html`<p>It may be among the calls that were refused before their content was read${
 		newest === undefined
 			? null
-			: html`; the newest came on ${timeTag(newest.atMs)}: ${newest.detail ?? newest.outcome}`
+			: html`; the newest came on ${ui.timeTag(newest.atMs)}: ${newest.detail ?? newest.outcome}`
 	}</p>`;
 }

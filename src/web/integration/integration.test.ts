@@ -397,36 +397,22 @@ test("check a signature: the programme's own secret by default, and none is show
 	assert.match((await browser.open(`${path}/signature`)).text, /Check a signature/);
 	const early = (await paste(present, "")).text;
 	assert.match(early, /The signature is right/);
-	assert.match(early, /prepared secret, which is not active yet\. We accept it/);
+	assert.match(early, /prepared secret \(…\w+\)\. We accept it/);
 	await browser.submit(`${keys}/secret/activate`, { secretId });
 	assert.match((await paste(present, "")).text, /The signature is right/);
 	// The API takes both, and so says the page.
 	assert.equal((await report(site, { key, secret }, "1")).status, 201);
 	const old = (await paste(secret, "")).text;
 	assert.match(old, /The signature is right/);
-	assert.match(
-		old,
-		/previous secret, replaced on 2026-03-01 12:00 UTC\. We accept it until 2026-03-02 12:00/,
-	);
+	assert.match(old, /replaced secret \(…\w+\)\. We accept it until 2026-03-02 12:00/);
 	site.moveClock(24 * 60 * 60_000);
 	assert.equal((await report(site, { key, secret }, "2")).status, 401);
 	assert.match((await paste(secret, "")).text, /What differs: secret/);
-	assert.match(
-		(await paste(secret, secret)).text,
-		/the secret you pasted, the programme&#39;s previous secret/,
-	);
+	assert.match((await paste(secret, secret)).text, /ended secret \(…\w+\)\. It ended on 2026-03-02 12:00/);
 	const pasted = await paste(present, "rbs_pasted_by_hand");
 	assert.match(pasted.text, /What differs: secret/);
-	assert.match(pasted.text, /active secret/);
+	assert.match(pasted.text, /not with what you pasted/);
 	assert.ok(!pasted.text.includes("rbs_pasted_by_hand"));
-	const long = await browser.submit(`${path}/signature`, {
-		method: "POST",
-		target: "/",
-		headers: "",
-		body: "x".repeat(140_000),
-		secret: "",
-	});
-	assert.equal(long.status, 422);
 	await expectNowhere(site, browser, path, [secret, present, "rbs_pasted_by_hand"], []);
 });
 

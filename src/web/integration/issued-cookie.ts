@@ -10,9 +10,7 @@ import { sha256Hex } from "../../domain/signature.ts";
 import { MINUTE_MS, SECOND_MS } from "../../domain/time.ts";
 import { countUse } from "../../store/limit-counts.ts";
 import type { Programme } from "../../store/programmes.ts";
-import { cookieOptions } from "../cookie-options.ts";
-import type { WebDeps } from "../deps.ts";
-import type { WebContext } from "../env.ts";
+import { cookieOptions, type WebContext, type WebDeps } from "../page.ts";
 
 const ISSUED = z.object({
 	use: z.literal("issued"),

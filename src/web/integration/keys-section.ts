@@ -1,16 +1,12 @@
 // API keys and the signing secret: issue, show once, name, revoke.
 
-import { html } from "hono/html";
 import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
 import { showKey } from "../../domain/key-label.ts";
 import type { ApiKey } from "../../store/keys.ts";
 import type { SigningSecret } from "../../store/signing-secrets.ts";
-import { emptyState, message, padded, section } from "../components/blocks.ts";
-import { button, postForm, textField } from "../components/forms.ts";
-import { dataTable } from "../components/lists.ts";
-import { badge, copyable, timeTag } from "../components/text.ts";
-import { attrs, type Content, type Html } from "../html.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
+import * as ui from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
 import { listenBlock } from "./callback-section.ts";
 import type { CallbacksView } from "./callbacks-view.ts";
 import type { Issued } from "./issued-cookie.ts";
@@ -35,13 +31,13 @@ export interface KeysView {
 export function keysSection(view: KeysView): Html {
 	const { path, hidden, issued, keys, mayIntegrate } = view;
 	const isNext = !keys.some((key) => key.revoked_at_ms === null);
-	return section({
+	return ui.section({
 		id: "keys",
 		title: "API keys",
 		hint: "The API key identifies your programme; the secret signs your requests and our callbacks. Both are shown once.",
 		told: view.told("keys"),
-		body: html`${issued === null || issued.key === null ? null : padded(issuedOnce(issued))}${
-			mayIntegrate ? padded(issueForm(path, hidden, isNext)) : null
+		body: html`${issued === null || issued.key === null ? null : ui.padded(issuedOnce(issued))}${
+			mayIntegrate ? ui.padded(issueForm(path, hidden, isNext)) : null
 		}${keyTable(view)}`,
 	});
 }
@@ -54,7 +50,7 @@ export function firstKeySection(view: CallbacksView, issued: Issued | null): Con
 		? "All keys are revoked. Without one your server cannot report sales."
 		: "Your first key comes with a signing secret.";
 	const whoMay = view.mayIntegrate ? "" : " Owners and developers can issue one.";
-	return section({
+	return ui.section({
 		id: "keys",
 		title: "API key and signing secret",
 		hint: "The key identifies your programme; the secret signs requests and callbacks.",
@@ -62,8 +58,8 @@ export function firstKeySection(view: CallbacksView, issued: Issued | null): Con
 		told: view.told("keys"),
 		body:
 			issued === null
-				? emptyState({ title, text: `${text}${whoMay}` })
-				: padded(issuedOnce(issued), firstCallback(view, issued)),
+				? ui.emptyState({ title, text: `${text}${whoMay}` })
+				: ui.padded(issuedOnce(issued), firstCallback(view, issued)),
 	});
 }
 
@@ -75,27 +71,28 @@ function firstCallback(view: CallbacksView, { key, secret }: Issued): Content {
 
 /** One click: what to call it is a question for whoever has more than one. */
 function firstKeyForm({ keysPath, hidden }: CallbacksView): Html {
-	return postForm({
+	return ui.buttonForm({
 		action: keysPath,
-		csrf: html`${hidden}<input type="hidden" name="on" value="callbacks">`,
-		className: "row",
-		body: button({ label: "Issue API key", tone: "primary" }),
+		csrf: hidden,
+		hidden: { on: "callbacks" },
+		label: "Issue API key",
+		tone: "primary",
 	});
 }
 
 function issueForm(path: string, hidden: Html, isNext: boolean): Html {
-	return postForm({
+	return ui.postForm({
 		action: path,
 		csrf: hidden,
 		className: "row-end",
-		body: html`${textField({
+		body: html`${ui.textField({
 			name: "name",
 			id: "key-name",
 			label: "Name of the new key (optional)",
 			placeholder: "Shop server",
 			maxLength: MAX_NAME_LENGTH,
 			autocomplete: "off",
-		})}${button({ label: "Issue API key", ...(isNext ? { tone: "primary" } : {}) })}`,
+		})}${ui.button({ label: "Issue API key", ...(isNext ? { tone: "primary" } : {}) })}`,
 	});
 }
 
@@ -113,18 +110,18 @@ export function issuedOnce({ key, secret }: Issued): Html {
 	if (secret !== null)
 		parts.push(shownOnce(key === null ? "New signing secret" : "Signing secret", SECRET_VARIABLE, secret));
 	if (key === null && secret !== null) parts.push(html`<p class="small">${PREPARED}</p>`);
-	return message("good", html`<div class="stack-tight" data-shown-once>${parts}</div>`);
+	return ui.message("good", html`<div class="stack-tight" data-shown-once>${parts}</div>`);
 }
 
 function shownOnce(label: string, variable: string, value: string): Html {
-	return html`<div><p class="small soft">${label}, in the snippets <code>${variable}</code></p>${copyable(value, label)}</div>`;
+	return html`<div><p class="small soft">${label}, in the snippets <code>${variable}</code></p>${ui.copyable(value, label)}</div>`;
 }
 
 function keyTable(view: KeysView): Html {
-	return dataTable({
+	return ui.dataTable({
 		caption: "API keys, one per row",
 		rows: view.keys,
-		empty: emptyState({
+		empty: ui.emptyState({
 			title: "No API key yet",
 			text: "Your first key comes with a signing secret. Without a secret no callback is sent.",
 		}),
@@ -132,18 +129,18 @@ function keyTable(view: KeysView): Html {
 		columns: [
 			{ title: "Name", namesRow: true, cell: (key) => nameCell(key, view) },
 			{ title: "Key", cell: ({ hint }) => html`<code>${showKey(hint)}</code>` },
-			{ title: "Created", cell: (key) => timeTag(key.created_at_ms) },
+			{ title: "Created", cell: (key) => ui.timeTag(key.created_at_ms) },
 			{
 				title: "Last used",
 				cell: ({ last_used_at_ms: atMs }) =>
-					atMs === null ? html`<span class="faint">never</span>` : timeTag(atMs),
+					atMs === null ? html`<span class="faint">never</span>` : ui.timeTag(atMs),
 			},
 			{
 				title: "State",
 				cell: (key) =>
 					key.revoked_at_ms === null
-						? badge("good", "In use")
-						: html`${badge("plain", "Revoked")} <span class="small faint">${timeTag(key.revoked_at_ms)}</span>`,
+						? ui.badge("good", "In use")
+						: html`${ui.badge("plain", "Revoked")} <span class="small faint">${ui.timeTag(key.revoked_at_ms)}</span>`,
 			},
 			{ title: "Revoke", isTitleHidden: true, isNumber: true, cell: (key) => revokeForm(key, view) },
 		],
@@ -156,11 +153,11 @@ function nameCell(
 	{ path, hidden, mayIntegrate }: KeysView,
 ): Html {
 	if (revokedAtMs !== null || !mayIntegrate) return html`<span class="break">${name}</span>`;
-	return postForm({
+	return ui.postForm({
 		action: `${path}/${publicId}/rename`,
 		csrf: hidden,
 		className: "row choice",
-		body: html`<input${attrs({
+		body: html`<input${ui.attrs({
 			type: "text",
 			name: "name",
 			value: name,
@@ -168,7 +165,7 @@ function nameCell(
 			required: true,
 			autocomplete: "off",
 			"aria-label": `Name of the key that ends in ${hint}`,
-		})}>${button({ label: "Rename", isSmall: true, ariaLabel: `Rename the key that ends in ${hint}` })}`,
+		})}>${ui.button({ label: "Rename", isSmall: true, ariaLabel: `Rename the key that ends in ${hint}` })}`,
 	});
 }
 
@@ -177,16 +174,14 @@ function revokeForm(
 	{ path, hidden, mayIntegrate }: KeysView,
 ): Content {
 	if (revokedAtMs !== null || !mayIntegrate) return null;
-	return postForm({
+	return ui.buttonForm({
 		action: `${path}/${publicId}/revoke`,
 		csrf: hidden,
 		className: "",
-		body: button({
-			label: "Revoke",
-			tone: "danger",
-			isSmall: true,
-			confirm: `Revoke the key ${name} (${showKey(hint)})? Requests with it are refused from this moment on.`,
-			ariaLabel: `Revoke the key that ends in ${hint}`,
-		}),
+		label: "Revoke",
+		tone: "danger",
+		isSmall: true,
+		confirm: `Revoke the key ${name} (${showKey(hint)})? Requests with it are refused from this moment on.`,
+		ariaLabel: `Revoke the key that ends in ${hint}`,
 	});
 }

@@ -1,49 +1,54 @@
-// "Check a signature": paste a request, see step by step where it differs. What is pasted is looked at and
+// "Check a signature": paste a request, see part by part where it differs, to the byte. What is pasted is looked at and
 // forgotten; the secret is not even shown again.
 
-import { html } from "hono/html";
 import * as z from "zod";
-import { checkSignature } from "../../accounts/check-signature.ts";
-import type { PastedRequest } from "../../domain/pasted-request.ts";
 import { rebuildRequest } from "../../domain/sent-request.ts";
+import { headerNames } from "../../domain/signature.ts";
+import type { Finding, TextDifference, Verdict } from "../../signature-check/causes.ts";
+import { type CheckedSignature, checkSignature } from "../../signature-check/check-signature.ts";
+import type { Direction, PastedRequest } from "../../signature-check/pasted-request.ts";
 import { findDeliveryDetail, listAttempts } from "../../store/attempt-list.ts";
 import type { Programme } from "../../store/programmes.ts";
-import { padded, section } from "../components/blocks.ts";
-import { button, postForm, selectField, textArea, textField } from "../components/forms.ts";
-import { count } from "../components/text.ts";
-import { csrfField } from "../csrf.ts";
-import type { WebDeps } from "../deps.ts";
-import type { WebContext } from "../env.ts";
 import { readTextFields } from "../form.ts";
-import type { Html } from "../html.ts";
-import { signaturePath } from "../paths.ts";
-import { programmeOf } from "../viewer.ts";
+import { csrfField, programmeOf, type WebContext, type WebDeps } from "../page.ts";
+import { deliveryPath, signaturePath } from "../paths.ts";
+import {
+	badge,
+	button,
+	type Content,
+	codeBlock,
+	count,
+	dataTable,
+	type Html,
+	html,
+	message,
+	more,
+	padded,
+	postForm,
+	section,
+	selectField,
+	type Tone,
+	textArea,
+	textField,
+	timeTag,
+} from "../ui.ts";
 import { answerTab } from "./frame.ts";
-import { findingsSection, refusalSection } from "./signature-findings.ts";
 
 /**
- * What is looked at: every spelling of the body is hashed, and no server takes more headers. The largest request of either
- * direction but a batch is half of it.
+ * Each with the most that is looked at: every spelling of the body is hashed, and no server takes more headers. The largest
+ * request of either direction but a batch is half of it.
  */
-const MAX_LENGTHS = {
-	method: 32,
-	target: 4_096,
-	headers: 16_384,
-	body: 131_072,
-	secret: 1_024,
-	computed: 1_024,
-};
+const FIELDS = {
+	method: ["Method", 32],
+	target: ["Path and query", 4_096],
+	headers: ["Headers", 16_384],
+	body: ["Body", 131_072],
+	secret: ["Signing secret", 1_024],
+	computed: ["Signature your code computed", 1_024],
+} as const;
+const FIELD_NAMES = ["method", "target", "headers", "body", "secret", "computed"] as const;
 const EMPTY: PastedRequest = { method: "POST", target: "/v1/conversions", headers: "", body: "" };
 const METHODS = ["POST", "GET", "PUT", "PATCH", "DELETE"] as const;
-const FIELDS = ["method", "target", "headers", "body", "secret", "computed"] as const;
-const LABELS: Readonly<Record<(typeof FIELDS)[number], string>> = {
-	method: "Method",
-	target: "Path and query",
-	headers: "Headers",
-	body: "Body",
-	secret: "Signing secret",
-	computed: "Signature your code computed",
-};
 const NOT_STORED = "Nothing of it is stored.";
 const ATTEMPT = z.object({
 	delivery: z.string(),
@@ -64,13 +69,15 @@ export async function showSignatureForm(c: WebContext, deps: WebDeps): Promise<R
 
 export async function checkPasted(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
-	const fields = await readTextFields(c, FIELDS);
+	const fields = await readTextFields(c, FIELD_NAMES);
 	const { secret, computed, ...pasted } = fields;
-	const tooLong = FIELDS.find((name) => fields[name].length > MAX_LENGTHS[name]);
+	const tooLong = FIELD_NAMES.find((name) => fields[name].length > FIELDS[name][1]);
 	if (tooLong !== undefined) {
-		const text = `The field ${LABELS[tooLong]} has more than ${count(MAX_LENGTHS[tooLong])} characters. Paste less.`;
+		const [label, most] = FIELDS[tooLong];
+		const text = `The field ${label} has more than ${count(most)} characters. Paste less.`;
 		const shown = { ...pasted, [tooLong]: "" };
-		return render(c, deps, programme, { pasted: shown, findings: refusalSection(text), status: 422 });
+		const findings = section({ id: "findings", title: "Not checked", body: padded(message("bad", text)) });
+		return render(c, deps, programme, { pasted: shown, findings, status: 422 });
 	}
 	const found = await checkSignature(deps, programme, { pasted, secret, computed });
 	const findings = findingsSection(programme.public_id, found);
@@ -103,7 +110,6 @@ function render(
 	programme: Programme,
 	page: { pasted: PastedRequest; computed?: string; findings: Html | null; hint?: string; status?: number },
 ): Promise<Response> {
-	const action = `${signaturePath(programme.public_id)}#findings`;
 	return answerTab(c, {
 		tab: "signature",
 		hint: "Paste a signed request: a callback as your server received it, or your own request to us. We show which part differs from what was signed.",
@@ -112,59 +118,147 @@ function render(
 			id: "paste",
 			title: "The request",
 			hint: page.hint ?? NOT_STORED,
-			body: padded(form(action, csrfField(c), page, deps.network.face.brand)),
+			body: padded(
+				postForm({
+					action: `${signaturePath(programme.public_id)}#findings`,
+					csrf: csrfField(c),
+					body: formFields(page.pasted, page.computed ?? "", deps.network.face.brand),
+				}),
+			),
 		})}`,
 	});
 }
 
-function form(
-	action: string,
-	csrf: Html,
-	{ pasted, computed = "" }: { pasted: PastedRequest; computed?: string },
-	brand: string,
-): Html {
-	const trio = ["Timestamp", "Nonce", "Signature"].map((name) => `X-${brand}-${name}`);
+function formFields(pasted: PastedRequest, computed: string, brand: string): Html {
+	const { timestamp, nonce, signature } = headerNames(brand);
 	const isKnown = METHODS.some((method) => method === pasted.method);
 	const methods = isKnown ? METHODS : [pasted.method, ...METHODS];
-	return postForm({
-		action,
-		csrf,
-		body: html`<div class="form-grid">${selectField({
-			name: "method",
-			label: "Method",
-			value: pasted.method,
-			options: methods.map((method) => ({ value: method, label: method })),
-		})}${textField({
-			name: "target",
-			label: "Path and query, or the whole URL",
-			value: pasted.target,
-			isMono: true,
-			autocomplete: "off",
-		})}</div>${textArea({
-			name: "headers",
-			label: "Headers, one per line",
-			value: pasted.headers,
-			rows: 5,
-			hint: `Include ${trio.join(", ")}. With X-${brand}-Event it is checked, too; other headers are ignored.`,
-		})}${textArea({
-			name: "body",
-			label: "Body, exactly as it arrived",
-			value: pasted.body,
-			rows: 7,
-			hint: "Not formatted, not shortened. Even one extra space changes the signature.",
-		})}<div class="form-grid">${textField({
-			name: "computed",
-			label: "Signature your code computed (optional)",
-			value: computed,
-			isMono: true,
-			autocomplete: "off",
-			hint: "For a callback that your server refuses: we say what your code did differently.",
-		})}${textField({
-			name: "secret",
-			label: "Signing secret (optional)",
-			type: "password",
-			autocomplete: "off",
-			hint: "Leave it empty to check with the programme's own. It is not stored, not logged and not shown again.",
-		})}</div><div class="row">${button({ label: "Check", tone: "primary" })}</div>`,
+	return html`<div class="form-grid">${selectField({
+		name: "method",
+		label: "Method",
+		value: pasted.method,
+		options: methods.map((method) => ({ value: method, label: method })),
+	})}${textField({
+		name: "target",
+		label: "Path and query, or the whole URL",
+		value: pasted.target,
+		isMono: true,
+		autocomplete: "off",
+	})}</div>${textArea({
+		name: "headers",
+		label: "Headers, one per line",
+		value: pasted.headers,
+		rows: 5,
+		hint: `Include ${timestamp}, ${nonce} and ${signature}.`,
+	})}${textArea({
+		name: "body",
+		label: "Body, exactly as it arrived",
+		value: pasted.body,
+		rows: 7,
+		hint: "Not formatted, not shortened. Even one extra space changes the signature.",
+	})}<div class="form-grid">${textField({
+		name: "computed",
+		label: "Signature your code computed (optional)",
+		value: computed,
+		isMono: true,
+		autocomplete: "off",
+		hint: "For a callback that your server refuses: we say what your code did differently.",
+	})}${textField({
+		name: "secret",
+		label: "Signing secret (optional)",
+		type: "password",
+		autocomplete: "off",
+		hint: "Leave it empty to check with the programme's own. It is not stored, not logged and not shown again.",
+	})}</div><div class="row">${button({ label: "Check", tone: "primary" })}</div>`;
+}
+
+/** Whose text is whose, in either direction. */
+const SIDES: Readonly<Record<Direction, Sides>> = {
+	callback: ["We sent", "You pasted"],
+	request: ["Signed", "Sent"],
+};
+const VERDICTS: Readonly<Record<Verdict, readonly [Tone, string]>> = {
+	good: ["good", "Right"],
+	bad: ["bad", "Differs"],
+	warn: ["warn", "Note"],
+	unknown: ["plain", "Not known"],
+};
+
+function findingsSection(programmeId: string, found: CheckedSignature): Html {
+	const { findings, computed, canonical, sent } = found;
+	const right = findings.filter(({ verdict }) => verdict === "good");
+	const rest = findings.filter(({ verdict }) => verdict !== "good");
+	const sides = SIDES[found.direction];
+	return section({
+		id: "findings",
+		title: "What we found",
+		...(sent === null ? {} : { hint: attemptHint(programmeId, sent) }),
+		body: [
+			padded(message(found.isGood ? "good" : "bad", found.conclusion)),
+			findingsTable("What differs, and what to know", rest, sides),
+			// Folded: on a phone they would be two screens before the next thing that matters.
+			right.length === 0
+				? null
+				: padded(
+						more(
+							`Right: ${right.map(({ part }) => part).join(", ")}`,
+							findingsTable("What is right", right, sides),
+						),
+					),
+			computed === null
+				? null
+				: [
+						padded(
+							html`<h3>The signature your code computed</h3>`,
+							html`<p class="small soft">Judged over the request as you pasted it.</p>`,
+						),
+						findingsTable("The signature your code computed", computed, ["Computed over", "You pasted"]),
+					],
+			canonical === null
+				? null
+				: padded(
+						html`<h3>The text to sign</h3>`,
+						codeBlock(canonical, "The text to sign: five lines, joined by a line feed", "lines"),
+					),
+		],
 	});
+}
+
+function attemptHint(id: string, { attempt, isSure }: NonNullable<CheckedSignature["sent"]>): Content {
+	const { deliveryId, seq, event, startedAtMs } = attempt;
+	return html`${isSure ? "Compared with our own record:" : "The likeliest of our attempts:"} <a href="${deliveryPath(id, deliveryId)}#attempt-${seq}">attempt ${seq} of
+		${event}</a>, sent ${timeTag(startedAtMs)}.`;
+}
+
+type Sides = readonly [signed: string, seen: string];
+
+function findingsTable(caption: string, rows: readonly Finding[], sides: Sides): Html {
+	const label = ({ part }: Finding) => part.replace(/^./, (letter) => letter.toUpperCase());
+	return dataTable({
+		caption,
+		rows,
+		empty: null,
+		stacks: true,
+		columns: [
+			{ title: "Part", namesRow: true, cell: (row) => html`<span class="nowrap">${label(row)}</span>` },
+			{ title: "Result", cell: ({ verdict }) => badge(...VERDICTS[verdict]) },
+			{
+				title: "What to know",
+				cell: ({ text, difference }) =>
+					html`<span class="break">${text}</span>${difference === undefined ? null : differenceBlock(difference, sides)}`,
+			},
+		],
+	});
+}
+
+function differenceBlock(found: TextDifference, [signed, seen]: Sides): Html {
+	const { offset, signedBytes, seenBytes } = found;
+	const where = offset === 0 ? "From the first byte on" : `From byte ${count(offset + 1)} on`;
+	const side = (name: string, text: string) =>
+		html`<p><span class="small soft">${name}</span> <code>${found.before}<mark>${text || "(nothing)"}</mark>${found.after}</code></p>`;
+	return html`<div class="difference">
+	<p class="small soft">${where} (of ${count(signedBytes)} and ${count(seenBytes)} bytes):</p>
+	${side(signed, found.signed)}
+	${side(seen, found.seen)}
+</div>`;
 }

@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { DOWNLOADS } from "../downloads.ts";
 import { EXAMPLE_LANGUAGES, fillIn, readExample } from "../examples.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
-import { parseLanguage, pixelSnippet, snippetsSection } from "./snippets-section.ts";
+import { parseLanguage, pixelSnippet, snippetsSection } from "./keys-page.ts";
 
 /** One printed page: C# and Java need it, the others are shorter. */
 const PAGE_LINES = 90;

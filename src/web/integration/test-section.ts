@@ -1,22 +1,17 @@
 // "Send test conversion", and the buttons that walk the last one through every move. What each of its callbacks
 // came to shows in place as it arrives.
 
-import { html } from "hono/html";
 import { type LivedMove, REASONS, type Status } from "../../domain/conversion.ts";
+import { isGoodAnswer } from "../../domain/local-answer.ts";
 import type { Conversion } from "../../store/conversions.ts";
 import type { ListedDelivery } from "../../store/delivery-list.ts";
-import { emptyState, padded, section } from "../components/blocks.ts";
-import { statusBadge } from "../components/conversion-cells.ts";
-import { reasonWords } from "../components/conversion-words.ts";
-import { nextAttempt, stateBadge } from "../components/delivery-words.ts";
-import { button, postForm, selectField } from "../components/forms.ts";
-import { dataTable } from "../components/lists.ts";
-import { timeTag } from "../components/text.ts";
-import type { Content, Html } from "../html.ts";
+import type { StoredLocalAnswer } from "../../store/local-answers.ts";
+import { nextAttempt, reasonWords, stateBadge, statusBadge } from "../conversion-ui.ts";
 import { conversionPath, deliveryPath } from "../paths.ts";
+import * as ui from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
 import { describeAttempt } from "./attempt-words.ts";
 import { awaitsListener, type CallbacksView, type TestedConversion } from "./callbacks-view.ts";
-import { localAnswersTable } from "./local-answers.ts";
 
 export const TEST_TARGET = "test-live";
 
@@ -25,20 +20,17 @@ const SECTION = "test";
 /** `isNext`: the listener it goes to is started from this very page. */
 export function testSection(view: CallbacksView, isNext: boolean): Html {
 	const { path, hidden } = view;
-	return section({
+	return ui.section({
 		id: SECTION,
 		title: "Test conversion",
 		hint: "Behaves like a real conversion, is marked “test” and stays out of all totals.",
 		actions: view.mayIntegrate
-			? postForm({
+			? ui.buttonForm({
 					action: `${path}/test`,
 					csrf: hidden,
-					className: "row",
 					changes: SECTION,
-					body: button({
-						label: "Send test conversion",
-						...(isNext || view.next === "test" ? { tone: "primary" } : {}),
-					}),
+					label: "Send test conversion",
+					...(isNext || view.next === "test" ? { tone: "primary" } : {}),
 				})
 			: null,
 		told: view.told("test"),
@@ -50,9 +42,9 @@ export function testSection(view: CallbacksView, isNext: boolean): Html {
 /** What is pushed. */
 export function testResult(view: CallbacksView): Html {
 	const { test, programme } = view;
-	if (test === null) return emptyState({ title: "No test conversion yet", text: adviceBefore(view) });
+	if (test === null) return ui.emptyState({ title: "No test conversion yet", text: adviceBefore(view) });
 	const { conversion } = test;
-	return html`${padded(
+	return html`${ui.padded(
 		html`<div class="row-end"><p class="grow"><a class="mono" href="${conversionPath(programme.public_id, conversion.public_id)}">${conversion.order_id}</a> ${statusBadge(conversion.status)}</p>${walkForms(view, conversion)}</div>`,
 	)}${test.localAnswers.length === 0 ? null : localAnswersTable(test.localAnswers)}${
 		test.deliveries.length === 0 && test.localAnswers.length > 0 ? null : deliveredTable(view, test)
@@ -61,7 +53,7 @@ export function testResult(view: CallbacksView): Html {
 
 function deliveredTable(view: CallbacksView, { conversion, deliveries }: TestedConversion): Html {
 	const { programme, nowMs } = view;
-	return dataTable<ListedDelivery>({
+	return ui.dataTable<ListedDelivery>({
 		caption: "Callbacks of this test conversion",
 		rows: deliveries,
 		empty: nothingSent(view, conversion),
@@ -75,7 +67,7 @@ function deliveredTable(view: CallbacksView, { conversion, deliveries }: TestedC
 			{ title: "State", cell: (row) => stateBadge(row) },
 			{ title: "What came back", cell: (row) => whatCameBack(row, view) },
 			{ title: "Next attempt", cell: (row) => nextAttempt(row, nowMs) },
-			{ title: "When", cell: (row) => timeTag(row.lastAttemptAtMs ?? row.createdAtMs) },
+			{ title: "When", cell: (row) => ui.timeTag(row.lastAttemptAtMs ?? row.createdAtMs) },
 		],
 	});
 }
@@ -105,12 +97,12 @@ function adviceBefore({ url, hasSecret, mayIntegrate, isListening }: CallbacksVi
 
 function nothingSent(view: CallbacksView, conversion: Conversion): Html {
 	if (view.url !== null || !view.isListening) {
-		return emptyState({ title: "No callback was sent for it", text: adviceAfter(view) });
+		return ui.emptyState({ title: "No callback was sent for it", text: adviceAfter(view) });
 	}
 	if (awaitsListener(conversion, view.nowMs)) {
-		return emptyState({ title: "On its way", text: html`To <code>listen</code> on your machine.` });
+		return ui.emptyState({ title: "On its way", text: html`To <code>listen</code> on your machine.` });
 	}
-	return emptyState({
+	return ui.emptyState({
 		title: "Nobody was listening",
 		text: html`<code>listen</code> shows what happens while it runs. Send a new test conversion.`,
 	});
@@ -139,17 +131,73 @@ function walkForms(
 	const offered = OFFERED.filter(({ from }) => from.includes(status));
 	if (offered.length === 0)
 		return html`<p class="small soft">This test is finished. Send another to start over.</p>`;
-	return postForm({
+	return ui.postForm({
 		action: `${path}/test/${conversionId}`,
 		csrf: hidden,
 		className: "row-end",
 		changes: SECTION,
-		body: html`${selectField({
+		body: html`${ui.selectField({
 			name: "reason",
 			id: "test-reason",
 			label: offered.some(({ move }) => move === "reject") ? "Reason (to reject or reverse)" : "Reason",
 			value: "RETURN",
 			options: REASONS.map((reason) => ({ value: reason, label: reasonWords(reason) })),
-		})}<div class="row">${offered.map(({ move, label }) => button({ label, name: "move", value: move }))}</div>`,
+		})}<div class="row">${offered.map(({ move, label }) => ui.button({ label, name: "move", value: move }))}</div>`,
 	});
+}
+
+// What `ringback listen` told of events on a developer's machine: in words, and never as if it were a callback to the
+// saved URL.
+
+function localAnswersTable(answers: readonly StoredLocalAnswer[]): Html {
+	return ui.dataTable<StoredLocalAnswer>({
+		caption: "What came of it on your machine",
+		rows: answers,
+		empty: null,
+		stacks: "tight",
+		columns: [
+			{ title: "Event", namesRow: true, cell: ({ event }) => event },
+			{ title: "On your machine", cell: stateOf },
+			{ title: "What that means", cell: meaningOf },
+			{ title: "When", cell: ({ atMs }) => ui.timeTag(atMs) },
+		],
+	});
+}
+
+function stateOf(answer: StoredLocalAnswer): Html {
+	return ui.badge(isGoodAnswer(answer) ? "good" : "bad", stateWords(answer));
+}
+
+function stateWords({ outcome, httpStatus }: StoredLocalAnswer): string {
+	switch (outcome) {
+		case "answered":
+			return `Answered ${httpStatus}`;
+		case "timeout":
+			return "No answer";
+		case "no_connection":
+			return "No connection";
+		case "verified":
+			return "Signature right";
+		case "not_verified":
+			return "Signature not right";
+		default:
+			return outcome satisfies never;
+	}
+}
+
+function meaningOf({ outcome, code, tookMs }: StoredLocalAnswer): Html {
+	switch (outcome) {
+		case "answered":
+			return html`Answered by your machine, through <code>listen</code>${tookMs === null ? null : ` in ${ui.count(tookMs)} ms`}.`;
+		case "timeout":
+			return html`Your receiver did not answer <code>listen</code> within 5 seconds.`;
+		case "no_connection":
+			return html`<code>listen</code> found no receiver at its <code>--to</code> address${code === null ? null : ` (${code})`}.`;
+		case "verified":
+			return html`Checked on your machine by <code>listen</code>, with your secret.`;
+		case "not_verified":
+			return html`<code>listen</code> could not verify it${code === null ? null : ` (${code})`}. Compare its secret with the active one.`;
+		default:
+			return outcome satisfies never;
+	}
 }

@@ -3,37 +3,31 @@
 
 import { openSampleProgramme } from "../../accounts/sample-programme.ts";
 import { findFirstProgramme } from "../../store/programmes.ts";
-import { button, postForm } from "../components/forms.ts";
-import { csrfField } from "../csrf.ts";
-import type { WebDeps } from "../deps.ts";
-import type { WebContext } from "../env.ts";
-import { setFlash } from "../flash.ts";
-import type { Html } from "../html.ts";
 import { handOverIssued } from "../integration/issued-cookie.ts";
-import { integrationPath, SAMPLE_PROGRAMME_PATH, SET_UP_PATH } from "../paths.ts";
-import { makerOf } from "../viewer.ts";
+import { csrfField, makerOf, setFlash, type WebContext, type WebDeps } from "../page.ts";
+import { integrationPath, NETWORK_PATH, SAMPLE_PROGRAMME_PATH } from "../paths.ts";
+import { buttonForm, type Html } from "../ui.ts";
 
 /** Nothing before the network has its brand: the sample's key fixes it. */
 export function sampleForm(c: WebContext): Html | null {
 	if (!c.get("network").isBrandChosen) return null;
-	return postForm({
+	return buttonForm({
 		action: SAMPLE_PROGRAMME_PATH,
 		csrf: csrfField(c),
-		className: "row",
-		body: button({ label: "Try it with a sample programme" }),
+		label: "Try it with a sample programme",
 	});
 }
 
 export async function trySample(c: WebContext, deps: WebDeps): Promise<Response> {
 	if (!(await deps.network.read()).isBrandChosen) {
 		setFlash(c, "info", "Name your network first: the sample comes with an API key, which fixes the brand.");
-		return c.redirect(SET_UP_PATH, 303);
+		return c.redirect(NETWORK_PATH, 303);
 	}
 	const maker = makerOf(c);
 	const opened = await openSampleProgramme(deps, { ...deps, kind: "invited", maker });
 	if (!opened.ok) {
 		setFlash(c, "bad", opened.fault.detail);
-		return c.redirect(SET_UP_PATH, 303);
+		return c.redirect(NETWORK_PATH, 303);
 	}
 	if (opened.value === null) return goToFirst(c, deps);
 	// The brand is fixed now.
@@ -49,5 +43,5 @@ export async function trySample(c: WebContext, deps: WebDeps): Promise<Response>
 async function goToFirst(c: WebContext, { store }: WebDeps): Promise<Response> {
 	const first = await findFirstProgramme(store.db);
 	setFlash(c, "info", "There is a programme already. Try it with this one.");
-	return c.redirect(first === undefined ? SET_UP_PATH : integrationPath(first), 303);
+	return c.redirect(first === undefined ? NETWORK_PATH : integrationPath(first), 303);
 }

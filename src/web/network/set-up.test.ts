@@ -35,8 +35,8 @@ test("before any account the sign-in says where the one-time link is, and not af
 
 test("the first start leads from the account through name and brand to the first programme", async (t) => {
 	const { site, browser, location } = await startFirst(t);
-	assert.equal(location, "/set-up");
-	const begun = await browser.open("/set-up");
+	assert.equal(location, "/network");
+	const begun = await browser.open("/network");
 	assert.doesNotMatch(begun.text, /steps done|Don&#39;t show/, "one thing at a time");
 	assert.match(begun.text, /The brand is permanent</);
 	assert.equal(
@@ -44,21 +44,21 @@ test("the first start leads from the account through name and brand to the first
 		"/programmes/new",
 		"what comes next",
 	);
-	assert.match((await browser.open("/set-up")).text, /2 of 4 steps done/);
-	await browser.submit("/network/test-mail", { next: "/set-up" });
-	const tested = await browser.open("/set-up");
+	assert.match((await browser.open("/network")).text, /2 of 4 steps done/);
+	await browser.submit("/network/test-mail", {});
+	const tested = await browser.open("/network");
 	assert.match(tested.text, /3 of 4 steps done/);
 	assert.match(tested.text, /href="\/programmes\/new">Create programme/);
 	const programme = await site.addProgramme();
-	const done = await browser.open("/set-up");
+	const done = await browser.open("/network");
 	assert.match(done.text, /4 of 4 steps done/);
 	assert.ok(done.text.includes(`/programmes/${programme.public_id}/integration`));
 	assert.equal(
 		(await browser.submit("/set-up", { name: "Acme", brand: "Acme" })).location,
-		"/set-up",
+		"/network",
 		"there is a programme",
 	);
-	await browser.open("/set-up");
+	await browser.open("/network");
 	await browser.submit("/set-up/end", {});
 	assert.doesNotMatch((await browser.open("/programmes")).text, /Set up your network:/);
 });
@@ -69,25 +69,27 @@ test("it is offered to staff until one of them ends it, and to nobody else", asy
 	const owner = await site.signIn(await site.addOwner(programme));
 	const colleague = await site.signIn(await site.addStaff());
 	for (const staff of [browser, colleague]) {
-		for (const path of ["/programmes", "/review", "/people", "/network"]) {
+		for (const path of ["/programmes", "/conversions", "/people"]) {
 			assert.match((await staff.open(path)).text, /Set up your network:<\/strong> 2 of 4 steps done/, path);
 		}
 	}
 	assert.doesNotMatch((await owner.open("/account")).text, /Set up your network/);
-	assert.equal((await owner.open("/set-up")).status, 404);
-	assert.equal((await site.browser().open("/set-up")).location, "/sign-in?next=%2Fset-up");
-	await browser.open("/set-up");
+	for (const path of ["/network", "/set-up"]) assert.equal((await owner.open(path)).status, 404);
+	assert.equal((await site.browser().open("/network")).location, "/sign-in?next=%2Fnetwork");
+	await browser.open("/network");
 	await browser.submit("/set-up/end", {});
 	assert.notEqual((await findNetwork(site.store.db)).set_up_ended_at_ms, null);
 	for (const staff of [browser, colleague]) {
 		assert.doesNotMatch((await staff.open("/programmes")).text, /Set up your network:/);
-		assert.equal((await staff.open("/set-up")).status, 200, "whoever looks for it finds it");
+		assert.doesNotMatch((await staff.open("/network")).text, /steps done|Public address/);
+		const moved = await staff.open("/set-up");
+		assert.deepEqual([moved.status, moved.location], [301, "/network"]);
 	}
 });
 
 test("a name or a brand that is wrong is told at its field", async (t) => {
 	const { site, browser } = await startFirst(t);
-	await browser.open("/set-up");
+	await browser.open("/network");
 	const shown = await browser.submit("/set-up", { name: "", brand: "9" });
 	assert.equal(shown.status, 422);
 	assert.match(shown.text, /id="name-error"/);
@@ -97,18 +99,18 @@ test("a name or a brand that is wrong is told at its field", async (t) => {
 
 test("a brand that is left empty is made from the name; where none can be made, one is asked for", async (t) => {
 	const { site, browser } = await startFirst(t);
-	await browser.open("/set-up");
+	await browser.open("/network");
 	const refused = await browser.submit("/set-up", { name: "株式会社", brand: " " });
 	assert.equal(refused.status, 422);
 	assert.match(refused.text, /id="brand-error"[^>]*>No brand can be made from this name\. Enter one/);
 	await browser.submit("/set-up", { name: "Acme Partners", brand: " " });
 	assert.equal((await findNetwork(site.store.db)).brand, "Acme-Partners");
-	assert.match((await browser.open("/set-up")).text, /value="Acme-Partners"/);
+	assert.match((await browser.open("/network")).text, /value="Acme-Partners"/);
 });
 
 test("from the name to a sample programme with its key in one step, and not to a second one", async (t) => {
 	const { site, browser } = await startFirst(t);
-	assert.match((await browser.open("/set-up")).text, /Save and try it with a sample programme/);
+	assert.match((await browser.open("/network")).text, /Save and try it with a sample programme/);
 	const tried = await browser.submit("/set-up", { name: "Acme Partners", brand: "", next: "sample" });
 	const programmes = () => site.store.db.selectFrom("programmes").selectAll().execute();
 	const [sample, ...others] = await programmes();
@@ -126,8 +128,8 @@ test("from the name to a sample programme with its key in one step, and not to a
 		"what comes next stands next",
 	);
 	assert.doesNotMatch((await browser.open(tried.location ?? "")).text, /rb[ks]_[0-9a-f]{64}/, "once");
-	assert.match((await browser.open("/set-up")).text, /You have one\./);
-	assert.doesNotMatch((await browser.open("/set-up")).text, /sample programme/);
+	assert.match((await browser.open("/network")).text, /You have one\./);
+	assert.doesNotMatch((await browser.open("/network")).text, /sample programme/);
 	assert.equal((await browser.submit("/set-up/sample", {})).location, tried.location);
 	assert.match((await browser.open(tried.location ?? "")).text, /There is a programme already/);
 	assert.equal((await programmes()).length, 1);
@@ -138,11 +140,11 @@ test("a sample can be tried from the step of the first programme, too, once the 
 	for (const path of ["/programmes/new", "/programmes"]) {
 		assert.doesNotMatch((await browser.open(path)).text, /action="\/set-up\/sample"/, path);
 	}
-	assert.equal((await browser.submit("/set-up/sample", {})).location, "/set-up");
-	assert.match((await browser.open("/set-up")).text, /Name your network first/);
+	assert.equal((await browser.submit("/set-up/sample", {})).location, "/network");
+	assert.match((await browser.open("/network")).text, /Name your network first/);
 	assert.equal((await findNetwork(site.store.db)).secret_id, null, "nothing is fixed");
 	await browser.submit("/set-up", { name: "Acme", brand: "Acme" });
-	for (const path of ["/set-up", "/programmes/new", "/programmes"]) {
+	for (const path of ["/network", "/programmes/new", "/programmes"]) {
 		assert.match((await browser.open(path)).text, /action="\/set-up\/sample"/, path);
 	}
 	const { location } = await browser.submit("/set-up/sample", {});
@@ -150,17 +152,17 @@ test("a sample can be tried from the step of the first programme, too, once the 
 	const noted = await site.store.db.selectFrom("audit_entries").select("action").orderBy("id").execute();
 	const actions = noted.map(({ action }) => action);
 	assert.ok(actions.includes("programme.created") && actions.includes("key.issued"), String(actions));
-	for (const path of ["/set-up", "/programmes/new", "/programmes"]) {
+	for (const path of ["/network", "/programmes/new", "/programmes"]) {
 		assert.doesNotMatch((await browser.open(path)).text, /action="\/set-up\/sample"/, path);
 	}
 });
 
 test("two people at the same moment open one sample", async (t) => {
 	const { site, browser } = await startFirst(t);
-	await browser.open("/set-up");
+	await browser.open("/network");
 	await browser.submit("/set-up", { name: "Acme", brand: "Acme" });
 	const colleague = await site.signIn(await site.addStaff());
-	await Promise.all([browser.open("/set-up"), colleague.open("/set-up")]);
+	await Promise.all([browser.open("/network"), colleague.open("/network")]);
 	const tried = await Promise.all([browser, colleague].map((one) => one.submit("/set-up/sample", {})));
 	assert.equal(new Set(tried.map(({ location }) => location)).size, 1);
 	assert.equal((await site.store.db.selectFrom("programmes").select("id").execute()).length, 1);
@@ -169,24 +171,24 @@ test("two people at the same moment open one sample", async (t) => {
 
 test("a brand that the setting gives is not asked for", async (t) => {
 	const { browser } = await startFirst(t, { brand: "Given" });
-	const { text } = await browser.open("/set-up");
+	const { text } = await browser.open("/network");
 	assert.doesNotMatch(text, /name="brand"/);
 	assert.match(text, /given by <code>RINGBACK_BRAND/);
 	await browser.submit("/set-up", { name: "Acme Partners", brand: "Other" });
-	assert.match((await browser.open("/set-up")).text, /2 of 4 steps done/);
+	assert.match((await browser.open("/network")).text, /2 of 4 steps done/);
 });
 
 test("the public address is compared with the one that the browser came by", async (t) => {
 	const { browser } = await startFirst(t);
-	await browser.open("/set-up");
+	await browser.open("/network");
 	await browser.submit("/set-up", { name: "Acme", brand: "Acme" });
-	const at = async (host: string) => (await browser.open("/set-up", { host })).text;
+	const at = async (host: string) => (await browser.open("/network", { host })).text;
 	assert.match(await at("ringback.example"), /You opened this address/);
 	assert.match(await at("10.0.0.7:8080"), /You opened another address\.[\s\S]*set <code>PUBLIC_URL/);
 	const unset = await startFirst(t, { change: { isPublicUrlSet: false } });
-	await unset.browser.open("/set-up");
+	await unset.browser.open("/network");
 	await unset.browser.submit("/set-up", { name: "Acme", brand: "Acme" });
-	const onUnset = async (host: string) => (await unset.browser.open("/set-up", { host })).text;
+	const onUnset = async (host: string) => (await unset.browser.open("/network", { host })).text;
 	assert.match(await onUnset("tracking.example"), /message-warn[\s\S]*PUBLIC_URL is not set\./);
 	assert.match(
 		await onUnset("localhost:8080"),
@@ -196,7 +198,7 @@ test("the public address is compared with the one that the browser came by", asy
 
 test("without a mail server the step says what to set", async (t) => {
 	const { browser } = await startFirst(t, { hasMail: false });
-	assert.doesNotMatch((await browser.open("/set-up")).text, /SMTP_URL<\/code>/, "one thing at a time");
+	assert.doesNotMatch((await browser.open("/network")).text, /SMTP_URL<\/code>/, "one thing at a time");
 	await browser.submit("/set-up", { name: "Acme", brand: "Acme" });
-	assert.match((await browser.open("/set-up")).text, /Mail is off\.[\s\S]*SMTP_URL/);
+	assert.match((await browser.open("/network")).text, /Mail is off\.[\s\S]*SMTP_URL/);
 });

@@ -1,26 +1,19 @@
 // /totals: what all programmes of the network come to over the last days, for staff. Counted in the background; the page
 // shows the last count and says when it was made.
 
-import { html } from "hono/html";
 import type { NetworkTally } from "../../conversions/network-tally.ts";
 import type { StatusTotal } from "../../conversions/tally.ts";
 import type { Status } from "../../domain/conversion.ts";
 import { formatMinor } from "../../domain/money.ts";
 import { DAY_MS, utcDay } from "../../domain/time.ts";
-import { emptyState, padded, pageHeader, section, statStrip, tabs } from "../components/blocks.ts";
-import { chart } from "../components/chart.ts";
-import { statusBadge } from "../components/conversion-cells.ts";
-import { linkButton } from "../components/forms.ts";
-import { dataTable } from "../components/lists.ts";
-import { amount, count, timeTag } from "../components/text.ts";
-import { digitsOf } from "../conversions/totals.ts";
-import type { PageDeps } from "../deps.ts";
-import type { WebContext } from "../env.ts";
-import type { Html } from "../html.ts";
+import { chart, statusBadge } from "../conversion-ui.ts";
+import { digitsOf } from "../conversions/list-query.ts";
 import { sharePercent } from "../integration/health-section.ts";
-import { answerPage } from "../page.ts";
+import { answerPage, type PageDeps, type WebContext } from "../page.ts";
 import { COUNTED_TOTALS_PATH, TOTALS_PATH, withQuery } from "../paths.ts";
-import { lastDays, STATUS_ROWS, statusChart } from "./status-chart.ts";
+import * as ui from "../ui.ts";
+import { type Html, html } from "../ui.ts";
+import { lastDays, STATUS_ROWS, statusChart } from "./overview-page.ts";
 
 const PERIODS: readonly { days: number; label: string }[] = [
 	{ days: 7, label: "7 days" },
@@ -40,10 +33,10 @@ export async function showNetworkTotals(c: WebContext, deps: PageDeps): Promise<
 	return answerPage(c, {
 		title: "Totals",
 		active: "totals",
-		body: html`${pageHeader({
+		body: html`${ui.pageHeader({
 			title: "Totals",
 			hint: "Of all programmes. Conversions and money leave tests out. Callbacks count every attempt, also for tests.",
-		})}${tabs("Period", periods)}${await totals(deps, days)}`,
+		})}${ui.tabs("Period", periods)}${await totals(deps, days)}`,
 	});
 }
 
@@ -68,34 +61,34 @@ async function totals({ networkTallies, clock }: PageDeps, days: number): Promis
 }
 
 function beingCounted(query: { days: string }): Html {
-	return section({
+	return ui.section({
 		id: "conversions",
 		title: "Conversions",
-		body: emptyState({
+		body: ui.emptyState({
 			title: "Being counted",
 			text: "Being added up. The first time takes a few seconds.",
-			action: linkButton({ label: "Look again", href: withQuery(TOTALS_PATH, query) }),
+			action: ui.linkButton({ label: "Look again", href: withQuery(TOTALS_PATH, query) }),
 		}),
 	});
 }
 
 function parts(tally: NetworkTally, days: number, nowMs: number, isCounting: boolean): Html {
-	const counted = html`Counted ${timeTag(tally.countedAtMs)}${isCounting ? "; a newer count is under way" : ""}.`;
-	return html`${numbers(tally)}${section({
+	const counted = html`Counted ${ui.timeTag(tally.countedAtMs)}${isCounting ? "; a newer count is under way" : ""}.`;
+	return html`${numbers(tally)}${ui.section({
 		id: "conversions",
 		title: "Conversions",
 		hint: counted,
-		body: padded(statusChart(tally.days, days, nowMs)),
-	})}${section({
+		body: ui.padded(statusChart(tally.days, days, nowMs)),
+	})}${ui.section({
 		id: "money",
 		title: "Money by currency and status",
 		hint: "Of the conversions recorded in this period, with the status they have now.",
 		body: moneyTable(tally),
-	})}${section({
+	})}${ui.section({
 		id: "callbacks",
 		title: "Callbacks",
 		hint: "Attempts per day (UTC): successful (2xx) and failed.",
-		body: padded(callbackChart(tally, days, nowMs)),
+		body: ui.padded(callbackChart(tally, days, nowMs)),
 	})}`;
 }
 
@@ -110,14 +103,14 @@ function numbers({ currencies, callbacks }: NetworkTally): Html {
 	const delivered = sums.reduce((sum, day) => sum + day.delivered, 0);
 	const failed = sums.reduce((sum, day) => sum + day.failed, 0);
 	const sent = delivered + failed;
-	return statStrip([
-		{ label: "Conversions", value: count(countOf()), hint: "recorded in this period" },
-		{ label: "Approved", value: count(countOf("APPROVED")), hint: "of them" },
-		{ label: "Callback attempts", value: count(sent), hint: `${count(failed)} failed` },
+	return ui.statStrip([
+		{ label: "Conversions", value: ui.count(countOf()), hint: "recorded in this period" },
+		{ label: "Approved", value: ui.count(countOf("APPROVED")), hint: "of them" },
+		{ label: "Callback attempts", value: ui.count(sent), hint: `${ui.count(failed)} failed` },
 		{
 			label: "Successful (2xx)",
 			value: sent === 0 ? "—" : `${sharePercent(delivered, sent)} %`,
-			hint: sent === 0 ? "nothing was sent" : `${count(delivered)} of ${count(sent)} attempts`,
+			hint: sent === 0 ? "nothing was sent" : `${ui.count(delivered)} of ${ui.count(sent)} attempts`,
 		},
 	]);
 }
@@ -138,12 +131,12 @@ function moneyTable({ currencies }: NetworkTally): Html {
 			}),
 		);
 	const money = (minor: bigint, { currency }: MoneyRow) =>
-		amount(formatMinor(minor, digitsOf(currency)), currency);
-	return dataTable<MoneyRow>({
+		ui.amount(formatMinor(minor, digitsOf(currency)), currency);
+	return ui.dataTable<MoneyRow>({
 		caption: "Sums by currency and status",
 		rows,
 		stacks: true,
-		empty: emptyState({ title: "No conversions", text: "None was recorded in this period." }),
+		empty: ui.emptyState({ title: "No conversions", text: "None was recorded in this period." }),
 		columns: [
 			{
 				title: "Status",
@@ -151,7 +144,7 @@ function moneyTable({ currencies }: NetworkTally): Html {
 				cell: ({ status, currency }) =>
 					html`${statusBadge(status)} <span class="small soft">${currency}</span>`,
 			},
-			{ title: "Conversions", isNumber: true, cell: ({ total }) => count(total.count) },
+			{ title: "Conversions", isNumber: true, cell: ({ total }) => ui.count(total.count) },
 			{ title: "Basket", isNumber: true, cell: (row) => money(row.total.basketMinor, row) },
 			{ title: "Commission", isNumber: true, cell: (row) => money(row.total.commissionMinor, row) },
 			{ title: "Network fee", isNumber: true, cell: (row) => money(row.total.feeMinor, row) },

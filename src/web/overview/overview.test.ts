@@ -177,7 +177,7 @@ test("callbacks that fail now are red, however good the day was", async (t) => {
 	const { text } = await open();
 	assert.match(text, /Callbacks are failing.*HTTP 301\. .*redirect.*not followed.*Enter the final URL/s);
 	assert.match(text, /Right now.*badge-bad">Failing<.*98\.8 %/s);
-	assert.match(text, new RegExp(`${path}/notices[^>]*>Notices<span class="badge badge-bad">1<`));
+	assert.match(text, new RegExp(`${path}/overview[^>]*>Overview<span class="badge badge-bad">1<`));
 });
 
 test("markup in the programme's name is text", async (t) => {

@@ -1,23 +1,37 @@
 // The page of people, of a programme and of the staff: who has joined, who still has a link to open, what can be done
 // about them, and the form that invites another.
 
-import { html } from "hono/html";
 import type { SentLink } from "../../accounts/invitations.ts";
 import { type EndedAccess, sayWhatEnded } from "../../domain/ended-access.ts";
 import type { Fault } from "../../domain/fault.ts";
+import { PROGRAMME_ROLES, type ProgrammeRole, ROLE_SUMMARIES } from "../../domain/roles.ts";
 import type { ListedPerson } from "../../store/people-list.ts";
-import { padded, pageHeader, section } from "../components/blocks.ts";
-import { button, postForm, textField } from "../components/forms.ts";
-import { dataTable } from "../components/lists.ts";
-import { badge, copyable, emailText, timeTag } from "../components/text.ts";
-import { csrfField } from "../csrf.ts";
 import type { Area } from "../document.ts";
-import type { WebContext } from "../env.ts";
-import { type PlacedFault, placeFault } from "../form.ts";
-import type { Content, Html } from "../html.ts";
-import { answerPage } from "../page.ts";
-import { viewerOf } from "../viewer.ts";
-import { roleCell, roleField } from "./role-fields.ts";
+import { declareForm } from "../form.ts";
+import { answerPage, csrfField, viewerOf, type WebContext } from "../page.ts";
+import * as ui from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
+
+const ROLE_WORDS: Readonly<Record<ProgrammeRole, string>> = {
+	owner: "Owner",
+	developer: "Developer",
+	viewer: "Viewer",
+};
+
+export const INVITE_FORM = declareForm({
+	email: { label: "Email", type: "email", autocomplete: "off", isRequired: true },
+	role: {
+		label: "Role",
+		isRequired: true,
+		options: [
+			{ value: "", label: "Choose a role" },
+			...PROGRAMME_ROLES.map((value) => ({
+				value,
+				label: `${ROLE_WORDS[value]}: ${ROLE_SUMMARIES[value]}`,
+			})),
+		],
+	},
+});
 
 /** What a form of the page came to. */
 export interface PeopleState {
@@ -56,54 +70,35 @@ export interface PeopleView {
 export function answerPeople(c: WebContext, view: PeopleView, state: PeopleState): Promise<Response> {
 	const csrf = csrfField(c);
 	const { fault, invited } = state;
-	const { at, above } = placeFault(fault, ["email", "role"]);
+	const { fields, above } = INVITE_FORM.fill(state, fault, {
+		shown: view.roles === undefined ? ["email"] : ["email", "role"],
+		looks: view.invite === null ? {} : { email: { hint: view.invite.hint } },
+	});
+	const invite = html`${fields()}<div class="row">${ui.button({ label: "Invite", tone: "primary" })}</div>`;
 	const { id, title } = view.list;
 	return answerPage(c, {
 		title: view.title,
 		active: view.active,
 		status: fault?.httpStatus ?? 200,
 		body: [
-			pageHeader({ title: view.title, hint: view.hint }),
+			ui.pageHeader({ title: view.title, hint: view.hint }),
 			above,
 			invited === undefined ? null : invitationCard(invited),
-			section({ id, title, body: peopleTable(view, csrf, viewerOf(c).publicId) }),
+			ui.section({ id, title, body: peopleTable(view, csrf, viewerOf(c).publicId) }),
 			view.invite === null
 				? null
-				: section({
+				: ui.section({
 						id: "invite",
 						title: view.invite.title,
-						body: padded(inviteForm(view, view.invite.hint, state, csrf, at)),
+						body: ui.padded(ui.postForm({ action: `${view.path}/invite`, csrf, body: invite })),
 					}),
 		],
 	});
 }
 
-function inviteForm(
-	{ path, roles }: PeopleView,
-	hint: string,
-	{ email = "", role = "" }: PeopleState,
-	csrf: Html,
-	at: PlacedFault["at"],
-): Html {
-	return postForm({
-		action: `${path}/invite`,
-		csrf,
-		body: html`${textField({
-			name: "email",
-			label: "Email",
-			type: "email",
-			value: email,
-			error: at("email"),
-			isRequired: true,
-			autocomplete: "off",
-			hint,
-		})}${roles === undefined ? null : roleField(role, at("role"))}<div class="row">${button({ label: "Invite", tone: "primary" })}</div>`,
-	});
-}
-
 function peopleTable(view: PeopleView, csrf: Html, selfId: string): Html {
 	const { roles, invite } = view;
-	return dataTable<ListedPerson>({
+	return ui.dataTable<ListedPerson>({
 		caption: view.list.caption,
 		rows: view.people,
 		stacks: true,
@@ -113,7 +108,7 @@ function peopleTable(view: PeopleView, csrf: Html, selfId: string): Html {
 				title: "Person",
 				namesRow: true,
 				cell: ({ publicId, email, name }) =>
-					html`${emailText(email)}${
+					html`${ui.emailText(email)}${
 						publicId === selfId ? html` <span class="faint">(you)</span>` : null
 					}<span class="secondary">${name}</span>`,
 			},
@@ -141,21 +136,21 @@ function peopleTable(view: PeopleView, csrf: Html, selfId: string): Html {
 
 function personState({ hasPassword, linkEndsAtMs, isLinkWithdrawn, deactivatedAtMs }: ListedPerson): Html {
 	if (hasPassword) {
-		const until = linkEndsAtMs === null ? null : html`password link valid until ${timeTag(linkEndsAtMs)}`;
-		return html`${badge("good", "Joined")}${until === null ? null : html`<span class="secondary">${until}</span>`}`;
+		const until = linkEndsAtMs === null ? null : html`password link valid until ${ui.timeTag(linkEndsAtMs)}`;
+		return html`${ui.badge("good", "Joined")}${until === null ? null : html`<span class="secondary">${until}</span>`}`;
 	}
 	if (deactivatedAtMs !== null)
-		return html`${badge("plain", "Deactivated")}<span class="secondary">${timeTag(deactivatedAtMs)}</span>`;
+		return html`${ui.badge("plain", "Deactivated")}<span class="secondary">${ui.timeTag(deactivatedAtMs)}</span>`;
 	if (linkEndsAtMs !== null)
-		return html`${badge("info", "Invited")}<span class="secondary">link valid until ${timeTag(linkEndsAtMs)}</span>`;
+		return html`${ui.badge("info", "Invited")}<span class="secondary">link valid until ${ui.timeTag(linkEndsAtMs)}</span>`;
 	if (isLinkWithdrawn)
-		return html`${badge("warn", "Withdrawn")}<span class="secondary">the link no longer works; send a new one</span>`;
-	return badge("warn", "Link expired");
+		return html`${ui.badge("warn", "Withdrawn")}<span class="secondary">the link no longer works; send a new one</span>`;
+	return ui.badge("warn", "Link expired");
 }
 
 function authenticatorState({ hasPassword, hasAuthenticator }: ListedPerson): Html | null {
 	if (!hasPassword) return null;
-	return hasAuthenticator ? badge("good", "On") : badge("plain", "Off");
+	return hasAuthenticator ? ui.badge("good", "On") : ui.badge("plain", "Off");
 }
 
 function actions(view: PeopleView, csrf: Html, person: ListedPerson): Html {
@@ -171,41 +166,34 @@ function actions(view: PeopleView, csrf: Html, person: ListedPerson): Html {
 	return html`<div class="row row-end">${
 		hasPassword && !view.mayLinkPassword(person)
 			? null
-			: postForm({
+			: ui.buttonForm({
 					action: `${path}/${publicId}/link`,
 					csrf,
-					className: "row",
-					body: button({ isSmall: true, ...linkButtonWords(person) }),
+					isSmall: true,
+					...linkButtonWords(person),
 				})
 	}${
 		mayEnd
-			? postForm({
+			? ui.buttonForm({
 					action: `${path}/${publicId}/${ending.action}`,
 					csrf,
-					className: "row",
-					body: button({
-						label: end.label,
-						tone: "danger",
-						isSmall: true,
-						confirm: end.confirm,
-						ariaLabel: person.id === null ? `Withdraw the invitation to ${email}` : `${end.label} ${email}`,
-					}),
+					...end,
+					tone: "danger",
+					isSmall: true,
+					ariaLabel: person.id === null ? `Withdraw the invitation to ${email}` : `${end.label} ${email}`,
 				})
 			: null
 	}</div>`;
 }
 
 function leaveForm({ path }: PeopleView, csrf: Html): Html {
-	return html`<div class="row row-end">${postForm({
+	return html`<div class="row row-end">${ui.buttonForm({
 		action: `${path}/leave`,
 		csrf,
-		className: "row",
-		body: button({
-			label: "Leave",
-			tone: "danger",
-			isSmall: true,
-			ariaLabel: "Leave this programme",
-		}),
+		label: "Leave",
+		tone: "danger",
+		isSmall: true,
+		ariaLabel: "Leave this programme",
 	})}</div>`;
 }
 
@@ -237,10 +225,10 @@ export function sayStaffInvitation(canMail: boolean): string {
 
 /** The link, shown once to whoever made it, and whether it was mailed. */
 export function invitationCard(invited: SentLink): Html {
-	return section({
+	return ui.section({
 		id: "invitation",
 		title: `${invited.isForPassword ? "New password" : "Invitation"} for ${invited.email}`,
-		body: padded(html`<div class="stack">${describeInvitation(invited)}</div>`),
+		body: ui.padded(html`<div class="stack">${describeInvitation(invited)}</div>`),
 	});
 }
 
@@ -260,14 +248,38 @@ function describeLink(link: string, isMailed: boolean): Content {
 			? "It is on its way by mail. You can hand it over yourself, too:"
 			: "No mail can be sent from here (SMTP_URL is not set). Hand this link over yourself:"
 	}</p>
-	<p>${copyable(link, "the invitation link")}</p>
+	<p>${ui.copyable(link, "the invitation link")}</p>
 	<p class="small soft">It works once, for seven days, and is not shown again. A new link replaces it.</p>`;
 }
 
 function describePasswordLink(link: string, isMailed: boolean, email: string): Content {
 	return html`<p class="break">Whoever opens this link can sign in as ${email}. Make sure that it is really them who asked, and hand it over yourself:</p>
-	<p>${copyable(link, "the link for a new password")}</p>
+	<p>${ui.copyable(link, "the link for a new password")}</p>
 	<p class="small soft">It works once, for 24 hours, and is not shown again. They are signed out everywhere when they use it; an authenticator stays on.${
 		isMailed ? " A mail tells them that it was created." : ""
 	}</p>`;
+}
+
+/** Chosen where it can be changed; the last owner stays one. */
+function roleCell(
+	path: string,
+	csrf: Html,
+	{ role, email, publicId }: ListedPerson,
+	mayChange: boolean,
+): Html | string {
+	if (role === null) return "";
+	if (!mayChange) return ROLE_WORDS[role];
+	const options = PROGRAMME_ROLES.map(
+		(value) => html`<option${ui.attrs({ value, selected: value === role })}>${ROLE_WORDS[value]}</option>`,
+	);
+	return ui.postForm({
+		action: `${path}/${publicId}/role`,
+		csrf,
+		className: "row choice",
+		body: html`<select name="role" aria-label="Role of ${email}">${options}</select>${ui.button({
+			label: "Change",
+			isSmall: true,
+			ariaLabel: `Change the role of ${email}`,
+		})}`,
+	});
 }

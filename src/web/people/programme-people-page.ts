@@ -1,7 +1,7 @@
 // /programmes/:id/people: who has access to the programme, and what each may do. Staff and owners alike invite, change
 // roles and remove; everybody else sees the list.
 
-import { html } from "hono/html";
+import { invitePerson } from "../../accounts/invitations.ts";
 import {
 	changeRole,
 	inviteToProgramme,
@@ -11,23 +11,29 @@ import {
 	removePerson,
 	renewProgrammeLink,
 } from "../../accounts/programme-people.ts";
+import { deactivateStaff, renewStaffLink } from "../../accounts/staff.ts";
 import { sayWhatEnded, withinProgramme } from "../../domain/ended-access.ts";
 import type { PersonKind } from "../../domain/roles.ts";
 import { listProgrammeInvitations, type ProgrammeInvitation } from "../../store/links.ts";
-import { type ListedPerson, listProgrammePeople } from "../../store/people-list.ts";
+import { type ListedPerson, listProgrammePeople, listStaff } from "../../store/people-list.ts";
 import type { Programme } from "../../store/programmes.ts";
-import { card, pageHeader } from "../components/blocks.ts";
-import { button, linkButton, postForm } from "../components/forms.ts";
-import { csrfField } from "../csrf.ts";
-import type { WebDeps } from "../deps.ts";
-import type { WebContext } from "../env.ts";
-import { setFlash } from "../flash.ts";
 import { readTextFields } from "../form.ts";
-import { answerPage } from "../page.ts";
-import { peoplePath, SIGN_IN_PATH } from "../paths.ts";
-import { makerOf, may, programmeOf, viewerOf } from "../viewer.ts";
+import {
+	answerPage,
+	csrfField,
+	makerOf,
+	may,
+	programmeOf,
+	setFlash,
+	viewerOf,
+	type WebContext,
+	type WebDeps,
+} from "../page.ts";
+import { peoplePath, SIGN_IN_PATH, STAFF_PATH } from "../paths.ts";
+import { button, card, html, linkButton, pageHeader, postForm } from "../ui.ts";
 import {
 	answerPeople,
+	INVITE_FORM,
 	type PeopleState,
 	type PeopleView,
 	sayEnded,
@@ -39,7 +45,7 @@ export function showProgrammePeople(c: WebContext, deps: WebDeps): Promise<Respo
 }
 
 export async function inviteAnother(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { email: typed, role } = await readTextFields(c, ["email", "role"]);
+	const { email: typed, role } = await INVITE_FORM.read(c);
 	const email = typed.trim();
 	const invited = await inviteToProgramme(deps, makerOf(c), programmeOf(c), { email, role });
 	return answerList(c, deps, invited.ok ? { invited: invited.value } : { email, role, fault: invited.fault });
@@ -192,4 +198,55 @@ function waitingPerson(invitation: ProgrammeInvitation, nowMs: number, kind: Per
 		isLinkWithdrawn: isWithdrawn,
 		deactivatedAtMs: null,
 	};
+}
+
+// /people: the network's own people. Whoever is deactivated is signed out everywhere at once.
+
+export function showStaff(c: WebContext, deps: WebDeps): Promise<Response> {
+	return answerStaff(c, deps, {});
+}
+
+export async function inviteColleague(c: WebContext, deps: WebDeps): Promise<Response> {
+	const email = (await INVITE_FORM.read(c)).email.trim();
+	const invited = await invitePerson(deps, { email, membership: null, invitedBy: makerOf(c) });
+	return answerStaff(c, deps, invited.ok ? { invited: invited.value } : { email, fault: invited.fault });
+}
+
+export async function linkStaff(c: WebContext, deps: WebDeps): Promise<Response> {
+	const renewed = await renewStaffLink(deps, makerOf(c), c.req.param("personId") ?? "");
+	return answerStaff(c, deps, renewed.ok ? { invited: renewed.value } : { fault: renewed.fault });
+}
+
+export async function deactivatePerson(c: WebContext, deps: WebDeps): Promise<Response> {
+	const ended = await deactivateStaff(deps, makerOf(c), c.req.param("personId") ?? "");
+	if (!ended.ok) return answerStaff(c, deps, { fault: ended.fault });
+	setFlash(c, "good", sayEnded(ended.value.person, ended.value.ended));
+	return c.redirect(STAFF_PATH, 303);
+}
+
+async function answerStaff(
+	c: WebContext,
+	{ store, clock, mails }: WebDeps,
+	state: PeopleState,
+): Promise<Response> {
+	const isOther = ({ id }: ListedPerson) => id !== viewerOf(c).personId;
+	const view: PeopleView = {
+		title: "Staff",
+		active: "staff",
+		hint: "They see every programme, review conversions and invite shops. A shop's people are listed under their programme.",
+		list: { id: "staff", title: "Accounts", caption: "Staff" },
+		invite: { title: "Invite staff", hint: sayStaffInvitation(mails.isOn) },
+		people: await listStaff(store.db, clock.nowMs()),
+		path: STAFF_PATH,
+		showsAuthenticator: true,
+		mayLinkPassword: isOther,
+		mayEnd: isOther,
+		ending: {
+			action: "deactivate",
+			label: "Deactivate",
+			confirm: (address) =>
+				`Deactivate ${address}? They are signed out everywhere at once, and every link they made stops working.`,
+		},
+	};
+	return answerPeople(c, view, state);
 }

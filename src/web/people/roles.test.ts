@@ -6,8 +6,8 @@ import { Hono } from "hono";
 import { createAuth } from "../../accounts/auth.ts";
 import type { Person } from "../../store/people.ts";
 import type { Programme } from "../../store/programmes.ts";
-import type { WebEnv } from "../env.ts";
 import { createStillAllowed } from "../live-page.ts";
+import type { WebEnv } from "../page.ts";
 import {
 	type Browser,
 	LINK,
@@ -65,9 +65,9 @@ test("a role is changed on the list, told to the person and to the owners, and o
 	assert.match((await browser.open(path)).text, /Saved\. Some viewer is now developer \(was viewer\)\./);
 	assert.equal(await roleOf(site, programme, person.email), "developer");
 	await site.tellChanges();
-	const told = new Map(site.mailbox.map(({ to, subject, text }) => [String(to), { subject, text }]));
+	const told = new Map(site.mailbox.map(({ to, subject, text }) => [to, { subject, text }]));
 	assert.deepEqual([...told.keys()].sort(), [owner.email, person.email].sort());
-	assert.equal(told.get(person.email)?.subject, "Your role was changed");
+	assert.equal(told.get(person.email)?.subject, 'Your role was changed: "Garden & Tools"');
 	assert.match(
 		told.get(person.email)?.text ?? "",
 		/Your role in the programme "Garden & Tools" was changed: viewer → developer\./,
@@ -128,7 +128,7 @@ for (const role of ["developer", "viewer", "owner"] as const) {
 		assert.equal(await roleOf(site, programme, owner.email), "owner");
 		assert.equal((await (await site.signIn(person)).open(path)).status, 404);
 		await site.tellChanges();
-		const told = site.mailbox.find(({ to }) => String(to) === owner.email);
+		const told = site.mailbox.find(({ to }) => to === owner.email);
 		assert.match(
 			told?.text ?? "",
 			new RegExp(`The access of ${person.email} was ended\\. Done by .*${person.email}`),

@@ -1,67 +1,13 @@
 // Who did what in a programme, the newest first, with people, orders, keys and files by their names.
 
-import { html } from "hono/html";
-import type { AuditAction } from "../../store/audit.ts";
+import { sayAction } from "../../domain/action.ts";
 import type { ListedAuditEntry } from "../../store/audit-list.ts";
 import type { AuditSubjects } from "../../store/audit-subjects.ts";
 import type { Programme } from "../../store/programmes.ts";
-import { emptyState, section } from "../components/blocks.ts";
-import { dataTable, type Pages, pager } from "../components/lists.ts";
-import { emailText, timeTag } from "../components/text.ts";
 import { originOf } from "../conversions/bulk-job-page.ts";
-import type { Content, Html } from "../html.ts";
+import { type Pages, pager } from "../filter-query.ts";
 import { bulkJobPath, conversionPath, deliveryPath, keysPath, peoplePath } from "../paths.ts";
-
-const ACTION_WORDS: Readonly<Record<AuditAction, string>> = {
-	"person.invited": "Person invited",
-	"person.joined": "Person joined",
-	"person.role_changed": "Role changed",
-	"person.signed_in": "Signed in",
-	"person.signed_out": "Signed out",
-	"person.removed": "Person removed",
-	"account.changed": "Own settings changed",
-	"address.asked": "New email address requested",
-	"address.changed": "Email address changed",
-	"access.ended": "Access ended",
-	"link.withdrawn": "Link withdrawn",
-	"network.changed": "Network changed",
-	"password.changed": "Password changed",
-	"password.reset_asked": "Password link requested",
-	"password.link_made": "Password link created",
-	"password.reset": "New password chosen",
-	"sessions.revoked": "Sessions ended",
-	"authenticator.turned_on": "Authenticator turned on",
-	"authenticator.turned_off": "Authenticator turned off",
-	"authenticator.backup_code_used": "Backup code used",
-	"import.prepared": "File uploaded for import",
-	"import.started": "Import started",
-	"import.stopped": "Import stopped",
-	"import.discarded": "Import discarded",
-	"import.finished": "Import finished",
-	"person.imported": "Person imported",
-	"programme.created": "Programme created",
-	"programme.changed": "Programme changed",
-	"key.issued": "API key issued",
-	"key.renamed": "API key renamed",
-	"key.revoked": "API key revoked",
-	"secret.prepared": "Signing secret prepared",
-	"secret.activated": "Signing secret activated",
-	"secret.discarded": "Prepared signing secret discarded",
-	"secret.ended": "Old signing secret ended",
-	"postback_url.saved": "Postback URL saved",
-	"postback_url.removed": "Postback URL removed",
-	"conversion.decided": "Conversion decided",
-	"conversions.decided": "Conversions decided",
-	"decisions.prepared": "Decisions prepared",
-	"decisions.discarded": "Decisions discarded",
-	"conversion.test_sent": "Test conversion sent",
-	"delivery.resent": "Callback sent again",
-	"deliveries.resent": "Callbacks sent again",
-	"delivery.sent_now": "Waiting callback sent now",
-	"deliveries.sent_now": "Waiting callbacks sent now",
-};
-
-export const AUDIT_ACTIONS = Object.keys(ACTION_WORDS) as AuditAction[];
+import { type Content, dataTable, emailText, emptyState, type Html, html, section, timeTag } from "../ui.ts";
 
 export interface AuditView {
 	programme: Programme;
@@ -139,11 +85,4 @@ function subjectOf(subject: string, subjects: AuditSubjects, programme: EntryPro
 	const job = subjects.jobs.get(subject);
 	if (job !== undefined) return html`<a href="${bulkJobPath(programmeId, subject)}">${originOf(job)}</a>`;
 	return person === undefined ? subject : html`<a href="${peoplePath(programmeId)}">${who}</a>`;
-}
-
-/** Entries of later versions read as well: "postback_url.saved" as "Postback url saved". */
-export function sayAction(action: string): string {
-	if (Object.hasOwn(ACTION_WORDS, action)) return ACTION_WORDS[action as AuditAction];
-	const words = action.replace(/[._]/g, " ");
-	return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }

@@ -1,6 +1,5 @@
 // /programmes/new: staff agree the terms, name the owner, and get the link that the owner joins with.
 
-import { html } from "hono/html";
 import { z } from "zod";
 import { openProgramme } from "../../accounts/open-programme.ts";
 import {
@@ -11,18 +10,12 @@ import {
 import type { Fault } from "../../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../../domain/id.ts";
 import { findFirstProgramme, findProgramme } from "../../store/programmes.ts";
-import { foldable, message, padded, pageHeader, section } from "../components/blocks.ts";
-import { button, linkButton, postForm } from "../components/forms.ts";
-import { csrfField } from "../csrf.ts";
-import type { WebDeps } from "../deps.ts";
-import type { WebContext } from "../env.ts";
-import { setFlash } from "../flash.ts";
 import { sampleForm } from "../network/sample-programme.ts";
-import { answerPage } from "../page.ts";
+import { answerPage, csrfField, makerOf, setFlash, type WebContext, type WebDeps } from "../page.ts";
 import { CREATE_PROGRAMME_PATH, integrationPath, PROGRAMMES_PATH, peoplePath } from "../paths.ts";
 import { invitationCard } from "../people/people-page.ts";
-import { makerOf } from "../viewer.ts";
-import { errorsByField, pixelFields, readTerms, TERMS_FORM, termFields } from "./terms-form.ts";
+import { button, foldable, html, linkButton, message, padded, pageHeader, postForm, section } from "../ui.ts";
+import { pixelFields, readTerms, TERM_FIELDS, TERMS_FORM } from "./terms-form.ts";
 
 const FORM = TERMS_FORM.extend({
 	/** Chosen when the form was opened: sent twice, it makes one programme. */
@@ -104,15 +97,16 @@ async function answerForm(
 	form: CreateForm,
 	faults: readonly Fault[],
 ): Promise<Response> {
-	const errors = errorsByField(faults);
+	const filled = TERM_FIELDS.fill(form, faults);
+	const { fields, isWrong, above } = filled;
 	const id = form.programmeId ?? makeId("prg", clock.nowMs(), random.bytes(ID_RANDOM_BYTES));
-	const fields = html`<input type="hidden" name="programmeId" value="${id}">
-	<div class="form-grid">${termFields(["name", "email"], form, errors)}</div>
-	<div class="form-grid">${termFields(["currency", "commissionRate", "feeRate"], form, errors)}</div>
+	const rows = html`<input type="hidden" name="programmeId" value="${id}">
+	<div class="form-grid">${fields("name", "email")}</div>
+	<div class="form-grid">${fields("currency", "commissionRate", "feeRate")}</div>
 	${foldable(
 		`Approval window (${DEFAULT_APPROVAL_DAYS} days) and pixel (parked)`,
-		FOLDED.some((name) => errors.has(name)),
-		html`<div class="stack"><div class="form-grid">${termFields(["approvalDays", "approvalDaysMin", "approvalDaysMax"], form, errors)}</div>${pixelFields(form, errors)}</div>`,
+		FOLDED.some(isWrong),
+		html`<div class="stack"><div class="form-grid">${fields("approvalDays", "approvalDaysMin", "approvalDaysMax")}</div>${pixelFields(form, filled)}</div>`,
 	)}
 	<div class="row">${button({ label: "Create programme", tone: "primary" })}${linkButton({
 		label: "Cancel",
@@ -122,11 +116,13 @@ async function answerForm(
 	const isFirst = (await findFirstProgramme(store.db)) === undefined;
 	const sample = isFirst ? { actions: sampleForm(c) } : {};
 	const body = html`${pageHeader({ title: "Create programme", ...sample })}${
-		faults.length === 0 ? null : message("bad", "Nothing was created yet. Correct what is marked below.")
+		faults.length === 0
+			? null
+			: (above ?? message("bad", "Nothing was created yet. Correct what is marked below."))
 	}${section({
 		id: "terms",
 		title: "A shop's agreement with you",
-		body: padded(postForm({ action: CREATE_PROGRAMME_PATH, csrf: csrfField(c), body: fields })),
+		body: padded(postForm({ action: CREATE_PROGRAMME_PATH, csrf: csrfField(c), body: rows })),
 	})}`;
 	const status = faults.length === 0 ? 200 : 422;
 	return answerPage(c, { title: "Create programme", active: "programmes", status, body });

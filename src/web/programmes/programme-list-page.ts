@@ -1,7 +1,6 @@
 // /programmes: all of them for staff, with a search, and those whose callbacks are failing, the worst first; an owner's
 // own. Whoever has just one is taken there.
 
-import { html } from "hono/html";
 import { z } from "zod";
 import { explainFailure } from "../../callbacks/failure-cause.ts";
 import { type FailingShop, type FailingShops, listFailingShops } from "../../store/failing-shops.ts";
@@ -11,17 +10,10 @@ import {
 	listProgrammes,
 	WAITING_COUNTED,
 } from "../../store/programme-list.ts";
-import { emptyState, pageHeader, section } from "../components/blocks.ts";
-import { linkButton, textField } from "../components/forms.ts";
-import { dataTable, filterBar, type Pages, pager } from "../components/lists.ts";
-import { badge, count, countOf, timeTag } from "../components/text.ts";
-import { countUndelivered, deliveriesPath } from "../components/trouble-words.ts";
-import type { WebDeps } from "../deps.ts";
-import type { WebContext } from "../env.ts";
-import { cursorOf, pagesOf, readFilters } from "../filter-query.ts";
-import type { Content, Html } from "../html.ts";
+import { countUndelivered, deliveriesPath } from "../conversion-ui.ts";
+import { cursorOf, type Pages, pager, pagesOf, readFilters } from "../filter-query.ts";
 import { sampleForm } from "../network/sample-programme.ts";
-import { answerPage } from "../page.ts";
+import { answerPage, viewerOf, type WebContext, type WebDeps } from "../page.ts";
 import {
 	CREATE_PROGRAMME_PATH,
 	conversionsPath,
@@ -30,7 +22,8 @@ import {
 	overviewPath,
 	PROGRAMMES_PATH,
 } from "../paths.ts";
-import { viewerOf } from "../viewer.ts";
+import * as ui from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
 
 const PAGE_ROWS = 50;
 /** Shown above the list. */
@@ -94,14 +87,14 @@ interface ProgrammesView {
 
 function renderProgrammes(view: ProgrammesView): Html {
 	const { rows, search, isStaff, isFirstPage } = view;
-	const create = html`${linkButton({ label: "Import", href: IMPORT_PATH })}${linkButton({ label: "Create programme", href: CREATE_PROGRAMME_PATH, tone: "primary" })}`;
+	const create = html`${ui.linkButton({ label: "Import", href: IMPORT_PATH })}${ui.linkButton({ label: "Create programme", href: CREATE_PROGRAMME_PATH, tone: "primary" })}`;
 	const header = isStaff
-		? pageHeader({
+		? ui.pageHeader({
 				title: "Programmes",
 				hint: "Every shop on this service, the newest first.",
 				actions: create,
 			})
-		: pageHeader({ title: "Programmes", hint: "The programmes you manage." });
+		: ui.pageHeader({ title: "Programmes", hint: "The programmes you manage." });
 	const isSearchable = isStaff && !(rows.length === 0 && search === "" && isFirstPage);
 	return html`${header}${failingSection(view.failing)}<div class="card">${isSearchable ? searchBar(search) : null}${programmeTable(
 		rows,
@@ -111,11 +104,11 @@ function renderProgrammes(view: ProgrammesView): Html {
 
 function failingSection({ shops, more }: FailingShops): Html | null {
 	if (shops.length === 0) return null;
-	return section({
+	return ui.section({
 		id: "failing",
 		title: "Failing callbacks",
-		hint: `The shops with the most undelivered callbacks first.${more === 0 ? "" : ` ${countOf(more, "shop")} more ${more === 1 ? "is" : "are"} not shown here.`}`,
-		body: dataTable<FailingShop>({
+		hint: `The shops with the most undelivered callbacks first.${more === 0 ? "" : ` ${ui.countOf(more, "shop")} more ${more === 1 ? "is" : "are"} not shown here.`}`,
+		body: ui.dataTable<FailingShop>({
 			caption: "Shops whose callbacks are failing",
 			rows: shops,
 			stacks: true,
@@ -126,11 +119,11 @@ function failingSection({ shops, more }: FailingShops): Html | null {
 					namesRow: true,
 					cell: ({ publicId, name }) => html`<a href="${overviewPath(publicId)}">${name}</a>`,
 				},
-				{ title: "Since", cell: ({ sinceMs }) => timeTag(sinceMs) },
+				{ title: "Since", cell: ({ sinceMs }) => ui.timeTag(sinceMs) },
 				{
 					title: "Last failed attempt",
 					cell: (shop) =>
-						html`${shop.last_failed_at_ms === null ? null : timeTag(shop.last_failed_at_ms)}<span class="secondary">${explainFailure(shop).cause}</span>`,
+						html`${shop.last_failed_at_ms === null ? null : ui.timeTag(shop.last_failed_at_ms)}<span class="secondary">${explainFailure(shop).cause}</span>`,
 				},
 				{
 					title: "Waiting",
@@ -153,10 +146,10 @@ function undelivered(programmeId: string, state: "pending" | "failed", number: n
 }
 
 function searchBar(search: string): Html {
-	return filterBar({
+	return ui.filterBar({
 		action: PROGRAMMES_PATH,
 		label: "Find a programme",
-		fields: html`<div class="field-search">${textField({
+		fields: html`<div class="field-search">${ui.textField({
 			name: "search",
 			label: "Name or id",
 			type: "search",
@@ -169,22 +162,22 @@ function searchBar(search: string): Html {
 
 function noProgrammes({ search, isStaff, isFirstPage, sample }: ProgrammesView, create: Html): Content {
 	if (search !== "" || !isFirstPage) {
-		return emptyState({
+		return ui.emptyState({
 			isAlone: true,
 			title: "No programme found",
 			text: "Search for part of the name, or for the whole id (prg_…).",
-			action: linkButton({ label: "Show all", href: PROGRAMMES_PATH }),
+			action: ui.linkButton({ label: "Show all", href: PROGRAMMES_PATH }),
 		});
 	}
 	if (isStaff) {
-		return emptyState({
+		return ui.emptyState({
 			isAlone: true,
 			title: "No programme yet",
 			text: "A programme is a shop's agreement with you: its currency, its rates, its approval window. Create one and invite its owner, or import them from the software you used until now.",
 			action: html`<div class="row">${create}${sample}</div>`,
 		});
 	}
-	return emptyState({
+	return ui.emptyState({
 		isAlone: true,
 		title: "You have no programme",
 		text: "Nobody has added you to one, or you were removed. Ask the network's staff to invite you.",
@@ -192,7 +185,7 @@ function noProgrammes({ search, isStaff, isFirstPage, sample }: ProgrammesView, 
 }
 
 function programmeTable(rows: readonly ListedProgramme[], empty: Content): Html {
-	return dataTable({
+	return ui.dataTable({
 		caption: "Programmes",
 		rows,
 		stacks: true,
@@ -219,10 +212,10 @@ function programmeTable(rows: readonly ListedProgramme[], empty: Content): Html 
 
 function callbackState({ hasUrl, failingSinceMs }: ListedProgramme): Html {
 	if (hasUrl && failingSinceMs !== null)
-		return html`${badge("bad", "Failing")}<span class="secondary">since ${timeTag(failingSinceMs)}</span>`;
-	return hasUrl ? badge("good", "URL set") : badge("plain", "No URL");
+		return html`${ui.badge("bad", "Failing")}<span class="secondary">since ${ui.timeTag(failingSinceMs)}</span>`;
+	return hasUrl ? ui.badge("good", "URL set") : ui.badge("plain", "No URL");
 }
 
 function sayWaiting(waiting: number): string {
-	return waiting >= WAITING_COUNTED ? `${count(WAITING_COUNTED)}+` : count(waiting);
+	return waiting >= WAITING_COUNTED ? `${ui.count(WAITING_COUNTED)}+` : ui.count(waiting);
 }

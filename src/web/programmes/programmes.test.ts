@@ -239,7 +239,7 @@ test("with mail, the owner is mailed the same link that the page shows", async (
 	assert.match(made.text, /on its way by mail/);
 	assert.deepEqual(
 		site.mailbox.map(({ to }) => to),
-		[[email]],
+		[email],
 	);
 	assert.ok(site.mailbox[0]?.text.includes(link));
 });

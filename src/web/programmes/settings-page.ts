@@ -1,7 +1,6 @@
 // /programmes/:id/settings: the terms, to be changed by owners and staff and read by everybody else; and for staff who
 // did what here.
 
-import { html } from "hono/html";
 import { changeProgramme, type TermChange } from "../../accounts/change-programme.ts";
 import { shortenRate, type Terms, type TermsInput, termsOf } from "../../accounts/programme-terms.ts";
 import type { Fault } from "../../domain/fault.ts";
@@ -9,29 +8,30 @@ import { grants, type PersonKind, type Standing } from "../../domain/roles.ts";
 import { listAudit } from "../../store/audit-list.ts";
 import { readAuditSubjects } from "../../store/audit-subjects.ts";
 import { findProgrammesById, type Programme } from "../../store/programmes.ts";
-import { facts, message, padded, pageHeader, section } from "../components/blocks.ts";
-import { button, postForm } from "../components/forms.ts";
-import { copyable, count, countOf, dayTag } from "../components/text.ts";
-import { csrfField } from "../csrf.ts";
-import type { WebDeps } from "../deps.ts";
-import type { WebContext } from "../env.ts";
 import { cursorOf, pagesOf } from "../filter-query.ts";
-import { setFlash } from "../flash.ts";
-import type { Content, Html } from "../html.ts";
-import { answerPage } from "../page.ts";
+import {
+	answerPage,
+	csrfField,
+	may,
+	programmeOf,
+	setFlash,
+	standingOf,
+	viewerOf,
+	type WebContext,
+	type WebDeps,
+} from "../page.ts";
 import { settingsPath } from "../paths.ts";
-import { may, programmeOf, standingOf, viewerOf } from "../viewer.ts";
+import * as ui from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
 import { auditSection } from "./audit-section.ts";
 import {
-	errorsByField,
-	type FieldErrors,
 	PIXEL_WORTH,
 	pixelFields,
 	readDays,
 	readTerms,
+	TERM_FIELDS,
 	TERMS_FORM,
 	type TermsForm,
-	termFields,
 	writeTerms,
 } from "./terms-form.ts";
 
@@ -61,7 +61,7 @@ export async function saveSettings(c: WebContext, deps: WebDeps): Promise<Respon
 const SENTENCES: Readonly<Record<keyof Terms, (after: string) => string>> = {
 	name: (after) => `The programme is now called ${after}`,
 	approvalDays: (after) =>
-		`New conversions are approved after ${count(Number(after))} day${after === "1" ? "" : "s"}`,
+		`New conversions are approved after ${ui.count(Number(after))} day${after === "1" ? "" : "s"}`,
 	approvalDaysMin: (after) => `Owners may set the approval window to ${after} days or more`,
 	approvalDaysMax: (after) => `Owners may set the approval window to ${after} days or less`,
 	commissionRate: (after) => `Commission on new conversions is ${after} %`,
@@ -71,7 +71,7 @@ const SENTENCES: Readonly<Record<keyof Terms, (after: string) => string>> = {
 };
 
 function sayChange({ term, before, after }: TermChange): string {
-	const was = /^\d+$/.test(before) ? count(Number(before)) : before;
+	const was = /^\d+$/.test(before) ? ui.count(Number(before)) : before;
 	return `${SENTENCES[term](after)} (was ${was}).`;
 }
 
@@ -126,25 +126,27 @@ async function answerSettings(
 ): Promise<Response> {
 	const programme = programmeOf(c);
 	const isStaff = viewerOf(c).kind === "staff";
-	const errors = errorsByField(faults);
+	const { above, rows } = isStaff ? staffRows(form, faults) : ownerRows(form, faults, programme);
 	const action = settingsPath(programme.public_id);
-	const fields = html`${writeShown(shown)}${isStaff ? staffFields(form, errors) : ownerFields(form, errors, programme)}
-	<div class="row">${button({ label: "Save", tone: "primary" })}</div>`;
+	const fields = html`${writeShown(shown)}${rows}
+	<div class="row">${ui.button({ label: "Save", tone: "primary" })}</div>`;
 	const body: Content = [
-		pageHeader({ title: "Settings", hint: "What applies to this programme's new conversions." }),
-		faults.length === 0 ? null : message("bad", sayFaults(faults, errors)),
+		ui.pageHeader({ title: "Settings", hint: "What applies to this programme's new conversions." }),
+		faults.length === 0
+			? null
+			: (above ?? ui.message("bad", "Nothing was saved yet. Correct what is marked below.")),
 		may(c, "manage")
-			? section({
+			? ui.section({
 					id: "terms",
 					title: "Terms",
 					hint: "Changes apply to conversions that come in from now on. Those on record keep their amounts and their dates.",
-					body: padded(postForm({ action, csrf: csrfField(c), body: fields })),
+					body: ui.padded(ui.postForm({ action, csrf: csrfField(c), body: fields })),
 				})
 			: null,
-		section({
+		ui.section({
 			id: "about",
 			title: "About this programme",
-			body: padded(fixedFacts(programme, standingOf(c))),
+			body: ui.padded(fixedFacts(programme, standingOf(c))),
 		}),
 		isStaff ? await readAudit(c, deps, programme) : null,
 	];
@@ -175,36 +177,41 @@ async function readAudit(c: WebContext, deps: WebDeps, programme: Programme): Pr
 	});
 }
 
-function staffFields(form: TermsForm, errors: FieldErrors): Html {
-	const rates = termFields(["commissionRate", "feeRate"], form, errors);
-	const days = termFields(["approvalDays", "approvalDaysMin", "approvalDaysMax"], form, errors);
-	return html`${termFields(["name"], form, errors)}<div class="form-grid">${rates}</div><div class="form-grid">${days}</div>${pixelFields(form, errors)}`;
+interface FilledTerms {
+	above: Html | null;
+	rows: Html;
 }
 
-function ownerFields(form: TermsForm, errors: FieldErrors, programme: Programme): Html {
+function staffRows(form: TermsForm, faults: readonly Fault[]): FilledTerms {
+	const filled = TERM_FIELDS.fill(form, faults);
+	const { fields, above } = filled;
+	const rows = html`${fields("name")}<div class="form-grid">${fields("commissionRate", "feeRate")}</div><div class="form-grid">${fields("approvalDays", "approvalDaysMin", "approvalDaysMax")}</div>${pixelFields(form, filled)}`;
+	return { above, rows };
+}
+
+function ownerRows(form: TermsForm, faults: readonly Fault[], programme: Programme): FilledTerms {
 	const { approval_days_min: least, approval_days_max: most } = programme;
-	const hints = {
-		name: "What your people and the network's staff see everywhere.",
-		approvalDays: `Days until a conversion is approved automatically, from ${least} to ${count(most)}. The network sets these limits.`,
-	};
-	return html`<div class="form-grid">${termFields(["name", "approvalDays"], form, errors, hints)}</div>`;
-}
-
-/** A fault at a field that this form does not have is said above it. */
-function sayFaults(faults: readonly Fault[], errors: FieldErrors): string {
-	const refused = faults.find(({ code }) => code === "not_allowed");
-	return refused?.detail ?? errors.get("") ?? "Nothing was saved yet. Correct what is marked below.";
+	const { fields, above } = TERM_FIELDS.fill(form, faults, {
+		shown: ["name", "approvalDays"],
+		looks: {
+			name: { hint: "What your people and the network's staff see everywhere." },
+			approvalDays: {
+				hint: `Days until a conversion is approved automatically, from ${least} to ${ui.count(most)}. The network sets these limits.`,
+			},
+		},
+	});
+	return { above, rows: html`<div class="form-grid">${fields()}</div>` };
 }
 
 function fixedFacts(programme: Programme, standing: Standing): Html {
 	const own: readonly (readonly [string, Content])[] = [
-		["Programme id", copyable(programme.public_id, "the programme's id")],
+		["Programme id", ui.copyable(programme.public_id, "the programme's id")],
 		["Currency", programme.currency],
-		["Since", dayTag(programme.created_at_ms)],
+		["Since", ui.dayTag(programme.created_at_ms)],
 	];
-	if (standing === "staff") return facts(own);
-	const days = countOf(programme.approval_days, "day");
-	return html`${facts([
+	if (standing === "staff") return ui.facts(own);
+	const days = ui.countOf(programme.approval_days, "day");
+	return html`${ui.facts([
 		...own,
 		...(grants(standing, "manage") ? [] : [["Approval window", days] as const]),
 		["Commission", `${shortenRate(programme.commission_rate)} % of the basket`],

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { changeProgramme } from "../../accounts/change-programme.ts";
 import { shortenRate, termsOf } from "../../accounts/programme-terms.ts";
-import { type AuditAction, noteAudit } from "../../store/audit.ts";
+import type { AuditAction } from "../../domain/action.ts";
+import { noteAudit } from "../../store/audit.ts";
 import { openFilledShop } from "../filled-shop.test-support.ts";
 import { openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
 

@@ -65,7 +65,7 @@ test("the answer is the same for every address, and only people with an account 
 	assert.deepEqual(texts, [texts[0], texts[0], texts[0]]);
 	assert.deepEqual(
 		site.mailbox.map(({ to }) => to),
-		[[staff.email]],
+		[staff.email],
 	);
 });
 

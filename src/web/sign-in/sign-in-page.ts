@@ -1,18 +1,13 @@
 // Signing in, in its two steps, and out again. /sign-in: e-mail and password. /sign-in/code: the second step for those
 // who have an authenticator.
 
-import { html } from "hono/html";
+import { requestPasswordReset } from "../../accounts/passwords.ts";
 import { confirmSignIn, signIn, signOut } from "../../accounts/sign-in.ts";
 import type { Fault } from "../../domain/fault.ts";
+import { isExecutable, OWN_COMMAND } from "../../shipped-files.ts";
 import { hasStaffWithPassword } from "../../store/sign-in.ts";
-import { message } from "../components/blocks.ts";
-import { button, postForm, textField } from "../components/forms.ts";
-import { csrfField } from "../csrf.ts";
-import type { WebDeps } from "../deps.ts";
-import type { WebContext } from "../env.ts";
-import { setFlash } from "../flash.ts";
-import { readTextFields } from "../form.ts";
-import { answerPlainPage } from "../page.ts";
+import { declareForm, type FormField, HIDDEN } from "../form.ts";
+import { answerPlainPage, csrfField, setFlash, type WebContext, type WebDeps } from "../page.ts";
 import {
 	CODE_PATH,
 	DOCS_PATH,
@@ -24,10 +19,30 @@ import {
 	withNext,
 } from "../paths.ts";
 import { handOnCookies } from "../session.ts";
+import { button, codeBlock, type Html, html, linkButton, message, postForm } from "../ui.ts";
+
+const EMAIL: FormField = { label: "Email", type: "email", autocomplete: "username", isRequired: true };
+
+const SIGN_IN_FORM = declareForm({
+	/** Where they wanted to go; empty for the start. */
+	next: HIDDEN,
+	email: EMAIL,
+	password: { label: "Password", type: "password", autocomplete: "current-password", isRequired: true },
+});
+const CODE_FORM = declareForm({
+	next: HIDDEN,
+	code: {
+		label: "Code",
+		hint: "The six digits your authenticator shows now, or one of your backup codes.",
+		autocomplete: "one-time-code",
+		isMono: true,
+		isRequired: true,
+	},
+});
+const FORGOT_FORM = declareForm({ email: EMAIL });
 
 interface SignInForm {
 	email: string;
-	/** Where they wanted to go; empty for the start. */
 	next: string;
 	/** Nobody has an account yet. */
 	isFirstStart?: boolean;
@@ -51,7 +66,7 @@ export async function showSignIn(c: WebContext, { store }: WebDeps): Promise<Res
 }
 
 export async function takeIn(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { email, password, next: asked } = await readTextFields(c, ["email", "password", "next"]);
+	const { email, password, next: asked } = await SIGN_IN_FORM.read(c);
 	const next = ownPath(asked) ?? "";
 	const signedIn = await signIn(deps, { email, password }, c.get("visitor"));
 	if (!signedIn.ok) return answerSignIn(c, { email, next, fault: signedIn.fault });
@@ -67,16 +82,13 @@ export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
 
 function answerSignIn(c: WebContext, form: SignInForm): Promise<Response> {
 	const { email, next, isFirstStart = false, fault } = form;
-	const fields = html`
-		<input type="hidden" name="next" value="${next}">
-		${textField({ name: "email", label: "Email", type: "email", value: email, autocomplete: "username", isRequired: true })}
-		${textField({ name: "password", label: "Password", type: "password", autocomplete: "current-password", isRequired: true })}
-		${button({ label: "Sign in", tone: "primary", isWide: true })}`;
+	const { fields, above } = SIGN_IN_FORM.fill({ email, next }, fault);
+	const body = html`${fields()}${button({ label: "Sign in", tone: "primary", isWide: true })}`;
 	return answerPlainPage(c, {
 		title: "Sign in",
 		status: fault?.httpStatus ?? 200,
-		body: html`${isFirstStart ? FIRST_START : null}${fault === undefined ? null : message("bad", fault.detail)}
-		${postForm({ action: SIGN_IN_PATH, csrf: csrfField(c), body: fields })}
+		body: html`${isFirstStart ? FIRST_START : null}${above}
+		${postForm({ action: SIGN_IN_PATH, csrf: csrfField(c), body })}
 		<p class="small"><a href="${FORGOT_PASSWORD_PATH}">Forgot your password?</a> · <a href="${DOCS_PATH}">Documentation for developers</a></p>`,
 	});
 }
@@ -87,7 +99,7 @@ export async function showCodeForm(c: WebContext): Promise<Response> {
 }
 
 export async function enterCode(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { code, next: asked } = await readTextFields(c, ["code", "next"]);
+	const { code, next: asked } = await CODE_FORM.read(c);
 	const next = ownPath(asked) ?? "";
 	// Somebody with a session would be asked about that one instead of the sign-in under way.
 	if (c.get("viewer") !== null) return c.redirect(START_PATH, 303);
@@ -104,22 +116,57 @@ export async function enterCode(c: WebContext, deps: WebDeps): Promise<Response>
 }
 
 function answerCodeForm(c: WebContext, next: string, fault?: Fault): Promise<Response> {
-	const fields = html`
-		<input type="hidden" name="next" value="${next}">
-		${textField({
-			name: "code",
-			label: "Code",
-			hint: "The six digits your authenticator shows now, or one of your backup codes.",
-			autocomplete: "one-time-code",
-			isMono: true,
-			isRequired: true,
-			error: fault?.detail,
-		})}
-		${button({ label: "Continue", tone: "primary", isWide: true })}`;
+	const { fields, above } = CODE_FORM.fill({ next }, fault);
+	const body = html`${fields()}${button({ label: "Continue", tone: "primary", isWide: true })}`;
 	return answerPlainPage(c, {
 		title: "Enter your code",
 		status: fault?.httpStatus ?? 200,
-		body: html`${postForm({ action: CODE_PATH, csrf: csrfField(c), body: fields })}
+		body: html`${above}${postForm({ action: CODE_PATH, csrf: csrfField(c), body })}
 		<p class="small"><a href="${SIGN_IN_PATH}">Start over</a></p>`,
 	});
+}
+
+// /forgot-password: asks for a link by mail. The answer is the same for every address.
+
+const TITLE = "Choose a new password";
+
+export function showForgotPassword(c: WebContext, { mails }: WebDeps): Promise<Response> {
+	return mails.isOn ? answerForm(c, "") : answerPlainPage(c, { title: TITLE, body: WITHOUT_MAIL });
+}
+
+export async function requestLink(c: WebContext, deps: WebDeps): Promise<Response> {
+	if (!deps.mails.isOn) return showForgotPassword(c, deps);
+	const { email } = await FORGOT_FORM.read(c);
+	const asked = await requestPasswordReset(deps, email, c.get("visitor"));
+	if (!asked.ok) return answerForm(c, email, asked.fault);
+	return answerPlainPage(c, { title: TITLE, heading: "Check your inbox", body: sent(email) });
+}
+
+function answerForm(c: WebContext, email: string, fault?: Fault): Promise<Response> {
+	const { fields, above } = FORGOT_FORM.fill({ email }, fault);
+	const body = html`${fields()}${button({ label: "Send the link", tone: "primary", isWide: true })}`;
+	return answerPlainPage(c, {
+		title: TITLE,
+		status: fault?.httpStatus ?? 200,
+		body: html`<p>We send you a link to choose a new password.</p>
+		${above}
+		${postForm({ action: FORGOT_PASSWORD_PATH, csrf: csrfField(c), body })}
+		<p class="small"><a href="${SIGN_IN_PATH}">Go to sign-in</a></p>`,
+	});
+}
+
+const TO_SIGN_IN = linkButton({ label: "Go to sign-in", href: SIGN_IN_PATH });
+
+/** Whose machine it is, and where on it, is nobody's business here. */
+const LINK_COMMAND = `${OWN_COMMAND} user link --email you@example.com`;
+
+const WITHOUT_MAIL = html`<p>This service cannot send mail. Ask the network's staff: they can create a link for you to choose a new password.</p>
+	<p>Nobody on the staff can sign in? Whoever runs this service creates a link on its machine${isExecutable ? "" : ", in its folder"} and with its settings:</p>
+	${codeBlock(LINK_COMMAND, "the command")}
+	<p>${TO_SIGN_IN}</p>`;
+
+function sent(email: string): Html {
+	return html`<p>If <strong class="break">${email}</strong> has an account, a link is on its way there. It works once, for one hour.</p>
+	<p>No mail? Check your spam folder and the address, or ask the network's staff for a link.</p>
+	<p>${TO_SIGN_IN}</p>`;
 }

@@ -1,9 +1,9 @@
 // /system/audit: who did what, in the whole installation: searched by person, action, programme and period, and taken
 // away as a file.
 
-import { html } from "hono/html";
 import * as z from "zod";
 import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
+import { AUDIT_ACTIONS, sayAction } from "../../domain/action.ts";
 import { foldText } from "../../domain/folded-text.ts";
 import { isoTime, utcDay } from "../../domain/time.ts";
 import { dayEndMs, dayStartMs } from "../../domain/zone-day.ts";
@@ -13,20 +13,22 @@ import type { ListPage } from "../../store/list-page.ts";
 import { findPersonByEmail } from "../../store/people.ts";
 import { listProgrammes } from "../../store/programme-list.ts";
 import type { Db } from "../../store/store.ts";
-import { emptyState, pageHeader, section } from "../components/blocks.ts";
-import { linkButton, selectField, textField } from "../components/forms.ts";
-import { dataTable, filterBar, notUnderstood, type Pages, pager } from "../components/lists.ts";
-import { timeTag } from "../components/text.ts";
 import { answerCsv } from "../conversions/csv-answer.ts";
-import type { PageDeps, WebDeps } from "../deps.ts";
-import type { WebContext } from "../env.ts";
-import { cursorOf, pagesOf, type ReadFilters, readFilters } from "../filter-query.ts";
-import type { Content, Html } from "../html.ts";
-import { answerPage } from "../page.ts";
+import {
+	cursorOf,
+	notUnderstood,
+	type Pages,
+	pager,
+	pagesOf,
+	type ReadFilters,
+	readFilters,
+} from "../filter-query.ts";
+import { answerPage, type PageDeps, viewerOf, type WebContext, type WebDeps } from "../page.ts";
 import { AUDIT_EXPORT_PATH, AUDIT_PATH, settingsPath, withQuery } from "../paths.ts";
-import { AUDIT_ACTIONS, auditActor, auditDetails, sayAction } from "../programmes/audit-section.ts";
-import { viewerOf } from "../viewer.ts";
-import { systemTabs } from "./system-tabs.ts";
+import { auditActor, auditDetails } from "../programmes/audit-section.ts";
+import * as ui from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
+import { systemTabs } from "./system-page.ts";
 
 const PAGE_ROWS = 50;
 /** Of those with what was typed in their name. */
@@ -57,13 +59,13 @@ export async function showAudit(c: WebContext, deps: WebDeps): Promise<Response>
 		title: "Audit log",
 		active: "system",
 		status: page === null ? 422 : 200,
-		body: html`${pageHeader({
+		body: html`${ui.pageHeader({
 			title: "Audit log",
 			hint: "Who did what, the newest first. The address it came from is kept of sign-ins and of changes to an account.",
 			...(page === null
 				? {}
-				: { actions: linkButton({ label: "Export CSV", href: withQuery(AUDIT_EXPORT_PATH, shown) }) }),
-		})}${systemTabs("audit")}${section({
+				: { actions: ui.linkButton({ label: "Export CSV", href: withQuery(AUDIT_EXPORT_PATH, shown) }) }),
+		})}${systemTabs("audit")}${ui.section({
 			id: "audit",
 			title: "Entries",
 			body: html`${filterForm(c, filters)}${
@@ -148,37 +150,39 @@ function filterForm(c: WebContext, filters: ReadFilters<AuditQuery>): Html {
 	const day = (name: "from" | "to") => ({ ...field(name), value: filters.query[name] ?? "" });
 	const { person, action, programme, from, to } = typed;
 	const days = `in ${zoneOf(c)}`;
-	return filterBar({
+	return ui.filterBar({
 		action: AUDIT_PATH,
 		label: "Filter the audit log",
-		fields: html`${textField({ ...field("person"), label: "Person's email", type: "search" })}${selectField({
-			...field("action"),
-			label: "What was done",
-			options: [
-				{ value: "", label: "Anything" },
-				...AUDIT_ACTIONS.map((value) => ({ value, label: sayAction(value) })).toSorted((a, b) =>
-					a.label < b.label ? -1 : 1,
-				),
-			],
-		})}${textField({ ...field("programme"), label: "Programme", type: "search", placeholder: "Name or id" })}${textField(
+		fields: html`${ui.textField({ ...field("person"), label: "Person's email", type: "search" })}${ui.selectField(
+			{
+				...field("action"),
+				label: "What was done",
+				options: [
+					{ value: "", label: "Anything" },
+					...AUDIT_ACTIONS.map((value) => ({ value, label: sayAction(value) })).toSorted((a, b) =>
+						a.label < b.label ? -1 : 1,
+					),
+				],
+			},
+		)}${ui.textField({ ...field("programme"), label: "Programme", type: "search", placeholder: "Name or id" })}${ui.textField(
 			{
 				...day("from"),
 				label: `First day, ${days}`,
 				type: "date",
 			},
-		)}${textField({ ...day("to"), label: `Last day, ${days}`, type: "date" })}`,
+		)}${ui.textField({ ...day("to"), label: `Last day, ${days}`, type: "date" })}`,
 		...((person ?? action ?? programme ?? from ?? to) === undefined ? {} : { clearHref: AUDIT_PATH }),
 	});
 }
 
 function table(page: ListPage<ListedAuditEntry>, subjects: AuditSubjects, pages: Pages): Html {
-	return html`${dataTable<ListedAuditEntry>({
+	return html`${ui.dataTable<ListedAuditEntry>({
 		caption: "Audit entries, the newest first",
 		rows: page.rows,
 		stacks: true,
-		empty: emptyState({ title: "Nothing found", text: "No entries match, or they were archived." }),
+		empty: ui.emptyState({ title: "Nothing found", text: "No entries match." }),
 		columns: [
-			{ title: "When", cell: ({ at_ms }) => timeTag(at_ms) },
+			{ title: "When", cell: ({ at_ms }) => ui.timeTag(at_ms) },
 			{ title: "Who", cell: whoCell },
 			{ title: "What", namesRow: true, cell: ({ action }) => sayAction(action) },
 			{ title: "Programme", cell: programmeCell },

@@ -1,27 +1,20 @@
-// /system: how the installation does, for staff: what to put right, and behind it processes, queue, chores, mail and room.
+// /system: how the installation does, for staff: what to put right, which is where a chore
+// that is late and a process that has fallen silent stand; and behind it queue, mail and room.
 
-import { html } from "hono/html";
 import { sayBytes } from "../../domain/bytes.ts";
-import { sumEngines } from "../../domain/process.ts";
+import { isSilent, sumEngines } from "../../domain/process.ts";
 import { findSystemWarnings, lastMailFailure } from "../../domain/system-warning.ts";
 import type { Warning } from "../../domain/warning.ts";
 import { MAX_COUNTED_MAILS } from "../../store/figures.ts";
-import { type GivenUpMail, listGivenUpMails } from "../../store/mail-queue.ts";
+import { listUnsentMails, type MailState } from "../../store/mail-queue.ts";
 import type { Store } from "../../store/store.ts";
 import { readSystem, type SystemReading } from "../../store/system.ts";
-import { facts, message, padded, pageHeader, section, statStrip } from "../components/blocks.ts";
-import { linkButton } from "../components/forms.ts";
-import { dataTable } from "../components/lists.ts";
-import { count, emailText, timeTag } from "../components/text.ts";
-import type { WebDeps } from "../deps.ts";
-import type { WebContext } from "../env.ts";
-import type { Html } from "../html.ts";
-import { answerPage } from "../page.ts";
-import { NETWORK_PATH, OPERATIONS_PATH } from "../paths.ts";
-import { choreTable, processTable } from "./system-tables.ts";
-import { systemTabs } from "./system-tabs.ts";
+import { answerPage, type WebContext, type WebDeps } from "../page.ts";
+import { AUDIT_PATH, NETWORK_PATH, OPERATIONS_PATH, SYSTEM_PATH } from "../paths.ts";
+import * as ui from "../ui.ts";
+import { type Html, html } from "../ui.ts";
 
-const GIVEN_UP_SHOWN = 20;
+const UNSENT_SHOWN = 20;
 
 export async function showSystem(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { store, clock, system } = deps;
@@ -29,26 +22,16 @@ export async function showSystem(c: WebContext, deps: WebDeps): Promise<Response
 	const reading = await readSystem(store, nowMs);
 	const disk = await system.readDisk();
 	const warnings = [...findSystemWarnings({ ...reading, disk }, nowMs), ...c.get("warnings")];
-	const body = html`${pageHeader({
+	const body = html`${ui.pageHeader({
 		title: "System",
 		hint: `Ringback ${system.version} on ${store.kind === "sqlite" ? "SQLite" : "PostgreSQL"}. This page was answered by process ${system.instance}.`,
-		actions: linkButton({ label: "Operations guide", href: OPERATIONS_PATH }),
-	})}${systemTabs("status")}${warningSection(warnings)}${queueSection(reading, nowMs)}${section({
-		id: "processes",
-		title: "Processes",
-		hint: "Each process reports every 20 seconds. One that was not stopped cleanly is listed for an hour.",
-		body: processTable(reading.processes, nowMs),
-	})}${section({
-		id: "chores",
-		title: "Chores",
-		hint: "Periodic work, as all processes together have done it.",
-		body: choreTable(reading.chores, nowMs),
-	})}${mailSection(deps, reading)}${givenUpSection(await listGivenUpMails(store.db, GIVEN_UP_SHOWN))}${section(
+		actions: ui.linkButton({ label: "Operations guide", href: OPERATIONS_PATH }),
+	})}${systemTabs("status")}${warningSection(warnings)}${queueSection(reading, nowMs)}${mailSection(deps, reading)}${unsentSection(await listUnsentMails(store.db, UNSENT_SHOWN))}${ui.section(
 		{
 			id: "database",
 			title: "Database",
-			body: padded(
-				facts([
+			body: ui.padded(
+				ui.facts([
 					["Schema", schemaWords(reading.schema)],
 					["Size", sayBytes(reading.figures.databaseBytes)],
 					[
@@ -66,12 +49,12 @@ export async function showSystem(c: WebContext, deps: WebDeps): Promise<Response
 }
 
 function warningSection(warnings: readonly Warning[]): Html {
-	return section({
+	return ui.section({
 		id: "warnings",
 		title: "Problems",
-		body: padded(
+		body: ui.padded(
 			warnings.length === 0
-				? message("good", "No problems found.")
+				? ui.message("good", "No problems found.")
 				: html`<ul class="points">${warnings.map(({ title, text }) => html`<li><strong>${title}.</strong> ${text}</li>`)}</ul>`,
 		),
 	});
@@ -79,12 +62,13 @@ function warningSection(warnings: readonly Warning[]): Html {
 
 function queueSection({ processes, figures }: SystemReading, nowMs: number): Html {
 	const engines = sumEngines(processes, nowMs);
+	const running = processes.filter((record) => !isSilent(record, nowMs));
 	const { queued, failing } = figures;
-	return section({
+	return ui.section({
 		id: "queue",
-		title: "Callbacks",
-		body: statStrip([
-			{ label: "In the queue", value: count(queued), hint: "due now or later, retries included" },
+		title: "Callbacks and processes",
+		body: ui.statStrip([
+			{ label: "In the queue", value: ui.count(queued), hint: "due now or later, retries included" },
 			{
 				label: "Oldest due",
 				value:
@@ -92,17 +76,22 @@ function queueSection({ processes, figures }: SystemReading, nowMs: number): Htm
 						? "not known"
 						: engines.oldestDueAtMs === null
 							? "none"
-							: timeTag(engines.oldestDueAtMs),
+							: ui.timeTag(engines.oldestDueAtMs),
 				hint:
 					engines === null
 						? "no process delivers"
-						: `${count(engines.programmesDue)} programmes have something due`,
+						: `${ui.count(engines.programmesDue)} programmes have something due`,
 			},
-			{ label: "In hand", value: count(engines?.inHand ?? 0), hint: "being sent, or next" },
+			{ label: "Being sent", value: ui.count(engines?.inHand ?? 0), hint: "or next" },
 			{
 				label: "Programmes failing",
-				value: count(failing.shops.length + failing.more),
+				value: ui.count(failing.shops.length + failing.more),
 				hint: "listed under Programmes",
+			},
+			{
+				label: "Processes",
+				value: ui.count(running.length),
+				hint: [...new Set(running.map(({ version }) => `version ${version}`))].join(", "),
 			},
 		]),
 	});
@@ -111,12 +100,12 @@ function queueSection({ processes, figures }: SystemReading, nowMs: number): Htm
 function mailSection({ mailer }: WebDeps, { figures, processes }: SystemReading): Html {
 	const { waitingMails, unmailedNotices } = figures;
 	const failure = lastMailFailure(processes);
-	return section({
+	return ui.section({
 		id: "mail",
 		title: "Mail",
-		actions: linkButton({ label: "Send a test mail", href: `${NETWORK_PATH}#mail` }),
-		body: padded(
-			facts([
+		actions: ui.linkButton({ label: "Send a test mail", href: `${NETWORK_PATH}#mail` }),
+		body: ui.padded(
+			ui.facts([
 				["Mail server", mailer === null ? "Off: SMTP_URL is not set." : "Set."],
 				["Mails that wait", upTo(waitingMails)],
 				mailer === null
@@ -129,7 +118,7 @@ function mailSection({ mailer }: WebDeps, { figures, processes }: SystemReading)
 					"Last failure",
 					failure === null
 						? "None since the last mail that was taken."
-						: html`${timeTag(failure.atMs)} <span class="break">${failure.reason}</span>`,
+						: html`${ui.timeTag(failure.atMs)} <span class="break">${failure.reason}</span>`,
 				],
 			]),
 		),
@@ -137,24 +126,21 @@ function mailSection({ mailer }: WebDeps, { figures, processes }: SystemReading)
 }
 
 /** None while every mail went out. */
-function givenUpSection(mails: readonly GivenUpMail[]): Html | null {
+function unsentSection(mails: readonly MailState[]): Html | null {
 	if (mails.length === 0) return null;
-	return section({
-		id: "given-up",
-		title: "Mails that were given up",
-		hint: "Of the last seven days, the newest first. They are not tried again: correct the address, or tell the person in another way.",
-		body: dataTable<GivenUpMail>({
-			caption: "Mails that were given up, the newest first",
+	return ui.section({
+		id: "unsent",
+		title: "Mails that were not taken",
+		hint: "Of the last seven days. For those that were given up, correct the address, or tell the person in another way.",
+		body: ui.dataTable<MailState>({
+			caption: "Mails that the mail server did not take, those that are tried again first",
 			rows: mails,
 			stacks: true,
 			empty: null,
 			columns: [
-				{ title: "To", namesRow: true, cell: ({ to_address }) => emailText(to_address) },
+				{ title: "To", namesRow: true, cell: ({ to_address }) => ui.emailText(to_address) },
 				{ title: "Subject", cell: ({ subject }) => html`<span class="break">${subject}</span>` },
-				{
-					title: "Given up",
-					cell: ({ given_up_at_ms }) => (given_up_at_ms === null ? null : timeTag(given_up_at_ms)),
-				},
+				{ title: "Next try", cell: nextTry },
 				{
 					title: "What the mail server said",
 					cell: ({ refusal }) => html`<span class="break">${refusal}</span>`,
@@ -164,12 +150,17 @@ function givenUpSection(mails: readonly GivenUpMail[]): Html | null {
 	});
 }
 
+function nextTry({ due_at_ms: dueAtMs, given_up_at_ms: givenUpAtMs }: MailState): Html | null {
+	if (dueAtMs !== null) return ui.timeTag(dueAtMs);
+	return givenUpAtMs === null ? null : html`none: given up ${ui.timeTag(givenUpAtMs)}`;
+}
+
 function upTo(number: number): string {
-	return number < MAX_COUNTED_MAILS ? count(number) : `${count(MAX_COUNTED_MAILS)}+`;
+	return number < MAX_COUNTED_MAILS ? ui.count(number) : `${ui.count(MAX_COUNTED_MAILS)}+`;
 }
 
 function backupWords(kind: Store["kind"], backedUpAtMs: number | null): Html | string {
-	if (backedUpAtMs !== null) return html`${timeTag(backedUpAtMs)} by <code>ringback backup</code>`;
+	if (backedUpAtMs !== null) return html`${ui.timeTag(backedUpAtMs)} by <code>ringback backup</code>`;
 	if (kind !== "sqlite") return "Ask whoever runs the database server: PostgreSQL's own programs make it.";
 	return html`None by <code>ringback backup</code> yet.`;
 }
@@ -178,4 +169,13 @@ function schemaWords({ version, known }: SystemReading["schema"]): string {
 	return version === known
 		? `Version ${version}, which is current`
 		: `Version ${version}; this program knows ${known}`;
+}
+
+// The two pages about the installation.
+
+export function systemTabs(active: "status" | "audit"): Html {
+	return ui.tabs("System", [
+		{ label: "Status", href: SYSTEM_PATH, isActive: active === "status" },
+		{ label: "Audit log", href: AUDIT_PATH, isActive: active === "audit" },
+	]);
 }

@@ -1,41 +1,14 @@
 // The whole corpus: every family of entries, and every address of the blocks once more as the answer of a name
 // server.
 
-import { entriesOf } from "./block.ts";
-import { BROKEN_ENTRIES } from "./broken-answers.ts";
-import { CARRIER_ENTRIES, CARRIER_PREFIXES, NON_CARRIER_ENTRIES } from "./carriers.ts";
-import { CHANGING_ENTRIES } from "./changing-answers.ts";
-import { answerWith, type Entry, passes } from "./entry.ts";
-import { HOST_NOTATION_ENTRIES } from "./host-notations.ts";
-import { IPV4_BLOCKS, PUBLIC_IPV4 } from "./ipv4-blocks.ts";
-import { IPV6_BLOCKS, PUBLIC_IPV6 } from "./ipv6-blocks.ts";
-import { MIXED_ENTRIES } from "./mixed-answers.ts";
-import { URL_FORM_ENTRIES } from "./url-forms.ts";
+import { answerWith, type Entry } from "./entry.ts";
+import { blockEntries, CARRIER_ENTRIES, NON_CARRIER_ENTRIES } from "./literals.ts";
+import { NAME_ENTRIES } from "./names.ts";
+import { SPELLING_ENTRIES } from "./spellings.ts";
 
 export function allEntries(): Entry[] {
-	const literals: Entry[] = [
-		...entriesOf(IPV4_BLOCKS),
-		...entriesOf(IPV6_BLOCKS),
-		...entriesOf(CARRIER_PREFIXES),
-		...PUBLIC_IPV4.map((address) => ({ what: "public", at: { host: address }, expect: passes(address) })),
-		...PUBLIC_IPV6.map((address) => ({
-			what: "public",
-			at: { host: `[${address}]` },
-			expect: passes(address),
-		})),
-		...CARRIER_ENTRIES,
-		...NON_CARRIER_ENTRIES,
-	];
-	return [
-		// First, because some of them take seconds: everything else is done meanwhile.
-		...BROKEN_ENTRIES,
-		...MIXED_ENTRIES,
-		...CHANGING_ENTRIES,
-		...literals,
-		...literals.flatMap(asName),
-		...HOST_NOTATION_ENTRIES,
-		...URL_FORM_ENTRIES,
-	];
+	const literals = [...blockEntries(), ...CARRIER_ENTRIES, ...NON_CARRIER_ENTRIES];
+	return [...NAME_ENTRIES, ...literals, ...literals.flatMap(asName), ...SPELLING_ENTRIES];
 }
 
 function asName(entry: Entry, index: number): Entry[] {

@@ -12,7 +12,7 @@ export interface Defect {
 }
 
 export interface Edit {
-	/** Below src/. */
+	/** Below src/, or below test/ where the simulation stands in for a database. */
 	file: string;
 	/** Occurs exactly once. */
 	find: string;

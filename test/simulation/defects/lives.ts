@@ -9,8 +9,8 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "store/outbox.ts",
-				find: "if (owed.length === 0) return;",
-				put: 'if (owed.length === 0) return;\n\tawait trx.executeQuery(CompiledQuery.raw("commit"));\n\tawait trx.executeQuery(CompiledQuery.raw("begin immediate"));',
+				find: "if (owed.length === 0) return [];",
+				put: 'if (owed.length === 0) return [];\n\tawait trx.executeQuery(CompiledQuery.raw("commit"));\n\tawait trx.executeQuery(CompiledQuery.raw("begin immediate"));',
 			},
 			{
 				file: "store/outbox.ts",
@@ -40,7 +40,7 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 				put: 'import { makeMoves, type Step } from "./make-moves.ts";\nimport { oweEvents } from "./owe.ts";',
 			},
 			{
-				file: "store/tables/deliveries.ts",
+				file: "store/schema/release-1-0.ts",
 				find: "create unique index events_once_per_conversion",
 				put: "create index events_once_per_conversion",
 			},
@@ -49,7 +49,7 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a batch whose commit was not answered, tried again",
-		seenWith: 69,
+		seenWith: 45,
 		edits: [{ file: "api/intake.ts", find: "if (isUncertain) return false;", put: "" }],
 		breaks: ["the answer follows from the life of a conversion"],
 	},
@@ -85,7 +85,7 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 				put: 'const isConfirmed = step.move === "confirm" && step.known?.status === "RECORDED";\n\tconst event = isConfirmed ? "conversion.recorded" : announcedBy(step.move);',
 			},
 			{
-				file: "store/tables/deliveries.ts",
+				file: "store/schema/release-1-0.ts",
 				find: "create unique index events_once_per_conversion",
 				put: "create index events_once_per_conversion",
 			},
@@ -94,7 +94,7 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "an expired order that stays blocked for the shop's server",
-		seenWith: 2,
+		seenWith: 11,
 		edits: [
 			{
 				file: "domain/conversion.ts",

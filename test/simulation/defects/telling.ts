@@ -28,13 +28,13 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 		breaks: ["8 owners are told"],
 	},
 	{
-		name: "failures that come while a mail is under way",
-		seenWith: 15,
+		name: "a mail that the server did not take and that is not tried again",
+		seenWith: 5,
 		edits: [
 			{
-				file: "store/notice-mails.ts",
-				find: "mailed_failures: told,",
-				put: 'mailed_failures: eb.ref("failures"),',
+				file: "mail/dispatcher.ts",
+				find: "const delayMs = isServers ? SERVER_RETRY_MS",
+				put: "const delayMs = isServers ? undefined",
 			},
 		],
 		breaks: ["8 owners are told"],
@@ -53,7 +53,7 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a success that does not end the trouble",
-		seenWith: 4,
+		seenWith: 6,
 		edits: [
 			{
 				file: "callbacks/failure-notices.ts",
@@ -65,7 +65,7 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "trouble of which nobody takes note before the final failure",
-		seenWith: 2,
+		seenWith: 92,
 		edits: [
 			{
 				file: "callbacks/failure-notices.ts",
@@ -92,7 +92,7 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 		seenWith: 5,
 		edits: [
 			{
-				file: "callbacks/tell-early.ts",
+				file: "callbacks/failure-notices.ts",
 				find: "if (watched.length === 0) break;",
 				put: "if (watched.length < 2) break;",
 			},
@@ -105,7 +105,7 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "store/notices.ts",
-				find: ".set({ told_at_ms: nowMs, mail_due_at_ms: mailDueAtMs })",
+				find: ".set({ told_at_ms: nowMs, mail_due_at_ms: nowMs })",
 				put: ".set({ told_at_ms: nowMs })",
 			},
 		],

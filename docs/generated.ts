@@ -1,0 +1,201 @@
+// What `npm run docs` writes into Markdown files between two comments, `<!-- generated: NAME -->` and its end: everything
+// there that the code decides. The rest is written by hand, and none of this can be.
+
+import { EXAMPLE_NONCE, exampleCallback, exampleSentAtMs, signExample } from "../src/api/openapi/examples.ts";
+import { type AttemptOutcome, explainAttempt } from "../src/callbacks/attempt-cause.ts";
+import { concludeAttempt } from "../src/domain/delivery.ts";
+import { API_FAULT_CODES, explainFault } from "../src/domain/fault.ts";
+import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "../src/domain/retry.ts";
+import { headerNames, userAgent } from "../src/domain/signature.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../src/domain/time.ts";
+import { judgeOutcome, type Outcome } from "../src/domain/verdict.ts";
+import { secretsTable, settingsTable } from "./settings-table.ts";
+
+const PARTS: ReadonlyMap<string, () => string> = new Map([
+	["answers", answersTable],
+	["faults", faultsTable],
+	["retry-calendar", retryCalendar],
+	["sample-request", sampleRequest],
+	["settings", settingsTable],
+	["secrets", secretsTable],
+	["sample-canonical", () => fence("text", [sampleCallback().canonical])],
+]);
+
+/** The files that have such parts. */
+export const GENERATED_IN = ["docs/receiver-guide.md", "docs/api.md", "docs/operations/settings.md"] as const;
+
+const REGION = /<!-- generated: ([a-z-]+) -->\n.*?<!-- \/generated -->/gs;
+
+export function writeGenerated(markdown: string): string {
+	return markdown.replace(REGION, (_, name: string) => {
+		const write = PARTS.get(name);
+		if (write === undefined) throw new Error(`nothing writes the part ${name}`);
+		return `<!-- generated: ${name} -->\n${write()}\n<!-- /generated -->`;
+	});
+}
+
+export const SAMPLE_TARGET = "/postback?shop=1";
+const SAMPLE_EVENT = "conversion.approved";
+
+/** Made by the rules of every delivery, so that a receiver can be tried with it. */
+export function sampleCallback(): {
+	body: string;
+	/** In the order of sending. */
+	headers: readonly (readonly [name: string, value: string])[];
+	canonical: string;
+} {
+	const names = headerNames("Service");
+	const body = exampleCallback(SAMPLE_EVENT);
+	const signed = signExample("POST", SAMPLE_TARGET, body, exampleSentAtMs(SAMPLE_EVENT));
+	return {
+		body,
+		headers: [
+			["Host", "shop.example"],
+			["Content-Type", "application/json"],
+			["User-Agent", userAgent("Service")],
+			[names.event, SAMPLE_EVENT],
+			[names.timestamp, signed.timestamp],
+			[names.nonce, EXAMPLE_NONCE],
+			[names.signature, signed.signature],
+		],
+		canonical: signed.canonical,
+	};
+}
+
+function sampleRequest(): string {
+	const { body, headers } = sampleCallback();
+	const lines = headers.map(([name, value]) => `${name}: ${value}`);
+	return fence("http", [`POST ${SAMPLE_TARGET} HTTP/1.1`, ...lines, "", body]);
+}
+
+function fence(language: string, lines: readonly string[]): string {
+	return [`\`\`\`${language}`, ...lines, "```"].join("\n");
+}
+
+function faultsTable(): string {
+	const byStatus = Map.groupBy(API_FAULT_CODES, (code) => explainFault(code).status);
+	const rows = [...byStatus].sort(([one], [other]) => one - other);
+	return table(
+		["status", "code", "meaning"],
+		rows.flatMap(([status, codes]) =>
+			codes.map((code, index) => [
+				index === 0 ? String(status) : "",
+				`\`${code}\``,
+				explainFault(code).meaning,
+			]),
+		),
+	);
+}
+
+interface AnswerRow {
+	answer: string;
+	/** What the row stands for; the code must treat all of them alike. */
+	outcomes: readonly Outcome[];
+}
+
+const ANSWERS: readonly AnswerRow[] = [
+	{ answer: "any `2xx`, within 5 seconds", outcomes: [200, 201, 202, 204, 299].map(answered) },
+	{ answer: "`408`, `429`", outcomes: [408, 429].map(answered) },
+	{ answer: "any `5xx`", outcomes: [500, 501, 502, 503, 504, 599].map(answered) },
+	{
+		answer: "any other `4xx`: `400`, `401`, `403`, `404`, `410` …",
+		outcomes: [401, 400, 403, 404, 405, 409, 410, 413, 415, 418, 422, 451, 499].map(answered),
+	},
+	{ answer: "any `3xx`", outcomes: [301, 302, 303, 307, 308].map(answered) },
+	{ answer: "nothing within 5 seconds", outcomes: [{ kind: "timeout", stage: "exchange" }] },
+	{
+		answer: "connection refused or closed",
+		outcomes: [broken("connect", "ECONNREFUSED"), broken("exchange", "CLOSED_WITHOUT_ANSWER")],
+	},
+	{ answer: "name not found in the DNS", outcomes: [broken("look-up", "ENOTFOUND")] },
+	{
+		answer: "bad certificate: expired, incomplete chain, of another host",
+		outcomes: ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "CERT_HAS_EXPIRED", "ERR_TLS_CERT_ALTNAME_INVALID"].map(
+			(code) => broken("tls", code),
+		),
+	},
+	{
+		answer: "the name leads to a private address",
+		outcomes: [
+			{ kind: "forbidden-address", address: "10.0.0.5", reason: "10.0.0.5 is in a private network" },
+		],
+	},
+];
+
+function answersTable(): string {
+	return table(
+		["What came back", "What we do", "The attempt shows"],
+		ANSWERS.map(({ answer, outcomes }) => {
+			const fates = new Set(outcomes.map(fateOf));
+			const [fate] = fates;
+			const [shown] = outcomes;
+			if (fate === undefined || shown === undefined || fates.size > 1)
+				throw new Error(`no one fate: ${answer}`);
+			return [answer, fate, explainAttempt(attemptOf(shown)).title];
+		}),
+	);
+}
+
+/** Judged after the first attempt and after the last: what is retried fails only then. */
+function fateOf(outcome: Outcome): string {
+	const verdict = judgeOutcome(outcome);
+	const [first, last] = [concludeAttempt(verdict, 1, 0), concludeAttempt(verdict, MAX_ATTEMPTS, 0)];
+	if (first.state === "delivered") return "**Delivered.** Nothing more is sent.";
+	if (first.state === "failed") return "**Failed** at once. Nothing more is sent.";
+	if (last.state !== "failed") throw new Error("a delivery that never ends");
+	return `**Tried again.** Failed after attempt ${MAX_ATTEMPTS}.`;
+}
+
+function answered(status: number): Outcome {
+	return { kind: "answered", status };
+}
+
+function broken(stage: Extract<Outcome, { kind: "network-error" }>["stage"], code: string): Outcome {
+	return { kind: "network-error", stage, code };
+}
+
+function attemptOf(outcome: Outcome): AttemptOutcome {
+	return {
+		result: outcome.kind,
+		http_status: outcome.kind === "answered" ? outcome.status : null,
+		detail: outcome.kind === "network-error" ? `${outcome.code} (${outcome.stage})` : null,
+	};
+}
+
+/** A Monday: the calendar then reaches into the next day, as it mostly does. */
+const FIRST_ATTEMPT_MS = Date.UTC(2026, 2, 2, 9);
+
+function retryCalendar(): string {
+	let sinceFirstMs = 0;
+	const rows = [["1", "at once", "0", clockTime(0)]];
+	for (const [index, delayMs] of RETRY_DELAYS_MS.entries()) {
+		sinceFirstMs += delayMs;
+		rows.push([
+			String(index + 2),
+			`${duration(delayMs)} later`,
+			duration(sinceFirstMs),
+			clockTime(sinceFirstMs),
+		]);
+	}
+	return table(["Attempt", "When", "Since the first", "For example"], rows);
+}
+
+function clockTime(sinceFirstMs: number): string {
+	const at = new Date(FIRST_ATTEMPT_MS + sinceFirstMs);
+	const day = at.toLocaleDateString("en-GB", { weekday: "long", timeZone: "UTC" });
+	return `${day} ${at.toISOString().slice(11, 16)}`;
+}
+
+function duration(ms: number): string {
+	const hours = Math.floor(ms / HOUR_MS);
+	const minutes = (ms % HOUR_MS) / MINUTE_MS;
+	if (ms === DAY_MS) return "24 hours";
+	if (hours > 0 && minutes > 0) return `${hours} h ${minutes} min`;
+	if (hours > 0) return hours === 1 ? "1 hour" : `${hours} hours`;
+	return minutes === 1 ? "1 minute" : `${minutes} minutes`;
+}
+
+function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+	const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+	return [line(header), line(header.map(() => "---")), ...rows.map(line)].join("\n");
+}

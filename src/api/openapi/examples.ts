@@ -1,0 +1,187 @@
+// How requests are signed, in the words of the reference; and the one order that every example tells the story of, from
+// its sale to its return. Its requests are signed, so that a client's author can compare byte by byte.
+
+import type { Reason, Status } from "../../domain/conversion.ts";
+import { bodySentAt, composeEvent } from "../../domain/event.ts";
+import type { EventName } from "../../domain/event-name.ts";
+import {
+	canonicalString,
+	headerNames,
+	sha256Hex,
+	sign,
+	signingKey,
+	TIMESTAMP_TOLERANCE_SECONDS,
+} from "../../domain/signature.ts";
+import { DAY_MS, isoTime } from "../../domain/time.ts";
+import type { HttpMethod, Operation, SecurityScheme } from "../../openapi.ts";
+import type { ConversionBody } from "../answers.ts";
+import { EXAMPLE_CONVERSION_ID, EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../sale-fields.ts";
+
+export interface Instance {
+	brand: string;
+	/** What the network calls itself, if anything. */
+	name?: string | null;
+	publicUrl: string;
+}
+
+/** Of nobody: they sign the examples and open nothing. */
+const EXAMPLE_KEY = "rbk_example";
+export const EXAMPLE_SECRET = "rbs_example";
+export const EXAMPLE_NONCE = "93d7ed751b4e096b2ab6fad00798af7d";
+
+export const SIGNED: Operation["security"] = [{ apiKey: [], timestamp: [], nonce: [], signature: [] }];
+export const UNSIGNED: Operation["security"] = [];
+
+export function securitySchemes(brand: string): Record<string, SecurityScheme> {
+	const names = headerNames(brand);
+	return {
+		apiKey: {
+			type: "http",
+			scheme: "bearer",
+			description: "The programme's API key, from its Integration page: it names the programme.",
+		},
+		timestamp: {
+			type: "apiKey",
+			in: "header",
+			name: names.timestamp,
+			description: `Unix time in seconds, digits only, at most ${TIMESTAMP_TOLERANCE_SECONDS} seconds away from the receiver's clock.`,
+		},
+		nonce: {
+			type: "apiKey",
+			in: "header",
+			name: names.nonce,
+			description:
+				"New for every request: 8 to 128 letters, digits, `-` or `_`, best 32 random hex digits. Each is accepted once.",
+		},
+		signature: {
+			type: "apiKey",
+			in: "header",
+			name: names.signature,
+			description: "Hex HMAC-SHA256 of the canonical string, with the programme's signing secret as the key.",
+		},
+	};
+}
+
+/** For the document's introduction, with one request worked out. */
+export function explainSigning(instance: Instance): string {
+	const names = headerNames(instance.brand);
+	const { canonical, signature } = signExample("POST", "/v1/approvals", EXAMPLE_APPROVAL);
+	return `Every request to \`/v1/\` carries the programme's API key and three headers that sign it. The callbacks are signed the same way, with the same secret.
+
+The canonical string is five parts, joined by single line feeds:
+
+1. the method in capitals
+2. the path with its query, exactly as it goes over the wire
+3. the value of \`${names.timestamp}\`
+4. the value of \`${names.nonce}\`
+5. the lower-case hex SHA-256 of the body bytes (of no bytes, for GET)
+
+\`${names.signature}\` is the hex HMAC-SHA256 of that string, with the signing secret as the key. Sign and send the same bytes: a body that is serialised again has another digest.
+
+With the secret \`${EXAMPLE_SECRET}\`, the body \`${EXAMPLE_APPROVAL}\` and this canonical string:
+
+\`\`\`
+${canonical}
+\`\`\`
+
+the signature is \`${signature}\`. The example requests below are signed with the same secret, so that you can compare your own step by step.
+
+A prepared secret is good for requests at once. After it was activated in place of another, the old one is good for requests for another 24 hours, unless somebody ends it before.`;
+}
+
+const EXAMPLE_APPROVAL = '{"orderId":"ORDER-1001"}';
+
+/** A request that is complete, as a command line. */
+export function sampleRequest(
+	{ brand, publicUrl }: Instance,
+	method: HttpMethod,
+	target: string,
+	body = "",
+): NonNullable<Operation["x-codeSamples"]> {
+	const names = headerNames(brand);
+	const { timestamp, signature } = signExample(method.toUpperCase(), target, body);
+	const lines = [
+		`curl '${publicUrl}${target}'`,
+		`-H 'Authorization: Bearer ${EXAMPLE_KEY}'`,
+		`-H '${names.timestamp}: ${timestamp}'`,
+		`-H '${names.nonce}: ${EXAMPLE_NONCE}'`,
+		`-H '${names.signature}: ${signature}'`,
+		...(body === "" ? [] : ["-H 'Content-Type: application/json'", `-d '${body}'`]),
+	];
+	return [{ lang: "Shell", label: "curl", source: lines.join(" \\\n  ") }];
+}
+
+export function signExample(
+	method: string,
+	target: string,
+	body: string,
+	nowMs = EXAMPLE_NOW_MS,
+): { canonical: string; timestamp: string; signature: string } {
+	const timestamp = String(Math.floor(nowMs / 1_000));
+	const canonical = canonicalString(method, target, timestamp, EXAMPLE_NONCE, sha256Hex(body));
+	return { canonical, timestamp, signature: sign(signingKey(EXAMPLE_SECRET), canonical) };
+}
+
+const SOLD_AT_MS = Date.UTC(2026, 2, 1, 11, 30);
+/** The moment every example request is signed at. */
+const EXAMPLE_NOW_MS = SOLD_AT_MS + 1_000;
+const APPROVAL_DAYS = 30;
+
+interface ExampleState {
+	status: Status;
+	reason: Reason | null;
+	/** Days after the sale. */
+	day: number;
+}
+
+/** Every conversion has this status at the event; which reason, where there is one, is the example's own. */
+export const STATE_BY_EVENT: Readonly<Record<EventName, ExampleState>> = {
+	"conversion.recorded": { status: "RECORDED", reason: null, day: 0 },
+	"conversion.approved": { status: "APPROVED", reason: null, day: APPROVAL_DAYS },
+	"conversion.rejected": { status: "REJECTED", reason: "CANCELLED", day: 2 },
+	"conversion.reversed": { status: "REVERSED", reason: "RETURN", day: APPROVAL_DAYS + 4 },
+};
+
+const AMOUNTS = { basketValue: "129.90", commission: "10.39", networkFee: "3.25", currency: "EUR" };
+const NAMES = { orderId: EXAMPLE_ORDER_ID, programId: EXAMPLE_PROGRAM_ID };
+
+/** The conversion as the API shows it after the event. */
+export function exampleConversion(event: EventName): ConversionBody {
+	const { status, reason } = STATE_BY_EVENT[event];
+	return {
+		id: EXAMPLE_CONVERSION_ID,
+		...NAMES,
+		status,
+		eventType: "SALE",
+		...AMOUNTS,
+		reason,
+		test: false,
+		source: "postback",
+		pixelBasketValue: null,
+		decidedBy: status === "RECORDED" ? null : "shop",
+		occurredAt: isoTime(SOLD_AT_MS),
+		createdAt: isoTime(EXAMPLE_NOW_MS),
+		approvesAt: status === "RECORDED" ? isoTime(EXAMPLE_NOW_MS + APPROVAL_DAYS * DAY_MS) : null,
+		expiresAt: null,
+	};
+}
+
+/** The bytes of the callback, put together by what puts the real ones together. */
+export function exampleCallback(event: EventName): string {
+	const { status, reason } = STATE_BY_EVENT[event];
+	const composed = composeEvent(event, {
+		conversionId: EXAMPLE_CONVERSION_ID,
+		...NAMES,
+		status,
+		eventType: "SALE",
+		...AMOUNTS,
+		reason,
+		test: false,
+		occurredAtMs: SOLD_AT_MS,
+	});
+	return bodySentAt(composed, exampleSentAtMs(event));
+}
+
+export function exampleSentAtMs(event: EventName): number {
+	return EXAMPLE_NOW_MS + STATE_BY_EVENT[event].day * DAY_MS + 40;
+}

@@ -1,0 +1,487 @@
+// The calls of the API: what is particular about each stands in a list, and what they have in common (who may call, how
+// they are refused, an example request) is added here. What checks requests and gives answers their types describes them,
+// too.
+
+import type * as z from "zod";
+import type { DecisionOutcome } from "../../conversions/decide.ts";
+import type { EventName } from "../../domain/event-name.ts";
+import {
+	type ApiFaultCode,
+	codesOf,
+	exampleFault,
+	explainFault,
+	type FaultKind,
+	problemBody,
+} from "../../domain/fault.ts";
+import type {
+	ApiResponse,
+	HttpMethod,
+	JsonSchema,
+	Operation,
+	Parameter,
+	PathItem,
+	RequestBody,
+} from "../../openapi.ts";
+import {
+	ALIVE,
+	ANSWERS_KEPT_BODY,
+	BATCH_BODY,
+	CONVERSION_PAGE,
+	type Listening,
+	ONE_CONVERSION,
+	outcomeAnswer,
+	READY,
+} from "../answers.ts";
+import { CONVERSIONS_QUERY } from "../get-conversions.ts";
+import { EVENTS_QUERY } from "../get-events.ts";
+import { PIXEL_QUERY } from "../pixel.ts";
+import { batchBody, MAX_BATCH_BYTES, MAX_ITEMS } from "../post-batch.ts";
+import { SALE_BODY } from "../post-conversions.ts";
+import { APPROVAL_BODY, DECISION_ITEM, REASONED_BODY } from "../post-decisions.ts";
+import { ANSWERS_BODY, MAX_ANSWERS } from "../post-event-answers.ts";
+import { EXAMPLE_CONVERSION_ID, EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../sale-fields.ts";
+import {
+	exampleCallback,
+	exampleConversion,
+	type Instance,
+	SIGNED,
+	sampleRequest,
+	UNSIGNED,
+} from "./examples.ts";
+import { jsonSchema } from "./json-schema.ts";
+
+interface SignedCall extends Pick<Operation, "operationId" | "summary" | "description" | "responses"> {
+	method: HttpMethod;
+	path: string;
+	tag: string;
+	query?: z.ZodObject;
+	parameters?: readonly Parameter[];
+	/** Of a POST. The first sample is the one of the example request. */
+	body?: { schema: z.ZodObject; means: string; samples: Readonly<Record<string, object>> };
+	/** Of the faults that it can answer, besides those of every signed call. */
+	faults: readonly Exclude<FaultKind, "inbound log">[];
+	/** Where the path alone would be no example. */
+	sampleTarget?: string;
+}
+
+const SALE = { orderId: EXAMPLE_ORDER_ID, basketValue: "129.90" };
+
+const REPEATED = "Repeating it answers as before, changes nothing and sends nothing.";
+const TAKEN = `Up to ${MAX_ITEMS} of them, in a body of at most ${MAX_BATCH_BYTES / 1_024} KiB. They are taken in their order, also several about one order, and \`results\` has the outcome or the problem of each at the same place. A problem with one is nobody else's: the others are done. The call may be repeated after a lost answer, signed anew: nothing is done twice.`;
+
+/** Made when the document is: no other part of a process needs it. */
+function signedCalls(): readonly SignedCall[] {
+	const recorded = exampleConversion("conversion.recorded");
+	return [
+		{
+			method: "post",
+			path: "/v1/conversions",
+			operationId: "recordConversion",
+			summary: "Report a sale, or confirm what a pixel reported",
+			description:
+				"Records the conversion and announces it with `conversion.recorded`. If a browser's pixel reported the order before, and it is parked or not decided yet, it is confirmed with the amount and time sent here, and no event is sent: this answer says it. If the pixel's report has expired, the order is recorded as a new sale. If your server reported the order before, or it is decided, nothing changes and the existing conversion is answered. So the call may be repeated after a lost answer, signed anew.",
+			tag: "Conversions",
+			body: {
+				schema: SALE_BODY,
+				means: "A sale as the shop's server reports it.",
+				samples: {
+					sale: SALE,
+					everything: {
+						...SALE,
+						eventType: "SALE",
+						currency: "EUR",
+						occurredAt: "2026-03-01T12:30:00+01:00",
+						test: true,
+					},
+				},
+			},
+			responses: {
+				"201": jsonAnswer("`RECORDED`: it is new.", outcomeAnswer(["RECORDED"], "It is new."), {
+					outcome: "RECORDED",
+					conversion: recorded,
+				}),
+				"200": jsonAnswer(
+					"`CONFIRMED`: a pixel had reported it; the amount and time sent here count now. `DUPLICATE`: it was there already, and nothing changed.",
+					outcomeAnswer(["CONFIRMED", "DUPLICATE"], "Nothing new was recorded."),
+					{ outcome: "DUPLICATE", conversion: recorded },
+				),
+			},
+			faults: ["fields", "sale", "event type"],
+		},
+		{
+			method: "get",
+			path: "/v1/conversions",
+			operationId: "listConversions",
+			summary: "List conversions, the newest first",
+			description:
+				"A page at a time: send `nextCursor` back as `cursor`, with the same filters, until it is null; a page may hold fewer than `limit` before that. Conversions that come in meanwhile do not shift the pages. With `occurredFrom` or `occurredBefore` the list is in the order of the sales, otherwise in that of their recording.",
+			tag: "Conversions",
+			query: CONVERSIONS_QUERY,
+			responses: {
+				"200": jsonAnswer("The page.", CONVERSION_PAGE, { conversions: [recorded], nextCursor: null }),
+			},
+			faults: ["fields", "cursor"],
+			sampleTarget: "/v1/conversions?status=RECORDED&limit=50",
+		},
+		{
+			method: "post",
+			path: "/v1/conversions/batch",
+			operationId: "recordConversions",
+			summary: "Report many sales in one call",
+			description: `Each item is what \`POST /v1/conversions\` takes, and does what it does. ${TAKEN}`,
+			tag: "Conversions",
+			body: {
+				schema: batchBody(SALE_BODY),
+				means: "Sales as the shop's server reports them.",
+				samples: { sales: { items: [SALE] } },
+			},
+			responses: {
+				"200": jsonAnswer("What became of each.", BATCH_BODY, {
+					results: [{ outcome: "RECORDED", conversion: recorded }],
+				}),
+			},
+			faults: ["fields"],
+		},
+		{
+			method: "get",
+			path: "/v1/conversions/{id}",
+			operationId: "showConversion",
+			summary: "Show one conversion",
+			description: "By our id of it. To look by order, list with `orderId`.",
+			tag: "Conversions",
+			parameters: [pathParameter("id", "The conversion's id.", EXAMPLE_CONVERSION_ID)],
+			responses: {
+				"200": jsonAnswer("The conversion.", ONE_CONVERSION, {
+					conversion: exampleConversion("conversion.approved"),
+				}),
+			},
+			faults: ["one conversion"],
+			sampleTarget: `/v1/conversions/${EXAMPLE_CONVERSION_ID}`,
+		},
+		decisionCall({
+			path: "/v1/approvals",
+			operationId: "approveConversion",
+			summary: "Approve a conversion",
+			description:
+				"For one that is `RECORDED`, before its approval window ends. Announced with `conversion.approved`.",
+			event: "conversion.approved",
+			outcome: "APPROVED",
+			reason: null,
+		}),
+		decisionCall({
+			path: "/v1/rejections",
+			operationId: "rejectConversion",
+			summary: "Reject a conversion",
+			description: "For one that is `RECORDED`. Announced with `conversion.rejected`, and final.",
+			event: "conversion.rejected",
+			outcome: "REJECTED",
+			reason: "CANCELLED",
+		}),
+		decisionCall({
+			path: "/v1/reversals",
+			operationId: "reverseConversion",
+			summary: "Report a reversal",
+			description:
+				"For one that is `RECORDED` or `APPROVED`: the goods came back, the payment failed. Announced with `conversion.reversed`, and final.",
+			event: "conversion.reversed",
+			outcome: "REVERSED",
+			reason: "RETURN",
+		}),
+		{
+			method: "post",
+			path: "/v1/decisions/batch",
+			operationId: "decideConversions",
+			summary: "Decide about many conversions in one call",
+			description: `Each item is a decision, its order and, to reject or reverse, the reason. ${TAKEN} Of several decisions about one order the earlier are then refused with \`move_not_allowed\`.`,
+			tag: "Decisions",
+			body: {
+				schema: batchBody(DECISION_ITEM),
+				means: "Decisions by the shop's own order ids.",
+				samples: { decisions: { items: [{ decision: "approve", orderId: EXAMPLE_ORDER_ID }] } },
+			},
+			responses: {
+				"200": jsonAnswer("What became of each.", BATCH_BODY, {
+					results: [{ outcome: "APPROVED", conversion: exampleConversion("conversion.approved") }],
+				}),
+			},
+			faults: ["fields"],
+		},
+		{
+			method: "get",
+			path: "/v1/events",
+			operationId: "streamEvents",
+			summary: "Follow the programme's events as they happen",
+			description:
+				"Server-sent events, whether or not a Postback URL is saved: what `ringback listen` reads. It changes nothing of what is delivered to the saved URL. The stream ends after a while, and when the service stops: come back with `after`, signed anew.",
+			tag: "Events",
+			query: EVENTS_QUERY,
+			responses: {
+				"200": {
+					description:
+						"First a message `listening` whose `data` says what is listened to (schema `Listening`); then a message for each event, with `event` (its name), `id` (a cursor for `after`), `data` (the body of its callback, schema `Event`) and, while a secret is active, `signed` (schema `SignedEvent`), with which it can be checked as a callback is. Lines that begin with a colon, and messages without `data`, only keep the connection and the cursor.",
+					content: {
+						"text/event-stream": {
+							schema: { type: "string" },
+							examples: { stream: { value: exampleStream() } },
+						},
+					},
+				},
+			},
+			faults: ["fields", "cursor", "stream"],
+			sampleTarget: "/v1/events?test=true",
+		},
+		{
+			method: "post",
+			path: "/v1/events/answers",
+			operationId: "tellAnswers",
+			summary: "Tell what came of events on your machine",
+			description: `What \`ringback listen\` sends while it forwards events, so that the Integration page shows it: up to ${MAX_ANSWERS} answers in a call. It changes nothing of what is delivered to a saved Postback URL.`,
+			tag: "Events",
+			body: {
+				schema: ANSWERS_BODY,
+				means: "What came of events.",
+				samples: {
+					answers: {
+						answers: [
+							{
+								conversionId: EXAMPLE_CONVERSION_ID,
+								event: "conversion.recorded",
+								outcome: "answered",
+								status: 204,
+								tookMs: 12,
+							},
+						],
+					},
+				},
+			},
+			responses: { "200": jsonAnswer("How many were kept.", ANSWERS_KEPT_BODY, { kept: 1 }) },
+			faults: ["fields"],
+		},
+	];
+}
+
+interface DecisionWords extends Pick<SignedCall, "path" | "operationId" | "summary" | "description"> {
+	event: EventName;
+	outcome: DecisionOutcome;
+	/** Sent with the example's order; null where there is none. */
+	reason: string | null;
+}
+
+function decisionCall({ event, outcome, reason, description, ...own }: DecisionWords): SignedCall {
+	const hasReason = reason !== null;
+	const done = "It is done, now or before.";
+	return {
+		...own,
+		method: "post",
+		description: `${description} ${REPEATED}`,
+		tag: "Decisions",
+		body: {
+			schema: hasReason ? REASONED_BODY.required({ reason: true }) : APPROVAL_BODY,
+			means: `The order${hasReason ? ", and why" : ""}.`,
+			samples: { order: { orderId: EXAMPLE_ORDER_ID, ...(hasReason ? { reason } : {}) } },
+		},
+		responses: {
+			"200": jsonAnswer(`\`${outcome}\`: it is done, now or before.`, outcomeAnswer([outcome], done), {
+				outcome,
+				conversion: exampleConversion(event),
+			}),
+		},
+		faults: ["decision", "fields", "event type", ...(hasReason ? (["reason"] as const) : [])],
+	};
+}
+
+function exampleStream(): string {
+	const message = (event: string, id: string, data: string) =>
+		`event: ${event}\nid: ${id}\ndata: ${data}\n\n`;
+	const greeting: Listening = { programId: EXAMPLE_PROGRAM_ID, testOnly: false, hasPostbackUrl: true };
+	return [
+		message("listening", "q5mYV0Yb3O6kZyXo0l9kVYVn", JSON.stringify(greeting)),
+		message("conversion.recorded", "p6N7Qb2ZrA2fPjX0p6N7Qb2Z", exampleCallback("conversion.recorded")),
+	].join("");
+}
+
+export function describePaths(instance: Instance): Record<string, PathItem> {
+	const paths: Record<string, PathItem> = {};
+	for (const call of signedCalls()) {
+		paths[call.path] = { ...paths[call.path], [call.method]: signedOperation(instance, call) };
+	}
+	return { ...paths, ...unsignedPaths(instance) };
+}
+
+function signedOperation(instance: Instance, call: SignedCall): Operation {
+	const {
+		method,
+		path,
+		tag,
+		query,
+		parameters = [],
+		body,
+		faults,
+		sampleTarget = path,
+		responses,
+		...own
+	} = call;
+	const codes = codesOf(...(body === undefined ? [] : (["body"] as const)), "caller", ...faults, "own");
+	const [sample] = Object.values(body?.samples ?? {});
+	const allParameters = [...parameters, ...(query === undefined ? [] : queryParameters(query))];
+	return {
+		...own,
+		tags: [tag],
+		security: SIGNED,
+		...(allParameters.length === 0 ? {} : { parameters: allParameters }),
+		...(body === undefined ? {} : { requestBody: requestBody(body) }),
+		responses: { ...responses, ...problemAnswers(instance, codes) },
+		"x-codeSamples": sampleRequest(
+			instance,
+			method,
+			sampleTarget,
+			sample === undefined ? "" : JSON.stringify(sample),
+		),
+	};
+}
+
+/** As a caller may send it: what has a default may be left out. */
+function requestBody({ schema, means, samples }: NonNullable<SignedCall["body"]>): RequestBody {
+	const examples = Object.entries(samples).map(([name, value]) => [name, { value }]);
+	return {
+		required: true,
+		description: means,
+		content: {
+			"application/json": {
+				schema: { ...jsonSchema(schema, "input"), description: means },
+				examples: Object.fromEntries(examples),
+			},
+		},
+	};
+}
+
+function queryParameters(schema: z.ZodObject): Parameter[] {
+	const { properties = {}, required = [] } = jsonSchema(schema, "input");
+	return Object.entries(properties).map(([name, { description = "", examples, ...property }]) => ({
+		name,
+		in: "query",
+		required: required.includes(name),
+		description,
+		schema: property,
+		...(examples?.[0] === undefined ? {} : { example: examples[0] }),
+	}));
+}
+
+function pathParameter(name: string, description: string, example: string): Parameter {
+	return { name, in: "path", required: true, description, schema: { type: "string" }, example };
+}
+
+/** The example is one that the schema's own type allows. */
+function jsonAnswer<Schema extends z.ZodType>(
+	description: string,
+	schema: Schema,
+	example: z.output<Schema>,
+): ApiResponse {
+	const examples = { example: { value: example } };
+	return { description, content: { "application/json": { schema: jsonSchema(schema), examples } } };
+}
+
+/** One response a status, with exactly the codes that this operation can answer. */
+function problemAnswers(instance: Instance, codes: readonly ApiFaultCode[]): Record<string, ApiResponse> {
+	const byStatus = [...Map.groupBy(codes, (code) => explainFault(code).status)];
+	return Object.fromEntries(
+		byStatus.map(([status, ofStatus]) => [String(status), problemAnswer(instance, status, ofStatus)]),
+	);
+}
+
+function problemAnswer(instance: Instance, status: number, codes: readonly ApiFaultCode[]): ApiResponse {
+	const headers = HEADERS_BY_STATUS[status];
+	const narrowed: JsonSchema = {
+		type: "object",
+		properties: { code: { enum: codes }, status: { const: status } },
+	};
+	const examples = codes
+		.slice(0, 1)
+		.map((code) => [code, { value: problemBody(instance, exampleFault(code, instance.brand)) }]);
+	return {
+		description: describeCodes(codes),
+		...(headers === undefined ? {} : { headers }),
+		content: {
+			"application/problem+json": {
+				schema: { allOf: [{ $ref: "#/components/schemas/Problem" }, narrowed] },
+				examples: Object.fromEntries(examples),
+			},
+		},
+	};
+}
+
+const HEADERS_BY_STATUS: Readonly<Record<number, NonNullable<ApiResponse["headers"]>>> = {
+	401: {
+		"WWW-Authenticate": {
+			description: "Names the scheme: Bearer.",
+			required: true,
+			schema: { type: "string" },
+		},
+	},
+	503: {
+		"Retry-After": {
+			description: "Seconds to wait before the request is sent again.",
+			required: true,
+			schema: { type: "string", pattern: "^[0-9]+$" },
+		},
+	},
+};
+
+const CODES_IN_ONE_SENTENCE = 4;
+
+function describeCodes(codes: readonly ApiFaultCode[]): string {
+	const [only, ...others] = codes;
+	if (only !== undefined && others.length === 0) return explainFault(only).meaning;
+	const shown = codes.slice(0, CODES_IN_ONE_SENTENCE).map((code) => `\`${code}\``);
+	const rest = codes.length - shown.length;
+	return `Refused: ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}. The code says why.`;
+}
+
+/** The pixel for browsers, health for load balancers and supervisors. */
+function unsignedPaths(instance: Instance): Record<string, PathItem> {
+	const operators = { tags: ["Operators"], security: UNSIGNED };
+	return {
+		"/pixel/{programId}.gif": { get: loadPixel(instance) },
+		"/healthz": {
+			get: {
+				operationId: "checkAlive",
+				summary: "Does the process live",
+				description: "For a supervisor: it answers as long as the process does.",
+				...operators,
+				responses: { "200": jsonAnswer("It lives.", ALIVE, { status: "ok" }) },
+			},
+		},
+		"/readyz": {
+			get: {
+				operationId: "checkReady",
+				summary: "Can it work",
+				description: "For a load balancer: not while it starts, stops, or is without its database.",
+				...operators,
+				responses: {
+					"200": jsonAnswer("It can.", READY, { status: "ready" }),
+					...problemAnswers(instance, ["unavailable"]),
+				},
+			},
+		},
+	};
+}
+
+function loadPixel({ publicUrl }: Instance): Operation {
+	const src = `${publicUrl}/pixel/${EXAMPLE_PROGRAM_ID}.gif?orderId=ORDER_ID&amp;basketValue=AMOUNT`;
+	return {
+		operationId: "loadPixel",
+		summary: "Report a sale from the customer's browser",
+		description:
+			"For the shop's thank-you page, with each order's own id and amount in place of `ORDER_ID` and `AMOUNT`. It always answers with the image, also when the report is refused: the inbound log on the Integration page says why. The conversion is parked until the shop's server confirms the order with `POST /v1/conversions`; programmes that do not park record it at once. Anyone can call it, so a pixel call by itself proves nothing: confirm every order from the shop's server, or review pixel conversions before they are approved. What the shop's server reports always counts, whichever comes first. Calls beyond the limits are not taken; the inbound log says how many there were. Other names in the query are ignored.",
+		tags: ["Pixel"],
+		security: UNSIGNED,
+		parameters: [
+			pathParameter("programId", "The programme's id.", EXAMPLE_PROGRAM_ID),
+			...queryParameters(PIXEL_QUERY),
+		],
+		responses: { "200": { description: "A transparent point.", content: { "image/gif": {} } } },
+		"x-codeSamples": [
+			{ lang: "HTML", label: "HTML", source: `<img src="${src}" width="1" height="1" alt="">` },
+		],
+	};
+}

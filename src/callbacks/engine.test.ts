@@ -1,0 +1,286 @@
+// What an engine may do depends on its row, its slots and its clock. Without them it sends and stores nothing; what it
+// gives up it gives up whole; and whatever happens, a result is stored once.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { describe, test } from "node:test";
+import { START_MS } from "../../test/support/clock.ts";
+import { addEngine } from "../../test/support/queue-rows.ts";
+import { addDelivery } from "../../test/support/rows.ts";
+import { SLOTS, slotOf } from "../domain/slot.ts";
+import { MINUTE_MS } from "../domain/time.ts";
+import { SILENT_MS } from "../store/queue.ts";
+import type { Store } from "../store/store.ts";
+import { ANSWER, startEngine, type TestEngine, type TestEngineOptions } from "./test-engine.test-support.ts";
+
+const FAILS = { ...ANSWER, outcome: { kind: "answered", status: 503 } } as const;
+
+/** As another engine does that finds it silent. */
+async function takeRow({ store, ids }: TestEngine): Promise<void> {
+	await store.transact((trx) => store.queue.endEngine(trx, ids.at(-1) ?? 0));
+}
+
+/** Engines that are never silent. */
+async function addEngines(store: Store, count: number): Promise<number[]> {
+	const added: number[] = [];
+	for (let engine = 0; engine < count; engine++) added.push(await addEngine(store, START_MS + SILENT_MS));
+	return added;
+}
+
+const removeEngines = (store: Store, ids: readonly number[]) =>
+	store.db.deleteFrom("engines").where("id", "in", ids).execute();
+
+/** The shop is known to be fast, and holds two of three that were sold elsewhere: the third waits in hand. */
+async function waitInHand({ sell, sellElsewhere, hold, clock }: TestEngine): Promise<void> {
+	await sell();
+	await clock.moveBy(100);
+	hold();
+	await sellElsewhere(3);
+}
+
+describe("an engine that is alone", () => {
+	test("has all slots from the start, and what was due before it goes out", async (t) => {
+		const { engine, lease, posted } = await startEngine(t, { prepare: addDelivery });
+		const [, slots] = await lease();
+		deepEqual([slots.length, engine.counters.slots, posted.length], [SLOTS, SLOTS, 1]);
+	});
+
+	test("tells what is due and not under way, and since when", async (t) => {
+		const { sellElsewhere, hold, letGo, engine, clock } = await startEngine(t);
+		const oldestDueAtMs = clock.nowMs();
+		hold();
+		await sellElsewhere(3);
+		await clock.moveBy(1_000);
+		const { backlog } = engine.counters;
+		deepEqual([backlog.programmesDue, backlog.oldestDueAtMs], [1, oldestDueAtMs]);
+		await letGo();
+		await clock.moveBy(100);
+		deepEqual([engine.counters.backlog.programmesDue, engine.counters.backlog.oldestDueAtMs], [0, null]);
+	});
+});
+
+describe("while the clock is not sure", () => {
+	test("nothing is sent, the slots are free and the row is gone; when it is sure again all is as before", async (t) => {
+		const { sell, posted, world, lease, ids, engine, clock } = await startEngine(t);
+		world.isSure = false;
+		await sell();
+		deepEqual([posted, engine.counters.inHand], [[], 0], "from the first moment on");
+		await clock.moveBy(MINUTE_MS);
+		deepEqual([posted, await lease(), engine.counters.slots], [[], [false, []], 0]);
+		world.isSure = true;
+		await clock.moveBy(5_100);
+		const [hasRow, slots] = await lease();
+		deepEqual([posted, hasRow, slots.length, ids.length], [["1"], true, SLOTS, 2]);
+		equal(engine.counters.missed, 0);
+	});
+
+	test("what is in flight ends and is stored; its slot alone is kept until then, and what waits is dropped", async (t) => {
+		const running = await startEngine(t);
+		const { programme, posted, letGo, world, lease, states, clock } = running;
+		await waitInHand(running);
+		world.isSure = false;
+		// The engine looks at the slots meanwhile, and takes none.
+		await clock.moveBy(6_000);
+		deepEqual([posted.length, await lease(), world.takes], [3, [true, [slotOf(programme.id)]], 1]);
+		await letGo();
+		await clock.moveBy(200);
+		deepEqual(await states(), ["delivered", "delivered", "delivered", "pending"]);
+		deepEqual([posted.length, await lease()], [3, [false, []]]);
+	});
+});
+
+describe("an engine whose row is gone", () => {
+	test("holds all that it had in hand for void, counts it as late, and registers anew", async (t) => {
+		const running = await startEngine(t);
+		const { sell, posted, hold, letGo, engine, log, ids, attempts, clock } = running;
+		hold();
+		await sell(2);
+		await takeRow(running);
+		await letGo();
+		match(log.text(), /silent for too long; another one has its slots/);
+		equal(engine.counters.lateResults, 2);
+		await clock.moveBy(200);
+		deepEqual([posted, ids.length, engine.counters.slots], [["1", "2", "1", "2"], 2, SLOTS]);
+		equal(await attempts(), 2, "as their first attempts");
+	});
+
+	test("stores nothing of what ends later, which counts for the shop's cap until then", async (t) => {
+		const running = await startEngine(t);
+		const { sell, posted, hold, letGo, engine, attempts, hears, clock } = running;
+		hold();
+		await sell(3);
+		await takeRow(running);
+		hears.onDoubt();
+		await clock.moveBy(100);
+		deepEqual([posted.length, engine.counters.inFlight, engine.counters.slots], [2, 2, SLOTS]);
+		await letGo();
+		await clock.moveBy(200);
+		deepEqual(posted, ["1", "2", "1", "2", "3"]);
+		deepEqual([engine.counters.lateResults, await attempts()], [2, 3]);
+	});
+});
+
+describe("a database that is away", () => {
+	test("stops sending ten seconds after the last renewal; its results are kept, and stored when it is back", async (t) => {
+		const { sell, posted, world, states, engine, clock } = await startEngine(t);
+		world.isAway = true;
+		await sell();
+		await clock.moveTo(START_MS + 9_999);
+		await sell();
+		await clock.moveTo(START_MS + 10_000);
+		await sell();
+		await clock.moveBy(1_000);
+		deepEqual(
+			[posted, await states()],
+			[
+				["1", "2"],
+				["pending", "pending", "pending"],
+			],
+		);
+		world.isAway = false;
+		await clock.moveBy(6_000);
+		deepEqual([posted, new Set(await states())], [["1", "2", "3"], new Set(["delivered"])]);
+		deepEqual([engine.counters.lateResults, engine.counters.finished.delivered], [0, 3]);
+	});
+
+	test("that stores a pass without a word of it: results are stored once, and nobody complains", async (t) => {
+		const { sell, posted, world, attempts, engine, log, clock } = await startEngine(t);
+		world.isBlind = true;
+		for (const answer of [ANSWER, FAILS]) {
+			world.answer = answer;
+			world.afterCommit = () => Promise.reject(new Error("the connection broke"));
+			await sell();
+			await clock.moveBy(1_000);
+		}
+		deepEqual([posted, await attempts(), engine.counters.inHand], [["1", "2"], 2, 0]);
+		const messages = new Set(log.lines.map(({ message }) => message));
+		deepEqual(messages, new Set(["the queue could not be reached; trying again"]));
+		world.answer = ANSWER;
+		await clock.moveBy(MINUTE_MS);
+		deepEqual([posted, await attempts(), engine.counters.missed], [["1", "2", "2"], 3, 0]);
+	});
+});
+
+describe("a stop", () => {
+	test("gives up everything at once, but for what is in flight, which is stored first", async (t) => {
+		const running = await startEngine(t);
+		const { programme, posted, letGo, engine, lease, states, clock } = running;
+		await waitInHand(running);
+		const stopped = engine.stop();
+		await clock.moveBy(4_000);
+		deepEqual(await lease(), [true, [slotOf(programme.id)]]);
+		await letGo();
+		await clock.moveBy(200);
+		await stopped;
+		deepEqual(await states(), ["delivered", "delivered", "delivered", "pending"]);
+		deepEqual([posted.length, await lease(), clock.waitingTimers], [3, [false, []], 0]);
+	});
+
+	test("sends nothing that a pass under way has read, and nothing that is sold from then on", async (t) => {
+		const { sell, sellElsewhere, engine, posted, world, lease, states, clock } = await startEngine(t);
+		let stopped: Promise<void> | undefined;
+		world.afterCommit = () => {
+			stopped = engine.stop();
+		};
+		await sellElsewhere();
+		await sell();
+		await clock.moveBy(100);
+		await stopped;
+		deepEqual([posted, await lease(), await states()], [[], [false, []], ["pending", "pending"]]);
+	});
+
+	test("waits for what is in flight while the database is away, and stores it when that is back", async (t) => {
+		const running = await startEngine(t);
+		const { world, letGo, engine, lease, states, clock } = running;
+		await waitInHand(running);
+		world.isAway = true;
+		let hasEnded = false;
+		const stopped = engine.stop().then(() => {
+			hasEnded = true;
+		});
+		await clock.moveBy(3_000);
+		equal(hasEnded, false);
+		world.isAway = false;
+		await letGo();
+		await clock.moveBy(6_000);
+		await stopped;
+		deepEqual(await states(), ["delivered", "delivered", "delivered", "pending"]);
+		deepEqual(await lease(), [false, []]);
+	});
+
+	test("ends after three tries where the database is away, and says what becomes of the results", async (t) => {
+		const { sell, engine, world, log, clock } = await startEngine(t);
+		world.isAway = true;
+		await sell();
+		const stopped = engine.stop();
+		await clock.moveBy(3_000);
+		await stopped;
+		match(log.text(), /stopping without the last results: they will be sent again/);
+	});
+});
+
+describe("engines that share the slots", () => {
+	/** Its own are that of the programme and one more; another engine has the rest. */
+	const twoSlots: TestEngineOptions = {
+		sharesSlots: true,
+		async prepare(store, { id }) {
+			const [engine_id = 0] = await addEngines(store, 1);
+			const rest = store.db.updateTable("slots").where("slot", "not in", [slotOf(id), slotOf(id + 2)]);
+			await rest.set({ engine_id }).execute();
+		},
+	};
+
+	test("give up what is beyond their share when another one comes, and take it again when that has ended", async (t) => {
+		const { store, lease, engine, clock } = await startEngine(t, { sharesSlots: true });
+		const others = await addEngines(store, 1);
+		for (const slots of [SLOTS / 2, SLOTS]) {
+			await clock.moveBy(6_000);
+			deepEqual([(await lease())[1].length, engine.counters.slots], [slots, slots]);
+			await removeEngines(store, others);
+		}
+	});
+
+	test("hand out nothing more of a slot that leaves, and give it up when the last of it has ended", async (t) => {
+		const running = await startEngine(t, twoSlots);
+		const { sell, record, posted, reads, hold, letGo, store, lease, programme, hears, clock } = running;
+		hold();
+		await sell();
+		await addEngines(store, SLOTS);
+		await clock.moveBy(5_000);
+		deepEqual(hears.onOwed(await record()), [programme.id], "whoever will own it is to hear of it");
+		await clock.moveBy(100);
+		deepEqual([posted, (await lease())[1].length], [["1"], 2]);
+		await letGo();
+		await clock.moveBy(200);
+		deepEqual([posted, reads, (await lease())[1]], [["1"], [], [slotOf(programme.id + 2)]]);
+	});
+
+	test("send what waited for a slot that leaves, and what came meanwhile, when it stays after all", async (t) => {
+		const running = await startEngine(t, twoSlots);
+		const { record, posted, letGo, store, hears, engine, clock } = running;
+		await waitInHand(running);
+		const others = await addEngines(store, SLOTS);
+		await clock.moveBy(6_100);
+		deepEqual([posted, engine.counters.inHand], [["1", "2", "3"], 2], "the one that waited is dropped");
+		hears.onOwed(await record());
+		// By another engine, so that this one only sees that its share has grown.
+		await removeEngines(store, others);
+		await clock.moveBy(5_000);
+		await letGo();
+		await clock.moveBy(200);
+		deepEqual([posted, engine.counters.missed], [["1", "2", "3", "4", "5"], 0]);
+	});
+
+	test("end one that fell silent as soon as they may, say so, and find what its process told nobody of", async (t) => {
+		const { record, posted, log, engine, clock } = await startEngine(t, {
+			prepare: (store) => addEngine(store, START_MS - 8_000),
+		});
+		await record();
+		await clock.moveTo(START_MS + 7_000);
+		deepEqual([posted, engine.counters.endedEngines], [[], 0]);
+		await clock.moveBy(20);
+		deepEqual([posted, engine.counters.endedEngines], [["1"], 1]);
+		const [line] = log.lines;
+		equal(line?.message, "an engine fell silent; what it had in flight is sent again");
+		ok(line && "mostInFlight" in line.fields && line.fields.mostInFlight === 512);
+	});
+});

@@ -1,0 +1,88 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { describe, test } from "node:test";
+import { SLOTS } from "../domain/slot.ts";
+import { SILENT_MS } from "../store/queue.ts";
+import { countToTake, lookAgainInMs, maySend, Slots } from "./slots.ts";
+
+const OURS = [3, 5, 8, 9];
+/** 23 undoes the step of 39 between the slots of neighbours. */
+const programmeIn = (slot: number) => (slot * 23) % SLOTS;
+
+function own(share: number): Slots {
+	const slots = new Slots();
+	slots.learn(OURS, share);
+	return slots;
+}
+
+const handedOut = (slots: Slots) => OURS.filter((slot) => slots.mayHandOut(programmeIn(slot)));
+
+describe("slots", () => {
+	test("within the share are all handed out, and no other is owned", () => {
+		const slots = own(4);
+		deepEqual([handedOut(slots), slots.leaving(), slots.count], [OURS, [], 4]);
+		deepEqual(
+			[slots.owns(programmeIn(3) + SLOTS), slots.mayHandOut(programmeIn(3) + SLOTS)],
+			[true, true],
+			"another programme of slot 3",
+		);
+		deepEqual([slots.owns(programmeIn(4)), slots.mayHandOut(programmeIn(4))], [false, false]);
+	});
+
+	test("beyond the share leave: still owned, and nothing more of them is handed out", () => {
+		const slots = own(3);
+		deepEqual([slots.leaving(), handedOut(slots), own(0).leaving()], [[3], [5, 8, 9], OURS]);
+		equal(slots.owns(programmeIn(3)), true);
+		deepEqual(slots.all(), OURS);
+	});
+
+	test("that leave are the same ones at the next look, more as the share shrinks, and stay when it grows", () => {
+		const slots = own(3);
+		const leavingAt = (share: number) => {
+			slots.learn([9, 8, 5, 3], share);
+			return slots.leaving();
+		};
+		deepEqual([3, 2, 3, 4].map(leavingAt), [[3], [3, 9], [9], []]);
+		deepEqual(handedOut(slots), OURS);
+	});
+
+	test("that the store does not name are not ours any more, and neither are dropped ones", () => {
+		const slots = own(2);
+		slots.learn([8, 9, 10], 3);
+		deepEqual([slots.all(), slots.leaving()], [[8, 9, 10], []]);
+		slots.learn([8, 9, 10], 2);
+		slots.drop([8, 10]);
+		deepEqual([slots.all(), slots.leaving(), slots.owns(programmeIn(8))], [[9], [], false]);
+	});
+});
+
+describe("an engine takes", () => {
+	const look = { engines: 2, mine: OURS, free: 10, nextSilentInMs: null, isBeforeSlots: false };
+	for (const [title, change, share, count] of [
+		["what is missing from its share", {}, 8, 4],
+		["no more than is free", { free: 3 }, 8, 3],
+		["nothing where it has its share", {}, 4, 0],
+		["nothing where it has more", {}, 2, 0],
+		["nothing while an engine of 1.0.0 still sends", { isBeforeSlots: true }, 8, 0],
+	] as const) {
+		test(title, () => equal(countToTake({ ...look, ...change }, share), count));
+	}
+});
+
+test("an engine sends within ten seconds of its last renewal, so that an attempt ends before it is taken for silent", () => {
+	const lease = { engineId: 1, renewedAtMs: 500 };
+	deepEqual([maySend(lease, 500), maySend(lease, 10_499), maySend(lease, 10_500)], [true, true, false]);
+	equal(maySend({ ...lease, renewedAtMs: Number.NEGATIVE_INFINITY }, 0), false, "not yet renewed");
+	equal(10_000 + 5_000 <= SILENT_MS, true);
+});
+
+test("an engine looks again at its renewal, or when a silent one is to be ended, but never without a pause", () => {
+	const silentInMs = [null, 9_000, 3_000, 50, -3_000];
+	deepEqual(
+		silentInMs.map((inMs) => lookAgainInMs(inMs, -1)),
+		[5_000, 5_000, 3_001, 100, 100],
+	);
+	deepEqual(
+		silentInMs.map((inMs) => lookAgainInMs(inMs, 4_000)),
+		[5_000, 5_000, 4_000, 4_000, 4_000],
+	);
+});

@@ -1,0 +1,192 @@
+// An engine on a real SQLite, with a clock that stands still and a shop that answers when the test says so. What it reads
+// of the queue is noted, and its transactions can be made to fail.
+
+import { equal } from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { createClock, START_MS, settle } from "../../test/support/clock.ts";
+import { createLog } from "../../test/support/log.ts";
+import { addConversion, addProgramme } from "../../test/support/rows.ts";
+import { openStore } from "../../test/support/test-database.ts";
+import { oweEvents } from "../conversions/owe.ts";
+import { SEALING_IV_BYTES, SEALING_KEY_BYTES, sealSecret } from "../domain/sealing.ts";
+import { createRandom } from "../outside/random.ts";
+import type { PostbackAnswer } from "../ports.ts";
+import { givenWire } from "../store/known-wire.ts";
+import type { Programme } from "../store/programmes.ts";
+import type { Owed } from "../store/queue.ts";
+import type { DueListener, Store } from "../store/store.ts";
+import { Engine } from "./engine.ts";
+
+const SEALING_KEY = new Uint8Array(SEALING_KEY_BYTES).fill(7);
+
+export const ANSWER: PostbackAnswer = {
+	outcome: { kind: "answered", status: 204 },
+	timings: { lookUpMs: null, connectMs: null, tlsMs: null, answerMs: 1 },
+	kept: null,
+};
+
+export interface TestEngineOptions {
+	sharesSlots?: boolean;
+	/** Before the engine starts. */
+	prepare?: (store: Store, programme: Programme) => Promise<unknown>;
+}
+
+export type TestEngine = Awaited<ReturnType<typeof startEngine>>;
+
+/** It has its slots, and may have two requests in flight to a shop. */
+export async function startEngine(t: TestContext, options: TestEngineOptions = {}) {
+	const store = openStore("SQLite", ":memory:");
+	await store.migrate(START_MS);
+	const random = createRandom();
+	const programme = await addProgramme(store);
+	const sealed = sealSecret(SEALING_KEY, programme.id, "rbs_1", random.bytes(SEALING_IV_BYTES));
+	await store.db.updateTable("signing_secrets").set({ sealed }).execute();
+	await options.prepare?.(store, programme);
+	const world = {
+		isSure: true,
+		/** As `pragma data_version` tells. */
+		hasChangedElsewhere: false,
+		/** Called once, after the engine's next transaction has committed and before the engine hears of it. */
+		afterCommit: null as (() => unknown) | null,
+		/** The database cannot be reached. */
+		isAway: false,
+		/** Nothing is found by reading the agenda. */
+		isBlind: false,
+		/** So often the engine wanted to take slots. */
+		takes: 0,
+		answer: ANSWER,
+	};
+	const clock = createClock(START_MS, { isSure: () => world.isSure });
+	const log = createLog();
+	const [posted, urls]: [string[], string[]] = [[], []];
+	const [reads, ids]: [number[][], number[]] = [[], []];
+	let held = Promise.resolve();
+	let letGo: () => void = () => undefined;
+	const heard: DueListener[] = [];
+	const engineStore: Store = {
+		...store,
+		sharesSlots: options.sharesSlots ?? false,
+		async transact(work) {
+			if (world.isAway) throw new Error("the database is away");
+			const value = await store.transact(work);
+			const act = world.afterCommit;
+			world.afterCommit = null;
+			await act?.();
+			return value;
+		},
+		queue: {
+			...store.queue,
+			register(db, engineId, ...rest) {
+				ids.push(engineId);
+				return store.queue.register(db, engineId, ...rest);
+			},
+			takeSlots(...args) {
+				world.takes++;
+				return store.queue.takeSlots(...args);
+			},
+			readAgenda: async (...args) => (world.isBlind ? [] : store.queue.readAgenda(...args)),
+			readDue(trx, requests, nowMs) {
+				if (requests.length > 0) reads.push(requests.map(({ programmeId }) => programmeId));
+				return store.queue.readDue(trx, requests, nowMs);
+			},
+			hasChangedElsewhere() {
+				const { hasChangedElsewhere } = world;
+				world.hasChangedElsewhere = false;
+				return hasChangedElsewhere;
+			},
+		},
+		onDue(listener) {
+			heard.push(listener);
+			return store.onDue(listener);
+		},
+	};
+	const engine = new Engine({
+		store: engineStore,
+		clock,
+		random,
+		transport: {
+			async post({ url, body }) {
+				posted.push(JSON.parse(body).orderId);
+				urls.push(url);
+				await held;
+				return world.answer;
+			},
+		},
+		sealingKey: SEALING_KEY,
+		log,
+		wire: givenWire("Service"),
+		caps: { perProgramme: 2, overall: 64 },
+		load: { busyShare: () => 0, lateMs: () => 0 },
+		onNotice: () => undefined,
+	});
+	t.after(async () => {
+		world.isAway = false;
+		letGo();
+		await Promise.all([engine.stop(), clock.moveBy(5_000)]);
+		equal(clock.waitingTimers, 0);
+		await store.close();
+	});
+	await clock.moveBy(10);
+	const [hears] = heard;
+	if (hears === undefined) throw new Error("the engine does not listen");
+	let orders = 0;
+	/** A sale of this process that is committed, and not yet announced. Orders are numbered from 1. */
+	const record = async (): Promise<Owed> => {
+		const conversion = await addConversion(store, programme.id, { order_id: String(++orders) });
+		const sale = { event: "conversion.recorded", conversion } as const;
+		return store.transact((trx) => oweEvents(trx, { clock, random }, [sale]));
+	};
+	return {
+		engine,
+		/** As the rest of the process has it. */
+		store,
+		clock,
+		log,
+		programme,
+		world,
+		/** The orders of the requests that went out, and where each went. */
+		posted,
+		urls,
+		/** The programmes of each read of the queue. */
+		reads,
+		/** The engine's numbers: another one each time that it registers. */
+		ids,
+		/** What it hears of other processes. */
+		hears,
+		record,
+		/** Announced as well. */
+		async sell(count = 1): Promise<void> {
+			for (let sale = 0; sale < count; sale++) store.announceDue(await record());
+			await settle();
+		},
+		/** Told as NOTIFY does: without the deliveries. */
+		async sellElsewhere(count = 1): Promise<void> {
+			for (let sale = 0; sale < count; sale++) await record();
+			hears.onOwed({ programmeIds: [programme.id], dueAtMs: clock.nowMs() });
+			await clock.moveBy(10);
+		},
+		/** The shop answers nothing from now on. */
+		hold(): void {
+			({ promise: held, resolve: letGo } = Promise.withResolvers<void>());
+		},
+		async letGo(): Promise<void> {
+			letGo();
+			await settle();
+		},
+		/** In the order of their making. */
+		async states() {
+			const rows = await store.db.selectFrom("deliveries").select("state").orderBy("id").execute();
+			return rows.map(({ state }) => state);
+		},
+		async attempts(): Promise<number> {
+			return (await store.db.selectFrom("attempts").select("seq").execute()).length;
+		},
+		/** Whether the engine has its row, and which slots it owns. */
+		async lease(): Promise<[hasRow: boolean, slots: number[]]> {
+			const id = ids.at(-1) ?? 0;
+			const row = await store.db.selectFrom("engines").select("id").where("id", "=", id).executeTakeFirst();
+			const slots = await store.db.selectFrom("slots").select("slot").where("engine_id", "=", id).execute();
+			return [row !== undefined, slots.map(({ slot }) => slot)];
+		},
+	};
+}

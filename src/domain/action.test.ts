@@ -1,0 +1,30 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { test } from "node:test";
+import { AUDIT_ACTIONS, audienceOf, sayAction, sayDone } from "./action.ts";
+
+const DONE = { subject: null, detail: null };
+
+test("account changes go to the person, changes of a programme to its owners, everything else to nobody", () => {
+	for (const action of ["password.changed", "authenticator.turned_off"]) equal(audienceOf(action), "person");
+	for (const action of ["key.issued", "secret.activated", "postback_url.saved", "person.removed"])
+		equal(audienceOf(action), "owners");
+	for (const action of ["person.signed_in", "conversion.decided", "toString", ""])
+		equal(audienceOf(action), undefined, action);
+});
+
+test("every action has a title of its own, and a sentence exactly where somebody is told", () => {
+	const titles = AUDIT_ACTIONS.map(sayAction);
+	deepEqual(
+		titles.filter((title, index) => titles.indexOf(title) !== index),
+		[],
+	);
+	for (const action of AUDIT_ACTIONS) {
+		const isTold = audienceOf(action) !== undefined;
+		equal(sayDone({ ...DONE, action }) !== sayAction(action), isTold, action);
+	}
+});
+
+test("an action of a later version reads as well", () => {
+	equal(sayAction("postback_url.renamed_at"), "Postback url renamed at");
+	equal(sayDone({ ...DONE, action: "toString" }), "ToString");
+});

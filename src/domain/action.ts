@@ -1,0 +1,171 @@
+// What people do, as the audit log keeps it: one table says what an action is called on pages, in the audit log and in the
+// subject of a mail, who is mailed about it, and the sentence that the mail says. Whoever did it is told, too: their
+// session may be in somebody else's hands.
+
+import { readKeyLabel } from "./key-label.ts";
+import { quote } from "./mail-text.ts";
+import { readProgrammeRole } from "./roles.ts";
+import { MINUTE_MS } from "./time.ts";
+
+/** Who is mailed: the person whose account it is, or the owners of the programme. */
+type Audience = "person" | "owners";
+
+/** What was done, of an audit entry. */
+interface Done {
+	action: string;
+	/** The public id or e-mail of what it was done to. */
+	subject: string | null;
+	detail: string | null;
+}
+
+/** What a mail says of it has gaps, which `FILLINGS` fill; it goes on with who did it. */
+type ActionKind = string | readonly [title: string, tells: Audience, says: string];
+
+/** `area.what-happened`; a new one is added here, none is renamed, because old entries keep theirs. */
+const ACTIONS = {
+	"person.signed_in": "Signed in",
+	"person.signed_out": "Signed out",
+	"account.changed": "Own settings changed",
+	"sessions.revoked": "Sessions ended",
+	"password.reset_asked": "Password link requested",
+	"password.link_made": [
+		"Password link created",
+		"person",
+		"A link to choose a new password for your account was created; your password stays as it is until the link is used",
+	],
+	"password.changed": ["Password changed", "person", "The password of your account was changed"],
+	"password.reset": [
+		"New password chosen",
+		"person",
+		"A new password for your account was chosen with a link",
+	],
+	"address.asked": [
+		"New email address requested",
+		"person",
+		"A change of your account's email address to {quoted detail} was requested. It takes effect once the link in a mail to that address is opened",
+	],
+	"address.changed": [
+		"Email address changed",
+		"person",
+		"The email address of your account was changed: {detail}",
+	],
+	"authenticator.turned_on": [
+		"Authenticator turned on",
+		"person",
+		"The authenticator of your account was turned on",
+	],
+	"authenticator.turned_off": [
+		"Authenticator turned off",
+		"person",
+		"The authenticator of your account was turned off",
+	],
+	"authenticator.backup_code_used": [
+		"Backup code used",
+		"person",
+		"A backup code was used to sign in to your account",
+	],
+	"access.ended": "Access ended",
+	"link.withdrawn": "Link withdrawn",
+	"network.changed": "Network changed",
+	"programme.created": "Programme created",
+	"programme.changed": "Programme changed",
+	"person.invited": ["Person invited", "owners", "{who} was invited to the programme{as role}"],
+	"person.imported": ["Person imported", "owners", "{who} was added to the programme{as role}"],
+	"person.joined": ["Person joined", "owners", "{who} joined the programme{as role}"],
+	"person.role_changed": ["Role changed", "owners", "The role of {subject} was changed ({detail})"],
+	"person.removed": ["Person removed", "owners", "The {access} of {subject} was {ended}"],
+	"key.issued": ["API key issued", "owners", "A new API key{key} was issued"],
+	"key.renamed": "API key renamed",
+	"key.revoked": ["API key revoked", "owners", "The API key{key} was revoked"],
+	"secret.prepared": ["New signing secret prepared", "owners", "A new signing secret{secret} was prepared"],
+	"secret.activated": [
+		"New signing secret activated",
+		"owners",
+		"The new signing secret{secret} was activated: callbacks are signed with it",
+	],
+	"secret.discarded": [
+		"Prepared signing secret discarded",
+		"owners",
+		"The prepared signing secret{secret} was discarded",
+	],
+	"secret.ended": ["Old signing secret ended", "owners", "The old signing secret{secret} was ended"],
+	"postback_url.saved": ["Postback URL saved", "owners", "The Postback URL {quoted subject} was saved"],
+	"postback_url.removed": [
+		"Postback URL removed",
+		"owners",
+		"The Postback URL was removed: status changes are no longer sent",
+	],
+	"import.prepared": "File uploaded for import",
+	"import.started": "Import started",
+	"import.stopped": "Import stopped",
+	"import.discarded": "Import discarded",
+	"import.finished": "Import finished",
+	"conversion.decided": "Conversion decided",
+	"conversions.decided": "Conversions decided",
+	"decisions.prepared": "Decisions prepared",
+	"decisions.discarded": "Decisions discarded",
+	"conversion.test_sent": "Test conversion sent",
+	"delivery.resent": "Callback sent again",
+	"deliveries.resent": "Callbacks sent again",
+	"delivery.sent_now": "Waiting callback sent now",
+	"deliveries.sent_now": "Waiting callbacks sent now",
+} as const satisfies Readonly<Record<string, ActionKind>>;
+
+export type AuditAction = keyof typeof ACTIONS;
+export const AUDIT_ACTIONS = Object.keys(ACTIONS) as AuditAction[];
+
+/** What strangers chose is quoted. */
+const FILLINGS: Readonly<Record<string, (done: Done) => string>> = {
+	who: ({ subject }) => subject ?? "Somebody",
+	subject: ({ subject }) => subject ?? "somebody",
+	detail: ({ detail }) => detail ?? "",
+	"quoted subject": ({ subject }) => quote(subject ?? ""),
+	"quoted detail": ({ detail }) => quote(detail ?? ""),
+	secret: ({ subject }) => (subject === null ? "" : ` ${subject}`),
+	key: ({ detail }) => sayKey(detail),
+	// Older entries say what kind of person it was.
+	"as role": ({ detail }) => (readProgrammeRole(detail ?? "") === undefined ? "" : ` as ${detail}`),
+	access: ({ detail }) => (detail === "invitation" ? "invitation" : "access"),
+	ended: ({ detail }) => (detail === "invitation" ? "withdrawn" : "ended"),
+};
+
+/** Entries of later versions read as well: "postback_url.saved" as "Postback url saved". */
+export function sayAction(action: string): string {
+	const [title] = readKind(action);
+	if (title !== undefined) return title;
+	const words = action.replace(/[._]/g, " ");
+	return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+}
+
+/** Undefined for what nobody is mailed about. */
+export function audienceOf(action: string): Audience | undefined {
+	return readKind(action)[1];
+}
+
+/** The sentence of a mail. */
+export function sayDone(done: Done): string {
+	const says = readKind(done.action)[2] ?? sayAction(done.action);
+	return says.replace(/\{(.+?)\}/g, (_gap, name: string) => FILLINGS[name]?.(done) ?? "");
+}
+
+function readKind(action: string): readonly [title?: string, tells?: Audience, says?: string] {
+	const kind: ActionKind | undefined = Object.hasOwn(ACTIONS, action)
+		? ACTIONS[action as AuditAction]
+		: undefined;
+	return kind === undefined ? [] : typeof kind === "string" ? [kind] : kind;
+}
+
+/**
+ * Not in a flood: the first change is told at once, those that follow within this time go together in one mail.
+ * Shorter for an account, where every minute counts and nobody but its owner (or a thief) makes changes.
+ */
+export const TELL_INTERVALS_MS: Readonly<Record<Audience, number>> = {
+	person: MINUTE_MS,
+	owners: 15 * MINUTE_MS,
+};
+
+function sayKey(detail: string | null): string {
+	if (detail === null) return "";
+	const { shown, name } = readKeyLabel(detail);
+	return name === "" ? ` ${shown}` : ` ${shown} (${quote(name)})`;
+}

@@ -1,0 +1,148 @@
+// The words of the mails that tell people what was changed: what, when, who, from where, and what to do if it was not
+// them. Plain text: it must be readable in any client, on any phone.
+
+import { sayAction, sayDone } from "../domain/action.ts";
+import { quote } from "../domain/mail-text.ts";
+import { minuteIn } from "../domain/zone-day.ts";
+import type { Mail } from "../ports.ts";
+import type { Change } from "../store/audit.ts";
+import type { Addressee } from "../store/programme-people.ts";
+import type { Programme } from "../store/programmes.ts";
+
+/** For whom it is written: in whose zone, and whose account it is, if it is about one. */
+interface Reader {
+	zone: string | null;
+	own: string | null;
+}
+
+/** More would not be read; the programme's pages show everything. */
+const MAX_LISTED = 20;
+
+/** For those who cannot sign in, or see the programme, any more. */
+const ASK_STAFF = "If you did not expect this, ask the network's staff.";
+
+export function composeProgrammeChangeMail(
+	{ zone }: Pick<Addressee, "zone">,
+	programme: Pick<Programme, "name" | "public_id">,
+	changes: readonly Change[],
+	publicUrl: string,
+): Omit<Mail, "to"> {
+	const name = quote(programme.name);
+	const page = `${publicUrl}/programmes/${programme.public_id}`;
+	return {
+		subject: `${headline(changes, "to the programme")}: ${name}`,
+		text: [
+			`In the programme ${name} (${programme.public_id}):`,
+			"",
+			...listChanges(changes, { zone, own: null }),
+			"",
+			"If you did not expect this:",
+			"1. Sign in and check the keys and the signing secret. Revoke what you do not recognise:",
+			`   ${page}/integration/keys`,
+			"   And the Postback URL:",
+			`   ${page}/integration`,
+			"2. Check who has access, and remove whoever should not:",
+			`   ${page}/people`,
+			"3. Choose a new password for your account, and end all other sessions:",
+			`   ${publicUrl}/account`,
+			"4. Tell the network's staff.",
+		].join("\n"),
+	};
+}
+
+export function composeAccountChangeMail(
+	person: Addressee,
+	changes: readonly Change[],
+	publicUrl: string,
+	isDeactivated: boolean,
+): Omit<Mail, "to"> {
+	const advice = [
+		"If it was you, there is nothing to do. If it was not:",
+		"1. Choose a new password at once. This ends every session of your account:",
+		`   ${publicUrl}/forgot-password`,
+		"2. Sign in, and check the authenticator and where you are signed in:",
+		`   ${publicUrl}/account`,
+		"3. Tell the network's staff.",
+	];
+	const title = headline(changes, "to your account");
+	const isOne = changes.length === 1;
+	const lines = listChanges(changes, readerOf(person));
+	return {
+		subject: isOne ? `Your account: ${title.charAt(0).toLowerCase()}${title.slice(1)}` : title,
+		text: [...lines, "", ...(isDeactivated ? [ASK_STAFF] : advice)].join("\n"),
+	};
+}
+
+/** To whoever has another role now, or none. No links: pages may be closed to them. */
+export function composeStandingMail(
+	person: Addressee,
+	changes: readonly Change[],
+	programmes: ReadonlyMap<number, Pick<Programme, "name">>,
+): Omit<Mail, "to"> {
+	const said = changes.map((change) => {
+		const name = programmes.get(change.programme_id ?? 0)?.name;
+		const shop = name === undefined ? "" : quote(name);
+		const isEnd = change.action === "person.removed";
+		const where = name === undefined ? "as one of the network's staff" : `to the programme ${shop}`;
+		return {
+			title: `Your ${isEnd ? "access was ended" : "role was changed"}${shop === "" ? "" : `: ${shop}`}`,
+			line: isEnd
+				? `Your access ${where} was ended`
+				: `Your role in the programme ${shop} was changed: ${change.detail ?? ""}`,
+			change,
+		};
+	});
+	const [only, ...others] = said;
+	const lines = said.map(({ line, change }) => sayLine(change, line, readerOf(person)));
+	return {
+		subject: only === undefined || others.length > 0 ? `${said.length} changes to your access` : only.title,
+		text: [...lines, "", ASK_STAFF].join("\n"),
+	};
+}
+
+function headline(changes: readonly Change[], where: string): string {
+	const [only, ...others] = changes;
+	return only !== undefined && others.length === 0
+		? sayAction(only.action)
+		: `${changes.length} changes ${where}`;
+}
+
+function readerOf({ email, zone }: Addressee): Reader {
+	return { zone, own: email };
+}
+
+function listChanges(changes: readonly Change[], reader: Reader): string[] {
+	if (changes.length <= MAX_LISTED) return changes.map((change) => sayChange(change, reader));
+	const harmlessLast = changes.toSorted((one, other) => Number(isHarmless(one)) - Number(isHarmless(other)));
+	const listed = new Set(harmlessLast.slice(0, MAX_LISTED));
+	const lines = changes.filter((change) => listed.has(change)).map((change) => sayChange(change, reader));
+	return [...lines, `… and ${changes.length - MAX_LISTED} more. In all: ${countKinds(changes)}.`];
+}
+
+/** Gives nobody access. Left out of the list first, so that many of these cannot push an important change out of it. */
+function isHarmless({ action }: Change): boolean {
+	return action === "secret.prepared" || action === "secret.discarded" || action === "key.revoked";
+}
+
+function countKinds(changes: readonly Change[]): string {
+	return Object.entries(Object.groupBy(changes, ({ action }) => sayAction(action)))
+		.map(([kind, ofKind = []]) => `${kind} (${ofKind.length})`)
+		.join(", ");
+}
+
+function sayChange(change: Change, reader: Reader): string {
+	return sayLine(change, sayDone(change), reader);
+}
+
+function sayLine(change: Change, what: string, { zone, own }: Reader): string {
+	const from = change.address === null ? "" : ` From the IP address ${change.address}.`;
+	return `${minuteIn(change.at_ms, zone)}: ${what}. Done by ${sayActor(change, own)}.${from}`;
+}
+
+function sayActor({ actor, action }: Change, own: string | null): string {
+	if (actor === null) return "somebody at the service's command line";
+	if (actor.email === own)
+		return action === "password.reset" ? "whoever used the link" : "whoever is signed in as you";
+	const staff = actor.kind === "staff" ? ", network staff" : "";
+	return actor.name === "" ? `${actor.email}${staff}` : `${quote(actor.name)} (${actor.email}${staff})`;
+}

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { HOUR_MS } from "../domain/time.ts";
+import {
+	composeAccessMail,
+	composeJoinMail,
+	composeProgrammeInvitationMail,
+	composeResetMail,
+} from "./letters.ts";
+
+const LINK = "https://ringback.example/welcome/abc";
+const TO = "a@shop.example";
+
+test("a mail has its link on a line of its own, says how long it works, and is not sent later than that", () => {
+	const membership = { programme: { id: 1, name: "Shop" }, role: "owner" } as const;
+	const invitation = { to: TO, link: LINK, kind: "shop", membership, validDays: 7 } as const;
+	for (const mail of [composeJoinMail(invitation), composeProgrammeInvitationMail(invitation)]) {
+		assert.match(mail.text, new RegExp(`7 days:\n${LINK}\n`));
+		assert.match(mail.text, /did not expect/);
+		assert.equal(mail.subject, 'You\'re invited to manage "Shop"');
+		assert.equal(mail.goodForMs, 7 * 24 * HOUR_MS);
+	}
+	const reset = composeResetMail(TO, LINK);
+	assert.match(reset.text, new RegExp(`one hour:\n${LINK}\n`));
+	assert.match(reset.text, /ignore this mail/);
+	assert.equal(reset.goodForMs, HOUR_MS);
+	assert.match(composeAccessMail(TO, membership, "https://ringback.example").text, /\/sign-in$/);
+});
+
+test("the only link in an invitation is ours, whatever the programme is called", () => {
+	const programmeName =
+		'Shop". Confirm at https://evil.example/login\r\nBcc: all@shop.example\n\nClick www.evil.example';
+	const membership = { programme: { id: 1, name: programmeName }, role: "developer" } as const;
+	const invitation = { to: TO, link: LINK, kind: "shop", membership, validDays: 7 } as const;
+	for (const { subject, text } of [
+		composeJoinMail(invitation),
+		composeProgrammeInvitationMail(invitation),
+		composeAccessMail(TO, membership, "https://ringback.example"),
+	]) {
+		assert.doesNotMatch(subject, /[\r\n]/);
+		assert.doesNotMatch(text, /^(?:Bcc|Click)/m);
+		const links = `${subject}\n${text}`.match(/\b(?:https?:\/\/|www\.)\S+|\w+\.example\S*/g) ?? [];
+		assert.ok(
+			links.every((link) => link.startsWith("https://ringback.example/")),
+			String(links),
+		);
+		// One pair of quotation marks around each name, and none that it brought itself.
+		assert.equal(subject.split('"').length, 3);
+	}
+});
+
+test("an invitation says the role plainly, and whoever is to look on is not asked to manage", () => {
+	for (const [role, subject, says] of [
+		["owner", 'You\'re invited to manage "Shop"', /Your role: owner\..*approving conversions/],
+		["developer", 'You\'re invited to "Shop" as a developer', /Your role: developer\..*cannot approve/],
+		["viewer", 'You\'re invited to "Shop" as a viewer', /Your role: viewer\..*changes nothing/],
+	] as const) {
+		const membership = { programme: { id: 1, name: "Shop" }, role };
+		const invitation = { to: TO, link: LINK, membership, validDays: 7 };
+		for (const mail of [
+			composeJoinMail({ ...invitation, kind: "shop" }),
+			composeProgrammeInvitationMail(invitation),
+		]) {
+			assert.equal(mail.subject, subject);
+			assert.match(mail.text, says);
+		}
+	}
+	const staff = composeJoinMail({ to: TO, link: LINK, kind: "staff", membership: null, validDays: 7 });
+	assert.equal(staff.subject, "You're invited to join the network's staff");
+});

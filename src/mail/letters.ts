@@ -1,0 +1,123 @@
+// The words of the mails that somebody asked for: invitations, links for a new password or address, a test. Plain text: it
+// must be readable in any client, on any phone. What strangers chose is quoted; network-mailer adds who sends it.
+
+import { quote } from "../domain/mail-text.ts";
+import { type PersonKind, type ProgrammeRole, ROLE_SUMMARIES } from "../domain/roles.ts";
+import { DAY_MS, HOUR_MS } from "../domain/time.ts";
+import type { Mail } from "../ports.ts";
+import type { Programme } from "../store/programmes.ts";
+import type { WrittenMail } from "./dispatcher.ts";
+
+/** For what holds no link: older than this it is no news. */
+const NEWS_MS = 2 * DAY_MS;
+
+/** Where somebody is invited to, or has come to. */
+interface Membership {
+	programme: Pick<Programme, "name">;
+	role: ProgrammeRole;
+}
+
+interface Invitation {
+	to: string;
+	link: string;
+	validDays: number;
+}
+
+/** From staff, or the command line: the account is there, and waits for a password. */
+export function composeJoinMail(
+	invitation: Invitation & { kind: PersonKind; membership: Membership | null },
+): WrittenMail {
+	const { kind, membership } = invitation;
+	const what = kind === "staff" ? "join the network's staff" : "manage a programme";
+	const words =
+		membership === null
+			? { subject: `You're invited to ${what}`, lines: [`You are invited to ${what}.`] }
+			: inviteToProgramme(membership);
+	return invite(invitation, words, "to choose your password", "nothing happens unless you open the link");
+}
+
+/** From an owner, to whoever has the mailbox: the page behind the link knows whether they need a password. */
+export function composeProgrammeInvitationMail(
+	invitation: Invitation & { membership: Membership },
+): WrittenMail {
+	const words = inviteToProgramme(invitation.membership);
+	return invite(invitation, words, "to accept", "nothing changes unless you accept");
+}
+
+function invite(
+	{ to, link, validDays }: Invitation,
+	{ subject, lines }: { subject: string; lines: readonly string[] },
+	what: string,
+	otherwise: string,
+): WrittenMail {
+	const howLong = validDays === 1 ? "one day" : `${validDays} days`;
+	return letter(to, subject, validDays * DAY_MS, [
+		...lines,
+		...openLink(what, link, howLong),
+		`If you did not expect this mail, ignore it: ${otherwise}.`,
+	]);
+}
+
+/** For somebody who can sign in already: nothing to set up, only something new to see. */
+export function composeAccessMail(to: string, membership: Membership, publicUrl: string): WrittenMail {
+	const name = quote(membership.programme.name);
+	return letter(to, `You now have access to ${name}`, NEWS_MS, [
+		`The programme ${name} has been added to your account.`,
+		sayRole(membership.role),
+		`\nSign in as usual:\n${publicUrl}/sign-in`,
+	]);
+}
+
+/** Who is invited to look on is not told that they are to manage it. */
+function inviteToProgramme({ programme, role }: Membership): { subject: string; lines: string[] } {
+	const name = quote(programme.name);
+	return {
+		subject: role === "owner" ? `You're invited to manage ${name}` : `You're invited to ${name} as a ${role}`,
+		lines: [`You are invited to the programme ${name}.`, sayRole(role)],
+	};
+}
+
+function sayRole(role: ProgrammeRole): string {
+	return `Your role: ${role}. This role ${ROLE_SUMMARIES[role]}.`;
+}
+
+export function composeResetMail(to: string, link: string): WrittenMail {
+	return letter(to, "Choose a new password", HOUR_MS, [
+		"Somebody, probably you, asked for a new password for your account.",
+		...openLink("to choose one", link, "one hour"),
+		"If it was not you, ignore this mail: your password stays as it is.",
+	]);
+}
+
+/** To the new address: whoever opens the link has its mailbox. */
+export function composeAddressMail(to: string, before: string, link: string): WrittenMail {
+	return letter(to, "Confirm your new email address", HOUR_MS, [
+		`Somebody, probably you, wants to use this address for the account of ${quote(before)}.`,
+		...openLink("to confirm", link, "one hour"),
+		"If it was not you, ignore this mail: nothing changes.",
+	]);
+}
+
+/** To the address that the account had. */
+export function composeLeftAddressMail(to: string, after: string): WrittenMail {
+	return letter(to, "Your email address was changed", NEWS_MS, [
+		`Your account now has the email address ${quote(after)}. Mails go there, and you sign in with it.`,
+		"",
+		"If it was you, there is nothing to do. If it was not, tell the network's staff at once: they can end all sessions and create a link for a new password.",
+	]);
+}
+
+/** To whoever sends it, to see whether mail works and how it looks. */
+export function composeTestMail(to: string): Mail {
+	const text =
+		"This is a test mail. If you can read it, mail works: invitations, password links and notices about failing callbacks arrive, too.";
+	return { to, subject: "Test mail", text };
+}
+
+function letter(to: string, subject: string, goodForMs: number, lines: readonly string[]): WrittenMail {
+	return { to, subject, text: lines.join("\n"), goodForMs };
+}
+
+function openLink(what: string, link: string, howLong: string): string[] {
+	return ["", `Open this link ${what}. It works once, and for ${howLong}:`, link, ""];
+}

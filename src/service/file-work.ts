@@ -1,0 +1,85 @@
+// What backup, restore and verify have in common: sentences for what goes wrong with a disk, and nothing left behind.
+
+import { lstatSync, rmSync, type Stats } from "node:fs";
+import { sayBytes } from "../domain/bytes.ts";
+import { readDiskSpace } from "../outside/disk-space.ts";
+import { readErrorCode } from "../outside/error-code.ts";
+
+/** Something that a person has to put right; the message says how. */
+export class BackupError extends Error {}
+
+/** Hears what begins now. */
+export type Tell = (stage: string) => void;
+
+export function lstatOf(path: string): Stats | null {
+	return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+}
+
+export async function refuseFullDisk(folder: string, neededBytes: number, what: string): Promise<void> {
+	const disk = await readDiskSpace(folder);
+	if (disk === null || disk.freeBytes >= neededBytes) return;
+	throw new BackupError(
+		`${what} needs ${sayBytes(neededBytes)} in ${folder}, and ${sayBytes(disk.freeBytes)} are free. Make room, or name another folder.`,
+	);
+}
+
+const SQLITE_FULL = 13;
+const REASONS: Readonly<Record<string, string>> = {
+	ENOSPC: "the disk is full",
+	EDQUOT: "this account may not use more of the disk",
+	EFBIG: "a file may not be so large there",
+	EACCES: "this account may not write there",
+	EPERM: "this account may not write there",
+	EROFS: "the file system is read-only",
+};
+
+/** What a disk says, in words. */
+export async function explainFailure<Value>(folder: string, work: () => Promise<Value>): Promise<Value> {
+	try {
+		return await work();
+	} catch (error) {
+		const reason = findReason(error);
+		if (reason === undefined) throw error;
+		throw new BackupError(`Nothing was written to ${folder}: ${reason}. Nothing is left there.`);
+	}
+}
+
+/** In words where there are some; otherwise the system's own. */
+export function sayReason(error: unknown): string {
+	return findReason(error) ?? (error instanceof Error ? error.message : String(error));
+}
+
+function findReason(error: unknown): string | undefined {
+	const isFull = error instanceof Error && "errcode" in error && error.errcode === SQLITE_FULL;
+	return isFull ? REASONS["ENOSPC"] : REASONS[readErrorCode(error)];
+}
+
+const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+/** What SQLite puts beside a file that it works on. */
+const FILE_SUFFIXES = ["", "-journal", "-wal", "-shm"];
+
+/** Runs `work`; the files it names are gone when it fails, and when the process is asked to stop. */
+export async function withPartialFiles<Value>(
+	work: (partial: (path: string) => string) => Promise<Value>,
+): Promise<Value> {
+	const paths = new Set<string>();
+	const remove = (): void => {
+		for (const path of paths) for (const suffix of FILE_SUFFIXES) rmSync(`${path}${suffix}`, { force: true });
+	};
+	// At once, and not when the statement that is at work has come to its end: the signal then does what it always does.
+	const onSignal = (signal: NodeJS.Signals): void => {
+		remove();
+		for (const name of SIGNALS) process.off(name, onSignal);
+		process.kill(process.pid, signal);
+	};
+	for (const name of SIGNALS) process.on(name, onSignal);
+	try {
+		return await work((path) => {
+			paths.add(path);
+			return path;
+		});
+	} finally {
+		for (const name of SIGNALS) process.off(name, onSignal);
+		remove();
+	}
+}

@@ -1,0 +1,371 @@
+// Every setting, a row each: its name, what it takes, what it is when it is not set, and what it is for. config.ts reads
+// the environment by these rows; `npm run docs` writes the tables of docs/operations/settings.md from them.
+
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { type AddressRange, isAddress, parseRange } from "./domain/address.ts";
+import { STAFF_AUTHENTICATOR } from "./domain/authenticator.ts";
+import { DELIVERY } from "./domain/delivery-pause.ts";
+import { BRAND_FORM, isBrand } from "./domain/network.ts";
+import { SEALING_KEY_BYTES } from "./domain/sealing.ts";
+import { POSTGRES_DEFAULTS } from "./store/postgres-setting.ts";
+
+/** What a value may be. */
+interface Form<Value> {
+	/** As Markdown: behind "must be" in the sentence about a wrong value, and behind "Takes" on the page. */
+	takes: string;
+	/** Undefined when the text is not what it takes. */
+	parse(text: string): Value | undefined;
+}
+
+/** When it must be set, and what is done with its value. */
+interface Rules {
+	/** What stands for the fallback on the page, as Markdown. */
+	fallbackText: string;
+	/** Its value is never repeated, and may be in a file that `<name>_FILE` names. */
+	isSecret: boolean;
+	/** When it must be set, where that is not only production. */
+	neededWhen: string | null;
+	/** It must be set in production: why, or to what. */
+	inProduction: string | null;
+}
+
+export interface Setting<Value> extends Form<Value>, Rules {
+	name: string;
+	/** When it is not set, or is empty: that is how compose files unset things. */
+	fallback: Value;
+	/** As Markdown. */
+	meaning: string;
+}
+
+const MAX_PORT = 65_535;
+/** One for a transaction and one for a question beside it: with fewer they would wait for each other. */
+const LEAST_POOL = 2;
+const NO_RANGES: readonly AddressRange[] = [];
+const POSTGRES_EXAMPLE = "`postgres://user:password@host:5432/database`";
+
+/** Where the operator's own numbers are served. */
+export interface ListenAddress {
+	host: string;
+	port: number;
+	/** Nobody asked for this one: if another process has it, the service does without. */
+	isDefault: boolean;
+}
+
+/** The port that exporters of metrics commonly take; loopback, because the numbers are nobody else's business. */
+const METRICS_ADDRESS: ListenAddress = { host: "127.0.0.1", port: 9464, isDefault: true };
+
+export const SETTINGS = {
+	environment: row(
+		"RINGBACK_ENV",
+		oneOf(["development", "production"]),
+		"development",
+		"Set `production` wherever real shops are served: the service then starts only with all that they need, and lists what is missing. `RINGBACK_ALLOWED_PRIVATE_RANGES` must not be set then.",
+	),
+	host: row(
+		"HOST",
+		anyText("an address of this machine, or `0.0.0.0` for all"),
+		"127.0.0.1",
+		"The address to listen on.",
+	),
+	port: row("PORT", wholeNumber(0, MAX_PORT), 8080, "The port to listen on; `0` is any free one."),
+	publicUrl: row(
+		"PUBLIC_URL",
+		{
+			takes:
+				"the address people open, such as `https://ringback.example`, without a path: give the service a host name or a port of its own",
+			parse: parseOrigin,
+		},
+		null,
+		"What links begin with, in mails, one-time links and problem documents. With `https:` cookies are sent over TLS only.",
+		{ fallbackText: "where it listens", inProduction: "the https: address that people open" },
+	),
+	metricsAddress: row(
+		"RINGBACK_METRICS_ADDRESS",
+		{
+			takes: "an address and a port, such as `127.0.0.1:9464` or `[::1]:9464`, or `off`",
+			parse: parseListenAddress,
+		},
+		METRICS_ADDRESS,
+		"Where `/metrics` and `/health` are served. Keep it where only you can reach it: the numbers tell how much is sold. If the default port is taken, by a second process on the machine for example, the service warns and runs without metrics; an address you set yourself must be free, or the service does not start.",
+		{ fallbackText: "`127.0.0.1:9464`" },
+	),
+	databaseUrl: row(
+		"DATABASE_URL",
+		{ takes: `\`sqlite:PATH\`, which names a file, or ${POSTGRES_EXAMPLE}`, parse: parseDatabaseUrl },
+		"sqlite:data/ringback.db",
+		"The database: a SQLite file, or PostgreSQL 14 or later. If it is not set but a name that looks like a misspelling of it is (`DATABASE_URI`, `DB_URL`, `POSTGRES_URL` …), the service does not start: it would take conversions into a file that nobody knows of.",
+		{
+			isSecret: true,
+			inProduction: `${POSTGRES_EXAMPLE}, or \`sqlite:PATH\` where a file on this machine is meant`,
+		},
+	),
+	databaseDirectUrl: row(
+		"RINGBACK_DATABASE_DIRECT_URL",
+		{
+			takes: `the address of the PostgreSQL server itself, ${POSTGRES_EXAMPLE}, where \`DATABASE_URL\` is a pooler's`,
+			parse: (text) => (isPostgresUrl(text) ? text : undefined),
+		},
+		null,
+		"For what needs a session of its own: `LISTEN` and migrations. Statements are not prepared by name then. See [Behind PgBouncer](postgresql.md#behind-pgbouncer).",
+		{ isSecret: true, neededWhen: "behind a pooler in transaction mode (PgBouncer)" },
+	),
+	databasePool: row(
+		"RINGBACK_DATABASE_POOL",
+		wholeNumber(LEAST_POOL, 500),
+		POSTGRES_DEFAULTS.poolSize,
+		"Connections of one process to PostgreSQL, besides the one that listens. All processes together must stay below the server's `max_connections`.",
+	),
+	migrate: row(
+		"RINGBACK_MIGRATE",
+		oneOf(["auto", "check"]),
+		"auto",
+		"`auto`: a process that starts brings the database's schema up to date. `check`: it only looks, and refuses to start on an old schema; `ringback migrate` alone changes it.",
+	),
+	secretKey: row(
+		"RINGBACK_SECRET_KEY",
+		{ takes: "64 hex digits (32 bytes), which `openssl rand -hex 32` makes", parse: parseKey },
+		null,
+		"Seals the signing secrets at rest. On SQLite it is made and kept beside the file (`PATH.key`, mode 600); on PostgreSQL every process has the same.",
+		{ isSecret: true, fallbackText: "made at first start", neededWhen: "with PostgreSQL" },
+	),
+	brand: row(
+		"RINGBACK_BRAND",
+		{ takes: BRAND_FORM, parse: (text) => (isBrand(text) ? text : undefined) },
+		null,
+		"The brand on the wire: `Acme` gives `X-Acme-…` and `acme-postback/1`. Set here, it wins over what staff choose on the page. Shops check header names by it: once the first API key is issued the page refuses to change it, and another value here breaks every receiver (the start and `ringback doctor` say so).",
+		{ fallbackText: "chosen in the set-up, else `Service`" },
+	),
+	trustedProxies: row(
+		"RINGBACK_TRUSTED_PROXIES",
+		listOf("addresses or CIDR ranges such as `127.0.0.0/8`", parseRange),
+		NO_RANGES,
+		"The reverse proxies in front, such as `127.0.0.1`. Their `X-Forwarded-For` then says who is calling, and their `X-Forwarded-Proto` whether over HTTPS. Sign-in attempts and connections are limited by address: without this setting everybody behind the proxy shares one. Each proxy must append the address it heard from.",
+		{ neededWhen: "behind a reverse proxy" },
+	),
+	allowedPrivateRanges: row(
+		"RINGBACK_ALLOWED_PRIVATE_RANGES",
+		listOf("addresses or CIDR ranges such as `127.0.0.0/8`", parseRange),
+		NO_RANGES,
+		"**Development only:** addresses that callbacks may reach although they are private. Every page and the log say loudly that it is on.",
+	),
+	trustedCa: row(
+		"RINGBACK_TRUSTED_CA",
+		{
+			takes: "the path of a PEM file with a certificate, which this account can read",
+			parse: readCertificate,
+		},
+		null,
+		"Trusted for callbacks in addition to the system's certificates.",
+	),
+	dnsServers: row(
+		"RINGBACK_DNS_SERVERS",
+		listOf("addresses of name servers such as `192.0.2.53` or `[2001:db8::53]:5353`", parseNameServer, 1),
+		null,
+		"The name servers that look up the host names of Postback URLs.",
+		{ fallbackText: "the system's" },
+	),
+	staffAuthenticator: row(
+		"RINGBACK_STAFF_AUTHENTICATOR",
+		oneOf(STAFF_AUTHENTICATOR),
+		"optional",
+		"`required`: staff without an authenticator are led to set one up after signing in, and can open nothing else until it is on; they can move it to a new phone but not turn it off. The list of staff shows who has one. Owners are not concerned.",
+	),
+	smtpUrl: row(
+		"SMTP_URL",
+		{
+			takes: "an address like `smtp://user:password@mail.example:587` (`smtps://` for TLS from the start)",
+			parse: parseSmtpUrl,
+		},
+		null,
+		"The mail server. Without it notices stay on record and nobody is mailed; the log says so at start. Mails wait in the database until the server takes them: links as long as they work, changes for two days, notices for 30 days.",
+		{
+			isSecret: true,
+			inProduction: "without mail nobody hears that callbacks fail, or that a password or a key was changed",
+		},
+	),
+	mailFrom: row(
+		"MAIL_FROM",
+		{
+			takes: "an address such as `Ringback <ringback@network.example>`",
+			parse: (text) => (/^[^\r\n]*[^\s@]+@[^\s@]+$/.test(text.replace(/>$/, "")) ? text : undefined),
+		},
+		null,
+		"The sender of all mails, unless staff enter another name or address under Network.",
+		{ neededWhen: "with `SMTP_URL`", inProduction: "the address that mails come from" },
+	),
+	role: row(
+		"RINGBACK_ROLE",
+		oneOf(["all", "web", "worker"]),
+		"all",
+		"`web` answers requests, `worker` delivers and does the periodic work (on its public port it answers `/healthz` and `/readyz` only), `all` does both.",
+	),
+	delivery: row(
+		"RINGBACK_DELIVERY",
+		oneOf(DELIVERY),
+		"on",
+		"`paused`: conversions and decisions are taken and pages are served, and no callback is sent. See [Holding callbacks](backups.md#holding-callbacks).",
+	),
+	maxInFlightPerProgramme: row(
+		"RINGBACK_MAX_IN_FLIGHT_PER_PROGRAMME",
+		wholeNumber(1, 1_000),
+		8,
+		"Requests under way to one programme's shop, from all processes together. Set it to the same everywhere: the setting of the process that sends counts.",
+	),
+	maxInFlight: row(
+		"RINGBACK_MAX_IN_FLIGHT",
+		wholeNumber(1, 10_000),
+		512,
+		"Requests under way in one process.",
+	),
+	drainSeconds: row(
+		"RINGBACK_DRAIN_SECONDS",
+		wholeNumber(0, 300),
+		null,
+		"After SIGTERM the service says that it is not ready and goes on answering for so long. See [What happens when it stops](upgrade.md#what-happens-when-it-stops).",
+		{ fallbackText: "`5` in production, else `0`" },
+	),
+	retentionDays: row(
+		"RINGBACK_RETENTION_DAYS",
+		wholeNumber(7, 36_500),
+		180,
+		"Finished callbacks with their events and attempts (and what shops answered to failed ones), ended notices, the inbound log, and pixel conversions that expired unconfirmed are removed after this.",
+	),
+	accessLog: row(
+		"RINGBACK_ACCESS_LOG",
+		oneOf(["on", "off"]),
+		"off",
+		"`on`: each request to the public port is a line of the log. See [Logs](watching.md#logs).",
+	),
+	logLevel: row(
+		"LOG_LEVEL",
+		oneOf(["info", "warn", "error", "silent"]),
+		"info",
+		"The log is JSON lines on standard error; on a terminal, the same in words.",
+	),
+} as const;
+
+/** Settings of earlier releases, and what is done instead: they stop nobody, and the log says that they do nothing. */
+export const FORMER_SETTINGS: ReadonlyMap<string, string> = new Map([
+	[
+		"RINGBACK_PREPARED_STATEMENTS",
+		"statements are prepared by name, unless RINGBACK_DATABASE_DIRECT_URL is set",
+	],
+	["RINGBACK_CONVERSION_RETENTION_DAYS", "conversions are kept for ever"],
+	["RINGBACK_AUDIT_RETENTION_DAYS", "the audit log is kept for ever"],
+	["RINGBACK_ARCHIVE_FOLDER", "nothing is archived; what was stays in its files"],
+]);
+
+/** What the shop's command reads. The service has no use for them, and nothing against them. */
+export const SHOP_SETTINGS = [
+	"RINGBACK_URL",
+	"RINGBACK_API_KEY",
+	"RINGBACK_API_KEY_FILE",
+	"RINGBACK_SIGNING_SECRET",
+	"RINGBACK_SIGNING_SECRET_FILE",
+];
+
+function row<Value, Fallback extends Value | null>(
+	name: string,
+	form: Form<Value>,
+	fallback: Fallback,
+	meaning: string,
+	rules: Partial<Rules> = {},
+): Setting<Value | Fallback> {
+	const isPlain = typeof fallback === "string" || typeof fallback === "number";
+	const fallbackText = isPlain ? `\`${fallback}\`` : "none";
+	const usual: Rules = { fallbackText, isSecret: false, neededWhen: null, inProduction: null };
+	return { name, ...form, fallback, meaning, ...usual, ...rules };
+}
+
+function anyText(takes: string): Form<string> {
+	return { takes, parse: (text) => text };
+}
+
+function wholeNumber(least: number, most: number): Form<number> {
+	return {
+		takes: `a whole number from ${least} to ${most}`,
+		parse(text) {
+			const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+			return value >= least && value <= most ? value : undefined;
+		},
+	};
+}
+
+function oneOf<const Value extends string>(values: readonly Value[]): Form<Value> {
+	return {
+		takes: `one of ${values.map((value) => `\`${value}\``).join(", ")}`,
+		parse: (text) => values.find((value) => value === text),
+	};
+}
+
+/** A comma too many does no harm. */
+function listOf<Part>(
+	takes: string,
+	parse: (part: string) => Part | undefined,
+	least = 0,
+): Form<readonly Part[]> {
+	return {
+		takes: `${takes}, separated by commas`,
+		parse(text) {
+			const texts = text.split(",").flatMap((part) => (part.trim() === "" ? [] : [part.trim()]));
+			const parts = texts.map(parse).filter((part) => part !== undefined);
+			return parts.length >= least && parts.length === texts.length ? parts : undefined;
+		},
+	};
+}
+
+/** Every link of the pages begins at the root: below a path they would all lead nowhere. */
+function parseOrigin(text: string): string | undefined {
+	const url = URL.canParse(text) ? new URL(text) : undefined;
+	const isOrigin = url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
+	return isOrigin ? url.origin : undefined;
+}
+
+function parseListenAddress(text: string): ListenAddress | null | undefined {
+	if (text === "off") return null;
+	const [, bracketed, name, port] = /^(?:\[([\da-f:.]+)\]|([a-z\d.-]+)):(\d{1,5})$/i.exec(text) ?? [];
+	const host = bracketed ?? name;
+	if (host === undefined || Number(port) > MAX_PORT) return undefined;
+	return { host, port: Number(port), isDefault: false };
+}
+
+/** A database in memory would forget every conversion. */
+function parseDatabaseUrl(text: string): string | undefined {
+	const isFile = /^sqlite:./.test(text) && text !== "sqlite::memory:";
+	return isFile || isPostgresUrl(text) ? text : undefined;
+}
+
+export function isPostgresUrl(text: string): boolean {
+	return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text);
+}
+
+function parseKey(text: string): Uint8Array | undefined {
+	const isKey = /^[0-9a-f]+$/i.test(text) && text.length === SEALING_KEY_BYTES * 2;
+	return isKey ? Buffer.from(text, "hex") : undefined;
+}
+
+/** TLS passes over a damaged certificate in silence; every callback to that shop would then fail. */
+function readCertificate(path: string): string | undefined {
+	try {
+		const pem = readFileSync(path, "utf8");
+		new X509Certificate(pem);
+		return pem;
+	} catch {
+		// It cannot be read, or it is no certificate: the sentence names both.
+		return undefined;
+	}
+}
+
+function parseNameServer(text: string): string | undefined {
+	// Only an IPv6 address has brackets around it.
+	const [, bracketed, plain = text, port = "53"] =
+		/^(?:\[([^\]]*:[^\]]*)\]|([\d.]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
+	const isServer = isAddress(bracketed ?? plain) && Number(port) >= 1 && Number(port) <= MAX_PORT;
+	return isServer ? text : undefined;
+}
+
+function parseSmtpUrl(text: string): string | undefined {
+	const url = URL.canParse(text) ? new URL(text) : undefined;
+	return url !== undefined && /^smtps?:$/.test(url.protocol) && url.hostname !== "" ? text : undefined;
+}

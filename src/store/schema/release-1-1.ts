@@ -1,0 +1,58 @@
+// What 1.1 changes in the schema of 1.0.0. Processes of 1.0.0 may run beside for a moment, so it only adds; a later release
+// drops what only 1.0.0 used.
+
+import type { Dialect } from "./dialect.ts";
+
+/** As domain/slot has them. */
+const SLOTS = 64;
+
+/**
+ * Two nonces that are good at the same moment expire ten minutes apart at most; ten more for clocks that do not agree, as
+ * with pruning.
+ */
+const NONCES_COPIED_MS = 1_200_000;
+
+export function engineSlots(dialect: Dialect): readonly string[] {
+	return [...slotTables(dialect), ...PROCESS_CAP, ...rowByRow(dialect)];
+}
+
+/** Engines own slots instead of leasing lanes. */
+function slotTables({ givenId }: Dialect): readonly string[] {
+	const slots = Array.from({ length: SLOTS }, (_, slot) => `(${slot})`);
+	return [
+		"alter table engines add column renewed_at_ms bigint",
+		"alter table engines add column most_in_flight integer",
+		`create table slots (slot ${givenId}, engine_id bigint)`,
+		`insert into slots (slot) values ${slots.join(", ")}`,
+	];
+}
+
+/** A process also tells how many requests it may have on their way. */
+const PROCESS_CAP: readonly string[] = ["alter table processes add column most_in_flight integer"];
+
+/**
+ * Retention deletes row by row from what was in partitions: see postgres-partitions. The default ones have an index by
+ * time for rows that were never meant to be many, which nothing needs.
+ */
+function rowByRow({ inPartitions, churned }: Dialect): readonly string[] {
+	if (inPartitions === null) return [];
+	const byShare = "autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0";
+	return [
+		// Nonces are good for ten minutes, so they are few, and those that count are copied: without the time in its key the
+		// table itself refuses a nonce that comes twice. Before the others, as calls of 1.0.0 lock them: nonces, then the log.
+		"lock table nonces in access exclusive mode",
+		`create table plain_nonces (
+			programme_id bigint not null, nonce text not null, expires_at_ms bigint not null,
+			primary key (programme_id, nonce)) ${churned}`,
+		`insert into plain_nonces select programme_id, nonce, max(expires_at_ms) from nonces
+			where expires_at_ms > (select max(expires_at_ms) - ${NONCES_COPIED_MS} from nonces) group by 1, 2`,
+		"drop table nonces",
+		"alter table plain_nonces rename to nonces",
+		"alter index plain_nonces_pkey rename to nonces_pkey",
+		"create index nonces_by_expiry on nonces (expires_at_ms)",
+		"drop index attempts_other_by_time",
+		"drop index inbound_calls_other_by_time",
+		`alter table attempts_other set (${byShare})`,
+		`alter table inbound_calls_other set (${byShare})`,
+	];
+}

@@ -1,0 +1,415 @@
+// What several pages show of conversions and callbacks: words, cells, the bar that decides, the banner of trouble, charts.
+
+import { type AttemptOutcome, explainAttempt } from "../callbacks/attempt-cause.ts";
+import { explainFailure } from "../callbacks/failure-cause.ts";
+import type { PresentTrouble } from "../callbacks/failure-notices.ts";
+import {
+	type DecidedBy,
+	type EventType,
+	REASONS,
+	type Reason,
+	type Source,
+	type Status,
+} from "../domain/conversion.ts";
+import type { DeliveryState } from "../domain/delivery.ts";
+import { EVENT_NAMES } from "../domain/event-name.ts";
+import { type Fault, plainWords } from "../domain/fault.ts";
+import { MAX_ORDER_ID_CHARACTERS } from "../domain/order-id.ts";
+import type { Conversion } from "../store/conversions.ts";
+import { MAX_COUNTED_UNDELIVERED, type Undelivered } from "../store/delivery-health.ts";
+import type { ShownNotice } from "../store/notices.ts";
+import type { Programme } from "../store/programmes.ts";
+import { conversionPath, deliveryPath, integrationPath, noticesPath, withQuery } from "./paths.ts";
+import * as ui from "./ui.ts";
+import { type Content, type Html, html } from "./ui.ts";
+
+export const STATUS_WORDS: Readonly<Record<Status, string>> = {
+	RECORDED: "Recorded",
+	APPROVED: "Approved",
+	REJECTED: "Rejected",
+	REVERSED: "Reversed",
+	PARKED: "Parked",
+	EXPIRED: "Expired",
+};
+
+const SOURCE_WORDS: Readonly<Record<Source, string>> = {
+	postback: "signed request",
+	pixel: "pixel",
+	test: "test",
+	import: "import",
+};
+
+export const REPORTER_WORDS: Readonly<Record<Source, string>> = {
+	postback: "a signed request from the shop's server",
+	pixel: "a pixel call from a browser",
+	test: "a test on Integration",
+	import: "the software it was imported from",
+};
+
+/** Recorded or decided on the word of a pixel alone, which anyone can call. */
+export function isUnconfirmed({
+	source,
+	status,
+	confirmed_at_ms: confirmedAtMs,
+}: Pick<Conversion, "source" | "status" | "confirmed_at_ms">): boolean {
+	return source === "pixel" && confirmedAtMs === null && status !== "PARKED" && status !== "EXPIRED";
+}
+
+export function decidedByWords(decidedBy: DecidedBy): string {
+	switch (decidedBy) {
+		case "shop":
+			return "by the shop";
+		case "review":
+			return "by the review team";
+		case "window":
+			return "automatically";
+		default:
+			return decidedBy satisfies never;
+	}
+}
+
+export function reasonWords(reason: Reason): string {
+	return titleCase(reason);
+}
+
+/** PAYMENT_FAILED → Payment failed. */
+export function titleCase(word: Reason | EventType): string {
+	const text = word.toLowerCase().replaceAll("_", " ");
+	return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+// How a conversion is shown in a list: its order, its status and what comes of it, who decided and why.
+
+const STATUS_TONES: Readonly<Record<Status, ui.Tone>> = {
+	RECORDED: "info",
+	APPROVED: "good",
+	REJECTED: "bad",
+	REVERSED: "warn",
+	PARKED: "plain",
+	EXPIRED: "plain",
+};
+
+export function statusBadge(status: Status): Html {
+	return ui.badge(STATUS_TONES[status], STATUS_WORDS[status]);
+}
+
+/** Long ids are cut with an ellipsis where there is no room; the whole one is in its title. */
+function orderLink(conversion: Conversion, programmePublicId: string, from: CameFrom): Html {
+	const href = withQuery(conversionPath(programmePublicId, conversion.public_id), from);
+	return html`<a class="order-id mono" href="${href}" title="${conversion.order_id}">${conversion.order_id}</a>`;
+}
+
+/** For the way back: the filters of the list that it stands in, by the name that the conversion's page reads. */
+export type CameFrom = Readonly<Partial<Record<"list" | "network", string | undefined>>>;
+
+export function orderCell(conversion: Conversion, programmePublicId: string, from: CameFrom): Html {
+	const { event_type: eventType, source, test } = conversion;
+	// A test that was sent from Integration came from nowhere else: one word says both.
+	const way = source === "test" ? null : ` · ${SOURCE_WORDS[source]}`;
+	return html`${orderLink(conversion, programmePublicId, from)}<span class="secondary">${titleCase(eventType)}${way}${isUnconfirmed(conversion) ? ", unconfirmed" : null}${
+		test === 1 ? html` · <span class="test-mark">Test</span>` : null
+	}</span>`;
+}
+
+export function statusCell(conversion: Conversion): Html {
+	const next = nextStep(conversion);
+	return html`${statusBadge(conversion.status)}${next === null ? null : html`<span class="secondary nowrap">${next}</span>`}`;
+}
+
+/** What happens by itself, or who decided and why. */
+function nextStep(conversion: Conversion): Html | null {
+	const { status, window_ends_at_ms: endsAtMs, decided_by: decidedBy, reason } = conversion;
+	if (endsAtMs !== null && status === "RECORDED") return html`approves on ${ui.dayTag(endsAtMs)}`;
+	if (endsAtMs !== null && status === "PARKED") return html`waits until ${ui.dayTag(endsAtMs)}`;
+	if (decidedBy === null) return null;
+	const why = reason === null ? "" : `${reasonWords(reason)} · `;
+	return html`${why}${decidedByWords(decidedBy)}`;
+}
+
+// The reason and the buttons by which people decide: the same on a list and on a conversion's own page.
+
+type BarMove = "approve" | "reject" | "reverse";
+
+/** What somebody sent and what was wrong with it: shown again, so that nothing has to be chosen twice. */
+export interface RefusedDecision {
+	ticked: readonly string[];
+	/** Whether everything that the filters find was asked for. */
+	isAll?: boolean;
+	reason: string;
+	fault: Fault;
+}
+
+export interface DecisionBar {
+	/** What this reader may do here. */
+	moves: readonly BarMove[];
+	refused?: RefusedDecision | undefined;
+	/** Asked by the browser, where no page comes in between that asks. */
+	confirm?: string;
+}
+
+const BUTTONS: Readonly<Record<BarMove, ui.Button>> = {
+	// Approving needs no reason, so the required field is not checked.
+	approve: { label: "Approve", tone: "primary", skipsChecks: true },
+	reject: { label: "Reject", tone: "danger" },
+	reverse: { label: "Reverse", tone: "danger" },
+};
+
+export function decisionBar({ moves, refused, confirm }: DecisionBar): Html {
+	const needsReason = moves.filter((move) => move !== "approve");
+	const reason = ui.selectField({
+		name: "reason",
+		label: needsReason.length === moves.length ? "Reason" : `Reason (to ${needsReason.join(" or ")})`,
+		value: refused?.reason ?? "",
+		error: refused !== undefined && isAboutReason(refused) ? plainWords(refused.fault) : undefined,
+		isRequired: true,
+		options: [
+			{ value: "", label: "Choose a reason" },
+			...REASONS.map((value) => ({ value, label: reasonWords(value) })),
+		],
+	});
+	const question = confirm === undefined ? {} : { confirm };
+	return html`<div class="decision-bar">${needsReason.length === 0 ? null : reason}<div class="row">${moves.map(
+		(move) => ui.button({ ...BUTTONS[move], name: "decision", value: move, ...question }),
+	)}</div></div>`;
+}
+
+/** What is wrong with anything but the reason, for above the list or the page. */
+export function refusalMessage(refused: RefusedDecision | undefined): Content {
+	return refused === undefined || isAboutReason(refused)
+		? null
+		: ui.message("bad", plainWords(refused.fault));
+}
+
+function isAboutReason({ fault }: RefusedDecision): boolean {
+	return fault.field === "reason";
+}
+
+// A delivery's state in a few words, the same wherever a delivery shows: in lists, on its own page, beside a test
+// and on the page of its conversion.
+
+export const STATE_OPTIONS: readonly { value: DeliveryState; label: string }[] = [
+	{ value: "pending", label: "Pending" },
+	{ value: "delivered", label: "Delivered" },
+	{ value: "failed", label: "Failed" },
+	{ value: "cancelled", label: "Cancelled" },
+];
+
+export const EVENT_OPTIONS = EVENT_NAMES.map((name) => ({ value: name, label: name }));
+
+interface DeliveryProgress {
+	state: DeliveryState;
+	attempts: number;
+	run: number;
+	dueAtMs: number | null;
+}
+
+export function stateBadge({ state, attempts }: DeliveryProgress): Html {
+	switch (state) {
+		case "delivered":
+			return ui.badge("good", "Delivered");
+		case "failed":
+			return ui.badge("bad", "Failed");
+		case "cancelled":
+			return ui.badge("plain", "Cancelled");
+		case "pending":
+			return attempts === 0 ? ui.badge("info", "Waiting") : ui.badge("warn", "Retrying");
+		default:
+			return state satisfies never;
+	}
+}
+
+export function resentMark(run: number): Html | null {
+	return run > 1 ? html`<span class="small faint nowrap">resent by hand</span>` : null;
+}
+
+export function nextAttempt({ state, dueAtMs }: DeliveryProgress, nowMs: number): Content {
+	if (state !== "pending") return html`<span class="faint nothing">—</span>`;
+	if (dueAtMs === null || dueAtMs <= nowMs) return "now";
+	return ui.timeTag(dueAtMs);
+}
+
+/** The last HTTP status received, and what happened since where a later attempt got none. */
+export function lastAnswer({
+	lastHttpStatus,
+	lastAttempt,
+}: {
+	lastHttpStatus: number | null;
+	lastAttempt: AttemptOutcome | null;
+}): Content {
+	const isLater = lastAttempt !== null && lastAttempt.result !== "answered";
+	const status = lastHttpStatus === null ? html`<span class="faint">—</span>` : String(lastHttpStatus);
+	if (!isLater) return status;
+	const { title } = explainAttempt(lastAttempt);
+	return html`${status} <span class="secondary">${lastHttpStatus === null ? "" : "then: "}${title}</span>`;
+}
+
+// Callbacks that fail, in words: the banner on every page of a programme, and the pieces that other pages share with it.
+
+/** Where it stands, also while there is none: pages that are live push it. */
+export const TROUBLE_TARGET = "trouble-live";
+
+/** Null while callbacks work, and while a failure is only watched. */
+export function troubleBanner(
+	trouble: PresentTrouble | null,
+	programmeId: string,
+	/** Whoever may not put it right is told what is wrong, and not what to do. */
+	{ nowMs, mayIntegrate }: { nowMs: number; mayIntegrate: boolean },
+): Html | null {
+	if (trouble === null || !trouble.isSerious) return null;
+	const { notice, undelivered } = trouble;
+	const advice = mayIntegrate ? explainFailure(notice).advice : null;
+	return html`<section class="message message-bad" aria-label="Callbacks are failing"><div>
+	<p><strong>Callbacks are failing</strong> since ${ui.timeTag(notice.opened_at_ms)}. ${lastFailure(notice, programmeId)}</p>
+	<p>${sayUndelivered(undelivered, programmeId, nowMs)} ${advice} <a href="${noticesPath(programmeId)}">See the notice</a></p>
+</div></section>`;
+}
+
+/** When, which order, why: with a link to the very callback. */
+export function lastFailure(notice: ShownNotice, programmeId: string): Html {
+	const { cause } = explainFailure(notice);
+	const when = notice.last_failed_at_ms === null ? null : html` ${ui.timeTag(notice.last_failed_at_ms)}`;
+	const order =
+		notice.lastOrderId === null || notice.lastDeliveryPublicId === null
+			? null
+			: html`, <a href="${deliveryPath(programmeId, notice.lastDeliveryPublicId)}">order <span class="break">${notice.lastOrderId}</span></a>`;
+	return html`Last failed attempt${when}${order}: ${cause}`;
+}
+
+/** Whole sentences, with links to the lists. */
+export function sayUndelivered(
+	{ waiting, failed, nextDueAtMs }: Undelivered,
+	programmeId: string,
+	nowMs: number,
+): Content {
+	const next =
+		nextDueAtMs === null || nextDueAtMs <= nowMs
+			? "the next attempt is being made now"
+			: html`next attempt ${ui.timeTag(nextDueAtMs)}`;
+	return [
+		waiting === 0
+			? "No callback is waiting."
+			: html`<a href="${deliveriesPath(programmeId, "pending")}">${callbacksOf(waiting)}</a> ${waiting === 1 ? "is" : "are"} waiting; ${next}.`,
+		failed === 0
+			? null
+			: html` <a href="${deliveriesPath(programmeId, "failed")}">${callbacksOf(failed)}</a> failed permanently; no more retries.`,
+	];
+}
+
+export function deliveriesPath(programmeId: string, state: "pending" | "failed"): string {
+	return `${withQuery(integrationPath(programmeId), { state })}#deliveries`;
+}
+
+function callbacksOf(number: number): string {
+	return number === 1 ? "1 callback" : `${countUndelivered(number)} callbacks`;
+}
+
+/** As far as they are counted. */
+export function countUndelivered(number: number): string {
+	return number < MAX_COUNTED_UNDELIVERED ? ui.count(number) : `${ui.count(MAX_COUNTED_UNDELIVERED)}+`;
+}
+
+// Where callbacks have failed for good, they are sent again: all of them, or after a look at the list.
+
+interface ResendOffer {
+	programme: Programme;
+	csrf: Html;
+	mayResend: boolean;
+	/** How many have failed and were not resent; as far as they are counted. */
+	failed: number;
+}
+
+export function resendOffer({ programme, csrf, mayResend, failed }: ResendOffer): Html | null {
+	if (failed === 0) return null;
+	const list = ui.linkButton({
+		label: "Failed callbacks",
+		href: deliveriesPath(programme.public_id, "failed"),
+		isSmall: true,
+	});
+	if (programme.endpoint_id === null || !mayResend) return html`<div class="row">${list}</div>`;
+	return ui.postForm({
+		action: `${integrationPath(programme.public_id)}/resend-failed`,
+		csrf,
+		className: "row",
+		body: html`<input type="hidden" name="back" value="?state=pending">${ui.button({
+			label: `Resend ${countUndelivered(failed)} failed`,
+			isSmall: true,
+			confirm:
+				"Send all callbacks again that failed permanently? Your receiver ignores events it has already processed.",
+		})}${list}`,
+	});
+}
+
+// The field that looks for an order, the same above every list that has one.
+
+interface SearchedOrder {
+	name: string;
+	value: string;
+	error: string | undefined;
+}
+
+/** Finds by any part of an order id, and by a conversion id. Has the width that is left. */
+export function orderSearch(field: SearchedOrder): Html {
+	const look = { label: "Order or conversion ID", placeholder: "Any part of an order ID", isMono: true };
+	return html`<div class="field-search">${orderField(field, look)}</div>`;
+}
+
+export function wholeOrderSearch(field: SearchedOrder): Html {
+	return orderField(field, { label: "Order ID", placeholder: "The whole order ID", isMono: false });
+}
+
+function orderField(
+	field: SearchedOrder,
+	{ label, placeholder, isMono }: { label: string; placeholder: string; isMono: boolean },
+): Html {
+	return ui.textField({
+		...field,
+		label,
+		type: "search",
+		placeholder,
+		maxLength: MAX_ORDER_ID_CHARACTERS,
+		isMono,
+	});
+}
+
+// A chart with the table it is drawn from. Without scripts, and for those who cannot see it, the table is the chart.
+
+export interface ChartSeries {
+	label: string;
+	/** A variable of the style sheet (--chart-good and so on), which has a colour for each theme. */
+	colour: "good" | "bad" | "warn" | "info" | "plain";
+	/** One for each label on the axis. */
+	values: readonly number[];
+}
+
+interface ChartView {
+	id: string;
+	title: string;
+	/** Days as YYYY-MM-DD. */
+	days: readonly string[];
+	series: readonly ChartSeries[];
+	isStacked?: boolean;
+	/** What stands in its place while every value is zero. */
+	empty: Content;
+}
+
+export function chart(view: ChartView): Html {
+	const { days, series } = view;
+	if (series.every(({ values }) => values.every((value) => value === 0))) return html`${view.empty}`;
+	const data = JSON.stringify({ days, series, isStacked: view.isStacked === true });
+	return html`<figure class="chart" id="${view.id}">
+	<figcaption><h3>${view.title}</h3></figcaption>
+	<div class="chart-plot" data-chart="${data}" aria-hidden="true"></div>
+	<details class="more"><summary>The numbers behind “${view.title}”</summary>
+		<div class="table-scroll" tabindex="0" role="region" aria-label="${view.title}, as a table"><table>
+			<caption class="visually-hidden">${view.title}</caption>
+			<thead><tr><th scope="col">Day</th>${series.map(({ label }) => html`<th scope="col" class="number">${label}</th>`)}</tr></thead>
+			<tbody>${days.map(
+				(day, index) =>
+					html`<tr><th scope="row" class="nowrap">${day}</th>${series.map(
+						({ values }) => html`<td class="number">${values[index] ?? 0}</td>`,
+					)}</tr>`,
+			)}</tbody>
+		</table></div>
+	</details>
+</figure>`;
+}

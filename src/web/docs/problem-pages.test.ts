@@ -1,0 +1,57 @@
+// /problems as people get it: a page for each code that the API answers, and no other.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createApiDocument } from "../../api/openapi/document.ts";
+import { EXPLAINED_CODES, exampleFault, explainFault, problemBody } from "../../domain/fault.ts";
+import { openTestSite } from "../test-site.test-support.ts";
+
+/** In the inbound log alone. */
+const LOG_ONLY = ["pixel_limited"];
+
+test("every code of the API has a page, and every page a code", async (t) => {
+	const site = await openTestSite(t);
+	const { ProblemCode } = createApiDocument(site.deps)().components.schemas;
+	assert.deepEqual([...EXPLAINED_CODES].sort(), [...(ProblemCode?.enum ?? []), ...LOG_ONLY].sort());
+	for (const code of ["nonsense", "toString", "email_taken", "<script>"]) {
+		assert.equal((await site.browser().open(`/problems/${encodeURIComponent(code)}`)).status, 404, code);
+	}
+});
+
+test("each says what it means, with the answer as this instance gives it, causes, a cure and what to repeat", async (t) => {
+	const publicUrl = "https://track.acme.example";
+	const site = await openTestSite(t, { publicUrl, brand: "Acme" });
+	for (const code of EXPLAINED_CODES) {
+		const { status, text } = await site.browser().open(`/problems/${code}`);
+		assert.equal(status, 200, code);
+		for (const id of ["example", "causes", "cure", "retry"])
+			assert.match(text, new RegExp(`<h2 id="${id}">`), code);
+		assert.doesNotMatch(text, /X-Service|ringback\.example/, code);
+		const { causes, cure } = explainFault(code);
+		const [, shown = ""] = /<ol><li>(.*)<\/ul>/s.exec(text) ?? [];
+		assert.equal(shown.split("<li>").length, causes.length + cure.length, code);
+		if (LOG_ONLY.includes(code)) continue;
+		const [, example = ""] = /aria-label="Example answer"><code>(.*?)<\/code>/s.exec(text) ?? [];
+		assert.deepEqual(JSON.parse(plainText(example)), problemBody({ publicUrl }, exampleFault(code, "Acme")));
+	}
+});
+
+test("the index leads to every page, and the reference and the docs lead to the index", async (t) => {
+	const site = await openTestSite(t);
+	const { text } = await site.browser().open("/problems");
+	for (const code of EXPLAINED_CODES) assert.ok(text.includes(`href="/problems/${code}"`), code);
+	for (const path of ["/docs", "/docs/api", "/problems/bad_signature"]) {
+		assert.match((await site.browser().open(path)).text, /href="\/problems"/, path);
+	}
+	assert.match((await site.browser().open("/docs/api")).text, /href="\/problems#http-401"/);
+});
+
+function plainText(markup: string): string {
+	return markup
+		.replace(/<[^>]*>/g, "")
+		.replaceAll("&lt;", "<")
+		.replaceAll("&gt;", ">")
+		.replaceAll("&quot;", '"')
+		.replaceAll("&#x27;", "'")
+		.replaceAll("&amp;", "&");
+}

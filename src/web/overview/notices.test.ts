@@ -1,0 +1,355 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { newNotice } from "../../../test/support/notices.ts";
+import { addConversion, addDeliveries, newSecret } from "../../../test/support/rows.ts";
+import { MAIL_INTERVAL_MS } from "../../domain/notice.ts";
+import { MINUTE_MS } from "../../domain/time.ts";
+import { setEndpoint } from "../../store/programmes.ts";
+import { insertSecret } from "../../store/signing-secrets.ts";
+import { openTestSite, type SiteOptions, START_MS, type TestSite } from "../test-site.test-support.ts";
+
+test("nothing to tell: without a URL there is no part of notices, with one it says that all is well", async (t) => {
+	const { site, programme, path, open, browser } = await openNotices(t, { hasNoUrl: true });
+	assert.doesNotMatch((await open()).text, /id="notices"/);
+	await setEndpoint(site.store.db, programme.id, "https://shop.example/postback", START_MS);
+	const { text } = await open();
+	assert.match(text, /If callbacks to your shop fail, you read here why/);
+	assert.doesNotMatch(text, /badge-bad/);
+	const moved = await browser.open(`${path}/notices`);
+	assert.deepEqual([moved.status, moved.location], [301, `${path}/overview#notices`]);
+});
+
+test("an open notice says since when, how many, why, what waits, what to do, and leads to what failed", async (t) => {
+	const { site, programme, path, open } = await openNotices(t);
+	const [lost = 0] = await addDeliveries(site.store, programme, START_MS, START_MS + 300_000);
+	await failForGood(site, lost);
+	await addNotice(site, programme.id, {
+		failed_attempts: 44,
+		failures: 42,
+		last_failed_at_ms: START_MS + 90_000,
+		last_delivery_id: lost,
+		last_http_status: 401,
+	});
+	const { text } = await open();
+	assert.match(
+		text,
+		/Callbacks are failing.*badge-bad">Ongoing<.*12:00:00 UTC.*Ongoing.*44 in a row.*42 callbacks; no more retries/s,
+	);
+	assert.match(text, /Last failed attempt <time[^>]*>2026-03-01 12:01:30 UTC<.*HTTP 401.*Check a signature/s);
+	assert.match(text, /1 callback<\/a> is waiting; next attempt <time[^>]*>2026-03-01 12:05:00 UTC/);
+	assert.match(text, /1 callback<\/a> failed permanently; no more retries\./);
+	assert.ok(text.includes(`href="${path}/deliveries/${await publicIdOf(site, lost)}"`));
+	assert.ok(text.includes(`href="${path}/integration?state=failed#deliveries"`));
+	assert.match(text, /Overview<span class="badge badge-bad">1</);
+	assert.match(text, /this installation sends no mail/);
+});
+
+test("a notice that is over has the time of its last failure, not that of the recovery", async (t) => {
+	const { site, programme, open } = await openNotices(t, { hasMail: true });
+	await addNotice(site, programme.id, {
+		ended_at_ms: START_MS + 60_000,
+		ended_by: "success",
+		last_failed_at_ms: START_MS + 30_000,
+		last_result: "timeout",
+		last_verdict: "retry",
+		last_http_status: null,
+	});
+	await addNotice(site, programme.id, { kind: "callbacks_working_again", failures: 0 });
+	const { text } = await open();
+	assert.ok(text.indexOf("Callbacks recovered") < text.indexOf("Callbacks failed"), "the newest first");
+	assert.match(text, /Callbacks recovered.*badge-good">Recovered<.*Still undelivered<\/dt><dd>none/s);
+	assert.match(
+		text,
+		/Callbacks failed.*badge-plain">Resolved<.*12:01:00 UTC.*attempt <time[^>]*>2026-03-01 12:00:30 UTC.*did not answer within 5 seconds/s,
+	);
+	assert.doesNotMatch(text, /badge-bad/);
+});
+
+test("a notice that ended because the URL was removed says so", async (t) => {
+	const { site, programme, open } = await openNotices(t);
+	await addNotice(site, programme.id, { ended_at_ms: START_MS + 60_000, ended_by: "removal" });
+	assert.match((await open()).text, /12:01:00 UTC<\/time>, when the Postback URL was removed/);
+});
+
+test("the recovery says how many are still undelivered, and its button sends the failed ones again", async (t) => {
+	const { site, programme, open, browser, path } = await openNotices(t);
+	const lost = await addDeliveries(site.store, programme, START_MS, START_MS, START_MS);
+	for (const id of lost.slice(1)) await failForGood(site, id);
+	await addNotice(site, programme.id, { ended_at_ms: START_MS, ended_by: "success" });
+	await addNotice(site, programme.id, { kind: "callbacks_working_again", failures: 0 });
+	const page = await open();
+	assert.match(
+		page.text,
+		/Still undelivered.*1 callback<\/a> is waiting.*2 callbacks<\/a> failed permanently/s,
+	);
+	const viewer = await site.signIn(await site.addPerson(programme, "viewer"));
+	assert.doesNotMatch((await viewer.open(`${path}/overview`)).text, /Resend 2 failed/);
+	const form = /<form method="post" action="([^"]+)"[^>]*>(?:(?!<\/form>).)*Resend 2 failed/s.exec(page.text);
+	await browser.submit(form?.[1] ?? "", { back: "?state=pending" });
+	const states = await site.store.db.selectFrom("deliveries").select("state").execute();
+	assert.deepEqual(
+		states.map(({ state }) => state),
+		["pending", "pending", "pending"],
+	);
+	assert.match((await open()).text, /3 callbacks<\/a> are waiting/);
+});
+
+test("what is only watched shows on no page of the programme, but in its health", async (t) => {
+	const { site, programme, open, browser, path } = await openNotices(t);
+	await addNotice(site, programme.id, { told_at_ms: null, failures: 0, failed_attempts: 2 });
+	assert.doesNotMatch((await open()).text, /Callbacks are failing|badge-bad/);
+	const { text } = await browser.open(`${path}/integration`);
+	assert.doesNotMatch(text, /Callbacks are failing/);
+	assert.match(text, /step-faltering.*Callback answered 2xx<span class="visually-hidden">: faltering/s);
+	assert.match(text, /Retrying.*2 attempts failed since/s);
+});
+
+test("callbacks that fail are told on every page of the programme: cause, times, what waits, what to do", async (t) => {
+	const { site, programme, browser, path } = await openNotices(t);
+	const [waiting = 0] = await addDeliveries(site.store, programme, START_MS + 60_000);
+	await addNotice(site, programme.id, {
+		failures: 0,
+		failed_attempts: 5,
+		last_failed_at_ms: START_MS + 1_000,
+		last_delivery_id: waiting,
+		last_result: "network-error",
+		last_verdict: "retry",
+		last_http_status: null,
+		last_detail: "ECONNREFUSED (connect)",
+	});
+	const delivery = await publicIdOf(site, waiting);
+	const pages = [
+		"overview",
+		"conversions",
+		"integration",
+		"integration/inbound",
+		"integration/signature",
+		"people",
+		"settings",
+		`deliveries/${delivery}`,
+	];
+	for (const page of pages) {
+		const { text } = await browser.open(`${path}/${page}`);
+		const banner = /<section class="message message-bad".*?<\/section>/s.exec(text)?.[0] ?? "";
+		assert.match(banner, /Callbacks are failing<\/strong> since <time[^>]*>2026-03-01 12:00:00 UTC/, page);
+		assert.match(banner, /Last failed attempt <time[^>]*>2026-03-01 12:00:01 UTC/, page);
+		assert.match(banner, /Connection refused\./, page);
+		assert.match(banner, /1 callback<\/a> is waiting; next attempt <time[^>]*>2026-03-01 12:01:00 UTC/, page);
+		assert.match(banner, /Start the server|Check that/, page);
+		assert.ok(banner.includes(`href="${path}/deliveries/${delivery}"`), page);
+	}
+	const { text } = await browser.open(`${path}/integration`);
+	assert.match(text, /step-failing.*Callback answered 2xx<span class="visually-hidden">: failing/s);
+	assert.match(text, /badge-bad">Failing</);
+	await site.store.db.updateTable("programmes").set({ endpoint_id: null }).execute();
+	assert.doesNotMatch(
+		(await browser.open(`${path}/overview`)).text,
+		/message-bad/,
+		"nothing is sent without a URL",
+	);
+});
+
+test("a viewer reads what is wrong, and nothing of what others do about it or of mails that they do not get", async (t) => {
+	const { site, programme, path } = await openNotices(t, { hasMail: true });
+	const [lost = 0] = await addDeliveries(site.store, programme, START_MS);
+	await failForGood(site, lost);
+	await addNotice(site, programme.id, { last_delivery_id: lost, last_http_status: 401, failures: 1 });
+	const viewer = await site.signIn(await site.addPerson(programme, "viewer"));
+	for (const page of ["/overview", "/integration", `/deliveries/${await publicIdOf(site, lost)}`]) {
+		const { status, text } = await viewer.open(`${path}${page}`);
+		assert.equal(status, 200, page);
+		assert.doesNotMatch(text, /Check a signature|You are mailed|Paste what|Resend it/, page);
+	}
+	const { text } = await viewer.open(`${path}/overview`);
+	assert.match(text, /did not accept the signature/);
+	assert.match(text, /What to do<\/dt><dd>The programme&#39;s owners and developers can put it right/);
+	assert.match(text, /owners and developers are mailed at once, .*; you are not\./);
+});
+
+test("everybody reads whether they are mailed themselves", async (t) => {
+	const { site, programme, owner, path, open } = await openNotices(t, { hasMail: true });
+	assert.match((await open()).text, /You are mailed at once, then at most every 15 minutes\./);
+	await site.store.db
+		.updateTable("people")
+		.set({ mails_callbacks_failing: 0 })
+		.where("id", "=", owner.id)
+		.execute();
+	assert.match((await open()).text, /You have switched these mails off under <a href="\/account#settings">/);
+	const developer = await site.signIn(await site.addPerson(programme, "developer"));
+	assert.match((await developer.open(`${path}/overview`)).text, /You are mailed at once/);
+	const staff = await site.signIn(await site.addStaff());
+	assert.match(
+		(await staff.open(`${path}/overview`)).text,
+		/owners and developers are mailed .*; you are not/,
+	);
+	const without = await openNotices(t);
+	assert.match((await without.open()).text, /Nobody is mailed: this installation sends no mail\./);
+});
+
+test("after a recovery the overview says how many failed for good, and resends them", async (t) => {
+	const { site, programme, browser, path } = await openNotices(t);
+	await addConversion(site.store, programme.id);
+	assert.doesNotMatch((await browser.open(`${path}/overview`)).text, /failed permanently/);
+	for (const id of await addDeliveries(site.store, programme, START_MS, START_MS))
+		await failForGood(site, id);
+	const { text } = await browser.open(`${path}/overview`);
+	assert.match(text, /2 callbacks failed permanently and were not resent\./);
+	assert.match(text, new RegExp(`action="${path}/integration/resend-failed".*Resend 2 failed`, "s"));
+	const viewer = await site.signIn(await site.addPerson(programme, "viewer"));
+	const seen = (await viewer.open(`${path}/overview`)).text;
+	assert.match(
+		seen,
+		/2 callbacks failed permanently and were not resent\..*integration\?state=failed#deliveries/s,
+	);
+	assert.doesNotMatch(seen, /resend-failed/);
+	await browser.submit(`${path}/integration/resend-failed`, { back: "?state=pending" });
+	assert.doesNotMatch((await browser.open(`${path}/overview`)).text, /failed permanently/);
+});
+
+test("without a mail server, System and Overview say the same of notices that were not mailed", async (t) => {
+	const { site, programme, open } = await openNotices(t);
+	await addNotice(site, programme.id, { mail_due_at_ms: START_MS });
+	assert.match((await open()).text, /not sent: this installation sends no mail/);
+	const staff = await site.signIn(await site.addStaff());
+	const { text } = await staff.open("/system");
+	assert.match(text, /Notices not mailed<\/dt><dd>1, because mail is off/);
+	assert.doesNotMatch(text, /to be mailed/);
+});
+
+test("when it was mailed and to whom is what the mail itself left behind", async (t) => {
+	const { site, programme, owner, open, browser } = await openNotices(t, { hasMail: true });
+	const [lost = 0] = await addDeliveries(site.store, programme, START_MS, START_MS);
+	await failForGood(site, lost);
+	await addNotice(site, programme.id, { mail_due_at_ms: START_MS, last_delivery_id: lost });
+	assert.match((await open()).text, /not sent yet; the next at/);
+	await site.tellChanges();
+	const { text } = await open();
+	assert.match(text, /2026-03-01 12:00:00 UTC<\/time> to /);
+	assert.ok(text.includes(`to <span class="break">${owner.email}</span>`));
+	const links = [...((site.mailbox[0]?.text ?? "").split("\n--\n")[0]?.matchAll(/^https?:.*$/gm) ?? [])].map(
+		([link]) => link,
+	);
+	assert.ok(links.some((link) => link.includes("/deliveries/")) && links.length === 4, links.join(" "));
+	for (const link of links) {
+		const path = link.slice(site.deps.publicUrl.length);
+		// The list of notices has moved since the mail's link was written.
+		assert.equal((await browser.open(path)).status, path.endsWith("/notices") ? 301 : 200, link);
+	}
+});
+
+test("a notice says who waits for its mail and for whom the mail server refused it", async (t) => {
+	const { site, programme, owner, open } = await openNotices(t, { hasMail: true });
+	const developer = await site.addPerson(programme, "developer");
+	await addNotice(site, programme.id, { mail_due_at_ms: START_MS });
+	await site.tellChanges();
+	await site.store.db
+		.updateTable("mail_queue")
+		.set({ sent_at_ms: null, due_at_ms: START_MS + 60_000 })
+		.where("to_address", "=", developer.email)
+		.execute();
+	const waiting = (await open()).text;
+	assert.ok(waiting.includes(`to <span class="break">${owner.email}</span>; waiting to be sent to`));
+	await site.store.db.updateTable("notices").set({ mail_refused_to: owner.email }).execute();
+	assert.match((await open()).text, /<dd>waiting to be sent to .*; refused by the mail server for .*: check/);
+	await site.store.db.deleteFrom("mail_queue").execute();
+	const { text } = await open();
+	assert.match(
+		text,
+		new RegExp(`to <span class="break">${developer.email}</span>; refused .*${owner.email}`),
+		"also when the queue has forgotten the mails",
+	);
+});
+
+test("what is new waits for the last mail while the server is away, and for no mail that the server refused", async (t) => {
+	const { site, programme } = await openNotices(t, { hasMail: true });
+	await addNotice(site, programme.id, { mail_due_at_ms: START_MS });
+	await site.tellChanges();
+	const tell = async (tries: number) => {
+		const waits = { sent_at_ms: null, due_at_ms: START_MS + 60 * MINUTE_MS, tries };
+		await site.store.db.updateTable("mail_queue").set(waits).execute();
+		site.moveClock(MAIL_INTERVAL_MS);
+		await site.store.db.updateTable("notices").set({ mail_due_at_ms: START_MS }).execute();
+		await site.tellChanges();
+		return site.mailbox.length;
+	};
+	assert.equal(await tell(0), 1, "one is to come");
+	assert.equal(await tell(1), 2);
+});
+
+test("without an owner a notice says that there is nobody to mail, the log nothing, and the owner is mailed later", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const programme = await site.addProgramme();
+	await addNotice(site, programme.id, { mail_due_at_ms: START_MS });
+	const staff = await site.signIn(await site.addStaff());
+	const open = () => staff.open(`/programmes/${programme.public_id}/overview`);
+	const before = site.log.lines.length;
+	await site.tellChanges();
+	assert.equal(site.log.lines.length, before, "it is ordinary");
+	assert.match((await open()).text, /not sent: nobody to mail yet\./);
+	const owner = await site.addOwner(programme);
+	assert.match((await open()).text, /not sent yet; the next at/);
+	site.moveClock(MAIL_INTERVAL_MS);
+	await site.tellChanges();
+	assert.deepEqual(
+		site.mailbox.map(({ to }) => to),
+		[owner.email],
+	);
+});
+
+test("a long history goes on page by page", async (t) => {
+	const { site, programme, path, open, browser } = await openNotices(t);
+	for (let n = 1; n <= 21; n++)
+		await addNotice(site, programme.id, { public_id: `ntc_${n}`, ended_at_ms: START_MS });
+	const first = await open();
+	assert.doesNotMatch(first.text, /id="ntc_1"/);
+	const next = /href="([^"]+)" rel="next"/.exec(first.text)?.[1] ?? "";
+	assert.match((await browser.open(next)).text, /id="ntc_1"/);
+	assert.doesNotMatch((await browser.open(next)).text, /id="ntc_2"/);
+	assert.equal((await browser.open(`${path}/overview?before=x'%20or`)).status, 200);
+});
+
+test("another programme's notices and deliveries do not show", async (t) => {
+	const { site, open } = await openNotices(t);
+	const other = await site.addProgramme("Other");
+	await addNotice(site, other.id, { public_id: "ntc_other" });
+	assert.doesNotMatch((await open()).text, /ntc_other|Callbacks are failing/);
+});
+
+async function openNotices(
+	t: Parameters<typeof openTestSite>[0],
+	{ hasNoUrl = false, ...options }: SiteOptions & { hasNoUrl?: boolean } = {},
+) {
+	const site = await openTestSite(t, options);
+	const programme = await site.addProgramme();
+	if (!hasNoUrl) {
+		await setEndpoint(site.store.db, programme.id, "https://shop.example/postback", START_MS);
+		await insertSecret(site.store.db, newSecret(programme.id));
+	}
+	const owner = await site.addOwner(programme);
+	const browser = await site.signIn(owner);
+	const path = `/programmes/${programme.public_id}`;
+	return { site, programme, owner, browser, path, open: () => browser.open(`${path}/overview`) };
+}
+
+async function addNotice(
+	{ store }: TestSite,
+	programmeId: number,
+	change: Parameters<typeof newNotice>[1] = {},
+): Promise<void> {
+	const times = { opened_at_ms: START_MS, told_at_ms: START_MS };
+	await store.db
+		.insertInto("notices")
+		.values(newNotice(programmeId, { ...times, ...change }))
+		.execute();
+}
+
+async function failForGood({ store }: TestSite, deliveryId: number): Promise<void> {
+	await store.db.deleteFrom("queue").where("id", "=", deliveryId).execute();
+	const failed = { state: "failed", finished_at_ms: START_MS, failed_at_ms: START_MS } as const;
+	await store.db.updateTable("deliveries").set(failed).where("id", "=", deliveryId).execute();
+}
+
+async function publicIdOf({ store }: TestSite, deliveryId: number): Promise<string> {
+	const query = store.db.selectFrom("deliveries").select("public_id").where("id", "=", deliveryId);
+	return (await query.executeTakeFirstOrThrow()).public_id;
+}

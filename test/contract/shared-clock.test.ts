@@ -1,0 +1,303 @@
+// The time that processes share: what is learnt from the database's answers, how long it holds without them, and what a
+// service does while its machine's clock and the database's are far apart.
+
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { test } from "node:test";
+import { sql } from "kysely";
+import { makeShop } from "../../src/api/test-shop.test-support.ts";
+import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { realClock } from "../../src/outside/clock.ts";
+import type { Clock } from "../../src/ports.ts";
+import { ASKED_AGAIN_AFTER_MS, ASKED_EVERY_MS, openSharedClock } from "../../src/service/shared-clock.ts";
+import { START_MS } from "../support/clock.ts";
+import { createLog } from "../support/log.ts";
+import { openService } from "../support/open-service.ts";
+import { signedRequest } from "../support/signed-request.ts";
+import { createTestDatabase } from "../support/test-database.ts";
+import { until } from "../support/until.ts";
+
+interface Journey {
+	/** Of the question to the server, and of the answer back. */
+	thereMs?: number;
+	backMs?: number;
+}
+
+/** A machine and a database server whose clocks can be set, and a way between them that takes as long as a test says. */
+function createWorld() {
+	let passedMs = 12_345;
+	let journey: Required<Journey> | null = { thereMs: 0, backMs: 0 };
+	let timers: { delayMs: number; run: () => void }[] = [];
+	const ahead = { machineMs: 0, serverMs: 0 };
+	const serverMs = () => START_MS + passedMs + ahead.serverMs;
+	const machine: Clock = {
+		nowMs: () => START_MS + passedMs + ahead.machineMs,
+		monotonicMs: () => passedMs,
+		isSure: () => true,
+		after(delayMs, run) {
+			const timer = { delayMs, run };
+			timers.push(timer);
+			return () => {
+				timers = timers.filter((one) => one !== timer);
+			};
+		},
+		yieldLoop: async () => undefined,
+	};
+	const log = createLog();
+	const readTime = async () => {
+		if (journey === null) throw new Error("no route to host");
+		passedMs += journey.thereMs;
+		const readMs = serverMs();
+		passedMs += journey.backMs;
+		return readMs;
+	};
+	const setJourney = ({ thereMs = 0, backMs = 0 }: Journey) => {
+		journey = { thereMs, backMs };
+	};
+	return {
+		ahead,
+		log,
+		machine,
+		serverMs,
+		delays: () => timers.map(({ delayMs }) => delayMs),
+		pass: (ms: number) => {
+			passedMs += ms;
+		},
+		/** Until the next question was answered, or nobody answered. */
+		async ask(next: Journey | null = {}) {
+			if (next === null) journey = null;
+			else setJourney(next);
+			const [timer, ...others] = timers;
+			deepEqual(others, [], "one question at a time");
+			timers = [];
+			passedMs += timer?.delayMs ?? 0;
+			timer?.run();
+			await until(() => timers.length === 1);
+		},
+		open(first: Journey | null = {}) {
+			if (first === null) journey = null;
+			else setJourney(first);
+			return openSharedClock(machine, readTime, log);
+		},
+	};
+}
+
+test("the first answer counts for the middle of its journey; later ones correct it as far as they prove", async () => {
+	const world = createWorld();
+	world.ahead.serverMs = 3_000;
+	const clock = await world.open({ thereMs: 30, backMs: 10 });
+	const error = () => clock.nowMs() - world.serverMs();
+	equal(error(), 10, "half of the forty");
+	await world.ask({ thereMs: 500, backMs: 700 });
+	equal(error(), 10, "a slow answer changes nothing");
+	await world.ask({ thereMs: 2, backMs: 2 });
+	equal(error(), 2, "a quick one proves that it was too much, by so much");
+	await world.ask({ thereMs: 4_000, backMs: 9_000 });
+	equal(error(), 2);
+	await world.ask();
+	equal(error(), 0);
+	equal(clock.offsetMs(), -3_000);
+	await clock.stop();
+});
+
+test("a server whose clock is set is followed, either way, and never further than the answer proves", async () => {
+	const world = createWorld();
+	const clock = await world.open();
+	const error = () => clock.nowMs() - world.serverMs();
+	world.ahead.serverMs += DAY_MS;
+	equal(error(), -DAY_MS);
+	await world.ask({ thereMs: 1, backMs: 2 });
+	equal(error(), -2);
+	world.ahead.serverMs -= 2 * DAY_MS;
+	await world.ask({ thereMs: 1, backMs: 2 });
+	equal(error(), 1);
+	world.ahead.serverMs += 10_000;
+	await world.ask({ thereMs: 1_000, backMs: 3_000 });
+	equal(error(), -3_000);
+	await clock.stop();
+});
+
+test("a database that is away is asked every second, the time goes on without it, and a stop leaves nothing", async () => {
+	const world = createWorld();
+	world.ahead.serverMs = 4_000;
+	const clock = await world.open();
+	deepEqual(world.delays(), [ASKED_EVERY_MS]);
+	for (let asked = 0; asked < 3; asked++) {
+		await world.ask(null);
+		deepEqual(world.delays(), [ASKED_AGAIN_AFTER_MS]);
+	}
+	world.pass(HOUR_MS);
+	equal(clock.nowMs(), world.serverMs(), "also an hour later");
+	equal(clock.isSure(), true);
+	world.ahead.serverMs = 4_900;
+	await world.ask();
+	deepEqual(world.delays(), [ASKED_EVERY_MS]);
+	equal(clock.nowMs(), world.serverMs());
+	deepEqual(world.log.lines, []);
+	await clock.stop();
+	deepEqual(world.delays(), []);
+});
+
+test("a stop waits for the question under way, after which none is asked", async () => {
+	const world = createWorld();
+	const gate = Promise.withResolvers<number>();
+	let asked = 0;
+	const readTime = () => (asked++ === 0 ? Promise.resolve(world.serverMs()) : gate.promise);
+	const clock = await openSharedClock({ ...world.machine, after: runAtOnce }, readTime, world.log);
+	let hasStopped = false;
+	const stopped = clock.stop().then(() => {
+		hasStopped = true;
+	});
+	await new Promise((resolve) => setImmediate(resolve));
+	equal(hasStopped, false);
+	gate.resolve(world.serverMs());
+	await stopped;
+	equal(asked, 2);
+});
+
+function runAtOnce(_delayMs: number, run: () => void): () => void {
+	run();
+	return () => undefined;
+}
+
+test("a process is sure of the time while its machine's clock is within a minute, at every moment", async () => {
+	const world = createWorld();
+	const clock = await world.open();
+	for (const [machineMs, isSure] of [
+		[59_000, true],
+		[60_000, true],
+		[61_000, false],
+		[-59_000, true],
+		[-61_000, false],
+		[0, true],
+	] as const) {
+		world.ahead.machineMs = machineMs;
+		equal(clock.isSure(), isSure, `${machineMs} ms, without another question`);
+		equal(clock.offsetMs(), machineMs);
+		equal(clock.nowMs(), world.serverMs(), "the machine's clock is only compared");
+	}
+	world.ahead.serverMs = 61_000;
+	equal(clock.isSure(), true, "not known yet");
+	await world.ask();
+	equal(clock.isSure(), false);
+	world.ahead.serverMs = 59_000;
+	await world.ask();
+	equal(clock.isSure(), true);
+	await clock.stop();
+});
+
+test("clocks that drift apart are told of once, once more beyond a minute, and when they agree again", async () => {
+	const world = createWorld();
+	world.ahead.machineMs = 29_000;
+	const clock = await world.open();
+	await world.ask();
+	world.ahead.machineMs = HOUR_MS;
+	await world.ask(null);
+	await world.ask();
+	world.ahead.machineMs = -5_001;
+	await world.ask();
+	world.ahead.machineMs = 5_000;
+	await world.ask();
+	await world.ask();
+	await clock.stop();
+	deepEqual(
+		world.log.lines.map(({ level, message, fields }) => [
+			level,
+			message.slice(0, 46),
+			"offsetMs" in fields && fields.offsetMs,
+		]),
+		[
+			["warn", "This machine's clock is 29.0 s ahead of the da", 29_000],
+			["warn", "This machine's clock is 3600.0 s ahead of the ", HOUR_MS],
+			["warn", "This machine's clock is 5.0 s behind the datab", -5_001],
+			["info", "this machine's clock agrees with the database ", 5_000],
+		],
+	);
+	match(world.log.lines[1]?.message ?? "", /it is not ready, sends no callbacks, decides nothing by time/);
+});
+
+test("without a first answer there is no time to go by; on SQLite it is the machine's", async () => {
+	const world = createWorld();
+	await rejects(world.open(null), /no route to host/);
+	deepEqual(world.delays(), []);
+	const clock = await openSharedClock(world.machine, null, world.log);
+	world.ahead.machineMs = DAY_MS;
+	deepEqual([clock.nowMs(), clock.offsetMs(), clock.isSure()], [world.machine.nowMs(), null, true]);
+	await clock.stop();
+	deepEqual(world.delays(), []);
+});
+
+test("PostgreSQL is asked for its own time, and followed when that is set", async (t) => {
+	const database = await createTestDatabase("PostgreSQL");
+	t.after(() => database.remove());
+	const { db } = database.open();
+	await sql`create function public.clock_timestamp() returns timestamptz language sql volatile
+		as 'select pg_catalog.clock_timestamp() + interval ''1 day'''`.execute(db);
+	const name = new URL(database.url).pathname.slice(1);
+	await sql.raw(`alter database ${name} set search_path = public, pg_catalog`).execute(db);
+	const quick: Clock = { ...realClock, after: (delayMs, run) => realClock.after(delayMs / 100, run) };
+	const clock = await openSharedClock(quick, database.open().readTime, createLog());
+	t.after(() => clock.stop());
+	const isAbout = (atMs: number) => Math.abs(clock.nowMs() - atMs) < 10_000;
+	ok(isAbout(Date.now() + DAY_MS));
+	equal(Number.isInteger(clock.nowMs()), true);
+	equal(clock.isSure(), false);
+	await sql`drop function public.clock_timestamp()`.execute(db);
+	await until(clock.isSure);
+	ok(isAbout(Date.now()));
+	// Both are this machine's clock, and the way there is short.
+	await until(() => Math.abs(clock.offsetMs() ?? Number.NaN) <= 20);
+});
+
+test("a service goes by PostgreSQL's time, and takes no signed call while it does not know whose is right", async (t) => {
+	let machineAheadMs = 7_000;
+	const machineClock: Clock = { ...realClock, nowMs: () => Date.now() + machineAheadMs };
+	const settings = { RINGBACK_METRICS_ADDRESS: "127.0.0.1:0" };
+	const { service, log, close } = await openService({ database: "PostgreSQL", machineClock, settings });
+	t.after(close);
+	const [warning, ...others] = log.lines.filter(({ message }) => message.includes("clock"));
+	deepEqual(others, []);
+	equal(warning?.level, "warn");
+	const metrics = await (await fetch(`${service.metricsUrl}/metrics`)).text();
+	match(metrics, /^ringback_clock_offset_seconds (?:6\.\d+|7(?:\.0\d*)?)$/m);
+	const { programme, credentials } = await makeShop(service);
+	ok(programme.created_at_ms <= Date.now(), "by the database's clock");
+	const { brand } = await service.network.wire.read();
+	const sale = { orderId: "A-1", basketValue: "10.00", currency: "EUR" };
+	const call = { body: sale, nowMs: Date.now(), nonce: "sent-again-later", brand };
+	const signed = signedRequest("POST", "/v1/conversions", credentials, call);
+	const send = async () => {
+		const { method, headers } = signed;
+		const answer = await fetch(`${service.url}/v1/conversions`, {
+			method,
+			headers,
+			body: JSON.stringify(sale),
+		});
+		return { status: answer.status, json: (await answer.json()) as { code?: string; detail?: string } };
+	};
+	const count = async (table: "conversions" | "nonces") =>
+		(await service.store.db.selectFrom(table).selectAll().execute()).length;
+	const ready = async () => (await fetch(`${service.url}/readyz`)).status;
+	const health = async () =>
+		(await (await fetch(`${service.metricsUrl}/health`)).json()) as { service: string; reason?: string };
+
+	equal(await ready(), 200);
+	machineAheadMs = 61_000;
+	equal(await ready(), 503);
+	const details = await health();
+	equal(details.service, "running");
+	match(details.reason ?? "", /clock and the database server's are more than a minute apart/);
+	const refused = await send();
+	deepEqual([refused.status, refused.json.code], [503, "unavailable"]);
+	match(refused.json.detail ?? "", /^Our clock is being checked.* Send it again later, signed anew\.$/);
+	deepEqual([await count("conversions"), await count("nonces")], [0, 0]);
+	const pixel = await fetch(`${service.url}/pixel/${programme.public_id}.gif?orderId=P-1&basketValue=1`);
+	equal(pixel.status, 200);
+	await pixel.bytes();
+	equal(await count("conversions"), 1, "a pixel call goes on");
+
+	machineAheadMs = 0;
+	equal(await ready(), 200);
+	equal((await health()).reason, undefined);
+	equal((await send()).status, 201, "its nonce was not spent");
+	equal(await count("conversions"), 2);
+});

@@ -1,0 +1,116 @@
+// A PostgreSQL that does not answer any more: every caller hears of it within five seconds, and once it is back calls are
+// taken again. In real time, because the limits on connections and statements are the driver's.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { Browser, PASSWORD } from "../../src/web/test-site.test-support.ts";
+import { prepareService } from "../support/open-service.ts";
+import { openAccount } from "../support/shop-account.ts";
+import { signedRequest } from "../support/signed-request.ts";
+import { type Freeze, openLine } from "./silent-line.ts";
+
+/** What docs/operations/postgresql.md promises. */
+const ANSWERED_WITHIN_MS = 5_000;
+const FLOOD = 200;
+/** Between two rounds of a call of each kind. */
+const ROUND_MS = 250;
+const EMAIL = "first@network.example";
+
+const WAYS: Readonly<Record<Freeze, string>> = {
+	hold: "a PostgreSQL that is frozen",
+	lose: "a PostgreSQL to which every connection is lost without a word",
+};
+
+for (const [way, what] of Object.entries(WAYS)) {
+	test(`${what} costs every caller five seconds at most, and is found again`, async (t) => {
+		const { line, shop, staff, url, storedOrders } = await openSite(t);
+		const calls = {
+			sale: () => shop.post("/v1/conversions", sale("frozen")),
+			approval: () => shop.post("/v1/approvals", { orderId: "before" }),
+			"bulk call": () => shop.post("/v1/conversions/batch", { items: [sale("one"), sale("two")] }),
+			list: () => shop.get("/v1/conversions"),
+			pixel: () => shop.openPixel("pixel"),
+			page: () => staff.open("/programmes"),
+			"sign-in": () => staff.submit("/sign-in", { email: EMAIL, password: PASSWORD }),
+			readiness: () => fetch(`${url}/readyz`),
+		};
+		const told: Told[] = [];
+		const ask = async (kind: string, call: () => Promise<Pick<Told, "status">>) => {
+			const sinceMs = performance.now();
+			const { status } = await call();
+			told.push({ kind, status, tookMs: performance.now() - sinceMs });
+		};
+		const askAll = () => Object.entries(calls).map(([kind, call]) => ask(kind, call));
+
+		equal((await shop.post("/v1/conversions", sale("before"))).status, 201);
+		line.freeze(way === "hold" ? "hold" : "lose");
+		// Many who come at once, some who come while those wait, and some who come when they have been told.
+		const flood = Array.from({ length: FLOOD }, (_, n) =>
+			ask("flood", () => shop.post("/v1/conversions", sale(`flood-${n}`))),
+		);
+		const asked = askAll();
+		while ((await Promise.race([Promise.all(flood), wait(ROUND_MS)])) === undefined) asked.push(...askAll());
+		await Promise.all([...asked, ...askAll()]);
+		const late = told.filter(({ tookMs }) => tookMs > ANSWERED_WITHIN_MS);
+		deepEqual(late, []);
+		const wrong = told.filter(({ kind, status }) => status !== (kind === "pixel" ? 200 : 503));
+		deepEqual(wrong, []);
+		match((await staff.open("/programmes")).text, /One moment, please/);
+
+		line.thaw();
+		const thawedAtMs = performance.now();
+		while ((await shop.post("/v1/conversions", sale("after"))).status !== 201) await wait(ROUND_MS);
+		const tookMs = performance.now() - thawedAtMs;
+		ok(tookMs < ANSWERED_WITHIN_MS, `taken again after ${tookMs} ms`);
+		equal((await staff.open("/programmes")).status, 200);
+		equal((await fetch(`${url}/readyz`)).status, 200);
+		// None of the others had come to its commit.
+		deepEqual(await storedOrders(), ["after", "before"]);
+	});
+}
+
+interface Told {
+	kind: string;
+	status: number;
+	tookMs: number;
+}
+
+const sale = (orderId: string) => ({ orderId, basketValue: "10.00" });
+
+/** A service whose line to the database can be frozen, a shop, and staff who are signed in. */
+async function openSite(t: TestContext) {
+	const opened = await prepareService({ database: "PostgreSQL" });
+	const line = await openLine(opened.database.url);
+	t.after(async () => {
+		line.thaw();
+		await opened.stop();
+		await line.close();
+		await opened.close();
+	});
+	// The flood comes from one address, as behind a proxy.
+	const settings = { DATABASE_URL: line.url, RINGBACK_TRUSTED_PROXIES: "127.0.0.1" };
+	const service = await opened.start(settings);
+	const { url } = service;
+	const { apiKey: key, secret, programmeId } = await openAccount(service);
+	const send = async (method: string, path: string, body?: string) => {
+		const init = body === undefined ? {} : { body };
+		const { headers } = signedRequest(method, path, { key, secret }, { nowMs: Date.now(), ...init });
+		return fetch(url + path, { method, headers, ...init });
+	};
+	const shop = {
+		post: (path: string, body: object) => send("POST", path, JSON.stringify(body)),
+		get: (path: string) => send("GET", path),
+		openPixel: (orderId: string) => fetch(`${url}/pixel/${programmeId}.gif?orderId=${orderId}&basketValue=1`),
+	};
+	const staff = new Browser((path, init) => fetch(url + path, { ...init, redirect: "manual" }));
+	const { pathname: welcome } = new URL(service.welcomeLink ?? "");
+	await staff.open(welcome);
+	equal((await staff.submit(welcome, { email: EMAIL, name: "First", password: PASSWORD })).status, 303);
+	equal((await staff.open("/programmes")).status, 200);
+	const storedOrders = async () => {
+		const rows = opened.database.open().db.selectFrom("conversions").select("order_id");
+		return (await rows.orderBy("order_id").execute()).map(({ order_id }) => order_id);
+	};
+	return { line, shop, staff, url, storedOrders };
+}

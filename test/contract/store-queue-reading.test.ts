@@ -1,0 +1,170 @@
+// Reading the queue on both databases: what is due of a programme, in its order and page by page, and when each
+// programme of an engine's slots is next due.
+
+import { deepEqual, equal } from "node:assert/strict";
+import { test } from "node:test";
+import { SLOTS, slotOf } from "../../src/domain/slot.ts";
+import { addFailures } from "../../src/store/notices.ts";
+import type { ReadRequest } from "../../src/store/queue.ts";
+import { START_MS } from "../support/clock.ts";
+import { eachDatabase } from "../support/databases.ts";
+import { failedAttempts } from "../support/notices.ts";
+import { readAll } from "../support/queue-rows.ts";
+import { addDeliveries, addDelivery, addProgramme } from "../support/rows.ts";
+
+const ALL_SLOTS = Array.from({ length: SLOTS }, (_, slot) => slot);
+
+function fromFront(programmeId: number, limit: number): ReadRequest {
+	return { programmeId, limit, afterDueAtMs: -1, afterId: 0 };
+}
+
+eachDatabase("reading what is due", (database) => {
+	const read = (requests: readonly ReadRequest[], nowMs: number) =>
+		database.store.queue.readDue(database.store.db, requests, nowMs);
+
+	test("what is due comes in the order of its due time, up to the limit of each programme", async () => {
+		const { store } = database;
+		const [first, second] = [await addProgramme(store), await addProgramme(store)];
+		const [, a = 0, b = 0] = await addDeliveries(store, first, START_MS - 1, START_MS - 3, START_MS - 2);
+		const others = await addDeliveries(store, second, START_MS - 9, START_MS);
+		const { deliveries } = await read([fromFront(first.id, 2), fromFront(second.id, 5)], START_MS);
+		const idsOf = (programmeId: number) =>
+			deliveries.filter((delivery) => delivery.programmeId === programmeId).map(({ id }) => id);
+		deepEqual(idsOf(first.id), [a, b]);
+		deepEqual(idsOf(second.id), others);
+	});
+
+	test("many due rows come in order, too, from the front or behind one of them", async () => {
+		const { store } = database;
+		const { id: programmeId, ...programme } = await addProgramme(store);
+		const due = Array.from({ length: 40 }, (_, n) => START_MS - ((n * 17) % 20));
+		const ids = await addDeliveries(store, { id: programmeId, ...programme }, ...due);
+		const inOrder = ids
+			.map((id, n) => ({ id, due: due[n] ?? 0 }))
+			.sort((a, b) => a.due - b.due || a.id - b.id)
+			.map(({ id }) => id);
+		const all = await read([fromFront(programmeId, 40)], START_MS);
+		deepEqual(
+			all.deliveries.map(({ id }) => id),
+			inOrder,
+		);
+		const { dueAtMs: afterDueAtMs = 0, id: afterId = 0 } = all.deliveries[12] ?? {};
+		const rest = await read([{ programmeId, afterDueAtMs, afterId, limit: 7 }], START_MS);
+		deepEqual(
+			rest.deliveries.map(({ id }) => id),
+			inOrder.slice(13, 20),
+		);
+	});
+
+	test("a row is due at its time and not a millisecond earlier", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const id = await addDelivery(store, programme, START_MS + 100);
+		deepEqual((await read([fromFront(programme.id, 5)], START_MS + 99)).deliveries, []);
+		equal((await read([fromFront(programme.id, 5)], START_MS + 100)).deliveries[0]?.id, id);
+	});
+
+	test("a due delivery brings what is needed to send it, and reading it changes nothing", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const id = await addDelivery(store, programme);
+		const before = await readAll(store, id);
+		const [delivery] = (await read([fromFront(programme.id, 1)], START_MS + 4)).deliveries;
+		const [target] = await store.queue.readTargets(store.db, [programme.id]);
+		deepEqual(
+			{ ...delivery, eventBody: "" },
+			{
+				id,
+				programmeId: programme.id,
+				dueAtMs: START_MS,
+				endpointEpoch: 0,
+				run: 1,
+				counted: 0,
+				seq: 0,
+				eventName: "conversion.recorded",
+				eventBody: "",
+			},
+		);
+		deepEqual(
+			[target?.url, target?.sealedSecret, target?.endpointEpoch, target?.isFailing],
+			["https://shop.example/postback", "sealed", 0, false],
+		);
+		deepEqual(await readAll(store, id), before);
+	});
+
+	test("a target says whether callbacks are failing, and none is read where none is asked for", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		deepEqual(await store.queue.readTargets(store.db, []), []);
+		await addFailures(store.db, [failedAttempts(programme.id, { failures: 0 })]);
+		const other = await addProgramme(store);
+		const targets = await store.queue.readTargets(store.db, [programme.id, other.id]);
+		deepEqual(targets.map(({ programmeId, isFailing }) => [programmeId, isFailing]).sort(), [
+			[programme.id, true],
+			[other.id, false],
+		]);
+	});
+
+	test("no requests at all read nothing", async () => {
+		deepEqual(await read([], START_MS), { deliveries: [], nextDue: [] });
+	});
+
+	test("a programme that gave less than was asked for says when its next row falls due", async () => {
+		const { store } = database;
+		const [later, empty, dueToo] = [
+			await addProgramme(store),
+			await addProgramme(store),
+			await addProgramme(store),
+		];
+		await addDeliveries(store, later, START_MS + 900, START_MS + 700);
+		await addDeliveries(store, dueToo, START_MS, START_MS + 5);
+		const { nextDue } = await read(
+			[later, empty, dueToo].map(({ id }) => fromFront(id, 2)),
+			START_MS,
+		);
+		deepEqual(
+			nextDue
+				.map(({ programmeId, dueAtMs }) => [programmeId, dueAtMs])
+				.sort(([a], [b]) => (a ?? 0) - (b ?? 0)),
+			[
+				[later.id, START_MS + 700],
+				[empty.id, null],
+				[dueToo.id, START_MS + 5],
+			],
+		);
+	});
+});
+
+eachDatabase("reading the agenda", (database) => {
+	const read = async (slots: readonly number[]) => {
+		const rows = await database.store.queue.readAgenda(database.store.db, slots);
+		return rows.map((row) => ({ ...row })).sort((a, b) => a.programmeId - b.programmeId);
+	};
+
+	test("of an empty queue there is nothing to remember", async () => {
+		deepEqual(await read(ALL_SLOTS), []);
+	});
+
+	test("it has the first row of each programme, due or not, of the slots that are asked for and no other", async () => {
+		const { store } = database;
+		const programmes = [];
+		// Numbers a slot apart, and programmes between them that are owed nothing.
+		for (let n = 0; n < SLOTS + 3; n++) programmes.push(await addProgramme(store));
+		const [first, second, later] = [programmes[0], programmes[1], programmes[SLOTS]];
+		if (first === undefined || second === undefined || later === undefined) throw new Error("too few");
+		equal(slotOf(first.id), slotOf(later.id), "they share a slot");
+		const [, soonest = 0] = await addDeliveries(store, first, START_MS, START_MS - 5, START_MS - 5, START_MS);
+		const [inOrder = 0] = await addDeliveries(store, second, START_MS + 60_000, START_MS + 60_000);
+		const [only = 0] = await addDeliveries(store, later, START_MS + 7);
+		const agenda = [
+			{ programmeId: first.id, id: soonest, dueAtMs: START_MS - 5 },
+			{ programmeId: second.id, id: inOrder, dueAtMs: START_MS + 60_000 },
+			{ programmeId: later.id, id: only, dueAtMs: START_MS + 7 },
+		];
+		deepEqual(await read(ALL_SLOTS), agenda);
+		deepEqual(await read([slotOf(first.id)]), [agenda[0], agenda[2]]);
+		deepEqual(await read([slotOf(second.id), slotOf(second.id + 1)]), [agenda[1]]);
+		deepEqual(await read([slotOf(second.id + 1)]), []);
+		deepEqual(await read([]), []);
+	});
+});

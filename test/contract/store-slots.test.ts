@@ -1,0 +1,287 @@
+// Engines and the slots that they own, on both databases: who is there, by the database's clock alone; who is ended for
+// its silence; and that of any number who take, give and end at once no two ever own the same slot.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { before, beforeEach, test } from "node:test";
+import { createPass } from "../../src/callbacks/pass.ts";
+import { SLOTS } from "../../src/domain/slot.ts";
+import { HOUR_MS, SECOND_MS } from "../../src/domain/time.ts";
+import { createRandom } from "../../src/outside/random.ts";
+import { type EndedEngine, SILENT_MS } from "../../src/store/queue.ts";
+import type { Store } from "../../src/store/store.ts";
+import { holdsSomebodyUp } from "../support/between-statements.ts";
+import { START_MS } from "../support/clock.ts";
+import { type DatabaseClock, takeDatabaseClock } from "../support/database-clock.ts";
+import { eachDatabase } from "../support/databases.ts";
+import { passInput } from "../support/queue-rows.ts";
+import { until } from "../support/until.ts";
+
+const ascending = (a: number, b: number) => a - b;
+const ALL = Array.from({ length: SLOTS }, (_, slot) => slot);
+
+eachDatabase("engines and their slots", (database) => {
+	let clock: DatabaseClock;
+	let lastEngine = 0;
+	before(async () => {
+		clock = await takeDatabaseClock(database);
+	});
+	beforeEach(async () => {
+		await clock.set(START_MS);
+		await database.store.db.deleteFrom("engines").execute();
+		await database.store.db.updateTable("slots").set({ engine_id: null }).execute();
+	});
+
+	async function register(atMs = START_MS): Promise<number> {
+		const { store } = database;
+		const engineId = ++lastEngine;
+		await store.queue.register(store.db, engineId, 512, await clock.set(atMs));
+		return engineId;
+	}
+
+	/** In the way of a pass: the fence first. */
+	const take = (engineId: number, count: number, store = database.store): Promise<number[]> =>
+		store.transact(async (trx) => {
+			ok(await store.queue.beginPass(trx, engineId, null));
+			return (await store.queue.takeSlots(trx, engineId, count)).sort(ascending);
+		});
+	const give = (engineId: number, slots: readonly number[], store = database.store): Promise<void> =>
+		store.transact((trx) => store.queue.giveSlots(trx, engineId, slots));
+	const endSilent = async (atMs: number, store = database.store): Promise<EndedEngine[]> => {
+		const nowMs = await clock.set(atMs);
+		return store.transact((trx) => store.queue.endSilent(trx, nowMs));
+	};
+	const look = async (engineId: number, atMs = START_MS) => {
+		const nowMs = await clock.set(atMs);
+		const { store } = database;
+		const { mine, ...figures } = await store.transact((trx) => store.queue.lookAtSlots(trx, engineId, nowMs));
+		return { ...figures, mine: mine.toSorted(ascending) };
+	};
+	const begin = async (engineId: number, atMs: number | null, mostInFlight: number | null = 512) => {
+		const { store } = database;
+		const renewal = atMs === null ? null : { mostInFlight, nowMs: await clock.set(atMs) };
+		return store.transact((trx) => store.queue.beginPass(trx, engineId, renewal));
+	};
+
+	test("an engine is registered and renewed at the database's time, whatever time its process has", async () => {
+		const engineId = await register(START_MS + 3);
+		const row = { id: engineId, most_in_flight: 512, good_until_ms: Number.MAX_SAFE_INTEGER, held: 0 };
+		deepEqual(await readEngines(database.store), [{ ...row, renewed_at_ms: START_MS + 3 }]);
+		equal(await begin(engineId, null), true);
+		deepEqual(await readEngines(database.store), [{ ...row, renewed_at_ms: START_MS + 3 }], "not asked to");
+		equal(await begin(engineId, START_MS + 77), true);
+		deepEqual(await readEngines(database.store), [{ ...row, renewed_at_ms: START_MS + 77 }]);
+	});
+
+	test("without its row no pass begins, and a renewal does not bring it back", async () => {
+		const { store } = database;
+		const [gone, other] = [await register(), await register()];
+		await take(gone, 3);
+		const theirs = await take(other, 2);
+		await store.transact((trx) => store.queue.endEngine(trx, gone));
+		equal(await begin(gone, null), false);
+		equal(await begin(gone, START_MS + 1), false);
+		const [left, ...more] = await readEngines(store);
+		deepEqual([left?.id, more], [other, []]);
+		deepEqual(await ownedBy(store, gone), [], "its slots are free with it");
+		deepEqual(await ownedBy(store, other), theirs);
+	});
+
+	test("an engine is ended when it has been silent for fifteen seconds, not a millisecond earlier, and its slots are free", async () => {
+		const { store } = database;
+		equal(SILENT_MS, 15_000);
+		const [silent, alive] = [await register(), await register()];
+		await take(silent, 5);
+		const theirs = await take(alive, 5);
+		await begin(alive, START_MS + 10_000);
+		deepEqual(await endSilent(START_MS + SILENT_MS), []);
+		equal((await ownedBy(store, silent)).length, 5);
+		const [ended, ...others] = await endSilent(START_MS + SILENT_MS + 1);
+		deepEqual({ ...ended }, { engineId: silent, renewedAtMs: START_MS, mostInFlight: 512 });
+		deepEqual(others, []);
+		deepEqual([await ownedBy(store, silent), await ownedBy(store, alive)], [[], theirs]);
+		deepEqual(await endSilent(START_MS + SILENT_MS + 1), [], "once");
+		equal(await begin(silent, START_MS + SILENT_MS + 1), false);
+	});
+
+	test("an engine that was renewed in the future, before the clock was set back, is ended, too", async () => {
+		const engineId = await register(START_MS + HOUR_MS);
+		await take(engineId, 5);
+		deepEqual(await endSilent(START_MS + HOUR_MS - SILENT_MS), []);
+		equal((await endSilent(START_MS + HOUR_MS - SILENT_MS - 1))[0]?.engineId, engineId);
+		deepEqual(await ownedBy(database.store, engineId), []);
+	});
+
+	test("a look says who runs, which slots are ours and how many are free, and when the next falls silent", async () => {
+		const [mine, other] = [await register(), await register(START_MS + 2_000)];
+		const none = { isBeforeSlots: false, nextSilentInMs: null, engines: 1, free: SLOTS, mine: [] };
+		const taken = await take(mine, 7);
+		await take(other, 9);
+		deepEqual(await look(mine, START_MS + 5_000), {
+			...none,
+			mine: taken,
+			engines: 2,
+			free: SLOTS - 16,
+			nextSilentInMs: SILENT_MS - 3_000,
+		});
+		const silentMs = START_MS + 2_000 + SILENT_MS;
+		equal((await look(mine, silentMs + 4)).nextSilentInMs, -4, "it is to be ended at once");
+		await begin(other, START_MS + 5_000, null);
+		equal((await look(mine, START_MS + 5_000)).engines, 1, "one that gives its slots up has no share");
+		await begin(other, START_MS + 2_000);
+		await endSilent(silentMs + 4);
+		const alone = await register(START_MS + HOUR_MS);
+		deepEqual(await look(alone, START_MS + HOUR_MS), none, "its own silence is nothing to wait for");
+	});
+
+	test("free slots are taken, as many as there are, and only their engine can give them up", async () => {
+		const { store } = database;
+		const [mine, other] = [await register(), await register()];
+		const ours = await take(mine, 40);
+		const theirs = await take(other, 40);
+		deepEqual([ours.length, theirs.length], [40, 24]);
+		deepEqual([...ours, ...theirs].sort(ascending), ALL);
+		deepEqual(await take(mine, 1), []);
+		await give(other, ours);
+		deepEqual(await ownedBy(store, mine), ours);
+		await give(mine, ours.slice(0, 2));
+		deepEqual(await ownedBy(store, mine), ours.slice(2));
+		deepEqual(await take(other, 9), ours.slice(0, 2));
+	});
+
+	for (const [lease, goodUntilMs, isBelieved] of [
+		["is good", START_MS + 30 * SECOND_MS, true],
+		["ends at this moment", START_MS, true],
+		["is as good as one can be believed", START_MS + 40 * SECOND_MS, true],
+		["has lapsed", START_MS - 1, false],
+		["is good for an hour, by a clock that was ahead", START_MS + HOUR_MS, false],
+	] as const) {
+		const what = isBelieved ? "keeps every slot free" : "is ended, and the slots are taken";
+		test(`an engine of 1.0.0 whose lease ${lease} ${what}`, async () => {
+			const { store } = database;
+			const old = 900;
+			await store.db
+				.insertInto("engines")
+				.values({ id: old, good_until_ms: goodUntilMs, held: 3, renewed_at_ms: null, most_in_flight: null })
+				.execute();
+			const engineId = await register();
+			const before = await look(engineId);
+			deepEqual([before.isBeforeSlots, before.engines, before.nextSilentInMs], [isBelieved, 1, null]);
+			const nowMs = await clock.set(START_MS);
+			const pass = createPass(store, createRandom());
+			const passed = await pass.run(passInput(engineId, nowMs, { isRenewal: true }));
+			equal(passed?.slots?.ours.length, isBelieved ? 0 : SLOTS);
+			const ended = { engineId: old, renewedAtMs: null, mostInFlight: null };
+			deepEqual(
+				passed?.slots?.ended.map((engine) => ({ ...engine })),
+				isBelieved ? [] : [ended],
+			);
+			const left = (await readEngines(store)).map(({ id }) => id);
+			deepEqual(left, isBelieved ? [engineId, old] : [engineId]);
+		});
+	}
+
+	// One writer at a time: on SQLite nobody comes between.
+	if (database.kind === "SQLite") return;
+
+	test("an engine in the middle of a pass is not ended, however silent it was, and nobody waits for it", async () => {
+		const { store, rival } = database;
+		const engineId = await register();
+		await take(engineId, 3);
+		await store.transact(async (trx) => {
+			equal(await store.queue.beginPass(trx, engineId, null), true);
+			deepEqual(await endSilent(START_MS + HOUR_MS, rival), []);
+		});
+		equal((await endSilent(START_MS + HOUR_MS, rival))[0]?.engineId, engineId);
+	});
+
+	for (const isRenewal of [false, true]) {
+		test(`an engine that begins ${isRenewal ? "a renewal" : "a pass"} while it is being ended waits, and begins nothing`, async () => {
+			const { store, rival } = database;
+			const engineId = await register();
+			const nowMs = await clock.set(START_MS + HOUR_MS);
+			let begun: Promise<boolean> | undefined;
+			await rival.transact(async (trx) => {
+				equal((await rival.queue.endSilent(trx, nowMs)).length, 1);
+				const renewal = isRenewal ? { mostInFlight: 512, nowMs } : null;
+				begun = store.transact((own) => store.queue.beginPass(own, engineId, renewal));
+				await until(() => holdsSomebodyUp(trx));
+			});
+			equal(await begun, false);
+			deepEqual(await readEngines(store), []);
+		});
+	}
+
+	test("a slot that another transaction is taking or giving up is passed over, and nobody waits for it", async () => {
+		const { store, rival } = database;
+		const [mine, other] = [await register(), await register()];
+		const ours = await take(mine, 60);
+		await store.transact(async (trx) => {
+			await store.queue.giveSlots(trx, mine, ours);
+			equal((await store.queue.takeSlots(trx, mine, 2)).length, 2);
+			deepEqual((await take(other, SLOTS, rival)).length, 4, "those that were free before");
+		});
+		equal((await take(other, SLOTS, rival)).length, 58);
+	});
+
+	test("of many that end and take at once each silent engine is ended once, and no slot has two owners", async () => {
+		const { store, rival } = database;
+		for (let round = 0; round < 6; round++) {
+			await store.db.deleteFrom("engines").execute();
+			const silent = await Promise.all([register(), register(), register()]);
+			for (const engineId of silent) await take(engineId, 20);
+			const nowMs = await clock.set(START_MS + HOUR_MS);
+			const engines = [];
+			for (let n = 0; n < 6; n++) engines.push(await register(START_MS + HOUR_MS));
+			const found = await Promise.all(
+				engines.map((engineId, n) => {
+					const process = n % 2 === 0 ? store : rival;
+					return process.transact(async (trx) => {
+						ok(await process.queue.beginPass(trx, engineId, { mostInFlight: 512, nowMs }));
+						const ended = await process.queue.endSilent(trx, nowMs);
+						return { engineId, ended, taken: await process.queue.takeSlots(trx, engineId, 30) };
+					});
+				}),
+			);
+			const ended = found.flatMap((one) => one.ended.map((engine) => engine.engineId));
+			deepEqual(ended.sort(ascending), silent.toSorted(ascending));
+			const taken = found.flatMap((one) => one.taken);
+			equal(new Set(taken).size, taken.length, "a slot was taken twice");
+			// What each was told is what stands there.
+			for (const one of found) deepEqual(await ownedBy(store, one.engineId), one.taken.toSorted(ascending));
+			await store.db.updateTable("slots").set({ engine_id: null }).execute();
+		}
+	});
+
+	test("engines that take and give up as fast as they can never own what another one does", async () => {
+		const { store, rival } = database;
+		const engines = await Promise.all(Array.from({ length: 8 }, () => register()));
+		const owner = new Map<number, number>();
+		await Promise.all(
+			engines.map(async (engineId, n) => {
+				const process = n % 2 === 0 ? store : rival;
+				for (let round = 0; round < 12; round++) {
+					const taken = await take(engineId, 1 + ((n + round) % 16), process);
+					for (const slot of taken) {
+						equal(owner.get(slot), undefined, `slot ${slot} of ${owner.get(slot)} went to ${engineId}, too`);
+						owner.set(slot, engineId);
+					}
+					deepEqual(await ownedBy(process, engineId), taken);
+					// Before they are given up: from that commit on they may be another's.
+					for (const slot of taken) owner.delete(slot);
+					await give(engineId, taken, process);
+				}
+			}),
+		);
+		equal((await look(engines[0] ?? 0)).free, SLOTS);
+	});
+});
+
+async function readEngines({ db }: Store) {
+	const rows = await db.selectFrom("engines").selectAll().orderBy("id").execute();
+	return rows.map((row) => ({ ...row }));
+}
+
+async function ownedBy({ db }: Store, engineId: number): Promise<number[]> {
+	const rows = db.selectFrom("slots").select("slot").where("engine_id", "=", engineId).orderBy("slot");
+	return (await rows.execute()).map(({ slot }) => slot);
+}

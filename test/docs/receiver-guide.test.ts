@@ -1,0 +1,324 @@
+// The guide as a file: what it says is what the code does, and everything it points to is there.
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import { verifyPostback } from "@ringback/receiver";
+import { lexer, type Token, walkTokens } from "marked";
+import { GENERATED_IN, SAMPLE_TARGET, sampleCallback, writeGenerated } from "../../docs/generated.ts";
+import { DEFAULT_PARKED_DAYS } from "../../src/accounts/programme-terms.ts";
+import { EXAMPLE_SECRET } from "../../src/api/openapi/examples.ts";
+import { BLOCK_BUDGET, PROGRAMME_BUDGET } from "../../src/api/pixel-limits.ts";
+import { MAX_BATCH_BYTES, MAX_ITEMS } from "../../src/api/post-batch.ts";
+import { RENEW_EVERY_MS } from "../../src/callbacks/slots.ts";
+import { readConfig } from "../../src/config.ts";
+import {
+	EVENT_TYPES,
+	judgeMove,
+	judgeReport,
+	moveRule,
+	REASONS,
+	type Status,
+} from "../../src/domain/conversion.ts";
+import { composeEvent } from "../../src/domain/event.ts";
+import { EVENT_NAMES } from "../../src/domain/event-name.ts";
+import { MAIL_INTERVAL_MS } from "../../src/domain/notice.ts";
+import { parsePostbackUrl } from "../../src/domain/postback-url.ts";
+import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "../../src/domain/retry.ts";
+import { REPLACED_SECRET_GRACE_MS } from "../../src/domain/secret-life.ts";
+import { headerNames, TIMESTAMP_TOLERANCE_SECONDS } from "../../src/domain/signature.ts";
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
+import { DEADLINE_MS } from "../../src/outside/https-transport.ts";
+import { SILENT_MS } from "../../src/store/queue.ts";
+import { headingId } from "../../src/web/docs/markdown.ts";
+import { EXAMPLE_LANGUAGES } from "../../src/web/examples.ts";
+
+const GUIDE_FILE = new URL("../../docs/receiver-guide.md", import.meta.url);
+const GUIDE = readFileSync(GUIDE_FILE, "utf8");
+/** Where a part begins that the build writes. */
+const GENERATED = /^(?=<!-- generated: )/m;
+const SAMPLE = sampleCallback();
+
+for (const path of GENERATED_IN) {
+	test(`what the build writes into ${path} is what stands there: \`npm run docs\` has been run`, () => {
+		const text = readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+		const stands = text.split(GENERATED);
+		const built = writeGenerated(text).split(GENERATED);
+		assert.ok(stands.length > 1);
+		// Never the whole text: the name of a part says more.
+		const differing = built.filter((part, at) => part !== stands[at]).map((part) => part.split("\n")[0]);
+		assert.deepEqual(differing, [], "run npm run docs");
+	});
+}
+
+test("the build replaces what stands between its comments, and nothing else, and refuses what nothing writes", () => {
+	const built = writeGenerated("before\n<!-- generated: retry-calendar -->\nold\n<!-- /generated -->\nafter");
+	assert.match(
+		built,
+		/^before\n<!-- generated: retry-calendar -->\n\| Attempt .*\n<!-- \/generated -->\nafter$/s,
+	);
+	assert.doesNotMatch(built, /old/);
+	assert.throws(() => writeGenerated("<!-- generated: nothing -->\n<!-- /generated -->"), /the part nothing/);
+});
+
+test("every language has a link to its receiver and its sender in the guide, once", () => {
+	const linked = [...GUIDE.matchAll(/\[([^\]]+)\]\(\.\.\/(examples\/[^)]+)\)/g)].map(([, ...link]) => link);
+	const wanted = (["receiver", "sender"] as const).flatMap((role) =>
+		EXAMPLE_LANGUAGES.map((language) => [language.label, `examples/${language.value}/${language[role]}`]),
+	);
+	assert.deepEqual(linked, wanted);
+});
+
+describe("links", () => {
+	const tokens = allTokens(GUIDE);
+	const ids = new Set(tokens.flatMap((token) => (token.type === "heading" ? [headingId(plain(token))] : [])));
+	const hrefs = tokens.flatMap((token) => (token.type === "link" ? [String(token["href"])] : []));
+
+	test("no two headings have the same id", () => {
+		assert.equal(ids.size, tokens.filter(({ type }) => type === "heading").length);
+	});
+
+	test("every link to a part of the guide leads to one of its headings", () => {
+		const inside = hrefs.filter((href) => href.startsWith("#"));
+		assert.ok(inside.length >= 4);
+		assert.deepEqual(
+			inside.filter((href) => !ids.has(href.slice(1))),
+			[],
+		);
+	});
+
+	test("every link to a file leads to one that is there", () => {
+		const files = hrefs.filter((href) => !href.startsWith("#") && !href.startsWith("https://"));
+		assert.ok(files.length > 0);
+		assert.deepEqual(
+			files.filter((href) => !existsSync(new URL(href.replace(/#.*$/, ""), GUIDE_FILE))),
+			[],
+		);
+	});
+
+	test("there is no markup in it besides the build's comments", () => {
+		const markup = tokens.filter((token) => token.type === "html").map(({ raw }) => raw.trim());
+		assert.deepEqual(
+			markup.filter(
+				(raw) => !/^<!-- (?:\/(?:generated|examples)|generated: [a-z-]+|examples: [a-z]+) -->$/.test(raw),
+			),
+			[],
+		);
+		assert.doesNotMatch(
+			GUIDE.replace(/^```html\n.*?^```$/gms, ""),
+			/&[a-z]+;|&#\d+;/,
+			"the page would show a character reference as it is written",
+		);
+	});
+});
+
+describe("the sample request", () => {
+	test("verifies with the library that shops install, at the time it was sent", async () => {
+		const request = {
+			path: SAMPLE_TARGET,
+			headers: Object.fromEntries(SAMPLE.headers),
+			rawBody: SAMPLE.body,
+			secret: EXAMPLE_SECRET,
+		};
+		const verified = await verifyPostback({ ...request, now: Date.parse(JSON.parse(SAMPLE.body).sentAt) });
+		assert.ok(verified.ok, JSON.stringify(verified));
+		assert.equal(verified.event.event, "conversion.approved");
+		const late = await verifyPostback(request);
+		assert.equal(late.ok ? "verified" : late.reason, "stale_timestamp");
+	});
+
+	test("is the one in the text, with the secret the text names", () => {
+		assert.ok(GUIDE.includes(SAMPLE.body));
+		assert.ok(GUIDE.includes(`\`${EXAMPLE_SECRET}\``));
+	});
+});
+
+describe("what arrives", () => {
+	test("the table of headers has the ones that are sent", () => {
+		const named = firstCells("Headers");
+		const sent = SAMPLE.headers.map(([name]) => name);
+		assert.deepEqual(new Set(named), new Set(sent.filter((name) => name !== "Host")));
+		for (const name of Object.values(headerNames("Service"))) assert.ok(named.includes(name));
+	});
+
+	test("the table of fields has the 14 of the body, in their order", () => {
+		assert.deepEqual(firstCells("Body"), Object.keys(JSON.parse(SAMPLE.body)));
+		assert.equal(firstCells("Body").length, 14);
+	});
+
+	test("the words it lists are the ones that are sent", () => {
+		assert.deepEqual(codeWords(cellOf("Body", "event")), [...EVENT_NAMES]);
+		assert.deepEqual(codeWords(cellOf("Body", "eventType")), [...EVENT_TYPES]);
+		const statuses = codeWords(cellOf("Body", "status"));
+		assert.deepEqual(new Set(statuses), new Set(statusesOnTheWire()));
+		const reasons = /A reason is one of (.*?)\. /.exec(GUIDE)?.[1] ?? "";
+		assert.deepEqual(codeWords(reasons), [...REASONS]);
+	});
+
+	test("the table of moves has every move that is announced, and no other", () => {
+		const rows = tableOf("Repeats and order").map(([from = "", to = ""]) => [
+			codeWords(from)[0] ?? null,
+			codeWords(to),
+		]);
+		assert.deepEqual(rows, [
+			[null, firstRecorded()],
+			["RECORDED", announcedFrom("RECORDED")],
+			["APPROVED", announcedFrom("APPROVED")],
+		]);
+		assert.deepEqual([...announcedFrom("REJECTED"), ...announcedFrom("REVERSED")], [], "final");
+	});
+});
+
+describe("the limits", () => {
+	const limits = new Map(tableOf("Reference").map(([name = "", value = ""]) => [name, value]));
+	const read = readConfig({});
+	assert.ok(read.ok);
+	const { maxInFlightPerProgramme, retentionDays } = read.config;
+	const spanMinutes = RETRY_DELAYS_MS.reduce((sum, delayMs) => sum + delayMs, 0) / MINUTE_MS;
+	const expected: ReadonlyMap<string, string> = new Map([
+		[
+			"Time for your answer",
+			`${DEADLINE_MS / SECOND_MS} seconds, from the name look-up to the answer's headers`,
+		],
+		["Timestamp, away from your clock", `${TIMESTAMP_TOLERANCE_SECONDS} seconds either way`],
+		["Nonce memory", `${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes`],
+		["Attempts", String(MAX_ATTEMPTS)],
+		["From the first attempt to the last", `${Math.floor(spanMinutes / 60)} h ${spanMinutes % 60} min`],
+		["Sales or decisions in one call", `${MAX_ITEMS}, in a body of ${MAX_BATCH_BYTES / 1_024} KiB`],
+		[
+			"Requests under way to one shop",
+			`${maxInFlightPerProgramme}, unless the network has set another number`,
+		],
+		["Size of a callback's body", "under 2 KB"],
+		["Length of a Postback URL", "2,048 characters"],
+		["Mails about failures", `one in ${MAIL_INTERVAL_MS / MINUTE_MS} minutes for a programme`],
+		["A replaced secret, for your own requests", `good for ${REPLACED_SECRET_GRACE_MS / HOUR_MS} hours more`],
+		[
+			"Callbacks and attempts on the page",
+			`${retentionDays} days, unless the network has set another number`,
+		],
+	]);
+
+	test("are those of the code, each of them", () => {
+		assert.deepEqual(limits, expected);
+	});
+
+	test("a URL of 2,048 characters can be saved, and a longer one cannot", () => {
+		const url = (length: number) => "https://shop.example/".padEnd(length, "a");
+		assert.ok(parsePostbackUrl(url(2_048)).ok);
+		assert.ok(!parsePostbackUrl(url(2_049)).ok);
+	});
+
+	test("the longest body has less than 2 KB", () => {
+		const body = composeEvent("conversion.recorded", {
+			conversionId: "c".repeat(64),
+			orderId: "\u{1f6d2}".repeat(128),
+			programId: "p".repeat(64),
+			status: "RECORDED",
+			eventType: "SUBSCRIPTION",
+			basketValue: "123456789012.123",
+			commission: "123456789012.123",
+			networkFee: "123456789012.123",
+			currency: "BHD",
+			reason: "TERMS_VIOLATION",
+			test: false,
+			occurredAtMs: 0,
+		});
+		assert.ok(Buffer.byteLength(body) + `,"sentAt":"2026-03-02T09:00:00.112Z"`.length < 2_000);
+	});
+
+	test("the numbers in the sentences are those of the code", () => {
+		const { length } = RETRY_DELAYS_MS;
+		const NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight"];
+		const sentences = [
+			`Up to ${NUMBERS[length + 1]} attempts.`,
+			`Up to ${NUMBERS[maxInFlightPerProgramme]} requests are under way`,
+			`again within ${(SILENT_MS + RENEW_EVERY_MS) / SECOND_MS} seconds`,
+			`we wait ${DEADLINE_MS / SECOND_MS} seconds`,
+			`mails come at most every ${MAIL_INTERVAL_MS / MINUTE_MS} minutes`,
+			`more than ${TIMESTAMP_TOLERANCE_SECONDS} seconds away`,
+			`it ends ${REPLACED_SECRET_GRACE_MS / HOUR_MS} hours after the activation`,
+			`in time: ${DEFAULT_PARKED_DAYS} days, unless your programme`,
+			`${BLOCK_BUDGET.perSecond} calls a second and ${BLOCK_BUDGET.burst} at once from one network`,
+			`${PROGRAMME_BUDGET.perSecond} a second and ${PROGRAMME_BUDGET.burst.toLocaleString("en-GB")} at once for one programme`,
+		];
+		assert.deepEqual(
+			sentences.filter((sentence) => !GUIDE.includes(sentence)),
+			[],
+		);
+	});
+});
+
+test("there are at least a dozen symptoms, each with how to see it and its cure", () => {
+	const [, symptoms = ""] = /\n## Debugging by symptom\n(.*?)\n## /s.exec(GUIDE) ?? [];
+	const parts = symptoms.split("\n### ").slice(1);
+	assert.ok(parts.length >= 12, String(parts.length));
+	for (const part of parts) {
+		assert.match(part, /\*\*See it:\*\*/, part);
+		assert.match(part, /\*\*Cure[:,]\*\*/, part);
+	}
+});
+
+function statusesOnTheWire(): Status[] {
+	return ["RECORDED", ...announcedFrom("RECORDED")];
+}
+
+function firstRecorded(): Status[] {
+	const verdict = judgeReport("postback", true, null);
+	return verdict.kind === "apply" ? [moveRule(verdict.move).to] : [];
+}
+
+function announcedFrom(status: Status): Status[] {
+	return (["expire", "approve", "reject", "reverse"] as const).flatMap((move) => {
+		const verdict = judgeMove(status, move);
+		const { to, announces } = moveRule(move);
+		return verdict.kind === "apply" && announces !== null ? [to] : [];
+	});
+}
+
+function allTokens(markdown: string): Token[] {
+	const tokens: Token[] = [];
+	walkTokens(lexer(markdown), (token) => void tokens.push(token));
+	return tokens;
+}
+
+function plain(token: Token): string {
+	return "tokens" in token && token.tokens !== undefined
+		? token.tokens.map(plain).join("")
+		: String("text" in token ? token["text"] : token.raw);
+}
+
+/** The first table below a heading, a row an array of its cells, without its header. */
+function tableOf(heading: string): string[][] {
+	const tokens = lexer(GUIDE);
+	const start = tokens.findIndex((token) => token.type === "heading" && plain(token) === heading);
+	assert.notEqual(start, -1, heading);
+	const rows = /^\|[- |:]+\|\n((?:\|.*\|\n?)+)/m.exec(
+		tokens
+			.slice(start)
+			.map(({ raw }) => raw)
+			.join(""),
+	)?.[1];
+	assert.ok(rows !== undefined, heading);
+	return rows
+		.trimEnd()
+		.split("\n")
+		.map((row) =>
+			row
+				.slice(1, -1)
+				.split("|")
+				.map((cell) => cell.trim()),
+		);
+}
+
+function firstCells(heading: string): string[] {
+	return tableOf(heading).map(([cell = ""]) => cell.replaceAll("`", ""));
+}
+
+function cellOf(heading: string, field: string): string {
+	return tableOf(heading).find(([cell]) => cell === `\`${field}\``)?.[2] ?? "";
+}
+
+function codeWords(text: string): string[] {
+	return [...text.matchAll(/`([^`]+)`/g)].map(([, word = ""]) => word);
+}

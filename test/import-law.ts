@@ -1,0 +1,134 @@
+// `npm run check:imports`: who may import whom, and no cycles. Biome's own rules see to where the outside world may appear
+// (biome.json). They know no rooms, and their rule on cycles takes six seconds of a processor, also for a single file.
+
+import { globSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const USE_CASES = ["conversions", "callbacks", "mail", "accounts", "signature-check"];
+const BELOW_THE_EDGE = ["domain", "ports", "store", ...USE_CASES, "imports"];
+const GUIDES = ["shipped-files", "operations-guide"];
+const ALL_BUT_OUTSIDE = [...BELOW_THE_EDGE, "api", "web", "config", "chores", "service", "cli"];
+
+/** Besides itself. Only the service (service.ts and service/) knows the real outside. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+	domain: [],
+	ports: ["domain"],
+	settings: ["domain", "store"],
+	// The store's types, because a setting names one.
+	config: ["domain", "store", "settings"],
+	store: ["domain", "ports"],
+	conversions: ["domain", "ports", "store"],
+	callbacks: ["domain", "ports", "store"],
+	// A mail about callbacks says why they fail in the words of the page.
+	mail: ["domain", "ports", "store", "callbacks"],
+	accounts: ["domain", "ports", "store", "mail"],
+	"signature-check": ["domain", "ports", "store"],
+	// Brings in what the two of them make: nothing is made in another way than people make it.
+	imports: ["domain", "ports", "store", "accounts", "conversions"],
+	"server-sent-events": ["domain", "ports"],
+	"request-notes": ["ports"],
+	// Types alone: what api writes and web renders.
+	openapi: [],
+	"shipped-files": [],
+	"operations-guide": ["shipped-files"],
+	api: [...BELOW_THE_EDGE, "server-sent-events", "request-notes", "openapi"],
+	web: [...BELOW_THE_EDGE, "server-sent-events", "request-notes", "openapi", ...GUIDES],
+	outside: ["domain", "ports"],
+	chores: [...BELOW_THE_EDGE, "config"],
+	app: [...BELOW_THE_EDGE, "request-notes", "api", "web"],
+	service: [...BELOW_THE_EDGE, "app", "api", "config", "chores", "outside", "package.json"],
+	// Options are read and shown as the shop's own command does it.
+	cli: [...ALL_BUT_OUTSIDE, "receiver", ...GUIDES],
+	main: [...ALL_BUT_OUTSIDE, "package.json"],
+	receiver: [],
+};
+const PORTS = "src/ports.ts";
+const FREE_ROOMS = ["demo", "bench", "release"];
+
+/** This repository, unless another folder is named. */
+const ROOT = process.argv[2] ?? fileURLToPath(new URL("..", import.meta.url));
+/** As Biome formats them, and `import("…")`. */
+const IMPORT = /^(?:import|export)\b[^;"]*?\bfrom "([^"]+)"|^import "([^"]+)"|\bimport\("([^"]+)"\)/gm;
+
+const files = globSync("{src,receiver,test,demo,bench,release}/**/*.ts", {
+	cwd: ROOT,
+	exclude: ["**/node_modules/**"],
+});
+const targets = new Map(files.map((file) => [file, targetsOf(file)]));
+const rooms = new Set(files.map(roomOf));
+const problems = [
+	...Object.keys(MAY_IMPORT).flatMap((room) => (rooms.has(room) ? [] : [`The room ${room} has no file.`])),
+	...files.flatMap((file) => targets.get(file)?.flatMap((target) => judge(file, target) ?? []) ?? []),
+	...(/^import (?!type )/m.test(readFileSync(join(ROOT, PORTS), "utf8"))
+		? [`${PORTS}: interfaces only, import type`]
+		: []),
+	...findCycles(),
+];
+for (const problem of new Set(problems)) console.error(problem);
+process.exitCode = problems.length === 0 ? 0 : 1;
+
+function judge(file: string, target: string): string | undefined {
+	const [room, targetRoom, suite, targetSuite] = [
+		roomOf(file),
+		roomOf(target),
+		suiteOf(file),
+		suiteOf(target),
+	];
+	if (suite !== undefined || isTest(file)) {
+		// Suites stand side by side on test/support, and nothing in it knows what stands on it.
+		if (targetSuite !== undefined && targetSuite !== suite && targetSuite !== "support")
+			return `${file}: what several suites need belongs in test/support (${target})`;
+		if (suite === "support" && targetSuite === undefined && isTest(target))
+			return `${file}: test/support must not import the test file of a room (${target})`;
+		// A test beside its source may use what it needs; what a shop installs is tested by itself.
+		if (room !== "receiver") return;
+	} else if (FREE_ROOMS.includes(room)) return;
+	else if (isTest(target)) return `${file}: imports the test file ${target}`;
+	const allowed = MAY_IMPORT[room];
+	if (allowed === undefined) return `${file}: ${room} has no line in the import law (test/import-law.ts)`;
+	if (targetRoom !== room && !allowed.includes(targetRoom))
+		return `${file}: ${room} must not import ${targetRoom} (${target})`;
+}
+
+/** Types count too: two files that need each other's types are one file, or three. */
+function findCycles(): string[] {
+	const done = new Set<string>();
+	const visit = (file: string, trail: readonly string[]): string[] => {
+		const found = (targets.get(file) ?? []).flatMap((target) => {
+			if (trail.includes(target))
+				return [`A cycle: ${[...trail.slice(trail.indexOf(target)), target].join(" → ")}`];
+			return done.has(target) ? [] : visit(target, [...trail, target]);
+		});
+		done.add(file);
+		return found;
+	};
+	return files.flatMap((file) => (done.has(file) ? [] : visit(file, [file])));
+}
+
+/** Files of ours; packages and Node's own modules are no rooms. */
+function targetsOf(file: string): string[] {
+	const imports = readFileSync(join(ROOT, file), "utf8").matchAll(IMPORT);
+	return [...imports].flatMap(([, from, alone, later]) => {
+		const specifier = from ?? alone ?? later ?? "";
+		if (specifier.startsWith("@ringback/receiver")) return ["receiver/src/index.ts"];
+		return specifier.startsWith(".") ? [posix.join(posix.dirname(file), specifier)] : [];
+	});
+}
+
+/** The folder below src, a file directly in src by its name, or the top folder. */
+function roomOf(path: string): string {
+	const [top = "", second = ""] = path.split("/");
+	return top === "src" ? second.replace(/(?:\.test|\.test-support)?\.ts$/, "") : top;
+}
+
+/** The folder below test; undefined for files elsewhere, and empty for one directly in test. */
+function suiteOf(path: string): string | undefined {
+	const [top, second = "", third] = path.split("/");
+	if (top !== "test") return undefined;
+	return third === undefined ? "" : second;
+}
+
+function isTest(path: string): boolean {
+	return /\.(?:test|test-support)\.ts$/.test(path);
+}

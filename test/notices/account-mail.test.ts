@@ -1,0 +1,355 @@
+// Mails about accounts and programmes, by a real service with a real SMTP server, on both databases: what is told, to
+// whom, when; that nothing is lost or told twice; and that whoever loses access hears of that and of nothing else.
+
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
+import { describe, test } from "node:test";
+import { invitePerson, renewLink } from "../../src/accounts/invitations.ts";
+import { issueKey, revokeKey } from "../../src/accounts/keys.ts";
+import { removePostbackUrl, savePostbackUrl } from "../../src/accounts/postback-url.ts";
+import {
+	activateSecret,
+	discardSecret,
+	endReplacedSecrets,
+	prepareSecret,
+} from "../../src/accounts/signing-secret.ts";
+import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
+import { createMailDispatcher } from "../../src/mail/dispatcher.ts";
+import { tellChanges } from "../../src/mail/tell.ts";
+import { noteAudit } from "../../src/store/audit.ts";
+import { setDeactivated } from "../../src/store/people.ts";
+import type { ReceivedMail } from "../support/mail-server.ts";
+import type { ShopAccount } from "../support/shop-account.ts";
+import { expectValue } from "../support/shop-account.ts";
+import { DATABASE_KINDS } from "../support/test-database.ts";
+import { type Setup, startSetup } from "./notice-setup.ts";
+
+const LOOK_MS = 5_000;
+const OWNERS = ["one@shop.example", "two@shop.example"];
+const STAYS = "stays@shop.example";
+const REMOVED = "removed@shop.example";
+
+for (const kind of DATABASE_KINDS) {
+	describe(`mails about accounts and programmes (${kind})`, { concurrency: 2 }, () => {
+		test("a new key is told at once to every owner, with who, when and what to do, and to nobody else", async (t) => {
+			const setup = await startSetup(t, kind);
+			const shop = await setup.addShop({ name: "Garden & Tools", owners: OWNERS });
+			await setup.addShop({ name: "Other", owners: ["else@other.example"] });
+			const { id } = await setup.person("one@shop.example");
+			const { key } = expectValue(await issueKey(setup.service(), shop.programmeId, id));
+			await mails(setup, 2);
+			deepEqual(setup.mail.mails.flatMap(({ to }) => to).toSorted(), OWNERS);
+			const [mail] = setup.mail.mails;
+			equal(subject(mail), 'API key issued: "Garden & Tools"');
+			const text = textOf(mail);
+			match(
+				text,
+				new RegExp(
+					`^2026-01-15 12:00 UTC: A new API key rbk_…${key.slice(-4)} \\("Key 2"\\) was issued\\.`,
+					"m",
+				),
+			);
+			match(text, /Done by one@shop\.example\./);
+			for (const page of ["integration", "integration/keys"]) {
+				const link = `https://ringback\\.example/programmes/${shop.programmeId}/${page}$`;
+				match(text, new RegExp(link, "m"));
+			}
+			match(text, /https:\/\/ringback\.example\/account$/m);
+			match(
+				text,
+				/This mail was sent by the affiliate network ringback\.example at https:\/\/ringback\.example/,
+			);
+			equal(text.includes(key), false);
+			// Twenty minutes later nothing more has come.
+			await setup.clock.moveBy(20 * MINUTE_MS);
+			equal(setup.mail.mails.length, 2);
+		});
+
+		test("every step of a programme's life is told; what follows within fifteen minutes is one mail", async (t) => {
+			const setup = await startSetup(t, kind);
+			const shop = await setup.addShop({ owners: [OWNERS[0] ?? ""] });
+			await walk(setup, shop);
+			await mails(setup, 1);
+			const told = textOf(setup.mail.mails[0]);
+			for (const words of WALKED) match(told, words);
+			doesNotMatch(told, /rbk_[0-9a-f]{8}|rbs_[0-9a-f]{8}/);
+			equal(subject(setup.mail.mails[0]), '9 changes to the programme: "Shop"');
+			const firstAtMs = setup.mail.mails[0]?.atMs ?? 0;
+			await savePostbackUrl(setup.service(), shop.programmeId, setup.shop.url());
+			await setup.clock.moveTo(firstAtMs + 14 * MINUTE_MS);
+			await issueKey(setup.service(), shop.programmeId);
+			equal(setup.mail.mails.length, 1, "nothing within the fifteen minutes");
+			await setup.clock.moveTo(firstAtMs + 15 * MINUTE_MS);
+			await mails(setup, 2);
+			equal(subject(setup.mail.mails[1]), '2 changes to the programme: "Shop"');
+		});
+
+		test("the same Postback URL saved again, and one removed that is not there, are told to nobody", async (t) => {
+			const setup = await startSetup(t, kind);
+			const { programmeId } = await setup.addShop({ owners: ["one@shop.example"] });
+			const service = setup.service();
+			const audited = async () => {
+				const entries = setup.store.db.selectFrom("audit_entries").select("action").orderBy("id");
+				const saved = await entries.where("action", "like", "postback_url.%").execute();
+				return saved.map(({ action }) => action);
+			};
+			const known = await audited();
+			const url = setup.shop.url("/a?token=1");
+			expectValue(await savePostbackUrl(service, programmeId, url));
+			equal(expectValue(await savePostbackUrl(service, programmeId, url)).replaced, url);
+			// What differs in the query alone is a change, though the mail does not show it.
+			expectValue(await savePostbackUrl(service, programmeId, setup.shop.url("/a?token=2")));
+			expectValue(await removePostbackUrl(service, programmeId));
+			deepEqual(expectValue(await removePostbackUrl(service, programmeId)), { count: 0, isComplete: true });
+			const saved = "postback_url.saved";
+			deepEqual((await audited()).slice(known.length), [saved, saved, "postback_url.removed"]);
+			await setup.clock.moveBy(MINUTE_MS);
+			await setup.until(() => setup.mail.mails.length === 1);
+			equal(setup.mail.mails[0]?.headers.get("subject"), '3 changes to the programme: "Shop"');
+			expectValue(await removePostbackUrl(service, programmeId));
+			await setup.clock.moveBy(20 * MINUTE_MS);
+			equal(setup.mail.mails.length, 1);
+		});
+
+		test("an account's change goes to its person alone, with the network address; a removed owner hears of it", async (t) => {
+			const setup = await startSetup(t, kind);
+			const shop = await setup.addShop({ owners: OWNERS });
+			const thief = await setup.person("one@shop.example");
+			const victim = await setup.person("two@shop.example");
+			const nowMs = setup.clock.nowMs();
+			const address = "203.0.113.9";
+			await setup.store.transact((trx) =>
+				noteAudit(trx, { personId: victim.id, action: "password.changed", address }, nowMs),
+			);
+			await mails(setup, 1);
+			const [mail] = setup.mail.mails;
+			deepEqual([mail?.to, subject(mail)], [["two@shop.example"], "Your account: password changed"]);
+			match(textOf(mail), /From the IP address 203\.0\.113\.9\./);
+			match(textOf(mail), /https:\/\/ringback\.example\/forgot-password$/m);
+			const { programmeRow: programmeId } = shop;
+			await setup.store.transact(async (trx) => {
+				await trx.deleteFrom("programme_people").where("person_id", "=", victim.id).execute();
+				const note = { personId: thief.id, programmeId, action: "person.removed" } as const;
+				await noteAudit(trx, { ...note, subject: victim.email, detail: "owner" }, nowMs);
+			});
+			// The mail about the password was the last to this person: the next waits a minute.
+			await setup.clock.moveBy(MINUTE_MS);
+			await mails(setup, 3);
+			deepEqual(
+				setup.mail.mails
+					.slice(1)
+					.flatMap(({ to }) => to)
+					.toSorted(),
+				OWNERS,
+			);
+		});
+
+		test("what is rolled back is told to nobody, and without a mail server nothing breaks", async (t) => {
+			const setup = await startSetup(t, kind, { withoutMail: true });
+			const shop = await setup.addShop({ owners: OWNERS });
+			const { id } = await setup.person("one@shop.example");
+			const note = { personId: id, action: "password.changed" } as const;
+			const failed = setup.store.transact(async (trx) => {
+				await noteAudit(trx, note, setup.clock.nowMs());
+				throw new Error("rolled back");
+			});
+			await failed.catch(() => undefined);
+			deepEqual(await setup.store.db.selectFrom("changes_to_tell").selectAll().execute(), []);
+			expectValue(await issueKey(setup.service(), shop.programmeId));
+			await setup.clock.moveBy(MINUTE_MS);
+			equal(setup.mail.mails.length, 0);
+			// Told once there is a mail server, as long as it is news.
+			await setup.stop();
+			await setup.start();
+			await mails(setup, 2);
+		});
+
+		test("a restart between the change and its mail loses nothing, and two processes tell it once", async (t) => {
+			const setup = await startSetup(t, kind, { withoutMail: true });
+			const shop = await setup.addShop({ owners: OWNERS });
+			await issueKey(setup.service(), shop.programmeId);
+			await setup.stop();
+			await setup.start();
+			const deps = { ...setup.service(), publicUrl: "https://ringback.example" };
+			const isStopping = () => false;
+			const rounds = Array.from({ length: 8 }, () => tellChanges(deps, isStopping));
+			await Promise.all(rounds);
+			await mails(setup, 2);
+			await setup.clock.moveBy(20 * MINUTE_MS);
+			equal(setup.mail.mails.length, 2);
+		});
+
+		test("hostile names cannot add a header, a line, a link or a recipient", async (t) => {
+			const setup = await startSetup(t, kind);
+			const name =
+				'X". Pay at https://evil.example/x\r\nBcc: thief@evil.example\r\n\r\n\u202eHello www.evil.example';
+			const shop = await setup.addShop({ owners: [OWNERS[0] ?? ""] });
+			// Refused by every form: put there by hand.
+			await setup.store.db.updateTable("programmes").set({ name }).execute();
+			const { id } = await setup.person("one@shop.example");
+			await setup.store.db.updateTable("people").set({ name }).where("id", "=", id).execute();
+			await issueKey(setup.service(), shop.programmeId, id);
+			await mails(setup, 1);
+			const [mail] = setup.mail.mails;
+			deepEqual(mail?.to, ["one@shop.example"]);
+			equal(mail?.headers.has("bcc"), false);
+			const text = `${subject(mail)}\n${textOf(mail)}`;
+			doesNotMatch(text, /^\s*(?:Bcc|Hello|Pay)/m);
+			doesNotMatch(text, /\u202e|evil\.example|https:\/\/evil|www\./);
+		});
+
+		test("a removed owner hears of the removal alone, whatever is told together with it", async (t) => {
+			const setup = await startSetup(t, kind);
+			const shop = await setup.addShop({ name: "Garden & Tools", owners: [STAYS, REMOVED] });
+			const actor = await setup.person(STAYS);
+			const { id: removedId } = await setup.person(REMOVED);
+			// The first mail, so that what follows waits and goes together.
+			await savePostbackUrl(setup.service(), shop.programmeId, setup.shop.url("/first"), actor.id);
+			await setup.clock.moveBy(LOOK_MS);
+			await setup.until(() => setup.mail.mails.length === 2);
+			const before = expectValue(await issueKey(setup.service(), shop.programmeId, actor.id));
+			await setup.service().store.transact(async (trx) => {
+				await trx.deleteFrom("programme_people").where("person_id", "=", removedId).execute();
+				const note = { personId: actor.id, programmeId: shop.programmeRow, detail: "owner" } as const;
+				await noteAudit(trx, { ...note, action: "person.removed", subject: REMOVED }, setup.clock.nowMs());
+				await noteAudit(
+					trx,
+					{ ...note, action: "person.invited", subject: "new@shop.example" },
+					setup.clock.nowMs(),
+				);
+			});
+			const after = expectValue(await issueKey(setup.service(), shop.programmeId, actor.id));
+			await savePostbackUrl(setup.service(), shop.programmeId, setup.shop.url("/second"), actor.id);
+			await setup.clock.moveBy(16 * MINUTE_MS);
+			await setup.until(() => setup.mail.mails.length === 4);
+			const toRemoved = mailsTo(setup, REMOVED).slice(1);
+			equal(toRemoved.length, 1);
+			equal(toRemoved[0]?.headers.get("subject"), 'Your access was ended: "Garden & Tools"');
+			const text = toRemoved[0]?.text ?? "";
+			match(text, /Your access to the programme "Garden & Tools" was ended\. Done by stays@shop\.example\./);
+			match(text, /If you did not expect this, ask the network's staff\./);
+			for (const { key } of [before, after]) equal(text.includes(key.slice(-4)), false);
+			doesNotMatch(text, /API key|secret|Postback|second|new@shop|programmes\/prg_|password|\/account/);
+			const [, told] = mailsTo(setup, STAYS);
+			equal(told?.headers.get("subject"), '5 changes to the programme: "Garden & Tools"');
+			for (const { key } of [before, after]) ok(told?.text.includes(`rbk_…${key.slice(-4)}`));
+			match(told?.text ?? "", /The access of removed@shop\.example was ended/);
+			await setup.clock.moveBy(20 * MINUTE_MS);
+			equal(setup.mail.mails.length, 4);
+		});
+
+		test("deactivated staff are told whom to ask, and not to choose a password that opens nothing", async (t) => {
+			const setup = await startSetup(t, kind);
+			await setup.addShop({ owners: [STAYS, REMOVED] });
+			await setup.store.db.updateTable("people").set({ kind: "staff" }).execute();
+			const [actor, left] = [await setup.person(STAYS), await setup.person(REMOVED)];
+			const nowMs = setup.clock.nowMs();
+			await setup.store.transact(async (trx) => {
+				await noteAudit(trx, { personId: left.id, action: "password.changed" }, nowMs);
+				await setDeactivated(trx, left.id, nowMs);
+				const note = { personId: actor.id, action: "person.removed", subject: left.email } as const;
+				await noteAudit(trx, { ...note, detail: "staff" }, nowMs);
+			});
+			await setup.clock.moveBy(LOOK_MS);
+			await setup.until(() => setup.mail.mails.length === 2);
+			deepEqual(
+				mailsTo(setup, REMOVED)
+					.map(({ headers }) => headers.get("subject"))
+					.toSorted(),
+				["Your access was ended", "Your account: password changed"],
+			);
+			for (const { text } of mailsTo(setup, REMOVED)) {
+				match(text, /If you did not expect this, ask the network's staff\./);
+				doesNotMatch(text, /Choose a new password|forgot-password|\/account/);
+			}
+		});
+
+		test("a process that dies right after an invitation leaves its mail to the next one", async (t) => {
+			const setup = await startSetup(t, kind);
+			const service = setup.service();
+			// As a process that dies with the commit: nothing that comes later ever happens.
+			const clock = { ...setup.clock, yieldLoop: () => new Promise<void>(() => undefined) };
+			const dying = { ...service, mails: createMailDispatcher({ ...service, clock }) };
+			const email = "new@network.example";
+			const input = { email, membership: null, invitedBy: null };
+			const links = [expectValue(await invitePerson(dying, input)).link];
+			const person = await setup.person(email);
+			links.push(expectValue(await renewLink(dying, null, person, null)).link);
+			service.mails.wake();
+			await setup.until(() => setup.mail.mails.length === 2);
+			for (const [index, { to, text }] of setup.mail.mails.entries()) {
+				deepEqual(to, [email]);
+				ok(text.includes(links[index] ?? "no link"), text);
+			}
+		});
+
+		test("while nobody is sure of the time no mail is sent or given up as too late", async (t) => {
+			const setup = await startSetup(t, kind);
+			const { store, mails, ...service } = setup.service();
+			const nowMs = () => setup.clock.nowMs() + 31 * DAY_MS;
+			const clock = { ...setup.clock, nowMs, isSure: () => false };
+			const unsure = createMailDispatcher({ ...service, store, clock });
+			const letter = { to: "here@shop.example", subject: "Hello", text: "Hello.", goodForMs: DAY_MS };
+			await store.transact((trx) => mails.enqueue(trx, letter));
+			unsure.wake();
+			await unsure.settled();
+			const [row] = await store.db.selectFrom("mail_queue").selectAll().execute();
+			deepEqual([row?.sent_at_ms, row?.given_up_at_ms], [null, null]);
+			mails.wake();
+			await setup.until(() => setup.mail.mails.length === 1);
+		});
+
+		test("without PUBLIC_URL the link, and the line that says who writes, name the port that is listened on", async (t) => {
+			const setup = await startSetup(t, kind, { withoutPublicUrl: true });
+			const service = setup.service();
+			const input = { email: "new@network.example", membership: null, invitedBy: null };
+			expectValue(await invitePerson(service, input));
+			await setup.until(() => setup.mail.mails.length === 1);
+			const addresses = setup.mail.mails[0]?.text.match(/https?:\/\/[^\s/]+/g) ?? [];
+			deepEqual(addresses, [service.url, service.url]);
+			equal(service.publicUrl, service.url);
+		});
+	});
+}
+
+const WALKED = [
+	/A new API key rbk_…[0-9a-f]{4} \("Key \d"\) was issued/,
+	/The API key rbk_…[0-9a-f]{4} \("Key \d"\) was revoked/,
+	/A new signing secret rbs_…[0-9a-f]{4} was prepared/,
+	/The prepared signing secret rbs_…[0-9a-f]{4} was discarded/,
+	/The new signing secret rbs_…[0-9a-f]{4} was activated: callbacks are signed with it/,
+	/The old signing secret rbs_…[0-9a-f]{4} was ended/,
+	/The Postback URL "https\[:\]\/\/\S+\?…" was saved/,
+	/The Postback URL was removed/,
+];
+
+async function walk(setup: Setup, { programmeId }: ShopAccount): Promise<void> {
+	const service = setup.service();
+	const { keyId } = expectValue(await issueKey(service, programmeId));
+	expectValue(await revokeKey(service, programmeId, keyId));
+	const first = expectValue(await prepareSecret(service, programmeId));
+	expectValue(await discardSecret(service, programmeId, first.secretId));
+	const second = expectValue(await prepareSecret(service, programmeId));
+	expectValue(await activateSecret(service, programmeId, second.secretId));
+	expectValue(await endReplacedSecrets(service, programmeId));
+	expectValue(await savePostbackUrl(service, programmeId, setup.shop.url("/other?token=very-secret")));
+	expectValue(await removePostbackUrl(service, programmeId));
+}
+
+async function mails(setup: Setup, count: number): Promise<void> {
+	// The next look, and then as fast as the mail server is.
+	await setup.clock.moveBy(LOOK_MS);
+	await setup.until(() => setup.mail.mails.length >= count);
+	equal(setup.mail.mails.length, count);
+}
+
+function subject(mail: ReceivedMail | undefined): string | undefined {
+	return mail?.headers.get("subject");
+}
+
+function textOf(mail: ReceivedMail | undefined): string {
+	return (mail?.text ?? "").replace(/\r\n/g, "\n");
+}
+
+function mailsTo({ mail }: Setup, address: string) {
+	return mail.mails.filter(({ to }) => to.includes(address));
+}

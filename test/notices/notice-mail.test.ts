@@ -1,0 +1,297 @@
+// Telling a programme's owners that callbacks fail: early, then not in a flood, and never not at all. A real service, a
+// shop that refuses, a real SMTP server.
+
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
+import { describe, test } from "node:test";
+import { MAIL_INTERVAL_MS } from "../../src/domain/notice.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
+import type { ReceivedMail } from "../support/mail-server.ts";
+import { newNotice } from "../support/notices.ts";
+import { DATABASE_KINDS } from "../support/test-database.ts";
+import { type Setup, startSetup } from "./notice-setup.ts";
+
+/** Due mails are looked for every half a minute; the rest is what the clock runs ahead while one is sent. */
+const LATENESS_MS = 5 * MINUTE_MS;
+/** The next mail might go, and due ones were looked for twice. Every minute of the clock takes real time. */
+const QUIET_OVER_MS = MAIL_INTERVAL_MS + MINUTE_MS;
+
+for (const kind of DATABASE_KINDS) {
+	describe(`notices by mail (${kind})`, { concurrency: 2 }, () => {
+		test("the first final failure is told at once, to all owners of that programme and nobody else", async (t) => {
+			const setup = await startSetup(t, kind);
+			const owners = ["one@shop.example", "two@shop.example"];
+			const failing = await setup.addShop({ name: "Failing", owners });
+			const other = await setup.addShop({ name: "Other", owners: ["else@other.example"] });
+			const soldAtMs = setup.clock.nowMs();
+			await setup.sell(failing);
+			await setup.until(() => setup.mail.mails.length === 2);
+			deepEqual(readers(setup), owners, "each has a mail of their own");
+			const [mail] = setup.mail.mails;
+			ok(mail !== undefined && mail.atMs - soldAtMs < LATENESS_MS);
+			equal(subject(mail), '1 callback failed permanently: "Failing"');
+			equal(mail.headers.get("from"), "Ringback <rb@network.example>");
+			match(mail.text, new RegExp(`Programme: "Failing" \\(${failing.programmeId}\\)`));
+			match(mail.text, /HTTP 404\. .* We take it as a deliberate refusal and do not retry\./);
+			const [delivery] = await setup.store.db.selectFrom("deliveries").select("public_id").execute();
+			const page = `https://ringback.example/programmes/${failing.programmeId}`;
+			ok(mail.text.includes(`${page}/deliveries/${delivery?.public_id}`), "the very callback");
+			ok(mail.text.includes(`${page}/integration?state=failed#deliveries`), "and the list to resend from");
+			match(mail.text, /order "1" \(conversion\.recorded\)/);
+			const [notice, ...more] = await setup.notices(failing);
+			deepEqual(more, []);
+			deepEqual([notice?.kind, notice?.failures, notice?.mailed_failures], ["callbacks_failing", 1, 1]);
+			deepEqual(await setup.notices(other), []);
+		});
+
+		test("trouble is told after ten minutes without a success, long before anything has finally failed", async (t) => {
+			const setup = await startSetup(t, kind);
+			setup.shop.answer = () => ({ status: 500 });
+			const shop = await setup.addShop();
+			const soldAtMs = setup.clock.nowMs();
+			await setup.sell(shop);
+			await setup.until(async () => (await setup.notices(shop)).length === 1);
+			await setup.clock.moveTo(soldAtMs + 9 * MINUTE_MS);
+			equal((await setup.notices(shop))[0]?.told_at_ms, null, "only watched");
+			await setup.untilLater(() => setup.mail.mails.length === 1);
+			const [mail] = setup.mail.mails;
+			ok(mail !== undefined && mail.atMs >= soldAtMs + 10 * MINUTE_MS);
+			ok(mail.atMs < soldAtMs + 10 * MINUTE_MS + LATENESS_MS);
+			equal(subject(mail), 'Callbacks are failing: "Shop"');
+			match(mail.text, /failing since 2026-01-15 12:00 UTC: \d attempts in a row failed\./);
+			match(mail.text, /HTTP 500\. Your server had an error\./);
+			match(mail.text, /Waiting: 1 callback; the next attempt is at 2026-01-15 12:\d\d UTC\./);
+			await setup.clock.moveBy(QUIET_OVER_MS);
+			equal(setup.mail.mails.length, 1, "one mail, while nothing new is to be told");
+
+			setup.shop.answer = () => ({ status: 204 });
+			await setup.sell(shop);
+			await setup.until(() => setup.mail.mails.length === 2);
+			match(subject(setup.mail.mails[1]) ?? "", /^Callbacks recovered: "Shop"$/);
+			const kinds = (await setup.notices(shop)).map(({ kind, ended_by }) => [kind, ended_by]);
+			deepEqual(kinds, [
+				["callbacks_failing", "success"],
+				["callbacks_working_again", null],
+			]);
+		});
+
+		test("more failures within fifteen minutes are one digest, with their number, when those are over", async (t) => {
+			const setup = await startSetup(t, kind);
+			const shop = await setup.addShop();
+			await setup.sell(shop);
+			await setup.until(() => setup.mail.mails.length === 1);
+			await setup.sell(shop, 3);
+			await setup.until(async () => (await setup.notices(shop))[0]?.failures === 4);
+			const firstAtMs = setup.mail.mails[0]?.atMs ?? 0;
+			await setup.clock.moveTo(firstAtMs + MAIL_INTERVAL_MS - MINUTE_MS);
+			await setup.sell(shop, 2);
+			await setup.until(async () => (await setup.notices(shop))[0]?.failures === 6);
+			equal(setup.mail.mails.length, 1, "nothing within the fifteen minutes");
+			await setup.untilLater(() => setup.mail.mails.length === 2);
+			const [, digest] = setup.mail.mails;
+			ok(digest !== undefined && digest.atMs >= firstAtMs + MAIL_INTERVAL_MS);
+			ok(digest.atMs < firstAtMs + MAIL_INTERVAL_MS + LATENESS_MS);
+			equal(subject(digest), '5 callbacks failed permanently: "Shop"');
+			match(digest.text, /5 callbacks to your shop failed permanently \(6 since 2026-01-15 12:00 UTC\)/);
+			await setup.until(async () => (await setup.notices(shop))[0]?.mail_due_at_ms === null);
+			await setup.clock.moveBy(QUIET_OVER_MS);
+			equal(setup.mail.mails.length, 2, "nothing new, nothing told");
+		});
+
+		test("another programme's quiet time is its own", async (t) => {
+			const setup = await startSetup(t, kind);
+			const early = await setup.addShop({ name: "Early", owners: ["early@shop.example"] });
+			const late = await setup.addShop({ name: "Late", owners: ["late@shop.example"] });
+			await setup.sell(early);
+			await setup.until(() => setup.mail.mails.length === 1);
+			await setup.sell(early);
+			await setup.sell(late, 1);
+			await setup.until(() => setup.mail.mails.length === 2);
+			deepEqual(
+				setup.mail.mails.map((mail) => [subject(mail), ...mail.to]),
+				[
+					['1 callback failed permanently: "Early"', "early@shop.example"],
+					['1 callback failed permanently: "Late"', "late@shop.example"],
+				],
+			);
+		});
+
+		test("the next success is told when the fifteen minutes are over", async (t) => {
+			const setup = await startSetup(t, kind);
+			const shop = await setup.addShop();
+			await setup.sell(shop);
+			await setup.until(() => setup.mail.mails.length === 1);
+			setup.shop.answer = () => ({ status: 204 });
+			await setup.sell(shop, 2);
+			await setup.until(async () => (await setup.notices(shop)).length === 2);
+			const kinds = (await setup.notices(shop)).map(({ kind, ended_at_ms }) => [kind, ended_at_ms !== null]);
+			deepEqual(kinds, [
+				["callbacks_failing", true],
+				["callbacks_working_again", false],
+			]);
+			const firstAtMs = setup.mail.mails[0]?.atMs ?? 0;
+			await setup.clock.moveTo(firstAtMs + MAIL_INTERVAL_MS - MINUTE_MS);
+			equal(setup.mail.mails.length, 1);
+			await setup.untilLater(() => setup.mail.mails.length === 2);
+			const [, again] = setup.mail.mails;
+			ok(again !== undefined && again.atMs >= firstAtMs + MAIL_INTERVAL_MS);
+			equal(subject(again), 'Callbacks recovered, 1 callback not delivered: "Shop"');
+			match(again.text, /Since 2026-01-15 12:00 UTC your server accepts callbacks again\./);
+			match(again.text, /Failed permanently and not resent: 1 callback\./);
+		});
+
+		test("while the mail server is away it is tried again every minute; then one mail comes, and one digest after it", async (t) => {
+			const setup = await startSetup(t, kind);
+			await setup.mail.goAway();
+			const shop = await setup.addShop();
+			await setup.sell(shop);
+			const complaints = () =>
+				setup.log.lines.filter(({ message }) => message === "a mail could not be sent; trying again").length;
+			await setup.until(() => complaints() === 1);
+			await setup.sell(shop, 2);
+			await setup.untilLater(() => complaints() >= 3);
+			const [waiting, ...others] = await setup.unsent();
+			doesNotMatch(waiting?.sealed_text ?? "", /callback|ringback/, "what waits is sealed");
+			deepEqual(others, [], "what happens meanwhile waits for the digest");
+			await setup.mail.comeBack();
+			await setup.untilLater(() => setup.mail.mails.length === 1);
+			await setup.clock.moveBy(5 * MINUTE_MS);
+			equal(setup.mail.mails.length, 1);
+			await setup.untilLater(() => setup.mail.mails.length === 2);
+			deepEqual(
+				setup.mail.mails.map((mail) => subject(mail)),
+				['1 callback failed permanently: "Shop"', '2 callbacks failed permanently: "Shop"'],
+			);
+			const [first, digest] = setup.mail.mails.map(({ atMs }) => atMs);
+			ok((digest ?? 0) - (first ?? 0) >= MAIL_INTERVAL_MS, "counted from when the first was taken");
+		});
+
+		for (const [trouble, missed] of [
+			["breaking", "one@shop.example"],
+			["deferred", "two@shop.example"],
+		] as const) {
+			test(`who cannot be mailed now (${trouble}) gets the mail later, in their own zone; nobody gets it twice`, async (t) => {
+				const setup = await startSetup(t, kind);
+				const owners = ["one@shop.example", "two@shop.example"];
+				const shop = await setup.addShop({ owners });
+				const { id } = await setup.person("one@shop.example");
+				await setup.store.db.updateTable("people").set({ zone: "Asia/Tokyo" }).where("id", "=", id).execute();
+				setup.mail[trouble].add(missed);
+				await setup.sell(shop);
+				await setup.untilLater(
+					async () =>
+						setup.mail.mails.length === 1 && (await setup.unsent()).some(({ refusal }) => refusal !== null),
+				);
+				deepEqual(
+					readers(setup),
+					owners.filter((email) => email !== missed),
+				);
+				const [notice] = await setup.notices(shop);
+				deepEqual([notice?.mailed_failures, notice?.mail_due_at_ms], [1, null]);
+				// What is missing outlives the process.
+				await setup.stop();
+				setup.mail[trouble].clear();
+				await setup.start();
+				await setup.untilLater(() => setup.mail.mails.length === 2);
+				await setup.clock.moveBy(QUIET_OVER_MS);
+				deepEqual(readers(setup), owners);
+				for (const mail of setup.mail.mails) {
+					equal(subject(mail), '1 callback failed permanently: "Shop"');
+					const isInTokyo = mail.to.includes("one@shop.example");
+					match(
+						mail.text,
+						isInTokyo ? /since 2026-01-15 21:00 \(Asia\/Tokyo\)/ : /since 2026-01-15 12:00 UTC/,
+					);
+				}
+			});
+		}
+
+		test("somebody who is refused for good holds up nobody, is not tried again and is told to staff", async (t) => {
+			const setup = await startSetup(t, kind);
+			const shop = await setup.addShop({ owners: ["one@shop.example", "two@shop.example"] });
+			setup.mail.unknown.add("one@shop.example");
+			await setup.sell(shop);
+			await setup.untilLater(async () => (await setup.unsent())[0]?.given_up_at_ms !== undefined);
+			await setup.untilLater(async () => (await setup.unsent())[0]?.due_at_ms === null);
+			deepEqual(readers(setup), ["two@shop.example"]);
+			const [given, ...more] = await setup.unsent();
+			deepEqual([given?.to_address, more], ["one@shop.example", []]);
+			match(given?.refusal ?? "", /550 no such mailbox/);
+			const complaints = setup.log.lines.filter(({ message }) =>
+				/^a mail (could not|was given up)/.test(message),
+			);
+			ok(complaints.length >= 1 && complaints.length <= 2);
+			doesNotMatch(
+				JSON.stringify(complaints),
+				/one@shop/,
+				"whose address it is, staff see on the page alone",
+			);
+			equal(setup.service().mailer?.failure, null, "the server works");
+		});
+
+		test("what 1.0.0 had in hand or in its queue is mailed after the upgrade, once", async (t) => {
+			const setup = await startSetup(t, kind);
+			const shop = await setup.addShop();
+			const { mails } = setup.service();
+			const left = { to: "left@shop.example", subject: "Left", text: "Left.", goodForMs: 60 * MINUTE_MS };
+			await setup.store.transact((trx) => mails.enqueue(trx, left));
+			await setup.stop();
+			const nowMs = setup.clock.nowMs();
+			// It had taken the notice to mail it, and was ended.
+			const claimed = { told_at_ms: nowMs, mail_due_at_ms: nowMs + MINUTE_MS, failures: 7 };
+			await setup.store.db.insertInto("notices").values(newNotice(shop.programmeRow, claimed)).execute();
+			await setup.store.db.updateTable("programmes").set({ last_mailed_at_ms: nowMs }).execute();
+			await setup.start();
+			await setup.until(() => setup.mail.mails.length > 0);
+			await setup.clock.moveTo(nowMs + MAIL_INTERVAL_MS - 1);
+			deepEqual(readers(setup), ["left@shop.example"], "it might have been taken before the end");
+			await setup.untilLater(() => setup.mail.mails.length === 2);
+			equal(subject(setup.mail.mails[1]), '7 callbacks failed permanently: "Shop"');
+			await setup.clock.moveBy(QUIET_OVER_MS);
+			equal(setup.mail.mails.length, 2);
+		});
+
+		test("a stop finishes the mail under way and leaves the others for the next start", async (t) => {
+			const setup = await startSetup(t, kind);
+			setup.mail.holds = true;
+			for (const name of ["First", "Second"]) {
+				await setup.sell(await setup.addShop({ name, owners: [`${name.toLowerCase()}@shop.example`] }));
+			}
+			await setup.until(async () => setup.mail.held.length === 1 && (await countFailing(setup)) === 2);
+			const stopped = setup.stop();
+			setup.mail.holds = false;
+			for (const answer of setup.mail.held) answer();
+			await stopped;
+			equal(setup.mail.mails.length, 1, "the second was not begun");
+			await setup.start();
+			await setup.untilLater(() => setup.mail.mails.length === 2);
+			deepEqual(setup.mail.mails.map((mail) => subject(mail)).toSorted(), [
+				'1 callback failed permanently: "First"',
+				'1 callback failed permanently: "Second"',
+			]);
+		});
+
+		test("without SMTP_URL the notice stays on the page, and the log says that mail is off", async (t) => {
+			const setup = await startSetup(t, kind, { withoutMail: true });
+			const shop = await setup.addShop();
+			await setup.sell(shop, 2);
+			await setup.until(async () => (await setup.notices(shop))[0]?.failures === 2);
+			await setup.clock.moveBy(QUIET_OVER_MS);
+			const [notice] = await setup.notices(shop);
+			deepEqual([notice?.kind, notice?.ended_at_ms], ["callbacks_failing", null]);
+			equal(setup.mail.mails.length, 0);
+			equal(setup.log.lines.filter(({ message }) => /^Mail is off\. .*SMTP_URL/.test(message)).length, 1);
+		});
+	});
+}
+
+function subject(mail: ReceivedMail | undefined): string | undefined {
+	return mail?.headers.get("subject");
+}
+
+function readers({ mail }: Setup): string[] {
+	return mail.mails.flatMap(({ to }) => to).toSorted();
+}
+
+async function countFailing({ store }: Setup): Promise<number> {
+	return (await store.db.selectFrom("notices").select("id").execute()).length;
+}

@@ -1,0 +1,43 @@
+// The clock of a test's database, in the test's hand: leases are judged by it alone. On PostgreSQL `clock_timestamp()`
+// of our own stands before the server's; SQLite has no clock, and is told the time.
+
+import { sql } from "kysely";
+import { DAY_MS } from "../../src/domain/time.ts";
+import { START_MS } from "./clock.ts";
+import type { SuiteDatabase } from "./databases.ts";
+import { openStore } from "./test-database.ts";
+
+export interface DatabaseClock {
+	/** Resolves to what a process is to say that the time is: on PostgreSQL nonsense, for nobody may listen to it. */
+	set(atMs: number): Promise<number>;
+}
+
+/** To be called before the suite's stores have connected: a connection learns of it when it is made. */
+export async function takeDatabaseClock({
+	kind,
+	location,
+	store,
+}: Pick<SuiteDatabase, "kind" | "location" | "store">): Promise<DatabaseClock> {
+	if (kind === "SQLite") return { set: async (atMs) => atMs };
+	const maker = openStore(kind, location);
+	try {
+		for (const statement of MAKE_CLOCK) await sql.raw(statement).execute(maker.db);
+	} finally {
+		await maker.close();
+	}
+	return {
+		async set(atMs) {
+			await sql`update test_clock.present set at_ms = ${atMs}`.execute(store.db);
+			return atMs + 31 * DAY_MS;
+		},
+	};
+}
+
+const MAKE_CLOCK: readonly string[] = [
+	"create schema test_clock",
+	`create table test_clock.present as select ${START_MS}::bigint as at_ms`,
+	`create function test_clock.clock_timestamp() returns timestamptz language sql volatile
+		as 'select to_timestamp(at_ms / 1000.0) from test_clock.present'`,
+	`do $$ begin execute format(
+		'alter database %I set search_path = public, test_clock, pg_catalog', current_database()); end $$`,
+];
