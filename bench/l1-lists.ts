@@ -2,11 +2,11 @@
 // time until a page's first byte is there, which for a page rendered in one piece is until all of it is.
 
 import { sql } from "kysely";
-import { issueKey } from "../src/accounts/keys.ts";
 import { indexBatch } from "../src/conversions/searchable-orders.ts";
 import { writeCursor } from "../src/domain/cursor.ts";
 import { realClock } from "../src/outside/clock.ts";
-import { type Programme, setEndpoint } from "../src/store/programmes.ts";
+import { issueKey } from "../src/programmes/keys.ts";
+import { type Programme, setEndpoint } from "../src/store/queries/programmes.ts";
 import type { Store } from "../src/store/store.ts";
 import { type Browser, createTestSite, type TestSite } from "../src/web/test-site.test-support.ts";
 import { type Database, withStore } from "./database.ts";

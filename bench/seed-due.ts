@@ -3,7 +3,7 @@
 import { composeEvent } from "../src/domain/event.ts";
 import { ID_RANDOM_BYTES, makeId } from "../src/domain/id.ts";
 import { createRandom } from "../src/outside/random.ts";
-import { insertOwedEvents, type OwedEvent } from "../src/store/outbox.ts";
+import { insertOwedEvents, type OwedEvent } from "../src/store/queries/outbox.ts";
 import type { Store } from "../src/store/store.ts";
 import { SAMPLE_SUBJECT } from "./sample.ts";
 

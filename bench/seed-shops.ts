@@ -5,8 +5,8 @@ import { ID_RANDOM_BYTES, makeId } from "../src/domain/id.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../src/domain/sealing.ts";
 import { sha256Hex } from "../src/domain/signature.ts";
 import { createRandom } from "../src/outside/random.ts";
-import { insertApiKey } from "../src/store/keys.ts";
-import { insertProgramme, setEndpoint } from "../src/store/programmes.ts";
+import { insertApiKey } from "../src/store/queries/keys.ts";
+import { insertProgramme, setEndpoint } from "../src/store/queries/programmes.ts";
 import type { Db, Store } from "../src/store/store.ts";
 
 /** The same for every process of a run. */

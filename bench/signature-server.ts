@@ -3,14 +3,14 @@
 // Argument: database URL with the shops. Sends its URL to its parent, and ends with it.
 
 import { Hono } from "hono";
-import { createIdentifyCaller } from "../src/accounts/identify-caller.ts";
-import { createKnownCallers } from "../src/accounts/known-callers.ts";
 import { readBody } from "../src/api/read-request.ts";
 import { realClock } from "../src/outside/clock.ts";
 import { listen, PUBLIC_LIMITS } from "../src/outside/http-server.ts";
 import { createLog } from "../src/outside/log.ts";
-import { givenWire } from "../src/store/known-wire.ts";
+import { createIdentifyCaller } from "../src/programmes/identify-caller.ts";
+import { createKnownCallers } from "../src/programmes/known-callers.ts";
 import { openStore } from "../src/store/open.ts";
+import { givenWire } from "../src/store/queries/known-wire.ts";
 import { BENCH_IDENTITY, databaseSetting } from "./database.ts";
 import { BENCH_SEALING_KEY } from "./seed-shops.ts";
 

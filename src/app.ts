@@ -2,8 +2,6 @@
 // comes out, and no socket is opened. A worker never loads it: pages and sign-in are most of what there is to load.
 
 import { Hono } from "hono";
-import { createAuth } from "./accounts/auth.ts";
-import { createKnownCallers } from "./accounts/known-callers.ts";
 import { answerFailures, createBareApp, mountHealth, refuseOtherMethods } from "./api/bare-app.ts";
 import type { AppContext, AppDeps, AppEnv } from "./api/deps.ts";
 import type { Endpoint } from "./api/endpoint.ts";
@@ -27,6 +25,8 @@ import { createPostEventAnswers } from "./api/post-event-answers.ts";
 import { createSignedCalls, type SignedCalls } from "./api/signed-call.ts";
 import { reportRequest } from "./conversions/record.ts";
 import { faultOf } from "./domain/fault.ts";
+import { createAuth } from "./people/auth.ts";
+import { createKnownCallers } from "./programmes/known-callers.ts";
 import { recordOf } from "./request-notes.ts";
 import type { WebDeps } from "./web/page.ts";
 import { createSite } from "./web/site.ts";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { makeCertificates } from "../demo/certificate.ts";
 import { ALL_SETTINGS, type Config, type Environment, isStartedByNpm, readConfig } from "./config.ts";
-import { POSTGRES_DEFAULTS } from "./store/postgres-setting.ts";
+import { POSTGRES_DEFAULTS } from "./store/postgres/setting.ts";
 
 const KEY = "0123456789abcdef".repeat(4);
 const PASSWORD = "hunter2-do-not-print";

@@ -1,8 +1,6 @@
 // Wires a Config into a running service, starts and stops it in order. This file and service/ are the only place that
 // knows the real outside/: everything else sees ports.
 
-import { createInstallationWatch } from "./accounts/installation-watch.ts";
-import { makeFirstStaffPath } from "./accounts/links.ts";
 import { writeAccess } from "./api/access-log.ts";
 import type { Unready } from "./api/deps.ts";
 import { createLimitedCalls } from "./api/limited-calls.ts";
@@ -10,9 +8,6 @@ import { createMetrics } from "./api/metrics.ts";
 import { createMetricsApp, createWorkerApp } from "./api/operator-apps.ts";
 import { createRequestCounts } from "./api/request-metrics.ts";
 import { Engine } from "./callbacks/engine.ts";
-import { type ChoreBook, createChoreBook } from "./chores/book.ts";
-import { watchChores } from "./chores/watch.ts";
-import { startBulkChore, startChores, startImportChore, startTelling } from "./chores.ts";
 import { type Config, publicUrlAt, warningSettings } from "./config.ts";
 import type { DeliveryPause } from "./domain/delivery-pause.ts";
 import { findSettingWarnings } from "./domain/warning.ts";
@@ -21,6 +16,7 @@ import { createLoad } from "./outside/load.ts";
 import { watchProcess } from "./outside/process-figures.ts";
 import { tellServiceManager } from "./outside/service-manager.ts";
 import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporary-files.ts";
+import { makeFirstStaffPath } from "./people/links.ts";
 import type { AnsweredRequest, Load, Log } from "./ports.ts";
 import { passDrain, type StopOptions } from "./service/drain.ts";
 import { watchFigures } from "./service/figures-watch.ts";
@@ -36,6 +32,10 @@ import {
 	type Workplace,
 } from "./service/workplace.ts";
 import { isDatabaseUnavailable } from "./store/unavailable.ts";
+import { type ChoreBook, createChoreBook } from "./watch/chore-book.ts";
+import { watchChores } from "./watch/chore-watch.ts";
+import { startBulkChore, startChores, startImportChore, startTelling } from "./watch/chores.ts";
+import { createInstallationWatch } from "./watch/installation-watch.ts";
 
 export interface Service extends Workplace {
 	url: string;

@@ -8,7 +8,7 @@ import { STAFF_AUTHENTICATOR } from "./domain/authenticator.ts";
 import { DELIVERY } from "./domain/delivery-pause.ts";
 import { BRAND_FORM, isBrand } from "./domain/network.ts";
 import { SEALING_KEY_BYTES } from "./domain/sealing.ts";
-import { POSTGRES_DEFAULTS } from "./store/postgres-setting.ts";
+import { POSTGRES_DEFAULTS } from "./store/postgres/setting.ts";
 
 /** What a value may be. */
 interface Form<Value> {

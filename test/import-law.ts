@@ -5,10 +5,19 @@ import { globSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const USE_CASES = ["conversions", "callbacks", "mail", "accounts", "signature-check"];
-const BELOW_THE_EDGE = ["domain", "ports", "store", ...USE_CASES, "imports"];
+const USE_CASES = [
+	"conversions",
+	"callbacks",
+	"mail",
+	"people",
+	"programmes",
+	"signature-check",
+	"jobs",
+	"watch",
+];
+const BELOW_THE_EDGE = ["domain", "ports", "store", ...USE_CASES];
 const GUIDES = ["shipped-files", "operations-guide"];
-const ALL_BUT_OUTSIDE = [...BELOW_THE_EDGE, "api", "web", "config", "chores", "service", "cli"];
+const ALL_BUT_OUTSIDE = [...BELOW_THE_EDGE, "api", "web", "config", "service", "cli"];
 
 /** Besides itself. Only the service (service.ts and service/) knows the real outside. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -22,10 +31,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	callbacks: ["domain", "ports", "store"],
 	// A mail about callbacks says why they fail in the words of the page.
 	mail: ["domain", "ports", "store", "callbacks"],
-	accounts: ["domain", "ports", "store", "mail"],
+	people: ["domain", "ports", "store", "mail"],
+	programmes: ["domain", "ports", "store", "mail", "people"],
 	"signature-check": ["domain", "ports", "store"],
 	// Brings in what the two of them make: nothing is made in another way than people make it.
-	imports: ["domain", "ports", "store", "accounts", "conversions"],
+	jobs: ["domain", "ports", "store", "people", "programmes", "conversions"],
 	"server-sent-events": ["domain", "ports"],
 	"request-notes": ["ports"],
 	// Types alone: what api writes and web renders.
@@ -35,9 +45,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	api: [...BELOW_THE_EDGE, "server-sent-events", "request-notes", "openapi"],
 	web: [...BELOW_THE_EDGE, "server-sent-events", "request-notes", "openapi", ...GUIDES],
 	outside: ["domain", "ports"],
-	chores: [...BELOW_THE_EDGE, "config"],
+	watch: [...BELOW_THE_EDGE, "config"],
 	app: [...BELOW_THE_EDGE, "request-notes", "api", "web"],
-	service: [...BELOW_THE_EDGE, "app", "api", "config", "chores", "outside", "package.json"],
+	service: [...BELOW_THE_EDGE, "app", "api", "config", "outside", "package.json"],
 	// Options are read and shown as the shop's own command does it.
 	cli: [...ALL_BUT_OUTSIDE, "receiver", ...GUIDES],
 	main: [...ALL_BUT_OUTSIDE, "package.json"],

@@ -10,8 +10,8 @@ import type { RecordOutcome } from "../conversions/record.ts";
 import { DECIDERS, EVENT_TYPES, REASONS, SOURCES, STATUSES } from "../domain/conversion.ts";
 import { API_FAULT_CODES, type Fault } from "../domain/fault.ts";
 import { isoTime } from "../domain/time.ts";
-import type { Conversion } from "../store/conversions.ts";
-import type { Programme } from "../store/programmes.ts";
+import type { Conversion } from "../store/queries/conversions.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import {
 	AMOUNT_PATTERN,
 	CURRENCY_PATTERN,

@@ -1,11 +1,11 @@
 // What the HTTP side of the house needs from whoever wires it up.
 
 import type { Context } from "hono";
-import type { AccountsDeps } from "../accounts/deps.ts";
-import type { InstallationWatch } from "../accounts/installation-watch.ts";
 import type { AddressRange } from "../domain/address.ts";
+import type { AccountsDeps } from "../people/deps.ts";
 import type { Log, RequestRecord } from "../ports.ts";
-import type { KnownNetwork } from "../store/known-network.ts";
+import type { KnownNetwork } from "../store/queries/known-network.ts";
+import type { InstallationWatch } from "../watch/installation-watch.ts";
 import type { Metrics } from "./metrics.ts";
 
 export interface AppDeps extends AccountsDeps {

@@ -4,7 +4,7 @@
 import type { Decided, InTransaction } from "../conversions/deps.ts";
 import { type OrderRequest, refuseBusy } from "../conversions/judge-and-move.ts";
 import { type Result, succeed } from "../domain/fault.ts";
-import type { Programme } from "../store/programmes.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { type Answer, decidedAnswer, type Outcome } from "./answers.ts";
 import { parseJson, type RawBody } from "./read-request.ts";

@@ -3,7 +3,7 @@
 
 import { openSecret } from "../domain/sealing.ts";
 import { canonicalString, sha256Hex, sign, signingKey } from "../domain/signature.ts";
-import { findActiveSecret } from "../store/signing-secrets.ts";
+import { findActiveSecret } from "../store/queries/signing-secrets.ts";
 import type { SignedEvent } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
 

@@ -16,9 +16,9 @@ import { createClock, type MovableClock, settle } from "../../test/support/clock
 import { replaceSecret } from "../../test/support/replace-secret.ts";
 import { addConversion } from "../../test/support/rows.ts";
 import { type Credentials, signedRequest } from "../../test/support/signed-request.ts";
-import { revokeKey } from "../accounts/keys.ts";
-import { endReplacedSecrets } from "../accounts/signing-secret.ts";
-import { readIntegrationChecks } from "../store/first-times.ts";
+import { revokeKey } from "../programmes/keys.ts";
+import { endReplacedSecrets } from "../programmes/signing-secret.ts";
+import { readIntegrationChecks } from "../store/queries/first-times.ts";
 import { MAX_STREAMS, MAX_STREAMS_A_PROGRAMME } from "./get-events.ts";
 import { ANSWER_BUDGET, MAX_ANSWERS } from "./post-event-answers.ts";
 import { makeShop, openTestShop, read, START_MS, type TestShop } from "./test-shop.test-support.ts";

@@ -4,8 +4,8 @@
 import type { Fault } from "../domain/fault.ts";
 import type { Budget } from "../domain/token-bucket.ts";
 import type { Clock, Log } from "../ports.ts";
-import { createBatches } from "../store/batches.ts";
-import { insertInboundCalls, type NewInboundCall } from "../store/inbound-calls.ts";
+import { createBatches } from "../store/queries/batches.ts";
+import { insertInboundCalls, type NewInboundCall } from "../store/queries/inbound-calls.ts";
 import type { Store } from "../store/store.ts";
 import type { InboundCall } from "./inbound-call.ts";
 import { createKeptBudgets } from "./kept-budgets.ts";

@@ -3,7 +3,7 @@
 
 import { SECOND_MS } from "../domain/time.ts";
 import type { DiskSpace } from "../ports.ts";
-import type { Figures } from "../store/figures.ts";
+import type { Figures } from "../store/queries/figures.ts";
 import { type Family, gauge } from "./exposition.ts";
 
 export interface InstallationFigures extends Figures {

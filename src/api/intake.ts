@@ -8,12 +8,12 @@
 // what one of them sends, or a row of its that somebody holds, is not the others' trouble. Nobody is answered before the
 // commit, and a call that failed on our side has not spent its nonce.
 
-import type { KnownCallers } from "../accounts/known-callers.ts";
 import type { InTransaction } from "../conversions/deps.ts";
 import { type Fault, fault, type Result } from "../domain/fault.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { Log } from "../ports.ts";
-import { createBatches } from "../store/batches.ts";
+import type { KnownCallers } from "../programmes/known-callers.ts";
+import { createBatches } from "../store/queries/batches.ts";
 import type { LockWaitMs, Store } from "../store/store.ts";
 import { isDatabaseUnavailable, waitedForLock, wasEndedForOthers } from "../store/unavailable.ts";
 import type { Answer } from "./answers.ts";

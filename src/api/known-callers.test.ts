@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { expectValue } from "../../test/support/shop-account.ts";
 import { signedRequest } from "../../test/support/signed-request.ts";
-import { changeProgramme } from "../accounts/change-programme.ts";
-import { issueKey, revokeKey } from "../accounts/keys.ts";
-import { createPerson } from "../accounts/people.ts";
-import { discardSecret, prepareSecret } from "../accounts/signing-secret.ts";
 import { createApp } from "../app.ts";
 import { SECOND_MS } from "../domain/time.ts";
-import { revokeApiKey } from "../store/keys.ts";
+import { createPerson } from "../people/people.ts";
+import { changeProgramme } from "../programmes/change-programme.ts";
+import { issueKey, revokeKey } from "../programmes/keys.ts";
+import { discardSecret, prepareSecret } from "../programmes/signing-secret.ts";
+import { revokeApiKey } from "../store/queries/keys.ts";
 import { openTestShop, read, START_MS, type TestShop } from "./test-shop.test-support.ts";
 
 /** Another key of the same programme. */

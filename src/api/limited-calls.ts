@@ -4,8 +4,8 @@
 import { type Fault, faultOf } from "../domain/fault.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { Clock, Log } from "../ports.ts";
-import { insertInboundCalls } from "../store/inbound-calls.ts";
-import { findProgrammeIds } from "../store/programmes.ts";
+import { insertInboundCalls } from "../store/queries/inbound-calls.ts";
+import { findProgrammeIds } from "../store/queries/programmes.ts";
 import type { Store } from "../store/store.ts";
 import type { LimitedCalls } from "./deps.ts";
 import { inboundRow, refusedEnd } from "./inbound-log.ts";

@@ -4,12 +4,12 @@
 //   limits ─▶ programme found, report read ─▶ stored with the signed calls that wait, see intake.ts ─▶ image
 
 import * as z from "zod";
-import type { KnownCallers } from "../accounts/known-callers.ts";
-import { unknownProgramme } from "../accounts/programmes.ts";
 import { refuseBusy } from "../conversions/judge-and-move.ts";
 import { type Report, reportRequest } from "../conversions/record.ts";
 import { type Fault, type FaultCode, type Result, succeed } from "../domain/fault.ts";
-import type { Programme } from "../store/programmes.ts";
+import type { KnownCallers } from "../programmes/known-callers.ts";
+import { unknownProgramme } from "../programmes/programmes.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import { type Answer, decidedAnswer } from "./answers.ts";
 import type { AppContext, AppDeps } from "./deps.ts";
 import { callerBlock, type InboundCall, readInboundCall, targetQuery } from "./inbound-call.ts";

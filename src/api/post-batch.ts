@@ -5,7 +5,7 @@ import * as z from "zod";
 import { BATCH_ROWS, type Decided, type InTransaction } from "../conversions/deps.ts";
 import { type OrderRequest, refuseBusy } from "../conversions/judge-and-move.ts";
 import { problemBody, type Result, refuse, succeed } from "../domain/fault.ts";
-import type { Programme } from "../store/programmes.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import { type Answer, type BatchItem, conversionBody, type Outcome } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
 import type { Asked, Endpoint, SignedCall } from "./endpoint.ts";

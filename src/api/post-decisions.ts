@@ -7,7 +7,7 @@ import { DECISION_MOVES } from "../conversions/decision-rights.ts";
 import type { InTransaction } from "../conversions/deps.ts";
 import { parseReason } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import type { Programme } from "../store/programmes.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import { postEndpoint } from "./endpoint.ts";
 import { checkFields } from "./read-request.ts";
 import { ORDER_NAME, parseOrderName, REASON } from "./sale-fields.ts";

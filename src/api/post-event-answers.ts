@@ -7,7 +7,12 @@ import { type Result, succeed } from "../domain/fault.ts";
 import { LOCAL_OUTCOMES } from "../domain/local-answer.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { Budget } from "../domain/token-bucket.ts";
-import { findAnnounced, findListener, insertLocalAnswers, type ToldAnswer } from "../store/local-answers.ts";
+import {
+	findAnnounced,
+	findListener,
+	insertLocalAnswers,
+	type ToldAnswer,
+} from "../store/queries/local-answers.ts";
 import { CONVERSION_ID } from "./answers.ts";
 import type { Endpoint, Look, SignedCall } from "./endpoint.ts";
 import { createKeptBudgets } from "./kept-budgets.ts";

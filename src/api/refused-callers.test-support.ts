@@ -2,7 +2,7 @@
 
 import { expectValue } from "../../test/support/shop-account.ts";
 import { type Credentials, signedRequest } from "../../test/support/signed-request.ts";
-import { issueKey, revokeKey } from "../accounts/keys.ts";
+import { issueKey, revokeKey } from "../programmes/keys.ts";
 import {
 	type CallerCode,
 	post,

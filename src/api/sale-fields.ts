@@ -8,7 +8,7 @@ import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { currencyDigits, MAX_CURRENCY_DIGITS, MAX_WHOLE_DIGITS, parseAmount } from "../domain/money.ts";
 import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";
 import { saleTimeProblem } from "../domain/sale-time.ts";
-import type { Programme } from "../store/programmes.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import { together } from "./read-request.ts";
 
 /** RFC 3339 with seconds and an offset. Hour 24 is not the standard's, though Date.parse makes the next day of it. */

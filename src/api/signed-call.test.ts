@@ -5,7 +5,7 @@ import { expectValue } from "../../test/support/shop-account.ts";
 import { signedRequest } from "../../test/support/signed-request.ts";
 import { createApp } from "../app.ts";
 import { DAY_MS } from "../domain/time.ts";
-import { createKnownNetwork } from "../store/known-network.ts";
+import { createKnownNetwork } from "../store/queries/known-network.ts";
 import { makeShop, openTestShop, read, START_MS } from "./test-shop.test-support.ts";
 
 const SALE = { orderId: "A-1", basketValue: "100.00" };

@@ -6,18 +6,18 @@
 // A refusal after the caller is known commits the nonce and the log row and nothing else. If our side fails, the
 // nonce is not spent.
 
+import { type Fault, faultOf, type Result } from "../domain/fault.ts";
 import {
 	acceptNonces,
 	type Caller,
 	createIdentifyCaller,
 	findKey,
 	noteCallers,
-} from "../accounts/identify-caller.ts";
-import type { KnownCallers } from "../accounts/known-callers.ts";
-import { type Fault, faultOf, type Result } from "../domain/fault.ts";
+} from "../programmes/identify-caller.ts";
+import type { KnownCallers } from "../programmes/known-callers.ts";
 import { idsOf, recordOf } from "../request-notes.ts";
-import { noteFirstTime } from "../store/first-times.ts";
-import { insertInboundCalls } from "../store/inbound-calls.ts";
+import { noteFirstTime } from "../store/queries/first-times.ts";
+import { insertInboundCalls } from "../store/queries/inbound-calls.ts";
 import type { Db } from "../store/store.ts";
 import type { Answer } from "./answers.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";

@@ -1,14 +1,14 @@
 // What one transaction does for the calls of a batch: nonces, requests judged and moved with what they owe, the inbound
 // log, and last what is written once (first times, use of keys).
 
-import { acceptNonces, type Caller, noteCallers } from "../accounts/identify-caller.ts";
 import type { Decided, InTransaction } from "../conversions/deps.ts";
 import { judgeAndMove, type OrderRequest } from "../conversions/judge-and-move.ts";
 import type { Result } from "../domain/fault.ts";
-import { type FirstTime, noteFirstTimes } from "../store/first-times.ts";
-import { insertInboundCalls } from "../store/inbound-calls.ts";
-import type { Programme } from "../store/programmes.ts";
-import type { Owed } from "../store/queue.ts";
+import { acceptNonces, type Caller, noteCallers } from "../programmes/identify-caller.ts";
+import { type FirstTime, noteFirstTimes } from "../store/queries/first-times.ts";
+import { insertInboundCalls } from "../store/queries/inbound-calls.ts";
+import type { Programme } from "../store/queries/programmes.ts";
+import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import type { Answer, Outcome } from "./answers.ts";
 import type { InboundCall } from "./inbound-call.ts";

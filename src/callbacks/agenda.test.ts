@@ -2,7 +2,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { dueDelivery } from "../../test/support/rows.ts";
 import { SLOTS, slotOf } from "../domain/slot.ts";
-import type { DueDelivery } from "../store/queue.ts";
+import type { DueDelivery } from "../store/queries/queue.ts";
 import { Agenda, type AgendaRequest } from "./agenda.ts";
 
 const SHOP = 7;

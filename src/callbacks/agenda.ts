@@ -4,7 +4,7 @@
 
 import { slotOf } from "../domain/slot.ts";
 import { SECOND_MS } from "../domain/time.ts";
-import type { DueDelivery, FirstDue, ReadRequest } from "../store/queue.ts";
+import type { DueDelivery, FirstDue, ReadRequest } from "../store/queries/queue.ts";
 import type { Backlog } from "./counters.ts";
 
 /** Due rows are in this order. */

@@ -7,7 +7,7 @@ import { type KeptAnswer, writeKeptAnswer } from "../domain/kept-answer.ts";
 import { canonicalString, sha256Hex, sign, type WireNames } from "../domain/signature.ts";
 import { judgeOutcome, type Outcome } from "../domain/verdict.ts";
 import type { PostbackAnswer, PostbackRequest, Random } from "../ports.ts";
-import type { AttemptRecord, DueDelivery, Settlement } from "../store/queue.ts";
+import type { AttemptRecord, DueDelivery, Settlement } from "../store/queries/queue.ts";
 import type { Target } from "./targets.ts";
 
 /** 128 bits: unique per attempt without asking anybody. */

@@ -2,7 +2,7 @@
 
 import { Histogram } from "../domain/histogram.ts";
 import type { Verdict } from "../domain/verdict.ts";
-import type { Settlement } from "../store/queue.ts";
+import type { Settlement } from "../store/queries/queue.ts";
 
 export interface EngineCounters {
 	attemptsByVerdict: Map<Verdict, number>;

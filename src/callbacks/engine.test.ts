@@ -8,7 +8,7 @@ import { addEngine } from "../../test/support/queue-rows.ts";
 import { addDelivery } from "../../test/support/rows.ts";
 import { SLOTS, slotOf } from "../domain/slot.ts";
 import { MINUTE_MS } from "../domain/time.ts";
-import { SILENT_MS } from "../store/queue.ts";
+import { SILENT_MS } from "../store/queries/queue.ts";
 import type { Store } from "../store/store.ts";
 import { ANSWER, startEngine, type TestEngine, type TestEngineOptions } from "./test-engine.test-support.ts";
 

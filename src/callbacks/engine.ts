@@ -13,7 +13,7 @@
 
 import { SLOTS } from "../domain/slot.ts";
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
-import type { DueDelivery, Owed, OwedInHand, Settlement } from "../store/queue.ts";
+import type { DueDelivery, Owed, OwedInHand, Settlement } from "../store/queries/queue.ts";
 import type { Store } from "../store/store.ts";
 import { Agenda } from "./agenda.ts";
 import { Alarm } from "./alarm.ts";

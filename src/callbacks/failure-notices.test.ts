@@ -6,8 +6,8 @@ import { addProgramme, delivered, dueDelivery, failed, retried } from "../../tes
 import { openStore } from "../../test/support/test-database.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { createRandom } from "../outside/random.ts";
-import { claimNoticeMail } from "../store/notices.ts";
-import type { Settlement } from "../store/queue.ts";
+import { claimNoticeMail } from "../store/queries/notices.ts";
+import type { Settlement } from "../store/queries/queue.ts";
 import type { Store } from "../store/store.ts";
 import { type Noted, noteFailures } from "./failure-notices.ts";
 

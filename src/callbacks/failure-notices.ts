@@ -6,7 +6,7 @@
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { isSerious, isToBeTold, SERIOUS_AFTER_MS } from "../domain/notice.ts";
 import type { Clock, Random } from "../ports.ts";
-import { countUndelivered, type Undelivered } from "../store/delivery-health.ts";
+import { countUndelivered, type Undelivered } from "../store/queries/delivery-health.ts";
 import {
 	addFailures,
 	addRecoveries,
@@ -19,9 +19,9 @@ import {
 	type ShownNotice,
 	tellTroubles,
 	tellWatched,
-} from "../store/notices.ts";
-import type { Programme } from "../store/programmes.ts";
-import type { Settlement } from "../store/queue.ts";
+} from "../store/queries/notices.ts";
+import type { Programme } from "../store/queries/programmes.ts";
+import type { Settlement } from "../store/queries/queue.ts";
 import type { Db, Store } from "../store/store.ts";
 
 export interface Noted {

@@ -1,10 +1,10 @@
 // How a programme's callbacks are doing: now, the last 24 hours, the answers' speed, what waits, the last 14 days.
 
 import { DAY_MS, utcDay } from "../domain/time.ts";
-import { listCallbackHours } from "../store/callback-hours.ts";
-import { findOldestPending, newestAnswerTimes, type Pending } from "../store/delivery-health.ts";
-import { listNewestAnswers } from "../store/local-answers.ts";
-import type { Programme } from "../store/programmes.ts";
+import { listCallbackHours } from "../store/queries/callback-hours.ts";
+import { findOldestPending, newestAnswerTimes, type Pending } from "../store/queries/delivery-health.ts";
+import { listNewestAnswers } from "../store/queries/local-answers.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { type PresentTrouble, readTrouble } from "./failure-notices.ts";
 

@@ -2,7 +2,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { dueDelivery } from "../../test/support/rows.ts";
 import { slotOf } from "../domain/slot.ts";
-import type { DueDelivery } from "../store/queue.ts";
+import type { DueDelivery } from "../store/queries/queue.ts";
 import { type Caps, Lanes } from "./lanes.ts";
 import type { KnownTarget } from "./targets.ts";
 

@@ -4,7 +4,7 @@
 
 import { slotOf } from "../domain/slot.ts";
 import { SECOND_MS } from "../domain/time.ts";
-import type { DeliveryInHand, DueDelivery } from "../store/queue.ts";
+import type { DeliveryInHand, DueDelivery } from "../store/queries/queue.ts";
 import type { KnownTarget } from "./targets.ts";
 
 export interface Caps {

@@ -4,9 +4,16 @@
 import { fairShare, SLOTS } from "../domain/slot.ts";
 import { HOUR_MS } from "../domain/time.ts";
 import type { Random } from "../ports.ts";
-import { addCallbackCounts, type CallbackCount } from "../store/callback-hours.ts";
-import { noteFirstCallbacks } from "../store/first-times.ts";
-import type { CallbackTarget, DueRead, EndedEngine, FirstDue, Settlement, SlotLook } from "../store/queue.ts";
+import { addCallbackCounts, type CallbackCount } from "../store/queries/callback-hours.ts";
+import { noteFirstCallbacks } from "../store/queries/first-times.ts";
+import type {
+	CallbackTarget,
+	DueRead,
+	EndedEngine,
+	FirstDue,
+	Settlement,
+	SlotLook,
+} from "../store/queries/queue.ts";
 import type { Db, Store } from "../store/store.ts";
 import type { AgendaRequest } from "./agenda.ts";
 import { isFailedAttempt, noteFailures } from "./failure-notices.ts";

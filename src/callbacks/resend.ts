@@ -4,8 +4,8 @@
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { isoTime } from "../domain/time.ts";
 import type { Clock } from "../ports.ts";
-import { noteAudit } from "../store/audit.ts";
-import { failedSince, findDelivery, requeue } from "../store/deliveries.ts";
+import { noteAudit } from "../store/queries/audit.ts";
+import { failedSince, findDelivery, requeue } from "../store/queries/deliveries.ts";
 import type { Store } from "../store/store.ts";
 
 export interface ResendDeps {

@@ -2,9 +2,9 @@
 // delays go on from it. Pressed twice, or by two people who saw the same attempt, it is sent once.
 
 import { type Result, succeed } from "../domain/fault.ts";
-import { noteAudit } from "../store/audit.ts";
-import { bringForward, listWaiting, type WaitingRow } from "../store/bring-forward.ts";
-import { type Delivery, findDelivery } from "../store/deliveries.ts";
+import { noteAudit } from "../store/queries/audit.ts";
+import { bringForward, listWaiting, type WaitingRow } from "../store/queries/bring-forward.ts";
+import { type Delivery, findDelivery } from "../store/queries/deliveries.ts";
 import type { Db } from "../store/store.ts";
 import { type ResendDeps, refuseCancelled, refuseNoUrl, refuseUnknown } from "./resend.ts";
 

@@ -2,9 +2,9 @@
 // saw it: what somebody else has sent meanwhile is left alone.
 
 import { type Result, succeed } from "../domain/fault.ts";
-import { noteAudit } from "../store/audit.ts";
-import { bringForward } from "../store/bring-forward.ts";
-import { findDeliveries, requeue } from "../store/deliveries.ts";
+import { noteAudit } from "../store/queries/audit.ts";
+import { bringForward } from "../store/queries/bring-forward.ts";
+import { findDeliveries, requeue } from "../store/queries/deliveries.ts";
 import { type ResendDeps, refuseNoUrl } from "./resend.ts";
 
 export interface SeenDelivery {

@@ -4,8 +4,8 @@
 import type { KeptAnswer } from "../domain/kept-answer.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { Clock, Load, Log, Random, Transport } from "../ports.ts";
-import type { KnownWire } from "../store/known-wire.ts";
-import type { DueDelivery, Settlement } from "../store/queue.ts";
+import type { KnownWire } from "../store/queries/known-wire.ts";
+import type { DueDelivery, Settlement } from "../store/queries/queue.ts";
 import { createPreparer, type PrepareAttempt, settleAnswer } from "./attempt.ts";
 import type { EngineCounters } from "./counters.ts";
 import { createForbiddenAddressLog } from "./forbidden-addresses.ts";

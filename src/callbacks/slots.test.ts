@@ -1,7 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { SLOTS } from "../domain/slot.ts";
-import { SILENT_MS } from "../store/queue.ts";
+import { SILENT_MS } from "../store/queries/queue.ts";
 import { countToTake, lookAgainInMs, maySend, Slots } from "./slots.ts";
 
 const OURS = [3, 5, 8, 9];

@@ -7,7 +7,7 @@
 
 import { slotOf } from "../domain/slot.ts";
 import { SECOND_MS } from "../domain/time.ts";
-import type { SlotLook } from "../store/queue.ts";
+import type { SlotLook } from "../store/queries/queue.ts";
 
 /** Two renewals may fail before the engine is taken for silent. */
 export const RENEW_EVERY_MS: number = 5 * SECOND_MS;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { createLog } from "../../test/support/log.ts";
 import { sealSecret } from "../domain/sealing.ts";
 import { canonicalString, sign, signingKey } from "../domain/signature.ts";
-import type { CallbackTarget } from "../store/queue.ts";
+import type { CallbackTarget } from "../store/queries/queue.ts";
 import { createTargetOpener, isFresh, type KnownTarget } from "./targets.ts";
 
 const KEY = new Uint8Array(32).fill(7);

@@ -6,7 +6,7 @@ import { openSecret } from "../domain/sealing.ts";
 import { type SigningKey, signingKey } from "../domain/signature.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { Log } from "../ports.ts";
-import type { CallbackTarget } from "../store/queue.ts";
+import type { CallbackTarget } from "../store/queries/queue.ts";
 
 export interface Target {
 	url: string;

@@ -7,7 +7,6 @@ import { sayBytes } from "../domain/bytes.ts";
 import { CHORES, type ChoreRecord, describeLateness, isLate, lateSinceMs } from "../domain/chore.ts";
 import { sayOtherBrand } from "../domain/network.ts";
 import { isSilent, type ProcessRecord, sumEngines } from "../domain/process.ts";
-import { findSystemWarnings, type SystemState } from "../domain/system-warning.ts";
 import { isoTime, MINUTE_MS } from "../domain/time.ts";
 import {
 	findClockWarnings,
@@ -16,19 +15,20 @@ import {
 	type Warning,
 } from "../domain/warning.ts";
 import type { Workplace } from "../service/workplace.ts";
-import { readPause } from "../store/delivery-pause.ts";
-import { MIGRATIONS } from "../store/migrations.ts";
-import { findNetwork } from "../store/network.ts";
 import {
 	canListen,
 	readServerState,
 	readStatementTimeout,
 	type ServerState,
-} from "../store/postgres-doctor.ts";
-import type { PostgresSetting } from "../store/postgres-setting.ts";
-import { readSchema, SchemaTooNewError } from "../store/schema-state.ts";
+} from "../store/postgres/doctor.ts";
+import type { PostgresSetting } from "../store/postgres/setting.ts";
+import { readPause } from "../store/queries/delivery-pause.ts";
+import { findNetwork } from "../store/queries/network.ts";
+import { readSystem, type SystemReading } from "../store/queries/system.ts";
+import { MIGRATIONS } from "../store/schema/migrations.ts";
+import { readSchema, SchemaTooNewError } from "../store/schema/state.ts";
 import type { Db, Store } from "../store/store.ts";
-import { readSystem, type SystemReading } from "../store/system.ts";
+import { findSystemWarnings, type SystemState } from "../watch/system-warning.ts";
 import { type Command, EXIT, JSON_OPTION } from "./command.ts";
 import { type Finding, messageOf, ok, problem, sayFinding, warning } from "./finding.ts";
 

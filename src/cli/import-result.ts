@@ -3,8 +3,8 @@
 import { open } from "node:fs/promises";
 import { csvFile } from "../conversions/csv-file.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import type { ImportKind, JudgedRow } from "../imports/import-kind.ts";
-import { type ResultRow, resultColumns } from "../imports/result-file.ts";
+import type { ImportKind, JudgedRow } from "../jobs/import-kind.ts";
+import { type ResultRow, resultColumns } from "../jobs/result-file.ts";
 
 export interface ResultFile {
 	write(rows: readonly JudgedRow[]): Promise<void>;

@@ -1,7 +1,7 @@
 // What an import would do or has done, as text.
 
-import type { ImportKind } from "../imports/import-kind.ts";
-import type { ImportSummary } from "../imports/summary.ts";
+import type { ImportKind } from "../jobs/import-kind.ts";
+import type { ImportSummary } from "../jobs/summary.ts";
 
 export interface SummaryView {
 	kind: ImportKind;

@@ -12,10 +12,10 @@ import {
 	type ImportKind,
 	type ImportKindName,
 	type JudgedRow,
-} from "../imports/import-kind.ts";
-import { importKind } from "../imports/import-kinds.ts";
-import { applyImport, type CheckedFile, previewImport, readThrough } from "../imports/run-import.ts";
-import type { ImportSummary } from "../imports/summary.ts";
+} from "../jobs/import-kind.ts";
+import { importKind } from "../jobs/import-kinds.ts";
+import { applyImport, type CheckedFile, previewImport, readThrough } from "../jobs/run-import.ts";
+import type { ImportSummary } from "../jobs/summary.ts";
 import type { Workplace } from "../service/workplace.ts";
 import type { Command, Options, Screen } from "./command.ts";
 import { openResultFile, type ResultFile } from "./import-result.ts";

@@ -1,9 +1,9 @@
 // `ringback migrate`: brings the database to this program's schema without starting the service, or says what it would do.
 
 import { readConfig } from "../config.ts";
-import { MIGRATIONS } from "../store/migrations.ts";
 import { DIALECTS } from "../store/schema/dialect.ts";
-import { checkSchema, findSchema } from "../store/schema-state.ts";
+import { MIGRATIONS } from "../store/schema/migrations.ts";
+import { checkSchema, findSchema } from "../store/schema/state.ts";
 import type { Store } from "../store/store.ts";
 import { type Command, EXIT, JSON_OPTION } from "./command.ts";
 import { sayProblems } from "./workplace-command.ts";

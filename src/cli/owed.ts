@@ -3,14 +3,14 @@
 import { succeed } from "../domain/fault.ts";
 import { isoTime, utcSecond } from "../domain/time.ts";
 import type { Workplace } from "../service/workplace.ts";
-import { readPause } from "../store/delivery-pause.ts";
+import { readPause } from "../store/queries/delivery-pause.ts";
 import {
 	countEndedWindows,
 	listNextOwed,
 	listOwed,
 	type OwedDelivery,
 	type OwedProgramme,
-} from "../store/owed.ts";
+} from "../store/queries/owed.ts";
 import type { Db } from "../store/store.ts";
 import { workplaceCommand } from "./workplace-command.ts";
 

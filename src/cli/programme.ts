@@ -1,8 +1,8 @@
 // `ringback programme create` and `ringback key issue`.
 
-import { issueKey } from "../accounts/keys.ts";
-import { openProgramme } from "../accounts/open-programme.ts";
 import { succeed } from "../domain/fault.ts";
+import { issueKey } from "../programmes/keys.ts";
+import { openProgramme } from "../programmes/open-programme.ts";
 import { OWN_COMMAND } from "../shipped-files.ts";
 import { workplaceCommand } from "./workplace-command.ts";
 

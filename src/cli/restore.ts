@@ -2,7 +2,7 @@
 
 import { type Config, readConfig } from "../config.ts";
 import type { RestoredKey, RestoreReport } from "../service/restore.ts";
-import { openSqliteToRead } from "../store/sqlite.ts";
+import { openSqliteToRead } from "../store/sqlite/store.ts";
 import { type Command, EXIT, JSON_OPTION } from "./command.ts";
 import { describeOwed, type Owed, owedJson, readOwed } from "./owed.ts";
 import { PASSPHRASE_FILE, readPassphrase, tellOn } from "./passphrase.ts";

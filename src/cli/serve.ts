@@ -7,7 +7,7 @@ import { findPauseWarnings, findSettingWarnings } from "../domain/warning.ts";
 import { listenForStop, type StopSignals } from "../service/stop-signals.ts";
 import type { Service } from "../service.ts";
 import { isExecutable } from "../shipped-files.ts";
-import type { NetworkFace } from "../store/known-network.ts";
+import type { NetworkFace } from "../store/queries/known-network.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
 import { boundHeap } from "./heap-bounds.ts";
 import { sayProblems } from "./workplace-command.ts";

@@ -1,11 +1,11 @@
 // `ringback user create` and `ringback user link`: a person, and the one-time link with which they choose their
 // password.
 
-import { renewLink } from "../accounts/invitations.ts";
-import { createPerson, requirePersonByEmail } from "../accounts/people.ts";
 import { type Result, succeed } from "../domain/fault.ts";
+import { renewLink } from "../people/invitations.ts";
+import { createPerson, requirePersonByEmail } from "../people/people.ts";
 import type { Workplace } from "../service/workplace.ts";
-import type { Person } from "../store/people.ts";
+import type { Person } from "../store/queries/people.ts";
 import { type Answer, workplaceCommand } from "./workplace-command.ts";
 
 const EMAIL_OPTION = {

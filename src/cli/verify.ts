@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import { type Config, readConfig } from "../config.ts";
 import type { CheckedDatabase, KeyCheck, VerifiedFile } from "../service/verify.ts";
-import { MIGRATIONS } from "../store/migrations.ts";
+import { MIGRATIONS } from "../store/schema/migrations.ts";
 import { type Command, EXIT, JSON_OPTION } from "./command.ts";
 import { type Finding, ok, problem, sayFinding, warning } from "./finding.ts";
 import { PASSPHRASE_FILE, readPassphrase, tellOn } from "./passphrase.ts";

@@ -1,7 +1,7 @@
 // Rows as a CSV file, any number of them: read a batch at a time, and only when the reader has taken what was there.
 // UTF-8 with a byte order mark, because spreadsheets guess wrong without one.
 
-import { type CsvSeparator, csvLine } from "../domain/csv-cell.ts";
+import { type CsvSeparator, csvLine } from "./csv-cell.ts";
 
 /** About 200 KB of text: all that a file ever holds in memory. */
 export const CSV_BATCH_ROWS = 1_000;

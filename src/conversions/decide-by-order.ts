@@ -2,8 +2,8 @@
 
 import type { EventType } from "../domain/conversion.ts";
 import { refusalOf, refuse, succeed } from "../domain/fault.ts";
-import type { Conversion } from "../store/conversions.ts";
-import type { Programme } from "../store/programmes.ts";
+import type { Conversion } from "../store/queries/conversions.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import { type Decision, type DecisionOutcome, decisionOutcome, judgeDecisionOn } from "./decide.ts";
 import type { Decided } from "./deps.ts";
 import type { OrderRequest } from "./judge-and-move.ts";

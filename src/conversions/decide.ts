@@ -3,8 +3,8 @@
 
 import { type DecidedBy, judgeMove, type Reason } from "../domain/conversion.ts";
 import { type Result, succeed } from "../domain/fault.ts";
-import type { Conversion } from "../store/conversions.ts";
-import type { Owed } from "../store/queue.ts";
+import type { Conversion } from "../store/queries/conversions.ts";
+import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import type { Decided, InTransaction, Owing } from "./deps.ts";
 import { type Judgement, judgeAndMove, type OrderRequest, refuseBusy } from "./judge-and-move.ts";

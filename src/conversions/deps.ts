@@ -1,8 +1,8 @@
 // What conversion use cases need.
 
 import type { Clock, Random } from "../ports.ts";
-import type { Conversion } from "../store/conversions.ts";
-import type { Owed } from "../store/queue.ts";
+import type { Conversion } from "../store/queries/conversions.ts";
+import type { Owed } from "../store/queries/queue.ts";
 import type { Store } from "../store/store.ts";
 
 /**

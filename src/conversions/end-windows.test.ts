@@ -5,7 +5,7 @@ import { eachDatabase } from "../../test/support/databases.ts";
 import { addProgramme, newConversion } from "../../test/support/rows.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { createRandom } from "../outside/random.ts";
-import type { Owed } from "../store/queue.ts";
+import type { Owed } from "../store/queries/queue.ts";
 import type { Store } from "../store/store.ts";
 import { approveDue } from "./end-windows.ts";
 

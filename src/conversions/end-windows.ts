@@ -3,7 +3,7 @@
 // a million due rows take no more memory than one batch. Workers share what is due: each passes over what another has.
 
 import type { Status } from "../domain/conversion.ts";
-import { type Conversion, findOldestEndedWindow, takeWindowEnded } from "../store/conversions.ts";
+import { type Conversion, findOldestEndedWindow, takeWindowEnded } from "../store/queries/conversions.ts";
 import { BATCH_ROWS, type ConversionsDeps } from "./deps.ts";
 import { makeMoves, type Step } from "./make-moves.ts";
 

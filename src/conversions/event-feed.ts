@@ -11,8 +11,8 @@ import {
 	listMovesAfter,
 	type MoveStore,
 	type PassedMove,
-} from "../store/announced-moves.ts";
-import type { Programme } from "../store/programmes.ts";
+} from "../store/queries/announced-moves.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import { subjectOf } from "./owe.ts";
 
 export interface FeedEvent {

@@ -1,9 +1,9 @@
 // "Why is order 1234 not here?": what is known of an order id, what came in for it, and, when nothing did, the
 // refused calls that could have been it.
 
-import { listConversions } from "../store/conversion-list.ts";
-import type { Conversion } from "../store/conversions.ts";
-import { type ListedCall, listInboundCalls, resultOf } from "../store/inbound-calls.ts";
+import { listConversions } from "../store/queries/conversion-list.ts";
+import type { Conversion } from "../store/queries/conversions.ts";
+import { type ListedCall, listInboundCalls, resultOf } from "../store/queries/inbound-calls.ts";
 import type { Db } from "../store/store.ts";
 
 export interface OrderExplanation {

@@ -1,11 +1,15 @@
 // The conversions of a list as a file.
 
-import type { CsvSeparator } from "../domain/csv-cell.ts";
 import { isoTime } from "../domain/time.ts";
-import { type ConversionFilter, type ConversionSort, NEWEST_FIRST } from "../store/conversion-filter.ts";
-import { readAllConversions } from "../store/conversion-list.ts";
-import type { Conversion } from "../store/conversions.ts";
+import {
+	type ConversionFilter,
+	type ConversionSort,
+	NEWEST_FIRST,
+} from "../store/queries/conversion-filter.ts";
+import { readAllConversions } from "../store/queries/conversion-list.ts";
+import type { Conversion } from "../store/queries/conversions.ts";
 import type { Db } from "../store/store.ts";
+import type { CsvSeparator } from "./csv-cell.ts";
 import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "./csv-file.ts";
 
 const COLUMNS: CsvColumns<Conversion> = [

@@ -7,9 +7,9 @@
 
 import type { EventType } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import type { Conversion } from "../store/conversions.ts";
-import { findByOrders } from "../store/orders.ts";
-import { NOTHING_OWED, type Owed } from "../store/queue.ts";
+import type { Conversion } from "../store/queries/conversions.ts";
+import { findByOrders } from "../store/queries/orders.ts";
+import { NOTHING_OWED, type Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import type { InTransaction } from "./deps.ts";
 import { makeMoves, type Step } from "./make-moves.ts";

@@ -21,9 +21,9 @@ import {
 	relinkMoves,
 	removeUnlessChanged,
 	updateUnlessChanged,
-} from "../store/conversion-moves.ts";
-import type { Conversion, NewConversion } from "../store/conversions.ts";
-import type { Owed } from "../store/queue.ts";
+} from "../store/queries/conversion-moves.ts";
+import type { Conversion, NewConversion } from "../store/queries/conversions.ts";
+import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import { BATCH_ROWS, type InTransaction } from "./deps.ts";
 import { type Announcement, oweEvents } from "./owe.ts";

@@ -3,9 +3,9 @@
 
 import type { Status } from "../domain/conversion.ts";
 import { DAY_MS } from "../domain/time.ts";
-import { type CallbackTotals, sumCallbacks } from "../store/callback-hours.ts";
-import { findIdRange } from "../store/conversion-buckets.ts";
-import { tallySlice } from "../store/conversion-tally.ts";
+import { type CallbackTotals, sumCallbacks } from "../store/queries/callback-hours.ts";
+import { findIdRange } from "../store/queries/conversion-buckets.ts";
+import { tallySlice } from "../store/queries/conversion-tally.ts";
 import { type KeptCounts, keepCounts } from "./kept-counts.ts";
 import {
 	addTo,

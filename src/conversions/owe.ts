@@ -4,9 +4,9 @@
 import { composeEvent, type EventSubject } from "../domain/event.ts";
 import type { EventName } from "../domain/event-name.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import type { Conversion } from "../store/conversions.ts";
-import { insertOwedEvents, type OwedEvent, programmesOwedEvents } from "../store/outbox.ts";
-import type { Owed } from "../store/queue.ts";
+import type { Conversion } from "../store/queries/conversions.ts";
+import { insertOwedEvents, type OwedEvent, programmesOwedEvents } from "../store/queries/outbox.ts";
+import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import type { InTransaction } from "./deps.ts";
 

@@ -16,7 +16,7 @@ import {
 	setPosition,
 	takePosition,
 	writeBlocks,
-} from "../store/order-blocks.ts";
+} from "../store/queries/order-blocks.ts";
 import type { Db } from "../store/store.ts";
 import { BATCH_ROWS, type ConversionsDeps } from "./deps.ts";
 

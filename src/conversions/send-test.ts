@@ -3,9 +3,9 @@
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { parseAmount } from "../domain/money.ts";
-import { noteAudit } from "../store/audit.ts";
-import { type Conversion, findByPublicId } from "../store/conversions.ts";
-import type { Programme } from "../store/programmes.ts";
+import { noteAudit } from "../store/queries/audit.ts";
+import { type Conversion, findByPublicId } from "../store/queries/conversions.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import { decideConversion, type TestDecision } from "./decide.ts";
 import type { ConversionsDeps } from "./deps.ts";
 import { recordConversion } from "./record.ts";

@@ -5,7 +5,7 @@ import { createLog } from "../../test/support/log.ts";
 import { addConversion, addProgramme } from "../../test/support/rows.ts";
 import { untilOnClock } from "../../test/support/until.ts";
 import { DAY_MS } from "../domain/time.ts";
-import { openSqlite } from "../store/sqlite.ts";
+import { openSqlite } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import { createTallies } from "./tally.ts";
 

@@ -2,7 +2,7 @@
 // every status change to keep in step. See kept-counts for when they are counted.
 
 import { STATUSES, type Status } from "../domain/conversion.ts";
-import { type TallyGroup, tallySlice } from "../store/conversion-tally.ts";
+import { type TallyGroup, tallySlice } from "../store/queries/conversion-tally.ts";
 import type { Store } from "../store/store.ts";
 import { type CountDeps, type CountLook, type KeptCounts, keepCounts } from "./kept-counts.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Change } from "../store/audit.ts";
+import type { Change } from "../store/queries/audit.ts";
 import { composeProgrammeChangeMail } from "./change-mail.ts";
 
 const PROGRAMME = { name: "Garden & Tools", public_id: "prg_1" };

@@ -5,9 +5,9 @@ import { sayAction, sayDone } from "../domain/action.ts";
 import { quote } from "../domain/mail-text.ts";
 import { minuteIn } from "../domain/zone-day.ts";
 import type { Mail } from "../ports.ts";
-import type { Change } from "../store/audit.ts";
-import type { Addressee } from "../store/programme-people.ts";
-import type { Programme } from "../store/programmes.ts";
+import type { Change } from "../store/queries/audit.ts";
+import type { Addressee } from "../store/queries/programme-people.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 
 /** For whom it is written: in whose zone, and whose account it is, if it is about one. */
 interface Reader {

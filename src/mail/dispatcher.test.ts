@@ -6,7 +6,7 @@ import { createMigratedSqlite } from "../../test/support/sqlite-database.ts";
 import { DAY_MS, MINUTE_MS } from "../domain/time.ts";
 import { createRandom } from "../outside/random.ts";
 import type { Mailer } from "../ports.ts";
-import { listUnsentMails } from "../store/mail-queue.ts";
+import { listUnsentMails } from "../store/queries/mail-queue.ts";
 import { createMailDispatcher, type WrittenMail } from "./dispatcher.ts";
 
 const START_MS = Date.UTC(2026, 2, 1, 12);

@@ -22,8 +22,8 @@ import {
 	listMailsOn,
 	postponeMail,
 	type QueuedMail,
-} from "../store/mail-queue.ts";
-import { noteMailRefused } from "../store/notices.ts";
+} from "../store/queries/mail-queue.ts";
+import { noteMailRefused } from "../store/queries/notices.ts";
 import type { Db, Store } from "../store/store.ts";
 import { sayMailError } from "./network-mailer.ts";
 

@@ -5,7 +5,7 @@ import { quote } from "../domain/mail-text.ts";
 import { type PersonKind, type ProgrammeRole, ROLE_SUMMARIES } from "../domain/roles.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import type { Mail } from "../ports.ts";
-import type { Programme } from "../store/programmes.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import type { WrittenMail } from "./dispatcher.ts";
 
 /** For what holds no link: older than this it is no news. */

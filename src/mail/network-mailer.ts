@@ -4,7 +4,7 @@
 import { networkName } from "../domain/network.ts";
 import type { MailFailure } from "../domain/process.ts";
 import type { Clock, Mail, Mailer, MailSender } from "../ports.ts";
-import type { KnownNetwork, NetworkFace } from "../store/known-network.ts";
+import type { KnownNetwork, NetworkFace } from "../store/queries/known-network.ts";
 
 export interface NetworkMailer extends Mailer {
 	/** Why the last mail was not taken; null once another was. */

@@ -1,7 +1,7 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { explainFailure, type LastFailure } from "../callbacks/failure-cause.ts";
-import type { ShownNotice } from "../store/notices.ts";
+import type { ShownNotice } from "../store/queries/notices.ts";
 import { composeNoticeMail, type NoticeMailView } from "./notice-mail.ts";
 
 const OPENED_AT_MS = Date.UTC(2026, 0, 15, 12, 5);

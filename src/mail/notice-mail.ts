@@ -5,9 +5,9 @@ import { explainFailure } from "../callbacks/failure-cause.ts";
 import { quote } from "../domain/mail-text.ts";
 import { minuteIn } from "../domain/zone-day.ts";
 import type { Mail } from "../ports.ts";
-import { MAX_COUNTED_UNDELIVERED, type Undelivered } from "../store/delivery-health.ts";
-import type { ShownNotice } from "../store/notices.ts";
-import type { Programme } from "../store/programmes.ts";
+import { MAX_COUNTED_UNDELIVERED, type Undelivered } from "../store/queries/delivery-health.ts";
+import type { ShownNotice } from "../store/queries/notices.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 
 export interface NoticeMailView {
 	programme: Pick<Programme, "name" | "public_id">;

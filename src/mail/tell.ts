@@ -7,19 +7,19 @@ import { TELL_INTERVALS_MS } from "../domain/action.ts";
 import { callbacksTopic, MAIL_INTERVAL_MS, MAILED_ROLES } from "../domain/notice.ts";
 import { DAY_MS, MINUTE_MS } from "../domain/time.ts";
 import type { Clock } from "../ports.ts";
-import { type Change, findDueTopic, postponeTopic, type Topic, takeChanges } from "../store/audit.ts";
-import { countUndelivered } from "../store/delivery-health.ts";
-import { listMailsOn, type MailState } from "../store/mail-queue.ts";
+import { type Change, findDueTopic, postponeTopic, type Topic, takeChanges } from "../store/queries/audit.ts";
+import { countUndelivered } from "../store/queries/delivery-health.ts";
+import { listMailsOn, type MailState } from "../store/queries/mail-queue.ts";
 import {
 	claimNoticeMail,
 	findNoticesToMail,
 	findProgrammeToMail,
 	markMailed,
 	postponeNoticeMail,
-} from "../store/notices.ts";
-import { findPersonById } from "../store/people.ts";
-import { addresseesOf } from "../store/programme-people.ts";
-import { findProgrammesById } from "../store/programmes.ts";
+} from "../store/queries/notices.ts";
+import { findPersonById } from "../store/queries/people.ts";
+import { addresseesOf } from "../store/queries/programme-people.ts";
+import { findProgrammesById } from "../store/queries/programmes.ts";
 import type { Db, Store } from "../store/store.ts";
 import { composeAccountChangeMail, composeProgrammeChangeMail, composeStandingMail } from "./change-mail.ts";
 import type { MailDispatcher, WrittenMail } from "./dispatcher.ts";

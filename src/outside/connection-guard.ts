@@ -1,14 +1,14 @@
 // Keeps a listener's connections within their bounds: connections that are too many are hung up on before a byte of
 // them is read, and so are those that ask more than they wait for, or never take their answer. Which ones is decided
-// by domain/connection-table.ts.
+// by outside/connection-table.ts.
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { type AddressRange, isInRanges } from "../domain/address.ts";
 import { findClientAddress, networkOf } from "../domain/client-address.ts";
-import { type ConnectionBounds, ConnectionTable } from "../domain/connection-table.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { Log } from "../ports.ts";
+import { type ConnectionBounds, ConnectionTable } from "./connection-table.ts";
 import { RequestQueues, type ServeRequest } from "./request-queues.ts";
 
 export interface GuardOptions {

@@ -4,9 +4,9 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { AddressRange } from "../domain/address.ts";
-import type { ConnectionBounds } from "../domain/connection-table.ts";
 import type { Log } from "../ports.ts";
 import { guardConnections } from "./connection-guard.ts";
+import type { ConnectionBounds } from "./connection-table.ts";
 import { RecordedResponse, type RecordingOptions, recordRequests } from "./request-records.ts";
 
 export interface HttpLimits {
@@ -14,6 +14,8 @@ export interface HttpLimits {
 	headersTimeoutMs: number;
 	/** Headers and body together; slow senders do not get to keep a socket. */
 	requestTimeoutMs: number;
+	/** How long a connection may wait for its next request. */
+	idleTimeoutMs: number;
 	/** How long an answer may wait for its reader without a byte being taken. */
 	unreadTimeoutMs: number;
 	connections: ConnectionBounds;
@@ -24,6 +26,9 @@ export const PUBLIC_LIMITS: HttpLimits = {
 	// Headers come in one piece, also over a bad line; 40,000 decisions are some 3 MB, which takes 2 Mbit/s.
 	headersTimeoutMs: 10_000,
 	requestTimeoutMs: 15_000,
+	// Proxies and load balancers keep theirs for a minute. Whoever hangs up first must be them: a request that crosses
+	// our hanging up is lost.
+	idleTimeoutMs: 75_000,
 	// As long as a message of a stream may wait.
 	unreadTimeoutMs: 30_000,
 	connections: {
@@ -47,6 +52,7 @@ export const PUBLIC_LIMITS: HttpLimits = {
 export const METRICS_LIMITS: HttpLimits = {
 	headersTimeoutMs: 5_000,
 	requestTimeoutMs: 5_000,
+	idleTimeoutMs: 5_000,
 	unreadTimeoutMs: 5_000,
 	connections: {
 		inAll: 64,
@@ -94,6 +100,7 @@ export function listen({ host, port, limits, recording, ...guarding }: ListenOpt
 		const server = createServer({
 			headersTimeout: limits.headersTimeoutMs,
 			requestTimeout: limits.requestTimeoutMs,
+			keepAliveTimeout: limits.idleTimeoutMs,
 			connectionsCheckingInterval: LIMITS_CHECK_INTERVAL_MS,
 			...(recording === undefined ? {} : { ServerResponse: RecordedResponse }),
 		});

@@ -2,9 +2,9 @@
 // same in words.
 
 import { pino } from "pino";
-import { sayLogLine } from "../domain/log-line.ts";
 import type { Log } from "../ports.ts";
 import { createLineWriter, type LineWriter } from "./line-writer.ts";
+import { sayLogLine } from "./log-line.ts";
 
 export type LogLevel = "info" | "warn" | "error" | "silent";
 

@@ -9,9 +9,9 @@ import {
 } from "node:http";
 import type { AddressRange } from "../domain/address.ts";
 import { findClientAddress } from "../domain/client-address.ts";
-import { readTraceId } from "../domain/trace.ts";
 import type { AnsweredRequest, Random, RequestRecord } from "../ports.ts";
 import type { ServeRequest } from "./request-queues.ts";
+import { readTraceId } from "./trace.ts";
 
 const ID_HEADER = "x-request-id";
 const TRACE_HEADER = "traceparent";

@@ -22,10 +22,10 @@ import { openBackupFile, readBackupFile, writeBackupFile } from "../outside/back
 import { realClock } from "../outside/clock.ts";
 import { partialName, placeDurably, replaceDurably } from "../outside/durable-file.ts";
 import { createRandom } from "../outside/random.ts";
-import { noteBackup } from "../store/last-backup.ts";
-import type { BrokenRule } from "../store/ledger.ts";
-import { openSqlite } from "../store/sqlite.ts";
-import { copySqlite, LOG_SUFFIXES, readUsedBytes } from "../store/sqlite-file.ts";
+import { noteBackup } from "../store/queries/last-backup.ts";
+import type { BrokenRule } from "../store/queries/ledger.ts";
+import { copySqlite, LOG_SUFFIXES, readUsedBytes } from "../store/sqlite/file.ts";
+import { openSqlite } from "../store/sqlite/store.ts";
 import {
 	BackupError,
 	explainFailure,

@@ -2,7 +2,7 @@
 
 import { MINUTE_MS } from "../domain/time.ts";
 import type { Clock, DiskSpace, Log } from "../ports.ts";
-import { type Figures, readFigures } from "../store/figures.ts";
+import { type Figures, readFigures } from "../store/queries/figures.ts";
 import type { Store } from "../store/store.ts";
 
 export interface FiguresWatch {

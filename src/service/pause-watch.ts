@@ -6,7 +6,7 @@ import type { DeliveryPause } from "../domain/delivery-pause.ts";
 import { isoTime, SECOND_MS } from "../domain/time.ts";
 import { findPauseWarnings } from "../domain/warning.ts";
 import type { Clock, Log } from "../ports.ts";
-import { beginPause, endPause, readPause } from "../store/delivery-pause.ts";
+import { beginPause, endPause, readPause } from "../store/queries/delivery-pause.ts";
 import type { Store } from "../store/store.ts";
 import { isDatabaseUnavailable } from "../store/unavailable.ts";
 

@@ -7,7 +7,7 @@ import {
 	TELLS_EVERY_MS,
 } from "../domain/process.ts";
 import type { Clock, Log } from "../ports.ts";
-import { forgetProcesses, removeProcess, saveProcess } from "../store/processes.ts";
+import { forgetProcesses, removeProcess, saveProcess } from "../store/queries/processes.ts";
 import type { Store } from "../store/store.ts";
 
 export interface Presence {

@@ -10,10 +10,10 @@ import { openKey } from "../domain/passphrase.ts";
 import { isoTime } from "../domain/time.ts";
 import { realClock } from "../outside/clock.ts";
 import { nameAlso, type Owner, partialName, syncFolder, writeNewFile } from "../outside/durable-file.ts";
-import type { BrokenRule } from "../store/ledger.ts";
-import { MIGRATIONS } from "../store/migrations.ts";
-import { SchemaTooNewError } from "../store/schema-state.ts";
-import { closeLog, LOG_SUFFIXES } from "../store/sqlite-file.ts";
+import type { BrokenRule } from "../store/queries/ledger.ts";
+import { MIGRATIONS } from "../store/schema/migrations.ts";
+import { SchemaTooNewError } from "../store/schema/state.ts";
+import { closeLog, LOG_SUFFIXES } from "../store/sqlite/file.ts";
 import {
 	BackupError,
 	explainFailure,

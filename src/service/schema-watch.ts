@@ -3,7 +3,7 @@
 
 import { SECOND_MS } from "../domain/time.ts";
 import type { Clock, Log } from "../ports.ts";
-import { checkSchema, readSchema, SchemaTooNewError } from "../store/schema-state.ts";
+import { checkSchema, readSchema, SchemaTooNewError } from "../store/schema/state.ts";
 import type { Store } from "../store/store.ts";
 
 export interface SchemaWatch {

@@ -1,8 +1,8 @@
 // Listens for whatever asks the process to stop: signals, and the end of the npm or npx that started it.
 
-import { judgeSignal, type StopSignal, type StopState } from "../domain/stop-signal.ts";
 import { realClock } from "../outside/clock.ts";
 import { watchLauncher } from "../outside/launcher.ts";
+import { judgeSignal, type StopSignal, type StopState } from "./stop-signal.ts";
 
 /** "launcher": npm or npx is gone. */
 export type StopCause = StopSignal | "launcher";

@@ -18,12 +18,12 @@ import { createLog, type LogIdentity, type ProcessLog } from "../outside/log.ts"
 import type { SmtpMailer } from "../outside/mailer.ts";
 import { createRandom } from "../outside/random.ts";
 import type { AddressPolicy, Clock, DiskSpace, Log, Random, Transport } from "../ports.ts";
-import { createKnownNetwork, type KnownNetwork } from "../store/known-network.ts";
-import type { MigrationReport } from "../store/migrate.ts";
-import { keepGivenBrand } from "../store/network.ts";
 import { type DatabaseSetting, isPoolerRefusal, openStore, prepareSchema } from "../store/open.ts";
-import { findDifferentEnds } from "../store/postgres-ends.ts";
-import { newestSecret, type SigningSecret } from "../store/signing-secrets.ts";
+import { findDifferentEnds } from "../store/postgres/ends.ts";
+import { createKnownNetwork, type KnownNetwork } from "../store/queries/known-network.ts";
+import { keepGivenBrand } from "../store/queries/network.ts";
+import { newestSecret, type SigningSecret } from "../store/queries/signing-secrets.ts";
+import type { MigrationReport } from "../store/schema/migrate.ts";
 import type { Store } from "../store/store.ts";
 import { openSharedClock, type SharedClock } from "./shared-clock.ts";
 

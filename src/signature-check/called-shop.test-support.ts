@@ -3,9 +3,9 @@
 
 import assert from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
-import { issueKey } from "../accounts/keys.ts";
 import { recordConversion } from "../conversions/record.ts";
-import { type Programme, setEndpoint } from "../store/programmes.ts";
+import { issueKey } from "../programmes/keys.ts";
+import { type Programme, setEndpoint } from "../store/queries/programmes.ts";
 import type { Store } from "../store/store.ts";
 import { runCallbacks } from "../web/integration/callback-run.test-support.ts";
 import { createTestSite, type TestSite } from "../web/test-site.test-support.ts";

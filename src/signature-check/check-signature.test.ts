@@ -5,10 +5,10 @@ import { deepEqual, doesNotMatch, equal, match, notEqual, ok } from "node:assert
 import { after, before, describe, test } from "node:test";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { createSqliteDatabase } from "../../test/support/sqlite-database.ts";
-import { activateSecret, endReplacedSecrets, prepareSecret } from "../accounts/signing-secret.ts";
 import { signingKey } from "../domain/signature.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
-import { insertSecret } from "../store/signing-secrets.ts";
+import { activateSecret, endReplacedSecrets, prepareSecret } from "../programmes/signing-secret.ts";
+import { insertSecret } from "../store/queries/signing-secrets.ts";
 import {
 	CALLBACK_URL,
 	type CalledShop,

@@ -10,7 +10,7 @@ import {
 	listEndedSecrets,
 	type SigningSecret,
 	stateOf,
-} from "../store/signing-secrets.ts";
+} from "../store/queries/signing-secrets.ts";
 import type { Db } from "../store/store.ts";
 import type { Direction } from "./pasted-request.ts";
 

@@ -2,8 +2,8 @@
 // later, compatible schema may have more columns.
 
 import type { Insertable } from "kysely";
-import type { Conversion, NewConversion } from "./conversions.ts";
 import type { NewInboundCall, NewMove, NewNonce } from "./hot-writes.ts";
+import type { Conversion, NewConversion } from "./queries/conversions.ts";
 import type { ConversionsTable } from "./tables/conversions.ts";
 
 export type ColumnType = "text" | "integer" | "bigint";

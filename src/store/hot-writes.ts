@@ -4,9 +4,9 @@
 
 import type { DialectAdapter, Insertable } from "kysely";
 import type { EventName } from "../domain/event-name.ts";
-import type { Conversion, NewConversion } from "./conversions.ts";
-import { type CallbackTarget, TARGET_SELECT } from "./queue.ts";
-import type { Db } from "./schema.ts";
+import type { Conversion, NewConversion } from "./queries/conversions.ts";
+import { type CallbackTarget, TARGET_SELECT } from "./queries/queue.ts";
+import type { Db } from "./schema/tables.ts";
 import type { MovesTable } from "./tables/conversions.ts";
 import type { InboundCallsTable } from "./tables/inbound.ts";
 import type { NoncesTable } from "./tables/keys.ts";

@@ -1,11 +1,11 @@
 // Opens whichever database the settings name.
 
-import type { MigrateOptions, MigrationReport } from "./migrate.ts";
-import { MIGRATIONS } from "./migrations.ts";
-import { openPostgres, type PostgresDeps } from "./postgres.ts";
-import type { PostgresSetting } from "./postgres-setting.ts";
-import { checkSchema, findSchema, SchemaTooOldError } from "./schema-state.ts";
-import { openSqlite } from "./sqlite.ts";
+import type { PostgresSetting } from "./postgres/setting.ts";
+import { openPostgres, type PostgresDeps } from "./postgres/store.ts";
+import type { MigrateOptions, MigrationReport } from "./schema/migrate.ts";
+import { MIGRATIONS } from "./schema/migrations.ts";
+import { checkSchema, findSchema, SchemaTooOldError } from "./schema/state.ts";
+import { openSqlite } from "./sqlite/store.ts";
 import type { Store } from "./store.ts";
 
 export type DatabaseSetting = { kind: "sqlite"; path: string } | PostgresSetting;

@@ -2,11 +2,11 @@
 // transaction, the hot queue, and the word that something has become due.
 
 import type { RawBuilder } from "kysely";
-import type { MigrateOptions, MigrationReport } from "./migrate.ts";
-import type { Owed, Queue } from "./queue.ts";
-import type { Db } from "./schema.ts";
+import type { Owed, Queue } from "./queries/queue.ts";
+import type { MigrateOptions, MigrationReport } from "./schema/migrate.ts";
+import type { Db } from "./schema/tables.ts";
 
-export type { Db } from "./schema.ts";
+export type { Db } from "./schema/tables.ts";
 
 export interface Store {
 	/** For libraries that bring their own queries and have to know. */

@@ -3,14 +3,14 @@
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { issueKey } from "../accounts/keys.ts";
-import { savePostbackUrl } from "../accounts/postback-url.ts";
-import { workOffJobs } from "../conversions/bulk-work.ts";
 import { recordConversion } from "../conversions/record.ts";
-import { workOffImports } from "../imports/import-work.ts";
-import { insertInboundCalls } from "../store/inbound-calls.ts";
-import type { Person } from "../store/people.ts";
-import { type Programme, setEndpoint } from "../store/programmes.ts";
+import { workOffJobs } from "../jobs/bulk-work.ts";
+import { workOffImports } from "../jobs/import-work.ts";
+import { issueKey } from "../programmes/keys.ts";
+import { savePostbackUrl } from "../programmes/postback-url.ts";
+import { insertInboundCalls } from "../store/queries/inbound-calls.ts";
+import type { Person } from "../store/queries/people.ts";
+import { type Programme, setEndpoint } from "../store/queries/programmes.ts";
 import { runCallbacks } from "./integration/callback-run.test-support.ts";
 import { openTestSite, type SiteOptions, type TestSite } from "./test-site.test-support.ts";
 

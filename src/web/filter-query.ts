@@ -5,7 +5,7 @@ import * as z from "zod";
 import { type Cursor, type CursorSeal, readCursor, writeCursor } from "../domain/cursor.ts";
 import { plainWords } from "../domain/fault.ts";
 import { parseOrderId } from "../domain/order-id.ts";
-import type { ListPage } from "../store/list-page.ts";
+import type { ListPage } from "../store/queries/list-page.ts";
 import { withQuery } from "./paths.ts";
 import { type Content, emptyState, type Html, html } from "./ui.ts";
 

@@ -5,10 +5,6 @@ import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { StatusCode } from "hono/utils/http-status";
 import { z } from "zod";
-import type { Auth, AuthSession, Visitor } from "../accounts/auth.ts";
-import type { AccountsDeps } from "../accounts/deps.ts";
-import type { InstallationWatch } from "../accounts/installation-watch.ts";
-import type { Maker } from "../accounts/links.ts";
 import type { NetworkTallies } from "../conversions/network-tally.ts";
 import type { Tallies } from "../conversions/tally.ts";
 import type { AddressRange } from "../domain/address.ts";
@@ -16,10 +12,13 @@ import { isAuthenticatorRequired, type StaffAuthenticator } from "../domain/auth
 import { areCookiesSecure, cookieName } from "../domain/cookie-name.ts";
 import type { Result } from "../domain/fault.ts";
 import { grants, type PersonKind, type Right, type Standing } from "../domain/roles.ts";
-import { createSigner } from "../domain/signing.ts";
 import type { Warning } from "../domain/warning.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
 import type { OpenApiDocument } from "../openapi.ts";
+import type { Auth, AuthSession, Visitor } from "../people/auth.ts";
+import type { AccountsDeps } from "../people/deps.ts";
+import type { Maker } from "../people/links.ts";
+import { createSigner } from "../people/signing.ts";
 import type {
 	AddressPolicy,
 	DiskSpace,
@@ -29,11 +28,12 @@ import type {
 	TemporaryFiles,
 	Transport,
 } from "../ports.ts";
-import type { KnownNetwork, NetworkFace } from "../store/known-network.ts";
-import { findPersonByPublicId } from "../store/people.ts";
-import { findProgrammeOf, listProgrammesOf } from "../store/programme-people.ts";
-import { findProgramme, type Programme } from "../store/programmes.ts";
+import type { KnownNetwork, NetworkFace } from "../store/queries/known-network.ts";
+import { findPersonByPublicId } from "../store/queries/people.ts";
+import { findProgrammeOf, listProgrammesOf } from "../store/queries/programme-people.ts";
+import { findProgramme, type Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
+import type { InstallationWatch } from "../watch/installation-watch.ts";
 import {
 	type Area,
 	type DocumentProgramme,

@@ -3,9 +3,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { invitePerson } from "../accounts/invitations.ts";
-import { activateSecret, prepareSecret } from "../accounts/signing-secret.ts";
 import { grants, PROGRAMME_ROLES, type Right, type Standing } from "../domain/roles.ts";
+import { invitePerson } from "../people/invitations.ts";
+import { activateSecret, prepareSecret } from "../programmes/signing-secret.ts";
 import { type FilledShop, openFilledShop } from "./filled-shop.test-support.ts";
 import type { Route } from "./routes.ts";
 import { ROUTES } from "./site.ts";

@@ -2,12 +2,12 @@
 
 import type { MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
-import type { Visitor } from "../accounts/auth.ts";
-import { deviceCookieName } from "../accounts/signed-cookies.ts";
 import { readTrouble } from "../callbacks/failure-notices.ts";
 import { findClientAddress } from "../domain/client-address.ts";
 import { readArrival, type Warning } from "../domain/warning.ts";
-import type { Programme } from "../store/programmes.ts";
+import type { Visitor } from "../people/auth.ts";
+import { deviceCookieName } from "../people/signed-cookies.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import { troubleBanner } from "./conversion-ui.ts";
 import type { DocumentProgramme } from "./document.ts";
 import {

@@ -1,15 +1,9 @@
 // How far the set-up of the network is, as the person before the page finds it.
 
-import {
-	type AddressState,
-	findDoneSteps,
-	judgePublicUrl,
-	SET_UP_STEPS,
-	type SetUpStep,
-} from "../domain/set-up.ts";
-import { findFirstProgramme } from "../store/programmes.ts";
+import { findFirstProgramme } from "../store/queries/programmes.ts";
 import type { SetUpProgress } from "./document.ts";
 import type { WebContext, WebDeps } from "./page.ts";
+import { type AddressState, findDoneSteps, judgePublicUrl, SET_UP_STEPS, type SetUpStep } from "./set-up.ts";
 
 export interface SetUpState {
 	done: ReadonlySet<SetUpStep>;

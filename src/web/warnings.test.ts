@@ -7,7 +7,7 @@ import { makeShop } from "../api/test-shop.test-support.ts";
 import { createApp } from "../app.ts";
 import type { ChoreRecord } from "../domain/chore.ts";
 import { MINUTE_MS } from "../domain/time.ts";
-import { setEndpoint } from "../store/programmes.ts";
+import { setEndpoint } from "../store/queries/programmes.ts";
 import { openTestSite, START_MS } from "./test-site.test-support.ts";
 
 const HEADING = /warnings? about this installation/;

@@ -3,11 +3,11 @@
 // apart from it the few entries whose verdict depends on an answer that comes within a second. What a stalled machine
 // missed is put through again; nothing is forgiven that passed.
 
-import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
 import type { Result } from "../../src/domain/fault.ts";
+import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import type { Workplace } from "../../src/service/workplace.ts";
 import type { Service } from "../../src/service.ts";
-import { type Programme, presentUrl } from "../../src/store/programmes.ts";
+import { type Programme, presentUrl } from "../../src/store/queries/programmes.ts";
 import type { KeptLog } from "../support/log.ts";
 import { BrokenPromise, type Progress } from "../support/proof.ts";
 import { startZoneServer } from "../support/zone-server.ts";

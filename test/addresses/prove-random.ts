@@ -4,7 +4,7 @@
 
 import { isIP } from "node:net";
 import fc from "fast-check";
-import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
+import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import type { Workplace } from "../../src/service/workplace.ts";
 import { CARRIERS, IPV4_BLOCKS, IPV6_BLOCKS } from "../support/address-blocks.ts";
 import {

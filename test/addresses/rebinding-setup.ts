@@ -1,9 +1,9 @@
 // What the cases of rebinding run on: the service with half of loopback allowed, a real shop there, canaries
 // in the other half on the shop's own port, and a name server that changes its mind when it is told to.
 
-import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
+import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import type { Service } from "../../src/service.ts";
-import type { Programme } from "../../src/store/programmes.ts";
+import type { Programme } from "../../src/store/queries/programmes.ts";
 import type { Question, Reply } from "../support/dns-message.ts";
 import type { KeptLog } from "../support/log.ts";
 import { type Shop, startShop } from "../support/shop.ts";

@@ -9,7 +9,7 @@ import { readKeyFile } from "../../src/outside/key-file.ts";
 import { type BackupReport, type BackupRequest, backUpSqlite } from "../../src/service/backup.ts";
 import { type RestoreReport, type RestoreRequest, restoreSqlite } from "../../src/service/restore.ts";
 import { type VerifiedFile, type VerifyRequest, verifyFile } from "../../src/service/verify.ts";
-import { openSqlite } from "../../src/store/sqlite.ts";
+import { openSqlite } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import { addOwedConversion } from "../support/rows.ts";

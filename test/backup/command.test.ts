@@ -17,7 +17,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
-import { openSqlite } from "../../src/store/sqlite.ts";
+import { openSqlite } from "../../src/store/sqlite/store.ts";
 import { type Home, hasStack, openHome } from "../support/command-home.ts";
 import { COMPILE_CACHE } from "../support/compile-cache.ts";
 import { loaderArguments } from "../support/loader-arguments.ts";

@@ -4,7 +4,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
-import { changeNetwork } from "../../src/accounts/network.ts";
+import { changeNetwork } from "../../src/programmes/network.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { becomeFirstStaff, createProgramme, trySample } from "./first-steps.ts";
 import { LONG_ORDER, MARKUP_ORDER, NAME } from "./hard-names.ts";

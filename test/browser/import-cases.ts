@@ -1,9 +1,9 @@
 // Files that staff import, in every state that a page about one can be in.
 
 import type { Page } from "playwright-core";
-import { createSummary } from "../../src/imports/summary.ts";
+import { createSummary } from "../../src/jobs/summary.ts";
 import type { Service } from "../../src/service.ts";
-import { insertImport } from "../../src/store/import-jobs.ts";
+import { insertImport } from "../../src/store/queries/import-jobs.ts";
 import { LONG_ORDER, MARKUP_ORDER, NAME } from "./hard-names.ts";
 import { type Case, press } from "./page-cases.ts";
 

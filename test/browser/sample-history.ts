@@ -9,9 +9,9 @@ import { sendTestConversion, walkTestConversion } from "../../src/conversions/se
 import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import type { Clock, Random } from "../../src/ports.ts";
-import type { Conversion } from "../../src/store/conversions.ts";
-import { insertInboundCalls } from "../../src/store/inbound-calls.ts";
-import type { Programme } from "../../src/store/programmes.ts";
+import type { Conversion } from "../../src/store/queries/conversions.ts";
+import { insertInboundCalls } from "../../src/store/queries/inbound-calls.ts";
+import type { Programme } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import { expectValue } from "../support/shop-account.ts";

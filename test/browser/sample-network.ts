@@ -3,13 +3,13 @@
 
 import type { Insertable } from "kysely";
 import type { Browser } from "playwright-core";
-import { invitePerson } from "../../src/accounts/invitations.ts";
-import { issueKey } from "../../src/accounts/keys.ts";
 import { ID_RANDOM_BYTES, makeId } from "../../src/domain/id.ts";
 import type { ProgrammeRole } from "../../src/domain/roles.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { invitePerson } from "../../src/people/invitations.ts";
+import { issueKey } from "../../src/programmes/keys.ts";
 import type { Service } from "../../src/service.ts";
-import { findProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";
+import { findProgramme, type Programme, setEndpoint } from "../../src/store/queries/programmes.ts";
 import type { NoticesTable } from "../../src/store/tables/notices.ts";
 import { newNotice } from "../support/notices.ts";
 import { addDeliveries } from "../support/rows.ts";

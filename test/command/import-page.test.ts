@@ -3,7 +3,7 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { findImport } from "../../src/store/import-jobs.ts";
+import { findImport } from "../../src/store/queries/import-jobs.ts";
 import { Browser, createTestSite, PASSWORD } from "../../src/web/test-site.test-support.ts";
 import { openHome } from "../support/command-home.ts";
 import { createMigratedDatabase, DATABASE_KINDS } from "../support/test-database.ts";

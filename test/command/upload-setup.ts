@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { TestContext } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import { openSqlite } from "../../src/store/sqlite.ts";
+import { openSqlite } from "../../src/store/sqlite/store.ts";
 import { Browser, createTestSite, PASSWORD, START_MS } from "../../src/web/test-site.test-support.ts";
 import { type Home, openHome, type Running } from "../support/command-home.ts";
 

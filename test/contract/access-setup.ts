@@ -2,8 +2,8 @@
 // their business: for the table of ways to lose access.
 
 import { equal, match, ok } from "node:assert/strict";
-import type { Person } from "../../src/store/people.ts";
-import type { Programme } from "../../src/store/programmes.ts";
+import type { Person } from "../../src/store/queries/people.ts";
+import type { Programme } from "../../src/store/queries/programmes.ts";
 import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../../src/web/account/totp.test-support.ts";
 import {
 	type Browser,

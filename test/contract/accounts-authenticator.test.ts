@@ -3,11 +3,11 @@
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { before, test } from "node:test";
-import { type Auth, createAuth, type Visitor } from "../../src/accounts/auth.ts";
-import { confirmAuthenticator, removeAuthenticator } from "../../src/accounts/authenticator.ts";
-import { findDevice } from "../../src/accounts/signed-cookies.ts";
-import type { Person } from "../../src/store/people.ts";
-import { endSessions } from "../../src/store/sign-in.ts";
+import { type Auth, createAuth, type Visitor } from "../../src/people/auth.ts";
+import { confirmAuthenticator, removeAuthenticator } from "../../src/people/authenticator.ts";
+import { findDevice } from "../../src/people/signed-cookies.ts";
+import type { Person } from "../../src/store/queries/people.ts";
+import { endSessions } from "../../src/store/queries/sign-in.ts";
 import {
 	beginAuthenticator,
 	CODE_STEP_MS,

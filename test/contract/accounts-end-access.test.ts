@@ -3,12 +3,12 @@
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { after, before, mock, test } from "node:test";
-import { type Auth, createAuth } from "../../src/accounts/auth.ts";
-import { makePasswordLink } from "../../src/accounts/invitations.ts";
-import { confirmSignIn, signIn } from "../../src/accounts/sign-in.ts";
-import type { Person } from "../../src/store/people.ts";
-import { addToProgramme } from "../../src/store/programme-people.ts";
-import { findPasswordHash, setPassword } from "../../src/store/sign-in.ts";
+import { type Auth, createAuth } from "../../src/people/auth.ts";
+import { makePasswordLink } from "../../src/people/invitations.ts";
+import { confirmSignIn, signIn } from "../../src/people/sign-in.ts";
+import type { Person } from "../../src/store/queries/people.ts";
+import { addToProgramme } from "../../src/store/queries/programme-people.ts";
+import { findPasswordHash, setPassword } from "../../src/store/queries/sign-in.ts";
 import {
 	type Browser,
 	createTestSite,

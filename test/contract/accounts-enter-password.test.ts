@@ -3,7 +3,7 @@
 import { deepEqual, doesNotMatch, equal, match, notEqual } from "node:assert/strict";
 import { test } from "node:test";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
-import type { Person } from "../../src/store/people.ts";
+import type { Person } from "../../src/store/queries/people.ts";
 import { turnAuthenticatorOn } from "../../src/web/account/totp.test-support.ts";
 import {
 	type Browser,

@@ -2,9 +2,9 @@
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { before, test } from "node:test";
-import { invitePerson } from "../../src/accounts/invitations.ts";
-import { useLimits, WRONG_PASSWORDS_FROM_ANYWHERE } from "../../src/accounts/limits.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
+import { invitePerson } from "../../src/people/invitations.ts";
+import { useLimits, WRONG_PASSWORDS_FROM_ANYWHERE } from "../../src/people/limits.ts";
 import {
 	createTestSite,
 	NEW_PASSWORD,

@@ -3,8 +3,8 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { usePassword } from "../../src/accounts/password-limits.ts";
-import type { Person } from "../../src/store/people.ts";
+import { usePassword } from "../../src/people/password-limits.ts";
+import type { Person } from "../../src/store/queries/people.ts";
 import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../../src/web/account/totp.test-support.ts";
 import {
 	type Browser,

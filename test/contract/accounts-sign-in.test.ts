@@ -4,16 +4,26 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { sql } from "kysely";
-import { invitePerson } from "../../src/accounts/invitations.ts";
-import { useLimits } from "../../src/accounts/limits.ts";
-import { makeFirstStaffPath } from "../../src/accounts/links.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
-import { listAudit } from "../../src/store/audit-list.ts";
-import { countUse, forgetUses, pruneUses, readUses, uncountUse } from "../../src/store/limit-counts.ts";
-import { findOpenLink } from "../../src/store/links.ts";
-import type { Person } from "../../src/store/people.ts";
-import { findProgrammeOf, listNewestProgrammes, listProgrammesOf } from "../../src/store/programme-people.ts";
-import { hasPassword, pruneSignIn, spendCode } from "../../src/store/sign-in.ts";
+import { invitePerson } from "../../src/people/invitations.ts";
+import { useLimits } from "../../src/people/limits.ts";
+import { makeFirstStaffPath } from "../../src/people/links.ts";
+import { listAudit } from "../../src/store/queries/audit-list.ts";
+import {
+	countUse,
+	forgetUses,
+	pruneUses,
+	readUses,
+	uncountUse,
+} from "../../src/store/queries/limit-counts.ts";
+import { findOpenLink } from "../../src/store/queries/links.ts";
+import type { Person } from "../../src/store/queries/people.ts";
+import {
+	findProgrammeOf,
+	listNewestProgrammes,
+	listProgrammesOf,
+} from "../../src/store/queries/programme-people.ts";
+import { hasPassword, pruneSignIn, spendCode } from "../../src/store/queries/sign-in.ts";
 import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../../src/web/account/totp.test-support.ts";
 import { createTestSite, NEW_PASSWORD, newEmail, PASSWORD } from "../../src/web/test-site.test-support.ts";
 import { eachDatabase } from "../support/databases.ts";

@@ -4,12 +4,12 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createClient } from "@ringback/receiver";
-import { issueKey } from "../../src/accounts/keys.ts";
-import { changeNetwork } from "../../src/accounts/network.ts";
-import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { createKnownNetwork } from "../../src/store/known-network.ts";
-import { findNetwork, keepGivenBrand } from "../../src/store/network.ts";
+import { issueKey } from "../../src/programmes/keys.ts";
+import { changeNetwork } from "../../src/programmes/network.ts";
+import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
+import { createKnownNetwork } from "../../src/store/queries/known-network.ts";
+import { findNetwork, keepGivenBrand } from "../../src/store/queries/network.ts";
 import { createClock } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { assertNoErrors, prepareService } from "../support/open-service.ts";

@@ -5,7 +5,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
-import { workOffJobs } from "../../src/conversions/bulk-work.ts";
+import { workOffJobs } from "../../src/jobs/bulk-work.ts";
 import { type Browser, createTestSite, type TestSite } from "../../src/web/test-site.test-support.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { signedRequest } from "../support/signed-request.ts";

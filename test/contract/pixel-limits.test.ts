@@ -10,7 +10,7 @@ import { makeShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
 import { parseRange } from "../../src/domain/address.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
-import type { Programme } from "../../src/store/programmes.ts";
+import type { Programme } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createTestSite } from "../../src/web/test-site.test-support.ts";
 import { createClock, type MovableClock, START_MS } from "../support/clock.ts";

@@ -3,9 +3,9 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { after, test } from "node:test";
-import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
-import { presentUrl, setEndpoint } from "../../src/store/programmes.ts";
+import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
+import { presentUrl, setEndpoint } from "../../src/store/queries/programmes.ts";
 import { eachService } from "../support/running-service.ts";
 import { startNameServer } from "../support/zone-server.ts";
 

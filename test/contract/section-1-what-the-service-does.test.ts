@@ -3,9 +3,9 @@
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
-import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
-import { presentUrl, setEndpoint } from "../../src/store/programmes.ts";
+import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
+import { presentUrl, setEndpoint } from "../../src/store/queries/programmes.ts";
 import { eachService } from "../support/running-service.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
 

@@ -2,10 +2,10 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
 import { readKeptAnswer } from "../../src/domain/kept-answer.ts";
 import { slotOf } from "../../src/domain/slot.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import { eachService } from "../support/running-service.ts";
 
 eachService("section 4, endpoints", (running) => {

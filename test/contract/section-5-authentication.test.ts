@@ -5,7 +5,7 @@ import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
 import { test } from "node:test";
 import { type PostbackRequest, verifyPostback } from "@ringback/receiver";
-import { prepareSecret } from "../../src/accounts/signing-secret.ts";
+import { prepareSecret } from "../../src/programmes/signing-secret.ts";
 import { BODY_FIELDS, type ReceivedCallback } from "../support/callback-form.ts";
 import { eachService } from "../support/running-service.ts";
 import { expectValue } from "../support/shop-account.ts";

@@ -4,7 +4,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, test } from "node:test";
 import { makeCertificates } from "../../demo/certificate.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
-import { setEndpoint } from "../../src/store/programmes.ts";
+import { setEndpoint } from "../../src/store/queries/programmes.ts";
 import { eachService } from "../support/running-service.ts";
 import type { AnswerRequest } from "../support/shop.ts";
 import { DEFAULT_PATH, type ShopProgramme } from "../support/shop-programme.ts";

@@ -3,9 +3,9 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { SLOTS, slotOf } from "../../src/domain/slot.ts";
-import { cancelBatch } from "../../src/store/cancellations.ts";
-import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
-import type { Programme } from "../../src/store/programmes.ts";
+import { cancelBatch } from "../../src/store/queries/cancellations.ts";
+import { removeEndpoint } from "../../src/store/queries/endpoint-removal.ts";
+import type { Programme } from "../../src/store/queries/programmes.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { holdsSomebodyUp, interruptAfter } from "../support/between-statements.ts";
 import { START_MS } from "../support/clock.ts";

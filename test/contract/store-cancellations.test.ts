@@ -3,21 +3,26 @@
 
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import { removePostbackUrl } from "../../src/accounts/postback-url.ts";
 import { createPass } from "../../src/callbacks/pass.ts";
 import { slotOf } from "../../src/domain/slot.ts";
 import { SECOND_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { findOldestCancellation } from "../../src/store/backlogs.ts";
+import { removePostbackUrl } from "../../src/programmes/postback-url.ts";
+import { findOldestCancellation } from "../../src/store/queries/backlogs.ts";
 import {
 	type Cancellation,
 	type Cancelled,
 	cancelAllRemoved,
 	cancelRemoved,
-} from "../../src/store/cancellations.ts";
-import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
-import { insertOwedEvents, programmesOwedEvents } from "../../src/store/outbox.ts";
-import { findProgramme, type Programme, presentUrl, setEndpoint } from "../../src/store/programmes.ts";
+} from "../../src/store/queries/cancellations.ts";
+import { removeEndpoint } from "../../src/store/queries/endpoint-removal.ts";
+import { insertOwedEvents, programmesOwedEvents } from "../../src/store/queries/outbox.ts";
+import {
+	findProgramme,
+	type Programme,
+	presentUrl,
+	setEndpoint,
+} from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";

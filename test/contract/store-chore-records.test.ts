@@ -2,15 +2,15 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { createChoreBook } from "../../src/chores/book.ts";
-import { WATCH_INTERVAL_MS, watchChores } from "../../src/chores/watch.ts";
-import { startChore, startTelling } from "../../src/chores.ts";
 import type { ChoreName, ChoreRecord } from "../../src/domain/chore.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 import { findChoreWarnings } from "../../src/domain/warning.ts";
-import { findOldestPastRetention } from "../../src/store/backlogs.ts";
-import { forgetChores, listChoreRecords, saveChoreRecords } from "../../src/store/chores.ts";
+import { findOldestPastRetention } from "../../src/store/queries/backlogs.ts";
+import { forgetChores, listChoreRecords, saveChoreRecords } from "../../src/store/queries/chores.ts";
 import type { Store } from "../../src/store/store.ts";
+import { createChoreBook } from "../../src/watch/chore-book.ts";
+import { WATCH_INTERVAL_MS, watchChores } from "../../src/watch/chore-watch.ts";
+import { startChore, startTelling } from "../../src/watch/chores.ts";
 import { MAIL_OFF } from "../support/app-deps.ts";
 import { createClock, type MovableClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";

@@ -3,11 +3,11 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { realClock } from "../../src/outside/clock.ts";
-import { type Delivery, failedSince, findDelivery, requeue } from "../../src/store/deliveries.ts";
-import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
-import { insertInboundCalls } from "../../src/store/inbound-calls.ts";
-import type { Programme } from "../../src/store/programmes.ts";
-import { pruneDeliveries, pruneInboundCalls } from "../../src/store/prune.ts";
+import { type Delivery, failedSince, findDelivery, requeue } from "../../src/store/queries/deliveries.ts";
+import { removeEndpoint } from "../../src/store/queries/endpoint-removal.ts";
+import { insertInboundCalls } from "../../src/store/queries/inbound-calls.ts";
+import type { Programme } from "../../src/store/queries/programmes.ts";
+import { pruneDeliveries, pruneInboundCalls } from "../../src/store/queries/prune.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";

@@ -9,16 +9,28 @@ import { explainOrder } from "../../src/conversions/explain-order.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { findDeliveryDetail, listAttempts } from "../../src/store/attempt-list.ts";
-import { addCallbackCounts, listCallbackHours, pruneCallbackHours } from "../../src/store/callback-hours.ts";
-import { cancelRemoved } from "../../src/store/cancellations.ts";
-import { MAX_COUNTED_PENDING } from "../../src/store/delivery-health.ts";
-import { type DeliveryFilter, listDeliveries, newestProgress } from "../../src/store/delivery-list.ts";
-import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
-import { type InboundFilter, insertInboundCalls, listInboundCalls } from "../../src/store/inbound-calls.ts";
-import { insertOwedEvents } from "../../src/store/outbox.ts";
-import type { Programme } from "../../src/store/programmes.ts";
-import type { Settlement } from "../../src/store/queue.ts";
+import { findDeliveryDetail, listAttempts } from "../../src/store/queries/attempt-list.ts";
+import {
+	addCallbackCounts,
+	listCallbackHours,
+	pruneCallbackHours,
+} from "../../src/store/queries/callback-hours.ts";
+import { cancelRemoved } from "../../src/store/queries/cancellations.ts";
+import { MAX_COUNTED_PENDING } from "../../src/store/queries/delivery-health.ts";
+import {
+	type DeliveryFilter,
+	listDeliveries,
+	newestProgress,
+} from "../../src/store/queries/delivery-list.ts";
+import { removeEndpoint } from "../../src/store/queries/endpoint-removal.ts";
+import {
+	type InboundFilter,
+	insertInboundCalls,
+	listInboundCalls,
+} from "../../src/store/queries/inbound-calls.ts";
+import { insertOwedEvents } from "../../src/store/queries/outbox.ts";
+import type { Programme } from "../../src/store/queries/programmes.ts";
+import type { Settlement } from "../../src/store/queries/queue.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";

@@ -2,17 +2,17 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { issueKey, MAX_USABLE_KEYS, revokeKey } from "../../src/accounts/keys.ts";
 import { createPass } from "../../src/callbacks/pass.ts";
 import type { Report } from "../../src/conversions/record.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { findNewestTest } from "../../src/store/conversions.ts";
-import { readIntegrationChecks } from "../../src/store/first-times.ts";
-import { insertInboundCalls } from "../../src/store/inbound-calls.ts";
-import { listApiKeys } from "../../src/store/keys.ts";
-import { findProgrammesById, type Programme, updateProgramme } from "../../src/store/programmes.ts";
-import type { Settlement } from "../../src/store/queue.ts";
+import { issueKey, MAX_USABLE_KEYS, revokeKey } from "../../src/programmes/keys.ts";
+import { findNewestTest } from "../../src/store/queries/conversions.ts";
+import { readIntegrationChecks } from "../../src/store/queries/first-times.ts";
+import { insertInboundCalls } from "../../src/store/queries/inbound-calls.ts";
+import { listApiKeys } from "../../src/store/queries/keys.ts";
+import { findProgrammesById, type Programme, updateProgramme } from "../../src/store/queries/programmes.ts";
+import type { Settlement } from "../../src/store/queries/queue.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";

@@ -2,8 +2,8 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { findApiKeysByHash, insertApiKey, revokeApiKey, spendNonces } from "../../src/store/keys.ts";
-import { pruneNonces } from "../../src/store/prune.ts";
+import { findApiKeysByHash, insertApiKey, revokeApiKey, spendNonces } from "../../src/store/queries/keys.ts";
+import { pruneNonces } from "../../src/store/queries/prune.ts";
 import type { Db } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";

@@ -7,15 +7,15 @@ import { approveDue } from "../../src/conversions/end-windows.ts";
 import { MAX_STEPS, makeMoves, type Step } from "../../src/conversions/make-moves.ts";
 import type { Status } from "../../src/domain/conversion.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { insertConversions } from "../../src/store/conversion-moves.ts";
+import { insertConversions } from "../../src/store/queries/conversion-moves.ts";
 import {
 	type Conversion,
 	findByPublicId,
 	findManyByPublicId,
 	listMoves,
 	takeWindowEnded,
-} from "../../src/store/conversions.ts";
-import type { Programme } from "../../src/store/programmes.ts";
+} from "../../src/store/queries/conversions.ts";
+import type { Programme } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";

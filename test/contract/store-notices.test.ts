@@ -4,8 +4,8 @@ import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { tellEarly } from "../../src/callbacks/failure-notices.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
-import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
-import { listFailingShops } from "../../src/store/failing-shops.ts";
+import { removeEndpoint } from "../../src/store/queries/endpoint-removal.ts";
+import { listFailingShops } from "../../src/store/queries/failing-shops.ts";
 import {
 	addFailures,
 	addRecoveries,
@@ -20,7 +20,7 @@ import {
 	markMailed,
 	type Notice,
 	tellTroubles,
-} from "../../src/store/notices.ts";
+} from "../../src/store/queries/notices.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";

@@ -3,10 +3,10 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { MINUTE_MS } from "../../src/domain/time.ts";
-import { beginPause, endPause, readPause } from "../../src/store/delivery-pause.ts";
-import { addFailures } from "../../src/store/notices.ts";
-import { countEndedWindows, listNextOwed, listOwed } from "../../src/store/owed.ts";
-import { SILENT_MS } from "../../src/store/queue.ts";
+import { beginPause, endPause, readPause } from "../../src/store/queries/delivery-pause.ts";
+import { addFailures } from "../../src/store/queries/notices.ts";
+import { countEndedWindows, listNextOwed, listOwed } from "../../src/store/queries/owed.ts";
+import { SILENT_MS } from "../../src/store/queries/queue.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { failedAttempts } from "../support/notices.ts";

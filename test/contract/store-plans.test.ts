@@ -13,24 +13,28 @@ import { readOrderSearch } from "../../src/domain/order-search.ts";
 import { SLOTS } from "../../src/domain/slot.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { findDeliveryDetail, listAttempts } from "../../src/store/attempt-list.ts";
-import { listAudit } from "../../src/store/audit-list.ts";
-import { readAuditSubjects } from "../../src/store/audit-subjects.ts";
-import { findOldestPastRetention, findOldestUnmailed, findOldestWatched } from "../../src/store/backlogs.ts";
-import { bringForward, listWaiting } from "../../src/store/bring-forward.ts";
-import { listJobs, pruneJobs } from "../../src/store/bulk-jobs.ts";
+import { findDeliveryDetail, listAttempts } from "../../src/store/queries/attempt-list.ts";
+import { listAudit } from "../../src/store/queries/audit-list.ts";
+import { readAuditSubjects } from "../../src/store/queries/audit-subjects.ts";
+import {
+	findOldestPastRetention,
+	findOldestUnmailed,
+	findOldestWatched,
+} from "../../src/store/queries/backlogs.ts";
+import { bringForward, listWaiting } from "../../src/store/queries/bring-forward.ts";
+import { listJobs, pruneJobs } from "../../src/store/queries/bulk-jobs.ts";
 import {
 	countVerdicts,
 	listDecidingRows,
 	listRepeatedConversions,
 	listRows,
-} from "../../src/store/bulk-rows.ts";
-import { sumCallbacks } from "../../src/store/callback-hours.ts";
-import { cancelRemoved } from "../../src/store/cancellations.ts";
-import type { ConversionSort } from "../../src/store/conversion-filter.ts";
-import { type ConversionListRequest, listConversions } from "../../src/store/conversion-list.ts";
-import { collectMatches } from "../../src/store/conversion-matches.ts";
-import { tallySlice } from "../../src/store/conversion-tally.ts";
+} from "../../src/store/queries/bulk-rows.ts";
+import { sumCallbacks } from "../../src/store/queries/callback-hours.ts";
+import { cancelRemoved } from "../../src/store/queries/cancellations.ts";
+import type { ConversionSort } from "../../src/store/queries/conversion-filter.ts";
+import { type ConversionListRequest, listConversions } from "../../src/store/queries/conversion-list.ts";
+import { collectMatches } from "../../src/store/queries/conversion-matches.ts";
+import { tallySlice } from "../../src/store/queries/conversion-tally.ts";
 import {
 	type Conversion,
 	findManyByPublicId,
@@ -38,24 +42,24 @@ import {
 	findOldestEndedWindow,
 	listMoves,
 	takeWindowEnded,
-} from "../../src/store/conversions.ts";
-import { failedSince, findDeliveries, requeue } from "../../src/store/deliveries.ts";
-import { countFailed, countUndelivered, countWaiting } from "../../src/store/delivery-health.ts";
+} from "../../src/store/queries/conversions.ts";
+import { failedSince, findDeliveries, requeue } from "../../src/store/queries/deliveries.ts";
+import { countFailed, countUndelivered, countWaiting } from "../../src/store/queries/delivery-health.ts";
 import {
 	type DeliveryFilter,
 	listDeliveries,
 	listDeliveriesOfConversion,
 	newestProgress,
-} from "../../src/store/delivery-list.ts";
-import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
-import { listFailingShops } from "../../src/store/failing-shops.ts";
-import { countUnmailedNotices } from "../../src/store/figures.ts";
-import { readIntegrationChecks } from "../../src/store/first-times.ts";
-import { type InboundFilter, listInboundCalls } from "../../src/store/inbound-calls.ts";
-import { claimJob, findOldestWaitingJob } from "../../src/store/job-claims.ts";
-import { listApiKeys } from "../../src/store/keys.ts";
-import { listLastAttempts } from "../../src/store/last-attempts.ts";
-import { findAnnounced, listAnswersOf, listNewestAnswers } from "../../src/store/local-answers.ts";
+} from "../../src/store/queries/delivery-list.ts";
+import { removeEndpoint } from "../../src/store/queries/endpoint-removal.ts";
+import { listFailingShops } from "../../src/store/queries/failing-shops.ts";
+import { countUnmailedNotices } from "../../src/store/queries/figures.ts";
+import { readIntegrationChecks } from "../../src/store/queries/first-times.ts";
+import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
+import { claimJob, findOldestWaitingJob } from "../../src/store/queries/job-claims.ts";
+import { listApiKeys } from "../../src/store/queries/keys.ts";
+import { listLastAttempts } from "../../src/store/queries/last-attempts.ts";
+import { findAnnounced, listAnswersOf, listNewestAnswers } from "../../src/store/queries/local-answers.ts";
 import {
 	endTroubles,
 	findNoticesToMail,
@@ -63,18 +67,18 @@ import {
 	findProgrammeToMail,
 	findWatched,
 	listNotices,
-} from "../../src/store/notices.ts";
-import { findByOrders } from "../../src/store/orders.ts";
-import { countEndedWindows } from "../../src/store/owed.ts";
-import { listProgrammePeople, listStaff } from "../../src/store/people-list.ts";
-import { hasConversions, listProgrammes } from "../../src/store/programme-list.ts";
-import { setEndpoint } from "../../src/store/programmes.ts";
-import { pruneExpired, pruneLocalAnswers } from "../../src/store/prune.ts";
-import type { DueDelivery, ReadRequest, Settlement } from "../../src/store/queue.ts";
-import { findRecentAttempts, listAttemptsOf } from "../../src/store/sent-attempts.ts";
-import { insertSecret } from "../../src/store/signing-secrets.ts";
-import { createSqliteQueue } from "../../src/store/sqlite-queue.ts";
-import { createSqliteWrites } from "../../src/store/sqlite-writes.ts";
+} from "../../src/store/queries/notices.ts";
+import { findByOrders } from "../../src/store/queries/orders.ts";
+import { countEndedWindows } from "../../src/store/queries/owed.ts";
+import { listProgrammePeople, listStaff } from "../../src/store/queries/people-list.ts";
+import { hasConversions, listProgrammes } from "../../src/store/queries/programme-list.ts";
+import { setEndpoint } from "../../src/store/queries/programmes.ts";
+import { pruneExpired, pruneLocalAnswers } from "../../src/store/queries/prune.ts";
+import type { DueDelivery, ReadRequest, Settlement } from "../../src/store/queries/queue.ts";
+import { findRecentAttempts, listAttemptsOf } from "../../src/store/queries/sent-attempts.ts";
+import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
+import { createSqliteQueue } from "../../src/store/sqlite/queue.ts";
+import { createSqliteWrites } from "../../src/store/sqlite/writes.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase, type SuiteDatabase } from "../support/databases.ts";

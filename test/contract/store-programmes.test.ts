@@ -2,9 +2,9 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { findPersonByEmail, insertPerson } from "../../src/store/people.ts";
-import { addresseesOf, addToProgramme } from "../../src/store/programme-people.ts";
-import { findProgramme, presentUrl, setEndpoint } from "../../src/store/programmes.ts";
+import { findPersonByEmail, insertPerson } from "../../src/store/queries/people.ts";
+import { addresseesOf, addToProgramme } from "../../src/store/queries/programme-people.ts";
+import { findProgramme, presentUrl, setEndpoint } from "../../src/store/queries/programmes.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addProgramme, newId } from "../support/rows.ts";

@@ -4,8 +4,8 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { SLOTS, slotOf } from "../../src/domain/slot.ts";
-import { addFailures } from "../../src/store/notices.ts";
-import type { ReadRequest } from "../../src/store/queue.ts";
+import { addFailures } from "../../src/store/queries/notices.ts";
+import type { ReadRequest } from "../../src/store/queries/queue.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { failedAttempts } from "../support/notices.ts";

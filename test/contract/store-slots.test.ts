@@ -7,7 +7,7 @@ import { createPass } from "../../src/callbacks/pass.ts";
 import { SLOTS } from "../../src/domain/slot.ts";
 import { HOUR_MS, SECOND_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { type EndedEngine, SILENT_MS } from "../../src/store/queue.ts";
+import { type EndedEngine, SILENT_MS } from "../../src/store/queries/queue.ts";
 import type { Store } from "../../src/store/store.ts";
 import { holdsSomebodyUp } from "../support/between-statements.ts";
 import { START_MS } from "../support/clock.ts";

@@ -5,7 +5,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { realClock } from "../../src/outside/clock.ts";
-import type { PostgresSetting } from "../../src/store/postgres-setting.ts";
+import type { PostgresSetting } from "../../src/store/postgres/setting.ts";
 import type { Store } from "../../src/store/store.ts";
 import { isDatabaseUnavailable } from "../../src/store/unavailable.ts";
 import type { TestDatabase } from "../support/sqlite-database.ts";

@@ -4,8 +4,8 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { sql } from "kysely";
-import { insertProgramme } from "../../src/store/programmes.ts";
-import type { Owed } from "../../src/store/queue.ts";
+import { insertProgramme } from "../../src/store/queries/programmes.ts";
+import type { Owed } from "../../src/store/queries/queue.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";

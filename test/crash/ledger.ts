@@ -2,7 +2,7 @@
 // is judged here: see balance.ts.
 
 import { slotOf } from "../../src/domain/slot.ts";
-import type { Db } from "../../src/store/schema.ts";
+import type { Db } from "../../src/store/schema/tables.ts";
 
 export interface ConversionEntry {
 	orderId: string;

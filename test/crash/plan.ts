@@ -1,7 +1,7 @@
 // Everything that is left to chance in a round, drawn from its seed before the round starts: a seed and a kind
 // give the same plan on every machine. What real processes make of it is theirs.
 
-import { SILENT_MS } from "../../src/store/queue.ts";
+import { SILENT_MS } from "../../src/store/queries/queue.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import { drawOrders, inTrouble, type PlannedOrder, slowed } from "./orders.ts";
 

@@ -1,7 +1,7 @@
 // What is there while a round runs, and what it has witnessed so far.
 
 import { ok } from "node:assert/strict";
-import { SILENT_MS } from "../../src/store/queue.ts";
+import { SILENT_MS } from "../../src/store/queries/queue.ts";
 import { checkArrivals, type Kill } from "./arrivals.ts";
 import { checkBalance, type Witnessed } from "./balance.ts";
 import type { Intake } from "./intake.ts";

@@ -3,7 +3,7 @@
 
 import { equal, ok } from "node:assert/strict";
 import type { Certificates } from "../../demo/certificate.ts";
-import { SILENT_MS } from "../../src/store/queue.ts";
+import { SILENT_MS } from "../../src/store/queries/queue.ts";
 import type { DiskWay } from "../support/full-disk.ts";
 import type { PostgresServer } from "../support/postgres.ts";
 import { type ArrivalCounts, checkArrivals } from "./arrivals.ts";

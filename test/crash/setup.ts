@@ -5,8 +5,8 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "no
 import { join } from "node:path";
 import { sql } from "kysely";
 import { slotOf } from "../../src/domain/slot.ts";
-import { SILENT_MS } from "../../src/store/queue.ts";
-import { openSqlite } from "../../src/store/sqlite.ts";
+import { SILENT_MS } from "../../src/store/queries/queue.ts";
+import { openSqlite } from "../../src/store/sqlite/store.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { type Home, openHome, type Settings } from "../support/command-home.ts";
 import { type DiskWay, type FullableDisk, openDisk } from "../support/full-disk.ts";

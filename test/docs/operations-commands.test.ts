@@ -10,7 +10,7 @@ import { type TestContext, test } from "node:test";
 import pg from "pg";
 import { readConfig } from "../../src/config.ts";
 import { CHORES } from "../../src/domain/chore.ts";
-import { openSqlite } from "../../src/store/sqlite.ts";
+import { openSqlite } from "../../src/store/sqlite/store.ts";
 import { type Home, hasStack, openHome, type Settings } from "../support/command-home.ts";
 import {
 	blocksToRun,

@@ -6,7 +6,6 @@ import { describe, test } from "node:test";
 import { verifyPostback } from "@ringback/receiver";
 import { lexer, type Token, walkTokens } from "marked";
 import { GENERATED_IN, SAMPLE_TARGET, sampleCallback, writeGenerated } from "../../docs/generated.ts";
-import { DEFAULT_PARKED_DAYS } from "../../src/accounts/programme-terms.ts";
 import { EXAMPLE_SECRET } from "../../src/api/openapi/examples.ts";
 import { BLOCK_BUDGET, PROGRAMME_BUDGET } from "../../src/api/pixel-limits.ts";
 import { MAX_BATCH_BYTES, MAX_ITEMS } from "../../src/api/post-batch.ts";
@@ -29,7 +28,8 @@ import { REPLACED_SECRET_GRACE_MS } from "../../src/domain/secret-life.ts";
 import { headerNames, TIMESTAMP_TOLERANCE_SECONDS } from "../../src/domain/signature.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
 import { DEADLINE_MS } from "../../src/outside/https-transport.ts";
-import { SILENT_MS } from "../../src/store/queue.ts";
+import { DEFAULT_PARKED_DAYS } from "../../src/programmes/programme-terms.ts";
+import { SILENT_MS } from "../../src/store/queries/queue.ts";
 import { headingId } from "../../src/web/docs/markdown.ts";
 import { EXAMPLE_LANGUAGES } from "../../src/web/examples.ts";
 

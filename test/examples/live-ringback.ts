@@ -5,7 +5,7 @@ import { connect, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { createServer } from "node:tls";
 import { makeCertificates } from "../../demo/certificate.ts";
-import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
+import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import type { Service } from "../../src/service.ts";
 import { openService } from "../support/open-service.ts";
 import { portOf } from "../support/port-of.ts";

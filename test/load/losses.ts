@@ -1,6 +1,6 @@
 // After the run, with the service stopped: is anything missing that somebody was promised?
 
-import type { Db } from "../../src/store/schema.ts";
+import type { Db } from "../../src/store/schema/tables.ts";
 import type { ShopAccount } from "../support/shop-account.ts";
 import type { AnsweredShop } from "./intake.ts";
 import type { ShopArrivals } from "./shops-messages.ts";

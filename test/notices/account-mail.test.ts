@@ -3,20 +3,20 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
-import { invitePerson, renewLink } from "../../src/accounts/invitations.ts";
-import { issueKey, revokeKey } from "../../src/accounts/keys.ts";
-import { removePostbackUrl, savePostbackUrl } from "../../src/accounts/postback-url.ts";
+import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
+import { createMailDispatcher } from "../../src/mail/dispatcher.ts";
+import { tellChanges } from "../../src/mail/tell.ts";
+import { invitePerson, renewLink } from "../../src/people/invitations.ts";
+import { issueKey, revokeKey } from "../../src/programmes/keys.ts";
+import { removePostbackUrl, savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import {
 	activateSecret,
 	discardSecret,
 	endReplacedSecrets,
 	prepareSecret,
-} from "../../src/accounts/signing-secret.ts";
-import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
-import { createMailDispatcher } from "../../src/mail/dispatcher.ts";
-import { tellChanges } from "../../src/mail/tell.ts";
-import { noteAudit } from "../../src/store/audit.ts";
-import { setDeactivated } from "../../src/store/people.ts";
+} from "../../src/programmes/signing-secret.ts";
+import { noteAudit } from "../../src/store/queries/audit.ts";
+import { setDeactivated } from "../../src/store/queries/people.ts";
 import type { ReceivedMail } from "../support/mail-server.ts";
 import type { ShopAccount } from "../support/shop-account.ts";
 import { expectValue } from "../support/shop-account.ts";

@@ -4,7 +4,7 @@ import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { createNetworkMailer, sayMailError, sayMailReply } from "../../src/mail/network-mailer.ts";
 import { createSmtpMailer } from "../../src/outside/mailer.ts";
-import type { NetworkFace } from "../../src/store/known-network.ts";
+import type { NetworkFace } from "../../src/store/queries/known-network.ts";
 import { startMailServer } from "../support/mail-server.ts";
 
 const PUBLIC_URL = "https://track.acme.example";

@@ -2,9 +2,9 @@
 
 import type { TestContext } from "node:test";
 import type { Service } from "../../src/service.ts";
-import type { QueuedMail } from "../../src/store/mail-queue.ts";
-import type { Notice } from "../../src/store/notices.ts";
-import { findPersonByEmail, type Person } from "../../src/store/people.ts";
+import type { QueuedMail } from "../../src/store/queries/mail-queue.ts";
+import type { Notice } from "../../src/store/queries/notices.ts";
+import { findPersonByEmail, type Person } from "../../src/store/queries/people.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createClock, type MovableClock, START_MS } from "../support/clock.ts";
 import type { KeptLog } from "../support/log.ts";

@@ -2,7 +2,6 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { issueKey, revokeKey } from "../../src/accounts/keys.ts";
 import type { AppDeps } from "../../src/api/deps.ts";
 import { MAX_STREAMS_A_PROGRAMME } from "../../src/api/get-events.ts";
 import { describeApi } from "../../src/api/openapi/document.ts";
@@ -12,6 +11,7 @@ import { CALLER_SCENARIOS } from "../../src/api/refused-callers.test-support.ts"
 import { CONTENT_SCENARIOS } from "../../src/api/refused-content.test-support.ts";
 import { openTestShop, type TestShop } from "../../src/api/test-shop.test-support.ts";
 import { API_FAULT_CODES, exampleFault } from "../../src/domain/fault.ts";
+import { issueKey, revokeKey } from "../../src/programmes/keys.ts";
 import { expectValue } from "../../test/support/shop-account.ts";
 import { type CallOptions, signedRequest } from "../support/signed-request.ts";
 import { AnswerWatch } from "./answer-watch.ts";

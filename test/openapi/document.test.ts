@@ -4,7 +4,6 @@ import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
 import { describe, test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { createAuth } from "../../src/accounts/auth.ts";
 import type { AppDeps } from "../../src/api/deps.ts";
 import { describeApi } from "../../src/api/openapi/document.ts";
 import { EXAMPLE_SECRET } from "../../src/api/openapi/examples.ts";
@@ -12,7 +11,8 @@ import { meaningOf } from "../../src/api/openapi/webhooks.ts";
 import { openTestShop, type TestShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
 import type { JsonSchema, MediaType, OpenApiDocument, Operation } from "../../src/openapi.ts";
-import { createKnownNetwork } from "../../src/store/known-network.ts";
+import { createAuth } from "../../src/people/auth.ts";
+import { createKnownNetwork } from "../../src/store/queries/known-network.ts";
 import { createSite } from "../../src/web/site.ts";
 import { DescribedApi, responseFor } from "./described-api.ts";
 

@@ -3,7 +3,7 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { type RecordResult, signRequest } from "@ringback/receiver";
-import { issueKey, revokeKey } from "../../src/accounts/keys.ts";
+import { issueKey, revokeKey } from "../../src/programmes/keys.ts";
 import { replaceSecret } from "../support/replace-secret.ts";
 import { expectValue, openAccount } from "../support/shop-account.ts";
 import { startLiveService } from "./live-service.ts";

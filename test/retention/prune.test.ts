@@ -4,26 +4,26 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import type { Insertable } from "kysely";
-import { createChoreBook } from "../../src/chores/book.ts";
-import { startChores } from "../../src/chores.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { realClock } from "../../src/outside/clock.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { findDelivery, requeue } from "../../src/store/deliveries.ts";
-import { insertInboundCalls } from "../../src/store/inbound-calls.ts";
-import { insertLocalAnswers, listNewestAnswers } from "../../src/store/local-answers.ts";
-import { insertOwedEvents } from "../../src/store/outbox.ts";
-import type { Programme } from "../../src/store/programmes.ts";
+import { findDelivery, requeue } from "../../src/store/queries/deliveries.ts";
+import { insertInboundCalls } from "../../src/store/queries/inbound-calls.ts";
+import { insertLocalAnswers, listNewestAnswers } from "../../src/store/queries/local-answers.ts";
+import { insertOwedEvents } from "../../src/store/queries/outbox.ts";
+import type { Programme } from "../../src/store/queries/programmes.ts";
 import {
 	pruneDeliveries,
 	pruneInboundCalls,
 	pruneLocalAnswers,
 	pruneNonces,
 	pruneNotices,
-} from "../../src/store/prune.ts";
-import type { Schema } from "../../src/store/schema.ts";
+} from "../../src/store/queries/prune.ts";
+import type { Schema } from "../../src/store/schema/tables.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { NoticesTable } from "../../src/store/tables/notices.ts";
+import { createChoreBook } from "../../src/watch/chore-book.ts";
+import { startChores } from "../../src/watch/chores.ts";
 import { MAIL_OFF } from "../support/app-deps.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";

@@ -5,8 +5,8 @@ import { statSync } from "node:fs";
 import { test } from "node:test";
 import { sql } from "kysely";
 import { realClock } from "../../src/outside/clock.ts";
-import { insertInboundCalls } from "../../src/store/inbound-calls.ts";
-import { giveBackSpace, pruneInboundCalls } from "../../src/store/prune.ts";
+import { insertInboundCalls } from "../../src/store/queries/inbound-calls.ts";
+import { giveBackSpace, pruneInboundCalls } from "../../src/store/queries/prune.ts";
 import { START_MS } from "../support/clock.ts";
 import { createSqliteDatabase } from "../support/sqlite-database.ts";
 

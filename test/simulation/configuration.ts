@@ -1,18 +1,18 @@
 // What owners change on the integration page while deliveries are under way: the Postback URL saved, moved and
 // removed, the secret replaced step by step. Afterwards the database says what is in force.
 
-import { issueKey } from "../../src/accounts/keys.ts";
-import { removePostbackUrl, savePostbackUrl } from "../../src/accounts/postback-url.ts";
+import type { Result } from "../../src/domain/fault.ts";
+import { openSecret } from "../../src/domain/sealing.ts";
+import type { LookUp } from "../../src/ports.ts";
+import { issueKey } from "../../src/programmes/keys.ts";
+import { removePostbackUrl, savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import {
 	activateSecret,
 	discardSecret,
 	endReplacedSecrets,
 	prepareSecret,
-} from "../../src/accounts/signing-secret.ts";
-import type { Result } from "../../src/domain/fault.ts";
-import { openSecret } from "../../src/domain/sealing.ts";
-import type { LookUp } from "../../src/ports.ts";
-import { findPreparedSecret } from "../../src/store/signing-secrets.ts";
+} from "../../src/programmes/signing-secret.ts";
+import { findPreparedSecret } from "../../src/store/queries/signing-secrets.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createLog } from "../support/log.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";

@@ -1,9 +1,9 @@
 // The shops of a run: their people and programmes, made by the real use cases before anything goes wrong.
 
-import { openProgramme } from "../../src/accounts/open-programme.ts";
-import { createPerson } from "../../src/accounts/people.ts";
 import type { Result } from "../../src/domain/fault.ts";
+import { createPerson } from "../../src/people/people.ts";
 import type { Clock, Random } from "../../src/ports.ts";
+import { openProgramme } from "../../src/programmes/open-programme.ts";
 import type { Store } from "../../src/store/store.ts";
 import { randomPort, type SeededRandom } from "../support/seeded-random.ts";
 import type { Plan } from "./plan.ts";

@@ -3,7 +3,7 @@
 // clock, whatever time the process passes.
 
 import type { KyselyPlugin } from "kysely";
-import type { Owed, Settlement } from "../../src/store/queue.ts";
+import type { Owed, Settlement } from "../../src/store/queries/queue.ts";
 import { DueListeners, type Store } from "../../src/store/store.ts";
 import type { Mishaps } from "./mishaps.ts";
 

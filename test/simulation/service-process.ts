@@ -4,14 +4,14 @@
 import { createIntake, type Intake } from "../../src/api/intake.ts";
 import { Engine } from "../../src/callbacks/engine.ts";
 import type { Caps } from "../../src/callbacks/lanes.ts";
-import { createChoreBook } from "../../src/chores/book.ts";
-import { type Chores, startChores } from "../../src/chores.ts";
 import { createMailDispatcher, type MailDispatcher } from "../../src/mail/dispatcher.ts";
 import type { Clock, Log, Mail, PostbackAnswer, PostbackRequest, Random } from "../../src/ports.ts";
 import { openSharedClock, type SharedClock } from "../../src/service/shared-clock.ts";
-import { givenWire } from "../../src/store/known-wire.ts";
-import { findProgramme, type Programme } from "../../src/store/programmes.ts";
+import { givenWire } from "../../src/store/queries/known-wire.ts";
+import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
+import { createChoreBook } from "../../src/watch/chore-book.ts";
+import { type Chores, startChores } from "../../src/watch/chores.ts";
 import { createSeededRandom, randomPort } from "../support/seeded-random.ts";
 import { Broken } from "./broken.ts";
 import { createMishaps, DatabaseFailed, Killed, type Mishaps } from "./mishaps.ts";

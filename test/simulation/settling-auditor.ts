@@ -2,7 +2,7 @@
 // anything, and the next attempt is due exactly its delay after the end of the last.
 
 import type { DatabaseSync } from "node:sqlite";
-import type { Settlement } from "../../src/store/queue.ts";
+import type { Settlement } from "../../src/store/queries/queue.ts";
 import { demand } from "./broken.ts";
 import type { WatchSettling } from "./process-store.ts";
 

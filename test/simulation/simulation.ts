@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { verifyPostback } from "@ringback/receiver";
 import { SEALING_KEY_BYTES } from "../../src/domain/sealing.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
-import { createSqliteStore } from "../../src/store/sqlite.ts";
+import { createSqliteStore } from "../../src/store/sqlite/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 import { Broken, demand } from "./broken.ts";

@@ -9,7 +9,7 @@ import { refuseBusy } from "../../src/conversions/judge-and-move.ts";
 import { reportRequest } from "../../src/conversions/record.ts";
 import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
 import { succeed } from "../../src/domain/fault.ts";
-import type { Programme } from "../../src/store/programmes.ts";
+import type { Programme } from "../../src/store/queries/programmes.ts";
 import type { Act, Answered } from "../support/lifecycle-model.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import { Broken, demand } from "./broken.ts";

@@ -1,14 +1,14 @@
 // What an app in a test is wired up with, besides its store, clock, random and log: an installation that is as it
 // should be, with mail off and names that lead nowhere.
 
-import { createInstallationWatch } from "../../src/accounts/installation-watch.ts";
 import { createLimitedCalls } from "../../src/api/limited-calls.ts";
 import { createMetrics } from "../../src/api/metrics.ts";
 import type { AllDeps } from "../../src/app.ts";
 import type { WarningSettings } from "../../src/domain/warning.ts";
 import type { MailDispatcher } from "../../src/mail/dispatcher.ts";
 import { temporaryFilesOfSystem } from "../../src/outside/temporary-files.ts";
-import { createKnownNetwork } from "../../src/store/known-network.ts";
+import { createKnownNetwork } from "../../src/store/queries/known-network.ts";
+import { createInstallationWatch } from "../../src/watch/installation-watch.ts";
 import { makeMetricsDeps } from "./metrics-deps.ts";
 
 export const SOUND_INSTALLATION: WarningSettings = {

@@ -1,7 +1,7 @@
 // Notices to begin a test with.
 
 import type { Insertable } from "kysely";
-import type { FailedAttempts } from "../../src/store/notices.ts";
+import type { FailedAttempts } from "../../src/store/queries/notices.ts";
 import type { NoticesTable } from "../../src/store/tables/notices.ts";
 import { START_MS } from "./clock.ts";
 import { newId } from "./rows.ts";

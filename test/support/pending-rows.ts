@@ -2,7 +2,7 @@
 
 import { deepEqual } from "node:assert/strict";
 import { sql } from "kysely";
-import type { Programme } from "../../src/store/programmes.ts";
+import type { Programme } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
 import { readAll } from "./queue-rows.ts";

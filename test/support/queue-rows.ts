@@ -3,7 +3,7 @@
 
 import type { PassInput } from "../../src/callbacks/pass.ts";
 import { slotOf } from "../../src/domain/slot.ts";
-import type { DueDelivery, Settlement } from "../../src/store/queue.ts";
+import type { DueDelivery, Settlement } from "../../src/store/queries/queue.ts";
 import type { Store } from "../../src/store/store.ts";
 
 const CAP_OVERALL = 512;

@@ -1,8 +1,8 @@
 // Both steps of a replacement at once, for tests that are about what comes after it.
 
-import type { AccountsDeps } from "../../src/accounts/deps.ts";
-import { activateSecret, prepareSecret } from "../../src/accounts/signing-secret.ts";
 import { type Result, succeed } from "../../src/domain/fault.ts";
+import type { AccountsDeps } from "../../src/people/deps.ts";
+import { activateSecret, prepareSecret } from "../../src/programmes/signing-secret.ts";
 
 /** Resolves to the new secret, which callbacks are signed with from now on. */
 export async function replaceSecret(deps: AccountsDeps, programmeId: string): Promise<Result<string>> {

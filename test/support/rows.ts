@@ -2,13 +2,13 @@
 
 import { ID_RANDOM_BYTES, type IdPrefix, makeId } from "../../src/domain/id.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { insertConversions, insertMoves } from "../../src/store/conversion-moves.ts";
-import type { Conversion, NewConversion } from "../../src/store/conversions.ts";
-import { findByOrders } from "../../src/store/orders.ts";
-import { insertOwedEvents, type OwedEvent } from "../../src/store/outbox.ts";
-import { insertProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";
-import type { AttemptRecord, DueDelivery, Settlement } from "../../src/store/queue.ts";
-import { insertSecret } from "../../src/store/signing-secrets.ts";
+import { insertConversions, insertMoves } from "../../src/store/queries/conversion-moves.ts";
+import type { Conversion, NewConversion } from "../../src/store/queries/conversions.ts";
+import { findByOrders } from "../../src/store/queries/orders.ts";
+import { insertOwedEvents, type OwedEvent } from "../../src/store/queries/outbox.ts";
+import { insertProgramme, type Programme, setEndpoint } from "../../src/store/queries/programmes.ts";
+import type { AttemptRecord, DueDelivery, Settlement } from "../../src/store/queries/queue.ts";
+import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
 

@@ -1,15 +1,15 @@
 // A programme with owners, an API key and a Postback URL, made by the use cases that make real ones.
 
 import { randomBytes } from "node:crypto";
-import type { AccountsDeps } from "../../src/accounts/deps.ts";
-import { issueKey } from "../../src/accounts/keys.ts";
-import { openProgramme } from "../../src/accounts/open-programme.ts";
-import { createPerson } from "../../src/accounts/people.ts";
-import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
 import type { Result } from "../../src/domain/fault.ts";
+import type { AccountsDeps } from "../../src/people/deps.ts";
+import { createPerson } from "../../src/people/people.ts";
+import { issueKey } from "../../src/programmes/keys.ts";
+import { openProgramme } from "../../src/programmes/open-programme.ts";
+import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import type { Workplace } from "../../src/service/workplace.ts";
-import { addToProgramme } from "../../src/store/programme-people.ts";
-import type { Programme } from "../../src/store/programmes.ts";
+import { addToProgramme } from "../../src/store/queries/programme-people.ts";
+import type { Programme } from "../../src/store/queries/programmes.ts";
 
 export interface ShopAccount {
 	programme: Programme;

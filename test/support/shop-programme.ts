@@ -2,13 +2,13 @@
 // its deliveries. Where the integration page would be used, the page's own use case is called.
 
 import type { Selectable } from "kysely";
-import { issueKey } from "../../src/accounts/keys.ts";
-import { removePostbackUrl, savePostbackUrl } from "../../src/accounts/postback-url.ts";
 import { decideConversion } from "../../src/conversions/decide.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
 import type { Reason } from "../../src/domain/conversion.ts";
+import { issueKey } from "../../src/programmes/keys.ts";
+import { removePostbackUrl, savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import type { Service } from "../../src/service.ts";
-import { findProgramme } from "../../src/store/programmes.ts";
+import { findProgramme } from "../../src/store/queries/programmes.ts";
 import type { AttemptsTable, DeliveriesTable } from "../../src/store/tables/deliveries.ts";
 import type { NoticesTable } from "../../src/store/tables/notices.ts";
 import type { ReceivedCallback } from "./callback-form.ts";

@@ -1,8 +1,8 @@
 // Somebody who is signed in, without the time that hashing a password takes.
 
-import type { Maker } from "../../src/accounts/links.ts";
-import type { Person } from "../../src/store/people.ts";
-import { setPassword } from "../../src/store/sign-in.ts";
+import type { Maker } from "../../src/people/links.ts";
+import type { Person } from "../../src/store/queries/people.ts";
+import { setPassword } from "../../src/store/queries/sign-in.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
 

@@ -4,7 +4,7 @@
 import { deepEqual } from "node:assert/strict";
 import { copyFileSync, readdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { openSqlite } from "../../src/store/sqlite.ts";
+import { openSqlite } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
 import { makeFolder } from "./run-folder.ts";

@@ -1,9 +1,9 @@
 // A real database of either kind for a test, removed at the end. Removing proves that everything
 // opened was closed. No test file's hooks are used here, because proofs and processes that a test starts use it too.
 
-import { openPostgres, type PostgresDeps } from "../../src/store/postgres.ts";
-import { POSTGRES_DEFAULTS, type PostgresSetting } from "../../src/store/postgres-setting.ts";
-import { openSqlite } from "../../src/store/sqlite.ts";
+import { POSTGRES_DEFAULTS, type PostgresSetting } from "../../src/store/postgres/setting.ts";
+import { openPostgres, type PostgresDeps } from "../../src/store/postgres/store.ts";
+import { openSqlite } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createClock } from "./clock.ts";
 import { createLog } from "./log.ts";

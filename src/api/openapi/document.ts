@@ -3,7 +3,7 @@
 
 import { networkName } from "../../domain/network.ts";
 import type { JsonSchema, OpenApiDocument, Operation, PathItem, Tag } from "../../openapi.ts";
-import type { NetworkFace } from "../../store/known-network.ts";
+import type { NetworkFace } from "../../store/queries/known-network.ts";
 import { BATCH_BODY, CONVERSION_PAGE, LISTENING, ONE_CONVERSION, PROBLEM, SIGNED_EVENT } from "../answers.ts";
 import type { AppDeps } from "../deps.ts";
 import { exampleConversion, explainSigning, type Instance, securitySchemes } from "./examples.ts";

@@ -27,11 +27,11 @@ export interface ImportJobsTable {
 	row_count: number;
 	done_rows: number;
 	done_batches: number;
-	/** What the present state's work has found so far, as JSON: see imports/summary. */
+	/** What the present state's work has found so far, as JSON: see jobs/summary. */
 	summary: string | null;
 	/** The lines of its file: while they are kept it can be moved on. */
 	lines: "kept" | "going" | "gone";
-	/** Why the last batch was not stored, as JSON: see imports/batch-failure. Null once one is. */
+	/** Why the last batch was not stored, as JSON: see jobs/batch-failure. Null once one is. */
 	failure: string | null;
 	/** When the access of whoever brought it in, or uploaded it, was ended; null once somebody goes on with it. */
 	access_ended_at_ms: number | null;
@@ -52,7 +52,7 @@ export type ImportState =
 	| "done"
 	| "discarded";
 
-/** A batch of lines, which go in with one transaction. Both texts are JSON: see imports/stored-lines. */
+/** A batch of lines, which go in with one transaction. Both texts are JSON: see jobs/stored-lines. */
 export interface ImportBatchesTable {
 	job_id: number;
 	/** From 1, in the order of the file. */

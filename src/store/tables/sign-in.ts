@@ -63,7 +63,7 @@ export interface SpentCodesTable {
 	expires_at_ms: number;
 }
 
-/** How often something was done within its window: see accounts/limits. */
+/** How often something was done within its window: see people/limits. */
 export interface LimitCountsTable {
 	/** The limit's name, and a hash of what it counts for. */
 	subject: string;

@@ -1,17 +1,17 @@
 // /account: one's own settings, the address, the password, the authenticator and the sessions on one page.
 
-import { type AuthSession, IDLE_SESSION_DAYS, MIN_PASSWORD_LENGTH } from "../../accounts/auth.ts";
-import { askForAddress, type SettingsInput, saveOwnSettings } from "../../accounts/own-settings.ts";
-import { withPasswordLimit } from "../../accounts/password-limits.ts";
-import { changePassword } from "../../accounts/passwords.ts";
-import { revokeOtherSessions, revokeSession } from "../../accounts/sessions.ts";
-import { makeConfirmationCookie, makeDeviceCookie } from "../../accounts/signed-cookies.ts";
 import { isAuthenticatorRequired } from "../../domain/authenticator.ts";
 import { sayWhatEnded } from "../../domain/ended-access.ts";
 import type { Fault, Result } from "../../domain/fault.ts";
 import { DATE_LOCALES, MAIL_KINDS, type MailKind } from "../../domain/own-settings.ts";
-import { findPersonById, type Person } from "../../store/people.ts";
-import { MAX_SESSION_DAYS } from "../../store/sign-in.ts";
+import { type AuthSession, IDLE_SESSION_DAYS, MIN_PASSWORD_LENGTH } from "../../people/auth.ts";
+import { askForAddress, type SettingsInput, saveOwnSettings } from "../../people/own-settings.ts";
+import { withPasswordLimit } from "../../people/password-limits.ts";
+import { changePassword } from "../../people/passwords.ts";
+import { revokeOtherSessions, revokeSession } from "../../people/sessions.ts";
+import { makeConfirmationCookie, makeDeviceCookie } from "../../people/signed-cookies.ts";
+import { findPersonById, type Person } from "../../store/queries/people.ts";
+import { MAX_SESSION_DAYS } from "../../store/queries/sign-in.ts";
 import { declareForm, type FormField, readTextFields } from "../form.ts";
 import {
 	answerPage,

@@ -1,6 +1,8 @@
 // /account/authenticator: the QR code and the backup codes, shown once, and the code that proves it works.
 
 import { renderSVG } from "uqr";
+import { withIssuer } from "../../domain/authenticator.ts";
+import type { Fault } from "../../domain/fault.ts";
 import {
 	type AuthenticatorSetup,
 	beginAuthenticator,
@@ -8,9 +10,7 @@ import {
 	disableAuthenticator,
 	type Proof,
 	removeAuthenticator,
-} from "../../accounts/authenticator.ts";
-import { withIssuer } from "../../domain/authenticator.ts";
-import type { Fault } from "../../domain/fault.ts";
+} from "../../people/authenticator.ts";
 import { titleOf } from "../document.ts";
 import { declareForm, HIDDEN } from "../form.ts";
 import { answerPage, csrfField, setFlash, viewerOf, type WebContext, type WebDeps } from "../page.ts";

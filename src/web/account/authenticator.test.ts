@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { Person } from "../../store/people.ts";
+import type { Person } from "../../store/queries/people.ts";
 import {
 	type Browser,
 	openTestSite,

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MINUTE_MS } from "../../domain/time.ts";
 import type { Mail } from "../../ports.ts";
-import type { Person } from "../../store/people.ts";
+import type { Person } from "../../store/queries/people.ts";
 import {
 	type Browser,
 	NEW_PASSWORD,

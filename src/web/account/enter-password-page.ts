@@ -2,14 +2,10 @@
 
 import type { MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
-import { confirmPassword } from "../../accounts/passwords.ts";
-import {
-	confirmationCookieName,
-	readConfirmation,
-	type SignInMoment,
-} from "../../accounts/signed-cookies.ts";
 import type { Fault } from "../../domain/fault.ts";
-import { isPasswordRecent } from "../../domain/recent-password.ts";
+import { confirmPassword } from "../../people/passwords.ts";
+import { isPasswordRecent } from "../../people/recent-password.ts";
+import { confirmationCookieName, readConfirmation, type SignInMoment } from "../../people/signed-cookies.ts";
 import { declareForm, HIDDEN } from "../form.ts";
 import { answerPage, csrfField, viewerOf, type WebContext, type WebDeps, type WebEnv } from "../page.ts";
 import { ACCOUNT_PATH, ENTER_PASSWORD_PATH, FORGOT_PASSWORD_PATH, ownPath, withNext } from "../paths.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hono } from "hono";
-import { createAuth } from "../../accounts/auth.ts";
+import { createAuth } from "../../people/auth.ts";
 import { createStillAllowed } from "../live-page.ts";
 import type { WebEnv } from "../page.ts";
 import { type Browser, openTestSite, PASSWORD } from "../test-site.test-support.ts";

@@ -1,16 +1,16 @@
 // A job of many decisions: being checked, the preview, being applied, the result. Moves on by itself.
 
-import { discardJob, startApplying, whyNotYours } from "../../conversions/bulk-apply.ts";
-import { bulkResult } from "../../conversions/bulk-result.ts";
-import { workOffSmall } from "../../conversions/bulk-work.ts";
-import { type BulkJob, findJob } from "../../store/bulk-jobs.ts";
+import { discardJob, startApplying, whyNotYours } from "../../jobs/bulk-apply.ts";
+import { bulkResult } from "../../jobs/bulk-result.ts";
+import { workOffSmall } from "../../jobs/bulk-work.ts";
+import { type BulkJob, findJob } from "../../store/queries/bulk-jobs.ts";
 import {
 	type ChangeSum,
 	countVerdicts,
 	listRows,
 	sumChanges,
 	type VerdictCounts,
-} from "../../store/bulk-rows.ts";
+} from "../../store/queries/bulk-rows.ts";
 import type { BulkState } from "../../store/tables/bulk.ts";
 import { movingJob, restingJob } from "../components/job-progress.ts";
 import { answerError } from "../error-page.ts";

@@ -3,8 +3,8 @@
 
 import { DECISION_MOVES, type DecisionMove } from "../../conversions/decision-rights.ts";
 import { formatMinor } from "../../domain/money.ts";
-import type { BulkJob } from "../../store/bulk-jobs.ts";
-import type { ChangeSum, VerdictCounts } from "../../store/bulk-rows.ts";
+import type { BulkJob } from "../../store/queries/bulk-jobs.ts";
+import type { ChangeSum, VerdictCounts } from "../../store/queries/bulk-rows.ts";
 import { progressSection } from "../components/job-progress.ts";
 import {
 	amount,

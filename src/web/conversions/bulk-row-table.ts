@@ -2,8 +2,8 @@
 
 import { EVENT_TYPES, REASONS } from "../../domain/conversion.ts";
 import { showUnseen } from "../../domain/visible-text.ts";
-import type { BulkRow, VerdictCounts } from "../../store/bulk-rows.ts";
-import type { Programme } from "../../store/programmes.ts";
+import type { BulkRow, VerdictCounts } from "../../store/queries/bulk-rows.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
 import type { BulkVerdict } from "../../store/tables/bulk.ts";
 import { reasonWords, titleCase } from "../conversion-ui.ts";
 import { pager } from "../filter-query.ts";

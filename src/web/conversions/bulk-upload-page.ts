@@ -1,12 +1,12 @@
 // Decisions by CSV: the form, what the file must look like, and the jobs of the last weeks.
 
-import { MAX_BULK_ROWS } from "../../conversions/bulk-csv.ts";
-import { uploadDecisions } from "../../conversions/bulk-upload.ts";
 import { EVENT_TYPES, REASONS } from "../../domain/conversion.ts";
 import { type Fault, succeed } from "../../domain/fault.ts";
 import type { PersonKind } from "../../domain/roles.ts";
-import { type ListedJob, listJobs } from "../../store/bulk-jobs.ts";
-import type { Programme } from "../../store/programmes.ts";
+import { MAX_BULK_ROWS } from "../../jobs/bulk-csv.ts";
+import { uploadDecisions } from "../../jobs/bulk-upload.ts";
+import { type ListedJob, listJobs } from "../../store/queries/bulk-jobs.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
 import type { BulkState } from "../../store/tables/bulk.ts";
 import { answerPage, csrfField, type PageDeps, programmeOf, viewerOf, type WebContext } from "../page.ts";
 import { bulkJobPath, conversionsPath } from "../paths.ts";

@@ -2,9 +2,14 @@
 
 import { announcedBy } from "../../domain/conversion.ts";
 import type { Standing } from "../../domain/roles.ts";
-import { type Conversion, findByPublicId, type HistoryMove, listMoves } from "../../store/conversions.ts";
-import { type ListedDelivery, listDeliveriesOfConversion } from "../../store/delivery-list.ts";
-import type { Programme } from "../../store/programmes.ts";
+import {
+	type Conversion,
+	findByPublicId,
+	type HistoryMove,
+	listMoves,
+} from "../../store/queries/conversions.ts";
+import { type ListedDelivery, listDeliveriesOfConversion } from "../../store/queries/delivery-list.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
 import {
 	type CameFrom,
 	decidedByWords,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { expireParked } from "../../conversions/end-windows.ts";
 import { recordConversion } from "../../conversions/record.ts";
 import { EVENT_TYPES, STATUSES } from "../../domain/conversion.ts";
-import { updateProgramme } from "../../store/programmes.ts";
+import { updateProgramme } from "../../store/queries/programmes.ts";
 import { START_MS } from "../test-site.test-support.ts";
 import { follow, openShop, submitForm } from "./shop.test-support.ts";
 

@@ -2,13 +2,13 @@
 // reversed after a question; several, or all that the filters find, become a job, which shows first what it would do.
 
 import * as z from "zod";
-import { selectDecisions, selectMatching } from "../../conversions/bulk-upload.ts";
-import { workOffSmall } from "../../conversions/bulk-work.ts";
-import { decideOne, previewOne } from "../../conversions/decide-from-page.ts";
 import { type DecisionMove, parseMove } from "../../conversions/decision-rights.ts";
 import { REASONS } from "../../domain/conversion.ts";
 import type { Fault } from "../../domain/fault.ts";
-import type { Conversion } from "../../store/conversions.ts";
+import { selectDecisions, selectMatching } from "../../jobs/bulk-upload.ts";
+import { workOffSmall } from "../../jobs/bulk-work.ts";
+import { decideOne, previewOne } from "../../jobs/decide-from-page.ts";
+import type { Conversion } from "../../store/queries/conversions.ts";
 import { reasonWords, statusBadge, titleCase } from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
 import { answerPage, csrfField, type PageDeps, programmeOf, setFlash, type WebContext } from "../page.ts";

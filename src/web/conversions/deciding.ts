@@ -1,6 +1,5 @@
 // What a reader of the pages may decide, and in whose name.
 
-import type { Decider } from "../../conversions/bulk-upload.ts";
 import {
 	DECISION_MOVES,
 	type DecisionMove,
@@ -9,6 +8,7 @@ import {
 } from "../../conversions/decision-rights.ts";
 import { judgeMove, type Status } from "../../domain/conversion.ts";
 import { grants, type Standing } from "../../domain/roles.ts";
+import type { Decider } from "../../jobs/bulk-upload.ts";
 import { viewerOf, type WebContext } from "../page.ts";
 
 export function deciderOf(c: WebContext): Decider {

@@ -3,14 +3,14 @@
 // to tick, a bar that stays in sight with the buttons that decide, and pages.
 
 import * as z from "zod";
-import { type RejectedMany, rejectMany } from "../../conversions/decide-from-page.ts";
 import { exportConversions } from "../../conversions/export.ts";
 import { plainWords } from "../../domain/fault.ts";
 import { utcDay } from "../../domain/time.ts";
-import { listConversions } from "../../store/conversion-list.ts";
-import type { Conversion } from "../../store/conversions.ts";
-import type { ListPage } from "../../store/list-page.ts";
-import { findProgramme, findProgrammesById, type Programme } from "../../store/programmes.ts";
+import { type RejectedMany, rejectMany } from "../../jobs/decide-from-page.ts";
+import { listConversions } from "../../store/queries/conversion-list.ts";
+import type { Conversion } from "../../store/queries/conversions.ts";
+import type { ListPage } from "../../store/queries/list-page.ts";
+import { findProgramme, findProgrammesById, type Programme } from "../../store/queries/programmes.ts";
 import type { Db } from "../../store/store.ts";
 import {
 	decisionBar,

@@ -11,10 +11,10 @@ import {
 	type ConversionSort,
 	type MatchedConversion,
 	NEWEST_FIRST,
-} from "../../store/conversion-filter.ts";
-import { collectMatches, MAX_COLLECTED } from "../../store/conversion-matches.ts";
-import { listNewestProgrammes } from "../../store/programme-people.ts";
-import type { Programme } from "../../store/programmes.ts";
+} from "../../store/queries/conversion-filter.ts";
+import { collectMatches, MAX_COLLECTED } from "../../store/queries/conversion-matches.ts";
+import { listNewestProgrammes } from "../../store/queries/programme-people.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
 import type { Db } from "../../store/store.ts";
 import { orderSearch, type RefusedDecision, STATUS_WORDS, titleCase } from "../conversion-ui.ts";
 import { orderPartFilter, type PagedList, type ReadFilters, readFilters } from "../filter-query.ts";

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { until } from "../../../test/support/until.ts";
 import { createOrderIndexing } from "../../conversions/searchable-orders.ts";
 import { HOUR_MS } from "../../domain/time.ts";
-import type { Conversion } from "../../store/conversions.ts";
+import type { Conversion } from "../../store/queries/conversions.ts";
 import { START_MS } from "../test-site.test-support.ts";
 import { follow, openShop, submitForm, workOff } from "./shop.test-support.ts";
 

@@ -3,10 +3,10 @@
 import { equal } from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { addConversion } from "../../../test/support/rows.ts";
-import { workOffJobs } from "../../conversions/bulk-work.ts";
 import { DAY_MS } from "../../domain/time.ts";
-import type { Conversion } from "../../store/conversions.ts";
-import type { Programme } from "../../store/programmes.ts";
+import { workOffJobs } from "../../jobs/bulk-work.ts";
+import type { Conversion } from "../../store/queries/conversions.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
 import {
 	type Browser,
 	openTestSite,

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createAuth } from "../../accounts/auth.ts";
 import { createApiDocument } from "../../api/openapi/document.ts";
 import { codesOf } from "../../domain/fault.ts";
 import type { OpenApiDocument } from "../../openapi.ts";
+import { createAuth } from "../../people/auth.ts";
 import { createSite } from "../site.ts";
 import { Browser, openTestSite, type Shown, type TestSite } from "../test-site.test-support.ts";
 

@@ -3,7 +3,7 @@
 
 import { userAgent } from "../../domain/signature.ts";
 import { readShippedFile } from "../../shipped-files.ts";
-import type { NetworkFace } from "../../store/known-network.ts";
+import type { NetworkFace } from "../../store/queries/known-network.ts";
 import {
 	codeLanguageOf,
 	EXAMPLE_LANGUAGES,

@@ -1,10 +1,10 @@
 import { equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { createMigratedSqlite } from "../../../test/support/sqlite-database.ts";
-import { discardImport } from "../../imports/import-job.ts";
-import { createInterruption } from "../../imports/import-jobs.test-support.ts";
-import { workOffImports } from "../../imports/import-work.ts";
-import { findImport } from "../../store/import-jobs.ts";
+import { discardImport } from "../../jobs/import-job.ts";
+import { createInterruption } from "../../jobs/import-jobs.test-support.ts";
+import { workOffImports } from "../../jobs/import-work.ts";
+import { findImport } from "../../store/queries/import-jobs.ts";
 import { createTestSite } from "../test-site.test-support.ts";
 
 for (const [action, sentence] of [

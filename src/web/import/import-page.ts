@@ -8,10 +8,10 @@ import {
 	type ImportColumn,
 	type ImportKind,
 	type ImportKindName,
-} from "../../imports/import-kind.ts";
-import { importKind } from "../../imports/import-kinds.ts";
-import { MAX_UPLOADED_ROWS, MAX_WAITING_FILES, uploadImport } from "../../imports/import-upload.ts";
-import { type ListedImport, listImports } from "../../store/import-jobs.ts";
+} from "../../jobs/import-kind.ts";
+import { importKind } from "../../jobs/import-kinds.ts";
+import { MAX_UPLOADED_ROWS, MAX_WAITING_FILES, uploadImport } from "../../jobs/import-upload.ts";
+import { type ListedImport, listImports } from "../../store/queries/import-jobs.ts";
 import type { ImportState } from "../../store/tables/imports.ts";
 import { answerCsv } from "../conversions/csv-answer.ts";
 import { answerPage, csrfField, makerOf, type PageDeps, type WebContext } from "../page.ts";

@@ -2,7 +2,7 @@
 
 import { equal, match } from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { workOffImports } from "../../imports/import-work.ts";
+import { workOffImports } from "../../jobs/import-work.ts";
 import { type Browser, openTestSite, type SiteOptions, type TestSite } from "../test-site.test-support.ts";
 
 export async function openNetwork(t: TestContext, options: SiteOptions = {}) {

@@ -1,7 +1,7 @@
 import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
 import { test } from "node:test";
 import { DAY_MS } from "../../domain/time.ts";
-import { workOffImports } from "../../imports/import-work.ts";
+import { workOffImports } from "../../jobs/import-work.ts";
 import { HISTORY, openNetwork, PROGRAMMES, send, upload, workOff } from "./import-site.test-support.ts";
 
 test("a network moves here by three files, each looked at before it comes in, and no callback is sent", async (t) => {

@@ -1,9 +1,9 @@
 // What is said above a file that is imported: what became of it, what keeps it from getting on, and what to do next.
 
-import { CLAIM_MS } from "../../conversions/claimed-jobs.ts";
 import { SECOND_MS } from "../../domain/time.ts";
-import type { BatchFailure } from "../../imports/batch-failure.ts";
-import type { ImportSummary } from "../../imports/summary.ts";
+import type { BatchFailure } from "../../jobs/batch-failure.ts";
+import { CLAIM_MS } from "../../jobs/claimed-jobs.ts";
+import type { ImportSummary } from "../../jobs/summary.ts";
 import { type Content, count, countOf, type Html, html, message, timeTag } from "../ui.ts";
 import { whoOf } from "./import-page.ts";
 import { isRestDiscarded, type JobView } from "./job-view.ts";

@@ -2,13 +2,13 @@
 // on with what another has uploaded.
 
 import type { Fault } from "../../domain/fault.ts";
-import { readFailure } from "../../imports/batch-failure.ts";
-import { discardImport, startImport, stopImport } from "../../imports/import-job.ts";
-import type { ImportKind } from "../../imports/import-kind.ts";
-import { importKind } from "../../imports/import-kinds.ts";
-import { importResult } from "../../imports/job-result.ts";
-import { parseSummary } from "../../imports/summary.ts";
-import { findImport, type ListedImport } from "../../store/import-jobs.ts";
+import { readFailure } from "../../jobs/batch-failure.ts";
+import { discardImport, startImport, stopImport } from "../../jobs/import-job.ts";
+import type { ImportKind } from "../../jobs/import-kind.ts";
+import { importKind } from "../../jobs/import-kinds.ts";
+import { importResult } from "../../jobs/job-result.ts";
+import { parseSummary } from "../../jobs/summary.ts";
+import { findImport, type ListedImport } from "../../store/queries/import-jobs.ts";
 import type { ImportState } from "../../store/tables/imports.ts";
 import { movingJob, restingJob } from "../components/job-progress.ts";
 import { answerCsv } from "../conversions/csv-answer.ts";

@@ -1,9 +1,9 @@
 // What a file would bring before it is imported, and brought afterwards: counts, money, programmes, and the lines that need
 // fixing. And what of it cannot be undone.
 
-import { IMPORTED_INVITATIONS } from "../../accounts/limits.ts";
-import { IMPORT_KINDS, type ImportKind, type ImportKindName } from "../../imports/import-kind.ts";
-import type { ImportSummary, MoneyTotal, Problem, ProgrammeTotal } from "../../imports/summary.ts";
+import { IMPORT_KINDS, type ImportKind, type ImportKindName } from "../../jobs/import-kind.ts";
+import type { ImportSummary, MoneyTotal, Problem, ProgrammeTotal } from "../../jobs/summary.ts";
+import { IMPORTED_INVITATIONS } from "../../people/limits.ts";
 import { progressSection } from "../components/job-progress.ts";
 import { STATUS_WORDS } from "../conversion-ui.ts";
 import { conversionsPath, importKindPath, overviewPath, peoplePath } from "../paths.ts";

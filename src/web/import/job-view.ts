@@ -1,9 +1,9 @@
 // An uploaded file, as its page is made from it.
 
-import type { BatchFailure } from "../../imports/batch-failure.ts";
-import type { ImportKind } from "../../imports/import-kind.ts";
-import type { ImportSummary } from "../../imports/summary.ts";
-import type { ListedImport } from "../../store/import-jobs.ts";
+import type { BatchFailure } from "../../jobs/batch-failure.ts";
+import type { ImportKind } from "../../jobs/import-kind.ts";
+import type { ImportSummary } from "../../jobs/summary.ts";
+import type { ListedImport } from "../../store/queries/import-jobs.ts";
 import type { Html } from "../ui.ts";
 
 export interface JobView {

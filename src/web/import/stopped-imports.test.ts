@@ -1,9 +1,9 @@
 import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
 import { test } from "node:test";
 import { MEGABYTE } from "../../domain/bytes.ts";
-import { MAX_WAITING_FILES, MAX_WAITING_MEGABYTES } from "../../imports/import-upload.ts";
-import { workOffImports } from "../../imports/import-work.ts";
-import { insertImport } from "../../store/import-jobs.ts";
+import { MAX_WAITING_FILES, MAX_WAITING_MEGABYTES } from "../../jobs/import-upload.ts";
+import { workOffImports } from "../../jobs/import-work.ts";
+import { insertImport } from "../../store/queries/import-jobs.ts";
 import { NEW_PASSWORD, PASSWORD } from "../test-site.test-support.ts";
 import { HISTORY, openNetwork, send, upload, workOff } from "./import-site.test-support.ts";
 

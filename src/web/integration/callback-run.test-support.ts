@@ -10,7 +10,7 @@ import { openSecret } from "../../domain/sealing.ts";
 import { signingKey, wireNames } from "../../domain/signature.ts";
 import type { Outcome } from "../../domain/verdict.ts";
 import type { PostbackRequest } from "../../ports.ts";
-import type { Programme } from "../../store/programmes.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
 import type { TestSite } from "../test-site.test-support.ts";
 
 /** Resolves to the requests that went out. */

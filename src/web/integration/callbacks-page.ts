@@ -2,18 +2,18 @@
 // programme that is not set up it leads through the steps. Read once, rendered whole; the parts that change by
 // themselves are rendered again for the live stream.
 
-import { removePostbackUrl, savePostbackUrl } from "../../accounts/postback-url.ts";
 import { judgeTestDecision, parseMove, sideOf } from "../../conversions/decision-rights.ts";
 import { sendTestConversion, type TestSent, walkTestConversion } from "../../conversions/send-test.ts";
 import type { Result } from "../../domain/fault.ts";
 import { sha256Hex } from "../../domain/signature.ts";
-import type { Cancelled } from "../../store/cancellations.ts";
-import { findNewestTest } from "../../store/conversions.ts";
-import { findOldestPending } from "../../store/delivery-health.ts";
-import { type ListedDelivery, newestProgress } from "../../store/delivery-list.ts";
-import type { ListPage } from "../../store/list-page.ts";
-import type { StoredLocalAnswer } from "../../store/local-answers.ts";
-import type { Programme } from "../../store/programmes.ts";
+import { removePostbackUrl, savePostbackUrl } from "../../programmes/postback-url.ts";
+import type { Cancelled } from "../../store/queries/cancellations.ts";
+import { findNewestTest } from "../../store/queries/conversions.ts";
+import { findOldestPending } from "../../store/queries/delivery-health.ts";
+import { type ListedDelivery, newestProgress } from "../../store/queries/delivery-list.ts";
+import type { ListPage } from "../../store/queries/list-page.ts";
+import type { StoredLocalAnswer } from "../../store/queries/local-answers.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
 import {
 	EVENT_OPTIONS,
 	lastAnswer,

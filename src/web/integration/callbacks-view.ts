@@ -5,23 +5,23 @@ import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.
 import { EVENT_NAMES } from "../../domain/event-name.ts";
 import { isGoodAnswer } from "../../domain/local-answer.ts";
 import { SECOND_MS } from "../../domain/time.ts";
-import { type Conversion, findNewestTest } from "../../store/conversions.ts";
-import { countFailed, countWaiting } from "../../store/delivery-health.ts";
+import { type Conversion, findNewestTest } from "../../store/queries/conversions.ts";
+import { countFailed, countWaiting } from "../../store/queries/delivery-health.ts";
 import {
 	type ListedDelivery,
 	listDeliveries,
 	listDeliveriesOfConversion,
-} from "../../store/delivery-list.ts";
-import { type IntegrationChecks, readIntegrationChecks } from "../../store/first-times.ts";
-import type { ListPage } from "../../store/list-page.ts";
+} from "../../store/queries/delivery-list.ts";
+import { type IntegrationChecks, readIntegrationChecks } from "../../store/queries/first-times.ts";
+import type { ListPage } from "../../store/queries/list-page.ts";
 import {
 	findListener,
 	listAnswersOf,
 	listNewestAnswers,
 	type StoredLocalAnswer,
-} from "../../store/local-answers.ts";
-import { type Programme, presentUrl } from "../../store/programmes.ts";
-import { findUsableSecrets, stateOf } from "../../store/signing-secrets.ts";
+} from "../../store/queries/local-answers.ts";
+import { type Programme, presentUrl } from "../../store/queries/programmes.ts";
+import { findUsableSecrets, stateOf } from "../../store/queries/signing-secrets.ts";
 import {
 	cursorOf,
 	orderIdFilter,

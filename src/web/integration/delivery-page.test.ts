@@ -6,7 +6,7 @@ import { newSecret } from "../../../test/support/rows.ts";
 import { type KeptAnswer, keepAnswer } from "../../domain/kept-answer.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import type { Outcome } from "../../domain/verdict.ts";
-import { activatePrepared, findPreparedSecret, insertSecret } from "../../store/signing-secrets.ts";
+import { activatePrepared, findPreparedSecret, insertSecret } from "../../store/queries/signing-secrets.ts";
 import { runCallbacks } from "./callback-run.test-support.ts";
 import { issue, openShop, type Shop, URL_ENTERED } from "./integration-shop.test-support.ts";
 

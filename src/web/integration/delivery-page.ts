@@ -4,21 +4,21 @@ import { technicalDetail } from "../../callbacks/attempt-cause.ts";
 import { KEPT_BODY_BYTES, type KeptAnswer, readKeptAnswer } from "../../domain/kept-answer.ts";
 import { MAX_ATTEMPTS } from "../../domain/retry.ts";
 import { rebuildRequest, type SentRequest } from "../../domain/sent-request.ts";
-import { quote } from "../../domain/shell-words.ts";
 import { sha256Hex } from "../../domain/signature.ts";
 import {
 	type DeliveryDetail,
 	findDeliveryDetail,
 	type ListedAttempt,
 	listAttempts,
-} from "../../store/attempt-list.ts";
-import type { Programme } from "../../store/programmes.ts";
-import { listActivations } from "../../store/signing-secrets.ts";
+} from "../../store/queries/attempt-list.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
+import { listActivations } from "../../store/queries/signing-secrets.ts";
 import { lastAnswer, nextAttempt, resentMark, stateBadge } from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
 import { answerStream, liveConnector, liveDot, partial } from "../live-page.ts";
 import { answerPage, may, type PageDeps, programmeOf, type WebContext, type WebDeps } from "../page.ts";
 import { conversionPath, deliveryPath, integrationPath, signaturePath, withQuery } from "../paths.ts";
+import { quote } from "../shell-words.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { describeAttempt, describeCircumstances, describeNext } from "./attempt-words.ts";

@@ -2,7 +2,7 @@
 
 import type { Fault, Result } from "../../domain/fault.ts";
 import type { Right } from "../../domain/roles.ts";
-import type { Programme } from "../../store/programmes.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
 import { readTextFields } from "../form.ts";
 import { answerPage, csrfField, may, programmeOf, setFlash, type WebContext } from "../page.ts";
 import { inboundPath, integrationPath, keysPath, signaturePath, withQuery } from "../paths.ts";

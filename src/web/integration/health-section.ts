@@ -2,7 +2,7 @@
 // the last 14 days as a chart with its table.
 
 import type { CallbackHealth } from "../../callbacks/health.ts";
-import { MAX_COUNTED_PENDING } from "../../store/delivery-health.ts";
+import { MAX_COUNTED_PENDING } from "../../store/queries/delivery-health.ts";
 import { chart } from "../conversion-ui.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";

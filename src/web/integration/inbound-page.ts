@@ -4,9 +4,9 @@ import * as z from "zod";
 import { explainOrder, type OrderExplanation } from "../../conversions/explain-order.ts";
 import type { Status } from "../../domain/conversion.ts";
 import { type FaultCode, isExplained } from "../../domain/fault.ts";
-import type { Conversion } from "../../store/conversions.ts";
-import { type ListedCall, listInboundCalls, resultOf } from "../../store/inbound-calls.ts";
-import type { ListPage } from "../../store/list-page.ts";
+import type { Conversion } from "../../store/queries/conversions.ts";
+import { type ListedCall, listInboundCalls, resultOf } from "../../store/queries/inbound-calls.ts";
+import type { ListPage } from "../../store/queries/list-page.ts";
 import { isUnconfirmed, titleCase, wholeOrderSearch } from "../conversion-ui.ts";
 import {
 	cursorOf,

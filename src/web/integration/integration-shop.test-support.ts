@@ -3,7 +3,7 @@
 import type { TestContext } from "node:test";
 import { signedRequest } from "../../../test/support/signed-request.ts";
 import { createApp } from "../../app.ts";
-import type { Programme } from "../../store/programmes.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
 import { type Browser, openTestSite, type TestSite } from "../test-site.test-support.ts";
 
 export const URL_ENTERED = "https://shop.example/postback?shop=1";

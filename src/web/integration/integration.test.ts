@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { verifyPostback } from "@ringback/receiver";
 import { signedRequest } from "../../../test/support/signed-request.ts";
-import { savePostbackUrl } from "../../accounts/postback-url.ts";
+import { savePostbackUrl } from "../../programmes/postback-url.ts";
 import type { Browser, TestSite } from "../test-site.test-support.ts";
 import { runCallbacks } from "./callback-run.test-support.ts";
 import { issue, KEY, openShop, report, SECRET, URL_ENTERED } from "./integration-shop.test-support.ts";

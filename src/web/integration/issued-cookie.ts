@@ -8,8 +8,8 @@ import { readJson } from "../../domain/json.ts";
 import { openSecret, SEALING_IV_BYTES, sealSecret } from "../../domain/sealing.ts";
 import { sha256Hex } from "../../domain/signature.ts";
 import { MINUTE_MS, SECOND_MS } from "../../domain/time.ts";
-import { countUse } from "../../store/limit-counts.ts";
-import type { Programme } from "../../store/programmes.ts";
+import { countUse } from "../../store/queries/limit-counts.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
 import { cookieOptions, type WebContext, type WebDeps } from "../page.ts";
 
 const ISSUED = z.object({

@@ -1,14 +1,19 @@
 // The tab "Keys and snippets": what a shop signs with, and the code that does it in eight languages.
 
-import { issueKey, renameKey, revokeKey } from "../../accounts/keys.ts";
+import { issueKey, renameKey, revokeKey } from "../../programmes/keys.ts";
 import {
 	activateSecret,
 	discardSecret,
 	endReplacedSecrets,
 	prepareSecret,
-} from "../../accounts/signing-secret.ts";
-import { listApiKeys } from "../../store/keys.ts";
-import { findUsableSecrets, goodUntilMs, type SigningSecret, stateOf } from "../../store/signing-secrets.ts";
+} from "../../programmes/signing-secret.ts";
+import { listApiKeys } from "../../store/queries/keys.ts";
+import {
+	findUsableSecrets,
+	goodUntilMs,
+	type SigningSecret,
+	stateOf,
+} from "../../store/queries/signing-secrets.ts";
 import { DOWNLOADS, downloadUrl } from "../downloads.ts";
 import {
 	codeLanguageOf,

@@ -2,8 +2,8 @@
 
 import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
 import { showKey } from "../../domain/key-label.ts";
-import type { ApiKey } from "../../store/keys.ts";
-import type { SigningSecret } from "../../store/signing-secrets.ts";
+import type { ApiKey } from "../../store/queries/keys.ts";
+import type { SigningSecret } from "../../store/queries/signing-secrets.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";

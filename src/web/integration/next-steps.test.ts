@@ -7,7 +7,7 @@ import { createApp } from "../../app.ts";
 import type { LocalAnswer } from "../../domain/local-answer.ts";
 import { MINUTE_MS } from "../../domain/time.ts";
 import type { Outcome } from "../../domain/verdict.ts";
-import { insertLocalAnswers, noteListener, noteListenerGone } from "../../store/local-answers.ts";
+import { insertLocalAnswers, noteListener, noteListenerGone } from "../../store/queries/local-answers.ts";
 import { downloadUrl } from "../downloads.ts";
 import type { TestSite } from "../test-site.test-support.ts";
 import { runCallbacks } from "./callback-run.test-support.ts";

@@ -6,7 +6,7 @@ import { type SeenDelivery, type SelectedSent, sendSelected } from "../../callba
 import type { Result } from "../../domain/fault.ts";
 import { attemptsInWords } from "../../domain/retry.ts";
 import { isTimeZone, minuteMs } from "../../domain/zone-day.ts";
-import type { ListedDelivery } from "../../store/delivery-list.ts";
+import type { ListedDelivery } from "../../store/queries/delivery-list.ts";
 import { countUndelivered } from "../conversion-ui.ts";
 import type { Flash } from "../document.ts";
 import { answerError } from "../error-page.ts";

@@ -3,9 +3,9 @@
 
 import { type LivedMove, REASONS, type Status } from "../../domain/conversion.ts";
 import { isGoodAnswer } from "../../domain/local-answer.ts";
-import type { Conversion } from "../../store/conversions.ts";
-import type { ListedDelivery } from "../../store/delivery-list.ts";
-import type { StoredLocalAnswer } from "../../store/local-answers.ts";
+import type { Conversion } from "../../store/queries/conversions.ts";
+import type { ListedDelivery } from "../../store/queries/delivery-list.ts";
+import type { StoredLocalAnswer } from "../../store/queries/local-answers.ts";
 import { nextAttempt, reasonWords, stateBadge, statusBadge } from "../conversion-ui.ts";
 import { conversionPath, deliveryPath } from "../paths.ts";
 import * as ui from "../ui.ts";

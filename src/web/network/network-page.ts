@@ -1,6 +1,14 @@
 // /network: a new network is set up here, step by step; then staff say what it is called, what it looks like and who its
 // mails come from, and see a mail before anybody gets one.
 
+import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
+import { type Fault, fault, succeed } from "../../domain/fault.ts";
+import { isBrand, MAX_BRAND_LENGTH } from "../../domain/network.ts";
+import { headerNames } from "../../domain/signature.ts";
+import { composeResetMail } from "../../mail/letters.ts";
+import { addressMail } from "../../mail/network-mailer.ts";
+import type { Mail } from "../../ports.ts";
+import { IMAGE_TYPES, MAX_LOGO_BYTES } from "../../programmes/image.ts";
 import {
 	changeNetwork,
 	endSetUp,
@@ -8,17 +16,8 @@ import {
 	removeLogo,
 	saveLogo,
 	sendTestMail,
-} from "../../accounts/network.ts";
-import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
-import { type Fault, fault, succeed } from "../../domain/fault.ts";
-import { IMAGE_TYPES, MAX_LOGO_BYTES } from "../../domain/image.ts";
-import { isBrand, MAX_BRAND_LENGTH } from "../../domain/network.ts";
-import type { AddressState, SetUpStep } from "../../domain/set-up.ts";
-import { headerNames } from "../../domain/signature.ts";
-import { composeResetMail } from "../../mail/letters.ts";
-import { addressMail } from "../../mail/network-mailer.ts";
-import type { Mail } from "../../ports.ts";
-import type { NetworkFace } from "../../store/known-network.ts";
+} from "../../programmes/network.ts";
+import type { NetworkFace } from "../../store/queries/known-network.ts";
 import { logoImage } from "../document.ts";
 import { declareForm, type FilledForm, readTextFields } from "../form.ts";
 import {
@@ -43,6 +42,7 @@ import {
 	TEST_MAIL_PATH,
 	welcomePath,
 } from "../paths.ts";
+import type { AddressState, SetUpStep } from "../set-up.ts";
 import { countSteps, readSetUp, type SetUpState } from "../set-up-state.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { jpegOf, pngOf, webpOf } from "../../../test/support/images.ts";
-import { issueKey } from "../../accounts/keys.ts";
-import { endSetUp } from "../../accounts/network.ts";
 import { composeTestMail } from "../../mail/letters.ts";
 import { addressMail } from "../../mail/network-mailer.ts";
 import type { Mailer } from "../../ports.ts";
-import { findNetwork } from "../../store/network.ts";
+import { issueKey } from "../../programmes/keys.ts";
+import { endSetUp } from "../../programmes/network.ts";
+import { findNetwork } from "../../store/queries/network.ts";
 import { type Browser, openTestSite, type Shown, type TestSite } from "../test-site.test-support.ts";
 
 const SAVED = {

@@ -1,8 +1,8 @@
 // "Try it with a sample programme": made with its key in one click, and on to Integration, which shows the key this once.
 // Offered wherever there is no programme yet.
 
-import { openSampleProgramme } from "../../accounts/sample-programme.ts";
-import { findFirstProgramme } from "../../store/programmes.ts";
+import { openSampleProgramme } from "../../programmes/sample-programme.ts";
+import { findFirstProgramme } from "../../store/queries/programmes.ts";
 import { handOverIssued } from "../integration/issued-cookie.ts";
 import { csrfField, makerOf, setFlash, type WebContext, type WebDeps } from "../page.ts";
 import { integrationPath, NETWORK_PATH, SAMPLE_PROGRAMME_PATH } from "../paths.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { makeFirstStaffPath } from "../../accounts/links.ts";
-import { findNetwork } from "../../store/network.ts";
+import { makeFirstStaffPath } from "../../people/links.ts";
+import { findNetwork } from "../../store/queries/network.ts";
 import {
 	type Browser,
 	openTestSite,

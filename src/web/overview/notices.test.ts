@@ -4,8 +4,8 @@ import { newNotice } from "../../../test/support/notices.ts";
 import { addConversion, addDeliveries, newSecret } from "../../../test/support/rows.ts";
 import { MAIL_INTERVAL_MS } from "../../domain/notice.ts";
 import { MINUTE_MS } from "../../domain/time.ts";
-import { setEndpoint } from "../../store/programmes.ts";
-import { insertSecret } from "../../store/signing-secrets.ts";
+import { setEndpoint } from "../../store/queries/programmes.ts";
+import { insertSecret } from "../../store/queries/signing-secrets.ts";
 import { openTestSite, type SiteOptions, START_MS, type TestSite } from "../test-site.test-support.ts";
 
 test("nothing to tell: without a URL there is no part of notices, with one it says that all is well", async (t) => {

@@ -12,13 +12,13 @@ import {
 	countFailed,
 	countUndelivered as readUndelivered,
 	type Undelivered,
-} from "../../store/delivery-health.ts";
-import { listMailsOn, type MailState } from "../../store/mail-queue.ts";
-import { listNotices, type ShownNotice } from "../../store/notices.ts";
-import { findPersonByPublicId } from "../../store/people.ts";
-import { hasConversions } from "../../store/programme-list.ts";
-import { addresseesOf } from "../../store/programme-people.ts";
-import type { Programme } from "../../store/programmes.ts";
+} from "../../store/queries/delivery-health.ts";
+import { listMailsOn, type MailState } from "../../store/queries/mail-queue.ts";
+import { listNotices, type ShownNotice } from "../../store/queries/notices.ts";
+import { findPersonByPublicId } from "../../store/queries/people.ts";
+import { hasConversions } from "../../store/queries/programme-list.ts";
+import { addresseesOf } from "../../store/queries/programme-people.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
 import {
 	type ChartSeries,
 	chart,

@@ -3,9 +3,9 @@ import { test } from "node:test";
 import { newNotice } from "../../../test/support/notices.ts";
 import { addConversion } from "../../../test/support/rows.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
-import { addCallbackCounts } from "../../store/callback-hours.ts";
-import { insertLocalAnswers } from "../../store/local-answers.ts";
-import { setEndpoint } from "../../store/programmes.ts";
+import { addCallbackCounts } from "../../store/queries/callback-hours.ts";
+import { insertLocalAnswers } from "../../store/queries/local-answers.ts";
+import { setEndpoint } from "../../store/queries/programmes.ts";
 import { openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
 
 test("before anything has come in, the overview says the next step and shows no empty chart", async (t) => {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createAuth } from "../../accounts/auth.ts";
+import { createAuth } from "../../people/auth.ts";
 import {
 	type Browser,
 	LINK,

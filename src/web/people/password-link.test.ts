@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Person } from "../../store/people.ts";
+import type { Person } from "../../store/queries/people.ts";
 import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../account/totp.test-support.ts";
 import {
 	LINK,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addToProgramme } from "../../store/programme-people.ts";
+import { addToProgramme } from "../../store/queries/programme-people.ts";
 import { LINK, newEmail, openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
 
 test("staff invite another owner, who joins by the link and sees the programme", async (t) => {

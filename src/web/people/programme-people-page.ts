@@ -1,7 +1,9 @@
 // /programmes/:id/people: who has access to the programme, and what each may do. Staff and owners alike invite, change
 // roles and remove; everybody else sees the list.
 
-import { invitePerson } from "../../accounts/invitations.ts";
+import { sayWhatEnded, withinProgramme } from "../../domain/ended-access.ts";
+import type { PersonKind } from "../../domain/roles.ts";
+import { invitePerson } from "../../people/invitations.ts";
 import {
 	changeRole,
 	inviteToProgramme,
@@ -10,13 +12,11 @@ import {
 	type RoleChanged,
 	removePerson,
 	renewProgrammeLink,
-} from "../../accounts/programme-people.ts";
-import { deactivateStaff, renewStaffLink } from "../../accounts/staff.ts";
-import { sayWhatEnded, withinProgramme } from "../../domain/ended-access.ts";
-import type { PersonKind } from "../../domain/roles.ts";
-import { listProgrammeInvitations, type ProgrammeInvitation } from "../../store/links.ts";
-import { type ListedPerson, listProgrammePeople, listStaff } from "../../store/people-list.ts";
-import type { Programme } from "../../store/programmes.ts";
+} from "../../people/programme-people.ts";
+import { deactivateStaff, renewStaffLink } from "../../people/staff.ts";
+import { listProgrammeInvitations, type ProgrammeInvitation } from "../../store/queries/links.ts";
+import { type ListedPerson, listProgrammePeople, listStaff } from "../../store/queries/people-list.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
 import { readTextFields } from "../form.ts";
 import {
 	answerPage,

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hono } from "hono";
-import { createAuth } from "../../accounts/auth.ts";
-import type { Person } from "../../store/people.ts";
-import type { Programme } from "../../store/programmes.ts";
+import { createAuth } from "../../people/auth.ts";
+import type { Person } from "../../store/queries/people.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
 import { createStillAllowed } from "../live-page.ts";
 import type { WebEnv } from "../page.ts";
 import {

@@ -1,15 +1,15 @@
 // /programmes/new: staff agree the terms, name the owner, and get the link that the owner joins with.
 
 import { z } from "zod";
-import { openProgramme } from "../../accounts/open-programme.ts";
+import type { Fault } from "../../domain/fault.ts";
+import { ID_RANDOM_BYTES, makeId } from "../../domain/id.ts";
+import { openProgramme } from "../../programmes/open-programme.ts";
 import {
 	DEFAULT_APPROVAL_DAYS,
 	DEFAULT_APPROVAL_LIMITS,
 	DEFAULT_PARKED_DAYS,
-} from "../../accounts/programme-terms.ts";
-import type { Fault } from "../../domain/fault.ts";
-import { ID_RANDOM_BYTES, makeId } from "../../domain/id.ts";
-import { findFirstProgramme, findProgramme } from "../../store/programmes.ts";
+} from "../../programmes/programme-terms.ts";
+import { findFirstProgramme, findProgramme } from "../../store/queries/programmes.ts";
 import { sampleForm } from "../network/sample-programme.ts";
 import { answerPage, csrfField, makerOf, setFlash, type WebContext, type WebDeps } from "../page.ts";
 import { CREATE_PROGRAMME_PATH, integrationPath, PROGRAMMES_PATH, peoplePath } from "../paths.ts";

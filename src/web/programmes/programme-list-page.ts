@@ -3,13 +3,13 @@
 
 import { z } from "zod";
 import { explainFailure } from "../../callbacks/failure-cause.ts";
-import { type FailingShop, type FailingShops, listFailingShops } from "../../store/failing-shops.ts";
+import { type FailingShop, type FailingShops, listFailingShops } from "../../store/queries/failing-shops.ts";
 import {
 	hasConversions,
 	type ListedProgramme,
 	listProgrammes,
 	WAITING_COUNTED,
-} from "../../store/programme-list.ts";
+} from "../../store/queries/programme-list.ts";
 import { countUndelivered, deliveriesPath } from "../conversion-ui.ts";
 import { cursorOf, type Pages, pager, pagesOf, readFilters } from "../filter-query.ts";
 import { sampleForm } from "../network/sample-programme.ts";

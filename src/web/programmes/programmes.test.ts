@@ -3,8 +3,8 @@ import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { newNotice } from "../../../test/support/notices.ts";
 import { addConversion, addDeliveries } from "../../../test/support/rows.ts";
-import { addToProgramme } from "../../store/programme-people.ts";
-import { setEndpoint } from "../../store/programmes.ts";
+import { addToProgramme } from "../../store/queries/programme-people.ts";
+import { setEndpoint } from "../../store/queries/programmes.ts";
 import { newEmail, openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
 
 const MARKUP = '<script>alert("x")</script>';

@@ -1,13 +1,13 @@
 // /programmes/:id/settings: the terms, to be changed by owners and staff and read by everybody else; and for staff who
 // did what here.
 
-import { changeProgramme, type TermChange } from "../../accounts/change-programme.ts";
-import { shortenRate, type Terms, type TermsInput, termsOf } from "../../accounts/programme-terms.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { grants, type PersonKind, type Standing } from "../../domain/roles.ts";
-import { listAudit } from "../../store/audit-list.ts";
-import { readAuditSubjects } from "../../store/audit-subjects.ts";
-import { findProgrammesById, type Programme } from "../../store/programmes.ts";
+import { changeProgramme, type TermChange } from "../../programmes/change-programme.ts";
+import { shortenRate, type Terms, type TermsInput, termsOf } from "../../programmes/programme-terms.ts";
+import { listAudit } from "../../store/queries/audit-list.ts";
+import { readAuditSubjects } from "../../store/queries/audit-subjects.ts";
+import { findProgrammesById, type Programme } from "../../store/queries/programmes.ts";
 import { cursorOf, pagesOf } from "../filter-query.ts";
 import {
 	answerPage,

@@ -1,7 +1,7 @@
 // The terms of a programme as a form: what was typed stays, and every mistake stands at its field.
 
 import { z } from "zod";
-import { shortenRate, type Terms, type TermsInput } from "../../accounts/programme-terms.ts";
+import { shortenRate, type Terms, type TermsInput } from "../../programmes/programme-terms.ts";
 import { declareForm, type FilledForm } from "../form.ts";
 import { checkbox, type Html, html } from "../ui.ts";
 

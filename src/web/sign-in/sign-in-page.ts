@@ -1,11 +1,11 @@
 // Signing in, in its two steps, and out again. /sign-in: e-mail and password. /sign-in/code: the second step for those
 // who have an authenticator.
 
-import { requestPasswordReset } from "../../accounts/passwords.ts";
-import { confirmSignIn, signIn, signOut } from "../../accounts/sign-in.ts";
 import type { Fault } from "../../domain/fault.ts";
+import { requestPasswordReset } from "../../people/passwords.ts";
+import { confirmSignIn, signIn, signOut } from "../../people/sign-in.ts";
 import { isExecutable, OWN_COMMAND } from "../../shipped-files.ts";
-import { hasStaffWithPassword } from "../../store/sign-in.ts";
+import { hasStaffWithPassword } from "../../store/queries/sign-in.ts";
 import { declareForm, type FormField, HIDDEN } from "../form.ts";
 import { answerPlainPage, csrfField, setFlash, type WebContext, type WebDeps } from "../page.ts";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countHashes } from "../../../test/support/quick-passwords.ts";
-import { usePassword } from "../../accounts/password-limits.ts";
+import { usePassword } from "../../people/password-limits.ts";
 import {
 	type Browser,
 	openTestSite,

@@ -1,15 +1,15 @@
 // /welcome/:token: where every one-time link leads. Makes the first staff account, lets an invited person in, adds a
 // programme to an account, or takes a new password.
 
-import { type AcceptedLink, acceptLink } from "../../accounts/accept-link.ts";
-import { MIN_PASSWORD_LENGTH } from "../../accounts/auth.ts";
-import { findLink, type OpenedLink } from "../../accounts/links.ts";
-import { signIn, signOut } from "../../accounts/sign-in.ts";
 import { type EndedAccess, sayWhatEnded } from "../../domain/ended-access.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { ROLE_SUMMARIES } from "../../domain/roles.ts";
-import type { Person } from "../../store/people.ts";
-import { listProgrammesOf } from "../../store/programme-people.ts";
+import { type AcceptedLink, acceptLink } from "../../people/accept-link.ts";
+import { MIN_PASSWORD_LENGTH } from "../../people/auth.ts";
+import { findLink, type OpenedLink } from "../../people/links.ts";
+import { signIn, signOut } from "../../people/sign-in.ts";
+import type { Person } from "../../store/queries/people.ts";
+import { listProgrammesOf } from "../../store/queries/programme-people.ts";
 import { titleOf } from "../document.ts";
 import { declareForm } from "../form.ts";
 import { answerPlainPage, csrfField, setFlash, type WebContext, type WebDeps } from "../page.ts";

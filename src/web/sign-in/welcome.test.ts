@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { invitePerson, makePasswordLink } from "../../accounts/invitations.ts";
-import { makeFirstStaffPath } from "../../accounts/links.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
+import { invitePerson, makePasswordLink } from "../../people/invitations.ts";
+import { makeFirstStaffPath } from "../../people/links.ts";
 import { openTestSite, PASSWORD, type Shown, type TestSite } from "../test-site.test-support.ts";
 
 const FIRST = { email: "first@network.example", name: "Fay First", password: PASSWORD };

@@ -7,11 +7,16 @@ import { AUDIT_ACTIONS, sayAction } from "../../domain/action.ts";
 import { foldText } from "../../domain/folded-text.ts";
 import { isoTime, utcDay } from "../../domain/time.ts";
 import { dayEndMs, dayStartMs } from "../../domain/zone-day.ts";
-import { type AuditFilter, type ListedAuditEntry, listAudit, readAllAudit } from "../../store/audit-list.ts";
-import { type AuditSubjects, readAuditSubjects } from "../../store/audit-subjects.ts";
-import type { ListPage } from "../../store/list-page.ts";
-import { findPersonByEmail } from "../../store/people.ts";
-import { listProgrammes } from "../../store/programme-list.ts";
+import {
+	type AuditFilter,
+	type ListedAuditEntry,
+	listAudit,
+	readAllAudit,
+} from "../../store/queries/audit-list.ts";
+import { type AuditSubjects, readAuditSubjects } from "../../store/queries/audit-subjects.ts";
+import type { ListPage } from "../../store/queries/list-page.ts";
+import { findPersonByEmail } from "../../store/queries/people.ts";
+import { listProgrammes } from "../../store/queries/programme-list.ts";
 import type { Db } from "../../store/store.ts";
 import { answerCsv } from "../conversions/csv-answer.ts";
 import {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { noteAudit } from "../../store/audit.ts";
-import type { Person } from "../../store/people.ts";
-import type { Programme } from "../../store/programmes.ts";
+import { noteAudit } from "../../store/queries/audit.ts";
+import type { Person } from "../../store/queries/people.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
 import { type Browser, openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
 
 const DAY_MS = 86_400_000;

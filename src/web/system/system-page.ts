@@ -3,12 +3,12 @@
 
 import { sayBytes } from "../../domain/bytes.ts";
 import { isSilent, sumEngines } from "../../domain/process.ts";
-import { findSystemWarnings, lastMailFailure } from "../../domain/system-warning.ts";
 import type { Warning } from "../../domain/warning.ts";
-import { MAX_COUNTED_MAILS } from "../../store/figures.ts";
-import { listUnsentMails, type MailState } from "../../store/mail-queue.ts";
+import { MAX_COUNTED_MAILS } from "../../store/queries/figures.ts";
+import { listUnsentMails, type MailState } from "../../store/queries/mail-queue.ts";
+import { readSystem, type SystemReading } from "../../store/queries/system.ts";
 import type { Store } from "../../store/store.ts";
-import { readSystem, type SystemReading } from "../../store/system.ts";
+import { findSystemWarnings, lastMailFailure } from "../../watch/system-warning.ts";
 import { answerPage, type WebContext, type WebDeps } from "../page.ts";
 import { AUDIT_PATH, NETWORK_PATH, OPERATIONS_PATH, SYSTEM_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newNotice } from "../../../test/support/notices.ts";
 import type { ChoreRecord } from "../../domain/chore.ts";
-import { saveChoreRecords } from "../../store/chores.ts";
-import { noteBackup } from "../../store/last-backup.ts";
-import { saveProcess } from "../../store/processes.ts";
+import { saveChoreRecords } from "../../store/queries/chores.ts";
+import { noteBackup } from "../../store/queries/last-backup.ts";
+import { saveProcess } from "../../store/queries/processes.ts";
 import { type Browser, openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
 
 const WORKER = {

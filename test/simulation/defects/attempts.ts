@@ -74,7 +74,7 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 		seenWith: 14,
 		edits: [
 			{
-				file: "store/sqlite-queue.ts",
+				file: "store/sqlite/queue.ts",
 				find: "last_http_status = coalesce(?, last_http_status)",
 				put: "last_http_status = ?",
 			},
@@ -143,7 +143,7 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 		seenWith: 4,
 		edits: [
 			{
-				file: "store/bring-forward.ts",
+				file: "store/queries/bring-forward.ts",
 				find: "update queue set due_at_ms = ",
 				put: "update queue set counted = counted - 1, due_at_ms = ",
 			},

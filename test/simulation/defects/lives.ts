@@ -8,12 +8,12 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		seenWith: 4,
 		edits: [
 			{
-				file: "store/outbox.ts",
+				file: "store/queries/outbox.ts",
 				find: "if (owed.length === 0) return [];",
 				put: 'if (owed.length === 0) return [];\n\tawait trx.executeQuery(CompiledQuery.raw("commit"));\n\tawait trx.executeQuery(CompiledQuery.raw("begin immediate"));',
 			},
 			{
-				file: "store/outbox.ts",
+				file: "store/queries/outbox.ts",
 				find: 'import type { Db } from "./store.ts";',
 				put: 'import { CompiledQuery } from "kysely";\nimport type { Db } from "./store.ts";',
 			},
@@ -57,7 +57,7 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		name: "a call of a batch that gets its neighbour's answer",
 		edits: [
 			{
-				file: "store/batches.ts",
+				file: "store/queries/batches.ts",
 				find: "(index, value) => taken[index]?.done.resolve(value),",
 				put: "(index, value) => taken[taken.length - 1 - index]?.done.resolve(value),",
 			},

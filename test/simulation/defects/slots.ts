@@ -4,7 +4,7 @@ import type { Defect, Edit } from "./defect.ts";
 
 /** Or else the key of the attempts stands in the way, and the defect shows as its error. */
 const ATTEMPTS_MAY_REPEAT: Edit = {
-	file: "store/sqlite-queue.ts",
+	file: "store/sqlite/queue.ts",
 	find: "insert into attempts (",
 	put: "insert or replace into attempts (",
 };
@@ -18,7 +18,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 		seenWith: 2,
 		edits: [
 			{
-				file: "store/slot-queue.ts",
+				file: "store/queries/slot-queue.ts",
 				find: 'select("slot").where("engine_id", "is", null);',
 				put: 'select("slot");',
 			},
@@ -48,7 +48,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 		seenWith: 2,
 		edits: [
 			{
-				file: "store/slot-queue.ts",
+				file: "store/queries/slot-queue.ts",
 				find: "return numUpdatedRows > 0n;",
 				put: "return numUpdatedRows >= 0n;",
 			},
@@ -79,7 +79,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 		seenWith: 4,
 		edits: [
 			{
-				file: "store/queue.ts",
+				file: "store/queries/queue.ts",
 				find: "export const SILENT_MS: number = 15 * SECOND_MS;",
 				put: "export const SILENT_MS: number = 3 * SECOND_MS;",
 			},
@@ -212,7 +212,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 			},
 			// Or the chore would be there first.
 			{
-				file: "store/cancellations.ts",
+				file: "store/queries/cancellations.ts",
 				find: "({ epoch }) => epoch < cancellation.epoch",
 				put: "({ epoch }) => epoch < cancellation.epoch - 1_000",
 			},
@@ -236,7 +236,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 		seenWith: 26,
 		edits: [
 			{
-				file: "store/programmes.ts",
+				file: "store/queries/programmes.ts",
 				find: "set({ endpoint_id: id })",
 				put: 'set((eb) => ({ endpoint_id: id, endpoint_epoch: eb("endpoint_epoch", "+", 1) }))',
 			},
@@ -248,7 +248,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 		seenWith: 20,
 		edits: [
 			{
-				file: "store/endpoint-removal.ts",
+				file: "store/queries/endpoint-removal.ts",
 				find: 'eb("endpoint_epoch", "+", 1)',
 				put: 'eb("endpoint_epoch", "+", 0)',
 			},
@@ -260,7 +260,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 		seenWith: 20,
 		edits: [
 			{
-				file: "store/cancellations.ts",
+				file: "store/queries/cancellations.ts",
 				find: "const isFree = freeSlots > 0n;",
 				put: "const isFree = freeSlots >= 0n;",
 			},
@@ -273,7 +273,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 		seenWith: 20,
 		edits: [
 			{
-				file: "store/cancellations.ts",
+				file: "store/queries/cancellations.ts",
 				find: "if (cancellation === undefined) return;",
 				put: "if (cancellation !== null) return;",
 			},
@@ -285,7 +285,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 		seenWith: 2,
 		edits: [
 			{
-				file: "store/sqlite-queue.ts",
+				file: "store/sqlite/queue.ts",
 				find: 'const failedAtMs = state === "failed" ? finishedAtMs : null;',
 				put: "const failedAtMs = null;",
 			},
@@ -297,7 +297,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 		seenWith: 11,
 		edits: [
 			{
-				file: "store/bring-forward.ts",
+				file: "store/queries/bring-forward.ts",
 				find: "queue.due_at_ms > ",
 				put: "queue.due_at_ms + 66000 > ",
 			},
@@ -321,7 +321,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 		seenWith: 18,
 		edits: [
 			{
-				file: "store/bring-forward.ts",
+				file: "store/queries/bring-forward.ts",
 				find: "and queue.seq = seen.seq ",
 				put: "",
 			},

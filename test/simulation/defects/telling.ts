@@ -104,7 +104,7 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 		seenWith: 2,
 		edits: [
 			{
-				file: "store/notices.ts",
+				file: "store/queries/notices.ts",
 				find: ".set({ told_at_ms: nowMs, mail_due_at_ms: nowMs })",
 				put: ".set({ told_at_ms: nowMs })",
 			},

@@ -1,0 +1,221 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { START_MS } from "../../test/support/clock.ts";
+import { eachDatabase } from "../../test/support/databases.ts";
+import { createLog } from "../../test/support/log.ts";
+import { newId } from "../../test/support/rows.ts";
+import { SEALING_KEY_BYTES } from "../domain/sealing.ts";
+import { createMailDispatcher } from "../mail/dispatcher.ts";
+import { tellChanges } from "../mail/tell.ts";
+import { createRandom } from "../outside/random.ts";
+import { listAudit } from "../store/queries/audit-list.ts";
+import { findPersonByEmail, insertPerson } from "../store/queries/people.ts";
+import { findRole } from "../store/queries/programme-people.ts";
+import { findProgrammesByName } from "../store/queries/programmes.ts";
+import { setPassword } from "../store/queries/sign-in.ts";
+import type { Store } from "../store/store.ts";
+import type { ImportDeps } from "./import-kind.ts";
+import { countStatements, importDeps, runLines, watchLinkLock, wordsOf } from "./imports.test-support.ts";
+
+const PROGRAMMES = "programme;owner_email;currency;commission;fee;approval_days;parks_pixels";
+const PEOPLE = "email,name,programme,role";
+
+async function countMails({ db }: Store): Promise<string[]> {
+	const mails = await db.selectFrom("mail_queue").select("to_address").orderBy("id").execute();
+	const told = await db.selectFrom("changes_to_tell").selectAll().execute();
+	return [...mails.map(({ to_address }) => to_address), ...told.map(() => "owners are told")];
+}
+
+function createMails({ store, clock, random }: ImportDeps) {
+	return createMailDispatcher({
+		store,
+		clock,
+		random,
+		log: createLog(),
+		sealingKey: createRandom().bytes(SEALING_KEY_BYTES),
+		mailer: { send: async () => null },
+	});
+}
+
+eachDatabase("imported programmes and people", (database) => {
+	async function openProgramme(name: string) {
+		const deps = importDeps(database.store);
+		await runLines(deps, "programmes", [PROGRAMMES, `${name};owner@${name}.example;EUR;7,5;2;30;`], "apply");
+		const [programme] = await findProgrammesByName(database.store.db, [name]);
+		ok(programme !== undefined);
+		return { deps, programme };
+	}
+
+	test("a programme is opened as on the page, with its owner, and nobody is mailed", async () => {
+		const { store } = database;
+		const { programme } = await openProgramme("first");
+		const { currency, commission_rate, fee_rate, approval_days, parks_pixels } = programme;
+		deepEqual(
+			[currency, commission_rate, fee_rate, approval_days, parks_pixels],
+			["EUR", "7.5000", "2.0000", 30, 1],
+		);
+		const owner = await findPersonByEmail(store.db, "owner@first.example");
+		equal(owner?.kind, "shop");
+		equal(await findRole(store.db, programme.id, owner?.id ?? 0), "owner");
+		deepEqual(await countMails(store), []);
+		const { rows } = await listAudit(store.db, { programmeId: programme.id }, { limit: 10 });
+		deepEqual(
+			rows.map(({ action, detail }) => [action, detail]),
+			[
+				["person.imported", "owner"],
+				["programme.created", null],
+			],
+		);
+	});
+
+	test("each line is judged by the rules of the page, and by what is here", async () => {
+		const { store } = database;
+		const { deps } = await openProgramme("second");
+		await insertPerson(store.db, {
+			public_id: newId("usr"),
+			email: "staff@network.example",
+			kind: "staff",
+			created_at_ms: START_MS,
+		});
+		const went = await runLines(
+			deps,
+			"programmes",
+			[
+				PROGRAMMES,
+				"second;owner@second.example;eur;7.5 %;2;30;",
+				"second ;OWNER@second.example;USD;8;2;31;no",
+				"new;nobody;EURO;101;x;many;",
+				"new too;staff@network.example;EUR;1;1;1;",
+				"odd;a@odd.example;EUR;1;1;1;perhaps",
+				";a@odd.example;EUR;1;1;1;",
+			],
+			"apply",
+		);
+		deepEqual(wordsOf(went), [
+			"2 refused: Line 3 says something else about the same programme. Keep one of the two.",
+			"3 refused: Line 2 says something else about the same programme. Keep one of the two.",
+			'4 refused: commission must be a percentage from 0 to 100 with at most 4 decimals, such as 7.5. fee must be a percentage from 0 to 100 with at most 4 decimals, such as 7.5. The approval window is a whole number of days from 0 to 3650. "EURO" is not an ISO 4217 currency code. Use three capital letters such as EUR. "nobody" is not an email address. Enter one such as owner@shop.example.',
+			"5 refused: staff@network.example is one of the network's staff, and staff cannot own a programme. Use another address.",
+			"6 refused: parks_pixels must be yes or no, or be left empty for yes.",
+			"7 refused: A programme's name has 1 to 100 characters, without line breaks or others that cannot be seen.",
+		]);
+		const same = await runLines(
+			deps,
+			"programmes",
+			[PROGRAMMES, "second;owner@second.example;eur;7.5 %;2;30;"],
+			"apply",
+		);
+		deepEqual(wordsOf(same), ["2 already"]);
+		const other = await runLines(
+			deps,
+			"programmes",
+			[PROGRAMMES, "second;x@second.example;USD;8;2;31;no"],
+			"apply",
+		);
+		deepEqual(wordsOf(other), [
+			"2 refused: This programme is here already, and differs: currency EUR here, USD in the file; commission 7.5 here, 8 in the file; approval_days 30 here, 31 in the file; parks_pixels yes here, no in the file; owner owner@second.example here, x@second.example in the file.",
+		]);
+	});
+
+	test("people get their role and no mail; the same file again changes nothing", async () => {
+		const { store } = database;
+		const { deps, programme } = await openProgramme("third");
+		const lines = [
+			PEOPLE,
+			"Dev@Third.example,Ada Dev,third,Developer",
+			`view@third.example,,${programme.public_id},viewer`,
+			"owner@third.example,,third,viewer",
+			"x@third.example,,nowhere,viewer",
+			"x@third.example,,third,boss",
+			"not an address,,third,viewer",
+		];
+		const words = [
+			"4 refused: owner@third.example is here already, and differs: role owner here, viewer in the file. Change it on the People page, or correct the line.",
+			"5 refused: There is no programme “nowhere”. Import the programmes first, or correct the name.",
+			"6 refused: The role must be owner, developer or viewer.",
+			'7 refused: "not an address" is not an email address. Enter one such as owner@shop.example.',
+		];
+		deepEqual(wordsOf(await runLines(deps, "people", lines, "preview")), ["2 import", "3 import", ...words]);
+		deepEqual(wordsOf(await runLines(deps, "people", lines, "apply")), ["2 import", "3 import", ...words]);
+		deepEqual(wordsOf(await runLines(deps, "people", lines, "apply")), ["2 already", "3 already", ...words]);
+		const person = await findPersonByEmail(store.db, "dev@third.example");
+		equal(person?.name, "Ada Dev");
+		equal(await findRole(store.db, programme.id, person?.id ?? 0), "developer");
+		deepEqual(await countMails(store), []);
+	});
+
+	test("owners who sign in already hear of whom an import adds, and nobody else does", async () => {
+		const { store } = database;
+		const { deps } = await openProgramme("live");
+		const add = (email: string) => runLines(deps, "people", [PEOPLE, `${email},,live,owner`], "apply");
+		await add("early@live.example");
+		deepEqual(await countMails(store), []);
+		const owner = await findPersonByEmail(store.db, "owner@live.example");
+		ok(owner !== undefined);
+		await store.db.transaction().execute((trx) => setPassword(trx, owner, "hash", START_MS));
+		await add("late@live.example");
+		const mails = createMails(deps);
+		const telling = { store, clock: deps.clock, mails, publicUrl: "https://network.example" };
+		await tellChanges(telling, () => false);
+		await mails.stop();
+		deepEqual(await countMails(store), ["early@live.example", "owner@live.example"]);
+		await store.db.deleteFrom("mail_queue").execute();
+	});
+
+	test("of many at once those whose programme is in use are told of, and that is asked once a batch", async () => {
+		const { deps } = await openProgramme("quiet");
+		await openProgramme("busy");
+		const { db } = database.store;
+		const owner = await findPersonByEmail(db, "owner@busy.example");
+		ok(owner !== undefined);
+		await setPassword(db, owner, "hash", START_MS);
+		await db.deleteFrom("changes_to_tell").execute();
+		const { store, counted } = countStatements(database.store, "auth_accounts");
+		const lines = Array.from(
+			{ length: 60 },
+			(_, at) => `n${at}@many.example,,${at % 2 ? "busy" : "quiet"},viewer`,
+		);
+		await runLines({ ...deps, store }, "people", [PEOPLE, ...lines], "apply");
+		equal(counted(), 2, "a batch each");
+		const told = await db
+			.selectFrom("changes_to_tell")
+			.innerJoin("audit_entries as entry", "entry.id", "changes_to_tell.audit_entry_id")
+			.innerJoin("programmes", "programmes.id", "changes_to_tell.programme_id")
+			.select(["programmes.name", "entry.subject", "entry.detail"])
+			.orderBy("entry.id")
+			.execute();
+		equal(told.length, 30);
+		deepEqual([told[0]?.subject, told[0]?.detail], ["n1@many.example", "viewer"]);
+		deepEqual(new Set(told.map(({ name }) => name)), new Set(["busy"]));
+		await db.deleteFrom("changes_to_tell").execute();
+	});
+
+	test("people are made under the lock of the links, which is taken once and first", async () => {
+		await openProgramme("locked");
+		const { store, taken } = watchLinkLock(database.store);
+		const lines = [PEOPLE, ...Array.from({ length: 51 }, (_, at) => `p${at}@locked.example,,locked,viewer`)];
+		await runLines(importDeps(store), "people", lines, "apply");
+		deepEqual(taken, [[1], [1]], "a batch each");
+	});
+
+	test("asked to invite, it mails each of them once, however many programmes they are in", async () => {
+		const { store } = database;
+		await openProgramme("fourth");
+		const { deps } = await openProgramme("fifth");
+		const mails = createMails(deps);
+		const inviting = { mails, publicUrl: "https://network.example" };
+		const lines = [PEOPLE, "dev@both.example,,fourth,developer", "dev@both.example,,fifth,viewer"];
+		const went = await runLines({ ...deps, inviting }, "people", lines, "apply");
+		deepEqual(wordsOf(went), [
+			"2 import",
+			"3 import: Added without a mail: they have an open invitation, which leads to this programme too.",
+		]);
+		deepEqual([went.summary.counts.import, went.summary.remarks], [2, 1]);
+		await mails.stop();
+		const sent = await store.db.selectFrom("mail_queue").select("to_address").execute();
+		deepEqual(
+			sent.map(({ to_address }) => to_address).filter((to) => to === "dev@both.example"),
+			["dev@both.example"],
+		);
+	});
+});

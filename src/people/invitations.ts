@@ -1,0 +1,245 @@
+// Inviting people, and links for a new password made by staff. Staff know who has an account: what they ask for makes the
+// account, or adds the programme to it, at once. An owner's invitation tells nothing about who has an account, and makes
+// nobody anything, until whoever has the mailbox accepts it.
+
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import type { PersonKind } from "../domain/roles.ts";
+import type { MailDispatcher } from "../mail/dispatcher.ts";
+import { composeAccessMail, composeJoinMail, composeProgrammeInvitationMail } from "../mail/letters.ts";
+import { noteAudit } from "../store/queries/audit.ts";
+import { removeProgrammeInvitation } from "../store/queries/links.ts";
+import { findPersonByEmail, type Person, setDeactivated } from "../store/queries/people.ts";
+import { addToProgramme, findRole } from "../store/queries/programme-people.ts";
+import { hasPassword } from "../store/queries/sign-in.ts";
+import type { Db } from "../store/store.ts";
+import type { AccountsDeps, Actor } from "./deps.ts";
+import { INVITATIONS_BY_ONE_PERSON, INVITATIONS_TO_ONE_ADDRESS, useLimits } from "./limits.ts";
+import {
+	INVITATION_DAYS,
+	issueLink,
+	linkPath,
+	type Maker,
+	type Membership,
+	transactAs,
+	transactInProgramme,
+} from "./links.ts";
+import { findOrMakePerson, parseEmail } from "./people.ts";
+
+export interface InvitationsDeps extends Pick<AccountsDeps, "store" | "clock" | "random"> {
+	mails: MailDispatcher;
+	publicUrl: string;
+}
+
+export interface InvitationInput {
+	email: string;
+	/** Null: to the staff. */
+	membership: Membership | null;
+	/** Null: the command line. */
+	invitedBy: Maker | null;
+}
+
+export interface SentLink {
+	email: string;
+	/** Shown this once. Null for somebody who can sign in already, and where it goes by mail alone. */
+	link: string | null;
+	/** There is one, and it is not for whoever asked. */
+	isLinkWithheld: boolean;
+	isMailed: boolean;
+	/** Not an invitation: somebody who has joined chooses a new password with it. */
+	isForPassword: boolean;
+}
+
+export async function invitePerson(deps: InvitationsDeps, input: InvitationInput): Promise<Result<SentLink>> {
+	const email = parseEmail(input.email);
+	if (!email.ok) return email;
+	const { membership, invitedBy } = input;
+	return sendAs(deps, invitedBy, email.value, membership?.programme.id ?? null, async (trx) => {
+		const found = await findOrMakeInvitee(trx, deps, email.value, membership === null ? "staff" : "shop");
+		if (!found.ok) return found;
+		if (membership !== null && !(await isWelcome(trx, found.value, membership)))
+			return alreadyThere(email.value);
+		return succeed(await welcomePerson(trx, deps, found.value, membership, invitedBy));
+	});
+}
+
+/**
+ * In the caller's transaction, which writes the mail too: to be followed by `wake`. Somebody who had left and is asked
+ * back may sign in again.
+ */
+export async function welcomePerson(
+	trx: Db,
+	deps: Omit<InvitationsDeps, "store">,
+	person: Person,
+	/** Null: the staff, or somebody of a shop who has a new link made for them on the command line. */
+	membership: Membership | null,
+	/** Null: the command line. */
+	maker: Actor | null,
+	isRenewed = false,
+): Promise<SentLink> {
+	const { mails, publicUrl } = deps;
+	const { id: personId, email, kind } = person;
+	const programmeId = membership?.programme.id ?? null;
+	if (membership !== null && !isRenewed) {
+		await addToProgramme(trx, membership.programme.id, personId, membership.role);
+		await removeProgrammeInvitation(trx, membership.programme.id, email);
+	}
+	const note = { personId: maker?.personId ?? null, programmeId, action: "person.invited" } as const;
+	const detail = isRenewed ? "new link" : (membership?.role ?? kind);
+	await noteAudit(trx, { ...note, subject: email, detail }, deps.clock.nowMs());
+	if (await hasPassword(trx, person.public_id)) {
+		if (membership !== null) await mails.enqueue(trx, composeAccessMail(email, membership, publicUrl));
+		return sentLink(deps, maker, { email, link: null });
+	}
+	await setDeactivated(trx, personId, null);
+	const purpose = kind === "staff" ? "staff_invitation" : "programme_invitation";
+	const token = await issueLink(trx, deps, { purpose, personId, programmeId, maker });
+	const link = `${publicUrl}${linkPath(token)}`;
+	const invitation = { to: email, link, validDays: INVITATION_DAYS };
+	await mails.enqueue(trx, composeJoinMail({ ...invitation, kind, membership }));
+	return sentLink(deps, maker, { email, link });
+}
+
+/** Refused for somebody of the other kind, and for staff who have joined: there is nothing to invite them to. */
+export async function findOrMakeInvitee(
+	trx: Db,
+	deps: Pick<InvitationsDeps, "clock" | "random">,
+	email: string,
+	kind: PersonKind,
+): Promise<Result<Person>> {
+	const person = await findOrMakePerson(trx, deps, email, kind);
+	const isUseful = kind === "shop" || !(await hasPassword(trx, person.public_id));
+	if (person.kind === kind && isUseful) return succeed(person);
+	return refuse("email_taken", `${email} has an account already. Use another address.`, "email");
+}
+
+/** Whoever has not joined yet may be sent another link; what they are is changed on the list. */
+async function isWelcome(
+	trx: Db,
+	{ id, public_id }: Person,
+	{ programme, role }: Membership,
+): Promise<boolean> {
+	const present = await findRole(trx, programme.id, id);
+	return present === undefined || (present === role && !(await hasPassword(trx, public_id)));
+}
+
+function alreadyThere(email: string): ReturnType<typeof refuse> {
+	const text = `${email} is in this programme already. Change their role, or send a new link, in the list above.`;
+	return refuse("email_taken", text, "email");
+}
+
+/** An owner invites somebody to the programme. */
+export async function inviteByOwner(
+	deps: InvitationsDeps,
+	maker: Maker,
+	{ programme, role }: Membership,
+	emailText: string,
+	isRenewed = false,
+): Promise<Result<SentLink>> {
+	const parsed = parseEmail(emailText);
+	if (!parsed.ok) return parsed;
+	const email = parsed.value;
+	return sendAs(deps, maker, email, programme.id, async (trx) => {
+		const known = await findPersonByEmail(trx, email);
+		// Nothing that the list on the same page does not show.
+		if (known !== undefined && (await findRole(trx, programme.id, known.id)) !== undefined) {
+			return alreadyThere(email);
+		}
+		const programmeId = programme.id;
+		const order = { purpose: "programme_invitation", email, programmeId, role, maker } as const;
+		const token = await issueLink(trx, deps, order);
+		const note = { personId: maker.personId, programmeId, action: "person.invited" } as const;
+		const detail = isRenewed ? "new link" : role;
+		await noteAudit(trx, { ...note, subject: email, detail }, deps.clock.nowMs());
+		const link = `${deps.publicUrl}${linkPath(token)}`;
+		const invitation = { to: email, link, membership: { programme, role }, validDays: INVITATION_DAYS };
+		// Staff see every programme and are in none: there is nothing to accept, and the owner need not know.
+		const isWithheld = known?.kind === "staff";
+		await deps.mails.enqueue(trx, { ...composeProgrammeInvitationMail(invitation), isWithheld });
+		return succeed(sentLink(deps, maker, { email, link }));
+	});
+}
+
+/**
+ * For one who has not joined, or was deactivated, to join with; for one who has, to choose a new password with. The one
+ * before stops working.
+ */
+export async function renewLink(
+	deps: InvitationsDeps,
+	/** Null: the command line. */
+	maker: Maker | null,
+	person: Person,
+	/** Where it was asked for; null on the list of the staff, and on the command line. */
+	membership: Membership | null,
+): Promise<Result<SentLink>> {
+	const programmeId = membership?.programme.id ?? null;
+	if (await hasPassword(deps.store.db, person.public_id)) {
+		return makePasswordLink(deps, maker, person, programmeId);
+	}
+	return sendAs(deps, maker, person.email, programmeId, async (trx) =>
+		succeed(await welcomePerson(trx, deps, person, membership, maker, true)),
+	);
+}
+
+/**
+ * For those who lost their mailbox, or where no mail can be sent; the password they have stays until the link is used. It
+ * goes to whoever asked, never by mail, and owners cannot make one: whoever holds it becomes that person.
+ */
+export async function makePasswordLink(
+	deps: InvitationsDeps,
+	maker: Maker | null,
+	{ id: personId, email }: Person,
+	programmeId: number | null,
+): Promise<Result<SentLink>> {
+	if (maker?.kind === "shop") {
+		const whomToAsk =
+			"Whoever forgot theirs chooses a new one on the sign-in page, or asks the network's staff for a link.";
+		return refuse("not_allowed", `${email} has a password already. ${whomToAsk}`);
+	}
+	// Whoever finds a browser signed in must not make the account their own.
+	if (personId === maker?.personId) return refuse("not_allowed", "Change your own password under Account.");
+	return sendAs(deps, maker, email, programmeId, async (trx) => {
+		const token = await issueLink(trx, deps, { purpose: "password_link", personId, programmeId, maker });
+		// The person is mailed that there is one, and not the link: the mailbox may be what was lost.
+		const note = { personId: maker?.personId ?? null, programmeId, action: "password.link_made" } as const;
+		await noteAudit(trx, { ...note, subject: email }, deps.clock.nowMs());
+		const link = `${deps.publicUrl}${linkPath(token)}`;
+		return succeed(sentLink(deps, maker, { email, link, isForPassword: true }));
+	});
+}
+
+/** Each may become a mail: it counts against the limits of whoever asks on a page. The mails it wrote are then sent. */
+async function sendAs(
+	deps: InvitationsDeps,
+	maker: Maker | null,
+	email: string,
+	/** Whose people it is about; null for the staff. */
+	programmeId: number | null,
+	work: (trx: Db) => Promise<Result<SentLink>>,
+): Promise<Result<SentLink>> {
+	if (maker !== null) {
+		const uses = [
+			{ limit: INVITATIONS_BY_ONE_PERSON, subject: String(maker.personId) },
+			{ limit: INVITATIONS_TO_ONE_ADDRESS, subject: email },
+		];
+		const tooMany = await useLimits(deps.store.db, uses, deps.clock.nowMs());
+		if (tooMany !== null) return tooMany;
+	}
+	const sent = await (maker === null || programmeId === null
+		? transactAs(deps.store, maker, work)
+		: transactInProgramme(deps.store, maker, programmeId, work));
+	deps.mails.wake();
+	return sent;
+}
+
+/**
+ * Whoever holds the link becomes that person, wherever they are invited now or later. Owners only have it mailed: the
+ * mailbox is what proves who somebody is.
+ */
+function sentLink(
+	{ mails }: Pick<InvitationsDeps, "mails">,
+	maker: Actor | null,
+	{ email, link, isForPassword = false }: { email: string; link: string | null; isForPassword?: boolean },
+): SentLink {
+	const isLinkWithheld = maker?.kind === "shop" && link !== null;
+	return { email, link: isLinkWithheld ? null : link, isLinkWithheld, isMailed: mails.isOn, isForPassword };
+}

@@ -1,0 +1,229 @@
+// One-time links: issued and read here, used in accept-link. There is no other place that does either.
+
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { grants, type ProgrammeRole } from "../domain/roles.ts";
+import { sha256Hex } from "../domain/signature.ts";
+import { DAY_MS, HOUR_MS } from "../domain/time.ts";
+import { findOpenLink, type Link, lockLinks, replaceLink } from "../store/queries/links.ts";
+import { findPersonByEmail, findPersonById, type Person } from "../store/queries/people.ts";
+import { findRole } from "../store/queries/programme-people.ts";
+import { findProgrammesById, type Programme } from "../store/queries/programmes.ts";
+import { hasPassword, hasStaffWithPassword, isSessionOf } from "../store/queries/sign-in.ts";
+import type { Db, Store } from "../store/store.ts";
+import type { LinkPurpose } from "../store/tables/links.ts";
+import type { AccountsDeps, Actor } from "./deps.ts";
+
+/** 256 bits: nobody guesses one, so a plain hash is enough at rest. */
+const TOKEN_BYTES = 32;
+
+/** Long enough for a holiday weekend, short enough for a mailbox that somebody else reads later. */
+export const INVITATION_DAYS = 7;
+
+const LINK_LIFE_MS: Readonly<Record<LinkPurpose, number>> = {
+	// It stands in the log of the start.
+	first_staff: DAY_MS,
+	staff_invitation: INVITATION_DAYS * DAY_MS,
+	programme_invitation: INVITATION_DAYS * DAY_MS,
+	// Handed over by people who are talking to each other; it opens an account that is in use.
+	password_link: DAY_MS,
+	// Whoever asks for it is waiting for the mail.
+	password_mail: HOUR_MS,
+	address_mail: HOUR_MS,
+};
+
+/** Whoever makes a link on a page, with the session they do it in. */
+export interface Maker extends Actor {
+	sessionId: string;
+}
+
+/** A programme, and what somebody is there or is to become. */
+export interface Membership {
+	programme: Pick<Programme, "id" | "name">;
+	role: ProgrammeRole;
+}
+
+export interface LinkOrder {
+	purpose: LinkPurpose;
+	/** For whom: a person, or an address, whether or not it has an account. Neither for the first start. */
+	personId?: number;
+	email?: string;
+	programmeId?: number | null;
+	/** What an address is invited to become; nothing for a person, who has their role already. */
+	role?: ProgrammeRole;
+	/** Null: the command line, the first start, or the person themselves by mail. */
+	maker: Actor | null;
+}
+
+/**
+ * A transaction in which somebody makes a link, or takes somebody's access. It holds `lockLinks`: until it ends, nobody
+ * takes the maker's own access. Refused when they have been signed out since their request came: nothing would take
+ * back what they make now.
+ */
+export function transactAs<Value>(
+	{ transact }: Pick<Store, "transact">,
+	maker: Maker | null,
+	work: (trx: Db) => Promise<Result<Value>>,
+): Promise<Result<Value>> {
+	return transact(async (trx) => {
+		await lockLinks(trx);
+		if (maker === null || (await isSessionOf(trx, maker.sessionId, maker.personId))) return work(trx);
+		return refuse("not_allowed", "You have been signed out. Nothing was changed. Sign in again to continue.");
+	});
+}
+
+/**
+ * The same for the people of one programme: refused as well when the maker may not manage them any more, though their
+ * page was opened while they could.
+ */
+export function transactInProgramme<Value>(
+	store: Pick<Store, "transact">,
+	maker: Maker,
+	programmeId: number,
+	work: (trx: Db) => Promise<Result<Value>>,
+): Promise<Result<Value>> {
+	return transactAs(store, maker, async (trx) => {
+		const standing = maker.kind === "staff" ? maker.kind : await findRole(trx, programmeId, maker.personId);
+		if (standing !== undefined && grants(standing, "manage")) return work(trx);
+		return refuse("not_allowed", "You don't manage this programme's people any more. Nothing was changed.");
+	});
+}
+
+/** Within `transactAs`. Resolves to the token, which is stored nowhere. */
+export async function issueLink(
+	trx: Db,
+	{ clock, random }: Pick<AccountsDeps, "clock" | "random">,
+	{ purpose, personId, email, programmeId, role, maker }: LinkOrder,
+): Promise<string> {
+	const token = random.hex(TOKEN_BYTES);
+	const nowMs = clock.nowMs();
+	await replaceLink(trx, {
+		public_id: makeId("lnk", nowMs, random.bytes(ID_RANDOM_BYTES)),
+		purpose,
+		token_hash: sha256Hex(token),
+		person_id: personId ?? null,
+		email: email ?? null,
+		programme_id: programmeId ?? null,
+		role: role ?? null,
+		made_by: maker?.personId ?? null,
+		created_at_ms: nowMs,
+		expires_at_ms: nowMs + LINK_LIFE_MS[purpose],
+		withdrawn: null,
+	});
+	return token;
+}
+
+export function linkPath(token: string): string {
+	return `/welcome/${token}`;
+}
+
+/**
+ * The first start: as long as nobody of the staff can sign in, every start gives out one link that makes the first staff
+ * account, and those of earlier starts stop working. Null once somebody can. The path alone, because where the service
+ * listens is known only later.
+ */
+export async function makeFirstStaffPath(
+	deps: Pick<AccountsDeps, "store" | "clock" | "random">,
+): Promise<string | null> {
+	return deps.store.transact(async (trx) => {
+		await lockLinks(trx);
+		if (await hasStaffWithPassword(trx)) return null;
+		return linkPath(await issueLink(trx, deps, { purpose: "first_staff", maker: null }));
+	});
+}
+
+export type OpenedLink =
+	/** First start: the visitor enters name and e-mail. */
+	| { kind: "first" }
+	/** An account waits for a name and a password. */
+	| { kind: "join"; person: Person }
+	/** An owner invites to a programme; `person` is null for an address that has no account yet. */
+	| {
+			kind: "programme";
+			email: string;
+			person: Person | null;
+			programme: Programme;
+			role: ProgrammeRole;
+			hasAccount: boolean;
+	  }
+	/** A new e-mail address, which nobody had when the link was looked at. */
+	| { kind: "address"; person: Person; email: string }
+	/** A new password in place of the one they have. */
+	| { kind: "password"; person: Person };
+
+/** What the link opens, for the page behind it. Looking changes nothing: mail scanners open links, too. */
+export async function findLink(
+	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
+	token: string,
+): Promise<Result<OpenedLink>> {
+	const read = await readLink(store.db, token, clock.nowMs());
+	return read === undefined ? linkNotValid() : succeed(read.opened);
+}
+
+/** Undefined when it does not work any more, or there is nothing left for it to do. */
+export async function readLink(
+	db: Db,
+	token: string,
+	nowMs: number,
+): Promise<{ link: Link; opened: OpenedLink } | undefined> {
+	const link = await findOpenLink(db, sha256Hex(token), nowMs);
+	const opened = link === undefined ? undefined : await readPurpose(db, link);
+	return link === undefined || opened === undefined ? undefined : { link, opened };
+}
+
+async function readPurpose(db: Db, link: Link): Promise<OpenedLink | undefined> {
+	switch (link.purpose) {
+		case "first_staff":
+			return (await hasStaffWithPassword(db)) ? undefined : { kind: "first" };
+		case "staff_invitation":
+			return readPersonsLink(db, link, "join");
+		case "programme_invitation":
+			return link.email === null
+				? readPersonsLink(db, link, "join")
+				: readProgrammeLink(db, link, link.email);
+		case "password_link":
+		case "password_mail":
+			return readPersonsLink(db, link, "password");
+		case "address_mail":
+			return readAddressLink(db, link);
+		default:
+			return link.purpose satisfies never;
+	}
+}
+
+async function readPersonsLink(
+	db: Db,
+	{ person_id }: Link,
+	kind: "join" | "password",
+): Promise<OpenedLink | undefined> {
+	const person = person_id === null ? undefined : await findPersonById(db, person_id);
+	if (person === undefined || person.deactivated_at_ms !== null) return undefined;
+	return (await hasPassword(db, person.public_id)) === (kind === "password") ? { kind, person } : undefined;
+}
+
+async function readAddressLink(db: Db, { person_id, email }: Link): Promise<OpenedLink | undefined> {
+	const person = person_id === null ? undefined : await findPersonById(db, person_id);
+	if (person === undefined || person.deactivated_at_ms !== null || email === null) return undefined;
+	return (await findPersonByEmail(db, email)) === undefined ? { kind: "address", person, email } : undefined;
+}
+
+/** Staff see every programme and are in none: for them there is nothing to accept. */
+async function readProgrammeLink(
+	db: Db,
+	{ programme_id, role }: Link,
+	email: string,
+): Promise<OpenedLink | undefined> {
+	if (programme_id === null || role === null) return undefined;
+	const programme = (await findProgrammesById(db, [programme_id])).get(programme_id);
+	const person = await findPersonByEmail(db, email);
+	if (programme === undefined || person?.kind === "staff") return undefined;
+	const hasAccount = person !== undefined && (await hasPassword(db, person.public_id));
+	return { kind: "programme", email, person: person ?? null, programme, role, hasAccount };
+}
+
+export function linkNotValid(): ReturnType<typeof refuse> {
+	return refuse(
+		"link_not_valid",
+		"This link does not work any more: it was used, it has expired, or a newer one has replaced it. Ask for a new one.",
+	);
+}

@@ -1,0 +1,141 @@
+// What people change about themselves: name, how times are written for them, which mails they get; and their e-mail
+// address, which changes when whoever has the new mailbox opens the link that was sent there.
+
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { isDateLocale, MAIL_KINDS, type MailKind } from "../domain/own-settings.ts";
+import { isTimeZone } from "../domain/zone-day.ts";
+import { composeAddressMail, composeLeftAddressMail } from "../mail/letters.ts";
+import { noteAudit } from "../store/queries/audit.ts";
+import {
+	findPersonByEmail,
+	type Person,
+	type PersonSettings,
+	setEmail,
+	updateSettings,
+} from "../store/queries/people.ts";
+import { updateSignIn } from "../store/queries/sign-in.ts";
+import type { Db } from "../store/store.ts";
+import type { Auth, Visitor } from "./auth.ts";
+import { wrongPassword } from "./auth-fault.ts";
+import type { AccountsDeps } from "./deps.ts";
+import type { InvitationsDeps } from "./invitations.ts";
+import { INVITATIONS_TO_ONE_ADDRESS, useLimits } from "./limits.ts";
+import { issueLink, linkPath, type Maker, transactAs } from "./links.ts";
+import { parseEmail, parsePersonName } from "./people.ts";
+
+export interface SettingsInput {
+	name: string;
+	/** Empty: the browser's own. */
+	zone: string;
+	locale: string;
+	mails: readonly MailKind[];
+}
+
+/** False when all was as it is. */
+export async function saveOwnSettings(
+	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
+	maker: Maker,
+	before: Person,
+	input: SettingsInput,
+): Promise<Result<boolean>> {
+	const name = parsePersonName(input.name);
+	if (!name.ok) return name;
+	if (input.zone !== "" && !isTimeZone(input.zone)) {
+		return refuse("invalid_field", "There is no such time zone. Choose one from the list.", "zone");
+	}
+	if (input.locale !== "" && !isDateLocale(input.locale)) {
+		return refuse(
+			"invalid_field",
+			"Dates cannot be written in this language. Choose one from the list.",
+			"locale",
+		);
+	}
+	const after: PersonSettings = {
+		name: name.value,
+		zone: input.zone === "" ? null : input.zone,
+		locale: input.locale === "" ? null : input.locale,
+		mails_callbacks_failing: input.mails.includes("callbacks_failing") ? 1 : 0,
+		mails_callbacks_working_again: input.mails.includes("callbacks_working_again") ? 1 : 0,
+	};
+	const changes = describeChanges(before, after);
+	if (changes.length === 0) return succeed(false);
+	return transactAs(store, maker, async (trx) => {
+		const nowMs = clock.nowMs();
+		await updateSettings(trx, before.id, after);
+		await updateSignIn(trx, before.public_id, { name: after.name }, nowMs);
+		const note = { personId: before.id, action: "account.changed", subject: before.email } as const;
+		await noteAudit(trx, { ...note, detail: changes.join("; ") }, nowMs);
+		return succeed(true);
+	});
+}
+
+function describeChanges(before: Person, after: PersonSettings): string[] {
+	const own = "the browser's own";
+	const pairs: readonly (readonly [string, string | number, string | number])[] = [
+		["name", before.name, after.name],
+		["time zone", before.zone ?? own, after.zone ?? own],
+		["language of dates", before.locale ?? own, after.locale ?? own],
+		...MAIL_KINDS.map((kind) => {
+			const column = `mails_${kind}` as const;
+			return [`mails: ${kind.replaceAll("_", " ")}`, onOff(before[column]), onOff(after[column])] as const;
+		}),
+	];
+	return pairs.flatMap(([what, was, is]) => (was === is ? [] : [`${what}: ${was} → ${is}`]));
+}
+
+function onOff(value: 0 | 1): string {
+	return value === 1 ? "on" : "off";
+}
+
+/**
+ * Nothing changes until the link is opened. An address that somebody has already is answered like any other, and sent
+ * nothing: who has an account is nobody's business.
+ */
+export async function askForAddress(
+	deps: Pick<InvitationsDeps, "store" | "clock" | "random" | "mails" | "publicUrl"> & {
+		auth: Pick<Auth, "isPassword">;
+	},
+	maker: Maker,
+	self: Person,
+	{ email: text, currentPassword }: { email: string; currentPassword: string },
+	{ address }: Pick<Visitor, "address">,
+): Promise<Result<string>> {
+	const parsed = parseEmail(text);
+	if (!parsed.ok) return parsed;
+	const email = parsed.value;
+	if (email === self.email) return refuse("email_taken", "This is your address already.", "email");
+	if (!deps.mails.isOn) {
+		return refuse("not_allowed", "No mail can be sent from here, so a new address cannot be confirmed.");
+	}
+	if (!(await deps.auth.isPassword(self.email, currentPassword))) return wrongPassword();
+	const uses = [{ limit: INVITATIONS_TO_ONE_ADDRESS, subject: email }];
+	const tooMany = await useLimits(deps.store.db, uses, deps.clock.nowMs());
+	if (tooMany !== null) return tooMany;
+	const asked = await transactAs(deps.store, maker, async (trx) => {
+		const order = { purpose: "address_mail", personId: self.id, email, maker } as const;
+		const link = `${deps.publicUrl}${linkPath(await issueLink(trx, deps, order))}`;
+		const isWithheld = (await findPersonByEmail(trx, email)) !== undefined;
+		await deps.mails.enqueue(trx, { ...composeAddressMail(email, self.email, link), isWithheld });
+		const note = { personId: self.id, action: "address.asked", subject: self.email, address } as const;
+		await noteAudit(trx, { ...note, detail: email }, deps.clock.nowMs());
+		return succeed(email);
+	});
+	deps.mails.wake();
+	return asked;
+}
+
+/** In the transaction that uses the link. Told at the old address, too: it is the one that somebody may have lost. */
+export async function changeAddress(
+	trx: Db,
+	{ mails }: Pick<InvitationsDeps, "mails">,
+	person: Person,
+	email: string,
+	{ nowMs, address }: { nowMs: number; address: string | null },
+): Promise<Person> {
+	await setEmail(trx, person.id, email);
+	await updateSignIn(trx, person.public_id, { email }, nowMs);
+	await mails.enqueue(trx, composeLeftAddressMail(person.email, email));
+	const note = { personId: person.id, action: "address.changed", subject: email } as const;
+	await noteAudit(trx, { ...note, detail: `${person.email} → ${email}`, address }, nowMs);
+	return { ...person, email };
+}

@@ -1,0 +1,97 @@
+// Making people: those of shops, and the network's staff.
+
+import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { isMailAddress } from "../domain/mail-address.ts";
+import { type PersonKind, type ProgrammeRole, readProgrammeRole } from "../domain/roles.ts";
+import { findPersonByEmail, insertPerson, type Person } from "../store/queries/people.ts";
+import type { Db } from "../store/store.ts";
+import type { AccountsDeps } from "./deps.ts";
+
+type PeopleDeps = Pick<AccountsDeps, "clock" | "random">;
+
+export async function createPerson(
+	deps: PeopleDeps & Pick<AccountsDeps, "store">,
+	input: { email: string; kind: string },
+): Promise<Result<Person>> {
+	const email = parseEmail(input.email);
+	if (!email.ok) return email;
+	const kind = parseKind(input.kind);
+	if (!kind.ok) return kind;
+	const person = await makePerson(deps.store.db, deps, email.value, kind.value);
+	if (person !== undefined) return succeed(person);
+	return refuse(
+		"email_taken",
+		`${email.value} already has an account. Use that one, or another address.`,
+		"email",
+	);
+}
+
+/** Where the address is known the person is of some kind already: the caller looks at it. */
+export async function findOrMakePerson(
+	trx: Db,
+	deps: PeopleDeps,
+	email: string,
+	kind: PersonKind,
+): Promise<Person> {
+	const person = (await makePerson(trx, deps, email, kind)) ?? (await findPersonByEmail(trx, email));
+	if (person === undefined) throw new Error("an e-mail that is taken by nobody");
+	return person;
+}
+
+/** Undefined when the e-mail is taken. */
+function makePerson(
+	db: Db,
+	{ clock, random }: PeopleDeps,
+	email: string,
+	kind: PersonKind,
+): Promise<Person | undefined> {
+	const nowMs = clock.nowMs();
+	const public_id = makeId("usr", nowMs, random.bytes(ID_RANDOM_BYTES));
+	return insertPerson(db, { public_id, email, kind, created_at_ms: nowMs });
+}
+
+export async function requirePersonByEmail(
+	{ store }: Pick<AccountsDeps, "store">,
+	email: string,
+): Promise<Result<Person>> {
+	const person = await findPersonByEmail(store.db, email.trim().toLowerCase());
+	if (person !== undefined) return succeed(person);
+	return refuse(
+		"unknown_person",
+		`Nobody has the email ${email}. Check the spelling, or invite them.`,
+		"email",
+	);
+}
+
+export function parseEmail(text: string): Result<string> {
+	const email = text.trim().toLowerCase();
+	if (isMailAddress(email)) return succeed(email);
+	return refuse(
+		"invalid_email",
+		`"${text}" is not an email address. Enter one such as owner@shop.example.`,
+		"email",
+	);
+}
+
+function parseKind(text: string): Result<PersonKind> {
+	if (text === "shop" || text === "staff") return succeed(text);
+	return refuse("unknown_kind", `kind must be "shop" (a shop's person) or "staff" (the network's).`, "kind");
+}
+
+export function parseRole(text: string): Result<ProgrammeRole> {
+	const role = readProgrammeRole(text);
+	if (role !== undefined) return succeed(role);
+	return refuse("unknown_role", "Choose a role: owner, developer or viewer.", "role");
+}
+
+export function parsePersonName(text: string): Result<string> {
+	const name = parseName(text);
+	if (name !== null) return succeed(name);
+	return refuse(
+		"invalid_name",
+		`Enter your name, in 1 to ${MAX_NAME_LENGTH} characters, without any that cannot be seen.`,
+		"name",
+	);
+}

@@ -1,0 +1,140 @@
+// API keys. The first key of a programme brings its signing secret (contract section 5); both are shown once, and
+// of a key only its hash is kept. People give keys names, to know later which of their systems has which.
+
+import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { writeKeyLabel } from "../domain/key-label.ts";
+import { sha256Hex } from "../domain/signature.ts";
+import type { AccountsDeps } from "../people/deps.ts";
+import { noteAudit } from "../store/queries/audit.ts";
+import {
+	countKeys,
+	countUsableKeys,
+	findUsableKey,
+	insertApiKey,
+	revokeApiKey,
+	setKeyName,
+} from "../store/queries/keys.ts";
+import { findActiveSecret } from "../store/queries/signing-secrets.ts";
+import { changeLocked, type LockedProgramme } from "./programmes.ts";
+import { makeSecret } from "./signing-secret.ts";
+
+/** 256 bits: nobody guesses one, so a plain hash is enough. */
+const KEY_BYTES = 32;
+const HINT_LENGTH = 4;
+/** One for each of a shop's systems is plenty; the page shows them all, each with its button. */
+export const MAX_USABLE_KEYS = 50;
+
+export interface IssuedKey {
+	keyId: string;
+	name: string;
+	key: string;
+	/** Only with the programme's first key. */
+	secret: string | null;
+}
+
+/** `personId`: whoever pressed the button; null for the command line. Left without a name it gets a number. */
+export async function issueKey(
+	deps: AccountsDeps,
+	programmePublicId: string,
+	personId: number | null = null,
+	nameText = "",
+): Promise<Result<IssuedKey>> {
+	const given = nameText.trim() === "" ? null : parseKeyName(nameText);
+	if (given?.ok === false) return given;
+	return changeLocked(deps, programmePublicId, (programme) =>
+		insertKey(deps, programme, personId, given?.value ?? null),
+	);
+}
+
+/** Within a transaction that holds the programme's lock, or has just made it. */
+export async function insertKey(
+	deps: AccountsDeps,
+	{ trx, programmeId, nowMs }: LockedProgramme,
+	personId: number | null,
+	givenName: string | null,
+): Promise<Result<IssuedKey>> {
+	if ((await countUsableKeys(trx, programmeId)) >= MAX_USABLE_KEYS) {
+		return refuse(
+			"too_many_keys",
+			`There are ${MAX_USABLE_KEYS} keys in use, and no programme has more. Revoke one that is not needed any more, then issue the new one.`,
+		);
+	}
+	const key = `rbk_${deps.random.hex(KEY_BYTES)}`;
+	const hint = key.slice(-HINT_LENGTH);
+	const keyId = makeId("key", nowMs, deps.random.bytes(ID_RANDOM_BYTES));
+	const name = givenName ?? `Key ${(await countKeys(trx, programmeId)) + 1}`;
+	await insertApiKey(trx, {
+		public_id: keyId,
+		programme_id: programmeId,
+		name,
+		hash: sha256Hex(key),
+		hint,
+		created_at_ms: nowMs,
+	});
+	const note = { personId, programmeId, action: "key.issued", subject: keyId } as const;
+	await noteAudit(trx, { ...note, detail: writeKeyLabel({ hint, name }) }, nowMs);
+	const isFirst = (await findActiveSecret(trx, programmeId)) === undefined;
+	const made = isFirst ? await makeSecret(trx, deps, programmeId, nowMs, nowMs) : null;
+	return succeed({ keyId, name, key, secret: made?.secret ?? null });
+}
+
+/** Of this programme's keys only: another shop's id is as unknown here as one that never was. */
+export async function revokeKey(
+	deps: Pick<AccountsDeps, "store" | "clock">,
+	programmePublicId: string,
+	keyId: string,
+	personId: number | null = null,
+): Promise<Result<true>> {
+	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
+		const revoked = await revokeApiKey(trx, programmeId, keyId, nowMs);
+		if (revoked === undefined) return notUsable(keyId);
+		const note = { personId, programmeId, action: "key.revoked", subject: keyId } as const;
+		await noteAudit(trx, { ...note, detail: writeKeyLabel(revoked) }, nowMs);
+		return succeed(true);
+	});
+}
+
+export interface KeyRenamed {
+	before: string;
+	after: string;
+}
+
+/** One that was revoked keeps its name. */
+export async function renameKey(
+	deps: Pick<AccountsDeps, "store" | "clock">,
+	programmePublicId: string,
+	keyId: string,
+	nameText: string,
+	personId: number | null = null,
+): Promise<Result<KeyRenamed>> {
+	const name = parseKeyName(nameText);
+	if (!name.ok) return name;
+	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
+		const key = await findUsableKey(trx, programmeId, keyId);
+		if (key === undefined) return notUsable(keyId);
+		const [before, after] = [key.name, name.value];
+		if (before !== after) {
+			await setKeyName(trx, key.id, after);
+			const note = { personId, programmeId, action: "key.renamed", subject: keyId } as const;
+			const detail = `${writeKeyLabel({ hint: key.hint, name: before })} → ${after}`;
+			await noteAudit(trx, { ...note, detail }, nowMs);
+		}
+		return succeed({ before, after });
+	});
+}
+
+function parseKeyName(text: string): Result<string> {
+	const name = parseName(text);
+	if (name !== null) return succeed(name);
+	return refuse(
+		"invalid_name",
+		`A key's name has 1 to ${MAX_NAME_LENGTH} characters, without line breaks or others that cannot be seen.`,
+		"name",
+	);
+}
+
+function notUsable(keyId: string): ReturnType<typeof refuse> {
+	return refuse("unknown_key", `There is no usable key ${keyId}: check the id, or it was revoked before.`);
+}

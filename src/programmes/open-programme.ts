@@ -1,0 +1,206 @@
+// Opening a programme: its terms are agreed, and it gets its owner in the same step. For the page, where the owner is
+// invited (now or later), for the command line, which made the owner before, and for an import, which makes the owner
+// and mails nobody.
+
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { currencyDigits } from "../domain/money.ts";
+import type { AccountsDeps } from "../people/deps.ts";
+import {
+	findOrMakeInvitee,
+	type InvitationsDeps,
+	type SentLink,
+	welcomePerson,
+} from "../people/invitations.ts";
+import { INVITATIONS_BY_ONE_PERSON, useLimits } from "../people/limits.ts";
+import { type Maker, transactAs } from "../people/links.ts";
+import { parseEmail } from "../people/people.ts";
+import { noteAudit } from "../store/queries/audit.ts";
+import { findPersonByEmail, type Person } from "../store/queries/people.ts";
+import { addToProgramme } from "../store/queries/programme-people.ts";
+import { insertProgramme, type Programme } from "../store/queries/programmes.ts";
+import type { Db } from "../store/store.ts";
+import {
+	type Checked,
+	faultsOf,
+	parseTerms,
+	refuseAll,
+	rowOfTerms,
+	type Terms,
+	type TermsInput,
+} from "./programme-terms.ts";
+
+type ProgrammesDeps = Pick<AccountsDeps, "store" | "clock" | "random">;
+
+export interface ProgrammeInput extends TermsInput {
+	ownerEmail: string;
+	currency: string;
+	/** Chosen before, so that a form sent twice makes one programme. */
+	publicId?: string | undefined;
+}
+
+export interface OpeningInput extends Omit<ProgrammeInput, "ownerEmail"> {
+	/** Null: somebody is invited later; until then the staff look after it. */
+	ownerEmail: string | null;
+}
+
+export interface OpenedProgramme {
+	programme: Programme;
+	/** The owner's invitation; null where nobody is mailed, or there is none yet. */
+	owner: SentLink | null;
+}
+
+/** How the programme gets its owner. */
+export type OwnerWay =
+	| Inviter
+	/** The command line, where the owner has an account already. */
+	| { kind: "known" }
+	/** Made where there is none. `personId` is who imports; null on the command line. */
+	| { kind: "imported"; personId: number | null };
+
+/** Who invites the owner, and how the mail gets to them. */
+export interface Inviter extends Pick<InvitationsDeps, "mails" | "publicUrl"> {
+	kind: "invited";
+	maker: Maker;
+}
+
+export async function openProgramme(
+	deps: ProgrammesDeps,
+	way: OwnerWay,
+	input: OpeningInput,
+): Promise<Checked<OpenedProgramme>> {
+	const parsed = parseOpening(input);
+	if (!parsed.ok) return parsed;
+	const maker = way.kind === "invited" ? way.maker : null;
+	const nowMs = deps.clock.nowMs();
+	// Not by address: the owner of ten programmes is mailed ten times.
+	if (maker !== null && parsed.value.email !== null) {
+		const use = { limit: INVITATIONS_BY_ONE_PERSON, subject: String(maker.personId) };
+		const tooMany = await useLimits(deps.store.db, [use], nowMs);
+		if (tooMany !== null) return refuseAll([{ ...tooMany.fault, field: "email" }]);
+	}
+	// All or nothing: a programme whose owner could not be invited must not be left behind.
+	const opened = await transactAs(deps.store, maker, (trx) =>
+		insertOpened(trx, deps, way, { ...parsed.value, publicId: input.publicId }),
+	);
+	if (way.kind === "invited") way.mails.wake();
+	return opened.ok ? opened : refuseAll([opened.fault]);
+}
+
+/** Within `transactAs`, or under the lock of the links. */
+export async function insertOpened(
+	trx: Db,
+	deps: Omit<ProgrammesDeps, "store">,
+	way: OwnerWay,
+	{ terms, currency, email, publicId }: ParsedOpening & Pick<ProgrammeInput, "publicId">,
+): Promise<Result<OpenedProgramme>> {
+	const owner = email === null ? succeed(null) : await findOrMakeOwner(trx, deps, way, email);
+	if (!owner.ok) return owner;
+	const nowMs = deps.clock.nowMs();
+	const programme = await insertProgramme(trx, {
+		public_id: publicId ?? makeId("prg", nowMs, deps.random.bytes(ID_RANDOM_BYTES)),
+		currency,
+		created_at_ms: nowMs,
+		...rowOfTerms(terms),
+	});
+	const note = { personId: openerOf(way), programmeId: programme.id, subject: programme.public_id } as const;
+	await noteAudit(trx, { ...note, action: "programme.created" }, nowMs);
+	const invited = owner.value === null ? null : await giveOwner(trx, deps, way, owner.value, programme);
+	return succeed({ programme, owner: invited });
+}
+
+function openerOf(way: OwnerWay): number | null {
+	switch (way.kind) {
+		case "invited":
+			return way.maker.personId;
+		case "imported":
+			return way.personId;
+		case "known":
+			return null;
+		default:
+			return way satisfies never;
+	}
+}
+
+export interface ParsedProgramme {
+	terms: Terms;
+	currency: string;
+	/** The owner's. */
+	email: string;
+}
+
+/** Null: without an owner yet. */
+type ParsedOpening = Omit<ParsedProgramme, "email"> & { email: string | null };
+
+function parseOpening({ ownerEmail, ...input }: OpeningInput): Checked<ParsedOpening> {
+	if (ownerEmail !== null) return parseProgramme({ ...input, ownerEmail });
+	const agreed = parseAgreement(input);
+	return agreed.ok ? succeed({ ...agreed.value, email: null }) : agreed;
+}
+
+/** All that can be said of it before anything is looked up. */
+export function parseProgramme(input: ProgrammeInput): Checked<ParsedProgramme> {
+	const agreed = parseAgreement(input);
+	const email = parseEmail(input.ownerEmail);
+	const faults = [...(agreed.ok ? [] : agreed.faults), ...faultsOf(email)];
+	if (!agreed.ok || !email.ok) return refuseAll(faults);
+	return succeed({ ...agreed.value, email: email.value });
+}
+
+function parseAgreement(
+	input: Omit<ProgrammeInput, "ownerEmail">,
+): Checked<Pick<ParsedProgramme, "terms" | "currency">> {
+	const currency = input.currency.trim().toUpperCase();
+	const terms = parseTerms(input);
+	const faults = [...(terms.ok ? [] : terms.faults), ...faultsOf(currencyDigits(currency))];
+	if (!terms.ok || faults.length > 0) return refuseAll(faults);
+	return succeed({ terms: terms.value, currency });
+}
+
+export function staffCannotOwn(email: string): string {
+	return `${email} is one of the network's staff, and staff cannot own a programme. Use another address.`;
+}
+
+/** On the command line a mistyped address must not make an account. */
+async function findOrMakeOwner(
+	trx: Db,
+	deps: Omit<ProgrammesDeps, "store">,
+	way: OwnerWay,
+	email: string,
+): Promise<Result<Person>> {
+	const known = await findPersonByEmail(trx, email);
+	if (known === undefined) {
+		return way.kind === "known" ? unknownOwner(email) : findOrMakeInvitee(trx, deps, email, "shop");
+	}
+	if (known.kind === "shop") return succeed(known);
+	return refuse("email_taken", staffCannotOwn(email), "email");
+}
+
+/** `user create` has given the owner their link already: a new one would end it. */
+async function giveOwner(
+	trx: Db,
+	deps: Omit<ProgrammesDeps, "store">,
+	way: OwnerWay,
+	owner: Person,
+	programme: Programme,
+): Promise<SentLink | null> {
+	if (way.kind === "invited") {
+		return welcomePerson(trx, { ...deps, ...way }, owner, { programme, role: "owner" }, way.maker);
+	}
+	await addToProgramme(trx, programme.id, owner.id, "owner");
+	const note =
+		way.kind === "imported"
+			? ({ action: "person.imported", personId: way.personId } as const)
+			: ({ action: "person.invited", personId: null } as const);
+	const about = { programmeId: programme.id, subject: owner.email, detail: "owner" };
+	await noteAudit(trx, { ...note, ...about }, deps.clock.nowMs());
+	return null;
+}
+
+function unknownOwner(email: string): ReturnType<typeof refuse> {
+	return refuse(
+		"unknown_person",
+		`Nobody has the email ${email}. Make the account first: ringback user create --email ${email} --kind shop`,
+		"owner",
+	);
+}

@@ -1,0 +1,92 @@
+// Saving and removing a programme's Postback URL, with the same verdict as every delivery will give.
+
+import { type Result, succeed } from "../domain/fault.ts";
+import { judgeHost, parsePostbackUrl } from "../domain/postback-url.ts";
+import { SECOND_MS } from "../domain/time.ts";
+import type { AccountsDeps } from "../people/deps.ts";
+import type { AddressPolicy, Log, LookUp, Transport } from "../ports.ts";
+import { noteAudit } from "../store/queries/audit.ts";
+import { type Cancelled, cancelRemoved } from "../store/queries/cancellations.ts";
+import { findOldestPending, MAX_COUNTED_PENDING } from "../store/queries/delivery-health.ts";
+import { removeEndpoint } from "../store/queries/endpoint-removal.ts";
+import { presentUrl, setEndpoint } from "../store/queries/programmes.ts";
+import { changeLocked } from "./programmes.ts";
+
+/** How long a person waits for deliveries to be cancelled: some ten thousand of them. */
+const CANCELLING_MS = 1.5 * SECOND_MS;
+
+export interface PostbackUrlDeps extends Pick<AccountsDeps, "store" | "clock"> {
+	transport: Pick<Transport, "lookUp">;
+	addressPolicy: AddressPolicy;
+	/** What a name stands for is told here and to nobody else: owners must not map the network from the page. */
+	log: Log;
+}
+
+export interface SavedPostbackUrl {
+	url: string;
+	/** What was saved before: its pending retries now go to the new one. */
+	replaced: string | null;
+}
+
+export async function savePostbackUrl(
+	deps: PostbackUrlDeps,
+	programmePublicId: string,
+	text: string,
+	personId: number | null = null,
+): Promise<Result<SavedPostbackUrl>> {
+	const parsed = parsePostbackUrl(text);
+	if (!parsed.ok) return parsed;
+	const url = parsed.value;
+	const lookUp = url.isLiteral ? undefined : await deps.transport.lookUp(url.hostname);
+	const addresses = lookUp?.ok === true ? lookUp.addresses : [];
+	const judged = judgeHost(url, addresses, deps.addressPolicy.allowedPrivateRanges);
+	if (!judged.ok) {
+		logRefusal(deps.log, programmePublicId, url.hostname, judged.fault.code, lookUp);
+		return judged;
+	}
+	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
+		const replaced = (await presentUrl(trx, programmeId)) ?? null;
+		await setEndpoint(trx, programmeId, url.href, nowMs);
+		if (replaced !== url.href) {
+			// Without the query: shops put tokens there.
+			const subject = url.href.replace(/\?.*$/s, "?…");
+			await noteAudit(trx, { personId, programmeId, action: "postback_url.saved", subject }, nowMs);
+		}
+		return succeed({ url: url.href, replaced });
+	});
+}
+
+/**
+ * From the first transaction on nothing more is sent, and what is pending is cancelled in batches: here for as long as a
+ * person waits, the rest by a chore.
+ */
+export async function removePostbackUrl(
+	deps: Pick<AccountsDeps, "store" | "clock">,
+	programmePublicId: string,
+	personId: number | null = null,
+): Promise<Result<Cancelled>> {
+	const { store, clock } = deps;
+	const removed = await changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
+		const before = await presentUrl(trx, programmeId);
+		if (before !== undefined) {
+			const { count } = await findOldestPending(trx, programmeId);
+			const detail = `${count}${count < MAX_COUNTED_PENDING ? "" : " or more"} callbacks were pending`;
+			await noteAudit(trx, { personId, programmeId, action: "postback_url.removed", detail }, nowMs);
+		}
+		return succeed(await removeEndpoint(trx, programmeId, nowMs));
+	});
+	if (!removed.ok) return removed;
+	const untilMs = clock.nowMs() + CANCELLING_MS;
+	return succeed(await cancelRemoved(store, clock, removed.value, () => clock.nowMs() >= untilMs));
+}
+
+function logRefusal(
+	log: Log,
+	programme: string,
+	host: string,
+	code: string,
+	lookUp: LookUp | undefined,
+): void {
+	const answer = lookUp?.ok === false ? { dns: lookUp.code } : { addresses: lookUp?.addresses ?? [host] };
+	log.warn({ programme, host, code, ...answer }, "a Postback URL was not saved");
+}

@@ -1,0 +1,150 @@
+// The terms of a programme as people type them: each checked by itself, so that a form can show every mistake
+// at its field at once.
+
+import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
+import { type Fault, fault, type Result, refuse, succeed } from "../domain/fault.ts";
+import { parseRate } from "../domain/money.ts";
+import type { Programme } from "../store/queries/programmes.ts";
+
+/** Ten years: longer is a typing error. */
+const MAX_DAYS = 3_650;
+export const DEFAULT_APPROVAL_DAYS = 30;
+/** What owners may change the approval window to, until the network's staff say otherwise. */
+export const DEFAULT_APPROVAL_LIMITS = { min: 0, max: 90 } as const;
+/** How long a parked pixel conversion waits for the shop's postback. */
+export const DEFAULT_PARKED_DAYS = 30;
+
+export interface TermsInput {
+	name: string;
+	/** Percentages, up to four decimals. */
+	commissionRate: string;
+	feeRate: string;
+	approvalDays: number;
+	/** What owners may change it to. */
+	approvalDaysMin?: number;
+	approvalDaysMax?: number;
+	parksPixels: boolean;
+	parkedDays?: number;
+}
+
+export type Terms = Required<TermsInput>;
+
+/** All that is wrong, or what it all means. */
+export type Checked<Value> = { ok: true; value: Value } | AllRefused;
+
+/** `fault` is the first of them, for whoever shows one. */
+interface AllRefused {
+	ok: false;
+	fault: Fault;
+	faults: readonly [Fault, ...Fault[]];
+}
+
+export function parseTerms(input: TermsInput): Checked<Terms> {
+	const name = parseProgrammeName(input.name);
+	const commissionRate = parseRate(input.commissionRate, "commission");
+	const feeRate = parseRate(input.feeRate, "fee");
+	const approvalDays = parseDays(input.approvalDays, 0, "approvalDays");
+	const { min, max } = DEFAULT_APPROVAL_LIMITS;
+	const least = parseDays(input.approvalDaysMin ?? min, 0, "approvalDaysMin");
+	// Agreed to be longer than is usual: then owners may keep it.
+	const most = parseMost(
+		input.approvalDaysMax ?? (input.approvalDays > max ? input.approvalDays : max),
+		least,
+	);
+	const parkedDays = parseDays(input.parkedDays ?? DEFAULT_PARKED_DAYS, 1, "parkedDays");
+	if (name.ok && commissionRate.ok && feeRate.ok && approvalDays.ok && least.ok && most.ok && parkedDays.ok) {
+		return succeed({
+			name: name.value,
+			commissionRate: commissionRate.value,
+			feeRate: feeRate.value,
+			approvalDays: approvalDays.value,
+			approvalDaysMin: least.value,
+			approvalDaysMax: most.value,
+			parksPixels: input.parksPixels,
+			parkedDays: parkedDays.value,
+		});
+	}
+	return refuseAll(faultsOf(name, commissionRate, feeRate, approvalDays, least, most, parkedDays));
+}
+
+export function rowOfTerms(terms: Terms) {
+	return {
+		name: terms.name,
+		commission_rate: terms.commissionRate,
+		fee_rate: terms.feeRate,
+		approval_days: terms.approvalDays,
+		approval_days_min: terms.approvalDaysMin,
+		approval_days_max: terms.approvalDaysMax,
+		parks_pixels: terms.parksPixels ? 1 : 0,
+		parked_days: terms.parkedDays,
+	} as const;
+}
+
+export function termsOf(programme: Programme): Terms {
+	return {
+		name: programme.name,
+		commissionRate: programme.commission_rate,
+		feeRate: programme.fee_rate,
+		approvalDays: programme.approval_days,
+		approvalDaysMin: programme.approval_days_min,
+		approvalDaysMax: programme.approval_days_max,
+		parksPixels: programme.parks_pixels === 1,
+		parkedDays: programme.parked_days,
+	};
+}
+
+function parseProgrammeName(text: string): Result<string> {
+	const name = parseName(text);
+	if (name !== null) return succeed(name);
+	return refuse(
+		"invalid_name",
+		`A programme's name has 1 to ${MAX_NAME_LENGTH} characters, without line breaks or others that cannot be seen.`,
+		"name",
+	);
+}
+
+const DAYS_WORDS = {
+	approvalDays: "The approval window is",
+	approvalDaysMin: "The shortest approval window is",
+	approvalDaysMax: "The longest approval window is",
+	parkedDays: "A parked conversion waits",
+} as const;
+
+function parseDays(days: number, least: number, field: keyof typeof DAYS_WORDS): Result<number> {
+	if (Number.isInteger(days) && days >= least && days <= MAX_DAYS) return succeed(days);
+	const text = `${DAYS_WORDS[field]} a whole number of days from ${least} to ${MAX_DAYS}.`;
+	return refuse("invalid_days", text, field);
+}
+
+function parseMost(days: number, least: Result<number>): Result<number> {
+	const parsed = parseDays(days, 0, "approvalDaysMax");
+	if (!parsed.ok || !least.ok || parsed.value >= least.value) return parsed;
+	const text = `The longest approval window must not be shorter than the shortest, ${least.value} days.`;
+	return refuse("invalid_days", text, "approvalDaysMax");
+}
+
+/** Owners keep to what the network's staff have set; null when they do. */
+export function judgeOwnersDays(
+	days: number,
+	{ approvalDaysMin: least, approvalDaysMax: most }: Pick<Terms, "approvalDaysMin" | "approvalDaysMax">,
+): Fault | null {
+	if (days >= least && days <= most) return null;
+	const range = least === most ? `${least}` : `from ${least} to ${most}`;
+	const text = `The approval window of this programme can be ${range} days. Ask the network's staff for another.`;
+	return fault("invalid_days", text, "approvalDays");
+}
+
+/** "7.5000" as people write it: 7.5. */
+export function shortenRate(rate: string): string {
+	return rate.replace(/\.?0+$/, (zeros) => (zeros.startsWith(".") || rate.includes(".") ? "" : zeros));
+}
+
+export function faultsOf(...results: readonly Result<unknown>[]): Fault[] {
+	return results.flatMap((result) => (result.ok ? [] : [result.fault]));
+}
+
+export function refuseAll(faults: readonly Fault[]): AllRefused {
+	const [first, ...others] = faults;
+	if (first === undefined) throw new Error("a refusal needs a fault");
+	return { ok: false, fault: first, faults: [first, ...others] };
+}

@@ -1,0 +1,33 @@
+// A programme by its public id, and changing it: keys, secrets and the Postback URL are changed one after the other, under
+// the programme's lock, so that two people who press the same button do it once.
+
+import { type Result, refuse } from "../domain/fault.ts";
+import type { AccountsDeps } from "../people/deps.ts";
+import { findProgramme, lockProgramme } from "../store/queries/programmes.ts";
+import type { Db } from "../store/store.ts";
+
+export interface LockedProgramme {
+	trx: Db;
+	programmeId: number;
+	nowMs: number;
+}
+
+/** One transaction. Afterwards everybody who knows the programme is told to read it again. */
+export async function changeLocked<Value>(
+	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
+	programmePublicId: string,
+	work: (programme: LockedProgramme) => Promise<Result<Value>>,
+): Promise<Result<Value>> {
+	const programme = await findProgramme(store.db, programmePublicId);
+	if (programme === undefined) return unknownProgramme(programmePublicId);
+	const done = await store.transact(async (trx) => {
+		await lockProgramme(trx, programme.id);
+		return work({ trx, programmeId: programme.id, nowMs: clock.nowMs() });
+	});
+	if (done.ok) store.announceChange(programme.id);
+	return done;
+}
+
+export function unknownProgramme(publicId: string): ReturnType<typeof refuse> {
+	return refuse("unknown_programme", `There is no programme ${publicId}. Check the id: it starts with prg_.`);
+}

@@ -1,0 +1,155 @@
+// Replacing a programme's signing secret without losing a callback: prepare the new one, put it into the receiver
+// beside the old one, activate it, end the old one. domain/secret-life draws it.
+
+import type { AuditAction } from "../domain/action.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { SEALING_IV_BYTES, sealSecret } from "../domain/sealing.ts";
+import type { AccountsDeps } from "../people/deps.ts";
+import { noteAudit } from "../store/queries/audit.ts";
+import { fixBrand } from "../store/queries/network.ts";
+import {
+	activatePrepared,
+	endSecrets,
+	findActiveSecret,
+	findPreparedSecret,
+	findSecret,
+	findUsableSecrets,
+	insertSecret,
+	type SigningSecret,
+	stateOf,
+} from "../store/queries/signing-secrets.ts";
+import type { Db } from "../store/store.ts";
+import { changeLocked } from "./programmes.ts";
+
+/** 256 bits: nobody guesses one. */
+const SECRET_BYTES = 32;
+const HINT_LENGTH = 4;
+
+export interface MadeSecret {
+	secretId: string;
+	/** Shown this once. */
+	secret: string;
+}
+
+/** Good for requests to us at once; callbacks are signed with the old one until this one is activated. */
+export async function prepareSecret(
+	deps: AccountsDeps,
+	programmePublicId: string,
+	personId: number | null = null,
+): Promise<Result<MadeSecret>> {
+	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
+		if ((await findActiveSecret(trx, programmeId)) === undefined) {
+			return refuse(
+				"no_signing_secret",
+				"There is no signing secret to replace yet. It comes with the first API key: issue one.",
+			);
+		}
+		if ((await findPreparedSecret(trx, programmeId)) !== undefined) {
+			return refuse(
+				"secret_already_prepared",
+				"A new secret is prepared already. Activate it, or discard it and prepare another.",
+			);
+		}
+		const made = await makeSecret(trx, deps, programmeId, nowMs, null);
+		const named = { receiver_id: programmeId, hint: hintOf(made.secret) };
+		await noteStep(trx, "secret.prepared", personId, named, nowMs);
+		return succeed(made);
+	});
+}
+
+/** Callbacks are signed with it from the next attempt on. Whoever does it twice has done it once. */
+export async function activateSecret(
+	deps: Pick<AccountsDeps, "store" | "clock">,
+	programmePublicId: string,
+	/** The one that was looked at: another may have been prepared since. */
+	secretId: string,
+	personId: number | null = null,
+): Promise<Result<true>> {
+	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
+		const secret = await findSecret(trx, programmeId, secretId);
+		const state = secret === undefined ? undefined : stateOf(secret, nowMs);
+		if (secret === undefined || (state !== "active" && state !== "prepared")) return notPrepared();
+		if (state === "active") return succeed(true);
+		await activatePrepared(trx, secret, nowMs);
+		await noteStep(trx, "secret.activated", personId, secret, nowMs);
+		return succeed(true);
+	});
+}
+
+/** It is good for nothing from this moment on. */
+export async function discardSecret(
+	deps: Pick<AccountsDeps, "store" | "clock">,
+	programmePublicId: string,
+	secretId: string,
+	personId: number | null = null,
+): Promise<Result<true>> {
+	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
+		const secret = await findSecret(trx, programmeId, secretId);
+		if (secret === undefined || secret.activated_at_ms !== null) return notPrepared();
+		if (secret.ended_at_ms !== null) return succeed(true);
+		await endSecrets(trx, [secret.id], nowMs);
+		await noteStep(trx, "secret.discarded", personId, secret, nowMs);
+		return succeed(true);
+	});
+}
+
+/** Every secret that was replaced and is still in its grace. Resolves to how many that were. */
+export async function endReplacedSecrets(
+	deps: Pick<AccountsDeps, "store" | "clock">,
+	programmePublicId: string,
+	personId: number | null = null,
+): Promise<Result<number>> {
+	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
+		const usable = await findUsableSecrets(trx, [programmeId], nowMs);
+		const replaced = usable.filter((secret) => stateOf(secret, nowMs) === "replaced");
+		const ids = replaced.map(({ id }) => id);
+		await endSecrets(trx, ids, nowMs);
+		for (const secret of replaced) await noteStep(trx, "secret.ended", personId, secret, nowMs);
+		return succeed(replaced.length);
+	});
+}
+
+/** In the caller's transaction. `activatedAtMs` is null for one that is only prepared. */
+export async function makeSecret(
+	trx: Db,
+	{ random, sealingKey }: Pick<AccountsDeps, "random" | "sealingKey">,
+	programmeId: number,
+	nowMs: number,
+	activatedAtMs: number | null,
+): Promise<MadeSecret> {
+	// Before the secret: whoever chooses a brand just now is done, or finds it fixed.
+	await fixBrand(trx);
+	const secret = `rbs_${random.hex(SECRET_BYTES)}`;
+	const secretId = makeId("sec", nowMs, random.bytes(ID_RANDOM_BYTES));
+	await insertSecret(trx, {
+		public_id: secretId,
+		receiver_id: programmeId,
+		sealed: sealSecret(sealingKey, programmeId, secret, random.bytes(SEALING_IV_BYTES)),
+		hint: hintOf(secret),
+		created_at_ms: nowMs,
+		activated_at_ms: activatedAtMs,
+	});
+	return { secretId, secret };
+}
+
+function noteStep(
+	trx: Db,
+	action: AuditAction & `secret.${string}`,
+	personId: number | null,
+	{ receiver_id: programmeId, hint }: Pick<SigningSecret, "receiver_id" | "hint">,
+	nowMs: number,
+): Promise<void> {
+	return noteAudit(trx, { personId, programmeId, action, subject: `rbs_…${hint}` }, nowMs);
+}
+
+function hintOf(secret: string): string {
+	return secret.slice(-HINT_LENGTH);
+}
+
+function notPrepared(): ReturnType<typeof refuse> {
+	return refuse(
+		"secret_not_prepared",
+		"This secret is not prepared any more: somebody discarded or replaced it. Reload the page to see which ones there are.",
+	);
+}

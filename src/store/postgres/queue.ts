@@ -1,0 +1,124 @@
+// The engine's side of PostgreSQL: a batch is one statement, its columns travel as arrays.
+
+import { sql } from "kysely";
+import { SLOT_STEP, SLOTS } from "../../domain/slot.ts";
+import { hotStatement } from "../hot-statement.ts";
+import {
+	ATTEMPT_COLUMNS,
+	type CallbackTarget,
+	type DueDelivery,
+	type DueRead,
+	type FirstDue,
+	type Queue,
+	type ReadRequest,
+	settledValues,
+	TARGET_SELECT,
+} from "../queries/queue.ts";
+import { createSlotQueue } from "../queries/slot-queue.ts";
+import type { Db } from "../store.ts";
+import { arrayLiteral, columnLiteral } from "./array.ts";
+
+/** Not now(), which is when the transaction began: this one may have waited for a lock. */
+const NOW_MS = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
+
+const READ_AGENDA = hotStatement<FirstDue>(`
+	with recursive programme(id) as (
+		(select receiver_id from queue order by receiver_id limit 1)
+		union all
+		select (select q.receiver_id from queue q where q.receiver_id > programme.id
+			order by q.receiver_id limit 1) from programme where programme.id is not null)
+	select programme.id as "programmeId", first.id, first.due_at_ms as "dueAtMs" from programme
+		cross join lateral (select q.id, q.due_at_ms from queue q where q.receiver_id = programme.id
+			order by q.due_at_ms, q.id limit 1) first
+		where (programme.id * ${SLOT_STEP}) % ${SLOTS} = any($1::bigint[])`);
+
+type DueRow = { [Column in keyof DueDelivery]: DueDelivery[Column] | null };
+
+// Lateral down to the event: for every row the planner then has only its key, and no idea of reading all of them.
+const READ_DUE = hotStatement<DueRow>(`
+	with request as (
+		select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[])
+			as r(programme_id, after_due_at_ms, after_id, row_limit)
+	)
+	select due.id, request.programme_id as "programmeId", due.due_at_ms as "dueAtMs",
+		due.endpoint_epoch as "endpointEpoch", due.run, due.counted, due.seq,
+		event.name as "eventName", event.body as "eventBody"
+		from request cross join lateral (
+			select q.id, q.due_at_ms, q.endpoint_epoch, q.run, q.counted, q.seq from queue q
+				where q.receiver_id = request.programme_id
+					and (q.due_at_ms, q.id) > (request.after_due_at_ms, request.after_id) and q.due_at_ms <= $5
+				order by q.due_at_ms, q.id limit request.row_limit) due
+		cross join lateral (select e.name, e.body from events e where e.id = due.id limit 1) event
+	union all
+	select null, request.programme_id, next.due_at_ms, null, null, null, null, null, null
+		from request left join lateral (
+			select q.due_at_ms from queue q where q.receiver_id = request.programme_id and q.due_at_ms > $5
+				order by q.due_at_ms, q.id limit 1) next on true`);
+
+const READ_TARGETS = hotStatement<CallbackTarget>(`${TARGET_SELECT} where p.id = any($1::bigint[])`);
+
+// Whatever is not in the queue as it was read drops out at `kept`, and is not touched further on.
+const SETTLE = hotStatement<{ id: number }>(`
+	with result as (
+		select * from unnest($1::bigint[], $2::int[], $3::text[], $4::bigint[], $5::bigint[], $6::text[],
+			$7::bigint[], $8::int[], $9::bigint[], $10::int[], $11::text[], $12::int[], $13::text[], $14::bigint[],
+			$15::float8[], $16::float8[], $17::float8[], $18::float8[], $19::float8[], $20::bigint[], $21::text[],
+			$22::text[], $23::text[])
+			as r(old_due_at_ms, counted, state, due_at_ms, finished_at_ms, verdict, ${ATTEMPT_COLUMNS})
+	), taken as (
+		delete from queue q using result r
+			where q.id = r.delivery_id and q.due_at_ms = r.old_due_at_ms and r.due_at_ms is null
+			returning q.id
+	), put_back as (
+		update queue q set due_at_ms = r.due_at_ms, counted = r.counted, seq = r.seq from result r
+			where q.id = r.delivery_id and q.due_at_ms = r.old_due_at_ms and r.due_at_ms is not null
+			returning q.id
+	), kept as (
+		select r.* from result r join (select id from taken union all select id from put_back) q on q.id = r.delivery_id
+	), noted as (
+		update deliveries d set state = r.state, attempts = coalesce(r.seq, d.attempts),
+			last_verdict = coalesce(r.verdict, d.last_verdict),
+			last_http_status = coalesce(r.http_status, d.last_http_status),
+			last_attempt_at_ms = coalesce(r.started_at_ms, d.last_attempt_at_ms), finished_at_ms = r.finished_at_ms,
+			failed_at_ms = case r.state when 'failed' then r.finished_at_ms end
+			from kept r where d.id = r.delivery_id
+	), logged as (
+		insert into attempts (${ATTEMPT_COLUMNS}) select ${ATTEMPT_COLUMNS} from kept where seq is not null
+	)
+	select delivery_id as id from kept`);
+
+export const POSTGRES_QUEUE: Queue = {
+	...createSlotQueue(() => NOW_MS, sql`for update skip locked`, sql`for update`),
+	async settle(trx, settlements) {
+		if (settlements.length === 0) return new Set();
+		const values = settlements.map((settlement) => {
+			const { delivery } = settlement;
+			const { state, dueAtMs, finishedAtMs, verdict, attempt } = settledValues(settlement);
+			return [delivery.dueAtMs, delivery.counted + 1, state, dueAtMs, finishedAtMs, verdict, ...attempt];
+		});
+		const columns = (values[0] ?? []).map((_, n) => columnLiteral(values, (row) => row[n] ?? null));
+		return new Set((await SETTLE.run(trx, columns)).map(({ id }) => id));
+	},
+	readAgenda: (trx, slots) => READ_AGENDA.run(trx, [arrayLiteral(slots)]),
+	readDue,
+	readTargets: async (trx, programmeIds) =>
+		programmeIds.length === 0 ? [] : READ_TARGETS.run(trx, [arrayLiteral(programmeIds)]),
+	hasChangedElsewhere: () => false,
+};
+
+async function readDue(trx: Db, requests: readonly ReadRequest[], nowMs: number): Promise<DueRead> {
+	const read: DueRead = { deliveries: [], nextDue: [] };
+	if (requests.length === 0) return read;
+	const rows = await READ_DUE.run(trx, [
+		columnLiteral(requests, (request) => request.programmeId),
+		columnLiteral(requests, (request) => request.afterDueAtMs),
+		columnLiteral(requests, (request) => request.afterId),
+		columnLiteral(requests, (request) => request.limit),
+		nowMs,
+	]);
+	for (const row of rows) {
+		if (row.id === null) read.nextDue.push({ programmeId: row.programmeId ?? 0, dueAtMs: row.dueAtMs });
+		else read.deliveries.push(row as DueDelivery);
+	}
+	return read;
+}

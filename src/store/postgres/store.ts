@@ -1,0 +1,174 @@
+// The store for many machines: PostgreSQL 14 or later, any number of service processes over it.
+
+import { Kysely, PostgresDialect, sql } from "kysely";
+import pg from "pg";
+import type { Clock, Log } from "../../ports.ts";
+import { setHotWrites } from "../hot-writes.ts";
+import { transactionNumberFrom } from "../schema/dialect.ts";
+import { ROW_BY_ROW_VERSION } from "../schema/migrations.ts";
+import type { Schema } from "../schema/tables.ts";
+import { ChangeListeners, DueListeners, LOCK_WAITS_MS, type LockWaitMs, type Store } from "../store.ts";
+import { createDueChannel } from "./channel.ts";
+import { openConnections } from "./connections.ts";
+import { migratePostgres } from "./migrate.ts";
+import { dissolvePartitions } from "./partitions.ts";
+import { SERVER_TIMEOUTS, toKyselyPool } from "./pool.ts";
+import { POSTGRES_QUEUE } from "./queue.ts";
+import type { PostgresSetting } from "./setting.ts";
+import { measurePostgres } from "./size.ts";
+import { createPostgresWrites } from "./writes.ts";
+
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/**
+ * Behind the server's own limits, for a connection that falls silent while the server answers others (a firewall forgot
+ * it): it must not hold a query, and so an engine's pass or a clean stop, for ever.
+ */
+const QUERY_TIMEOUT_MS = 17_000;
+
+const INT8_OID = 20;
+
+export interface PostgresDeps {
+	clock: Clock;
+	log: Log;
+	/** What the server lists our connections as; `application_name` in the URL goes before it. */
+	name: string;
+}
+
+export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Store {
+	const { url, directUrl } = setting;
+	const isPooled = directUrl !== null;
+	const connections = openConnections(
+		{
+			connectionString: url,
+			max: setting.poolSize,
+			connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+			keepAlive: true,
+			application_name: deps.name,
+			query_timeout: QUERY_TIMEOUT_MS,
+			...(isPooled ? {} : SERVER_TIMEOUTS),
+			types: { getTypeParser: parserFor },
+		},
+		deps,
+	);
+	const { preparesStatements } = setting;
+	const openOver = (lockWait: { lockWaitMs?: number }): Kysely<Schema> => {
+		const pool = toKyselyPool(connections, { preparesStatements, isPooled, ...lockWait });
+		const opened = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
+		setHotWrites(opened, createPostgresWrites());
+		return opened;
+	};
+	const db = openOver({});
+	/** Over the same connections. */
+	const byLockWait = new Map<LockWaitMs, Kysely<Schema>>(
+		LOCK_WAITS_MS.map((lockWaitMs) => [lockWaitMs, openOver({ lockWaitMs })]),
+	);
+	const listeners = new DueListeners();
+	const changes = new ChangeListeners();
+	const channel = createDueChannel(directUrl ?? url, listeners, deps, (name, payloads) =>
+		sql`select pg_notify(${name}, payload) from unnest(${payloads}::text[]) as payload`.execute(db),
+	);
+	const transact: Store["transact"] = async (work, { maxLockWaitMs } = {}) => {
+		const from = (maxLockWaitMs === undefined ? undefined : byLockWait.get(maxLockWaitMs)) ?? db;
+		let isCommitting = false;
+		try {
+			return await from.transaction().execute(async (trx) => {
+				const value = await work(trx);
+				isCommitting = true;
+				return value;
+			});
+		} catch (error) {
+			// It may be stored, and then nobody was told what it has made due.
+			if (isCommitting) channel.announceDoubt(true);
+			throw error;
+		}
+	};
+	return {
+		kind: "postgres",
+		db,
+		migrate: (nowMs, options = {}) =>
+			migratePostgres(
+				{
+					url: directUrl ?? url,
+					types: { getTypeParser: parserFor },
+					afterwards: async (connection, version) => {
+						await countTransactionsOn(connection);
+						if (version >= ROW_BY_ROW_VERSION) await dissolvePartitions(connection);
+					},
+				},
+				nowMs,
+				options,
+			),
+		transact,
+		queue: POSTGRES_QUEUE,
+		sharesSlots: true,
+		moveOrder: {
+			transaction: sql`moves.transaction`,
+			endedBelow: sql`transaction_number(pg_snapshot_xmin(pg_current_snapshot()))`,
+		},
+		takeFreeRows: sql`for update skip locked`,
+		keepToIndexes,
+		lookAlongIndexes: (look) =>
+			db.transaction().execute(async (trx) => {
+				await keepToIndexes(trx);
+				return look(trx);
+			}),
+		readTime: () => readTime(db),
+		connections: () => {
+			const { totalCount, idleCount: idle, waitingCount: waiting } = connections.pool;
+			return { limit: setting.poolSize, inUse: totalCount - idle, idle, waiting };
+		},
+		measureSize: () => measurePostgres(db),
+		giveBackSpace: async () => false,
+		announceDue: (owed) => channel.announce(owed),
+		announceChange: (programmeId) => {
+			changes.tell(programmeId);
+			channel.announceChange(programmeId);
+		},
+		announceDoubt: () => channel.announceDoubt(false),
+		onChange: (listener) => changes.add(listener),
+		onDue: (listener) => {
+			channel.startListening();
+			return listeners.add(listener);
+		},
+		close: async () => {
+			await channel.close();
+			await db.destroy();
+		},
+	};
+}
+
+async function readTime(db: Kysely<Schema>): Promise<number> {
+	// Not as an integer: half a millisecond is longer than the whole question takes.
+	const { rows } = await sql<{ ms: number }>`
+		select extract(epoch from clock_timestamp())::float8 * 1000 as ms`.execute(db);
+	const [row] = rows;
+	if (row === undefined) throw new Error("a select without a table always has a row");
+	return row.ms;
+}
+
+/** What PostgreSQL may do instead of following an index. `true`: for this transaction only. */
+async function keepToIndexes(trx: Kysely<Schema>): Promise<void> {
+	await sql`select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+		set_config('enable_sort', 'off', true)`.execute(trx);
+}
+
+/**
+ * A dump that is restored into another cluster brings moves of transactions whose numbers are still to come there:
+ * listeners would miss what is new, and be told the old again later. From the highest of them on, numbers rise again.
+ */
+async function countTransactionsOn(trx: Kysely<Schema>): Promise<void> {
+	// Not this transaction's own number: others may have begun after it, and stored their moves before this look.
+	const { rows } = await sql<{ newest: number | null; next: number }>`
+		select max(transaction) as newest, transaction_number(pg_snapshot_xmax(pg_current_snapshot())) as next
+		from moves`.execute(trx);
+	for (const { newest, next } of rows) {
+		if (newest !== null && newest >= next) await sql.raw(transactionNumberFrom(newest)).execute(trx);
+	}
+}
+
+/** Our 64-bit integers are milliseconds and row ids, far below 2^53. */
+function parserFor(oid: number, format?: "text" | "binary"): (value: string) => unknown {
+	if (oid === INT8_OID && format !== "binary") return Number;
+	return pg.types.getTypeParser(oid, format === "binary" ? "text" : format);
+}

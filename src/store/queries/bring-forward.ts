@@ -1,0 +1,77 @@
+// Sending now what waits for its next attempt: the due time of its row in the queue becomes this moment. A result is
+// stored under the due time that its row was read with, so nothing is touched that an engine may have in hand.
+
+import { sql } from "kysely";
+import { SECOND_MS } from "../../domain/time.ts";
+import type { Db } from "../store.ts";
+import { programmesOwedEvents } from "./outbox.ts";
+import { valueList } from "./value-list.ts";
+
+export interface Waiting {
+	id: number;
+	/** The number of its last attempt, as whoever asks has seen it: after another one nobody has asked. */
+	seq: number;
+}
+
+/** A row of the queue, as much of it as is needed to walk along it. */
+export interface WaitingRow extends Waiting {
+	dueAtMs: number;
+}
+
+/**
+ * Engines read what is due by clocks that agree within milliseconds, and this transaction takes some. What is due within
+ * so long is left alone, by whoever is not its engine: it is as good as in hand.
+ */
+export const IN_HAND_SOON_MS: number = 5 * SECOND_MS;
+
+/**
+ * Those of them that were brought forward; null when there is no URL or no secret now. The others are due already or
+ * almost, have been tried since, are of a URL that was removed, or have ended.
+ */
+export async function bringForward(
+	trx: Db,
+	receiverId: number,
+	waiting: readonly Waiting[],
+	nowMs: number,
+): Promise<number[] | null> {
+	const target = (await programmesOwedEvents(trx, [receiverId])).get(receiverId);
+	if (target === undefined) return null;
+	if (waiting.length === 0) return [];
+	const list = waiting.map(({ id, seq }) => ({ id, seq }));
+	// One statement: of two that bring the same row forward, the second finds it due. And the ids once more: SQLite would
+	// read the whole queue and look each row up in the list.
+	const { rows } = await sql<{ id: number }>`with ${valueList("seen", { id: "bigint", seq: "integer" }, list)}
+		update queue set due_at_ms = ${nowMs} from seen
+			where queue.id = seen.id and queue.seq = seen.seq and queue.id in (select id from seen)
+				and queue.receiver_id = ${receiverId} and queue.due_at_ms > ${nowMs + IN_HAND_SOON_MS}
+				and queue.endpoint_epoch = ${target.endpointEpoch}
+			returning queue.id`.execute(trx);
+	return rows.map(({ id }) => id);
+}
+
+/**
+ * What waits for its next attempt, the soonest first, along queue_by_due. Nothing that was tried after `untilMs`: whoever
+ * walks along the queue would meet what fails again meanwhile, and bring it forward again and again.
+ */
+export async function listWaiting(
+	db: Db,
+	receiverId: number,
+	{ after, untilMs, limit }: { after: Pick<WaitingRow, "id" | "dueAtMs">; untilMs: number; limit: number },
+): Promise<WaitingRow[]> {
+	return db
+		.selectFrom("queue")
+		.innerJoin("deliveries", "deliveries.id", "queue.id")
+		.select(["queue.id", "queue.seq", "queue.due_at_ms as dueAtMs"])
+		.where("queue.receiver_id", "=", receiverId)
+		.where((eb) => eb(eb.refTuple("queue.due_at_ms", "queue.id"), ">", eb.tuple(after.dueAtMs, after.id)))
+		.where((eb) =>
+			eb.or([
+				eb("deliveries.last_attempt_at_ms", "is", null),
+				eb("deliveries.last_attempt_at_ms", "<=", untilMs),
+			]),
+		)
+		.orderBy("queue.due_at_ms")
+		.orderBy("queue.id")
+		.limit(limit)
+		.execute();
+}

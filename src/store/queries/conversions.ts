@@ -1,0 +1,94 @@
+// Conversions, found one by one or many at once, and the moves of one. What changes them is in conversion-moves.ts.
+
+import { type Insertable, type Selectable, sql } from "kysely";
+import type { Status } from "../../domain/conversion.ts";
+import type { PersonKind } from "../../domain/roles.ts";
+import type { Db, Store } from "../store.ts";
+import type { ConversionsTable, MovesTable } from "../tables/conversions.ts";
+
+export type Conversion = Selectable<ConversionsTable>;
+export type NewConversion = Insertable<ConversionsTable>;
+
+/** A move of one conversion and who made it. */
+export interface HistoryMove extends Selectable<MovesTable> {
+	person_email: string | null;
+	person_kind: PersonKind | null;
+}
+
+export async function findByPublicId(
+	db: Db,
+	programmeId: number,
+	publicId: string,
+): Promise<Conversion | undefined> {
+	const [found] = await findManyByPublicId(db, [publicId]);
+	return found?.programme_id === programmeId ? found : undefined;
+}
+
+/** In all programmes: the caller checks whose they are. */
+export async function findManyByPublicId(db: Db, publicIds: readonly string[]): Promise<Conversion[]> {
+	if (publicIds.length === 0) return [];
+	return db.selectFrom("conversions").selectAll().where("public_id", "in", publicIds).execute();
+}
+
+/** Along conversions_tests, whose condition has to be said in its own words. */
+export async function findNewestTest(db: Db, programmeId: number): Promise<Conversion | undefined> {
+	return db
+		.selectFrom("conversions")
+		.selectAll()
+		.where("programme_id", "=", programmeId)
+		.where("source", "=", sql.lit("test"))
+		.orderBy("id", "desc")
+		.limit(1)
+		.executeTakeFirst();
+}
+
+/** Since when the oldest of those has waited whose window has ended; null when there is none. Along conversions_by_window. */
+export async function findOldestEndedWindow(
+	store: Pick<Store, "lookAlongIndexes">,
+	status: Status,
+	byMs: number,
+): Promise<number | null> {
+	const first = await store.lookAlongIndexes((db) =>
+		windowEnded(db, status, byMs)
+			.select("window_ends_at_ms")
+			.orderBy("window_ends_at_ms")
+			.limit(1)
+			.executeTakeFirst(),
+	);
+	return first?.window_ends_at_ms ?? null;
+}
+
+/**
+ * Those whose window ended from `fromMs` to `byMs`, the oldest first, for this transaction alone. A plain select, and no
+ * list inside another statement's `in (…)`: PostgreSQL may run such a list again for every row it looks at.
+ */
+export async function takeWindowEnded(
+	trx: Db,
+	store: Pick<Store, "takeFreeRows" | "keepToIndexes">,
+	{ status, fromMs, byMs, limit }: { status: Status; fromMs: number; byMs: number; limit: number },
+): Promise<Conversion[]> {
+	await store.keepToIndexes(trx);
+	return windowEnded(trx, status, byMs)
+		.selectAll()
+		.where("window_ends_at_ms", ">=", fromMs)
+		.orderBy("window_ends_at_ms")
+		.limit(limit)
+		.modifyEnd(store.takeFreeRows)
+		.execute();
+}
+
+function windowEnded(db: Db, status: Status, byMs: number) {
+	return db.selectFrom("conversions").where("status", "=", status).where("window_ends_at_ms", "<=", byMs);
+}
+
+/** The oldest first. */
+export async function listMoves(db: Db, conversionId: number): Promise<HistoryMove[]> {
+	return db
+		.selectFrom("moves")
+		.leftJoin("people", "people.id", "moves.person_id")
+		.selectAll("moves")
+		.select(["people.email as person_email", "people.kind as person_kind"])
+		.where("moves.conversion_id", "=", conversionId)
+		.orderBy("moves.id")
+		.execute();
+}

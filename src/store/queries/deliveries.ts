@@ -1,0 +1,96 @@
+// Deliveries as people see them, and putting finished ones back into the queue.
+
+import { type Selectable, sql } from "kysely";
+import type { Db } from "../store.ts";
+import type { DeliveriesTable } from "../tables/deliveries.ts";
+import { programmesOwedEvents } from "./outbox.ts";
+import { valueList } from "./value-list.ts";
+
+export type Delivery = Selectable<DeliveriesTable>;
+
+export async function findDelivery(
+	db: Db,
+	programmeId: number,
+	publicId: string,
+): Promise<Delivery | undefined> {
+	return db
+		.selectFrom("deliveries")
+		.selectAll()
+		.where("public_id", "=", publicId)
+		.where("receiver_id", "=", programmeId)
+		.executeTakeFirst();
+}
+
+/** Those of them that are this programme's. */
+export async function findDeliveries(
+	db: Db,
+	programmeId: number,
+	publicIds: readonly string[],
+): Promise<Delivery[]> {
+	if (publicIds.length === 0) return [];
+	return db
+		.selectFrom("deliveries")
+		.selectAll()
+		.where("public_id", "in", publicIds)
+		.where("receiver_id", "=", programmeId)
+		.execute();
+}
+
+/** The oldest failures first. */
+export async function failedSince(
+	db: Db,
+	programmeId: number,
+	sinceMs: number,
+	limit: number,
+	untilMs: number = Number.MAX_SAFE_INTEGER,
+): Promise<Delivery[]> {
+	return db
+		.selectFrom("deliveries")
+		.selectAll()
+		.where("receiver_id", "=", programmeId)
+		.where("failed_at_ms", ">=", sinceMs)
+		.where("failed_at_ms", "<=", untilMs)
+		.orderBy("failed_at_ms")
+		.limit(limit)
+		.execute();
+}
+
+/** Starts a new run of each and returns those it started; null when there is no URL or no secret now. */
+export async function requeue(
+	trx: Db,
+	programmeId: number,
+	deliveries: readonly Delivery[],
+	nowMs: number,
+): Promise<Delivery[] | null> {
+	const target = (await programmesOwedEvents(trx, [programmeId])).get(programmeId);
+	if (target === undefined) return null;
+	if (deliveries.length === 0) return [];
+	// Names the state each was found in: two people pressing the button at once start one run. And the ids once more:
+	// for hundreds SQLite would read the whole table and look each row up in the list.
+	const list = deliveries.map(({ id, state, run }) => ({ id, state, run }));
+	const columns = { id: "bigint", state: "text", run: "integer" } as const;
+	const { rows } = await sql<{ id: number }>`with ${valueList("found", columns, list)}
+		update deliveries set state = 'pending', run = deliveries.run + 1, finished_at_ms = null, failed_at_ms = null
+			from found
+			where deliveries.id = found.id and deliveries.state = found.state and deliveries.run = found.run
+				and deliveries.id in (select id from found)
+			returning deliveries.id`.execute(trx);
+	const ids = new Set(rows.map(({ id }) => id));
+	const started = deliveries.filter(({ id }) => ids.has(id));
+	if (started.length === 0) return [];
+	await trx
+		.insertInto("queue")
+		.values(
+			started.map(({ id, run, attempts }) => ({
+				id,
+				receiver_id: programmeId,
+				due_at_ms: nowMs,
+				endpoint_epoch: target.endpointEpoch,
+				run: run + 1,
+				counted: 0,
+				seq: attempts,
+			})),
+		)
+		.execute();
+	return started;
+}

@@ -1,0 +1,110 @@
+// API keys of a programme, hashed, and the nonces of the requests signed with them: each is accepted once within the
+// timestamp's window.
+
+import type { Insertable, Selectable } from "kysely";
+import { hotWrites, type NewNonce } from "../hot-writes.ts";
+import type { Db } from "../store.ts";
+import type { ApiKeysTable } from "../tables/keys.ts";
+
+export type ApiKey = Selectable<ApiKeysTable>;
+
+export async function insertApiKey(db: Db, key: Insertable<ApiKeysTable>): Promise<void> {
+	await db.insertInto("api_keys").values(key).execute();
+}
+
+export async function findApiKeysByHash(db: Db, hashes: readonly string[]): Promise<ApiKey[]> {
+	if (hashes.length === 0) return [];
+	return db.selectFrom("api_keys").selectAll().where("hash", "in", hashes).execute();
+}
+
+export async function isKeyUsable(db: Db, id: number): Promise<boolean> {
+	const query = db
+		.selectFrom("api_keys")
+		.select("id")
+		.where("id", "=", id)
+		.where("revoked_at_ms", "is", null);
+	return (await query.executeTakeFirst()) !== undefined;
+}
+
+/** Never back in time: two requests at once may come here in either order. */
+export async function noteKeyUse(trx: Db, id: number, atMs: number): Promise<void> {
+	await trx
+		.updateTable("api_keys")
+		.set({ last_used_at_ms: atMs })
+		.where("id", "=", id)
+		.where((eb) => eb.or([eb("last_used_at_ms", "is", null), eb("last_used_at_ms", "<", atMs)]))
+		.execute();
+}
+
+/** The key as it is now; undefined when the programme has no such key, or it had been revoked before. */
+export async function revokeApiKey(
+	db: Db,
+	programmeId: number,
+	publicId: string,
+	nowMs: number,
+): Promise<ApiKey | undefined> {
+	return db
+		.updateTable("api_keys")
+		.set({ revoked_at_ms: nowMs })
+		.where("public_id", "=", publicId)
+		.where("programme_id", "=", programmeId)
+		.where("revoked_at_ms", "is", null)
+		.returningAll()
+		.executeTakeFirst();
+}
+
+/** Undefined when the programme has no such key, or it was revoked. */
+export async function findUsableKey(
+	db: Db,
+	programmeId: number,
+	publicId: string,
+): Promise<ApiKey | undefined> {
+	return db
+		.selectFrom("api_keys")
+		.selectAll()
+		.where("public_id", "=", publicId)
+		.where("programme_id", "=", programmeId)
+		.where("revoked_at_ms", "is", null)
+		.executeTakeFirst();
+}
+
+export async function setKeyName(db: Db, id: number, name: string): Promise<void> {
+	await db.updateTable("api_keys").set({ name }).where("id", "=", id).execute();
+}
+
+/** All that can be used, and behind them the newest that were revoked: a key in use is never out of sight. */
+export async function listApiKeys(db: Db, programmeId: number, maxRevoked: number): Promise<ApiKey[]> {
+	const ofProgramme = db
+		.selectFrom("api_keys")
+		.selectAll()
+		.where("programme_id", "=", programmeId)
+		.orderBy("id", "desc");
+	const usable = await ofProgramme.where("revoked_at_ms", "is", null).execute();
+	const revoked = await ofProgramme.where("revoked_at_ms", "is not", null).limit(maxRevoked).execute();
+	return [...usable, ...revoked];
+}
+
+export async function countUsableKeys(db: Db, programmeId: number): Promise<number> {
+	const { count } = await db
+		.selectFrom("api_keys")
+		.select((eb) => eb.fn.countAll<number>().as("count"))
+		.where("programme_id", "=", programmeId)
+		.where("revoked_at_ms", "is", null)
+		.executeTakeFirstOrThrow();
+	return Number(count);
+}
+
+/** Revoked ones too. */
+export async function countKeys(db: Db, programmeId: number): Promise<number> {
+	const { count } = await db
+		.selectFrom("api_keys")
+		.select((eb) => eb.fn.countAll<number>().as("count"))
+		.where("programme_id", "=", programmeId)
+		.executeTakeFirstOrThrow();
+	return Number(count);
+}
+
+/** Returns those that were not used before; of one that comes twice in the set, the first. */
+export async function spendNonces(trx: Db, nonces: readonly NewNonce[]): Promise<Set<NewNonce>> {
+	return nonces.length === 0 ? new Set() : hotWrites(trx).spendNonces(trx, nonces);
+}

@@ -1,0 +1,126 @@
+// The network as this process knows it: read once a second at most, so that every page and every mail may ask. A change
+// made in this process counts at once; one made in another, after that second.
+
+import { DEFAULT_BRAND } from "../../domain/network.ts";
+import { SECOND_MS } from "../../domain/time.ts";
+import type { Clock } from "../../ports.ts";
+import type { Store } from "../store.ts";
+import { createKnownWire, type KnownWire } from "./known-wire.ts";
+import { findNetwork, type NetworkRow } from "./network.ts";
+
+export interface NetworkFace {
+	name: string | null;
+	brand: string;
+	/** Open: it can still be chosen. Given: RINGBACK_BRAND says so. Fixed: a programme has a key. */
+	brandState: "open" | "given" | "fixed";
+	/** Whether somebody has chosen it, or it could be chosen no more. */
+	isBrandChosen: boolean;
+	colour: string | null;
+	supportAddress: string | null;
+	senderName: string | null;
+	senderAddress: string | null;
+	logo: KnownLogo | null;
+	mailTestedAtMs: number | null;
+	setUpEndedAtMs: number | null;
+}
+
+export interface KnownLogo {
+	hash: string;
+	width: number;
+	height: number;
+}
+
+export interface KnownNetwork {
+	/** The same object for as long as nothing has changed. */
+	readonly face: NetworkFace;
+	wire: KnownWire;
+	/** At most a second old; where the database does not answer, the last that is known: a page about that needs a look, too. */
+	read(): Promise<NetworkFace>;
+	/** Whatever is known may be wrong: asked again at the next look. */
+	forget(): void;
+}
+
+const FRESH_MS = SECOND_MS;
+
+export function createKnownNetwork(
+	{ store, clock }: { store: Pick<Store, "db">; clock: Pick<Clock, "nowMs"> },
+	givenBrand: string | null,
+): KnownNetwork {
+	const wire = createKnownWire(store, givenBrand);
+	let face = faceOf(NOTHING_CHOSEN, givenBrand);
+	let readAtMs = Number.NEGATIVE_INFINITY;
+	let reading: Promise<NetworkFace> | null = null;
+	/** Counts what may have changed: a look that began before is not kept. */
+	let changes = 0;
+
+	async function look(): Promise<NetworkFace> {
+		readAtMs = clock.nowMs();
+		const changesBefore = changes;
+		try {
+			const found = faceOf(await findNetwork(store.db), givenBrand);
+			if (changes === changesBefore && JSON.stringify(found) !== JSON.stringify(face)) face = found;
+		} catch {
+			// Whoever needs the database for more than this says so.
+		}
+		return face;
+	}
+
+	return {
+		get face() {
+			return face;
+		},
+		wire,
+		read() {
+			const ageMs = clock.nowMs() - readAtMs;
+			// Read in the future: the clock was set back, so it is not known how old this is.
+			if (ageMs >= 0 && ageMs < FRESH_MS) return reading ?? Promise.resolve(face);
+			const under = look().finally(() => {
+				if (reading === under) reading = null;
+			});
+			reading = under;
+			return under;
+		},
+		forget() {
+			changes++;
+			readAtMs = Number.NEGATIVE_INFINITY;
+			reading = null;
+		},
+	};
+}
+
+const NOTHING_CHOSEN: NetworkRow = {
+	name: null,
+	brand: null,
+	colour: null,
+	support_address: null,
+	sender_name: null,
+	sender_address: null,
+	logo_type: null,
+	logo_hash: null,
+	logo_width: null,
+	logo_height: null,
+	mail_tested_at_ms: null,
+	set_up_ended_at_ms: null,
+	secret_id: null,
+};
+
+function faceOf(row: NetworkRow, givenBrand: string | null): NetworkFace {
+	const brandState = givenBrand !== null ? "given" : row.secret_id === null ? "open" : "fixed";
+	return {
+		name: row.name,
+		brand: givenBrand ?? row.brand ?? DEFAULT_BRAND,
+		brandState,
+		isBrandChosen: brandState !== "open" || row.brand !== null,
+		colour: row.colour,
+		supportAddress: row.support_address,
+		senderName: row.sender_name,
+		senderAddress: row.sender_address,
+		logo: logoOf(row),
+		mailTestedAtMs: row.mail_tested_at_ms,
+		setUpEndedAtMs: row.set_up_ended_at_ms,
+	};
+}
+
+function logoOf({ logo_hash: hash, logo_width: width, logo_height: height }: NetworkRow): KnownLogo | null {
+	return hash === null || width === null || height === null ? null : { hash, width, height };
+}

@@ -1,0 +1,102 @@
+// Mails on their way. A mail is a row before it is sent, so that a restart loses none and several processes send each
+// once; a claim moves its due time.
+
+import type { Insertable, Selectable } from "kysely";
+import type { Db } from "../store.ts";
+import type { MailQueueTable } from "../tables/mails.ts";
+
+export type QueuedMail = Selectable<MailQueueTable>;
+
+export async function insertMail(db: Db, mail: Insertable<MailQueueTable>): Promise<void> {
+	await db.insertInto("mail_queue").values(mail).execute();
+}
+
+/** The one that has been due the longest. */
+export async function findDueMail(db: Db, nowMs: number): Promise<QueuedMail | undefined> {
+	return db
+		.selectFrom("mail_queue")
+		.selectAll()
+		.where("due_at_ms", "<=", nowMs)
+		.orderBy("due_at_ms")
+		.limit(1)
+		.executeTakeFirst();
+}
+
+/** False when another process took it first. `untilMs` is when it may be taken again should this one die. */
+export async function claimQueuedMail(db: Db, mail: QueuedMail, untilMs: number): Promise<boolean> {
+	const { numUpdatedRows } = await db
+		.updateTable("mail_queue")
+		.set({ due_at_ms: untilMs })
+		.where("id", "=", mail.id)
+		.where("due_at_ms", "=", mail.due_at_ms)
+		.executeTakeFirst();
+	return numUpdatedRows > 0n;
+}
+
+export type MailEnd = { sent_at_ms: number } | { given_up_at_ms: number; refusal: string };
+
+/** Its text goes, the row stays a while: for the next one on its topic, and for staff. */
+export async function finishMail(db: Db, id: number, end: MailEnd): Promise<void> {
+	await db
+		.updateTable("mail_queue")
+		.set({ due_at_ms: null, sealed_text: null, ...end })
+		.where("id", "=", id)
+		.execute();
+}
+
+export async function postponeMail(
+	db: Db,
+	id: number,
+	next: { due_at_ms: number; tries: number; refusal: string },
+): Promise<void> {
+	await db.updateTable("mail_queue").set(next).where("id", "=", id).execute();
+}
+
+const STATE_COLUMNS = [
+	"to_address",
+	"subject",
+	"created_at_ms",
+	"due_at_ms",
+	"tries",
+	"sent_at_ms",
+	"given_up_at_ms",
+	"refusal",
+] as const;
+
+/** What became of a mail. */
+export type MailState = Pick<QueuedMail, (typeof STATE_COLUMNS)[number]>;
+
+/** What the server did not take: first those that are tried again, then those that were given up, the newest first. */
+export async function listUnsentMails(db: Db, limit: number): Promise<MailState[]> {
+	const mails = db.selectFrom("mail_queue").select(STATE_COLUMNS).limit(limit);
+	const tried = mails
+		.where("due_at_ms", "is not", null)
+		.where("refusal", "is not", null)
+		.orderBy("due_at_ms");
+	const givenUp = mails.where("given_up_at_ms", "is not", null).orderBy("given_up_at_ms", "desc");
+	return [...(await tried.execute()), ...(await givenUp.execute())].slice(0, limit);
+}
+
+/** More than are written at one moment, to all readers of a topic. */
+const MAX_ON_TOPIC = 200;
+
+/** The newest mails on a topic, as long as they are kept. The newest first. */
+export async function listMailsOn(db: Db, topic: string): Promise<MailState[]> {
+	return db
+		.selectFrom("mail_queue")
+		.select(STATE_COLUMNS)
+		.where("topic", "=", topic)
+		.orderBy("created_at_ms", "desc")
+		.limit(MAX_ON_TOPIC)
+		.execute();
+}
+
+/** Those that were sent or given up, and whatever nobody could send in time. */
+export async function pruneMails(db: Db, olderThanMs: number): Promise<void> {
+	await db
+		.deleteFrom("mail_queue")
+		.where("created_at_ms", "<", olderThanMs)
+		.where((eb) => eb.or([eb("due_at_ms", "is", null), eb("good_until_ms", "<", olderThanMs)]))
+		.execute();
+	await db.deleteFrom("changes_to_tell").where("due_at_ms", "<", olderThanMs).execute();
+}

@@ -1,0 +1,341 @@
+// The trouble of each receiver's callbacks, from the first failed attempt to the success that ends it. Written in the
+// pass that stores the results, for all of its receivers together: see domain/notice for the states. Below it, notices as
+// pages and mails show them, and which of them are to be mailed.
+
+import { type Selectable, sql } from "kysely";
+import type { EventName } from "../../domain/event-name.ts";
+import type { TroubleEnd, WatchedTrouble } from "../../domain/notice.ts";
+import type { Verdict } from "../../domain/verdict.ts";
+import type { Db } from "../store.ts";
+import type { AttemptResult } from "../tables/deliveries.ts";
+import type { NoticesTable } from "../tables/notices.ts";
+import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
+
+export type Notice = Selectable<NoticesTable>;
+
+/** Attempts of one receiver that failed in a row. */
+export interface FailedAttempts {
+	receiverId: number;
+	attempts: number;
+	/** Of them, those with which a delivery finally failed. */
+	failures: number;
+	firstAtMs: number;
+	lastAtMs: number;
+	lastDeliveryId: number;
+	lastResult: AttemptResult;
+	lastVerdict: Verdict;
+	lastHttpStatus: number | null;
+	lastDetail: string | null;
+}
+
+/** An open notice of failing callbacks. */
+export interface OpenTrouble extends WatchedTrouble {
+	id: number;
+	receiverId: number;
+	/** Null while it is only watched. */
+	toldAtMs: number | null;
+}
+
+/** So that the values of one statement stay far below what either database takes. */
+const ROWS_A_STATEMENT = 500;
+
+/** Adds to the open notice of each receiver, or opens one that is watched. At most one entry a receiver. */
+export async function addFailures(
+	trx: Db,
+	failed: readonly (FailedAttempts & { publicId: string })[],
+): Promise<OpenTrouble[]> {
+	const troubles: OpenTrouble[] = [];
+	for (let start = 0; start < failed.length; start += ROWS_A_STATEMENT) {
+		troubles.push(...(await upsert(trx, failed.slice(start, start + ROWS_A_STATEMENT))));
+	}
+	return troubles;
+}
+
+function upsert(trx: Db, failed: readonly (FailedAttempts & { publicId: string })[]): Promise<OpenTrouble[]> {
+	return trx
+		.insertInto("notices")
+		.values(
+			failed.map((row) => ({
+				public_id: row.publicId,
+				receiver_id: row.receiverId,
+				kind: "callbacks_failing" as const,
+				opened_at_ms: row.firstAtMs,
+				failed_attempts: row.attempts,
+				failures: row.failures,
+				mailed_failures: 0,
+				last_failed_at_ms: row.lastAtMs,
+				last_delivery_id: row.lastDeliveryId,
+				last_result: row.lastResult,
+				last_verdict: row.lastVerdict,
+				last_http_status: row.lastHttpStatus,
+				last_detail: row.lastDetail,
+			})),
+		)
+		.onConflict((conflict) =>
+			conflict
+				.column("receiver_id")
+				.where("kind", "=", sql.lit("callbacks_failing"))
+				.where("ended_at_ms", "is", null)
+				.doUpdateSet((eb) => ({
+					failed_attempts: eb("notices.failed_attempts", "+", eb.ref("excluded.failed_attempts")),
+					failures: eb("notices.failures", "+", eb.ref("excluded.failures")),
+					last_failed_at_ms: eb.ref("excluded.last_failed_at_ms"),
+					last_delivery_id: eb.ref("excluded.last_delivery_id"),
+					last_result: eb.ref("excluded.last_result"),
+					last_verdict: eb.ref("excluded.last_verdict"),
+					last_http_status: eb.ref("excluded.last_http_status"),
+					last_detail: eb.ref("excluded.last_detail"),
+				})),
+		)
+		.returning([
+			"id",
+			"receiver_id as receiverId",
+			"opened_at_ms as openedAtMs",
+			"told_at_ms as toldAtMs",
+			"failed_attempts as failedAttempts",
+			"failures",
+		])
+		.execute();
+}
+
+/** Their mail is due from now on: whoever writes it keeps the distance from the last one (mail/tell). */
+export async function tellTroubles(trx: Db, ids: readonly number[], nowMs: number): Promise<void> {
+	await trx
+		.updateTable("notices")
+		.set((eb) => ({
+			told_at_ms: eb.fn.coalesce("told_at_ms", eb.val(nowMs)),
+			mail_due_at_ms: eb.fn.coalesce("mail_due_at_ms", eb.val(nowMs)),
+		}))
+		.where("id", "in", ids)
+		.execute();
+}
+
+/** Those that have been watched since before then, the longest first; where there is no Postback URL any more, too. */
+export async function findWatched(
+	db: Db,
+	openedUntilMs: number,
+	limit: number,
+): Promise<{ id: number; hasUrl: boolean }[]> {
+	const rows = await db
+		.selectFrom("notices")
+		.innerJoin("programmes", "programmes.id", "notices.receiver_id")
+		.select(["notices.id", "programmes.endpoint_id as endpointId"])
+		.where("notices.told_at_ms", "is", null)
+		.where("notices.opened_at_ms", "<=", openedUntilMs)
+		.orderBy("notices.opened_at_ms")
+		.limit(limit)
+		.execute();
+	return rows.map(({ id, endpointId }) => ({ id, hasUrl: endpointId !== null }));
+}
+
+/** False when it has been told, or has vanished, since it was found. */
+export async function tellWatched(db: Db, id: number, nowMs: number): Promise<boolean> {
+	const { numUpdatedRows } = await db
+		.updateTable("notices")
+		.set({ told_at_ms: nowMs, mail_due_at_ms: nowMs })
+		.where("id", "=", id)
+		.where("told_at_ms", "is", null)
+		.executeTakeFirst();
+	return numUpdatedRows > 0n;
+}
+
+export async function forgetWatched(db: Db, id: number): Promise<void> {
+	await db.deleteFrom("notices").where("id", "=", id).where("told_at_ms", "is", null).execute();
+}
+
+/** Resolves to those that had been told; what was only watched vanishes. */
+export async function endTroubles(
+	trx: Db,
+	receiverIds: readonly number[],
+	by: TroubleEnd,
+	nowMs: number,
+): Promise<{ receiverId: number }[]> {
+	const ended = await trx
+		.updateTable("notices")
+		.set({ ended_at_ms: nowMs, ended_by: by })
+		.where("receiver_id", "in", receiverIds)
+		// As a literal: only then do both databases use the partial index.
+		.where("kind", "=", sql.lit("callbacks_failing"))
+		.where("ended_at_ms", "is", null)
+		.returning(["id", "receiver_id as receiverId", "told_at_ms as toldAtMs"])
+		.execute();
+	const watched = ended.filter(({ toldAtMs }) => toldAtMs === null).map(({ id }) => id);
+	if (watched.length > 0) await trx.deleteFrom("notices").where("id", "in", watched).execute();
+	return ended.filter(({ toldAtMs }) => toldAtMs !== null);
+}
+
+/** Callbacks work again. */
+export async function addRecoveries(
+	trx: Db,
+	recoveries: readonly { receiverId: number; publicId: string }[],
+	nowMs: number,
+): Promise<void> {
+	await trx
+		.insertInto("notices")
+		.values(
+			recoveries.map(({ receiverId, publicId }) => ({
+				public_id: publicId,
+				receiver_id: receiverId,
+				kind: "callbacks_working_again" as const,
+				opened_at_ms: nowMs,
+				told_at_ms: nowMs,
+				failed_attempts: 0,
+				failures: 0,
+				mailed_failures: 0,
+				mail_due_at_ms: nowMs,
+			})),
+		)
+		.execute();
+}
+
+/** With the delivery that failed last. What is only watched is nobody's to see, but for the health of the present. */
+export interface ShownNotice extends Notice {
+	/** Of the delivery whose attempt failed last: null where there was none, or it is past its retention. */
+	lastDeliveryPublicId: string | null;
+	lastEvent: EventName | null;
+	lastOrderId: string | null;
+}
+
+function selectNotices(db: Db) {
+	return db
+		.selectFrom("notices")
+		.leftJoin("deliveries", "deliveries.id", "notices.last_delivery_id")
+		.leftJoin("events", "events.id", "deliveries.id")
+		.leftJoin("conversions", "conversions.id", "events.conversion_id")
+		.selectAll("notices")
+		.select([
+			"deliveries.public_id as lastDeliveryPublicId",
+			"events.name as lastEvent",
+			"conversions.order_id as lastOrderId",
+		]);
+}
+
+/** The newest first. */
+export async function listNotices(
+	db: Db,
+	programmeId: number,
+	page: PageRequest,
+): Promise<ListPage<ShownNotice>> {
+	return readNewestFirst(page, (beforeId, limit) =>
+		selectNotices(db)
+			.where("notices.receiver_id", "=", programmeId)
+			.where("notices.told_at_ms", "is not", null)
+			.where("notices.id", "<", beforeId)
+			.orderBy("notices.id", "desc")
+			.limit(limit)
+			.execute(),
+	);
+}
+
+/** One at most: see the index notices_open. Watched ones, too. */
+export async function findOpenNotice(db: Db, programmeId: number): Promise<ShownNotice | undefined> {
+	return (
+		selectNotices(db)
+			.where("notices.receiver_id", "=", programmeId)
+			// As a literal: only then do both databases use the partial index.
+			.where("notices.kind", "=", sql.lit("callbacks_failing"))
+			.where("notices.ended_at_ms", "is", null)
+			.executeTakeFirst()
+	);
+}
+
+/** When the last mail about each programme's callbacks was written. */
+export async function lastMailedAtMs(
+	db: Db,
+	programmeIds: readonly number[],
+): Promise<Map<number, number | null>> {
+	const rows = await db
+		.selectFrom("programmes")
+		.select(["id", "last_mailed_at_ms"])
+		.where("id", "in", programmeIds)
+		.execute();
+	return new Map(rows.map((row) => [row.id, row.last_mailed_at_ms]));
+}
+
+/** The programme whose mail has been due the longest. */
+export async function findProgrammeToMail(db: Db, nowMs: number): Promise<number | undefined> {
+	const first = await db
+		.selectFrom("notices")
+		.select("receiver_id as programmeId")
+		.where("mail_due_at_ms", "<=", nowMs)
+		.orderBy("mail_due_at_ms")
+		.limit(1)
+		.executeTakeFirst();
+	return first?.programmeId;
+}
+
+/** They go together in one mail. The oldest first. */
+export async function findNoticesToMail(db: Db, programmeId: number): Promise<ShownNotice[]> {
+	return selectNotices(db)
+		.where("notices.receiver_id", "=", programmeId)
+		.where("notices.mail_due_at_ms", "is not", null)
+		.orderBy("notices.id")
+		.execute();
+}
+
+/**
+ * In the transaction that writes the mail, which tells of so many failures as the notice had when it was read. Those
+ * that came meanwhile are for the next one.
+ */
+export async function markMailed(
+	trx: Db,
+	{ id, failures: told }: Notice,
+	to: readonly string[],
+	nowMs: number,
+): Promise<void> {
+	await trx
+		.updateTable("notices")
+		.set((eb) => ({
+			mailed_failures: told,
+			mailed_at_ms: nowMs,
+			mailed_to: to.join(", "),
+			mail_refused_to: null,
+			mail_due_at_ms: eb.case().when("failures", ">", told).then(nowMs).else(eb.lit(null)).end(),
+		}))
+		.where("id", "=", id)
+		.execute();
+}
+
+/** For this reader of the mail that was written then: the notice says so for longer than the queue keeps the mail. */
+export async function noteMailRefused(
+	trx: Db,
+	programmeId: number,
+	mailedAtMs: number,
+	email: string,
+): Promise<void> {
+	await trx
+		.updateTable("notices")
+		.set({ mail_refused_to: sql`coalesce(mail_refused_to || ', ', '') || ${email}` })
+		.where("receiver_id", "=", programmeId)
+		.where("mailed_at_ms", "=", mailedAtMs)
+		.execute();
+}
+
+/**
+ * False when this process or another one, of 1.0.0 perhaps, has mailed the programme since then: at most one mail in so
+ * long a time, whoever writes it.
+ */
+export async function claimNoticeMail(
+	trx: Db,
+	programmeId: number,
+	notSinceMs: number,
+	nowMs: number,
+): Promise<boolean> {
+	const { numUpdatedRows } = await trx
+		.updateTable("programmes")
+		.set({ last_mailed_at_ms: nowMs })
+		.where("id", "=", programmeId)
+		.where((eb) => eb.or([eb("last_mailed_at_ms", "is", null), eb("last_mailed_at_ms", "<=", notSinceMs)]))
+		.executeTakeFirst();
+	return numUpdatedRows > 0n;
+}
+
+/** What is due of this programme by then waits until then. */
+export async function postponeNoticeMail(trx: Db, programmeId: number, untilMs: number): Promise<void> {
+	await trx
+		.updateTable("notices")
+		.set({ mail_due_at_ms: untilMs })
+		.where("receiver_id", "=", programmeId)
+		.where("mail_due_at_ms", "<", untilMs)
+		.execute();
+}

@@ -1,0 +1,101 @@
+// What is still to be sent: for whoever restores a database or lets callbacks go that were held.
+
+import { sql } from "kysely";
+import type { EventName } from "../../domain/event-name.ts";
+import type { Db } from "../store.ts";
+
+export interface OwedProgramme {
+	publicId: string;
+	name: string;
+	/** Where its callbacks go; null while there is no Postback URL. */
+	url: string | null;
+	/** Deliveries that wait or are on their way, those of a removed Postback URL left out. */
+	waiting: number;
+	/** Of a removed Postback URL: they are cancelled, and not sent. */
+	toCancel: number;
+	/** When the oldest of them was made. */
+	oldestAtMs: number;
+	/** When the next attempt is due. */
+	nextDueAtMs: number;
+}
+
+export interface OwedDelivery {
+	publicId: string;
+	programmeName: string;
+	orderId: string;
+	event: EventName;
+	dueAtMs: number;
+	/** The number of the last attempt. */
+	attempts: number;
+}
+
+const IDS_A_STATEMENT = 500;
+
+/** Those with the most first. One row a programme that is owed something: thousands at most. */
+export async function listOwed(db: Db): Promise<OwedProgramme[]> {
+	const { rows } = await sql<Omit<OwedProgramme, "oldestAtMs"> & { firstId: number }>`
+		select p.public_id as "publicId", p.name, e.url, q.waiting, q.to_cancel as "toCancel", q.first_id as "firstId",
+			q.next_due as "nextDueAtMs"
+		from (
+			select queue.receiver_id, min(queue.id) as first_id, min(queue.due_at_ms) as next_due,
+				count(case when queue.endpoint_epoch >= programmes.endpoint_epoch then 1 end) as waiting,
+				count(case when queue.endpoint_epoch < programmes.endpoint_epoch then 1 end) as to_cancel
+			from queue join programmes on programmes.id = queue.receiver_id group by queue.receiver_id
+		) q
+		join programmes p on p.id = q.receiver_id
+		left join endpoints e on e.id = p.endpoint_id
+		order by q.waiting desc, p.id`.execute(db);
+	// Numbers follow the time of making.
+	const madeAt = await readMadeAt(
+		db,
+		rows.map(({ firstId }) => firstId),
+	);
+	return rows.map(({ firstId, ...row }) => ({ ...row, oldestAtMs: madeAt.get(firstId) ?? row.nextDueAtMs }));
+}
+
+async function readMadeAt(db: Db, ids: readonly number[]): Promise<Map<number, number>> {
+	const madeAt = new Map<number, number>();
+	for (let start = 0; start < ids.length; start += IDS_A_STATEMENT) {
+		const rows = await db
+			.selectFrom("deliveries")
+			.select(["id", "created_at_ms"])
+			.where("id", "in", ids.slice(start, start + IDS_A_STATEMENT))
+			.execute();
+		for (const { id, created_at_ms } of rows) madeAt.set(id, created_at_ms);
+	}
+	return madeAt;
+}
+
+/** Those that would go first, over all programmes. */
+export async function listNextOwed(db: Db, limit: number): Promise<OwedDelivery[]> {
+	return db
+		.selectFrom("queue")
+		.innerJoin("deliveries", "deliveries.id", "queue.id")
+		.innerJoin("events", "events.id", "queue.id")
+		.innerJoin("conversions", "conversions.id", "events.conversion_id")
+		.innerJoin("programmes", "programmes.id", "queue.receiver_id")
+		.select([
+			"deliveries.public_id as publicId",
+			"programmes.name as programmeName",
+			"conversions.order_id as orderId",
+			"events.name as event",
+			"queue.due_at_ms as dueAtMs",
+			"queue.seq as attempts",
+		])
+		.whereRef("queue.endpoint_epoch", ">=", "programmes.endpoint_epoch")
+		.orderBy("queue.due_at_ms")
+		.orderBy("queue.id")
+		.limit(limit)
+		.execute();
+}
+
+/** Recorded conversions that are approved as soon as a worker runs. */
+export async function countEndedWindows(db: Db, nowMs: number): Promise<number> {
+	const { count } = await db
+		.selectFrom("conversions")
+		.select((eb) => eb.fn.countAll<number>().as("count"))
+		.where("status", "=", "RECORDED")
+		.where("window_ends_at_ms", "<=", nowMs)
+		.executeTakeFirstOrThrow();
+	return Number(count);
+}

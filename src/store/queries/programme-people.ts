@@ -1,0 +1,143 @@
+// A programme's people, with what each is there: who may open it, who is mailed, who stays.
+
+import type { MailKind } from "../../domain/own-settings.ts";
+import type { ProgrammeRole } from "../../domain/roles.ts";
+import type { Db } from "../store.ts";
+import type { Programme } from "./programmes.ts";
+
+export interface ProgrammeName {
+	publicId: string;
+	name: string;
+}
+
+/** Newest first. */
+export async function listProgrammesOf(db: Db, personId: number, limit: number): Promise<ProgrammeName[]> {
+	return db
+		.selectFrom("programme_people")
+		.innerJoin("programmes", "programmes.id", "programme_people.programme_id")
+		.select(["programmes.public_id as publicId", "programmes.name"])
+		.where("programme_people.person_id", "=", personId)
+		.orderBy("programmes.id", "desc")
+		.limit(limit)
+		.execute();
+}
+
+/** Newest first, whosever they are. */
+export async function listNewestProgrammes(db: Db, limit: number): Promise<ProgrammeName[]> {
+	return db
+		.selectFrom("programmes")
+		.select(["public_id as publicId", "name"])
+		.orderBy("id", "desc")
+		.limit(limit)
+		.execute();
+}
+
+/** With what they are there. Undefined when there is no such programme, or they are none of its people. */
+export async function findProgrammeOf(
+	db: Db,
+	personId: number,
+	publicId: string,
+): Promise<{ programme: Programme; role: ProgrammeRole } | undefined> {
+	const row = await db
+		.selectFrom("programmes")
+		.innerJoin("programme_people", "programme_people.programme_id", "programmes.id")
+		.selectAll("programmes")
+		.select("programme_people.role")
+		.where("programmes.public_id", "=", publicId)
+		.where("programme_people.person_id", "=", personId)
+		.executeTakeFirst();
+	if (row === undefined) return undefined;
+	const { role, ...programme } = row;
+	return { programme, role };
+}
+
+/** Undefined for somebody who is none of its people. */
+export async function findRole(
+	db: Db,
+	programmeId: number,
+	personId: number,
+): Promise<ProgrammeRole | undefined> {
+	const row = await db
+		.selectFrom("programme_people")
+		.select("role")
+		.where("programme_id", "=", programmeId)
+		.where("person_id", "=", personId)
+		.executeTakeFirst();
+	return row?.role;
+}
+
+/** Whoever is there already stays what they are. */
+export async function addToProgramme(
+	db: Db,
+	programmeId: number,
+	personId: number,
+	role: ProgrammeRole,
+): Promise<void> {
+	await db
+		.insertInto("programme_people")
+		.values({ programme_id: programmeId, person_id: personId, role })
+		.onConflict((conflict) => conflict.doNothing())
+		.execute();
+}
+
+/** The caller holds the programme's lock, and has seen that an owner stays. */
+export async function removeFromProgramme(trx: Db, programmeId: number, personId: number): Promise<void> {
+	await trx
+		.deleteFrom("programme_people")
+		.where("programme_id", "=", programmeId)
+		.where("person_id", "=", personId)
+		.execute();
+}
+
+/** The caller holds the programme's lock, and has seen that an owner stays. */
+export async function setRole(
+	trx: Db,
+	programmeId: number,
+	personId: number,
+	role: ProgrammeRole,
+): Promise<void> {
+	await trx
+		.updateTable("programme_people")
+		.set({ role })
+		.where("programme_id", "=", programmeId)
+		.where("person_id", "=", personId)
+		.execute();
+}
+
+/** To be asked under the programme's lock: two who leave at the same moment would leave nobody. */
+export async function hasOtherOwner(trx: Db, programmeId: number, personId: number): Promise<boolean> {
+	const row = await trx
+		.selectFrom("programme_people")
+		.select("person_id")
+		.where("programme_id", "=", programmeId)
+		.where("role", "=", "owner")
+		.where("person_id", "<>", personId)
+		.limit(1)
+		.executeTakeFirst();
+	return row !== undefined;
+}
+
+/** Somebody to be mailed. */
+export interface Addressee {
+	email: string;
+	/** In which their times are written; null where they have chosen none. */
+	zone: string | null;
+}
+
+/** Whoever has one of these roles there; with `kinds`, but for those who want none of these mails. */
+export async function addresseesOf(
+	db: Db,
+	programmeId: number,
+	roles: readonly ProgrammeRole[],
+	kinds?: readonly MailKind[],
+): Promise<Addressee[]> {
+	const all = db
+		.selectFrom("programme_people")
+		.innerJoin("people", "people.id", "programme_people.person_id")
+		.select(["people.email", "people.zone"])
+		.where("programme_people.programme_id", "=", programmeId)
+		.where("programme_people.role", "in", roles)
+		.orderBy("people.email");
+	if (kinds === undefined) return all.execute();
+	return all.where((eb) => eb.or(kinds.map((kind) => eb(`people.mails_${kind}`, "=", 1)))).execute();
+}

@@ -1,0 +1,189 @@
+// Retention: what is old enough is removed in small batches, each its own transaction, so that no caller waits for it.
+// Nonces and notices are few and go at once.
+
+import { MINUTE_MS } from "../../domain/time.ts";
+import type { Clock } from "../../ports.ts";
+import type { Db, Store } from "../store.ts";
+import { findNewestMove } from "./announced-moves.ts";
+
+const BATCH_ROWS = 500;
+/** Another machine's clock may be behind ours, and still take a timestamp that is stale here. */
+const CLOCK_MARGIN_MS = 5 * MINUTE_MS;
+
+export async function pruneNonces({ db }: Store, nowMs: number): Promise<void> {
+	await db
+		.deleteFrom("nonces")
+		.where("expires_at_ms", "<", nowMs - CLOCK_MARGIN_MS)
+		.execute();
+}
+
+/** `removeBatch` resolves to how many went, or to null when there is nothing left to look at. */
+async function removeInBatches(
+	clock: Clock,
+	isStopping: () => boolean,
+	removeBatch: () => Promise<number | null>,
+): Promise<number> {
+	let removed = 0;
+	while (!isStopping()) {
+		const count = await removeBatch();
+		if (count === null) break;
+		removed += count;
+		await clock.yieldLoop();
+	}
+	return removed;
+}
+
+/** Walks the rows from the oldest on and stops at the first that is young enough. Resolves to how many went. */
+export async function pruneDeliveries(
+	store: Store,
+	clock: Clock,
+	olderThanMs: number,
+	isStopping: () => boolean,
+): Promise<number> {
+	let afterId = 0;
+	return removeInBatches(clock, isStopping, async () => {
+		const batch = await oldestDeliveries(store.db, afterId, olderThanMs);
+		const last = batch.at(-1);
+		if (last === undefined) return null;
+		afterId = last.id;
+		const ids = batch
+			.filter((row) => row.finished_at_ms !== null && row.finished_at_ms < olderThanMs)
+			.map((row) => row.id);
+		return ids.length === 0 ? 0 : store.transact((trx) => removeDeliveries(trx, ids));
+	});
+}
+
+/** Behind `afterId`, up to the first that is young enough; a batch at most. */
+export async function oldestDeliveries(db: Db, afterId: number, olderThanMs: number) {
+	const rows = await db
+		.selectFrom("deliveries")
+		.select(["id", "created_at_ms", "finished_at_ms"])
+		.where("id", ">", afterId)
+		.orderBy("id")
+		.limit(BATCH_ROWS)
+		.execute();
+	// Ids follow the time of making, so nothing behind a young row is old enough.
+	const firstYoung = rows.findIndex((row) => row.created_at_ms >= olderThanMs);
+	return firstYoung === -1 ? rows : rows.slice(0, firstYoung);
+}
+
+async function removeDeliveries(trx: Db, ids: readonly number[]): Promise<number> {
+	// Names the state again: one that was resent since the list was read stays.
+	const finished = await trx
+		.deleteFrom("deliveries")
+		.where("id", "in", ids)
+		.where("state", "<>", "pending")
+		.returning("id")
+		.execute();
+	const gone = finished.map((row) => row.id);
+	if (gone.length === 0) return 0;
+	await trx.deleteFrom("attempts").where("delivery_id", "in", gone).execute();
+	await trx.deleteFrom("events").where("id", "in", gone).execute();
+	return gone.length;
+}
+
+export function pruneInboundCalls(...of: LogPruning): Promise<number> {
+	return pruneLog("inbound_calls", ...of);
+}
+
+/** What listeners told of. */
+export function pruneLocalAnswers(...of: LogPruning): Promise<number> {
+	return pruneLog("local_answers", ...of);
+}
+
+type LogPruning = [store: Store, clock: Clock, olderThanMs: number, isStopping: () => boolean];
+
+/** Walks the rows from the oldest on and stops at the first batch that is young enough. Resolves to how many went. */
+async function pruneLog(
+	table: "inbound_calls" | "local_answers",
+	...[{ db }, clock, olderThanMs, isStopping]: LogPruning
+): Promise<number> {
+	// Not from the beginning each time: PostgreSQL would read again what this run has deleted.
+	let afterId = 0;
+	return removeInBatches(clock, isStopping, async () => {
+		const rows = await db
+			.selectFrom(table)
+			.select(["id", "at_ms"])
+			.where("id", ">", afterId)
+			.orderBy("id")
+			.limit(BATCH_ROWS)
+			.execute();
+		const ids = rows.filter((row) => row.at_ms < olderThanMs).map((row) => row.id);
+		if (ids.length === 0) return null;
+		afterId = rows.at(-1)?.id ?? afterId;
+		await db.deleteFrom(table).where("id", "in", ids).execute();
+		return ids.length;
+	});
+}
+
+/** What pixels reported and no server confirmed, with its history. Resolves to how many went. */
+export async function pruneExpired(
+	store: Store,
+	clock: Clock,
+	olderThanMs: number,
+	isStopping: () => boolean,
+): Promise<number> {
+	return removeInBatches(clock, isStopping, async () => {
+		const ids = await longestExpired(store, olderThanMs);
+		return ids.length === 0 ? null : store.transact((trx) => removeExpired(trx, ids));
+	});
+}
+
+/** Along conversions_by_window. */
+async function longestExpired(store: Store, olderThanMs: number): Promise<number[]> {
+	const newest = await newestConversions(store);
+	const rows = await store.lookAlongIndexes((db) =>
+		db
+			.selectFrom("conversions")
+			.select("id")
+			.where("status", "=", "EXPIRED")
+			.where("window_ends_at_ms", "<", olderThanMs)
+			.where("id", "not in", newest)
+			.orderBy("window_ends_at_ms")
+			.limit(BATCH_ROWS)
+			.execute(),
+	);
+	return rows.map(({ id }) => id);
+}
+
+/**
+ * The newest row and the one with the newest move stay until there is a newer one: SQLite gives the number of a removed
+ * last row again, and a listener's cursor must not be ahead of the moves.
+ */
+async function newestConversions(store: Store): Promise<number[]> {
+	const rows = store.db.selectFrom("conversions").select("id").where("id", ">", 0);
+	const row = await rows.orderBy("id", "desc").limit(1).executeTakeFirst();
+	const move = await findNewestMove(store, "all");
+	return [row?.id ?? 0, move?.conversion_id ?? 0];
+}
+
+async function removeExpired(trx: Db, ids: readonly number[]): Promise<number> {
+	// Names the status again: one that a postback recorded since the list was read stays.
+	const expired = await trx
+		.deleteFrom("conversions")
+		.where("id", "in", ids)
+		.where("status", "=", "EXPIRED")
+		.returning("id")
+		.execute();
+	const gone = expired.map((row) => row.id);
+	if (gone.length > 0) await trx.deleteFrom("moves").where("conversion_id", "in", gone).execute();
+	return gone.length;
+}
+
+export async function pruneNotices({ db }: Store, olderThanMs: number): Promise<void> {
+	await db
+		.deleteFrom("notices")
+		.where("mail_due_at_ms", "is", null)
+		.where((eb) =>
+			eb.or([
+				eb("ended_at_ms", "<", olderThanMs),
+				eb.and([eb("kind", "=", "callbacks_working_again"), eb("opened_at_ms", "<", olderThanMs)]),
+			]),
+		)
+		.execute();
+}
+
+/** What was removed leaves room in the file: most of it goes back to the disk, a little at a time. */
+export async function giveBackSpace(store: Store, clock: Clock, isStopping: () => boolean): Promise<void> {
+	while (!isStopping() && (await store.giveBackSpace())) await clock.yieldLoop();
+}

@@ -1,0 +1,156 @@
+// A programme's signing secrets, sealed. domain/secret-life says what their times mean.
+
+import type { Insertable, Selectable } from "kysely";
+import {
+	graceEndsAtMs,
+	REPLACED_SECRET_GRACE_MS,
+	type SecretState,
+	secretState,
+} from "../../domain/secret-life.ts";
+import type { Db } from "../store.ts";
+import type { SigningSecretsTable } from "../tables/keys.ts";
+
+export type SigningSecret = Selectable<SigningSecretsTable>;
+
+const SECRETS_AT_ONCE = 1_000;
+
+export async function insertSecret(db: Db, secret: Insertable<SigningSecretsTable>): Promise<void> {
+	await db.insertInto("signing_secrets").values(secret).execute();
+}
+
+/**
+ * Those that a request to us may be signed with: of each programme the active one, a prepared one, and replaced ones in
+ * their grace. The newest first.
+ */
+export async function findUsableSecrets(
+	db: Db,
+	programmeIds: readonly number[],
+	nowMs: number,
+): Promise<SigningSecret[]> {
+	if (programmeIds.length === 0) return [];
+	return db
+		.selectFrom("signing_secrets")
+		.selectAll()
+		.where("receiver_id", "in", programmeIds)
+		.where("ended_at_ms", "is", null)
+		.where((eb) =>
+			eb.or([eb("replaced_at_ms", "is", null), eb("replaced_at_ms", ">", nowMs - REPLACED_SECRET_GRACE_MS)]),
+		)
+		.orderBy("id", "desc")
+		.execute();
+}
+
+export async function isSecretUsable(db: Db, id: number, nowMs: number): Promise<boolean> {
+	const secret = await db.selectFrom("signing_secrets").selectAll().where("id", "=", id).executeTakeFirst();
+	return secret !== undefined && stateOf(secret, nowMs) !== "ended";
+}
+
+/** Those that are good for nothing any more, the newest first. */
+export async function listEndedSecrets(
+	db: Db,
+	programmeId: number,
+	nowMs: number,
+	limit: number,
+): Promise<SigningSecret[]> {
+	return secretsOf(db, programmeId)
+		.where((eb) =>
+			eb.or([
+				eb("ended_at_ms", "is not", null),
+				eb("replaced_at_ms", "<=", nowMs - REPLACED_SECRET_GRACE_MS),
+			]),
+		)
+		.orderBy("id", "desc")
+		.limit(limit)
+		.execute();
+}
+
+export async function findSecret(
+	db: Db,
+	programmeId: number,
+	publicId: string,
+): Promise<SigningSecret | undefined> {
+	return secretsOf(db, programmeId).where("public_id", "=", publicId).executeTakeFirst();
+}
+
+export async function findActiveSecret(db: Db, programmeId: number): Promise<SigningSecret | undefined> {
+	return secretsOf(db, programmeId)
+		.where("activated_at_ms", "is not", null)
+		.where("replaced_at_ms", "is", null)
+		.executeTakeFirst();
+}
+
+export async function findPreparedSecret(db: Db, programmeId: number): Promise<SigningSecret | undefined> {
+	return secretsOf(db, programmeId)
+		.where("activated_at_ms", "is", null)
+		.where("ended_at_ms", "is", null)
+		.executeTakeFirst();
+}
+
+/** When each began to sign callbacks, the newest first. */
+export async function listActivations(db: Db, programmeId: number): Promise<number[]> {
+	const rows = await secretsOf(db, programmeId)
+		.where("activated_at_ms", "is not", null)
+		.orderBy("activated_at_ms", "desc")
+		.execute();
+	return rows.flatMap(({ activated_at_ms }) => activated_at_ms ?? []);
+}
+
+function secretsOf(db: Db, programmeId: number) {
+	return db.selectFrom("signing_secrets").selectAll().where("receiver_id", "=", programmeId);
+}
+
+/** In the order that keeps at most one of them active at every moment. */
+export async function activatePrepared(
+	trx: Db,
+	{ id, receiver_id }: SigningSecret,
+	nowMs: number,
+): Promise<void> {
+	await trx
+		.updateTable("signing_secrets")
+		.set({ replaced_at_ms: nowMs })
+		.where("receiver_id", "=", receiver_id)
+		.where("activated_at_ms", "is not", null)
+		.where("replaced_at_ms", "is", null)
+		.execute();
+	await trx.updateTable("signing_secrets").set({ activated_at_ms: nowMs }).where("id", "=", id).execute();
+}
+
+export async function endSecrets(trx: Db, ids: readonly number[], nowMs: number): Promise<void> {
+	if (ids.length === 0) return;
+	await trx.updateTable("signing_secrets").set({ ended_at_ms: nowMs }).where("id", "in", ids).execute();
+}
+
+/** Any one will do to see whether the sealing key is right. */
+export async function newestSecret(db: Db): Promise<SigningSecret | undefined> {
+	return db.selectFrom("signing_secrets").selectAll().orderBy("id", "desc").limit(1).executeTakeFirst();
+}
+
+export function stateOf(secret: SigningSecret, nowMs: number): SecretState {
+	const { activated_at_ms, replaced_at_ms, ended_at_ms } = secret;
+	return secretState(
+		{ activatedAtMs: activated_at_ms, replacedAtMs: replaced_at_ms, endedAtMs: ended_at_ms },
+		nowMs,
+	);
+}
+
+/** Of one that was replaced: until when requests may be signed with it, unless somebody ends it before. */
+export function goodUntilMs({ replaced_at_ms }: SigningSecret): number | null {
+	return replaced_at_ms === null ? null : graceEndsAtMs(replaced_at_ms);
+}
+
+/** All there are, whatever became of them; read along the key, some at a time. */
+export async function* listSecrets(db: Db): AsyncGenerator<SigningSecret> {
+	for (let afterId = 0; ; ) {
+		const rows = await db
+			.selectFrom("signing_secrets")
+			.selectAll()
+			.where("id", ">", afterId)
+			.orderBy("id")
+			.limit(SECRETS_AT_ONCE)
+			.execute();
+		yield* rows;
+		const last = rows.at(-1);
+		if (last === undefined || rows.length < SECRETS_AT_ONCE) return;
+		afterId = last.id;
+	}
+}

@@ -1,0 +1,156 @@
+// The engine's side of SQLite: prepared statements on the transaction's own connection (there is only one), without
+// composing SQL. One writer at a time: nobody comes between two statements.
+
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { sql } from "kysely";
+import type { EventName } from "../../domain/event-name.ts";
+import { SLOT_STEP, SLOTS } from "../../domain/slot.ts";
+import {
+	ATTEMPT_COLUMNS,
+	type CallbackTarget,
+	type DueRead,
+	type FirstDue,
+	type Queue,
+	type ReadRequest,
+	type Settlement,
+	settledValues,
+	TARGET_SELECT,
+} from "../queries/queue.ts";
+import { createSlotQueue } from "../queries/slot-queue.ts";
+
+export function createSqliteQueue(database: DatabaseSync): Queue {
+	// Prepared at first use: the tables may not exist before the migrations have run.
+	let statements: Statements | undefined;
+	const prepared = (): Statements => {
+		statements ??= prepareStatements(database);
+		return statements;
+	};
+	let lastVersion: unknown;
+	return {
+		// One writer at a time: no row is another's. There is no clock but the machine's.
+		...createSlotQueue((nowMs) => sql.lit(nowMs), sql``, sql``),
+		settle: async (_trx, settlements) => settle(prepared(), settlements),
+		readAgenda: async (_trx, slots) =>
+			prepared().readAgenda.all(JSON.stringify(slots)) as unknown as FirstDue[],
+		readDue: async (_trx, requests, nowMs) => readDue(prepared(), requests, nowMs),
+		readTargets: async (_trx, programmeIds) =>
+			programmeIds.map((id) => toTarget(prepared().findTarget.get(id) ?? {})),
+		hasChangedElsewhere() {
+			const { data_version: version } = prepared().dataVersion.get() ?? {};
+			const hasChanged = lastVersion !== undefined && version !== lastVersion;
+			lastVersion = version;
+			return hasChanged;
+		},
+	};
+}
+
+type Statements = ReturnType<typeof prepareStatements>;
+
+function prepareStatements(database: DatabaseSync) {
+	const prepare = (text: string): StatementSync => database.prepare(text);
+	const findDue = prepare(
+		`select q.id, q.due_at_ms, q.endpoint_epoch, q.run, q.counted, q.seq, e.name, e.body
+			from queue q join events e on e.id = q.id
+			where q.receiver_id = ? and (q.due_at_ms, q.id) > (?, ?) and q.due_at_ms <= ?
+			order by q.due_at_ms, q.id limit ?`,
+	);
+	// What node:sqlite makes of a row by itself is a slow object, for everybody who touches it later, too.
+	findDue.setReturnArrays(true);
+	return {
+		readAgenda: prepare(
+			`with recursive programme(id) as (
+				select min(receiver_id) from queue
+				union all
+				select (select min(receiver_id) from queue where receiver_id > programme.id)
+					from programme where programme.id is not null)
+			select q.receiver_id as "programmeId", q.id, q.due_at_ms as "dueAtMs" from programme
+				join queue q on q.id = (select id from queue where receiver_id = programme.id
+					order by due_at_ms, id limit 1)
+				where (programme.id * ${SLOT_STEP}) % ${SLOTS} in (select value from json_each(?))`,
+		),
+		takeFromQueue: prepare("delete from queue where id = ? and due_at_ms = ?"),
+		putBack: prepare("update queue set due_at_ms = ?, counted = ?, seq = ? where id = ? and due_at_ms = ?"),
+		noteEnd: prepare(
+			`update deliveries set state = ?, attempts = coalesce(?, attempts), last_verdict = coalesce(?, last_verdict),
+				last_http_status = coalesce(?, last_http_status), last_attempt_at_ms = coalesce(?, last_attempt_at_ms),
+				finished_at_ms = ?, failed_at_ms = ? where id = ?`,
+		),
+		addAttempt: prepare(
+			`insert into attempts (${ATTEMPT_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		),
+		findDue,
+		nextDue: prepare("select min(due_at_ms) as due from queue where receiver_id = ? and due_at_ms > ?"),
+		findTarget: prepare(`${TARGET_SELECT} where p.id = ?`),
+		dataVersion: prepare("pragma data_version"),
+	};
+}
+
+function settle(statements: Statements, settlements: readonly Settlement[]): Set<number> {
+	const settled = new Set<number>();
+	// In the order of the tables: neighbouring pages one after the other, and attempts appended instead of
+	// split into the middle.
+	const inOrder = [...settlements].sort((a, b) => a.delivery.id - b.delivery.id);
+	for (const settlement of inOrder) {
+		if (settleOne(statements, settlement)) settled.add(settlement.delivery.id);
+	}
+	return settled;
+}
+
+/** False when it is not in the queue as it was read. */
+function settleOne(statements: Statements, settlement: Settlement): boolean {
+	const { id, dueAtMs: oldDueAtMs, counted, seq } = settlement.delivery;
+	const { state, dueAtMs, finishedAtMs, verdict, newSeq, httpStatus, startedAtMs, attempt } =
+		settledValues(settlement);
+	const { changes } =
+		dueAtMs === null
+			? statements.takeFromQueue.run(id, oldDueAtMs)
+			: statements.putBack.run(dueAtMs, counted + 1, seq + 1, id, oldDueAtMs);
+	if (changes === 0) return false;
+	const failedAtMs = state === "failed" ? finishedAtMs : null;
+	statements.noteEnd.run(state, newSeq, verdict, httpStatus, startedAtMs, finishedAtMs, failedAtMs, id);
+	if (newSeq !== null) statements.addAttempt.run(...attempt);
+	return true;
+}
+
+/** The columns of `findDue`. */
+type DueRow = [
+	id: number,
+	dueAtMs: number,
+	endpointEpoch: number,
+	run: number,
+	counted: number,
+	seq: number,
+	eventName: EventName,
+	eventBody: string,
+];
+
+function readDue(statements: Statements, requests: readonly ReadRequest[], nowMs: number): DueRead {
+	const read: DueRead = { deliveries: [], nextDue: [] };
+	for (const { programmeId, afterDueAtMs, afterId, limit } of requests) {
+		const rows = statements.findDue.all(programmeId, afterDueAtMs, afterId, nowMs, limit);
+		for (const row of rows as unknown as DueRow[]) {
+			const [id, dueAtMs, endpointEpoch, run, counted, seq, eventName, eventBody] = row;
+			read.deliveries.push({
+				id,
+				programmeId,
+				dueAtMs,
+				endpointEpoch,
+				run,
+				counted,
+				seq,
+				eventName,
+				eventBody,
+			});
+		}
+		if (rows.length >= limit) continue;
+		const due = statements.nextDue.get(programmeId, nowMs)?.["due"];
+		read.nextDue.push({ programmeId, dueAtMs: typeof due === "number" ? due : null });
+	}
+	return read;
+}
+
+/** A row of TARGET_SELECT. SQLite has no booleans: it is 0 or 1. */
+export function toTarget(row: object): CallbackTarget {
+	const target = row as CallbackTarget;
+	return { ...target, isFailing: Boolean(target.isFailing) };
+}
