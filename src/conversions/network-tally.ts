@@ -4,7 +4,7 @@
 import type { Status } from "../domain/conversion.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { type CallbackTotals, sumCallbacks } from "../store/queries/callback-hours.ts";
-import { findIdRange } from "../store/queries/conversion-buckets.ts";
+import { findStretch } from "../store/queries/conversion-buckets.ts";
 import { tallySlice } from "../store/queries/conversion-tally.ts";
 import { type KeptCounts, keepCounts } from "./kept-counts.ts";
 import {
@@ -41,10 +41,10 @@ async function countNetwork(
 	const { db } = store;
 	const countedAtMs = clock.nowMs();
 	const firstDay = Math.floor(countedAtMs / DAY_MS) - dayCount + 1;
-	const { firstId } = await findIdRange(db, { fromMs: firstDay * DAY_MS });
+	const { low } = await findStretch(db, { fromMs: firstDay * DAY_MS });
 	const currencies = new Map<string, Map<Status, StatusTotal>>();
 	const days = new Map<number, Map<Status, number>>();
-	for (let afterId = firstId - 1; !isStopping(); ) {
+	for (let afterId = low.id; !isStopping(); ) {
 		const { groups, lastId } = await tallySlice(db, { afterId, limit: SLICE_ROWS });
 		if (lastId === null) break;
 		for (const group of groups) {

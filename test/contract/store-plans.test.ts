@@ -7,7 +7,6 @@ import { CompiledQuery, sql } from "kysely";
 import { readCallbackHealth } from "../../src/callbacks/health.ts";
 import { explainOrder } from "../../src/conversions/explain-order.ts";
 import { makeMoves, type Step } from "../../src/conversions/make-moves.ts";
-import { createOrderIndexing } from "../../src/conversions/searchable-orders.ts";
 import type { Status } from "../../src/domain/conversion.ts";
 import { readOrderSearch } from "../../src/domain/order-search.ts";
 import { SLOTS } from "../../src/domain/slot.ts";
@@ -31,9 +30,12 @@ import {
 } from "../../src/store/queries/bulk-rows.ts";
 import { sumCallbacks } from "../../src/store/queries/callback-hours.ts";
 import { cancelRemoved } from "../../src/store/queries/cancellations.ts";
-import type { ConversionSort } from "../../src/store/queries/conversion-filter.ts";
-import { type ConversionListRequest, listConversions } from "../../src/store/queries/conversion-list.ts";
-import { collectMatches } from "../../src/store/queries/conversion-matches.ts";
+import {
+	type ConversionListRequest,
+	type ConversionSort,
+	collectMatches,
+	listConversions,
+} from "../../src/store/queries/conversion-list.ts";
 import { tallySlice } from "../../src/store/queries/conversion-tally.ts";
 import {
 	type Conversion,
@@ -178,9 +180,9 @@ const REVIEW_LISTS: readonly (readonly [what: string, index: string, filter: Fil
 	["a rare status", "conversions_by_status", { status: "REVERSED" }],
 	["a common status", "conversions_by_status", { status: "APPROVED", after: MIDDLE }],
 	["one programme", "conversions_by_bucket", { programmeId: LARGE, status: "RECORDED" }],
-	["a part of an order id", "order_blocks_by_last", { search: readOrderSearch("der 30") }],
-	["one of a status", "order_blocks_by_last", { search: readOrderSearch("der 3"), status: "REVERSED" }],
-	["one, a later page", "order_blocks_by_last", { search: readOrderSearch("der 3"), after: MIDDLE }],
+	["a part of an order id", "", { search: readOrderSearch("der 30") }],
+	["one of a status", "", { search: readOrderSearch("der 3"), status: "REVERSED" }],
+	["one, a later page", "", { search: readOrderSearch("der 3"), after: MIDDLE }],
 	["one of a programme", "", { programmeId: LARGE, search: readOrderSearch("der 30") }],
 ];
 
@@ -345,12 +347,6 @@ const READS: readonly Read[] = [
 		"the sum of what a filter finds",
 		["conversions_by_bucket"],
 		(db) => collectMatches(db, { programmeId: LARGE, status: "REJECTED" }),
-	],
-	[
-		"order ids for the search",
-		[],
-		(db, store) =>
-			createOrderIndexing({ store: within(store, db), clock: createClock(START_MS + DAY_MS) })(never),
 	],
 	["a conversion's history", ["moves_by_conversion"], (db) => listMoves(db, 77)],
 	[

@@ -5,7 +5,7 @@ import type { DeliveryState } from "../../domain/delivery.ts";
 import type { EventName } from "../../domain/event-name.ts";
 import type { Db } from "../store.ts";
 import { type LastAttempt, listLastAttempts } from "./last-attempts.ts";
-import { endId, type ListPage, type PageRequest, readListPage } from "./list-page.ts";
+import { endId, type ListPage, type PageRequest, readListPage, walkOf } from "./list-page.ts";
 import { listNewestAnswers } from "./local-answers.ts";
 
 export interface DeliveryFilter extends PageRequest {
@@ -44,14 +44,8 @@ async function readPage(db: Db, filter: DeliveryFilter): Promise<ListPage<Delive
 	}
 	const isFiltered = event !== undefined || state === "delivered" || state === "cancelled";
 	const cursorOf = (row: DeliveryRow) => ({ at: sortedBy(row, state), id: row.id });
-	return readListPage(
-		{
-			read: (last, limit) => readRows(db, filter, last === undefined ? filter.after : cursorOf(last), limit),
-			matches: isFiltered ? matches : undefined,
-			cursorOf,
-		},
-		filter.limit,
-	);
+	const read = (after: Cursor | undefined, limit: number) => readRows(db, filter, after, limit);
+	return readListPage(walkOf(read, cursorOf, isFiltered ? matches : undefined), filter);
 }
 
 /** What the newest deliveries, calls and answers of listeners have come to: compared every second by whoever watches. */

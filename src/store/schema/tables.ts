@@ -5,7 +5,12 @@ import type { Kysely } from "kysely";
 import type { AuditEntriesTable } from "../tables/audit.ts";
 import type { BulkJobsTable, BulkRowsTable } from "../tables/bulk.ts";
 import type { ChoresTable } from "../tables/chores.ts";
-import type { ConversionsTable, FeedStartTable, MovesTable } from "../tables/conversions.ts";
+import type {
+	ConversionsTable,
+	FeedStartTable,
+	MovesTable,
+	OrderSearchTable,
+} from "../tables/conversions.ts";
 import type {
 	AttemptsTable,
 	CallbackHoursTable,
@@ -23,7 +28,6 @@ import type { ListenersTable, LocalAnswersTable } from "../tables/listeners.ts";
 import type { ChangesToTellTable, MailQueueTable } from "../tables/mails.ts";
 import type { NetworkTable } from "../tables/network.ts";
 import type { NoticesTable } from "../tables/notices.ts";
-import type { OrderBlocksTable, OrderPositionTable } from "../tables/order-blocks.ts";
 import type { PeopleTable } from "../tables/people.ts";
 import type { ProcessesTable } from "../tables/processes.ts";
 import type { EndpointsTable, ProgrammePeopleTable, ProgrammesTable } from "../tables/programmes.ts";
@@ -47,8 +51,7 @@ export interface Schema {
 	signing_secrets: SigningSecretsTable;
 	nonces: NoncesTable;
 	conversions: ConversionsTable;
-	order_blocks: OrderBlocksTable;
-	order_position: OrderPositionTable;
+	order_search: OrderSearchTable;
 	moves: MovesTable;
 	feed_start: FeedStartTable;
 	events: EventsTable;
