@@ -31,8 +31,10 @@ function slotTables({ givenId }: Dialect): readonly string[] {
 const PROCESS_CAP: readonly string[] = ["alter table processes add column most_in_flight integer"];
 
 /**
- * Retention deletes row by row from what was in partitions: see postgres-partitions. The default ones have an index by
- * time for rows that were never meant to be many, which nothing needs.
+ * Retention deletes row by row from what was in partitions by time. No row is moved: each table has a default partition,
+ * which takes every row whose range has none. Where it is the only one, as in a new database, it takes the table's place;
+ * a database of 1.0.0 keeps those that it has made. The default ones have an index by time for rows that were never meant
+ * to be many, which nothing needs.
  */
 function rowByRow({ inPartitions, churned }: Dialect): readonly string[] {
 	if (inPartitions === null) return [];
@@ -54,6 +56,21 @@ function rowByRow({ inPartitions, churned }: Dialect): readonly string[] {
 		"drop index inbound_calls_other_by_time",
 		`alter table attempts_other set (${byShare})`,
 		`alter table inbound_calls_other set (${byShare})`,
+		"lock table inbound_calls, attempts in access exclusive mode",
+		// The default partition has the same columns, indexes and defaults: it needs nothing but the names.
+		`do $$ declare one text; renaming text; begin
+			foreach one in array array['attempts', 'inbound_calls'] loop
+				continue when (select count(*) from pg_inherits where inhparent = one::regclass) > 1;
+				select string_agg(format('alter index %I rename to %I', part.relname, whole.relname), ';') into renaming
+					from pg_index join pg_inherits on inhrelid = indexrelid
+					join pg_class part on part.oid = inhrelid join pg_class whole on whole.oid = inhparent
+					where indrelid = (one || '_other')::regclass;
+				execute format('alter table %1$s detach partition %1$s_other', one);
+				execute format('drop table %s', one);
+				execute format('alter table %1$s_other rename to %1$s', one);
+				execute renaming;
+			end loop;
+		end $$`,
 	];
 }
 
