@@ -12,7 +12,7 @@ import { SEALING_IV_BYTES, SEALING_KEY_BYTES, sealSecret } from "../../src/domai
 import { sha256Hex } from "../../src/domain/signature.ts";
 import { SECOND_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { findDeliveryDetail, listAttempts } from "../../src/store/queries/attempt-list.ts";
+import { findDeliveryDetail, listAttempts } from "../../src/store/queries/delivery-list.ts";
 import { givenWire } from "../../src/store/queries/known-wire.ts";
 import { checkLedger } from "../../src/store/queries/ledger.ts";
 import { DIALECTS } from "../../src/store/schema/dialect.ts";

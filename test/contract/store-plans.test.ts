@@ -12,9 +12,7 @@ import { readOrderSearch } from "../../src/domain/order-search.ts";
 import { SLOTS } from "../../src/domain/slot.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { findDeliveryDetail, listAttempts } from "../../src/store/queries/attempt-list.ts";
-import { listAudit } from "../../src/store/queries/audit-list.ts";
-import { readAuditSubjects } from "../../src/store/queries/audit-subjects.ts";
+import { listAudit, readAuditSubjects } from "../../src/store/queries/audit-list.ts";
 import {
 	findOldestPastRetention,
 	findOldestUnmailed,
@@ -49,18 +47,21 @@ import { failedSince, findDeliveries, requeue } from "../../src/store/queries/de
 import { countFailed, countUndelivered, countWaiting } from "../../src/store/queries/delivery-health.ts";
 import {
 	type DeliveryFilter,
+	findDeliveryDetail,
+	findRecentAttempts,
+	listAttempts,
+	listAttemptsOf,
 	listDeliveries,
 	listDeliveriesOfConversion,
+	listLastAttempts,
 	newestProgress,
 } from "../../src/store/queries/delivery-list.ts";
-import { removeEndpoint } from "../../src/store/queries/endpoint-removal.ts";
 import { listFailingShops } from "../../src/store/queries/failing-shops.ts";
 import { countUnmailedNotices } from "../../src/store/queries/figures.ts";
 import { readIntegrationChecks } from "../../src/store/queries/first-times.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import { claimJob, findOldestWaitingJob } from "../../src/store/queries/job-claims.ts";
 import { listApiKeys } from "../../src/store/queries/keys.ts";
-import { listLastAttempts } from "../../src/store/queries/last-attempts.ts";
 import { findAnnounced, listAnswersOf, listNewestAnswers } from "../../src/store/queries/local-answers.ts";
 import {
 	endTroubles,
@@ -72,12 +73,11 @@ import {
 } from "../../src/store/queries/notices.ts";
 import { findByOrders } from "../../src/store/queries/orders.ts";
 import { countEndedWindows } from "../../src/store/queries/owed.ts";
-import { listProgrammePeople, listStaff } from "../../src/store/queries/people-list.ts";
+import { listProgrammePeople, listStaff } from "../../src/store/queries/people.ts";
 import { hasConversions, listProgrammes } from "../../src/store/queries/programme-list.ts";
-import { setEndpoint } from "../../src/store/queries/programmes.ts";
+import { removeEndpoint, setEndpoint } from "../../src/store/queries/programmes.ts";
 import { pruneExpired, pruneLocalAnswers } from "../../src/store/queries/prune.ts";
 import type { DueDelivery, ReadRequest, Settlement } from "../../src/store/queries/queue.ts";
-import { findRecentAttempts, listAttemptsOf } from "../../src/store/queries/sent-attempts.ts";
 import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
 import { createSqliteQueue } from "../../src/store/sqlite/queue.ts";
 import { createSqliteWrites } from "../../src/store/sqlite/writes.ts";

@@ -15,9 +15,8 @@ import {
 	type StoreSize,
 } from "../store.ts";
 import { createDueChannel } from "./channel.ts";
-import { openConnections } from "./connections.ts";
+import { openConnections, SERVER_TIMEOUTS, toKyselyPool } from "./connections.ts";
 import { migratePostgres } from "./migrate.ts";
-import { SERVER_TIMEOUTS, toKyselyPool } from "./pool.ts";
 import { POSTGRES_QUEUE } from "./queue.ts";
 import type { PostgresSetting } from "./setting.ts";
 import { createPostgresWrites } from "./writes.ts";
