@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { newNotice } from "../../../test/support/notices.ts";
 import { addConversion } from "../../../test/support/rows.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
-import { addCallbackCounts } from "../../store/queries/callback-hours.ts";
+import { addCallbackCounts } from "../../store/queries/delivery-health.ts";
 import { insertLocalAnswers } from "../../store/queries/local-answers.ts";
 import { setEndpoint } from "../../store/queries/programmes.ts";
 import { openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
