@@ -12,11 +12,10 @@ import {
 	type Status,
 } from "../domain/conversion.ts";
 import type { DeliveryState } from "../domain/delivery.ts";
-import { EVENT_NAMES } from "../domain/event-name.ts";
 import { type Fault, plainWords } from "../domain/fault.ts";
-import { MAX_ORDER_ID_CHARACTERS } from "../domain/order-id.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import { MAX_COUNTED_UNDELIVERED, type Undelivered } from "../store/queries/delivery-health.ts";
+import type { ListedDelivery } from "../store/queries/delivery-list.ts";
 import type { ShownNotice } from "../store/queries/notices.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { conversionPath, deliveryPath, integrationPath, noticesPath, withQuery } from "./paths.ts";
@@ -184,17 +183,20 @@ function isAboutReason({ fault }: RefusedDecision): boolean {
 	return fault.field === "reason";
 }
 
+/** Above boxes to tick, one that ticks them all. It needs scripts, and shows only with them. */
+export function selectAll(name: string): Html {
+	return html`<input type="checkbox" hidden data-select-all="${name}" aria-label="Select all on this page"><span class="visually-hidden">Select</span>`;
+}
+
 // A delivery's state in a few words, the same wherever a delivery shows: in lists, on its own page, beside a test
 // and on the page of its conversion.
 
-export const STATE_OPTIONS: readonly { value: DeliveryState; label: string }[] = [
-	{ value: "pending", label: "Pending" },
-	{ value: "delivered", label: "Delivered" },
-	{ value: "failed", label: "Failed" },
-	{ value: "cancelled", label: "Cancelled" },
-];
-
-export const EVENT_OPTIONS = EVENT_NAMES.map((name) => ({ value: name, label: name }));
+export const STATE_WORDS: Readonly<Record<DeliveryState, string>> = {
+	pending: "Pending",
+	delivered: "Delivered",
+	failed: "Failed",
+	cancelled: "Cancelled",
+};
 
 interface DeliveryProgress {
 	state: DeliveryState;
@@ -203,23 +205,21 @@ interface DeliveryProgress {
 	dueAtMs: number | null;
 }
 
-export function stateBadge({ state, attempts }: DeliveryProgress): Html {
-	switch (state) {
-		case "delivered":
-			return ui.badge("good", "Delivered");
-		case "failed":
-			return ui.badge("bad", "Failed");
-		case "cancelled":
-			return ui.badge("plain", "Cancelled");
-		case "pending":
-			return attempts === 0 ? ui.badge("info", "Waiting") : ui.badge("warn", "Retrying");
-		default:
-			return state satisfies never;
-	}
+const STATE_TONES: Readonly<Record<Exclude<DeliveryState, "pending">, ui.Tone>> = {
+	delivered: "good",
+	failed: "bad",
+	cancelled: "plain",
+};
+
+function stateBadge({ state, attempts }: DeliveryProgress): Html {
+	if (state !== "pending") return ui.badge(STATE_TONES[state], STATE_WORDS[state]);
+	return attempts === 0 ? ui.badge("info", "Waiting") : ui.badge("warn", "Retrying");
 }
 
-export function resentMark(run: number): Html | null {
-	return run > 1 ? html`<span class="small faint nowrap">resent by hand</span>` : null;
+/** With what is said of one that a person sent again. */
+export function stateCell(delivery: DeliveryProgress): Html {
+	const resent = html`<span class="small faint nowrap">resent by hand</span>`;
+	return html`${stateBadge(delivery)} ${delivery.run > 1 ? resent : null}`;
 }
 
 export function nextAttempt({ state, dueAtMs }: DeliveryProgress, nowMs: number): Content {
@@ -236,11 +236,33 @@ export function lastAnswer({
 	lastHttpStatus: number | null;
 	lastAttempt: AttemptOutcome | null;
 }): Content {
-	const isLater = lastAttempt !== null && lastAttempt.result !== "answered";
 	const status = lastHttpStatus === null ? html`<span class="faint">—</span>` : String(lastHttpStatus);
-	if (!isLater) return status;
+	if (lastAttempt === null || lastAttempt.result === "answered") return status;
 	const { title } = explainAttempt(lastAttempt);
 	return html`${status} <span class="secondary">${lastHttpStatus === null ? "" : "then: "}${title}</span>`;
+}
+
+/** The columns of every list of callbacks; a list takes those that it has room for. */
+export function deliveryColumns(programmeId: string, nowMs: number, back?: string) {
+	return {
+		event: {
+			title: "Event",
+			namesRow: true,
+			cell: (row) =>
+				html`<a href="${withQuery(deliveryPath(programmeId, row.publicId), { back })}">${row.event}</a>${
+					row.test === 1 ? html` ${ui.badge("info", "Test")}` : null
+				}`,
+		},
+		order: {
+			title: "Order",
+			cell: ({ orderId }) => html`<div class="mono cell-clip" title="${orderId}">${orderId}</div>`,
+		},
+		state: { title: "State", cell: stateCell },
+		attempts: { title: "Attempts", isNumber: true, cell: ({ attempts }) => String(attempts) },
+		answer: { title: "Last HTTP status", isNumber: true, cell: lastAnswer },
+		next: { title: "Next attempt", cell: (row) => nextAttempt(row, nowMs) },
+		when: { title: "When", cell: (row) => ui.timeTag(row.lastAttemptAtMs ?? row.createdAtMs) },
+	} as const satisfies Readonly<Record<string, ui.Column<ListedDelivery>>>;
 }
 
 // Callbacks that fail, in words: the banner on every page of a programme, and the pieces that other pages share with it.
@@ -336,38 +358,6 @@ export function resendOffer({ programme, csrf, mayResend, failed }: ResendOffer)
 			confirm:
 				"Send all callbacks again that failed permanently? Your receiver ignores events it has already processed.",
 		})}${list}`,
-	});
-}
-
-// The field that looks for an order, the same above every list that has one.
-
-interface SearchedOrder {
-	name: string;
-	value: string;
-	error: string | undefined;
-}
-
-/** Finds by any part of an order id, and by a conversion id. Has the width that is left. */
-export function orderSearch(field: SearchedOrder): Html {
-	const look = { label: "Order or conversion ID", placeholder: "Any part of an order ID", isMono: true };
-	return html`<div class="field-search">${orderField(field, look)}</div>`;
-}
-
-export function wholeOrderSearch(field: SearchedOrder): Html {
-	return orderField(field, { label: "Order ID", placeholder: "The whole order ID", isMono: false });
-}
-
-function orderField(
-	field: SearchedOrder,
-	{ label, placeholder, isMono }: { label: string; placeholder: string; isMono: boolean },
-): Html {
-	return ui.textField({
-		...field,
-		label,
-		type: "search",
-		placeholder,
-		maxLength: MAX_ORDER_ID_CHARACTERS,
-		isMono,
 	});
 }
 

@@ -17,7 +17,7 @@ import {
 	orderCell,
 	type RefusedDecision,
 	refusalMessage,
-	STATUS_WORDS,
+	selectAll,
 	statusCell,
 } from "../conversion-ui.ts";
 import {
@@ -36,16 +36,10 @@ import {
 	programmeOf,
 	setFlash,
 	standingOf,
+	viewerOf,
 	type WebContext,
 } from "../page.ts";
-import {
-	ALL_CONVERSIONS_PATH,
-	bulkPath,
-	conversionsPath,
-	integrationPath,
-	PROGRAMMES_PATH,
-	withQuery,
-} from "../paths.ts";
+import { ALL_CONVERSIONS_PATH, bulkPath, conversionsPath, integrationPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { answerCsv } from "./csv-answer.ts";
@@ -60,7 +54,6 @@ import {
 	readTotals,
 	SORT_NAMES,
 	SORTS,
-	type SortName,
 	sortOf,
 	type Totals,
 	toConversionFilter,
@@ -102,10 +95,15 @@ export function showExport(c: WebContext, deps: PageDeps): Response | Promise<Re
 	// The page that says which filter is not understood: a file of everything would be taken for the answer.
 	if (Object.keys(filters.problems).length > 0) return showListOf(c, deps, filters);
 	const { query } = filters;
-	const separator = c.req.query("csv") === "semicolon" ? ";" : ",";
+	const separator = separatorFor(viewerOf(c).locale);
 	const filter = toConversionFilter(programme.id, query);
 	const lines = exportConversions(store.db, filter, sortOf(query), separator);
 	return answerCsv(c, deps, `conversions-${programme.public_id}-${utcDay(clock.nowMs())}.csv`, lines);
+}
+
+/** Spreadsheets expect semicolons where decimals have a comma. */
+function separatorFor(locale: string | null): "," | ";" {
+	return new Intl.NumberFormat(locale ?? "en").format(0.5).includes(",") ? ";" : ",";
 }
 
 /** The review team rejects what it ticked, in whatever programmes it is. */
@@ -142,9 +140,10 @@ export async function showListOf(
 ): Promise<Response> {
 	const { db } = deps.store;
 	const own: Programme | null = c.get("programme") ?? null;
-	const { programme: chosen, sort } = read.query;
+	const { programme: chosen } = read.query;
 	const programme = own ?? (chosen === undefined ? null : ((await findProgramme(db, chosen)) ?? null));
 	const filters = own === null ? judgeNetwork(read, programme) : read;
+	const { sort } = filters.query;
 	const list: ConversionList = {
 		name: `conversions${programme === null ? "" : ` of programme:${programme.id}`}${sort === undefined ? "" : ` ${sort}`}`,
 		path: own === null ? ALL_CONVERSIONS_PATH : conversionsPath(own.public_id),
@@ -166,7 +165,7 @@ export async function showListOf(
 				own === null
 					? "Sales of all programmes. Reject what should not be paid: the shop gets a callback with the reason."
 					: "All reported sales and their status.",
-			actions: own === null ? null : fileLinks(c, own, list, isUnderstood),
+			actions: own === null ? null : fileLinks(c, own, list),
 		})}${refusalMessage(refused)}<div class="card"><h2 class="visually-hidden">The list</h2>${await filterForm(db, list)}${
 			isUnderstood
 				? await renderPage(c, deps, list)
@@ -184,14 +183,13 @@ function judgeNetwork(filters: ReadFilters<ListQuery>, programme: Programme | nu
 	if (programme !== null) return filters;
 	const needsProgramme =
 		"Choose a programme first. All programmes together are listed by when they were recorded.";
-	const isSorted = query.sort !== undefined && SORTS[query.sort].by !== "recorded";
+	const sort = sortOf(query).by === "recorded" ? query.sort : undefined;
 	const problems = {
 		...(query.programme === undefined ? {} : { programme: NO_PROGRAMME }),
 		...(query.dates === undefined ? {} : { dates: needsProgramme }),
-		...(isSorted ? { sort: needsProgramme } : {}),
 		...filters.problems,
 	};
-	return { ...filters, problems };
+	return { ...filters, problems, query: { ...query, sort } };
 }
 
 /** A conversion is opened with the filters of its list, so that the way back leads there. */
@@ -199,17 +197,9 @@ function listedOf({ query: { cursor: _, ...listed } }: PagedList): string {
 	return withQuery("", listed);
 }
 
-function fileLinks(
-	c: WebContext,
-	{ public_id: publicId }: Programme,
-	list: ConversionList,
-	isUnderstood: boolean,
-): Content {
+function fileLinks(c: WebContext, { public_id: publicId }: Programme, list: ConversionList): Content {
+	const isUnderstood = Object.keys(list.filters.problems).length === 0;
 	const listed = listedOf(list);
-	const exportHref = (csv?: string) => {
-		const { cursor: _, ...query } = list.query;
-		return withQuery(`${list.path}/export.csv`, { ...query, csv });
-	};
 	return [
 		may(c, "decide")
 			? ui.linkButton({
@@ -217,23 +207,9 @@ function fileLinks(
 					href: withQuery(bulkPath(publicId), { list: listed || undefined }),
 				})
 			: null,
-		isUnderstood
-			? [
-					ui.linkButton({ label: "Export CSV", href: exportHref() }),
-					ui.linkButton({ label: "Export CSV (for Excel)", tone: "quiet", href: exportHref("semicolon") }),
-				]
-			: null,
+		isUnderstood ? ui.linkButton({ label: "Export", href: `${list.path}/export.csv${listed}` }) : null,
 	];
 }
-
-const CAPTIONS: Readonly<Record<SortName | "newest", string>> = {
-	newest: "Conversions, the newest first",
-	"recorded-asc": "Conversions, the oldest first",
-	"sale-desc": "Conversions, the latest sale first",
-	"sale-asc": "Conversions, the earliest sale first",
-	"basket-desc": "Conversions, the largest basket first",
-	"basket-asc": "Conversions, the smallest basket first",
-};
 
 /** The heading of a column: sorts by it, the largest or latest first, and pressed again the other way round. */
 function sortLink(
@@ -270,12 +246,13 @@ async function renderRows(
 	totals: Totals,
 	pages: Content,
 ): Promise<Html> {
-	const { own, refused, filters } = list;
+	const { own, refused } = list;
+	const { sort } = list.filters.query;
 	const { columns, rowName } =
 		own === null ? await networkTable(store.db, list, rows) : programmeTable(own, list);
 	const table = (select: readonly ui.Column<Conversion>[]) =>
 		ui.dataTable({
-			caption: CAPTIONS[filters.query.sort ?? "newest"],
+			caption: `Conversions, ${sort === undefined ? "the newest first" : SORTS[sort].words}`,
 			columns: [...select, ...columns],
 			rows,
 			empty: null,
@@ -372,46 +349,33 @@ async function networkTable(
 	};
 }
 
-function nothingFound({ own, path, filters }: ConversionList, { isPartial }: ListPage<unknown>): Html {
-	const { zone: _, sort: __, ...query } = filters.query;
+function nothingFound(
+	{ own, path, filters: { query } }: ConversionList,
+	{ isPartial }: ListPage<unknown>,
+): Html {
+	const all = (words: string) => ui.linkButton({ label: words, href: withQuery(path, { test: "all" }) });
 	if (isPartial) {
 		return ui.emptyState({
 			title: "None found so far",
 			text: "Many orders had to be looked at. Look further, or narrow the filters.",
 		});
 	}
-	if (query.orderId !== undefined && query.status !== undefined) {
-		return ui.emptyState({
-			title: `No ${STATUS_WORDS[query.status].toLowerCase()} conversion with this ID`,
-			text: "It may have another status by now, or not fit another filter.",
-			action: ui.linkButton({
-				label: "Look in every status",
-				href: withQuery(path, addressOf({ ...filters.query, status: undefined, cursor: undefined })),
-			}),
-		});
-	}
-	if (Object.values(query).some((value) => value !== undefined)) {
+	const { zone: _, sort: __, ...set } = query;
+	if (Object.values(set).some((value) => value !== undefined)) {
 		return ui.emptyState({
 			title: "No conversion matches",
 			text: "Check the order ID, or remove a filter. Calls that were refused are in the inbound log on Integration.",
-			action: ui.linkButton({ label: "Show all conversions", href: path }),
+			action: all("Show all conversions"),
 		});
 	}
-	return own === null
-		? ui.emptyState({
-				title: "No conversions yet",
-				text: "They appear here as shops report them.",
-				action: ui.linkButton({ label: "Programmes", href: PROGRAMMES_PATH }),
-			})
-		: ui.emptyState({
-				title: "No conversions yet",
-				text: "Issue an API key on Integration, then send a test conversion or your first signed request. It appears here right away.",
-				action: ui.linkButton({
-					label: "Go to Integration",
-					tone: "primary",
-					href: integrationPath(own.public_id),
-				}),
-			});
+	return ui.emptyState({
+		title: "No conversions yet",
+		text:
+			own === null
+				? "They appear here as shops report them. Tests are hidden."
+				: html`They appear here as soon as your server reports them: begin with an API key on <a href="${integrationPath(own.public_id)}">Integration</a>. Tests are hidden.`,
+		action: all("Show tests"),
+	});
 }
 
 /** Also without scripts: what is ticked besides does not matter then. */
@@ -419,48 +383,35 @@ function allBox(totals: Totals, refused: RefusedDecision | undefined): Html {
 	const words = totals.isAll ? `all ${ui.count(totals.count)} that match` : "all that match";
 	const sums = totals.sums.map(({ basket, currency }) => `${ui.thousands(basket)} ${currency}`);
 	const all = `${totals.isAll ? `All ${ui.count(totals.count)}` : "All"} that match`;
-	const data = [all, ...sums, ...(totals.isAll ? testWords(totals.tests) : [])].join(" · ");
+	const hint = totals.isAll ? testWords(totals.tests) : null;
+	const data = [all, ...sums, ...(hint === null ? [] : [hint])].join(" · ");
 	return html`<label class="check"><input type="checkbox" name="all" value="yes" data-all-matching="${data}"${
 		refused?.isAll === true ? html` checked` : null
 	}><span>Select ${words} the filters</span></label>`;
 }
 
-/** Boxes to tick, with one above that ticks them all. That one needs scripts, and shows only with them. */
+/** `ticked`: before, on a form that was refused. */
 function selectColumn(
 	rowName: (row: Conversion) => string,
-	/** Ticked before, on a form that was refused. */
 	ticked: readonly string[] = [],
 ): ui.Column<Conversion> {
 	return {
-		title: html`<input type="checkbox" hidden data-select-all="conversion" aria-label="Select all on this page"><span class="visually-hidden">Select</span>`,
+		title: selectAll("conversion"),
 		cell: (row) =>
 			html`<input type="checkbox" name="conversion" value="${row.public_id}" data-basket="${row.basket_value}" data-currency="${row.currency}"${row.test === 1 ? html` data-test` : null} aria-label="Select ${rowName(row)}"${ticked.includes(row.public_id) ? html` checked` : null}>`,
 	};
 }
 
-/** "1 240 conversions, 3 of them tests", "More than 10 000 conversions". */
-function countWords({ count: found, isAll, tests }: Totals): string {
-	if (!isAll) return `More than ${ui.count(found)} conversions`;
-	if (tests === found) return ui.countOf(found, "test conversion");
-	return tests === 0
-		? ui.countOf(found, "conversion")
-		: `${ui.countOf(found, "conversion")}, ${ui.count(tests)} of them ${tests === 1 ? "a test" : "tests"}`;
-}
-
-/** None where no test is among them. */
-function testWords(tests: number): string[] {
-	return tests === 0 ? [] : [`${ui.countOf(tests, "test")} not in the sum`];
-}
-
-function totalsLine(totals: Totals): Html {
-	const sums = totals.sums.map(
+function totalsLine({ count: found, isAll, tests, sums }: Totals): Html {
+	const words = isAll ? ui.countOf(found, "conversion") : `More than ${ui.count(found)} conversions`;
+	const hint = isAll ? testWords(tests) : "Narrow the filters to see the sums.";
+	return html`<p class="totals" role="status"><strong>${words}</strong>${sums.map(
 		({ currency, basket, commission }) =>
 			html`<span>Basket ${ui.amount(basket, currency)}</span><span>Commission ${ui.amount(commission, currency)}</span>`,
-	);
-	return html`<p class="totals" role="status"><strong>${countWords(totals)}</strong>${sums}${sumHint(totals)}</p>`;
+	)}<span class="faint">${hint}</span></p>`;
 }
 
-function sumHint({ isAll, tests }: Totals): Html | null {
-	if (!isAll) return html`<span class="faint">Narrow the filters to see the sums.</span>`;
-	return tests === 0 ? null : html`<span class="faint">Sums leave tests out.</span>`;
+/** Nothing where no test is among them. */
+function testWords(tests: number): string | null {
+	return tests === 0 ? null : `${ui.countOf(tests, "test")} not in the sum`;
 }

@@ -7,8 +7,6 @@ import { chart } from "../conversion-ui.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
-export const HEALTH_CHART_TARGET = "health-chart-live";
-
 export function healthStrip(health: CallbackHealth): Html {
 	const { delivered, failed, p95Ms, pending, listenedAtMs } = health;
 	const sent = delivered + failed;
@@ -67,15 +65,6 @@ function oldestHint({ count: waiting, oldestAtMs }: CallbackHealth["pending"]): 
 /** One decimal, cut: 99.96 % is not all. */
 export function sharePercent(delivered: number, sent: number): string {
 	return String(Math.floor((delivered / sent) * 1_000) / 10);
-}
-
-export function healthSection(health: CallbackHealth): Html {
-	return ui.section({
-		id: "health",
-		title: "The last 14 days",
-		hint: "Attempts per day (UTC): successful (2xx) and failed.",
-		body: ui.padded(html`<div id="${HEALTH_CHART_TARGET}">${healthChart(health)}</div>`),
-	});
 }
 
 /** What is pushed. */
