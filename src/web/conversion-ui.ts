@@ -54,18 +54,11 @@ export function isUnconfirmed({
 	return source === "pixel" && confirmedAtMs === null && status !== "PARKED" && status !== "EXPIRED";
 }
 
-export function decidedByWords(decidedBy: DecidedBy): string {
-	switch (decidedBy) {
-		case "shop":
-			return "by the shop";
-		case "review":
-			return "by the review team";
-		case "window":
-			return "automatically";
-		default:
-			return decidedBy satisfies never;
-	}
-}
+export const DECIDER_WORDS: Readonly<Record<DecidedBy, string>> = {
+	shop: "by the shop",
+	review: "by the review team",
+	window: "automatically",
+};
 
 export function reasonWords(reason: Reason): string {
 	return titleCase(reason);
@@ -79,23 +72,15 @@ export function titleCase(word: Reason | EventType): string {
 
 // How a conversion is shown in a list: its order, its status and what comes of it, who decided and why.
 
-const STATUS_TONES: Readonly<Record<Status, ui.Tone>> = {
+const STATUS_TONES: Readonly<Partial<Record<Status, ui.Tone>>> = {
 	RECORDED: "info",
 	APPROVED: "good",
 	REJECTED: "bad",
 	REVERSED: "warn",
-	PARKED: "plain",
-	EXPIRED: "plain",
 };
 
 export function statusBadge(status: Status): Html {
-	return ui.badge(STATUS_TONES[status], STATUS_WORDS[status]);
-}
-
-/** Long ids are cut with an ellipsis where there is no room; the whole one is in its title. */
-function orderLink(conversion: Conversion, programmePublicId: string, from: CameFrom): Html {
-	const href = withQuery(conversionPath(programmePublicId, conversion.public_id), from);
-	return html`<a class="order-id mono" href="${href}" title="${conversion.order_id}">${conversion.order_id}</a>`;
+	return ui.badge(STATUS_TONES[status] ?? "plain", STATUS_WORDS[status]);
 }
 
 /** For the way back: the filters of the list that it stands in, by the name that the conversion's page reads. */
@@ -105,7 +90,9 @@ export function orderCell(conversion: Conversion, programmePublicId: string, fro
 	const { event_type: eventType, source, test } = conversion;
 	// A test that was sent from Integration came from nowhere else: one word says both.
 	const way = source === "test" ? null : ` · ${SOURCE_WORDS[source]}`;
-	return html`${orderLink(conversion, programmePublicId, from)}<span class="secondary">${titleCase(eventType)}${way}${isUnconfirmed(conversion) ? ", unconfirmed" : null}${
+	const href = withQuery(conversionPath(programmePublicId, conversion.public_id), from);
+	// Long ids are cut with an ellipsis where there is no room; the whole one is in its title.
+	return html`<a class="order-id mono" href="${href}" title="${conversion.order_id}">${conversion.order_id}</a><span class="secondary">${titleCase(eventType)}${way}${isUnconfirmed(conversion) ? ", unconfirmed" : null}${
 		test === 1 ? html` · <span class="test-mark">Test</span>` : null
 	}</span>`;
 }
@@ -122,7 +109,7 @@ function nextStep(conversion: Conversion): Html | null {
 	if (endsAtMs !== null && status === "PARKED") return html`waits until ${ui.dayTag(endsAtMs)}`;
 	if (decidedBy === null) return null;
 	const why = reason === null ? "" : `${reasonWords(reason)} · `;
-	return html`${why}${decidedByWords(decidedBy)}`;
+	return html`${why}${DECIDER_WORDS[decidedBy]}`;
 }
 
 // The reason and the buttons by which people decide: the same on a list and on a conversion's own page.
@@ -170,6 +157,13 @@ export function decisionBar({ moves, refused, confirm }: DecisionBar): Html {
 	return html`<div class="decision-bar">${needsReason.length === 0 ? null : reason}<div class="row">${moves.map(
 		(move) => ui.button({ ...BUTTONS[move], name: "decision", value: move, ...question }),
 	)}</div></div>`;
+}
+
+/** What a form brings along, where it is set. */
+export function hiddenFields(values: Readonly<Record<string, string | undefined>>): Content {
+	return Object.entries(values).map(([name, value]) =>
+		value === undefined ? null : html`<input type="hidden" name="${name}" value="${value}">`,
+	);
 }
 
 /** What is wrong with anything but the reason, for above the list or the page. */

@@ -12,9 +12,10 @@ import { type ListedDelivery, listDeliveriesOfConversion } from "../../store/que
 import type { Programme } from "../../store/queries/programmes.ts";
 import {
 	type CameFrom,
-	decidedByWords,
+	DECIDER_WORDS,
 	decisionBar,
 	deliveryColumns,
+	hiddenFields,
 	isUnconfirmed,
 	REPORTER_WORDS,
 	type RefusedDecision,
@@ -145,9 +146,7 @@ function renderActions({ programme, conversion, standing, csrf, refused, from }:
 		action: `${conversionPath(programme.public_id, conversion.public_id)}/decide`,
 		csrf,
 		className: "list-form",
-		body: html`${Object.entries(from).map(([name, value]) =>
-			value === undefined ? null : html`<input type="hidden" name="${name}" value="${value}">`,
-		)}${decisionBar({ moves, refused })}`,
+		body: html`${hiddenFields(from)}${decisionBar({ moves, refused })}`,
 	})}</div>`;
 }
 
@@ -195,7 +194,7 @@ function outlook(conversion: Conversion): readonly (readonly [term: string, valu
 		return [["Waits for confirmation until", ui.timeTag(endsAtMs)]];
 	}
 	if (decidedBy === null && source !== "import") return [];
-	const by = decidedBy === null ? "in the software it was imported from" : decidedByWords(decidedBy);
+	const by = decidedBy === null ? "in the software it was imported from" : DECIDER_WORDS[decidedBy];
 	const decided: readonly [string, Content] = ["Decided", by];
 	return reason === null ? [decided] : [decided, ["Reason", reasonWords(reason)]];
 }
@@ -227,7 +226,7 @@ function sentenceFor(move: HistoryMove, isFirst: boolean): string {
 		case "approve":
 		case "reject":
 		case "reverse": {
-			const who = move.decided_by === null ? "decided" : decidedByWords(move.decided_by);
+			const who = move.decided_by === null ? "decided" : DECIDER_WORDS[move.decided_by];
 			return `${who}${why}`;
 		}
 		case "import":

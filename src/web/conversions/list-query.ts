@@ -234,7 +234,7 @@ export async function filterForm(db: Db, { filters, path, own, programme }: Conv
 		fields: [
 			own === null ? await programmeField(db, filters, programme) : null,
 			FILTERS.fields(filters, ["status", "from", "to", "zone", "sort"]),
-			html`<details class="filter-more"${ui.attrs({ open: isRareSet })}><summary>More</summary><div class="filter-rare">${FILTERS.fields(filters, RARE)}</div></details>`,
+			html`<details class="more filter-more"${ui.attrs({ open: isRareSet })}><summary>More</summary><div class="filter-rare">${FILTERS.fields(filters, RARE)}</div></details>`,
 		],
 		...(isSet ? { clearHref: path } : {}),
 	});

@@ -11,7 +11,7 @@ import type {
 	Parameter,
 } from "../../openapi.ts";
 import type { WebContext } from "../page.ts";
-import { PROBLEMS_PATH, problemPath } from "../paths.ts";
+import { DOCS_PATH, PROBLEMS_PATH, problemPath } from "../paths.ts";
 import { badge, type Content, codeBlock, dataTable, type Html, html } from "../ui.ts";
 import { answerDocs, type DocsPage, type DocsPart, titledPart } from "./docs-document.ts";
 import { renderLine, renderText } from "./markdown.ts";
@@ -155,20 +155,17 @@ function eventPart(event: string, { operationId: id, description, requestBody }:
 	return { id, text: event, depth: 3, body };
 }
 
-function outcomesTable(caption: string, { responses, "x-without-answer": silent = [] }: Operation): Html {
-	const answers = Object.entries(responses).map(([status, { description }]) => ({
-		outcome: html`<code>${status}</code>`,
-		description,
-	}));
-	return dataTable({
+function outcomesTable(caption: string, { responses }: Operation): Html {
+	const table = dataTable({
 		caption,
-		rows: [...answers, ...silent],
+		rows: Object.entries(responses),
 		empty: null,
 		columns: [
-			{ title: "Your answer", cell: ({ outcome }) => outcome },
-			{ title: "What we do", cell: ({ description }) => renderLine(description) },
+			{ title: "Your answer", cell: ([status]) => html`<code>${status}</code>` },
+			{ title: "What we do", cell: ([, { description }]) => renderLine(description) },
 		],
 	});
+	return html`${table}<p>What happens without any answer is <a href="${DOCS_PATH}#what-we-do-with-each-answer">in the guide</a>.</p>`;
 }
 
 function exampleBlock(content: Readonly<Record<string, MediaType>> = {}, label: string): Html | null {

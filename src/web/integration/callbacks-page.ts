@@ -5,7 +5,6 @@
 import { sha256Hex } from "../../domain/signature.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../programmes/postback-url.ts";
 import type { Cancelled } from "../../store/queries/cancellations.ts";
-import { findNewestTest } from "../../store/queries/conversions.ts";
 import { findOldestPending } from "../../store/queries/delivery-health.ts";
 import { newestProgress } from "../../store/queries/delivery-list.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
@@ -17,7 +16,7 @@ import { type PageDeps, programmeOf, viewerOf, type WebContext, type WebDeps } f
 import { DOCS_PATH, integrationPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { attrs, type Content, countOf, type Html, html, type StepState } from "../ui.ts";
-import { awaitsListener, type CallbacksView, isListened, readCallbacks } from "./callbacks-view.ts";
+import { type CallbacksView, isListened, readCallbacks } from "./callbacks-view.ts";
 import { DELIVERIES_TARGET, deliveriesSection, deliveriesTable } from "./deliveries-section.ts";
 import { answerTab, type FormPart, finish } from "./frame.ts";
 import { countPending, healthChart, healthStrip } from "./health-section.ts";
@@ -110,12 +109,9 @@ async function renderLive(view: CallbacksView): Promise<string> {
 }
 
 async function fingerprintOf(deps: WebDeps, programme: Programme): Promise<string> {
-	const { db } = deps.store;
 	const isListening = await isListened(deps, programme);
-	const test = isListening ? await findNewestTest(db, programme.id) : undefined;
-	const isAwaited = test !== undefined && awaitsListener(test, deps.clock.nowMs());
-	const progress = await newestProgress(db, programme.id);
-	return sha256Hex(`${isListening} ${isAwaited} ${progress}`).slice(0, FINGERPRINT_LENGTH);
+	const progress = await newestProgress(deps.store.db, programme.id);
+	return sha256Hex(`${isListening} ${progress}`).slice(0, FINGERPRINT_LENGTH);
 }
 
 function checkSteps(view: CallbacksView): Html {

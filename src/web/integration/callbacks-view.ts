@@ -135,13 +135,6 @@ export async function readCallbacks(c: WebContext, deps: WebDeps, search = ""): 
 	};
 }
 
-/** In which a listener that runs has told what came of it. */
-const TOLD_WITHIN_MS = 10 * SECOND_MS;
-
-export function awaitsListener({ updated_at_ms }: Pick<Conversion, "updated_at_ms">, nowMs: number): boolean {
-	return nowMs - updated_at_ms < TOLD_WITHIN_MS;
-}
-
 /** Whether a listener would get what happens now. */
 export async function isListened(
 	{ store, clock }: Pick<WebDeps, "store" | "clock">,

@@ -8,14 +8,14 @@ import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
 export function healthStrip(health: CallbackHealth): Html {
-	const { delivered, failed, p95Ms, pending, listenedAtMs } = health;
+	const { delivered, failed, p95Ms, pending } = health;
 	const sent = delivered + failed;
 	return ui.statStrip([
 		presentState(health),
 		{
 			label: "Successful (2xx), last 24 hours",
 			value: sent === 0 ? "—" : `${sharePercent(delivered, sent)} %`,
-			hint: sent === 0 ? nothingSent(listenedAtMs) : `${ui.count(delivered)} of ${ui.count(sent)} attempts`,
+			hint: sent === 0 ? "nothing was sent" : `${ui.count(delivered)} of ${ui.count(sent)} attempts`,
 		},
 		{
 			label: "95th percentile response time",
@@ -30,19 +30,12 @@ export function healthStrip(health: CallbackHealth): Html {
 	]);
 }
 
-/** What came to `listen` is told there, and counts as no attempt. */
-function nothingSent(listenedAtMs: number | null): Content {
-	if (listenedAtMs === null) return "nothing was sent";
-	return html`nothing was sent to a Postback URL; <code>listen</code> last got one ${ui.timeTag(listenedAtMs)}`;
-}
-
 /** The newest attempts, and not the past: a shop that fails now has a good day behind it. */
-function presentState({ trouble, delivered, listenedAtMs }: CallbackHealth): ui.Stat {
+function presentState({ trouble, delivered }: CallbackHealth): ui.Stat {
 	const label = "Right now";
 	if (trouble === null) {
-		const none = listenedAtMs === null ? "nothing was" : "no callback to a Postback URL was";
 		return delivered === 0
-			? { label, value: "—", hint: `${none} delivered in the last 24 hours` }
+			? { label, value: "—", hint: "nothing was delivered in the last 24 hours" }
 			: { label, value: ui.badge("good", "Working"), hint: "the last attempt succeeded" };
 	}
 	const { notice, isSerious } = trouble;

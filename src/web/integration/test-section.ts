@@ -16,7 +16,7 @@ import { programmeOf, viewerOf, type WebContext, type WebDeps } from "../page.ts
 import { conversionPath, integrationPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { awaitsListener, type CallbacksView, isListened, type TestedConversion } from "./callbacks-view.ts";
+import { type CallbacksView, isListened, type TestedConversion } from "./callbacks-view.ts";
 import { type FormPart, finish } from "./frame.ts";
 
 export const TEST_TARGET = "test-live";
@@ -55,12 +55,12 @@ export function testResult(view: CallbacksView): Html {
 	}`;
 }
 
-function deliveredTable(view: CallbacksView, { conversion, deliveries }: TestedConversion): Html {
+function deliveredTable(view: CallbacksView, { deliveries }: TestedConversion): Html {
 	const { event, state, next, when } = deliveryColumns(view.programme.public_id, view.nowMs);
 	return ui.dataTable<ListedDelivery>({
 		caption: "Callbacks of this test conversion",
 		rows: deliveries,
-		empty: nothingSent(view, conversion),
+		empty: nothingSent(view),
 		stacks: "tight",
 		columns: [event, state, { title: "What came back", cell: (row) => whatCameBack(row, view) }, next, when],
 	});
@@ -89,17 +89,20 @@ function advice({ url, hasSecret, mayIntegrate, isListening }: CallbacksView): C
 		: html`No callback would be sent yet: paste the command into a terminal, or <a href="#callback">save a Postback URL</a>.`;
 }
 
-function nothingSent(view: CallbacksView, conversion: Conversion): Html {
-	const { url, hasSecret, isListening, mayIntegrate, nowMs } = view;
-	if (url === null && isListening && awaitsListener(conversion, nowMs)) {
-		return ui.emptyState({ title: "On its way", text: html`To <code>listen</code> on your machine.` });
+function nothingSent(view: CallbacksView): Html {
+	const { url, hasSecret, isListening, mayIntegrate } = view;
+	if (url === null && isListening) {
+		return ui.emptyState({
+			title: "On its way",
+			text: html`To <code>listen</code> on your machine. If nothing comes, send a new test conversion.`,
+		});
 	}
-	const isAdvised = mayIntegrate && !isListening && (url === null || !hasSecret);
+	const isAdvised = mayIntegrate && (url === null || !hasSecret);
 	return ui.emptyState({
 		title: "No callback was sent for it",
 		text: isAdvised
 			? advice(view)
-			: "There was nowhere to send it, or no signing secret, when its status changed, and earlier changes are never sent. Send a new test conversion.",
+			: "There was no Postback URL or no signing secret when its status changed, and earlier changes are never sent. Send a new test conversion.",
 	});
 }
 
