@@ -248,8 +248,7 @@ async function renderRows(
 ): Promise<Html> {
 	const { own, refused } = list;
 	const { sort } = list.filters.query;
-	const { columns, rowName } =
-		own === null ? await networkTable(store.db, list, rows) : programmeTable(own, list);
+	const { columns, rowName } = await tableOf(store.db, list, rows);
 	const table = (select: readonly ui.Column<Conversion>[]) =>
 		ui.dataTable({
 			caption: `Conversions, ${sort === undefined ? "the newest first" : SORTS[sort].words}`,
@@ -278,75 +277,51 @@ async function renderRows(
 	});
 }
 
-interface ConversionTable {
-	/** Besides the boxes to tick. */
-	columns: readonly ui.Column<Conversion>[];
-	/** For those who hear a box without its row. */
-	rowName(row: Conversion): string;
-}
-
-const LIST_COLUMNS = {
-	status: { title: "Status", cell: statusCell },
-	basket: { title: "Basket", isNumber: true, cell: (row) => ui.amount(row.basket_value, row.currency) },
-	commission: { title: "Commission", isNumber: true, cell: (row) => ui.amount(row.commission, row.currency) },
-	fee: { title: "Fee", isNumber: true, cell: (row) => ui.amount(row.network_fee, row.currency) },
-	sold: { title: "Sold", cell: (row) => ui.timeTag(row.occurred_at_ms) },
-	recorded: { title: "Recorded", cell: (row) => ui.timeTag(row.created_at_ms) },
-} as const satisfies Readonly<Record<string, ui.Column<Conversion>>>;
-
-function programmeTable({ public_id: publicId }: Programme, list: ConversionList): ConversionTable {
-	const { status, basket, commission, fee, sold, recorded } = LIST_COLUMNS;
-	const from = { list: listedOf(list) || undefined };
-	return {
-		columns: [
-			{ title: "Order", namesRow: true, cell: (row) => orderCell(row, publicId, from) },
-			status,
-			{ ...basket, sorted: sortLink(list, "basket") },
-			commission,
-			fee,
-			{ ...sold, sorted: sortLink(list, "sale") },
-			{ ...recorded, sorted: sortLink(list, "recorded") },
-		],
-		rowName: (row) => `order ${row.order_id}`,
-	};
-}
-
-async function networkTable(
-	db: Db,
-	list: ConversionList,
-	rows: readonly Conversion[],
-): Promise<ConversionTable> {
-	const programmes = await findProgrammesById(db, [...new Set(rows.map((row) => row.programme_id))]);
-	const nameOf = (row: Conversion) => programmes.get(row.programme_id)?.name ?? "";
+/** Besides the boxes to tick; and what a row is called for those who hear a box without it. */
+async function tableOf(db: Db, list: ConversionList, rows: readonly Conversion[]) {
+	const { own } = list;
+	const ids = [...new Set(rows.map((row) => row.programme_id))];
+	const programmes = own === null ? await findProgrammesById(db, ids) : new Map([[own.id, own]]);
 	const publicIdOf = (row: Conversion) => programmes.get(row.programme_id)?.public_id ?? "";
+	const nameOf = (row: Conversion) => programmes.get(row.programme_id)?.name ?? "";
+	const from = own === null ? { network: listedOf(list) } : { list: listedOf(list) || undefined };
 	const only = (row: Conversion) =>
 		withQuery(list.path, { ...list.query, cursor: undefined, programme: publicIdOf(row) });
-	const { status, basket, commission } = LIST_COLUMNS;
-	return {
-		columns: [
-			{
-				title: "Order",
-				namesRow: true,
-				cell: (row) => orderCell(row, publicIdOf(row), { network: listedOf(list) }),
-			},
-			{
-				title: "Programme",
-				cell: (row) =>
-					html`<a class="cell-clip" href="${only(row)}" title="Only ${nameOf(row)}">${nameOf(row)}</a>`,
-			},
-			status,
-			basket,
-			commission,
-			// One below the other: beside the programme there is no room for both.
-			{
-				title: "Recorded",
-				sorted: sortLink(list, "recorded"),
-				cell: (row) =>
-					html`${ui.timeTag(row.created_at_ms)}<span class="secondary">sold ${ui.timeTag(row.occurred_at_ms)}</span>`,
-			},
-		],
-		rowName: (row) => `order ${row.order_id} of ${nameOf(row)}`,
+	const programme: ui.Column<Conversion> = {
+		title: "Programme",
+		cell: (row) =>
+			html`<a class="cell-clip" href="${only(row)}" title="Only ${nameOf(row)}">${nameOf(row)}</a>`,
 	};
+	const amountOf = (title: string, name: "basket_value" | "commission" | "network_fee") => ({
+		title,
+		isNumber: true,
+		cell: (row: Conversion) => ui.amount(row[name], row.currency),
+	});
+	const basket = amountOf("Basket", "basket_value");
+	const commission = amountOf("Commission", "commission");
+	const sold = (row: Conversion) => ui.timeTag(row.occurred_at_ms);
+	const columns: readonly ui.Column<Conversion>[] = [
+		{ title: "Order", namesRow: true, cell: (row) => orderCell(row, publicIdOf(row), from) },
+		...(own === null ? [programme] : []),
+		{ title: "Status", cell: statusCell },
+		// Beside the programme there is no room for all of them.
+		...(own === null
+			? [basket, commission]
+			: [
+					{ ...basket, sorted: sortLink(list, "basket") },
+					commission,
+					amountOf("Fee", "network_fee"),
+					{ title: "Sold", sorted: sortLink(list, "sale"), cell: sold },
+				]),
+		{
+			title: "Recorded",
+			sorted: sortLink(list, "recorded"),
+			cell: (row) =>
+				html`${ui.timeTag(row.created_at_ms)}${own === null ? html`<span class="secondary">sold ${sold(row)}</span>` : null}`,
+		},
+	];
+	const rowName = (row: Conversion) => `order ${row.order_id}${own === null ? ` of ${nameOf(row)}` : ""}`;
+	return { columns, rowName };
 }
 
 function nothingFound(
