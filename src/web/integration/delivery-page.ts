@@ -12,7 +12,7 @@ import {
 	findDeliveryDetail,
 	type ListedAttempt,
 	listAttempts,
-} from "../../store/queries/attempt-list.ts";
+} from "../../store/queries/delivery-list.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import { lastAnswer, nextAttempt, stateCell } from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
