@@ -12,8 +12,8 @@ import { findProgramme, type Programme } from "../../src/store/queries/programme
 import type { Store } from "../../src/store/store.ts";
 import { createChoreBook } from "../../src/watch/chore-book.ts";
 import { type Chores, startChores } from "../../src/watch/chores.ts";
+import { Broken } from "../support/broken.ts";
 import { createSeededRandom, randomPort } from "../support/seeded-random.ts";
-import { Broken } from "./broken.ts";
 import { createMishaps, DatabaseFailed, Killed, type Mishaps } from "./mishaps.ts";
 import { createProcessStore, type ProcessStore, type WatchSettling, type Word } from "./process-store.ts";
 import type { Owner, Timeline } from "./timeline.ts";
