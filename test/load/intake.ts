@@ -1,6 +1,7 @@
 // Shops that report sales as fast as the service takes them: so many senders, each with its next report as soon
 // as the last one is answered. Every answer must be the one that a new report gets.
 
+import { setTimeout as wait } from "node:timers/promises";
 import { Pool } from "undici";
 import { z } from "zod";
 import { createSeededRandom } from "../support/seeded-random.ts";
@@ -31,6 +32,8 @@ const ANSWER = z.object({ outcome: z.string(), conversion: z.object({ id: z.stri
 const SENDERS = 16;
 /** So that shops are owed a second event for some conversions. */
 const APPROVED_SHARE = 0.1;
+const MAX_TRIES = 5;
+const PAUSE_MS = 500;
 /** A service that leaves a shop waiting this long has failed it. */
 const ANSWER_TIMEOUT_MS = 30_000;
 
@@ -53,13 +56,23 @@ export function startIntake(
 	let orders = 0;
 	let isStopping = false;
 
-	async function call(account: (typeof accounts)[number], path: string, report: object): Promise<string> {
+	async function call(
+		account: (typeof accounts)[number],
+		path: string,
+		report: object,
+		triesLeft = MAX_TRIES,
+	): Promise<string> {
 		const body = JSON.stringify(report);
 		const { headers } = signedRequest("POST", path, account, { body, nowMs: Date.now() });
 		const startedMs = performance.now();
 		const response = await pool.request({ path, method: "POST", headers: Object.fromEntries(headers), body });
 		const text = await response.body.text();
 		latenciesMs.push(performance.now() - startedMs);
+		// A machine that stands still for seconds is told so, and the report is sent again, as shops do.
+		if (response.statusCode === 503 && triesLeft > 1) {
+			await wait(PAUSE_MS);
+			return call(account, path, report, triesLeft - 1);
+		}
 		const wanted =
 			path === "/v1/conversions"
 				? { status: 201, outcome: "RECORDED" }
