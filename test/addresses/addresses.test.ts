@@ -7,7 +7,7 @@ import { connect, type Socket } from "node:net";
 import { test } from "node:test";
 import { connect as connectTls } from "node:tls";
 import { readAddress } from "../support/address-number.ts";
-import { BrokenPromise, isWhole, noProgress } from "../support/proof.ts";
+import { BrokenPromise, isLong, noProgress } from "../support/proof.ts";
 import { allEntries, LITERALS } from "./corpus.ts";
 import { guardDials, STOPPED } from "./dial-guard.ts";
 import { answerWith, type Entry, judgeEntries } from "./judge-entries.ts";
@@ -37,7 +37,7 @@ test("the reckoning of random addresses agrees with every edge and neighbour tha
 
 test("no random address of a reserved block passes, and no other is refused, however it is written", async () => {
 	await judgeEntries(
-		drawEntries(isWhole ? 1_000 : 300, 11),
+		drawEntries(isLong ? 1_000 : 300, 11),
 		noProgress,
 		"npm run addresses -- --rounds 0 --seed 11",
 	);

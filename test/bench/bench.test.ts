@@ -9,10 +9,10 @@ import { formatTable } from "../../bench/table.ts";
 import { openTools } from "../../bench/tools.ts";
 import { isReached } from "../../bench/workload.ts";
 import { WORKLOADS } from "../../bench/workloads.ts";
-import { isWhole } from "../support/proof.ts";
+import { isLong } from "../support/proof.ts";
 
 /** Few processes to start: all of them take minutes on a busy machine. */
-const SMOKE = isWhole ? ["W1", "W11"] : [];
+const SMOKE = isLong ? ["W1", "W11"] : [];
 
 for (const { name, run } of WORKLOADS.filter((workload) => SMOKE.includes(workload.name))) {
 	test(`${name} runs in its smallest form and gives its figures`, async () => {

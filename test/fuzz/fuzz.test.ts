@@ -4,7 +4,7 @@ import { ok, rejects } from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { BrokenPromise, isWhole, noProgress } from "../support/proof.ts";
+import { BrokenPromise, isLong, noProgress } from "../support/proof.ts";
 import { BATCH_RUNS, fuzzProperty, pureProperty } from "./fuzz-property.ts";
 import { PROPERTIES } from "./properties.ts";
 
@@ -14,7 +14,7 @@ const seed = Number(process.env["RINGBACK_TEST_FUZZ_SEED"] ?? randomInt(2 ** 31)
 for (const [index, property] of PROPERTIES.entries()) {
 	test(property.name, async (t) => {
 		t.diagnostic(`RINGBACK_TEST_FUZZ_SEED=${seed}`);
-		await fuzzProperty(property, index + 1, { seed, runs: isWhole ? BATCH_RUNS : FEW_RUNS }, noProgress);
+		await fuzzProperty(property, index + 1, { seed, runs: isLong ? BATCH_RUNS : FEW_RUNS }, noProgress);
 	});
 }
 

@@ -41,15 +41,13 @@ export function startIntake(
 	serviceUrl: string,
 	shops: readonly Pick<ShopAccount, "apiKey" | "secret">[],
 	seed: number,
-	senders = SENDERS,
-	orderPrefix = "order-",
 ): Intake {
 	const random = createSeededRandom(seed);
 	const accounts = shops.map(({ apiKey, secret }, index) => ({ key: apiKey, secret, index }));
 	const answered = shops.map((): AnsweredShop => ({ conversions: new Map(), events: new Set() }));
 	const latenciesMs: number[] = [];
 	const pool = new Pool(serviceUrl, {
-		connections: senders,
+		connections: SENDERS,
 		headersTimeout: ANSWER_TIMEOUT_MS,
 		bodyTimeout: ANSWER_TIMEOUT_MS,
 	});
@@ -89,7 +87,7 @@ export function startIntake(
 			const account = random.pick(accounts);
 			const shop = answered[account.index];
 			if (shop === undefined) throw new RangeError("no such shop");
-			const orderId = `${orderPrefix}${orders++}`;
+			const orderId = `order-${orders++}`;
 			const basketValue = `${random.between(0, 9_999)}.${random.between(10, 99)}`;
 			const id = await call(account, "/v1/conversions", { orderId, basketValue });
 			shop.conversions.set(orderId, id);
@@ -100,7 +98,7 @@ export function startIntake(
 		}
 	}
 
-	const done = Promise.all(Array.from({ length: senders }, send)).then(async () => pool.close());
+	const done = Promise.all(Array.from({ length: SENDERS }, send)).then(async () => pool.close());
 	// Whoever holds it hears of a failure; until somebody does, it must not end the process.
 	done.catch(() => pool.destroy());
 	return {

@@ -7,7 +7,7 @@ import { execFile } from "node:child_process";
 import { suite, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { isWhole } from "../support/proof.ts";
+import { isLong } from "../support/proof.ts";
 import type { Defect } from "./defects/defect.ts";
 import { DEFECTS } from "./defects.ts";
 
@@ -40,7 +40,7 @@ function chooseDefects(): readonly Defect[] {
 		const [promise = ""] = defect.breaks;
 		if (!chosen.has(promise)) chosen.set(promise, defect);
 	}
-	return [...chosen.values()].slice(0, isWhole ? undefined : FEW);
+	return [...chosen.values()].slice(0, isLong ? undefined : FEW);
 }
 
 async function runPlanted(

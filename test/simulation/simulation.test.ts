@@ -3,19 +3,19 @@
 import { deepEqual, notEqual, ok } from "node:assert/strict";
 import { availableParallelism } from "node:os";
 import { test } from "node:test";
-import { isWhole, noProgress } from "../support/proof.ts";
+import { isLong, noProgress } from "../support/proof.ts";
 import { runSeeds } from "./proof.ts";
 import { simulate } from "./simulation.ts";
 
 /** Thirty take half a minute on two cores that are free. */
-const SEEDS = isWhole ? 30 : 10;
+const SEEDS = isLong ? 30 : 10;
 
 test(`${SEEDS} seeds of faults break no promise, and everything due ends`, async (t) => {
 	const totals = await runSeeds(1, SEEDS, noProgress);
 	t.diagnostic(`on ${availableParallelism()} cores: ${JSON.stringify(totals)}`);
 	ok(totals.runs === SEEDS);
 	ok(totals.requests > 20 * SEEDS, "too few requests to prove anything");
-	if (!isWhole) return;
+	if (!isLong) return;
 	// Less would mean that the seeds draw too little of what they are there for.
 	ok(totals.kills > SEEDS, "too few kills to prove anything");
 	ok(totals.lost > SEEDS / 5, "the kills hit too few attempts to prove anything");
@@ -34,10 +34,10 @@ test("a seed that once found a defect finds none any more", async () => {
 
 test("the same seed gives the same run, byte for byte", async () => {
 	const digests = [];
-	for (const seed of isWhole ? [3, 17] : [3]) {
+	for (const seed of isLong ? [3, 17] : [3]) {
 		const first = await simulate(seed);
 		deepEqual(await simulate(seed), first);
 		digests.push(first.digest);
 	}
-	notEqual(digests[0], isWhole ? digests[1] : (await simulate(1)).digest);
+	notEqual(digests[0], isLong ? digests[1] : (await simulate(1)).digest);
 });

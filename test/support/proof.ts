@@ -26,8 +26,8 @@ export interface ProofOption {
 /** Where the run is now, in a few words: shown at most a few times a second. */
 export type Progress = (text: string) => void;
 
-/** `npm run test:proofs` has each of them in the form that a change must pass; `npm test` has a shorter one. */
-export const isWhole: boolean = process.env["RINGBACK_TEST_PROOFS"] === "whole";
+/** `npm run test:long` has each of them in the form that a change must pass; `npm test` has a shorter one. */
+export const isLong: boolean = process.env["RINGBACK_TEST"] === "long";
 
 export const noProgress: Progress = () => undefined;
 
