@@ -31,6 +31,15 @@ export function grants(standing: Standing, right: Right): boolean {
 	return GRANTED[standing].includes(right);
 }
 
+/** Whether the network asks its own people to have an authenticator: a setting. */
+export type StaffAuthenticator = "optional" | "required";
+export const STAFF_AUTHENTICATOR: readonly StaffAuthenticator[] = ["optional", "required"];
+
+/** Shops decide for themselves about their people. */
+export function isAuthenticatorRequired(setting: StaffAuthenticator, kind: PersonKind): boolean {
+	return setting === "required" && kind === "staff";
+}
+
 /** Undefined for what is no role. */
 export function readProgrammeRole(text: string): ProgrammeRole | undefined {
 	return PROGRAMME_ROLES.find((role) => role === text);

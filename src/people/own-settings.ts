@@ -15,12 +15,12 @@ import {
 } from "../store/queries/people.ts";
 import { updateSignIn } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
-import type { Auth, Visitor } from "./auth.ts";
-import { wrongPassword } from "./auth-fault.ts";
+import type { SignInDeps, Visitor } from "./auth.ts";
 import type { AccountsDeps } from "./deps.ts";
 import type { InvitationsDeps } from "./invitations.ts";
-import { INVITATIONS_TO_ONE_ADDRESS, useLimits } from "./limits.ts";
-import { issueLink, linkPath, type Maker, transactAs } from "./links.ts";
+import { LIMITS, useLimits } from "./limits.ts";
+import { issueLink, type Maker, transactAs } from "./links.ts";
+import { checkPassword } from "./passwords.ts";
 import { parseEmail, parsePersonName } from "./people.ts";
 
 export interface SettingsInput {
@@ -92,13 +92,11 @@ function onOff(value: 0 | 1): string {
  * nothing: who has an account is nobody's business.
  */
 export async function askForAddress(
-	deps: Pick<InvitationsDeps, "store" | "clock" | "random" | "mails" | "publicUrl"> & {
-		auth: Pick<Auth, "isPassword">;
-	},
+	deps: SignInDeps & Pick<InvitationsDeps, "mails">,
 	maker: Maker,
 	self: Person,
 	{ email: text, currentPassword }: { email: string; currentPassword: string },
-	{ address }: Pick<Visitor, "address">,
+	visitor: Visitor,
 ): Promise<Result<string>> {
 	const parsed = parseEmail(text);
 	if (!parsed.ok) return parsed;
@@ -107,15 +105,17 @@ export async function askForAddress(
 	if (!deps.mails.isOn) {
 		return refuse("not_allowed", "No mail can be sent from here, so a new address cannot be confirmed.");
 	}
-	if (!(await deps.auth.isPassword(self.email, currentPassword))) return wrongPassword();
-	const uses = [{ limit: INVITATIONS_TO_ONE_ADDRESS, subject: email }];
+	const given = await checkPassword(deps, self.email, currentPassword, visitor);
+	if (!given.ok) return given;
+	const uses = [{ limit: LIMITS.mailsTo, subject: `new address: ${email}` }];
 	const tooMany = await useLimits(deps.store.db, uses, deps.clock.nowMs());
 	if (tooMany !== null) return tooMany;
 	const asked = await transactAs(deps.store, maker, async (trx) => {
 		const order = { purpose: "address_mail", personId: self.id, email, maker } as const;
-		const link = `${deps.publicUrl}${linkPath(await issueLink(trx, deps, order))}`;
+		const link = `${deps.publicUrl}${await issueLink(trx, deps, order)}`;
 		const isWithheld = (await findPersonByEmail(trx, email)) !== undefined;
 		await deps.mails.enqueue(trx, { ...composeAddressMail(email, self.email, link), isWithheld });
+		const { address } = visitor;
 		const note = { personId: self.id, action: "address.asked", subject: self.email, address } as const;
 		await noteAudit(trx, { ...note, detail: email }, deps.clock.nowMs());
 		return succeed(email);

@@ -1,7 +1,6 @@
 // A programme's people: inviting them, a new link for one who lost theirs, changing what somebody is there, ending their
 // access, leaving. The last owner stays; a programme may have none yet.
 
-import type { EndedAccess } from "../domain/ended-access.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { grants, type ProgrammeRole } from "../domain/roles.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -15,7 +14,7 @@ import { findRole, hasOtherOwner, removeFromProgramme, setRole } from "../store/
 import { lockProgramme, type Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { endAccess, endLinksInto } from "./end-access.ts";
+import { type EndedAccess, endAccess, endLinksInto } from "./end-access.ts";
 import {
 	type InvitationsDeps,
 	inviteByOwner,

@@ -1,12 +1,11 @@
 // The network's staff: a new link for one who lost theirs, ending their access.
 
-import type { EndedAccess } from "../domain/ended-access.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { findPersonByPublicId, type Person, setDeactivated } from "../store/queries/people.ts";
 import { removeSignIn } from "../store/queries/sign-in.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { endAccess } from "./end-access.ts";
+import { type EndedAccess, endAccess } from "./end-access.ts";
 import { type InvitationsDeps, renewLink, type SentLink } from "./invitations.ts";
 import { type Maker, transactAs } from "./links.ts";
 

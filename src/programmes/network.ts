@@ -15,7 +15,7 @@ import { sha256Hex } from "../domain/signature.ts";
 import { composeTestMail } from "../mail/letters.ts";
 import { sayMailError } from "../mail/network-mailer.ts";
 import type { AccountsDeps } from "../people/deps.ts";
-import { TEST_MAILS_BY_ONE_PERSON, useLimits } from "../people/limits.ts";
+import { LIMITS, useLimits } from "../people/limits.ts";
 import type { Mailer } from "../ports.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import type { KnownNetwork } from "../store/queries/known-network.ts";
@@ -165,7 +165,7 @@ export async function sendTestMail(
 	if (mailer === null) {
 		return refuse("mail_off", "Mail is off. Set SMTP_URL and MAIL_FROM, and restart the service.");
 	}
-	const use = { limit: TEST_MAILS_BY_ONE_PERSON, subject: String(person.personId) };
+	const use = { limit: LIMITS.mailsBy, subject: String(person.personId) };
 	const tooMany = await useLimits(store.db, [use], clock.nowMs());
 	if (tooMany !== null) return tooMany;
 	const said = await mailer.send(composeTestMail(person.email)).then(

@@ -12,7 +12,7 @@ import {
 	type SentLink,
 	welcomePerson,
 } from "../people/invitations.ts";
-import { INVITATIONS_BY_ONE_PERSON, useLimits } from "../people/limits.ts";
+import { LIMITS, useLimits } from "../people/limits.ts";
 import { type Maker, transactAs } from "../people/links.ts";
 import { parseEmail } from "../people/people.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -75,7 +75,7 @@ export async function openProgramme(
 	const nowMs = deps.clock.nowMs();
 	// Not by address: the owner of ten programmes is mailed ten times.
 	if (maker !== null && parsed.value.email !== null) {
-		const use = { limit: INVITATIONS_BY_ONE_PERSON, subject: String(maker.personId) };
+		const use = { limit: LIMITS.mailsBy, subject: String(maker.personId) };
 		const tooMany = await useLimits(deps.store.db, [use], nowMs);
 		if (tooMany !== null) return refuseAll([{ ...tooMany.fault, field: "email" }]);
 	}

@@ -1,38 +1,38 @@
-// Whether somebody's authenticator is on, written by us alone: better-auth makes the set-up and judges codes, and the
-// change itself belongs in the transaction that notes it.
+// An authenticator: made by a set-up, on once a code has shown that it works. Whether it is on stands with the user.
 
+import type { Selectable } from "kysely";
 import type { Db } from "../store.ts";
+import type { AuthTwoFactorsTable } from "../tables/sign-in.ts";
 
-/**
- * Marks the set-up verified before its first code is judged. An unverified set-up better-auth would turn on itself,
- * outside our transaction; of a verified one it only judges the code. Resolves to the set-up's id; undefined when there
- * is none, or more than one, since nobody could say whose code is judged.
- */
-export async function leaveSetupToUs(db: Db, personPublicId: string): Promise<string | undefined> {
-	const [setup, ...others] = await db
-		.updateTable("auth_two_factors")
-		.set({ verified: 1 })
-		.where("userId", "=", personPublicId)
-		.returning("id")
+export type Authenticator = Selectable<AuthTwoFactorsTable>;
+
+/** In place of the one before, which was never turned on. */
+export async function replaceSetup(
+	trx: Db,
+	setup: Pick<Authenticator, "id" | "userId" | "secret" | "backupCodes">,
+): Promise<void> {
+	await trx.deleteFrom("auth_two_factors").where("userId", "=", setup.userId).execute();
+	// Processes of 1.0.0 would turn on themselves what is not verified.
+	await trx
+		.insertInto("auth_two_factors")
+		.values({ ...setup, verified: 1 })
 		.execute();
-	return others.length === 0 ? setup?.id : undefined;
 }
 
-/** False: another set-up has taken the place of the one whose code was right. */
-export async function turnAuthenticatorOn(
-	trx: Db,
-	personPublicId: string,
-	setupId: string,
-): Promise<boolean> {
-	const { numUpdatedRows } = await trx
-		.updateTable("auth_users")
-		.set({ twoFactorEnabled: 1 })
-		.where("id", "=", personPublicId)
-		.where("id", "in", (eb) =>
-			eb.selectFrom("auth_two_factors").select("userId").where("auth_two_factors.id", "=", setupId),
-		)
+export async function findAuthenticator(db: Db, personPublicId: string): Promise<Authenticator | undefined> {
+	return db
+		.selectFrom("auth_two_factors")
+		.select(["id", "userId", "secret", "backupCodes", "verified"])
+		.where("userId", "=", personPublicId)
 		.executeTakeFirst();
-	return numUpdatedRows > 0n;
+}
+
+export async function setBackupCodes(trx: Db, id: string, backupCodes: string): Promise<void> {
+	await trx.updateTable("auth_two_factors").set({ backupCodes }).where("id", "=", id).execute();
+}
+
+export async function turnAuthenticatorOn(trx: Db, personPublicId: string): Promise<void> {
+	await trx.updateTable("auth_users").set({ twoFactorEnabled: 1 }).where("id", "=", personPublicId).execute();
 }
 
 /** The secret and the backup codes go with it. */

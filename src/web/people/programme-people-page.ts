@@ -1,8 +1,8 @@
 // /programmes/:id/people: who has access to the programme, and what each may do. Staff and owners alike invite, change
 // roles and remove; everybody else sees the list.
 
-import { sayWhatEnded, withinProgramme } from "../../domain/ended-access.ts";
 import type { PersonKind } from "../../domain/roles.ts";
+import { sayWhatEnded, withinProgramme } from "../../people/end-access.ts";
 import { invitePerson } from "../../people/invitations.ts";
 import {
 	changeRole,
