@@ -11,16 +11,18 @@ import { isAuthenticatorRequired, type PersonKind, type StaffAuthenticator } fro
 import { sha256Hex } from "../domain/signature.ts";
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import { noteAudit } from "../store/queries/audit.ts";
+import { lockLinks } from "../store/queries/links.ts";
 import {
+	endSession,
+	endSessions,
 	findAuthenticator,
 	isAuthenticatorOn,
+	markCodeSpent,
 	replaceSetup,
 	setBackupCodes,
 	turnAuthenticatorOff,
 	turnAuthenticatorOn,
-} from "../store/queries/authenticator.ts";
-import { lockLinks } from "../store/queries/links.ts";
-import { endSession, endSessions, markCodeSpent } from "../store/queries/sign-in.ts";
+} from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import { type AuthSession, type SignInDeps, signInSecret, type Visitor } from "./auth.ts";
 import { giveUseBack, LIMITS, useLimits } from "./limits.ts";

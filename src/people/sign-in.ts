@@ -5,7 +5,6 @@ import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { isAuthenticatorOn } from "../store/queries/authenticator.ts";
 import { lockLinks } from "../store/queries/links.ts";
 import { findPersonByEmail, findPersonByPublicId, type Person } from "../store/queries/people.ts";
 import {
@@ -14,6 +13,7 @@ import {
 	findChallenge,
 	findPasswordHash,
 	insertChallenge,
+	isAuthenticatorOn,
 } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import {

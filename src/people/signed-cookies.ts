@@ -10,8 +10,7 @@
 
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import { DAY_MS, HOUR_MS, SECOND_MS } from "../domain/time.ts";
-import { findAuthenticatorId } from "../store/queries/authenticator.ts";
-import { findPasswordHash } from "../store/queries/sign-in.ts";
+import { findAuthenticatorId, findPasswordHash } from "../store/queries/sign-in.ts";
 import type { AccountsDeps } from "./deps.ts";
 
 export interface Signer {

@@ -5,8 +5,7 @@ import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { StatusCode } from "hono/utils/http-status";
 import { z } from "zod";
-import type { NetworkTallies } from "../conversions/network-tally.ts";
-import type { Tallies } from "../conversions/tally.ts";
+import type { NetworkTallies, Tallies } from "../conversions/tally.ts";
 import type { AddressRange } from "../domain/address.ts";
 import type { Result } from "../domain/fault.ts";
 import {
