@@ -2,7 +2,7 @@
 // address, which changes when whoever has the new mailbox opens the link that was sent there.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { isDateLocale, MAIL_KINDS, type MailKind } from "../domain/own-settings.ts";
+import { MAIL_KINDS, type MailKind } from "../domain/notice.ts";
 import { isTimeZone } from "../domain/zone-day.ts";
 import { composeAddressMail, composeLeftAddressMail } from "../mail/letters.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -22,6 +22,25 @@ import { LIMITS, useLimits } from "./limits.ts";
 import { issueLink, type Maker, transactAs } from "./links.ts";
 import { checkPassword } from "./passwords.ts";
 import { parseEmail, parsePersonName } from "./people.ts";
+
+/** Languages that dates can be written in, with how each is called by those who speak it. */
+export const DATE_LOCALES = {
+	"en-GB": "English (UK)",
+	"en-US": "English (US)",
+	"de-DE": "Deutsch",
+	"es-ES": "Español",
+	"fr-FR": "Français",
+	"it-IT": "Italiano",
+	"nl-NL": "Nederlands",
+	"pl-PL": "Polski",
+	"pt-PT": "Português",
+	"sv-SE": "Svenska",
+} as const;
+type DateLocale = keyof typeof DATE_LOCALES;
+
+function isDateLocale(text: string): text is DateLocale {
+	return Object.hasOwn(DATE_LOCALES, text);
+}
 
 export interface SettingsInput {
 	name: string;

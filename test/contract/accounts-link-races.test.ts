@@ -10,8 +10,7 @@ import { inviteByOwner, invitePerson, makePasswordLink } from "../../src/people/
 import type { Maker } from "../../src/people/links.ts";
 import { changePassword } from "../../src/people/passwords.ts";
 import { createPerson } from "../../src/people/people.ts";
-import { changeRole, removePerson } from "../../src/people/programme-people.ts";
-import { deactivateStaff } from "../../src/people/staff.ts";
+import { changeRole, deactivateStaff, removePerson } from "../../src/people/programme-people.ts";
 import type { Person } from "../../src/store/queries/people.ts";
 import { addToProgramme } from "../../src/store/queries/programme-people.ts";
 import type { Store } from "../../src/store/store.ts";

@@ -1,11 +1,16 @@
 // /account: one's own settings, the address, the password, the authenticator and the sessions on one page.
 
 import type { Fault, Result } from "../../domain/fault.ts";
-import { DATE_LOCALES, MAIL_KINDS, type MailKind } from "../../domain/own-settings.ts";
+import { MAIL_KINDS, type MailKind } from "../../domain/notice.ts";
 import { isAuthenticatorRequired } from "../../domain/roles.ts";
 import { type AuthSession, IDLE_SESSION_DAYS, MIN_PASSWORD_LENGTH } from "../../people/auth.ts";
 import { sayWhatEnded } from "../../people/end-access.ts";
-import { askForAddress, type SettingsInput, saveOwnSettings } from "../../people/own-settings.ts";
+import {
+	askForAddress,
+	DATE_LOCALES,
+	type SettingsInput,
+	saveOwnSettings,
+} from "../../people/own-settings.ts";
 import { changePassword } from "../../people/passwords.ts";
 import { revokeOtherSessions, revokeSession } from "../../people/sessions.ts";
 import { makeConfirmationCookie, makeDeviceCookie } from "../../people/signed-cookies.ts";

@@ -1,7 +1,7 @@
 // API keys and the signing secret: issue, show once, name, revoke.
 
+import { showKey } from "../../domain/action.ts";
 import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
-import { showKey } from "../../domain/key-label.ts";
 import type { ApiKey } from "../../store/queries/keys.ts";
 import type { SigningSecret } from "../../store/queries/signing-secrets.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";

@@ -6,14 +6,15 @@ import { sayWhatEnded, withinProgramme } from "../../people/end-access.ts";
 import { invitePerson } from "../../people/invitations.ts";
 import {
 	changeRole,
+	deactivateStaff,
 	inviteToProgramme,
 	leaveProgramme,
 	type PersonRemoved,
 	type RoleChanged,
 	removePerson,
 	renewProgrammeLink,
+	renewStaffLink,
 } from "../../people/programme-people.ts";
-import { deactivateStaff, renewStaffLink } from "../../people/staff.ts";
 import { listProgrammeInvitations, type ProgrammeInvitation } from "../../store/queries/links.ts";
 import { type ListedPerson, listProgrammePeople, listStaff } from "../../store/queries/people.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
