@@ -351,39 +351,6 @@ test("an owner's link cannot be made through a programme they do not look after"
 	}
 });
 
-test("a removed owner is out at once; the last one stays", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme();
-	const [one, two] = [await site.addOwner(programme), await site.addOwner(programme)];
-	const [first, second] = [await site.signIn(one), await site.signIn(two)];
-	const path = `/programmes/${programme.public_id}/people`;
-	assert.match((await first.open(path)).text, new RegExp(`Remove ${two.email}`));
-	assert.equal((await first.submit(`${path}/${two.public_id}/remove`, {})).status, 303);
-	const out = await second.open(path);
-	assert.match(`${out.status} ${out.location}`, /^303 \/sign-in/, "signed out");
-	assert.equal((await (await site.signIn(two)).open(path)).status, 404);
-	const alone = await first.open(path);
-	assert.doesNotMatch(alone.text, />Remove</);
-	const last = await first.submit(`${path}/${one.public_id}/remove`, {});
-	assert.equal(last.status, 403);
-	assert.match(last.text, /is the last owner/);
-	assert.equal((await first.open(path)).status, 200);
-});
-
-test("an owner who leaves is signed out, as everybody is whose access ends, and signs in again for the rest", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme();
-	const [one] = [await site.addOwner(programme), await site.addOwner(programme)];
-	const browser = await site.signIn(one);
-	const path = `/programmes/${programme.public_id}/people`;
-	await browser.open(path);
-	const left = await browser.submit(`${path}/${one.public_id}/remove`, {});
-	assert.deepEqual([left.status, left.location], [303, "/sign-in"]);
-	assert.match((await browser.open("/sign-in")).text, /You left Shop/);
-	assert.equal((await browser.open("/programmes")).status, 303);
-	assert.equal((await (await site.signIn(one)).open("/programmes")).status, 200);
-});
-
 test("staff invite staff; whoever is deactivated is signed out at once and cannot come back by themselves", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const [boss, leaver] = [await site.addStaff(), await site.addStaff()];
@@ -426,17 +393,6 @@ test("somebody who was deactivated can be asked back", async (t) => {
 	await theirs.open(`/welcome/${token}`);
 	await theirs.submit(`/welcome/${token}`, { name: "Back again", password: PASSWORD });
 	assert.equal((await (await site.signIn(leaver)).open("/people")).status, 200);
-});
-
-test("an open link of somebody who is deactivated stops working", async (t) => {
-	const site = await openTestSite(t);
-	const browser = await site.signIn(await site.addStaff());
-	await browser.open("/people");
-	const email = newEmail("network");
-	const token = LINK.exec((await browser.submit("/people/invite", { email })).text)?.[2] ?? "";
-	const { public_id } = await personOf(site, email);
-	await browser.submit(`/people/${public_id}/deactivate`, {});
-	assert.equal((await site.browser().open(`/welcome/${token}`)).status, 410);
 });
 
 test("nobody deactivates themselves, and an owner is none of the staff", async (t) => {
