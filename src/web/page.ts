@@ -23,15 +23,7 @@ import type { Auth, AuthSession, Visitor } from "../people/auth.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Maker } from "../people/links.ts";
 import { areCookiesSecure, cookieName, createSigner } from "../people/signed-cookies.ts";
-import type {
-	AddressPolicy,
-	DiskSpace,
-	Log,
-	Mailer,
-	RequestRecord,
-	TemporaryFiles,
-	Transport,
-} from "../ports.ts";
+import type { AddressPolicy, Log, Mailer, RequestRecord, TemporaryFiles, Transport } from "../ports.ts";
 import type { KnownNetwork, NetworkFace } from "../store/queries/known-network.ts";
 import { findPersonByPublicId } from "../store/queries/people.ts";
 import { findProgrammeOf, listProgrammesOf } from "../store/queries/programme-people.ts";
@@ -82,8 +74,8 @@ export interface WebDeps extends AccountsDeps {
 	bulk: { wake(): void };
 	/** The same for files to import. */
 	imports: { wake(): void };
-	/** What this process is, and the room on the disk of the database's file; null where it is on a server. */
-	system: { instance: string; version: string; readDisk(): Promise<DiskSpace | null> };
+	/** What this process is. */
+	system: { instance: string; version: string };
 	/** Aborted when the service stops: whoever is only watching is not waited for. */
 	stopSignal?: AbortSignal | undefined;
 }
