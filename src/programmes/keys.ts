@@ -1,10 +1,10 @@
 // API keys. The first key of a programme brings its signing secret (contract section 5); both are shown once, and
 // of a key only its hash is kept. People give keys names, to know later which of their systems has which.
 
+import { writeKeyLabel } from "../domain/action.ts";
 import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { writeKeyLabel } from "../domain/key-label.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import { noteAudit } from "../store/queries/audit.ts";

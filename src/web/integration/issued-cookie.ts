@@ -3,10 +3,10 @@
 
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { z } from "zod";
-import { cookieName } from "../../domain/cookie-name.ts";
 import { readJson } from "../../domain/json.ts";
 import { openSecret, SEALING_IV_BYTES, sealSecret } from "../../domain/sealing.ts";
 import { MINUTE_MS, SECOND_MS } from "../../domain/time.ts";
+import { cookieName } from "../../people/signed-cookies.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import { cookieOptions, viewerOf, type WebContext, type WebDeps } from "../page.ts";
 

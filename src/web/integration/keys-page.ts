@@ -1,8 +1,8 @@
 // The tab "Keys and snippets": the API keys and the signing secret that a shop signs with, each shown once, and the code
 // that does it in eight languages.
 
+import { showKey } from "../../domain/action.ts";
 import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
-import { showKey } from "../../domain/key-label.ts";
 import { issueKey, revokeKey } from "../../programmes/keys.ts";
 import {
 	activateSecret,

@@ -1,7 +1,7 @@
 // "Try it with a sample programme": made with its key in one click, and on to Integration, which shows the key this once.
 // Offered wherever there is no programme yet.
 
-import { openSampleProgramme } from "../../programmes/sample-programme.ts";
+import { openSampleProgramme } from "../../programmes/open-programme.ts";
 import { findFirstProgramme } from "../../store/queries/programmes.ts";
 import { handOverIssued } from "../integration/issued-cookie.ts";
 import { csrfField, makerOf, setFlash, type WebContext, type WebDeps } from "../page.ts";
