@@ -25,7 +25,6 @@ import {
 import { pruneJobs } from "../store/queries/bulk-jobs.ts";
 import { pruneCallbackHours } from "../store/queries/callback-hours.ts";
 import { cancelAllRemoved } from "../store/queries/cancellations.ts";
-import { type ChoreStep, saveChore } from "../store/queries/chores.ts";
 import { findOldestEndedWindow } from "../store/queries/conversions.ts";
 import { pruneImports } from "../store/queries/import-jobs.ts";
 import { findOldestWaitingJob } from "../store/queries/job-claims.ts";
@@ -41,6 +40,7 @@ import {
 	pruneNotices,
 } from "../store/queries/prune.ts";
 import { pruneSignIn } from "../store/queries/sign-in.ts";
+import { type ChoreStep, saveChore } from "../store/queries/system.ts";
 import type { Store } from "../store/store.ts";
 import { type Loop, startLoop } from "./loop.ts";
 
