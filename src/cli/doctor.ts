@@ -19,7 +19,7 @@ import type { PostgresSetting } from "../store/postgres/setting.ts";
 import { readFigures } from "../store/queries/figures.ts";
 import { findNetwork } from "../store/queries/network.ts";
 import { NOTHING_READ, readSystem } from "../store/queries/system.ts";
-import { readSchema, SchemaTooNewError } from "../store/schema/state.ts";
+import { readSchema, SchemaTooNewError } from "../store/schema/migrations.ts";
 import type { Db, Store } from "../store/store.ts";
 import { CHECKS, findWarnings, type WatchedState } from "../watch/checks.ts";
 import { type Command, EXIT, JSON_OPTION } from "./command.ts";

@@ -13,7 +13,7 @@ import type { Clock, DiskSpace, Log } from "../ports.ts";
 import { beginPause, endPause } from "../store/queries/delivery-pause.ts";
 import { readFigures } from "../store/queries/figures.ts";
 import { forgetProcesses, removeProcess, saveProcess } from "../store/queries/system.ts";
-import { checkSchema, readSchema, SchemaTooNewError } from "../store/schema/state.ts";
+import { checkSchema, readSchema, SchemaTooNewError } from "../store/schema/migrations.ts";
 import type { Store } from "../store/store.ts";
 import { isDatabaseUnavailable } from "../store/unavailable.ts";
 import { startLoop } from "../watch/loop.ts";
@@ -137,7 +137,7 @@ export function watchSchema({ store, clock, log }: UpkeepDeps): SchemaWatch {
 		everyMs: SCHEMA_LOOK_MS,
 		firstAfterMs: SCHEMA_LOOK_MS,
 		async run() {
-			if (problem === null) checkSchema(await readSchema(store.db), store.kind);
+			if (problem === null) checkSchema(await readSchema(store.db));
 		},
 		onFailure(error) {
 			// A database that does not answer is noticed by everybody else.

@@ -2,10 +2,9 @@
 
 import { type ChoreName, type ChoreRecord, isChoreName } from "../../domain/chore.ts";
 import type { ProcessRecord } from "../../domain/process.ts";
-import { MIGRATIONS } from "../schema/migrations.ts";
-import { readSchema } from "../schema/state.ts";
+import { MIGRATIONS, readSchema } from "../schema/migrations.ts";
 import type { Db } from "../store.ts";
-import type { ChoresTable } from "../tables/chores.ts";
+import type { ChoresTable } from "../tables/network.ts";
 import { type DeliveryPause, readPause } from "./delivery-pause.ts";
 
 export interface SystemReading {
@@ -72,7 +71,7 @@ export async function forgetProcesses(db: Db, seenBeforeMs: number): Promise<voi
 }
 
 /** The longest running first. */
-export async function listProcesses(db: Db): Promise<ProcessRecord[]> {
+async function listProcesses(db: Db): Promise<ProcessRecord[]> {
 	const rows = await db
 		.selectFrom("processes")
 		.selectAll()
