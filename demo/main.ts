@@ -14,7 +14,7 @@ import { issueKey } from "../src/programmes/keys.ts";
 import { changeNetwork } from "../src/programmes/network.ts";
 import { openProgramme } from "../src/programmes/open-programme.ts";
 import { savePostbackUrl } from "../src/programmes/postback-url.ts";
-import { COPY_WINDOW_MS } from "../src/service/stop-signal.ts";
+import { COPY_WINDOW_MS } from "../src/service/stop-signals.ts";
 import { type Service, startService } from "../src/service.ts";
 import type { Store } from "../src/store/store.ts";
 import { createDemoClock } from "./demo-clock.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { makeMetrics, SOUND_STATE } from "../test/support/metrics-deps.ts";
 import { signedRequest } from "../test/support/signed-request.ts";
-import { createMetricsApp, createWorkerApp } from "./api/operator-apps.ts";
+import { createMetricsApp, createWorkerApp } from "./api/bare-app.ts";
 import { openTestShop, read, START_MS } from "./api/test-shop.test-support.ts";
 import { createApp } from "./app.ts";
 import { newCounters } from "./callbacks/counters.ts";

@@ -2,9 +2,9 @@
 // knows the real outside/: everything else sees ports.
 
 import { writeAccess } from "./api/access-log.ts";
+import { createMetricsApp, createWorkerApp } from "./api/bare-app.ts";
 import type { Unready } from "./api/deps.ts";
 import { createLimitedCalls } from "./api/limited-calls.ts";
-import { createMetricsApp, createWorkerApp } from "./api/operator-apps.ts";
 import { Engine } from "./callbacks/engine.ts";
 import { type Config, publicUrlAt, warningSettings } from "./config.ts";
 import type { Warning } from "./domain/warning.ts";
@@ -15,7 +15,7 @@ import { tellServiceManager } from "./outside/service-manager.ts";
 import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporary-files.ts";
 import { makeFirstStaffPath } from "./people/links.ts";
 import type { AnsweredRequest, Load, Log } from "./ports.ts";
-import { passDrain, type StopOptions } from "./service/drain.ts";
+import { passDrain, type StopOptions } from "./service/stop-signals.ts";
 import { holdOrLetGo, tellPresence, watchFigures, watchSchema } from "./service/upkeep.ts";
 import {
 	addMail,

@@ -5,7 +5,6 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type AddressRange, isAddress, parseRange } from "./domain/address.ts";
 import { STAFF_AUTHENTICATOR } from "./domain/roles.ts";
-import { DELIVERY } from "./domain/delivery-pause.ts";
 import { BRAND_FORM, isBrand } from "./domain/network.ts";
 import { SEALING_KEY_BYTES } from "./domain/sealing.ts";
 import { POSTGRES_DEFAULTS } from "./store/postgres/setting.ts";
@@ -202,7 +201,7 @@ export const SETTINGS = {
 	),
 	delivery: row(
 		"RINGBACK_DELIVERY",
-		oneOf(DELIVERY),
+		oneOf(["on", "paused"]),
 		"on",
 		"`paused`: conversions and decisions are taken and pages are served, and no callback is sent. See [Holding callbacks](backups.md#holding-callbacks).",
 	),

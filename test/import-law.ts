@@ -67,12 +67,12 @@ const BUDGETS: Readonly<Record<string, number>> = {
 	programmes: 1_610,
 	"signature-check": 820,
 	jobs: 3_430,
-	watch: 1_300,
-	api: 4_470,
+	watch: 1_200,
+	api: 3_830,
 	web: 14_470,
-	outside: 2_720,
-	service: 2_000,
-	cli: 1_820,
+	outside: 2_470,
+	service: 1_660,
+	cli: 1_720,
 };
 const PORTS = "src/ports.ts";
 const FREE_ROOMS = ["demo", "bench", "release"];

@@ -4,28 +4,7 @@ import { Histogram } from "prom-client";
 import type { Verdict } from "../domain/verdict.ts";
 import type { Settlement } from "../store/queries/queue.ts";
 
-export interface EngineCounters {
-	attemptsByVerdict: Map<Verdict, number>;
-	finished: { delivered: number; failed: number };
-	cancelled: number;
-	/** Results that came after the engine had lost its row: another engine sends it again. */
-	lateResults: number;
-	/** Silent engines that this one ended: processes that died, stalled or lost the database. */
-	endedEngines: number;
-	/** Programmes with something due that this engine had not heard of: there must be none. */
-	missed: number;
-	/** All in seconds. */
-	firstAnswers: Histogram;
-	sendDelays: Histogram;
-	attemptTimes: Histogram;
-	passTimes: Histogram;
-	inFlight: number;
-	/** Waiting or in flight. */
-	inHand: number;
-	/** Slots that this engine owns. */
-	slots: number;
-	backlog: Backlog;
-}
+export type EngineCounters = ReturnType<typeof newCounters>;
 
 /** What waits for this engine, as far as it knows. */
 export interface Backlog {
@@ -35,6 +14,8 @@ export interface Backlog {
 	oldestDueAtMs: number | null;
 }
 
+const NO_BACKLOG: Backlog = { programmesDue: 0, oldestDueAtMs: null };
+
 /** Seconds: from what nobody notices to what somebody must be woken for. */
 const LATENCY_BOUNDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
 /** An attempt has five seconds, and ends a little later where we are late ourselves. */
@@ -42,13 +23,16 @@ const ATTEMPT_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 6];
 /** A database that does not answer fails a statement after 15 seconds. */
 const PASS_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15];
 
-export function newCounters(): EngineCounters {
+export function newCounters() {
 	return {
-		attemptsByVerdict: new Map(),
+		attemptsByVerdict: new Map<Verdict, number>(),
 		finished: { delivered: 0, failed: 0 },
 		cancelled: 0,
+		/** Results that came after the engine had lost its row: another engine sends it again. */
 		lateResults: 0,
+		/** Silent engines that this one ended: processes that died, stalled or lost the database. */
 		endedEngines: 0,
+		/** Programmes with something due that this engine had not heard of: there must be none. */
 		missed: 0,
 		firstAnswers: histogram(
 			"ringback_delivery_first_answer_seconds",
@@ -71,9 +55,11 @@ export function newCounters(): EngineCounters {
 			PASS_BOUNDS,
 		),
 		inFlight: 0,
+		/** Waiting or in flight. */
 		inHand: 0,
+		/** Slots that this engine owns. */
 		slots: 0,
-		backlog: { programmesDue: 0, oldestDueAtMs: null },
+		backlog: NO_BACKLOG,
 	};
 }
 

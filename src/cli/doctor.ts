@@ -105,7 +105,7 @@ async function examineInstallation(workplace: Workplace, isMissing: boolean): Pr
 		clockOffsetMs: clock.offsetMs(),
 		disk: await readDisk(),
 	};
-	const { oldestProgram } = await readSchema(store.db);
+	const oldestProgram = migration.version > known ? (await readSchema(store.db)).oldestProgram : 0;
 	const tooNew =
 		oldestProgram > known ? new SchemaTooNewError(migration.version, oldestProgram, known) : null;
 	const found = findWarnings(state).map((one) => describeWarning(one, config, tooNew));

@@ -78,7 +78,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 		this.#stepStartedMs = nowMs;
 	}
 
-	/** Nothing is written yet: see https-poll-phase.ts for why a kept connection waits before `send`. */
+	/** Nothing is written yet: see https-transport.ts for why a kept connection waits before `send`. */
 	take(connection: Connection, isReused: boolean): void {
 		this.#connection = connection;
 		this.#isReused = isReused;

@@ -1,6 +1,6 @@
 import { equal } from "node:assert/strict";
 import { test } from "node:test";
-import { sayLogLine } from "./log-line.ts";
+import { sayLogLine } from "./log.ts";
 
 const BASE = { instance: "0a1b2c3d", role: "all", version: "1.0.0", time: "2026-03-01T09:08:07.123Z" };
 

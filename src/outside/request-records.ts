@@ -11,7 +11,6 @@ import type { AddressRange } from "../domain/address.ts";
 import { findClientAddress } from "../domain/client-address.ts";
 import type { AnsweredRequest, Random, RequestRecord } from "../ports.ts";
 import { type ServeRequest, TAKES_LONG } from "./connection-guard.ts";
-import { readTraceId } from "./trace.ts";
 
 const ID_HEADER = "x-request-id";
 const TRACE_HEADER = "traceparent";
@@ -86,4 +85,14 @@ export function recordRequests(serve: ServeRequest, options: RecordingOptions): 
 
 function findId(given: string | string[] | undefined, random: Random): string {
 	return typeof given === "string" && SANE_ID.test(given) ? given : random.hex(ID_BYTES);
+}
+
+/** W3C's Trace Context. */
+const TRACEPARENT = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}(?:-.*)?$/;
+
+/** Null for whatever is none: a stranger may send anything. */
+export function readTraceId(traceparent: string | undefined): string | null {
+	const [, version, traceId = "", spanId = ""] = TRACEPARENT.exec(traceparent ?? "") ?? [];
+	if (version === undefined || version === "ff" || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return null;
+	return traceId;
 }

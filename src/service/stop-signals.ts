@@ -1,9 +1,19 @@
 // Listens for whatever asks the process to stop: signals, and the end of the npm or npx that started it.
+//
+//   running ──SIGTERM──▶ draining: unready, and still answering ──the time is up, or another signal──▶ finishing
+//   running ──SIGINT──▶ finishing: takes nothing new, finishes what is in flight
+//   finishing ──SIGINT──▶ ended the hard way: what is in flight is sent again after the next start
+//
+// Nothing that was answered is ever lost, whichever way it goes.
 
+import { SECOND_MS } from "../domain/time.ts";
 import { realClock } from "../outside/clock.ts";
 import { watchLauncher } from "../outside/launcher.ts";
-import { judgeSignal, type StopSignal, type StopState } from "./stop-signal.ts";
+import type { Clock } from "../ports.ts";
 
+export type StopSignal = "SIGTERM" | "SIGINT";
+type StopState = "running" | "draining" | "finishing";
+type SignalMeaning = "stop" | "hurry" | "end" | "nothing";
 /** "launcher": npm or npx is gone. */
 export type StopCause = StopSignal | "launcher";
 
@@ -68,4 +78,37 @@ export function listenForStop({ isStartedByNpm, onAsked }: StopListening): StopS
 
 	process.on("SIGTERM", onTerm).on("SIGINT", onInt);
 	return { asked: asked.promise, hurried: hurried.signal, close };
+}
+
+/**
+ * Where a whole process group is signalled, as terminals and service managers do, npm gets the signal too and hands on
+ * its own copy. It comes within milliseconds, on a busy machine within some hundred; a person who insists needs longer.
+ */
+export const COPY_WINDOW_MS = SECOND_MS;
+
+/** `sinceMs`: since the last one that meant something; counts for nothing while it runs. */
+export function judgeSignal(state: StopState, signal: StopSignal, sinceMs: number): SignalMeaning {
+	if (state === "running") return "stop";
+	if (sinceMs < COPY_WINDOW_MS) return "nothing";
+	if (state === "draining") return "hurry";
+	// A service manager that has waited for long enough uses SIGKILL; until then it may as well be finished.
+	return signal === "SIGINT" ? "end" : "nothing";
+}
+
+export interface StopOptions {
+	/** For the log. */
+	cause?: StopCause | "outdated";
+	/** Unready for so long before it is closed to newcomers. Not in a worker: nobody sends it requests. */
+	drainMs?: number;
+	/** Aborted when there is no time for that after all. */
+	hurried?: AbortSignal;
+}
+
+/** Resolves when it is over, or somebody hurries. */
+export function passDrain(clock: Clock, drainMs: number, hurried: AbortSignal | undefined): Promise<void> {
+	const over = Promise.withResolvers<void>();
+	const cancel = clock.after(drainMs, over.resolve);
+	hurried?.addEventListener("abort", () => over.resolve());
+	if (hurried?.aborted === true) over.resolve();
+	return over.promise.finally(cancel);
 }

@@ -12,7 +12,7 @@ import { isoTime, MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import type { Clock, DiskSpace, Log } from "../ports.ts";
 import { beginPause, endPause } from "../store/queries/delivery-pause.ts";
 import { readFigures } from "../store/queries/figures.ts";
-import { forgetProcesses, removeProcess, saveProcess } from "../store/queries/processes.ts";
+import { forgetProcesses, removeProcess, saveProcess } from "../store/queries/system.ts";
 import { checkSchema, readSchema, SchemaTooNewError } from "../store/schema/migrations.ts";
 import type { Store } from "../store/store.ts";
 import { isDatabaseUnavailable } from "../store/unavailable.ts";

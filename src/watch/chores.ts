@@ -23,7 +23,6 @@ import {
 } from "../store/queries/backlogs.ts";
 import { pruneJobs } from "../store/queries/bulk-jobs.ts";
 import { cancelAllRemoved } from "../store/queries/cancellations.ts";
-import { type ChoreStep, saveChore } from "../store/queries/chores.ts";
 import { findOldestEndedWindow } from "../store/queries/conversions.ts";
 import { pruneCallbackHours } from "../store/queries/delivery-health.ts";
 import { pruneImports } from "../store/queries/import-jobs.ts";
@@ -40,6 +39,7 @@ import {
 	pruneNotices,
 } from "../store/queries/prune.ts";
 import { pruneSignIn } from "../store/queries/sign-in.ts";
+import { type ChoreStep, saveChore } from "../store/queries/system.ts";
 import type { Store } from "../store/store.ts";
 import { type Loop, startLoop } from "./loop.ts";
 

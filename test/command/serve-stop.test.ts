@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import { COPY_WINDOW_MS } from "../../src/service/stop-signal.ts";
+import { COPY_WINDOW_MS } from "../../src/service/stop-signals.ts";
 import { type Home, openHome, type Running, type Settings } from "../support/command-home.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import { type AnswerRequest, type Shop, startShop } from "../support/shop.ts";

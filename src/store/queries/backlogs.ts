@@ -20,57 +20,39 @@ export async function findOldestPastRetention(
 
 /** Removed Postback URLs of which something is still pending, and nobody is at work on it. */
 export async function findOldestCancellation(db: Db, nowMs: number): Promise<number | null> {
-	return firstOf(
-		await db
-			.selectFrom("cancellations")
-			.select("since_ms as sinceMs")
-			.where("claim_until_ms", "<=", nowMs)
-			.orderBy("since_ms")
-			.limit(1)
-			.executeTakeFirst(),
-	);
+	const { sinceMs } = await db
+		.selectFrom("cancellations")
+		.select((eb) => eb.fn.min("since_ms").as("sinceMs"))
+		.where("claim_until_ms", "<=", nowMs)
+		.executeTakeFirstOrThrow();
+	return sinceMs;
 }
 
 /** Trouble that should have been told: since when the longest was to be. */
 export async function findOldestWatched(db: Db, watchedForMs: number, nowMs: number): Promise<number | null> {
-	const oldest = await db
+	const { sinceMs } = await db
 		.selectFrom("notices")
-		.select("opened_at_ms as openedAtMs")
+		.select((eb) => eb.fn.min("opened_at_ms").as("sinceMs"))
 		.where("told_at_ms", "is", null)
 		.where("opened_at_ms", "<=", nowMs - watchedForMs)
-		.orderBy("opened_at_ms")
-		.limit(1)
-		.executeTakeFirst();
-	return oldest === undefined ? null : oldest.openedAtMs + watchedForMs;
+		.executeTakeFirstOrThrow();
+	return sinceMs === null ? null : sinceMs + watchedForMs;
 }
 
 /** Notices that owners are to be mailed about. */
 export async function findOldestUnmailed(db: Db, nowMs: number): Promise<number | null> {
-	return firstOf(await findProgrammeToMail(db, nowMs));
+	return (await findProgrammeToMail(db, nowMs))?.sinceMs ?? null;
 }
 
 /** Changes that nobody has been mailed about yet, and mails about them that were written and not sent. */
 export async function findOldestUntold(db: Db, nowMs: number): Promise<number | null> {
-	const untold = await db
-		.selectFrom("changes_to_tell")
-		.select("due_at_ms as sinceMs")
-		.where("due_at_ms", "<=", nowMs)
-		.orderBy("due_at_ms")
-		.limit(1)
-		.executeTakeFirst();
-	const unsent = await db
-		.selectFrom("mail_queue")
-		.select("due_at_ms as sinceMs")
-		.where("due_at_ms", "<=", nowMs)
-		.orderBy("due_at_ms")
-		.limit(1)
-		.executeTakeFirst();
-	const [oldest = null] = [firstOf(untold), firstOf(unsent)]
-		.filter((sinceMs) => sinceMs !== null)
-		.toSorted((a, b) => a - b);
-	return oldest;
-}
-
-function firstOf(row: { sinceMs: number | null } | undefined): number | null {
-	return row?.sinceMs ?? null;
+	const oldest = (table: "changes_to_tell" | "mail_queue") =>
+		db
+			.selectFrom(table)
+			.select((eb) => eb.fn.min("due_at_ms").as("sinceMs"))
+			.where("due_at_ms", "<=", nowMs)
+			.executeTakeFirstOrThrow();
+	const found = [await oldest("changes_to_tell"), await oldest("mail_queue")];
+	const since = found.flatMap(({ sinceMs }) => (sinceMs === null ? [] : [sinceMs]));
+	return since.length === 0 ? null : Math.min(...since);
 }

@@ -2,9 +2,16 @@
 // was last started with them held, so that every process, page and command knows.
 
 import { sql } from "kysely";
-import type { DeliveryPause } from "../../domain/delivery-pause.ts";
 import type { Db, Store } from "../store.ts";
 import { SILENT_MS } from "./queue.ts";
+
+export interface DeliveryPause {
+	sinceMs: number;
+	/** Callbacks that wait, retries that are not due yet included. */
+	waiting: number;
+	/** Another process was started without the setting, and sends. */
+	isSentElsewhere: boolean;
+}
 
 /** The first to hold them says since when; a restart changes nothing. */
 export async function beginPause(db: Db, nowMs: number): Promise<void> {

@@ -1,13 +1,11 @@
-// The installation as its checks see it: one reading of a few small tables.
+// The installation as its checks see it, and what each process writes down for that: a few small tables.
 
-import type { ChoreRecord } from "../../domain/chore.ts";
-import type { DeliveryPause } from "../../domain/delivery-pause.ts";
+import { type ChoreName, type ChoreRecord, isChoreName } from "../../domain/chore.ts";
 import type { ProcessRecord } from "../../domain/process.ts";
 import { MIGRATIONS, readSchema } from "../schema/migrations.ts";
 import type { Db } from "../store.ts";
-import { listChoreRecords } from "./chores.ts";
-import { readPause } from "./delivery-pause.ts";
-import { listProcesses } from "./processes.ts";
+import type { ChoresTable } from "../tables/network.ts";
+import { type DeliveryPause, readPause } from "./delivery-pause.ts";
 
 export interface SystemReading {
 	/** What the database has, and what this program knows. */
@@ -43,4 +41,109 @@ export async function readSystem(db: Db, nowMs: number): Promise<SystemReading> 
 
 export async function noteBackup(db: Db, atMs: number): Promise<void> {
 	await db.updateTable("network").set({ backed_up_at_ms: atMs }).execute();
+}
+
+export async function saveProcess(db: Db, record: ProcessRecord): Promise<void> {
+	const { instance, host, role, version, startedAtMs, seenAtMs, engine, mailFailure } = record;
+	const present = {
+		seen_at_ms: seenAtMs,
+		in_hand: engine?.inHand ?? null,
+		programmes_due: engine?.programmesDue ?? null,
+		oldest_due_at_ms: engine?.oldestDueAtMs ?? null,
+		most_in_flight: engine?.mostInFlight ?? null,
+		mail_failed_at_ms: mailFailure?.atMs ?? null,
+		mail_error: mailFailure?.reason ?? null,
+	};
+	await db
+		.insertInto("processes")
+		.values({ instance, host, role, version, started_at_ms: startedAtMs, ...present })
+		.onConflict((conflict) => conflict.column("instance").doUpdateSet(present))
+		.execute();
+}
+
+export async function removeProcess(db: Db, instance: string): Promise<void> {
+	await db.deleteFrom("processes").where("instance", "=", instance).execute();
+}
+
+/** Those that have been silent for so long that nobody asks for them any more. */
+export async function forgetProcesses(db: Db, seenBeforeMs: number): Promise<void> {
+	await db.deleteFrom("processes").where("seen_at_ms", "<", seenBeforeMs).execute();
+}
+
+/** The longest running first. */
+async function listProcesses(db: Db): Promise<ProcessRecord[]> {
+	const rows = await db
+		.selectFrom("processes")
+		.selectAll()
+		.orderBy("started_at_ms")
+		.orderBy("instance")
+		.execute();
+	return rows.map((row) => ({
+		instance: row.instance,
+		host: row.host,
+		role: row.role,
+		version: row.version,
+		startedAtMs: row.started_at_ms,
+		seenAtMs: row.seen_at_ms,
+		engine:
+			row.in_hand === null
+				? null
+				: {
+						inHand: row.in_hand,
+						programmesDue: row.programmes_due ?? 0,
+						oldestDueAtMs: row.oldest_due_at_ms,
+						mostInFlight: row.most_in_flight,
+					},
+		mailFailure:
+			row.mail_failed_at_ms === null
+				? null
+				: { atMs: row.mail_failed_at_ms, reason: row.mail_error ?? "no reason was given" },
+	}));
+}
+
+/** Of a chore that this program does not know, nothing is told. */
+export async function listChoreRecords(db: Db): Promise<ChoreRecord[]> {
+	const rows = await db.selectFrom("chores").selectAll().orderBy("name").execute();
+	return rows.flatMap(({ name, ...row }) => {
+		if (!isChoreName(name)) return [];
+		return [
+			{
+				name,
+				sinceMs: row.since_ms,
+				lastSuccessMs: row.last_success_ms,
+				workingAtMs: row.working_at_ms,
+				lastFailureMs: row.last_failure_ms,
+				failures: row.failures,
+				error: row.error,
+			},
+		];
+	});
+}
+
+/** What a process has to tell of a chore. */
+export type ChoreStep = "begun" | "working" | "done" | { error: string };
+
+export async function saveChore(db: Db, name: ChoreName, step: ChoreStep, nowMs: number): Promise<void> {
+	const change = changeOf(step, nowMs);
+	await db
+		.insertInto("chores")
+		.values({ name, since_ms: nowMs, failures: 0, ...change })
+		.onConflict((conflict) =>
+			conflict
+				.column("name")
+				.doUpdateSet((eb) =>
+					change.failures === 1
+						? { ...change, failures: eb("chores.failures", "+", 1) }
+						: { name, ...change },
+				),
+		)
+		.execute();
+}
+
+/** The success of one process is enough, whatever failed in another. */
+function changeOf(step: ChoreStep, nowMs: number): Partial<Omit<ChoresTable, "name" | "since_ms">> {
+	if (step === "begun") return {};
+	if (step === "working") return { working_at_ms: nowMs };
+	if (step === "done") return { last_success_ms: nowMs, failures: 0 };
+	return { last_failure_ms: nowMs, failures: 1, error: step.error };
 }

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newNotice } from "../../../test/support/notices.ts";
 import type { ChoreRecord } from "../../domain/chore.ts";
-import { saveProcess } from "../../store/queries/processes.ts";
-import { noteBackup } from "../../store/queries/system.ts";
+import { noteBackup, saveProcess } from "../../store/queries/system.ts";
 import { type Browser, openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
 
 const WORKER = {

@@ -1,6 +1,6 @@
 import { deepEqual } from "node:assert/strict";
 import { test } from "node:test";
-import { COPY_WINDOW_MS, judgeSignal } from "./stop-signal.ts";
+import { COPY_WINDOW_MS, judgeSignal } from "./stop-signals.ts";
 
 test("each signal in each state, as a copy of the one before and as one of its own", () => {
 	const cases = (["running", "draining", "finishing"] as const).flatMap((state) =>
