@@ -34,7 +34,7 @@ import {
 import { isDatabaseUnavailable } from "./store/unavailable.ts";
 import { type ChoreBook, createChoreBook } from "./watch/chore-book.ts";
 import { watchChores } from "./watch/chore-watch.ts";
-import { startBulkChore, startChores, startImportChore, startTelling } from "./watch/chores.ts";
+import { startChores, startJobChore, startTelling } from "./watch/chores.ts";
 import { createInstallationWatch } from "./watch/installation-watch.ts";
 
 export interface Service extends Workplace {
@@ -98,8 +98,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			},
 			readMailFailure: () => workplace.mailer?.failure ?? null,
 		});
-		const bulk = startBulkChore({ ...workplace, book });
-		const imports = startImportChore({ ...workplace, book });
+		const jobs = startJobChore({ ...workplace, book });
 		const telling = startTelling({ ...workplace, book });
 		const choreWatch = watchChores({ ...workplace, book });
 		const knownChores = () => book.known;
@@ -111,8 +110,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		const limitedCalls = createLimitedCalls(workplace);
 		const appDeps = {
 			...workplace,
-			bulk: { wake: bulk.runSoon },
-			imports: { wake: imports.runSoon },
+			jobs: { wake: jobs.runSoon },
 			system: { ...workplace.identity, readDisk: workplace.readDisk },
 			isPublicUrlSet: config.publicUrl !== null,
 			allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
@@ -186,8 +184,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 					slotsGivenUp,
 					figures?.stop(),
 					presence.stop(),
-					bulk.stop(),
-					imports.stop(),
+					jobs.stop(),
 					telling?.stop(),
 					workplace.mails.stop(),
 					choreWatch.stop(),

@@ -15,14 +15,14 @@ export interface EndedAccess {
 	/** Sign-ins that waited for an authenticator's code. */
 	challenges: number;
 	links: readonly EndedLink[];
-	/** What they had brought in from other software, and is stopped. */
-	imports: number;
+	/** Decisions and imports that they had applied, and are stopped. */
+	jobs: number;
 }
 
 /** A message is one line on a phone's page: the rest is counted. */
 const MAX_ADDRESSES_NAMED = 3;
 
-/** Such as "2 sessions and 1 invitation to x@y.example were withdrawn, and 1 import was stopped"; null: nothing. */
+/** Such as "2 sessions and 1 invitation to x@y.example were withdrawn, and 1 job was stopped"; null: nothing. */
 export function sayWhatEnded(ended: EndedAccess): string | null {
 	const parts = [
 		...countedPart(ended.sessions, "session"),
@@ -34,9 +34,7 @@ export function sayWhatEnded(ended: EndedAccess): string | null {
 	const total = ended.sessions + ended.challenges + ended.links.length;
 	const said = [
 		...(parts.length === 0 ? [] : [`${listOf(parts)} ${total === 1 ? "was" : "were"} withdrawn`]),
-		...countedPart(ended.imports, "import").map(
-			(text) => `${text} ${ended.imports === 1 ? "was" : "were"} stopped`,
-		),
+		...countedPart(ended.jobs, "job").map((text) => `${text} ${ended.jobs === 1 ? "was" : "were"} stopped`),
 	];
 	return said.length === 0 ? null : said.join(", and ");
 }

@@ -1,11 +1,12 @@
-// What an import would bring or has brought, in numbers: how many lines of each kind, the money by status and currency,
-// what each programme gets, and the first lines that need fixing. Of a bounded size, whatever the file's; and it can be
-// put away and gone on with.
+// What a job would do or has done, in numbers: how many lines of each kind, the money by status and currency, what each
+// programme gets, and the first lines that need fixing. Of a bounded size, whatever the file's; and it can be put away and
+// gone on with.
 
 import * as z from "zod";
 import { DECIDED_STATUSES, type DecidedStatus } from "../domain/conversion.ts";
 import { currencyDigits, formatMinor, minorUnits } from "../domain/money.ts";
-import type { Brings, ImportKind, JudgedRow, RowMoney } from "./import-kind.ts";
+import type { Brings, RowMoney } from "./kind.ts";
+import type { JudgedRow } from "./lines.ts";
 
 /** More are in the result file. */
 const SHOWN_PROBLEMS = 20;
@@ -14,7 +15,13 @@ const SHOWN_PROGRAMMES = 100;
 
 const COUNT = z.number();
 const DECIMALS = { rows: COUNT, basket: z.string(), commission: z.string(), fee: z.string() };
-const MONEY_TOTAL = z.object({ status: z.enum(DECIDED_STATUSES), currency: z.string(), ...DECIMALS });
+/** `tests`: how many of the lines are about tests, which are in no sum. */
+const MONEY_TOTAL = z.object({
+	status: z.enum(DECIDED_STATUSES),
+	currency: z.string(),
+	tests: COUNT,
+	...DECIMALS,
+});
 /** Without a currency where people are brought, and no money. */
 const PROGRAMME_TOTAL = z.object({
 	id: z.string(),
@@ -24,8 +31,8 @@ const PROGRAMME_TOTAL = z.object({
 });
 const SUMMARY = z.object({
 	rows: COUNT,
-	counts: z.object({ import: COUNT, already: COUNT, refused: COUNT }),
-	/** Of those that are brought in: how many come with a remark. */
+	counts: z.object({ change: COUNT, already: COUNT, refused: COUNT }),
+	/** Of those that change something: how many come with a remark. */
 	remarks: COUNT,
 	/** Decimals in the currency's own digits. */
 	money: z.array(MONEY_TOTAL).readonly(),
@@ -35,23 +42,18 @@ const SUMMARY = z.object({
 	problems: z.array(z.object({ line: COUNT, detail: z.string() })).readonly(),
 });
 
-export type ImportSummary = z.infer<typeof SUMMARY>;
+export type JobSummary = z.infer<typeof SUMMARY>;
 export type MoneyTotal = z.infer<typeof MONEY_TOTAL>;
 export type ProgrammeTotal = z.infer<typeof PROGRAMME_TOTAL>;
-export type Problem = ImportSummary["problems"][number];
+export type Problem = JobSummary["problems"][number];
 
 export interface SummaryWriter {
 	add(rows: readonly JudgedRow[]): void;
-	read(): ImportSummary;
+	read(): JobSummary;
 }
 
-export function parseSummary(json: string): ImportSummary {
+export function parseSummary(json: string): JobSummary {
 	return SUMMARY.parse(JSON.parse(json));
-}
-
-/** For the audit log. */
-export function sayCounts({ name }: ImportKind, { counts }: ImportSummary): string {
-	return `${name}: ${counts.import} imported, ${counts.already} already there, ${counts.refused} need fixing`;
 }
 
 interface Sums {
@@ -64,11 +66,12 @@ interface Sums {
 interface MoneySums extends Sums {
 	status: DecidedStatus;
 	currency: string;
+	tests: number;
 }
 
 /** `before`: what was found so far, where it goes on. */
-export function createSummary(before?: ImportSummary): SummaryWriter {
-	const counts = { ...(before?.counts ?? { import: 0, already: 0, refused: 0 }) };
+export function createSummary(before?: JobSummary): SummaryWriter {
+	const counts = { ...(before?.counts ?? { change: 0, already: 0, refused: 0 }) };
 	const money = new Map((before?.money ?? []).map((total) => [moneyKey(total), sumsOf(total)]));
 	const programmes = new Map((before?.programmes ?? []).map((total) => [programmeKey(total), sumsOf(total)]));
 	const problems = [...(before?.problems ?? [])];
@@ -77,9 +80,11 @@ export function createSummary(before?: ImportSummary): SummaryWriter {
 
 	function addBrought({ programme, money: brought }: Brings): void {
 		if (brought !== null) {
-			const { status, currency } = brought;
-			addTo(money, moneyKey(brought), { status, currency, ...NOTHING }, brought);
+			const { status, currency, isTest = false } = brought;
+			const sums = addTo(money, moneyKey(brought), { status, currency, tests: 0, ...NOTHING }, brought);
+			if (isTest) sums.tests += 1;
 		}
+		if (programme === null) return;
 		const key = programmeKey(programme);
 		if (programmes.size >= SHOWN_PROGRAMMES && !programmes.has(key)) otherProgrammeRows += 1;
 		else {
@@ -91,7 +96,7 @@ export function createSummary(before?: ImportSummary): SummaryWriter {
 		add(rows) {
 			for (const { line, verdict } of rows) {
 				counts[verdict.kind] += 1;
-				if (verdict.kind === "import" && verdict.detail !== null) remarks += 1;
+				if (verdict.kind === "change" && verdict.detail !== null) remarks += 1;
 				if (verdict.brings !== null) addBrought(verdict.brings);
 				if (verdict.kind === "refused" && problems.length < SHOWN_PROBLEMS) {
 					problems.push({ line, detail: verdict.detail ?? "" });
@@ -99,7 +104,7 @@ export function createSummary(before?: ImportSummary): SummaryWriter {
 			}
 		},
 		read: () => ({
-			rows: counts.import + counts.already + counts.refused,
+			rows: counts.change + counts.already + counts.refused,
 			counts: { ...counts },
 			remarks,
 			money: [...money.values()].toSorted(byCurrencyAndStatus).map((sums) => totalOf(sums, sums.currency)),
@@ -116,7 +121,7 @@ function moneyKey({ currency, status }: Pick<RowMoney, "currency" | "status">): 
 	return `${currency} ${status}`;
 }
 
-function programmeKey({ id, name }: Brings["programme"]): string {
+function programmeKey({ id, name }: NonNullable<Brings["programme"]>): string {
 	return id === "" ? name : id;
 }
 
@@ -125,13 +130,15 @@ function addTo<Kind extends Sums>(
 	key: string,
 	empty: Kind,
 	brought: RowMoney | null,
-): void {
+): Kind {
 	const sums = all.get(key) ?? empty;
-	sums.rows += 1;
-	sums.basket += minorUnits(brought?.basket ?? "0");
-	sums.commission += minorUnits(brought?.commission ?? "0");
-	sums.fee += minorUnits(brought?.fee ?? "0");
 	all.set(key, sums);
+	sums.rows += 1;
+	if (brought === null || brought.isTest === true) return sums;
+	sums.basket += minorUnits(brought.basket);
+	sums.commission += minorUnits(brought.commission);
+	sums.fee += minorUnits(brought.fee);
+	return sums;
 }
 
 function byCurrencyAndStatus(one: MoneySums, other: MoneySums): number {

@@ -74,10 +74,8 @@ export interface WebDeps extends AccountsDeps {
 	addressPolicy: AddressPolicy;
 	/** Where uploads go before anything reads them. */
 	temporaryFiles: TemporaryFiles;
-	/** Told when many decisions wait to be worked on. */
-	bulk: { wake(): void };
-	/** The same for files to import. */
-	imports: { wake(): void };
+	/** Told when many decisions, or a file to import, wait to be worked on. */
+	jobs: { wake(): void };
 	/** What this process is, and the room on the disk of the database's file; null where it is on a server. */
 	system: { instance: string; version: string; readDisk(): Promise<DiskSpace | null> };
 	/** Aborted when the service stops: whoever is only watching is not waited for. */

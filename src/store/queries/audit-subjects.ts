@@ -2,14 +2,14 @@
 // callback, the file that decisions came from, somebody's name. One look at each table, by what is unique there.
 
 import type { Db } from "../store.ts";
-import type { BulkJob } from "./bulk-jobs.ts";
+import type { Job } from "./jobs.ts";
 
 export interface AuditSubjects {
 	/** By the public id of the conversion. */
 	orders: ReadonlyMap<string, string>;
 	/** By the public id of the delivery. */
 	callbacks: ReadonlyMap<string, { event: string; orderId: string }>;
-	jobs: ReadonlyMap<string, Pick<BulkJob, "source" | "file_name">>;
+	jobs: ReadonlyMap<string, Pick<Job, "file_name">>;
 	/** By the e-mail address. */
 	people: ReadonlyMap<string, string>;
 }
@@ -68,8 +68,8 @@ async function findCallbacks(db: Db, publicIds: readonly string[]) {
 async function findJobs(db: Db, publicIds: readonly string[]) {
 	if (publicIds.length === 0) return [];
 	return db
-		.selectFrom("bulk_jobs")
-		.select(["public_id", "source", "file_name"])
+		.selectFrom("jobs")
+		.select(["public_id", "file_name"])
 		.where("public_id", "in", publicIds)
 		.execute();
 }

@@ -3,7 +3,6 @@
 
 import type { Kysely } from "kysely";
 import type { AuditEntriesTable } from "../tables/audit.ts";
-import type { BulkJobsTable, BulkRowsTable } from "../tables/bulk.ts";
 import type { ChoresTable } from "../tables/chores.ts";
 import type { ConversionsTable, FeedStartTable, MovesTable } from "../tables/conversions.ts";
 import type {
@@ -15,8 +14,8 @@ import type {
 	QueueTable,
 } from "../tables/deliveries.ts";
 import type { DeliveryPauseTable, EnginesTable, SlotsTable } from "../tables/engines.ts";
-import type { ImportBatchesTable, ImportJobsTable } from "../tables/imports.ts";
 import type { InboundCallsTable } from "../tables/inbound.ts";
+import type { JobLinesTable, JobsTable } from "../tables/jobs.ts";
 import type { ApiKeysTable, NoncesTable, SigningSecretsTable } from "../tables/keys.ts";
 import type { LinkLockTable, LinksTable } from "../tables/links.ts";
 import type { ListenersTable, LocalAnswersTable } from "../tables/listeners.ts";
@@ -75,10 +74,8 @@ export interface Schema {
 	audit_entries: AuditEntriesTable;
 	mail_queue: MailQueueTable;
 	changes_to_tell: ChangesToTellTable;
-	bulk_jobs: BulkJobsTable;
-	bulk_rows: BulkRowsTable;
-	import_jobs: ImportJobsTable;
-	import_batches: ImportBatchesTable;
+	jobs: JobsTable;
+	job_lines: JobLinesTable;
 	callback_hours: CallbackHoursTable;
 	chores: ChoresTable;
 	processes: ProcessesTable;
