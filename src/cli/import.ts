@@ -12,7 +12,7 @@ import type { JobKind } from "../jobs/kind.ts";
 import { IMPORT_KINDS, type ImportKindName, JOB_KINDS } from "../jobs/kinds.ts";
 import { jobResult } from "../jobs/lines.ts";
 import { uploadFile } from "../jobs/make-job.ts";
-import { createSummary, type JobSummary, parseSummary } from "../jobs/summary.ts";
+import { type JobSummary, parseSummary } from "../jobs/summary.ts";
 import { finishJob } from "../jobs/work.ts";
 import type { Workplace } from "../service/workplace.ts";
 import type { Job } from "../store/queries/jobs.ts";
@@ -67,12 +67,12 @@ async function runImport(
 		finishJob(workplace, made.value, tellProgress(workplace, screen, kind, done));
 	const previewed = await work("checked");
 	if (previewed?.state !== "previewed") return refuseElsewhere();
-	const preview = summaryOf(previewed);
+	const preview = parseSummary(previewed.summary);
 	const answer = async (job: Job, next?: string): Promise<Result<Answer>> => {
 		const isApplied = job.state !== "previewed";
 		if (result !== "") await writeResult(result, workplace, job);
 		if (!isApplied) await discardJob(workplace, job, null, next ?? "only looked at");
-		const summary = summaryOf(job);
+		const summary = parseSummary(job.summary);
 		const { change, ...counts } = summary.counts;
 		return succeed({
 			json: { applied: isApplied, ...summary, counts: { import: change, ...counts } },
@@ -103,10 +103,6 @@ function refuseElsewhere(): ReturnType<typeof refuse> {
 		"job_not_ready",
 		"Somebody has stopped or discarded this import on the page Import. Look there.",
 	);
-}
-
-function summaryOf({ summary }: Job): JobSummary {
-	return summary === null ? createSummary().read() : parseSummary(summary);
 }
 
 /** A line on standard error every two seconds: whoever waits sees that it goes on. */

@@ -6,7 +6,7 @@ import { pipeline, Readable } from "node:stream";
 import { CsvError, parse } from "csv-parse";
 import * as z from "zod";
 import { BATCH_ROWS } from "../conversions/deps.ts";
-import { type Fault, type FaultCode, fault, type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Fault, type FaultCode, fault } from "../domain/fault.ts";
 import { groupDigits } from "../domain/grouped-digits.ts";
 
 /** Of ours none comes near: an order id has 512 bytes at most. */
@@ -25,35 +25,40 @@ export interface CsvRecord {
 	cells: readonly string[];
 }
 
-export interface RecordReader {
-	/** The first line that says something. What it refuses refuses the file. */
-	header(cells: readonly string[]): Result<unknown>;
-	/** A batch of records, in the order of the file and without blank ones; the next is read when it has been taken. */
-	take(records: readonly CsvRecord[]): Promise<Result<unknown>>;
-	/** With the blank ones. */
-	maxLines: number;
-	/** Lets everybody else get on in between. */
-	yieldLoop(): Promise<void>;
-	/** What the first line must be, for whoever sends an empty file. */
-	headerAdvice: string;
-	/** What to add to a file that has a header and nothing else. */
-	rowAdvice: string;
+/** What is wrong with a file as a whole. */
+export class FileRefusedError extends Error {
+	readonly fault: Fault;
+
+	constructor(detail: string, code: FaultCode = "malformed_file") {
+		super(detail);
+		this.fault = fault(code, detail, "file");
+	}
 }
 
-/** How many records there are. What was taken before a refusal is worth nothing. */
-export async function readRecords(
+/**
+ * The records without blank ones, the header first. `maxLines` counts the blank ones; `yieldLoop` lets everybody else get
+ * on in between. Throws a FileRefusedError where the file is none.
+ */
+export async function* readRecords(
 	bytes: AsyncIterable<Uint8Array>,
-	reader: RecordReader,
-): Promise<Result<number>> {
-	const blocks = readWholeLines(asUtf8(bytes), reader.maxLines);
+	maxLines: number,
+	yieldLoop: () => Promise<void>,
+): AsyncGenerator<CsvRecord> {
+	const blocks = readWholeLines(asUtf8(bytes), maxLines);
 	try {
 		const first = await blocks.next();
-		if (first.done === true) return refuseEmpty(reader);
-		return await takeRecords(openParser(first.value, blocks), reader);
+		if (first.done === true) return;
+		let seen = 0;
+		for await (const item of openParser(first.value, blocks)) {
+			// Blank rows count too: spreadsheets write them by the hundred thousand.
+			if (seen++ % BATCH_ROWS === 0) await yieldLoop();
+			const { record: cells, info } = PARSED.parse(item);
+			if (seen === 1 && isSeparatorLine(cells)) continue;
+			if (cells.some((cell) => cell.trim() !== "")) yield { line: info.lines, cells };
+		}
 	} catch (error) {
-		if (error instanceof FileRefusedError) return { ok: false, fault: error.fault };
 		if (!(error instanceof CsvError)) throw error;
-		return refuse("malformed_file", `${lineOf(error)} is not valid CSV: ${adviceOn(error)}`, "file");
+		throw new FileRefusedError(`${lineOf(error)} is not valid CSV: ${adviceOn(error)}`);
 	} finally {
 		await blocks.return(undefined);
 	}
@@ -76,43 +81,6 @@ function openParser(first: Buffer, others: AsyncIterable<Buffer>): AsyncIterable
 async function* joinBlocks(first: Buffer, others: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 	yield first;
 	yield* others;
-}
-
-async function takeRecords(records: AsyncIterable<unknown>, reader: RecordReader): Promise<Result<number>> {
-	let hasHeader = false;
-	let batch: CsvRecord[] = [];
-	let count = 0;
-	let seen = 0;
-	for await (const item of records) {
-		// Blank rows count too: spreadsheets write them by the hundred thousand.
-		if (seen++ % BATCH_ROWS === 0) await reader.yieldLoop();
-		const { record: cells, info } = PARSED.parse(item);
-		if (!hasHeader) {
-			if (seen === 1 && isSeparatorLine(cells)) continue;
-			const header = reader.header(cells);
-			if (!header.ok) return header;
-			hasHeader = true;
-			continue;
-		}
-		if (cells.every((cell) => cell.trim() === "")) continue;
-		count += 1;
-		batch.push({ line: info.lines, cells });
-		if (batch.length === BATCH_ROWS) {
-			const taken = await reader.take(batch);
-			if (!taken.ok) return taken;
-			batch = [];
-		}
-	}
-	if (!hasHeader) return refuseEmpty(reader);
-	if (count === 0) {
-		return refuse("malformed_file", `The file has a header but no rows. ${reader.rowAdvice}`, "file");
-	}
-	const taken = batch.length > 0 ? await reader.take(batch) : succeed(null);
-	return taken.ok ? succeed(count) : taken;
-}
-
-function refuseEmpty({ headerAdvice }: RecordReader): Result<never> {
-	return refuse("malformed_file", `The file is empty. ${headerAdvice}`, "file");
 }
 
 const SEPARATOR_LINE = /^\u{FEFF}?"?sep=([,;\t])"?\r?\n/iu;
@@ -149,16 +117,6 @@ function adviceOn(error: CsvError): string {
 
 // The bytes as blocks of whole lines, checked before the CSV parser sees them: in UTF-8, into which UTF-16 is brought
 // first, and no line longer than a row can be. No more than a block is ever held.
-
-/** Thrown through the streams between here and whoever reads the records, and a value again there. */
-class FileRefusedError extends Error {
-	readonly fault: Fault;
-
-	constructor(detail: string, code: FaultCode = "malformed_file") {
-		super(detail);
-		this.fault = fault(code, detail, "file");
-	}
-}
 
 /** Excel's "Unicode text" is UTF-16; its byte order mark tells which of the two. Anything else is handed on as it is. */
 async function* asUtf8(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -95,8 +95,8 @@ export const DECISIONS: JobKind = {
 	],
 	checkHeader: (has) =>
 		has("conversionId") || has("orderId")
-			? null
-			: "there is neither a column conversionId nor a column orderId",
+			? []
+			: ["there is neither a column conversionId nor a column orderId"],
 	example: `orderId,eventType,decision,reason
 A-1001,SALE,approve,
 A-1002,,reject,FRAUD

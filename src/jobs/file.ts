@@ -2,11 +2,11 @@
 // is held.
 
 import { undoDefusing } from "../conversions/csv-cell.ts";
-import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { BATCH_ROWS } from "../conversions/deps.ts";
+import { type Result, succeed } from "../domain/fault.ts";
 import { foldText } from "../domain/folded-text.ts";
-import { MAX_SHEET_LINES, readRecords } from "./csv.ts";
+import { FileRefusedError, MAX_SHEET_LINES, readRecords } from "./csv.ts";
 import type { Cells, JobColumn, JobKind, JobRow } from "./kind.ts";
-import { IMPORT_KINDS, JOB_KINDS } from "./kinds.ts";
 
 export interface JobFile {
 	/** As it is called where it came from. */
@@ -31,98 +31,85 @@ export interface RowReader {
 	yieldLoop(): Promise<void>;
 }
 
-/** What was taken before a refusal is worth nothing. */
+/** How many rows there are. What was taken before a refusal is worth nothing. */
 export async function readRows(
 	file: JobFile,
 	kind: JobKind,
 	{ take, isAnyLength, yieldLoop }: RowReader,
 ): Promise<Result<number>> {
-	let positions: ReadonlyMap<JobColumn, number> = new Map();
-	return readRecords(file.read(), {
-		yieldLoop,
-		maxLines: isAnyLength ? Number.POSITIVE_INFINITY : MAX_SHEET_LINES,
-		headerAdvice: adviceOn(kind.columns),
-		rowAdvice: `Add one line for each ${kind.noun[0]}.`,
-		header(cells) {
-			const header = readHeader(cells, kind);
-			if (header.ok) positions = header.value;
-			return header;
-		},
-		take: (records) => take(records.map(({ line, cells }) => ({ line, cells: pickCells(cells, positions) }))),
-	});
+	const maxLines = isAnyLength ? Number.POSITIVE_INFINITY : MAX_SHEET_LINES;
+	let positions: ReadonlyMap<JobColumn, number> | undefined;
+	let batch: JobRow[] = [];
+	let count = 0;
+	try {
+		for await (const { line, cells } of readRecords(file.read(), maxLines, yieldLoop)) {
+			if (positions === undefined) {
+				positions = readHeader(cells, kind);
+				continue;
+			}
+			count += 1;
+			batch.push({ line, cells: pickCells(cells, positions) });
+			if (batch.length < BATCH_ROWS) continue;
+			const taken = await take(batch);
+			if (!taken.ok) return taken;
+			batch = [];
+		}
+		if (positions === undefined) throw new FileRefusedError(`The file is empty. ${adviceOn(kind)}`);
+		if (count === 0) {
+			const advice = `Add one line for each ${kind.noun[0]}.`;
+			throw new FileRefusedError(`The file has a header but no rows. ${advice}`);
+		}
+	} catch (error) {
+		if (error instanceof FileRefusedError) return { ok: false, fault: error.fault };
+		throw error;
+	}
+	const taken = await take(batch);
+	return taken.ok ? succeed(count) : taken;
 }
 
-function readHeader(cells: readonly string[], kind: JobKind): Result<ReadonlyMap<JobColumn, number>> {
+function readHeader(cells: readonly string[], kind: JobKind): ReadonlyMap<JobColumn, number> {
 	const { columns, ignored = [] } = kind;
 	const known = new Map(columns.flatMap((column) => namesOf(column).map((name) => [name, column] as const)));
 	const unread = new Set([...RESULT_COLUMNS, ...ignored, ""].map(plainName));
 	const positions = new Map<JobColumn, number>();
 	const unknown: string[] = [];
-	const refuseHeader = (problem: string) =>
-		refuse("malformed_file", `Line 1: ${problem}. ${adviceOn(columns)}`, "file");
+	const problems: string[] = [];
 	for (const [position, cell] of cells.entries()) {
-		const name = plainName(cell);
-		const column = known.get(name);
+		const column = known.get(plainName(cell));
 		if (column === undefined) {
-			if (!unread.has(name)) unknown.push(cell.trim());
-			continue;
-		}
-		if (positions.has(column)) return refuseHeader(`the column ${column.name} is there twice`);
-		positions.set(column, position);
+			if (!unread.has(plainName(cell))) unknown.push(cell.trim());
+		} else if (positions.has(column)) problems.push(`the column ${column.name} is there twice`);
+		else positions.set(column, position);
 	}
-	const open = columns.filter((column) => !positions.has(column));
-	const missing = open.filter(({ isOptional }) => isOptional !== true);
-	if (unknown.length === 0 && missing.length === 0) {
-		const problem = kind.checkHeader?.((name) =>
-			columns.some((column) => column.name === name && positions.has(column)),
-		);
-		return problem === undefined || problem === null ? succeed(positions) : refuseHeader(problem);
-	}
-	const other = missing.length > 0 ? findOtherKind(cells, kind) : undefined;
-	if (other !== undefined) {
-		return refuse("malformed_file", `This is a file of ${other.noun[1]}. Import it as one.`, "file");
-	}
-	const parts = [sayUnknown(unknown, open), sayMissing(missing)];
-	return refuseHeader(parts.filter((part) => part !== "").join(", and "));
-}
-
-/** Every column that it needs is there. */
-function findOtherKind(cells: readonly string[], present: JobKind): JobKind | undefined {
-	const names = new Set(cells.map(plainName));
-	const isWhole = ({ columns }: JobKind) =>
-		columns.every((column) => column.isOptional === true || names.has(plainName(column.name)));
-	return IMPORT_KINDS.map((name) => JOB_KINDS[name]).find((kind) => kind !== present && isWhole(kind));
+	const missing = columns.filter((column) => column.isOptional !== true && !positions.has(column));
+	const has = (name: string) => columns.some((column) => column.name === name && positions.has(column));
+	problems.push(...sayUnknown(unknown), ...sayMissing(missing));
+	if (problems.length === 0) problems.push(...(kind.checkHeader?.(has) ?? []));
+	if (problems.length === 0) return positions;
+	throw new FileRefusedError(`Line 1: ${problems.join(", and ")}. ${adviceOn(kind)}`);
 }
 
 const MAX_NAMED_COLUMNS = 5;
 const MAX_NAME_CHARACTERS = 40;
 
-function sayUnknown(unknown: readonly string[], open: readonly JobColumn[]): string {
-	if (unknown.length === 0) return "";
-	const named = unknown.slice(0, MAX_NAMED_COLUMNS).map((name) => {
-		const meant = open.find((known) => isClose(plainName(name), plainName(known.name)));
-		return `“${name.slice(0, MAX_NAME_CHARACTERS)}”${meant === undefined ? "" : ` (${meant.name} is meant?)`}`;
-	});
+function sayUnknown(unknown: readonly string[]): string[] {
+	if (unknown.length === 0) return [];
+	const named = unknown.slice(0, MAX_NAMED_COLUMNS).map((name) => `“${name.slice(0, MAX_NAME_CHARACTERS)}”`);
 	const rest = unknown.length - named.length;
-	return `there is no column ${listOf(rest === 0 ? named : [...named, `${rest} more`], "or")}`;
+	return [`there is no column ${listOf(rest === 0 ? named : [...named, `${rest} more`], "or")}`];
 }
 
-function sayMissing(missing: readonly JobColumn[]): string {
-	const names = missing.map(({ name }) => name);
-	if (names.length === 0) return "";
-	return names.length === 1
-		? `the column ${names[0]} is missing`
-		: `the columns ${listOf(names, "and")} are missing`;
+function sayMissing(missing: readonly JobColumn[]): string[] {
+	if (missing.length === 0) return [];
+	const names = listOf(
+		missing.map(({ name }) => name),
+		"and",
+	);
+	return [missing.length === 1 ? `the column ${names} is missing` : `the columns ${names} are missing`];
 }
 
 function listOf(parts: readonly string[], word: string): string {
 	return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} ${word} ${parts.at(-1)}`;
-}
-
-/** One within the other, or with the same beginning: "order" and "order_id", "e-mail address" and "email". */
-function isClose(name: string, known: string): boolean {
-	if (Math.min(name.length, known.length) < 3) return false;
-	return known.includes(name) || name.includes(known) || name.slice(0, 4) === known.slice(0, 4);
 }
 
 function namesOf({ name, aliases = [] }: JobColumn): string[] {
@@ -134,7 +121,7 @@ function plainName(text: string): string {
 	return foldText(text).replace(/[\s_.'’°º-]/gu, "");
 }
 
-function adviceOn(columns: readonly JobColumn[]): string {
+function adviceOn({ columns }: JobKind): string {
 	const named = (isOptional: boolean) =>
 		columns.filter((column) => (column.isOptional === true) === isOptional).map(({ name }) => name);
 	return `The first line must name the columns: ${named(false).join(", ")}; if needed also ${named(true).join(", ")}.`;

@@ -85,7 +85,7 @@ export interface JobKind {
 	/** Columns that may be there, and are not read. */
 	ignored?: readonly string[];
 	/** What else is wrong with a header that has all columns that are needed. */
-	checkHeader?(has: (column: string) => boolean): string | null;
+	checkHeader?(has: (column: string) => boolean): string[];
 	/** A file as it may look. */
 	example: string;
 	/** What of it cannot be undone, and who hears of it. */

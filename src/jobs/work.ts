@@ -32,7 +32,7 @@ import {
 	writeFailure,
 	writeVerdicts,
 } from "./lines.ts";
-import { createSummary, type JobSummary, parseSummary } from "./summary.ts";
+import { addToSummary, type JobSummary, parseSummary } from "./summary.ts";
 
 export type JobWorkDeps = InvitationsDeps;
 
@@ -225,9 +225,9 @@ async function judgeOpen(
 }
 
 function summaryWith(job: Job, judged: readonly JudgedRow[]): JobSummary {
-	const summary = createSummary(job.summary === null ? undefined : parseSummary(job.summary));
-	summary.add(judged);
-	return summary.read();
+	const summary = parseSummary(job.summary);
+	addToSummary(summary, judged);
+	return summary;
 }
 
 function progressOf(job: Job, { seq, rows, isLast }: Batch, summary: JobSummary, nowMs: number) {

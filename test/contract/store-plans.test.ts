@@ -49,13 +49,7 @@ import { listFailingShops } from "../../src/store/queries/failing-shops.ts";
 import { countUnmailedNotices } from "../../src/store/queries/figures.ts";
 import { readIntegrationChecks } from "../../src/store/queries/first-times.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
-import {
-	claimJob,
-	findJobToClear,
-	findOldestWaitingJob,
-	listJobs,
-	pruneJobs,
-} from "../../src/store/queries/jobs.ts";
+import { claimJob, findOldestWaitingJob, listJobs, pruneJobs } from "../../src/store/queries/jobs.ts";
 import { listApiKeys } from "../../src/store/queries/keys.ts";
 import { listLastAttempts } from "../../src/store/queries/last-attempts.ts";
 import { findAnnounced, listAnswersOf, listNewestAnswers } from "../../src/store/queries/local-answers.ts";
@@ -266,7 +260,6 @@ const READS: readonly Read[] = [
 	["a trouble that ends", ["notices_open"], (db) => endTroubles(db, [LARGE], "success", START_MS)],
 	["jobs that wait", ["jobs_to_do"], (db) => findOldestWaitingJob(db, START_MS)],
 	["the next job to do", ["jobs_to_do"], (db) => claimJob(db, "claim", START_MS, START_MS)],
-	["a job to clear", ["jobs_to_clear"], (db) => findJobToClear(db, START_MS, START_MS)],
 	["a programme to be mailed", ["notices_to_mail"], (db) => findProgrammeToMail(db, START_MS - 1)],
 	["what it is to be mailed", ["notices_by_receiver"], (db) => findNoticesToMail(db, SMALL)],
 	...DELIVERY_LISTS.flatMap(([what, index, filter]) =>

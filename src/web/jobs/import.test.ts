@@ -206,7 +206,7 @@ for (const [what, kind, content, status, sentence] of [
 		"people",
 		"Mail,programme,job\n",
 		422,
-		/there is no column “Mail” \(email is meant\?\) or “job”, and the columns email and role are missing/,
+		/there is no column “Mail” or “job”, and the columns email and role are missing/,
 	],
 	[
 		"too much",
