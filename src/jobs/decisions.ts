@@ -34,34 +34,17 @@ export const DECISIONS: JobKind = {
 			name: "conversionId",
 			means:
 				"As every export has it: the line decides exactly this conversion, and an orderId or eventType beside it must match.",
-			aliases: ["conversion"],
+			aliases: "conversion",
 			isOptional: true,
 		},
 		{
 			name: "orderId",
 			means:
 				"Where there is no conversionId: the order, compared character by character with nothing trimmed.",
-			aliases: [
-				"order",
-				"order number",
-				"order no",
-				// German, French, Spanish, Italian, Dutch.
-				"Bestellnummer",
-				"Bestellung",
-				"Auftragsnummer",
-				"commande",
-				"numéro de commande",
-				"n° de commande",
-				"pedido",
-				"número de pedido",
-				"n.º de pedido",
-				"ordine",
-				"numero ordine",
-				"numero d'ordine",
-				"bestelling",
-				"bestelnummer",
-				"ordernummer",
-			],
+			// English, German, French, Spanish, Italian, Dutch.
+			aliases: `order, order number, order no, Bestellnummer, Bestellung, Auftragsnummer, commande, numéro de commande,
+				n° de commande, pedido, número de pedido, n.º de pedido, ordine, numero ordine, numero d'ordine, bestelling,
+				bestelnummer, ordernummer`,
 			isOptional: true,
 			keepsSpace: true,
 		},
@@ -69,30 +52,18 @@ export const DECISIONS: JobKind = {
 		{
 			name: "decision",
 			means: "approve, reject or reverse. Lines without one are skipped.",
-			aliases: ["Entscheidung", "décision", "decisión", "decisione", "beslissing", "besluit"],
+			aliases: "Entscheidung, décision, decisión, decisione, beslissing, besluit",
 		},
 		{
 			name: "reason",
 			means: "Needed to reject or reverse: such as OUT_OF_STOCK, or in words such as Out of stock.",
-			aliases: ["Grund", "Begründung", "raison", "motif", "motivo", "razón", "reden"],
+			aliases: "Grund, Begründung, raison, motif, motivo, razón, reden",
 			isOptional: true,
 		},
 	],
 	// The other columns of an export: with a column for decisions it can come back.
-	ignored: [
-		"status",
-		"basketValue",
-		"commission",
-		"networkFee",
-		"currency",
-		"decidedBy",
-		"source",
-		"test",
-		"occurredAt",
-		"recordedAt",
-		"approvesAt",
-		"pixelBasketValue",
-	],
+	ignored: `status, basketValue, commission, networkFee, currency, decidedBy, source, test, occurredAt, recordedAt,
+		approvesAt, pixelBasketValue`,
 	checkHeader: (has) =>
 		has("conversionId") || has("orderId")
 			? []

@@ -68,9 +68,9 @@ export async function readRows(
 }
 
 function readHeader(cells: readonly string[], kind: JobKind): ReadonlyMap<JobColumn, number> {
-	const { columns, ignored = [] } = kind;
+	const { columns, ignored = "" } = kind;
 	const known = new Map(columns.flatMap((column) => namesOf(column).map((name) => [name, column] as const)));
-	const unread = new Set([...RESULT_COLUMNS, ...ignored, ""].map(plainName));
+	const unread = new Set([...RESULT_COLUMNS, ...ignored.split(","), ""].map(plainName));
 	const positions = new Map<JobColumn, number>();
 	const unknown: string[] = [];
 	const problems: string[] = [];
@@ -112,8 +112,8 @@ function listOf(parts: readonly string[], word: string): string {
 	return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} ${word} ${parts.at(-1)}`;
 }
 
-function namesOf({ name, aliases = [] }: JobColumn): string[] {
-	return [name, ...aliases].map(plainName);
+function namesOf({ name, aliases = name }: JobColumn): string[] {
+	return [name, ...aliases.split(",")].map(plainName);
 }
 
 /** Without case, accents, spaces and signs: "Order ID", "order_id" and "orderId" are the same column. */

@@ -70,8 +70,8 @@ export interface JobColumn {
 	name: string;
 	/** In a few words, for whoever makes the file. */
 	means: string;
-	/** What else it may be called. */
-	aliases?: readonly string[];
+	/** What else it may be called, parted by commas. */
+	aliases?: string;
 	isOptional?: true;
 	/** Otherwise white space around a cell is cut off. */
 	keepsSpace?: true;
@@ -82,8 +82,8 @@ export interface JobKind {
 	/** One of them, and several. */
 	noun: readonly [string, string];
 	columns: readonly JobColumn[];
-	/** Columns that may be there, and are not read. */
-	ignored?: readonly string[];
+	/** Columns that may be there, and are not read; parted by commas. */
+	ignored?: string;
 	/** What else is wrong with a header that has all columns that are needed. */
 	checkHeader?(has: (column: string) => boolean): string[];
 	/** A file as it may look. */
