@@ -74,8 +74,8 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		const welcomePath = config.role === "worker" ? null : await offerFirstStaff(parts);
 		const { host, port, trustedProxies } = config;
 		// Before the rest, because only now the port is known.
-		const recording = { random, onAnswered };
-		const site = await listen({ host, port, trustedProxies, limits: PUBLIC_LIMITS, log, recording });
+		const recording = { random, trustedProxies, onAnswered };
+		const site = await listen({ host, port, limits: PUBLIC_LIMITS, log, recording });
 		listeners.push(site);
 		const numbers = await listenForMetrics(config, log);
 		if (numbers !== null) listeners.push(numbers);
@@ -216,7 +216,7 @@ async function listenForMetrics(config: Config, log: Log): Promise<HttpServer | 
 	if (config.metricsAddress === null) return null;
 	const { host, port, isDefault } = config.metricsAddress;
 	try {
-		return await listen({ host, port, trustedProxies: [], limits: METRICS_LIMITS, log });
+		return await listen({ host, port, limits: METRICS_LIMITS, log });
 	} catch (error) {
 		const reason = error instanceof Error ? error.message : String(error);
 		if (!isDefault) {

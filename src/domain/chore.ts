@@ -30,7 +30,6 @@ export const CHORES = {
 	// are removed by the way.
 	jobs: { intervalMs: 10 * SECOND_MS, undone: "Decisions and imports from files are not being worked off" },
 	// How long what came in is looked through order by order when somebody searches.
-	order_search: { intervalMs: MINUTE_MS, undone: "New orders are not being added to the search" },
 	// How long after a change its mail is written, at the latest.
 	change_mails: {
 		intervalMs: 5 * SECOND_MS,

@@ -10,8 +10,7 @@ import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { type Maker, transactAs } from "../people/links.ts";
 import type { Clock, Random } from "../ports.ts";
-import type { ConversionFilter } from "../store/queries/conversion-filter.ts";
-import { readAllConversions } from "../store/queries/conversion-list.ts";
+import { type ConversionFilter, readAllConversions } from "../store/queries/conversion-list.ts";
 import {
 	changeBatch,
 	deleteJob,

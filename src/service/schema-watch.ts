@@ -3,7 +3,7 @@
 
 import { SECOND_MS } from "../domain/time.ts";
 import type { Clock, Log } from "../ports.ts";
-import { checkSchema, readSchema, SchemaTooNewError } from "../store/schema/state.ts";
+import { checkSchema, readSchema, SchemaTooNewError } from "../store/schema/migrations.ts";
 import type { Store } from "../store/store.ts";
 
 export interface SchemaWatch {
@@ -52,9 +52,9 @@ export function watchSchema({ store, clock, log }: { store: Store; clock: Clock;
 	};
 }
 
-async function findProblem({ db, kind }: Store): Promise<SchemaTooNewError | null> {
+async function findProblem({ db }: Store): Promise<SchemaTooNewError | null> {
 	try {
-		checkSchema(await readSchema(db), kind);
+		checkSchema(await readSchema(db));
 		return null;
 	} catch (error) {
 		// A database that does not answer is noticed by everybody else.

@@ -5,7 +5,6 @@
 import { tellEarly } from "../callbacks/failure-notices.ts";
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { approveDue, expireParked } from "../conversions/end-windows.ts";
-import { createOrderIndexing } from "../conversions/searchable-orders.ts";
 import { CHORES, type ChoreName } from "../domain/chore.ts";
 import type { Status } from "../domain/conversion.ts";
 import { SERIOUS_AFTER_MS } from "../domain/notice.ts";
@@ -90,7 +89,6 @@ export function startChores(deps: ChoresDeps): Chores {
 			(isStopping) => cancelAllRemoved(store, clock, isStopping),
 			() => findOldestCancellation(store.db, clock.nowMs()),
 		),
-		startChore(deps, "order_search", createOrderIndexing(deps)),
 		startChore(deps, "nonces", () => pruneNonces(store, clock.nowMs())),
 		startChore(deps, "limits", () => pruneUses(store.db, clock.nowMs())),
 		startChore(deps, "sessions", () => pruneSignIn(store.db, clock.nowMs())),

@@ -1,8 +1,7 @@
 // The pages: all tables of routes, and before each route the guards it asks for.
 
 import { Hono } from "hono";
-import { createNetworkTallies } from "../conversions/network-tally.ts";
-import { createTallies } from "../conversions/tally.ts";
+import { createNetworkTallies, createTallies } from "../conversions/tally.ts";
 import { idsOf, recordOf, routeOf } from "../request-notes.ts";
 import { createGuards, securePages } from "./access.ts";
 import * as account from "./account/account-page.ts";

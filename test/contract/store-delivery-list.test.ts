@@ -9,7 +9,6 @@ import { explainOrder } from "../../src/conversions/explain-order.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { findDeliveryDetail, listAttempts } from "../../src/store/queries/attempt-list.ts";
 import {
 	addCallbackCounts,
 	listCallbackHours,
@@ -19,10 +18,11 @@ import { cancelRemoved } from "../../src/store/queries/cancellations.ts";
 import { MAX_COUNTED_PENDING } from "../../src/store/queries/delivery-health.ts";
 import {
 	type DeliveryFilter,
+	findDeliveryDetail,
+	listAttempts,
 	listDeliveries,
 	newestProgress,
 } from "../../src/store/queries/delivery-list.ts";
-import { removeEndpoint } from "../../src/store/queries/endpoint-removal.ts";
 import {
 	type InboundFilter,
 	insertInboundCalls,
@@ -30,6 +30,7 @@ import {
 } from "../../src/store/queries/inbound-calls.ts";
 import { insertOwedEvents } from "../../src/store/queries/outbox.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
+import { removeEndpoint } from "../../src/store/queries/programmes.ts";
 import type { Settlement } from "../../src/store/queries/queue.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";

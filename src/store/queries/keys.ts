@@ -4,7 +4,7 @@
 import type { Insertable, Selectable } from "kysely";
 import { hotWrites, type NewNonce } from "../hot-writes.ts";
 import type { Db } from "../store.ts";
-import type { ApiKeysTable } from "../tables/keys.ts";
+import type { ApiKeysTable } from "../tables/programmes.ts";
 
 export type ApiKey = Selectable<ApiKeysTable>;
 

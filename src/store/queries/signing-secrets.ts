@@ -8,7 +8,7 @@ import {
 	secretState,
 } from "../../domain/secret-life.ts";
 import type { Db } from "../store.ts";
-import type { SigningSecretsTable } from "../tables/keys.ts";
+import type { SigningSecretsTable } from "../tables/programmes.ts";
 
 export type SigningSecret = Selectable<SigningSecretsTable>;
 

@@ -2,8 +2,7 @@
 
 import type { ChoreRecord } from "../../domain/chore.ts";
 import type { ProcessRecord } from "../../domain/process.ts";
-import { MIGRATIONS } from "../schema/migrations.ts";
-import { readSchema } from "../schema/state.ts";
+import { MIGRATIONS, readSchema } from "../schema/migrations.ts";
 import type { Store } from "../store.ts";
 import { listChoreRecords } from "./chores.ts";
 import { type Figures, readFigures } from "./figures.ts";

@@ -9,10 +9,11 @@ import { dayEndMs, dayStartMs, isTimeZone } from "../../domain/zone-day.ts";
 import {
 	type ConversionFilter,
 	type ConversionSort,
-	type MatchedConversion,
+	collectMatches,
+	MAX_COLLECTED,
 	NEWEST_FIRST,
-} from "../../store/queries/conversion-filter.ts";
-import { collectMatches, MAX_COLLECTED } from "../../store/queries/conversion-matches.ts";
+} from "../../store/queries/conversion-list.ts";
+import type { Conversion } from "../../store/queries/conversions.ts";
 import { listNewestProgrammes } from "../../store/queries/programme-people.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import type { Db } from "../../store/store.ts";
@@ -159,10 +160,10 @@ async function readTally(
 	return { count, isAll: true, tests, sums: count === tests ? [] : [{ currency, basket, commission }] };
 }
 
-function sumUp(rows: readonly MatchedConversion[]): MoneySum[] {
+function sumUp(rows: readonly Conversion[]): MoneySum[] {
 	const byCurrency = Map.groupBy(rows, ({ currency }) => currency);
 	return [...byCurrency].map(([currency, own]) => {
-		const add = (pick: (row: MatchedConversion) => string) =>
+		const add = (pick: (row: Conversion) => string) =>
 			formatMinor(
 				own.reduce((sum, row) => sum + BigInt(pick(row).replace(".", "")), 0n),
 				digitsOf(currency),

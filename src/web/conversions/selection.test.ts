@@ -3,7 +3,6 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../../../test/support/until.ts";
-import { createOrderIndexing } from "../../conversions/searchable-orders.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
 import { START_MS } from "../test-site.test-support.ts";
@@ -241,7 +240,6 @@ test("all that match are frozen at that moment, previewed and decided in batches
 		order_id: "bulk-foreign",
 		programme_id: (await site.addProgramme("Other")).id,
 	});
-	await createOrderIndexing({ store: site.store, clock: site.deps.clock })(() => false);
 	const list = await owner.open(`${base}?orderId=bulk`);
 	match(plain(list.text), /Select all 620 that match/);
 	const back = "?orderId=bulk&cursor=whatever";

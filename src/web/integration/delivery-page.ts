@@ -10,7 +10,7 @@ import {
 	findDeliveryDetail,
 	type ListedAttempt,
 	listAttempts,
-} from "../../store/queries/attempt-list.ts";
+} from "../../store/queries/delivery-list.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import { listActivations } from "../../store/queries/signing-secrets.ts";
 import { lastAnswer, nextAttempt, resentMark, stateBadge } from "../conversion-ui.ts";

@@ -7,7 +7,7 @@ import { headerNames } from "../../domain/signature.ts";
 import type { Finding, TextDifference, Verdict } from "../../signature-check/causes.ts";
 import { type CheckedSignature, checkSignature } from "../../signature-check/check-signature.ts";
 import type { Direction, PastedRequest } from "../../signature-check/pasted-request.ts";
-import { findDeliveryDetail, listAttempts } from "../../store/queries/attempt-list.ts";
+import { findDeliveryDetail, listAttempts } from "../../store/queries/delivery-list.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import { readTextFields } from "../form.ts";
 import { csrfField, programmeOf, type WebContext, type WebDeps } from "../page.ts";
