@@ -4,7 +4,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type AddressRange, isAddress, parseRange } from "./domain/address.ts";
-import { STAFF_AUTHENTICATOR } from "./domain/authenticator.ts";
+import { STAFF_AUTHENTICATOR } from "./domain/roles.ts";
 import { DELIVERY } from "./domain/delivery-pause.ts";
 import { BRAND_FORM, isBrand } from "./domain/network.ts";
 import { SEALING_KEY_BYTES } from "./domain/sealing.ts";

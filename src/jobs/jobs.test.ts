@@ -10,7 +10,7 @@ import { MEGABYTE } from "../domain/bytes.ts";
 import { DAY_MS, MINUTE_MS } from "../domain/time.ts";
 import { createMailDispatcher } from "../mail/dispatcher.ts";
 import { endAccess } from "../people/end-access.ts";
-import { IMPORTED_INVITATIONS, useLimits } from "../people/limits.ts";
+import { LIMITS, useLimits } from "../people/limits.ts";
 import { listAudit } from "../store/queries/audit-list.ts";
 import {
 	claimJob,
@@ -24,7 +24,6 @@ import {
 import { checkLedger } from "../store/queries/ledger.ts";
 import type { Person } from "../store/queries/people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { createChoreBook } from "../watch/chore-book.ts";
 import { startJobChore } from "../watch/chores.ts";
 import { discardJob, startJob, stopJob } from "./job.ts";
 import {
@@ -223,8 +222,8 @@ eachDatabase("a file that is uploaded", (database) => {
 			sealingKey: new Uint8Array(32),
 			mailer: { send: async () => null },
 		});
-		const use = { limit: IMPORTED_INVITATIONS, subject: String(staff.id) };
-		for (let used = 2; used < IMPORTED_INVITATIONS.max; used++) {
+		const use = { limit: LIMITS.importedInvitations, subject: String(staff.id) };
+		for (let used = 2; used < LIMITS.importedInvitations.max; used++) {
 			equal(await useLimits(deps.store.db, [use], deps.clock.nowMs()), null);
 		}
 		const emails = ["one", "two", "three"].map((name) => `${name}@${newId("usr")}.example`.toLowerCase());
@@ -262,7 +261,7 @@ eachDatabase("a file that is uploaded", (database) => {
 	test("is worked off by the chore when it is told to, and now and then by itself", async () => {
 		const { deps, staff, programme } = await open();
 		const log = createLog();
-		const chore = startJobChore({ ...deps, log, book: createChoreBook(deps.clock) });
+		const chore = startJobChore({ ...deps, log });
 		const told = await upload(deps, staff, "conversions", history(programme, 3));
 		chore.runSoon();
 		await until(async () => (await reload(deps, told)).state === "previewed");

@@ -132,7 +132,7 @@ export async function openParts(
 		await refuseDifferentEnds(config.database, store);
 		// Before anything is stored or compared.
 		const readTime = store.readTime && (options.readTime ?? store.readTime);
-		const clock = await openSharedClock(machineClock, readTime, log);
+		const clock = await openSharedClock(machineClock, readTime);
 		opened.defer(() => clock.stop());
 		const tell = options.tellMigration ?? ((progress) => log.info({ progress }, "migrating the database"));
 		const migration = await prepareSchema(store, schema, clock.nowMs(), { tell });

@@ -7,26 +7,23 @@ import type { StatusCode } from "hono/utils/http-status";
 import { z } from "zod";
 import type { NetworkTallies, Tallies } from "../conversions/tally.ts";
 import type { AddressRange } from "../domain/address.ts";
-import { isAuthenticatorRequired, type StaffAuthenticator } from "../domain/authenticator.ts";
-import { areCookiesSecure, cookieName } from "../domain/cookie-name.ts";
 import type { Result } from "../domain/fault.ts";
-import { grants, type PersonKind, type Right, type Standing } from "../domain/roles.ts";
+import {
+	grants,
+	isAuthenticatorRequired,
+	type PersonKind,
+	type Right,
+	type StaffAuthenticator,
+	type Standing,
+} from "../domain/roles.ts";
 import type { Warning } from "../domain/warning.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
 import type { OpenApiDocument } from "../openapi.ts";
 import type { Auth, AuthSession, Visitor } from "../people/auth.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Maker } from "../people/links.ts";
-import { createSigner } from "../people/signing.ts";
-import type {
-	AddressPolicy,
-	DiskSpace,
-	Log,
-	Mailer,
-	RequestRecord,
-	TemporaryFiles,
-	Transport,
-} from "../ports.ts";
+import { areCookiesSecure, cookieName, createSigner } from "../people/signed-cookies.ts";
+import type { AddressPolicy, Log, Mailer, RequestRecord, TemporaryFiles, Transport } from "../ports.ts";
 import type { KnownNetwork, NetworkFace } from "../store/queries/known-network.ts";
 import { findPersonByPublicId } from "../store/queries/people.ts";
 import { findProgrammeOf, listProgrammesOf } from "../store/queries/programme-people.ts";
@@ -75,8 +72,8 @@ export interface WebDeps extends AccountsDeps {
 	temporaryFiles: TemporaryFiles;
 	/** Told when many decisions, or a file to import, wait to be worked on. */
 	jobs: { wake(): void };
-	/** What this process is, and the room on the disk of the database's file; null where it is on a server. */
-	system: { instance: string; version: string; readDisk(): Promise<DiskSpace | null> };
+	/** What this process is. */
+	system: { instance: string; version: string };
 	/** Aborted when the service stops: whoever is only watching is not waited for. */
 	stopSignal?: AbortSignal | undefined;
 }

@@ -6,12 +6,11 @@ import { randomBytes } from "node:crypto";
 import type { TestContext } from "node:test";
 import { createLog, type KeptLog } from "../../test/support/log.ts";
 import "../../test/support/quick-passwords.ts";
-import { makeAppDeps, SOUND_INSTALLATION } from "../../test/support/app-deps.ts";
+import { makeAppDeps, makeInstallation } from "../../test/support/app-deps.ts";
+import { SOUND_STATE } from "../../test/support/metrics-deps.ts";
 import { newProgramme } from "../../test/support/rows.ts";
 import { createMigratedSqlite } from "../../test/support/sqlite-database.ts";
 import { type AllDeps, createApp } from "../app.ts";
-import type { ChoreRecord } from "../domain/chore.ts";
-import type { DeliveryPause } from "../domain/delivery-pause.ts";
 import type { ProgrammeRole } from "../domain/roles.ts";
 import type { WarningSettings } from "../domain/warning.ts";
 import { createMailDispatcher } from "../mail/dispatcher.ts";
@@ -22,12 +21,12 @@ import { acceptLink } from "../people/accept-link.ts";
 import { createAuth } from "../people/auth.ts";
 import { invitePerson } from "../people/invitations.ts";
 import type { Membership } from "../people/links.ts";
-import type { Mail, Mailer } from "../ports.ts";
+import type { DiskSpace, Mail, Mailer } from "../ports.ts";
 import { createKnownNetwork } from "../store/queries/known-network.ts";
 import type { Person } from "../store/queries/people.ts";
 import { insertProgramme, type Programme } from "../store/queries/programmes.ts";
+import { readSystem, type SystemReading } from "../store/queries/system.ts";
 import type { Store } from "../store/store.ts";
-import { createInstallationWatch } from "../watch/installation-watch.ts";
 
 export const START_MS = Date.UTC(2026, 2, 1, 12);
 export const PASSWORD = "correct horse battery";
@@ -43,10 +42,9 @@ export interface SiteOptions {
 	brand?: string | null;
 	/** Instead of an installation that is as it should be. */
 	warned?: Partial<WarningSettings>;
-	/** How periodic work goes, as all processes know it. */
-	knownChores?: readonly ChoreRecord[];
-	/** Callbacks that are held on purpose. */
-	deliveryPause?: DeliveryPause;
+	/** How it does, besides what stands in its tables. */
+	read?: Partial<SystemReading>;
+	readDisk?: () => Promise<DiskSpace | null>;
 	change?: Partial<AllDeps>;
 }
 
@@ -75,8 +73,9 @@ export interface TestSite {
 export async function openTestSite(t: TestContext, options: SiteOptions = {}): Promise<TestSite> {
 	const database = await createMigratedSqlite();
 	t.after(database.remove);
-	const store = database.open();
-	return createTestSite(store, options);
+	const site = createTestSite(database.open(), options);
+	if (options.read !== undefined) await site.deps.installation.read();
+	return site;
 }
 
 /** Over a store that is open and migrated. */
@@ -114,15 +113,12 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		network,
 		mailer: networkMailer,
 		mails,
-		installation: createInstallationWatch(
-			{
-				...common,
-				knownChores: () => options.knownChores ?? [],
-				clockOffsetMs: () => null,
-				deliveryPause: () => options.deliveryPause ?? null,
-			},
-			{ ...SOUND_INSTALLATION, ...options.warned },
-		),
+		installation: makeInstallation({
+			...common,
+			settings: { ...SOUND_STATE.settings, ...options.warned },
+			readSystem: async () => ({ ...(await readSystem(store.db, START_MS)), ...options.read }),
+			...(options.readDisk === undefined ? {} : { readDisk: options.readDisk }),
+		}),
 		transport: { lookUp: async () => ({ ok: true, addresses: ["93.184.215.14"] }) },
 		...options.change,
 	};
@@ -161,7 +157,7 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		moveClock: (byMs) => {
 			nowMs += byMs;
 		},
-		browser: (browserOptions) => new Browser(request, browserOptions),
+		browser: (browserOptions) => new Browser(request, { nowMs: () => nowMs, ...browserOptions }),
 		addProgramme: (name = "Shop") =>
 			insertProgramme(
 				store.db,
@@ -172,7 +168,7 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 			join(email, name, { programme, role: "owner" }),
 		addPerson: (programme, role) => join(newEmail("shop"), `Some ${role}`, { programme, role }),
 		async signIn({ email }) {
-			const browser = new Browser(request);
+			const browser = new Browser(request, { nowMs: () => nowMs });
 			await browser.open("/sign-in");
 			const answer = await browser.submit("/sign-in", { email, password: PASSWORD });
 			assert.equal(answer.status, 303, answer.text);
@@ -196,6 +192,7 @@ export interface Shown {
 export interface BrowserOptions {
 	address?: string;
 	headers?: Readonly<Record<string, string>>;
+	nowMs?: () => number;
 }
 
 let browsers = 0;
@@ -204,12 +201,15 @@ export class Browser {
 	readonly cookies = new Map<string, string>();
 	/** Of the last page that had a form. */
 	csrf = "";
+	/** By the site's clock. */
+	readonly nowMs: () => number;
 	readonly #request: Request;
 	readonly #headers: Readonly<Record<string, string>>;
 	readonly #address: string;
 
-	constructor(request: Request, { address, headers = {} }: BrowserOptions = {}) {
+	constructor(request: Request, { address, headers = {}, nowMs = Date.now }: BrowserOptions = {}) {
 		browsers += 1;
+		this.nowMs = nowMs;
 		this.#request = request;
 		this.#headers = headers;
 		this.#address = address ?? `198.18.${browsers >> 8}.${browsers & 255}`;

@@ -2,6 +2,7 @@
 // of an index, however much waits. Of windows that have ended conversions.ts knows, of jobs job-claims.ts.
 
 import type { Db } from "../store.ts";
+import { findProgrammeToMail } from "./notices.ts";
 import { oldestDeliveries } from "./prune.ts";
 
 /** Of deliveries, which are by far the most that retention removes: when the oldest that is still here should have gone. */
@@ -45,15 +46,7 @@ export async function findOldestWatched(db: Db, watchedForMs: number, nowMs: num
 
 /** Notices that owners are to be mailed about. */
 export async function findOldestUnmailed(db: Db, nowMs: number): Promise<number | null> {
-	return firstOf(
-		await db
-			.selectFrom("notices")
-			.select("mail_due_at_ms as sinceMs")
-			.where("mail_due_at_ms", "<=", nowMs)
-			.orderBy("mail_due_at_ms")
-			.limit(1)
-			.executeTakeFirst(),
-	);
+	return firstOf(await findProgrammeToMail(db, nowMs));
 }
 
 /** Changes that nobody has been mailed about yet, and mails about them that were written and not sent. */

@@ -9,7 +9,7 @@ import { formatMinor, minorUnits } from "../../domain/money.ts";
 import { type DecidedOnPage, decideTicked, previewTicked } from "../../jobs/decide-from-page.ts";
 import { decideMatching } from "../../jobs/make-job.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
-import { reasonWords, statusBadge, titleCase } from "../conversion-ui.ts";
+import { hiddenFields, reasonWords, statusBadge, titleCase } from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
 import {
 	answerPage,
@@ -139,15 +139,6 @@ function showQuestion(c: WebContext, { form, backHref, move, foreseen }: Questio
 	const several = `${verb} ${countOf(changed.length, "conversion")}`;
 	const title = isOne ? `${verb} order ${only.order_id}?` : `${several}?`;
 	const reason = REASONS.find((known) => known === form.reason);
-	const fields: readonly (readonly [string, string | undefined])[] = [
-		["decision", move],
-		["reason", form.reason],
-		["sure", "yes"],
-		["back", form.back],
-		["list", form.list],
-		["network", form.network],
-		...form.conversion.map((id) => ["conversion", id] as const),
-	];
 	return answerPage(c, {
 		title,
 		active: "conversions",
@@ -166,8 +157,8 @@ function showQuestion(c: WebContext, { form, backHref, move, foreseen }: Questio
 				action: c.req.path,
 				csrf: csrfField(c),
 				className: "row",
-				body: html`${fields.map(([name, value]) =>
-					value === undefined ? null : html`<input type="hidden" name="${name}" value="${value}">`,
+				body: html`${hiddenFields({ decision: move, reason: form.reason, sure: "yes", back: form.back, list: form.list, network: form.network })}${form.conversion.map(
+					(id) => html`<input type="hidden" name="conversion" value="${id}">`,
 				)}${button({ label: isOne ? `${verb} this order` : several, tone: "primary" })}${linkButton({
 					label: isOne ? "Keep it as it is" : "Cancel",
 					tone: "quiet",

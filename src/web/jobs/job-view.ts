@@ -7,7 +7,7 @@ import { IMPORT_KINDS } from "../../jobs/kinds.ts";
 import type { BatchFailure } from "../../jobs/lines.ts";
 import type { JobSummary, MoneyTotal, Problem, ProgrammeTotal } from "../../jobs/summary.ts";
 import { CLAIM_MS } from "../../jobs/work.ts";
-import { IMPORTED_INVITATIONS } from "../../people/limits.ts";
+import { LIMITS } from "../../people/limits.ts";
 import type { Job, ListedJob } from "../../store/queries/jobs.ts";
 import type { JobState } from "../../store/tables/jobs.ts";
 import { STATUS_WORDS } from "../conversion-ui.ts";
@@ -211,7 +211,7 @@ function inviteChoice({ isMailOn }: JobView): Html {
 	if (!isMailOn) {
 		return html`<p class="small soft">Nobody is mailed: this service has no mail server. When a shop is ready, create the links on its People page.</p>`;
 	}
-	return html`${ui.checkbox({ name: "invite", label: "Mail each of them an invitation now" })}<p class="small soft">Without it nobody is mailed: when a shop is ready, send its people their links from its People page. At most ${count(IMPORTED_INVITATIONS.max)} are mailed within an hour; whoever is beyond that is added without a mail, and the result says who.</p>`;
+	return html`${ui.checkbox({ name: "invite", label: "Mail each of them an invitation now" })}<p class="small soft">Without it nobody is mailed: when a shop is ready, send its people their links from its People page. At most ${count(LIMITS.importedInvitations.max)} are mailed within an hour; whoever is beyond that is added without a mail, and the result says who.</p>`;
 }
 
 /** Done, or stopped on the way. */
