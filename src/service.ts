@@ -28,7 +28,7 @@ import {
 import { readSystem } from "./store/queries/system.ts";
 import { isDatabaseUnavailable } from "./store/unavailable.ts";
 import { findWarnings, isLasting } from "./watch/checks.ts";
-import { type Chore, startBulkChore, startChores, startImportChore, startTelling } from "./watch/chores.ts";
+import { type Chore, startChores, startJobChore, startTelling } from "./watch/chores.ts";
 import { createInstallationWatch, WATCH_INTERVAL_MS } from "./watch/installation-watch.ts";
 import { startLoop } from "./watch/loop.ts";
 import { createMetrics } from "./watch/metrics.ts";
@@ -101,12 +101,10 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			},
 			readMailFailure: () => workplace.mailer?.failure ?? null,
 		});
-		const bulk = startBulkChore(workplace);
-		const imports = startImportChore(workplace);
+		const jobs = startJobChore(workplace);
 		const telling = startTelling(workplace);
 		const chores: readonly Chore[] = [
-			bulk,
-			imports,
+			jobs,
 			...(telling === null ? [] : [telling]),
 			...(worker?.chores ?? []),
 		];
@@ -140,8 +138,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		const limitedCalls = createLimitedCalls(workplace);
 		const appDeps = {
 			...workplace,
-			bulk: { wake: bulk.runSoon },
-			imports: { wake: imports.runSoon },
+			jobs: { wake: jobs.runSoon },
 			system: workplace.identity,
 			isPublicUrlSet: config.publicUrl !== null,
 			allowsPrivateRanges: config.allowedPrivateRanges.length > 0,

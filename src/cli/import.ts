@@ -1,25 +1,22 @@
-// `ringback import programmes|people|conversions FILE`: what would come of the file, and, once somebody says so, what came
-// of it.
+// `ringback import programmes|people|conversions FILE`: the job of the page, made and worked off by a command. It shows
+// what would come of the file, and, once somebody says so, what came of it.
 
 import { createReadStream, statSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { basename } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { SECOND_MS } from "../domain/time.ts";
-import {
-	IMPORT_KINDS,
-	type ImportDeps,
-	type ImportKind,
-	type ImportKindName,
-	type JudgedRow,
-} from "../jobs/import-kind.ts";
-import { importKind } from "../jobs/import-kinds.ts";
-import { applyImport, type CheckedFile, previewImport, readThrough } from "../jobs/run-import.ts";
-import type { ImportSummary } from "../jobs/summary.ts";
+import { discardJob, startJob } from "../jobs/job.ts";
+import type { JobKind } from "../jobs/kind.ts";
+import { IMPORT_KINDS, type ImportKindName, JOB_KINDS } from "../jobs/kinds.ts";
+import { jobResult } from "../jobs/lines.ts";
+import { uploadFile } from "../jobs/make-job.ts";
+import { type JobSummary, parseSummary } from "../jobs/summary.ts";
+import { finishJob } from "../jobs/work.ts";
 import type { Workplace } from "../service/workplace.ts";
+import type { Job } from "../store/queries/jobs.ts";
 import type { Command, Options, Screen } from "./command.ts";
-import { openResultFile, type ResultFile } from "./import-result.ts";
-import { describeSummary } from "./import-words.ts";
 import { type Answer, workplaceCommand } from "./workplace-command.ts";
 
 const SUMMARIES: Readonly<Record<ImportKindName, string>> = {
@@ -44,93 +41,88 @@ export const IMPORT_COMMANDS: readonly Command[] = IMPORT_KINDS.map((name) =>
 				: {}),
 			result: { type: "string", value: "FILE", help: "write every line with its result into a new CSV file" },
 		},
-		work: (workplace, options, screen) => runImport(importKind(name), workplace, options, screen),
+		work: (workplace, options, screen) => runImport(JOB_KINDS[name], workplace, options, screen),
 	}),
 );
 
 async function runImport(
-	kind: ImportKind,
+	kind: JobKind,
 	workplace: Workplace,
 	options: Options,
 	screen: Screen,
 ): Promise<Result<Answer>> {
 	const path = options.argument;
-	const deps: ImportDeps = {
-		...workplace,
-		personId: null,
-		inviting: options.flag("invite") ? workplace : null,
-	};
-	if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) {
+	const stats = statSync(path, { throwIfNoEntry: false });
+	if (stats?.isFile() !== true) {
 		return refuse("malformed_file", `There is no file ${path}. Check the name.`, "file");
 	}
-	const checked = await readThrough(deps, kind, { read: () => createReadStream(path) }, basename(path));
-	if (!checked.ok) return checked;
-	const isJson = options.flag("json");
-	const preview = await go(deps, screen, kind, checked.value, "checked", (tell) =>
-		previewImport(deps, kind, checked.value, tell),
-	);
-	const answerOf = (summary: ImportSummary, isApplied: boolean, next?: string): Result<Answer> =>
-		succeed({
-			json: { applied: isApplied, ...summary },
-			text: describeSummary({ kind, name: checked.value.name, summary, isApplied, next }),
+	const result = options.text("result");
+	if (result !== "" && statSync(result, { throwIfNoEntry: false }) !== undefined) {
+		return refuse("invalid_field", `There is a file ${result} already. Choose another name for the result.`);
+	}
+	const file = { name: basename(path), bytes: stats.size, read: () => createReadStream(path) };
+	const made = await uploadFile(workplace, kind, { maker: null }, file);
+	if (!made.ok) return made;
+	const work = (done: string) =>
+		finishJob(workplace, made.value, tellProgress(workplace, screen, kind, done));
+	const previewed = await work("checked");
+	if (previewed?.state !== "previewed") return refuseElsewhere();
+	const preview = parseSummary(previewed.summary);
+	const answer = async (job: Job, next?: string): Promise<Result<Answer>> => {
+		const isApplied = job.state !== "previewed";
+		if (result !== "") await writeResult(result, workplace, job);
+		if (!isApplied) await discardJob(workplace, job, null, next ?? "only looked at");
+		const summary = parseSummary(job.summary);
+		const { change, ...counts } = summary.counts;
+		return succeed({
+			json: { applied: isApplied, ...summary, counts: { import: change, ...counts } },
+			text: describeSummary({ kind, name: file.name, summary, isApplied, next }),
 			isIncomplete: summary.counts.refused > 0 || next !== undefined,
 		});
-	const writeResult = async <Value>(
-		isApplied: boolean,
-		work: (file: ResultFile | null) => Promise<Value>,
-	): Promise<Result<Value>> => {
-		const resultPath = options.text("result");
-		if (resultPath === "") return succeed(await work(null));
-		const opened = await openResultFile(resultPath, kind, isApplied);
-		if (!opened.ok) return opened;
-		try {
-			return succeed(await work(opened.value));
-		} finally {
-			await opened.value.close();
-		}
 	};
-	if (options.flag("dry-run") || preview.counts.import === 0) {
-		const written = await writeResult(false, async (file) => {
-			if (file !== null) await previewImport(deps, kind, checked.value, (rows) => file.write(rows));
-		});
-		return written.ok ? answerOf(preview, false) : written;
-	}
+	if (options.flag("dry-run") || preview.counts.change === 0) return answer(previewed);
 	if (!options.flag("yes")) {
-		if (isJson || process.stdin.isTTY !== true) {
-			return answerOf(preview, false, "Nothing was imported yet: run it again with --yes.");
+		if (options.flag("json") || process.stdin.isTTY !== true) {
+			return answer(previewed, "Nothing was imported yet: run it again with --yes.");
 		}
-		screen.out(describeSummary({ kind, name: checked.value.name, summary: preview, isApplied: false }));
-		const question = `Import ${preview.counts.import} ${kind.noun[preview.counts.import === 1 ? 0 : 1]}? Type yes: `;
-		if (!(await isAgreed(question))) return refuse("not_allowed", "Nothing was imported.");
+		screen.out(describeSummary({ kind, name: file.name, summary: preview, isApplied: false }));
+		const { change } = preview.counts;
+		if (!(await isAgreed(`Import ${change} ${kind.noun[change === 1 ? 0 : 1]}? Type yes: `))) {
+			await discardJob(workplace, previewed, null);
+			return refuse("not_allowed", "Nothing was imported.");
+		}
 	}
-	const done = await writeResult(true, (file) =>
-		go(deps, screen, kind, checked.value, "imported", (tell) =>
-			applyImport(deps, kind, checked.value, async (rows) => {
-				await file?.write(rows);
-				await tell(rows);
-			}),
-		),
-	);
-	return done.ok ? answerOf(done.value, true) : done;
+	const started = await startJob(workplace, previewed, null, options.flag("invite"));
+	if (!started.ok) return started;
+	const done = await work("imported");
+	return done?.state === "done" ? answer(done) : refuseElsewhere();
 }
 
-/** With a line on standard error every two seconds: whoever waits sees that it goes on. */
-async function go(
-	{ clock }: Pick<ImportDeps, "clock">,
-	screen: Screen,
-	{ noun }: ImportKind,
-	{ rows: all }: CheckedFile,
-	done: string,
-	work: (tell: (rows: readonly JudgedRow[]) => Promise<void>) => Promise<ImportSummary>,
-): Promise<ImportSummary> {
-	let rows = 0;
+function refuseElsewhere(): ReturnType<typeof refuse> {
+	return refuse(
+		"job_not_ready",
+		"Somebody has stopped or discarded this import on the page Import. Look there.",
+	);
+}
+
+/** A line on standard error every two seconds: whoever waits sees that it goes on. */
+function tellProgress({ clock }: Workplace, screen: Screen, { noun }: JobKind, done: string) {
 	let toldAtMs = clock.nowMs();
-	return work(async (batch) => {
-		rows += batch.length;
+	return ({ done_rows, row_count }: Job): void => {
 		if (clock.nowMs() - toldAtMs < PROGRESS_EVERY_MS) return;
 		toldAtMs = clock.nowMs();
-		screen.error(`${rows} of ${all} ${noun[1]} ${done}`);
-	});
+		screen.error(`${done_rows} of ${row_count} ${noun[1]} ${done}`);
+	};
+}
+
+/** Never over a file that is there: it could be the one that is imported. For its owner alone, as it names people. */
+async function writeResult(path: string, { store }: Workplace, job: Job): Promise<void> {
+	const file = await open(path, "wx", 0o600);
+	try {
+		for await (const text of jobResult(store.db, job, false)) await file.writeFile(text);
+	} finally {
+		await file.close();
+	}
 }
 
 async function isAgreed(question: string): Promise<boolean> {
@@ -140,4 +132,37 @@ async function isAgreed(question: string): Promise<boolean> {
 	} finally {
 		terminal.close();
 	}
+}
+
+interface SummaryView {
+	kind: JobKind;
+	/** The file's. */
+	name: string;
+	summary: JobSummary;
+	isApplied: boolean;
+	/** What to do next. */
+	next?: string | undefined;
+}
+
+function describeSummary({ kind, name, summary, isApplied, next }: SummaryView): string {
+	const { rows, counts, money, problems } = summary;
+	const width = String(rows).length;
+	const countLine = (label: string, count: number) =>
+		`  ${label.padEnd(16)}  ${String(count).padStart(width)}`;
+	const moreProblems = counts.refused - problems.length;
+	return [
+		`${name}: ${rows} ${rows === 1 ? "line" : "lines"} about ${kind.noun[1]}`,
+		countLine(isApplied ? "Imported" : "Will be imported", counts.change),
+		countLine("No change needed", counts.already),
+		countLine("Needs fixing", counts.refused),
+		...money.map(
+			(total) =>
+				`  ${total.status.toLowerCase().padEnd(8)}  ${total.rows} ${total.rows === 1 ? "conversion" : "conversions"}, amount ${total.basket}, commission ${total.commission}, fee ${total.fee} ${total.currency}`,
+		),
+		...(problems.length === 0 ? [] : ["Needs fixing:"]),
+		...problems.map(({ line, detail }) => `  line ${line}: ${detail}`),
+		...(moreProblems > 0 ? [`  and ${moreProblems} more: --result FILE writes all of them`] : []),
+		...(isApplied || counts.change === 0 ? [] : [kind.advice]),
+		...(next === undefined ? [] : [next]),
+	].join("\n");
 }

@@ -100,9 +100,13 @@ const ACTIONS = {
 	"import.discarded": "Import discarded",
 	"import.finished": "Import finished",
 	"conversion.decided": "Conversion decided",
+	// Written by 1.0.
 	"conversions.decided": "Conversions decided",
 	"decisions.prepared": "Decisions prepared",
+	"decisions.started": "Decisions started",
+	"decisions.stopped": "Decisions stopped",
 	"decisions.discarded": "Decisions discarded",
+	"decisions.finished": "Decisions applied",
 	"conversion.test_sent": "Test conversion sent",
 	"delivery.resent": "Callback sent again",
 	"deliveries.resent": "Callbacks sent again",

@@ -26,10 +26,9 @@ export const CHORES = {
 		intervalMs: 10 * SECOND_MS,
 		undone: "Callbacks to a removed Postback URL are not being cancelled",
 	},
-	// How long a job that another process left behind may go unnoticed, besides its claim.
-	bulk_decisions: { intervalMs: 10 * SECOND_MS, undone: "Decisions from files are not being worked off" },
-	// The same for files that staff import; lines that nobody needs any more are removed by the way.
-	imports: { intervalMs: 10 * SECOND_MS, undone: "Files to import are not being worked off" },
+	// How long a job that another process left behind may go unnoticed, besides its claim; lines that nobody needs any more
+	// are removed by the way.
+	jobs: { intervalMs: 10 * SECOND_MS, undone: "Decisions and imports from files are not being worked off" },
 	// How long what came in is looked through order by order when somebody searches.
 	// How long after a change its mail is written, at the latest.
 	change_mails: {

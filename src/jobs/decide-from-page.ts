@@ -1,121 +1,130 @@
-// A person decides on a page: one conversion, or (the review team) several of any programme. Written down with who
-// it was, in the same transaction.
+// A person decides on a page: one conversion, or up to a hundred that they ticked. Written down with who it was, in the
+// same transaction.
 
-import { type DecidedRequest, type Decision, decideMany } from "../conversions/decide.ts";
-import { type DecisionMove, judgeDecision } from "../conversions/decision-rights.ts";
+import { type Decision, decideMany } from "../conversions/decide.ts";
+import { type DecisionMove, judgeDecision, type Side } from "../conversions/decision-rights.ts";
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { judgeMove } from "../domain/conversion.ts";
 import { type Fault, type Result, refuse, succeed } from "../domain/fault.ts";
-import { noteAudit } from "../store/queries/audit.ts";
-import { type Conversion, findByPublicId, findManyByPublicId } from "../store/queries/conversions.ts";
-import type { Programme } from "../store/queries/programmes.ts";
+import { noteAudits } from "../store/queries/audit.ts";
+import { type Conversion, findManyByPublicId } from "../store/queries/conversions.ts";
 import type { Db } from "../store/store.ts";
-import type { Decider } from "./bulk-upload.ts";
+
+/** Two pages of the list. More are a file's, or all that the filters find. */
+const MAX_TICKED = 100;
+
+export interface Decider {
+	personId: number;
+	side: Side;
+}
 
 export interface AskedOnPage {
-	conversionId: string;
+	/** Ids of other programmes are as unknown as those of none; null: of any, for the review team. */
+	programmeId: number | null;
+	conversionIds: readonly string[];
 	move: DecisionMove;
 	reason: string;
 }
 
-/** What deciding would come to, for the question whether they are sure. Nothing is changed. */
-export async function previewOne(
-	{ store }: ConversionsDeps,
-	programme: Programme,
-	decider: Decider,
-	asked: AskedOnPage,
-): Promise<Result<DecidedRequest>> {
-	const decision = judgeDecision(decider.side, asked.move, asked.reason);
-	if (!decision.ok) return decision;
-	const conversion = await findByPublicId(store.db, programme.id, asked.conversionId);
-	if (conversion === undefined) return refuseUnknownConversion();
-	const verdict = judgeMove(conversion.status, asked.move);
-	if (verdict.kind === "refuse") return { ok: false, fault: verdict.fault };
-	return succeed({ conversion, outcome: verdict.kind === "apply" ? "changed" : "already" });
-}
-
-export async function decideOne(
-	deps: ConversionsDeps,
-	programme: Programme,
-	decider: Decider,
-	asked: AskedOnPage,
-): Promise<Result<DecidedRequest>> {
-	const decision = judgeDecision(decider.side, asked.move, asked.reason);
-	if (!decision.ok) return decision;
-	const done = await deps.store.transact(async (trx) => {
-		const conversion = await findByPublicId(trx, programme.id, asked.conversionId);
-		if (conversion === undefined) return null;
-		return decideAndNote(trx, deps, decider, [conversion], decision.value);
-	});
-	const [only] = done?.decided ?? [];
-	if (done === null || only === undefined) return refuseUnknownConversion();
-	deps.store.announceDue(done.owed);
-	return only.result;
-}
-
-function refuseUnknownConversion(): ReturnType<typeof refuse> {
-	return refuse("unknown_conversion", "This programme has no such conversion. Go back to the list.");
-}
-
-export interface RejectedMany {
-	changed: number;
-	already: number;
+/** The same for what would become of them and for what became of them. */
+export interface DecidedOnPage {
+	changed: readonly Conversion[];
+	/** Decided so before. */
+	already: readonly Conversion[];
 	refused: readonly { conversion: Conversion; fault: Fault }[];
 }
 
-/** For the review team, whose list crosses programmes. */
-export async function rejectMany(
+/** For the question whether they are sure. Nothing is changed. */
+export async function previewTicked(
+	{ store }: ConversionsDeps,
+	decider: Decider,
+	asked: AskedOnPage,
+): Promise<Result<DecidedOnPage>> {
+	const decision = judgeAsked(decider, asked);
+	if (!decision.ok) return decision;
+	const found = await findAsked(store.db, asked);
+	return sortOut(
+		found.map((conversion) => {
+			const verdict = judgeMove(conversion.status, asked.move);
+			if (verdict.kind === "refuse") return [conversion, { ok: false, fault: verdict.fault }];
+			return [conversion, succeed({ outcome: verdict.kind === "apply" ? "changed" : "already", conversion })];
+		}),
+	);
+}
+
+export async function decideTicked(
 	deps: ConversionsDeps,
 	decider: Decider,
-	asked: { conversionIds: readonly string[]; reason: string },
-): Promise<Result<RejectedMany>> {
-	const decision = judgeDecision(decider.side, "reject", asked.reason);
+	asked: AskedOnPage,
+): Promise<Result<DecidedOnPage>> {
+	const decision = judgeAsked(decider, asked);
 	if (!decision.ok) return decision;
-	const done = await deps.store.transact(async (trx) => {
-		const found = await findManyByPublicId(trx, [...new Set(asked.conversionIds)]);
-		return decideAndNote(trx, deps, decider, found, decision.value);
+	const { decided, owed } = await deps.store.transact(async (trx) => {
+		const found = await findAsked(trx, asked);
+		const requests = found.map((conversion) => ({ conversion, decision: decision.value }));
+		const { results, owed } = await decideMany(trx, deps, requests, decider.personId);
+		const decided = sortOut(
+			found.flatMap((conversion, index) => {
+				const result = results[index];
+				return result === undefined ? [] : [[conversion, result] as const];
+			}),
+		);
+		if (decided.ok) await noteDecided(trx, deps, decider, decision.value, decided.value.changed);
+		return { decided, owed };
 	});
-	deps.store.announceDue(done.owed);
-	if (done.decided.length === 0) {
+	deps.store.announceDue(owed);
+	return decided;
+}
+
+function judgeAsked({ side }: Decider, { conversionIds, move, reason }: AskedOnPage): Result<Decision> {
+	if (conversionIds.length <= MAX_TICKED) return judgeDecision(side, move, reason);
+	return refuse(
+		"too_many_rows",
+		`At most ${MAX_TICKED} conversions can be decided at once. Tick fewer; or choose all that match the filters, or upload a file, on the programme's own list.`,
+	);
+}
+
+async function findAsked(db: Db, { programmeId, conversionIds }: AskedOnPage): Promise<Conversion[]> {
+	const found = await findManyByPublicId(db, [...new Set(conversionIds)]);
+	return found.filter(({ programme_id }) => programmeId === null || programme_id === programmeId);
+}
+
+type Outcome = Result<{ conversion: Conversion; outcome: "changed" | "already" }>;
+
+function sortOut(outcomes: readonly (readonly [Conversion, Outcome])[]): Result<DecidedOnPage> {
+	if (outcomes.length === 0) {
 		return refuse(
 			"nothing_selected",
 			"Nothing is selected. Select conversions first, then choose what to do.",
 		);
 	}
-	const outcomes = done.decided.map(({ result }) => (result.ok ? result.value.outcome : "refused"));
+	const having = (outcome: "changed" | "already") =>
+		outcomes.flatMap(([, result]) =>
+			result.ok && result.value.outcome === outcome ? [result.value.conversion] : [],
+		);
 	return succeed({
-		changed: outcomes.filter((outcome) => outcome === "changed").length,
-		already: outcomes.filter((outcome) => outcome === "already").length,
-		refused: done.decided.flatMap(({ conversion, result }) =>
+		changed: having("changed"),
+		already: having("already"),
+		refused: outcomes.flatMap(([conversion, result]) =>
 			result.ok ? [] : [{ conversion, fault: result.fault }],
 		),
 	});
 }
 
-async function decideAndNote(
+function noteDecided(
 	trx: Db,
-	deps: ConversionsDeps,
+	{ clock }: ConversionsDeps,
 	{ personId }: Decider,
-	conversions: readonly Conversion[],
 	decision: Decision,
-) {
-	const requests = conversions.map((conversion) => ({ conversion, decision }));
-	const { results, owed } = await decideMany(trx, deps, requests, personId);
-	const decided = conversions.flatMap((conversion, index) => {
-		const result = results[index];
-		return result === undefined ? [] : [{ conversion, result }];
-	});
+	changed: readonly Conversion[],
+): Promise<void> {
 	const reason = decision.move === "approve" ? "" : ` (${decision.reason})`;
-	for (const { conversion, result } of decided) {
-		if (!result.ok || result.value.outcome !== "changed") continue;
-		const note = {
-			personId,
-			programmeId: conversion.programme_id,
-			action: "conversion.decided" as const,
-			subject: conversion.public_id,
-			detail: `${decision.move}${reason}`,
-		};
-		await noteAudit(trx, note, deps.clock.nowMs());
-	}
-	return { decided, owed };
+	const notes = changed.map(({ programme_id: programmeId, public_id: subject }) => ({
+		personId,
+		programmeId,
+		action: "conversion.decided" as const,
+		subject,
+		detail: `${decision.move}${reason}`,
+	}));
+	return noteAudits(trx, notes, clock.nowMs());
 }

@@ -5,10 +5,11 @@ import { test } from "node:test";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { addProgramme } from "../../test/support/rows.ts";
 import { createSeededRandom } from "../../test/support/seeded-random.ts";
-import { IMPORT_KINDS } from "./import-kind.ts";
-import { importKind } from "./import-kinds.ts";
-import { fileOf, importDeps } from "./imports.test-support.ts";
-import { applyImport, readThrough } from "./run-import.ts";
+import { startJob } from "./job.ts";
+import { fileOf, never, openJobs, reload, summaryOf } from "./jobs.test-support.ts";
+import { JOB_KINDS } from "./kinds.ts";
+import { uploadFile } from "./make-job.ts";
+import { workOffJobs } from "./work.ts";
 
 const ROUNDS = 150;
 const PIECES = [
@@ -30,6 +31,7 @@ const PIECES = [
 	" ",
 	"prg_",
 	"approved",
+	"reject",
 	"REVERSED",
 	"2026-02-30",
 	"2025-01-01",
@@ -46,11 +48,12 @@ const PIECES = [
 ];
 
 eachDatabase("garbage", (database) => {
-	for (const name of IMPORT_KINDS) {
+	for (const kind of Object.values(JOB_KINDS)) {
+		const { name } = kind;
 		test(`as a file of ${name} ends in words`, async () => {
-			const kind = importKind(name);
-			const deps = importDeps(database.store);
-			const { public_id } = await addProgramme(database.store);
+			const deps = openJobs(database.store);
+			const { id, public_id } = await addProgramme(database.store);
+			const deciding = name === "decisions" ? ({ programmeId: id, side: "shop" } as const) : null;
 			const { pick } = createSeededRandom(name.length);
 			let judged = 0;
 			for (let round = 0; round < ROUNDS; round++) {
@@ -64,13 +67,17 @@ eachDatabase("garbage", (database) => {
 				];
 				const cells = Array.from({ length: 60 }, () => pick(pieces)).join("");
 				const text = round % 3 === 0 ? cells : `${header}\n${cells}`;
-				const checked = await readThrough(deps, kind, fileOf(text), "garbage.csv");
-				if (!checked.ok) continue;
-				const summary = await applyImport(deps, kind, checked.value, async () => undefined);
+				const made = await uploadFile(deps, kind, { maker: null, deciding }, fileOf(text));
+				if (!made.ok) continue;
+				await workOffJobs(deps, never);
+				ok((await startJob(deps, await reload(deps, made.value), null, false)).ok);
+				await workOffJobs(deps, never);
+				const summary = await summaryOf(deps, made.value);
 				judged += summary.rows;
 				ok(summary.problems.every(({ detail }) => detail !== ""));
 			}
-			ok(judged > ROUNDS, `only ${judged} lines were judged`);
+			// Lines without a decision are skipped.
+			ok(judged > (name === "decisions" ? 20 : ROUNDS), `only ${judged} lines were judged`);
 		});
 	}
 });

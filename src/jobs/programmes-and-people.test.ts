@@ -14,8 +14,7 @@ import { findRole } from "../store/queries/programme-people.ts";
 import { findProgrammesByName } from "../store/queries/programmes.ts";
 import { setPassword } from "../store/queries/sign-in.ts";
 import type { Store } from "../store/store.ts";
-import type { ImportDeps } from "./import-kind.ts";
-import { countStatements, importDeps, runLines, watchLinkLock, wordsOf } from "./imports.test-support.ts";
+import { type JobDeps, openJobs, runLines, watchStatements, wordsOf } from "./jobs.test-support.ts";
 
 const PROGRAMMES = "programme;owner_email;currency;commission;fee;approval_days;parks_pixels";
 const PEOPLE = "email,name,programme,role";
@@ -26,7 +25,7 @@ async function countMails({ db }: Store): Promise<string[]> {
 	return [...mails.map(({ to_address }) => to_address), ...told.map(() => "owners are told")];
 }
 
-function createMails({ store, clock, random }: ImportDeps) {
+function createMails({ store, clock, random }: JobDeps) {
 	return createMailDispatcher({
 		store,
 		clock,
@@ -39,7 +38,7 @@ function createMails({ store, clock, random }: ImportDeps) {
 
 eachDatabase("imported programmes and people", (database) => {
 	async function openProgramme(name: string) {
-		const deps = importDeps(database.store);
+		const deps = openJobs(database.store);
 		await runLines(deps, "programmes", [PROGRAMMES, `${name};owner@${name}.example;EUR;7,5;2;30;`], "apply");
 		const [programme] = await findProgrammesByName(database.store.db, [name]);
 		ok(programme !== undefined);
@@ -135,8 +134,8 @@ eachDatabase("imported programmes and people", (database) => {
 			"6 refused: The role must be owner, developer or viewer.",
 			'7 refused: "not an address" is not an email address. Enter one such as owner@shop.example.',
 		];
-		deepEqual(wordsOf(await runLines(deps, "people", lines, "preview")), ["2 import", "3 import", ...words]);
-		deepEqual(wordsOf(await runLines(deps, "people", lines, "apply")), ["2 import", "3 import", ...words]);
+		deepEqual(wordsOf(await runLines(deps, "people", lines, "preview")), ["2 change", "3 change", ...words]);
+		deepEqual(wordsOf(await runLines(deps, "people", lines, "apply")), ["2 change", "3 change", ...words]);
 		deepEqual(wordsOf(await runLines(deps, "people", lines, "apply")), ["2 already", "3 already", ...words]);
 		const person = await findPersonByEmail(store.db, "dev@third.example");
 		equal(person?.name, "Ada Dev");
@@ -170,13 +169,13 @@ eachDatabase("imported programmes and people", (database) => {
 		ok(owner !== undefined);
 		await setPassword(db, owner, "hash", START_MS);
 		await db.deleteFrom("changes_to_tell").execute();
-		const { store, counted } = countStatements(database.store, "auth_accounts");
+		const { store, seen } = watchStatements(database.store, "auth_accounts");
 		const lines = Array.from(
 			{ length: 60 },
 			(_, at) => `n${at}@many.example,,${at % 2 ? "busy" : "quiet"},viewer`,
 		);
 		await runLines({ ...deps, store }, "people", [PEOPLE, ...lines], "apply");
-		equal(counted(), 2, "a batch each");
+		equal(seen.flat().length, 2, "a batch each");
 		const told = await db
 			.selectFrom("changes_to_tell")
 			.innerJoin("audit_entries as entry", "entry.id", "changes_to_tell.audit_entry_id")
@@ -192,10 +191,11 @@ eachDatabase("imported programmes and people", (database) => {
 
 	test("people are made under the lock of the links, which is taken once and first", async () => {
 		await openProgramme("locked");
-		const { store, taken } = watchLinkLock(database.store);
+		const { store, seen } = watchStatements(database.store, "link_lock");
 		const lines = [PEOPLE, ...Array.from({ length: 51 }, (_, at) => `p${at}@locked.example,,locked,viewer`)];
-		await runLines(importDeps(store), "people", lines, "apply");
-		deepEqual(taken, [[1], [1]], "a batch each");
+		await runLines(openJobs(store), "people", lines, "apply");
+		// Of the upload and of the start; then of each batch.
+		deepEqual(seen, [[1], [1], [1], [1]]);
 	});
 
 	test("asked to invite, it mails each of them once, however many programmes they are in", async () => {
@@ -207,10 +207,10 @@ eachDatabase("imported programmes and people", (database) => {
 		const lines = [PEOPLE, "dev@both.example,,fourth,developer", "dev@both.example,,fifth,viewer"];
 		const went = await runLines({ ...deps, inviting }, "people", lines, "apply");
 		deepEqual(wordsOf(went), [
-			"2 import",
-			"3 import: Added without a mail: they have an open invitation, which leads to this programme too.",
+			"2 change",
+			"3 change: Added without a mail: they have an open invitation, which leads to this programme too.",
 		]);
-		deepEqual([went.summary.counts.import, went.summary.remarks], [2, 1]);
+		deepEqual([went.summary.counts.change, went.summary.remarks], [2, 1]);
 		await mails.stop();
 		const sent = await store.db.selectFrom("mail_queue").select("to_address").execute();
 		deepEqual(

@@ -1,11 +1,11 @@
-// What an import would bring or has brought, in numbers: how many lines of each kind, the money by status and currency,
-// what each programme gets, and the first lines that need fixing. Of a bounded size, whatever the file's; and it can be
-// put away and gone on with.
+// What a job would do or has done, in numbers: how many lines of each kind, the money by status and currency, what each
+// programme gets, and the first lines that need fixing. Of a bounded size, whatever the file's.
 
 import * as z from "zod";
-import { DECIDED_STATUSES, type DecidedStatus } from "../domain/conversion.ts";
+import { DECIDED_STATUSES } from "../domain/conversion.ts";
 import { currencyDigits, formatMinor, minorUnits } from "../domain/money.ts";
-import type { Brings, ImportKind, JudgedRow, RowMoney } from "./import-kind.ts";
+import type { RowMoney } from "./kind.ts";
+import type { JudgedRow } from "./lines.ts";
 
 /** More are in the result file. */
 const SHOWN_PROBLEMS = 20;
@@ -13,149 +13,109 @@ const SHOWN_PROBLEMS = 20;
 const SHOWN_PROGRAMMES = 100;
 
 const COUNT = z.number();
-const DECIMALS = { rows: COUNT, basket: z.string(), commission: z.string(), fee: z.string() };
-const MONEY_TOTAL = z.object({ status: z.enum(DECIDED_STATUSES), currency: z.string(), ...DECIMALS });
+/** Decimals in the currency's own digits. */
+const SUMS = { rows: COUNT, basket: z.string(), commission: z.string(), fee: z.string() };
+/** `tests`: how many of the lines are about tests, which are in no sum. */
+const MONEY_TOTAL = z.object({
+	status: z.enum(DECIDED_STATUSES),
+	currency: z.string(),
+	tests: COUNT,
+	...SUMS,
+});
 /** Without a currency where people are brought, and no money. */
 const PROGRAMME_TOTAL = z.object({
 	id: z.string(),
 	name: z.string(),
 	currency: z.string().nullable(),
-	...DECIMALS,
+	...SUMS,
 });
 const SUMMARY = z.object({
 	rows: COUNT,
-	counts: z.object({ import: COUNT, already: COUNT, refused: COUNT }),
-	/** Of those that are brought in: how many come with a remark. */
+	counts: z.object({ change: COUNT, already: COUNT, refused: COUNT }),
+	/** Of those that change something: how many come with a remark. */
 	remarks: COUNT,
-	/** Decimals in the currency's own digits. */
-	money: z.array(MONEY_TOTAL).readonly(),
-	programmes: z.array(PROGRAMME_TOTAL).readonly(),
+	money: z.array(MONEY_TOTAL),
+	programmes: z.array(PROGRAMME_TOTAL),
 	/** What goes to programmes that are not among these. */
 	otherProgrammeRows: COUNT,
-	problems: z.array(z.object({ line: COUNT, detail: z.string() })).readonly(),
+	problems: z.array(z.object({ line: COUNT, detail: z.string() })),
 });
 
-export type ImportSummary = z.infer<typeof SUMMARY>;
+export type JobSummary = z.infer<typeof SUMMARY>;
 export type MoneyTotal = z.infer<typeof MONEY_TOTAL>;
 export type ProgrammeTotal = z.infer<typeof PROGRAMME_TOTAL>;
-export type Problem = ImportSummary["problems"][number];
+export type Problem = JobSummary["problems"][number];
 
-export interface SummaryWriter {
-	add(rows: readonly JudgedRow[]): void;
-	read(): ImportSummary;
+/** Of a job that nothing was found of yet: null. */
+export function parseSummary(json: string | null): JobSummary {
+	if (json !== null) return SUMMARY.parse(JSON.parse(json));
+	const counts = { change: 0, already: 0, refused: 0 };
+	return { rows: 0, counts, remarks: 0, money: [], programmes: [], otherProgrammeRows: 0, problems: [] };
 }
 
-export function parseSummary(json: string): ImportSummary {
-	return SUMMARY.parse(JSON.parse(json));
-}
-
-/** For the audit log. */
-export function sayCounts({ name }: ImportKind, { counts }: ImportSummary): string {
-	return `${name}: ${counts.import} imported, ${counts.already} already there, ${counts.refused} need fixing`;
-}
-
-interface Sums {
-	rows: number;
-	basket: bigint;
-	commission: bigint;
-	fee: bigint;
-}
-
-interface MoneySums extends Sums {
-	status: DecidedStatus;
-	currency: string;
-}
-
-/** `before`: what was found so far, where it goes on. */
-export function createSummary(before?: ImportSummary): SummaryWriter {
-	const counts = { ...(before?.counts ?? { import: 0, already: 0, refused: 0 }) };
-	const money = new Map((before?.money ?? []).map((total) => [moneyKey(total), sumsOf(total)]));
-	const programmes = new Map((before?.programmes ?? []).map((total) => [programmeKey(total), sumsOf(total)]));
-	const problems = [...(before?.problems ?? [])];
-	let remarks = before?.remarks ?? 0;
-	let otherProgrammeRows = before?.otherProgrammeRows ?? 0;
-
-	function addBrought({ programme, money: brought }: Brings): void {
-		if (brought !== null) {
-			const { status, currency } = brought;
-			addTo(money, moneyKey(brought), { status, currency, ...NOTHING }, brought);
+/** Changes the summary. */
+export function addToSummary(summary: JobSummary, rows: readonly JudgedRow[]): void {
+	const { counts, problems } = summary;
+	for (const { line, verdict } of rows) {
+		summary.rows += 1;
+		counts[verdict.kind] += 1;
+		if (verdict.kind === "change" && verdict.detail !== null) summary.remarks += 1;
+		if (verdict.kind === "refused" && problems.length < SHOWN_PROBLEMS) {
+			problems.push({ line, detail: verdict.detail ?? "" });
 		}
-		const key = programmeKey(programme);
-		if (programmes.size >= SHOWN_PROGRAMMES && !programmes.has(key)) otherProgrammeRows += 1;
-		else {
-			addTo(programmes, key, { ...programme, currency: brought?.currency ?? null, ...NOTHING }, brought);
-		}
+		const { programme = null, money = null } = verdict.brings ?? {};
+		if (money !== null) addMoney(summary, money);
+		if (programme !== null) addProgramme(summary, programme, money);
 	}
-
-	return {
-		add(rows) {
-			for (const { line, verdict } of rows) {
-				counts[verdict.kind] += 1;
-				if (verdict.kind === "import" && verdict.detail !== null) remarks += 1;
-				if (verdict.brings !== null) addBrought(verdict.brings);
-				if (verdict.kind === "refused" && problems.length < SHOWN_PROBLEMS) {
-					problems.push({ line, detail: verdict.detail ?? "" });
-				}
-			}
-		},
-		read: () => ({
-			rows: counts.import + counts.already + counts.refused,
-			counts: { ...counts },
-			remarks,
-			money: [...money.values()].toSorted(byCurrencyAndStatus).map((sums) => totalOf(sums, sums.currency)),
-			programmes: [...programmes.values()].map((sums) => totalOf(sums, sums.currency)),
-			otherProgrammeRows,
-			problems: [...problems],
-		}),
-	};
 }
 
-const NOTHING: Sums = { rows: 0, basket: 0n, commission: 0n, fee: 0n };
-
-function moneyKey({ currency, status }: Pick<RowMoney, "currency" | "status">): string {
-	return `${currency} ${status}`;
+function addMoney({ money }: JobSummary, brought: RowMoney): void {
+	const { status, currency, isTest = false } = brought;
+	let total = money.find((known) => known.status === status && known.currency === currency);
+	if (total === undefined) {
+		total = { status, currency, tests: 0, ...nothingIn(currency) };
+		money.push(total);
+		money.sort(byCurrencyAndStatus);
+	}
+	if (isTest) total.tests += 1;
+	addTo(total, isTest ? null : brought);
 }
 
-function programmeKey({ id, name }: Brings["programme"]): string {
-	return id === "" ? name : id;
-}
-
-function addTo<Kind extends Sums>(
-	all: Map<string, Kind>,
-	key: string,
-	empty: Kind,
+function addProgramme(
+	summary: JobSummary,
+	{ id, name }: { id: string; name: string },
 	brought: RowMoney | null,
 ): void {
-	const sums = all.get(key) ?? empty;
-	sums.rows += 1;
-	sums.basket += minorUnits(brought?.basket ?? "0");
-	sums.commission += minorUnits(brought?.commission ?? "0");
-	sums.fee += minorUnits(brought?.fee ?? "0");
-	all.set(key, sums);
+	const { programmes } = summary;
+	const known = programmes.find((total) => (id === "" ? total.name === name : total.id === id));
+	if (known === undefined && programmes.length === SHOWN_PROGRAMMES) {
+		summary.otherProgrammeRows += 1;
+		return;
+	}
+	const currency = brought?.currency ?? null;
+	const total = known ?? { id, name, currency, ...nothingIn(currency ?? "") };
+	if (known === undefined) programmes.push(total);
+	addTo(total, brought);
 }
 
-function byCurrencyAndStatus(one: MoneySums, other: MoneySums): number {
+type Sums = Pick<MoneyTotal, "rows" | "basket" | "commission" | "fee">;
+
+function nothingIn(currency: string): Sums {
+	const digits = currencyDigits(currency);
+	const nothing = formatMinor(0n, digits.ok ? digits.value : 0);
+	return { rows: 0, basket: nothing, commission: nothing, fee: nothing };
+}
+
+function addTo(total: Sums, brought: RowMoney | null): void {
+	total.rows += 1;
+	if (brought === null) return;
+	for (const part of ["basket", "commission", "fee"] as const) {
+		const digits = total[part].split(".")[1]?.length ?? 0;
+		total[part] = formatMinor(minorUnits(total[part]) + minorUnits(brought[part]), digits);
+	}
+}
+
+function byCurrencyAndStatus(one: MoneyTotal, other: MoneyTotal): number {
 	if (one.currency !== other.currency) return one.currency < other.currency ? -1 : 1;
 	return DECIDED_STATUSES.indexOf(one.status) - DECIDED_STATUSES.indexOf(other.status);
-}
-
-type Decimals<Of> = Omit<Of, keyof Sums> & { rows: number; basket: string; commission: string; fee: string };
-
-function totalOf<Of extends Sums>(sums: Of, currency: string | null): Decimals<Of> {
-	const digits = currencyDigits(currency ?? "");
-	const decimal = (minor: bigint) => formatMinor(minor, digits.ok ? digits.value : 0);
-	const { basket, commission, fee } = sums;
-	return { ...sums, basket: decimal(basket), commission: decimal(commission), fee: decimal(fee) };
-}
-
-function sumsOf<Of extends { basket: string; commission: string; fee: string }>(
-	total: Of,
-): Omit<Of, "basket" | "commission" | "fee"> & Pick<Sums, "basket" | "commission" | "fee"> {
-	const { basket, commission, fee } = total;
-	return {
-		...total,
-		basket: minorUnits(basket),
-		commission: minorUnits(commission),
-		fee: minorUnits(fee),
-	};
 }

@@ -2,7 +2,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { type EndedAccess, type EndedLink, sayWhatEnded, withinProgramme } from "./end-access.ts";
 
-const NOTHING: EndedAccess = { sessions: 0, challenges: 0, links: [], imports: 0 };
+const NOTHING: EndedAccess = { sessions: 0, challenges: 0, links: [], jobs: 0 };
 const invitation = (email: string, programmeId: number | null = null): EndedLink => ({
 	called: "invitation",
 	email,
@@ -15,8 +15,8 @@ const CASES: readonly [ended: Partial<EndedAccess>, said: string | null][] = [
 	[{ sessions: 1 }, "1 session was withdrawn"],
 	[{ sessions: 2 }, "2 sessions were withdrawn"],
 	[{ challenges: 1 }, "1 unfinished sign-in was withdrawn"],
-	[{ imports: 1 }, "1 import was stopped"],
-	[{ sessions: 2, imports: 2 }, "2 sessions were withdrawn, and 2 imports were stopped"],
+	[{ jobs: 1 }, "1 job was stopped"],
+	[{ sessions: 2, jobs: 2 }, "2 sessions were withdrawn, and 2 jobs were stopped"],
 	[{ links: [invitation("x@y.example")] }, "1 invitation to x@y.example was withdrawn"],
 	[
 		{ sessions: 2, links: [password("z@y.example"), invitation("x@y.example")] },

@@ -1,9 +1,9 @@
 // Ending somebody's access: called in the same transaction by every way to lose it. What a person could still do
-// with a session, a link, half a sign-in or an import under way ends with it, whoever made the link and whomever it was
+// with a session, a link, half a sign-in or a job under way ends with it, whoever made the link and whomever it was
 // for.
 
 import { noteAudit } from "../store/queries/audit.ts";
-import { endImportsOf, type ImportJob } from "../store/queries/import-jobs.ts";
+import { endJobsOf, type Job } from "../store/queries/jobs.ts";
 import { lockLinks, type WithdrawnLink, withdrawLinks, withdrawLinksInto } from "../store/queries/links.ts";
 import type { Person } from "../store/queries/people.ts";
 import { endChallenges, endSessions } from "../store/queries/sign-in.ts";
@@ -23,8 +23,8 @@ export interface EndedAccess {
 	/** Sign-ins that waited for an authenticator's code. */
 	challenges: number;
 	links: readonly EndedLink[];
-	/** What they had brought in from other software, and is stopped. */
-	imports: number;
+	/** Decisions and imports that they had applied, and are stopped. */
+	jobs: number;
 }
 
 export interface AccessEnding {
@@ -48,13 +48,13 @@ export async function endAccess(
 	const challenges = await endChallenges(trx, person.public_id);
 	const withdrawn = await withdrawLinks(trx, person, nowMs);
 	await noteWithdrawn(trx, withdrawn, endedBy, `the access of ${person.email} ended`, nowMs);
-	const imports = await endImportsOf(trx, person.id, nowMs);
-	await noteStopped(trx, imports, endedBy, `the access of ${person.email} ended`, nowMs);
+	const jobs = await endJobsOf(trx, person.id, nowMs);
+	await noteStopped(trx, jobs, endedBy, `the access of ${person.email} ended`, nowMs);
 	const ended: EndedAccess = {
 		sessions,
 		challenges,
 		links: describeLinks(withdrawn),
-		imports: imports.length,
+		jobs: jobs.length,
 	};
 	const detail = sayWhatEnded(ended);
 	if (detail !== null) {
@@ -73,7 +73,7 @@ export async function endLinksInto(
 	await lockLinks(trx);
 	const withdrawn = await withdrawLinksInto(trx, programmeId, person.id, nowMs);
 	await noteWithdrawn(trx, withdrawn, endedBy, `${person.email} may no longer invite people`, nowMs);
-	return { sessions: 0, challenges: 0, links: describeLinks(withdrawn), imports: 0 };
+	return { sessions: 0, challenges: 0, links: describeLinks(withdrawn), jobs: 0 };
 }
 
 async function noteWithdrawn(
@@ -91,13 +91,17 @@ async function noteWithdrawn(
 
 async function noteStopped(
 	trx: Db,
-	stopped: readonly Pick<ImportJob, "file_name">[],
+	stopped: readonly Job[],
 	endedBy: number | null,
 	why: string,
 	nowMs: number,
 ): Promise<void> {
-	for (const { file_name: subject } of stopped) {
-		await noteAudit(trx, { personId: endedBy, action: "import.stopped", subject, detail: why }, nowMs);
+	for (const { programme_id: programmeId, public_id, file_name } of stopped) {
+		const about =
+			programmeId === null
+				? ({ action: "import.stopped", subject: file_name } as const)
+				: ({ action: "decisions.stopped", subject: public_id } as const);
+		await noteAudit(trx, { ...about, programmeId, personId: endedBy, detail: why }, nowMs);
 	}
 }
 
@@ -108,7 +112,7 @@ function describeLinks(withdrawn: readonly WithdrawnLink[]): EndedLink[] {
 /** A message is one line on a phone's page: the rest is counted. */
 const MAX_ADDRESSES_NAMED = 3;
 
-/** Such as "2 sessions and 1 invitation to x@y.example were withdrawn, and 1 import was stopped"; null: nothing. */
+/** Such as "2 sessions and 1 invitation to x@y.example were withdrawn, and 1 job was stopped"; null: nothing. */
 export function sayWhatEnded(ended: EndedAccess): string | null {
 	const parts = [
 		...countedPart(ended.sessions, "session"),
@@ -120,9 +124,7 @@ export function sayWhatEnded(ended: EndedAccess): string | null {
 	const total = ended.sessions + ended.challenges + ended.links.length;
 	const said = [
 		...(parts.length === 0 ? [] : [`${listOf(parts)} ${total === 1 ? "was" : "were"} withdrawn`]),
-		...countedPart(ended.imports, "import").map(
-			(text) => `${text} ${ended.imports === 1 ? "was" : "were"} stopped`,
-		),
+		...countedPart(ended.jobs, "job").map((text) => `${text} ${ended.jobs === 1 ? "was" : "were"} stopped`),
 	];
 	return said.length === 0 ? null : said.join(", and ");
 }

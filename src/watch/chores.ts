@@ -1,5 +1,5 @@
 // The work nobody asks for: the approval window, expiry of parked conversions, what a removed URL leaves pending, jobs of
-// many decisions, files to import, early notices, mail, retention. Each chore runs by itself and writes into its row of the
+// many lines, early notices, mail, retention. Each chore runs by itself and writes into its row of the
 // table `chores` how it went, so that every process knows; its failure is logged and tried again. None runs while nobody
 // is sure of the time.
 
@@ -10,8 +10,7 @@ import { CHORES, type ChoreName, type ChoreReport } from "../domain/chore.ts";
 import type { Status } from "../domain/conversion.ts";
 import { SERIOUS_AFTER_MS } from "../domain/notice.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
-import { workOffJobs } from "../jobs/bulk-work.ts";
-import { type ImportWorkDeps, workOffImports } from "../jobs/import-work.ts";
+import { type JobWorkDeps, workOffJobs } from "../jobs/work.ts";
 import { type TellDeps, tellChanges, tellNotices } from "../mail/tell.ts";
 import type { Clock, Log } from "../ports.ts";
 import {
@@ -21,12 +20,10 @@ import {
 	findOldestUntold,
 	findOldestWatched,
 } from "../store/queries/backlogs.ts";
-import { pruneJobs } from "../store/queries/bulk-jobs.ts";
 import { cancelAllRemoved } from "../store/queries/cancellations.ts";
 import { findOldestEndedWindow } from "../store/queries/conversions.ts";
 import { pruneCallbackHours } from "../store/queries/delivery-health.ts";
-import { pruneImports } from "../store/queries/import-jobs.ts";
-import { findOldestWaitingJob } from "../store/queries/job-claims.ts";
+import { findOldestWaitingJob, pruneJobs } from "../store/queries/jobs.ts";
 import { pruneUses } from "../store/queries/limit-counts.ts";
 import { pruneMails } from "../store/queries/mail-queue.ts";
 import {
@@ -149,31 +146,19 @@ async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<v
 	await pruneLocalAnswers(store, clock, olderThanMs, isStopping);
 	await pruneExpired(store, clock, olderThanMs, isStopping);
 	await pruneNotices(store, olderThanMs);
-	await pruneJobs(store, clock, olderThanMs, isStopping);
-	await pruneImports(store.db, olderThanMs);
+	await pruneJobs(store.db, olderThanMs);
 	await pruneCallbackHours(store.db, olderThanMs);
 	await giveBackSpace(store, clock, isStopping);
 }
 
-/** Jobs of many decisions. In every process: whichever is there takes up what another left behind. */
-export function startBulkChore(deps: ConversionsDeps & ChoreDeps): Chore {
+/** Many decisions, and files that staff import. In every process: whichever is there takes up what another left behind. */
+export function startJobChore(deps: JobWorkDeps & ChoreDeps): Chore {
 	const { store, clock } = deps;
 	return startChore(
 		deps,
-		"bulk_decisions",
+		"jobs",
 		(isStopping) => workOffJobs(deps, isStopping),
-		() => findOldestWaitingJob(store.db, "bulk_jobs", clock.nowMs()),
-	);
-}
-
-/** Files that staff import. In every process, too. */
-export function startImportChore(deps: ImportWorkDeps & ChoreDeps): Chore {
-	const { store, clock } = deps;
-	return startChore(
-		deps,
-		"imports",
-		(isStopping) => workOffImports(deps, isStopping),
-		() => findOldestWaitingJob(store.db, "import_jobs", clock.nowMs()),
+		() => findOldestWaitingJob(store.db, clock.nowMs()),
 	);
 }
 

@@ -5,10 +5,8 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { pngOf } from "../../test/support/images.ts";
 import { addConversion } from "../../test/support/rows.ts";
-import { workOffJobs } from "../jobs/bulk-work.ts";
-import { IMPORT_KINDS } from "../jobs/import-kind.ts";
-import { importKind } from "../jobs/import-kinds.ts";
-import { workOffImports } from "../jobs/import-work.ts";
+import { IMPORT_KINDS, JOB_KINDS } from "../jobs/kinds.ts";
+import { workOffJobs } from "../jobs/work.ts";
 import type { Person } from "../store/queries/people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { codeAt } from "./account/totp.test-support.ts";
@@ -250,12 +248,14 @@ async function walkConversions(
 	const decide = { decision: "approve", reason: "", conversion: one.public_id };
 	await send(`${CONVERSIONS}/decide`, browser, `${base}/decide`, decide);
 	await send(`${CONVERSIONS}/:conversionId/decide`, browser, `${base}/${two.public_id}/decide`, decide);
-	for (const action of ["discard", "apply"]) {
+	for (const actions of [["discard"], ["apply", "stop"]]) {
 		const form = new FormData();
 		form.set("file", new File(["orderId,decision\nA-4,approve\n"], "decisions.csv", { type: "text/csv" }));
 		const job = await send(`${CONVERSIONS}/bulk`, browser, `${base}/bulk`, form);
 		await workOffJobs(site.deps, () => false);
-		await send(`${CONVERSIONS}/bulk/:jobId/${action}`, browser, `${job}/${action}`);
+		for (const action of actions) {
+			await send(`${CONVERSIONS}/bulk/:jobId/${action}`, browser, `${job}/${action}`);
+		}
 	}
 	const staff = await site.signIn(await site.addStaff());
 	await staff.open("/conversions");
@@ -289,10 +289,10 @@ async function walkImports(site: TestSite, send: Send): Promise<void> {
 	const jobs: string[] = [];
 	for (const kind of IMPORT_KINDS) {
 		const form = new FormData();
-		form.set("file", new File([importKind(kind).example], `${kind}.csv`));
+		form.set("file", new File([JOB_KINDS[kind].example], `${kind}.csv`));
 		jobs.push(await send(`/import/${kind}`, browser, `/import/${kind}`, form));
 	}
-	await workOffImports(site.deps, () => false);
+	await workOffJobs(site.deps, () => false);
 	const [started, discarded] = jobs;
 	await send(routeOf("apply"), browser, `${started}/apply`);
 	await send(routeOf("stop"), browser, `${started}/stop`);

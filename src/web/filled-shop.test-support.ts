@@ -4,8 +4,7 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { recordConversion } from "../conversions/record.ts";
-import { workOffJobs } from "../jobs/bulk-work.ts";
-import { workOffImports } from "../jobs/import-work.ts";
+import { workOffJobs } from "../jobs/work.ts";
 import { issueKey } from "../programmes/keys.ts";
 import { savePostbackUrl } from "../programmes/postback-url.ts";
 import { insertInboundCalls } from "../store/queries/inbound-calls.ts";
@@ -97,6 +96,6 @@ async function previewImport(site: TestSite): Promise<string> {
 	const line = "Nowhere,1,approved,2026-01-01,1";
 	form.set("file", new File([`programme,order_id,status,sold_at,amount\n${line}\n`], "history.csv"));
 	const { location } = await staff.submitForm("/import/conversions", form);
-	await workOffImports(site.deps, () => false);
+	await workOffJobs(site.deps, () => false);
 	return location?.split("/").at(-1) ?? "";
 }

@@ -70,10 +70,8 @@ export interface WebDeps extends AccountsDeps {
 	addressPolicy: AddressPolicy;
 	/** Where uploads go before anything reads them. */
 	temporaryFiles: TemporaryFiles;
-	/** Told when many decisions wait to be worked on. */
-	bulk: { wake(): void };
-	/** The same for files to import. */
-	imports: { wake(): void };
+	/** Told when many decisions, or a file to import, wait to be worked on. */
+	jobs: { wake(): void };
 	/** What this process is. */
 	system: { instance: string; version: string };
 	/** Aborted when the service stops: whoever is only watching is not waited for. */

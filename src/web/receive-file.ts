@@ -241,7 +241,9 @@ export function createUploadGuard(
 ): UploadGuard {
 	const slots = createSlots(bounds.slots, clock);
 	const discards = createSlots(DISCARD_LIMITS, clock);
-	const oneByOne = createQueue(clock);
+	const refusals = createQueue(clock);
+	// They share one processor anyway, and what each of them holds while it is read adds up.
+	const readers = createQueue(clock);
 	return async (c, next) => {
 		const { personId } = viewerOf(c);
 		const body = openBody(c);
@@ -259,7 +261,7 @@ export function createUploadGuard(
 			}
 			if (receipt.kind === "foreign") return await answerError(c, receipt.code);
 			c.set("upload", toUpload(receipt));
-			await (receipt.kind === "file" ? next() : oneByOne(next));
+			await (receipt.kind === "file" ? readers : refusals)(next);
 			return undefined;
 		} finally {
 			if (receipt.kind === "file") await receipt.file.remove();

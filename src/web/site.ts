@@ -15,7 +15,6 @@ import { DOCS_ROUTES } from "./docs/routes.ts";
 import { mountNetworkAssets } from "./document.ts";
 import { mountDownloads } from "./downloads.ts";
 import { answerError, errorCodeOf } from "./error-page.ts";
-import { IMPORT_ROUTES } from "./import/routes.ts";
 import * as callbacks from "./integration/callbacks-page.ts";
 import * as deliveries from "./integration/deliveries-section.ts";
 import * as delivery from "./integration/delivery-page.ts";
@@ -23,6 +22,7 @@ import * as inbound from "./integration/inbound-page.ts";
 import * as keys from "./integration/keys-page.ts";
 import * as signature from "./integration/signature-page.ts";
 import * as test from "./integration/test-section.ts";
+import { JOB_ROUTES } from "./jobs/routes.ts";
 import { LiveStreams } from "./live.ts";
 import * as network from "./network/network-page.ts";
 import * as sample from "./network/sample-programme.ts";
@@ -166,6 +166,8 @@ export const ROUTES: readonly Route[] = [
 	form(`${STAFF_PATH}/invite`, "staff", people.inviteColleague),
 	form(`${STAFF_PATH}/:personId/link`, "staff", people.linkStaff),
 	form(`${STAFF_PATH}/:personId/deactivate`, "staff", people.deactivatePerson),
+	// Before the conversions: "bulk" would be taken for an id.
+	...JOB_ROUTES,
 	...CONVERSION_ROUTES,
 	// The same list for staff, of all programmes.
 	page(ALL_CONVERSIONS_PATH, "staff", conversions.showConversions),
@@ -185,7 +187,6 @@ export const ROUTES: readonly Route[] = [
 	page(SYSTEM_PATH, "staff", system.showSystem),
 	page(AUDIT_PATH, "staff", audit.showAudit),
 	page(AUDIT_EXPORT_PATH, "staff", audit.exportAudit),
-	...IMPORT_ROUTES,
 ];
 
 export function createSite(webDeps: WebDeps): Hono<WebEnv> {

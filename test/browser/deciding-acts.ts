@@ -41,5 +41,5 @@ async function upload(page: Page, order: string): Promise<void> {
 		.getByRole("button", { name: /upload|preview|check/i })
 		.first()
 		.click();
-	await page.getByRole("heading", { name: "What each row would do" }).waitFor();
+	await page.getByRole("heading", { name: "Check before you apply" }).waitFor();
 }

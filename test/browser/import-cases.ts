@@ -1,9 +1,9 @@
 // Files that staff import, in every state that a page about one can be in.
 
 import type { Page } from "playwright-core";
-import { createSummary } from "../../src/jobs/summary.ts";
+import { parseSummary } from "../../src/jobs/summary.ts";
 import type { Service } from "../../src/service.ts";
-import { insertImport } from "../../src/store/queries/import-jobs.ts";
+import { insertJob } from "../../src/store/queries/jobs.ts";
 import { LONG_ORDER, MARKUP_ORDER, NAME } from "./hard-names.ts";
 import { type Case, press } from "./page-cases.ts";
 
@@ -22,7 +22,7 @@ const pathOf = (state: (typeof MOVING)[number][0], lines: "kept" | "gone" = "kep
 export async function storeMovingImports({ store, clock }: Service): Promise<void> {
 	const nowMs = clock.nowMs();
 	for (const [state, lines] of MOVING) {
-		await insertImport(store.db, {
+		await insertJob(store.db, {
 			public_id: `imp_${state}_${lines}`,
 			kind: "conversions",
 			file_bytes: 12_000_000,
@@ -36,7 +36,7 @@ export async function storeMovingImports({ store, clock }: Service): Promise<voi
 			row_count: 123_456,
 			done_rows: 45_500,
 			done_batches: 91,
-			summary: JSON.stringify(createSummary().read()),
+			summary: JSON.stringify(parseSummary(null)),
 			lines,
 			failure: state === "applying" ? FAILURE : null,
 			access_ended_at_ms: state === "stopped" ? nowMs : null,
@@ -106,5 +106,5 @@ async function importHistory(page: Page): Promise<void> {
 
 async function uploadHistoryAgain(page: Page): Promise<void> {
 	await uploadHistory(page);
-	await page.getByText("Nothing to import").waitFor();
+	await page.getByText("Nothing to do").waitFor();
 }

@@ -3,7 +3,7 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { findImport } from "../../src/store/queries/import-jobs.ts";
+import { findJob } from "../../src/store/queries/jobs.ts";
 import { Browser, createTestSite, PASSWORD } from "../../src/web/test-site.test-support.ts";
 import { openHome } from "../support/command-home.ts";
 import { createMigratedDatabase, DATABASE_KINDS } from "../support/test-database.ts";
@@ -51,7 +51,7 @@ for (const kind of DATABASE_KINDS) {
 		const { location } = await staff.submitForm("/import/conversions", form);
 		const path = location ?? "";
 		const job = async () => {
-			const found = await findImport(store.db, path.split("/").at(-1) ?? "");
+			const found = await findJob(store.db, null, path.split("/").at(-1) ?? "");
 			ok(found !== undefined);
 			return found;
 		};
@@ -69,13 +69,10 @@ for (const kind of DATABASE_KINDS) {
 		const killInTheMiddle = () =>
 			store.transact(async (trx) => {
 				await trx
-					.updateTable("import_jobs")
+					.updateTable("jobs")
 					.set((eb) => ({ id: eb.ref("id") }))
 					.execute();
-				const { done_rows } = await trx
-					.selectFrom("import_jobs")
-					.select("done_rows")
-					.executeTakeFirstOrThrow();
+				const { done_rows } = await trx.selectFrom("jobs").select("done_rows").executeTakeFirstOrThrow();
 				if (done_rows < 1_000) return false;
 				first.kill("SIGKILL");
 				await first.ended();
@@ -87,14 +84,14 @@ for (const kind of DATABASE_KINDS) {
 		equal(stored % 500, 0, "whole batches");
 		equal((await job()).done_rows, stored, "and it is known how many");
 		// As if half a minute had passed: the claim of the dead lapses.
-		await store.db.updateTable("import_jobs").set({ claim_until_ms: 0 }).execute();
+		await store.db.updateTable("jobs").set({ claim_until_ms: 0 }).execute();
 		const others = kind === "SQLite" ? [serve()] : [serve(), serve()];
 		await until(
 			async () => (await job()).state === "done",
 			() => others.map(({ stderr }) => stderr).join("\n"),
 		);
 		equal(await count(), ROWS);
-		match((await job()).summary ?? "", new RegExp(`"import":${ROWS},"already":0,"refused":0`));
+		match((await job()).summary ?? "", new RegExp(`"change":${ROWS},"already":0,"refused":0`));
 		const moves = await store.db
 			.selectFrom("moves")
 			.select("id")

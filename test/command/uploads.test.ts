@@ -149,7 +149,7 @@ function leftOvers({ home }: UploadSetup): string[] {
 function countJobs({ home }: UploadSetup): number {
 	const database = new DatabaseSync(home.databasePath, { readOnly: true });
 	try {
-		return database.prepare("select id from bulk_jobs").all().length;
+		return database.prepare("select id from jobs").all().length;
 	} finally {
 		database.close();
 	}

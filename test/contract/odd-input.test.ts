@@ -5,7 +5,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
-import { workOffJobs } from "../../src/jobs/bulk-work.ts";
+import { workOffJobs } from "../../src/jobs/work.ts";
 import { type Browser, createTestSite, type TestSite } from "../../src/web/test-site.test-support.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { signedRequest } from "../support/signed-request.ts";
@@ -112,7 +112,7 @@ eachDatabase("a NUL character", (database) => {
 		await workOffJobs(site.deps, () => false);
 		const job = await staff.open(location ?? "");
 		equal(job.status, 200);
-		match(job.text, /A-3/);
+		match(job.text, /control characters.*Line 4.*Line 5/s);
 		deepEqual(faultsLogged(site), []);
 	});
 

@@ -13,6 +13,7 @@ import { sha256Hex } from "../../src/domain/signature.ts";
 import { SECOND_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { findDeliveryDetail, listAttempts } from "../../src/store/queries/delivery-list.ts";
+import { claimJob, listJobs } from "../../src/store/queries/jobs.ts";
 import { givenWire } from "../../src/store/queries/known-wire.ts";
 import { checkLedger } from "../../src/store/queries/ledger.ts";
 import { DIALECTS } from "../../src/store/schema/dialect.ts";
@@ -197,6 +198,40 @@ for (const kind of DATABASE_KINDS) {
 				[],
 				"the old one's row is gone, too",
 			);
+		});
+
+		test("of 1.0.0's jobs what was begun stays on record as it ended, and nothing goes on by itself", async () => {
+			await using database = await openEmpty();
+			const { store } = database;
+			await store.migrate(START_MS, { migrations: MIGRATIONS.slice(0, 1) });
+			for (const state of ["storing", "uploaded", "previewed", "applying", "done"]) {
+				await sql`insert into bulk_jobs (public_id, programme_id, person_id, decided_by, source, file_name, state,
+						row_count, done_rows, claim_until_ms, created_at_ms, applied_at_ms)
+					values (${`job_${state}`}, 7, 3, 'shop', 'file', 'x.csv', ${state}, 900, 500, 0, 1, 2)`.execute(
+					store.db,
+				);
+				await sql`insert into import_jobs (public_id, kind, file_name, file_bytes, person_id, state, invites, row_count,
+						done_rows, done_batches, lines, claim_until_ms, created_at_ms, applied_at_ms)
+					values (${`imp_${state}`}, 'people', 'y.csv', 10, 3, ${state}, 0, 90, 50, 1, 'kept', 0, 1, 2)`.execute(
+					store.db,
+				);
+			}
+			await store.migrate(START_MS);
+			deepEqual(
+				(await listJobs(store.db, 7, 9)).map((job) => [job.public_id, job.kind, job.state, job.lines]),
+				[
+					["job_done", "decisions", "done", "gone"],
+					["job_applying", "decisions", "stopped", "gone"],
+				],
+			);
+			deepEqual(
+				(await listJobs(store.db, null, 9)).map((job) => [job.public_id, job.state, job.done_rows]),
+				[
+					["imp_done", "done", 50],
+					["imp_applying", "stopped", 50],
+				],
+			);
+			equal(await claimJob(store.db, "claim", START_MS, START_MS), undefined);
 		});
 
 		async function openEmpty(): Promise<TestDatabase & AsyncDisposable & { store: Store }> {

@@ -18,13 +18,6 @@ import {
 	findOldestWatched,
 } from "../../src/store/queries/backlogs.ts";
 import { bringForward, listWaiting } from "../../src/store/queries/bring-forward.ts";
-import { listJobs, pruneJobs } from "../../src/store/queries/bulk-jobs.ts";
-import {
-	countVerdicts,
-	listDecidingRows,
-	listRepeatedConversions,
-	listRows,
-} from "../../src/store/queries/bulk-rows.ts";
 import { cancelRemoved } from "../../src/store/queries/cancellations.ts";
 import {
 	type ConversionListRequest,
@@ -63,7 +56,7 @@ import { listFailingShops } from "../../src/store/queries/failing-shops.ts";
 import { countUnmailedNotices } from "../../src/store/queries/figures.ts";
 import { readIntegrationChecks } from "../../src/store/queries/first-times.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
-import { claimJob, findOldestWaitingJob } from "../../src/store/queries/job-claims.ts";
+import { claimJob, findOldestWaitingJob, listJobs, pruneJobs } from "../../src/store/queries/jobs.ts";
 import { listApiKeys } from "../../src/store/queries/keys.ts";
 import { findAnnounced, listAnswersOf, listNewestAnswers } from "../../src/store/queries/local-answers.ts";
 import {
@@ -270,14 +263,8 @@ const READS: readonly Read[] = [
 	["trouble that is told late", ["notices_watched"], (db) => findOldestWatched(db, 1, START_MS)],
 	["trouble that is to be told", ["notices_watched"], (db) => findWatched(db, START_MS, 100)],
 	["a trouble that ends", ["notices_open"], (db) => endTroubles(db, [LARGE], "success", START_MS)],
-	...(["bulk_jobs", "import_jobs"] as const).flatMap((table): Read[] => [
-		[`${table} that wait`, [`${table}_to_do`], (db) => findOldestWaitingJob(db, table, START_MS)],
-		[
-			`the next of ${table} to do`,
-			[`${table}_to_do`],
-			(db) => claimJob(db, table, "claim", START_MS, START_MS),
-		],
-	]),
+	["jobs that wait", ["jobs_to_do"], (db) => findOldestWaitingJob(db, START_MS)],
+	["the next job to do", ["jobs_to_do"], (db) => claimJob(db, "claim", START_MS, START_MS)],
 	["a programme to be mailed", ["notices_to_mail"], (db) => findProgrammeToMail(db, START_MS - 1)],
 	["what it is to be mailed", ["notices_by_receiver"], (db) => findNoticesToMail(db, SMALL)],
 	...DELIVERY_LISTS.flatMap(([what, index, filter]) =>
@@ -352,15 +339,8 @@ const READS: readonly Read[] = [
 			),
 	],
 	["a selection of conversions", [], (db) => findManyByPublicId(db, ["cnv00000001", "cnv00000002"])],
-	["a programme's jobs", [], (db) => listJobs(db, LARGE, 20)],
-	["a job's rows", [], (db) => listRows(db, { jobId: 77, afterSeq: 3, limit: 100 })],
-	["a job's verdicts", [], (db) => countVerdicts(db, 77)],
-	["a job's deciding rows", [], (db) => listDecidingRows(db, 77, ["cnv1", "cnv2"])],
-	[
-		"old jobs",
-		["bulk_jobs_by_age"],
-		(db, store) => pruneJobs(within(store, db), createClock(), START_MS - 1, never),
-	],
+	["a programme's jobs", ["jobs_by_programme"], (db) => listJobs(db, SMALL, 20)],
+	["old jobs", ["jobs_by_age"], (db) => pruneJobs(db, START_MS - 1)],
 	[
 		"a slice of a programme's totals",
 		["conversions_by_programme"],
@@ -523,14 +503,6 @@ eachDatabase("plans", (database) => {
 			});
 		}
 	}
-
-	test("what a job decides several times is found along its index", async () => {
-		const { kind, store } = database;
-		const plans = await plansOf(kind, store.db, (db) => listRepeatedConversions(db, 77, "", 500));
-		// Of a job this small, PostgreSQL reads all rows as gladly as the index.
-		const indexes = kind === "SQLite" ? ["bulk_rows_by_conversion"] : [];
-		checkPlans(plans, indexes);
-	});
 
 	test("a later page begins where the one before ended, and does not read up to there", async () => {
 		if (database.kind !== "SQLite") return; // PostgreSQL's index conditions hold the whole row.

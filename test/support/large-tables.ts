@@ -34,9 +34,7 @@ export const LARGE_TABLES: readonly string[] = [
 	"auth_users",
 	"auth_accounts",
 	"audit_entries",
-	"bulk_jobs",
-	"bulk_rows",
-	"import_jobs",
+	"jobs",
 ];
 const PROGRAMME = `case when i % 2 = 0 then ${LARGE} else 2 + i % ${PROGRAMMES - 1} end`;
 const KEPT_DAYS = 180;
@@ -201,28 +199,13 @@ const FILLINGS: readonly Filling[] = [
 		columns: { at_ms: "i", person_id: "1 + i % 999", programme_id: PROGRAMME, action: "'key.issued'" },
 	},
 	{
-		table: "bulk_jobs",
+		table: "jobs",
 		rows: ROWS / 2,
 		columns: {
 			public_id: "'job' || i",
+			kind: "'decisions'",
 			programme_id: PROGRAMME,
-			person_id: "1 + i % 1000",
 			decided_by: "'shop'",
-			source: "'file'",
-			state: "case when i % 1000 = 0 then 'applying' else 'done' end",
-			row_count: 1,
-			done_rows: 1,
-			claim_until_ms: `${START_MS} + i % 3 - 1`,
-			created_at_ms: `${START_MS} + i`,
-		},
-	},
-	{
-		table: "import_jobs",
-		rows: ROWS / 2,
-		columns: {
-			public_id: "'imp' || i",
-			kind: "'people'",
-			file_name: "'people.csv'",
 			file_bytes: 100,
 			person_id: "1 + i % 1000",
 			state: "case when i % 1000 = 0 then 'applying' else 'done' end",
@@ -230,7 +213,7 @@ const FILLINGS: readonly Filling[] = [
 			row_count: 1,
 			done_rows: 1,
 			done_batches: 1,
-			lines: "'kept'",
+			lines: "case when i % 100 = 0 then 'kept' else 'gone' end",
 			claim_until_ms: `${START_MS} + i % 3 - 1`,
 			created_at_ms: `${START_MS} + i`,
 		},
@@ -238,21 +221,6 @@ const FILLINGS: readonly Filling[] = [
 	{
 		table: "nonces",
 		columns: { programme_id: PROGRAMME, nonce: "'nonce ' || i", expires_at_ms: `${START_MS} + i` },
-	},
-	{
-		table: "bulk_rows",
-		columns: {
-			job_id: "i % 600",
-			seq: "i",
-			line: "i",
-			named_conversion: "''",
-			order_id: "'order'",
-			event_type: "'SALE'",
-			decision: "'approve'",
-			reason: "''",
-			verdict: "'change'",
-			conversion: "'cnv' || i / 1200",
-		},
 	},
 ];
 

@@ -6,7 +6,7 @@ import type { AuditAction } from "../../domain/action.ts";
 import { MINUTE_MS } from "../../domain/time.ts";
 import type { Db } from "../store.ts";
 import type { AuditEntriesTable } from "../tables/notices.ts";
-import type { BulkJob } from "./bulk-jobs.ts";
+import type { Job } from "./jobs.ts";
 import { type ListPage, type PageRequest, readNewestFirst, walkAll, walkDown } from "./list-page.ts";
 
 export interface AuditFilter {
@@ -114,7 +114,7 @@ export interface AuditSubjects {
 	orders: ReadonlyMap<string, string>;
 	/** By the public id of the delivery. */
 	callbacks: ReadonlyMap<string, { event: string; orderId: string }>;
-	jobs: ReadonlyMap<string, Pick<BulkJob, "source" | "file_name">>;
+	jobs: ReadonlyMap<string, Pick<Job, "file_name">>;
 	/** By the e-mail address. */
 	people: ReadonlyMap<string, string>;
 }
@@ -140,8 +140,8 @@ export async function readAuditSubjects(
 		.where("deliveries.public_id", "in", having("dlv_"))
 		.execute();
 	const jobs = await db
-		.selectFrom("bulk_jobs")
-		.select(["public_id", "source", "file_name"])
+		.selectFrom("jobs")
+		.select(["public_id", "file_name"])
 		.where("public_id", "in", having("job_"))
 		.execute();
 	const people = await db

@@ -1,5 +1,5 @@
 // What 1.1 changes in the schema of 1.0.0. Processes of 1.0.0 may run beside for a moment, so it only adds, but for
-// the search of their pages; a later release drops what only 1.0.0 used.
+// the search of their pages and their jobs; a later release drops what only 1.0.0 used.
 
 import type { Dialect } from "./dialect.ts";
 
@@ -13,7 +13,13 @@ const SLOTS = 64;
 const NONCES_COPIED_MS = 1_200_000;
 
 export function engineSlots(dialect: Dialect): readonly string[] {
-	return [...slotTables(dialect), ...PROCESS_CAP, ...rowByRow(dialect), ...orderSearch(dialect)];
+	return [
+		...slotTables(dialect),
+		...PROCESS_CAP,
+		...rowByRow(dialect),
+		...orderSearch(dialect),
+		...jobTables(dialect),
+	];
 }
 
 /** Engines own slots instead of leasing lanes. */
@@ -71,6 +77,43 @@ function rowByRow({ inPartitions, churned }: Dialect): readonly string[] {
 				execute renaming;
 			end loop;
 		end $$`,
+	];
+}
+
+/**
+ * Decisions and imports are kinds of one job. What had been started stays on record as it ended: one that was under way is
+ * stopped where it was, and its file may be uploaded again, because what was decided or is here already is found to be so.
+ * What nobody had started is to be uploaded again.
+ */
+function jobTables({ lastingId, clustered }: Dialect): readonly string[] {
+	const copied = `public_id, kind, programme_id, decided_by, file_name, list_query, file_bytes, person_id, applied_by,
+		state, invites, row_count, done_rows, done_batches, lines, claim_until_ms, created_at_ms, applied_at_ms, finished_at_ms`;
+	const ended = `case when state = 'done' then 'done' else 'stopped' end`;
+	const since = "created_at_ms, applied_at_ms, coalesce(finished_at_ms, applied_at_ms)";
+	return [
+		`create table jobs (
+			id ${lastingId}, public_id text not null unique, kind text not null, programme_id bigint, decided_by text,
+			file_name text, list_query text, file_bytes bigint not null, person_id bigint, applied_by bigint,
+			state text not null, invites integer not null, row_count integer not null, done_rows integer not null,
+			done_batches integer not null, summary text, lines text not null, failure text, access_ended_at_ms bigint,
+			claim text, claim_until_ms bigint not null, created_at_ms bigint not null, applied_at_ms bigint,
+			finished_at_ms bigint)`,
+		"create index jobs_by_programme on jobs (programme_id, id)",
+		"create index jobs_by_age on jobs (created_at_ms)",
+		"create index jobs_to_do on jobs (claim_until_ms, id) where state in ('uploaded', 'applying')",
+		"create index jobs_to_clear on jobs (id) where lines <> 'gone'",
+		`create table job_lines (
+			job_id bigint not null, seq integer not null, lines text not null, verdicts text,
+			primary key (job_id, seq)) ${clustered}`,
+		`insert into jobs (${copied})
+			select public_id, 'decisions', programme_id, decided_by, file_name, list_query, 0, person_id, person_id,
+				${ended}, 0, row_count, done_rows, 0, 'gone', 0, ${since}
+			from bulk_jobs where state in ('applying', 'done') order by id`,
+		`insert into jobs (${copied})
+			select public_id, kind, null, null, file_name, null, file_bytes, person_id, applied_by,
+				${ended}, invites, row_count, done_rows, 0, 'gone', 0, ${since}
+			from import_jobs where state in ('applying', 'stopped', 'done') order by id`,
+		...["bulk_rows", "bulk_jobs", "import_batches", "import_jobs"].map((table) => `drop table ${table}`),
 	];
 }
 

@@ -2,7 +2,6 @@
 // public ids are text, booleans are 0 or 1, and integer keys stay inside. `tables/` has a file for each aggregate.
 
 import type { Kysely } from "kysely";
-import type { BulkJobsTable, BulkRowsTable } from "../tables/bulk.ts";
 import type {
 	ConversionsTable,
 	FeedStartTable,
@@ -17,8 +16,8 @@ import type {
 	EventsTable,
 	QueueTable,
 } from "../tables/deliveries.ts";
-import type { ImportBatchesTable, ImportJobsTable } from "../tables/imports.ts";
 import type { InboundCallsTable, ListenersTable, LocalAnswersTable } from "../tables/inbound.ts";
+import type { JobLinesTable, JobsTable } from "../tables/jobs.ts";
 import type {
 	ChoresTable,
 	DeliveryPauseTable,
@@ -91,10 +90,8 @@ export interface Schema {
 	audit_entries: AuditEntriesTable;
 	mail_queue: MailQueueTable;
 	changes_to_tell: ChangesToTellTable;
-	bulk_jobs: BulkJobsTable;
-	bulk_rows: BulkRowsTable;
-	import_jobs: ImportJobsTable;
-	import_batches: ImportBatchesTable;
+	jobs: JobsTable;
+	job_lines: JobLinesTable;
 	callback_hours: CallbackHoursTable;
 	chores: ChoresTable;
 	processes: ProcessesTable;

@@ -151,6 +151,12 @@ test("markup in a programme's name and an order id is text on every page", async
 		["decision", "approve"],
 	]);
 	await owner.open(base);
+	const question = await submitForm(owner, `${base}/decide`, form);
+	match(question.text, /Approve 2 conversions\?/);
+	doesNotMatch(question.text, /<script>alert/);
+	form.set("decision", "reject");
+	form.set("reason", "FRAUD");
+	form.set("all", "yes");
 	const job = await submitForm(owner, `${base}/decide`, form);
 	const decided = await owner.submit(`${base}/${conversion.public_id}/decide`, { decision: "approve" });
 	for (const path of [
@@ -550,7 +556,9 @@ test("inside an owner's own programme, another shop's conversions are as unknown
 		deepEqual([theirs.status, theirs.text], [404, unknown.text]);
 	}
 	const selected = { decision: "approve", conversion: conversion.public_id };
-	equal((await stranger.submit(`${base}/decide`, selected)).status, 404);
+	const ticked = await stranger.submit(`${base}/decide`, selected);
+	deepEqual([ticked.status, /Nothing is selected/.test(ticked.text)], [422, true]);
+	doesNotMatch(ticked.text, /SECRET-ORDER/);
 	equal((await read(conversion)).status, "RECORDED");
 });
 

@@ -1,24 +1,43 @@
-// The buttons of the list and of a conversion's own page. One conversion is approved at once, and rejected or
-// reversed after a question; several, or all that the filters find, become a job, which shows first what it would do.
+// The buttons of the list and of a conversion's own page. One conversion is approved at once; what cannot be undone, and
+// several together, after a question. All that the filters find become a job, which shows first what it would do.
 
 import * as z from "zod";
 import { type DecisionMove, parseMove } from "../../conversions/decision-rights.ts";
 import { REASONS } from "../../domain/conversion.ts";
-import type { Fault } from "../../domain/fault.ts";
-import { selectDecisions, selectMatching } from "../../jobs/bulk-upload.ts";
-import { workOffSmall } from "../../jobs/bulk-work.ts";
-import { decideOne, previewOne } from "../../jobs/decide-from-page.ts";
+import { type Fault, plainWords } from "../../domain/fault.ts";
+import { formatMinor, minorUnits } from "../../domain/money.ts";
+import { type DecidedOnPage, decideTicked, previewTicked } from "../../jobs/decide-from-page.ts";
+import { decideMatching } from "../../jobs/make-job.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
 import { hiddenFields, reasonWords, statusBadge, titleCase } from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
-import { answerPage, csrfField, type PageDeps, programmeOf, setFlash, type WebContext } from "../page.ts";
+import {
+	answerPage,
+	csrfField,
+	makerOf,
+	type PageDeps,
+	programmeOf,
+	setFlash,
+	type WebContext,
+} from "../page.ts";
 import { bulkJobPath, conversionPath, conversionsPath, withQuery } from "../paths.ts";
-import * as ui from "../ui.ts";
-import { html } from "../ui.ts";
+import {
+	amount,
+	button,
+	type Content,
+	card,
+	count,
+	countOf,
+	facts,
+	html,
+	linkButton,
+	pageHeader,
+	postForm,
+} from "../ui.ts";
 import { showConversion } from "./conversion-page.ts";
-import { deciderOf } from "./deciding.ts";
+import { deciderOf, describeDecided, MOVE_WORDS } from "./deciding.ts";
 import { SELECTION_FORM, showListOf } from "./list-page.ts";
-import { addressOf, listAddress, parseListQuery, toConversionFilter } from "./list-query.ts";
+import { addressOf, digitsOf, listAddress, parseListQuery, toConversionFilter } from "./list-query.ts";
 
 /** From the list with its filters in `back`, or from the conversion's own page without. */
 const FORM = SELECTION_FORM.extend({
@@ -32,43 +51,31 @@ const FORM = SELECTION_FORM.extend({
 
 type Form = z.output<typeof FORM>;
 
-const DONE: Readonly<Record<DecisionMove, string>> = {
-	approve: "approved",
-	reject: "rejected",
-	reverse: "reversed",
-};
-
 export async function decideSelected(c: WebContext, deps: PageDeps): Promise<Response> {
 	const form = FORM.parse(await c.req.parseBody({ all: true }));
 	const filters = parseListQuery(form.back ?? "");
 	const { public_id: programmeId } = programmeOf(c);
 	const isAll = form.all === "yes";
-	const refuse = (fault: Fault) => {
-		return showListOf(c, deps, filters, { ticked: form.conversion, isAll, reason: form.reason, fault });
-	};
-	const [only, ...others] = form.conversion;
-	if (only !== undefined && others.length === 0 && !isAll) {
+	const refuse = (fault: Fault) =>
+		showListOf(c, deps, filters, { ticked: form.conversion, isAll, reason: form.reason, fault });
+	if (!isAll) {
 		const back = withQuery("", addressOf(filters.query));
-		const backHref = `${conversionsPath(programmeId)}${back}`;
-		return decideOnly(c, deps, { ...form, back, conversionId: only, backHref }, refuse);
+		return decide(c, deps, { ...form, back }, `${conversionsPath(programmeId)}${back}`, refuse);
 	}
 	const move = parseMove(form.decision);
 	if (!move.ok) return refuse(move.fault);
 	// A filter that is not understood lists nothing, and nothing is what it finds.
-	if (isAll && Object.keys(filters.problems).length > 0) return showListOf(c, deps, filters);
-	const programme = programmeOf(c);
+	if (Object.keys(filters.problems).length > 0) return showListOf(c, deps, filters);
 	const { cursor: _, ...listed } = filters.query;
-	const asked = { move: move.value, reason: form.reason, listQuery: withQuery("", addressOf(filters.query)) };
-	const job = isAll
-		? await selectMatching(deps, programme, deciderOf(c), {
-				...asked,
-				listQuery: withQuery("", addressOf(listed)),
-				filter: toConversionFilter(programme.id, listed),
-			})
-		: await selectDecisions(deps, programme, deciderOf(c), { ...asked, conversionIds: form.conversion });
+	const deciding = { programmeId: programmeOf(c).id, side: deciderOf(c).side };
+	const job = await decideMatching(deps, makerOf(c), deciding, {
+		move: move.value,
+		reason: form.reason,
+		listQuery: withQuery("", addressOf(listed)),
+		filter: toConversionFilter(deciding.programmeId, listed),
+	});
 	if (!job.ok) return refuse(job.fault);
-	await workOffSmall(deps, job.value);
-	deps.bulk.wake();
+	deps.jobs.wake();
 	return c.redirect(bulkJobPath(programmeId, job.value.public_id), 303);
 }
 
@@ -81,68 +88,120 @@ export async function decideConversion(c: WebContext, deps: PageDeps): Promise<R
 		form.back === undefined
 			? withQuery(own, { list: form.list, network: form.network })
 			: listAddress(conversionsPath(programmeId), form.back);
-	return decideOnly(c, deps, { ...form, conversionId, backHref }, (fault) =>
-		showConversion(c, deps, { ticked: [], reason: form.reason, fault }),
+	return decide(c, deps, { ...form, conversion: [conversionId] }, backHref, (fault) =>
+		fault.code === "nothing_selected"
+			? answerError(c, "not_found")
+			: showConversion(c, deps, { ticked: [], reason: form.reason, fault }),
 	);
 }
 
-interface OneDecision extends Omit<Form, "conversion"> {
-	conversionId: string;
-	/** Where it was asked for: the list, or the conversion's own page. */
-	backHref: string;
-}
-
-async function decideOnly(
+async function decide(
 	c: WebContext,
 	deps: PageDeps,
-	request: OneDecision,
+	form: Form,
+	backHref: string,
 	refuse: (fault: Fault) => Promise<Response>,
 ): Promise<Response> {
-	const parsed = parseMove(request.decision);
-	if (!parsed.ok) return refuse(parsed.fault);
-	const move = parsed.value;
-	const isAsked = move !== "approve" && request.sure === undefined;
-	const act = isAsked ? previewOne : decideOne;
-	const judged = await act(deps, programmeOf(c), deciderOf(c), { ...request, move });
-	if (!judged.ok && judged.fault.code === "unknown_conversion") return answerError(c, "not_found");
-	if (!judged.ok) return refuse(judged.fault);
-	const { conversion, outcome } = judged.value;
-	if (isAsked && outcome === "changed") return showQuestion(c, request, conversion);
-	const [order, done] = [`Order ${conversion.order_id}`, DONE[move]];
-	if (outcome === "changed") setFlash(c, "good", `${order} is ${done}.`);
-	else setFlash(c, "info", `${order} was ${done} before. Nothing was changed.`);
-	return c.redirect(request.backHref, 303);
+	const move = parseMove(form.decision);
+	if (!move.ok) return refuse(move.fault);
+	const isOne = form.conversion.length === 1;
+	const isAsked = form.sure === undefined && !(isOne && move.value === "approve");
+	const decided = await (isAsked ? previewTicked : decideTicked)(deps, deciderOf(c), {
+		programmeId: programmeOf(c).id,
+		conversionIds: form.conversion,
+		move: move.value,
+		reason: form.reason,
+	});
+	if (!decided.ok) return refuse(decided.fault);
+	const [first] = decided.value.refused;
+	const isNone = decided.value.changed.length === 0 && decided.value.already.length === 0;
+	if (isOne && isNone && first !== undefined) return refuse(first.fault);
+	if (isAsked && decided.value.changed.length > 0) {
+		return showQuestion(c, { form, backHref, move: move.value, foreseen: decided.value });
+	}
+	setFlash(c, ...describeDecided(move.value, decided.value));
+	return c.redirect(backHref, 303);
+}
+
+interface Question {
+	form: Form;
+	backHref: string;
+	move: DecisionMove;
+	foreseen: DecidedOnPage;
 }
 
 /** Asked on a page of its own, because it cannot be undone, and with scripts off as well. */
-function showQuestion(c: WebContext, request: OneDecision, conversion: Conversion): Promise<Response> {
-	const { decision, reason, back, list, network } = request;
-	const verb = decision === "reject" ? "Reject" : "Reverse";
-	const title = `${verb} order ${conversion.order_id}?`;
-	const known = REASONS.find((one) => one === reason);
+function showQuestion(c: WebContext, { form, backHref, move, foreseen }: Question): Promise<Response> {
+	const { verb } = MOVE_WORDS[move];
+	const { changed } = foreseen;
+	const [only] = changed;
+	const isOne = form.conversion.length === 1 && only !== undefined;
+	const several = `${verb} ${countOf(changed.length, "conversion")}`;
+	const title = isOne ? `${verb} order ${only.order_id}?` : `${several}?`;
+	const reason = REASONS.find((known) => known === form.reason);
 	return answerPage(c, {
 		title,
 		active: "conversions",
-		body: html`${ui.pageHeader({
+		body: html`${pageHeader({
 			title,
-			hint: "This cannot be undone. The shop is told, with the reason.",
-		})}${ui.card(
-			ui.facts([
-				["Status now", statusBadge(conversion.status)],
-				["Event type", titleCase(conversion.event_type)],
-				["Basket", ui.amount(conversion.basket_value, conversion.currency)],
-				["Commission", ui.amount(conversion.commission, conversion.currency)],
-				["Reason", known === undefined ? null : reasonWords(known)],
+			hint:
+				move === "approve"
+					? "An approval cannot be taken back; an approved conversion can only be reversed. The shop is told."
+					: "This cannot be undone. The shop is told, with the reason.",
+		})}${card(
+			facts([
+				...(isOne ? factsOfOne(only) : factsOfSeveral(foreseen)),
+				...(reason === undefined || move === "approve" ? [] : [["Reason", reasonWords(reason)] as const]),
 			]),
-			ui.postForm({
-				action: `${conversionPath(programmeOf(c).public_id, conversion.public_id)}/decide`,
+			postForm({
+				action: c.req.path,
 				csrf: csrfField(c),
 				className: "row",
-				body: html`${hiddenFields({ decision, reason, sure: "yes", back, list, network })}${ui.button({
-					label: `${verb} this order`,
-					tone: "primary",
-				})}${ui.linkButton({ label: "Keep it as it is", tone: "quiet", href: request.backHref })}`,
+				body: html`${hiddenFields({ decision: move, reason: form.reason, sure: "yes", back: form.back, list: form.list, network: form.network })}${form.conversion.map(
+					(id) => html`<input type="hidden" name="conversion" value="${id}">`,
+				)}${button({ label: isOne ? `${verb} this order` : several, tone: "primary" })}${linkButton({
+					label: isOne ? "Keep it as it is" : "Cancel",
+					tone: "quiet",
+					href: backHref,
+				})}`,
 			}),
 		)}`,
 	});
+}
+
+type Fact = readonly [term: string, value: Content];
+
+function factsOfOne({ status, event_type, basket_value, commission, currency }: Conversion): Fact[] {
+	return [
+		["Status now", statusBadge(status)],
+		["Event type", titleCase(event_type)],
+		["Basket", amount(basket_value, currency)],
+		["Commission", amount(commission, currency)],
+	];
+}
+
+/** Tests stay out of all sums. */
+function factsOfSeveral({ changed, already, refused }: DecidedOnPage): Fact[] {
+	const byCurrency = Map.groupBy(
+		changed.filter(({ test }) => test === 0),
+		({ currency }) => currency,
+	);
+	const sums = (part: "basket_value" | "commission"): Content =>
+		[...byCurrency].map(([currency, rows]) => {
+			const minor = rows.reduce((sum, row) => sum + minorUnits(row[part]), 0n);
+			return html`<div>${amount(formatMinor(minor, digitsOf(currency)), currency)}</div>`;
+		});
+	const tests = changed.filter(({ test }) => test === 1).length;
+	const left = refused.map(
+		({ conversion, fault }) => html`<div>Order ${conversion.order_id}: ${plainWords(fault)}</div>`,
+	);
+	const all: readonly (readonly [isThere: boolean, ...Fact])[] = [
+		[true, "Conversions", count(changed.length)],
+		[true, "Basket", sums("basket_value")],
+		[true, "Commission", sums("commission")],
+		[tests > 0, "Tests", `${count(tests)}, not in the sums`],
+		[already.length > 0, "No change needed", count(already.length)],
+		[left.length > 0, "Left out", left],
+	];
+	return all.flatMap(([isThere, ...fact]) => (isThere ? [fact] : []));
 }

@@ -1,6 +1,6 @@
 import { match } from "node:assert/strict";
 import { test } from "node:test";
-import { importDeps, runLines } from "../../jobs/imports.test-support.ts";
+import { openJobs, runLines } from "../../jobs/jobs.test-support.ts";
 import { findByOrders } from "../../store/queries/orders.ts";
 import { openShop } from "./shop.test-support.ts";
 
@@ -8,7 +8,7 @@ test("the page of an imported conversion says where it was decided, when, and th
 	const { site, programme, base, owner } = await openShop(t);
 	const header = "programme,order_id,status,sold_at,decided_at,amount,reason";
 	const line = `${programme.public_id},OLD-1,rejected,2025-02-01,2025-02-09,20,FRAUD`;
-	await runLines(importDeps(site.store), "conversions", [header, line], "apply");
+	await runLines(openJobs(site.store), "conversions", [header, line], "apply");
 	const [conversion] = await findByOrders(site.store.db, [{ programme_id: programme.id, order_id: "OLD-1" }]);
 	const { text } = await owner.open(`${base}/${conversion?.public_id}`);
 	match(text, /Imported as rejected: Fraud/);

@@ -4,9 +4,8 @@
 
 import * as z from "zod";
 import { exportConversions } from "../../conversions/export.ts";
-import { plainWords } from "../../domain/fault.ts";
 import { utcDay } from "../../domain/time.ts";
-import { type RejectedMany, rejectMany } from "../../jobs/decide-from-page.ts";
+import { decideTicked } from "../../jobs/decide-from-page.ts";
 import { listConversions } from "../../store/queries/conversion-list.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
 import type { ListPage } from "../../store/queries/list-page.ts";
@@ -43,7 +42,7 @@ import { ALL_CONVERSIONS_PATH, bulkPath, conversionsPath, integrationPath, withQ
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { answerCsv } from "./csv-answer.ts";
-import { deciderOf, movesFor } from "./deciding.ts";
+import { deciderOf, describeDecided, movesFor } from "./deciding.ts";
 import {
 	addressOf,
 	type ConversionList,
@@ -61,8 +60,6 @@ import {
 
 /** Two screens: enough to decide about, quick to read. */
 const PAGE_ROWS = 50;
-/** As many as a page shows, and some. */
-const MAX_SELECTED = 200;
 
 /** What the form around the rows sends. */
 export const SELECTION_FORM = z.object({
@@ -71,7 +68,7 @@ export const SELECTION_FORM = z.object({
 	back: z.string().optional().catch(undefined),
 	/** Everything that they find, ticked or not. */
 	all: z.literal("yes").optional().catch(undefined),
-	conversion: z.union([z.string().transform((id) => [id]), z.array(z.string()).max(MAX_SELECTED)]).catch([]),
+	conversion: z.union([z.string().transform((id) => [id]), z.array(z.string())]).catch([]),
 });
 
 export function showConversions(c: WebContext, deps: PageDeps): Promise<Response> {
@@ -109,27 +106,19 @@ function separatorFor(locale: string | null): "," | ";" {
 /** The review team rejects what it ticked, in whatever programmes it is. */
 export async function rejectSelected(c: WebContext, deps: PageDeps): Promise<Response> {
 	const form = SELECTION_FORM.parse(await c.req.parseBody({ all: true }));
-	const request = { conversionIds: form.conversion, reason: form.reason };
-	const rejected = await rejectMany(deps, deciderOf(c), request);
+	const rejected = await decideTicked(deps, deciderOf(c), {
+		programmeId: null,
+		conversionIds: form.conversion,
+		move: "reject",
+		reason: form.reason,
+	});
 	const filters = parseListQuery(form.back ?? "");
 	if (!rejected.ok) {
 		const refused = { ticked: form.conversion, reason: form.reason, fault: rejected.fault };
 		return showListOf(c, deps, filters, refused);
 	}
-	setFlash(c, rejected.value.refused.length === 0 ? "good" : "warn", describe(rejected.value));
+	setFlash(c, ...describeDecided("reject", rejected.value));
 	return c.redirect(withQuery(ALL_CONVERSIONS_PATH, addressOf(filters.query)), 303);
-}
-
-function describe({ changed, already, refused }: RejectedMany): string {
-	const sentences = [`${changed} rejected.`];
-	if (already > 0) sentences.push(`${already} ${already === 1 ? "was" : "were"} rejected before.`);
-	const [first] = refused;
-	if (first !== undefined) {
-		const rest = refused.length - 1;
-		const others = rest === 0 ? "" : ` ${rest} more ${rest === 1 ? "was" : "were"} refused.`;
-		sentences.push(`Order ${first.conversion.order_id}: ${plainWords(first.fault)}${others}`);
-	}
-	return sentences.join(" ");
 }
 
 export async function showListOf(

@@ -153,7 +153,7 @@ test("rejecting several with a reason tells what happened to each kind, and is w
 	const said = await follow(staff, rejected.location);
 	match(
 		said,
-		/2 rejected\. 1 was rejected before\. Order paid: This conversion is approved and cannot be rejected/,
+		/2 conversions rejected\. 1 was rejected before\. Order paid: This conversion is approved and cannot be rejected/,
 	);
 	for (const conversion of [one, two]) {
 		const { status, reason, decided_by } = await read(conversion);

@@ -139,14 +139,10 @@ test("tests are hidden until asked for, counted and decided like others, and sta
 	match(overview, /conversions\?status=RECORDED&amp;test=no/);
 	match(plain((await staff.open("/conversions")).text), /2 conversions ?Basket 30\.00 EUR/);
 
-	const { location } = await submitForm(
-		owner,
-		`${base}/decide`,
-		formOf({ decision: "approve" }, [...live, tried]),
-	);
-	const preview = plain((await owner.open(location ?? "")).text);
-	match(preview, /Sums leave tests out\..*Approve ?31 test ?30\.00 EUR ?3\.00 EUR/);
-	match(preview, /Approve 3 conversions/);
+	const form = formOf({ decision: "approve" }, [...live, tried]);
+	const question = plain((await submitForm(owner, `${base}/decide`, form)).text);
+	match(question, /Conversions ?3 ?Basket ?30\.00 EUR ?Commission ?3\.00 EUR ?Tests ?1, not in the sums/);
+	match(question, /Approve 3 conversions/);
 });
 
 test("a list of more than is counted one by one takes the overview's count and sums", async (t) => {
@@ -176,64 +172,60 @@ test("a list of more than is counted one by one takes the overview's count and s
 	);
 });
 
-test("two ticked conversions: one page with the money and what cannot be undone, then done and back on the list", async (t) => {
-	const { owner, base, add, read } = await openShop(t);
+test("several ticked conversions: one page with the money and what cannot be undone, then done and back on the list", async (t) => {
+	const { site, owner, base, add, read, audit } = await openShop(t);
 	const two = [
 		await add({ order_id: "one", basket_value: "700.00", commission: "52.50" }),
 		await add({ order_id: "two", basket_value: "25.68", commission: "1.93" }),
 	];
+	const gone = await add({ order_id: "gone", status: "REJECTED" });
+	const expired = await add({ order_id: "late", status: "EXPIRED" });
+	const foreign = await add({ order_id: "FOREIGN", programme_id: (await site.addProgramme("Other")).id });
 	await owner.open(base);
 	const back = "?status=RECORDED&sort=basket-desc";
-	const asked = await submitForm(
+	const form = formOf({ decision: "reject", reason: "FRAUD", back }, [...two, gone, expired, foreign]);
+	const asked = await submitForm(owner, `${base}/decide`, form);
+	equal(asked.status, 200);
+	const words = plain(asked.text);
+	match(words, /Reject 2 conversions\?/);
+	match(
+		words,
+		/Conversions ?2 ?Basket ?725\.68 EUR ?Commission ?54\.43 EUR ?No change needed ?1 ?Left out ?Order late: /,
+	);
+	match(words, /This cannot be undone\. The shop is told, with the reason\..*Fraud/);
+	doesNotMatch(words, /FOREIGN/);
+	match(asked.text, new RegExp(`href="${base}\\?status=RECORDED&amp;sort=basket-desc"`), "the way back");
+	for (const conversion of two) equal((await read(conversion)).status, "RECORDED");
+	form.set("sure", "yes");
+	const done = await submitForm(owner, `${base}/decide`, form);
+	deepEqual([done.status, done.location], [303, `${base}${back}`]);
+	match(
+		await follow(owner, done.location),
+		/2 conversions rejected\. 1 was rejected before\. Order late: This conversion/,
+	);
+	for (const conversion of two) equal((await read(conversion)).status, "REJECTED");
+	equal((await read(foreign)).status, "RECORDED");
+	deepEqual(
+		(await audit()).map(([action, , detail]) => [action, detail]),
+		two.map(() => ["conversion.decided", "reject (FRAUD)"]),
+	);
+	deepEqual(await site.store.db.selectFrom("jobs").select("id").execute(), [], "without a job");
+});
+
+test("more than a hundred ticked are refused with what to do, and stay ticked", async (t) => {
+	const { owner, base, add, read } = await openShop(t);
+	const many: Conversion[] = [];
+	for (let at = 0; at < 101; at++) many.push(await add({ order_id: `M-${at}` }));
+	await owner.open(base);
+	const refused = await submitForm(
 		owner,
 		`${base}/decide`,
-		formOf({ decision: "reject", reason: "FRAUD", back }, two),
+		formOf({ decision: "approve", sure: "yes" }, many),
 	);
-	equal(asked.status, 303);
-	const preview = await owner.open(asked.location ?? "");
-	const words = plain(preview.text);
-	match(words, /Reject 2 conversions\?/);
-	match(words, /Selected on the list · 2 conversions/);
-	match(words, /Reject ?2 ?725\.68 EUR ?54\.43 EUR/);
-	match(words, /Rejections cannot be undone\. Your shop gets a callback for each change/);
-	doesNotMatch(words, /\bfile\b|\b[Ll]ine\b|\brows?\b/i);
-	doesNotMatch(preview.text, /hx-trigger/);
-	match(preview.text, new RegExp(`href="${base}\\?status=RECORDED&amp;sort=basket-desc"`), "the way back");
-	for (const conversion of two) equal((await read(conversion)).status, "RECORDED");
-	const done = await owner.submit(`${asked.location}/apply`, {});
-	deepEqual([done.status, done.location], [303, `${base}${back}`]);
-	match(await follow(owner, done.location), /2 conversions rejected\./);
-	for (const conversion of two) equal((await read(conversion)).status, "REJECTED");
-});
-
-test("what is cancelled changes nothing and leads back to the list with its filters", async (t) => {
-	const { owner, base, add, read } = await openShop(t);
-	const two = [await add({ order_id: "one" }), await add({ order_id: "two" })];
-	await owner.open(base);
-	const back = "?status=RECORDED";
-	const { location } = await submitForm(owner, `${base}/decide`, formOf({ decision: "approve", back }, two));
-	match(plain((await owner.open(location ?? "")).text), /An approval cannot be taken back/);
-	const cancelled = await owner.submit(`${location}/discard`, {});
-	equal(cancelled.location, `${base}${back}`);
-	match(await follow(owner, cancelled.location), /Nothing was changed/);
-	for (const conversion of two) equal((await read(conversion)).status, "RECORDED");
-});
-
-test("of ticked ones that cannot all be decided, the page says which and why, before and after", async (t) => {
-	const { owner, base, add, read } = await openShop(t);
-	const open = await add({ order_id: "open" });
-	const rejected = await add({ order_id: "gone", status: "REJECTED" });
-	await owner.open(base);
-	const form = formOf({ decision: "approve" }, [open, rejected]);
-	const { location } = await submitForm(owner, `${base}/decide`, form);
-	const words = plain((await owner.open(location ?? "")).text);
-	match(words, /Approve 1 conversion\?/);
-	match(words, /1 conversion will be left out\. The list below says why/);
-	match(words, /This conversion is rejected and cannot be approved/);
-	const done = await owner.submit(`${location}/apply`, {});
-	equal(done.location, location, "there is something to read");
-	match(plain(await follow(owner, done.location)), /1 changed; 1 left out/);
-	deepEqual([(await read(open)).status, (await read(rejected)).status], ["APPROVED", "REJECTED"]);
+	equal(refused.status, 422);
+	match(refused.text, /At most 100 conversions can be decided at once\..*upload a file/);
+	equal(refused.text.match(/name="conversion"[^>]* checked/g)?.length, 50, "all of this page");
+	for (const conversion of many) equal((await read(conversion)).status, "RECORDED");
 });
 
 test("all that match are frozen at that moment, previewed and decided in batches", async (t) => {
@@ -257,15 +249,15 @@ test("all that match are frozen at that moment, previewed and decided in batches
 		`${base}/decide`,
 		formOf({ decision: "reject", reason: "DUPLICATE", all: "yes", back }, [ticked]),
 	);
-	match(plain((await owner.open(location ?? "")).text), /All that matched the filters · 620 conversions/);
+	match(plain((await owner.open(location ?? "")).text), /All that matched the filters · 620 lines/);
 	const late = await add({ order_id: "bulk-late" });
 	await workOff(site);
 	const preview = plain((await owner.open(location ?? "")).text);
-	match(preview, /Reject 620 conversions\?/);
-	match(preview, /Reject ?620 ?1240\.00 EUR ?62\.00 EUR/);
+	match(preview, /Apply 620 changes/);
+	match(preview, /Rejected ?620 ?1240\.00 EUR ?62\.00 EUR/);
 	await owner.submit(`${location}/apply`, {});
 	await workOff(site);
-	match(plain((await owner.open(location ?? "")).text), /Every decision was applied/);
+	match(plain((await owner.open(location ?? "")).text), /620 conversions changed/);
 	for (const conversion of rows) equal((await read(conversion)).status, "REJECTED");
 	for (const conversion of [elsewhere, foreign, late]) equal((await read(conversion)).status, "RECORDED");
 	match((await owner.open(location ?? "")).text, new RegExp(`href="${base}\\?orderId=bulk"`));
@@ -282,7 +274,7 @@ test("all of a filter that is not understood, or that finds nothing, is nothing"
 		const form = formOf({ decision: "approve", all: "yes", back });
 		equal((await submitForm(owner, `${base}/decide`, form)).status, status, back);
 	}
-	equal((await site.store.db.selectFrom("bulk_jobs").selectAll().execute()).length, 0);
+	equal((await site.store.db.selectFrom("jobs").selectAll().execute()).length, 0);
 	equal((await read(one)).status, "RECORDED");
 });
 
@@ -295,7 +287,9 @@ test("staff can reject all that match, and approve none", async (t) => {
 	equal(approve.status, 403);
 	const form = formOf({ decision: "reject", reason: "FRAUD", all: "yes" });
 	const { location } = await submitForm(staff, `${base}/decide`, form);
+	await workOff(site);
 	await staff.submit(`${location}/apply`, {});
+	await workOff(site);
 	for (const conversion of two) {
 		const { status, decided_by } = await read(conversion);
 		deepEqual([status, decided_by], ["REJECTED", "review"]);

@@ -4,7 +4,7 @@ import { equal } from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { addConversion } from "../../../test/support/rows.ts";
 import { DAY_MS } from "../../domain/time.ts";
-import { workOffJobs } from "../../jobs/bulk-work.ts";
+import { workOffJobs } from "../../jobs/work.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import {

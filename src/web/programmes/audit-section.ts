@@ -3,8 +3,8 @@
 import { sayAction } from "../../domain/action.ts";
 import type { AuditSubjects, ListedAuditEntry } from "../../store/queries/audit-list.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
-import { originOf } from "../conversions/bulk-job-page.ts";
 import { type Pages, pager } from "../filter-query.ts";
+import { originOf } from "../jobs/job-view.ts";
 import { bulkJobPath, conversionPath, deliveryPath, keysPath, peoplePath } from "../paths.ts";
 import { type Content, dataTable, emailText, emptyState, type Html, html, section, timeTag } from "../ui.ts";
 

@@ -1,0 +1,434 @@
+// Which conversion a line decides about, and what becomes of it: the one it names, and never one that only looks like it.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { eachDatabase } from "../../test/support/databases.ts";
+import { addConversion, addProgramme, newConversion } from "../../test/support/rows.ts";
+import type { Side } from "../conversions/decision-rights.ts";
+import { exportConversions } from "../conversions/export.ts";
+import { MAX_ORDER_ID_CHARACTERS } from "../domain/order-id.ts";
+import { endAccess } from "../people/end-access.ts";
+import type { Conversion } from "../store/queries/conversions.ts";
+import type { Job } from "../store/queries/jobs.ts";
+import { decideTicked } from "./decide-from-page.ts";
+import { startJob } from "./job.ts";
+import {
+	createJobSetup,
+	fileOf,
+	makerOf,
+	never,
+	reload,
+	resultOf,
+	rowsOf,
+	summaryOf,
+	wordsOf,
+} from "./jobs.test-support.ts";
+import { JOB_KINDS } from "./kinds.ts";
+import { uploadFile } from "./make-job.ts";
+import { workOffJobs } from "./work.ts";
+
+const HEADER = "conversionId,orderId,eventType,decision,reason";
+const NEVER_MADE = "cnv_01KZ0000000000000000000000";
+const CONTRADICTS = "says something else about the same conversion. Keep one of the two.";
+
+eachDatabase("many decisions", (database) => {
+	const { open: openStaff, addPerson, upload, countConversions } = createJobSetup(database);
+
+	async function open(orderIds: readonly string[] = []) {
+		const { deps, staff, programme } = await openStaff();
+		const owner = await addPerson("shop");
+		const conversions: Conversion[] = [];
+		for (const orderId of orderIds) {
+			conversions.push(await addConversion(deps.store, programme.id, { order_id: orderId }));
+		}
+		const statuses = () =>
+			Promise.all(
+				conversions.map(async ({ id }) => {
+					const found = deps.store.db.selectFrom("conversions").select("status").where("id", "=", id);
+					return (await found.executeTakeFirst())?.status;
+				}),
+			);
+		const preview = async (lines: readonly string[], side: Side = "shop") => {
+			const deciding = { programmeId: programme.id, side };
+			const by = side === "shop" ? owner : staff;
+			const job = await upload(deps, by, "decisions", lines, { deciding });
+			await workOffJobs(deps, never);
+			const rows = await rowsOf(deps, job);
+			return { job, rows, words: wordsOf({ rows }) };
+		};
+		const apply = async (job: Job) => {
+			ok((await startJob(deps, await reload(deps, job), makerOf(owner), false)).ok);
+			await workOffJobs(deps, never);
+			equal((await reload(deps, job)).state, "done");
+			return wordsOf({ rows: await rowsOf(deps, job) });
+		};
+		const countEvents = async () => {
+			const events = deps.store.db
+				.selectFrom("events")
+				.innerJoin("conversions", "conversions.id", "events.conversion_id")
+				.select("events.id")
+				.where("conversions.programme_id", "=", programme.id);
+			return (await events.execute()).length;
+		};
+		return { deps, programme, owner, staff, conversions, statuses, preview, apply, countEvents };
+	}
+
+	test("every line says what it would do; applying does exactly that and nothing twice", async () => {
+		const { deps, programme, owner, preview, apply, countEvents } = await open();
+		for (const [order_id, status, test] of [
+			["recorded", "RECORDED", 0],
+			["approved", "APPROVED", 0],
+			["parked", "PARKED", 0],
+			["reverse me", "APPROVED", 0],
+			["tried", "RECORDED", 1],
+		] as const) {
+			await addConversion(deps.store, programme.id, { order_id, status, test, basket_value: "10.00" });
+		}
+		const { job, rows } = await preview([
+			"orderId,eventType,decision,reason",
+			"recorded,,Approved,",
+			"approved,,approve,",
+			"parked,,approve,",
+			"unknown,,approve,",
+			"recorded,LEAD,approve,",
+			"reverse me,sale,REVERSED,self-referral",
+			"bad,,reject,BORED",
+			"ignored,,,FRAUD",
+			"tried,,reject, out  of stock ",
+		]);
+		deepEqual(
+			rows.map(({ line, verdict: { kind, word } }) => `${line} ${kind} ${word ?? ""}`.trim()),
+			[
+				...["2 change", "3 already", "4 refused", "5 refused unknown_order", "6 refused unknown_order"],
+				...["7 change", "8 refused malformed", "10 change"],
+			],
+		);
+		equal(await countEvents(), 0, "a preview sends nothing");
+		const { money, counts } = await summaryOf(deps, job);
+		deepEqual(counts, { change: 3, already: 1, refused: 4 });
+		deepEqual(
+			money.map(({ status, rows, tests, basket }) => [status, rows, tests, basket]),
+			[
+				["APPROVED", 1, 0, "10.00"],
+				["REJECTED", 1, 1, "0.00"],
+				["REVERSED", 1, 0, "10.00"],
+			],
+		);
+		// What the preview refused stays refused, also when it could be done by now.
+		await deps.store.db
+			.updateTable("conversions")
+			.set({ status: "RECORDED" })
+			.where("order_id", "=", "parked")
+			.execute();
+		await apply(job);
+		deepEqual((await summaryOf(deps, job)).counts, counts);
+		const decided = await deps.store.db
+			.selectFrom("conversions")
+			.select(["order_id", "status", "decided_by", "reason"])
+			.where("programme_id", "=", programme.id)
+			.orderBy("id")
+			.execute();
+		deepEqual(
+			decided.map((row) => [row.order_id, row.status, row.decided_by, row.reason]),
+			[
+				["recorded", "APPROVED", "shop", null],
+				["approved", "APPROVED", null, null],
+				["parked", "RECORDED", null, null],
+				["reverse me", "REVERSED", "shop", "SELF_REFERRAL"],
+				["tried", "REJECTED", "shop", "OUT_OF_STOCK"],
+			],
+		);
+		equal(await countEvents(), 3);
+		deepEqual(await startJob(deps, await reload(deps, job), makerOf(owner), false), {
+			ok: true,
+			value: "already",
+		});
+		await workOffJobs(deps, never);
+		equal(await countEvents(), 3, "applied twice, sent once");
+		const result = await resultOf(deps, job);
+		match(result, /^\u{FEFF}line,result,detail,conversionId,orderId,eventType,decision,reason\r\n/u);
+		match(result, /\r\n2,changed,,cnv_\w+,recorded,,approve,\r\n3,already,/);
+		match(result, /\r\n5,unknown_order,"?This programme has no SALE with order id unknown/);
+		match(result, /\r\n6,unknown_order,.*It is known as SALE/);
+		match(result, /\r\n8,malformed,"?reason must be one of/);
+		const audit = await deps.store.db
+			.selectFrom("audit_entries")
+			.select(["action", "person_id", "detail"])
+			.where("subject", "=", job.public_id)
+			.where("programme_id", "=", programme.id)
+			.orderBy("id")
+			.execute();
+		deepEqual(
+			audit.map((entry) => [entry.action, entry.person_id, entry.detail]),
+			[
+				["decisions.prepared", owner.id, "8 conversions"],
+				["decisions.started", owner.id, "8 conversions"],
+				["decisions.finished", owner.id, "3 changed, 1 already there, 4 need fixing"],
+			],
+		);
+		const moves = await deps.store.db
+			.selectFrom("moves")
+			.select("person_id")
+			.where("programme_id", "=", programme.id)
+			.execute();
+		deepEqual(new Set(moves.map((move) => move.person_id)), new Set([owner.id]));
+	});
+
+	for (const [what, line, problem] of [
+		["no order id", ",,approve,", /order id must have 1 to 128 characters/],
+		["an endless order id", `,${"x".repeat(129)},approve,`, /order id must have 1 to 128 characters/],
+		["a no-break space before the order id", ",\u00a08001,approve,", /starts or ends with white space/],
+		["a space behind the order id", ",8001 ,approve,", /starts or ends with white space/],
+		["a control character in it", ",80\x0101,approve,", /control characters/],
+		["a byte order mark before it", ",\ufeff8001,approve,", /cannot be seen/],
+		["a zero-width space in it", ",80\u200b01,approve,", /cannot be seen/],
+		["a direction mark in it", ",80\u202e01,approve,", /cannot be seen/],
+		["an unknown decision", ",8001,delete,", /decision must be one of/],
+		["no reason to reject", ",8001,reject,", /A reason is needed here: one of RETURN/],
+		["no reason to reverse", ",8001,reverse,", /A reason is needed here/],
+		["an unknown reason", ",8001,reject,BORED", /reason must be one of/],
+		["a reason to approve", ",8001,approve,FRAUD", /An approval has no reason/],
+		["a conversionId that is none", "8001,8001,approve,", /conversionId must be one from an export/],
+		["another kind of id", "prg_01KZ0000000000000000000000,,approve,", /conversionId must be one/],
+		["an unknown event type", `${NEVER_MADE},,approve,,VISIT`, /eventType must be one of/],
+	] as const) {
+		test(`a line with ${what} says so, and the others stand`, async () => {
+			const { preview, apply, statuses } = await open(["8001", "last"]);
+			const { job, rows } = await preview([
+				"conversionId,orderId,decision,reason,eventType",
+				line,
+				",last,approve,,",
+			]);
+			deepEqual([rows[0]?.verdict.kind, rows[0]?.verdict.word], ["refused", "malformed"]);
+			match(rows[0]?.verdict.detail ?? "", problem);
+			await apply(job);
+			deepEqual(await statuses(), ["RECORDED", "APPROVED"]);
+		});
+	}
+
+	test("a file without any decision is refused, and one with more rows than are taken", async () => {
+		const { deps, owner, programme } = await open();
+		const deciding = { programmeId: programme.id, side: "shop" } as const;
+		const detailOf = async (maxRows: number, lines: readonly string[]) => {
+			const kind = { ...JOB_KINDS.decisions, maxRows };
+			const made = await uploadFile(
+				deps,
+				kind,
+				{ maker: makerOf(owner), deciding },
+				fileOf(lines.join("\n")),
+			);
+			return made.ok ? made.value.row_count : made.fault.detail;
+		};
+		match(String(await detailOf(10, [HEADER, ",A,,,", ",B,,,"])), /^No line has a decision\. Write approve/);
+		const lines = Array.from({ length: 11 }, (_, at) => `,A-${at},,approve,`);
+		equal(await detailOf(11, [HEADER, ",skipped,,,", ...lines]), 11);
+		match(String(await detailOf(10, [HEADER, ...lines])), /more than 10 rows\. Split it into parts/);
+		const left = deps.store.db.selectFrom("job_lines").selectAll().where("seq", ">", 1);
+		deepEqual(await left.execute(), []);
+	});
+
+	test("an order that only looks like another is decided by its conversionId, and the other is untouched", async () => {
+		// Nothing lets it in any more: it is put where an older version would have left it.
+		const { deps, programme, preview, apply, statuses } = await open(["8001", "\u00a08001"]);
+		const exported = (
+			await Array.fromAsync(exportConversions(deps.store.db, { programmeId: programme.id }))
+		).join("");
+		const [names = "", ...others] = exported.trimEnd().split("\r\n");
+		const reasonAt = names.split(",").indexOf("reason");
+		const lines = others.map((line) =>
+			line.startsWith("\u00a08001")
+				? `${line
+						.split(",")
+						.map((cell, at) => (at === reasonAt ? "FRAUD" : cell))
+						.join(",")},reject`
+				: `${line},`,
+		);
+		const { job, words } = await preview([`${names},decision`, ...lines]);
+		equal(words.length, 1);
+		await apply(job);
+		deepEqual(await statuses(), ["RECORDED", "REJECTED"]);
+	});
+
+	test("what else a line says must agree with the conversion it names; an empty cell says nothing", async () => {
+		const { conversions, preview, apply, statuses } = await open(["A-1", "A-2", "A-3", "A-4", "\u00a08001"]);
+		const [one, two, three, four, odd] = conversions.map(({ public_id }) => public_id);
+		const { job, words } = await preview([
+			HEADER,
+			`${one},A-2,,approve,`,
+			`${two},A-2,LEAD,approve,`,
+			`${three},,,approve,`,
+			` ${four} ,A-4,SALE,approve,`,
+			`${odd},8001,,reject,FRAUD`,
+		]);
+		const advice = "Correct the line, or leave its conversionId empty to decide by orderId.";
+		deepEqual(words, [
+			`2 refused: Line 2 names conversion ${one} but order A-2. That conversion is SALE A-1. ${advice}`,
+			`3 refused: Line 3 names conversion ${two} but the event type LEAD. That conversion is SALE A-2. ${advice}`,
+			"4 change",
+			"5 change",
+			`6 refused: Line 6 names conversion ${odd} but order 8001. That conversion is SALE [U+00A0]8001. ${advice}`,
+		]);
+		await apply(job);
+		deepEqual(await statuses(), ["RECORDED", "RECORDED", "APPROVED", "APPROVED", "RECORDED"]);
+	});
+
+	test("the longest order id there may be is found by its order id, and agrees with its conversionId", async () => {
+		const longest = "😀".repeat(MAX_ORDER_ID_CHARACTERS);
+		const { conversions, preview, apply, statuses } = await open([longest]);
+		deepEqual((await preview([HEADER, `${conversions[0]?.public_id},${longest},,approve,`])).words, [
+			"2 change",
+		]);
+		const { job } = await preview([HEADER, `,${longest},,approve,`]);
+		deepEqual(await apply(job), ["2 change"]);
+		deepEqual(await statuses(), ["APPROVED"]);
+	});
+
+	test("an id of another programme is as unknown as one that was never made", async () => {
+		const { deps, preview, apply } = await open();
+		const elsewhere = await addProgramme(deps.store);
+		const foreign = await addConversion(deps.store, elsewhere.id, { order_id: "A-1" });
+		const ids = [foreign.public_id, NEVER_MADE];
+		const { job, words } = await preview([HEADER, ...ids.map((id) => `${id},,,approve,`)]);
+		deepEqual(
+			words,
+			ids.map(
+				(id, at) =>
+					`${at + 2} refused: This programme has no conversion ${id}. Copy the conversionId from an export of this programme, or leave it empty to decide by orderId.`,
+			),
+		);
+		await apply(job);
+		const moves = deps.store.db.selectFrom("moves").select("id").where("conversion_id", "=", foreign.id);
+		deepEqual(await moves.execute(), []);
+	});
+
+	for (const [what, first, second, side] of [
+		["two decisions", ",A-1,,approve,", ",A-1,,reject,FRAUD", "shop"],
+		["two reasons", ",A-1,,reject,FRAUD", ",A-1,,reject,RETURN", "shop"],
+		["the conversionId on one and the order on the other", "ID,,,approve,", ",A-1,,reject,FRAUD", "shop"],
+		["a decision that the status does not allow", ",A-1,,reverse,RETURN", "ID,A-1,SALE,approve,", "shop"],
+		["one that makes no sense", ",A-1,,approve,", ",A-1,,reject,", "shop"],
+		["one that staff may not decide", ",A-1,,approve,", ",A-1,,reject,FRAUD", "review"],
+	] as const) {
+		test(`two lines with ${what} contradict each other, and neither is believed`, async () => {
+			const { conversions, preview, statuses } = await open(["A-1"]);
+			const id = conversions[0]?.public_id ?? "";
+			// Far apart, and with a line in between that says nothing.
+			const others = Array.from({ length: 600 }, (_, at) => `,other ${at},,approve,`);
+			const lines = [HEADER, first.replace("ID", id), ",A-1,,,", ...others, second.replace("ID", id)];
+			const { words } = await preview(lines, side);
+			deepEqual(
+				[words[0], words.at(-1)],
+				[`2 refused: Line 604 ${CONTRADICTS}`, `604 refused: Line 2 ${CONTRADICTS}`],
+			);
+			deepEqual(await statuses(), ["RECORDED"]);
+		});
+	}
+
+	test("lines that say the same decide once, and the others say which one they repeat", async () => {
+		const { conversions, preview, apply, statuses, countEvents } = await open(["A-1"]);
+		const id = conversions[0]?.public_id;
+		const { job } = await preview([HEADER, ",A-1,,approve,", `${id},,,Approve,`, ",A-1,SALE,approve,"]);
+		deepEqual(await apply(job), [
+			"2 change",
+			"3 already: Line 2 says the same.",
+			"4 already: Line 2 says the same.",
+		]);
+		deepEqual([await statuses(), await countEvents()], [["APPROVED"], 1]);
+	});
+
+	test("applying decides the conversion of the preview, and nothing where it is gone", async () => {
+		const { deps, programme, conversions, preview, apply, statuses } = await open(["A-1", "A-2"]);
+		const { job } = await preview([HEADER, ",A-1,,approve,", ",A-2,,approve,"]);
+		await deps.store.db
+			.deleteFrom("conversions")
+			.where("id", "=", conversions[0]?.id ?? 0)
+			.execute();
+		conversions.push(await addConversion(deps.store, programme.id, { order_id: "A-1" }));
+		const [gone] = await apply(job);
+		match(gone ?? "", /^2 refused: This conversion was removed after the preview/);
+		deepEqual(await statuses(), [undefined, "APPROVED", "RECORDED"]);
+	});
+
+	test("the review team's file may reject only, and in its own name", async () => {
+		const { deps, preview, apply, statuses, conversions } = await open(["fraud", "fine"]);
+		const { job, words } = await preview([HEADER, ",fraud,,reject,FRAUD", ",fine,,approve,"], "review");
+		match(words[1] ?? "", /^3 refused: Only the shop's owners can approve/);
+		await apply(job);
+		deepEqual(await statuses(), ["REJECTED", "RECORDED"]);
+		const by = deps.store.db.selectFrom("conversions").select("decided_by");
+		equal((await by.where("id", "=", conversions[0]?.id ?? 0).executeTakeFirst())?.decided_by, "review");
+	});
+
+	test("they stop before the next batch when the access of whoever started them ends", async () => {
+		const { deps, programme, owner, preview } = await open();
+		const orders = Array.from({ length: 1_200 }, (_, index) => `order ${index}`);
+		for (let start = 0; start < orders.length; start += 500) {
+			const page = orders
+				.slice(start, start + 500)
+				.map((order_id) => newConversion(programme.id, { order_id }));
+			await deps.store.db.insertInto("conversions").values(page).execute();
+		}
+		const { job } = await preview([HEADER, ...orders.map((order) => `,${order},,approve,`)]);
+		ok((await startJob(deps, await reload(deps, job), makerOf(owner), false)).ok);
+		let yields = 0;
+		const yieldLoop = async () => {
+			yields += 1;
+			if (yields > 1) return;
+			const ended = await database.rival.transact((trx) =>
+				endAccess(trx, owner, { endedBy: null, nowMs: deps.clock.nowMs() }),
+			);
+			equal(ended.jobs, 1);
+		};
+		await workOffJobs({ ...deps, clock: { ...deps.clock, yieldLoop } }, never);
+		deepEqual(
+			[(await reload(deps, job)).state, await countConversions(programme, "APPROVED")],
+			["stopped", 500],
+		);
+		const noted = deps.store.db.selectFrom("audit_entries").select(["subject", "programme_id"]);
+		deepEqual(
+			{ ...(await noted.where("action", "=", "decisions.stopped").executeTakeFirst()) },
+			{
+				subject: job.public_id,
+				programme_id: programme.id,
+			},
+		);
+		const other = await addPerson("shop");
+		ok((await startJob(deps, await reload(deps, job), makerOf(other), false)).ok);
+		await workOffJobs(deps, never);
+		deepEqual(
+			[(await reload(deps, job)).state, await countConversions(programme, "APPROVED")],
+			["done", 1_200],
+		);
+	});
+
+	test("up to a hundred that are ticked are decided at once, each with its person; more are refused", async () => {
+		const names = Array.from({ length: 101 }, (_, at) => `T-${at}`);
+		const { deps, programme, owner, conversions, statuses, countEvents } = await open(names);
+		const elsewhere = await addProgramme(deps.store);
+		const foreign = await addConversion(deps.store, elsewhere.id, { order_id: "T-0" });
+		const decide = (ids: readonly string[]) =>
+			decideTicked(
+				deps,
+				{ personId: owner.id, side: "shop" },
+				{ programmeId: programme.id, conversionIds: ids, move: "reject", reason: "FRAUD" },
+			);
+		const ids = conversions.map(({ public_id }) => public_id);
+		const refused = await decide(ids);
+		match(refused.ok ? "" : refused.fault.detail, /At most 100 .* choose all that match .* upload a file/);
+		const decided = await decide([...ids.slice(0, 99), foreign.public_id]);
+		ok(decided.ok);
+		deepEqual([decided.value.changed.length, decided.value.refused.length], [99, 0]);
+		const again = await decide(ids.slice(0, 2));
+		equal(again.ok && again.value.already.length, 2);
+		equal(await countEvents(), 99);
+		deepEqual(new Set((await statuses()).slice(99)), new Set(["RECORDED"]));
+		const noted = deps.store.db
+			.selectFrom("audit_entries")
+			.select("id")
+			.where("programme_id", "=", programme.id)
+			.where("action", "=", "conversion.decided");
+		equal((await noted.execute()).length, 99);
+		const nothing = await decide([foreign.public_id]);
+		equal(nothing.ok ? "" : nothing.fault.code, "nothing_selected");
+	});
+});

@@ -1,0 +1,284 @@
+// Decisions about many conversions of one programme: a file's, or one decision about all that a list's filters found.
+
+import type { Decision, DecisionRequest } from "../conversions/decide.ts";
+import { decideMany } from "../conversions/decide.ts";
+import { refuseUnknownOrder } from "../conversions/decide-by-order.ts";
+import { type DecisionMove, judgeDecision, parseMove, type Side } from "../conversions/decision-rights.ts";
+import { BATCH_ROWS } from "../conversions/deps.ts";
+import { type DecidedStatus, judgeMove, parseEventType } from "../domain/conversion.ts";
+import { plainWords, type Result, refuse } from "../domain/fault.ts";
+import { parseOrderId } from "../domain/order-id.ts";
+import { showUnseen } from "../domain/visible-text.ts";
+import { type Conversion, findManyByPublicId } from "../store/queries/conversions.ts";
+import { findByOrders } from "../store/queries/orders.ts";
+import type { Db } from "../store/store.ts";
+import {
+	type ApplyDeps,
+	bring,
+	type Cells,
+	cellOf,
+	findTheSame,
+	type JobKind,
+	type JobRow,
+	type JobScope,
+	needsFixing,
+	type RowVerdict,
+	reasonWord,
+} from "./kind.ts";
+
+export const DECISIONS: JobKind = {
+	name: "decisions",
+	noun: ["conversion", "conversions"],
+	columns: [
+		{
+			name: "conversionId",
+			means:
+				"As every export has it: the line decides exactly this conversion, and an orderId or eventType beside it must match.",
+			aliases: "conversion",
+			isOptional: true,
+		},
+		{
+			name: "orderId",
+			means:
+				"Where there is no conversionId: the order, compared character by character with nothing trimmed.",
+			// English, German, French, Spanish, Italian, Dutch.
+			aliases: `order, order number, order no, Bestellnummer, Bestellung, Auftragsnummer, commande, numéro de commande,
+				n° de commande, pedido, número de pedido, n.º de pedido, ordine, numero ordine, numero d'ordine, bestelling,
+				bestelnummer, ordernummer`,
+			isOptional: true,
+			keepsSpace: true,
+		},
+		{ name: "eventType", means: "Beside an orderId. Left out, it is SALE.", isOptional: true },
+		{
+			name: "decision",
+			means: "approve, reject or reverse. Lines without one are skipped.",
+			aliases: "Entscheidung, décision, decisión, decisione, beslissing, besluit",
+		},
+		{
+			name: "reason",
+			means: "Needed to reject or reverse: such as OUT_OF_STOCK, or in words such as Out of stock.",
+			aliases: "Grund, Begründung, raison, motif, motivo, razón, reden",
+			isOptional: true,
+		},
+	],
+	// The other columns of an export: with a column for decisions it can come back.
+	ignored: `status, basketValue, commission, networkFee, currency, decidedBy, source, test, occurredAt, recordedAt,
+		approvesAt, pixelBasketValue`,
+	checkHeader: (has) =>
+		has("conversionId") || has("orderId")
+			? []
+			: ["there is neither a column conversionId nor a column orderId"],
+	example: `orderId,eventType,decision,reason
+A-1001,SALE,approve,
+A-1002,,reject,FRAUD
+A-1003,LEAD,reverse,RETURN`,
+	advice:
+		"Rejections and reversals cannot be undone; an approved conversion can only be reversed. The shop gets a callback for each change.",
+	resultWords: { change: ["will_be_changed", "changed"], already: "already", refused: "refused" },
+	// What the largest networks take in one job.
+	maxRows: 40_000,
+	batchRows: BATCH_ROWS,
+	makesPeople: false,
+	prepare: prepareDecisions,
+	keyOf: (cells) => cellOf(cells, "conversionId") || null,
+	saysOf: (cells) => `${cellOf(cells, "decision")} ${cellOf(cells, "reason")}`,
+	judge: judgeDecisions,
+	apply: applyDecisions,
+};
+
+/** As domain/id makes them. */
+const CONVERSION_ID = /^cnv_[0-9A-Z]{26}$/;
+
+/** As people write it who have seen the status that comes of it. */
+const DECISION_WORDS: ReadonlyMap<string, DecisionMove> = new Map([
+	["approved", "approve"],
+	["rejected", "reject"],
+	["reversed", "reverse"],
+]);
+
+const BECOMES: Readonly<Record<DecisionMove, DecidedStatus>> = {
+	approve: "APPROVED",
+	reject: "REJECTED",
+	reverse: "REVERSED",
+};
+
+/** In the result file, beside the kind's own words. */
+const MALFORMED = "malformed";
+const UNKNOWN = "unknown_order";
+
+/**
+ * Which conversion a line is about is looked up once, as it is stored: lines that name it by its id and by its order are
+ * compared with each other, and the one that the preview shows is the one that is decided.
+ */
+async function prepareDecisions(db: Db, scope: JobScope, rows: readonly JobRow[]): Promise<JobRow[]> {
+	const asking = rows.flatMap(({ line, cells }) => {
+		const decision = cellOf(cells, "decision").toLowerCase();
+		if (decision === "") return [];
+		const spelt = {
+			...cells,
+			eventType: cellOf(cells, "eventType").toUpperCase(),
+			decision: DECISION_WORDS.get(decision) ?? decision,
+			reason: reasonWord(cellOf(cells, "reason")),
+		};
+		return [{ line, cells: spelt }];
+	});
+	const byOrder = await findOrders(db, scope, asking);
+	return asking.map(({ line, cells }) => {
+		const found = namesakesOf(byOrder, cells).find(({ event_type }) => event_type === eventTypeOf(cells));
+		return { line, cells: found === undefined ? cells : { ...cells, conversionId: found.public_id } };
+	});
+}
+
+function eventTypeOf(cells: Cells): string {
+	return cellOf(cells, "eventType") || "SALE";
+}
+
+type ByOrder = ReadonlyMap<string, readonly Conversion[]>;
+
+/** Of lines that name no conversion. */
+async function findOrders(db: Db, scope: JobScope, rows: readonly JobRow[]): Promise<ByOrder> {
+	const orders = rows.flatMap(({ cells }) => {
+		const orderId = cellOf(cells, "orderId");
+		const isNamed = cellOf(cells, "conversionId") === "" && parseOrderId(orderId).ok;
+		return isNamed ? [{ programme_id: decidingOf(scope).programmeId, order_id: orderId }] : [];
+	});
+	return Map.groupBy(await findByOrders(db, orders), ({ order_id }) => order_id);
+}
+
+function namesakesOf(byOrder: ByOrder, cells: Cells): readonly Conversion[] {
+	return cellOf(cells, "conversionId") === "" ? (byOrder.get(cellOf(cells, "orderId")) ?? []) : [];
+}
+
+function decidingOf({ deciding }: JobScope): NonNullable<JobScope["deciding"]> {
+	if (deciding === null) throw new Error("decisions without a programme");
+	return deciding;
+}
+
+async function judgeDecisions(db: Db, scope: JobScope, rows: readonly JobRow[]): Promise<RowVerdict[]> {
+	const byId = await findOwn(db, scope, rows);
+	const byOrder = await findOrders(db, scope, rows);
+	return rows.map((row): RowVerdict => {
+		const { cells } = row;
+		const target = checkTarget(cells);
+		if (!target.ok) return needsFixing(plainWords(target.fault), MALFORMED);
+		// First in the name of the shop, which may decide everything: what makes no sense is told apart from what is not
+		// theirs to decide.
+		const spelt = parseDecision(cells, "shop");
+		if (!spelt.ok) return needsFixing(spelt.fault.detail, MALFORMED);
+		const decision = parseDecision(cells, decidingOf(scope).side);
+		if (!decision.ok) return needsFixing(plainWords(decision.fault));
+		const conversion = byId.get(cellOf(cells, "conversionId"));
+		if (conversion === undefined) return needsFixing(whyUnknown(cells, byOrder), UNKNOWN);
+		const disagreement = findDisagreement(row, conversion);
+		return disagreement === null ? foresee(conversion, decision.value) : needsFixing(disagreement);
+	});
+}
+
+function foresee(conversion: Conversion, decision: Decision): RowVerdict {
+	const verdict = judgeMove(conversion.status, decision.move);
+	switch (verdict.kind) {
+		case "apply":
+			return changeOf({ conversion, decision });
+		case "already":
+			return findTheSame();
+		case "refuse":
+			return needsFixing(plainWords(verdict.fault));
+		default:
+			return verdict satisfies never;
+	}
+}
+
+function changeOf({ conversion, decision: { move } }: DecisionRequest): RowVerdict {
+	const { currency, basket_value: basket, commission, network_fee: fee, test } = conversion;
+	const money = { status: BECOMES[move], currency, basket, commission, fee, isTest: test === 1 };
+	return bring({ programme: null, money });
+}
+
+/** To that very conversion. */
+async function applyDecisions(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): Promise<RowVerdict[]> {
+	const byId = await findOwn(trx, deps, rows);
+	const meant = rows.map(({ cells }): RowVerdict | DecisionRequest => {
+		const decision = parseDecision(cells, decidingOf(deps).side);
+		if (!decision.ok) return needsFixing(plainWords(decision.fault));
+		const conversion = byId.get(cellOf(cells, "conversionId"));
+		if (conversion !== undefined) return { conversion, decision: decision.value };
+		return needsFixing(
+			"This conversion was removed after the preview. Nothing was decided about it.",
+			UNKNOWN,
+		);
+	});
+	const requests = meant.filter((one) => "decision" in one);
+	const { results, owed } = await decideMany(trx, deps, requests, deps.personId);
+	deps.owe(owed);
+	const decided = results.values();
+	return meant.map((one) => {
+		if (!("decision" in one)) return one;
+		const result = decided.next().value;
+		if (result === undefined) throw new Error("a decision came back without its result");
+		if (!result.ok) return needsFixing(plainWords(result.fault));
+		return result.value.outcome === "changed" ? changeOf(one) : findTheSame();
+	});
+}
+
+/** Those of other programmes are as unknown as those that are not there. */
+async function findOwn(
+	db: Db,
+	scope: JobScope,
+	rows: readonly JobRow[],
+): Promise<ReadonlyMap<string, Conversion>> {
+	const ids = rows.map(({ cells }) => cellOf(cells, "conversionId")).filter((id) => CONVERSION_ID.test(id));
+	const found = await findManyByPublicId(db, [...new Set(ids)]);
+	const own = found.filter(({ programme_id }) => programme_id === decidingOf(scope).programmeId);
+	return new Map(own.map((conversion) => [conversion.public_id, conversion]));
+}
+
+/** That it names a conversion or an order. */
+function checkTarget(cells: Cells): Result<unknown> {
+	const eventType = parseEventType(eventTypeOf(cells));
+	if (!eventType.ok) return eventType;
+	const conversionId = cellOf(cells, "conversionId");
+	// Beside a conversionId the orderId is not held against what may come in today: it is compared with the one on record.
+	if (conversionId === "") return parseOrderId(cellOf(cells, "orderId"));
+	return CONVERSION_ID.test(conversionId)
+		? eventType
+		: refuse(
+				"invalid_field",
+				"conversionId must be one from an export, such as cnv_01KZ…, or be left empty to decide by orderId.",
+				"conversionId",
+			);
+}
+
+function parseDecision(cells: Cells, side: Side): Result<Decision> {
+	const move = parseMove(cellOf(cells, "decision"));
+	if (!move.ok) return move;
+	const reason = cellOf(cells, "reason");
+	if (move.value === "approve" && reason !== "") {
+		return refuse("unknown_field", "An approval has no reason. Leave the reason empty.", "reason");
+	}
+	return judgeDecision(side, move.value, reason);
+}
+
+function whyUnknown(cells: Cells, byOrder: ByOrder): string {
+	const conversionId = cellOf(cells, "conversionId");
+	if (conversionId !== "") {
+		return `This programme has no conversion ${conversionId}. Copy the conversionId from an export of this programme, or leave it empty to decide by orderId.`;
+	}
+	const eventType = parseEventType(eventTypeOf(cells));
+	if (!eventType.ok) return plainWords(eventType.fault);
+	const known = namesakesOf(byOrder, cells).map(({ event_type }) => event_type);
+	const order = { orderId: cellOf(cells, "orderId"), eventType: eventType.value };
+	return plainWords(refuseUnknownOrder(order, known).fault);
+}
+
+/** What else a line says about the conversion that it names must be true of it; an empty cell says nothing. */
+function findDisagreement({ line, cells }: JobRow, conversion: Conversion): string | null {
+	const { public_id, order_id, event_type } = conversion;
+	const says = `Line ${line} names conversion ${public_id}`;
+	const advice = `That conversion is ${event_type} ${showUnseen(order_id)}. Correct the line, or leave its conversionId empty to decide by orderId.`;
+	const [orderId, eventType] = [cellOf(cells, "orderId"), cellOf(cells, "eventType")];
+	if (orderId !== "" && orderId !== order_id) return `${says} but order ${showUnseen(orderId)}. ${advice}`;
+	if (eventType !== "" && eventType !== event_type) {
+		return `${says} but the event type ${eventType}. ${advice}`;
+	}
+	return null;
+}

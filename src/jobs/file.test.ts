@@ -1,0 +1,217 @@
+// Files as people's programs write them: each is read, or refused as a whole in a sentence that says what to do.
+
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { test } from "node:test";
+import { csvLine } from "../conversions/csv-cell.ts";
+import type { JobKindName } from "../store/tables/jobs.ts";
+import { readRows } from "./file.ts";
+import type { JobRow } from "./kind.ts";
+import { JOB_KINDS } from "./kinds.ts";
+import { createSeenLines } from "./lines.ts";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+/** As a file on a disk comes. */
+const CHUNK_BYTES = 65_536;
+
+async function* chunksOf(file: Uint8Array, chunkBytes: number): AsyncGenerator<Uint8Array> {
+	for (let start = 0; start < file.length; start += chunkBytes)
+		yield file.subarray(start, start + chunkBytes);
+}
+
+async function readFrom(read: () => AsyncIterable<Uint8Array>, kind: JobKindName) {
+	const rows: JobRow[] = [];
+	let yields = 0;
+	const result = await readRows({ name: "x.csv", bytes: 0, read }, JOB_KINDS[kind], {
+		isAnyLength: false,
+		take: async (batch) => {
+			ok(batch.length <= 500);
+			rows.push(...batch);
+			return { ok: true, value: null };
+		},
+		yieldLoop: async () => void yields++,
+	});
+	return { result, rows, yields };
+}
+
+function read(file: string | Uint8Array, chunkBytes = CHUNK_BYTES, kind: JobKindName = "decisions") {
+	const all = typeof file === "string" ? bytes(file) : file;
+	return readFrom(() => chunksOf(all, chunkBytes), kind);
+}
+
+/** "line orderId decision reason". */
+async function linesOf(file: string | Uint8Array, chunkBytes?: number): Promise<string[]> {
+	const { result, rows } = await read(file, chunkBytes);
+	ok(result.ok, JSON.stringify(result));
+	equal(result.value, rows.length);
+	return rows.map(
+		({ line, cells }) =>
+			`${line} ${cells["orderId"]} ${cells["decision"]?.toLowerCase()} ${cells["reason"] ?? ""}`,
+	);
+}
+
+async function refusalOf(file: string | Uint8Array, chunkBytes?: number, kind?: JobKindName) {
+	const { result } = await read(file, chunkBytes, kind);
+	ok(!result.ok, JSON.stringify(result));
+	return result.fault;
+}
+
+for (const [what, text, above = 0] of [
+	["commas", "orderId,decision,reason\nA-1,approve,\nB 2,reject,FRAUD\n"],
+	["semicolons", "orderId;decision;reason\nA-1;approve;\nB 2;reject;FRAUD\n"],
+	["tabs", "orderId\tdecision\treason\nA-1\tapprove\t\nB 2\treject\tFRAUD\n"],
+	["a byte order mark and CR LF", "\u{FEFF}orderId,decision,reason\r\nA-1,approve,\r\nB 2,reject,FRAUD\r\n"],
+	["quotes", '"orderId","decision","reason"\n"A-1","approve",""\n"B 2","reject","FRAUD"'],
+	["names as people spell them", "Reason,Order ID,DECISION\n,A-1,Approve\nFRAUD,B 2,Reject\n"],
+	["the columns of an export", "orderId,status,decision,reason\nA-1,X,approve,\nB 2,X,reject,FRAUD\n"],
+	[
+		"the columns of a result",
+		"line,result,detail,orderId,decision,reason\n1,x,y,A-1,approve,\n2,x,y,B 2,reject,FRAUD\n",
+	],
+	["a line that names the separator", "sep=;\norderId;decision;reason\nA-1;approve;\nB 2;reject;FRAUD\n", 1],
+	["rows that end early", "orderId,decision,reason\nA-1,approve\nB 2,reject,FRAUD\n"],
+	["German columns", "Bestellnummer;Entscheidung;Grund\nA-1;approve;\nB 2;reject;FRAUD\n"],
+	["other German columns", "Auftragsnummer;Entscheidung;Begründung\nA-1;approve;\nB 2;reject;FRAUD\n"],
+	["French columns", "N° de commande;Décision;Motif\nA-1;approve;\nB 2;reject;FRAUD\n"],
+	["French capitals", "NUMÉRO DE COMMANDE;DÉCISION;RAISON\nA-1;approve;\nB 2;reject;FRAUD\n"],
+	["Spanish columns", "Número de pedido;Decisión;Motivo\nA-1;approve;\nB 2;reject;FRAUD\n"],
+	["Italian columns", "Numero d'ordine;Decisione;Motivo\nA-1;approve;\nB 2;reject;FRAUD\n"],
+	["Dutch columns", "Bestelnummer;Besluit;Reden\nA-1;approve;\nB 2;reject;FRAUD\n"],
+	["English columns", "Order No.;Decision;Reason\nA-1;approve;\nB 2;reject;FRAUD\n"],
+] as const) {
+	test(`reads ${what}`, async () => {
+		// Also a byte at a time: where a block ends means nothing.
+		for (const chunkBytes of [CHUNK_BYTES, 1]) {
+			deepEqual(await linesOf(text, chunkBytes), [
+				`${above + 2} A-1 approve `,
+				`${above + 3} B 2 reject FRAUD`,
+			]);
+		}
+	});
+}
+
+test("an order id is kept as it is written, and one that looks like a formula as it was exported", async () => {
+	const orderIds = ["=1+1", "-5", "@x", "'=quoted", " 8001", "8001\u00a0", "Größe-1", "注文番号", "😀"];
+	const text = ["orderId,decision\r\n", ...orderIds.map((orderId) => csvLine([orderId, "approve"]))].join("");
+	for (const chunkBytes of [CHUNK_BYTES, 1, 3, 17]) {
+		deepEqual(
+			(await read(text, chunkBytes)).rows.map(({ cells }) => cells["orderId"]),
+			orderIds,
+		);
+	}
+});
+
+test("what no database stores is replaced by what is in no order id, and cells are bounded", async () => {
+	const { rows } = await read(`orderId,decision\nA\0B,approve\n${"x".repeat(5_000)},approve\n`);
+	deepEqual(
+		rows.map(({ cells }) => cells["orderId"]),
+		["A\u{FFFD}B", "x".repeat(300)],
+	);
+});
+
+const HISTORY = "programme,order_id,status,sold_at,amount";
+const REFUSED: readonly [what: string, file: string | Uint8Array, detail: RegExp, kind?: JobKindName][] = [
+	["nothing", "", /The file is empty\. The first line must name the columns: decision; if needed also/],
+	["only a header", "orderId,decision\n", /a header but no rows/],
+	["no header", "A-1,approve\n", /Line 1: there is no column “A-1” or “approve”/],
+	["a misspelt column", "orderId,decision,reson\nA,approve,\n", /there is no column “reson”/],
+	["no decision column", "orderId,reason\nA,\n", /Line 1: the column decision is missing/],
+	[
+		"no column that names anything",
+		"decision\napprove\n",
+		/neither a column conversionId nor a column orderId/,
+	],
+	["a column twice", "orderId,decision,order id\nA,approve,B\n", /Line 1: the column orderId is there twice/],
+	[
+		"a quote without end",
+		'orderId,decision\nA,approve\n"B,approve\n',
+		/Line 3 is not valid CSV.*never closed/,
+	],
+	["a quote in the wrong place", 'orderId,decision\nA,approve\n"B"x,approve\n', /Line 3 is not valid CSV/],
+	[
+		"other letters",
+		Buffer.from("orderId,decision\nA,approve\nM\xfcller,approve\n", "latin1"),
+		/Line 3 has letters that are not in UTF-8.*plain “CSV” on Windows.*choose “Save as” and “CSV UTF-8”/,
+	],
+	["half a letter at its end", new Uint8Array([0xff, 0xfe, 0x6f]), /UTF-16 and broken/],
+	["a picture", new Uint8Array(5_000).map((_, at) => (at * 197) % 256), /not in UTF-8|no column/],
+	["a column more", `${HISTORY},colour\n`, /there is no column “colour”/, "conversions"],
+	["a column less", "programme,order_id,status,sold_at\n", /the column amount is missing/, "conversions"],
+];
+
+for (const [what, file, detail, kind] of REFUSED) {
+	test(`a file with ${what} is refused as a whole`, async () => {
+		for (const chunkBytes of [CHUNK_BYTES, 3]) {
+			const fault = await refusalOf(file, chunkBytes, kind);
+			equal(fault.code, "malformed_file");
+			match(fault.detail, detail);
+		}
+	});
+}
+
+test("what Excel calls Unicode text is read, whichever way round its bytes are", async () => {
+	const text = "\u{FEFF}Bestellnummer\tEntscheidung\tGrund\r\nMüller-1\treject\tFRAUD\r\n";
+	const little = Buffer.from(text, "utf16le");
+	for (const file of [little, Buffer.from(little).swap16()]) {
+		for (const chunkBytes of [CHUNK_BYTES, 1, 3]) {
+			deepEqual(await linesOf(file, chunkBytes), ["2 Müller-1 reject FRAUD"]);
+		}
+	}
+});
+
+test("rows that are blank take their yields, and a line that no row could be is refused unread", async () => {
+	const blank = await read(`orderId,decision\n${",,,\n".repeat(5_000)}A-1,approve\n`);
+	equal(blank.result.ok, true);
+	ok(blank.yields >= 10, `${blank.yields} yields`);
+	for (const [text, line] of [
+		[`orderId,decision${",".repeat(100_000)}\nA,approve\n`, 1],
+		[`orderId,decision\n${",".repeat(100_000)}\n`, 2],
+		[`orderId,decision\nA,approve\n${"x".repeat(20_001)}`, 3],
+	] as const) {
+		const fault = await refusalOf(text);
+		deepEqual([fault.code, fault.detail], ["malformed_file", `Line ${line} is too long for a row.`]);
+	}
+});
+
+test("a sheet that was saved with its blank lines to the end is taken, and not one line more", async () => {
+	const sheet = (lines: number) => read(`orderId,decision\nA-1,approve\n${"\n".repeat(lines - 2)}`);
+	deepEqual((await sheet(1_048_576)).result, { ok: true, value: 1 });
+	const { result } = await sheet(1_048_577);
+	equal(result.ok || result.fault.code, "too_many_rows");
+});
+
+test("a file without end is read no further than to the line that is too long", async () => {
+	let chunks = 0;
+	async function* endless(): AsyncGenerator<Uint8Array> {
+		yield bytes("orderId,decision\n");
+		for (; ; chunks++) yield bytes("x".repeat(1_000));
+	}
+	const { result } = await readFrom(endless, "decisions");
+	equal(result.ok ? "read" : result.fault.detail, "Line 2 is too long for a row.");
+	ok(chunks <= 21, `${chunks} chunks were read`);
+});
+
+test("what fails below is not taken for a mistake in the file", async () => {
+	async function* broken(): AsyncGenerator<Uint8Array> {
+		yield bytes("orderId,decision\nA,approve\n");
+		throw new Error("the disk is gone");
+	}
+	await rejects(readFrom(broken, "decisions"), /the disk is gone/);
+});
+
+test("of many lines those about the same thing are known, and whether they agree", () => {
+	const seen = createSeenLines(JOB_KINDS.programmes);
+	const rows = Array.from({ length: 20_000 }, (_, at) => ({
+		line: at + 1,
+		cells: { programme: `p ${(at + 1) % 15_000}`, fee: at + 1 === 16_000 ? "2" : "1" },
+		settled: null,
+	}));
+	seen.note(rows);
+	equal(seen.hasOthers, true);
+	const settled = seen.settle(rows).map((row) => row.settled?.detail ?? null);
+	const at = (line: number) => settled[line - 1];
+	equal(at(500), null, "the first is followed");
+	equal(at(15_500), "Line 500 says the same.");
+	equal(at(6_000), null);
+	equal(at(1_000), "Line 16000 says something else about the same programme. Keep one of the two.");
+	equal(at(16_000), "Line 1000 says something else about the same programme. Keep one of the two.");
+});

@@ -1,0 +1,145 @@
+// The lines of a file by the names of its columns. Read as a stream: however large the file is, no more than a batch of it
+// is held.
+
+import { undoDefusing } from "../conversions/csv-cell.ts";
+import { BATCH_ROWS } from "../conversions/deps.ts";
+import { type Result, succeed } from "../domain/fault.ts";
+import { foldText } from "../domain/folded-text.ts";
+import { FileRefusedError, MAX_SHEET_LINES, readRecords } from "./csv.ts";
+import type { Cells, JobColumn, JobKind, JobRow } from "./kind.ts";
+
+export interface JobFile {
+	/** As it is called where it came from. */
+	name: string;
+	bytes: number;
+	/** From its first byte. */
+	read(): AsyncIterable<Uint8Array>;
+}
+
+/** What a result file has more than the file it came from: corrected, it can come back as it is. */
+export const RESULT_COLUMNS = ["line", "result", "detail"] as const;
+
+/** Whatever somebody's program wrote there: more than this makes no sense in any column. */
+const MAX_CELL_CHARACTERS = 300;
+
+export interface RowReader {
+	/** A batch of them; the next one is read when it has been taken. */
+	take(rows: readonly JobRow[]): Promise<Result<unknown>>;
+	/** Whether it may have more lines than a spreadsheet has. */
+	isAnyLength: boolean;
+	/** Lets everybody else get on in between. */
+	yieldLoop(): Promise<void>;
+}
+
+/** How many rows there are. What was taken before a refusal is worth nothing. */
+export async function readRows(
+	file: JobFile,
+	kind: JobKind,
+	{ take, isAnyLength, yieldLoop }: RowReader,
+): Promise<Result<number>> {
+	const maxLines = isAnyLength ? Number.POSITIVE_INFINITY : MAX_SHEET_LINES;
+	let positions: ReadonlyMap<JobColumn, number> | undefined;
+	let batch: JobRow[] = [];
+	let count = 0;
+	try {
+		for await (const { line, cells } of readRecords(file.read(), maxLines, yieldLoop)) {
+			if (positions === undefined) {
+				positions = readHeader(cells, kind);
+				continue;
+			}
+			count += 1;
+			batch.push({ line, cells: pickCells(cells, positions) });
+			if (batch.length < BATCH_ROWS) continue;
+			const taken = await take(batch);
+			if (!taken.ok) return taken;
+			batch = [];
+		}
+		if (positions === undefined) throw new FileRefusedError(`The file is empty. ${adviceOn(kind)}`);
+		if (count === 0) {
+			const advice = `Add one line for each ${kind.noun[0]}.`;
+			throw new FileRefusedError(`The file has a header but no rows. ${advice}`);
+		}
+	} catch (error) {
+		if (error instanceof FileRefusedError) return { ok: false, fault: error.fault };
+		throw error;
+	}
+	const taken = await take(batch);
+	return taken.ok ? succeed(count) : taken;
+}
+
+function readHeader(cells: readonly string[], kind: JobKind): ReadonlyMap<JobColumn, number> {
+	const { columns, ignored = "" } = kind;
+	const known = new Map(columns.flatMap((column) => namesOf(column).map((name) => [name, column] as const)));
+	const unread = new Set([...RESULT_COLUMNS, ...ignored.split(","), ""].map(plainName));
+	const positions = new Map<JobColumn, number>();
+	const unknown: string[] = [];
+	const problems: string[] = [];
+	for (const [position, cell] of cells.entries()) {
+		const column = known.get(plainName(cell));
+		if (column === undefined) {
+			if (!unread.has(plainName(cell))) unknown.push(cell.trim());
+		} else if (positions.has(column)) problems.push(`the column ${column.name} is there twice`);
+		else positions.set(column, position);
+	}
+	const missing = columns.filter((column) => column.isOptional !== true && !positions.has(column));
+	const has = (name: string) => columns.some((column) => column.name === name && positions.has(column));
+	problems.push(...sayUnknown(unknown), ...sayMissing(missing));
+	if (problems.length === 0) problems.push(...(kind.checkHeader?.(has) ?? []));
+	if (problems.length === 0) return positions;
+	throw new FileRefusedError(`Line 1: ${problems.join(", and ")}. ${adviceOn(kind)}`);
+}
+
+const MAX_NAMED_COLUMNS = 5;
+const MAX_NAME_CHARACTERS = 40;
+
+function sayUnknown(unknown: readonly string[]): string[] {
+	if (unknown.length === 0) return [];
+	const named = unknown.slice(0, MAX_NAMED_COLUMNS).map((name) => `“${name.slice(0, MAX_NAME_CHARACTERS)}”`);
+	const rest = unknown.length - named.length;
+	return [`there is no column ${listOf(rest === 0 ? named : [...named, `${rest} more`], "or")}`];
+}
+
+function sayMissing(missing: readonly JobColumn[]): string[] {
+	if (missing.length === 0) return [];
+	const names = listOf(
+		missing.map(({ name }) => name),
+		"and",
+	);
+	return [missing.length === 1 ? `the column ${names} is missing` : `the columns ${names} are missing`];
+}
+
+function listOf(parts: readonly string[], word: string): string {
+	return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} ${word} ${parts.at(-1)}`;
+}
+
+function namesOf({ name, aliases = name }: JobColumn): string[] {
+	return [name, ...aliases.split(",")].map(plainName);
+}
+
+/** Without case, accents, spaces and signs: "Order ID", "order_id" and "orderId" are the same column. */
+function plainName(text: string): string {
+	return foldText(text).replace(/[\s_.'’°º-]/gu, "");
+}
+
+function adviceOn({ columns }: JobKind): string {
+	const named = (isOptional: boolean) =>
+		columns.filter((column) => (column.isOptional === true) === isOptional).map(({ name }) => name);
+	return `The first line must name the columns: ${named(false).join(", ")}; if needed also ${named(true).join(", ")}.`;
+}
+
+function pickCells(cells: readonly string[], positions: ReadonlyMap<JobColumn, number>): Cells {
+	return Object.fromEntries(
+		[...positions].map(([{ name, keepsSpace }, position]) => {
+			const cell = keepShowable(undoDefusing(cells[position] ?? ""));
+			return [name, keepsSpace === true ? cell : cell.trim()];
+		}),
+	);
+}
+
+/** Bounded, and nothing that a database refuses to store. What replaces a control character is in no order id. */
+function keepShowable(text: string): string {
+	return text
+		.slice(0, MAX_CELL_CHARACTERS)
+		.toWellFormed()
+		.replace(/\p{Cc}/gu, "\u{FFFD}");
+}

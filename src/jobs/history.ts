@@ -1,0 +1,335 @@
+// Decided history: conversions that another software has recorded and decided. They are stored as they ended, count in
+// every total, and nobody is told of them: whoever decided them has done that.
+
+import { BATCH_ROWS } from "../conversions/deps.ts";
+import { judgeAndMove, type OrderRequest } from "../conversions/judge-and-move.ts";
+import type { Step } from "../conversions/make-moves.ts";
+import {
+	DECIDED_STATUSES,
+	type DecidedStatus,
+	EVENT_TYPES,
+	type EventType,
+	parseEventType,
+	parseReason,
+	REASONS,
+	type Reason,
+} from "../domain/conversion.ts";
+import { plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
+import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { parseAmount, shareOf } from "../domain/money.ts";
+import { parseOrderId } from "../domain/order-id.ts";
+import { saleTimeProblem } from "../domain/sale-time.ts";
+import { DAY_MS, utcSecond } from "../domain/time.ts";
+import type { Conversion } from "../store/queries/conversions.ts";
+import { findByOrders } from "../store/queries/orders.ts";
+import type { Programme } from "../store/queries/programmes.ts";
+import type { Db } from "../store/store.ts";
+import {
+	type ApplyDeps,
+	bring,
+	bringTo,
+	type Cells,
+	cellOf,
+	compareWith,
+	differ,
+	IMPORT_WORDS,
+	type JobColumn,
+	type JobKind,
+	type JobRow,
+	type JobScope,
+	MAX_IMPORTED_ROWS,
+	needsFixing,
+	pointed,
+	type RowVerdict,
+	reasonWord,
+} from "./kind.ts";
+import { findNamedProgrammes } from "./named-programmes.ts";
+import { readWrittenTime } from "./written-time.ts";
+
+const HISTORY_COLUMNS: readonly JobColumn[] = [
+	{ name: "programme", means: "Its name as it is here, or its id (prg_…)." },
+	// With a space more or less it would be the name of another order.
+	{ name: "order_id", means: "The shop's own order number.", keepsSpace: true },
+	{ name: "event_type", means: `${EVENT_TYPES.join(", ")}. Left out, it is SALE.`, isOptional: true },
+	{
+		name: "status",
+		means: "approved, rejected or reversed. Conversions that are still open cannot come in.",
+	},
+	{
+		name: "sold_at",
+		means:
+			"2026-02-01, 2026-02-01 10:15, 2026-02-01T10:15:00+01:00 or 01.02.2026 10:15. In UTC unless it says otherwise.",
+	},
+	{ name: "decided_at", means: "When it was decided, written like sold_at.", isOptional: true },
+	{ name: "amount", means: "129.90 or 129,90, without a separator for thousands." },
+	{ name: "currency", means: "Only to make sure: it must be the programme's.", isOptional: true },
+	{
+		name: "commission",
+		means: "An amount, not a percentage. Left out, it follows from the programme's rate.",
+		isOptional: true,
+	},
+	{ name: "fee", means: "An amount, like commission.", isOptional: true },
+	{
+		name: "reason",
+		means: `Where it is rejected or reversed: ${REASONS.join(", ")}, or in words such as Out of stock. Write OTHER where the old software kept none.`,
+		isOptional: true,
+	},
+];
+
+export const CONVERSIONS_IMPORT: JobKind = {
+	name: "conversions",
+	noun: ["conversion", "conversions"],
+	columns: HISTORY_COLUMNS,
+	example: `programme;order_id;event_type;status;sold_at;decided_at;amount;commission;fee;reason
+Garden Shop;A-1001;SALE;approved;01.02.2026 10:15;2026-03-03;129,90;9,74;2,60;
+Garden Shop;A-1002;;rejected;2026-02-02;2026-02-10;50,00;;;Out of stock
+Book Club;B-7;LEAD;reversed;2026-01-05T09:00:00+01:00;;20;2;0,25;RETURN`,
+	advice: "Imported conversions cannot be removed. No callback is sent for them.",
+	resultWords: IMPORT_WORDS,
+	maxRows: MAX_IMPORTED_ROWS,
+	batchRows: BATCH_ROWS,
+	makesPeople: false,
+	keyOf: (cells) => [cellOf(cells, "programme"), eventTypeOf(cells), cellOf(cells, "order_id")].join("\n"),
+	judge: judgeHistory,
+	apply: applyHistory,
+};
+
+interface Meant {
+	programme: Programme;
+	history: History;
+}
+
+async function judgeHistory(
+	db: Db,
+	_: JobScope,
+	rows: readonly JobRow[],
+	nowMs: number,
+): Promise<RowVerdict[]> {
+	const meant = await readRows(db, rows, nowMs);
+	const orders = meant.flatMap((read) =>
+		read.ok ? [{ programme_id: read.value.programme.id, order_id: read.value.history.orderId }] : [],
+	);
+	const known = new Map((await findByOrders(db, orders)).map((found) => [nameOf(found), found]));
+	return meant.map((read) => {
+		if (!read.ok) return needsFixing(plainWords(read.fault));
+		const { programme, history } = read.value;
+		const { orderId: order_id, eventType: event_type } = history;
+		const present = known.get(nameOf({ programme_id: programme.id, order_id, event_type }));
+		return present === undefined ? bringHistory(read.value) : compare(present, history);
+	});
+}
+
+async function applyHistory(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): Promise<RowVerdict[]> {
+	const meant = await readRows(trx, rows, deps.clock.nowMs());
+	const requests = meant.flatMap((read) => (read.ok ? [requestFor(deps, read.value)] : []));
+	const { results, owed } = await judgeAndMove(trx, deps, requests);
+	if (owed.programmeIds.length > 0) throw new Error("imported history owes events");
+	const judged = results.values();
+	return meant.map((read) => {
+		if (!read.ok) return needsFixing(plainWords(read.fault));
+		const result = judged.next().value;
+		if (result === undefined) throw new Error("a line came back without its result");
+		return result.ok ? result.value : needsFixing(plainWords(result.fault));
+	});
+}
+
+async function readRows(db: Db, rows: readonly JobRow[], nowMs: number): Promise<Result<Meant>[]> {
+	const named = rows.map(({ cells }) => cellOf(cells, "programme"));
+	const programmeOf = await findNamedProgrammes(db, named);
+	return rows.map(({ cells }) => {
+		const programme = programmeOf(cellOf(cells, "programme"));
+		if (!programme.ok) return programme;
+		const history = readHistory(cells, programme.value, nowMs);
+		return history.ok ? succeed({ programme: programme.value, history: history.value }) : history;
+	});
+}
+
+function requestFor(deps: ApplyDeps, meant: Meant): OrderRequest<RowVerdict> {
+	const { programme, history } = meant;
+	return {
+		programmeId: programme.id,
+		orderId: history.orderId,
+		eventType: history.eventType,
+		present: undefined,
+		judge: (present) =>
+			present === null
+				? { kind: "move", step: stepFor(deps, meant), done: () => bringHistory(meant) }
+				: { kind: "answer", result: succeed(compare(present, history)) },
+	};
+}
+
+function stepFor({ clock, random, personId }: ApplyDeps, { programme, history }: Meant): Step {
+	return {
+		move: "import",
+		known: null,
+		personId,
+		reason: history.reason,
+		sale: {
+			public_id: makeId("cnv", clock.nowMs(), random.bytes(ID_RANDOM_BYTES)),
+			programme_id: programme.id,
+			order_id: history.orderId,
+			event_type: history.eventType,
+			status: history.status,
+			basket_value: history.basket,
+			commission: history.commission,
+			network_fee: history.fee,
+			currency: programme.currency,
+			reason: history.reason,
+			test: 0,
+			source: "import",
+			occurred_at_ms: history.soldAtMs,
+			imported_decision_at_ms: history.decidedAtMs,
+		},
+	};
+}
+
+function bringHistory({ programme, history }: Meant): RowVerdict {
+	const { status, basket, commission, fee } = history;
+	return bring(bringTo(programme, { status, currency: programme.currency, basket, commission, fee }));
+}
+
+function compare(known: Conversion, history: History): RowVerdict {
+	const isImported = known.source === "import";
+	// Imported before, and reversed here since: the file is right about what it knew.
+	const isReversedSince =
+		isImported && known.decided_by !== null && known.status === "REVERSED" && history.status === "APPROVED";
+	const { imported_decision_at_ms: hereMs } = known;
+	const { decidedAtMs } = history;
+	const differences = [
+		...differ("status", known.status.toLowerCase(), history.status.toLowerCase(), !isReversedSince),
+		...differ("amount", known.basket_value, history.basket),
+		...differ("commission", known.commission, history.commission, history.says.commission),
+		...differ("fee", known.network_fee, history.fee, history.says.fee),
+		...differ("reason", known.reason ?? "none", history.reason ?? "none", !isReversedSince),
+		// The shop's clock and the old software's need not agree to the second.
+		...differ("sold_at", utcSecond(known.occurred_at_ms), utcSecond(history.soldAtMs), isImported),
+		...(hereMs === null || decidedAtMs === null
+			? []
+			: differ("decided_at", utcSecond(hereMs), utcSecond(decidedAtMs))),
+	];
+	const since = isReversedSince ? "It was imported before, and reversed here since." : null;
+	return compareWith("This order", differences, since);
+}
+
+function nameOf({ programme_id, order_id, event_type }: OrderName): string {
+	return `${programme_id} ${event_type} ${order_id}`;
+}
+
+type OrderName = Pick<Conversion, "programme_id" | "order_id" | "event_type">;
+
+interface History {
+	orderId: string;
+	eventType: EventType;
+	status: DecidedStatus;
+	soldAtMs: number;
+	decidedAtMs: number | null;
+	basket: string;
+	commission: string;
+	fee: string;
+	reason: Reason | null;
+	/** Which of them the file says itself; the others follow from the programme's rates of this moment. */
+	says: { commission: boolean; fee: boolean };
+}
+
+function eventTypeOf(cells: Cells): string {
+	return cellOf(cells, "event_type").toUpperCase() || "SALE";
+}
+
+function readHistory(cells: Cells, programme: Programme, nowMs: number): Result<History> {
+	const orderId = parseOrderId(cellOf(cells, "order_id"));
+	if (!orderId.ok) return refuse(orderId.fault.code, orderId.fault.plain ?? orderId.fault.detail);
+	const eventType = parseEventType(eventTypeOf(cells));
+	if (!eventType.ok) return eventType;
+	const status = readStatus(cellOf(cells, "status"));
+	if (!status.ok) return status;
+	const times = readTimes(cells, nowMs);
+	if (!times.ok) return times;
+	const money = readMoney(cells, programme);
+	if (!money.ok) return money;
+	const reason = readReason(cellOf(cells, "reason"), status.value);
+	if (!reason.ok) return reason;
+	return succeed({
+		orderId: orderId.value,
+		eventType: eventType.value,
+		status: status.value,
+		...times.value,
+		...money.value,
+		reason: reason.value,
+	});
+}
+
+/** Also as decisions are written. */
+const STATUS_WORDS: ReadonlyMap<string, DecidedStatus> = new Map([
+	...DECIDED_STATUSES.map((status) => [status.toLowerCase(), status] as const),
+	["approve", "APPROVED"],
+	["reject", "REJECTED"],
+	["reverse", "REVERSED"],
+]);
+const OPEN_WORDS = ["recorded", "open", "pending", "new", "parked", "waiting"];
+
+function readStatus(text: string): Result<DecidedStatus> {
+	const word = text.toLowerCase();
+	const status = STATUS_WORDS.get(word);
+	if (status !== undefined) return succeed(status);
+	// Its shop waits for the decision, and its callbacks would begin in the middle.
+	const detail = OPEN_WORDS.includes(word)
+		? `A conversion that is still ${word} cannot be imported: only decided ones can, because imports send no callbacks. Decide it in the old software first, or let the shop report it with POST /v1/conversions.`
+		: "The status must be approved, rejected or reversed.";
+	return refuse("invalid_field", detail, "status");
+}
+
+function readTimes(cells: Cells, nowMs: number): Result<Pick<History, "soldAtMs" | "decidedAtMs">> {
+	const soldAt = readMoment("sold_at", cellOf(cells, "sold_at"), nowMs);
+	if (!soldAt.ok) return soldAt;
+	const decidedText = cellOf(cells, "decided_at");
+	if (decidedText === "") return succeed({ soldAtMs: soldAt.value, decidedAtMs: null });
+	const decidedAt = readMoment("decided_at", decidedText, nowMs);
+	if (!decidedAt.ok) return decidedAt;
+	// A day without a time begins at midnight: what was sold and decided on one day may seem to be decided first.
+	if (decidedAt.value <= soldAt.value - DAY_MS) {
+		return refuse("invalid_field", "decided_at is before sold_at. Correct one of the two.", "decided_at");
+	}
+	return succeed({ soldAtMs: soldAt.value, decidedAtMs: decidedAt.value });
+}
+
+function readMoment(column: string, text: string, nowMs: number): Result<number> {
+	const atMs = readWrittenTime(text);
+	const refuseTime = (sentence: string) => refuse("invalid_field", `${column} ${sentence}`, column);
+	if (text === "") return refuseTime("is missing.");
+	if (atMs === null) {
+		return refuseTime("must be a time such as 2026-03-01 13:30 or 2026-03-01T13:30:00+01:00, or a day.");
+	}
+	const problem = saleTimeProblem(atMs, nowMs);
+	return problem === null ? succeed(atMs) : refuseTime(problem);
+}
+
+function readMoney(
+	cells: Cells,
+	{ currency, commission_rate, fee_rate }: Programme,
+): Result<Pick<History, "basket" | "commission" | "fee" | "says">> {
+	const said = cellOf(cells, "currency").toUpperCase();
+	if (said !== "" && said !== currency) {
+		const detail = `The programme is in ${currency}, and the line in ${said}. Convert the amounts, or correct the currency.`;
+		return refuse("wrong_currency", detail, "currency");
+	}
+	const read = (column: string) => parseAmount(pointed(cellOf(cells, column)), currency, column);
+	const basket = read("amount");
+	if (!basket.ok) return basket;
+	const says = { commission: cellOf(cells, "commission") !== "", fee: cellOf(cells, "fee") !== "" };
+	const commission = says.commission ? read("commission") : succeed(shareOf(basket.value, commission_rate));
+	if (!commission.ok) return commission;
+	const fee = says.fee ? read("fee") : succeed(shareOf(basket.value, fee_rate));
+	if (!fee.ok) return fee;
+	return succeed({ basket: basket.value, commission: commission.value, fee: fee.value, says });
+}
+
+function readReason(text: string, status: DecidedStatus): Result<Reason | null> {
+	if (status !== "APPROVED") {
+		const reason = parseReason(reasonWord(text));
+		if (reason.ok || text !== "") return reason;
+		const detail = `A ${status.toLowerCase()} conversion needs a reason. Write OTHER where the old software kept none.`;
+		return refuse("missing_reason", detail, "reason");
+	}
+	if (text === "") return succeed(null);
+	return refuse("unknown_field", "An approved conversion has no reason. Leave the reason empty.", "reason");
+}

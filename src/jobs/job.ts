@@ -1,0 +1,139 @@
+// What becomes of a job: somebody looks at the preview and has it applied, stopped, or discarded.
+
+import type { Side } from "../conversions/decision-rights.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Maker, transactAs } from "../people/links.ts";
+import type { Clock } from "../ports.ts";
+import { noteAudit } from "../store/queries/audit.ts";
+import { findJob, type Job, moveJob, stoppedAt } from "../store/queries/jobs.ts";
+import type { Db, Store } from "../store/store.ts";
+import { JOB_KINDS } from "./kinds.ts";
+
+type Deps = { store: Store; clock: Clock };
+type Step = "prepared" | "started" | "stopped" | "discarded" | "finished";
+
+/** Decisions in their programme's log; an import by the name of its file. */
+export function noteJob(
+	trx: Db,
+	job: Job,
+	step: Step,
+	{ personId, detail, nowMs }: { personId: number | null; detail?: string | undefined; nowMs: number },
+): Promise<void> {
+	const { programme_id: programmeId, public_id, file_name, row_count, kind } = job;
+	const about =
+		programmeId === null
+			? ({ action: `import.${step}`, subject: file_name } as const)
+			: ({ action: `decisions.${step}`, subject: public_id } as const);
+	const lines = `${row_count} ${JOB_KINDS[kind].noun[1]}`;
+	return noteAudit(trx, { ...about, programmeId, personId, detail: detail ?? lines }, nowMs);
+}
+
+/**
+ * Only the side that made decisions applies or discards them: staff do not approve in a shop's name, nor owners reject
+ * in the review team's. Null when this side may.
+ */
+export function whyNotYours({ decided_by: decidedBy }: Pick<Job, "decided_by">, side: Side): string | null {
+	if (decidedBy === null || decidedBy === side) return null;
+	return side === "review"
+		? "The shop prepared these decisions. Only its owners can apply or discard them."
+		: "The review team prepared these decisions. Only they can apply or discard them.";
+}
+
+/**
+ * Pressed twice, or by two people, it is applied once. One that was stopped goes on where it was. Under the lock of the
+ * links: whoever ends the maker's access meanwhile finds it, and stops it.
+ */
+export async function startJob(
+	{ store, clock }: Deps,
+	job: Job,
+	/** Null: the command line. */
+	maker: Maker | null,
+	invites: boolean,
+): Promise<Result<"started" | "already">> {
+	const present = judgeStart(job);
+	if (present !== null) return present;
+	const nowMs = clock.nowMs();
+	const personId = maker?.personId ?? null;
+	const begun = {
+		state: "applying",
+		applied_by: personId,
+		claim_until_ms: 0,
+		finished_at_ms: null,
+		failure: null,
+		access_ended_at_ms: null,
+		invites: invites ? 1 : 0,
+	} as const;
+	const anew = { done_rows: 0, done_batches: 0, summary: null, applied_at_ms: nowMs };
+	return transactAs<"started" | "already">(store, maker, async (trx) => {
+		const change = job.state === "stopped" ? begun : { ...begun, ...anew };
+		if (!(await moveJob(trx, job.id, [job.state], change))) {
+			const found = judgeStart(await findJob(trx, job.programme_id, job.public_id));
+			return (
+				found ??
+				refuse("job_not_ready", "Somebody else has stopped this job. Look at it, then go on with it.")
+			);
+		}
+		const detail =
+			job.state === "stopped" ? `continued after ${job.done_rows} of ${job.row_count} lines` : undefined;
+		await noteJob(trx, job, "started", { personId, detail, nowMs });
+		return succeed("started");
+	});
+}
+
+/** Null when it can be started, or gone on with. */
+function judgeStart(job: Job | undefined): Result<"already"> | null {
+	if (job === undefined) {
+		return refuse("job_not_ready", "This file was discarded, and nothing was changed. Upload it again.");
+	}
+	if (job.state === "applying" || job.state === "done") return succeed("already");
+	if (job.state === "uploaded") {
+		return refuse("job_not_ready", "The lines are still being checked. Wait for the preview, then apply it.");
+	}
+	if (job.lines === "kept") return null;
+	return refuse(
+		"job_not_ready",
+		"The lines of this file were removed: they are kept for three days, or until somebody discards them. Upload it again.",
+	);
+}
+
+/** What was done by then stays. */
+export function stopJob({ store, clock }: Deps, job: Job, personId: number): Promise<Result<"stopped">> {
+	const nowMs = clock.nowMs();
+	return store.transact(async (trx) => {
+		if (!(await moveJob(trx, job.id, ["applying"], stoppedAt(nowMs)))) {
+			return refuse("job_not_ready", "Only a job that is under way can be stopped.");
+		}
+		await noteJob(trx, job, "stopped", { personId, nowMs });
+		return succeed("stopped");
+	});
+}
+
+/**
+ * Before it was begun nothing is left of it. Of one that was stopped the lines go, and the record of what was done stays.
+ * Discarded already, it is as they want it.
+ */
+export function discardJob(
+	{ store, clock }: Deps,
+	job: Job,
+	/** Null: left for some days, or the command line. */
+	personId: number | null,
+	why?: string,
+): Promise<Result<"discarded" | "rest discarded">> {
+	const nowMs = clock.nowMs();
+	return store.transact(async (trx) => {
+		if (await moveJob(trx, job.id, ["stopped"], { lines: "going" })) {
+			const detail = `${job.row_count - job.done_rows} of ${job.row_count} lines discarded`;
+			await noteJob(trx, job, "discarded", { personId, detail, nowMs });
+			return succeed("rest discarded");
+		}
+		const change = { state: "discarded", claim: null, claim_until_ms: 0 } as const;
+		if (!(await moveJob(trx, job.id, ["uploaded", "previewed"], change))) {
+			const present = await findJob(trx, job.programme_id, job.public_id);
+			if (present === undefined) return succeed("discarded");
+			if (present.state === "stopped" && present.lines !== "kept") return succeed("rest discarded");
+			return refuse("job_not_ready", "Stop the job first. A finished one stays on record.");
+		}
+		await noteJob(trx, job, "discarded", { personId, detail: why, nowMs });
+		return succeed("discarded");
+	});
+}

@@ -1,0 +1,676 @@
+// Jobs from their first line to their end, whoever works on them and whenever they stop: over both databases.
+
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { test } from "node:test";
+import { eachDatabase } from "../../test/support/databases.ts";
+import { createLog } from "../../test/support/log.ts";
+import { newId } from "../../test/support/rows.ts";
+import { until } from "../../test/support/until.ts";
+import { MEGABYTE } from "../domain/bytes.ts";
+import { DAY_MS, MINUTE_MS } from "../domain/time.ts";
+import { createMailDispatcher } from "../mail/dispatcher.ts";
+import { endAccess } from "../people/end-access.ts";
+import { LIMITS, useLimits } from "../people/limits.ts";
+import { listAudit } from "../store/queries/audit-list.ts";
+import {
+	claimJob,
+	findJob,
+	insertJob,
+	type Job,
+	listJobs,
+	moveJob,
+	sumUnfinishedJobs,
+} from "../store/queries/jobs.ts";
+import { checkLedger } from "../store/queries/ledger.ts";
+import type { Person } from "../store/queries/people.ts";
+import type { Programme } from "../store/queries/programmes.ts";
+import { startJobChore } from "../watch/chores.ts";
+import { discardJob, startJob, stopJob } from "./job.ts";
+import {
+	createInterruption,
+	createJobSetup,
+	fileOf,
+	history,
+	type JobDeps,
+	makerOf,
+	never,
+	openJobs,
+	reload,
+	resultOf,
+	runLines,
+	summaryOf,
+	watchStatements,
+} from "./jobs.test-support.ts";
+import { JOB_KINDS } from "./kinds.ts";
+import { jobResult, readFailure } from "./lines.ts";
+import { MAX_WAITING_FILES, MAX_WAITING_MEGABYTES, uploadFile } from "./make-job.ts";
+import { CLAIM_MS, workOffJobs } from "./work.ts";
+
+eachDatabase("a file that is uploaded", (database) => {
+	const { open, addPerson, upload, countConversions } = createJobSetup(database);
+
+	test("says in its preview what the command says, and brings in just that, in the name of whoever pressed the button", async () => {
+		const { deps, staff, programme } = await open();
+		const id = programme.public_id;
+		const lines = [
+			"programme;order_id;status;sold_at;amount;reason",
+			`${id};A-1;approved;2025-02-01;12,50;`,
+			`${id};A-2;rejected;2025-02-01;7;Out of stock`,
+			`${id};A-1;approved;2025-02-01;12,50;`,
+			`${id};A-3;approved;2025-02-01;1;`,
+			`${id};A-3;approved;2025-02-01;2;`,
+			`${id};A-4;pending;2025-02-01;2;`,
+		];
+		const said = await runLines(openJobs(database.store), "conversions", lines, "preview");
+		const job = await upload(deps, staff, "conversions", lines);
+		await workOffJobs(deps, never);
+		equal((await reload(deps, job)).state, "previewed");
+		deepEqual(await summaryOf(deps, job), said.summary);
+		deepEqual(said.summary.counts, { change: 2, already: 1, refused: 3 });
+		deepEqual(said.summary.programmes, [
+			{
+				...{ id, name: programme.name, currency: "EUR", rows: 2 },
+				...{ basket: "19.50", commission: "1.47", fee: "0.39" },
+			},
+		]);
+		equal(await countConversions(programme), 0, "a preview stores nothing");
+
+		const other = await addPerson();
+		deepEqual(await startJob(deps, await reload(deps, job), makerOf(other), false), {
+			ok: true,
+			value: "started",
+		});
+		const twice = await startJob(
+			deps,
+			{ ...(await reload(deps, job)), state: "previewed" },
+			makerOf(staff),
+			false,
+		);
+		deepEqual(twice, { ok: true, value: "already" }, "of two who press the button one is taken");
+		await workOffJobs(deps, never);
+		equal((await reload(deps, job)).state, "done");
+		deepEqual(await summaryOf(deps, job), said.summary);
+		equal(await countConversions(programme), 2);
+		const { rows } = await listAudit(database.store.db, {}, { limit: 3 });
+		deepEqual(
+			rows.map(({ action, email, subject, detail }) => [action, email, subject, detail]),
+			[
+				[
+					...["import.finished", other.email, "conversions.csv"],
+					"conversions: 2 imported, 1 already there, 3 need fixing",
+				],
+				["import.started", other.email, "conversions.csv", "6 conversions"],
+				["import.prepared", staff.email, "conversions.csv", "6 conversions"],
+			],
+		);
+		const moves = await database.store.db
+			.selectFrom("moves")
+			.innerJoin("conversions", "conversions.id", "moves.conversion_id")
+			.select(["move", "person_id"])
+			.where("conversions.programme_id", "=", programme.id)
+			.execute();
+		deepEqual(
+			moves.map(({ move, person_id }) => [move, person_id]),
+			[
+				["import", other.id],
+				["import", other.id],
+			],
+		);
+		for (const table of ["events", "deliveries", "queue", "mail_queue"] as const) {
+			deepEqual(await database.store.db.selectFrom(table).selectAll().execute(), [], table);
+		}
+		const { broken } = await checkLedger(database.store);
+		deepEqual(broken, []);
+		const result = await resultOf(deps, job);
+		deepEqual(
+			result.split("\r\n").map((line) => line.split(",").slice(0, 2).join(" ")),
+			[
+				"\u{FEFF}line result",
+				...["2 imported", "3 imported", "4 no_change_needed", "5 needs_fixing", "6 needs_fixing"],
+				"7 needs_fixing",
+				"",
+			],
+		);
+		const toFix = await resultOf(deps, job, true);
+		equal(toFix.split("\r\n").length, 5, "a header and three lines");
+	});
+
+	test("is gone when it is discarded, or left for days; of one that was brought in the counts stay", async () => {
+		const { deps, staff, programme } = await open();
+		const lines = history(programme, 700);
+		const linesOf = async ({ id }: Job) =>
+			(await deps.store.db.selectFrom("job_lines").select("seq").where("job_id", "=", id).execute()).length;
+		const [discarded, left, done] = [
+			await upload(deps, staff, "conversions", lines),
+			await upload(deps, staff, "conversions", lines),
+			await upload(deps, staff, "conversions", lines),
+		];
+		ok((await discardJob(deps, await reload(deps, discarded), staff.id)).ok);
+		await workOffJobs(deps, never);
+		equal(await findJob(deps.store.db, null, discarded.public_id), undefined);
+		equal(await linesOf(discarded), 0);
+		ok((await startJob(deps, await reload(deps, done), makerOf(staff), false)).ok);
+		await workOffJobs(deps, never);
+		await deps.clock.moveBy(3 * DAY_MS);
+		await workOffJobs(deps, never);
+		equal((await reload(deps, left)).state, "previewed", "three days and not a moment less");
+		const [first] = await listJobs(deps.store.db, null, 1);
+		equal(first?.public_id, left.public_id, "before what is done, although that is newer");
+		await deps.clock.moveBy(1);
+		await workOffJobs(deps, never);
+		equal(await findJob(deps.store.db, null, left.public_id), undefined);
+		deepEqual([await linesOf(left), await linesOf(done)], [0, 0]);
+		const { state, lines: kept } = await reload(deps, done);
+		deepEqual([state, kept, (await summaryOf(deps, done)).counts.change], ["done", "gone", 700]);
+		const { rows } = await listAudit(deps.store.db, {}, { limit: 1 });
+		deepEqual(
+			rows.map(({ action, email, detail }) => [action, email, detail]),
+			[["import.discarded", null, "not applied within three days"]],
+		);
+	});
+
+	test("has no result that looks whole when its lines go while it is read", async () => {
+		const { deps, staff, programme } = await open();
+		const job = await upload(deps, staff, "conversions", history(programme, 1_200));
+		await workOffJobs(deps, never);
+		const whole = await Array.fromAsync(jobResult(deps.store.db, await reload(deps, job), false));
+		equal(whole.join("").split("\r\n").length, 1_202, "with a header");
+		const result = jobResult(deps.store.db, await reload(deps, job), false);
+		await result.next();
+		await result.next();
+		ok((await discardJob(deps, await reload(deps, job), staff.id)).ok);
+		await workOffJobs(deps, never);
+		await rejects(Array.fromAsync(result), /removed while they were read/);
+	});
+
+	test("is not said to be under way when somebody else has discarded or stopped it meanwhile", async () => {
+		const { deps, staff, programme } = await open();
+		const start = async (job: Job) => {
+			const started = await startJob(deps, job, makerOf(staff), false);
+			return started.ok ? started.value : started.fault.detail;
+		};
+		const prepare = async () => {
+			const job = await upload(deps, staff, "conversions", history(programme, 3));
+			await workOffJobs(deps, never);
+			return reload(deps, job);
+		};
+		const discarded = await prepare();
+		ok((await discardJob(deps, discarded, staff.id)).ok);
+		const gone = "This file was discarded, and nothing was changed. Upload it again.";
+		equal(await start(discarded), gone);
+		await workOffJobs(deps, never);
+		equal(await start(discarded), gone, "nor once it is cleared");
+
+		const previewed = await prepare();
+		equal(await start(previewed), "started");
+		equal(await start(previewed), "already");
+		ok((await stopJob(deps, await reload(deps, previewed), staff.id)).ok);
+		equal(await start(previewed), "Somebody else has stopped this job. Look at it, then go on with it.");
+		const stopped = await reload(deps, previewed);
+		ok(await moveJob(deps.store.db, stopped.id, ["stopped"], { lines: "going" }));
+		equal(
+			await start(stopped),
+			"The lines of this file were removed: they are kept for three days, or until somebody discards them. Upload it again.",
+		);
+	});
+
+	test("invites people where that was asked for, and not without end", async () => {
+		const { deps, staff, programme } = await open();
+		const mails = createMailDispatcher({
+			...deps,
+			log: createLog(),
+			sealingKey: new Uint8Array(32),
+			mailer: { send: async () => null },
+		});
+		const use = { limit: LIMITS.importedInvitations, subject: String(staff.id) };
+		for (let used = 2; used < LIMITS.importedInvitations.max; used++) {
+			equal(await useLimits(deps.store.db, [use], deps.clock.nowMs()), null);
+		}
+		const emails = ["one", "two", "three"].map((name) => `${name}@${newId("usr")}.example`.toLowerCase());
+		const lines = [
+			"email,programme,role",
+			...emails.map((email) => `${email},${programme.public_id},viewer`),
+		];
+		const job = await upload(deps, staff, "people", lines);
+		await workOffJobs({ ...deps, mails }, never);
+		ok((await startJob(deps, await reload(deps, job), makerOf(staff), true)).ok);
+		await workOffJobs({ ...deps, mails }, never);
+		await mails.stop();
+		const sent = await deps.store.db
+			.selectFrom("mail_queue")
+			.select("to_address")
+			.where("to_address", "in", emails)
+			.orderBy("id")
+			.execute();
+		deepEqual(
+			sent.map(({ to_address }) => to_address),
+			emails.slice(0, 2),
+		);
+		const { counts, remarks } = await summaryOf(deps, job);
+		deepEqual([counts.change, remarks], [3, 1], "the third is added without a mail");
+		const text = await resultOf(deps, job);
+		match(text, /4,imported,"?Added without a mail: 200 invitations were mailed within an hour\./);
+		const links = await deps.store.db
+			.selectFrom("links")
+			.select("made_by")
+			.where("made_by", "=", staff.id)
+			.execute();
+		equal(links.length, 2, "they end with the access of whoever made them");
+	});
+
+	test("is worked off by the chore when it is told to, and now and then by itself", async () => {
+		const { deps, staff, programme } = await open();
+		const log = createLog();
+		const chore = startJobChore({ ...deps, log });
+		const told = await upload(deps, staff, "conversions", history(programme, 3));
+		chore.runSoon();
+		await until(async () => (await reload(deps, told)).state === "previewed");
+		const found = await upload(deps, staff, "conversions", history(programme, 3));
+		await until(async () => {
+			await deps.clock.moveBy(10_000);
+			return (await reload(deps, found)).state === "previewed";
+		});
+		// The clock was moved while a batch was at work: the chore may rest now, by that clock.
+		let hasStopped = false;
+		const stopping = chore.stop().then(() => {
+			hasStopped = true;
+		});
+		await until(async () => {
+			await deps.clock.moveBy(1_000);
+			return hasStopped;
+		});
+		await stopping;
+		deepEqual([deps.clock.waitingTimers, log.lines], [0, []]);
+	});
+});
+
+eachDatabase("work on an uploaded file", (database) => {
+	const { open, upload, countConversions } = createJobSetup(database);
+
+	test("goes on where it was when its process stops or dies, and no line counts twice", async () => {
+		const { deps, staff, programme } = await open();
+		const job = await upload(deps, staff, "conversions", history(programme, 1_700));
+		await workOffJobs(deps, never);
+		ok((await startJob(deps, await reload(deps, job), makerOf(staff), false)).ok);
+		let looks = 0;
+		// Asked before each claim and each batch.
+		await workOffJobs(deps, () => ++looks > 2);
+		deepEqual([(await reload(deps, job)).state, await countConversions(programme)], ["applying", 500]);
+		// One that dies has its claim still.
+		const nowMs = deps.clock.nowMs();
+		ok(await claimJob(deps.store.db, "the dead", nowMs, nowMs + CLAIM_MS));
+		await workOffJobs({ ...deps, store: database.rival }, never);
+		equal(await countConversions(programme), 500, "it is somebody's");
+		await deps.clock.moveBy(CLAIM_MS);
+		await workOffJobs({ ...deps, store: database.rival }, never);
+		const { state, done_rows } = await reload(deps, job);
+		deepEqual([state, done_rows, await countConversions(programme)], ["done", 1_700, 1_700]);
+		deepEqual((await summaryOf(deps, job)).counts, { change: 1_700, already: 0, refused: 0 });
+	});
+
+	test("one that fails in the middle of a batch has stored nothing of it, and is tried again", async () => {
+		const { deps, staff } = await open();
+		const name = newId("prg");
+		const lines = [
+			"programme,owner_email,currency,commission,fee,approval_days",
+			...["a", "b", "c"].map((shop) => `${name} ${shop},${shop}@${name}.example,EUR,7,2,30`),
+		];
+		const job = await upload(deps, staff, "programmes", lines);
+		await workOffJobs(deps, never);
+		ok((await startJob(deps, await reload(deps, job), makerOf(staff), false)).ok);
+		let ids = 0;
+		const bytes = (length: number) => {
+			ids += 1;
+			if (ids === 4) throw new Error("out of luck");
+			return deps.random.bytes(length);
+		};
+		const failing = { ...deps, random: { ...deps.random, bytes } };
+		await workOffJobs(failing, never).then(
+			() => ok(false, "it should have failed"),
+			(error: unknown) => match(String(error), /out of luck/),
+		);
+		const count = async () =>
+			(
+				await database.store.db
+					.selectFrom("programmes")
+					.select("id")
+					.where("name", "like", `${name}%`)
+					.execute()
+			).length;
+		equal(await count(), 0);
+		deepEqual(readFailure((await reload(deps, job)).failure), {
+			...{ cause: "unexpected", firstLine: 2, lastLine: 4 },
+			atMs: deps.clock.nowMs(),
+		});
+		await deps.clock.moveBy(CLAIM_MS);
+		await workOffJobs(deps, never);
+		deepEqual([(await reload(deps, job)).state, await count()], ["done", 3]);
+		equal((await reload(deps, job)).failure, null);
+		deepEqual((await summaryOf(deps, job)).counts, { change: 3, already: 0, refused: 0 });
+	});
+
+	test("two processes share the work, and the same file uploaded twice comes in once", async () => {
+		const { deps, staff, programme } = await open();
+		const jobs = [
+			await upload(deps, staff, "conversions", history(programme, 1_200)),
+			await upload(deps, staff, "conversions", history(programme, 1_200)),
+		];
+		const rival = { ...deps, store: database.rival };
+		const both = () => Promise.all([workOffJobs(deps, never), workOffJobs(rival, never)]);
+		await both();
+		for (const job of jobs) ok((await startJob(deps, await reload(deps, job), makerOf(staff), false)).ok);
+		await both();
+		equal(await countConversions(programme), 1_200);
+		const counts = await Promise.all(jobs.map(async (job) => (await summaryOf(deps, job)).counts));
+		equal(
+			counts.reduce((sum, each) => sum + each.change, 0),
+			1_200,
+		);
+		equal(
+			counts.reduce((sum, each) => sum + each.already, 0),
+			1_200,
+		);
+		deepEqual(await Promise.all(jobs.map(async (job) => (await reload(deps, job)).state)), ["done", "done"]);
+	});
+
+	test("whoever lost the claim, or was told to stop, brings in nothing more; it can be gone on with", async () => {
+		const { deps, staff, programme } = await open();
+		const job = await upload(deps, staff, "conversions", history(programme, 1_700));
+		await workOffJobs(deps, never);
+		ok((await startJob(deps, await reload(deps, job), makerOf(staff), false)).ok);
+		const afterOneBatch = (act: () => Promise<void>): JobDeps => {
+			let yields = 0;
+			const yieldLoop = async () => {
+				yields += 1;
+				if (yields === 1) await act();
+			};
+			return { ...deps, clock: { ...deps.clock, yieldLoop } };
+		};
+		const robbed = afterOneBatch(async () => {
+			const late = deps.clock.nowMs() + CLAIM_MS;
+			ok(await claimJob(database.rival.db, "the other", late, late + CLAIM_MS));
+		});
+		await workOffJobs(robbed, never);
+		equal(await countConversions(programme), 500);
+		await deps.clock.moveBy(3 * CLAIM_MS);
+		const stopped = afterOneBatch(async () => {
+			ok((await stopJob(deps, await reload(deps, job), staff.id)).ok);
+		});
+		await workOffJobs(stopped, never);
+		deepEqual([(await reload(deps, job)).state, await countConversions(programme)], ["stopped", 1_000]);
+		const files = async () => await resultOf(deps, job);
+		equal((await files()).match(/,imported,/g)?.length, 1_000);
+		equal((await files()).match(/,will_be_imported,/g)?.length, 700);
+		deepEqual(await startJob(deps, await reload(deps, job), makerOf(staff), false), {
+			ok: true,
+			value: "started",
+		});
+		await workOffJobs(deps, never);
+		deepEqual([(await reload(deps, job)).state, await countConversions(programme)], ["done", 1_700]);
+		deepEqual((await summaryOf(deps, job)).counts, { change: 1_700, already: 0, refused: 0 });
+		const late = await discardJob(deps, await reload(deps, job), staff.id);
+		equal(late.ok, false, "what was done stays on record");
+	});
+
+	test("takes the lock of the links once, and before the job's own row", async () => {
+		const { deps, staff, programme } = await open();
+		const line = `${newId("usr").toLowerCase()}@shop.example,${programme.public_id},viewer`;
+		const job = await upload(deps, staff, "people", ["email,programme,role", line]);
+		await workOffJobs(deps, never);
+		ok((await startJob(deps, await reload(deps, job), makerOf(staff), false)).ok);
+		const { store, seen } = watchStatements(deps.store, "link_lock");
+		await workOffJobs({ ...deps, store }, never);
+		equal((await reload(deps, job)).state, "done");
+		deepEqual(seen, [[1]]);
+	});
+
+	test("whoever clears a file that another has cleared already leaves the next one alone", async () => {
+		const { deps, staff, programme } = await open();
+		const job = await upload(deps, staff, "conversions", history(programme, 3));
+		ok((await discardJob(deps, await reload(deps, job), staff.id)).ok);
+		ok(await moveJob(deps.store.db, job.id, ["discarded"], { lines: "going" }));
+		const late = createInterruption(deps.store);
+		let next = job;
+		late.afterReading(job, async () => {
+			await workOffJobs({ ...deps, store: database.rival }, never);
+			next = await upload(deps, staff, "conversions", history(programme, 3));
+		});
+		await workOffJobs({ ...deps, store: late.store }, never);
+		ok(late.hasHappened);
+		equal((await reload(deps, next)).state, "uploaded");
+		await workOffJobs(deps, never);
+		equal((await reload(deps, next)).state, "previewed", "with its lines");
+	});
+
+	test("rests between two batches as long as one took, and never for long", async () => {
+		const { deps, staff, programme } = await open();
+		const job = await upload(deps, staff, "conversions", history(programme, 1_200));
+		const rests: number[] = [];
+		let [nowMs, stepMs] = [deps.clock.nowMs(), 7];
+		const clock = {
+			...deps.clock,
+			nowMs: () => {
+				nowMs += stepMs;
+				return nowMs;
+			},
+			after: (delayMs: number, run: () => void) => {
+				rests.push(delayMs);
+				run();
+				return () => undefined;
+			},
+		};
+		await workOffJobs({ ...deps, clock }, never);
+		equal((await reload(deps, job)).state, "previewed");
+		equal(rests.length, 3, "one for each batch");
+		ok(rests.every((restMs) => restMs >= stepMs && restMs < 20 * stepMs));
+		rests.length = 0;
+		stepMs = 10_000;
+		ok((await startJob(deps, await reload(deps, job), makerOf(staff), false)).ok);
+		await workOffJobs({ ...deps, clock }, () => rests.length > 0);
+		deepEqual(rests, [500]);
+	});
+});
+
+eachDatabase("a file that is being uploaded", (database) => {
+	const { open } = createJobSetup(database);
+
+	/** In three parts of several batches each; `between` happens after the first and after the second. */
+	function uploadSlowly(deps: JobDeps, staff: Person, programme: Programme, between: () => Promise<void>) {
+		const lines = history(programme, 3_300);
+		async function* read() {
+			for (let at = 0; at < lines.length; at += 1_101) {
+				if (at > 0) await between();
+				yield new TextEncoder().encode(`${lines.slice(at, at + 1_101).join("\n")}\n`);
+			}
+		}
+		const file = { read, name: "slow.csv", bytes: 50 * MEGABYTE };
+		return uploadFile(deps, JOB_KINDS.conversions, { maker: makerOf(staff) }, file);
+	}
+
+	const listAll = ({ store: { db } }: JobDeps) =>
+		Promise.all([
+			db.selectFrom("job_lines").select("seq").execute(),
+			db.selectFrom("jobs").select("id").execute(),
+		]);
+
+	test("and breaks off takes no room from then on, and leaves nothing behind", async () => {
+		const { deps, staff, programme } = await open();
+		let parts = 0;
+		const broken = uploadSlowly(deps, staff, programme, async () => {
+			parts += 1;
+			if (parts === 2) throw new Error("the disk");
+		});
+		await rejects(broken, /the disk/);
+		deepEqual(await sumUnfinishedJobs(deps.store.db, null), { files: 0, bytes: 0 });
+		await workOffJobs(deps, never);
+		deepEqual(await listAll(deps), [[], []]);
+	});
+
+	test("and is left by a process that died is cleared after some minutes, and stores no line after that", async () => {
+		const { deps, staff, programme } = await open();
+		const late = uploadSlowly(deps, staff, programme, async () => {
+			await deps.clock.moveBy(5 * MINUTE_MS + 1);
+			await workOffJobs(deps, never);
+			deepEqual(await listAll(deps), [[], []]);
+		});
+		await rejects(late, /cleared before its last line was stored/);
+		deepEqual(await listAll(deps), [[], []]);
+	});
+
+	test("may take longer than that, as long as it gets on", async () => {
+		const { deps, staff, programme } = await open();
+		const uploaded = await uploadSlowly(deps, staff, programme, async () => {
+			await deps.clock.moveBy(4 * MINUTE_MS);
+			await workOffJobs(deps, never);
+		});
+		ok(uploaded.ok, JSON.stringify(uploaded));
+		await workOffJobs(deps, never);
+		const { state, row_count: rows } = await reload(deps, uploaded.value);
+		deepEqual([state, rows], ["previewed", 3_300]);
+	});
+});
+
+eachDatabase("files that wait", (database) => {
+	const { open, upload } = createJobSetup(database);
+
+	for (const [what, files, bytesEach, words] of [
+		[
+			"so many",
+			MAX_WAITING_FILES - 1,
+			10,
+			/: 50 files wait to be applied or discarded, 1 MB in all\. The limit is 50 files and 200 MB in total\./,
+		],
+		["so large", 1, MAX_WAITING_MEGABYTES * MEGABYTE - 1_000, /: 2 files wait .*, 200 MB in all\. The limit/],
+	] as const) {
+		test(`${what} that there is no room for another are told of, and room is made by discarding one`, async () => {
+			const { deps, staff, programme } = await open();
+			const nowMs = deps.clock.nowMs();
+			await deps.store.db.deleteFrom("job_lines").execute();
+			await deps.store.db.deleteFrom("jobs").execute();
+			for (let at = 0; at < files; at++) {
+				await insertJob(deps.store.db, {
+					public_id: `imp_${what}_${at}`,
+					kind: "people",
+					file_name: "x.csv",
+					file_bytes: bytesEach,
+					person_id: staff.id,
+					state: "previewed",
+					invites: 0,
+					row_count: 1,
+					done_rows: 1,
+					done_batches: 1,
+					lines: "kept",
+					claim_until_ms: 0,
+					created_at_ms: nowMs,
+				});
+			}
+			const last = await upload(deps, staff, "conversions", history(programme, 3));
+			const lines = history(programme, 30).join("\n");
+			const another = () =>
+				uploadFile(
+					deps,
+					JOB_KINDS.conversions,
+					{ maker: makerOf(staff) },
+					{
+						...fileOf(lines),
+						name: "one more.csv",
+						bytes: Buffer.byteLength(lines),
+					},
+				);
+			const refused = await another();
+			equal(refused.ok ? "" : refused.fault.code, "too_many_uploads");
+			match(refused.ok ? "" : refused.fault.detail, words);
+			match(refused.ok ? "" : refused.fault.detail, /Apply or discard some of those listed below/);
+			equal((await reload(deps, last)).state, "uploaded");
+			const first = await findJob(deps.store.db, null, `imp_${what}_0`);
+			ok(first !== undefined && (await discardJob(deps, first, staff.id)).ok);
+			ok((await another()).ok);
+			await deps.clock.moveBy(4 * DAY_MS);
+			await workOffJobs(deps, never);
+		});
+	}
+});
+
+eachDatabase("somebody whose access ends", (database) => {
+	const { open, addPerson, upload, countConversions } = createJobSetup(database);
+
+	const end = ({ store, clock }: JobDeps, person: Person) =>
+		store.transact((trx) => endAccess(trx, person, { endedBy: null, nowMs: clock.nowMs() }));
+
+	test("brings in nothing more, and others go on with it", async () => {
+		const { deps, staff, programme } = await open();
+		const other = await addPerson();
+		const prepare = async (by: Person) => {
+			const job = await upload(deps, by, "conversions", history(programme, 1_200));
+			await workOffJobs(deps, never);
+			return reload(deps, job);
+		};
+		const [begun, waiting, ofOther] = [await prepare(staff), await prepare(staff), await prepare(staff)];
+		const idle = await prepare(other);
+		ok((await startJob(deps, begun, makerOf(staff), false)).ok);
+		let looks = 0;
+		await workOffJobs(deps, () => ++looks > 2);
+		equal(await countConversions(programme), 500);
+		ok((await startJob(deps, ofOther, makerOf(other), false)).ok);
+		await deps.clock.moveBy(1_000);
+		const nowMs = deps.clock.nowMs();
+		equal((await end(deps, staff)).jobs, 1);
+		await workOffJobs(deps, never);
+
+		const { state, done_rows, access_ended_at_ms, finished_at_ms } = await reload(deps, begun);
+		deepEqual([state, done_rows, access_ended_at_ms, finished_at_ms], ["stopped", 500, nowMs, nowMs]);
+		const waits = await reload(deps, waiting);
+		deepEqual([waits.state, waits.access_ended_at_ms], ["previewed", nowMs]);
+		for (const [job, stays] of [
+			[ofOther, "done"],
+			[idle, "previewed"],
+		] as const) {
+			const { state, access_ended_at_ms } = await reload(deps, job);
+			deepEqual([state, access_ended_at_ms], [stays, null], "what hangs on somebody else");
+		}
+		const { rows } = await listAudit(deps.store.db, { action: "import.stopped" }, { limit: 1 });
+		deepEqual(
+			rows.map(({ email, subject, detail }) => [email, subject, detail]),
+			[[null, "conversions.csv", `the access of ${staff.email} ended`]],
+		);
+
+		ok((await startJob(deps, await reload(deps, begun), makerOf(other), false)).ok);
+		await workOffJobs(deps, never);
+		const done = await reload(deps, begun);
+		deepEqual([done.state, done.access_ended_at_ms, done.applied_by], ["done", null, other.id]);
+	});
+
+	test("begins nothing with a request that came before, neither an import nor an upload", async () => {
+		const { deps, staff, programme } = await open();
+		const job = await upload(deps, staff, "conversions", history(programme, 3));
+		await workOffJobs(deps, never);
+		const before = await reload(deps, job);
+		await end(deps, staff);
+		const file = { ...fileOf(history(programme, 3).join("\n")), name: "late.csv", bytes: 100 };
+		for (const refused of [
+			await startJob(deps, before, makerOf(staff), false),
+			await uploadFile(deps, JOB_KINDS.conversions, { maker: makerOf(staff) }, file),
+		]) {
+			match(refused.ok ? "" : refused.fault.detail, /You have been signed out\. Nothing was changed/);
+		}
+		await workOffJobs(deps, never);
+		deepEqual([(await reload(deps, job)).state, await countConversions(programme)], ["previewed", 0]);
+	});
+
+	test("what was stopped can be discarded: the lines go at once, the record of what was done stays", async () => {
+		const { deps, staff, programme } = await open();
+		const job = await upload(deps, staff, "conversions", history(programme, 700));
+		await workOffJobs(deps, never);
+		ok((await startJob(deps, await reload(deps, job), makerOf(staff), false)).ok);
+		ok((await stopJob(deps, await reload(deps, job), staff.id)).ok);
+		const discard = async () => discardJob(deps, await reload(deps, job), staff.id);
+		deepEqual(await discard(), { ok: true, value: "rest discarded" });
+		deepEqual(await discard(), { ok: true, value: "rest discarded" }, "a second time, too");
+		equal((await startJob(deps, await reload(deps, job), makerOf(staff), false)).ok, false);
+		await workOffJobs(deps, never);
+		const { state, lines } = await reload(deps, job);
+		deepEqual([state, lines], ["stopped", "gone"]);
+		const left = deps.store.db.selectFrom("job_lines").select("seq").where("job_id", "=", job.id);
+		deepEqual(await left.execute(), []);
+	});
+});

@@ -1,0 +1,19 @@
+// The kinds of jobs, by their names.
+
+import type { JobKindName } from "../store/tables/jobs.ts";
+import { DECISIONS } from "./decisions.ts";
+import { CONVERSIONS_IMPORT } from "./history.ts";
+import type { JobKind } from "./kind.ts";
+import { PEOPLE_IMPORT } from "./people.ts";
+import { PROGRAMMES_IMPORT } from "./programmes.ts";
+
+export const JOB_KINDS: Readonly<Record<JobKindName, JobKind>> = {
+	decisions: DECISIONS,
+	programmes: PROGRAMMES_IMPORT,
+	people: PEOPLE_IMPORT,
+	conversions: CONVERSIONS_IMPORT,
+};
+
+/** In the order in which a network brings them: each needs what the one before has brought. */
+export const IMPORT_KINDS = ["programmes", "people", "conversions"] as const;
+export type ImportKindName = (typeof IMPORT_KINDS)[number];

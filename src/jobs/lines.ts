@@ -1,0 +1,201 @@
+// The lines of a job as they wait in the database: a batch of them as one JSON text, cells in the order of the kind's
+// columns; what became of each, as another; and both together as the result file. Lines about the same thing are known
+// before any is judged.
+
+import { hash } from "node:crypto";
+import * as z from "zod";
+import { csvFile } from "../conversions/csv-file.ts";
+import { findBatch, type Job } from "../store/queries/jobs.ts";
+import type { Db } from "../store/store.ts";
+import { isDatabaseUnavailable } from "../store/unavailable.ts";
+import { RESULT_COLUMNS } from "./file.ts";
+import {
+	cellOf,
+	findTheSame,
+	type JobKind,
+	type JobRow,
+	needsFixing,
+	ROW_VERDICTS,
+	type RowVerdict,
+} from "./kind.ts";
+import { JOB_KINDS } from "./kinds.ts";
+
+/** With what another line of the file says of it; null where none does. */
+export interface SettledRow extends JobRow {
+	settled: RowVerdict | null;
+}
+
+export interface JudgedRow extends JobRow {
+	verdict: RowVerdict;
+}
+
+const VERDICT = z.tuple([z.enum(ROW_VERDICTS), z.string().nullable(), z.string().optional()]);
+const LINES = z.object({
+	columns: z.array(z.string()),
+	rows: z.array(z.tuple([z.number(), z.array(z.string()), VERDICT.nullable()])),
+});
+const VERDICTS = z.array(VERDICT);
+
+export function writeLines({ columns }: JobKind, rows: readonly SettledRow[]): string {
+	const names = columns.map(({ name }) => name);
+	return JSON.stringify({
+		columns: names,
+		rows: rows.map(({ line, cells, settled }) => [
+			line,
+			names.map((name) => cellOf(cells, name)),
+			settled === null ? null : partsOf(settled),
+		]),
+	} satisfies z.input<typeof LINES>);
+}
+
+export function readLines(json: string): SettledRow[] {
+	const { columns, rows } = LINES.parse(JSON.parse(json));
+	return rows.map(([line, cells, settled]) => ({
+		line,
+		cells: Object.fromEntries(columns.map((name, index) => [name, cells[index] ?? ""])),
+		settled: settled === null ? null : verdictOf(settled),
+	}));
+}
+
+export function writeVerdicts(rows: readonly JudgedRow[]): string {
+	return JSON.stringify(rows.map(({ verdict }) => partsOf(verdict)) satisfies z.input<typeof VERDICTS>);
+}
+
+export function readVerdicts(json: string | null): RowVerdict[] {
+	return VERDICTS.parse(JSON.parse(json ?? "[]")).map(verdictOf);
+}
+
+function partsOf({ kind, detail, word }: RowVerdict): z.infer<typeof VERDICT> {
+	return word === undefined ? [kind, detail] : [kind, detail, word];
+}
+
+function verdictOf([kind, detail, word]: z.infer<typeof VERDICT>): RowVerdict {
+	return { kind, detail, brings: null, word };
+}
+
+const FAILURE = z.object({
+	/** `database`: it was out of reach, too busy or out of room. `unexpected`: nothing that was foreseen. */
+	cause: z.enum(["database", "unexpected"]),
+	firstLine: z.number(),
+	lastLine: z.number(),
+	atMs: z.number(),
+});
+
+/** Why a batch was not stored, for the job's page. The error itself is in the service's log. */
+export type BatchFailure = z.infer<typeof FAILURE>;
+
+export function writeFailure(error: unknown, rows: readonly JobRow[], atMs: number): string {
+	return JSON.stringify({
+		cause: isDatabaseUnavailable(error) ? "database" : "unexpected",
+		firstLine: rows[0]?.line ?? 0,
+		lastLine: rows.at(-1)?.line ?? 0,
+		atMs,
+	} satisfies BatchFailure);
+}
+
+export function readFailure(json: string | null): BatchFailure | null {
+	return json === null ? null : FAILURE.parse(JSON.parse(json));
+}
+
+interface ResultRow extends JudgedRow {
+	/** Whether it did what its verdict says, or would. */
+	isApplied: boolean;
+}
+
+/** `isOfProblems`: only the lines that need fixing. Corrected, either file can be uploaded as it is. */
+export function jobResult(db: Db, job: Job, isOfProblems: boolean): AsyncGenerator<string> {
+	const { columns, resultWords } = JOB_KINDS[job.kind];
+	const wordOf = ({ verdict: { kind, word }, isApplied }: ResultRow) =>
+		word ?? (kind === "change" ? resultWords.change[isApplied ? 1 : 0] : resultWords[kind]);
+	const [line, result, detail] = RESULT_COLUMNS;
+	return csvFile<ResultRow>(
+		[
+			[line, (row) => String(row.line)],
+			[result, wordOf],
+			[detail, ({ verdict }) => verdict.detail ?? ""],
+			...columns.map(({ name }) => [name, (row: ResultRow) => cellOf(row.cells, name)] as const),
+		],
+		readResults(db, job, isOfProblems),
+	);
+}
+
+async function* readResults(db: Db, job: Job, isOfProblems: boolean): AsyncGenerator<readonly ResultRow[]> {
+	const isBegun = job.state === "done" || job.state === "stopped";
+	for (let seq = 1, read = 0; read < job.row_count; seq++) {
+		const batch = await findBatch(db, job.id, seq);
+		// Discarded or cleared meanwhile: what was cut off must not look like a whole file.
+		if (batch === undefined) throw new Error("the lines of a job were removed while they were read");
+		const verdicts = readVerdicts(batch.verdicts);
+		const isApplied = isBegun && seq <= job.done_batches;
+		const lines = readLines(batch.lines);
+		read += lines.length;
+		const rows = lines.flatMap(({ line, cells }, index): ResultRow[] => {
+			const verdict = verdicts[index];
+			return verdict === undefined ? [] : [{ line, cells, verdict, isApplied }];
+		});
+		yield isOfProblems ? rows.filter(({ verdict }) => verdict.kind === "refused") : rows;
+	}
+}
+
+/**
+ * Which lines of a file are about the same thing, and whether they say the same. Some hundred bytes a line are kept,
+ * whatever stands on it: hashes of 53 and 30 bits. Of files of half a million lines one in 70,000 has two keys that meet.
+ */
+export interface SeenLines {
+	note(rows: readonly JobRow[]): void;
+	/** Whether any line has another. */
+	readonly hasOthers: boolean;
+	/** Once all are noted, in the order of the file. Where two differ, none is believed: which was meant cannot be known. */
+	settle(rows: readonly SettledRow[]): SettledRow[];
+}
+
+export function createSeenLines(kind: JobKind): SeenLines {
+	const said = new Map<number, number>();
+	const repeated = new Set<number>();
+	/** The first line that says something else than the first. */
+	const different = new Map<number, number>();
+	const first = new Map<number, number>();
+	const keyOf = ({ cells }: JobRow) => {
+		const key = kind.keyOf(cells);
+		if (key === null) return null;
+		const digest = hash("sha1", key, "buffer");
+		return digest.readUIntBE(0, 6) * 32 + (digest.readUInt8(6) >> 3);
+	};
+	/** Whatever order the file has its columns in. */
+	const saysOf = ({ cells }: JobRow) => {
+		const says = kind.saysOf?.(cells) ?? JSON.stringify(kind.columns.map(({ name }) => cellOf(cells, name)));
+		return hash("sha1", says, "buffer").readUInt32BE(0) >>> 2;
+	};
+	function judge(row: JobRow): RowVerdict | null {
+		const key = keyOf(row);
+		if (key === null || !repeated.has(key)) return null;
+		const firstLine = first.get(key);
+		if (firstLine === undefined) first.set(key, row.line);
+		const other = different.get(key);
+		if (other === undefined) {
+			return firstLine === undefined ? null : findTheSame(`Line ${firstLine} says the same.`);
+		}
+		const contradicting = said.get(key) === saysOf(row) ? other : firstLine;
+		return needsFixing(
+			`Line ${contradicting} says something else about the same ${kind.noun[0]}. Keep one of the two.`,
+		);
+	}
+	return {
+		get hasOthers() {
+			return repeated.size > 0;
+		},
+		note(rows) {
+			for (const row of rows) {
+				const key = keyOf(row);
+				if (key === null) continue;
+				const [before, says] = [said.get(key), saysOf(row)];
+				if (before === undefined) said.set(key, says);
+				else {
+					repeated.add(key);
+					if (before !== says && !different.has(key)) different.set(key, row.line);
+				}
+			}
+		},
+		settle: (rows) => rows.map((row) => ({ ...row, settled: judge(row) })),
+	};
+}

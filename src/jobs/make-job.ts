@@ -1,0 +1,248 @@
+// A file, or all that a list's filters find, becomes a stored job: nothing is changed yet. Its lines go in by batches, and
+// only the last one makes the job visible.
+
+import { type DecisionMove, judgeDecision, type Side } from "../conversions/decision-rights.ts";
+import { BATCH_ROWS } from "../conversions/deps.ts";
+import { MEGABYTE } from "../domain/bytes.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { groupDigits } from "../domain/grouped-digits.ts";
+import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { MINUTE_MS } from "../domain/time.ts";
+import { type Maker, transactAs } from "../people/links.ts";
+import type { Clock, Random } from "../ports.ts";
+import { type ConversionFilter, readAllConversions } from "../store/queries/conversion-list.ts";
+import {
+	changeBatch,
+	deleteJob,
+	findBatch,
+	insertBatch,
+	insertJob,
+	type Job,
+	type JobChange,
+	moveJob,
+	removeLines,
+	sumUnfinishedJobs,
+} from "../store/queries/jobs.ts";
+import type { Db, Store } from "../store/store.ts";
+import { DECISIONS } from "./decisions.ts";
+import { type JobFile, readRows } from "./file.ts";
+import { noteJob } from "./job.ts";
+import type { JobKind, JobRow, JobScope } from "./kind.ts";
+import { createSeenLines, readLines, type SeenLines, writeLines } from "./lines.ts";
+
+/** Their lines are kept in the database for days: of each programme, and of all that staff import. */
+export const MAX_WAITING_FILES = 50;
+export const MAX_WAITING_MEGABYTES = 200;
+/** Some gigabyte is held of so many while the command reads them: which lines are about the same thing. */
+const MAX_COMMAND_ROWS = 10_000_000;
+
+/**
+ * How long after its last batch an upload is taken for broken off, because its process died: far longer than a batch
+ * takes, or than telling which of the largest file's lines are about the same thing.
+ */
+const UPLOAD_CLAIM_MS = 5 * MINUTE_MS;
+
+export interface MakeJobDeps {
+	store: Store;
+	clock: Clock;
+	random: Random;
+}
+
+interface NewJob extends JobScope {
+	kind: JobKind;
+	/** Null: the command line, which makes its own room. */
+	maker: Maker | null;
+	file: Pick<JobFile, "name" | "bytes"> | null;
+	listQuery: string | null;
+}
+
+/** Hands over all rows, a batch at a time; refused where there is something wrong with them as a whole. */
+type Feed = (take: (rows: readonly JobRow[]) => Promise<Result<unknown>>) => Promise<Result<unknown>>;
+
+/** The file is read once, and never held. What is refused leaves nothing behind, nor does what breaks off. */
+export function uploadFile(
+	deps: MakeJobDeps,
+	kind: JobKind,
+	{ maker, deciding = null }: { maker: Maker | null } & Partial<JobScope>,
+	file: JobFile,
+): Promise<Result<Job>> {
+	const yieldLoop = () => deps.clock.yieldLoop();
+	return makeJob(deps, { kind, maker, deciding, file, listQuery: null }, (take) =>
+		readRows(file, kind, { take, isAnyLength: maker === null, yieldLoop }),
+	);
+}
+
+/** Everything that the filters of a list find at this moment. What comes in later is not among it. */
+export async function decideMatching(
+	deps: MakeJobDeps,
+	maker: Maker,
+	deciding: { programmeId: number; side: Side },
+	asked: { move: DecisionMove; reason: string; listQuery: string; filter: ConversionFilter },
+): Promise<Result<Job>> {
+	const { move, reason, listQuery, filter } = asked;
+	const decision = judgeDecision(deciding.side, move, reason);
+	if (!decision.ok) return decision;
+	return makeJob(deps, { kind: DECISIONS, maker, deciding, file: null, listQuery }, async (take) => {
+		const own = { ...filter, programmeId: deciding.programmeId };
+		let line = 0;
+		for await (const batch of readAllConversions(deps.store.db, own, BATCH_ROWS)) {
+			const rows = batch.map(({ public_id: conversionId, order_id: orderId, event_type: eventType }) => {
+				line += 1;
+				const says = { decision: move, reason: move === "approve" ? "" : reason };
+				return { line, cells: { conversionId, orderId, eventType, ...says } };
+			});
+			const taken = await take(rows);
+			if (!taken.ok) return taken;
+			await deps.clock.yieldLoop();
+		}
+		return succeed(line);
+	});
+}
+
+async function makeJob(deps: MakeJobDeps, made: NewJob, feed: Feed): Promise<Result<Job>> {
+	const { store, clock } = deps;
+	const opened = await openJob(deps, made);
+	if (!opened.ok) return opened;
+	const job = opened.value;
+	try {
+		const stored = await storeLines(deps, made, feed, job);
+		if (!stored.ok) {
+			await removeLines(store, clock, job.id, () => false);
+			await deleteJob(store.db, job.id);
+		}
+		return stored;
+	} catch (error) {
+		// It takes no room from now on, and its lines are cleared. Where the database is away it is cleared once its claim
+		// has lapsed.
+		const change = { state: "discarded", claim_until_ms: 0 } as const;
+		await moveJob(store.db, job.id, ["storing"], change).catch(() => undefined);
+		throw error;
+	}
+}
+
+async function storeLines(deps: MakeJobDeps, made: NewJob, feed: Feed, job: Job): Promise<Result<Job>> {
+	const { store, clock } = deps;
+	const { kind, maker } = made;
+	const maxRows = maker === null ? MAX_COMMAND_ROWS : kind.maxRows;
+	const seen = createSeenLines(kind);
+	let rowCount = 0;
+	let batches = 0;
+	const fed = await feed(async (read) => {
+		const rows = kind.prepare === undefined ? read : await kind.prepare(store.db, made, read);
+		rowCount += rows.length;
+		if (rowCount > maxRows) return refuseTooMany(made, maxRows);
+		seen.note(rows);
+		await store.transact(async (trx) => {
+			// First, because it also locks the job: of one that is being cleared no line is stored any more.
+			await hold(trx, job, { claim_until_ms: clock.nowMs() + UPLOAD_CLAIM_MS });
+			for (let at = 0; at < rows.length; at += kind.batchRows) {
+				batches += 1;
+				const batch = rows.slice(at, at + kind.batchRows).map((row) => ({ ...row, settled: null }));
+				await insertBatch(trx, {
+					job_id: job.id,
+					seq: batches,
+					lines: writeLines(kind, batch),
+					verdicts: null,
+				});
+			}
+		});
+		return succeed(null);
+	});
+	if (!fed.ok) return fed;
+	if (rowCount === 0) return refuseNothing(made);
+	if (seen.hasOthers) await settleStored(deps, kind, job, seen);
+	const change = { state: "uploaded", row_count: rowCount, claim_until_ms: 0 } as const;
+	const uploaded = { ...job, ...change };
+	await store.transact(async (trx) => {
+		await hold(trx, job, change);
+		await noteJob(trx, uploaded, "prepared", { personId: job.person_id, nowMs: clock.nowMs() });
+	});
+	return succeed(uploaded);
+}
+
+function refuseTooMany({ file }: NewJob, maxRows: number): ReturnType<typeof refuse> {
+	const most = groupDigits(maxRows);
+	return file === null
+		? refuse(
+				"too_many_rows",
+				`More than ${most} conversions match. Set dates or other filters, and decide in parts.`,
+			)
+		: refuse("too_many_rows", `The file has more than ${most} rows. Split it into parts.`, "file");
+}
+
+function refuseNothing({ file }: NewJob): ReturnType<typeof refuse> {
+	return file === null
+		? refuse("nothing_selected", "Nothing is selected. Select conversions first, then choose what to do.")
+		: refuse(
+				"malformed_file",
+				"No line has a decision. Write approve, reject or reverse into the column decision, and upload the file again.",
+				"file",
+			);
+}
+
+/** Throws when it was taken for broken off, and cleared. */
+async function hold(trx: Db, job: Job, change: JobChange): Promise<void> {
+	if (await moveJob(trx, job.id, ["storing"], change)) return;
+	throw new Error("an upload was cleared before its last line was stored");
+}
+
+/** Only when all lines are there is it known which of them are about the same thing. */
+async function settleStored(
+	{ store, clock }: MakeJobDeps,
+	kind: JobKind,
+	job: Job,
+	seen: SeenLines,
+): Promise<void> {
+	for (let seq = 1; ; seq++) {
+		const batch = await findBatch(store.db, job.id, seq);
+		if (batch === undefined) return;
+		const rows = seen.settle(readLines(batch.lines));
+		if (rows.some(({ settled }) => settled !== null)) {
+			await changeBatch(store.db, job.id, seq, { lines: writeLines(kind, rows) });
+		}
+		await clock.yieldLoop();
+	}
+}
+
+/** No page shows it before its last line is stored. Under the lock of the links, so that of two one is the last. */
+function openJob(
+	{ store, clock, random }: MakeJobDeps,
+	{ kind, maker, deciding, file, listQuery }: NewJob,
+): Promise<Result<Job>> {
+	return transactAs(store, maker, async (trx) => {
+		const programmeId = deciding?.programmeId ?? null;
+		const room = maker === null ? succeed(true) : await judgeRoom(trx, programmeId, file?.bytes ?? 0);
+		if (!room.ok) return room;
+		const nowMs = clock.nowMs();
+		const job = await insertJob(trx, {
+			public_id: makeId("job", nowMs, random.bytes(ID_RANDOM_BYTES)),
+			kind: kind.name,
+			programme_id: programmeId,
+			decided_by: deciding?.side ?? null,
+			file_name: file?.name ?? null,
+			list_query: listQuery,
+			file_bytes: file?.bytes ?? 0,
+			person_id: maker?.personId ?? null,
+			state: "storing",
+			invites: 0,
+			row_count: 0,
+			done_rows: 0,
+			done_batches: 0,
+			lines: "kept",
+			claim_until_ms: nowMs + UPLOAD_CLAIM_MS,
+			created_at_ms: nowMs,
+		});
+		return succeed(job);
+	});
+}
+
+async function judgeRoom(trx: Db, programmeId: number | null, fileBytes: number): Promise<Result<true>> {
+	const { files, bytes } = await sumUnfinishedJobs(trx, programmeId);
+	if (files < MAX_WAITING_FILES && bytes + fileBytes <= MAX_WAITING_MEGABYTES * MEGABYTE)
+		return succeed(true);
+	const megabytes = Math.ceil(bytes / MEGABYTE);
+	const waiting = `${files === 1 ? "1 file waits" : `${files} files wait`} to be applied or discarded, ${megabytes} MB in all`;
+	const shell = programmeId === null ? "; or import it from a shell, with ringback import" : "";
+	const detail = `There is no room for this file: ${waiting}. The limit is ${MAX_WAITING_FILES} files and ${MAX_WAITING_MEGABYTES} MB in total. Apply or discard some of those listed below, then upload it again${shell}.`;
+	return refuse("too_many_uploads", detail, "file");
+}

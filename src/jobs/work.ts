@@ -1,0 +1,260 @@
+// Works off jobs, a batch a transaction: uploaded → previewed, applying → done. What a batch changes, what became of its
+// lines and how far the job is are written together: killed at any moment, it goes on where it was, and no line counts
+// twice. A process that dies leaves its claim to lapse; the one that takes the job then goes on behind the last batch that
+// was stored.
+
+import { DAY_MS, SECOND_MS } from "../domain/time.ts";
+import type { InvitationsDeps } from "../people/invitations.ts";
+import {
+	advanceJob,
+	changeBatch,
+	claimJob,
+	deleteJob,
+	findBatch,
+	findJob,
+	findJobToClear,
+	type Job,
+	moveJob,
+	noteLinesGone,
+	removeLines,
+} from "../store/queries/jobs.ts";
+import { lockLinks } from "../store/queries/links.ts";
+import { NOTHING_OWED, type Owed } from "../store/queries/queue.ts";
+import type { Db } from "../store/store.ts";
+import { discardJob, noteJob } from "./job.ts";
+import type { JobKind, JobRow, JobScope, RowVerdict } from "./kind.ts";
+import { JOB_KINDS } from "./kinds.ts";
+import {
+	type JudgedRow,
+	readLines,
+	readVerdicts,
+	type SettledRow,
+	writeFailure,
+	writeVerdicts,
+} from "./lines.ts";
+import { addToSummary, type JobSummary, parseSummary } from "./summary.ts";
+
+export type JobWorkDeps = InvitationsDeps;
+
+/** Far longer than a batch takes; how long a job stands still after its process died. */
+export const CLAIM_MS = 30 * SECOND_MS;
+const CLAIM_BYTES = 16;
+
+/** How long lines are kept: in wait for somebody who looks at the preview, and after the end. Over a weekend. */
+const LINES_KEPT_MS = 3 * DAY_MS;
+
+/** Where a batch took long because the machine is busy, or its clock was set. */
+const LONGEST_REST_MS = 500;
+
+/** Returns when there is nothing left to do here, or when asked to stop. */
+export async function workOffJobs(deps: JobWorkDeps, isStopping: () => boolean): Promise<void> {
+	while (!isStopping()) {
+		const job = await claim(deps);
+		if (job === undefined) break;
+		await workOff(deps, job, isStopping, (_, sinceMs) => rest(deps, sinceMs));
+	}
+	await clearOld(deps, isStopping);
+}
+
+/** How often the command looks at a job that another process works on. */
+const LOOK_MS = SECOND_MS;
+
+/** For the command: until it has come to rest, here or in another process. Undefined once it was discarded. */
+export async function finishJob(
+	deps: JobWorkDeps,
+	{ id, programme_id: programmeId, public_id: publicId }: Job,
+	tell: (job: Job) => void,
+): Promise<Job | undefined> {
+	for (;;) {
+		const claimed = await claim(deps, id);
+		if (claimed !== undefined) {
+			await workOff(
+				deps,
+				claimed,
+				() => false,
+				async (job) => tell(job),
+			);
+		}
+		const job = await findJob(deps.store.db, programmeId, publicId);
+		if (job === undefined || !hasWork(job)) return job;
+		tell(job);
+		await new Promise<void>((resolve) => deps.clock.after(LOOK_MS, resolve));
+	}
+}
+
+function claim({ store, clock, random }: JobWorkDeps, id?: number): Promise<Job | undefined> {
+	const nowMs = clock.nowMs();
+	return claimJob(store.db, random.hex(CLAIM_BYTES), nowMs, nowMs + CLAIM_MS, id);
+}
+
+function hasWork({ state }: Job): boolean {
+	return state === "uploaded" || state === "applying";
+}
+
+async function workOff(
+	deps: JobWorkDeps,
+	claimed: Job,
+	isStopping: () => boolean,
+	afterBatch: (job: Job, sinceMs: number) => Promise<void>,
+): Promise<void> {
+	const { store, clock } = deps;
+	let job: Job | undefined = claimed;
+	while (job !== undefined && hasWork(job)) {
+		if (isStopping()) {
+			// So that the next process need not wait for the claim to lapse.
+			await advanceJob(store.db, job, { claim_until_ms: 0 });
+			return;
+		}
+		const sinceMs = clock.nowMs();
+		job = await workOnBatch(deps, job);
+		if (job !== undefined) await afterBatch(job, sinceMs);
+		await clock.yieldLoop();
+	}
+}
+
+/** As long as the batch took: calls and callbacks come first, and find half of the time their own. */
+async function rest({ clock }: JobWorkDeps, sinceMs: number): Promise<void> {
+	const restMs = Math.min(clock.nowMs() - sinceMs, LONGEST_REST_MS);
+	if (restMs > 0) await new Promise<void>((resolve) => clock.after(restMs, resolve));
+}
+
+interface Batch {
+	seq: number;
+	kind: JobKind;
+	rows: readonly SettledRow[];
+	/** What the preview found; empty before it. */
+	promised: readonly RowVerdict[];
+	isLast: boolean;
+}
+
+/** Undefined when the claim has lapsed or was taken, and nothing was written. */
+async function workOnBatch(deps: JobWorkDeps, job: Job): Promise<Job | undefined> {
+	const { store, clock } = deps;
+	const seq = job.done_batches + 1;
+	const stored = await findBatch(store.db, job.id, seq);
+	// Discarded meanwhile.
+	if (stored === undefined) return undefined;
+	const rows = readLines(stored.lines);
+	const promised = job.state === "uploaded" ? [] : readVerdicts(stored.verdicts);
+	const isLast = job.done_rows + rows.length >= job.row_count;
+	const batch = { seq, rows, promised, isLast, kind: JOB_KINDS[job.kind] };
+	try {
+		return await (job.state === "uploaded" ? previewBatch : applyBatch)(deps, job, batch);
+	} catch (error) {
+		// For its page; the chore tells the log. The batch is tried again once the claim has lapsed. What kept it from being
+		// stored may keep this from being stored, too.
+		const failure = writeFailure(error, rows, clock.nowMs());
+		await advanceJob(store.db, job, { failure }).catch(() => undefined);
+		throw error;
+	}
+}
+
+function scopeOf({ programme_id: programmeId, decided_by: side }: Job): JobScope {
+	return { deciding: programmeId === null || side === null ? null : { programmeId, side } };
+}
+
+async function previewBatch({ store, clock }: JobWorkDeps, job: Job, batch: Batch): Promise<Job | undefined> {
+	const settled = batch.rows.map((row) => row.settled);
+	const judged = await judgeOpen(batch.rows, settled, (open) =>
+		batch.kind.judge(store.db, scopeOf(job), open, clock.nowMs()),
+	);
+	return store.transact(async (trx) => {
+		const change = progressOf(job, batch, summaryWith(job, judged), clock.nowMs());
+		const advanced = await advanceJob(trx, job, batch.isLast ? { ...change, state: "previewed" } : change);
+		if (advanced !== undefined)
+			await changeBatch(trx, job.id, batch.seq, { verdicts: writeVerdicts(judged) });
+		return advanced;
+	});
+}
+
+async function applyBatch(deps: JobWorkDeps, job: Job, batch: Batch): Promise<Job | undefined> {
+	const { store, clock, mails, publicUrl } = deps;
+	const inviting = job.invites === 1 ? { mails, publicUrl } : null;
+	let owed: Owed = NOTHING_OWED;
+	const owe = (batchOwes: Owed) => {
+		owed = batchOwes;
+	};
+	const applyDeps = { ...deps, ...scopeOf(job), personId: job.applied_by, inviting, owe };
+	// What the preview refused stays refused, even if it could be done by now: nobody has agreed to it.
+	const left = batch.promised.map((verdict) => (verdict.kind === "change" ? null : verdict));
+	const done = await store.transact(async (trx) => {
+		if (batch.kind.makesPeople) await lockLinks(trx);
+		// First, because it also locks the job: a process whose claim has lapsed, or was taken with the access of whoever
+		// began it, changes nothing more.
+		const held = await advanceJob(trx, job, { claim_until_ms: clock.nowMs() + CLAIM_MS });
+		if (held === undefined) return undefined;
+		const judged = await judgeOpen(batch.rows, left, (open) => batch.kind.apply(trx, applyDeps, open));
+		await changeBatch(trx, job.id, batch.seq, { verdicts: writeVerdicts(judged) });
+		return advanceApplied(trx, job, batch, summaryWith(job, judged), clock.nowMs());
+	});
+	if (done !== undefined) store.announceDue(owed);
+	inviting?.mails.wake();
+	return done;
+}
+
+async function advanceApplied(
+	trx: Db,
+	job: Job,
+	batch: Batch,
+	summary: JobSummary,
+	nowMs: number,
+): Promise<Job | undefined> {
+	const change = progressOf(job, batch, summary, nowMs);
+	if (!batch.isLast) return advanceJob(trx, job, change);
+	const { counts } = summary;
+	const changed =
+		job.programme_id === null ? `${job.kind}: ${counts.change} imported` : `${counts.change} changed`;
+	const detail = `${changed}, ${counts.already} already there, ${counts.refused} need fixing`;
+	await noteJob(trx, job, "finished", { personId: job.applied_by, detail, nowMs });
+	return advanceJob(trx, job, { ...change, state: "done", finished_at_ms: nowMs });
+}
+
+/** Lines that are settled already are not judged at all. */
+async function judgeOpen(
+	rows: readonly JobRow[],
+	settled: readonly (RowVerdict | null)[],
+	judge: (rows: readonly JobRow[]) => Promise<RowVerdict[]>,
+): Promise<JudgedRow[]> {
+	const open = rows.filter((_, index) => settled[index] === null);
+	const verdicts = (open.length === 0 ? [] : await judge(open)).values();
+	return rows.map(({ line, cells }, index) => {
+		const verdict = settled[index] ?? verdicts.next().value;
+		if (verdict === undefined) throw new Error("a line came back without its verdict");
+		return { line, cells, verdict };
+	});
+}
+
+function summaryWith(job: Job, judged: readonly JudgedRow[]): JobSummary {
+	const summary = parseSummary(job.summary);
+	addToSummary(summary, judged);
+	return summary;
+}
+
+function progressOf(job: Job, { seq, rows, isLast }: Batch, summary: JobSummary, nowMs: number) {
+	return {
+		done_batches: seq,
+		done_rows: job.done_rows + rows.length,
+		summary: JSON.stringify(summary),
+		failure: null,
+		claim_until_ms: isLast ? 0 : nowMs + CLAIM_MS,
+	};
+}
+
+/** Lines name people and amounts: they stay no longer than somebody needs them. */
+async function clearOld(deps: JobWorkDeps, isStopping: () => boolean): Promise<void> {
+	const { store, clock } = deps;
+	while (!isStopping()) {
+		const nowMs = clock.nowMs();
+		const job = await findJobToClear(store.db, nowMs, nowMs - LINES_KEPT_MS);
+		if (job === undefined) return;
+		if (job.state === "previewed") {
+			await discardJob(deps, job, null, "not applied within three days");
+			continue;
+		}
+		// Whoever goes on with it at this moment is either before this, or refused.
+		if (job.lines === "kept" && !(await moveJob(store.db, job.id, [job.state], { lines: "going" }))) continue;
+		if (!(await removeLines(store, clock, job.id, isStopping))) return;
+		if (job.state === "done" || job.state === "stopped") await noteLinesGone(store.db, job.id);
+		else await deleteJob(store.db, job.id);
+	}
+}

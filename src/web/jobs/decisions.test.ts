@@ -1,0 +1,171 @@
+import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
+import { test } from "node:test";
+import { createClock } from "../../../test/support/clock.ts";
+import { follow, openShop, submitForm, uploadForm, workOff } from "../conversions/shop.test-support.ts";
+import { maxFileBytes, SMALL_FILES } from "../receive-file.ts";
+import { START_MS } from "../test-site.test-support.ts";
+
+const HEADER = "orderId,eventType,decision,reason\n";
+
+test("a file is checked, previewed, applied once however often the button is pressed, and its result downloaded", async (t) => {
+	const { site, owner, base, add, read } = await openShop(t);
+	const one = await add({ order_id: "one", basket_value: "700.00" });
+	const two = await add({ order_id: "two" });
+	match((await owner.open(`${base}/bulk`)).text, /Upload a file.*decides exactly this conversion.*None yet/s);
+	const uploaded = await submitForm(
+		owner,
+		`${base}/bulk`,
+		uploadForm(
+			`${HEADER}one,,approve,\ntwo,,reject,FRAUD\nthree,,approve,\n=cmd,,reject,NO\nskipped,,,\none,SALE,approve,\n`,
+		),
+	);
+	equal(uploaded.status, 303, uploaded.text);
+	const href = uploaded.location ?? "";
+	const checking = await owner.open(href);
+	match(checking.text, /0 of 5 lines checked/);
+	match(checking.text, /hx-trigger="every 1s"/);
+	match(checking.text, /<noscript><meta http-equiv="refresh"/);
+	const early = await owner.submit(`${href}/apply`, {});
+	match(await follow(owner, early.location), /still being checked/);
+	await workOff(site);
+	const preview = await owner.open(href);
+	match(preview.text, /Check before you apply/);
+	match(preview.text, /Rejections and reversals cannot be undone.*gets a callback for each change/s);
+	match(preview.text, /Apply 2 changes/);
+	match(preview.text, /2 lines will be left out/);
+	match(preview.text, /By status.*Approved.*700\.00.*Rejected/s);
+	match(preview.text, /This programme has no SALE with order id three/);
+	match(preview.text, /reason must be one of/);
+	doesNotMatch(preview.text, /every 1s/);
+	match((await owner.open(`${href}/result.csv`)).text, /\r\n2,will_be_changed,,cnv_\w+,one,/);
+	equal((await read(one)).status, "RECORDED", "a preview changes nothing");
+
+	equal((await owner.submit(`${href}/apply`, {})).location, href);
+	equal((await owner.submit(`${href}/apply`, {})).location, href);
+	match((await owner.open(href)).text, /0 of 5 lines done/);
+	await workOff(site);
+	const done = await owner.open(href);
+	match(done.text, /Decisions applied.*2 conversions changed\. 2 lines left out: see below\./s);
+	equal((await read(one)).status, "APPROVED");
+	equal((await read(two)).status, "REJECTED");
+	const result = await owner.open(`${href}/result.csv`);
+	equal(result.headers.get("content-type"), "text/csv; charset=utf-8");
+	match(result.text, /\r\n2,changed,,cnv_\w+,one,/);
+	match(result.text, /\r\n5,malformed,[^\r]*'=cmd,/, "a formula is defused");
+	match(result.text, /\r\n7,already,Line 2 says the same/);
+	const late = await owner.submit(`${href}/discard`, {});
+	match(await follow(owner, late.location), /A finished one stays on record/);
+	match((await owner.open(`${base}/bulk`)).text, /decisions\.csv.*Done/s);
+});
+
+test("an export can come back with a few decisions; the other lines are skipped and no errors", async (t) => {
+	const { site, owner, base, add, read } = await openShop(t);
+	const one = await add({ order_id: "one" });
+	const two = await add({ order_id: "two", status: "REJECTED", reason: "FRAUD", decided_by: "shop" });
+	const exported = (await owner.open(`${base}/export.csv`)).text.trimEnd().split("\r\n");
+	const lines = exported.map((line) => {
+		if (line.includes("orderId,")) return `${line},decision`;
+		return line.startsWith("one,") ? `${line},approve` : `${line},`;
+	});
+	await owner.open(`${base}/bulk`);
+	const { location } = await submitForm(owner, `${base}/bulk`, uploadForm(lines.join("\r\n")));
+	await workOff(site);
+	const preview = await owner.open(location ?? "");
+	match(preview.text, /Apply 1 change</);
+	doesNotMatch(preview.text, /will be left out/);
+	await owner.submit(`${location}/apply`, {});
+	await workOff(site);
+	match((await owner.open(location ?? "")).text, /1 conversion changed\./);
+	equal((await read(one)).status, "APPROVED");
+	deepEqual({ ...(await read(two)) }, two);
+});
+
+test("a job that is discarded is gone and changed nothing", async (t) => {
+	const { site, owner, base, add, read } = await openShop(t);
+	const one = await add({ order_id: "one" });
+	await owner.open(`${base}/bulk`);
+	const { location } = await submitForm(owner, `${base}/bulk`, uploadForm(`${HEADER}one,,approve,\n`));
+	await workOff(site);
+	const discarded = await owner.submit(`${location}/discard`, {});
+	match(await follow(owner, discarded.location), /Discarded\. Nothing was changed/);
+	equal((await owner.open(location ?? "")).status, 404);
+	equal((await read(one)).status, "RECORDED");
+});
+
+test("staff see a shop's job and can neither apply nor stop it; their own may only reject", async (t) => {
+	const { site, owner, base, add, read } = await openShop(t);
+	const one = await add({ order_id: "one" });
+	await owner.open(`${base}/bulk`);
+	const { location } = await submitForm(owner, `${base}/bulk`, uploadForm(`${HEADER}one,,approve,\n`));
+	await workOff(site);
+	const staff = await site.signIn(await site.addStaff());
+	const seen = await staff.open(location ?? "");
+	match(seen.text, /Only its owners can apply/);
+	doesNotMatch(seen.text, /\/apply"/);
+	for (const action of ["apply", "stop", "discard"]) {
+		const applied = await staff.submit(`${location}/${action}`, {});
+		match(await follow(staff, applied.location), /Only its owners can apply/);
+	}
+	await workOff(site);
+	equal((await read(one)).status, "RECORDED");
+	const id = location?.split("/").at(-1);
+	equal((await staff.open(`/import/jobs/${id}`)).status, 404, "nor is it an import");
+	await staff.open(`${base}/bulk`);
+	const own = await submitForm(staff, `${base}/bulk`, uploadForm(`${HEADER}one,,approve,\n`));
+	await workOff(site);
+	match((await staff.open(own.location ?? "")).text, /Only the shop&#39;s owners can approve/);
+});
+
+for (const [what, form, status, sentence] of [
+	["no file", () => new FormData(), 422, /Choose a CSV file first/],
+	["no decision", () => uploadForm(`${HEADER}one,,,\n`), 422, /No line has a decision\. Write approve/],
+	[
+		"too many rows",
+		() => uploadForm(`orderId,decision\n${"A,approve\n".repeat(40_001)}`),
+		422,
+		/40\u00a0000 rows/,
+	],
+	[
+		"too many bytes",
+		() => uploadForm(new Uint8Array(maxFileBytes(SMALL_FILES) + 1)),
+		413,
+		/larger than 10 MB/,
+	],
+] as const) {
+	test(`${what} is refused on the form itself, leaves no timer behind, and nothing is stored`, async (t) => {
+		const clock = createClock(START_MS);
+		const { site, owner, base } = await openShop(t, "Shop", { change: { clock } });
+		await owner.open(`${base}/bulk`);
+		const refused = await submitForm(owner, `${base}/bulk`, form());
+		equal(refused.status, status);
+		match(refused.text, sentence);
+		match(refused.text, /aria-invalid="true"/);
+		deepEqual(await site.store.db.selectFrom("jobs").select("id").execute(), []);
+		deepEqual(await site.store.db.selectFrom("job_lines").select("seq").execute(), []);
+		equal(clock.waitingTimers, 0);
+	});
+}
+
+test("what is written about decisions that 1.0 applied or left says what is known of them", async (t) => {
+	const { site, owner, base, programme } = await openShop(t);
+	const insert = (public_id: string, state: "done" | "stopped") =>
+		site.store.db
+			.insertInto("jobs")
+			.values({
+				...{ public_id, kind: "decisions", programme_id: programme.id, decided_by: "shop", state },
+				...{ file_name: "old.csv", file_bytes: 0, person_id: null, applied_at_ms: START_MS, invites: 0 },
+				...{ row_count: 40, done_rows: 30, done_batches: 0, lines: "gone", claim_until_ms: 0 },
+				...{ created_at_ms: START_MS, finished_at_ms: START_MS },
+			})
+			.execute();
+	await insert("job_done", "done");
+	await insert("job_stopped", "stopped");
+	match(
+		(await owner.open(`${base}/bulk/job_done`)).text,
+		/Decisions applied.*not kept when the service was/s,
+	);
+	match(
+		(await owner.open(`${base}/bulk/job_stopped`)).text,
+		/Stopped after 30 of 40 lines\. What was done until then stays.*Upload it again for the rest/s,
+	);
+});

@@ -1,0 +1,243 @@
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { DAY_MS } from "../../domain/time.ts";
+import { workOffJobs } from "../../jobs/work.ts";
+import { IMPORT_FILES, maxFileBytes } from "../receive-file.ts";
+import { HISTORY, openNetwork, PROGRAMMES, send, upload, workOff } from "./import-site.test-support.ts";
+
+test("a network moves here by three files, each looked at before it comes in, and no callback is sent", async (t) => {
+	const { site, staff } = await openNetwork(t);
+	const start = await staff.open("/import");
+	equal(start.location, "/import/programmes");
+	match((await staff.open("/programmes")).text, /href="\/import"[^>]*>Import</);
+	match((await staff.open("/import/programmes")).text, /Columns.*owner_email.*None yet/s);
+
+	const shops = await upload(staff, "programmes", [
+		PROGRAMMES,
+		"Garden Shop;owner@garden.example;EUR;7,5;2;30",
+	]);
+	const checking = await staff.open(shops);
+	match(checking.text, /0 of 1 line checked/);
+	match(checking.text, /hx-trigger="every 1s"/);
+	match(checking.text, /<noscript><meta http-equiv="refresh"/);
+	const early = await staff.submit(`${shops}/apply`, {});
+	match((await staff.open(early.location ?? "")).text, /still being checked/);
+	equal((await staff.open(`${shops}/result.csv`)).status, 404, "nothing to tell yet");
+	await workOff(site);
+	const preview = await staff.open(shops);
+	match(preview.text, /Check before you import/);
+	match(preview.text, /Import 1 programme</);
+	match(preview.text, /cannot be removed/);
+	doesNotMatch(preview.text, /every 1s/);
+	doesNotMatch((await staff.open("/programmes")).text, /Garden Shop/);
+	equal((await staff.submit(`${shops}/apply`, {})).location, shops);
+	equal((await staff.submit(`${shops}/apply`, {})).location, shops, "pressed twice");
+	match((await staff.open(shops)).text, /0 of 1 line done/);
+	await workOff(site);
+	match((await staff.open(shops)).text, /Import finished.*1 programme imported\..*Next: their people/s);
+	match((await staff.open("/programmes")).text, /Garden Shop/);
+
+	const people = await upload(staff, "people", [
+		"email,name,programme,role",
+		"dev@garden.example,Ada,Garden Shop,developer",
+	]);
+	await workOff(site);
+	match((await staff.open(people)).text, /Nobody is mailed: this service has no mail server/);
+	await staff.submit(`${people}/apply`, {});
+	await workOff(site);
+	match(
+		(await staff.open(people)).text,
+		/1 person imported.*Next: their conversions.*By programme.*Garden Shop/s,
+	);
+
+	const history = await upload(staff, "conversions", [
+		HISTORY,
+		"Garden Shop;A-1;approved;01.02.2026 10:15;1299,50;",
+		"Garden Shop;A-2;rejected;2026-02-02;50;Out of stock",
+		"Garden Shop;A-3;pending;2026-02-02;50;",
+		"=Nowhere;A-4;approved;2026-02-02;50;",
+	]);
+	await workOff(site);
+	const { text } = await staff.open(history);
+	match(text, /Will be imported<\/dt><dd>2<.*Needs fixing<\/dt><dd>2</s);
+	match(text, /2 lines will be left out/);
+	match(text, /Imported conversions cannot be removed\. No callback is sent for them\./);
+	match(text, /By status.*Approved.*1<span class="thousands">299<\/span>.50.*Rejected/s);
+	match(text, /Line 4<.*still pending cannot be imported.*Line 5<.*There is no programme “=Nowhere”/s);
+	const toFix = await staff.open(`${history}/problems.csv`);
+	equal(toFix.headers.get("content-type"), "text/csv; charset=utf-8");
+	match(toFix.text, /\r\n5,needs_fixing,[^\r]*'=Nowhere/, "a formula is defused");
+	doesNotMatch(toFix.text, /A-1/);
+	await staff.submit(`${history}/apply`, {});
+	await workOff(site);
+	const done = await staff.open(history);
+	match(done.text, /2 conversions imported\. 2 lines left out: see below\./);
+	match(done.text, /begun by sam@/);
+	match((await staff.open(`${history}/result.csv`)).text, /\r\n2,imported,,Garden Shop,A-1,/);
+	for (const table of ["events", "deliveries", "queue", "mail_queue"] as const) {
+		deepEqual(await site.store.db.selectFrom(table).selectAll().execute(), [], table);
+	}
+	const listed = (await staff.open("/import/people")).text;
+	equal(listed.match(/>Done</g)?.length, 3);
+	const audit = (await staff.open("/system/audit")).text;
+	match(audit, /Import finished.*conversions\.csv.*Import started.*File uploaded for import/s);
+	// Corrected, the file of what was left out can come back as it is.
+	const corrected = toFix.text.replace(",pending,", ",approved,").replace("'=Nowhere", "Garden Shop");
+	const again = await send(staff, "conversions", corrected);
+	await workOff(site);
+	match((await staff.open(again.location ?? "")).text, /Import 2 conversions</);
+
+	site.moveClock(3 * DAY_MS + 1);
+	await workOff(site);
+	const later = await site.signIn({ email: "sam@network.example" });
+	match((await later.open(history)).text, /The lines were removed three days after the end/);
+	equal((await later.open(`${history}/result.csv`)).status, 404);
+	equal((await later.open(again.location ?? "")).status, 404, "left for days");
+});
+
+test("with mail, whoever imports people says whether they are invited", async (t) => {
+	const { site, staff } = await openNetwork(t, { hasMail: true });
+	await site.addProgramme("Garden Shop");
+	await site.addProgramme("Book Club");
+	const invite = async (email: string, fields: Readonly<Record<string, string>>, shop = "Garden Shop") => {
+		const job = await upload(staff, "people", ["email,programme,role", `${email},${shop},viewer`]);
+		await workOff(site);
+		match(
+			(await staff.open(job)).text,
+			/type="checkbox" name="invite"(?! value="on" checked).*At most 200 are mailed/s,
+		);
+		await staff.submit(`${job}/apply`, fields);
+		await workOff(site);
+		await site.deps.mails.settled();
+		return (await staff.open(job)).text;
+	};
+	doesNotMatch(await invite("quiet@garden.example", {}), /on their way/);
+	deepEqual(site.mailbox, []);
+	match(await invite("loud@garden.example", { invite: "on" }), /Their invitations are on their way/);
+	const again = await invite("loud@garden.example", { invite: "on" }, "Book Club");
+	match(again, /1 person came in without a mail; the result file says who and why/);
+	doesNotMatch(again, /on their way/);
+	deepEqual(
+		site.mailbox.map(({ to }) => to),
+		["loud@garden.example"],
+	);
+});
+
+test("any of the staff goes on with what another uploaded: it is stopped, gone on with, discarded", async (t) => {
+	const { site, staff } = await openNetwork(t);
+	const other = await site.signIn(await site.addStaff("ute@network.example"));
+	const programme = await site.addProgramme("Garden Shop");
+	const lines = Array.from({ length: 600 }, (_, at) => `Garden Shop;A-${at};approved;2026-02-01;1;`);
+	const job = await upload(staff, "conversions", [HISTORY, ...lines]);
+	await workOff(site);
+	await other.open(job);
+	const notYet = await other.submit(`${job}/stop`, {});
+	match((await other.open(notYet.location ?? "")).text, /Only a job that is under way can be stopped/);
+	await other.submit(`${job}/apply`, {});
+	let looks = 0;
+	await workOffJobs(site.deps, () => ++looks > 2);
+	match((await staff.open(job)).text, /500 of 600 lines done/);
+	await staff.submit(`${job}/stop`, {});
+	const stopped = (await staff.open(job)).text;
+	match(
+		stopped,
+		/Stopped after 500 of 600 lines\. What was done until then stays\..*Not looked at yet<\/dt><dd>100</s,
+	);
+	const count = async () =>
+		(
+			await site.store.db
+				.selectFrom("conversions")
+				.select("id")
+				.where("programme_id", "=", programme.id)
+				.execute()
+		).length;
+	equal(await count(), 500);
+	await staff.submit(`${job}/apply`, {});
+	await workOff(site);
+	equal(await count(), 600);
+	match((await staff.open(job)).text, /begun by sam@.*600 conversions imported\./s);
+	const late = await staff.submit(`${job}/discard`, {});
+	match(
+		(await staff.open(late.location ?? "")).text,
+		/Stop the job first\. A finished one stays on record\./,
+	);
+
+	const second = await upload(staff, "conversions", [HISTORY, ...lines]);
+	const cancelled = await other.submit(`${second}/discard`, {});
+	equal(cancelled.location, "/import/conversions");
+	match((await other.open("/import/conversions")).text, /Discarded\. Nothing was changed/);
+	equal((await staff.open(second)).status, 404);
+	const third = await upload(staff, "conversions", [HISTORY, ...lines]);
+	await workOff(site);
+	match((await staff.open(third)).text, /Nothing to do: everything in this file is as it should be already/);
+});
+
+test("a template has the columns and nothing else, with commas or semicolons", async (t) => {
+	const { staff } = await openNetwork(t);
+	const plain = await staff.open("/import/people/template.csv");
+	equal(plain.text, "email,name,programme,role\r\n");
+	match(plain.headers.get("content-disposition") ?? "", /people\.csv/);
+	const european = await staff.open("/import/conversions/template.csv?csv=semicolon");
+	match(european.text, /programme;order_id;event_type;status;/);
+	equal((await staff.open("/import/nothing")).status, 404);
+	equal((await staff.open("/import/jobs/imp_nothing")).status, 404);
+});
+
+test("nobody but staff finds any of it", async (t) => {
+	const { site, staff } = await openNetwork(t);
+	const owner = await site.signIn(await site.addOwner(await site.addProgramme("Garden Shop")));
+	const job = await upload(staff, "conversions", [HISTORY, "Garden Shop;A-1;approved;2026-02-01;1;"]);
+	await workOff(site);
+	await owner.open("/account");
+	for (const path of ["/import", "/import/people", "/import/people/template.csv", job, `${job}/result.csv`]) {
+		equal((await owner.open(path)).status, 404, path);
+	}
+	for (const path of ["/import/people", `${job}/apply`, `${job}/stop`, `${job}/discard`]) {
+		equal((await owner.submit(path, {})).status, 404, path);
+	}
+	doesNotMatch((await owner.open("/account")).text, /\/import/);
+	match((await staff.open(job)).text, /Check before you import/, "and nothing has changed");
+});
+
+for (const [what, kind, content, status, sentence] of [
+	["a header alone", "people", "email,programme,role\n", 422, /no rows\. Add one line for each person/],
+	[
+		"other columns",
+		"people",
+		"Mail,programme,job\n",
+		422,
+		/there is no column “Mail” or “job”, and the columns email and role are missing/,
+	],
+	[
+		"too much",
+		"conversions",
+		new Uint8Array(maxFileBytes(IMPORT_FILES) + 1),
+		413,
+		/larger than 50 MB\. Split it into parts, or import it from a shell/,
+	],
+] as const) {
+	test(`${what} is refused on the form itself, and nothing is stored`, async (t) => {
+		const { site, staff } = await openNetwork(t);
+		const refused = await send(staff, kind, content);
+		equal(refused.status, status);
+		match(refused.text, sentence);
+		match(refused.text, /aria-invalid="true"/);
+		deepEqual(await site.store.db.selectFrom("jobs").select("id").execute(), []);
+	});
+}
+
+test("no file at all is asked for; a name that is none is bounded, and shown as text", async (t) => {
+	const { site, staff } = await openNetwork(t);
+	await staff.open("/import/people");
+	const none = await staff.submitForm("/import/people", new FormData());
+	deepEqual([none.status, /Choose a CSV file first/.test(none.text)], [422, true]);
+	await site.addProgramme("Gärten");
+	const content = "email;programme;role\na@b.example;Gärten;owner\n";
+	const { location } = await send(staff, "people", content, `${"<b>".repeat(100)}.csv`);
+	await workOff(site);
+	const { text } = await staff.open(location ?? "");
+	match(text, /Import 1 person<.*Gärten/s);
+	match(text, /&lt;b&gt;/);
+	doesNotMatch(text, /<b>|(&lt;b&gt;){41}/);
+	ok((await staff.open("/import/people")).text.includes("&lt;b&gt;"));
+});

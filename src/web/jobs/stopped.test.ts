@@ -1,0 +1,197 @@
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { createMigratedSqlite } from "../../../test/support/sqlite-database.ts";
+import { MEGABYTE } from "../../domain/bytes.ts";
+import { discardJob } from "../../jobs/job.ts";
+import { createInterruption } from "../../jobs/jobs.test-support.ts";
+import { MAX_WAITING_FILES, MAX_WAITING_MEGABYTES } from "../../jobs/make-job.ts";
+import { workOffJobs } from "../../jobs/work.ts";
+import { findJob, insertJob } from "../../store/queries/jobs.ts";
+import { createTestSite, NEW_PASSWORD, PASSWORD } from "../test-site.test-support.ts";
+import { HISTORY, openNetwork, send, upload, workOff } from "./import-site.test-support.ts";
+
+const lines = Array.from({ length: 600 }, (_, at) => `Garden Shop;A-${at};approved;2026-02-01;1;`);
+
+test("a new password stops the imports of whoever has it; they or others go on, or discard the rest", async (t) => {
+	const { site, staff } = await openNetwork(t);
+	const other = await site.signIn(await site.addStaff("ute@network.example"));
+	await site.addProgramme("Garden Shop");
+	const paths: string[] = [];
+	for (let at = 0; at < 3; at++) paths.push(await upload(staff, "conversions", [HISTORY, ...lines]));
+	const [first = "", second = "", waiting = ""] = paths;
+	await workOff(site);
+	await staff.open(first);
+	for (const job of [first, second]) await staff.submit(`${job}/apply`, {});
+	let looks = 0;
+	await workOffJobs(site.deps, () => ++looks > 2);
+	await staff.open("/account");
+	const changed = { currentPassword: PASSWORD, newPassword: NEW_PASSWORD };
+	equal((await staff.submit("/account/password", changed)).status, 303);
+	match((await staff.open("/account")).text, /Your password is changed\. 2 jobs were stopped\./);
+	await workOff(site);
+
+	const stopped =
+		/Stopped after 500 of 600 lines, because sam@.* got a new password or lost their access.*What was done until then stays\..*Go on<.*Discard the rest/s;
+	match((await other.open(first)).text, stopped);
+	match(
+		(await other.open(waiting)).text,
+		/Since this was prepared, sam@.* got a new password or lost their access.*if nobody knows the file, discard it/s,
+	);
+	match((await staff.open(first)).text, stopped, "who changed it stays signed in");
+	await staff.submit(`${first}/apply`, {});
+	await workOff(site);
+	match((await other.open(first)).text, /Import finished/);
+	doesNotMatch((await other.open(first)).text, /got a new password/);
+
+	await other.open(second);
+	equal((await other.submit(`${second}/discard`, {})).location, second);
+	await workOff(site);
+	const discarded = (await other.open(second)).text;
+	match(discarded, /The rest of the file is discarded\. What was done stays\./);
+	match(
+		discarded,
+		/Import stopped, rest discarded.*they are kept for three days, or until somebody discards them/s,
+	);
+	doesNotMatch(discarded, /Go on<|discard the rest/i);
+	equal((await other.submit(`${second}/discard`, {})).location, second);
+	match((await other.open(second)).text, /The rest of the file is discarded\. What was done stays\./);
+	match((await other.open("/import/conversions")).text, />Stopped, rest discarded</);
+	match(
+		(await other.open("/system/audit")).text,
+		/600 of 600 lines discarded.*continued after 500 of 600 lines.*Import stopped.*the access of sam@network\.example ended/s,
+	);
+});
+
+test("whoever goes on with an import of people says again whether they are mailed", async (t) => {
+	const { site, staff } = await openNetwork(t, { hasMail: true });
+	const shop = (await site.addProgramme("Garden Shop")).public_id;
+	const job = await upload(staff, "people", ["email,programme,role", `ann@shop.example,${shop},viewer`]);
+	await workOff(site);
+	await staff.open(job);
+	await staff.submit(`${job}/apply`, { invite: "on" });
+	await staff.submit(`${job}/stop`, {});
+	match(
+		(await staff.open(job)).text,
+		/Stopped after 0 of 1 lines?.*Mail each of them an invitation now.*Go on</s,
+	);
+	await staff.submit(`${job}/apply`, {});
+	await workOff(site);
+	await site.deps.mails.settled();
+	match((await staff.open(job)).text, /Import finished/);
+	deepEqual(
+		site.mailbox.filter(({ to }) => to === "ann@shop.example"),
+		[],
+	);
+});
+
+test("whoever is deactivated leaves a file that says so, also one that was stopped before", async (t) => {
+	const { site, staff } = await openNetwork(t);
+	const other = await site.signIn(await site.addStaff("ute@network.example"));
+	await site.addProgramme("Garden Shop");
+	const job = await upload(staff, "conversions", [HISTORY, ...lines]);
+	await workOff(site);
+	await staff.open(job);
+	await staff.submit(`${job}/apply`, {});
+	await staff.submit(`${job}/stop`, {});
+	site.moveClock(1_000);
+	const { public_id: id } = await site.store.db
+		.selectFrom("people")
+		.select("public_id")
+		.where("email", "=", "sam@network.example")
+		.executeTakeFirstOrThrow();
+	await other.open("/people");
+	equal((await other.submit(`/people/${id}/deactivate`, {})).status, 303);
+	match(
+		(await other.open(job)).text,
+		/Stopped after 0 of 600 lines\. Since then sam@.* got a new password or lost their access/s,
+	);
+});
+
+test("a batch that fails is named on the page, with its lines and what to do, until one comes through", async (t) => {
+	const { site, staff } = await openNetwork(t);
+	await site.addProgramme("Garden Shop");
+	const job = await upload(staff, "conversions", [HISTORY, ...lines]);
+	await workOff(site);
+	await staff.open(job);
+	await staff.submit(`${job}/apply`, {});
+	const failWith = async (error: Error) => {
+		const random = {
+			...site.deps.random,
+			bytes: () => {
+				throw error;
+			},
+		};
+		await workOffJobs({ ...site.deps, random }, () => false).catch(() => undefined);
+		site.moveClock(60_000);
+		return (await staff.open(job)).text;
+	};
+	const text = await failWith(new Error("insert into conversions: secret"));
+	match(text, /Lines 2 to 501 could not be stored.*an unexpected error\. None of them was stored/s);
+	match(text, /None of them was stored, and they are tried again every 30 seconds\./);
+	match(text, /look into the service’s log.*a chore failed.*take these out of the file/s);
+	doesNotMatch(text, /insert into|secret/);
+	match((await staff.open("/import/conversions")).text, />Trying again</);
+	const full = Object.assign(new Error("disk"), { code: "ERR_SQLITE_ERROR", errcode: 13 });
+	match(await failWith(full), /the database was out of reach, too busy, or out of room.*System page/s);
+	await staff.submit(`${job}/stop`, {});
+	match(
+		(await staff.open(job)).text,
+		/Stopped after 0 of 600 lines.*could not be stored.*None of them was stored\. If it continues, /s,
+	);
+	await staff.submit(`${job}/apply`, {});
+	await workOff(site);
+	const done = (await staff.open(job)).text;
+	match(done, /600 conversions imported/);
+	doesNotMatch(done, /could not be stored/);
+});
+
+test("a file that there is no room for is refused on the form, with what to do", async (t) => {
+	const { site, staff } = await openNetwork(t);
+	const { db } = site.store;
+	const waiting = await upload(staff, "conversions", [HISTORY, ...lines]);
+	await db
+		.updateTable("jobs")
+		.set({ file_bytes: MAX_WAITING_MEGABYTES * MEGABYTE })
+		.execute();
+	const { id: _, ...job } = await db.selectFrom("jobs").selectAll().executeTakeFirstOrThrow();
+	for (let at = 0; at < 2 * MAX_WAITING_FILES; at++) {
+		await insertJob(db, { ...job, public_id: `imp_${at}`, state: "done", lines: "gone" });
+	}
+	const refused = await send(staff, "conversions", [HISTORY, ...lines].join("\n"));
+	equal(refused.status, 429);
+	match(
+		refused.text,
+		/There is no room for this file: 1 file waits to be applied or discarded, 200 MB in all/,
+	);
+	match(refused.text, /aria-invalid="true"/);
+	const listed = [...refused.text.matchAll(/href="(\/import\/jobs\/[^"]*)"/g)].map(([, path]) => path);
+	deepEqual(listed.slice(0, 3), [waiting, "/import/jobs/imp_99", "/import/jobs/imp_98"]);
+});
+
+for (const [action, sentence] of [
+	["apply", /This file was discarded, and nothing was changed\. Upload it again\./],
+	["stop", /Only a job that is under way can be stopped\./],
+	["discard", /Discarded\. Nothing was changed\./],
+] as const) {
+	test(`${action} at the moment in which somebody else discards the file leads to a page that says so`, async (t) => {
+		const database = await createMigratedSqlite();
+		t.after(database.remove);
+		const store = database.open();
+		const interruption = createInterruption(store);
+		const site = createTestSite(interruption.store);
+		const staff = await site.signIn(await site.addStaff());
+		await staff.open("/import/people");
+		const form = new FormData();
+		form.set("file", new File(["email,programme,role\na@b.example,none,viewer\n"], "people.csv"));
+		const path = (await staff.submitForm("/import/people", form)).location ?? "";
+		await workOffJobs(site.deps, () => false);
+		const job = await findJob(store.db, null, path.split("/").at(-1) ?? "");
+		ok(job !== undefined);
+		await staff.open(path);
+		interruption.afterReading(job, () => discardJob({ ...site.deps, store }, job, null));
+		const { location } = await staff.submit(`${path}/${action}`, {});
+		ok(interruption.hasHappened);
+		equal(location, "/import/people");
+		match((await staff.open(location ?? "")).text, sentence);
+	});
+}

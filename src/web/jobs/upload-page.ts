@@ -1,0 +1,244 @@
+// Where files are uploaded: the form, what each kind of file must look like, and the jobs of the last weeks.
+
+import { csvFile } from "../../conversions/csv-file.ts";
+import { EVENT_TYPES, REASONS } from "../../domain/conversion.ts";
+import { type Fault, succeed } from "../../domain/fault.ts";
+import type { JobColumn, JobKind } from "../../jobs/kind.ts";
+import { IMPORT_KINDS } from "../../jobs/kinds.ts";
+import { MAX_WAITING_FILES, uploadFile } from "../../jobs/make-job.ts";
+import { type ListedJob, listJobs } from "../../store/queries/jobs.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
+import type { JobKindName, JobState } from "../../store/tables/jobs.ts";
+import { answerCsv } from "../conversions/csv-answer.ts";
+import { deciderOf } from "../conversions/deciding.ts";
+import { listAddress } from "../conversions/list-query.ts";
+import { answerPage, csrfField, makerOf, type PageDeps, viewerOf, type WebContext } from "../page.ts";
+import { conversionsPath, importKindPath, PROGRAMMES_PATH } from "../paths.ts";
+import { IMPORT_FILES, maxFileBytes, SMALL_FILES, sayTooLarge } from "../receive-file.ts";
+import type { Answer } from "../routes.ts";
+import * as ui from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
+import { isRestDiscarded, jobPath, originOf, uploadPath, whoOf, wordsOf } from "./job-view.ts";
+
+/** All that may wait, and some that have ended. */
+const MAX_LISTED_JOBS = MAX_WAITING_FILES + 20;
+
+const KIND_TITLES: Readonly<Record<JobKindName, string>> = {
+	decisions: "Decisions",
+	programmes: "Programmes",
+	people: "People",
+	conversions: "Conversions",
+};
+
+const HINTS: Readonly<Record<JobKindName, string>> = {
+	decisions:
+		"The easiest way: export the list, add a column named decision, and upload the file. Two lines that decide the same order differently are both refused.",
+	programmes: "One line a programme. Its owner gets an account, and no mail.",
+	people: "One line for each person and programme. Nobody is mailed unless you say so after the preview.",
+	conversions:
+		"One line a conversion that was approved, rejected or reversed. It counts in every total, and the shop is not told of it.",
+};
+
+export function showUploadPage(kind: JobKind): Answer {
+	return (c, deps) => answerUploadPage(c, deps, kind);
+}
+
+export function receiveUpload(kind: JobKind): Answer {
+	return async (c, deps) => {
+		const upload = c.get("upload") ?? succeed(null);
+		if (!upload.ok) return answerUploadPage(c, deps, kind, upload.fault);
+		if (upload.value === null) {
+			return answerUploadPage(c, deps, kind, { detail: "Choose a CSV file first.", httpStatus: 422 });
+		}
+		const programme = c.get("programme");
+		const deciding = programme === undefined ? null : { programmeId: programme.id, side: deciderOf(c).side };
+		const job = await uploadFile(deps, kind, { maker: makerOf(c), deciding }, upload.value);
+		if (!job.ok) return answerUploadPage(c, deps, kind, job.fault);
+		deps.jobs.wake();
+		return c.redirect(jobPath(c, job.value), 303);
+	};
+}
+
+/** Its first line, for whoever begins with an empty file. With semicolons where spreadsheets part cells by them. */
+export function showTemplate(kind: JobKind): Answer {
+	return (c, deps) => {
+		const columns = kind.columns.map(({ name }) => [name, () => ""] as const);
+		const separator = c.req.query("csv") === "semicolon" ? ";" : ",";
+		return answerCsv(c, deps, `${kind.name}.csv`, csvFile(columns, noRows(), separator));
+	};
+}
+
+async function* noRows(): AsyncGenerator<readonly never[]> {
+	yield [];
+}
+
+async function answerUploadPage(
+	c: WebContext,
+	{ store }: PageDeps,
+	kind: JobKind,
+	problem?: Pick<Fault, "detail" | "httpStatus">,
+): Promise<Response> {
+	const programme = c.get("programme");
+	const jobs = await listJobs(store.db, programme?.id ?? null, MAX_LISTED_JOBS);
+	const { page: title } = wordsOf(kind);
+	return answerPage(c, {
+		title,
+		active: programme === undefined ? "programmes" : "conversions",
+		status: problem?.httpStatus ?? 200,
+		body: html`${programme === undefined ? importHeader(kind, title) : decisionsHeader(c, programme, title)}<div class="columns">${uploadSection(c, kind, problem?.detail)}${exampleSection(c, kind)}</div>${columnsSection(kind)}${jobsSection(c, kind, jobs)}`,
+	});
+}
+
+function importHeader({ name }: JobKind, title: string): Html {
+	const kinds = IMPORT_KINDS.map((kind, index) => ({
+		label: `${index + 1}. ${KIND_TITLES[kind]}`,
+		href: importKindPath(kind),
+		isActive: kind === name,
+	}));
+	return html`${ui.pageHeader({
+		title,
+		hint: "First programmes, then their people, then decided conversions. You see what would come of a file before anything is imported, and no callback is sent for what is.",
+		actions: ui.linkButton({ label: "Back to Programmes", href: PROGRAMMES_PATH }),
+	})}${ui.tabs("Kinds of files", kinds)}`;
+}
+
+function decisionsHeader(c: WebContext, { public_id: publicId }: Programme, title: string): Html {
+	const who =
+		viewerOf(c).kind === "staff"
+			? "You can reject; only the shop can approve or reverse."
+			: "Approve, reject or reverse.";
+	return ui.pageHeader({
+		title,
+		hint: `${who} You see what would change before anything does.`,
+		actions: ui.linkButton({
+			label: "Back to the list",
+			href: listAddress(conversionsPath(publicId), c.req.query("list")),
+		}),
+	});
+}
+
+function uploadSection(c: WebContext, kind: JobKind, error: string | undefined): Html {
+	const isImport = kind.name !== "decisions";
+	const bounds = isImport ? IMPORT_FILES : SMALL_FILES;
+	const room = `Up to ${bounds.megabytes} MB and ${ui.count(kind.maxRows)} lines.`;
+	return ui.section({
+		id: "upload",
+		title: isImport ? `Upload a file of ${kind.noun[1]}` : "Upload a file",
+		hint: HINTS[kind.name],
+		body: ui.padded(
+			ui.postForm({
+				action: uploadPath(c, kind),
+				csrf: csrfField(c),
+				isUpload: true,
+				body: [
+					ui.fileField({
+						name: "file",
+						label: "CSV file",
+						accept: ".csv,.txt,text/csv",
+						error,
+						isRequired: true,
+						limit: { bytes: maxFileBytes(bounds), words: sayTooLarge(bounds) },
+						hint: isImport
+							? html`${room} For more, and over a slow line, run <code>ringback import ${kind.name} FILE</code> on the server: it takes files of any size.`
+							: room,
+					}),
+					html`<div>${ui.button({ label: "Upload and check", tone: "primary" })}</div>`,
+				],
+			}),
+			html`<p class="small soft">The same file may be uploaded as often as you like: what is as it should be stays as it is${isImport ? ", and what differs is never overwritten" : null}.</p>`,
+		),
+	});
+}
+
+function exampleSection(c: WebContext, kind: JobKind): Html {
+	const template = `${uploadPath(c, kind)}/template.csv`;
+	const languages =
+		" The columns may also have the names that German, French, Spanish, Italian and Dutch spreadsheets give them, such as Bestellnummer, décision or motivo.";
+	return ui.section({
+		id: "example",
+		title: "What it looks like",
+		body: ui.padded(
+			ui.codeBlock(kind.example, "example file"),
+			html`<p class="small soft">Commas, semicolons and tabs work, a decimal comma or point, and any order of columns; in UTF-8 or as Excel’s “Unicode text”.${kind.name === "decisions" ? languages : null}</p>`,
+			html`<div class="row">${ui.linkButton({ label: "Template (commas)", isSmall: true, href: template })}${ui.linkButton({ label: "Template (semicolons)", isSmall: true, href: `${template}?csv=semicolon` })}</div>`,
+		),
+	});
+}
+
+function columnsSection(kind: JobKind): Html {
+	const table = ui.dataTable<JobColumn>({
+		caption: `Columns of a file of ${kind.name}`,
+		rows: kind.columns,
+		empty: null,
+		stacks: true,
+		columns: [
+			{ title: "Name", namesRow: true, cell: ({ name }) => html`<code>${name}</code>` },
+			{ title: "Needed", cell: ({ isOptional }) => (isOptional === true ? "no" : "yes") },
+			{ title: "What to write", cell: ({ means }) => means },
+		],
+	});
+	const words =
+		kind.name === "decisions"
+			? ui.padded(
+					ui.more(
+						"Event types and reasons",
+						html`<p class="small">${EVENT_TYPES.join(", ")}</p><p class="small">${REASONS.join(", ")}</p>`,
+					),
+				)
+			: null;
+	return ui.section({ id: "columns", title: "Columns", body: html`${table}${words}` });
+}
+
+function jobsSection(c: WebContext, kind: JobKind, jobs: readonly ListedJob[]): Html {
+	const isImport = kind.name !== "decisions";
+	const kindColumn: ui.Column<ListedJob> = { title: "Kind", cell: ({ kind: name }) => KIND_TITLES[name] };
+	return ui.section({
+		id: "jobs",
+		title: isImport ? "Earlier imports" : "Earlier decisions",
+		body: ui.dataTable<ListedJob>({
+			caption: "Jobs, unfinished ones first",
+			rows: jobs,
+			stacks: true,
+			empty: ui.emptyState({
+				title: "None yet",
+				text: isImport
+					? "Files that you or others of the staff upload show up here."
+					: "Upload a file, or choose all that match the filters of the list.",
+			}),
+			columns: [
+				{
+					title: "File",
+					namesRow: true,
+					cell: (job) => html`<a class="break" href="${jobPath(c, job)}">${originOf(job)}</a>`,
+				},
+				...(isImport ? [kindColumn] : []),
+				{ title: "State", cell: stateBadge },
+				{ title: "Lines", isNumber: true, cell: (job) => ui.count(job.row_count) },
+				{ title: "By", cell: madeBy },
+				{ title: "When", cell: (job) => ui.timeTag(job.created_at_ms) },
+			],
+		}),
+	});
+}
+
+function madeBy({ decided_by, email }: ListedJob): Content {
+	return decided_by === "review" ? "the review team" : whoOf(email);
+}
+
+const JOB_STATES: Readonly<Record<JobState, readonly [ui.Tone, string]>> = {
+	storing: ["plain", "Uploading"],
+	uploaded: ["info", "Checking"],
+	previewed: ["warn", "Waiting for you"],
+	applying: ["info", "Under way"],
+	stopped: ["warn", "Stopped"],
+	done: ["good", "Done"],
+	discarded: ["plain", "Discarded"],
+};
+
+function stateBadge(job: ListedJob): Html {
+	if (isRestDiscarded(job)) return ui.badge("plain", "Stopped, rest discarded");
+	const isMoving = job.state === "uploaded" || job.state === "applying";
+	return isMoving && job.failure !== null
+		? ui.badge("warn", "Trying again")
+		: ui.badge(...JOB_STATES[job.state]);
+}
