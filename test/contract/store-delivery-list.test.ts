@@ -8,13 +8,13 @@ import { createPass } from "../../src/callbacks/pass.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
+import { cancelRemoved } from "../../src/store/queries/cancellations.ts";
 import {
 	addCallbackCounts,
 	listCallbackHours,
+	MAX_COUNTED_PENDING,
 	pruneCallbackHours,
-} from "../../src/store/queries/callback-hours.ts";
-import { cancelRemoved } from "../../src/store/queries/cancellations.ts";
-import { MAX_COUNTED_PENDING } from "../../src/store/queries/delivery-health.ts";
+} from "../../src/store/queries/delivery-health.ts";
 import {
 	type DeliveryFilter,
 	findDeliveryDetail,

@@ -25,7 +25,6 @@ import {
 	listRepeatedConversions,
 	listRows,
 } from "../../src/store/queries/bulk-rows.ts";
-import { sumCallbacks } from "../../src/store/queries/callback-hours.ts";
 import { cancelRemoved } from "../../src/store/queries/cancellations.ts";
 import {
 	type ConversionListRequest,
@@ -43,7 +42,12 @@ import {
 	takeWindowEnded,
 } from "../../src/store/queries/conversions.ts";
 import { failedSince, findDeliveries, requeue } from "../../src/store/queries/deliveries.ts";
-import { countFailed, countUndelivered, countWaiting } from "../../src/store/queries/delivery-health.ts";
+import {
+	countFailed,
+	countUndelivered,
+	countWaiting,
+	sumCallbacks,
+} from "../../src/store/queries/delivery-health.ts";
 import {
 	type DeliveryFilter,
 	findDeliveryDetail,

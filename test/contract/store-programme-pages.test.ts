@@ -13,8 +13,8 @@ import {
 	leaveProgramme,
 	removePerson,
 } from "../../src/people/programme-people.ts";
-import { addCallbackCounts } from "../../src/store/queries/callback-hours.ts";
 import { tallySlice } from "../../src/store/queries/conversion-tally.ts";
+import { addCallbackCounts } from "../../src/store/queries/delivery-health.ts";
 import { insertPerson, listProgrammePeople, type Person } from "../../src/store/queries/people.ts";
 import { hasConversions, listProgrammes } from "../../src/store/queries/programme-list.ts";
 import { addToProgramme } from "../../src/store/queries/programme-people.ts";

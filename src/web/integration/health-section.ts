@@ -15,7 +15,10 @@ export function healthStrip(health: CallbackHealth): Html {
 		{
 			label: "Successful (2xx), last 24 hours",
 			value: sent === 0 ? "—" : `${sharePercent(delivered, sent)} %`,
-			hint: sent === 0 ? "nothing was sent" : `${ui.count(delivered)} of ${ui.count(sent)} attempts`,
+			hint:
+				sent === 0
+					? "nothing was sent to a Postback URL"
+					: `${ui.count(delivered)} of ${ui.count(sent)} attempts`,
 		},
 		{
 			label: "95th percentile response time",
@@ -35,7 +38,7 @@ function presentState({ trouble, delivered }: CallbackHealth): ui.Stat {
 	const label = "Right now";
 	if (trouble === null) {
 		return delivered === 0
-			? { label, value: "—", hint: "nothing was delivered in the last 24 hours" }
+			? { label, value: "—", hint: "no callback was delivered in the last 24 hours" }
 			: { label, value: ui.badge("good", "Working"), hint: "the last attempt succeeded" };
 	}
 	const { notice, isSerious } = trouble;
