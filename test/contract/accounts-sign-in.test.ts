@@ -273,17 +273,6 @@ eachDatabase("signing in", (database) => {
 		);
 	});
 
-	test("a key is shown once, also to two who bring the same cookie at the same moment", async () => {
-		const site = createTestSite(database.store);
-		const programme = await site.addProgramme();
-		const owner = await site.signIn(await site.addOwner(programme));
-		const path = `/programmes/${programme.public_id}/integration`;
-		await owner.open(path);
-		await owner.submit(`${path}/keys`, {});
-		const pages = await Promise.all([owner.open(`${path}/keys`), owner.open(`${path}/keys`)]);
-		equal(pages.filter(({ text }) => /rbk_[0-9a-f]{64}/.test(text)).length, 1);
-	});
-
 	test("who is looking is found along indexes", async () => {
 		const { kind, store } = database;
 		await fillProgrammes();
