@@ -4,18 +4,13 @@ export interface OpenApiDocument {
 	openapi: "3.1.1";
 	info: { title: string; version: string; summary: string; description: string };
 	servers: readonly { url: string; description: string }[];
-	tags: readonly Tag[];
+	tags: readonly { name: string; description: string }[];
 	paths: Readonly<Record<string, PathItem>>;
 	webhooks: Readonly<Record<string, { post: Operation }>>;
 	components: {
 		schemas: Readonly<Record<string, JsonSchema>>;
 		securitySchemes: Readonly<Record<string, SecurityScheme>>;
 	};
-}
-
-export interface Tag {
-	name: string;
-	description: string;
 }
 
 export type HttpMethod = "get" | "post";
@@ -29,12 +24,10 @@ export interface Operation {
 	/** Empty: everybody may call it. */
 	security: readonly Readonly<Record<string, readonly string[]>>[];
 	parameters?: readonly Parameter[];
-	requestBody?: RequestBody;
+	requestBody?: { required: true; description: string; content: Readonly<Record<string, MediaType>> };
 	responses: Readonly<Record<string, ApiResponse>>;
 	/** A request that is complete, signature included, to compare one's own with. */
 	"x-codeSamples"?: readonly { lang: string; label: string; source: string }[];
-	/** Of a callback: what is no answer at all has no status to stand under. */
-	"x-without-answer"?: readonly { outcome: string; description: string }[];
 }
 
 export interface Parameter {
@@ -44,12 +37,6 @@ export interface Parameter {
 	description: string;
 	schema: JsonSchema;
 	example?: unknown;
-}
-
-export interface RequestBody {
-	required: true;
-	description: string;
-	content: Readonly<Record<string, MediaType>>;
 }
 
 export interface ApiResponse {

@@ -4,8 +4,8 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type AddressRange, isAddress, parseRange } from "./domain/address.ts";
-import { STAFF_AUTHENTICATOR } from "./domain/authenticator.ts";
 import { BRAND_FORM, isBrand } from "./domain/network.ts";
+import { STAFF_AUTHENTICATOR } from "./domain/roles.ts";
 import { SEALING_KEY_BYTES } from "./domain/sealing.ts";
 import { POSTGRES_DEFAULTS } from "./store/postgres/setting.ts";
 

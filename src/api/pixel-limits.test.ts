@@ -60,10 +60,10 @@ describe("the budgets of the pixel", () => {
 		);
 	});
 
-	test("a Black Friday's peak passes: 500 a second for an hour, from 2,000 blocks, a fifth of it in one shop", () => {
+	test("a Black Friday's peak passes: 500 a second for five minutes, from 2,000 blocks, a fifth of it in one shop", () => {
 		const budgets = createPixelBudgets();
 		let refused = 0;
-		for (let call = 0; call < 3_600 * 500; call++) {
+		for (let call = 0; call < 300 * 500; call++) {
 			const block = `5.${call % 8}.${call % 250}`;
 			const programme = call % 5 === 0 ? "prg_big" : `prg_${call % 97}`;
 			if (!budgets.take(block, programme, NOW_MS + call * 2)) refused++;

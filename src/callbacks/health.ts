@@ -1,8 +1,12 @@
 // How a programme's callbacks are doing: now, the last 24 hours, the answers' speed, what waits, the last 14 days.
 
 import { DAY_MS, utcDay } from "../domain/time.ts";
-import { listCallbackHours } from "../store/queries/callback-hours.ts";
-import { findOldestPending, newestAnswerTimes, type Pending } from "../store/queries/delivery-health.ts";
+import {
+	findOldestPending,
+	listCallbackHours,
+	newestAnswerTimes,
+	type Pending,
+} from "../store/queries/delivery-health.ts";
 import { listNewestAnswers } from "../store/queries/local-answers.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";

@@ -4,7 +4,7 @@
 import { fairShare, SLOTS } from "../domain/slot.ts";
 import { HOUR_MS } from "../domain/time.ts";
 import type { Random } from "../ports.ts";
-import { addCallbackCounts, type CallbackCount } from "../store/queries/callback-hours.ts";
+import { addCallbackCounts, type CallbackCount } from "../store/queries/delivery-health.ts";
 import { noteFirstCallbacks } from "../store/queries/first-times.ts";
 import type {
 	CallbackTarget,

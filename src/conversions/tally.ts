@@ -6,9 +6,9 @@
 import { STATUSES, type Status } from "../domain/conversion.ts";
 import { DAY_MS } from "../domain/time.ts";
 import type { Clock, Log } from "../ports.ts";
-import { type CallbackTotals, sumCallbacks } from "../store/queries/callback-hours.ts";
 import { findStretch } from "../store/queries/conversion-buckets.ts";
 import { type TallyGroup, type TallySlice, tallySlice } from "../store/queries/conversion-tally.ts";
+import { type CallbackTotals, sumCallbacks } from "../store/queries/delivery-health.ts";
 import type { Store } from "../store/store.ts";
 
 export interface StatusTotal {

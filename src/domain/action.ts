@@ -2,7 +2,6 @@
 // subject of a mail, who is mailed about it, and the sentence that the mail says. Whoever did it is told, too: their
 // session may be in somebody else's hands.
 
-import { readKeyLabel } from "./key-label.ts";
 import { quote } from "./mail-text.ts";
 import { readProgrammeRole } from "./roles.ts";
 import { MINUTE_MS } from "./time.ts";
@@ -168,4 +167,26 @@ function sayKey(detail: string | null): string {
 	if (detail === null) return "";
 	const { shown, name } = readKeyLabel(detail);
 	return name === "" ? ` ${shown}` : ` ${shown} (${quote(name)})`;
+}
+
+// A key as people tell it from others, in the audit log and in mails: its last characters, and what they call it.
+
+interface KeyLabel {
+	/** "rbk_…1a2b" */
+	shown: string;
+	name: string;
+}
+
+export function showKey(hint: string): string {
+	return `rbk_…${hint}`;
+}
+
+/** "rbk_…1a2b Shop server": one text, because an audit entry has one for what it is about. */
+export function writeKeyLabel({ hint, name }: { hint: string; name: string }): string {
+	return `${showKey(hint)} ${name}`;
+}
+
+function readKeyLabel(text: string): KeyLabel {
+	const [shown = ""] = text.split(" ", 1);
+	return { shown, name: text.slice(shown.length + 1) };
 }

@@ -1,6 +1,6 @@
 import { equal } from "node:assert/strict";
 import { test } from "node:test";
-import { MAX_NAME_LENGTH, parseName } from "./display-name.ts";
+import { isMailAddress, MAX_NAME_LENGTH, parseName } from "./display-name.ts";
 
 const GOOD = ["Garden & Tools", "Łódź", "北京", "می\u200cخواهم", "shop.example", "x".repeat(MAX_NAME_LENGTH)];
 for (const name of GOOD) test(`${JSON.stringify(name)} is a name`, () => equal(parseName(name), name));
@@ -22,3 +22,25 @@ const BAD: readonly [what: string, text: string][] = [
 for (const [what, text] of BAD) test(`${what} is refused`, () => equal(parseName(text), null));
 
 test("white space at the ends is taken off", () => equal(parseName("  Shop \t"), "Shop"));
+
+const CASES: readonly [what: string, text: string, isOne: boolean][] = [
+	["an ordinary one", "help@network.example", true],
+	["with a plus and dots", "first.last+ringback@mail.network.example", true],
+	["other scripts", "hilfe@bücher.example", true],
+	["no host", "help", false],
+	["a host without a dot", "help@localhost", false],
+	["two of them", "a@b.example,c@d.example", false],
+	["with its name", "Help <help@network.example>", false],
+	["a second header", "help@network.example\r\nBcc: all@shop.example", false],
+	["a second header in the local part", "help\r\nBcc:x@network.example", false],
+	["a tab", "help\t@network.example", false],
+	["what turns the text around", "help\u202e@network.example", false],
+	["what has no width", "he\u200blp@network.example", false],
+	["a link", "https://evil.example/@network.example", false],
+	["a quoted part", '"help"@network.example', false],
+	["too long", `${"a".repeat(254)}@network.example`, false],
+];
+
+for (const [what, text, isOne] of CASES) {
+	test(`${what} ${isOne ? "is" : "is no"} address`, () => equal(isMailAddress(text), isOne));
+}

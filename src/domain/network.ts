@@ -1,9 +1,8 @@
 // What the network that runs Ringback says of itself: its name, its brand on the wire, its support address and the
 // sender of its mails. All of it ends up on pages, in headers or in mails, so none of it may hold what would end a line.
 
-import { MAX_NAME_LENGTH, parseName } from "./display-name.ts";
+import { isMailAddress, MAX_NAME_LENGTH, parseName } from "./display-name.ts";
 import { type Result, refuse, succeed } from "./fault.ts";
-import { isMailAddress } from "./mail-address.ts";
 
 /** The brand of an instance that has none: it names nobody. */
 export const DEFAULT_BRAND = "Service";

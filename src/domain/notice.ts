@@ -15,6 +15,16 @@ import { MINUTE_MS } from "./time.ts";
 
 export type NoticeKind = "callbacks_failing" | "callbacks_working_again";
 
+/**
+ * Mails that can be switched off. All others stay on: what somebody asked for (links), and what may be the only sign that
+ * an account or a programme is in somebody else's hands (changes to either).
+ */
+export type MailKind = NoticeKind;
+export const MAIL_KINDS = [
+	"callbacks_failing",
+	"callbacks_working_again",
+] as const satisfies readonly MailKind[];
+
 /** What ended a trouble. */
 export type TroubleEnd = "success" | "removal";
 

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { grants, PROGRAMME_ROLES, RIGHTS, type Right, readProgrammeRole, type Standing } from "./roles.ts";
+import {
+	grants,
+	isAuthenticatorRequired,
+	PROGRAMME_ROLES,
+	RIGHTS,
+	type Right,
+	readProgrammeRole,
+	type Standing,
+} from "./roles.ts";
 
 const TABLE: readonly (readonly [Standing, Right, boolean])[] = [
 	["owner", "look", true],
@@ -37,3 +45,14 @@ test("staff is no role in a programme, and a role is written exactly", () => {
 	for (const text of ["staff", "Owner", " owner", "", "toString"])
 		assert.equal(readProgrammeRole(text), undefined);
 });
+
+for (const [setting, kind, isRequired] of [
+	["optional", "staff", false],
+	["optional", "shop", false],
+	["required", "staff", true],
+	["required", "shop", false],
+] as const) {
+	test(`${setting}, for ${kind}: ${isRequired ? "must have one" : "may have one"}`, () => {
+		assert.equal(isAuthenticatorRequired(setting, kind), isRequired);
+	});
+}

@@ -15,7 +15,7 @@ export type Standing = ProgrammeRole | "staff";
  * look: read everything of the programme but what is made of its secrets.
  * integrate: keys, signing secret, Postback URL, tests, sending callbacks again, checking a signature.
  * decide: whatever moves money. Which decisions are whose is a question of the side: see conversions/decision-rights.
- * manage: people and settings. Which settings are the network's is judged in programmes/change-programme.
+ * manage: people and settings. Which settings are the network's is judged in programmes/programme-terms.
  */
 export const RIGHTS = ["look", "integrate", "decide", "manage"] as const;
 export type Right = (typeof RIGHTS)[number];
@@ -29,6 +29,15 @@ const GRANTED: Readonly<Record<Standing, readonly Right[]>> = {
 
 export function grants(standing: Standing, right: Right): boolean {
 	return GRANTED[standing].includes(right);
+}
+
+/** Whether the network asks its own people to have an authenticator: a setting. */
+export type StaffAuthenticator = "optional" | "required";
+export const STAFF_AUTHENTICATOR: readonly StaffAuthenticator[] = ["optional", "required"];
+
+/** Shops decide for themselves about their people. */
+export function isAuthenticatorRequired(setting: StaffAuthenticator, kind: PersonKind): boolean {
+	return setting === "required" && kind === "staff";
 }
 
 /** Undefined for what is no role. */

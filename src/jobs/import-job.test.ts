@@ -8,7 +8,7 @@ import { newId } from "../../test/support/rows.ts";
 import { until } from "../../test/support/until.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { createMailDispatcher } from "../mail/dispatcher.ts";
-import { IMPORTED_INVITATIONS, useLimits } from "../people/limits.ts";
+import { LIMITS, useLimits } from "../people/limits.ts";
 import { listAudit } from "../store/queries/audit-list.ts";
 import { findImport, type ImportJob, listImports, moveImport } from "../store/queries/import-jobs.ts";
 import { checkLedger } from "../store/queries/ledger.ts";
@@ -198,8 +198,8 @@ eachDatabase("a file that is uploaded", (database) => {
 			sealingKey: new Uint8Array(32),
 			mailer: { send: async () => null },
 		});
-		const use = { limit: IMPORTED_INVITATIONS, subject: String(staff.id) };
-		for (let used = 2; used < IMPORTED_INVITATIONS.max; used++) {
+		const use = { limit: LIMITS.importedInvitations, subject: String(staff.id) };
+		for (let used = 2; used < LIMITS.importedInvitations.max; used++) {
 			equal(await useLimits(deps.store.db, [use], deps.clock.nowMs()), null);
 		}
 		const emails = ["one", "two", "three"].map((name) => `${name}@${newId("usr")}.example`.toLowerCase());

@@ -3,7 +3,7 @@
 
 import { plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { findOrMakeInvitee, welcomePerson } from "../people/invitations.ts";
-import { IMPORTED_INVITATIONS, useLimits } from "../people/limits.ts";
+import { LIMITS, useLimits } from "../people/limits.ts";
 import type { Membership } from "../people/links.ts";
 import { parseEmail, parsePersonName, parseRole } from "../people/people.ts";
 import { type AuditNote, noteAudits } from "../store/queries/audit.ts";
@@ -136,7 +136,7 @@ async function whyUninvited(trx: Db, deps: ImportDeps, person: Person): Promise<
 	}
 	const { personId, clock } = deps;
 	if (personId === null) return null;
-	const use = { limit: IMPORTED_INVITATIONS, subject: String(personId) };
+	const use = { limit: LIMITS.importedInvitations, subject: String(personId) };
 	const tooMany = await useLimits(trx, [use], clock.nowMs());
 	return tooMany === null ? null : `Added without a mail: ${tooMany.fault.detail}`;
 }

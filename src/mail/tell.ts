@@ -67,8 +67,8 @@ export function tellChanges(deps: TellDeps, isStopping: () => boolean): Promise<
 
 export function tellNotices(deps: TellDeps, isStopping: () => boolean): Promise<void> {
 	return tell(deps, isStopping, async (db, nowMs) => {
-		const programmeId = await findProgrammeToMail(db, nowMs);
-		return programmeId === undefined ? undefined : newsOfCallbacks(programmeId, deps.publicUrl);
+		const due = await findProgrammeToMail(db, nowMs);
+		return due && newsOfCallbacks(due.programmeId, deps.publicUrl);
 	});
 }
 

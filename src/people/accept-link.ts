@@ -1,8 +1,6 @@
-// This room is people, programmes, keys, and mail about them.
-// Here: using a one-time link, which no other file does. Whatever it opens happens in one transaction, and the link is
-// gone with it.
+// Using a one-time link, which no other file does. Whatever it opens happens in one transaction, and the link is gone with
+// it.
 
-import type { EndedAccess } from "../domain/ended-access.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { ProgrammeRole } from "../domain/roles.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
@@ -16,11 +14,10 @@ import type { Db } from "../store/store.ts";
 import type { LinkPurpose } from "../store/tables/people.ts";
 import type { Auth } from "./auth.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { endAccess } from "./end-access.ts";
+import { type EndedAccess, endAccess } from "./end-access.ts";
 import { findLink, linkNotValid, type Membership, type OpenedLink, readLink, transactAs } from "./links.ts";
 import { changeAddress } from "./own-settings.ts";
-import { forgetWrongPasswords } from "./password-limits.ts";
-import { judgePassword } from "./passwords.ts";
+import { forgetWrongPasswords, judgePassword } from "./passwords.ts";
 import { findOrMakePerson, parseEmail, parsePersonName } from "./people.ts";
 
 export interface AcceptDeps extends Pick<AccountsDeps, "store" | "clock" | "random"> {

@@ -2,14 +2,30 @@
 // with a session, a link, half a sign-in or an import under way ends with it, whoever made the link and whomever it was
 // for.
 
-import { type EndedAccess, type EndedLinkKind, sayWhatEnded } from "../domain/ended-access.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { endImportsOf, type ImportJob } from "../store/queries/import-jobs.ts";
 import { lockLinks, type WithdrawnLink, withdrawLinks, withdrawLinksInto } from "../store/queries/links.ts";
 import type { Person } from "../store/queries/people.ts";
 import { endChallenges, endSessions } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
-import type { LinkPurpose } from "../store/tables/people.ts";
+import { PURPOSES } from "./links.ts";
+
+export interface EndedLink {
+	called: "invitation" | "password link" | "email confirmation";
+	/** For whom it was. */
+	email: string;
+	/** The programme it belonged to; null for links of the network. */
+	programmeId: number | null;
+}
+
+export interface EndedAccess {
+	sessions: number;
+	/** Sign-ins that waited for an authenticator's code. */
+	challenges: number;
+	links: readonly EndedLink[];
+	/** What they had brought in from other software, and is stopped. */
+	imports: number;
+}
 
 export interface AccessEnding {
 	/** Who ends it; null: the command line. */
@@ -85,19 +101,49 @@ async function noteStopped(
 	}
 }
 
-const LINK_KINDS: Readonly<Record<LinkPurpose, EndedLinkKind>> = {
-	first_staff: "invitation",
-	staff_invitation: "invitation",
-	programme_invitation: "invitation",
-	password_link: "password link",
-	password_mail: "password link",
-	address_mail: "email confirmation",
-};
+function describeLinks(withdrawn: readonly WithdrawnLink[]): EndedLink[] {
+	return withdrawn.map(({ purpose, ...link }) => ({ ...link, called: PURPOSES[purpose].called }));
+}
 
-function describeLinks(withdrawn: readonly WithdrawnLink[]): EndedAccess["links"] {
-	return withdrawn.map(({ purpose, email, programmeId }) => ({
-		kind: LINK_KINDS[purpose],
-		email,
-		programmeId,
-	}));
+/** A message is one line on a phone's page: the rest is counted. */
+const MAX_ADDRESSES_NAMED = 3;
+
+/** Such as "2 sessions and 1 invitation to x@y.example were withdrawn, and 1 import was stopped"; null: nothing. */
+export function sayWhatEnded(ended: EndedAccess): string | null {
+	const parts = [
+		...countedPart(ended.sessions, "session"),
+		...countedPart(ended.challenges, "unfinished sign-in"),
+		...linksOf(ended, "invitation", "to"),
+		...linksOf(ended, "password link", "for"),
+		...linksOf(ended, "email confirmation", "for"),
+	];
+	const total = ended.sessions + ended.challenges + ended.links.length;
+	const said = [
+		...(parts.length === 0 ? [] : [`${listOf(parts)} ${total === 1 ? "was" : "were"} withdrawn`]),
+		...countedPart(ended.imports, "import").map(
+			(text) => `${text} ${ended.imports === 1 ? "was" : "were"} stopped`,
+		),
+	];
+	return said.length === 0 ? null : said.join(", and ");
+}
+
+/** For an owner, who is told about this programme alone: what else somebody did elsewhere is not theirs to know. */
+export function withinProgramme(ended: EndedAccess, programmeId: number): EndedAccess {
+	return { ...ended, links: ended.links.filter((link) => link.programmeId === programmeId) };
+}
+
+function linksOf({ links }: EndedAccess, called: EndedLink["called"], preposition: string): string[] {
+	const emails = links.filter((link) => link.called === called).map(({ email }) => email);
+	const named = [...new Set(emails)].slice(0, MAX_ADDRESSES_NAMED);
+	const more = new Set(emails).size - named.length;
+	const whom = more === 0 ? listOf(named) : `${named.join(", ")} and ${more} more`;
+	return countedPart(emails.length, called).map((text) => `${text} ${preposition} ${whom}`);
+}
+
+function countedPart(count: number, noun: string): string[] {
+	return count === 0 ? [] : [`${count} ${noun}${count === 1 ? "" : "s"}`];
+}
+
+function listOf(parts: readonly string[]): string {
+	return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
 }

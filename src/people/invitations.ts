@@ -13,11 +13,10 @@ import { addToProgramme, findRole } from "../store/queries/programme-people.ts";
 import { hasPassword } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps, Actor } from "./deps.ts";
-import { INVITATIONS_BY_ONE_PERSON, INVITATIONS_TO_ONE_ADDRESS, useLimits } from "./limits.ts";
+import { LIMITS, useLimits } from "./limits.ts";
 import {
 	INVITATION_DAYS,
 	issueLink,
-	linkPath,
 	type Maker,
 	type Membership,
 	transactAs,
@@ -92,8 +91,7 @@ export async function welcomePerson(
 	}
 	await setDeactivated(trx, personId, null);
 	const purpose = kind === "staff" ? "staff_invitation" : "programme_invitation";
-	const token = await issueLink(trx, deps, { purpose, personId, programmeId, maker });
-	const link = `${publicUrl}${linkPath(token)}`;
+	const link = `${publicUrl}${await issueLink(trx, deps, { purpose, personId, programmeId, maker })}`;
 	const invitation = { to: email, link, validDays: INVITATION_DAYS };
 	await mails.enqueue(trx, composeJoinMail({ ...invitation, kind, membership }));
 	return sentLink(deps, maker, { email, link });
@@ -146,11 +144,10 @@ export async function inviteByOwner(
 		}
 		const programmeId = programme.id;
 		const order = { purpose: "programme_invitation", email, programmeId, role, maker } as const;
-		const token = await issueLink(trx, deps, order);
+		const link = `${deps.publicUrl}${await issueLink(trx, deps, order)}`;
 		const note = { personId: maker.personId, programmeId, action: "person.invited" } as const;
 		const detail = isRenewed ? "new link" : role;
 		await noteAudit(trx, { ...note, subject: email, detail }, deps.clock.nowMs());
-		const link = `${deps.publicUrl}${linkPath(token)}`;
 		const invitation = { to: email, link, membership: { programme, role }, validDays: INVITATION_DAYS };
 		// Staff see every programme and are in none: there is nothing to accept, and the owner need not know.
 		const isWithheld = known?.kind === "staff";
@@ -198,11 +195,11 @@ export async function makePasswordLink(
 	// Whoever finds a browser signed in must not make the account their own.
 	if (personId === maker?.personId) return refuse("not_allowed", "Change your own password under Account.");
 	return sendAs(deps, maker, email, programmeId, async (trx) => {
-		const token = await issueLink(trx, deps, { purpose: "password_link", personId, programmeId, maker });
+		const order = { purpose: "password_link", personId, programmeId, maker } as const;
+		const link = `${deps.publicUrl}${await issueLink(trx, deps, order)}`;
 		// The person is mailed that there is one, and not the link: the mailbox may be what was lost.
 		const note = { personId: maker?.personId ?? null, programmeId, action: "password.link_made" } as const;
 		await noteAudit(trx, { ...note, subject: email }, deps.clock.nowMs());
-		const link = `${deps.publicUrl}${linkPath(token)}`;
 		return succeed(sentLink(deps, maker, { email, link, isForPassword: true }));
 	});
 }
@@ -218,8 +215,8 @@ async function sendAs(
 ): Promise<Result<SentLink>> {
 	if (maker !== null) {
 		const uses = [
-			{ limit: INVITATIONS_BY_ONE_PERSON, subject: String(maker.personId) },
-			{ limit: INVITATIONS_TO_ONE_ADDRESS, subject: email },
+			{ limit: LIMITS.mailsBy, subject: String(maker.personId) },
+			{ limit: LIMITS.mailsTo, subject: `invitation: ${email}` },
 		];
 		const tooMany = await useLimits(deps.store.db, uses, deps.clock.nowMs());
 		if (tooMany !== null) return tooMany;

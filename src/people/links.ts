@@ -1,4 +1,4 @@
-// One-time links: issued and read here, used in accept-link. There is no other place that does either.
+// One-time links: issued and opened here, used in accept-link. There is no other place that does either.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -20,16 +20,25 @@ const TOKEN_BYTES = 32;
 /** Long enough for a holiday weekend, short enough for a mailbox that somebody else reads later. */
 export const INVITATION_DAYS = 7;
 
-const LINK_LIFE_MS: Readonly<Record<LinkPurpose, number>> = {
+interface Purpose {
+	lifeMs: number;
+	/** When it is told that it ended. */
+	called: "invitation" | "password link" | "email confirmation";
+	/** Undefined when there is nothing left for it to do. */
+	open(db: Db, link: Link): Promise<OpenedLink | undefined>;
+}
+
+/** What each kind of link is good for, and for how long. Its mail is in mail/letters, its page in web/sign-in/welcome-page. */
+export const PURPOSES: Readonly<Record<LinkPurpose, Purpose>> = {
 	// It stands in the log of the start.
-	first_staff: DAY_MS,
-	staff_invitation: INVITATION_DAYS * DAY_MS,
-	programme_invitation: INVITATION_DAYS * DAY_MS,
+	first_staff: { lifeMs: DAY_MS, called: "invitation", open: openFirst },
+	staff_invitation: { lifeMs: INVITATION_DAYS * DAY_MS, called: "invitation", open: openJoin },
+	programme_invitation: { lifeMs: INVITATION_DAYS * DAY_MS, called: "invitation", open: openProgramme },
 	// Handed over by people who are talking to each other; it opens an account that is in use.
-	password_link: DAY_MS,
+	password_link: { lifeMs: DAY_MS, called: "password link", open: openPassword },
 	// Whoever asks for it is waiting for the mail.
-	password_mail: HOUR_MS,
-	address_mail: HOUR_MS,
+	password_mail: { lifeMs: HOUR_MS, called: "password link", open: openPassword },
+	address_mail: { lifeMs: HOUR_MS, called: "email confirmation", open: openAddress },
 };
 
 /** Whoever makes a link on a page, with the session they do it in. */
@@ -68,8 +77,12 @@ export function transactAs<Value>(
 	return transact(async (trx) => {
 		await lockLinks(trx);
 		if (maker === null || (await isSessionOf(trx, maker.sessionId, maker.personId))) return work(trx);
-		return refuse("not_allowed", "You have been signed out. Nothing was changed. Sign in again to continue.");
+		return signedOut();
 	});
+}
+
+export function signedOut(): ReturnType<typeof refuse> {
+	return refuse("not_allowed", "You have been signed out. Nothing was changed. Sign in again to continue.");
 }
 
 /**
@@ -89,7 +102,7 @@ export function transactInProgramme<Value>(
 	});
 }
 
-/** Within `transactAs`. Resolves to the token, which is stored nowhere. */
+/** Within `transactAs`. Resolves to the path of its page, whose token is stored nowhere. */
 export async function issueLink(
 	trx: Db,
 	{ clock, random }: Pick<AccountsDeps, "clock" | "random">,
@@ -107,13 +120,9 @@ export async function issueLink(
 		role: role ?? null,
 		made_by: maker?.personId ?? null,
 		created_at_ms: nowMs,
-		expires_at_ms: nowMs + LINK_LIFE_MS[purpose],
+		expires_at_ms: nowMs + PURPOSES[purpose].lifeMs,
 		withdrawn: null,
 	});
-	return token;
-}
-
-export function linkPath(token: string): string {
 	return `/welcome/${token}`;
 }
 
@@ -128,7 +137,7 @@ export async function makeFirstStaffPath(
 	return deps.store.transact(async (trx) => {
 		await lockLinks(trx);
 		if (await hasStaffWithPassword(trx)) return null;
-		return linkPath(await issueLink(trx, deps, { purpose: "first_staff", maker: null }));
+		return issueLink(trx, deps, { purpose: "first_staff", maker: null });
 	});
 }
 
@@ -167,58 +176,47 @@ export async function readLink(
 	nowMs: number,
 ): Promise<{ link: Link; opened: OpenedLink } | undefined> {
 	const link = await findOpenLink(db, sha256Hex(token), nowMs);
-	const opened = link === undefined ? undefined : await readPurpose(db, link);
-	return link === undefined || opened === undefined ? undefined : { link, opened };
+	const opened = link && (await PURPOSES[link.purpose].open(db, link));
+	return link && opened && { link, opened };
 }
 
-async function readPurpose(db: Db, link: Link): Promise<OpenedLink | undefined> {
-	switch (link.purpose) {
-		case "first_staff":
-			return (await hasStaffWithPassword(db)) ? undefined : { kind: "first" };
-		case "staff_invitation":
-			return readPersonsLink(db, link, "join");
-		case "programme_invitation":
-			return link.email === null
-				? readPersonsLink(db, link, "join")
-				: readProgrammeLink(db, link, link.email);
-		case "password_link":
-		case "password_mail":
-			return readPersonsLink(db, link, "password");
-		case "address_mail":
-			return readAddressLink(db, link);
-		default:
-			return link.purpose satisfies never;
-	}
+async function openFirst(db: Db): Promise<OpenedLink | undefined> {
+	return (await hasStaffWithPassword(db)) ? undefined : { kind: "first" };
 }
 
-async function readPersonsLink(
-	db: Db,
-	{ person_id }: Link,
-	kind: "join" | "password",
-): Promise<OpenedLink | undefined> {
-	const person = person_id === null ? undefined : await findPersonById(db, person_id);
-	if (person === undefined || person.deactivated_at_ms !== null) return undefined;
-	return (await hasPassword(db, person.public_id)) === (kind === "password") ? { kind, person } : undefined;
+async function openJoin(db: Db, link: Link): Promise<OpenedLink | undefined> {
+	const person = await findPersonOf(db, link);
+	return person && !(await hasPassword(db, person.public_id)) ? { kind: "join", person } : undefined;
 }
 
-async function readAddressLink(db: Db, { person_id, email }: Link): Promise<OpenedLink | undefined> {
-	const person = person_id === null ? undefined : await findPersonById(db, person_id);
-	if (person === undefined || person.deactivated_at_ms !== null || email === null) return undefined;
-	return (await findPersonByEmail(db, email)) === undefined ? { kind: "address", person, email } : undefined;
+async function openPassword(db: Db, link: Link): Promise<OpenedLink | undefined> {
+	const person = await findPersonOf(db, link);
+	return person && (await hasPassword(db, person.public_id)) ? { kind: "password", person } : undefined;
+}
+
+async function openAddress(db: Db, link: Link): Promise<OpenedLink | undefined> {
+	const person = await findPersonOf(db, link);
+	if (person === undefined || link.email === null) return undefined;
+	const isFree = (await findPersonByEmail(db, link.email)) === undefined;
+	return isFree ? { kind: "address", person, email: link.email } : undefined;
 }
 
 /** Staff see every programme and are in none: for them there is nothing to accept. */
-async function readProgrammeLink(
-	db: Db,
-	{ programme_id, role }: Link,
-	email: string,
-): Promise<OpenedLink | undefined> {
-	if (programme_id === null || role === null) return undefined;
-	const programme = (await findProgrammesById(db, [programme_id])).get(programme_id);
+async function openProgramme(db: Db, link: Link): Promise<OpenedLink | undefined> {
+	const { email, programme_id: programmeId, role } = link;
+	// Made by staff: the person has their role already.
+	if (email === null) return openJoin(db, link);
+	if (programmeId === null || role === null) return undefined;
+	const programme = (await findProgrammesById(db, [programmeId])).get(programmeId);
 	const person = await findPersonByEmail(db, email);
 	if (programme === undefined || person?.kind === "staff") return undefined;
 	const hasAccount = person !== undefined && (await hasPassword(db, person.public_id));
 	return { kind: "programme", email, person: person ?? null, programme, role, hasAccount };
+}
+
+async function findPersonOf(db: Db, { person_id: personId }: Link): Promise<Person | undefined> {
+	const person = personId === null ? undefined : await findPersonById(db, personId);
+	return person?.deactivated_at_ms === null ? person : undefined;
 }
 
 export function linkNotValid(): ReturnType<typeof refuse> {

@@ -2,7 +2,7 @@
 // address, which changes when whoever has the new mailbox opens the link that was sent there.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { isDateLocale, MAIL_KINDS, type MailKind } from "../domain/own-settings.ts";
+import { MAIL_KINDS, type MailKind } from "../domain/notice.ts";
 import { isTimeZone } from "../domain/zone-day.ts";
 import { composeAddressMail, composeLeftAddressMail } from "../mail/letters.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -15,13 +15,32 @@ import {
 } from "../store/queries/people.ts";
 import { updateSignIn } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
-import type { Auth, Visitor } from "./auth.ts";
-import { wrongPassword } from "./auth-fault.ts";
+import type { SignInDeps, Visitor } from "./auth.ts";
 import type { AccountsDeps } from "./deps.ts";
 import type { InvitationsDeps } from "./invitations.ts";
-import { INVITATIONS_TO_ONE_ADDRESS, useLimits } from "./limits.ts";
-import { issueLink, linkPath, type Maker, transactAs } from "./links.ts";
+import { LIMITS, useLimits } from "./limits.ts";
+import { issueLink, type Maker, transactAs } from "./links.ts";
+import { checkPassword } from "./passwords.ts";
 import { parseEmail, parsePersonName } from "./people.ts";
+
+/** Languages that dates can be written in, with how each is called by those who speak it. */
+export const DATE_LOCALES = {
+	"en-GB": "English (UK)",
+	"en-US": "English (US)",
+	"de-DE": "Deutsch",
+	"es-ES": "Español",
+	"fr-FR": "Français",
+	"it-IT": "Italiano",
+	"nl-NL": "Nederlands",
+	"pl-PL": "Polski",
+	"pt-PT": "Português",
+	"sv-SE": "Svenska",
+} as const;
+type DateLocale = keyof typeof DATE_LOCALES;
+
+function isDateLocale(text: string): text is DateLocale {
+	return Object.hasOwn(DATE_LOCALES, text);
+}
 
 export interface SettingsInput {
 	name: string;
@@ -92,13 +111,11 @@ function onOff(value: 0 | 1): string {
  * nothing: who has an account is nobody's business.
  */
 export async function askForAddress(
-	deps: Pick<InvitationsDeps, "store" | "clock" | "random" | "mails" | "publicUrl"> & {
-		auth: Pick<Auth, "isPassword">;
-	},
+	deps: SignInDeps & Pick<InvitationsDeps, "mails">,
 	maker: Maker,
 	self: Person,
 	{ email: text, currentPassword }: { email: string; currentPassword: string },
-	{ address }: Pick<Visitor, "address">,
+	visitor: Visitor,
 ): Promise<Result<string>> {
 	const parsed = parseEmail(text);
 	if (!parsed.ok) return parsed;
@@ -107,15 +124,17 @@ export async function askForAddress(
 	if (!deps.mails.isOn) {
 		return refuse("not_allowed", "No mail can be sent from here, so a new address cannot be confirmed.");
 	}
-	if (!(await deps.auth.isPassword(self.email, currentPassword))) return wrongPassword();
-	const uses = [{ limit: INVITATIONS_TO_ONE_ADDRESS, subject: email }];
+	const given = await checkPassword(deps, self.email, currentPassword, visitor);
+	if (!given.ok) return given;
+	const uses = [{ limit: LIMITS.mailsTo, subject: `new address: ${email}` }];
 	const tooMany = await useLimits(deps.store.db, uses, deps.clock.nowMs());
 	if (tooMany !== null) return tooMany;
 	const asked = await transactAs(deps.store, maker, async (trx) => {
 		const order = { purpose: "address_mail", personId: self.id, email, maker } as const;
-		const link = `${deps.publicUrl}${linkPath(await issueLink(trx, deps, order))}`;
+		const link = `${deps.publicUrl}${await issueLink(trx, deps, order)}`;
 		const isWithheld = (await findPersonByEmail(trx, email)) !== undefined;
 		await deps.mails.enqueue(trx, { ...composeAddressMail(email, self.email, link), isWithheld });
+		const { address } = visitor;
 		const note = { personId: self.id, action: "address.asked", subject: self.email, address } as const;
 		await noteAudit(trx, { ...note, detail: email }, deps.clock.nowMs());
 		return succeed(email);

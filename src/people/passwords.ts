@@ -1,27 +1,22 @@
-// Choosing a password, changing it, and a link by mail for those who forgot theirs.
+// Choosing a password, giving it, changing it, and a link by mail for those who forgot theirs. A wrong one is counted, on
+// the sign-in page and wherever else it is asked for: few from one network, more from all of them together, and some from
+// each browser that has signed in before. Unknown addresses are counted alike, so that nobody learns who has an account.
 
-import type { EndedAccess } from "../domain/ended-access.ts";
+import { networkOf } from "../domain/client-address.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { composeResetMail } from "../mail/letters.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { lockLinks, removeLinksOfPerson } from "../store/queries/links.ts";
 import { findPersonByEmail, findPersonById } from "../store/queries/people.ts";
 import { hasPassword, setPassword } from "../store/queries/sign-in.ts";
-import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, type Visitor } from "./auth.ts";
-import { wrongPassword } from "./auth-fault.ts";
-import { endAccess } from "./end-access.ts";
+import type { Db } from "../store/store.ts";
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, type SignInDeps, type Visitor } from "./auth.ts";
+import { type EndedAccess, endAccess } from "./end-access.ts";
 import type { InvitationsDeps } from "./invitations.ts";
-import {
-	networkUses,
-	RESET_MAILS_FROM_ONE_NETWORK,
-	RESET_MAILS_TO_ONE_ADDRESS,
-	useLimits,
-} from "./limits.ts";
-import { issueLink, linkPath, type Maker } from "./links.ts";
-import { forgetWrongPasswords, withPasswordLimit } from "./password-limits.ts";
+import { forgetUse, giveUseBack, LIMITS, triesFrom, type Use, useLimits } from "./limits.ts";
+import { issueLink, type Maker } from "./links.ts";
 import { changeWithSession } from "./sessions.ts";
-import type { SignInDeps } from "./sign-in.ts";
-import { makeConfirmationCookie, type SignInMoment } from "./signed-cookies.ts";
+import { type CookieDeps, findDevice, makeConfirmationCookie, type SignInMoment } from "./signed-cookies.ts";
 
 /**
  * An id nobody has. For an unknown address the same rows are written, so that timing does not reveal whether an account
@@ -51,12 +46,61 @@ export function judgePassword(password: string): Result<true> {
 	return succeed(true);
 }
 
+type LimitDeps = Pick<CookieDeps, "store" | "clock" | "sealingKey">;
+type Guesser = Pick<Visitor, "address" | "device">;
+
+/** Counted before it is judged: whoever took a session cannot guess it either. Resolves to the hash that it fits. */
+export async function checkPassword(
+	deps: LimitDeps & Pick<SignInDeps, "auth">,
+	email: string,
+	password: string,
+	guesser: Guesser,
+): Promise<Result<string>> {
+	const used = await usePassword(deps, email, guesser);
+	if (!used.ok) return used;
+	const hash = await deps.auth.judgePassword(email, password);
+	if (hash === null) {
+		return refuse("wrong_password", "This is not your current password. Enter it again.", "currentPassword");
+	}
+	// The right one also makes up for the wrong ones before it from there.
+	const [here, ...others] = used.value;
+	if (here !== undefined) await forgetUse(deps.store.db, here);
+	for (const use of others) await giveUseBack(deps.store.db, use);
+	return succeed(hash);
+}
+
+/** Counts one password as a wrong one. The first of the uses is that of the browser or network it came from. */
+export async function usePassword(
+	deps: LimitDeps,
+	email: string,
+	{ address, device }: Guesser,
+): Promise<Result<readonly Use[]>> {
+	const known = await findDevice(deps, email, device);
+	const uses: readonly Use[] =
+		known === null
+			? [fromNetwork(email, address), { limit: LIMITS.wrongPasswords, subject: email }]
+			: // A known browser uses none of the account's.
+				[{ limit: LIMITS.wrongPasswordsHere, subject: known }];
+	const tooMany = await useLimits(deps.store.db, [...triesFrom(address), ...uses], deps.clock.nowMs());
+	return tooMany ?? succeed(uses);
+}
+
 /**
- * Ends every other session and every link: whoever knew the old password is out. better-auth only says whether the
- * present one is right; what changes is one transaction of ours, because its own would not hold the rest.
+ * In the transaction that sets a new password: whatever was guessed, it was the old one. `address` is where the new one
+ * is used next; null where nobody knows. A known browser has no guesses left to forget: its cookie ends with the old one.
  */
+export async function forgetWrongPasswords(trx: Db, email: string, address: string | null): Promise<void> {
+	await forgetUse(trx, { limit: LIMITS.wrongPasswords, subject: email });
+	if (address !== null) await forgetUse(trx, fromNetwork(email, address));
+}
+
+function fromNetwork(email: string, address: string): Use {
+	return { limit: LIMITS.wrongPasswordsHere, subject: `${email} ${networkOf(address)}` };
+}
+
+/** Ends every other session and every link: whoever knew the old password is out. */
 export async function changePassword(
-	deps: Pick<SignInDeps, "auth" | "store" | "clock" | "random">,
+	deps: Omit<SignInDeps, "log">,
 	person: Maker,
 	{ currentPassword, newPassword }: { currentPassword: string; newPassword: string },
 	visitor: Visitor,
@@ -66,9 +110,10 @@ export async function changePassword(
 	if (!judged.ok) return judged;
 	const self = await findPersonById(store.db, person.personId);
 	if (self === undefined) throw new Error("a session without a person");
-	if (!(await auth.isPassword(self.email, currentPassword))) return wrongPassword();
+	const given = await checkPassword(deps, self.email, currentPassword, visitor);
+	if (!given.ok) return given;
 	const passwordHash = await auth.hashPassword(newPassword);
-	const changed = await changeWithSession(deps, person, visitor, async (trx) => {
+	const changed = await changeWithSession(deps, person, async (trx) => {
 		const nowMs = clock.nowMs();
 		const ended = await endAccess(trx, self, { endedBy: self.id, nowMs, keepsOneSession: true });
 		await setPassword(trx, self, passwordHash, nowMs);
@@ -77,7 +122,8 @@ export async function changePassword(
 		await noteAudit(trx, note, nowMs);
 		return succeed(ended);
 	});
-	return changed.ok ? succeed({ ended: changed.value.value, setCookies: changed.value.setCookies }) : changed;
+	if (!changed.ok) return changed;
+	return succeed({ ended: changed.value.value, setCookies: [changed.value.setCookie] });
 }
 
 /** The password given again in a session that is not new. Resolves to a whole Set-Cookie line. */
@@ -87,10 +133,8 @@ export async function confirmPassword(
 	password: string,
 	visitor: Visitor,
 ): Promise<Result<string>> {
-	return withPasswordLimit(deps, signIn.email, visitor, async () => {
-		if (!(await deps.auth.isPassword(signIn.email, password))) return wrongPassword();
-		return succeed(await makeConfirmationCookie(deps, signIn));
-	});
+	const given = await checkPassword(deps, signIn.email, password, visitor);
+	return given.ok ? succeed(await makeConfirmationCookie(deps, signIn)) : given;
 }
 
 /** Answers the same whether or not anybody has this address: only a mail may tell. */
@@ -102,14 +146,11 @@ export async function requestPasswordReset(
 	const { store, clock, mails, publicUrl } = deps;
 	const email = text.trim().toLowerCase();
 	const nowMs = clock.nowMs();
-	const uses = [
-		...networkUses(RESET_MAILS_FROM_ONE_NETWORK, visitor.address),
-		{ limit: RESET_MAILS_TO_ONE_ADDRESS, subject: email },
-	];
+	const uses = [...triesFrom(visitor.address), { limit: LIMITS.mailsTo, subject: `new password: ${email}` }];
 	const tooMany = await useLimits(store.db, uses, nowMs);
 	if (tooMany !== null) return tooMany;
 	// The same work for either, so that an account costs no more time than none.
-	const token = await store.transact(async (trx) => {
+	const path = await store.transact(async (trx) => {
 		await lockLinks(trx);
 		const found = await findPersonByEmail(trx, email);
 		const person = found !== undefined && (await hasPassword(trx, found.public_id)) ? found : undefined;
@@ -124,6 +165,6 @@ export async function requestPasswordReset(
 		return issued;
 	});
 	// Not awaited, on purpose: the time a mail takes would tell whether the account exists.
-	if (token !== null) mails.send(composeResetMail(email, `${publicUrl}${linkPath(token)}`));
+	if (path !== null) mails.send(composeResetMail(email, `${publicUrl}${path}`));
 	return succeed(true);
 }

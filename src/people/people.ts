@@ -1,9 +1,8 @@
 // Making people: those of shops, and the network's staff.
 
-import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
+import { isMailAddress, MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { isMailAddress } from "../domain/mail-address.ts";
 import { type PersonKind, type ProgrammeRole, readProgrammeRole } from "../domain/roles.ts";
 import { findPersonByEmail, insertPerson, type Person } from "../store/queries/people.ts";
 import type { Db } from "../store/store.ts";

@@ -1,7 +1,6 @@
-// A programme's people: inviting them, a new link for one who lost theirs, changing what somebody is there, ending their
+// The people of a programme, and the network's staff: inviting them, a new link for one who lost theirs, changing what somebody is there, ending their
 // access, leaving. The last owner stays; a programme may have none yet.
 
-import type { EndedAccess } from "../domain/ended-access.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { grants, type ProgrammeRole } from "../domain/roles.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -10,12 +9,18 @@ import {
 	removeProgrammeInvitation,
 	setInvitationRole,
 } from "../store/queries/links.ts";
-import { findPersonById, findPersonByPublicId, type Person } from "../store/queries/people.ts";
+import {
+	findPersonById,
+	findPersonByPublicId,
+	type Person,
+	setDeactivated,
+} from "../store/queries/people.ts";
 import { findRole, hasOtherOwner, removeFromProgramme, setRole } from "../store/queries/programme-people.ts";
 import { lockProgramme, type Programme } from "../store/queries/programmes.ts";
+import { removeSignIn } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { endAccess, endLinksInto } from "./end-access.ts";
+import { type EndedAccess, endAccess, endLinksInto } from "./end-access.ts";
 import {
 	type InvitationsDeps,
 	inviteByOwner,
@@ -194,5 +199,47 @@ function lastOwner(email: string): ReturnType<typeof refuse> {
 	return refuse(
 		"not_allowed",
 		`${email} is the last owner of this programme. Make somebody else an owner first.`,
+	);
+}
+
+export async function renewStaffLink(
+	deps: InvitationsDeps,
+	maker: Maker,
+	publicId: string,
+): Promise<Result<SentLink>> {
+	const person = await findStaff(deps, publicId);
+	return person.ok ? renewLink(deps, maker, person.value, null) : person;
+}
+
+/** Password, authenticator, sessions and links go at once; the person stays, because the records name them. */
+export async function deactivateStaff(
+	{ store, clock }: PeopleDeps,
+	maker: Maker,
+	publicId: string,
+): Promise<Result<{ person: Person; ended: EndedAccess }>> {
+	const found = await findStaff({ store }, publicId);
+	if (!found.ok) return found;
+	const person = found.value;
+	if (person.id === maker.personId) {
+		return refuse("not_allowed", "You cannot deactivate your own account. Ask somebody else of the staff.");
+	}
+	// Whoever asks may have been deactivated a moment ago: two who end each other's access would leave nobody.
+	return transactAs(store, maker, async (trx) => {
+		const nowMs = clock.nowMs();
+		const ended = await endAccess(trx, person, { endedBy: maker.personId, nowMs });
+		await removeSignIn(trx, person.public_id);
+		await setDeactivated(trx, person.id, nowMs);
+		const note = { personId: maker.personId, action: "person.removed", subject: person.email } as const;
+		await noteAudit(trx, { ...note, detail: "staff" }, nowMs);
+		return succeed({ person, ended });
+	});
+}
+
+async function findStaff({ store }: Pick<AccountsDeps, "store">, publicId: string): Promise<Result<Person>> {
+	const person = await findPersonByPublicId(store.db, publicId);
+	if (person?.kind === "staff") return succeed(person);
+	return refuse(
+		"unknown_person",
+		"Nobody of the staff has this account. Reload the page to see who is there.",
 	);
 }

@@ -3,37 +3,28 @@
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { findSessionRow, resumeSession, type SessionRow } from "../store/queries/sign-in.ts";
+import { endSession, endSessions, findSession } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
-import type { Visitor } from "./auth.ts";
-import { refusalOf } from "./auth-fault.ts";
+import { type AuthDeps, type AuthSession, resumeSession, type SignInDeps, type Visitor } from "./auth.ts";
 import { type Maker, transactAs } from "./links.ts";
-import type { SignInDeps } from "./sign-in.ts";
-
-const SESSION_ID_BYTES = 16;
-const SESSION_TOKEN_BYTES = 32;
 
 /**
  * For a change that ends sessions, this one among them: it goes on under a new id and token, so that whoever copied its
  * cookie has nothing. All in one transaction, or nothing. Refused by the change itself, or when the session has ended
- * meanwhile. Also resolves to the session's new cookies.
+ * meanwhile. Also resolves to the session's new cookie.
  */
 export async function changeWithSession<Value>(
-	{ auth, store, random }: Pick<SignInDeps, "auth" | "store" | "random">,
+	deps: Omit<AuthDeps, "log">,
 	maker: Maker,
-	visitor: Visitor,
-	change: (trx: Db, session: SessionRow) => Promise<Result<Value>>,
-): Promise<Result<{ value: Value; setCookies: readonly string[] }>> {
-	const renewed = { id: random.hex(SESSION_ID_BYTES), token: random.hex(SESSION_TOKEN_BYTES) };
-	const changed = await transactAs(store, maker, async (trx) => {
-		const session = await findSessionRow(trx, maker.sessionId);
+	change: (trx: Db, session: AuthSession) => Promise<Result<Value>>,
+): Promise<Result<{ value: Value; setCookie: string }>> {
+	return transactAs(deps.store, maker, async (trx) => {
+		const session = await findSession(trx, "id", maker.sessionId);
 		if (session === undefined) throw new Error("a session that was there a moment ago");
 		const done = await change(trx, session);
-		if (done.ok) await resumeSession(trx, session, renewed);
-		return done;
+		if (!done.ok) return done;
+		return succeed({ value: done.value, setCookie: await resumeSession(trx, deps, session) });
 	});
-	if (!changed.ok) return changed;
-	return succeed({ value: changed.value, setCookies: await auth.sessionCookies(renewed.token, visitor) });
 }
 
 export async function revokeSession(
@@ -46,8 +37,7 @@ export async function revokeSession(
 	if (found === undefined) {
 		return refuse("unknown_session", "This session has ended already. Nothing is left to do.");
 	}
-	const answer = await auth.post("/revoke-session", { token: found.token }, visitor);
-	if (answer.status !== 200) return refusalOf(answer);
+	await endSession(store.db, found.token);
 	await noteAudit(store.db, { personId, action: "sessions.revoked", detail: "one" }, clock.nowMs());
 	return succeed(true);
 }
@@ -57,8 +47,8 @@ export async function revokeOtherSessions(
 	personId: number,
 	visitor: Visitor,
 ): Promise<Result<true>> {
-	const answer = await auth.post("/revoke-other-sessions", {}, visitor);
-	if (answer.status !== 200) return refusalOf(answer);
+	const own = await auth.findSession(visitor);
+	if (own !== null) await endSessions(store.db, own.session.personPublicId, own.session.id);
 	await noteAudit(store.db, { personId, action: "sessions.revoked", detail: "all others" }, clock.nowMs());
 	return succeed(true);
 }

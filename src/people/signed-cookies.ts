@@ -1,5 +1,6 @@
-// Two cookies that we sign and store nowhere. Neither opens anything. Both are signed together with the password's hash,
-// so that a new password, however it came about, ends them all.
+// What only this service can have written, signed and stored nowhere: form tokens, flash messages, and two cookies that
+// open nothing. Both are signed together with the password's hash, so that a new password, however it came about, ends
+// them all.
 //
 // device         a browser that has signed in to this account before. It has guesses of its own, so that strangers who
 //                use up the account's do not keep the person out. Also signed with the authenticator that was on: those
@@ -7,12 +8,44 @@
 // confirmation   the password was given again in a session that is not new. A copy of the session's own cookie, made
 //                before, does not profit from it; signed with the sign-in, it is worth nothing in another session.
 
-import { areCookiesSecure, cookieName } from "../domain/cookie-name.ts";
-import { DAY_MS, SECOND_MS } from "../domain/time.ts";
+import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
+import { DAY_MS, HOUR_MS, SECOND_MS } from "../domain/time.ts";
 import { findAuthenticatorId, findPasswordHash } from "../store/queries/sign-in.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { CONFIRMATION_MS } from "./recent-password.ts";
-import { createSigner } from "./signing.ts";
+
+export interface Signer {
+	sign(text: string): string;
+	isSignature(signature: string, text: string): boolean;
+}
+
+/** A key for each use, so that a token for one is worth nothing for another. */
+export function createSigner(
+	sealingKey: Uint8Array,
+	use: "forms" | "flash" | "devices" | "confirmations",
+): Signer {
+	const key = Buffer.from(hkdfSync("sha256", sealingKey, "", `ringback ${use}`, 32));
+	const sign = (text: string): string => createHmac("sha256", key).update(text).digest("base64url");
+	return {
+		sign,
+		isSignature(signature, text) {
+			const given = Buffer.from(signature);
+			const right = Buffer.from(sign(text));
+			return given.length === right.length && timingSafeEqual(given, right);
+		},
+	};
+}
+
+export function areCookiesSecure(publicUrl: string): boolean {
+	return publicUrl.startsWith("https:");
+}
+
+/**
+ * Over HTTPS the prefix makes browsers refuse a cookie that another host set, or that came without Secure; over plain
+ * HTTP they would refuse the prefix itself.
+ */
+export function cookieName(publicUrl: string, name: string): string {
+	return `${areCookiesSecure(publicUrl) ? "__Host-" : ""}ringback.${name}`;
+}
 
 export interface CookieDeps extends Pick<AccountsDeps, "store" | "clock" | "random" | "sealingKey"> {
 	publicUrl: string;
@@ -40,8 +73,12 @@ const CONFIRMATION: SignedCookie = {
 	name: "confirmation",
 	label: "confirmations",
 	shape: /^(\d{1,16})\.([\w-]{43})$/,
-	lifeMs: CONFIRMATION_MS,
+	// Long enough to set up an authenticator and look through the sessions in one visit.
+	lifeMs: HOUR_MS,
 };
+
+/** Whoever signed in today is not asked for the password a second time. */
+const FRESH_SIGN_IN_MS = DAY_MS;
 
 export function deviceCookieName(publicUrl: string): string {
 	return cookieName(publicUrl, DEVICE.name);
@@ -82,14 +119,19 @@ export async function makeConfirmationCookie(
 	return setCookie(deps, CONFIRMATION, String(deps.clock.nowMs()), await confirmationFacts(deps, signIn));
 }
 
-/** When it was given; null for a cookie of another session, from before a new password, or that we did not write. */
-export async function readConfirmation(
-	deps: Pick<CookieDeps, "store" | "sealingKey">,
+/**
+ * Whether the password was given recently enough to open the account: an old session may be in a browser that was left
+ * open, or in somebody else's hands. A cookie of another session, or from before a new password, counts for nothing.
+ */
+export async function isPasswordRecent(
+	deps: Pick<CookieDeps, "store" | "clock" | "sealingKey">,
 	signIn: SignInMoment,
 	cookie: string,
-): Promise<number | null> {
+): Promise<boolean> {
+	const nowMs = deps.clock.nowMs();
+	if (nowMs - signIn.signedInAtMs < FRESH_SIGN_IN_MS) return true;
 	const value = await readCookie(deps, CONFIRMATION, cookie, () => confirmationFacts(deps, signIn));
-	return value === null ? null : Number(value);
+	return value !== null && nowMs - Number(value) < CONFIRMATION.lifeMs;
 }
 
 async function deviceFacts({ store: { db } }: Pick<CookieDeps, "store">, email: string): Promise<string> {

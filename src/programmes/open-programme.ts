@@ -12,16 +12,18 @@ import {
 	type SentLink,
 	welcomePerson,
 } from "../people/invitations.ts";
-import { INVITATIONS_BY_ONE_PERSON, useLimits } from "../people/limits.ts";
+import { LIMITS, useLimits } from "../people/limits.ts";
 import { type Maker, transactAs } from "../people/links.ts";
 import { parseEmail } from "../people/people.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { findPersonByEmail, type Person } from "../store/queries/people.ts";
 import { addToProgramme } from "../store/queries/programme-people.ts";
-import { insertProgramme, type Programme } from "../store/queries/programmes.ts";
+import { findFirstProgramme, insertProgramme, type Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
+import { type IssuedKey, insertKey } from "./keys.ts";
 import {
 	type Checked,
+	DEFAULT_APPROVAL_DAYS,
 	faultsOf,
 	parseTerms,
 	refuseAll,
@@ -75,7 +77,7 @@ export async function openProgramme(
 	const nowMs = deps.clock.nowMs();
 	// Not by address: the owner of ten programmes is mailed ten times.
 	if (maker !== null && parsed.value.email !== null) {
-		const use = { limit: INVITATIONS_BY_ONE_PERSON, subject: String(maker.personId) };
+		const use = { limit: LIMITS.mailsBy, subject: String(maker.personId) };
 		const tooMany = await useLimits(deps.store.db, [use], nowMs);
 		if (tooMany !== null) return refuseAll([{ ...tooMany.fault, field: "email" }]);
 	}
@@ -203,4 +205,40 @@ function unknownOwner(email: string): ReturnType<typeof refuse> {
 		`Nobody has the email ${email}. Make the account first: ringback user create --email ${email} --kind shop`,
 		"owner",
 	);
+}
+
+const SAMPLE_TERMS = {
+	name: "Sample shop",
+	commissionRate: "10",
+	feeRate: "2",
+	approvalDays: DEFAULT_APPROVAL_DAYS,
+	parksPixels: true,
+} as const;
+
+export interface SampleProgramme {
+	programme: Programme;
+	issued: IssuedKey;
+}
+
+/**
+ * A programme to try everything with before the first shop is agreed: usual terms, no owner, its key issued. It is a
+ * programme like any other, and can be renamed and kept. All of it or nothing; null where there is a programme already.
+ */
+export async function openSampleProgramme(
+	deps: AccountsDeps,
+	inviter: Inviter,
+): Promise<Result<SampleProgramme | null>> {
+	const terms = parseTerms(SAMPLE_TERMS);
+	if (!terms.ok) return terms;
+	// It holds a lock: of two people at the same moment, the second finds the programme of the first.
+	return transactAs<SampleProgramme | null>(deps.store, inviter.maker, async (trx) => {
+		if ((await findFirstProgramme(trx)) !== undefined) return succeed(null);
+		const opening = { terms: terms.value, currency: "EUR", email: null } as const;
+		const opened = await insertOpened(trx, deps, inviter, opening);
+		if (!opened.ok) return opened;
+		const { programme } = opened.value;
+		const locked = { trx, programmeId: programme.id, nowMs: deps.clock.nowMs() };
+		const issued = await insertKey(deps, locked, inviter.maker.personId, null);
+		return issued.ok ? succeed({ programme, issued: issued.value }) : issued;
+	});
 }

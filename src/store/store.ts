@@ -53,8 +53,8 @@ export interface Store {
 	announceChange(programmeId: number): void;
 	/** Tells the engines of other processes to look for themselves: at the slots, and at their part of the queue. */
 	announceDoubt(): void;
-	/** Told of every announceChange of this process, at once. Returns how to stop listening. */
-	onChange(listener: (programmeId: number) => void): () => void;
+	/** Told of every announceChange of this process, at once. */
+	onChange(listener: (programmeId: number) => void): void;
 	/** Returns how to stop listening. */
 	onDue(listener: DueListener): () => void;
 	close(): Promise<void>;
@@ -107,20 +107,6 @@ export interface DueListener {
 	onChange(programmeId: number): void;
 	/** Something may have become due, or a slot free, that nobody could name. */
 	onDoubt(): void;
-}
-
-/** Who hears of changes in this process, shared by both drivers. */
-export class ChangeListeners {
-	readonly #listeners = new Set<(programmeId: number) => void>();
-
-	add(listener: (programmeId: number) => void): () => void {
-		this.#listeners.add(listener);
-		return () => this.#listeners.delete(listener);
-	}
-
-	tell(programmeId: number): void {
-		for (const listener of this.#listeners) listener(programmeId);
-	}
 }
 
 /** The in-process half of announceDue / onDue, shared by both drivers. */

@@ -22,9 +22,9 @@ import {
 	findOldestWatched,
 } from "../store/queries/backlogs.ts";
 import { pruneJobs } from "../store/queries/bulk-jobs.ts";
-import { pruneCallbackHours } from "../store/queries/callback-hours.ts";
 import { cancelAllRemoved } from "../store/queries/cancellations.ts";
 import { findOldestEndedWindow } from "../store/queries/conversions.ts";
+import { pruneCallbackHours } from "../store/queries/delivery-health.ts";
 import { pruneImports } from "../store/queries/import-jobs.ts";
 import { findOldestWaitingJob } from "../store/queries/job-claims.ts";
 import { pruneUses } from "../store/queries/limit-counts.ts";

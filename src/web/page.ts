@@ -7,17 +7,22 @@ import type { StatusCode } from "hono/utils/http-status";
 import { z } from "zod";
 import type { NetworkTallies, Tallies } from "../conversions/tally.ts";
 import type { AddressRange } from "../domain/address.ts";
-import { isAuthenticatorRequired, type StaffAuthenticator } from "../domain/authenticator.ts";
-import { areCookiesSecure, cookieName } from "../domain/cookie-name.ts";
 import type { Result } from "../domain/fault.ts";
-import { grants, type PersonKind, type Right, type Standing } from "../domain/roles.ts";
+import {
+	grants,
+	isAuthenticatorRequired,
+	type PersonKind,
+	type Right,
+	type StaffAuthenticator,
+	type Standing,
+} from "../domain/roles.ts";
 import type { Warning } from "../domain/warning.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
 import type { OpenApiDocument } from "../openapi.ts";
 import type { Auth, AuthSession, Visitor } from "../people/auth.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Maker } from "../people/links.ts";
-import { createSigner } from "../people/signing.ts";
+import { areCookiesSecure, cookieName, createSigner } from "../people/signed-cookies.ts";
 import type { AddressPolicy, Log, Mailer, RequestRecord, TemporaryFiles, Transport } from "../ports.ts";
 import type { KnownNetwork, NetworkFace } from "../store/queries/known-network.ts";
 import { findPersonByPublicId } from "../store/queries/people.ts";

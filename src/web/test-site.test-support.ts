@@ -157,7 +157,7 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		moveClock: (byMs) => {
 			nowMs += byMs;
 		},
-		browser: (browserOptions) => new Browser(request, browserOptions),
+		browser: (browserOptions) => new Browser(request, { nowMs: () => nowMs, ...browserOptions }),
 		addProgramme: (name = "Shop") =>
 			insertProgramme(
 				store.db,
@@ -168,7 +168,7 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 			join(email, name, { programme, role: "owner" }),
 		addPerson: (programme, role) => join(newEmail("shop"), `Some ${role}`, { programme, role }),
 		async signIn({ email }) {
-			const browser = new Browser(request);
+			const browser = new Browser(request, { nowMs: () => nowMs });
 			await browser.open("/sign-in");
 			const answer = await browser.submit("/sign-in", { email, password: PASSWORD });
 			assert.equal(answer.status, 303, answer.text);
@@ -192,6 +192,7 @@ export interface Shown {
 export interface BrowserOptions {
 	address?: string;
 	headers?: Readonly<Record<string, string>>;
+	nowMs?: () => number;
 }
 
 let browsers = 0;
@@ -200,12 +201,15 @@ export class Browser {
 	readonly cookies = new Map<string, string>();
 	/** Of the last page that had a form. */
 	csrf = "";
+	/** By the site's clock. */
+	readonly nowMs: () => number;
 	readonly #request: Request;
 	readonly #headers: Readonly<Record<string, string>>;
 	readonly #address: string;
 
-	constructor(request: Request, { address, headers = {} }: BrowserOptions = {}) {
+	constructor(request: Request, { address, headers = {}, nowMs = Date.now }: BrowserOptions = {}) {
 		browsers += 1;
+		this.nowMs = nowMs;
 		this.#request = request;
 		this.#headers = headers;
 		this.#address = address ?? `198.18.${browsers >> 8}.${browsers & 255}`;

@@ -6,7 +6,7 @@ import { RETRY_DELAYS_MS } from "../../src/domain/retry.ts";
 import { canonicalString, sha256Hex, sign, signingKey } from "../../src/domain/signature.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { isSuccess, judgeOutcome, type Outcome, type Verdict } from "../../src/domain/verdict.ts";
-import { addCallbackCounts } from "../../src/store/queries/callback-hours.ts";
+import { addCallbackCounts } from "../../src/store/queries/delivery-health.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";

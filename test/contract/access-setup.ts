@@ -59,8 +59,7 @@ export async function openAccessSetup(site: TestSite): Promise<AccessSetup> {
 }
 
 /**
- * Two sessions, a sign-in that waits for a code, and every kind of link: made by them, and made for them. While the time
- * of day stands: the oldest code that is good would not be, were a step to end before it is judged.
+ * Two sessions, a sign-in that waits for a code, and every kind of link: made by them, and made for them.
  */
 export async function holdEverything(
 	site: TestSite,
@@ -71,7 +70,7 @@ export async function holdEverything(
 	const { secret } = await turnAuthenticatorOn(here);
 	const elsewhere = await beginSignIn(site, person);
 	// The three that are good at a time: this one, the one that turned it on, and the next.
-	const code = codeAt(secret, Date.now() - CODE_STEP_MS);
+	const code = codeAt(secret, site.deps.clock.nowMs() - CODE_STEP_MS);
 	equal((await elsewhere.submit("/sign-in/code", { code })).location, "/");
 	const challenge = await beginSignIn(site, person);
 	const links = new Map<string, string>([
@@ -81,7 +80,7 @@ export async function holdEverything(
 		...(await makeLinksFor(site, setup, person)),
 	]);
 	for (const [what, link] of links) equal((await site.browser().open(link)).status, 200, what);
-	const nextCode = () => codeAt(secret, Date.now() + CODE_STEP_MS);
+	const nextCode = () => codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS);
 	return { links, sessions: [here, elsewhere], challenge, nextCode };
 }
 

@@ -257,7 +257,7 @@ eachDatabase("mailing notices", (database) => {
 		await fail(store.db, early.id, {}, START_MS + 10);
 		await workAgain(store.db, early.id, START_MS + 30);
 		equal(await findProgrammeToMail(store.db, START_MS + 9), undefined);
-		equal(await findProgrammeToMail(store.db, START_MS + 25), early.id);
+		equal((await findProgrammeToMail(store.db, START_MS + 25))?.programmeId, early.id);
 		const found = await findNoticesToMail(store.db, early.id);
 		deepEqual(
 			found.map((notice) => [notice.receiver_id, notice.kind]),

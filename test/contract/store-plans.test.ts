@@ -5,7 +5,6 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import { CompiledQuery, sql } from "kysely";
 import { readCallbackHealth } from "../../src/callbacks/health.ts";
-import { explainOrder } from "../../src/conversions/explain-order.ts";
 import { makeMoves, type Step } from "../../src/conversions/make-moves.ts";
 import type { Status } from "../../src/domain/conversion.ts";
 import { readOrderSearch } from "../../src/domain/order-search.ts";
@@ -26,7 +25,6 @@ import {
 	listRepeatedConversions,
 	listRows,
 } from "../../src/store/queries/bulk-rows.ts";
-import { sumCallbacks } from "../../src/store/queries/callback-hours.ts";
 import { cancelRemoved } from "../../src/store/queries/cancellations.ts";
 import {
 	type ConversionListRequest,
@@ -44,7 +42,12 @@ import {
 	takeWindowEnded,
 } from "../../src/store/queries/conversions.ts";
 import { failedSince, findDeliveries, requeue } from "../../src/store/queries/deliveries.ts";
-import { countFailed, countUndelivered, countWaiting } from "../../src/store/queries/delivery-health.ts";
+import {
+	countFailed,
+	countUndelivered,
+	countWaiting,
+	sumCallbacks,
+} from "../../src/store/queries/delivery-health.ts";
 import {
 	type DeliveryFilter,
 	findDeliveryDetail,
@@ -283,16 +286,6 @@ const READS: readonly Read[] = [
 	...CALL_LISTS.flatMap(([what, index, filter]) =>
 		ofBoth(what, index, (db, programmeId) => listInboundCalls(db, { programmeId, limit: 50, ...filter })),
 	),
-	[
-		"why an order is here",
-		["conversions_by_order", "inbound_calls_by_order"],
-		(db) => explainOrder(db, SMALL, "order 2"),
-	],
-	[
-		"why an order is not here",
-		["inbound_calls_by_programme"],
-		(db) => explainOrder(db, SMALL, "no such order"),
-	],
 	["the checks of the integration", [], (db) => readIntegrationChecks(db, SMALL)],
 	[
 		"the health strip",

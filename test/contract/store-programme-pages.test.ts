@@ -7,10 +7,14 @@ import { createNetworkTallies } from "../../src/conversions/tally.ts";
 import type { PersonKind } from "../../src/domain/roles.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import type { Maker } from "../../src/people/links.ts";
-import { changeRole, leaveProgramme, removePerson } from "../../src/people/programme-people.ts";
-import { deactivateStaff } from "../../src/people/staff.ts";
-import { addCallbackCounts } from "../../src/store/queries/callback-hours.ts";
+import {
+	changeRole,
+	deactivateStaff,
+	leaveProgramme,
+	removePerson,
+} from "../../src/people/programme-people.ts";
 import { tallySlice } from "../../src/store/queries/conversion-tally.ts";
+import { addCallbackCounts } from "../../src/store/queries/delivery-health.ts";
 import { insertPerson, listProgrammePeople, type Person } from "../../src/store/queries/people.ts";
 import { hasConversions, listProgrammes } from "../../src/store/queries/programme-list.ts";
 import { addToProgramme } from "../../src/store/queries/programme-people.ts";

@@ -23,13 +23,7 @@ import { LOADER_VARIABLE } from "./loader-arguments.ts";
 /** Of packages with many files. Whatever else is imported of these packages would be there twice: it is refused. */
 const IMPORTS: readonly string[] = [
 	"@hono/node-server",
-	"better-auth",
-	"better-auth/api",
-	"better-auth/cookies",
-	"better-auth/db",
-	"better-auth/db/migration",
-	"better-auth/plugins",
-	"better-auth/plugins/two-factor",
+	"better-auth/crypto",
 	"csv-parse",
 	"fast-check",
 	"hono",

@@ -2,7 +2,7 @@
 // headers, its address as the server.
 
 import { networkName } from "../../domain/network.ts";
-import type { JsonSchema, OpenApiDocument, Operation, PathItem, Tag } from "../../openapi.ts";
+import type { JsonSchema, OpenApiDocument, Operation, PathItem } from "../../openapi.ts";
 import type { NetworkFace } from "../../store/queries/known-network.ts";
 import { BATCH_BODY, CONVERSION_PAGE, LISTENING, ONE_CONVERSION, PROBLEM, SIGNED_EVENT } from "../answers.ts";
 import type { AppDeps } from "../deps.ts";
@@ -11,7 +11,7 @@ import { componentSchemas } from "./json-schema.ts";
 import { describePaths } from "./operations.ts";
 import { CALLBACK_BODIES, webhooks } from "./webhooks.ts";
 
-const TAGS: readonly Tag[] = [
+const TAGS: OpenApiDocument["tags"] = [
 	{
 		name: "Conversions",
 		description: "The shop's server reports its sales and reads their status.",

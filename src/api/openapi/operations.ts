@@ -13,15 +13,7 @@ import {
 	type FaultKind,
 	problemBody,
 } from "../../domain/fault.ts";
-import type {
-	ApiResponse,
-	HttpMethod,
-	JsonSchema,
-	Operation,
-	Parameter,
-	PathItem,
-	RequestBody,
-} from "../../openapi.ts";
+import type { ApiResponse, HttpMethod, JsonSchema, Operation, Parameter, PathItem } from "../../openapi.ts";
 import {
 	ALIVE,
 	ANSWERS_KEPT_BODY,
@@ -341,10 +333,10 @@ function signedOperation(instance: Instance, call: SignedCall): Operation {
 }
 
 /** As a caller may send it: what has a default may be left out. */
-function requestBody({ schema, means, samples }: NonNullable<SignedCall["body"]>): RequestBody {
+function requestBody({ schema, means, samples }: NonNullable<SignedCall["body"]>) {
 	const examples = Object.entries(samples).map(([name, value]) => [name, { value }]);
 	return {
-		required: true,
+		required: true as const,
 		description: means,
 		content: {
 			"application/json": {

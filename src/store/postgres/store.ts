@@ -6,14 +6,7 @@ import type { Clock, Log } from "../../ports.ts";
 import { setHotWrites } from "../hot-writes.ts";
 import { transactionNumberFrom } from "../schema/dialect.ts";
 import type { Schema } from "../schema/tables.ts";
-import {
-	ChangeListeners,
-	DueListeners,
-	LOCK_WAITS_MS,
-	type LockWaitMs,
-	type Store,
-	type StoreSize,
-} from "../store.ts";
+import { DueListeners, LOCK_WAITS_MS, type LockWaitMs, type Store, type StoreSize } from "../store.ts";
 import { createDueChannel } from "./channel.ts";
 import { openConnections, SERVER_TIMEOUTS, toKyselyPool } from "./connections.ts";
 import { migratePostgres } from "./migrate.ts";
@@ -67,7 +60,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 		LOCK_WAITS_MS.map((lockWaitMs) => [lockWaitMs, openOver({ lockWaitMs })]),
 	);
 	const listeners = new DueListeners();
-	const changes = new ChangeListeners();
+	const changes = new Set<(programmeId: number) => void>();
 	const channel = createDueChannel(directUrl ?? url, listeners, deps, (name, payloads) =>
 		sql`select pg_notify(${name}, payload) from unnest(${payloads}::text[]) as payload`.execute(db),
 	);
@@ -122,11 +115,11 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 		giveBackSpace: async () => false,
 		announceDue: (owed) => channel.announce(owed),
 		announceChange: (programmeId) => {
-			changes.tell(programmeId);
+			for (const hear of changes) hear(programmeId);
 			channel.announceChange(programmeId);
 		},
 		announceDoubt: () => channel.announceDoubt(false),
-		onChange: (listener) => changes.add(listener),
+		onChange: (listener) => void changes.add(listener),
 		onDue: (listener) => {
 			channel.startListening();
 			return listeners.add(listener);

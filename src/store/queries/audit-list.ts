@@ -7,7 +7,7 @@ import { MINUTE_MS } from "../../domain/time.ts";
 import type { Db } from "../store.ts";
 import type { AuditEntriesTable } from "../tables/notices.ts";
 import type { BulkJob } from "./bulk-jobs.ts";
-import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
+import { type ListPage, type PageRequest, readNewestFirst, walkAll, walkDown } from "./list-page.ts";
 
 export interface AuditFilter {
 	personId?: number | undefined;
@@ -48,14 +48,8 @@ export async function* readAllAudit(
 	batchRows: number,
 ): AsyncGenerator<readonly ListedAuditEntry[]> {
 	const bounds = await findBounds(db, filter);
-	let beforeId = Number.MAX_SAFE_INTEGER;
-	for (;;) {
-		const batch = await readEntries(db, filter, bounds, beforeId, batchRows);
-		yield batch;
-		const last = batch.at(-1);
-		if (last === undefined || batch.length < batchRows) return;
-		beforeId = last.id;
-	}
+	const walk = walkDown((beforeId, limit) => readEntries(db, filter, bounds, beforeId, limit));
+	for await (const { rows } of walkAll(walk, batchRows)) yield rows;
 }
 
 /** Both are outside of it. */

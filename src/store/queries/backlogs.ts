@@ -2,6 +2,7 @@
 // of an index, however much waits. Of windows that have ended conversions.ts knows, of jobs job-claims.ts.
 
 import type { Db } from "../store.ts";
+import { findProgrammeToMail } from "./notices.ts";
 import { oldestDeliveries } from "./prune.ts";
 
 /** Of deliveries, which are by far the most that retention removes: when the oldest that is still here should have gone. */
@@ -40,12 +41,7 @@ export async function findOldestWatched(db: Db, watchedForMs: number, nowMs: num
 
 /** Notices that owners are to be mailed about. */
 export async function findOldestUnmailed(db: Db, nowMs: number): Promise<number | null> {
-	const { sinceMs } = await db
-		.selectFrom("notices")
-		.select((eb) => eb.fn.min("mail_due_at_ms").as("sinceMs"))
-		.where("mail_due_at_ms", "<=", nowMs)
-		.executeTakeFirstOrThrow();
-	return sinceMs;
+	return (await findProgrammeToMail(db, nowMs))?.sinceMs ?? null;
 }
 
 /** Changes that nobody has been mailed about yet, and mails about them that were written and not sent. */

@@ -16,7 +16,7 @@ import {
 	type TimeFilter,
 } from "./conversion-buckets.ts";
 import { type Conversion, findManyByPublicId } from "./conversions.ts";
-import { endId, type ListPage, type ListWalk, type PageRequest, readListPage } from "./list-page.ts";
+import { endId, type ListPage, type ListWalk, type PageRequest, readListPage, walkAll } from "./list-page.ts";
 
 export type { ConversionSort } from "./conversion-buckets.ts";
 
@@ -102,15 +102,6 @@ export async function collectMatches(
 		await pause();
 	}
 	return { rows, isAll: true };
-}
-
-async function* walkAll({ read, matches = () => true }: Walk, batchRows: number) {
-	let after: Cursor | undefined;
-	do {
-		const { rows, next } = await read(after, batchRows);
-		yield { rows: rows.filter(matches), looked: rows.length };
-		after = next ?? undefined;
-	} while (after !== undefined);
 }
 
 /** The one that leads to the end of the list along the fewest rows. */

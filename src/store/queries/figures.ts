@@ -2,8 +2,7 @@
 // grows with the large tables.
 
 import { sql } from "kysely";
-import { MAILED_ROLES } from "../../domain/notice.ts";
-import { MAIL_KINDS } from "../../domain/own-settings.ts";
+import { MAIL_KINDS, MAILED_ROLES } from "../../domain/notice.ts";
 import type { Db, Store, StoreSize } from "../store.ts";
 import { type FailingShops, listFailingShops } from "./failing-shops.ts";
 

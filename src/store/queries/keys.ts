@@ -53,25 +53,6 @@ export async function revokeApiKey(
 		.executeTakeFirst();
 }
 
-/** Undefined when the programme has no such key, or it was revoked. */
-export async function findUsableKey(
-	db: Db,
-	programmeId: number,
-	publicId: string,
-): Promise<ApiKey | undefined> {
-	return db
-		.selectFrom("api_keys")
-		.selectAll()
-		.where("public_id", "=", publicId)
-		.where("programme_id", "=", programmeId)
-		.where("revoked_at_ms", "is", null)
-		.executeTakeFirst();
-}
-
-export async function setKeyName(db: Db, id: number, name: string): Promise<void> {
-	await db.updateTable("api_keys").set({ name }).where("id", "=", id).execute();
-}
-
 /** All that can be used, and behind them the newest that were revoked: a key in use is never out of sight. */
 export async function listApiKeys(db: Db, programmeId: number, maxRevoked: number): Promise<ApiKey[]> {
 	const ofProgramme = db

@@ -54,16 +54,33 @@ export async function readListPage<Row>(
 	return { rows, next: last ?? null, isPartial: true };
 }
 
+/** The whole list, some rows at a time; `looked` counts those that do not match, too. */
+export async function* walkAll<Row>({ read, matches = () => true }: ListWalk<Row>, batchRows: number) {
+	let after: Cursor | undefined;
+	do {
+		const { rows, next } = await read(after, batchRows);
+		yield { rows: rows.filter(matches), looked: rows.length };
+		after = next ?? undefined;
+	} while (after !== undefined);
+}
+
 /** A list that is sorted by the id alone. `read` gives rows with a smaller id than `beforeId`, the newest first. */
 export function readNewestFirst<Row extends { id: number }>(
 	page: PageRequest,
 	read: (beforeId: number, limit: number) => Promise<readonly Row[]>,
 	matches?: (row: Row) => boolean,
 ): Promise<ListPage<Row>> {
-	const cursorOf = ({ id }: Row) => ({ at: id, id });
-	return readListPage(
-		walkOf((after, limit) => read(endId(after), limit), cursorOf, matches),
-		page,
+	return readListPage(walkDown(read, matches), page);
+}
+
+export function walkDown<Row extends { id: number }>(
+	read: (beforeId: number, limit: number) => Promise<readonly Row[]>,
+	matches?: (row: Row) => boolean,
+): ListWalk<Row> {
+	return walkOf(
+		(after, limit) => read(endId(after), limit),
+		({ id }) => ({ at: id, id }),
+		matches,
 	);
 }
 

@@ -252,16 +252,18 @@ export async function lastMailedAtMs(
 	return new Map(rows.map((row) => [row.id, row.last_mailed_at_ms]));
 }
 
-/** The programme whose mail has been due the longest. */
-export async function findProgrammeToMail(db: Db, nowMs: number): Promise<number | undefined> {
-	const first = await db
+/** The programme whose mail has been due the longest, and since when. */
+export async function findProgrammeToMail(
+	db: Db,
+	nowMs: number,
+): Promise<{ programmeId: number; sinceMs: number | null } | undefined> {
+	return db
 		.selectFrom("notices")
-		.select("receiver_id as programmeId")
+		.select(["receiver_id as programmeId", "mail_due_at_ms as sinceMs"])
 		.where("mail_due_at_ms", "<=", nowMs)
 		.orderBy("mail_due_at_ms")
 		.limit(1)
 		.executeTakeFirst();
-	return first?.programmeId;
 }
 
 /** They go together in one mail. The oldest first. */

@@ -1,6 +1,6 @@
 // A programme's people, with what each is there: who may open it, who is mailed, who stays.
 
-import type { MailKind } from "../../domain/own-settings.ts";
+import type { MailKind } from "../../domain/notice.ts";
 import type { ProgrammeRole } from "../../domain/roles.ts";
 import type { Db } from "../store.ts";
 import type { Programme } from "./programmes.ts";

@@ -1,10 +1,10 @@
-// The few rows of better-auth's tables that we write or ask for ourselves, so that using a link and
-// ending somebody's access are one transaction each. Everything else in them is better-auth's business.
+// Who can sign in, and who has: passwords, sessions, sign-ins that wait for a code. The tables have the names and the camel
+// case of better-auth, which kept them in 1.0.0.
 
 import type { Selectable } from "kysely";
 import { DAY_MS, isoTime } from "../../domain/time.ts";
 import type { Db } from "../store.ts";
-import type { AuthSessionsTable } from "../tables/people.ts";
+import type { AuthSessionsTable, AuthTwoFactorsTable, AuthUsersTable } from "../tables/people.ts";
 import { pruneLinks } from "./links.ts";
 import type { Person } from "./people.ts";
 
@@ -52,7 +52,7 @@ export async function setPassword(
 		.execute();
 }
 
-/** better-auth keeps both, and finds people by their address. Nothing for somebody who has no password yet. */
+/** The sign-in has its own copy of both. Nothing for somebody who has no password yet. */
 export async function updateSignIn(
 	trx: Db,
 	personPublicId: string,
@@ -99,7 +99,7 @@ export async function hasStaffWithPassword(db: Db): Promise<boolean> {
 }
 
 /** False when this person has used this code before. */
-export async function spendCode(
+export async function markCodeSpent(
 	trx: Db,
 	personId: number,
 	codeHash: string,
@@ -136,10 +136,11 @@ export async function isSessionOf(trx: Db, sessionId: string, personId: number):
 }
 
 /** Resolves to how many there were. */
-export async function endSessions(trx: Db, personPublicId: string): Promise<number> {
+export async function endSessions(trx: Db, personPublicId: string, exceptId = ""): Promise<number> {
 	const { numDeletedRows } = await trx
 		.deleteFrom("auth_sessions")
 		.where("userId", "=", personPublicId)
+		.where("id", "<>", exceptId)
 		.executeTakeFirst();
 	return Number(numDeletedRows);
 }
@@ -153,51 +154,129 @@ export async function endChallenges(trx: Db, personPublicId: string): Promise<nu
 	return Number(numDeletedRows);
 }
 
-export type SessionRow = Selectable<AuthSessionsTable>;
-
-export async function findSessionRow(trx: Db, sessionId: string): Promise<SessionRow | undefined> {
-	return trx.selectFrom("auth_sessions").selectAll().where("id", "=", sessionId).executeTakeFirst();
+export interface StoredSession {
+	id: string;
+	token: string;
+	personPublicId: string;
+	hasAuthenticator: boolean;
+	/** When they signed in, also where it goes on under another token. */
+	createdAtMs: number;
+	lastUsedAtMs: number;
+	expiresAtMs: number;
+	address: string;
+	userAgent: string;
 }
 
-/** The same session under a new id and token: whoever copied the old ones has nothing. */
-export async function resumeSession(
+export async function findSession(
+	db: Db,
+	by: "id" | "token",
+	value: string,
+): Promise<StoredSession | undefined> {
+	const row = await sessions(db).where(`auth_sessions.${by}`, "=", value).executeTakeFirst();
+	return row && describeSession(row);
+}
+
+export async function listSessions(db: Db, personPublicId: string): Promise<StoredSession[]> {
+	const rows = await sessions(db).where("auth_sessions.userId", "=", personPublicId).execute();
+	return rows.map(describeSession);
+}
+
+function sessions(db: Db) {
+	return db
+		.selectFrom("auth_sessions")
+		.innerJoin("auth_users", "auth_users.id", "auth_sessions.userId")
+		.selectAll("auth_sessions")
+		.select("auth_users.twoFactorEnabled");
+}
+
+function describeSession(
+	row: Selectable<AuthSessionsTable> & Pick<Selectable<AuthUsersTable>, "twoFactorEnabled">,
+): StoredSession {
+	return {
+		id: row.id,
+		token: row.token,
+		personPublicId: row.userId,
+		hasAuthenticator: Boolean(row.twoFactorEnabled),
+		createdAtMs: new Date(row.createdAt).getTime(),
+		lastUsedAtMs: new Date(row.updatedAt).getTime(),
+		expiresAtMs: new Date(row.expiresAt).getTime(),
+		address: row.ipAddress ?? "",
+		userAgent: row.userAgent ?? "",
+	};
+}
+
+export async function insertSession(
 	trx: Db,
-	session: SessionRow,
-	renewed: { id: string; token: string },
+	session: Omit<StoredSession, "hasAuthenticator">,
 ): Promise<void> {
-	const { expiresAt, createdAt, updatedAt } = session;
 	await trx
 		.insertInto("auth_sessions")
 		.values({
-			...session,
-			...renewed,
-			expiresAt: new Date(expiresAt).toISOString(),
-			createdAt: new Date(createdAt).toISOString(),
-			updatedAt: new Date(updatedAt).toISOString(),
+			id: session.id,
+			token: session.token,
+			userId: session.personPublicId,
+			createdAt: isoTime(session.createdAtMs),
+			updatedAt: isoTime(session.lastUsedAtMs),
+			expiresAt: isoTime(session.expiresAtMs),
+			ipAddress: session.address,
+			userAgent: session.userAgent,
 		})
 		.execute();
+}
+
+export async function noteSessionUse(
+	db: Db,
+	sessionId: string,
+	{ nowMs, expiresAtMs }: { nowMs: number; expiresAtMs: number },
+): Promise<void> {
+	await db
+		.updateTable("auth_sessions")
+		.set({ updatedAt: isoTime(nowMs), expiresAt: isoTime(expiresAtMs) })
+		.where("id", "=", sessionId)
+		.execute();
+}
+
+/** A sign-in that waits for an authenticator's code. `tokenHash` is of what its cookie holds. */
+export async function insertChallenge(
+	trx: Db,
+	challenge: { id: string; tokenHash: string; personPublicId: string },
+	{ nowMs, expiresAtMs }: { nowMs: number; expiresAtMs: number },
+): Promise<void> {
+	const now = isoTime(nowMs);
+	await trx
+		.insertInto("auth_verifications")
+		.values({
+			id: challenge.id,
+			identifier: challenge.tokenHash,
+			value: challenge.personPublicId,
+			createdAt: now,
+			updatedAt: now,
+			expiresAt: isoTime(expiresAtMs),
+		})
+		.execute();
+}
+
+/** Whose it is; undefined when it has ended. */
+export async function findChallenge(
+	db: Db,
+	tokenHash: string,
+	nowMs: number,
+): Promise<{ id: string; personPublicId: string } | undefined> {
+	return db
+		.selectFrom("auth_verifications")
+		.select(["id", "value as personPublicId"])
+		.where("identifier", "=", tokenHash)
+		.where("expiresAt", ">", isoTime(nowMs))
+		.executeTakeFirst();
+}
+
+export async function endChallenge(trx: Db, id: string): Promise<void> {
+	await trx.deleteFrom("auth_verifications").where("id", "=", id).execute();
 }
 
 /** Password, authenticator and sessions go with it: their rows refer to this one. */
 export async function removeSignIn(trx: Db, personPublicId: string): Promise<void> {
 	await trx.deleteFrom("auth_users").where("id", "=", personPublicId).execute();
-}
-
-/** Of those who have given their password and owe a code: all but the newest `count`. */
-export async function endOldChallenges(db: Db, personPublicId: string, count: number): Promise<void> {
-	await db
-		.deleteFrom("auth_verifications")
-		.where("value", "=", personPublicId)
-		.where("id", "not in", (eb) =>
-			eb
-				.selectFrom("auth_verifications")
-				.select("id")
-				.where("value", "=", personPublicId)
-				.orderBy("createdAt", "desc")
-				.orderBy("id", "desc")
-				.limit(count),
-		)
-		.execute();
 }
 
 /** What has expired opens nothing any more; it would only pile up. */
@@ -212,39 +291,37 @@ export async function pruneSignIn(db: Db, nowMs: number): Promise<void> {
 	await pruneLinks(db, nowMs);
 }
 
-// Whether somebody's authenticator is on, written by us alone: better-auth makes the set-up and judges codes, and the
-// change itself belongs in the transaction that notes it.
+// An authenticator: made by a set-up, on once a code has shown that it works. Whether it is on stands with the user.
 
-/**
- * Marks the set-up verified before its first code is judged. An unverified set-up better-auth would turn on itself,
- * outside our transaction; of a verified one it only judges the code. Resolves to the set-up's id; undefined when there
- * is none, or more than one, since nobody could say whose code is judged.
- */
-export async function leaveSetupToUs(db: Db, personPublicId: string): Promise<string | undefined> {
-	const [setup, ...others] = await db
-		.updateTable("auth_two_factors")
-		.set({ verified: 1 })
-		.where("userId", "=", personPublicId)
-		.returning("id")
+export type Authenticator = Selectable<AuthTwoFactorsTable>;
+
+/** In place of the one before, which was never turned on. */
+export async function replaceSetup(
+	trx: Db,
+	setup: Pick<Authenticator, "id" | "userId" | "secret" | "backupCodes">,
+): Promise<void> {
+	await trx.deleteFrom("auth_two_factors").where("userId", "=", setup.userId).execute();
+	// Processes of 1.0.0 would turn on themselves what is not verified.
+	await trx
+		.insertInto("auth_two_factors")
+		.values({ ...setup, verified: 1 })
 		.execute();
-	return others.length === 0 ? setup?.id : undefined;
 }
 
-/** False: another set-up has taken the place of the one whose code was right. */
-export async function turnAuthenticatorOn(
-	trx: Db,
-	personPublicId: string,
-	setupId: string,
-): Promise<boolean> {
-	const { numUpdatedRows } = await trx
-		.updateTable("auth_users")
-		.set({ twoFactorEnabled: 1 })
-		.where("id", "=", personPublicId)
-		.where("id", "in", (eb) =>
-			eb.selectFrom("auth_two_factors").select("userId").where("auth_two_factors.id", "=", setupId),
-		)
+export async function findAuthenticator(db: Db, personPublicId: string): Promise<Authenticator | undefined> {
+	return db
+		.selectFrom("auth_two_factors")
+		.select(["id", "userId", "secret", "backupCodes", "verified"])
+		.where("userId", "=", personPublicId)
 		.executeTakeFirst();
-	return numUpdatedRows > 0n;
+}
+
+export async function setBackupCodes(trx: Db, id: string, backupCodes: string): Promise<void> {
+	await trx.updateTable("auth_two_factors").set({ backupCodes }).where("id", "=", id).execute();
+}
+
+export async function turnAuthenticatorOn(trx: Db, personPublicId: string): Promise<void> {
+	await trx.updateTable("auth_users").set({ twoFactorEnabled: 1 }).where("id", "=", personPublicId).execute();
 }
 
 /** The secret and the backup codes go with it. */

@@ -86,15 +86,6 @@ export async function findPreparedSecret(db: Db, programmeId: number): Promise<S
 		.executeTakeFirst();
 }
 
-/** When each began to sign callbacks, the newest first. */
-export async function listActivations(db: Db, programmeId: number): Promise<number[]> {
-	const rows = await secretsOf(db, programmeId)
-		.where("activated_at_ms", "is not", null)
-		.orderBy("activated_at_ms", "desc")
-		.execute();
-	return rows.flatMap(({ activated_at_ms }) => activated_at_ms ?? []);
-}
-
 function secretsOf(db: Db, programmeId: number) {
 	return db.selectFrom("signing_secrets").selectAll().where("receiver_id", "=", programmeId);
 }

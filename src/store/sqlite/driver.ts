@@ -81,12 +81,8 @@ class SqliteConnection implements DatabaseConnection {
 		return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
 	}
 
-	async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
-		// Not from the cache: an open cursor must not share its statement.
-		const statement = this.#database.prepare(query.sql);
-		for (const row of statement.iterate(...(query.parameters as SQLInputValue[]))) {
-			yield { rows: [row as Row] };
-		}
+	streamQuery(): never {
+		throw new Error("no query of ours is read through a cursor");
 	}
 
 	#prepare(sqlText: string): Prepared {

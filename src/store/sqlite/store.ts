@@ -8,7 +8,7 @@ import { type Driver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryComp
 import { setHotWrites } from "../hot-writes.ts";
 import { applyMigrations } from "../schema/migrations.ts";
 import type { Schema } from "../schema/tables.ts";
-import { ChangeListeners, DueListeners, type Store, type StoreSize } from "../store.ts";
+import { DueListeners, type Store, type StoreSize } from "../store.ts";
 import { SqliteDriver } from "./driver.ts";
 import { createSqliteQueue } from "./queue.ts";
 import { createSqliteWrites } from "./writes.ts";
@@ -68,7 +68,7 @@ export function createSqliteStore(database: DatabaseSync): Store {
 	});
 	setHotWrites(db, createSqliteWrites(database));
 	const listeners = new DueListeners();
-	const changes = new ChangeListeners();
+	const changes = new Set<(programmeId: number) => void>();
 	return {
 		kind: "sqlite",
 		db,
@@ -91,11 +91,11 @@ export function createSqliteStore(database: DatabaseSync): Store {
 		// Engines of other processes look for themselves: see hasChangedElsewhere.
 		announceDue: (owed) => void listeners.onOwed(owed),
 		announceChange: (programmeId) => {
-			changes.tell(programmeId);
+			for (const hear of changes) hear(programmeId);
 			listeners.onChange(programmeId);
 		},
 		announceDoubt: () => undefined,
-		onChange: (listener) => changes.add(listener),
+		onChange: (listener) => void changes.add(listener),
 		onDue: (listener) => listeners.add(listener),
 		close: async () => {
 			await db.destroy();

@@ -23,13 +23,13 @@ export interface PeopleTable {
 	deactivated_at_ms: number | null;
 }
 
-// Signing in: better-auth's tables as far as we touch them, with its camel case (test/contract/store-auth-tables
-// holds them to what it asks for), used codes, and limits.
+// Signing in: the tables that better-auth kept in 1.0.0, with its camel case, as far as we use them; used codes and
+// limits.
 
-/** A moment that better-auth wrote: ISO text on SQLite, a date on PostgreSQL. Both databases take the text. */
+/** A moment: ISO text on SQLite, a date on PostgreSQL. Both databases take the text. */
 export type AuthTime = ColumnType<string | Date, string, string>;
 
-/** What we write of better-auth's tables; the rest is its own business. The id is the person's public id. */
+/** The id is the person's public id. */
 export interface AuthUsersTable {
 	id: string;
 	name: string;
@@ -45,7 +45,6 @@ export interface AuthAccountsTable {
 	accountId: string;
 	providerId: string;
 	userId: string;
-	/** scrypt, as better-auth hashes it. */
 	password: string;
 	createdAt: AuthTime;
 	updatedAt: AuthTime;
@@ -55,7 +54,7 @@ export interface AuthSessionsTable {
 	id: string;
 	userId: string;
 	token: string;
-	/** When they signed in, also where better-auth has since put a new session in its place. */
+	/** When they signed in, also where it goes on under another token. */
 	createdAt: AuthTime;
 	expiresAt: AuthTime;
 	updatedAt: AuthTime;
@@ -66,9 +65,11 @@ export interface AuthSessionsTable {
 /** Sign-ins that wait for an authenticator's code, by a hash of what their cookie holds. */
 export interface AuthVerificationsTable {
 	id: string;
+	identifier: string;
 	/** Whose it is. */
 	value: string;
 	createdAt: AuthTime;
+	updatedAt: AuthTime;
 	expiresAt: AuthTime;
 }
 
@@ -76,6 +77,9 @@ export interface AuthVerificationsTable {
 export interface AuthTwoFactorsTable {
 	id: string;
 	userId: string;
+	/** Both sealed. */
+	secret: string;
+	backupCodes: string;
 	verified: ColumnType<number | boolean | null, 0 | 1, 0 | 1>;
 }
 

@@ -1,12 +1,16 @@
 // /account: one's own settings, the address, the password, the authenticator and the sessions on one page.
 
-import { isAuthenticatorRequired } from "../../domain/authenticator.ts";
-import { sayWhatEnded } from "../../domain/ended-access.ts";
 import type { Fault, Result } from "../../domain/fault.ts";
-import { DATE_LOCALES, MAIL_KINDS, type MailKind } from "../../domain/own-settings.ts";
+import { MAIL_KINDS, type MailKind } from "../../domain/notice.ts";
+import { isAuthenticatorRequired } from "../../domain/roles.ts";
 import { type AuthSession, IDLE_SESSION_DAYS, MIN_PASSWORD_LENGTH } from "../../people/auth.ts";
-import { askForAddress, type SettingsInput, saveOwnSettings } from "../../people/own-settings.ts";
-import { withPasswordLimit } from "../../people/password-limits.ts";
+import { sayWhatEnded } from "../../people/end-access.ts";
+import {
+	askForAddress,
+	DATE_LOCALES,
+	type SettingsInput,
+	saveOwnSettings,
+} from "../../people/own-settings.ts";
 import { changePassword } from "../../people/passwords.ts";
 import { revokeOtherSessions, revokeSession } from "../../people/sessions.ts";
 import { makeConfirmationCookie, makeDeviceCookie } from "../../people/signed-cookies.ts";
@@ -114,9 +118,7 @@ export async function changeOwnPassword(c: WebContext, deps: WebDeps): Promise<R
 	const change = await PASSWORD_FORM.read(c);
 	const { email } = viewerOf(c);
 	const visitor = c.get("visitor");
-	const changed = await withPasswordLimit(deps, email, visitor, () =>
-		changePassword(deps, makerOf(c), change, visitor),
-	);
+	const changed = await changePassword(deps, makerOf(c), change, visitor);
 	if (!changed.ok) return showAccount(c, deps, { form: "password", fault: changed.fault });
 	handOnCookies(c, changed.value.setCookies);
 	// The new password ended both of them; this browser is the person's own, and both passwords were given here.
@@ -268,9 +270,7 @@ export async function askForEmail(c: WebContext, deps: WebDeps): Promise<Respons
 	const typed = await EMAIL_FORM.read(c);
 	const visitor = c.get("visitor");
 	const self = await selfOf(c, deps);
-	const asked = await withPasswordLimit(deps, self.email, visitor, () =>
-		askForAddress(deps, makerOf(c), self, typed, visitor),
-	);
+	const asked = await askForAddress(deps, makerOf(c), self, typed, visitor);
 	if (!asked.ok) {
 		const { email } = typed;
 		return showAccount(c, deps, { form: "email", fault: asked.fault, typed: { email } });

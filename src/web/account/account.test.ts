@@ -1,36 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-	NEW_PASSWORD,
-	openTestSite,
-	PASSWORD,
-	SESSION_COOKIE,
-	type TestSite,
-} from "../test-site.test-support.ts";
+import { NEW_PASSWORD, openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
 
 const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0";
-
-test("changing the password keeps this session and ends every other", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const [here, elsewhere] = [await site.signIn(staff), await site.signIn(staff)];
-	const oldCookie = here.cookies.get(SESSION_COOKIE) ?? "";
-	await here.open("/account");
-	const changed = await here.submit("/account/password", {
-		currentPassword: PASSWORD,
-		newPassword: NEW_PASSWORD,
-	});
-	assert.deepEqual([changed.status, changed.location], [303, "/account"]);
-	assert.match((await here.open("/account")).text, /Your password is changed/);
-	assert.equal((await elsewhere.open("/account")).status, 303);
-	const copy = site.browser();
-	copy.cookies.set(SESSION_COOKIE, oldCookie);
-	assert.equal((await copy.open("/account")).status, 303, "the session has a new token");
-	await copy.open("/sign-in");
-	assert.equal((await copy.submit("/sign-in", { email: staff.email, password: PASSWORD })).status, 401);
-	assert.equal((await copy.submit("/sign-in", { email: staff.email, password: NEW_PASSWORD })).status, 303);
-	assert.match(await auditText(site), /"password\.changed"/);
-});
 
 test("a wrong current password or a short new one changes nothing, and is said at its field", async (t) => {
 	const site = await openTestSite(t);

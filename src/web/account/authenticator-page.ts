@@ -1,7 +1,6 @@
 // /account/authenticator: the QR code and the backup codes, shown once, and the code that proves it works.
 
 import { renderSVG } from "uqr";
-import { withIssuer } from "../../domain/authenticator.ts";
 import type { Fault } from "../../domain/fault.ts";
 import {
 	type AuthenticatorSetup,
@@ -49,7 +48,8 @@ export async function showSetUp(c: WebContext): Promise<Response> {
 /** Answered at once, without a redirect: secret and codes are in this answer alone and kept nowhere. */
 export async function beginSetUp(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { currentPassword } = await AUTHENTICATOR_FORM.read(c);
-	const begun = await beginAuthenticator(deps, viewerOf(c), currentPassword, c.get("visitor"));
+	const issuer = titleOf(c.get("network"));
+	const begun = await beginAuthenticator(deps, viewerOf(c), currentPassword, c.get("visitor"), issuer);
 	if (begun.ok) return showKey(c, begun.value);
 	if (viewerOf(c).awaitsAuthenticator) return showDuty(c, begun.fault);
 	return showAccount(c, deps, { form: "authenticator", fault: begun.fault });
@@ -134,7 +134,7 @@ function keySections({ uri, backupCodes }: AuthenticatorSetup, network: string):
 			title: `1. Add ${network} to your app`,
 			hint: "Scan this with any authenticator app, or type in the key.",
 			body: ui.padded(
-				html`<p><img src="${qrCode(withIssuer(uri, network))}" alt="QR code that holds the key below" width="${QR_PIXELS}" height="${QR_PIXELS}"></p>`,
+				html`<p><img src="${qrCode(uri)}" alt="QR code that holds the key below" width="${QR_PIXELS}" height="${QR_PIXELS}"></p>`,
 				html`<p>${ui.copyable(key, "the key")}</p>`,
 			),
 		}),

@@ -4,8 +4,7 @@ import type { MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
 import type { Fault } from "../../domain/fault.ts";
 import { confirmPassword } from "../../people/passwords.ts";
-import { isPasswordRecent } from "../../people/recent-password.ts";
-import { confirmationCookieName, readConfirmation, type SignInMoment } from "../../people/signed-cookies.ts";
+import { confirmationCookieName, isPasswordRecent, type SignInMoment } from "../../people/signed-cookies.ts";
 import { declareForm, HIDDEN } from "../form.ts";
 import { answerPage, csrfField, viewerOf, type WebContext, type WebDeps, type WebEnv } from "../page.ts";
 import { ACCOUNT_PATH, ENTER_PASSWORD_PATH, FORGOT_PASSWORD_PATH, ownPath, withNext } from "../paths.ts";
@@ -56,10 +55,8 @@ export function signInOf(c: WebContext): SignInMoment {
 }
 
 async function hasRecentPassword(c: WebContext, deps: WebDeps): Promise<boolean> {
-	const signIn = signInOf(c);
 	const cookie = getCookie(c, confirmationCookieName(deps.publicUrl)) ?? "";
-	const confirmedAtMs = await readConfirmation(deps, signIn, cookie);
-	return isPasswordRecent({ signedInAtMs: signIn.signedInAtMs, confirmedAtMs }, deps.clock.nowMs());
+	return isPasswordRecent(deps, signInOf(c), cookie);
 }
 
 /** As a browser would read it, dots resolved: a link must not choose another place to land. */

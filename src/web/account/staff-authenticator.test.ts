@@ -65,7 +65,7 @@ test("they cannot turn it off; for a new phone it is removed, and nothing opens 
 	const page = await browser.open("/account");
 	assert.match(page.text, /You can move it to a new phone, but not turn it off/);
 	assert.doesNotMatch(page.text, /authenticator\/off/);
-	const code = codeAt(secret, Date.now() + CODE_STEP_MS);
+	const code = codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS);
 	const off = await browser.submit("/account/authenticator/off", { currentPassword: PASSWORD, code });
 	assert.equal(off.status, 403);
 	assert.match(off.text, /must have an authenticator, so it stays on/);
@@ -103,7 +103,7 @@ test("a stream that is open sends nothing more once the authenticator is gone", 
 	};
 	assert.equal(await mayWatch(), "true");
 	await browser.open("/account");
-	const proof = { currentPassword: PASSWORD, code: codeAt(secret, Date.now() + CODE_STEP_MS) };
+	const proof = { currentPassword: PASSWORD, code: codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS) };
 	assert.equal((await browser.submit("/account/authenticator/replace", proof)).status, 303);
 	assert.equal(await mayWatch(), "false");
 });

@@ -33,7 +33,7 @@ export async function turnAuthenticatorOn(
 	currentPassword = PASSWORD,
 ): Promise<AuthenticatorSetup & { usedCode: string }> {
 	const setup = await beginAuthenticator(browser, currentPassword);
-	const usedCode = codeAt(setup.secret, Date.now());
+	const usedCode = codeAt(setup.secret, browser.nowMs());
 	const on = await browser.submit("/account/authenticator/confirm", { code: usedCode });
 	equal(on.status, 303, on.text);
 	return { ...setup, usedCode };

@@ -3,7 +3,7 @@
 
 import { IMPORT_KINDS, type ImportKind, type ImportKindName } from "../../jobs/import-kind.ts";
 import type { ImportSummary, MoneyTotal, Problem, ProgrammeTotal } from "../../jobs/summary.ts";
-import { IMPORTED_INVITATIONS } from "../../people/limits.ts";
+import { LIMITS } from "../../people/limits.ts";
 import { progressSection } from "../components/job-progress.ts";
 import { STATUS_WORDS } from "../conversion-ui.ts";
 import { conversionsPath, importKindPath, overviewPath, peoplePath } from "../paths.ts";
@@ -88,7 +88,7 @@ function inviteChoice({ isMailOn }: JobView): Html {
 	if (!isMailOn) {
 		return html`<p class="small soft">Nobody is mailed: this service has no mail server. When a shop is ready, create the links on its People page.</p>`;
 	}
-	return html`${checkbox({ name: "invite", label: "Mail each of them an invitation now" })}<p class="small soft">Without it nobody is mailed: when a shop is ready, send its people their links from its People page. At most ${count(IMPORTED_INVITATIONS.max)} are mailed within an hour; whoever is beyond that is added without a mail, and the result says who.</p>`;
+	return html`${checkbox({ name: "invite", label: "Mail each of them an invitation now" })}<p class="small soft">Without it nobody is mailed: when a shop is ready, send its people their links from its People page. At most ${count(LIMITS.importedInvitations.max)} are mailed within an hour; whoever is beyond that is added without a mail, and the result says who.</p>`;
 }
 
 /** Done, or stopped on the way. */

@@ -8,10 +8,11 @@ import { headerNames } from "../../domain/signature.ts";
 import { composeResetMail } from "../../mail/letters.ts";
 import { addressMail } from "../../mail/network-mailer.ts";
 import type { Mail } from "../../ports.ts";
-import { IMAGE_TYPES, MAX_LOGO_BYTES } from "../../programmes/image.ts";
 import {
 	changeNetwork,
 	endSetUp,
+	IMAGE_TYPES,
+	MAX_LOGO_BYTES,
 	type NetworkField,
 	removeLogo,
 	saveLogo,

@@ -1,7 +1,7 @@
 // "Try it with a sample programme": made with its key in one click, and on to Integration, which shows the key this once.
 // Offered wherever there is no programme yet.
 
-import { openSampleProgramme } from "../../programmes/sample-programme.ts";
+import { openSampleProgramme } from "../../programmes/open-programme.ts";
 import { findFirstProgramme } from "../../store/queries/programmes.ts";
 import { handOverIssued } from "../integration/issued-cookie.ts";
 import { csrfField, makerOf, setFlash, type WebContext, type WebDeps } from "../page.ts";
@@ -32,11 +32,8 @@ export async function trySample(c: WebContext, deps: WebDeps): Promise<Response>
 	if (opened.value === null) return goToFirst(c, deps);
 	// The brand is fixed now.
 	deps.network.forget();
-	const {
-		programme,
-		issued: { key, secret },
-	} = opened.value;
-	handOverIssued(c, deps, programme, maker.personId, "callbacks", { key, secret });
+	const { programme, issued } = opened.value;
+	handOverIssued(c, deps, programme, issued);
 	return c.redirect(integrationPath(programme.public_id), 303);
 }
 

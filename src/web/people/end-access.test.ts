@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createAuth } from "../../people/auth.ts";
 import {
 	type Browser,
 	LINK,
@@ -196,23 +195,6 @@ test("a link that somebody asks for by mail does not end the one that staff have
 	await reader.open(link);
 	await reader.submit(link, { password: NEW_PASSWORD });
 	assert.equal(await statusOf(site, mailed), 410, "one new password ends both");
-});
-
-test("better-auth's own ways to a new password are closed", async (t) => {
-	const site = await openTestSite(t, { hasMail: true });
-	const staff = await site.addStaff();
-	const auth = createAuth(site.deps);
-	const visitor = { cookies: "", address: "192.0.2.1", userAgent: "", device: "" };
-	const body = { email: staff.email, token: "x", newPassword: NEW_PASSWORD, currentPassword: PASSWORD };
-	for (const path of ["/request-password-reset", "/reset-password", "/change-password"]) {
-		await assert.rejects(auth.post(path, body, visitor), /Not Found/, path);
-	}
-	assert.deepEqual(site.mailbox, []);
-	assert.equal(
-		(await site.browser().open("/auth/reset-password/x")).status,
-		404,
-		"its routes are not mounted",
-	);
 });
 
 async function askByMail(site: TestSite, email: string): Promise<string> {

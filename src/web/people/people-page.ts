@@ -1,9 +1,9 @@
 // The page of people, of a programme and of the staff: who has joined, who still has a link to open, what can be done
 // about them, and the form that invites another.
 
-import { type EndedAccess, sayWhatEnded } from "../../domain/ended-access.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { PROGRAMME_ROLES, type ProgrammeRole, ROLE_SUMMARIES } from "../../domain/roles.ts";
+import { type EndedAccess, sayWhatEnded } from "../../people/end-access.ts";
 import type { SentLink } from "../../people/invitations.ts";
 import type { ListedPerson } from "../../store/queries/people.ts";
 import type { Area } from "../document.ts";

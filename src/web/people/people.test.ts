@@ -232,13 +232,15 @@ test("somebody without an account makes one by an owner's link and lands at the 
 test("an owner's link ends after seven days, stays on the list, and can be withdrawn", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const mine = await site.addProgramme("Mine");
-	const browser = await site.signIn(await site.addOwner(mine));
+	const owner = await site.addOwner(mine);
+	const inviter = await site.signIn(owner);
 	const path = `/programmes/${mine.public_id}/people`;
-	await browser.open(path);
-	const invited = await browser.submit(`${path}/invite`, { email: newEmail("shop"), role: "owner" });
+	await inviter.open(path);
+	const invited = await inviter.submit(`${path}/invite`, { email: newEmail("shop"), role: "owner" });
 	const link = LINK.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
 	site.moveClock(7 * 86_400_000);
 	assert.equal((await site.browser().open(link)).status, 410);
+	const browser = await site.signIn(owner);
 	assert.match((await browser.open(path)).text, /Link expired/);
 	const id = /people\/(lnk_\w+)\/link/.exec(invited.text)?.[1] ?? "";
 	await browser.submit(`${path}/${id}/link`, {});
@@ -282,13 +284,16 @@ test("one address gets five invitations an hour, renewals among them, and a pers
 	site.moveClock(13 * 60_000);
 	const refused = await invite(email.toUpperCase());
 	assert.equal(refused.status, 429);
-	assert.match(refused.text, /several invitations within an hour\. Send another in 47 minutes/);
+	assert.match(
+		refused.text,
+		/Several mails were sent to this address within an hour.*try again in 47 minutes/,
+	);
 	assert.equal(site.mailbox.length, 5);
 	// The refused one has used up nothing of the fifty.
 	for (let sent = 5; sent < 50; sent += 1) assert.equal((await invite(newEmail("shop"))).status, 200);
 	assert.match(
 		(await invite(newEmail("shop"))).text,
-		/You have sent 50 invitations within an hour\. Try again in 47 min/,
+		/You have sent 50 mails within an hour\. Try again in 47 min/,
 	);
 	const boss = await site.signIn(await site.addStaff());
 	await boss.open("/people");
@@ -324,7 +329,7 @@ test("staff are held to the same limits, also where a programme is created", asy
 		parkedDays: "30",
 	};
 	const created = await boss.submit("/programmes/new", { ...terms, email: newEmail("shop") });
-	assert.match(created.text, /You have sent 50 invitations/);
+	assert.match(created.text, /You have sent 50 mails/);
 	assert.deepEqual(await site.store.db.selectFrom("programmes").selectAll().execute(), []);
 });
 
@@ -344,39 +349,6 @@ test("an owner's link cannot be made through a programme they do not look after"
 		assert.equal(answer.status, 404);
 		assert.ok(!answer.text.includes(email));
 	}
-});
-
-test("a removed owner is out at once; the last one stays", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme();
-	const [one, two] = [await site.addOwner(programme), await site.addOwner(programme)];
-	const [first, second] = [await site.signIn(one), await site.signIn(two)];
-	const path = `/programmes/${programme.public_id}/people`;
-	assert.match((await first.open(path)).text, new RegExp(`Remove ${two.email}`));
-	assert.equal((await first.submit(`${path}/${two.public_id}/remove`, {})).status, 303);
-	const out = await second.open(path);
-	assert.match(`${out.status} ${out.location}`, /^303 \/sign-in/, "signed out");
-	assert.equal((await (await site.signIn(two)).open(path)).status, 404);
-	const alone = await first.open(path);
-	assert.doesNotMatch(alone.text, />Remove</);
-	const last = await first.submit(`${path}/${one.public_id}/remove`, {});
-	assert.equal(last.status, 403);
-	assert.match(last.text, /is the last owner/);
-	assert.equal((await first.open(path)).status, 200);
-});
-
-test("an owner who leaves is signed out, as everybody is whose access ends, and signs in again for the rest", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme();
-	const [one] = [await site.addOwner(programme), await site.addOwner(programme)];
-	const browser = await site.signIn(one);
-	const path = `/programmes/${programme.public_id}/people`;
-	await browser.open(path);
-	const left = await browser.submit(`${path}/${one.public_id}/remove`, {});
-	assert.deepEqual([left.status, left.location], [303, "/sign-in"]);
-	assert.match((await browser.open("/sign-in")).text, /You left Shop/);
-	assert.equal((await browser.open("/programmes")).status, 303);
-	assert.equal((await (await site.signIn(one)).open("/programmes")).status, 200);
 });
 
 test("staff invite staff; whoever is deactivated is signed out at once and cannot come back by themselves", async (t) => {
@@ -421,17 +393,6 @@ test("somebody who was deactivated can be asked back", async (t) => {
 	await theirs.open(`/welcome/${token}`);
 	await theirs.submit(`/welcome/${token}`, { name: "Back again", password: PASSWORD });
 	assert.equal((await (await site.signIn(leaver)).open("/people")).status, 200);
-});
-
-test("an open link of somebody who is deactivated stops working", async (t) => {
-	const site = await openTestSite(t);
-	const browser = await site.signIn(await site.addStaff());
-	await browser.open("/people");
-	const email = newEmail("network");
-	const token = LINK.exec((await browser.submit("/people/invite", { email })).text)?.[2] ?? "";
-	const { public_id } = await personOf(site, email);
-	await browser.submit(`/people/${public_id}/deactivate`, {});
-	assert.equal((await site.browser().open(`/welcome/${token}`)).status, 410);
 });
 
 test("nobody deactivates themselves, and an owner is none of the staff", async (t) => {

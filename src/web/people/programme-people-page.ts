@@ -1,19 +1,20 @@
 // /programmes/:id/people: who has access to the programme, and what each may do. Staff and owners alike invite, change
 // roles and remove; everybody else sees the list.
 
-import { sayWhatEnded, withinProgramme } from "../../domain/ended-access.ts";
 import type { PersonKind } from "../../domain/roles.ts";
+import { sayWhatEnded, withinProgramme } from "../../people/end-access.ts";
 import { invitePerson } from "../../people/invitations.ts";
 import {
 	changeRole,
+	deactivateStaff,
 	inviteToProgramme,
 	leaveProgramme,
 	type PersonRemoved,
 	type RoleChanged,
 	removePerson,
 	renewProgrammeLink,
+	renewStaffLink,
 } from "../../people/programme-people.ts";
-import { deactivateStaff, renewStaffLink } from "../../people/staff.ts";
 import { listProgrammeInvitations, type ProgrammeInvitation } from "../../store/queries/links.ts";
 import { type ListedPerson, listProgrammePeople, listStaff } from "../../store/queries/people.ts";
 import type { Programme } from "../../store/queries/programmes.ts";

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AuditAction } from "../../domain/action.ts";
-import { changeProgramme } from "../../programmes/change-programme.ts";
-import { shortenRate, termsOf } from "../../programmes/programme-terms.ts";
+import { changeProgramme, shortenRate, termsOf } from "../../programmes/programme-terms.ts";
 import { noteAudit } from "../../store/queries/audit.ts";
 import { openFilledShop } from "../filled-shop.test-support.ts";
 import { openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";

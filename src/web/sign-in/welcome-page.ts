@@ -1,11 +1,11 @@
 // /welcome/:token: where every one-time link leads. Makes the first staff account, lets an invited person in, adds a
 // programme to an account, or takes a new password.
 
-import { type EndedAccess, sayWhatEnded } from "../../domain/ended-access.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { ROLE_SUMMARIES } from "../../domain/roles.ts";
 import { type AcceptedLink, acceptLink } from "../../people/accept-link.ts";
 import { MIN_PASSWORD_LENGTH } from "../../people/auth.ts";
+import { type EndedAccess, sayWhatEnded } from "../../people/end-access.ts";
 import { findLink, type OpenedLink } from "../../people/links.ts";
 import { signIn, signOut } from "../../people/sign-in.ts";
 import type { Person } from "../../store/queries/people.ts";

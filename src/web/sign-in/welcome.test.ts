@@ -121,19 +121,6 @@ test("an invitation is good for seven days, and a newer one takes its place", as
 	await assertDead(site, second);
 });
 
-test("of two who use the same link at once one gets in", async (t) => {
-	const site = await openTestSite(t);
-	const path = await firstPath(site);
-	const browsers = [site.browser(), site.browser()];
-	for (const browser of browsers) await browser.open(path);
-	const answers = await Promise.all(
-		browsers.map((browser, index) => browser.submit(path, { ...FIRST, email: `${index}@network.example` })),
-	);
-	assert.deepEqual(answers.map(({ status }) => status).toSorted(), [303, 410]);
-	const staff = await site.store.db.selectFrom("people").select("email").execute();
-	assert.equal(staff.length, 1);
-});
-
 test("somebody who can sign in already gets the programme without a link, and a mail that says so", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const owner = await site.addOwner(await site.addProgramme("One"));

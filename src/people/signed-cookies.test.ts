@@ -1,6 +1,6 @@
 import { equal, notEqual } from "node:assert/strict";
 import { test } from "node:test";
-import { createSigner } from "./signing.ts";
+import { areCookiesSecure, cookieName, createSigner } from "./signed-cookies.ts";
 
 const KEY = new Uint8Array(32).fill(7);
 const OTHER_KEY = new Uint8Array(32).fill(8);
@@ -27,3 +27,13 @@ test("a signature fits into a cookie and an address as it is, and tells texts ap
 	equal(/^[\w-]{43}$/.test(signature), true);
 	notEqual(createSigner(KEY, "devices").sign("person 2"), signature);
 });
+
+for (const [publicUrl, isSecure, name] of [
+	["https://ringback.example", true, "__Host-ringback.flash"],
+	["http://localhost:8080", false, "ringback.flash"],
+] as const) {
+	test(`at ${publicUrl} a cookie is called ${name}`, () => {
+		equal(cookieName(publicUrl, "flash"), name);
+		equal(areCookiesSecure(publicUrl), isSecure);
+	});
+}

@@ -1,14 +1,14 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { type EndedAccess, type EndedLink, sayWhatEnded, withinProgramme } from "./ended-access.ts";
+import { type EndedAccess, type EndedLink, sayWhatEnded, withinProgramme } from "./end-access.ts";
 
 const NOTHING: EndedAccess = { sessions: 0, challenges: 0, links: [], imports: 0 };
 const invitation = (email: string, programmeId: number | null = null): EndedLink => ({
-	kind: "invitation",
+	called: "invitation",
 	email,
 	programmeId,
 });
-const password = (email: string): EndedLink => ({ kind: "password link", email, programmeId: null });
+const password = (email: string): EndedLink => ({ called: "password link", email, programmeId: null });
 
 const CASES: readonly [ended: Partial<EndedAccess>, said: string | null][] = [
 	[{}, null],

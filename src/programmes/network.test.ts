@@ -1,7 +1,35 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { jpegOf, pngOf, webpOf } from "../../test/support/images.ts";
-import { type Image, judgeLogo, MAX_LOGO_BYTES, readImage } from "./image.ts";
+import { type Image, judgeLogo, MAX_LOGO_BYTES, parseColour, readImage } from "./network.ts";
+
+describe("a colour", () => {
+	const GOOD: readonly [text: string, colour: string | null][] = [
+		["#3b4fd8", "#3b4fd8"],
+		[" 3B4FD8 ", "#3b4fd8"],
+		["#fd0", "#ffdd00"],
+		["", null],
+	];
+	for (const [text, value] of GOOD) {
+		test(`${JSON.stringify(text)} is ${value ?? "none, and Ringback's own is taken"}`, () => {
+			deepEqual(parseColour(text), { ok: true, value });
+		});
+	}
+
+	for (const text of [
+		"red",
+		"#12",
+		"#12345",
+		"#1234567",
+		"#gggggg",
+		"#fff;}body{display:none",
+		"var(--bad)",
+	]) {
+		test(`${JSON.stringify(text)} is refused: it would stand in a style sheet`, () => {
+			equal(parseColour(text).ok, false);
+		});
+	}
+});
 
 const PICTURES: readonly [what: string, bytes: Uint8Array, image: Image][] = [
 	["a PNG", pngOf(64, 28), { type: "image/png", width: 64, height: 28 }],

@@ -1,7 +1,7 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { isAuthenticatorRequired, makeBackupCode, readTypedCode, withIssuer } from "./authenticator.ts";
+import { makeBackupCode, readTypedCode } from "./authenticator.ts";
 
 test("a backup code has no two letters that look alike, and every other one", () => {
 	const letters = new Set<string>();
@@ -35,24 +35,3 @@ for (const [text, isBackupCode, code] of [
 		deepEqual(readTypedCode(text), { isBackupCode, code });
 	});
 }
-
-for (const [setting, kind, isRequired] of [
-	["optional", "staff", false],
-	["optional", "shop", false],
-	["required", "staff", true],
-	["required", "shop", false],
-] as const) {
-	test(`${setting}, for ${kind}: ${isRequired ? "must have one" : "may have one"}`, () => {
-		equal(isAuthenticatorRequired(setting, kind), isRequired);
-	});
-}
-
-test("the app lists the account under the network's name, with the same key", () => {
-	const uri = "otpauth://totp/Ringback:mira%40network.example?secret=ABC&issuer=Ringback&digits=6&period=30";
-	const renamed = new URL(withIssuer(uri, "Acme & Söhne: Partners"));
-	equal(renamed.searchParams.get("issuer"), "Acme & Söhne: Partners");
-	equal(renamed.searchParams.get("secret"), "ABC");
-	equal(renamed.searchParams.get("digits"), "6");
-	equal(decodeURIComponent(renamed.pathname), "/Acme & Söhne: Partners:mira@network.example");
-	equal(renamed.href.includes("+"), false, "apps show a plus as a plus");
-});
