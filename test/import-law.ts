@@ -67,7 +67,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
 	programmes: 1_610,
 	"signature-check": 820,
 	jobs: 3_430,
-	watch: 1_200,
+	watch: 1_300,
 	api: 3_830,
 	web: 14_470,
 	outside: 2_470,
