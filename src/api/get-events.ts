@@ -2,7 +2,7 @@
 // notes that somebody listens: no delivery is made, changed, delayed or cancelled by it.
 
 import * as z from "zod";
-import { hasReached, isStillTold, readFeed, startOfFeed } from "../conversions/event-feed.ts";
+import { hasReached, readFeed, startOfFeed } from "../conversions/event-feed.ts";
 import { type Cursor, readCursor, writeCursor } from "../domain/cursor.ts";
 import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { SECOND_MS } from "../domain/time.ts";
@@ -100,12 +100,7 @@ async function parseRequest(
 	if (after === undefined) return succeed({ position: await startOfFeed(store), testOnly });
 	const position = readCursor(seal, listOf(programme), after);
 	if (position !== undefined && (await hasReached(store, position))) {
-		if (await isStillTold(store, position)) return succeed({ position, testOnly });
-		return refuse(
-			"malformed_cursor",
-			"This cursor is older than what is kept: events behind it have been archived. Read the conversions with GET /v1/conversions, and leave the cursor out to listen from now on.",
-			"after",
-		);
+		return succeed({ position, testOnly });
 	}
 	return refuse(
 		"malformed_cursor",
@@ -155,8 +150,7 @@ function createSource(
 			return (
 				clock.isSure() &&
 				(await isKeyUsable(store.db, keyId)) &&
-				(await isSecretUsable(store.db, secretId, clock.nowMs())) &&
-				(await isStillTold(store, position))
+				(await isSecretUsable(store.db, secretId, clock.nowMs()))
 			);
 		},
 		async onAlive() {
@@ -165,8 +159,7 @@ function createSource(
 			notedAtMs = nowMs;
 			await noteListener(store.db, programme.id, nowMs);
 		},
-		// Whoever comes back with a revoked key or an ended secret, a position whose next events were archived meanwhile, or
-		// while nobody is sure of the time, is told so.
+		// Whoever comes back with a revoked key or an ended secret, or while nobody is sure of the time, is told so.
 		farewell: "",
 		// With the position reached, so that whoever comes back need not go through everybody else's events again.
 		heartbeat: () => `: still here\n${idLine(position)}\n`,

@@ -4,8 +4,8 @@
 import type { Fault } from "../domain/fault.ts";
 import type { Budget } from "../domain/token-bucket.ts";
 import type { Clock, Log } from "../ports.ts";
+import type { NewInboundCall } from "../store/hot-writes.ts";
 import { createBatches } from "../store/queries/batches.ts";
-import { insertInboundCalls, type NewInboundCall } from "../store/queries/inbound-calls.ts";
 import type { Store } from "../store/store.ts";
 import type { InboundCall } from "./inbound-call.ts";
 import { createKeptBudgets } from "./kept-budgets.ts";
@@ -103,7 +103,7 @@ export function createRefusalLog({
 	log,
 	clock,
 }: {
-	store: Pick<Store, "db">;
+	store: Pick<Store, "db" | "writes">;
 	log: Log;
 	clock: Clock;
 }): RefusalLog {
@@ -131,7 +131,7 @@ export function createRefusalLog({
 			dropped = 0;
 		}
 		try {
-			await insertInboundCalls(store.db, rows);
+			await store.writes.insertInboundCalls(store.db, rows);
 		} catch (error) {
 			log.error({ err: error, rows: rows.length }, "refused calls could not be logged");
 		}

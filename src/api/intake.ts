@@ -54,7 +54,7 @@ export interface Intake {
 }
 
 export interface IntakeDeps extends InTransaction {
-	store: Pick<Store, "transact" | "announceDue">;
+	store: Pick<Store, "transact" | "announceDue" | "writes" | "queue">;
 	log: Log;
 	callers: Pick<KnownCallers, "forget">;
 	stopSignal?: AbortSignal | undefined;

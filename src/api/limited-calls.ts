@@ -4,7 +4,6 @@
 import { type Fault, faultOf } from "../domain/fault.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { Clock, Log } from "../ports.ts";
-import { insertInboundCalls } from "../store/queries/inbound-calls.ts";
 import { findProgrammeIds } from "../store/queries/programmes.ts";
 import type { Store } from "../store/store.ts";
 import type { LimitedCalls } from "./deps.ts";
@@ -21,7 +20,7 @@ const MAX_PROGRAMMES = 100;
 const MAX_BLOCKS = 1_000;
 
 export interface LimitedCallsDeps {
-	store: Pick<Store, "db">;
+	store: Pick<Store, "db" | "writes">;
 	clock: Pick<Clock, "nowMs" | "after">;
 	log: Log;
 }
@@ -64,7 +63,7 @@ export function createLimitedCalls({ store, clock, log }: LimitedCallsDeps): Lim
 				const programmeId = known.get(publicId);
 				return programmeId === undefined ? [] : [rowOf(publicId, programmeId, tally, nowMs)];
 			});
-			await insertInboundCalls(store.db, rows);
+			await store.writes.insertInboundCalls(store.db, rows);
 		} catch (error) {
 			log.error({ err: error, calls }, "limited pixel calls could not be logged");
 		}

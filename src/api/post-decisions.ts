@@ -2,8 +2,7 @@
 
 import * as z from "zod";
 import type { Decision } from "../conversions/decide.ts";
-import { decisionRequest, type OrderName } from "../conversions/decide-by-order.ts";
-import { DECISION_MOVES } from "../conversions/decision-rights.ts";
+import { DECISION_MOVES, decisionRequest, type OrderName } from "../conversions/decide.ts";
 import type { InTransaction } from "../conversions/deps.ts";
 import { parseReason } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";

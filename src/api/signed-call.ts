@@ -17,7 +17,6 @@ import {
 import type { KnownCallers } from "../programmes/known-callers.ts";
 import { idsOf, recordOf } from "../request-notes.ts";
 import { noteFirstTime } from "../store/queries/first-times.ts";
-import { insertInboundCalls } from "../store/queries/inbound-calls.ts";
 import type { Db } from "../store/store.ts";
 import type { Answer } from "./answers.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
@@ -117,13 +116,13 @@ export function createSignedCalls(
 		look: Look,
 	): Promise<Result<Answer>> {
 		const programmeId = caller.programme.id;
-		const refusal = (await acceptNonces(trx, [caller])).get(caller);
+		const refusal = (await acceptNonces(trx, store.writes, [caller])).get(caller);
 		const result = refusal ?? (await look(trx));
 		const end = result.ok
 			? acceptedEnd(result.value, programmeId, result.value.orderId ?? orderId)
 			: refusedEnd(result.fault, programmeId, refusal === undefined ? orderId : null);
 		const nowMs = clock.nowMs();
-		await insertInboundCalls(trx, [inboundRow(call, end, nowMs)]);
+		await store.writes.insertInboundCalls(trx, [inboundRow(call, end, nowMs)]);
 		if (result.ok && result.value.isOfListener !== true) {
 			await noteFirstTime(trx, caller.programme, "first_signed_at_ms", nowMs);
 		}

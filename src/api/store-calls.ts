@@ -6,7 +6,6 @@ import { judgeAndMove, type OrderRequest } from "../conversions/judge-and-move.t
 import type { Result } from "../domain/fault.ts";
 import { acceptNonces, type Caller, noteCallers } from "../programmes/identify-caller.ts";
 import { type FirstTime, noteFirstTimes } from "../store/queries/first-times.ts";
-import { insertInboundCalls } from "../store/queries/inbound-calls.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
@@ -45,8 +44,10 @@ export async function storeCalls(
 	deps: InTransaction,
 	calls: readonly IntakeCall[],
 ): Promise<Stored> {
+	const { writes } = deps.store;
 	const refusals = await acceptNonces(
 		trx,
+		writes,
 		calls.flatMap(({ caller }) => caller ?? []),
 	);
 	const refusalOf = ({ caller }: IntakeCall) => (caller === null ? undefined : refusals.get(caller));
@@ -59,7 +60,7 @@ export async function storeCalls(
 		return { call, refusal, results, result: refusal ?? call.answer(results) };
 	});
 	const nowMs = deps.clock.nowMs();
-	await insertInboundCalls(
+	await writes.insertInboundCalls(
 		trx,
 		answered.flatMap(({ call, refusal, result }) => {
 			const { inbound, programme, orderId, httpStatus } = call;

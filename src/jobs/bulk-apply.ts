@@ -2,7 +2,7 @@
 // Here: a person has read the preview and says: do it, or do not. Only the side that prepared it may: staff do not
 // approve in a shop's name, nor owners reject in the review team's.
 
-import type { Side } from "../conversions/decision-rights.ts";
+import type { Side } from "../conversions/decide.ts";
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/queries/audit.ts";

@@ -1,15 +1,13 @@
 // One batch of a job's rows: judged for the preview, or decided for good. Both meet the conversions as they are now.
 
-import { type DecisionRequest, decideMany } from "../conversions/decide.ts";
-import { refuseUnknownOrder } from "../conversions/decide-by-order.ts";
+import { type DecisionRequest, decideMany, refuseUnknownOrder } from "../conversions/decide.ts";
 import type { InTransaction } from "../conversions/deps.ts";
 import { judgeMove, parseEventType } from "../domain/conversion.ts";
 import { plainWords } from "../domain/fault.ts";
 import { showUnseen } from "../domain/visible-text.ts";
 import type { BulkJob } from "../store/queries/bulk-jobs.ts";
 import type { BulkRow, JudgedRow } from "../store/queries/bulk-rows.ts";
-import { type Conversion, findManyByPublicId } from "../store/queries/conversions.ts";
-import { findByOrders } from "../store/queries/orders.ts";
+import { type Conversion, findByOrders, findManyByPublicId } from "../store/queries/conversions.ts";
 import { NOTHING_OWED, type Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import { parseDecision } from "./bulk-row.ts";

@@ -2,7 +2,7 @@
 // API would use.
 
 import type { Decision } from "../conversions/decide.ts";
-import { type DecisionMove, judgeDecision, parseMove, type Side } from "../conversions/decision-rights.ts";
+import { type DecisionMove, judgeDecision, parseMove, type Side } from "../conversions/decide.ts";
 import { parseEventType } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";

@@ -1,7 +1,7 @@
 // Many decisions become a stored job: nothing is decided yet. Rows go in by batches, and only the last one makes the
 // job visible, so that a half-stored one is never seen.
 
-import { type DecisionMove, judgeDecision, type Side } from "../conversions/decision-rights.ts";
+import { type DecisionMove, judgeDecision, type Side } from "../conversions/decide.ts";
 import { BATCH_ROWS, type ConversionsDeps } from "../conversions/deps.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";

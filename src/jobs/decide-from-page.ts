@@ -1,8 +1,13 @@
 // A person decides on a page: one conversion, or (the review team) several of any programme. Written down with who
 // it was, in the same transaction.
 
-import { type DecidedRequest, type Decision, decideMany } from "../conversions/decide.ts";
-import { type DecisionMove, judgeDecision } from "../conversions/decision-rights.ts";
+import {
+	type DecidedRequest,
+	type Decision,
+	type DecisionMove,
+	decideMany,
+	judgeDecision,
+} from "../conversions/decide.ts";
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { judgeMove } from "../domain/conversion.ts";
 import { type Fault, type Result, refuse, succeed } from "../domain/fault.ts";

@@ -15,7 +15,8 @@ import {
 } from "../domain/signature.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { AccountsDeps } from "../people/deps.ts";
-import { type ApiKey, noteKeyUse, spendNonces } from "../store/queries/keys.ts";
+import type { HotWrites } from "../store/hot-writes.ts";
+import { type ApiKey, noteKeyUse } from "../store/queries/keys.ts";
 import type { KnownWire } from "../store/queries/known-wire.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { type SigningSecret, stateOf } from "../store/queries/signing-secrets.ts";
@@ -88,6 +89,7 @@ const UNSURE_OF_TIME = refuse(
  */
 export async function acceptNonces(
 	trx: Db,
+	writes: HotWrites,
 	callers: readonly Caller[],
 ): Promise<Map<Caller, ReturnType<typeof refuse>>> {
 	const nonces = callers.map(({ programme, nonce, nonceExpiresAtMs }) => ({
@@ -95,7 +97,7 @@ export async function acceptNonces(
 		nonce,
 		expires_at_ms: nonceExpiresAtMs,
 	}));
-	const spent = await spendNonces(trx, nonces);
+	const spent = await writes.spendNonces(trx, nonces);
 	const refusal = refusalOf("replayed_nonce", {});
 	const refused = callers.filter((_, index) => !nonces[index] || !spent.has(nonces[index]));
 	return new Map(refused.map((caller) => [caller, refusal]));

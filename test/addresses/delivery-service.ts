@@ -7,8 +7,7 @@ import type { Result } from "../../src/domain/fault.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../../src/domain/sealing.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import type { Workplace } from "../../src/service/workplace.ts";
-import { insertConversions } from "../../src/store/queries/conversion-moves.ts";
-import { insertOwedEvents, type OwedEvent } from "../../src/store/queries/outbox.ts";
+import type { OwedEvent } from "../../src/store/hot-writes.ts";
 import { insertProgramme, type Programme, setEndpoint } from "../../src/store/queries/programmes.ts";
 import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
 import type { Db } from "../../src/store/store.ts";
@@ -96,13 +95,13 @@ export async function oweEvents(
 		const events: OwedEvent[] = [];
 		for (const programme of programmes) {
 			// No window: the chore that approves what is old must not add events of its own.
-			const [conversion] = await insertConversions(trx, [
+			const [conversion] = await store.writes.insertConversions(trx, [
 				newConversion(programme.id, { created_at_ms: nowMs, updated_at_ms: nowMs, window_ends_at_ms: null }),
 			]);
 			if (conversion === undefined) throw new Error("the programme already has this order");
 			events.push(newOwedEvent(programme, conversion.id));
 		}
-		await insertOwedEvents(trx, events, nowMs);
+		await store.writes.insertOwedEvents(trx, events, nowMs);
 		return events;
 	});
 	store.announceDue({ programmeIds: programmes.map(({ id }) => id), dueAtMs: nowMs });

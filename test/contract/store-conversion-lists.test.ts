@@ -7,7 +7,6 @@ import type { Cursor } from "../../src/domain/cursor.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 import type { ConversionFilter } from "../../src/store/queries/conversion-filter.ts";
 import { listConversions, readAllConversions } from "../../src/store/queries/conversion-list.ts";
-import { insertConversions } from "../../src/store/queries/conversion-moves.ts";
 import type { Conversion } from "../../src/store/queries/conversions.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { interruptAfter } from "../support/between-statements.ts";
@@ -94,7 +93,7 @@ eachDatabase("lists of conversions", (database) => {
 		test(`${what} goes on to its end when a row goes between the two statements that read it`, async () => {
 			const { store } = database;
 			const { id } = await addProgramme(store);
-			const rows = await insertConversions(
+			const rows = await store.writes.insertConversions(
 				store.db,
 				Array.from({ length: 30 }, () => newConversion(id)),
 			);

@@ -9,6 +9,7 @@ import { explainOrder } from "../../src/conversions/explain-order.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
+import type { NewInboundCall } from "../../src/store/hot-writes.ts";
 import { findDeliveryDetail, listAttempts } from "../../src/store/queries/attempt-list.ts";
 import {
 	addCallbackCounts,
@@ -23,12 +24,7 @@ import {
 	newestProgress,
 } from "../../src/store/queries/delivery-list.ts";
 import { removeEndpoint } from "../../src/store/queries/endpoint-removal.ts";
-import {
-	type InboundFilter,
-	insertInboundCalls,
-	listInboundCalls,
-} from "../../src/store/queries/inbound-calls.ts";
-import { insertOwedEvents } from "../../src/store/queries/outbox.ts";
+import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import type { Settlement } from "../../src/store/queries/queue.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -350,17 +346,13 @@ async function addManyDeliveries(store: Store, programme: Programme, count: numb
 			const rows = Array.from({ length: Math.min(300, count - start) }, () => newConversion(programme.id));
 			const made = await trx.insertInto("conversions").values(rows).returning("id").execute();
 			const owed = made.map(({ id }) => newOwedEvent(programme, id));
-			await insertOwedEvents(trx, owed, START_MS);
+			await store.writes.insertOwedEvents(trx, owed, START_MS);
 		}
 	});
 }
 
-async function addCall(
-	store: Store,
-	programme: Programme,
-	change: Partial<Parameters<typeof insertInboundCalls>[1][number]>,
-): Promise<void> {
-	await insertInboundCalls(store.db, [
+async function addCall(store: Store, programme: Programme, change: Partial<NewInboundCall>): Promise<void> {
+	await store.writes.insertInboundCalls(store.db, [
 		{
 			programme_id: programme.id,
 			kind: "api",

@@ -11,7 +11,6 @@ import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import type { ConversionFilter, ConversionSort } from "../../src/store/queries/conversion-filter.ts";
 import { listConversions, readAllConversions } from "../../src/store/queries/conversion-list.ts";
 import { collectMatches } from "../../src/store/queries/conversion-matches.ts";
-import { insertConversions } from "../../src/store/queries/conversion-moves.ts";
 import type { Conversion } from "../../src/store/queries/conversions.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { createClock, START_MS } from "../support/clock.ts";
@@ -176,7 +175,7 @@ eachDatabase("search and order of conversions", (database) => {
 			order_id: "Fresh-1",
 			created_at_ms: clock.nowMs() - MINUTE_MS + 1,
 		});
-		const [fresh] = await insertConversions(store.db, [row]);
+		const [fresh] = await store.writes.insertConversions(store.db, [row]);
 		ok(fresh !== undefined);
 		equal(await indexBatch(deps()), false);
 		const { conversion_id: position } = await store.db

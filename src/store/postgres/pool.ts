@@ -4,8 +4,8 @@
 
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from "kysely";
 import type pg from "pg";
-import { hotStatementName } from "../hot-statement.ts";
 import { CONNECTION_FAILURE, type PostgresConnections } from "./connections.ts";
+import { hotStatementName } from "./hot-statement.ts";
 
 /** What the driver says, without a code, when its `query_timeout` has passed. */
 const NO_ANSWER = "Query read timeout";

@@ -2,7 +2,6 @@
 // timestamp's window.
 
 import type { Insertable, Selectable } from "kysely";
-import { hotWrites, type NewNonce } from "../hot-writes.ts";
 import type { Db } from "../store.ts";
 import type { ApiKeysTable } from "../tables/keys.ts";
 
@@ -102,9 +101,4 @@ export async function countKeys(db: Db, programmeId: number): Promise<number> {
 		.where("programme_id", "=", programmeId)
 		.executeTakeFirstOrThrow();
 	return Number(count);
-}
-
-/** Returns those that were not used before; of one that comes twice in the set, the first. */
-export async function spendNonces(trx: Db, nonces: readonly NewNonce[]): Promise<Set<NewNonce>> {
-	return nonces.length === 0 ? new Set() : hotWrites(trx).spendNonces(trx, nonces);
 }

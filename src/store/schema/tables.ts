@@ -5,7 +5,7 @@ import type { Kysely } from "kysely";
 import type { AuditEntriesTable } from "../tables/audit.ts";
 import type { BulkJobsTable, BulkRowsTable } from "../tables/bulk.ts";
 import type { ChoresTable } from "../tables/chores.ts";
-import type { ConversionsTable, FeedStartTable, MovesTable } from "../tables/conversions.ts";
+import type { ConversionsTable, MovesTable } from "../tables/conversions.ts";
 import type {
 	AttemptsTable,
 	CallbackHoursTable,
@@ -50,7 +50,6 @@ export interface Schema {
 	order_blocks: OrderBlocksTable;
 	order_position: OrderPositionTable;
 	moves: MovesTable;
-	feed_start: FeedStartTable;
 	events: EventsTable;
 	deliveries: DeliveriesTable;
 	queue: QueueTable;

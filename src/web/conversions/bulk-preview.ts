@@ -1,7 +1,7 @@
 // What a job would do before it is applied, and did afterwards, in money: the same whether it came from a file, from
 // ticked rows or from all that a filter found. And what of it cannot be undone.
 
-import { DECISION_MOVES, type DecisionMove } from "../../conversions/decision-rights.ts";
+import { DECISION_MOVES, type DecisionMove } from "../../conversions/decide.ts";
 import { formatMinor } from "../../domain/money.ts";
 import type { BulkJob } from "../../store/queries/bulk-jobs.ts";
 import type { ChangeSum, VerdictCounts } from "../../store/queries/bulk-rows.ts";

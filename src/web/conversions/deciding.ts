@@ -1,11 +1,6 @@
 // What a reader of the pages may decide, and in whose name.
 
-import {
-	DECISION_MOVES,
-	type DecisionMove,
-	judgeDecision,
-	sideOf,
-} from "../../conversions/decision-rights.ts";
+import { DECISION_MOVES, type DecisionMove, judgeDecision, sideOf } from "../../conversions/decide.ts";
 import { judgeMove, type Status } from "../../domain/conversion.ts";
 import { grants, type Standing } from "../../domain/roles.ts";
 import type { Decider } from "../../jobs/bulk-upload.ts";

@@ -2,7 +2,7 @@
 // programme that is not set up it leads through the steps. Read once, rendered whole; the parts that change by
 // themselves are rendered again for the live stream.
 
-import { judgeTestDecision, parseMove, sideOf } from "../../conversions/decision-rights.ts";
+import { judgeTestDecision, parseMove, sideOf } from "../../conversions/decide.ts";
 import { sendTestConversion, type TestSent, walkTestConversion } from "../../conversions/send-test.ts";
 import type { Result } from "../../domain/fault.ts";
 import { sha256Hex } from "../../domain/signature.ts";
