@@ -1,14 +1,13 @@
 // What every app of the service has, whoever it answers: safe headers, a sentence for what fails or is not there, and how
-// the process is.
+// the process is. And the apps that answer nobody but the operator's own programs.
 
 import { Hono } from "hono";
 import { fault, faultOf } from "../domain/fault.ts";
 import { idsOf, recordOf, routeOf } from "../request-notes.ts";
 import type { AppDeps, AppEnv } from "./deps.ts";
-import { createHealth } from "./health.ts";
-import { readInboundCall } from "./inbound-call.ts";
-import { ourFault, problemAnswer } from "./problem.ts";
-import { addSafeHeaders } from "./safe-headers.ts";
+import { createHealth, type ProcessDetails } from "./health.ts";
+import { readInboundCall } from "./inbound-log.ts";
+import { addSafeHeaders, ourFault, problemAnswer } from "./problem.ts";
 import type { SignedCalls } from "./signed-call.ts";
 
 export function createBareApp(deps: AppDeps, signedCalls: SignedCalls | null): Hono<AppEnv> {
@@ -56,4 +55,21 @@ export function refuseOtherMethods(app: Hono<AppEnv>, deps: AppDeps, paths: read
 			return problemAnswer(deps, found, { allow: "GET, HEAD" });
 		});
 	}
+}
+
+/** For a process that only delivers callbacks: it tells load balancers and supervisors how it is, and takes nothing. */
+export function createWorkerApp(deps: AppDeps): Hono<AppEnv> {
+	const app = createBareApp(deps, null);
+	mountHealth(app, deps);
+	return app;
+}
+
+/** For the operator, on an address of its own: numbers tell how much is sold, and details what to attack. */
+export function createMetricsApp(deps: AppDeps, about: ProcessDetails): Hono<AppEnv> {
+	const app = createBareApp(deps, null);
+	const health = createHealth(deps);
+	app.get("/metrics", () => deps.metrics.answer());
+	app.get("/health", () => health.answerDetails(about));
+	refuseOtherMethods(app, deps, ["/metrics", "/health"]);
+	return app;
 }

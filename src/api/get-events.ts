@@ -5,19 +5,21 @@ import * as z from "zod";
 import { hasReached, readFeed, startOfFeed } from "../conversions/event-feed.ts";
 import { type Cursor, readCursor, writeCursor } from "../domain/cursor.ts";
 import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
+import { openSecret } from "../domain/sealing.ts";
+import { canonicalString, sha256Hex, sign, signingKey } from "../domain/signature.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import { EventStreams, type StreamSource } from "../server-sent-events.ts";
 import type { MoveStore } from "../store/queries/announced-moves.ts";
 import { isKeyUsable } from "../store/queries/keys.ts";
 import { noteListener, noteListenerGone } from "../store/queries/local-answers.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { isSecretUsable } from "../store/queries/signing-secrets.ts";
-import type { Listening } from "./answers.ts";
+import { findActiveSecret, isSecretUsable } from "../store/queries/signing-secrets.ts";
+import type { Listening, SignedEvent } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
-import type { Endpoint, Look, SignedCall } from "./endpoint.ts";
-import { findEventSigner } from "./event-signer.ts";
 import { STOPPING } from "./health.ts";
+import type { Work } from "./intake.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
+import type { Endpoint, SignedCall } from "./signed-call.ts";
 
 /** For developers, of whom a shop has few; each stream costs a query every half second. */
 export const MAX_STREAMS = 50;
@@ -56,7 +58,7 @@ export function createGetEvents(deps: AppDeps): Endpoint {
 	return (call) => {
 		const { programme } = call;
 		const { moveOrder } = deps.store;
-		const look: Look = async (trx) => {
+		const answer: Work["answer"] = async (_, trx) => {
 			const asked = await parseRequest({ db: trx, moveOrder }, deps, programme, call.query);
 			if (!asked.ok) return asked;
 			if (streams.isStopping) return refuse("unavailable", STOPPING);
@@ -78,7 +80,7 @@ export function createGetEvents(deps: AppDeps): Endpoint {
 				openStream: () => streams.answer(programme.id, source),
 			});
 		};
-		return { orderId: null, work: succeed({ kind: "look", look }) };
+		return { orderId: null, isAlone: true, requests: [], answer };
 	};
 }
 
@@ -169,4 +171,28 @@ function createSource(
 
 function listOf({ public_id }: Programme): string {
 	return `events of ${public_id}`;
+}
+
+/** There is no Postback URL in it: the path that every example has. */
+const SIGNED_PATH = "/postback";
+const NONCE_BYTES = 16;
+
+/**
+ * An event of the stream, signed as its callback would be: so a listener without an endpoint of its own can check that
+ * the secret it has is the one that callbacks are signed with. Null while no secret is active, or it cannot be opened.
+ */
+async function findEventSigner(
+	{ store, clock, random, sealingKey }: AppDeps,
+	programme: { id: number },
+): Promise<((body: string) => SignedEvent) | null> {
+	const active = await findActiveSecret(store.db, programme.id);
+	const secret = active === undefined ? null : openSecret(sealingKey, programme.id, active.sealed);
+	if (secret === null) return null;
+	const key = signingKey(secret);
+	return (body) => {
+		const timestamp = String(Math.floor(clock.nowMs() / 1_000));
+		const nonce = random.hex(NONCE_BYTES);
+		const canonical = canonicalString("POST", SIGNED_PATH, timestamp, nonce, sha256Hex(body));
+		return { path: SIGNED_PATH, timestamp, nonce, signature: sign(key, canonical) };
+	};
 }

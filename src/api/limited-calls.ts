@@ -7,7 +7,7 @@ import type { Clock, Log } from "../ports.ts";
 import { findProgrammeIds } from "../store/queries/programmes.ts";
 import type { Store } from "../store/store.ts";
 import type { LimitedCalls } from "./deps.ts";
-import { inboundRow, refusedEnd } from "./inbound-log.ts";
+import { refusedRow } from "./inbound-log.ts";
 
 interface Tally {
 	calls: number;
@@ -73,14 +73,9 @@ export function createLimitedCalls({ store, clock, log }: LimitedCallsDeps): Lim
 }
 
 function rowOf(publicId: string, programmeId: number, tally: Tally, nowMs: number) {
-	const call = {
-		kind: "pixel",
-		method: "GET",
-		target: `/pixel/${publicId}.gif`,
-		findBlock: () => null,
-	} as const;
-	const end = refusedEnd(describe(tally), programmeId, null, 200);
-	return inboundRow(call, end, nowMs);
+	const target = `/pixel/${publicId}.gif`;
+	const call = { kind: "pixel", method: "GET", target, findBlock: () => null } as const;
+	return refusedRow(call, describe(tally), nowMs, { programmeId, httpStatus: 200 });
 }
 
 /** For the shop's people: what happened, what it means for them, and what to do. */

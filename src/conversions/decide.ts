@@ -173,7 +173,7 @@ export function parseMove(text: string): Result<DecisionMove> {
 	return refuse("invalid_field", `decision must be one of ${DECISION_MOVES.join(", ")}.`, "decision", plain);
 }
 
-export function judgeDecision(side: Side, move: DecisionMove, reason: string): Result<Decision> {
+export function judgeDecision(side: Side, move: DecisionMove, reason: string | undefined): Result<Decision> {
 	if (move !== "reject" && side === "review") {
 		return refuse(
 			"not_allowed",

@@ -25,14 +25,19 @@ export async function isKeyUsable(db: Db, id: number): Promise<boolean> {
 	return (await query.executeTakeFirst()) !== undefined;
 }
 
-/** Never back in time: two requests at once may come here in either order. */
-export async function noteKeyUse(trx: Db, id: number, atMs: number): Promise<void> {
-	await trx
-		.updateTable("api_keys")
-		.set({ last_used_at_ms: atMs })
-		.where("id", "=", id)
-		.where((eb) => eb.or([eb("last_used_at_ms", "is", null), eb("last_used_at_ms", "<", atMs)]))
-		.execute();
+/**
+ * When keys were used, by their ids; in this order, last in a transaction: whoever revokes a key locks the programme
+ * first and then the key, as the work does. Never back in time: two requests at once may come here in either order.
+ */
+export async function noteKeyUses(trx: Db, uses: ReadonlyMap<number, number>): Promise<void> {
+	for (const [id, atMs] of [...uses].sort(([a], [b]) => a - b)) {
+		await trx
+			.updateTable("api_keys")
+			.set({ last_used_at_ms: atMs })
+			.where("id", "=", id)
+			.where((eb) => eb.or([eb("last_used_at_ms", "is", null), eb("last_used_at_ms", "<", atMs)]))
+			.execute();
+	}
 }
 
 /** The key as it is now; undefined when the programme has no such key, or it had been revoked before. */
