@@ -4,8 +4,8 @@
 import { writeAccess } from "./api/access-log.ts";
 import { createMetricsApp, createWorkerApp } from "./api/bare-app.ts";
 import type { Unready } from "./api/deps.ts";
-import { createLimitedCalls } from "./api/limited-calls.ts";
 import { createMetrics } from "./api/metrics.ts";
+import { createLimitedCalls } from "./api/pixel-limits.ts";
 import { createRequestCounts } from "./api/request-metrics.ts";
 import { Engine } from "./callbacks/engine.ts";
 import { type Config, publicUrlAt, warningSettings } from "./config.ts";
