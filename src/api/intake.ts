@@ -264,6 +264,8 @@ async function storeCalls(
 	}
 	await writes.insertInboundCalls(trx, rows);
 	await noteFirstTimes(trx, firstTimes, nowMs);
+	// As callers.ts keeps them for a second: if the commit fails, the next reading tells.
+	for (const { programme, what } of firstTimes) programme[what] ??= nowMs;
 	await noteKeyUses(trx, keyUses);
 	return { results, owed: judged.owed };
 }

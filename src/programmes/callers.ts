@@ -99,12 +99,14 @@ export function createCallers(
 			const verified = verifySignature(usable, request, trio.value, headers);
 			if (!verified.ok) return verified;
 			const { timestamp, nonce } = trio.value;
-			const { id: keyId, last_used_at_ms: lastUsedAtMs } = apiKey;
+			const isNoted = (apiKey.last_used_at_ms ?? 0) > nowMs - KEY_USE_NOTED_EVERY_MS;
+			// Taken for noted from here on, so that one call notes it; if it fails, the next reading tells.
+			if (!isNoted) apiKey.last_used_at_ms = nowMs;
 			return succeed({
 				programme,
-				keyId,
+				keyId: apiKey.id,
 				secretId: verified.value,
-				keyUsedAtMs: (lastUsedAtMs ?? 0) > nowMs - KEY_USE_NOTED_EVERY_MS ? null : nowMs,
+				keyUsedAtMs: isNoted ? null : nowMs,
 				nonce: {
 					programme_id: programme.id,
 					nonce,

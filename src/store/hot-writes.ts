@@ -7,7 +7,7 @@ import type { EventName } from "../domain/event-name.ts";
 import type { Db } from "./schema/tables.ts";
 import type { Conversion, MovesTable, NewConversion } from "./tables/conversions.ts";
 import type { InboundCallsTable } from "./tables/inbound.ts";
-import type { NoncesTable } from "./tables/keys.ts";
+import type { NoncesTable } from "./tables/programmes.ts";
 
 export type NewMove = Insertable<MovesTable>;
 export type NewInboundCall = Insertable<InboundCallsTable>;

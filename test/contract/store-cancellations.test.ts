@@ -16,11 +16,11 @@ import {
 	cancelAllRemoved,
 	cancelRemoved,
 } from "../../src/store/queries/cancellations.ts";
-import { removeEndpoint } from "../../src/store/queries/endpoint-removal.ts";
 import {
 	findProgramme,
 	type Programme,
 	presentUrl,
+	removeEndpoint,
 	setEndpoint,
 } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";

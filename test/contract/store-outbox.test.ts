@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { decideConversion } from "../../src/conversions/decide.ts";
 import { oweEvents } from "../../src/conversions/owe.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { removeEndpoint } from "../../src/store/queries/endpoint-removal.ts";
+import { removeEndpoint } from "../../src/store/queries/programmes.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { takeDue } from "../support/queue-rows.ts";

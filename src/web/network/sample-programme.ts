@@ -32,11 +32,8 @@ export async function trySample(c: WebContext, deps: WebDeps): Promise<Response>
 	if (opened.value === null) return goToFirst(c, deps);
 	// The brand is fixed now.
 	deps.network.forget();
-	const {
-		programme,
-		issued: { key, secret },
-	} = opened.value;
-	handOverIssued(c, deps, programme, maker.personId, "callbacks", { key, secret });
+	const { programme, issued } = opened.value;
+	handOverIssued(c, deps, programme, issued);
 	return c.redirect(integrationPath(programme.public_id), 303);
 }
 

@@ -1,8 +1,7 @@
 // /totals: what all programmes of the network come to over the last days, for staff. Counted in the background; the page
 // shows the last count and says when it was made.
 
-import type { NetworkTally } from "../../conversions/network-tally.ts";
-import type { StatusTotal } from "../../conversions/tally.ts";
+import type { NetworkTally, StatusTotal } from "../../conversions/tally.ts";
 import type { Status } from "../../domain/conversion.ts";
 import { formatMinor } from "../../domain/money.ts";
 import { DAY_MS, utcDay } from "../../domain/time.ts";

@@ -5,7 +5,7 @@ import { type EndedAccess, sayWhatEnded } from "../../domain/ended-access.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { PROGRAMME_ROLES, type ProgrammeRole, ROLE_SUMMARIES } from "../../domain/roles.ts";
 import type { SentLink } from "../../people/invitations.ts";
-import type { ListedPerson } from "../../store/queries/people-list.ts";
+import type { ListedPerson } from "../../store/queries/people.ts";
 import type { Area } from "../document.ts";
 import { declareForm } from "../form.ts";
 import { answerPage, csrfField, viewerOf, type WebContext } from "../page.ts";

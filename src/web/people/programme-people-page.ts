@@ -15,7 +15,7 @@ import {
 } from "../../people/programme-people.ts";
 import { deactivateStaff, renewStaffLink } from "../../people/staff.ts";
 import { listProgrammeInvitations, type ProgrammeInvitation } from "../../store/queries/links.ts";
-import { type ListedPerson, listProgrammePeople, listStaff } from "../../store/queries/people-list.ts";
+import { type ListedPerson, listProgrammePeople, listStaff } from "../../store/queries/people.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import { readTextFields } from "../form.ts";
 import {

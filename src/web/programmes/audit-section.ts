@@ -1,8 +1,7 @@
 // Who did what in a programme, the newest first, with people, orders, keys and files by their names.
 
 import { sayAction } from "../../domain/action.ts";
-import type { ListedAuditEntry } from "../../store/queries/audit-list.ts";
-import type { AuditSubjects } from "../../store/queries/audit-subjects.ts";
+import type { AuditSubjects, ListedAuditEntry } from "../../store/queries/audit-list.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import { originOf } from "../conversions/bulk-job-page.ts";
 import { type Pages, pager } from "../filter-query.ts";

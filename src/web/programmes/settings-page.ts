@@ -5,8 +5,7 @@ import type { Fault } from "../../domain/fault.ts";
 import { grants, type PersonKind, type Standing } from "../../domain/roles.ts";
 import { changeProgramme, type TermChange } from "../../programmes/change-programme.ts";
 import { shortenRate, type Terms, type TermsInput, termsOf } from "../../programmes/programme-terms.ts";
-import { listAudit } from "../../store/queries/audit-list.ts";
-import { readAuditSubjects } from "../../store/queries/audit-subjects.ts";
+import { listAudit, readAuditSubjects } from "../../store/queries/audit-list.ts";
 import { findProgrammesById, type Programme } from "../../store/queries/programmes.ts";
 import { cursorOf, pagesOf } from "../filter-query.ts";
 import {
