@@ -3,8 +3,7 @@
 
 import { deepEqual, equal, ok, partialDeepStrictEqual } from "node:assert/strict";
 import { test } from "node:test";
-import type { Decision } from "../../src/conversions/decide.ts";
-import { decisionRequest } from "../../src/conversions/decide.ts";
+import { type Decision, decisionRequest } from "../../src/conversions/decide.ts";
 import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
 import { startOfFeed } from "../../src/conversions/event-feed.ts";
 
