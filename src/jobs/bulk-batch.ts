@@ -147,9 +147,8 @@ function whyUnknown(row: BulkRow, namesakes: readonly Conversion[]): string {
 	}
 	const eventType = parseEventType(row.event_type);
 	if (!eventType.ok) return plainWords(eventType.fault);
-	const known = namesakes.map((namesake) => namesake.event_type);
-	const order = { orderId: row.order_id, eventType: eventType.value };
-	return plainWords(refuseUnknownOrder(order, known).fault);
+	const known = namesakes.map(({ event_type }) => event_type);
+	return plainWords(refuseUnknownOrder({ orderId: row.order_id, eventType: eventType.value }, known).fault);
 }
 
 /** What else a line says about the conversion that it names must be true of it; an empty cell says nothing. */

@@ -1,13 +1,8 @@
 // One row of many decisions: which conversion it names, and what it decides, checked with the words that the signed
 // API would use.
 
-import {
-	type Decision,
-	type DecisionMove,
-	judgeDecision,
-	parseMove,
-	type Side,
-} from "../conversions/decide.ts";
+import type { Decision } from "../conversions/decide.ts";
+import { type DecisionMove, judgeDecision, parseMove, type Side } from "../conversions/decide.ts";
 import { parseEventType } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";
