@@ -3,7 +3,7 @@
 import { composeEvent } from "../src/domain/event.ts";
 import { ID_RANDOM_BYTES, makeId } from "../src/domain/id.ts";
 import { createRandom } from "../src/outside/random.ts";
-import { insertOwedEvents, type OwedEvent } from "../src/store/queries/outbox.ts";
+import type { OwedEvent } from "../src/store/hot-writes.ts";
 import type { Store } from "../src/store/store.ts";
 import { SAMPLE_SUBJECT } from "./sample.ts";
 
@@ -35,7 +35,7 @@ export async function seedDue(
 			byDue.set(dueAtMs, owed);
 		}
 		await store.transact(async (trx) => {
-			for (const [dueAtMs, owed] of byDue) await insertOwedEvents(trx, owed, dueAtMs);
+			for (const [dueAtMs, owed] of byDue) await store.writes.insertOwedEvents(trx, owed, dueAtMs);
 		});
 		if ((from + rows) % PROGRESS_ROWS === 0) say(`${from + rows} of ${count} due`);
 	}

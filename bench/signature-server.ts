@@ -7,8 +7,7 @@ import { readBody } from "../src/api/read-request.ts";
 import { realClock } from "../src/outside/clock.ts";
 import { listen, PUBLIC_LIMITS } from "../src/outside/http-server.ts";
 import { createLog } from "../src/outside/log.ts";
-import { createIdentifyCaller } from "../src/programmes/identify-caller.ts";
-import { createKnownCallers } from "../src/programmes/known-callers.ts";
+import { createCallers } from "../src/programmes/callers.ts";
 import { openStore } from "../src/store/open.ts";
 import { givenWire } from "../src/store/queries/known-wire.ts";
 import { BENCH_IDENTITY, databaseSetting } from "./database.ts";
@@ -17,20 +16,21 @@ import { BENCH_SEALING_KEY } from "./seed-shops.ts";
 const [databaseUrl = ""] = process.argv.slice(2);
 const { log } = createLog("error", BENCH_IDENTITY);
 const store = openStore(databaseSetting(databaseUrl), { clock: realClock, log, name: "ringback-bench" });
-const callers = createKnownCallers({ store, clock: realClock });
-const deps = { clock: realClock, sealingKey: BENCH_SEALING_KEY };
-const identifyCaller = createIdentifyCaller(deps, callers, givenWire("Service"));
+const deps = { store, clock: realClock, sealingKey: BENCH_SEALING_KEY };
+const callers = createCallers(deps, givenWire("Service"));
 const ANSWER = JSON.stringify({ outcome: "RECORDED", conversion: { id: "x".repeat(450) } });
 const HEADERS = { "content-type": "application/json", "cache-control": "no-store" };
 
 const app = new Hono<{ Bindings: { incoming?: { url?: string } } }>();
 app.post("/v1/conversions", async (c) => {
+	const header = (name: string) => c.req.header(name);
+	const known = await callers.findKey(header("authorization"));
 	const body = await readBody(c.req.raw);
-	if (!body.ok) return new Response("", { status: 400 });
-	const { result } = await identifyCaller({
+	if (!known.ok || !body.ok) return new Response("", { status: 400 });
+	const result = await callers.verify(known.value, {
 		method: c.req.method,
 		target: c.env.incoming?.url ?? "",
-		header: (name) => c.req.header(name),
+		header,
 		rawBody: body.value,
 	});
 	return result.ok

@@ -4,29 +4,18 @@
 import { Hono } from "hono";
 import { answerFailures, createBareApp, mountHealth, refuseOtherMethods } from "./api/bare-app.ts";
 import type { AppContext, AppDeps, AppEnv } from "./api/deps.ts";
-import type { Endpoint } from "./api/endpoint.ts";
 import { createGetConversions, getConversion } from "./api/get-conversions.ts";
 import { createGetEvents } from "./api/get-events.ts";
-import { readInboundCall } from "./api/inbound-call.ts";
-import { createRefusalLog } from "./api/inbound-log.ts";
+import { createRefusalLog, readInboundCall } from "./api/inbound-log.ts";
 import { createIntake } from "./api/intake.ts";
 import { createApiDocument, createDocumentAnswer } from "./api/openapi/document.ts";
 import { createPixel } from "./api/pixel.ts";
-import { createPostBatch } from "./api/post-batch.ts";
-import { parseReport, postConversions } from "./api/post-conversions.ts";
-import {
-	namedDecisionRequest,
-	parseDecisionItem,
-	postApprovals,
-	postRejections,
-	postReversals,
-} from "./api/post-decisions.ts";
+import { createPosts } from "./api/post-conversions.ts";
 import { createPostEventAnswers } from "./api/post-event-answers.ts";
-import { createSignedCalls, type SignedCalls } from "./api/signed-call.ts";
-import { reportRequest } from "./conversions/record.ts";
+import { createSignedCalls, type Endpoint, type SignedCalls } from "./api/signed-call.ts";
 import { faultOf } from "./domain/fault.ts";
 import { createAuth } from "./people/auth.ts";
-import { createKnownCallers } from "./programmes/known-callers.ts";
+import { createCallers } from "./programmes/callers.ts";
 import { recordOf } from "./request-notes.ts";
 import type { WebDeps } from "./web/page.ts";
 import { createSite } from "./web/site.ts";
@@ -36,19 +25,18 @@ const PIXEL_ROUTE = "/pixel/:programme.gif";
 
 /** By path, then by method. */
 function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string, Endpoint>>> {
+	const posts = createPosts(deps);
 	return {
 		"/v1/conversions": new Map([
 			["GET", createGetConversions(deps)],
-			["POST", postConversions],
+			["POST", posts.conversions],
 		]),
-		"/v1/conversions/batch": new Map([["POST", createPostBatch(deps, parseReport, reportRequest)]]),
-		"/v1/decisions/batch": new Map([
-			["POST", createPostBatch(deps, parseDecisionItem, namedDecisionRequest)],
-		]),
+		"/v1/conversions/batch": new Map([["POST", posts.conversionsBatch]]),
+		"/v1/decisions/batch": new Map([["POST", posts.decisionsBatch]]),
 		"/v1/conversions/:id": new Map([["GET", getConversion]]),
-		"/v1/approvals": new Map([["POST", postApprovals]]),
-		"/v1/rejections": new Map([["POST", postRejections]]),
-		"/v1/reversals": new Map([["POST", postReversals]]),
+		"/v1/approvals": new Map([["POST", posts.approvals]]),
+		"/v1/rejections": new Map([["POST", posts.rejections]]),
+		"/v1/reversals": new Map([["POST", posts.reversals]]),
 		"/v1/events": new Map([["GET", createGetEvents(deps)]]),
 		"/v1/events/answers": new Map([["POST", createPostEventAnswers()]]),
 	};
@@ -58,8 +46,7 @@ export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "apiDocument">;
 
 export function createApp(deps: AllDeps): Hono<AppEnv> {
 	const refusals = createRefusalLog(deps);
-	const callers = createKnownCallers(deps);
-	const ways = { callers, intake: createIntake({ ...deps, callers }), refusals };
+	const ways = { callers: createCallers(deps, deps.network.wire), intake: createIntake(deps), refusals };
 	const signedCalls = createSignedCalls(deps, ways);
 	// These by themselves: they come thousands of times a second, and Hono finds one of a few paths sooner than one of all.
 	const app = new Hono<AppEnv>();

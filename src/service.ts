@@ -4,7 +4,7 @@
 import { writeAccess } from "./api/access-log.ts";
 import { createMetricsApp, createWorkerApp } from "./api/bare-app.ts";
 import type { Unready } from "./api/deps.ts";
-import { createLimitedCalls } from "./api/limited-calls.ts";
+import { createLimitedCalls } from "./api/pixel-limits.ts";
 import { Engine } from "./callbacks/engine.ts";
 import { type Config, publicUrlAt, warningSettings } from "./config.ts";
 import type { Warning } from "./domain/warning.ts";

@@ -1,14 +1,13 @@
 // What every app of the service has, whoever it answers: safe headers, a sentence for what fails or is not there, and how
-// the process is.
+// the process is. And the apps that answer nobody but the operator's own programs.
 
 import { Hono } from "hono";
 import { fault, faultOf } from "../domain/fault.ts";
 import { idsOf, recordOf, routeOf } from "../request-notes.ts";
 import type { AppDeps, AppEnv } from "./deps.ts";
 import { createHealth, type ProcessDetails } from "./health.ts";
-import { readInboundCall } from "./inbound-call.ts";
-import { ourFault, problemAnswer } from "./problem.ts";
-import { addSafeHeaders } from "./safe-headers.ts";
+import { readInboundCall } from "./inbound-log.ts";
+import { addSafeHeaders, ourFault, problemAnswer } from "./problem.ts";
 import type { SignedCalls } from "./signed-call.ts";
 
 export function createBareApp(deps: AppDeps, signedCalls: SignedCalls | null): Hono<AppEnv> {

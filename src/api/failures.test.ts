@@ -99,7 +99,12 @@ test("a body that grows without a declared length is cut off at the limit", asyn
 			isCancelled = true;
 		},
 	});
-	const response = await shop.request("/v1/conversions", { method: "POST", body, duplex: "half" });
+	const response = await shop.request("/v1/conversions", {
+		method: "POST",
+		body,
+		headers: keyOf(shop),
+		duplex: "half",
+	});
 	assert.equal((await read(response)).json.code, "body_too_large");
 	assert.ok(isCancelled);
 	assert.ok(pulled * chunkBytes <= MAX_BODY_BYTES + 2 * chunkBytes);
@@ -116,7 +121,7 @@ test("a declared length over the limit is refused without reading", async (t) =>
 		},
 		{ highWaterMark: 0 },
 	);
-	const headers = { "content-length": String(MAX_BODY_BYTES + 1) };
+	const headers = { ...keyOf(shop), "content-length": String(MAX_BODY_BYTES + 1) };
 	const response = await shop.request("/v1/conversions", { method: "POST", body, headers, duplex: "half" });
 	assert.equal((await read(response)).json.code, "body_too_large");
 });
@@ -136,7 +141,12 @@ test("a body that breaks off is the caller's trouble, not ours", async (t) => {
 			controller.error(new Error("aborted"));
 		},
 	});
-	const response = await shop.request("/v1/conversions", { method: "POST", body, duplex: "half" });
+	const response = await shop.request("/v1/conversions", {
+		method: "POST",
+		body,
+		headers: keyOf(shop),
+		duplex: "half",
+	});
 	assert.equal((await read(response)).json.code, "malformed_json");
 	assert.deepEqual(shop.complaints, []);
 });
@@ -203,3 +213,8 @@ test("whoever has a key without its secret cannot fill the log either, and the s
 		],
 	);
 });
+
+/** No body is read from somebody whose key nobody knows. */
+function keyOf({ credentials }: TestShop): { authorization: string } {
+	return { authorization: `Bearer ${credentials.key}` };
+}

@@ -11,9 +11,9 @@ import { findByPublicId } from "../store/queries/conversions.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { type Answer, conversionBody } from "./answers.ts";
-import type { Endpoint, Look } from "./endpoint.ts";
 import { checkFields, parseQuery, together } from "./read-request.ts";
 import { EXAMPLE_CURSOR, mentionedOrderId, momentField, ORDER_ID, parseMoment } from "./sale-fields.ts";
+import { type Endpoint, refusedWork } from "./signed-call.ts";
 
 const DEFAULT_PAGE_ROWS = 50;
 /** About 100 KB of JSON: a page that a shop's server reads in one piece. */
@@ -60,24 +60,29 @@ export const CONVERSIONS_QUERY = z.strictObject({
 export function createGetConversions(seal: CursorSeal): Endpoint {
 	return ({ programme, query }) => {
 		const names = parseQuery(query);
-		if (!names.ok) return { orderId: null, work: names };
+		if (!names.ok) return refusedWork(names);
 		const orderId = mentionedOrderId(names.value);
 		const isBySale = "occurredFrom" in names.value || "occurredBefore" in names.value;
 		const name = `conversions of programme:${programme.id}${isBySale ? " by sale" : ""}`;
 		const list: List = { seal, programme, isBySale, name };
 		const filter = parseFilter(list, names.value);
-		if (!filter.ok) return { orderId, work: filter };
-		const look: Look = async (trx) => succeed(await readPage(trx, list, filter.value));
-		return { orderId, work: succeed({ kind: "look", look }) };
+		if (!filter.ok) return refusedWork(filter, orderId);
+		return {
+			orderId,
+			isAlone: true,
+			requests: [],
+			answer: async (_, trx) => succeed(await readPage(trx, list, filter.value)),
+		};
 	};
 }
 
-export const getConversion: Endpoint = ({ programme, id }) => {
-	const look: Look = async (trx) => {
+export const getConversion: Endpoint = ({ programme, id }) => ({
+	orderId: null,
+	isAlone: true,
+	requests: [],
+	async answer(_, trx) {
 		const conversion = PUBLIC_ID.test(id) ? await findByPublicId(trx, programme.id, id) : undefined;
-		if (conversion === undefined) {
-			return refusalOf("unknown_conversion", {});
-		}
+		if (conversion === undefined) return refusalOf("unknown_conversion", {});
 		return succeed({
 			outcome: "SHOWN",
 			httpStatus: 200,
@@ -85,9 +90,8 @@ export const getConversion: Endpoint = ({ programme, id }) => {
 			conversionId: conversion.public_id,
 			orderId: conversion.order_id,
 		});
-	};
-	return { orderId: null, work: succeed({ kind: "look", look }) };
-};
+	},
+});
 
 interface List {
 	seal: CursorSeal;

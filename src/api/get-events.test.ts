@@ -317,20 +317,6 @@ test("another programme's cursor is refused, and one of a position this database
 	assert.equal((await refuse(target)).json.code, "malformed_cursor");
 });
 
-test("a cursor from before events that were archived is refused and says so, and a later one goes on", async (t) => {
-	const { shop, listen, refuse } = await open(t);
-	await shop.call("POST", "/v1/conversions", { body: { orderId: "A", basketValue: "1.00" } });
-	const [opening] = await (await listen()).take();
-	const target = `/v1/events?after=${opening?.id}`;
-	const removed = { one: 1 as const, at: 1, move_id: 1 };
-	await shop.store.db.insertInto("feed_start").values(removed).execute();
-	await (await listen(target)).cancel();
-	await shop.store.db.updateTable("feed_start").set({ at: 2 }).execute();
-	const { status, json } = await refuse(target);
-	assert.deepEqual([status, json.code, json.field], [422, "malformed_cursor", "after"]);
-	assert.match(String(json.detail), /older than what is kept: events behind it have been archived/);
-});
-
 test("without key or signature there is no stream; a nonce opens one stream", async (t) => {
 	const { shop, clock } = await open(t);
 	assert.equal((await shop.request("/v1/events")).status, 401);

@@ -2,22 +2,24 @@
 // notes that somebody listens: no delivery is made, changed, delayed or cancelled by it.
 
 import * as z from "zod";
-import { hasReached, isStillTold, readFeed, startOfFeed } from "../conversions/event-feed.ts";
+import { hasReached, readFeed, startOfFeed } from "../conversions/event-feed.ts";
 import { type Cursor, readCursor, writeCursor } from "../domain/cursor.ts";
 import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
+import { openSecret } from "../domain/sealing.ts";
+import { canonicalString, sha256Hex, sign, signingKey } from "../domain/signature.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import { EventStreams, type StreamSource } from "../server-sent-events.ts";
 import type { MoveStore } from "../store/queries/announced-moves.ts";
 import { isKeyUsable } from "../store/queries/keys.ts";
 import { noteListener, noteListenerGone } from "../store/queries/local-answers.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { isSecretUsable } from "../store/queries/signing-secrets.ts";
-import type { Listening } from "./answers.ts";
+import { findActiveSecret, isSecretUsable } from "../store/queries/signing-secrets.ts";
+import type { Listening, SignedEvent } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
-import type { Endpoint, Look, SignedCall } from "./endpoint.ts";
-import { findEventSigner } from "./event-signer.ts";
 import { STOPPING } from "./health.ts";
+import type { Work } from "./intake.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
+import type { Endpoint, SignedCall } from "./signed-call.ts";
 
 /** For developers, of whom a shop has few; each stream costs a query every half second. */
 export const MAX_STREAMS = 50;
@@ -56,7 +58,7 @@ export function createGetEvents(deps: AppDeps): Endpoint {
 	return (call) => {
 		const { programme } = call;
 		const { moveOrder } = deps.store;
-		const look: Look = async (trx) => {
+		const answer: Work["answer"] = async (_, trx) => {
 			const asked = await parseRequest({ db: trx, moveOrder }, deps, programme, call.query);
 			if (!asked.ok) return asked;
 			if (streams.isStopping) return refuse("unavailable", STOPPING);
@@ -78,7 +80,7 @@ export function createGetEvents(deps: AppDeps): Endpoint {
 				openStream: () => streams.answer(programme.id, source),
 			});
 		};
-		return { orderId: null, work: succeed({ kind: "look", look }) };
+		return { orderId: null, isAlone: true, requests: [], answer };
 	};
 }
 
@@ -100,12 +102,7 @@ async function parseRequest(
 	if (after === undefined) return succeed({ position: await startOfFeed(store), testOnly });
 	const position = readCursor(seal, listOf(programme), after);
 	if (position !== undefined && (await hasReached(store, position))) {
-		if (await isStillTold(store, position)) return succeed({ position, testOnly });
-		return refuse(
-			"malformed_cursor",
-			"This cursor is older than what is kept: events behind it have been archived. Read the conversions with GET /v1/conversions, and leave the cursor out to listen from now on.",
-			"after",
-		);
+		return succeed({ position, testOnly });
 	}
 	return refuse(
 		"malformed_cursor",
@@ -155,8 +152,7 @@ function createSource(
 			return (
 				clock.isSure() &&
 				(await isKeyUsable(store.db, keyId)) &&
-				(await isSecretUsable(store.db, secretId, clock.nowMs())) &&
-				(await isStillTold(store, position))
+				(await isSecretUsable(store.db, secretId, clock.nowMs()))
 			);
 		},
 		async onAlive() {
@@ -165,8 +161,7 @@ function createSource(
 			notedAtMs = nowMs;
 			await noteListener(store.db, programme.id, nowMs);
 		},
-		// Whoever comes back with a revoked key or an ended secret, a position whose next events were archived meanwhile, or
-		// while nobody is sure of the time, is told so.
+		// Whoever comes back with a revoked key or an ended secret, or while nobody is sure of the time, is told so.
 		farewell: "",
 		// With the position reached, so that whoever comes back need not go through everybody else's events again.
 		heartbeat: () => `: still here\n${idLine(position)}\n`,
@@ -176,4 +171,28 @@ function createSource(
 
 function listOf({ public_id }: Programme): string {
 	return `events of ${public_id}`;
+}
+
+/** There is no Postback URL in it: the path that every example has. */
+const SIGNED_PATH = "/postback";
+const NONCE_BYTES = 16;
+
+/**
+ * An event of the stream, signed as its callback would be: so a listener without an endpoint of its own can check that
+ * the secret it has is the one that callbacks are signed with. Null while no secret is active, or it cannot be opened.
+ */
+async function findEventSigner(
+	{ store, clock, random, sealingKey }: AppDeps,
+	programme: { id: number },
+): Promise<((body: string) => SignedEvent) | null> {
+	const active = await findActiveSecret(store.db, programme.id);
+	const secret = active === undefined ? null : openSecret(sealingKey, programme.id, active.sealed);
+	if (secret === null) return null;
+	const key = signingKey(secret);
+	return (body) => {
+		const timestamp = String(Math.floor(clock.nowMs() / 1_000));
+		const nonce = random.hex(NONCE_BYTES);
+		const canonical = canonicalString("POST", SIGNED_PATH, timestamp, nonce, sha256Hex(body));
+		return { path: SIGNED_PATH, timestamp, nonce, signature: sign(key, canonical) };
+	};
 }

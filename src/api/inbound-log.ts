@@ -1,13 +1,16 @@
-// The inbound log: a row for every call, so that "why is order 1234 not here?" has an answer. Accepted calls
-// write theirs in their own transaction; refusals that have none share an insert with those beside them.
+// A call as it came in, and the inbound log: a row for every call, so that "why is order 1234 not here?" has an answer.
+// Accepted calls write theirs in their own transaction; refusals that have none share an insert with those beside them.
 
+import { blockOf, findClientAddress } from "../domain/client-address.ts";
 import type { Fault } from "../domain/fault.ts";
 import type { Budget } from "../domain/token-bucket.ts";
+import { type Arrival, readArrival } from "../domain/warning.ts";
 import type { Clock, Log } from "../ports.ts";
+import type { NewInboundCall } from "../store/hot-writes.ts";
 import { createBatches } from "../store/queries/batches.ts";
-import { insertInboundCalls, type NewInboundCall } from "../store/queries/inbound-calls.ts";
 import type { Store } from "../store/store.ts";
-import type { InboundCall } from "./inbound-call.ts";
+import type { InboundKind } from "../store/tables/inbound.ts";
+import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
 import { createKeptBudgets } from "./kept-budgets.ts";
 
 /** A pixel call with every field of ours has 150 characters, with a shop's own beside them seldom 300; the rest is cut. */
@@ -29,52 +32,101 @@ export const PROGRAMME_REFUSALS: Budget = { burst: 600, perSecond: 5 };
 export const STRANGERS_REFUSALS: Budget = { burst: 1_000, perSecond: 5 };
 const MAX_KEPT_BUDGETS = 10_000;
 
-export interface InboundEnd {
-	programmeId: number | null;
-	/** The outcome word of an accepted call, or the fault's code. */
-	outcome: string;
-	httpStatus: number;
-	detail: string | null;
-	orderId: string | null;
-	conversionId: string | null;
+export interface InboundCall {
+	kind: InboundKind;
+	method: string;
+	target: string;
+	/** The addresses it comes from, for budgets; null where all callers look the same. Found only when it is asked for. */
+	findBlock(): string | null;
 }
 
-export function acceptedEnd(
-	{
-		outcome,
-		httpStatus,
-		conversionId,
-		detail = null,
-	}: Pick<InboundEnd, "outcome" | "httpStatus" | "conversionId"> & { detail?: string | null },
-	programmeId: number,
-	orderId: string | null,
-): InboundEnd {
-	return { programmeId, outcome, httpStatus, detail, orderId, conversionId };
-}
-
-/** `httpStatus` is what the caller was told. */
-export function refusedEnd(
-	{ code, detail, ...found }: Fault,
-	programmeId: number | null,
-	orderId: string | null,
-	httpStatus = found.httpStatus,
-): InboundEnd {
-	return { programmeId, outcome: code, httpStatus, detail, orderId, conversionId: null };
-}
-
-export function inboundRow(call: InboundCall, end: InboundEnd, atMs: number): NewInboundCall {
+export function readInboundCall(
+	c: AppContext,
+	deps: Pick<AppDeps, "trustedProxies">,
+	kind: InboundKind,
+): InboundCall {
 	return {
-		programme_id: end.programmeId,
+		kind,
+		method: c.req.method,
+		target: requestTarget(c),
+		findBlock: () => callerBlock(c, deps),
+	};
+}
+
+/** Reads what Node parsed: making the web's headers of it costs more than all the rest of a call that is not taken. */
+export function callerBlock(
+	c: AppContext,
+	{ trustedProxies }: Pick<AppDeps, "trustedProxies">,
+): string | null {
+	const { socket, headers } = incomingOf(c) ?? {};
+	const forwardedFor = headers?.["x-forwarded-for"];
+	// Node joins a header that is there twice, but its type allows for a list.
+	const forwarded = Array.isArray(forwardedFor) ? forwardedFor.join(",") : forwardedFor;
+	return blockOf(findClientAddress(socket?.remoteAddress, forwarded, trustedProxies));
+}
+
+export function targetQuery(target: string): URLSearchParams {
+	const start = target.indexOf("?");
+	return new URLSearchParams(start === -1 ? "" : target.slice(start + 1));
+}
+
+/**
+ * As the caller wrote and signed it. The URL of the Request object will not do: building it resolves dots and
+ * re-encodes characters, and a signature over the other spelling would not match.
+ */
+function requestTarget(c: AppContext): string {
+	const onTheWire = incomingOf(c)?.url;
+	// A proxy may send the absolute form (RFC 9112, section 3.2.2); what is signed is path and query alone.
+	if (onTheWire !== undefined) return onTheWire.replace(/^https?:\/\/[^/?]*/i, "");
+	const { pathname, search } = new URL(c.req.url);
+	return pathname + search;
+}
+
+/** What of a request tells how it reached us; read from what Node parsed, as above. */
+export function arrivalOf(c: AppContext): Arrival {
+	const { socket, headers } = incomingOf(c) ?? {};
+	return readArrival((name) => headers?.[name]?.toString(), socket?.remoteAddress);
+}
+
+function incomingOf(c: AppContext): AppEnv["Bindings"]["incoming"] {
+	const bindings: AppEnv["Bindings"] | undefined = c.env;
+	return bindings?.incoming;
+}
+
+/** What a row tells besides the call itself. The outcome is an outcome word, or the code of a fault. */
+type InboundEnd = Omit<NewInboundCall, "id" | "kind" | "method" | "target" | "at_ms">;
+
+export function inboundRow(call: InboundCall, atMs: number, end: InboundEnd): NewInboundCall {
+	return {
+		...end,
 		kind: call.kind,
 		method: storable(call.method, MAX_METHOD_LENGTH),
 		target: cut(call.target),
-		outcome: end.outcome,
-		http_status: end.httpStatus,
-		detail: end.detail === null ? null : storable(end.detail, MAX_DETAIL_LENGTH),
-		order_id: end.orderId,
-		conversion: end.conversionId,
+		detail: end.detail == null ? null : storable(end.detail, MAX_DETAIL_LENGTH),
 		at_ms: atMs,
 	};
+}
+
+export interface RefusedAbout {
+	programmeId?: number | null;
+	orderId?: string | null;
+	/** What the caller was told, where that is not the fault's own. */
+	httpStatus?: number | undefined;
+}
+
+export function refusedRow(
+	call: InboundCall,
+	{ code, detail, httpStatus }: Fault,
+	atMs: number,
+	about: RefusedAbout,
+): NewInboundCall {
+	return inboundRow(call, atMs, {
+		programme_id: about.programmeId ?? null,
+		outcome: code,
+		http_status: about.httpStatus ?? httpStatus,
+		detail,
+		order_id: about.orderId ?? null,
+	});
 }
 
 /** What is left out is said, so that nobody takes the rest for the whole. */
@@ -94,7 +146,7 @@ function storable(text: string, maxLength: number): string {
 
 export interface RefusalLog {
 	/** Resolves once the row is stored, or once it is sure that it cannot be: the caller is answered either way. */
-	write(call: InboundCall, end: InboundEnd, atMs: number): Promise<void>;
+	write(call: InboundCall, found: Fault, about?: RefusedAbout): Promise<void>;
 }
 
 /** `clock` gives others their turn before a batch is written. */
@@ -103,20 +155,21 @@ export function createRefusalLog({
 	log,
 	clock,
 }: {
-	store: Pick<Store, "db">;
+	store: Pick<Store, "db" | "writes">;
 	log: Log;
 	clock: Clock;
 }): RefusalLog {
 	const blocks = createKeptBudgets(BLOCK_REFUSALS, MAX_KEPT_BUDGETS);
 	const programmes = createKeptBudgets(PROGRAMME_REFUSALS, MAX_KEPT_BUDGETS);
 	const strangers = createKeptBudgets(STRANGERS_REFUSALS, 1);
-	const batches = createBatches(clock, writeRows, { maxSize: MAX_REFUSALS_WAITING });
+	const batches = createBatches<NewInboundCall, void>(clock, writeRows, { maxSize: MAX_REFUSALS_WAITING });
 	let dropped = 0;
 
-	async function write(call: InboundCall, end: InboundEnd, atMs: number): Promise<void> {
+	async function write(call: InboundCall, found: Fault, about: RefusedAbout = {}): Promise<void> {
 		const isFull = batches.waitingSize >= MAX_REFUSALS_WAITING;
-		if (isFull || !hasBudget(call.findBlock(), end.programmeId, atMs)) dropped++;
-		else await batches.add(inboundRow(call, end, atMs));
+		const atMs = clock.nowMs();
+		if (isFull || !hasBudget(call.findBlock(), about.programmeId ?? null, atMs)) dropped++;
+		else await batches.add(refusedRow(call, found, atMs, about));
 	}
 
 	function hasBudget(block: string | null, programmeId: number | null, atMs: number): boolean {
@@ -125,17 +178,16 @@ export function createRefusalLog({
 	}
 
 	/** Never rejects. */
-	async function writeRows(rows: readonly NewInboundCall[]): Promise<readonly undefined[]> {
+	async function writeRows(rows: readonly NewInboundCall[]): Promise<void> {
 		if (dropped > 0) {
 			log.warn({ dropped }, "too many refused calls at once: some are not in the log");
 			dropped = 0;
 		}
 		try {
-			await insertInboundCalls(store.db, rows);
+			await store.writes.insertInboundCalls(store.db, rows);
 		} catch (error) {
 			log.error({ err: error, rows: rows.length }, "refused calls could not be logged");
 		}
-		return rows.map(() => undefined);
 	}
 
 	return { write };

@@ -1,23 +1,28 @@
-// Calls that report or decide, stored together: ONE transaction for all that wait (store-calls.ts).
+// Calls that report or decide, stored together: ONE transaction for all that wait.
 //
 //   calls ─▶ wait, by programme ─▶ batch ─▶ commit ─▶ engines told ─▶ every caller answered
-//                 │                  └─▶ failed: tried again in parts, see workOn
+//                 │                  └─▶ failed: its calls one by one, each in a transaction of its own
 //                 └─▶ no place, or no turn in time: 503, and nothing was done
 //
 // Alone, a call starts at once; what arrives while a batch is at work is the next batch. Programmes take turns, so that
 // what one of them sends, or a row of its that somebody holds, is not the others' trouble. Nobody is answered before the
 // commit, and a call that failed on our side has not spent its nonce.
 
-import type { InTransaction } from "../conversions/deps.ts";
-import { type Fault, fault, type Result } from "../domain/fault.ts";
+import type { Decided, InTransaction } from "../conversions/deps.ts";
+import { judgeAndMove, type OrderRequest } from "../conversions/judge-and-move.ts";
+import { type Fault, fault, type Result, refusalOf } from "../domain/fault.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { Log } from "../ports.ts";
-import type { KnownCallers } from "../programmes/known-callers.ts";
+import type { Caller } from "../programmes/callers.ts";
 import { createBatches } from "../store/queries/batches.ts";
-import type { LockWaitMs, Store } from "../store/store.ts";
+import { type FirstTime, noteFirstTimes } from "../store/queries/first-times.ts";
+import { noteKeyUses } from "../store/queries/keys.ts";
+import type { Programme } from "../store/queries/programmes.ts";
+import type { Owed } from "../store/queries/queue.ts";
+import type { Db, LockWaitMs, Store } from "../store/store.ts";
 import { isDatabaseUnavailable, waitedForLock, wasEndedForOthers } from "../store/unavailable.ts";
-import type { Answer } from "./answers.ts";
-import { type IntakeCall, type Stored, storeCalls } from "./store-calls.ts";
+import type { Answer, Outcome } from "./answers.ts";
+import { type InboundCall, inboundRow, refusedRow } from "./inbound-log.ts";
 
 /**
  * The single calls of one transaction, and the items of its bulk calls: enough that the commit's cost disappears, few
@@ -40,10 +45,31 @@ export const WAITING_ROOM = {
 export const MAX_WAIT_MS = 3 * SECOND_MS;
 /** Of a service that stops: so that all are answered before their connections are closed. */
 export const MAX_WAIT_WHILE_STOPPING_MS = SECOND_MS;
-/** For how long the parts of a batch that failed are tried. */
+/** For how long the calls of a batch that failed are tried one by one. */
 const MAX_TRYING_MS = 3 * SECOND_MS;
 /** As long as such a caller is asked to wait. Meanwhile its programme's calls go by themselves. */
 export const HELD_MS = 5 * SECOND_MS;
+
+/** What an endpoint makes of a call. */
+export interface Work {
+	/** For the inbound log, also of a refused call: people search it by order. */
+	orderId: string | null;
+	/** None for a call that only reads, or is refused for what it says. */
+	requests: readonly OrderRequest<Decided<Outcome>>[];
+	/** `results` are those of the requests, in their order. */
+	answer(results: readonly Result<Decided<Outcome>>[], trx: Db): Result<Answer> | Promise<Result<Answer>>;
+	/** It only reads, or tells what a listener did: in a short transaction of its own, beside the batches. */
+	isAlone?: true;
+}
+
+export interface IntakeCall extends Work {
+	inbound: InboundCall;
+	programme: Programme;
+	/** Null for a pixel, which anybody can call. */
+	caller: Caller | null;
+	/** What it is told whatever becomes of it: a browser gets its image. */
+	httpStatus?: number;
+}
 
 export interface Intake {
 	/**
@@ -54,32 +80,21 @@ export interface Intake {
 }
 
 export interface IntakeDeps extends InTransaction {
-	store: Pick<Store, "transact" | "announceDue">;
+	store: Pick<Store, "transact" | "announceDue" | "writes" | "queue">;
 	log: Log;
-	callers: Pick<KnownCallers, "forget">;
 	stopSignal?: AbortSignal | undefined;
 }
 
-type Failed =
+type Tried =
+	| { ok: true; results: readonly Result<Answer>[] }
 	/** `isUncertain`: it failed during the commit, and nobody knows whether it is stored. */
-	{ ok: false; error: unknown; isUncertain: boolean };
-
-type Tried = { ok: true; results: readonly Result<Answer>[] } | Failed;
-
-/** Undefined: there was no time for it. */
-type Ended = { ok: true; result: Result<Answer> } | Failed | undefined;
-
-interface NumberedCall {
-	call: IntakeCall;
-	/** Its place in the batch. */
-	index: number;
-}
+	| { ok: false; error: unknown; isUncertain: boolean };
 
 export function createIntake(deps: IntakeDeps): Intake {
-	const { store, clock, log, callers, stopSignal } = deps;
+	const { store, clock, log, stopSignal } = deps;
 	/** Programmes of which somebody held a row not long ago, and until when they are set apart. */
 	const heldUntilMs = new Map<unknown, number>();
-	const batches = createBatches<IntakeCall, Ended>(clock, workOn, {
+	const batches = createBatches<IntakeCall, Result<Answer>>(clock, workOn, {
 		maxSize: MAX_BATCH_REQUESTS,
 		sizeOf,
 		groupOf: ({ programme }) => programme.id,
@@ -92,76 +107,53 @@ export function createIntake(deps: IntakeDeps): Intake {
 	});
 
 	/**
-	 * First all together. If that fails, each half of the programmes, and so on, until it is known whose calls cannot be
-	 * stored. Those are tried last, one by one in their order, and where one waits for a row in vain the others of its
-	 * programme do not.
+	 * First all together. If that fails, one by one in their order: so only the culprit hears of it. Where one waits for a
+	 * row in vain the others of its programme do not, and while the database is away none is tried. What there is no time
+	 * for is not answered.
 	 */
 	async function workOn(
 		calls: readonly IntakeCall[],
-		answer: (index: number, ended: Ended) => void,
-	): Promise<readonly Ended[]> {
-		const ended: Ended[] = [];
-		const parts: (readonly NumberedCall[])[] = [calls.map((call, index) => ({ call, index }))];
-		const alone: NumberedCall[] = [];
-		const held = new Map<number, Failed>();
-		let away: Failed | undefined;
-		let tryUntilMs: number | undefined;
-
-		async function tryPart(part: readonly NumberedCall[]): Promise<Tried | undefined> {
-			if (away !== undefined) return away;
-			if (tryUntilMs !== undefined && (clock.nowMs() >= tryUntilMs || stopSignal?.aborted)) return undefined;
-			const lockWaitMs = tryUntilMs === undefined ? 1_000 : 250;
-			const tried = await tryTogether(
-				part.map(({ call }) => call),
-				lockWaitMs,
-			);
-			if (!tried.ok && tryUntilMs === undefined) {
-				tryUntilMs = clock.nowMs() + MAX_TRYING_MS;
-				const fields = { err: tried.error, calls: calls.length };
-				if (isWorthTryingAgain(tried, part)) log.warn(fields, "calls could not be stored together");
+		answer: (index: number, result: Promise<Result<Answer>>) => void,
+	): Promise<void> {
+		const together = await tryTogether(calls, 1_000);
+		if (together.ok || !isWorthTryingAgain(together, calls.length)) {
+			for (const index of calls.keys()) answer(index, resultAt(together, index));
+			return;
+		}
+		log.warn({ err: together.error, calls: calls.length }, "calls could not be stored together");
+		const untilMs = clock.nowMs() + MAX_TRYING_MS;
+		const held = new Map<number, Tried>();
+		let away: Tried | undefined;
+		for (const [index, call] of calls.entries()) {
+			let tried = away ?? held.get(call.programme.id);
+			if (tried === undefined) {
+				if (clock.nowMs() >= untilMs || stopSignal?.aborted === true) break;
+				tried = await tryTogether([call], 250);
 			}
-			return tried;
+			answer(index, resultAt(tried, 0));
+			if (tried.ok) continue;
+			if (waitedForLock(tried.error)) held.set(call.programme.id, tried);
+			else if (isDatabaseUnavailable(tried.error) && !wasEndedForOthers(tried.error)) away = tried;
 		}
-
-		function end(part: readonly NumberedCall[], tried: Tried | undefined): void {
-			for (const [position, { call, index }] of part.entries()) {
-				ended[index] = tried?.ok ? { ok: true, result: resultAt(tried.results, position) } : tried;
-				answer(index, ended[index]);
-				if (tried?.ok !== false) continue;
-				if (isAway(tried.error)) away = tried;
-				if (waitedForLock(tried.error)) held.set(call.programme.id, tried);
-			}
-		}
-
-		for (const part of parts) {
-			const tried = await tryPart(part);
-			if (tried?.ok !== false || !isWorthTryingAgain(tried, part)) end(part, tried);
-			else if (new Set(part.map(({ call }) => call.programme.id)).size === 1) alone.push(...part);
-			else parts.push(...halveByProgramme(part));
-		}
-		for (const one of alone) end([one], held.get(one.call.programme.id) ?? (await tryPart([one])));
 		for (const programmeId of held.keys()) setApart(programmeId);
-		return ended;
 	}
 
-	async function tryTogether(calls: readonly IntakeCall[], maxLockWaitMs: LockWaitMs): Promise<Tried> {
+	async function tryTogether(calls: readonly IntakeCall[], maxLockWaitMs?: LockWaitMs): Promise<Tried> {
 		let isUncertain = false;
-		let stored: Stored;
 		try {
-			stored = await store.transact(
+			const { results, owed } = await store.transact(
 				async (trx) => {
-					const done = await storeCalls(trx, deps, calls);
+					const stored = await storeCalls(trx, deps, calls);
 					isUncertain = true;
-					return done;
+					return stored;
 				},
-				{ maxLockWaitMs },
+				maxLockWaitMs === undefined ? {} : { maxLockWaitMs },
 			);
+			store.announceDue(owed);
+			return { ok: true, results };
 		} catch (error) {
 			return { ok: false, error, isUncertain };
 		}
-		store.announceDue(stored.owed);
-		for (const programmeId of stored.notedProgrammeIds) callers.forget(programmeId);
-		return { ok: true, results: stored.results };
 	}
 
 	function setApart(programmeId: number): void {
@@ -179,10 +171,8 @@ export function createIntake(deps: IntakeDeps): Intake {
 
 	return {
 		async take(call) {
-			if (!hasRoom(call)) return undefined;
-			const ended = await batches.add(call);
-			if (ended?.ok === false) throw ended.error;
-			return ended?.result;
+			if (call.isAlone === true) return resultAt(await tryTogether([call]), 0);
+			return hasRoom(call) ? batches.add(call) : undefined;
 		},
 	};
 }
@@ -201,28 +191,81 @@ function sizeOf({ requests }: IntakeCall): number {
 
 function isWorthTryingAgain(
 	{ error, isUncertain }: { error: unknown; isUncertain: boolean },
-	part: readonly unknown[],
+	calls: number,
 ): boolean {
 	if (isUncertain) return false;
 	// Not to blame, not even a single call: it comes through now.
 	if (wasEndedForOthers(error)) return true;
-	return part.length > 1 && (waitedForLock(error) || !isDatabaseUnavailable(error));
+	return calls > 1 && (waitedForLock(error) || !isDatabaseUnavailable(error));
 }
 
-/** Then each of the others would wait for it in vain. */
-function isAway(error: unknown): boolean {
-	return isDatabaseUnavailable(error) && !wasEndedForOthers(error) && !waitedForLock(error);
-}
-
-/** Calls of a programme stay together, in their order. */
-function halveByProgramme(part: readonly NumberedCall[]): (readonly NumberedCall[])[] {
-	const byProgramme = [...Map.groupBy(part, ({ call }) => call.programme.id).values()];
-	const middle = Math.ceil(byProgramme.length / 2);
-	return [byProgramme.slice(0, middle).flat(), byProgramme.slice(middle).flat()];
-}
-
-function resultAt(results: readonly Result<Answer>[], position: number): Result<Answer> {
-	const result = results[position];
+async function resultAt(tried: Tried, index: number): Promise<Result<Answer>> {
+	if (!tried.ok) throw tried.error;
+	const result = tried.results[index];
 	if (result === undefined) throw new Error("a call came back without its result");
 	return result;
+}
+
+/**
+ * Locked in one order by everybody: nonces, orders, conversions, at the end programmes and keys, each by their ids.
+ * Only a second round begins at the orders again: whoever is ended for it is tried again.
+ */
+async function storeCalls(
+	trx: Db,
+	deps: InTransaction,
+	calls: readonly IntakeCall[],
+): Promise<{ results: readonly Result<Answer>[]; owed: Owed }> {
+	const { writes } = deps.store;
+	const spent = await writes.spendNonces(
+		trx,
+		calls.flatMap(({ caller }) => caller?.nonce ?? []),
+	);
+	const isReplayed = ({ caller }: IntakeCall) => caller !== null && !spent.has(caller.nonce);
+	const requests = calls.flatMap((call) => (isReplayed(call) ? [] : call.requests));
+	const judged = await judgeAndMove(trx, deps, requests);
+	const resultOf = new Map(requests.map((request, index) => [request, judged.results[index]]));
+	const nowMs = deps.clock.nowMs();
+	const results: Result<Answer>[] = [];
+	const rows = [];
+	const firstTimes: { programme: Programme; what: FirstTime }[] = [];
+	const keyUses = new Map<number, number>();
+	for (const call of calls) {
+		const { inbound, programme, caller, httpStatus } = call;
+		const decided = call.requests.flatMap((request) => resultOf.get(request) ?? []);
+		const result = isReplayed(call) ? refusalOf("replayed_nonce", {}) : await call.answer(decided, trx);
+		results.push(result);
+		const about = { programmeId: programme.id, orderId: call.orderId, httpStatus };
+		if (result.ok) {
+			const { value } = result;
+			rows.push(
+				inboundRow(inbound, nowMs, {
+					programme_id: programme.id,
+					outcome: value.outcome,
+					http_status: httpStatus ?? value.httpStatus,
+					detail: value.detail ?? null,
+					order_id: value.orderId ?? call.orderId,
+					conversion: value.conversionId,
+				}),
+				...(value.refusedItems ?? []).map(({ orderId, fault: refused }) =>
+					refusedRow(inbound, refused, nowMs, { programmeId: programme.id, orderId }),
+				),
+			);
+			if (caller !== null && value.isOfListener !== true)
+				firstTimes.push({ programme, what: "first_signed_at_ms" });
+		} else {
+			rows.push(
+				refusedRow(inbound, result.fault, nowMs, isReplayed(call) ? { ...about, orderId: null } : about),
+			);
+		}
+		if (decided.some((done) => done.ok && done.value.showsPixelWorks))
+			firstTimes.push({ programme, what: "first_pixel_at_ms" });
+		if (caller !== null && caller.keyUsedAtMs !== null && !isReplayed(call))
+			keyUses.set(caller.keyId, caller.keyUsedAtMs);
+	}
+	await writes.insertInboundCalls(trx, rows);
+	await noteFirstTimes(trx, firstTimes, nowMs);
+	// As callers.ts keeps them for a second: if the commit fails, the next reading tells.
+	for (const { programme, what } of firstTimes) programme[what] ??= nowMs;
+	await noteKeyUses(trx, keyUses);
+	return { results, owed: judged.owed };
 }

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createClock, settle } from "../../test/support/clock.ts";
+import { createLog } from "../../test/support/log.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 import { createKeptBudgets } from "./kept-budgets.ts";
 import {
 	BLOCK_BUDGET,
 	createLateAnswer,
+	createLimitedCalls,
 	createPixelBudgets,
 	createPixelSlots,
 	LATE_MS,
@@ -14,6 +17,7 @@ import {
 	PROCESS_BUDGET,
 	PROGRAMME_BUDGET,
 } from "./pixel-limits.ts";
+import { makeShop, openTestShop } from "./test-shop.test-support.ts";
 
 const NOW_MS = Date.UTC(2026, 2, 1, 12);
 
@@ -164,5 +168,33 @@ test("a stop waits for none of them, and leaves no timer", async () => {
 	stopping.abort();
 	await Promise.all(late);
 	await answerLate();
+	assert.equal(clock.waitingTimers, 0);
+});
+
+test("a flood that names thousands of programmes from thousands of networks leaves a row for those that there are", async (t) => {
+	const shop = await openTestShop(t);
+	const { programme: other } = await makeShop(shop.deps);
+	const clock = createClock(shop.deps.clock.nowMs());
+	const log = createLog();
+	const limited = createLimitedCalls({ store: shop.store, clock, log });
+	for (let call = 0; call < 5_000; call++) {
+		limited.note(shop.programme.public_id, `5.${call}.1`);
+		if (call < 1) limited.note(other.public_id, null);
+		limited.note(`prg_${call}`, "5.6.7");
+	}
+	await clock.moveBy(MINUTE_MS);
+	const rows = await shop.inbound();
+	assert.deepEqual(
+		rows.map(({ programme_id, outcome }) => [programme_id, outcome]),
+		[
+			[shop.programme.id, "pixel_limited"],
+			[other.id, "pixel_limited"],
+		],
+	);
+	const [flooded, once] = rows.map(({ detail }) => detail ?? "");
+	assert.match(flooded ?? "", /^5,000 pixel calls were not taken .* came from 1,000 networks or more\./);
+	assert.match(once ?? "", /^1 pixel call was not taken /);
+	assert.doesNotMatch(once ?? "", /network[s.]/, "behind a proxy nobody knows from where");
+	assert.deepEqual(log.lines[0]?.fields, { calls: 10_001, programmes: 100 });
 	assert.equal(clock.waitingTimers, 0);
 });

@@ -7,18 +7,22 @@ import * as z from "zod";
 import { refuseBusy } from "../conversions/judge-and-move.ts";
 import { type Report, reportRequest } from "../conversions/record.ts";
 import { type Fault, type FaultCode, type Result, succeed } from "../domain/fault.ts";
-import type { KnownCallers } from "../programmes/known-callers.ts";
+import type { Callers } from "../programmes/callers.ts";
 import { unknownProgramme } from "../programmes/programmes.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { type Answer, decidedAnswer } from "./answers.ts";
 import type { AppContext, AppDeps } from "./deps.ts";
-import { callerBlock, type InboundCall, readInboundCall, targetQuery } from "./inbound-call.ts";
-import { type RefusalLog, refusedEnd } from "./inbound-log.ts";
+import {
+	callerBlock,
+	type InboundCall,
+	type RefusalLog,
+	readInboundCall,
+	targetQuery,
+} from "./inbound-log.ts";
 import { type Intake, tooManyWaiting } from "./intake.ts";
 import { createLateAnswer, createPixelBudgets, createPixelSlots } from "./pixel-limits.ts";
-import { ourFault } from "./problem.ts";
+import { ourFault, SAFE_HEADERS } from "./problem.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
-import { SAFE_HEADERS } from "./safe-headers.ts";
 import { mentionedOrderId, parseSale, SALE } from "./sale-fields.ts";
 
 /** One transparent point, 43 bytes: the smallest image every browser draws. */
@@ -38,7 +42,7 @@ export const PIXEL_QUERY = z.object(SALE);
 
 export function createPixel(
 	deps: AppDeps,
-	{ callers, intake, refusals }: { callers: KnownCallers; intake: Intake; refusals: RefusalLog },
+	{ callers, intake, refusals }: { callers: Callers; intake: Intake; refusals: RefusalLog },
 ): (c: AppContext) => Promise<Response> {
 	const { clock, log, metrics } = deps;
 	const budgets = createPixelBudgets();
@@ -66,7 +70,7 @@ export function createPixel(
 		const query = targetQuery(call.target);
 		const refuse = async (found: Fault, programmeId: number | null): Promise<string> => {
 			const orderId = mentionedOrderId({ orderId: query.get("orderId") });
-			await refusals.write(call, refusedEnd(found, programmeId, orderId, HTTP_STATUS), clock.nowMs());
+			await refusals.write(call, found, { programmeId, orderId, httpStatus: HTTP_STATUS });
 			return found.code;
 		};
 		try {

@@ -1,21 +1,89 @@
-// POST /v1/conversions: the shop's server reports a sale, or confirms what a pixel reported.
+// What a shop's server asks for by POST: /v1/conversions reports a sale, or confirms what a pixel reported;
+// /v1/approvals, /v1/rejections and /v1/reversals decide, by the shop's own order id. And up to 500 sales or decisions in
+// one signed call (/v1/conversions/batch, /v1/decisions/batch), each with an outcome or a problem of its own, in the
+// order in which they were sent: beside the contract, for shops that catch up.
 
 import * as z from "zod";
+import { DECISION_MOVES, type DecisionMove, decisionRequest, judgeDecision } from "../conversions/decide.ts";
+import { BATCH_ROWS, type Decided, type InTransaction } from "../conversions/deps.ts";
+import { type OrderRequest, refuseBusy } from "../conversions/judge-and-move.ts";
 import { type Report, reportRequest } from "../conversions/record.ts";
-import { type Result, succeed } from "../domain/fault.ts";
-import { postEndpoint, type SignedCall } from "./endpoint.ts";
-import { checkFields } from "./read-request.ts";
-import { OCCURRED_AT, parseOccurredAt, parseSale, SALE, TEST } from "./sale-fields.ts";
+import { problemBody, type Result, refuse, succeed } from "../domain/fault.ts";
+import type { Programme } from "../store/queries/programmes.ts";
+import { type Answer, type BatchItem, conversionBody, decidedAnswer, type Outcome } from "./answers.ts";
+import type { AppDeps } from "./deps.ts";
+import { checkFields, parseJson } from "./read-request.ts";
+import {
+	mentionedOrderId,
+	OCCURRED_AT,
+	ORDER_NAME,
+	parseOccurredAt,
+	parseOrderName,
+	parseSale,
+	REASON,
+	SALE,
+	TEST,
+} from "./sale-fields.ts";
+import { type Endpoint, refusedWork, type SignedCall } from "./signed-call.ts";
+
+/** As many as other work takes in one transaction. */
+export const MAX_ITEMS = BATCH_ROWS;
+/** 500 bytes for each: a sale with every field has 250, and order ids may be long. */
+export const MAX_BATCH_BYTES = 256 * 1024;
 
 export const SALE_BODY = z.strictObject({
 	...SALE,
 	occurredAt: OCCURRED_AT.optional(),
 	test: TEST.default(false),
 });
+export const APPROVAL_BODY = z.strictObject(ORDER_NAME);
+/** Optional here because a missing reason has a code of its own. */
+export const REASONED_BODY = APPROVAL_BODY.extend({ reason: REASON.optional() });
+/** Of a batch, where each item says which decision it is. */
+export const DECISION_ITEM = REASONED_BODY.extend({
+	decision: z.string().meta({
+		enum: DECISION_MOVES,
+		description: "What to do. `reject` and `reverse` need a `reason`, `approve` takes none.",
+		examples: ["approve"],
+	}),
+});
+/** What is checked of the body as a whole; each item is checked by itself. */
+const BATCH_BODY = z.strictObject({ items: z.array(z.unknown()) });
 
-export const postConversions = postEndpoint(parseReport, reportRequest);
+/** For the reference. */
+export function batchBody(item: z.ZodObject) {
+	return z.strictObject({
+		items: z
+			.array(item)
+			.min(1)
+			.max(MAX_ITEMS)
+			.describe("In the order in which they are to be taken; several may be about the same order."),
+	});
+}
 
-export function parseReport(json: unknown, { programme, nowMs }: SignedCall): Result<Report> {
+/** A JSON object as a request about an order. */
+type Parse = (json: unknown, call: SignedCall) => Result<OrderRequest<Decided<Outcome>>>;
+
+export function createPosts(deps: InTransaction & Pick<AppDeps, "publicUrl">) {
+	const sale: Parse = (json, call) => {
+		const report = parseReport(json, call);
+		return report.ok ? succeed(reportRequest(deps, call.programme, report.value)) : report;
+	};
+	const decision =
+		(move: DecisionMove): Parse =>
+		(json, { programme }) =>
+			parseDecision(json, programme, move);
+	return {
+		conversions: single(sale),
+		approvals: single(decision("approve")),
+		rejections: single(decision("reject")),
+		reversals: single(decision("reverse")),
+		conversionsBatch: batch(deps, sale),
+		decisionsBatch: batch(deps, parseDecisionItem),
+	};
+}
+
+function parseReport(json: unknown, { programme, nowMs }: SignedCall): Result<Report> {
 	const fields = checkFields(SALE_BODY, json);
 	if (!fields.ok) return fields;
 	const { occurredAt, test: isTest } = fields.value;
@@ -24,4 +92,112 @@ export function parseReport(json: unknown, { programme, nowMs }: SignedCall): Re
 	const occurredAtMs = occurredAt === undefined ? succeed(null) : parseOccurredAt(occurredAt, nowMs);
 	if (!occurredAtMs.ok) return occurredAtMs;
 	return succeed({ source: "postback", ...sale.value, occurredAtMs: occurredAtMs.value, isTest });
+}
+
+function parseDecision(
+	json: unknown,
+	programme: Programme,
+	move: DecisionMove,
+): Result<OrderRequest<Decided<Outcome>>> {
+	const fields: Result<{ orderId: string; eventType: string; reason?: string | undefined }> =
+		move === "approve" ? checkFields(APPROVAL_BODY, json) : checkFields(REASONED_BODY, json);
+	if (!fields.ok) return fields;
+	const order = parseOrderName(fields.value);
+	if (!order.ok) return order;
+	const decision = judgeDecision("shop", move, fields.value.reason);
+	return decision.ok ? succeed(decisionRequest(programme, order.value, decision.value)) : decision;
+}
+
+function parseDecisionItem(json: unknown, { programme }: SignedCall): Result<OrderRequest<Decided<Outcome>>> {
+	const fields = checkFields(DECISION_ITEM, json);
+	if (!fields.ok) return fields;
+	const { decision: word, ...body } = fields.value;
+	const move = DECISION_MOVES.find((known) => known === word);
+	if (move !== undefined) return parseDecision(body, programme, move);
+	return refuse("invalid_field", `decision must be one of ${DECISION_MOVES.join(", ")}.`, "decision");
+}
+
+/** One request, which is answered with a conversion. */
+function single(parse: Parse): Endpoint {
+	return (call) => {
+		const json = parseJson(call);
+		if (!json.ok) return refusedWork(json);
+		const orderId = mentionedOrderId(json.value);
+		const request = parse(json.value, call);
+		if (!request.ok) return refusedWork(request, orderId);
+		return {
+			orderId,
+			requests: [request.value],
+			answer: ([decided = refuseBusy()]) =>
+				decided.ok ? succeed(decidedAnswer(decided.value, call.programme)) : decided,
+		};
+	};
+}
+
+function batch(deps: Pick<AppDeps, "publicUrl">, parse: Parse): Endpoint {
+	const understand: Endpoint = (call) => {
+		const items = parseItems(call);
+		if (!items.ok) return refusedWork(items);
+		const read = items.value.map((item) => ({ orderId: mentionedOrderId(item), request: parse(item, call) }));
+		return {
+			orderId: null,
+			requests: read.flatMap(({ request }) => (request.ok ? [request.value] : [])),
+			answer(results) {
+				const next = results.values();
+				const done = read.map(({ orderId, request }) => {
+					return { orderId, result: request.ok ? (next.next().value ?? refuseBusy()) : request };
+				});
+				return succeed(batchAnswer(deps, call.programme, done));
+			},
+		};
+	};
+	return Object.assign(understand, { maxBodyBytes: MAX_BATCH_BYTES });
+}
+
+function parseItems(call: SignedCall): Result<readonly unknown[]> {
+	const json = parseJson(call);
+	if (!json.ok) return json;
+	const fields = checkFields(BATCH_BODY, json.value);
+	if (!fields.ok) return fields;
+	const { items } = fields.value;
+	if (items.length >= 1 && items.length <= MAX_ITEMS) return succeed(items);
+	const cure = items.length === 0 ? "Send at least one." : "Nothing was taken: send them in several calls.";
+	return refuse(
+		"invalid_field",
+		`items must have 1 to ${MAX_ITEMS} entries, and there are ${items.length}. ${cure}`,
+		"items",
+	);
+}
+
+type DoneItem = { orderId: string | null; result: Result<Decided<Outcome>> };
+
+function batchAnswer(
+	deps: Pick<AppDeps, "publicUrl">,
+	programme: Programme,
+	items: readonly DoneItem[],
+): Answer {
+	const results = items.map(
+		({ result }): BatchItem =>
+			result.ok
+				? { outcome: result.value.outcome, conversion: conversionBody(result.value.conversion, programme) }
+				: { problem: problemBody(deps, result.fault) },
+	);
+	const refusedItems = items.flatMap(({ orderId, result }) =>
+		result.ok ? [] : [{ orderId, fault: result.fault }],
+	);
+	return {
+		outcome: "BATCH",
+		httpStatus: 200,
+		body: { results },
+		conversionId: null,
+		detail: summarize(items),
+		refusedItems,
+	};
+}
+
+/** "3 items: 2 RECORDED, 1 refused". */
+function summarize(items: readonly DoneItem[]): string {
+	const counts = Map.groupBy(items, ({ result }) => (result.ok ? result.value.outcome : "refused"));
+	const words = [...counts].map(([word, { length }]) => `${length} ${word}`);
+	return `${items.length} ${items.length === 1 ? "item" : "items"}: ${words.join(", ")}`;
 }

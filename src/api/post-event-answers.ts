@@ -14,9 +14,10 @@ import {
 	type ToldAnswer,
 } from "../store/queries/local-answers.ts";
 import { CONVERSION_ID } from "./answers.ts";
-import type { Endpoint, Look, SignedCall } from "./endpoint.ts";
+import type { Work } from "./intake.ts";
 import { createKeptBudgets } from "./kept-budgets.ts";
 import { checkFields, parseJson } from "./read-request.ts";
+import { type Endpoint, refusedWork, type SignedCall } from "./signed-call.ts";
 
 /** As many as one call may tell of; a listener gathers them, and some 35 KB are well within a body. */
 export const MAX_ANSWERS = 200;
@@ -62,9 +63,9 @@ export function createPostEventAnswers(): Endpoint {
 	const budgets = createKeptBudgets(ANSWER_BUDGET, MAX_KEPT_BUDGETS);
 	return (call) => {
 		const told = parseAnswers(call);
-		if (!told.ok) return { orderId: null, work: told };
+		if (!told.ok) return refusedWork(told);
 		const { programme, nowMs } = call;
-		const look: Look = async (trx) => {
+		const answer: Work["answer"] = async (_, trx) => {
 			const listener = await findListener(trx, programme.id);
 			const isListening = listener !== undefined && nowMs - listener.seenAtMs <= LISTENED_WITHIN_MS;
 			const ids = [...new Set(told.value.map(({ conversionId }) => conversionId))];
@@ -86,7 +87,7 @@ export function createPostEventAnswers(): Endpoint {
 				isOfListener: true,
 			});
 		};
-		return { orderId: null, work: succeed({ kind: "look", look }) };
+		return { orderId: null, isAlone: true, requests: [], answer };
 	};
 }
 

@@ -1,24 +1,38 @@
-// Somebody decides: approve, reject or reverse, one conversion or many in one transaction. Repeating a decision that
-// was already taken answers as before, changes nothing and sends nothing.
+// Somebody decides: approve, reject or reverse, one conversion or many in one transaction, by its id or (a shop) by its
+// own order id and event type. Repeating a decision that was already taken answers as before, changes nothing and sends
+// nothing. And who may decide what (contract section 3): approving and reversing are the shop's, rejecting is the shop's
+// or the review team's.
 
-import { type DecidedBy, judgeMove, type Reason } from "../domain/conversion.ts";
-import { type Result, succeed } from "../domain/fault.ts";
+import { type DecidedBy, type EventType, judgeMove, parseReason, type Reason } from "../domain/conversion.ts";
+import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
+import type { PersonKind } from "../domain/roles.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
-import type { Owed } from "../store/queries/queue.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 import type { Decided, InTransaction, Owing } from "./deps.ts";
-import { type Judgement, judgeAndMove, type OrderRequest, refuseBusy } from "./judge-and-move.ts";
-import type { Step } from "./make-moves.ts";
+import {
+	type Judged,
+	type Judgement,
+	judgeAndMove,
+	type OrderRequest,
+	refuseBusy,
+} from "./judge-and-move.ts";
 
 export type Decision =
 	| { move: "approve"; decidedBy: "shop" }
-	| { move: "reject"; decidedBy: Exclude<DecidedBy, "window">; reason: Reason }
+	| { move: "reject"; decidedBy: Side; reason: Reason }
 	| { move: "reverse"; decidedBy: "shop"; reason: Reason };
 
 /** On a test conversion anybody takes any step, and the history says whose it was. */
 export type TestDecision =
-	| { move: "approve"; decidedBy: Exclude<DecidedBy, "window"> }
-	| { move: "reject" | "reverse"; decidedBy: Exclude<DecidedBy, "window">; reason: Reason };
+	| { move: "approve"; decidedBy: Side }
+	| { move: "reject" | "reverse"; decidedBy: Side; reason: Reason };
+
+export const DECISION_MOVES = ["approve", "reject", "reverse"] as const;
+export type DecisionMove = Decision["move"];
+
+/** In whose name a person decides. */
+export type Side = Exclude<DecidedBy, "window">;
 
 export interface DecisionRequest {
 	conversion: Conversion;
@@ -32,74 +46,32 @@ export interface DecidedRequest {
 	outcome: "changed" | "already";
 }
 
-export interface DecidedMany {
-	/** In the order of the requests. */
-	results: readonly Result<DecidedRequest>[];
-	owed: Owed;
-}
-
 export type DecisionOutcome = "APPROVED" | "REJECTED" | "REVERSED";
 
 const OUTCOMES = { approve: "APPROVED", reject: "REJECTED", reverse: "REVERSED" } as const;
 
 /** At most MAX_STEPS requests. */
-export async function decideMany(
+export function decideMany(
 	trx: Db,
 	deps: InTransaction,
 	requests: readonly DecisionRequest[],
 	personId: number | null,
-): Promise<DecidedMany> {
+): Promise<Judged<DecidedRequest>> {
 	return judgeAndMove(
 		trx,
 		deps,
-		requests.map(({ conversion, decision }): OrderRequest<DecidedRequest> => {
-			return {
-				programmeId: conversion.programme_id,
-				orderId: conversion.order_id,
-				eventType: conversion.event_type,
-				present: conversion,
-				judge: (present) =>
-					// Removed meanwhile, and perhaps reported again: that is another sale than was decided about.
-					present?.public_id === conversion.public_id
-						? judgeDecisionOn(present, decision, personId)
-						: { kind: "answer", result: refuseBusy() },
-			};
-		}),
+		requests.map(({ conversion, decision }) => ({
+			programmeId: conversion.programme_id,
+			orderId: conversion.order_id,
+			eventType: conversion.event_type,
+			present: conversion,
+			judge: (present) =>
+				// Removed meanwhile, and perhaps reported again: that is another sale than was decided about.
+				present?.public_id === conversion.public_id
+					? judgeOn(present, decision, personId, (decided) => decided)
+					: { kind: "answer", result: refuseBusy() },
+		})),
 	);
-}
-
-export function judgeDecisionOn(
-	present: Conversion,
-	decision: Decision | TestDecision,
-	personId: number | null,
-): Judgement<DecidedRequest> {
-	const verdict = judgeMove(present.status, decision.move);
-	switch (verdict.kind) {
-		case "refuse":
-			return { kind: "answer", result: { ok: false, fault: verdict.fault } };
-		case "already":
-			return { kind: "answer", result: succeed({ conversion: present, outcome: "already" }) };
-		case "apply":
-			return {
-				kind: "move",
-				step: stepFor(present, decision, personId),
-				done: (conversion) => ({ conversion, outcome: "changed" }),
-			};
-		default:
-			return verdict satisfies never;
-	}
-}
-
-function stepFor(known: Conversion, decision: Decision | TestDecision, personId: number | null): Step {
-	const { move, decidedBy } = decision;
-	const reason = decision.move === "approve" ? null : decision.reason;
-	const change = { reason, decided_by: decidedBy, window_ends_at_ms: null };
-	return { move, known, change, decidedBy, personId, reason };
-}
-
-/** The outcome word is the same for a decision that is made and one that was made before. */
-export function decisionOutcome({ move }: Decision | TestDecision): DecisionOutcome {
-	return OUTCOMES[move];
 }
 
 export async function decideConversion(
@@ -111,7 +83,113 @@ export async function decideConversion(
 ): Promise<Result<Decided<DecisionOutcome> & Owing>> {
 	const { results, owed } = await decideMany(trx, deps, [{ conversion, decision }], personId);
 	const result = results[0] ?? refuseBusy();
-	if (!result.ok) return result;
-	const decided = { outcome: OUTCOMES[decision.move], conversion: result.value.conversion };
-	return succeed({ ...decided, showsPixelWorks: false, owed });
+	return result.ok ? succeed({ ...decidedAs(decision, result.value), owed }) : result;
+}
+
+export interface OrderName {
+	orderId: string;
+	eventType: EventType;
+}
+
+/** A shop's, to be judged with others: see judge-and-move. */
+export function decisionRequest(
+	programme: Programme,
+	order: OrderName,
+	decision: Decision,
+): OrderRequest<Decided<DecisionOutcome>> {
+	return {
+		programmeId: programme.id,
+		...order,
+		present: undefined,
+		judge: (present, namesakes) =>
+			present === null
+				? { kind: "answer", result: refuseUnknownOrder(order, namesakes) }
+				: judgeOn(present, decision, null, (decided) => decidedAs(decision, decided)),
+	};
+}
+
+function judgeOn<Done>(
+	present: Conversion,
+	decision: Decision | TestDecision,
+	personId: number | null,
+	done: (decided: DecidedRequest) => Done,
+): Judgement<Done> {
+	const { move, decidedBy } = decision;
+	const verdict = judgeMove(present.status, move);
+	switch (verdict.kind) {
+		case "refuse":
+			return { kind: "answer", result: { ok: false, fault: verdict.fault } };
+		case "already":
+			return { kind: "answer", result: succeed(done({ conversion: present, outcome: "already" })) };
+		case "apply": {
+			const reason = decision.move === "approve" ? null : decision.reason;
+			const change = { reason, decided_by: decidedBy, window_ends_at_ms: null };
+			return {
+				kind: "move",
+				step: { move, known: present, change, decidedBy, personId, reason },
+				done: (conversion) => done({ conversion, outcome: "changed" }),
+			};
+		}
+		default:
+			return verdict satisfies never;
+	}
+}
+
+/** The outcome word is the same for a decision that is made and one that was made before. */
+function decidedAs(
+	{ move }: Decision | TestDecision,
+	{ conversion }: DecidedRequest,
+): Decided<DecisionOutcome> {
+	return { outcome: OUTCOMES[move], conversion, showsPixelWorks: false };
+}
+
+/** `known` are the event types that this order is on record with. */
+export function refuseUnknownOrder(
+	{ orderId, eventType }: OrderName,
+	known: readonly EventType[],
+): ReturnType<typeof refuse> {
+	const found = `This programme has no ${eventType} with order id ${orderId}.`;
+	const others = known.join(", ");
+	if (known.length > 0) {
+		return refuse(
+			"unknown_order",
+			`${found} It is known as ${others}: send that eventType if it is the one you mean.`,
+			"orderId",
+			`${found} It is known as ${others}: write that as eventType if it is the one you mean.`,
+		);
+	}
+	const plain = `${found} Check the spelling. The inbound log on Integration says what was reported for it.`;
+	return refusalOf("unknown_order", { eventType, orderId }, plain);
+}
+
+export function sideOf(kind: PersonKind): Side {
+	return kind === "staff" ? "review" : "shop";
+}
+
+export function parseMove(text: string): Result<DecisionMove> {
+	const move = DECISION_MOVES.find((known) => known === text.trim().toLowerCase());
+	if (move !== undefined) return succeed(move);
+	const plain = "Choose what to do: approve, reject or reverse.";
+	return refuse("invalid_field", `decision must be one of ${DECISION_MOVES.join(", ")}.`, "decision", plain);
+}
+
+export function judgeDecision(side: Side, move: DecisionMove, reason: string | undefined): Result<Decision> {
+	if (move !== "reject" && side === "review") {
+		return refuse(
+			"not_allowed",
+			`Only the shop's owners can ${move} a conversion. The review team can reject it.`,
+			"decision",
+		);
+	}
+	if (move === "approve") return succeed({ move, decidedBy: "shop" });
+	const parsed = parseReason(reason);
+	if (!parsed.ok) return parsed;
+	if (move === "reject") return succeed({ move, decidedBy: side, reason: parsed.value });
+	return succeed({ move, decidedBy: "shop", reason: parsed.value });
+}
+
+/** The shop's moves, whoever tries them out: no money hangs on a test conversion. */
+export function judgeTestDecision(side: Side, move: DecisionMove, reason: string): Result<TestDecision> {
+	const judged = judgeDecision("shop", move, reason);
+	return judged.ok ? succeed({ ...judged.value, decidedBy: side }) : judged;
 }

@@ -18,7 +18,9 @@ export interface ConversionsDeps {
 }
 
 /** Use cases run inside the caller's transaction; these are what they need besides it. */
-export type InTransaction = Pick<ConversionsDeps, "clock" | "random">;
+export type InTransaction = Pick<ConversionsDeps, "clock" | "random"> & {
+	store: Pick<Store, "writes" | "queue">;
+};
 
 /** What became of a request about an order. */
 export interface Decided<Outcome extends string> {

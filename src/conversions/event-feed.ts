@@ -6,7 +6,6 @@ import type { Cursor } from "../domain/cursor.ts";
 import { bodySentAt, composeEvent } from "../domain/event.ts";
 import type { EventName } from "../domain/event-name.ts";
 import {
-	findFeedStart,
 	findNewestMove,
 	listMovesAfter,
 	type MoveStore,
@@ -43,12 +42,6 @@ export async function startOfFeed(store: MoveStore): Promise<Cursor> {
 export async function hasReached(store: MoveStore, { at, id }: Cursor): Promise<boolean> {
 	const newest = (await findNewestMove(store, "all")) ?? BEFORE_ALL;
 	return newest.at > at || (newest.at === at && newest.id >= id);
-}
-
-/** False when moves behind it were archived and removed by 1.0.0: a listener who goes on there would miss them. */
-export async function isStillTold({ db }: Pick<MoveStore, "db">, { at, id }: Cursor): Promise<boolean> {
-	const start = await findFeedStart(db);
-	return start === undefined || at > start.at || (at === start.at && id >= start.id);
 }
 
 export async function readFeed(

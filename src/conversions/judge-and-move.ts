@@ -7,8 +7,8 @@
 
 import type { EventType } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import type { HotWrites } from "../store/hot-writes.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
-import { findByOrders } from "../store/queries/orders.ts";
 import { NOTHING_OWED, type Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import type { InTransaction } from "./deps.ts";
@@ -45,7 +45,7 @@ export async function judgeAndMove<Done>(
 	deps: InTransaction,
 	requests: readonly OrderRequest<Done>[],
 ): Promise<Judged<Done>> {
-	const orders = new KnownOrders();
+	const orders = new KnownOrders(deps.store.writes);
 	const results = new Map<OrderRequest<Done>, Result<Done>>();
 	let owed = NOTHING_OWED;
 	for (const round of roundsOf(requests)) {
@@ -102,9 +102,14 @@ type OrderOf = Pick<OrderRequest<unknown>, "programmeId" | "orderId" | "eventTyp
 
 /** What this transaction has read or written of its orders. */
 class KnownOrders {
+	readonly #writes: HotWrites;
 	/** Null for one that there is not. */
 	readonly #conversions = new Map<string, Conversion | null>();
 	readonly #namesakes = new Map<string, EventType[]>();
+
+	constructor(writes: HotWrites) {
+		this.#writes = writes;
+	}
 
 	presentOf(request: OrderRequest<unknown>): Conversion | null | undefined {
 		const known = this.#conversions.get(nameOf(request));
@@ -122,7 +127,7 @@ class KnownOrders {
 	async read(trx: Db, orders: readonly OrderOf[]): Promise<void> {
 		for (const order of orders) this.#conversions.set(nameOf(order), null);
 		const named = orders.map((order) => ({ programme_id: order.programmeId, order_id: order.orderId }));
-		const found = await findByOrders(trx, named);
+		const found = await this.#writes.findByOrders(trx, named);
 		for (const [name, namesakes] of Map.groupBy(found, (row) => `${row.programme_id} ${row.order_id}`)) {
 			this.#namesakes.set(
 				name,
@@ -131,11 +136,8 @@ class KnownOrders {
 		}
 		const wanted = new Set(orders.map(nameOf));
 		for (const row of found) {
-			const name = nameOf({
-				programmeId: row.programme_id,
-				orderId: row.order_id,
-				eventType: row.event_type,
-			});
+			const { programme_id: programmeId, order_id: orderId, event_type: eventType } = row;
+			const name = nameOf({ programmeId, orderId, eventType });
 			if (wanted.has(name)) this.#conversions.set(name, row);
 		}
 	}

@@ -13,20 +13,12 @@ import {
 	type Status,
 	startsAnew,
 } from "../domain/conversion.ts";
-import {
-	type Change,
-	insertConversions,
-	insertMoves,
-	keepAnnouncedBodies,
-	relinkMoves,
-	removeUnlessChanged,
-	updateUnlessChanged,
-} from "../store/queries/conversion-moves.ts";
+import type { Change, HotWrites } from "../store/hot-writes.ts";
 import type { Conversion, NewConversion } from "../store/queries/conversions.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import { BATCH_ROWS, type InTransaction } from "./deps.ts";
-import { type Announcement, oweEvents } from "./owe.ts";
+import { oweEvents } from "./owe.ts";
 
 /**
  * Both databases limit the parameters of a statement: a batch of the widest rows stays far below. A batch of the intake
@@ -36,6 +28,18 @@ export const MAX_STEPS = 2 * BATCH_ROWS;
 
 /** What a step leaves to this file: the status follows from the move, the times are now. */
 type Derived = "status" | "created_at_ms" | "updated_at_ms";
+
+/** What a sale has none of at its start, unless the step says so. */
+const NOT_YET = {
+	reason: null,
+	pixel_basket_value: null,
+	confirmed_at_ms: null,
+	decided_by: null,
+	window_ends_at_ms: null,
+	imported_decision_at_ms: null,
+};
+type Sale = Omit<NewConversion, Derived | keyof typeof NOT_YET> &
+	Partial<Pick<NewConversion, keyof typeof NOT_YET>>;
 
 export type Step = {
 	/** For the history. */
@@ -47,14 +51,14 @@ export type Step = {
 interface FirstReport {
 	move: LivedMove;
 	known: null;
-	sale: Omit<NewConversion, Derived>;
+	sale: Sale;
 }
 
 /** Decided in other software: the status is what the file says. */
 interface ImportedHistory {
 	move: "import";
 	known: null;
-	sale: Omit<NewConversion, Derived> & { status: DecidedStatus };
+	sale: Sale & { status: DecidedStatus };
 }
 
 interface NextMove {
@@ -78,15 +82,16 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 	if (steps.length > MAX_STEPS)
 		throw new Error(`${steps.length} steps at once; at most ${MAX_STEPS} are taken`);
 	const nowMs = deps.clock.nowMs();
+	const { writes } = deps.store;
 	const written = new Map([
-		...(await writeStarts(trx, steps, nowMs)),
-		...(await writeChanges(trx, steps, nowMs)),
+		...(await writeStarts(trx, writes, steps, nowMs)),
+		...(await writeChanges(trx, writes, steps, nowMs)),
 	]);
 	const made = steps.flatMap((step) => {
 		const conversion = written.get(step);
 		return conversion === undefined ? [] : [{ step, conversion }];
 	});
-	await keepAnnouncedBodies(
+	await writes.keepAnnouncedBodies(
 		trx,
 		made.flatMap(({ step, conversion }) =>
 			step.known === null || step.announcedBody === undefined
@@ -94,7 +99,7 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 				: [{ conversion_id: conversion.id, body: step.announcedBody }],
 		),
 	);
-	await insertMoves(
+	await writes.insertMoves(
 		trx,
 		made.map(({ step, conversion }) => ({
 			programme_id: conversion.programme_id,
@@ -107,36 +112,35 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 			at_ms: nowMs,
 		})),
 	);
-	const owed = await oweEvents(trx, deps, made.flatMap(announcementOf));
+	const announcements = made.flatMap(({ step, conversion }) => {
+		const event = announcedBy(step.move);
+		return event === null ? [] : [{ event, conversion }];
+	});
+	const owed = await oweEvents(trx, deps, announcements);
 	return { conversions: steps.map((step) => written.get(step)), owed };
 }
 
-function announcementOf({ step, conversion }: { step: Step; conversion: Conversion }): Announcement[] {
-	const event = announcedBy(step.move);
-	return event === null ? [] : [{ event, conversion }];
-}
-
 /** First reports, and conversions that start anew: removed and stored again under a new number. */
-async function writeStarts(trx: Db, steps: readonly Step[], nowMs: number): Promise<Map<Step, Conversion>> {
-	const renewals = steps.flatMap((step) =>
-		step.known !== null && isRenewal(step) ? [{ step, known: step.known }] : [],
-	);
-	const removed = await removeUnlessChanged(
-		trx,
-		renewals.map(({ known }) => known),
-	);
+async function writeStarts(
+	trx: Db,
+	writes: HotWrites,
+	steps: readonly Step[],
+	nowMs: number,
+): Promise<Map<Step, Conversion>> {
+	const renewed = steps.flatMap((step) => (step.known !== null && isRenewal(step) ? [step.known] : []));
+	const removed = await writes.removeUnlessChanged(trx, renewed);
 	const rows = new Map<Step, NewConversion>();
 	for (const step of steps) {
 		const times = { status: statusAfter(step), created_at_ms: nowMs, updated_at_ms: nowMs };
 		if (step.known === null) {
-			rows.set(step, { ...step.sale, ...times });
+			rows.set(step, { ...NOT_YET, ...step.sale, ...times });
 		} else if (removed.has(step.known.id)) {
 			const { id: _, ...kept } = step.known;
 			rows.set(step, { ...kept, ...step.change, ...times });
 		}
 	}
 	// In the order of the unique index, so that two processes do not wait for each other's orders.
-	const stored = await insertConversions(trx, [...rows.values()].sort(byOrder));
+	const stored = await writes.insertConversions(trx, [...rows.values()].sort(byOrder));
 	const byPublicId = new Map(stored.map((conversion) => [conversion.public_id, conversion]));
 	const started = new Map<Step, Conversion>();
 	for (const [step, { public_id }] of rows) {
@@ -144,7 +148,7 @@ async function writeStarts(trx: Db, steps: readonly Step[], nowMs: number): Prom
 		if (conversion !== undefined) started.set(step, conversion);
 		else if (step.known !== null) throw new Error("an order was taken while its row was being replaced");
 	}
-	await relinkMoves(
+	await writes.relinkMoves(
 		trx,
 		[...started].flatMap(([{ known }, { id }]) => (known === null ? [] : [{ from_id: known.id, to_id: id }])),
 	);
@@ -157,7 +161,12 @@ function byOrder(a: NewConversion, b: NewConversion): number {
 	return (first ?? "") < (second ?? "") ? -1 : 1;
 }
 
-async function writeChanges(trx: Db, steps: readonly Step[], nowMs: number): Promise<Map<Step, Conversion>> {
+async function writeChanges(
+	trx: Db,
+	writes: HotWrites,
+	steps: readonly Step[],
+	nowMs: number,
+): Promise<Map<Step, Conversion>> {
 	const changes = new Map<Step, Change>();
 	for (const step of steps) {
 		if (step.known === null || isRenewal(step)) continue;
@@ -167,7 +176,7 @@ async function writeChanges(trx: Db, steps: readonly Step[], nowMs: number): Pro
 	}
 	// In the order of the ids, in which the store locks them: two processes do not wait for each other's rows.
 	const ordered = [...changes.values()].sort((a, b) => a.before.id - b.before.id);
-	const changed = await updateUnlessChanged(trx, ordered);
+	const changed = await writes.updateUnlessChanged(trx, ordered);
 	return new Map(
 		[...changes].flatMap(([step, { after }]) => (changed.has(after.id) ? [[step, after] as const] : [])),
 	);

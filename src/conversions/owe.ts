@@ -4,8 +4,8 @@
 import { composeEvent, type EventSubject } from "../domain/event.ts";
 import type { EventName } from "../domain/event-name.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import type { EventColumn } from "../store/queries/announced-moves.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
-import { insertOwedEvents, type OwedEvent, programmesOwedEvents } from "../store/queries/outbox.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import type { InTransaction } from "./deps.ts";
@@ -19,29 +19,39 @@ export interface Announcement {
 /** At most one for each conversion. Resolves to what is due by it, for the engines to hear of after the commit. */
 export async function oweEvents(
 	trx: Db,
-	{ clock, random }: InTransaction,
+	{ store, clock, random }: InTransaction,
 	announcements: readonly Announcement[],
 ): Promise<Owed> {
 	const readAtMs = clock.monotonicMs();
 	const programmeIds = [...new Set(announcements.map(({ conversion }) => conversion.programme_id))];
-	const targets = await programmesOwedEvents(trx, programmeIds);
+	const read = await store.queue.readTargets(trx, programmeIds);
+	const targets = read.filter(({ endpointId, secretId }) => endpointId !== null && secretId !== null);
+	const targetOf = new Map(targets.map((target) => [target.programmeId, target]));
 	const nowMs = clock.nowMs();
-	const owed: OwedEvent[] = [];
-	for (const { event, conversion } of announcements) {
-		const target = targets.get(conversion.programme_id);
-		if (target === undefined) continue;
-		owed.push({
+	const owed = announcements.flatMap(({ event, conversion }) => {
+		const target = targetOf.get(conversion.programme_id);
+		if (target === undefined) return [];
+		return {
 			conversionId: conversion.id,
 			programmeId: conversion.programme_id,
 			endpointEpoch: target.endpointEpoch,
 			deliveryPublicId: makeId("dlv", nowMs, random.bytes(ID_RANDOM_BYTES)),
 			name: event,
 			body: composeEvent(event, subjectOf(conversion, target.publicId)),
-		});
-	}
-	const deliveries = await insertOwedEvents(trx, owed, nowMs);
-	const inHand = { deliveries, targets: [...targets.values()], readAtMs };
-	return { programmeIds: [...targets.keys()], dueAtMs: nowMs, inHand };
+		};
+	});
+	const ids = await store.writes.insertOwedEvents(trx, owed, nowMs);
+	const deliveries = owed.map(({ conversionId, programmeId, endpointEpoch, name, body }) => {
+		const id = ids.get(conversionId);
+		if (id === undefined) throw new Error("an owed event was not stored");
+		const first = { run: 1, counted: 0, seq: 0 };
+		return { id, programmeId, dueAtMs: nowMs, ...first, endpointEpoch, eventName: name, eventBody: body };
+	});
+	return {
+		programmeIds: [...targetOf.keys()],
+		dueAtMs: nowMs,
+		inHand: { deliveries, targets, readAtMs },
+	};
 }
 
 /** What several steps of one transaction owe. */
@@ -58,21 +68,10 @@ export function addOwed(a: Owed, b: Owed): Owed {
 	};
 }
 
-export type ConversionOfEvent = Omit<
-	Conversion,
-	| "id"
-	| "programme_id"
-	| "source"
-	| "pixel_basket_value"
-	| "confirmed_at_ms"
-	| "decided_by"
-	| "created_at_ms"
-	| "updated_at_ms"
-	| "window_ends_at_ms"
-	| "imported_decision_at_ms"
->;
-
-export function subjectOf(conversion: ConversionOfEvent, programId: string): EventSubject {
+export function subjectOf(
+	conversion: Pick<Conversion, EventColumn | "status" | "reason">,
+	programId: string,
+): EventSubject {
 	return {
 		conversionId: conversion.public_id,
 		orderId: conversion.order_id,

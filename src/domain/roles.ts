@@ -14,7 +14,7 @@ export type Standing = ProgrammeRole | "staff";
 /**
  * look: read everything of the programme but what is made of its secrets.
  * integrate: keys, signing secret, Postback URL, tests, sending callbacks again, checking a signature.
- * decide: whatever moves money. Which decisions are whose is a question of the side: see conversions/decision-rights.
+ * decide: whatever moves money. Which decisions are whose is a question of the side: see conversions/decide.
  * manage: people and settings. Which settings are the network's is judged in programmes/programme-terms.
  */
 export const RIGHTS = ["look", "integrate", "decide", "manage"] as const;

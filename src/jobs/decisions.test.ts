@@ -4,7 +4,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { addConversion, addProgramme, newConversion } from "../../test/support/rows.ts";
-import type { Side } from "../conversions/decision-rights.ts";
+import type { Side } from "../conversions/decide.ts";
 import { exportConversions } from "../conversions/export.ts";
 import { MAX_ORDER_ID_CHARACTERS } from "../domain/order-id.ts";
 import { endAccess } from "../people/end-access.ts";

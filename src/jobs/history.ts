@@ -21,7 +21,7 @@ import { parseOrderId } from "../domain/order-id.ts";
 import { saleTimeProblem } from "../domain/sale-time.ts";
 import { DAY_MS, utcSecond } from "../domain/time.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
-import { findByOrders } from "../store/queries/orders.ts";
+import { findByOrders } from "../store/queries/conversions.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 import {

@@ -1,6 +1,6 @@
 // What becomes of a job: somebody looks at the preview and has it applied, stopped, or discarded.
 
-import type { Side } from "../conversions/decision-rights.ts";
+import type { Side } from "../conversions/decide.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { type Maker, transactAs } from "../people/links.ts";
 import type { Clock } from "../ports.ts";

@@ -2,10 +2,10 @@
 // people and decided history). Here: what the kinds have in common. A line is about one thing, and either changes it,
 // finds it as it should be, or says something that a person has to put right.
 
-import type { Side } from "../conversions/decision-rights.ts";
+import type { Side } from "../conversions/decide.ts";
+import type { InTransaction } from "../conversions/deps.ts";
 import type { DecidedStatus } from "../domain/conversion.ts";
 import type { InvitationsDeps } from "../people/invitations.ts";
-import type { Clock, Random } from "../ports.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
@@ -55,9 +55,7 @@ export interface JobScope {
 	deciding: { programmeId: number; side: Side } | null;
 }
 
-export interface ApplyDeps extends JobScope {
-	clock: Clock;
-	random: Random;
+export interface ApplyDeps extends JobScope, InTransaction {
 	/** Who applies it; null on the command line. */
 	personId: number | null;
 	/** Null: nobody is mailed, and staff send the links later. */

@@ -1,7 +1,7 @@
 // A file, or all that a list's filters find, becomes a stored job: nothing is changed yet. Its lines go in by batches, and
 // only the last one makes the job visible.
 
-import { type DecisionMove, judgeDecision, type Side } from "../conversions/decision-rights.ts";
+import { type DecisionMove, judgeDecision, type Side } from "../conversions/decide.ts";
 import { BATCH_ROWS } from "../conversions/deps.ts";
 import { MEGABYTE } from "../domain/bytes.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";

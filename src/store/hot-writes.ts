@@ -1,13 +1,11 @@
-// What a call or a decision writes, in sets. The two drivers write it in their own SQL (sqlite-writes, postgres-writes),
-// because it runs for every sale; whoever has a transaction finds them by it. No set is empty: the files of the
-// aggregates (conversion-moves, outbox, inbound-calls, keys) see to it, and say what each write means.
+// What every call and every decision reads and writes, in sets: the two drivers do it in their own SQL (sqlite/writes,
+// postgres/writes). Here are also the columns of the tables that are written so, once for both. By name, because a
+// later, compatible schema may have more columns.
 
-import type { DialectAdapter, Insertable } from "kysely";
+import type { Insertable } from "kysely";
 import type { EventName } from "../domain/event-name.ts";
-import type { Conversion, NewConversion } from "./queries/conversions.ts";
-import { type CallbackTarget, TARGET_SELECT } from "./queries/queue.ts";
 import type { Db } from "./schema/tables.ts";
-import type { MovesTable } from "./tables/conversions.ts";
+import type { Conversion, MovesTable, NewConversion } from "./tables/conversions.ts";
 import type { InboundCallsTable } from "./tables/inbound.ts";
 import type { NoncesTable } from "./tables/programmes.ts";
 
@@ -42,40 +40,112 @@ export interface OwedEvent {
 	body: string;
 }
 
-/** Whose shop is owed events. Both databases read it; each adds which programmes. */
-export const OWED_PROGRAMME_SELECT = `${TARGET_SELECT} where e.id is not null and s.id is not null`;
-
 export interface OrderKey {
 	programme_id: number;
 	order_id: string;
 }
 
+/** Each is one statement on PostgreSQL, however large the set is, and none for an empty set. */
 export interface HotWrites {
-	/** What is read before it is written. */
+	/** Every conversion of these orders, whatever its event type. In no order of its own. */
 	findByOrders(db: Db, orders: readonly OrderKey[]): Promise<Conversion[]>;
+	/** Returns those that were stored: not the ones whose order the programme already has. */
 	insertConversions(trx: Db, conversions: readonly NewConversion[]): Promise<Conversion[]>;
+	/**
+	 * Returns the ids of those that were changed. Status and confirmation together tell whether another process was there
+	 * in between: every move changes one of the two.
+	 */
 	updateUnlessChanged(trx: Db, changes: readonly Change[]): Promise<Set<number>>;
+	/** Returns the ids of those that were removed, to be inserted again under a new number. */
 	removeUnlessChanged(trx: Db, conversions: readonly Conversion[]): Promise<Set<number>>;
+	/** The history follows a conversion to its new number. */
 	relinkMoves(trx: Db, links: readonly MoveLink[]): Promise<void>;
+	/**
+	 * A statement of its own, behind those that changed the conversions: on PostgreSQL it then sees all their earlier moves
+	 * as ended, and listeners are told of a conversion's moves in their order.
+	 */
 	insertMoves(trx: Db, moves: readonly NewMove[]): Promise<void>;
+	/** A reader of the events must see later what was announced then, not what the conversion has become since. */
 	keepAnnouncedBodies(trx: Db, bodies: readonly AnnouncedBody[]): Promise<void>;
-	/** Here because no event is written without it. */
-	readOwedProgrammes(trx: Db, programmeIds: readonly number[]): Promise<CallbackTarget[]>;
-	/** Resolves to the number of each delivery, by its conversion. */
+	/**
+	 * In the transaction of the status changes that they announce, so that neither exists without the other; at most one
+	 * for each conversion. Resolves to the number of each delivery, by its conversion.
+	 */
 	insertOwedEvents(trx: Db, owed: readonly OwedEvent[], nowMs: number): Promise<Map<number, number>>;
+	/** Returns those that were not used before; of one that comes twice in the set, the first. */
 	spendNonces(trx: Db, nonces: readonly NewNonce[]): Promise<Set<NewNonce>>;
-	insertInboundCalls(trx: Db, calls: readonly NewInboundCall[]): Promise<void>;
+	insertInboundCalls(db: Db, calls: readonly NewInboundCall[]): Promise<void>;
 }
 
-/** A store's transactions are other objects each time, but all of them have its adapter. */
-const WRITES = new WeakMap<DialectAdapter, HotWrites>();
-
-export function setHotWrites(db: Db, writes: HotWrites): void {
-	WRITES.set(db.getExecutor().adapter, writes);
+export function distinctOrders(orders: readonly OrderKey[]): OrderKey[] {
+	return [...new Map(orders.map((order) => [`${order.programme_id} ${order.order_id}`, order])).values()];
 }
 
-export function hotWrites(db: Db): HotWrites {
-	const writes = WRITES.get(db.getExecutor().adapter);
-	if (writes === undefined) throw new Error("a database that no store has opened");
-	return writes;
-}
+/** As on PostgreSQL. */
+export type ColumnType = "text" | "integer" | "bigint";
+
+type ColumnsOf<Row> = Readonly<Record<Exclude<keyof Row, "id">, ColumnType>>;
+
+/** What every move may change, a decision too. */
+export const DECIDING = {
+	status: "text",
+	commission: "text",
+	network_fee: "text",
+	currency: "text",
+	reason: "text",
+	test: "integer",
+	pixel_basket_value: "text",
+	confirmed_at_ms: "bigint",
+	decided_by: "text",
+	window_ends_at_ms: "bigint",
+	updated_at_ms: "bigint",
+} as const satisfies Partial<ColumnsOf<Conversion>>;
+
+/** Every column that a move may change. The rest is what a conversion is called and where it came from. */
+export const CHANGING = {
+	...DECIDING,
+	basket_value: "text",
+	occurred_at_ms: "bigint",
+} as const satisfies Partial<ColumnsOf<Conversion>>;
+
+export const CONVERSION = {
+	public_id: "text",
+	programme_id: "bigint",
+	order_id: "text",
+	event_type: "text",
+	source: "text",
+	created_at_ms: "bigint",
+	imported_decision_at_ms: "bigint",
+	...CHANGING,
+} as const satisfies ColumnsOf<Conversion>;
+
+export const MOVE = {
+	programme_id: "bigint",
+	conversion_id: "bigint",
+	move: "text",
+	to_status: "text",
+	decided_by: "text",
+	person_id: "bigint",
+	reason: "text",
+	at_ms: "bigint",
+	announced_body: "text",
+} as const satisfies ColumnsOf<NewMove>;
+
+export const NONCE = {
+	programme_id: "bigint",
+	nonce: "text",
+	expires_at_ms: "bigint",
+} as const satisfies ColumnsOf<NewNonce>;
+
+export const INBOUND_CALL = {
+	programme_id: "bigint",
+	kind: "text",
+	method: "text",
+	target: "text",
+	outcome: "text",
+	http_status: "integer",
+	detail: "text",
+	order_id: "text",
+	conversion: "text",
+	at_ms: "bigint",
+} as const satisfies ColumnsOf<NewInboundCall>;

@@ -2,6 +2,7 @@
 // transaction, the hot queue, and the word that something has become due.
 
 import type { RawBuilder } from "kysely";
+import type { HotWrites } from "./hot-writes.ts";
 import type { Owed, Queue } from "./queries/queue.ts";
 import type { MigrateOptions, MigrationReport } from "./schema/migrations.ts";
 import type { Db } from "./schema/tables.ts";
@@ -17,6 +18,7 @@ export interface Store {
 	/** All or nothing, durable once it resolves. */
 	transact<Value>(work: (trx: Db) => Promise<Value>, options?: TransactOptions): Promise<Value>;
 	queue: Queue;
+	writes: HotWrites;
 	/** Whether engines share the slots; on one SQLite file a single engine has all of them, and others wait their turn. */
 	sharesSlots: boolean;
 	moveOrder: MoveOrder;

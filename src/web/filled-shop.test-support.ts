@@ -7,7 +7,6 @@ import { recordConversion } from "../conversions/record.ts";
 import { workOffJobs } from "../jobs/work.ts";
 import { issueKey } from "../programmes/keys.ts";
 import { savePostbackUrl } from "../programmes/postback-url.ts";
-import { insertInboundCalls } from "../store/queries/inbound-calls.ts";
 import type { Person } from "../store/queries/people.ts";
 import { type Programme, setEndpoint } from "../store/queries/programmes.ts";
 import { runCallbacks } from "./integration/callback-run.test-support.ts";
@@ -47,7 +46,7 @@ export async function openFilledShop(
 	assert.ok(recorded.ok);
 	const code = order.replaceAll(" ", "");
 	await runCallbacks(site, programme, { kind: "network-error", stage: "exchange", code });
-	await insertInboundCalls(store.db, [
+	await store.writes.insertInboundCalls(store.db, [
 		{
 			programme_id: programme.id,
 			kind: "pixel",

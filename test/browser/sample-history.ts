@@ -10,7 +10,6 @@ import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import type { Clock, Random } from "../../src/ports.ts";
 import type { Conversion } from "../../src/store/queries/conversions.ts";
-import { insertInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
@@ -49,7 +48,7 @@ export async function writeHistory(history: History): Promise<void> {
 		await step.run({ store, clock, random });
 	}
 	await settleDeliveries(history, chance);
-	await insertInboundCalls(store.db, refusedCalls(programme, endMs));
+	await store.writes.insertInboundCalls(store.db, refusedCalls(programme, endMs));
 }
 
 function planSales({ programme, endMs, sales, orderIds = [] }: History, chance: SeededRandom): Step[] {
@@ -145,7 +144,7 @@ async function noteCall(
 	conversion: Conversion,
 ): Promise<void> {
 	const isPixel = conversion.status === "PARKED";
-	await insertInboundCalls(store.db, [
+	await store.writes.insertInboundCalls(store.db, [
 		{
 			programme_id: programme.id,
 			kind: isPixel ? "pixel" : "api",

@@ -4,8 +4,7 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { BLOCK_REFUSALS, MAX_TARGET_LENGTH, PROGRAMME_REFUSALS } from "../../src/api/inbound-log.ts";
-import { createLimitedCalls } from "../../src/api/limited-calls.ts";
-import { BLOCK_BUDGET, LATE_MS } from "../../src/api/pixel-limits.ts";
+import { BLOCK_BUDGET, createLimitedCalls, LATE_MS } from "../../src/api/pixel-limits.ts";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
 import { parseRange } from "../../src/domain/address.ts";

@@ -9,13 +9,13 @@ import { SECOND_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { removePostbackUrl } from "../../src/programmes/postback-url.ts";
 import { findOldestCancellation } from "../../src/store/queries/backlogs.ts";
+import { findSendingEpoch } from "../../src/store/queries/bring-forward.ts";
 import {
 	type Cancellation,
 	type Cancelled,
 	cancelAllRemoved,
 	cancelRemoved,
 } from "../../src/store/queries/cancellations.ts";
-import { insertOwedEvents, programmesOwedEvents } from "../../src/store/queries/outbox.ts";
 import {
 	findProgramme,
 	type Programme,
@@ -56,7 +56,7 @@ eachDatabase("removing a URL", (database) => {
 		equal((await findProgramme(store.db, programme.public_id))?.endpoint_epoch, 1);
 		for (const id of ids) deepEqual(await readDelivery(store, id), ["cancelled", NOW_MS, false]);
 		deepEqual(await readDelivery(store, untouched), ["pending", null, true]);
-		equal((await programmesOwedEvents(store.db, [programme.id])).size, 0);
+		equal(await findSendingEpoch(store.db, programme.id), undefined);
 		deepEqual(await waiting(store), []);
 	});
 
@@ -266,8 +266,8 @@ async function own(store: Store, { id }: Programme): Promise<number> {
 async function addOwed(store: Store, programme: Programme, endpointEpoch: number): Promise<number> {
 	const conversion = await addConversion(store, programme.id);
 	const owed = { ...newOwedEvent(programme, conversion.id), endpointEpoch };
-	const [made] = await store.transact((trx) => insertOwedEvents(trx, [owed], START_MS));
-	return made?.id ?? 0;
+	const ids = await store.transact((trx) => store.writes.insertOwedEvents(trx, [owed], START_MS));
+	return ids.get(conversion.id) ?? 0;
 }
 
 function waiting(store: Store): Promise<unknown[]> {

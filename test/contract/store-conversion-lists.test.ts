@@ -10,7 +10,6 @@ import {
 	listConversions,
 	readAllConversions,
 } from "../../src/store/queries/conversion-list.ts";
-import { insertConversions } from "../../src/store/queries/conversion-moves.ts";
 import type { Conversion } from "../../src/store/queries/conversions.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { interruptAfter } from "../support/between-statements.ts";
@@ -97,7 +96,7 @@ eachDatabase("lists of conversions", (database) => {
 		test(`${what} goes on to its end when a row goes between the two statements that read it`, async () => {
 			const { store } = database;
 			const { id } = await addProgramme(store);
-			const rows = await insertConversions(
+			const rows = await store.writes.insertConversions(
 				store.db,
 				Array.from({ length: 30 }, () => newConversion(id)),
 			);

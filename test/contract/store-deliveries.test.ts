@@ -4,7 +4,6 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { realClock } from "../../src/outside/clock.ts";
 import { type Delivery, failedSince, findDelivery, requeue } from "../../src/store/queries/deliveries.ts";
-import { insertInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { removeEndpoint } from "../../src/store/queries/programmes.ts";
 import { pruneDeliveries, pruneInboundCalls } from "../../src/store/queries/prune.ts";
@@ -170,8 +169,8 @@ eachDatabase("retention", (database) => {
 				at_ms: atMs,
 			}) as const;
 		const calls = Array.from({ length: 700 }, (_, n) => call(START_MS + n));
-		await insertInboundCalls(store.db, calls);
-		await insertInboundCalls(store.db, []);
+		await store.writes.insertInboundCalls(store.db, calls);
+		await store.writes.insertInboundCalls(store.db, []);
 		equal(await pruneInboundCalls(store, realClock, START_MS + 600, () => false), 600);
 		equal((await store.db.selectFrom("inbound_calls").select("id").execute()).length, 100);
 	});

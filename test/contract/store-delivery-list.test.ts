@@ -8,6 +8,7 @@ import { createPass } from "../../src/callbacks/pass.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
+import type { NewInboundCall } from "../../src/store/hot-writes.ts";
 import { cancelRemoved } from "../../src/store/queries/cancellations.ts";
 import {
 	addCallbackCounts,
@@ -22,12 +23,7 @@ import {
 	listDeliveries,
 	newestProgress,
 } from "../../src/store/queries/delivery-list.ts";
-import {
-	type InboundFilter,
-	insertInboundCalls,
-	listInboundCalls,
-} from "../../src/store/queries/inbound-calls.ts";
-import { insertOwedEvents } from "../../src/store/queries/outbox.ts";
+import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { removeEndpoint } from "../../src/store/queries/programmes.ts";
 import type { Settlement } from "../../src/store/queries/queue.ts";
@@ -329,17 +325,13 @@ async function addManyDeliveries(store: Store, programme: Programme, count: numb
 			const rows = Array.from({ length: Math.min(300, count - start) }, () => newConversion(programme.id));
 			const made = await trx.insertInto("conversions").values(rows).returning("id").execute();
 			const owed = made.map(({ id }) => newOwedEvent(programme, id));
-			await insertOwedEvents(trx, owed, START_MS);
+			await store.writes.insertOwedEvents(trx, owed, START_MS);
 		}
 	});
 }
 
-async function addCall(
-	store: Store,
-	programme: Programme,
-	change: Partial<Parameters<typeof insertInboundCalls>[1][number]>,
-): Promise<void> {
-	await insertInboundCalls(store.db, [
+async function addCall(store: Store, programme: Programme, change: Partial<NewInboundCall>): Promise<void> {
+	await store.writes.insertInboundCalls(store.db, [
 		{
 			programme_id: programme.id,
 			kind: "api",

@@ -7,7 +7,7 @@ import { sql } from "kysely";
 import { approveDue } from "../../src/conversions/end-windows.ts";
 import { hasReached, readFeed, startOfFeed } from "../../src/conversions/event-feed.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { insertMoves, type NewMove } from "../../src/store/queries/conversion-moves.ts";
+import type { NewMove } from "../../src/store/hot-writes.ts";
 import type { Conversion } from "../../src/store/queries/conversions.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import type { Db, Store } from "../../src/store/store.ts";
@@ -15,7 +15,7 @@ import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { startListening } from "../support/listener.ts";
 import { analyseAsInService, plansOf } from "../support/query-plan.ts";
-import { addConversion, addProgramme } from "../support/rows.ts";
+import { addConversion, addProgramme, newConversion } from "../support/rows.ts";
 
 eachDatabase("the feed of events", (database) => {
 	test("has each announced event once, as it was at that moment, and nothing of parked ones or other shops", async () => {
@@ -236,7 +236,8 @@ eachDatabase("plans of the feed of events", (database) => {
 });
 
 async function record(db: Db, programme: Programme, orderId: string): Promise<Conversion> {
-	const conversion = await addConversion({ db }, programme.id, { order_id: orderId });
+	const sale = newConversion(programme.id, { order_id: orderId });
+	const conversion = await db.insertInto("conversions").values(sale).returningAll().executeTakeFirstOrThrow();
 	await addMove(db, conversion, "record", "RECORDED");
 	return conversion;
 }
@@ -249,9 +250,8 @@ async function addMove(
 	reason: NonNullable<NewMove["reason"]> | null = null,
 ): Promise<void> {
 	const { id: conversion_id, programme_id } = conversion;
-	await insertMoves(db, [
-		{ programme_id, conversion_id, move, to_status: toStatus, reason, at_ms: START_MS },
-	]);
+	const row = { programme_id, conversion_id, move, to_status: toStatus, reason, at_ms: START_MS };
+	await db.insertInto("moves").values(row).execute();
 }
 
 interface OpenTransaction {

@@ -9,7 +9,6 @@ import { createRandom } from "../../src/outside/random.ts";
 import { issueKey, MAX_USABLE_KEYS, revokeKey } from "../../src/programmes/keys.ts";
 import { findNewestTest } from "../../src/store/queries/conversions.ts";
 import { readIntegrationChecks } from "../../src/store/queries/first-times.ts";
-import { insertInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import { listApiKeys } from "../../src/store/queries/keys.ts";
 import { findProgrammesById, type Programme, updateProgramme } from "../../src/store/queries/programmes.ts";
 import type { Settlement } from "../../src/store/queries/queue.ts";
@@ -81,7 +80,7 @@ eachDatabase("the checks of an integration", (database) => {
 		await updateProgramme(store.db, programme.id, { first_signed_at_ms: START_MS });
 		for (let n = 0; n < MANY; n += 50) {
 			const rows = Array.from({ length: 50 }, (_, m) => n + m);
-			await insertInboundCalls(
+			await store.writes.insertInboundCalls(
 				store.db,
 				rows.map(() => ({
 					programme_id: programme.id,
@@ -163,7 +162,7 @@ async function record(store: Store, { id }: Pick<Programme, "id">, change: Parti
 	const programme = (await findProgrammesById(store.db, [id])).get(id);
 	if (programme === undefined) throw new Error("the programme is gone");
 	const recorded = await store.transact((trx) =>
-		recordConversion(trx, DEPS, programme, { ...REPORT, ...change }),
+		recordConversion(trx, { ...DEPS, store }, programme, { ...REPORT, ...change }),
 	);
 	ok(recorded.ok);
 }

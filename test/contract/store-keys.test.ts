@@ -2,9 +2,9 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { findApiKeysByHash, insertApiKey, revokeApiKey, spendNonces } from "../../src/store/queries/keys.ts";
+import { findApiKeysByHash, insertApiKey, revokeApiKey } from "../../src/store/queries/keys.ts";
 import { pruneNonces } from "../../src/store/queries/prune.ts";
-import type { Db } from "../../src/store/store.ts";
+import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addProgramme, newId } from "../support/rows.ts";
@@ -37,44 +37,49 @@ eachDatabase("keys", (database) => {
 	});
 });
 
-async function spend(db: Db, programmeId: number, nonce: string, expiresAtMs = START_MS): Promise<boolean> {
+async function spend(
+	store: Store,
+	programmeId: number,
+	nonce: string,
+	expiresAtMs = START_MS,
+): Promise<boolean> {
 	const row = { programme_id: programmeId, nonce, expires_at_ms: expiresAtMs };
-	return (await spendNonces(db, [row])).has(row);
+	return (await store.writes.spendNonces(store.db, [row])).has(row);
 }
 
 eachDatabase("nonces", (database) => {
 	test("a nonce is spent once per programme", async () => {
-		const { db } = database.store;
-		equal(await spend(db, 1, "first"), true);
-		equal(await spend(db, 1, "first", START_MS + 1), false);
-		equal(await spend(db, 2, "first"), true);
-		equal(await spend(db, 1, "First"), true);
+		const { store } = database;
+		equal(await spend(store, 1, "first"), true);
+		equal(await spend(store, 1, "first", START_MS + 1), false);
+		equal(await spend(store, 2, "first"), true);
+		equal(await spend(store, 1, "First"), true);
 	});
 
 	test("a set: what was used before is left out, and of one that comes twice the first is spent", async () => {
 		const { store } = database;
-		await spend(store.db, 5, "used");
+		await spend(store, 5, "used");
 		const rows = ["b", "used", "a", "b", "a", "c", 'quo"te', "1,2"].map((nonce) => ({
 			programme_id: 5,
 			nonce,
 			expires_at_ms: START_MS,
 		}));
 		rows.push({ programme_id: 6, nonce: "used", expires_at_ms: START_MS });
-		const spent = await store.transact((trx) => spendNonces(trx, rows));
+		const spent = await store.transact((trx) => store.writes.spendNonces(trx, rows));
 		deepEqual(
 			rows.flatMap((row, at) => (spent.has(row) ? [at] : [])),
 			[0, 2, 5, 6, 7, 8],
 		);
-		equal((await store.transact((trx) => spendNonces(trx, rows))).size, 0);
-		equal((await spendNonces(store.db, [])).size, 0);
+		equal((await store.transact((trx) => store.writes.spendNonces(trx, rows))).size, 0);
+		equal((await store.writes.spendNonces(store.db, [])).size, 0);
 	});
 
 	test("of many requests with the same nonce at once one gets through", async () => {
 		const { store, rival } = database;
 		const spent = await Promise.all(
 			Array.from({ length: RIVALS }, (_, n) => {
-				const { transact } = n % 2 === 0 ? store : rival;
-				return transact((trx) => spend(trx, 1, "raced"));
+				const either = n % 2 === 0 ? store : rival;
+				return either.transact((trx) => spend({ ...either, db: trx }, 1, "raced"));
 			}),
 		);
 		equal(spent.filter(Boolean).length, 1);
@@ -89,8 +94,8 @@ eachDatabase("nonces", (database) => {
 				expires_at_ms: START_MS,
 			}));
 			const spent = await Promise.all([
-				store.transact((trx) => spendNonces(trx, rows)),
-				rival.transact((trx) => spendNonces(trx, rows.toReversed())),
+				store.transact((trx) => store.writes.spendNonces(trx, rows)),
+				rival.transact((trx) => rival.writes.spendNonces(trx, rows.toReversed())),
 			]);
 			equal((spent[0]?.size ?? 0) + (spent[1]?.size ?? 0), 200);
 		}
@@ -99,35 +104,35 @@ eachDatabase("nonces", (database) => {
 	test("a nonce whose request was rolled back can be spent", async () => {
 		const { store } = database;
 		const rolledBack = store.transact(async (trx) => {
-			equal(await spend(trx, 1, "rolled back"), true);
+			equal(await spend({ ...store, db: trx }, 1, "rolled back"), true);
 			throw new Error("the request failed");
 		});
 		equal(await rolledBack.then(isStored, isRefused), false);
-		equal(await spend(store.db, 1, "rolled back"), true);
+		equal(await spend(store, 1, "rolled back"), true);
 	});
 
 	test("a nonce that is spent outside of a transaction is not lost with somebody else's", async () => {
 		const { store } = database;
 		let spent: Promise<boolean> | undefined;
 		const rolledBack = store.transact(async (trx) => {
-			await spend(trx, 8, "theirs");
+			await spend({ ...store, db: trx }, 8, "theirs");
 			// On SQLite it waits for this transaction to end.
-			spent = spend(store.db, 8, "ours");
+			spent = spend(store, 8, "ours");
 			await new Promise((resolve) => setImmediate(resolve));
 			throw new Error("the request failed");
 		});
 		equal(await rolledBack.then(isStored, isRefused), false);
 		equal(await spent, true);
-		equal(await spend(store.db, 8, "ours"), false);
+		equal(await spend(store, 8, "ours"), false);
 	});
 
 	test("pruning removes expired nonces five minutes late, for clocks that are behind, and no others", async () => {
 		const { store } = database;
-		await spend(store.db, 3, "expired", START_MS - 300_001);
-		await spend(store.db, 3, "still good", START_MS - 300_000);
+		await spend(store, 3, "expired", START_MS - 300_001);
+		await spend(store, 3, "still good", START_MS - 300_000);
 		await pruneNonces(store, START_MS);
-		equal(await spend(store.db, 3, "expired"), true);
-		equal(await spend(store.db, 3, "still good"), false);
+		equal(await spend(store, 3, "expired"), true);
+		equal(await spend(store, 3, "still good"), false);
 	});
 });
 

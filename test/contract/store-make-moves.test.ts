@@ -7,7 +7,6 @@ import { approveDue } from "../../src/conversions/end-windows.ts";
 import { MAX_STEPS, makeMoves, type Step } from "../../src/conversions/make-moves.ts";
 import type { Status } from "../../src/domain/conversion.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { insertConversions } from "../../src/store/queries/conversion-moves.ts";
 import {
 	type Conversion,
 	findByPublicId,
@@ -75,7 +74,7 @@ async function makeStep(store: Store, { id }: Programme, kind: Kind): Promise<St
 
 eachDatabase("making moves", (database) => {
 	const transact = (steps: readonly Step[], store: Store = database.store) =>
-		store.transact((trx) => makeMoves(trx, deps, steps));
+		store.transact((trx) => makeMoves(trx, { ...deps, store }, steps));
 
 	async function stepsOf(programme: Programme, count: number): Promise<Step[]> {
 		const steps: Step[] = [];
@@ -116,7 +115,7 @@ eachDatabase("making moves", (database) => {
 		const statementsFor = async (steps: readonly Step[]) => {
 			return database.store.transact(async (trx) => {
 				const { db, queries } = recordQueries(trx);
-				await makeMoves(db, deps, steps);
+				await makeMoves(db, { ...deps, store: database.store }, steps);
 				return queries.length;
 			});
 		};
@@ -155,7 +154,7 @@ eachDatabase("making moves", (database) => {
 			const step = await makeStep(store, programme, kind);
 			const since = await addConversion(store, programme.id);
 			const { conversions } = await store.transact((trx) =>
-				makeMoves(trx, { ...deps, clock: createClock(START_MS + 5) }, [step]),
+				makeMoves(trx, { ...deps, store, clock: createClock(START_MS + 5) }, [step]),
 			);
 			const startsAnew = kind === "record an expired one";
 			const [made] = conversions;
@@ -181,7 +180,9 @@ eachDatabase("making moves", (database) => {
 			} = newConversion(id, { order_id: orderId });
 			const clock = createClock(START_MS + n);
 			const step = { move: "park", known: null, sale: { ...sale, source: "pixel" } } as const;
-			const { conversions } = await store.transact((trx) => makeMoves(trx, { ...deps, clock }, [step]));
+			const { conversions } = await store.transact((trx) =>
+				makeMoves(trx, { ...deps, store, clock }, [step]),
+			);
 			parked.push(...conversions.flatMap((conversion) => conversion ?? []));
 		}
 		const expired = await transact(parked.map((known) => ({ move: "expire", known, change: {} })));
@@ -267,9 +268,12 @@ eachDatabase("making moves", (database) => {
 		await addConversion(store, id, { order_id: "a-2" });
 		for (const change of [{ event_type: "LEAD" }, { programme_id: other.id }, { order_id: "A-2" }] as const) {
 			const conversion = newConversion(id, { order_id: "a-2", ...change });
-			equal((await insertConversions(store.db, [conversion]))[0]?.public_id, conversion.public_id);
+			equal(
+				(await store.writes.insertConversions(store.db, [conversion]))[0]?.public_id,
+				conversion.public_id,
+			);
 		}
-		deepEqual(await insertConversions(store.db, [newConversion(id, { order_id: "a-2" })]), []);
+		deepEqual(await store.writes.insertConversions(store.db, [newConversion(id, { order_id: "a-2" })]), []);
 	});
 
 	test("of a set, orders that are there already or come twice are left out, and the others keep their order", async () => {
@@ -277,7 +281,7 @@ eachDatabase("making moves", (database) => {
 		const { id } = await addProgramme(store);
 		await addConversion(store, id, { order_id: "b" });
 		const rows = ["a", "b", "c", "a", "d"].map((order_id) => newConversion(id, { order_id }));
-		const stored = await store.transact((trx) => insertConversions(trx, rows));
+		const stored = await store.transact((trx) => store.writes.insertConversions(trx, rows));
 		deepEqual(
 			stored.map(({ public_id }) => public_id),
 			[0, 2, 4].map((at) => rows[at]?.public_id),
@@ -335,7 +339,7 @@ eachDatabase("windows that have ended", (database) => {
 			newConversion(programme.id, { window_ends_at_ms: START_MS - n }),
 		);
 		for (let from = 0; from < rows.length; from += 400) {
-			await insertConversions(store.db, rows.slice(from, from + 400));
+			await store.writes.insertConversions(store.db, rows.slice(from, from + 400));
 		}
 		const counts = await Promise.all(
 			[store, rival, store, rival].map((one) => approveDue({ ...deps, store: one }, never)),

@@ -14,7 +14,6 @@ import {
 	listConversions,
 	readAllConversions,
 } from "../../src/store/queries/conversion-list.ts";
-import { insertConversions } from "../../src/store/queries/conversion-moves.ts";
 import type { Conversion } from "../../src/store/queries/conversions.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { START_MS } from "../support/clock.ts";
@@ -162,7 +161,8 @@ eachDatabase("search and order of conversions", (database) => {
 
 	test("what comes is found at once, and what was removed is not", async () => {
 		const { store } = database;
-		const [fresh] = await insertConversions(store.db, [newConversion(programme.id, { order_id: "Fresh-1" })]);
+		const row = newConversion(programme.id, { order_id: "Fresh-1" });
+		const [fresh] = await store.writes.insertConversions(store.db, [row]);
 		ok(fresh !== undefined);
 		const search = readOrderSearch("fresh");
 		deepEqual(await pages({ programmeId: programme.id, search }), [fresh.id]);

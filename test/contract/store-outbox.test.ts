@@ -3,8 +3,8 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { decideConversion } from "../../src/conversions/decide.ts";
+import { oweEvents } from "../../src/conversions/owe.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { insertOwedEvents, programmesOwedEvents } from "../../src/store/queries/outbox.ts";
 import { removeEndpoint } from "../../src/store/queries/programmes.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
@@ -26,7 +26,7 @@ eachDatabase("the outbox", (database) => {
 		const programme = await addProgramme(store);
 		const conversion = await addConversion(store, programme.id);
 		const owed = { ...newOwedEvent(programme, conversion.id), endpointEpoch: 3 };
-		const made = await store.transact((trx) => insertOwedEvents(trx, [owed], START_MS + 7));
+		const made = await store.transact((trx) => store.writes.insertOwedEvents(trx, [owed], START_MS + 7));
 		const event = await store.db
 			.selectFrom("events")
 			.selectAll()
@@ -42,9 +42,17 @@ eachDatabase("the outbox", (database) => {
 		equal(delivery.created_at_ms, START_MS + 7);
 		const queued = await store.db.selectFrom("queue").selectAll().where("id", "=", event.id).execute();
 		deepEqual(queued.map(Object.values), [[event.id, programme.id, START_MS + 7, 3, 1, 0, 0]]);
-		// An engine may send what it is told of without reading it: it must be what it would read.
-		deepEqual(made, await takeDue(store, programme.id, 5, START_MS + 7));
-		deepEqual(await store.transact((trx) => insertOwedEvents(trx, [], START_MS)), []);
+		deepEqual([...made], [[conversion.id, event.id]]);
+		equal((await store.transact((trx) => store.writes.insertOwedEvents(trx, [], START_MS))).size, 0);
+	});
+
+	test("what an engine is told of is what it would read: it may send it without reading", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const conversion = await addConversion(store, programme.id);
+		const announced = [{ event: "conversion.recorded", conversion } as const];
+		const owed = await store.transact((trx) => oweEvents(trx, { ...deps, store }, announced));
+		deepEqual(owed.inHand?.deliveries, await takeDue(store, programme.id, 5, START_MS));
 	});
 
 	test("a throw after the inserts leaves neither the status change nor the event", async () => {
@@ -53,7 +61,10 @@ eachDatabase("the outbox", (database) => {
 		const conversion = await addConversion(store, programme.id);
 		const before = await counts();
 		const crash = store.transact(async (trx) => {
-			const decided = await decideConversion(trx, deps, conversion, { move: "approve", decidedBy: "shop" });
+			const decided = await decideConversion(trx, { ...deps, store }, conversion, {
+				move: "approve",
+				decidedBy: "shop",
+			});
 			equal(decided.ok && decided.value.owed.inHand?.deliveries.length, 1);
 			throw new Error("the machine caught fire");
 		});
@@ -71,16 +82,18 @@ eachDatabase("the outbox", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const conversion = await addConversion(store, programme.id);
-		await store.transact((trx) => insertOwedEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS));
+		await store.transact((trx) =>
+			store.writes.insertOwedEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS),
+		);
 		const before = await counts();
 		const again = store.transact(async (trx) => {
-			await decideConversion(trx, deps, conversion, { move: "approve", decidedBy: "shop" });
-			await insertOwedEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS);
+			await decideConversion(trx, { ...deps, store }, conversion, { move: "approve", decidedBy: "shop" });
+			await store.writes.insertOwedEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS);
 		});
 		await rejects(again);
 		deepEqual(await counts(), before);
 		const approved = { ...newOwedEvent(programme, conversion.id), name: "conversion.approved" as const };
-		await store.transact((trx) => insertOwedEvents(trx, [approved], START_MS));
+		await store.transact((trx) => store.writes.insertOwedEvents(trx, [approved], START_MS));
 		deepEqual((await counts())[0], (before[0] ?? 0) + 1);
 	});
 
@@ -89,14 +102,14 @@ eachDatabase("the outbox", (database) => {
 		const programme = await addProgramme(store);
 		const conversion = await addConversion(store, programme.id);
 		const owed = await Promise.all(
-			Array.from({ length: 12 }, (_, n) =>
-				(n % 2 === 0 ? store : rival)
-					.transact((trx) => insertOwedEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS))
-					.then(
-						() => true,
-						() => false,
-					),
-			),
+			Array.from({ length: 12 }, async (_, n) => {
+				const { writes, transact } = n % 2 === 0 ? store : rival;
+				const event = newOwedEvent(programme, conversion.id);
+				return transact((trx) => writes.insertOwedEvents(trx, [event], START_MS)).then(
+					() => true,
+					() => false,
+				);
+			}),
 		);
 		equal(owed.filter(Boolean).length, 1);
 	});
@@ -107,7 +120,7 @@ eachDatabase("the outbox", (database) => {
 		// Conversions that nobody needs to read: the outbox only takes their ids, here out of order.
 		const conversionIds = Array.from({ length: 1_201 }, (_, n) => 1_000_000 + ((n * 7) % 1_201));
 		const owed = conversionIds.map((id) => newOwedEvent(programme, id));
-		const made = await store.transact((trx) => insertOwedEvents(trx, owed, START_MS));
+		const made = await store.transact((trx) => store.writes.insertOwedEvents(trx, owed, START_MS));
 		const stored = await store.db
 			.selectFrom("deliveries")
 			.innerJoin("queue", "queue.id", "deliveries.id")
@@ -117,10 +130,10 @@ eachDatabase("the outbox", (database) => {
 			.execute();
 		equal(stored.length, owed.length);
 		const byPublicId = new Map(stored.map((row) => [row.public_id, row]));
-		for (const [n, event] of owed.entries()) {
+		for (const event of owed) {
 			const row = byPublicId.get(event.deliveryPublicId);
 			deepEqual([row?.conversion_id, row?.body], [event.conversionId, event.body]);
-			deepEqual([made[n]?.id, made[n]?.eventBody], [row?.id, event.body]);
+			equal(made.get(event.conversionId), row?.id);
 		}
 	});
 
@@ -138,11 +151,16 @@ eachDatabase("the outbox", (database) => {
 			.set({ activated_at_ms: null })
 			.where("receiver_id", "=", noSecret.id)
 			.execute();
-		const owed = await programmesOwedEvents(store.db, [ready.id, noUrl.id, noSecret.id]);
-		deepEqual(
-			[...owed].map(([id, { publicId, endpointEpoch }]) => [id, publicId, endpointEpoch]),
-			[[ready.id, ready.public_id, 0]],
+		const announcements = await Promise.all(
+			[ready, noUrl, noSecret].map(async ({ id }) => {
+				return { event: "conversion.recorded", conversion: await addConversion(store, id) } as const;
+			}),
 		);
-		equal((await programmesOwedEvents(store.db, [])).size, 0);
+		const owed = await store.transact((trx) => oweEvents(trx, { ...deps, store }, announcements));
+		deepEqual(owed.programmeIds, [ready.id]);
+		deepEqual(
+			owed.inHand?.deliveries.map(({ programmeId }) => programmeId),
+			[ready.id],
+		);
 	});
 });

@@ -5,8 +5,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { sql } from "kysely";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
-import { insertInboundCalls, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
-import { spendNonces } from "../../src/store/queries/keys.ts";
+import { listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import { pruneDeliveries, pruneInboundCalls } from "../../src/store/queries/prune.ts";
 import { MIGRATIONS } from "../../src/store/schema/migrations.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -50,7 +49,9 @@ describe("tables that were in partitions (PostgreSQL)", () => {
 		await addCalls(store, [old, START_MS]);
 		const nonce = { programme_id: programme.id, nonce: "n", expires_at_ms: START_MS };
 		const spend = (expires_at_ms: number) =>
-			store.transact(async (trx) => (await spendNonces(trx, [{ ...nonce, expires_at_ms }])).size > 0);
+			store.transact(
+				async (trx) => (await store.writes.spendNonces(trx, [{ ...nonce, expires_at_ms }])).size > 0,
+			);
 		equal(await spend(START_MS - 1), true);
 
 		await store.migrate(START_MS);
@@ -79,7 +80,7 @@ describe("tables that were in partitions (PostgreSQL)", () => {
 		const spent = await Promise.all(
 			Array.from({ length: 12 }, (_, n) =>
 				(n % 2 === 0 ? store : rival).transact((trx) =>
-					spendNonces(trx, [{ programme_id: 1, nonce: "raced", expires_at_ms: START_MS }]),
+					store.writes.spendNonces(trx, [{ programme_id: 1, nonce: "raced", expires_at_ms: START_MS }]),
 				),
 			),
 		);
@@ -126,7 +127,7 @@ async function shapes({ db }: Store): Promise<Record<string, string>> {
 
 async function addCalls(store: Store, times: readonly number[]): Promise<void> {
 	const call = { kind: "api", method: "POST", target: "/", outcome: "RECORDED", http_status: 201 } as const;
-	await insertInboundCalls(
+	await store.writes.insertInboundCalls(
 		store.db,
 		times.map((at_ms) => ({ ...call, programme_id: 1, at_ms })),
 	);

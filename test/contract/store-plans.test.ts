@@ -28,6 +28,7 @@ import {
 import { tallySlice } from "../../src/store/queries/conversion-tally.ts";
 import {
 	type Conversion,
+	findByOrders,
 	findManyByPublicId,
 	findNewestTest,
 	findOldestEndedWindow,
@@ -67,7 +68,6 @@ import {
 	findWatched,
 	listNotices,
 } from "../../src/store/queries/notices.ts";
-import { findByOrders } from "../../src/store/queries/orders.ts";
 import { countEndedWindows } from "../../src/store/queries/owed.ts";
 import { listProgrammePeople, listStaff } from "../../src/store/queries/people.ts";
 import { hasConversions, listProgrammes } from "../../src/store/queries/programme-list.ts";
@@ -497,7 +497,7 @@ eachDatabase("plans", (database) => {
 						.limit(count)
 						.execute();
 					equal(known.length, count);
-					const deps = { clock: createClock(), random: createRandom() };
+					const deps = { store, clock: createClock(), random: createRandom() };
 					checkPlans(await plansOf(kind, trx, (db) => makeMoves(db, deps, known.map(stepOf))), indexes);
 				});
 			});

@@ -3,8 +3,7 @@
 
 import { deepEqual, equal, ok, partialDeepStrictEqual } from "node:assert/strict";
 import { test } from "node:test";
-import type { Decision } from "../../src/conversions/decide.ts";
-import { decisionRequest } from "../../src/conversions/decide-by-order.ts";
+import { type Decision, decisionRequest } from "../../src/conversions/decide.ts";
 import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
 import { startOfFeed } from "../../src/conversions/event-feed.ts";
 
@@ -14,7 +13,7 @@ import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { listConversions } from "../../src/store/queries/conversion-list.ts";
 import { listMoves } from "../../src/store/queries/conversions.ts";
-import { insertInboundCalls, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
+import { listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import { type Programme, updateProgramme } from "../../src/store/queries/programmes.ts";
 import { pruneExpired } from "../../src/store/queries/prune.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -217,7 +216,9 @@ eachDatabase("reports of one order", (database) => {
 		const parked = await report(programme, PIXEL);
 		const call = { kind: "pixel", method: "GET", target: "/", outcome: "PARKED", http_status: 200 } as const;
 		const named = { ...call, programme_id: programme.id, order_id: ORDER.orderId, at_ms: clock.nowMs() };
-		await insertInboundCalls(db, [{ ...named, conversion: parked.conversion.public_id }]);
+		await database.store.writes.insertInboundCalls(db, [
+			{ ...named, conversion: parked.conversion.public_id },
+		]);
 		const between = await report(programme, { ...POSTBACK, orderId: "A-2" });
 		await waitPastIt();
 		const expired = await findConversion(db, programme.id, "A-1");

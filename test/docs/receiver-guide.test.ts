@@ -8,7 +8,7 @@ import { lexer, type Token, walkTokens } from "marked";
 import { GENERATED_IN, SAMPLE_TARGET, sampleCallback, writeGenerated } from "../../docs/generated.ts";
 import { EXAMPLE_SECRET } from "../../src/api/openapi/examples.ts";
 import { BLOCK_BUDGET, PROGRAMME_BUDGET } from "../../src/api/pixel-limits.ts";
-import { MAX_BATCH_BYTES, MAX_ITEMS } from "../../src/api/post-batch.ts";
+import { MAX_BATCH_BYTES, MAX_ITEMS } from "../../src/api/post-conversions.ts";
 import { RENEW_EVERY_MS } from "../../src/callbacks/slots.ts";
 import { readConfig } from "../../src/config.ts";
 import {

@@ -4,8 +4,7 @@
 import { deepEqual, equal, fail, ok } from "node:assert/strict";
 import fc from "fast-check";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
-import type { Decision } from "../../src/conversions/decide.ts";
-import { decisionRequest } from "../../src/conversions/decide-by-order.ts";
+import { type Decision, decisionRequest } from "../../src/conversions/decide.ts";
 import type { Decided } from "../../src/conversions/deps.ts";
 import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
 import { judgeAndMove, type OrderRequest } from "../../src/conversions/judge-and-move.ts";

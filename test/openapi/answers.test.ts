@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { AppDeps } from "../../src/api/deps.ts";
 import { MAX_STREAMS_A_PROGRAMME } from "../../src/api/get-events.ts";
 import { describeApi } from "../../src/api/openapi/document.ts";
-import { MAX_BATCH_BYTES } from "../../src/api/post-batch.ts";
+import { MAX_BATCH_BYTES } from "../../src/api/post-conversions.ts";
 import { expectRefusal, SALE, type Scenario } from "../../src/api/refusal-scenario.test-support.ts";
 import { CALLER_SCENARIOS } from "../../src/api/refused-callers.test-support.ts";
 import { CONTENT_SCENARIOS } from "../../src/api/refused-content.test-support.ts";

@@ -10,9 +10,8 @@ import { makeMoves } from "../../src/conversions/make-moves.ts";
 import { type Report, recordConversion } from "../../src/conversions/record.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { insertConversions, insertMoves } from "../../src/store/queries/conversion-moves.ts";
 import type { Conversion } from "../../src/store/queries/conversions.ts";
-import { insertInboundCalls, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
+import { listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { pruneExpired } from "../../src/store/queries/prune.ts";
 import type { Db, Store } from "../../src/store/store.ts";
@@ -39,8 +38,8 @@ const clock = createClock();
 const deps = { clock, random: createRandom() };
 
 /** As the server's postback does. */
-async function renew(trx: Db, known: Conversion): Promise<void> {
-	await makeMoves(trx, deps, [{ move: "record", known, change: { source: "postback" } }]);
+async function renew(store: Store, trx: Db, known: Conversion): Promise<void> {
+	await makeMoves(trx, { ...deps, store }, [{ move: "record", known, change: { source: "postback" } }]);
 }
 
 eachDatabase("retention of expired conversions", (database) => {
@@ -60,11 +59,13 @@ eachDatabase("retention of expired conversions", (database) => {
 			for (const [orderId, status, endedAtMs = OLD_MS] of added) {
 				const source = status === "RECORDED" ? "postback" : "pixel";
 				const change = { order_id: orderId, status, source, window_ends_at_ms: endedAtMs } as const;
-				const [row] = await insertConversions(trx, [newConversion(programme.id, change)]);
+				const [row] = await database.store.writes.insertConversions(trx, [
+					newConversion(programme.id, change),
+				]);
 				ok(row !== undefined);
 				rows.push(row);
 				const moves = HISTORY[status].map((to_status) => ({ to_status, move: MOVE_TO[to_status] }));
-				await insertMoves(
+				await database.store.writes.insertMoves(
 					trx,
 					moves.map((move) => ({
 						programme_id: programme.id,
@@ -122,7 +123,7 @@ eachDatabase("retention of expired conversions", (database) => {
 		const interrupted: Store = {
 			...store,
 			async transact(work) {
-				await store.transact((trx) => renew(trx, row));
+				await store.transact((trx) => renew(store, trx, row));
 				return store.transact(work);
 			},
 		};
@@ -151,7 +152,7 @@ eachDatabase("retention of expired conversions", (database) => {
 		const slow = await add("slow", "PARKED");
 		await add("sale", "RECORDED");
 		const expiry = { move: "expire", known: slow, change: { window_ends_at_ms: OLD_MS } } as const;
-		await makeMoves(store.db, deps, [expiry]);
+		await makeMoves(store.db, { ...deps, store }, [expiry]);
 		const listener = await startListening(store, programme);
 		await listener.catchUp();
 		const { position } = listener;
@@ -195,7 +196,9 @@ eachDatabase("retention of expired conversions", (database) => {
 			occurredAtMs: null,
 			isTest: false,
 		};
-		const result = await database.store.transact((trx) => recordConversion(trx, deps, programme, report));
+		const result = await database.store.transact((trx) =>
+			recordConversion(trx, { ...deps, store: database.store }, programme, report),
+		);
 		ok(result.ok);
 		deepEqual([result.value.outcome, result.value.conversion.pixel_basket_value], ["RECORDED", null]);
 	});
@@ -212,7 +215,7 @@ eachDatabase("retention of expired conversions", (database) => {
 			http_status: 200,
 		} as const;
 		const names = { programme_id: programme.id, order_id: "forgotten", conversion, at_ms: START_MS };
-		await insertInboundCalls(db, [{ ...call, ...names }]);
+		await database.store.writes.insertInboundCalls(db, [{ ...call, ...names }]);
 		await prune();
 		const { rows } = await listInboundCalls(db, { programmeId: programme.id, limit: 5 });
 		deepEqual(

@@ -8,9 +8,7 @@ import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { realClock } from "../../src/outside/clock.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { findDelivery, requeue } from "../../src/store/queries/deliveries.ts";
-import { insertInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import { insertLocalAnswers, listNewestAnswers } from "../../src/store/queries/local-answers.ts";
-import { insertOwedEvents } from "../../src/store/queries/outbox.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import {
 	pruneDeliveries,
@@ -55,7 +53,7 @@ eachDatabase("retention", (database) => {
 	async function add(count: number, madeAtMs: number, finishedAtMs: number | null): Promise<number[]> {
 		const { store } = database;
 		const owed = Array.from({ length: count }, () => newOwedEvent(programme, ++conversions));
-		await store.transact((trx) => insertOwedEvents(trx, owed, madeAtMs));
+		await store.transact((trx) => store.writes.insertOwedEvents(trx, owed, madeAtMs));
 		const made = store.db.selectFrom("deliveries").select("id").where("attempts", "=", 0);
 		const ids = (await made.orderBy("id").execute()).map(({ id }) => id);
 		const state = finishedAtMs === null ? {} : { state: "delivered" as const, finished_at_ms: finishedAtMs };
@@ -214,9 +212,9 @@ eachDatabase("retention", (database) => {
 			at_ms: OLD_MS,
 		}));
 		for (let start = 0; start < MANY; start += BATCH_ROWS) {
-			await insertInboundCalls(store.db, old.slice(start, start + BATCH_ROWS));
+			await store.writes.insertInboundCalls(store.db, old.slice(start, start + BATCH_ROWS));
 		}
-		await insertInboundCalls(store.db, [{ ...call, at_ms: CUTOFF_MS }]);
+		await store.writes.insertInboundCalls(store.db, [{ ...call, at_ms: CUTOFF_MS }]);
 		let asked = 0;
 		equal(await pruneInboundCalls(store, realClock, CUTOFF_MS, () => asked++ > 0), BATCH_ROWS);
 		equal(await pruneInboundCalls(store, realClock, CUTOFF_MS, never), MANY - BATCH_ROWS);

@@ -5,7 +5,6 @@ import { statSync } from "node:fs";
 import { test } from "node:test";
 import { sql } from "kysely";
 import { realClock } from "../../src/outside/clock.ts";
-import { insertInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import { giveBackSpace, pruneInboundCalls } from "../../src/store/queries/prune.ts";
 import { START_MS } from "../support/clock.ts";
 import { createSqliteDatabase } from "../support/sqlite-database.ts";
@@ -26,7 +25,7 @@ test("the file gives its room back after pruning, in steps that a stop ends, and
 		http_status: 201,
 	} as const;
 	const calls = (count: number, at_ms: number) =>
-		insertInboundCalls(
+		store.writes.insertInboundCalls(
 			store.db,
 			Array.from({ length: count }, () => ({ ...call, at_ms })),
 		);

@@ -125,7 +125,6 @@ export class ServiceProcess implements Owner {
 		const clock = await openSharedClock(machine, store.readTime);
 		// What is asked at one moment meets in a batch; nothing else happens in between.
 		const intakeClock = { ...clock, yieldLoop: async () => undefined };
-		const callers = { forget: () => undefined };
 		const mailer = { send: (mail: Mail) => this.#mail(mail) };
 		const mails = createMailDispatcher({ store, clock, random, log, mailer, sealingKey: site.sealingKey });
 		const chores = startChores({
@@ -142,7 +141,7 @@ export class ServiceProcess implements Owner {
 			clock,
 			chores,
 			mails,
-			intake: createIntake({ store, clock: intakeClock, random, log, callers }),
+			intake: createIntake({ store, clock: intakeClock, random, log }),
 			engine: new Engine({
 				store,
 				clock,

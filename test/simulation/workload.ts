@@ -3,8 +3,7 @@
 
 import { decidedAnswer } from "../../src/api/answers.ts";
 import { resendDelivery, resendFailed } from "../../src/callbacks/resend.ts";
-import type { Decision } from "../../src/conversions/decide.ts";
-import { decisionRequest } from "../../src/conversions/decide-by-order.ts";
+import { type Decision, decisionRequest } from "../../src/conversions/decide.ts";
 import { refuseBusy } from "../../src/conversions/judge-and-move.ts";
 import { reportRequest } from "../../src/conversions/record.ts";
 import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";

@@ -2,7 +2,7 @@
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { CompiledQuery, type KyselyPlugin } from "kysely";
-import { hotStatementName } from "../../src/store/hot-statement.ts";
+import { hotStatementName } from "../../src/store/postgres/hot-statement.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import type { DatabaseKind } from "./test-database.ts";
 

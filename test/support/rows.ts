@@ -2,10 +2,9 @@
 
 import { ID_RANDOM_BYTES, type IdPrefix, makeId } from "../../src/domain/id.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { insertConversions, insertMoves } from "../../src/store/queries/conversion-moves.ts";
+import type { OwedEvent } from "../../src/store/hot-writes.ts";
 import type { Conversion, NewConversion } from "../../src/store/queries/conversions.ts";
-import { findByOrders } from "../../src/store/queries/orders.ts";
-import { insertOwedEvents, type OwedEvent } from "../../src/store/queries/outbox.ts";
+import { findByOrders } from "../../src/store/queries/conversions.ts";
 import { insertProgramme, type Programme, setEndpoint } from "../../src/store/queries/programmes.ts";
 import type { AttemptRecord, DueDelivery, Settlement } from "../../src/store/queries/queue.ts";
 import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
@@ -80,22 +79,27 @@ export function newConversion(programmeId: number, change: Partial<NewConversion
 		commission: "7.50",
 		network_fee: "2.00",
 		currency: "EUR",
+		reason: null,
 		test: 0,
 		source: "postback",
+		pixel_basket_value: null,
+		confirmed_at_ms: null,
+		decided_by: null,
 		occurred_at_ms: START_MS,
 		created_at_ms: START_MS,
 		window_ends_at_ms: START_MS,
 		updated_at_ms: START_MS,
+		imported_decision_at_ms: null,
 		...change,
 	};
 }
 
 export async function addConversion(
-	store: Pick<Store, "db">,
+	store: Pick<Store, "db" | "writes">,
 	programmeId: number,
 	change: Partial<NewConversion> = {},
 ): Promise<Conversion> {
-	const [conversion] = await insertConversions(store.db, [newConversion(programmeId, change)]);
+	const [conversion] = await store.writes.insertConversions(store.db, [newConversion(programmeId, change)]);
 	if (conversion === undefined) throw new Error("the programme already has this order");
 	return conversion;
 }
@@ -121,7 +125,7 @@ export async function addDeliveries(
 	for (const atMs of dueAtMs) {
 		const conversion = await addConversion(store, programme.id);
 		const owed = newOwedEvent(programme, conversion.id);
-		await store.transact((trx) => insertOwedEvents(trx, [owed], atMs));
+		await store.transact((trx) => store.writes.insertOwedEvents(trx, [owed], atMs));
 		ids.push(await deliveryId(store, owed.deliveryPublicId));
 	}
 	return ids;
@@ -144,7 +148,7 @@ export async function addOwedConversion(
 		.select("conversion_id")
 		.where("id", "=", id)
 		.executeTakeFirstOrThrow();
-	await insertMoves(store.db, [
+	await store.writes.insertMoves(store.db, [
 		{
 			programme_id: programme.id,
 			conversion_id,

@@ -27,9 +27,15 @@ import {
 import { CONVERSIONS_QUERY } from "../get-conversions.ts";
 import { EVENTS_QUERY } from "../get-events.ts";
 import { PIXEL_QUERY } from "../pixel.ts";
-import { batchBody, MAX_BATCH_BYTES, MAX_ITEMS } from "../post-batch.ts";
-import { SALE_BODY } from "../post-conversions.ts";
-import { APPROVAL_BODY, DECISION_ITEM, REASONED_BODY } from "../post-decisions.ts";
+import {
+	APPROVAL_BODY,
+	batchBody,
+	DECISION_ITEM,
+	MAX_BATCH_BYTES,
+	MAX_ITEMS,
+	REASONED_BODY,
+	SALE_BODY,
+} from "../post-conversions.ts";
 import { ANSWERS_BODY, MAX_ANSWERS } from "../post-event-answers.ts";
 import { EXAMPLE_CONVERSION_ID, EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../sale-fields.ts";
 import {

@@ -9,7 +9,7 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from "kysely";
 import pg from "pg";
 import type { Clock, Log } from "../../ports.ts";
-import { hotStatementName } from "../hot-statement.ts";
+import { hotStatementName } from "./hot-statement.ts";
 
 /** SQLSTATE connection_failure: see unavailable.ts. */
 const CONNECTION_FAILURE = "08006";

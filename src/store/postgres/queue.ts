@@ -2,7 +2,6 @@
 
 import { sql } from "kysely";
 import { SLOT_STEP, SLOTS } from "../../domain/slot.ts";
-import { hotStatement } from "../hot-statement.ts";
 import {
 	ATTEMPT_COLUMNS,
 	type CallbackTarget,
@@ -17,6 +16,7 @@ import {
 import { createSlotQueue } from "../queries/slot-queue.ts";
 import type { Db } from "../store.ts";
 import { arrayLiteral, columnLiteral } from "./array.ts";
+import { hotStatement } from "./hot-statement.ts";
 
 /** Not now(), which is when the transaction began: this one may have waited for a lock. */
 const NOW_MS = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;

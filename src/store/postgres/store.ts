@@ -3,7 +3,6 @@
 import { Kysely, PostgresDialect, sql } from "kysely";
 import pg from "pg";
 import type { Clock, Log } from "../../ports.ts";
-import { setHotWrites } from "../hot-writes.ts";
 import { transactionNumberFrom } from "../schema/dialect.ts";
 import type { Schema } from "../schema/tables.ts";
 import { DueListeners, LOCK_WAITS_MS, type LockWaitMs, type Store, type StoreSize } from "../store.ts";
@@ -12,7 +11,7 @@ import { openConnections, SERVER_TIMEOUTS, toKyselyPool } from "./connections.ts
 import { migratePostgres } from "./migrate.ts";
 import { POSTGRES_QUEUE } from "./queue.ts";
 import type { PostgresSetting } from "./setting.ts";
-import { createPostgresWrites } from "./writes.ts";
+import { POSTGRES_WRITES } from "./writes.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
@@ -50,9 +49,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 	const { preparesStatements } = setting;
 	const openOver = (lockWait: { lockWaitMs?: number }): Kysely<Schema> => {
 		const pool = toKyselyPool(connections, { preparesStatements, isPooled, ...lockWait });
-		const opened = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
-		setHotWrites(opened, createPostgresWrites());
-		return opened;
+		return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
 	};
 	const db = openOver({});
 	/** Over the same connections. */
@@ -94,6 +91,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 			),
 		transact,
 		queue: POSTGRES_QUEUE,
+		writes: POSTGRES_WRITES,
 		sharesSlots: true,
 		moveOrder: {
 			transaction: sql`moves.transaction`,

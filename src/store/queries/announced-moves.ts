@@ -5,22 +5,24 @@
 
 import { type RawBuilder, sql } from "kysely";
 import type { Cursor } from "../../domain/cursor.ts";
-import type { Db, Store } from "../store.ts";
+import type { Store } from "../store.ts";
 import type { MovesTable } from "../tables/conversions.ts";
 import type { Conversion } from "./conversions.ts";
 
 /** `db` may be a transaction's. */
 export type MoveStore = Pick<Store, "db" | "moveOrder">;
 
-export type PassedMove = Cursor & MoveColumns & (OfAnother | ConversionOfMove);
-/** Its conversion is another programme's. */
-type OfAnother = { public_id: null };
-type MoveColumns = Pick<MovesTable, (typeof MOVE_COLUMNS)[number]>;
-/** What does not change any more once an event was announced, or was kept with the move before it changed. */
-type ConversionOfMove = Pick<Conversion, (typeof CONVERSION_COLUMNS)[number]>;
+/** `public_id` is null where its conversion is another programme's. */
+export type PassedMove = Cursor &
+	Pick<MovesTable, (typeof MOVE_COLUMNS)[number]> &
+	({ public_id: null } | Pick<Conversion, EventColumn>);
 
 const MOVE_COLUMNS = ["conversion_id", "move", "to_status", "reason", "announced_body"] as const;
-const CONVERSION_COLUMNS = [
+/**
+ * What an event tells of its conversion, besides the move's own status and reason: it does not change any more once it
+ * was announced, or was kept with the move before it changed.
+ */
+const EVENT_COLUMNS = [
 	"public_id",
 	"order_id",
 	"event_type",
@@ -31,6 +33,7 @@ const CONVERSION_COLUMNS = [
 	"test",
 	"occurred_at_ms",
 ] as const;
+export type EventColumn = (typeof EVENT_COLUMNS)[number];
 
 /**
  * The next `limit` moves of all programmes. Moves have no programme column: picking one small shop's here would make
@@ -58,7 +61,7 @@ export async function listMovesAfter(
 				.on("conversions.programme_id", "=", programmeId),
 		)
 		.selectAll("passed")
-		.select(CONVERSION_COLUMNS)
+		.select(EVENT_COLUMNS)
 		.orderBy("passed.at")
 		.orderBy("passed.id")
 		.$castTo<PassedMove>()
@@ -86,9 +89,4 @@ export async function findNewestMove(
 			.limit(1)
 			.executeTakeFirst()
 	);
-}
-
-/** The newest move that 1.0.0 archived and removed; undefined where every one is still there. */
-export async function findFeedStart(db: Db): Promise<Cursor | undefined> {
-	return db.selectFrom("feed_start").select(["at", "move_id as id"]).executeTakeFirst();
 }

@@ -14,7 +14,7 @@ export interface Batches<Item, Done> {
 	/** Of all items that wait, and not of those at work. */
 	readonly waitingSize: number;
 	waitingSizeOf(group: unknown): number;
-	/** Undefined for an item that was given up. Rejects when its batch does. */
+	/** Undefined for an item that was given up, or that its batch did not answer. Rejects when its batch does. */
 	add(item: Item): Promise<Done | undefined>;
 	/** From now on nothing waits for longer. */
 	shortenWait(maxWaitMs: number): void;
@@ -35,11 +35,11 @@ export interface BatchLimits<Item> {
 	maxWaitMs?: number;
 }
 
-/** `answer` is for those who need not wait for the rest of their batch. */
+/** An item that is answered does not wait for the rest of its batch. */
 export type Work<Item, Done> = (
 	items: readonly Item[],
-	answer: (index: number, done: Done) => void,
-) => Promise<readonly Done[]>;
+	answer: (index: number, done: Done | Promise<Done>) => void,
+) => Promise<void>;
 
 interface Waiting<Item, Done> {
 	item: Item;
@@ -61,7 +61,6 @@ interface Batch<Item, Done> {
 	isApart: boolean;
 }
 
-/** `work` answers in the order of the items. */
 export function createBatches<Item, Done>(
 	clock: Clock,
 	work: Work<Item, Done>,
@@ -124,11 +123,11 @@ export function createBatches<Item, Done>(
 		largeOf = largeOf.union(batch.largeOf);
 		isApartAtWork ||= batch.isApart;
 		try {
-			const done = await work(
+			await work(
 				taken.map(({ item }) => item),
 				(index, value) => taken[index]?.done.resolve(value),
 			);
-			for (const [index, value] of done.entries()) taken[index]?.done.resolve(value);
+			for (const { done } of taken) done.resolve(undefined);
 		} catch (error) {
 			for (const { done } of taken) done.reject(error);
 		}

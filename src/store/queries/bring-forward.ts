@@ -4,7 +4,6 @@
 import { sql } from "kysely";
 import { SECOND_MS } from "../../domain/time.ts";
 import type { Db } from "../store.ts";
-import { programmesOwedEvents } from "./outbox.ts";
 import { valueList } from "./value-list.ts";
 
 export interface Waiting {
@@ -34,8 +33,8 @@ export async function bringForward(
 	waiting: readonly Waiting[],
 	nowMs: number,
 ): Promise<number[] | null> {
-	const target = (await programmesOwedEvents(trx, [receiverId])).get(receiverId);
-	if (target === undefined) return null;
+	const epoch = await findSendingEpoch(trx, receiverId);
+	if (epoch === undefined) return null;
 	if (waiting.length === 0) return [];
 	const list = waiting.map(({ id, seq }) => ({ id, seq }));
 	// One statement: of two that bring the same row forward, the second finds it due. And the ids once more: SQLite would
@@ -44,7 +43,7 @@ export async function bringForward(
 		update queue set due_at_ms = ${nowMs} from seen
 			where queue.id = seen.id and queue.seq = seen.seq and queue.id in (select id from seen)
 				and queue.receiver_id = ${receiverId} and queue.due_at_ms > ${nowMs + IN_HAND_SOON_MS}
-				and queue.endpoint_epoch = ${target.endpointEpoch}
+				and queue.endpoint_epoch = ${epoch}
 			returning queue.id`.execute(trx);
 	return rows.map(({ id }) => id);
 }
@@ -74,4 +73,18 @@ export async function listWaiting(
 		.orderBy("queue.id")
 		.limit(limit)
 		.execute();
+}
+
+/** Of the programme's Postback URL, while there is one and an active signing secret: contract section 1, rule 4. */
+export async function findSendingEpoch(trx: Db, programmeId: number): Promise<number | undefined> {
+	const programme = await trx
+		.selectFrom("programmes")
+		.innerJoin("signing_secrets", "signing_secrets.receiver_id", "programmes.id")
+		.select("endpoint_epoch")
+		.where("programmes.id", "=", programmeId)
+		.where("endpoint_id", "is not", null)
+		.where("activated_at_ms", "is not", null)
+		.where("replaced_at_ms", "is", null)
+		.executeTakeFirst();
+	return programme?.endpoint_epoch;
 }

@@ -1,13 +1,13 @@
-// Conversions, found one by one or many at once, and the moves of one. What changes them is in conversion-moves.ts.
+// Conversions, found one by one or many at once, and the moves of one. What changes them is in hot-writes.ts.
 
-import { type Insertable, type Selectable, sql } from "kysely";
+import { type Selectable, sql } from "kysely";
 import type { Status } from "../../domain/conversion.ts";
 import type { PersonKind } from "../../domain/roles.ts";
+import type { OrderKey } from "../hot-writes.ts";
 import type { Db, Store } from "../store.ts";
-import type { ConversionsTable, MovesTable } from "../tables/conversions.ts";
+import type { Conversion, MovesTable } from "../tables/conversions.ts";
 
-export type Conversion = Selectable<ConversionsTable>;
-export type NewConversion = Insertable<ConversionsTable>;
+export type { Conversion, NewConversion } from "../tables/conversions.ts";
 
 /** A move of one conversion and who made it. */
 export interface HistoryMove extends Selectable<MovesTable> {
@@ -28,6 +28,17 @@ export async function findByPublicId(
 export async function findManyByPublicId(db: Db, publicIds: readonly string[]): Promise<Conversion[]> {
 	if (publicIds.length === 0) return [];
 	return db.selectFrom("conversions").selectAll().where("public_id", "in", publicIds).execute();
+}
+
+/** Every conversion of these orders, whatever its event type. For jobs and pages; calls have HotWrites. */
+export async function findByOrders(db: Db, orders: readonly OrderKey[]): Promise<Conversion[]> {
+	const found: Conversion[] = [];
+	for (const [programmeId, wanted] of Map.groupBy(orders, ({ programme_id }) => programme_id)) {
+		const ids = new Set(wanted.map(({ order_id }) => order_id));
+		const query = db.selectFrom("conversions").selectAll().where("programme_id", "=", programmeId);
+		found.push(...(await query.where("order_id", "in", [...ids]).execute()));
+	}
+	return found;
 }
 
 /** Along conversions_tests, whose condition has to be said in its own words. */

@@ -3,7 +3,7 @@
 import { type Selectable, sql } from "kysely";
 import type { Db } from "../store.ts";
 import type { DeliveriesTable } from "../tables/deliveries.ts";
-import { programmesOwedEvents } from "./outbox.ts";
+import { findSendingEpoch } from "./bring-forward.ts";
 import { valueList } from "./value-list.ts";
 
 export type Delivery = Selectable<DeliveriesTable>;
@@ -62,8 +62,8 @@ export async function requeue(
 	deliveries: readonly Delivery[],
 	nowMs: number,
 ): Promise<Delivery[] | null> {
-	const target = (await programmesOwedEvents(trx, [programmeId])).get(programmeId);
-	if (target === undefined) return null;
+	const epoch = await findSendingEpoch(trx, programmeId);
+	if (epoch === undefined) return null;
 	if (deliveries.length === 0) return [];
 	// Names the state each was found in: two people pressing the button at once start one run. And the ids once more:
 	// for hundreds SQLite would read the whole table and look each row up in the list.
@@ -85,7 +85,7 @@ export async function requeue(
 				id,
 				receiver_id: programmeId,
 				due_at_ms: nowMs,
-				endpoint_epoch: target.endpointEpoch,
+				endpoint_epoch: epoch,
 				run: run + 1,
 				counted: 0,
 				seq: attempts,

@@ -24,23 +24,18 @@ export async function noteFirstTime(
 		.execute();
 }
 
-/** Resolves to the programmes it was the first time for. One after the other in the order of their ids, as below. */
+/** One after the other in the order of their ids: two processes that meet here must not wait for each other. */
 export async function noteFirstTimes(
 	trx: Db,
 	times: readonly { programme: Pick<Programme, "id" | FirstTime>; what: FirstTime }[],
 	nowMs: number,
-): Promise<number[]> {
-	const first = new Map(
-		times
-			.filter(({ programme, what }) => programme[what] === null)
-			.map((time) => [`${time.programme.id} ${time.what}`, time]),
-	);
+): Promise<void> {
+	const first = new Map(times.map((time) => [`${time.programme.id} ${time.what}`, time]));
 	const ordered = [...first.values()].sort((a, b) => a.programme.id - b.programme.id);
 	for (const { programme, what } of ordered) await noteFirstTime(trx, programme, what, nowMs);
-	return ordered.map(({ programme }) => programme.id);
 }
 
-/** One after the other in the order of their ids: two engines that meet here must not wait for each other. */
+/** In the order of their ids, as above. */
 export async function noteFirstCallbacks(
 	trx: Db,
 	programmeIds: readonly number[],

@@ -1,10 +1,7 @@
 // The inbound log: every postback and pixel that came in, the refused ones too, and what it was told.
 
-import { hotWrites, type NewInboundCall } from "../hot-writes.ts";
 import type { Db } from "../store.ts";
 import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
-
-export type { NewInboundCall } from "../hot-writes.ts";
 
 export type InboundResult = "accepted" | "refused";
 
@@ -16,10 +13,6 @@ export interface InboundFilter extends PageRequest {
 }
 
 export type ListedCall = Awaited<ReturnType<typeof readCalls>>[number];
-
-export async function insertInboundCalls(db: Db, calls: readonly NewInboundCall[]): Promise<void> {
-	if (calls.length > 0) await hotWrites(db).insertInboundCalls(db, calls);
-}
 
 /** The newest first. */
 export async function listInboundCalls(db: Db, filter: InboundFilter): Promise<ListPage<ListedCall>> {

@@ -2,7 +2,6 @@
 // timestamp's window.
 
 import type { Insertable, Selectable } from "kysely";
-import { hotWrites, type NewNonce } from "../hot-writes.ts";
 import type { Db } from "../store.ts";
 import type { ApiKeysTable } from "../tables/programmes.ts";
 
@@ -26,14 +25,19 @@ export async function isKeyUsable(db: Db, id: number): Promise<boolean> {
 	return (await query.executeTakeFirst()) !== undefined;
 }
 
-/** Never back in time: two requests at once may come here in either order. */
-export async function noteKeyUse(trx: Db, id: number, atMs: number): Promise<void> {
-	await trx
-		.updateTable("api_keys")
-		.set({ last_used_at_ms: atMs })
-		.where("id", "=", id)
-		.where((eb) => eb.or([eb("last_used_at_ms", "is", null), eb("last_used_at_ms", "<", atMs)]))
-		.execute();
+/**
+ * When keys were used, by their ids; in this order, last in a transaction: whoever revokes a key locks the programme
+ * first and then the key, as the work does. Never back in time: two requests at once may come here in either order.
+ */
+export async function noteKeyUses(trx: Db, uses: ReadonlyMap<number, number>): Promise<void> {
+	for (const [id, atMs] of [...uses].sort(([a], [b]) => a - b)) {
+		await trx
+			.updateTable("api_keys")
+			.set({ last_used_at_ms: atMs })
+			.where("id", "=", id)
+			.where((eb) => eb.or([eb("last_used_at_ms", "is", null), eb("last_used_at_ms", "<", atMs)]))
+			.execute();
+	}
 }
 
 /** The key as it is now; undefined when the programme has no such key, or it had been revoked before. */
@@ -83,9 +87,4 @@ export async function countKeys(db: Db, programmeId: number): Promise<number> {
 		.where("programme_id", "=", programmeId)
 		.executeTakeFirstOrThrow();
 	return Number(count);
-}
-
-/** Returns those that were not used before; of one that comes twice in the set, the first. */
-export async function spendNonces(trx: Db, nonces: readonly NewNonce[]): Promise<Set<NewNonce>> {
-	return nonces.length === 0 ? new Set() : hotWrites(trx).spendNonces(trx, nonces);
 }

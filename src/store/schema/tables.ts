@@ -4,7 +4,6 @@
 import type { Kysely } from "kysely";
 import type {
 	ConversionsTable,
-	FeedStartTable,
 	MovesTable,
 	OrderSearchTable,
 } from "../tables/conversions.ts";
@@ -65,7 +64,6 @@ export interface Schema {
 	conversions: ConversionsTable;
 	order_search: OrderSearchTable;
 	moves: MovesTable;
-	feed_start: FeedStartTable;
 	events: EventsTable;
 	deliveries: DeliveriesTable;
 	queue: QueueTable;

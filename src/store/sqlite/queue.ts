@@ -150,7 +150,7 @@ function readDue(statements: Statements, requests: readonly ReadRequest[], nowMs
 }
 
 /** A row of TARGET_SELECT. SQLite has no booleans: it is 0 or 1. */
-export function toTarget(row: object): CallbackTarget {
+function toTarget(row: object): CallbackTarget {
 	const target = row as CallbackTarget;
 	return { ...target, isFailing: Boolean(target.isFailing) };
 }

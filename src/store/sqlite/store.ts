@@ -5,7 +5,6 @@ import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type Driver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, sql } from "kysely";
-import { setHotWrites } from "../hot-writes.ts";
 import { applyMigrations } from "../schema/migrations.ts";
 import type { Schema } from "../schema/tables.ts";
 import { DueListeners, type Store, type StoreSize } from "../store.ts";
@@ -66,7 +65,6 @@ export function createSqliteStore(database: DatabaseSync): Store {
 			createIntrospector: (kysely) => new SqliteIntrospector(kysely),
 		},
 	});
-	setHotWrites(db, createSqliteWrites(database));
 	const listeners = new DueListeners();
 	const changes = new Set<(programmeId: number) => void>();
 	return {
@@ -77,6 +75,7 @@ export function createSqliteStore(database: DatabaseSync): Store {
 			applyMigrations("sqlite", (work) => db.transaction().execute(work), nowMs, options),
 		transact: (work) => db.transaction().execute(work),
 		queue: createSqliteQueue(database),
+		writes: createSqliteWrites(database),
 		sharesSlots: false,
 		// One writer at a time: whoever has a number ends before the next is given.
 		moveOrder: { transaction: sql`moves.id`, endedBelow: sql`9223372036854775807` },

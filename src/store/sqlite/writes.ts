@@ -5,25 +5,19 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { sql } from "kysely";
 import {
 	CHANGING,
+	type Change,
 	CONVERSION,
 	DECIDING,
+	distinctOrders,
+	type HotWrites,
 	INBOUND_CALL,
 	MOVE,
 	NONCE,
-	storedConversion,
-} from "../hot-columns.ts";
-import {
-	type Change,
-	type HotWrites,
-	type MoveLink,
-	type NewNonce,
 	type OrderKey,
-	OWED_PROGRAMME_SELECT,
 	type OwedEvent,
 } from "../hot-writes.ts";
-import type { Conversion, NewConversion } from "../queries/conversions.ts";
 import type { Db } from "../schema/tables.ts";
-import { toTarget } from "./queue.ts";
+import type { Conversion } from "../tables/conversions.ts";
 
 export function createSqliteWrites(database: DatabaseSync): HotWrites {
 	// Prepared at first use: the tables may not exist before the migrations have run.
@@ -36,21 +30,30 @@ export function createSqliteWrites(database: DatabaseSync): HotWrites {
 	}
 	return {
 		findByOrders,
-		insertConversions: (trx, rows) => write(trx, (prepared) => insertConversions(prepared, rows)),
+		insertConversions: (trx, rows) =>
+			write(trx, ({ insertConversion }) =>
+				runForEach(insertConversion, CONVERSION, rows).map(({ row, id }) => ({ ...row, id })),
+			),
 		updateUnlessChanged: (trx, changes) => write(trx, (prepared) => updateUnlessChanged(prepared, changes)),
-		removeUnlessChanged: (trx, rows) => write(trx, (prepared) => removeUnlessChanged(prepared, rows)),
-		relinkMoves: (trx, links) => write(trx, (prepared) => relinkMoves(prepared, links)),
-		insertMoves: (trx, moves) => write(trx, ({ insertMove }) => runForEach(insertMove, MOVE, moves)),
+		removeUnlessChanged: (trx, rows) =>
+			write(trx, ({ removeConversion }) => {
+				const removed = rows.filter(({ id, status }) => removeConversion.run(id, status).changes !== 0);
+				return new Set(removed.map(({ id }) => id));
+			}),
+		relinkMoves: (trx, links) =>
+			write(trx, (prepared) => {
+				prepared.relinkMoves.run(JSON.stringify(links.map(({ from_id, to_id }) => [from_id, to_id])));
+			}),
+		insertMoves: (trx, moves) => write(trx, ({ insertMove }) => void runForEach(insertMove, MOVE, moves)),
 		keepAnnouncedBodies: (trx, bodies) =>
 			write(trx, ({ keepBody }) => {
 				for (const { conversion_id, body } of bodies) keepBody.run(body, conversion_id);
 			}),
-		readOwedProgrammes: (trx, ids) =>
-			write(trx, ({ readOwed }) => readOwed.all(JSON.stringify(ids)).map(toTarget)),
 		insertOwedEvents: (trx, owed, nowMs) => write(trx, (prepared) => insertOwedEvents(prepared, owed, nowMs)),
-		spendNonces: (trx, nonces) => write(trx, (prepared) => spendNonces(prepared, nonces)),
-		insertInboundCalls: (trx, calls) =>
-			write(trx, ({ insertCall }) => runForEach(insertCall, INBOUND_CALL, calls)),
+		spendNonces: (trx, nonces) =>
+			write(trx, ({ insertNonce }) => new Set(runForEach(insertNonce, NONCE, nonces).map(({ row }) => row))),
+		insertInboundCalls: (db, calls) =>
+			write(db, ({ insertCall }) => void runForEach(insertCall, INBOUND_CALL, calls)),
 	};
 }
 
@@ -72,7 +75,6 @@ function prepareStatements(database: DatabaseSync) {
 		),
 		insertMove: prepare(insertText("moves", MOVE)),
 		keepBody: prepare("update moves set announced_body = ? where conversion_id = ? and move = 'record'"),
-		readOwed: prepare(`${OWED_PROGRAMME_SELECT} and p.id in (select value from json_each(?))`),
 		insertEvent: prepare(
 			"insert into events (programme_id, receiver_id, conversion_id, name, body) values (?, ?, ?, ?, ?)",
 		),
@@ -96,26 +98,14 @@ function insertText(table: string, columns: Readonly<Record<string, string>>): s
 
 /** A cross join, so that SQLite goes along conversions_by_order for each of the list. */
 async function findByOrders(db: Db, orders: readonly OrderKey[]): Promise<Conversion[]> {
-	const list = JSON.stringify(orders.map(({ programme_id, order_id }) => [programme_id, order_id]));
+	const wanted = distinctOrders(orders).map(({ programme_id, order_id }) => [programme_id, order_id]);
+	if (wanted.length === 0) return [];
 	const { rows } = await sql<Conversion>`
-		select conversions.* from json_each(${list}) as wanted cross join conversions
+		select conversions.* from json_each(${JSON.stringify(wanted)}) as wanted cross join conversions
 		where conversions.programme_id = wanted.value ->> 0 and conversions.order_id = wanted.value ->> 1`.execute(
 		db,
 	);
 	return rows;
-}
-
-function insertConversions(
-	{ insertConversion }: Statements,
-	conversions: readonly NewConversion[],
-): Conversion[] {
-	const stored: Conversion[] = [];
-	const values = valuesOf(CONVERSION);
-	for (const conversion of conversions) {
-		const { changes, lastInsertRowid } = insertConversion.run(...values(conversion));
-		if (changes !== 0) stored.push(storedConversion(Number(lastInsertRowid), conversion));
-	}
-	return stored;
 }
 
 function updateText(columns: object): string {
@@ -142,18 +132,6 @@ function updateUnlessChanged(
 	return changed;
 }
 
-function removeUnlessChanged(
-	{ removeConversion }: Statements,
-	conversions: readonly Conversion[],
-): Set<number> {
-	const removed = conversions.filter(({ id, status }) => removeConversion.run(id, status).changes !== 0);
-	return new Set(removed.map(({ id }) => id));
-}
-
-function relinkMoves(statements: Statements, links: readonly MoveLink[]): void {
-	statements.relinkMoves.run(JSON.stringify(links.map(({ from_id, to_id }) => [from_id, to_id])));
-}
-
 function insertOwedEvents(
 	{ insertEvent, insertDelivery, insertQueued }: Statements,
 	owed: readonly OwedEvent[],
@@ -170,21 +148,22 @@ function insertOwedEvents(
 	return ids;
 }
 
-function spendNonces({ insertNonce }: Statements, nonces: readonly NewNonce[]): Set<NewNonce> {
-	const values = valuesOf(NONCE);
-	return new Set(nonces.filter((nonce) => insertNonce.run(...values(nonce)).changes !== 0));
-}
+type Cell = string | number | null;
 
-function runForEach<Column extends string>(
+/** Resolves to those that were stored, with their numbers. */
+function runForEach<Column extends string, Row extends Partial<Readonly<Record<Column, Cell>>>>(
 	statement: StatementSync,
 	columns: Readonly<Record<Column, string>>,
-	rows: readonly Partial<Readonly<Record<NoInfer<Column>, Cell>>>[],
-): void {
+	rows: readonly Row[],
+): { row: Row; id: number }[] {
+	const stored: { row: Row; id: number }[] = [];
 	const values = valuesOf(columns);
-	for (const row of rows) statement.run(...values(row));
+	for (const row of rows) {
+		const { changes, lastInsertRowid } = statement.run(...values(row));
+		if (changes !== 0) stored.push({ row, id: Number(lastInsertRowid) });
+	}
+	return stored;
 }
-
-type Cell = string | number | null;
 
 /** In the order of the columns. The array is the same each time: it is used up before the next row. */
 function valuesOf<Column extends string>(columns: Readonly<Record<Column, string>>) {

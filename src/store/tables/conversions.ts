@@ -2,7 +2,7 @@
 // costs a lock on the programme's row for every sale, and rows are only written by use cases that have just read
 // what they point to.
 
-import type { Generated } from "kysely";
+import type { Generated, Selectable } from "kysely";
 import type { DecidedBy, EventType, Move, Reason, Source, Status } from "../../domain/conversion.ts";
 
 /** In minor units: amounts have exactly the currency's digits. Queries must say it in these words to use the index. */
@@ -40,6 +40,9 @@ export interface ConversionsTable {
 	imported_decision_at_ms: number | null;
 }
 
+export type Conversion = Selectable<ConversionsTable>;
+export type NewConversion = Omit<Conversion, "id">;
+
 /** Order ids as people look for them, by any part: of conversions, and never written by a query. */
 export interface OrderSearchTable {
 	/** The conversion's id. */
@@ -61,12 +64,4 @@ export interface MovesTable {
 	at_ms: number;
 	/** The body of the event it announced, kept when a confirmation changed the amounts afterwards; else null. */
 	announced_body: string | null;
-}
-
-/** One row at most: the newest move that 1.0.0 archived and removed. Listeners who stopped before it cannot go on. */
-export interface FeedStartTable {
-	one: 1;
-	/** Its place in the order of moves: see `MoveOrder`. */
-	at: number;
-	move_id: number;
 }

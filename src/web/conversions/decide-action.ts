@@ -2,7 +2,7 @@
 // several together, after a question. All that the filters find become a job, which shows first what it would do.
 
 import * as z from "zod";
-import { type DecisionMove, parseMove } from "../../conversions/decision-rights.ts";
+import { type DecisionMove, parseMove } from "../../conversions/decide.ts";
 import { REASONS } from "../../domain/conversion.ts";
 import { type Fault, plainWords } from "../../domain/fault.ts";
 import { formatMinor, minorUnits } from "../../domain/money.ts";

@@ -1,11 +1,6 @@
 // What a reader of the pages may decide, in whose name, and how they are told what came of it.
 
-import {
-	DECISION_MOVES,
-	type DecisionMove,
-	judgeDecision,
-	sideOf,
-} from "../../conversions/decision-rights.ts";
+import { DECISION_MOVES, type DecisionMove, judgeDecision, sideOf } from "../../conversions/decide.ts";
 import { judgeMove, type Status } from "../../domain/conversion.ts";
 import { plainWords } from "../../domain/fault.ts";
 import { grants, type Standing } from "../../domain/roles.ts";

@@ -1,7 +1,7 @@
 import { match } from "node:assert/strict";
 import { test } from "node:test";
 import { openJobs, runLines } from "../../jobs/jobs.test-support.ts";
-import { findByOrders } from "../../store/queries/orders.ts";
+import { findByOrders } from "../../store/queries/conversions.ts";
 import { openShop } from "./shop.test-support.ts";
 
 test("the page of an imported conversion says where it was decided, when, and that nobody was told", async (t) => {

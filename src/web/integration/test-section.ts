@@ -2,7 +2,7 @@
 // came to shows in place as it arrives.
 
 import { explainAttempt } from "../../callbacks/attempt-cause.ts";
-import { judgeTestDecision, parseMove, sideOf } from "../../conversions/decision-rights.ts";
+import { judgeTestDecision, parseMove, sideOf } from "../../conversions/decide.ts";
 import { sendTestConversion, type TestSent, walkTestConversion } from "../../conversions/send-test.ts";
 import { REASONS, type Status } from "../../domain/conversion.ts";
 import type { Result } from "../../domain/fault.ts";

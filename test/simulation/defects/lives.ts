@@ -8,14 +8,14 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		seenWith: 4,
 		edits: [
 			{
-				file: "store/queries/outbox.ts",
-				find: "if (owed.length === 0) return [];",
-				put: 'if (owed.length === 0) return [];\n\tawait trx.executeQuery(CompiledQuery.raw("commit"));\n\tawait trx.executeQuery(CompiledQuery.raw("begin immediate"));',
+				file: "conversions/owe.ts",
+				find: "const ids = await store.writes",
+				put: 'if (owed.length > 0) {\n\t\tawait trx.executeQuery(CompiledQuery.raw("commit"));\n\t\tawait trx.executeQuery(CompiledQuery.raw("begin immediate"));\n\t}\n\tconst ids = await store.writes',
 			},
 			{
-				file: "store/queries/outbox.ts",
-				find: 'import type { Db } from "../store.ts";',
-				put: 'import { CompiledQuery } from "kysely";\nimport type { Db } from "../store.ts";',
+				file: "conversions/owe.ts",
+				find: "import { composeEvent,",
+				put: 'import { CompiledQuery } from "kysely";\nimport { composeEvent,',
 			},
 		],
 		// When the second half fails, the call is tried again, and meets the order that it has recorded itself; or its caller

@@ -140,8 +140,8 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "api/intake.ts",
-				find: "isUncertain = true;\n\t\t\t\t\treturn done;",
-				put: "isUncertain = true;\n\t\t\t\t\tstore.announceDue(done.owed);\n\t\t\t\t\treturn done;",
+				find: "isUncertain = true;\n\t\t\t\t\treturn stored;",
+				put: "isUncertain = true;\n\t\t\t\t\tstore.announceDue(stored.owed);\n\t\t\t\t\treturn stored;",
 			},
 		],
 		breaks: ["2 one event per move", "nothing unexpected", OWN_SLOT],

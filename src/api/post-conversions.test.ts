@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MAX_BATCH_BYTES, MAX_ITEMS } from "./post-batch.ts";
+import { MAX_BATCH_BYTES, MAX_ITEMS } from "./post-conversions.ts";
 import { openTestShop, START_MS, type TestShop } from "./test-shop.test-support.ts";
 
 interface Item {

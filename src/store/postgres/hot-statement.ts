@@ -3,7 +3,7 @@
 
 import { createHash } from "node:crypto";
 import { CompiledQuery } from "kysely";
-import type { Db } from "./schema/tables.ts";
+import type { Db } from "../schema/tables.ts";
 
 export interface HotStatement<Row> {
 	readonly text: string;

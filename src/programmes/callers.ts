@@ -1,0 +1,232 @@
+// Who is calling, and is it really them: the API key names the programme, the signature over the raw bytes proves the
+// secret, and the timestamp is fresh (contract section 5, inbound); that the nonce is new is seen where the call is
+// stored. Pixels name a programme by its public id.
+//
+// What nearly every call needs and hardly ever changes is read once a second at most, however many calls come. A change
+// made in this process counts at once; one made in another process, after that second.
+
+import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
+import { openSecret } from "../domain/sealing.ts";
+import {
+	canonicalString,
+	type HeaderNames,
+	judgeTimestamp,
+	type SigningKey,
+	sha256Hex,
+	signatureMatches,
+	signingKey,
+	TIMESTAMP_TOLERANCE_SECONDS,
+} from "../domain/signature.ts";
+import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
+import type { AccountsDeps } from "../people/deps.ts";
+import type { NewNonce } from "../store/hot-writes.ts";
+import { createBatches } from "../store/queries/batches.ts";
+import { type ApiKey, findApiKeysByHash } from "../store/queries/keys.ts";
+import type { KnownWire } from "../store/queries/known-wire.ts";
+import { findProgrammesById, findProgrammesByPublicId, type Programme } from "../store/queries/programmes.ts";
+import { findUsableSecrets, type SigningSecret, stateOf } from "../store/queries/signing-secrets.ts";
+
+/** "Last used" is for people who wonder whether a key can go: a write for each key now and then costs next to nothing. */
+const KEY_USE_NOTED_EVERY_MS = 5 * MINUTE_MS;
+/** As long as an engine goes by a Postback URL that it has read: callbacks/targets.ts. */
+const FRESH_MS = SECOND_MS;
+/** About a kilobyte each. Beyond it, what was read longest ago is forgotten. */
+const MAX_KEPT = 10_000;
+/** Names that are asked for in one statement. */
+const MAX_READ_AT_ONCE = 256;
+
+export interface SignedRequest {
+	method: string;
+	/** Path and query exactly as they came in. */
+	target: string;
+	header(name: string): string | undefined;
+	rawBody: Uint8Array;
+}
+
+export interface KnownKey {
+	apiKey: ApiKey;
+	programme: Programme;
+	/** Usable when they were read; a replaced one may have come to its end since. Null: it does not open. */
+	secrets: readonly { secret: SigningSecret; key: SigningKey | null }[];
+}
+
+export interface Caller {
+	programme: Programme;
+	/** The row of the API key. */
+	keyId: number;
+	/** The row of the secret that it was signed with. */
+	secretId: number;
+	/** To be noted as its last use; null when one was noted a few minutes ago. */
+	keyUsedAtMs: number | null;
+	/** To be spent in the transaction that does the work: a request that failed on our side has not spent it. */
+	nonce: NewNonce;
+}
+
+export interface Callers {
+	/** Whose key it is, before anything else of the request is read. */
+	findKey(authorization: string | undefined): Promise<Result<KnownKey>>;
+	verify(known: KnownKey, request: SignedRequest): Promise<Result<Caller>>;
+	/** By its public id. */
+	findProgramme(publicId: string): Promise<Programme | undefined>;
+}
+
+export function createCallers(
+	deps: Pick<AccountsDeps, "store" | "clock" | "sealingKey">,
+	wire: KnownWire,
+): Callers {
+	const { store, clock } = deps;
+	const keys = createKept(deps, (hashes) => readKeys(deps, hashes));
+	const programmes = createKept(deps, async (publicIds) => {
+		const found = await findProgrammesByPublicId(store.db, publicIds);
+		return new Map(found.map((programme) => [programme.public_id, programme]));
+	});
+	return {
+		async findKey(authorization) {
+			const key = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
+			if (key === undefined) return refusalOf("missing_api_key", {});
+			const found = await keys(sha256Hex(key));
+			if (found === undefined) return refusalOf("unknown_api_key", {});
+			return found.apiKey.revoked_at_ms === null ? succeed(found) : refusalOf("revoked_api_key", {});
+		},
+		async verify({ apiKey, programme, secrets }, request) {
+			// With the key there is a secret: the names stay as they are read now.
+			const { headers } = wire.names ?? (await wire.read());
+			if (!clock.isSure()) return UNSURE_OF_TIME;
+			const nowMs = clock.nowMs();
+			const trio = parseTrio(request, headers, nowMs);
+			if (!trio.ok) return trio;
+			const usable = secrets.filter(({ secret }) => stateOf(secret, nowMs) !== "ended");
+			const verified = verifySignature(usable, request, trio.value, headers);
+			if (!verified.ok) return verified;
+			const { timestamp, nonce } = trio.value;
+			const isNoted = (apiKey.last_used_at_ms ?? 0) > nowMs - KEY_USE_NOTED_EVERY_MS;
+			// Taken for noted from here on, so that one call notes it; if it fails, the next reading tells.
+			if (!isNoted) apiKey.last_used_at_ms = nowMs;
+			return succeed({
+				programme,
+				keyId: apiKey.id,
+				secretId: verified.value,
+				keyUsedAtMs: isNoted ? null : nowMs,
+				nonce: {
+					programme_id: programme.id,
+					nonce,
+					// A timestamp from the future stays fresh the longest; one second more covers the rounding.
+					expires_at_ms: (Number(timestamp) + TIMESTAMP_TOLERANCE_SECONDS + 1) * 1000,
+				},
+			});
+		},
+		findProgramme: (publicId) => programmes(publicId),
+	};
+}
+
+/** No judgement of a timestamp would be right, and a nonce that is spent by a wrong clock could be used again later. */
+const UNSURE_OF_TIME = refuse(
+	"unavailable",
+	"Our clock is being checked, so we cannot tell whether this request is fresh. Nothing was recorded. Send it again later, signed anew.",
+);
+
+interface Trio {
+	timestamp: string;
+	nonce: string;
+	signature: string;
+}
+
+function parseTrio(request: SignedRequest, headers: HeaderNames, nowMs: number): Result<Trio> {
+	const timestamp = request.header(headers.timestamp);
+	const nonce = request.header(headers.nonce);
+	const signature = request.header(headers.signature);
+	if (timestamp === undefined) return refusalOf("missing_signature_header", { header: headers.timestamp });
+	if (nonce === undefined) return refusalOf("missing_signature_header", { header: headers.nonce });
+	if (signature === undefined) return refusalOf("missing_signature_header", { header: headers.signature });
+	switch (judgeTimestamp(timestamp, nowMs)) {
+		case "malformed":
+			return refusalOf("malformed_timestamp", { header: headers.timestamp });
+		case "stale":
+			return refusalOf("stale_timestamp", {
+				header: headers.timestamp,
+				tolerance: TIMESTAMP_TOLERANCE_SECONDS,
+				now: Math.floor(nowMs / 1000),
+			});
+		case "fresh":
+			break;
+	}
+	// The contract's own nonces are hex; UUIDs and base64url are common on the shops' side.
+	if (/^[0-9A-Za-z_-]{8,128}$/.test(nonce)) return succeed({ timestamp, nonce, signature });
+	return refusalOf("malformed_nonce", { header: headers.nonce });
+}
+
+/** The row of the secret that it was signed with. */
+function verifySignature(
+	secrets: KnownKey["secrets"],
+	{ method, target, rawBody }: SignedRequest,
+	{ timestamp, nonce, signature }: Trio,
+	headers: HeaderNames,
+): Result<number> {
+	if (secrets.length === 0) return refusalOf("no_signing_secret", {});
+	const digest = sha256Hex(rawBody);
+	const canonical = canonicalString(method, target, timestamp, nonce, digest);
+	for (const { secret, key } of secrets) {
+		if (key === null) throw new Error("a signing secret does not open with this RINGBACK_SECRET_KEY");
+		if (signatureMatches(key, canonical, signature)) return succeed(secret.id);
+	}
+	return refusalOf("bad_signature", { header: headers.signature, method, target, digest });
+}
+
+/** Undefined for a name that nobody has: that is not kept, because a stranger could think of any number of them. */
+function createKept<Value>(
+	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
+	readMany: (names: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
+): (name: string) => Promise<Value | undefined> {
+	/** In the order in which they were read. Whoever asks while one is being read gets the same. */
+	const kept = new Map<string, { value: Promise<Value | undefined>; readAtMs: number }>();
+	const batches = createBatches<string, Value | undefined>(
+		clock,
+		async (names, answer) => {
+			const found = await readMany(names);
+			for (const [index, name] of names.entries()) answer(index, found.get(name));
+		},
+		{ maxSize: MAX_READ_AT_ONCE },
+	);
+	// Also what is being read just now may be wrong.
+	store.onChange(() => kept.clear());
+	return (name) => {
+		const nowMs = clock.monotonicMs();
+		const known = kept.get(name);
+		if (known !== undefined && nowMs - known.readAtMs < FRESH_MS) return known.value;
+		const value = batches.add(name);
+		kept.delete(name);
+		kept.set(name, { value, readAtMs: nowMs });
+		const [oldest] = kept.size > MAX_KEPT ? kept.keys() : [];
+		if (oldest !== undefined) kept.delete(oldest);
+		const forget = (): void => {
+			if (kept.get(name)?.value === value) kept.delete(name);
+		};
+		value.then((found) => (found === undefined ? forget() : undefined), forget);
+		return value;
+	};
+}
+
+async function readKeys(
+	{ store, clock, sealingKey }: Pick<AccountsDeps, "store" | "clock" | "sealingKey">,
+	hashes: readonly string[],
+): Promise<Map<string, KnownKey>> {
+	const apiKeys = await findApiKeysByHash(store.db, hashes);
+	const programmeIds = [...new Set(apiKeys.map((apiKey) => apiKey.programme_id))];
+	const programmes = await findProgrammesById(store.db, programmeIds);
+	const usable = await findUsableSecrets(store.db, programmeIds, clock.nowMs());
+	const secrets = Map.groupBy(
+		usable.map((secret) => {
+			// Opened here: to do it for every request would cost more than checking the signature.
+			const opened = openSecret(sealingKey, secret.receiver_id, secret.sealed);
+			return { secret, key: opened === null ? null : signingKey(opened) };
+		}),
+		({ secret }) => secret.receiver_id,
+	);
+	return new Map(
+		apiKeys.flatMap((apiKey) => {
+			const programme = programmes.get(apiKey.programme_id);
+			if (programme === undefined) return [];
+			return [[apiKey.hash, { apiKey, programme, secrets: secrets.get(programme.id) ?? [] }]];
+		}),
+	);
+}
