@@ -12,7 +12,7 @@ import { until } from "../../test/support/until.ts";
 import { MAX_STREAMS as MAX_EVENT_STREAMS } from "../api/get-events.ts";
 import { parseRange } from "../domain/address.ts";
 import { HOUR_MS } from "../domain/time.ts";
-import { MAX_STREAMS as MAX_PAGE_STREAMS } from "../web/live.ts";
+import { MAX_STREAMS as MAX_PAGE_STREAMS } from "../web/live-page.ts";
 import {
 	type HttpLimits,
 	type HttpServer,

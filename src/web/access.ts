@@ -9,7 +9,7 @@ import { grants, type Right } from "../domain/roles.ts";
 import { recordOf } from "../request-notes.ts";
 import { requireRecentPassword } from "./account/enter-password-page.ts";
 import { answerError } from "./error-page.ts";
-import { answerEnded } from "./live.ts";
+import { answerEnded } from "./live-page.ts";
 import {
 	CSRF_FIELD,
 	findProgrammeFor,

@@ -87,7 +87,6 @@ test("staff see what the whole network comes to over a period, and nobody else d
 	assert.doesNotMatch(shops, /href="\/totals/);
 	const owner = await site.signIn(await site.addOwner(programme));
 	assert.equal((await owner.open("/totals")).status, 404);
-	assert.equal((await owner.open("/totals/counted")).status, 404);
 });
 
 test("a currency without decimals has none in its sums", async (t) => {
@@ -211,7 +210,12 @@ function sums({ series }: DrawnChart): Record<string, number> {
 }
 
 function rowOf(text: string, status: string): string {
-	return text.split("<tr").find((row) => row.includes(`?status=${status}`)) ?? "";
+	return (
+		text
+			.split("<tr")
+			.slice(1)
+			.find((row) => row.includes(`?status=${status}`)) ?? ""
+	);
 }
 
 async function addAnswered(

@@ -372,7 +372,7 @@ test("an owner who leaves is signed out, as everybody is whose access ends, and 
 	const browser = await site.signIn(one);
 	const path = `/programmes/${programme.public_id}/people`;
 	await browser.open(path);
-	const left = await browser.submit(`${path}/${one.public_id}/remove`, {});
+	const left = await browser.submit(`${path}/leave`, {});
 	assert.deepEqual([left.status, left.location], [303, "/sign-in"]);
 	assert.match((await browser.open("/sign-in")).text, /You left Shop/);
 	assert.equal((await browser.open("/programmes")).status, 303);
