@@ -21,18 +21,14 @@ import {
 import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
 import type { FileBounds } from "./receive-file.ts";
 import { createUploadGuard, isUpload, type UploadDeps, type UploadGuard } from "./receive-file.ts";
-import type { Access } from "./routes.ts";
+import type { Access, Route } from "./routes.ts";
 import { openSession } from "./session.ts";
 
 type Guard = MiddlewareHandler<WebEnv>;
 
-interface Guarded {
-	access: Access;
-	isStream?: true;
-	takesFile?: FileBounds;
-}
-
-export function createGuards(deps: WebDeps): (route: Guarded) => readonly Guard[] {
+export function createGuards(
+	deps: WebDeps,
+): (route: Pick<Route, "access" | "isStream" | "takesFile">) => readonly Guard[] {
 	const session = openSession(deps);
 	const guardForms = createFormGuards(deps);
 	const recentPassword = requireRecentPassword(deps);

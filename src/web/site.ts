@@ -195,9 +195,8 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 }
 
 function answerRoute(c: WebContext, deps: PageDeps, route: Route): Response | Promise<Response> {
-	const isStream = route.method === "GET" && route.isStream === true;
 	// Hono answers HEAD as GET and drops the body: a stream that nobody reads would stay open.
-	if (isStream && c.req.method !== "GET") return answerError(c, "method_not_allowed");
+	if (route.isStream === true && c.req.method !== "GET") return answerError(c, "method_not_allowed");
 	return route.answer(c, deps);
 }
 

@@ -326,7 +326,7 @@ test("every mistake is said at its field, nothing is made, and what was typed st
 	assert.ok(!text.includes(MARKUP));
 	assert.deepEqual(await site.store.db.selectFrom("programmes").select("id").execute(), []);
 	const taken = await browser.submit("/programmes/new", { ...TERMS, email: staff.email });
-	assert.equal(taken.status, 422);
+	assert.equal(taken.status, 409);
 	assert.match(taken.text, /id="email-error"[^<]*cannot own a programme/);
 	assert.deepEqual(await site.store.db.selectFrom("programmes").select("id").execute(), []);
 });

@@ -9,7 +9,6 @@ import { MIN_PASSWORD_LENGTH } from "../../people/auth.ts";
 import { findLink, type OpenedLink } from "../../people/links.ts";
 import { signIn, signOut } from "../../people/sign-in.ts";
 import type { Person } from "../../store/queries/people.ts";
-import { listProgrammesOf } from "../../store/queries/programme-people.ts";
 import { titleOf } from "../document.ts";
 import { declareForm } from "../form.ts";
 import { answerPlainPage, leadTo, setFlash, type WebContext, type WebDeps } from "../page.ts";
@@ -68,17 +67,18 @@ async function goOn(
 		const path = isTheirs ? paths.ACCOUNT_PATH : paths.SIGN_IN_PATH;
 		return leadTo(c, path, `Your email address is now ${person.email}.`);
 	}
-	const start = purpose === "first_staff" ? paths.NETWORK_PATH : undefined;
-	const path = programme === null ? start : paths.integrationPath(programme.public_id);
+	// An owner begins where they can invite their developer, and everybody else where the work is.
+	const pathOf = role === "owner" ? paths.overviewPath : paths.integrationPath;
+	const start = purpose === "first_staff" ? paths.NETWORK_PATH : paths.PROGRAMMES_PATH;
+	const path = programme === null ? start : pathOf(programme.public_id);
 	if (hasNewPassword) {
 		const withdrawn = ended === null ? null : sayWhatEnded(ended);
 		const said = `Your password is ${ended === null ? "set" : "changed"}.${withdrawn === null ? "" : ` ${withdrawn}.`}`;
 		if (ended !== null) setFlash(c, "good", said);
 		return letIn(c, deps, { person, password, said, path });
 	}
-	const next = path ?? paths.PROGRAMMES_PATH;
 	const said = `You now have access to ${programme?.name ?? "this programme"}. Your role: ${role}.`;
-	return leadTo(c, isTheirs ? next : paths.withNext(paths.SIGN_IN_PATH, next), said);
+	return leadTo(c, isTheirs ? path : paths.withNext(paths.SIGN_IN_PATH, path), said);
 }
 
 interface Newcomer {
@@ -86,8 +86,8 @@ interface Newcomer {
 	password: string;
 	/** What has happened, also when they are not let in. */
 	said: string;
-	/** Where they begin; by default where their role has its work. */
-	path: string | undefined;
+	/** Where they begin. */
+	path: string;
 }
 
 /** With the password they have just chosen; their authenticator, if they have one, is asked for all the same. */
@@ -103,13 +103,7 @@ async function letIn(c: WebContext, deps: WebDeps, newcomer: Newcomer): Promise<
 	}
 	handOnCookies(c, signedIn.value.setCookies);
 	if (signedIn.value.next === "code") return c.redirect(paths.CODE_PATH, 303);
-	return c.redirect(path ?? (await firstPageOf(deps, person)), 303);
-}
-
-/** A shop's people begin where the work is: at the integration of their programme. */
-async function firstPageOf({ store }: WebDeps, { id, kind }: Person): Promise<string> {
-	const [programme] = kind === "staff" ? [] : await listProgrammesOf(store.db, id, 1);
-	return programme === undefined ? paths.PROGRAMMES_PATH : paths.integrationPath(programme.publicId);
+	return c.redirect(path, 303);
 }
 
 /** What the page behind a one-time link asks for, by what the link is for. */
