@@ -37,7 +37,7 @@ app.post("/v1/conversions", async (c) => {
 		? new Response(ANSWER, { status: 201, headers: HEADERS })
 		: new Response(result.fault.code, { status: 401 });
 });
-const server = await listen({ host: "127.0.0.1", port: 0, trustedProxies: [], limits: PUBLIC_LIMITS, log });
+const server = await listen({ host: "127.0.0.1", port: 0, limits: PUBLIC_LIMITS, log });
 server.serve(app);
 process.send?.({ url: server.url });
 process.on("disconnect", () => process.exit());

@@ -73,7 +73,7 @@ function listChecks(root: string, folder: string, isTested: boolean): Check[] {
 		{ name: "everything is committed", run: () => findUncommitted(root) },
 		{ name: "version and changelog agree", run: async () => findVersionProblems(readVersions(root)) },
 		npmRun("check"),
-		...(isTested ? [] : [npmRun("test")]),
+		...(isTested ? [] : [npmRun("test"), npmRun("test:long")]),
 		npmRun("test:debian"),
 		{
 			name: "the build gives the same bytes twice",

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { makeMetricsDeps } from "../test/support/metrics-deps.ts";
+import { makeMetrics, SOUND_STATE } from "../test/support/metrics-deps.ts";
 import { signedRequest } from "../test/support/signed-request.ts";
-import { createMetrics } from "./api/metrics.ts";
 import { createMetricsApp, createWorkerApp } from "./api/operator-apps.ts";
 import { openTestShop, read, START_MS } from "./api/test-shop.test-support.ts";
 import { createApp } from "./app.ts";
@@ -15,8 +14,7 @@ const ABOUT = {
 	schemaVersion: 4,
 	startedAtMs: START_MS,
 	engineCounters: null,
-	knownChores: () => [],
-	deliveryPause: () => null,
+	state: () => SOUND_STATE,
 };
 
 const LATE: ChoreRecord = {
@@ -30,9 +28,17 @@ const LATE: ChoreRecord = {
 };
 const FINE: ChoreRecord = { ...LATE, name: "retention", failures: 0, lastFailureMs: null, error: null };
 const CHORE_REPORTS: readonly ChoreReport[] = [
-	{ record: LATE, failuresTotal: 7, lastRunMs: 1_500, waitingSinceMs: START_MS - 90_500 },
-	{ record: FINE, failuresTotal: 0, lastRunMs: null, waitingSinceMs: null },
-	{ record: { ...FINE, name: "limits" }, failuresTotal: 0, lastRunMs: null, waitingSinceMs: undefined },
+	{
+		name: "approvals",
+		lastSuccessMs: START_MS - 120_001,
+		lastFailureMs: START_MS - 1_000,
+		failures: 3,
+		failuresTotal: 7,
+		lastRunMs: 1_500,
+		waitingSinceMs: START_MS - 90_500,
+	},
+	{ name: "retention", failures: 0, failuresTotal: 0, waitingSinceMs: null },
+	{ name: "limits", failures: 0, failuresTotal: 0 },
 ];
 
 test("every answer carries the security headers", async (t) => {
@@ -153,10 +159,10 @@ test("however many ask at once whether the service is ready, the database is ask
 test("the metrics address says what is wrong, which version runs and what waits", async (t) => {
 	const shop = await openTestShop(t);
 	const backlog = { programmesDue: 3, oldestDueAtMs: START_MS - 90_500 };
-	const knownChores = () => [LATE];
+	const state = () => ({ ...SOUND_STATE, nowMs: START_MS, chores: [LATE] });
 	const engineCounters = () => ({ ...newCounters(), inFlight: 5, inHand: 6, backlog });
 	const ask = async (change: object) => {
-		const app = createMetricsApp({ ...shop.deps, ...change }, { ...ABOUT, engineCounters, knownChores });
+		const app = createMetricsApp({ ...shop.deps, ...change }, { ...ABOUT, engineCounters, state });
 		const answer = await app.request("/health");
 		return { status: answer.status, details: (await answer.json()) as Record<string, unknown> };
 	};
@@ -172,16 +178,14 @@ test("the metrics address says what is wrong, which version runs and what waits"
 		schemaVersion: 4,
 		startedAt: "2026-03-01T12:00:00.000Z",
 		queue,
-		delivery: { paused: false },
-		chores: {
-			approvals: {
-				late: true,
-				lastSuccess: "2026-03-01T11:57:59.999Z",
-				lastFailure: "2026-03-01T11:59:59.000Z",
-				failures: 3,
-				error: "no room.",
+		warnings: [
+			{
+				kind: "chore_late",
+				about: "approvals",
+				title: "Conversions that passed their approval window are not being approved",
+				text: "The chore approvals is late since 2026-03-01T11:59:59.999Z. It last succeeded at 2026-03-01T11:57:59.999Z and failed 3 times since. The last failure says: no room. See the log of the process.",
 			},
-		},
+		],
 	};
 	assert.deepEqual(await ask({}), {
 		status: 200,
@@ -208,14 +212,12 @@ test("the metrics count inbound calls, the engine's work and what is due", async
 	const counters = newCounters();
 	const shop = await openTestShop(t, {
 		change: ({ clock }) => ({
-			metrics: createMetrics(
-				makeMetricsDeps({
-					clock,
-					engineCounters: () => counters,
-					choreReports: () => CHORE_REPORTS,
-					clockOffsetMs: () => -2_500,
-				}),
-			),
+			metrics: makeMetrics({
+				clock,
+				engineCounters: () => counters,
+				choreReports: () => CHORE_REPORTS,
+				state: () => ({ ...SOUND_STATE, nowMs: START_MS, chores: [LATE, FINE], clockOffsetMs: -2_500 }),
+			}),
 		}),
 	});
 	const numbers = createMetricsApp(shop.deps, ABOUT);
@@ -255,6 +257,8 @@ test("the metrics count inbound calls, the engine's work and what is due", async
 		'ringback_chore_backlog_seconds{chore="approvals"} 90.5',
 		'ringback_chore_late{chore="approvals"} 1',
 		'ringback_chore_late{chore="retention"} 0',
+		'ringback_warnings{check="chore_late"} 1',
+		'ringback_warnings{check="backup_old"} 0',
 		'ringback_chore_backlog_seconds{chore="retention"} 0',
 	]) {
 		assert.ok(lines.includes(line), line);
@@ -270,7 +274,7 @@ test("without an engine there are no numbers of it, and none of them takes the d
 		ABOUT,
 	);
 	const text = await (await app.request("/metrics")).text();
-	assert.match(text, /^process_resident_memory_bytes \d+$/m);
+	assert.match(text, /^ringback_schema_version 4$/m);
 	assert.doesNotMatch(text, /ringback_attempts_total|ringback_oldest_due|ringback_programmes_due/);
 });
 

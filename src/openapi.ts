@@ -33,8 +33,6 @@ export interface Operation {
 	responses: Readonly<Record<string, ApiResponse>>;
 	/** A request that is complete, signature included, to compare one's own with. */
 	"x-codeSamples"?: readonly { lang: string; label: string; source: string }[];
-	/** Of a callback: what is no answer at all has no status to stand under. */
-	"x-without-answer"?: readonly { outcome: string; description: string }[];
 }
 
 export interface Parameter {

@@ -2,7 +2,6 @@
 // The real ones live in outside/; tests bring a clock that can be moved.
 
 import type { AddressRange } from "./domain/address.ts";
-import type { Histogram } from "./domain/histogram.ts";
 import type { KeptAnswer } from "./domain/kept-answer.ts";
 import type { AttemptTimings, Outcome } from "./domain/verdict.ts";
 
@@ -28,22 +27,6 @@ export interface Load {
 	busyShare(): number;
 	/** For how long it was late, altogether, since the start. A tenth of a second or less counts as none. */
 	lateMs(): number;
-}
-
-/** What the system and the runtime tell of this process. */
-export interface ProcessFigures {
-	startedAtMs: number;
-	/** The version of the runtime. */
-	runtime: string;
-	/** Seconds that a timer of a tenth of a second came too late. */
-	loopLags: Histogram;
-	/** Seconds that collections of garbage took, by kind. */
-	collections: ReadonlyMap<string, Histogram>;
-	residentBytes(): number;
-	heapBytes(): number;
-	cpuSeconds(): number;
-	/** Null where the system does not tell. */
-	openFiles(): number | null;
 }
 
 export interface DiskSpace {

@@ -4,13 +4,10 @@
 import { writeAccess } from "./api/access-log.ts";
 import type { Unready } from "./api/deps.ts";
 import { createLimitedCalls } from "./api/limited-calls.ts";
-import { createMetrics } from "./api/metrics.ts";
 import { createMetricsApp, createWorkerApp } from "./api/operator-apps.ts";
-import { createRequestCounts } from "./api/request-metrics.ts";
 import { Engine } from "./callbacks/engine.ts";
 import { type Config, publicUrlAt, warningSettings } from "./config.ts";
-import type { DeliveryPause } from "./domain/delivery-pause.ts";
-import { findSettingWarnings } from "./domain/warning.ts";
+import type { Warning } from "./domain/warning.ts";
 import { type HttpServer, listen, METRICS_LIMITS, PUBLIC_LIMITS } from "./outside/http-server.ts";
 import { createLoad } from "./outside/load.ts";
 import { watchProcess } from "./outside/process-figures.ts";
@@ -19,10 +16,7 @@ import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporar
 import { makeFirstStaffPath } from "./people/links.ts";
 import type { AnsweredRequest, Load, Log } from "./ports.ts";
 import { passDrain, type StopOptions } from "./service/drain.ts";
-import { watchFigures } from "./service/figures-watch.ts";
-import { watchPause } from "./service/pause-watch.ts";
-import { tellPresence } from "./service/presence.ts";
-import { watchSchema } from "./service/schema-watch.ts";
+import { holdOrLetGo, tellPresence, watchFigures, watchSchema } from "./service/upkeep.ts";
 import {
 	addMail,
 	type OpenedParts,
@@ -31,11 +25,13 @@ import {
 	StartError,
 	type Workplace,
 } from "./service/workplace.ts";
+import { readSystem } from "./store/queries/system.ts";
 import { isDatabaseUnavailable } from "./store/unavailable.ts";
-import { type ChoreBook, createChoreBook } from "./watch/chore-book.ts";
-import { watchChores } from "./watch/chore-watch.ts";
-import { startBulkChore, startChores, startImportChore, startTelling } from "./watch/chores.ts";
-import { createInstallationWatch } from "./watch/installation-watch.ts";
+import { findWarnings, isLasting } from "./watch/checks.ts";
+import { type Chore, startBulkChore, startChores, startImportChore, startTelling } from "./watch/chores.ts";
+import { createInstallationWatch, WATCH_INTERVAL_MS } from "./watch/installation-watch.ts";
+import { startLoop } from "./watch/loop.ts";
+import { createMetrics } from "./watch/metrics.ts";
 
 export interface Service extends Workplace {
 	url: string;
@@ -45,8 +41,8 @@ export interface Service extends Workplace {
 	welcomeLink: string | null;
 	/** Resolves when a newer program has changed the schema beyond this one: it is to be stopped then. */
 	outdated: Promise<Error>;
-	/** At the start: callbacks are held on purpose; null when they go out. */
-	deliveryPause: DeliveryPause | null;
+	/** Of the start, for whoever made it. */
+	warnings: readonly Warning[];
 	/** Finishes what is in flight, takes no more, gives back the rest. */
 	stop(options?: StopOptions): Promise<void>;
 }
@@ -55,27 +51,35 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 	// A worker does without: pages and sign-in are half of the memory of a process that serves them.
 	const web = config.role === "worker" ? null : await import("./app.ts");
 	const parts = await openParts(config, options, config.role);
-	warnAtStart(parts);
-	const { clock, log, random } = parts;
+	const { store, clock, log, random, readDisk } = parts;
+	for (const sentence of config.formerSettings) log.warn({ kind: "former_setting" }, sentence);
 	const startedAtMs = clock.nowMs();
 	const load = createLoad();
-	const processFigures = watchProcess(load, startedAtMs);
-	const requests = createRequestCounts();
+	const processFigures = watchProcess(startedAtMs);
+	const metrics = createMetrics([load.lags, ...processFigures.metrics]);
 	const onAnswered = (request: AnsweredRequest): void => {
-		requests.count(request);
+		metrics.countRequest(request);
 		if (config.accessLog) writeAccess(parts.accessLog, request);
 	};
 	const listeners: HttpServer[] = [];
-	const clockOffsetMs = clock.offsetMs;
-	// Before anything is sent or told.
-	const pauseWatch = await watchPause(parts);
-	const deliveryPause = () => pauseWatch.pause;
+	const installation = createInstallationWatch({
+		clock,
+		log,
+		settings: warningSettings(config),
+		host: config.host,
+		clockOffsetMs: clock.offsetMs,
+		readSystem: () => readSystem(store.db, clock.nowMs()),
+		readDisk,
+	});
 	try {
+		await holdOrLetGo(parts, config);
+		await installation.look();
+		const warnings = findWarnings(installation.state()).filter(isLasting);
 		const welcomePath = config.role === "worker" ? null : await offerFirstStaff(parts);
 		const { host, port, trustedProxies } = config;
 		// Before the rest, because only now the port is known.
-		const recording = { random, onAnswered };
-		const site = await listen({ host, port, trustedProxies, limits: PUBLIC_LIMITS, log, recording });
+		const recording = { random, trustedProxies, onAnswered };
+		const site = await listen({ host, port, limits: PUBLIC_LIMITS, log, recording });
 		listeners.push(site);
 		const numbers = await listenForMetrics(config, log);
 		if (numbers !== null) listeners.push(numbers);
@@ -83,8 +87,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		// So that the first answer knows it; whoever signs or checks something makes sure of it by themselves.
 		await parts.network.read();
 		const { publicUrl } = workplace;
-		const book = createChoreBook(clock);
-		const worker = config.role === "web" ? null : startWorker(workplace, book, load);
+		const worker = config.role === "web" ? null : startWorker(workplace, load);
 		const engine = worker?.engine ?? null;
 		const figures = worker === null ? null : watchFigures(workplace);
 		const presence = tellPresence({
@@ -98,44 +101,55 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			},
 			readMailFailure: () => workplace.mailer?.failure ?? null,
 		});
-		const bulk = startBulkChore({ ...workplace, book });
-		const imports = startImportChore({ ...workplace, book });
-		const telling = startTelling({ ...workplace, book });
-		const choreWatch = watchChores({ ...workplace, book });
-		const knownChores = () => book.known;
+		const bulk = startBulkChore(workplace);
+		const imports = startImportChore(workplace);
+		const telling = startTelling(workplace);
+		const chores: readonly Chore[] = [
+			bulk,
+			imports,
+			...(telling === null ? [] : [telling]),
+			...(worker?.chores ?? []),
+		];
+		const watch = startLoop({
+			clock,
+			everyMs: WATCH_INTERVAL_MS,
+			firstAfterMs: WATCH_INTERVAL_MS,
+			async run() {
+				for (const chore of chores) await chore.lookAtBacklog();
+				await installation.look();
+			},
+			onFailure: (error) => log.error({ err: error }, "the installation could not be looked at"),
+		});
 		const schema = watchSchema(workplace);
 		let unready: Unready | null = null;
 		const stopping = new AbortController();
 		const engineCounters = engine === null ? null : () => engine.counters;
+		const { version } = workplace.identity;
+		const schemaVersion = workplace.migration.version;
+		metrics.describe({
+			clock,
+			identity: { ...workplace.identity, schemaVersion },
+			connections: store.connections,
+			engineCounters,
+			figures: figures?.read ?? null,
+			choreReports: () => chores.map(({ report }) => report),
+			state: installation.state,
+			droppedLogLines: workplace.droppedLogLines,
+		});
 		const { database } = config;
 		const limitedCalls = createLimitedCalls(workplace);
 		const appDeps = {
 			...workplace,
 			bulk: { wake: bulk.runSoon },
 			imports: { wake: imports.runSoon },
-			system: { ...workplace.identity, readDisk: workplace.readDisk },
+			system: workplace.identity,
 			isPublicUrlSet: config.publicUrl !== null,
 			allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
 			staffAuthenticator: config.staffAuthenticator,
 			trustedProxies: config.trustedProxies,
-			metrics: createMetrics({
-				clock,
-				identity: { ...workplace.identity, schemaVersion: workplace.migration.version },
-				process: processFigures,
-				connections: workplace.store.connections,
-				requests,
-				engineCounters,
-				figures: figures === null ? null : () => figures.figures,
-				choreReports: () => book.reports,
-				clockOffsetMs,
-				deliveryPause,
-				droppedLogLines: workplace.droppedLogLines,
-			}),
+			metrics,
 			limitedCalls,
-			installation: createInstallationWatch(
-				{ clock, log, knownChores, clockOffsetMs, deliveryPause },
-				warningSettings(config),
-			),
+			installation,
 			temporaryFiles:
 				database.kind === "sqlite" ? temporaryFilesBeside(database.path) : temporaryFilesOfSystem(),
 			unready: () => {
@@ -146,17 +160,8 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			stopSignal: stopping.signal,
 		};
 		site.serve(web === null ? createWorkerApp(appDeps) : web.createApp(appDeps));
-		const { version } = workplace.identity;
-		const schemaVersion = workplace.migration.version;
-		const about = {
-			version,
-			schemaVersion,
-			role: config.role,
-			startedAtMs,
-			engineCounters,
-			knownChores,
-			deliveryPause,
-		};
+		const { state } = installation;
+		const about = { version, schemaVersion, role: config.role, startedAtMs, engineCounters, state };
 		numbers?.serve(createMetricsApp(appDeps, about));
 		if (config.serviceManager !== null) tellServiceManager(config.serviceManager, log);
 		return {
@@ -165,7 +170,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			metricsUrl: numbers?.url ?? null,
 			welcomeLink: welcomePath === null ? null : `${publicUrl}${welcomePath}`,
 			outdated: schema.outdated,
-			deliveryPause: pauseWatch.pause,
+			warnings,
 			async stop({ cause, drainMs = 0, hurried }: StopOptions = {}) {
 				unready = "stopping";
 				// Before anything else: the engine gives its slots to the other processes, and hands out nothing that it could
@@ -181,16 +186,13 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 				const closing = listeners.map((listener) => listener.close());
 				await Promise.all([
 					schema.stop(),
-					pauseWatch.stop(),
 					...closing,
 					slotsGivenUp,
 					figures?.stop(),
 					presence.stop(),
-					bulk.stop(),
-					imports.stop(),
-					telling?.stop(),
+					...chores.map((chore) => chore.stop()),
 					workplace.mails.stop(),
-					choreWatch.stop(),
+					watch.stop(),
 				]);
 				// After the last call was answered, and while there is a database to write it to.
 				await limitedCalls.stop();
@@ -204,7 +206,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		processFigures.stop();
 		load.stop();
 		const closing = listeners.map((listener) => listener.close());
-		await Promise.all([pauseWatch.stop(), ...closing]);
+		await Promise.all(closing);
 		await parts.close();
 		throw error;
 	}
@@ -219,7 +221,7 @@ async function listenForMetrics(config: Config, log: Log): Promise<HttpServer | 
 	if (config.metricsAddress === null) return null;
 	const { host, port, isDefault } = config.metricsAddress;
 	try {
-		return await listen({ host, port, trustedProxies: [], limits: METRICS_LIMITS, log });
+		return await listen({ host, port, limits: METRICS_LIMITS, log });
 	} catch (error) {
 		const reason = error instanceof Error ? error.message : String(error);
 		if (!isDefault) {
@@ -252,11 +254,12 @@ async function offerFirstStaff(workplace: OpenedParts): Promise<string | null> {
 interface Worker {
 	/** Null while callbacks are held: it takes no slot, so that a process that may send finds all of them free. */
 	engine: Engine | null;
+	chores: readonly Chore[];
 	stop(): Promise<void>;
 }
 
 /** What delivers callbacks and does the periodic work. */
-function startWorker(workplace: Workplace, book: ChoreBook, load: Load): Worker {
+function startWorker(workplace: Workplace, load: Load): Worker {
 	const { config } = workplace;
 	const isPaused = config.delivery === "paused";
 	const engine = isPaused
@@ -270,22 +273,14 @@ function startWorker(workplace: Workplace, book: ChoreBook, load: Load): Worker 
 			});
 	const chores = startChores({
 		...workplace,
-		book,
 		retentionDays: config.retentionDays,
 		isDeliveryPaused: isPaused,
 	});
 	return {
 		engine,
+		chores: chores.all,
 		async stop() {
 			await Promise.all([engine?.stop(), chores.stop()]);
 		},
 	};
-}
-
-function warnAtStart({ config, log }: OpenedParts): void {
-	for (const { kind, title, text } of findSettingWarnings(warningSettings(config), config.host)) {
-		const ranges = config.allowedPrivateRanges.map((range) => range.text);
-		log.warn({ kind, ...(kind === "private_ranges" ? { ranges } : {}) }, `${title}. ${text}`);
-	}
-	for (const sentence of config.formerSettings) log.warn({ kind: "former_setting" }, sentence);
 }

@@ -140,7 +140,7 @@ export const SETTINGS = {
 		"RINGBACK_TRUSTED_PROXIES",
 		listOf("addresses or CIDR ranges such as `127.0.0.0/8`", parseRange),
 		NO_RANGES,
-		"The reverse proxies in front, such as `127.0.0.1`. Their `X-Forwarded-For` then says who is calling, and their `X-Forwarded-Proto` whether over HTTPS. Sign-in attempts and connections are limited by address: without this setting everybody behind the proxy shares one. Each proxy must append the address it heard from.",
+		"The reverse proxies in front, such as `127.0.0.1`. Their `X-Forwarded-For` then says who is calling, and their `X-Forwarded-Proto` whether over HTTPS. Sign-in attempts and pixel calls are limited by address: without this setting everybody behind the proxy shares one. Each proxy must append the address it heard from.",
 		{ neededWhen: "behind a reverse proxy" },
 	),
 	allowedPrivateRanges: row(

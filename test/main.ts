@@ -36,6 +36,7 @@ const SHARED: readonly (readonly [name: string, files: string, processes: number
 	["intake", "test/contract/intake-*.test.ts", 1],
 	["services", "test/contract/{clean,clock,network,odd,pixel,signed,silent}-*.test.ts", 1],
 	["notices-openapi-retention", "test/{notices,openapi,retention}/*.test.ts", 3],
+	["commands", "test/command/*.test.ts", 3],
 	["files-and-outside", "src/{imports,jobs,outside}/*.test.ts", 2],
 	["receiver", "receiver/src/**/*.test.ts", 1],
 	["receiver-client", "test/receiver-client/*.test.ts", 1],

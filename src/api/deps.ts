@@ -6,7 +6,7 @@ import type { AccountsDeps } from "../people/deps.ts";
 import type { Log, RequestRecord } from "../ports.ts";
 import type { KnownNetwork } from "../store/queries/known-network.ts";
 import type { InstallationWatch } from "../watch/installation-watch.ts";
-import type { Metrics } from "./metrics.ts";
+import type { Metrics } from "../watch/metrics.ts";
 
 export interface AppDeps extends AccountsDeps {
 	log: Log;
@@ -48,7 +48,8 @@ export interface AppEnv {
 			/** Where requests are counted and logged: see outside/request-records. */
 			record?: RequestRecord;
 		};
-		outgoing?: { destroy(): unknown };
+		/** `takesLong`: see outside/connection-guard. */
+		outgoing?: { destroy(): unknown; emit(event: "takesLong"): unknown };
 	};
 }
 

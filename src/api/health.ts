@@ -2,10 +2,9 @@
 // says no more than yes or no; what is missing stands on the metrics address.
 
 import type { EngineCounters } from "../callbacks/counters.ts";
-import { type ChoreRecord, isLate } from "../domain/chore.ts";
-import type { DeliveryPause } from "../domain/delivery-pause.ts";
 import { fault } from "../domain/fault.ts";
 import { isoTime, SECOND_MS } from "../domain/time.ts";
+import { findWarnings, type WatchedState } from "../watch/checks.ts";
 import type { Alive, Ready } from "./answers.ts";
 import type { AppDeps, Unready } from "./deps.ts";
 import { problemAnswer } from "./problem.ts";
@@ -24,10 +23,7 @@ export interface ProcessDetails {
 	startedAtMs: number;
 	/** Null in a process that has no callback engine. */
 	engineCounters: (() => EngineCounters) | null;
-	/** As all processes together know them. */
-	knownChores: () => readonly ChoreRecord[];
-	/** Null while callbacks go out. */
-	deliveryPause: () => DeliveryPause | null;
+	state: () => WatchedState;
 }
 
 export type HealthDeps = Pick<AppDeps, "store" | "clock" | "log" | "network" | "publicUrl" | "unready">;
@@ -64,7 +60,7 @@ export function createHealth(deps: HealthDeps): Health {
 			const answers = await checkDatabase();
 			const why = unready();
 			const isReady = answers && why === null;
-			const { version, role, schemaVersion, startedAtMs, engineCounters, knownChores, deliveryPause } = about;
+			const { version, role, schemaVersion, startedAtMs, engineCounters } = about;
 			return answer(isReady ? 200 : 503, {
 				status: isReady ? "ready" : "not ready",
 				service: why === "stopping" ? "stopping" : "running",
@@ -75,8 +71,9 @@ export function createHealth(deps: HealthDeps): Health {
 				schemaVersion,
 				startedAt: isoTime(startedAtMs),
 				queue: engineCounters === null ? null : describeQueue(engineCounters(), deps.clock.nowMs()),
-				delivery: describeDelivery(deliveryPause()),
-				chores: describeChores(knownChores(), deps.clock.nowMs()),
+				// None of them makes a process unready: whatever asks is answered all the same, and a load balancer that took
+				// the process away would only add to the trouble.
+				warnings: findWarnings(about.state()),
 			});
 		},
 	};
@@ -111,25 +108,4 @@ function describeQueue(counters: EngineCounters, nowMs: number): object {
 		inFlight,
 		inHand,
 	};
-}
-
-function describeDelivery(pause: DeliveryPause | null): object {
-	if (pause === null) return { paused: false };
-	const { sinceMs, waiting, isSentElsewhere } = pause;
-	return { paused: true, since: isoTime(sinceMs), waiting, sentByOthers: isSentElsewhere };
-}
-
-/**
- * A chore that does not get done makes no process unready: whatever asks is answered all the same, and a load balancer
- * that took the process away would only add to the trouble.
- */
-function describeChores(records: readonly ChoreRecord[], nowMs: number): object {
-	return Object.fromEntries(
-		records.map((record) => {
-			const { name, lastSuccessMs, lastFailureMs, failures, error } = record;
-			const lastSuccess = lastSuccessMs === null ? null : isoTime(lastSuccessMs);
-			const lastFailure = lastFailureMs === null ? null : isoTime(lastFailureMs);
-			return [name, { late: isLate(record, nowMs), lastSuccess, lastFailure, failures, error }];
-		}),
-	);
 }

@@ -1,6 +1,6 @@
 // What the engine has done since it started, for the metrics page.
 
-import { Histogram } from "../domain/histogram.ts";
+import { Histogram } from "prom-client";
 import type { Verdict } from "../domain/verdict.ts";
 import type { Settlement } from "../store/queries/queue.ts";
 
@@ -14,13 +14,10 @@ export interface EngineCounters {
 	endedEngines: number;
 	/** Programmes with something due that this engine had not heard of: there must be none. */
 	missed: number;
-	/** Seconds from a status change to the shop's answer to its first attempt; of those that were answered. */
+	/** All in seconds. */
 	firstAnswers: Histogram;
-	/** Seconds from an attempt's due time to its request. */
 	sendDelays: Histogram;
-	/** Seconds from an attempt's request to its end, however it ended. */
 	attemptTimes: Histogram;
-	/** Seconds that passes took, failed ones included. */
 	passTimes: Histogram;
 	inFlight: number;
 	/** Waiting or in flight. */
@@ -39,13 +36,11 @@ export interface Backlog {
 }
 
 /** Seconds: from what nobody notices to what somebody must be woken for. */
-const LATENCY_BOUNDS: readonly number[] = [
-	0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800,
-];
+const LATENCY_BOUNDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
 /** An attempt has five seconds, and ends a little later where we are late ourselves. */
-const ATTEMPT_BOUNDS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 6];
+const ATTEMPT_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 6];
 /** A database that does not answer fails a statement after 15 seconds. */
-const PASS_BOUNDS: readonly number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15];
+const PASS_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15];
 
 export function newCounters(): EngineCounters {
 	return {
@@ -55,15 +50,36 @@ export function newCounters(): EngineCounters {
 		lateResults: 0,
 		endedEngines: 0,
 		missed: 0,
-		firstAnswers: new Histogram(LATENCY_BOUNDS),
-		sendDelays: new Histogram(LATENCY_BOUNDS),
-		attemptTimes: new Histogram(ATTEMPT_BOUNDS),
-		passTimes: new Histogram(PASS_BOUNDS),
+		firstAnswers: histogram(
+			"ringback_delivery_first_answer_seconds",
+			"Time from a status change to the shop's answer to its first attempt; of attempts that were answered",
+			LATENCY_BOUNDS,
+		),
+		sendDelays: histogram(
+			"ringback_attempt_send_delay_seconds",
+			"Time from an attempt's due time to its request",
+			LATENCY_BOUNDS,
+		),
+		attemptTimes: histogram(
+			"ringback_attempt_duration_seconds",
+			"Time from an attempt's request to its end, however it ended; the shop has five seconds",
+			ATTEMPT_BOUNDS,
+		),
+		passTimes: histogram(
+			"ringback_pass_duration_seconds",
+			"Time that a pass of the engine took, which is one transaction, failed ones included",
+			PASS_BOUNDS,
+		),
 		inFlight: 0,
 		inHand: 0,
 		slots: 0,
 		backlog: { programmesDue: 0, oldestDueAtMs: null },
 	};
+}
+
+/** Registered where the metrics are put together: see watch/metrics. */
+function histogram(name: string, help: string, buckets: number[]): Histogram {
+	return new Histogram({ name, help, buckets, registers: [] });
 }
 
 export function countStored(counters: EngineCounters, settled: Iterable<Settlement>): void {

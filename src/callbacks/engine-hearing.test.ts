@@ -8,8 +8,7 @@ import { addEngine } from "../../test/support/queue-rows.ts";
 import { type KeptAnswer, keepAnswer, readKeptAnswer } from "../domain/kept-answer.ts";
 import { slotOf } from "../domain/slot.ts";
 import { MINUTE_MS } from "../domain/time.ts";
-import { removeEndpoint } from "../store/queries/endpoint-removal.ts";
-import { setEndpoint } from "../store/queries/programmes.ts";
+import { removeEndpoint, setEndpoint } from "../store/queries/programmes.ts";
 import { SILENT_MS } from "../store/queries/queue.ts";
 import { ANSWER, startEngine } from "./test-engine.test-support.ts";
 

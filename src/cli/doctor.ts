@@ -4,16 +4,10 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Config, type Environment, readConfig, warningSettings } from "../config.ts";
 import { sayBytes } from "../domain/bytes.ts";
-import { CHORES, type ChoreRecord, describeLateness, isLate, lateSinceMs } from "../domain/chore.ts";
 import { sayOtherBrand } from "../domain/network.ts";
-import { isSilent, type ProcessRecord, sumEngines } from "../domain/process.ts";
+import { isSilent, sumEngines } from "../domain/process.ts";
 import { isoTime, MINUTE_MS } from "../domain/time.ts";
-import {
-	findClockWarnings,
-	findPauseWarnings,
-	findSettingWarnings,
-	type Warning,
-} from "../domain/warning.ts";
+import type { Warning } from "../domain/warning.ts";
 import type { Workplace } from "../service/workplace.ts";
 import {
 	canListen,
@@ -22,13 +16,12 @@ import {
 	type ServerState,
 } from "../store/postgres/doctor.ts";
 import type { PostgresSetting } from "../store/postgres/setting.ts";
-import { readPause } from "../store/queries/delivery-pause.ts";
+import { readFigures } from "../store/queries/figures.ts";
 import { findNetwork } from "../store/queries/network.ts";
-import { readSystem, type SystemReading } from "../store/queries/system.ts";
-import { MIGRATIONS } from "../store/schema/migrations.ts";
-import { readSchema, SchemaTooNewError } from "../store/schema/state.ts";
+import { NOTHING_READ, readSystem } from "../store/queries/system.ts";
+import { readSchema, SchemaTooNewError } from "../store/schema/migrations.ts";
 import type { Db, Store } from "../store/store.ts";
-import { findSystemWarnings, type SystemState } from "../watch/system-warning.ts";
+import { CHECKS, findWarnings, type WatchedState } from "../watch/checks.ts";
 import { type Command, EXIT, JSON_OPTION } from "./command.ts";
 import { type Finding, messageOf, ok, problem, sayFinding, warning } from "./finding.ts";
 
@@ -56,91 +49,125 @@ async function examine(environment?: Environment): Promise<Finding[]> {
 		...read.config.formerSettings.map((sentence) => warning("settings", sentence)),
 	];
 	const { database } = read.config;
-	if (database.kind === "sqlite" && !existsSync(database.path)) {
-		const detail = `there is no file ${resolve(database.path)} yet: \`ringback serve\` makes it`;
-		const elsewhere = await openWorkplace(
-			{ ...read.config, database: { kind: "sqlite", path: ":memory:" }, logLevel: "silent" },
-			{ schema: "inspect" },
-		);
-		return [...settings, warning("database", detail), ...(await examineSurroundings(elsewhere))];
-	}
+	const isMissing = database.kind === "sqlite" && !existsSync(database.path);
 	let workplace: Workplace;
 	try {
-		workplace = await openWorkplace({ ...read.config, logLevel: "silent" }, { schema: "inspect" });
+		workplace = await openWorkplace(
+			{ ...read.config, logLevel: "silent", ...(isMissing ? { database: ELSEWHERE } : {}) },
+			{ schema: "inspect" },
+		);
 	} catch (error) {
 		if (error instanceof StartError) return [problem("settings", error.message)];
 		const cure = "Check DATABASE_URL, and that the database runs and lets this account in.";
 		return [...settings, problem("database", `${messageOf(error)}. ${cure}`)];
 	}
-	const name = database.kind === "sqlite" ? resolve(database.path) : database.kind;
-	const schema = await checkSchema(workplace);
-	const server = database.kind === "sqlite" ? [] : await examinePostgres(database, workplace);
-	const { store, migration } = workplace;
-	const network = migration.version === 0 ? [] : [await examineNetwork(store, read.config)];
-	const system = migration.version === 0 ? [] : await examineSystem(workplace);
-	return [
-		...settings,
-		ok("database", `${name} answers`),
-		schema,
-		...server,
-		...network,
-		...system,
-		...(await examineSurroundings(workplace)),
-	];
-}
-
-/** What the System page shows, too. */
-async function examineSystem({ store, clock, config, readDisk }: Workplace): Promise<Finding[]> {
-	const nowMs = clock.nowMs();
-	const reading = await readSystem(store, nowMs);
-	return [
-		...examineChores(reading.chores, reading.processes, nowMs),
-		...examineInstallation({ ...reading, disk: await readDisk() }, nowMs),
-		await examineDelivery(store, config, nowMs),
-	];
-}
-
-function sayEnvironment({ environment }: Config): string {
-	if (environment === "production") return "all settings can be read, and all that production needs is there";
-	return "all settings can be read (set RINGBACK_ENV=production where real shops are served: it then insists on what they need)";
-}
-
-/** What does not depend on the database's contents. Closes the workplace. */
-async function examineSurroundings(workplace: Workplace): Promise<Finding[]> {
 	try {
+		const name = database.kind === "sqlite" ? resolve(database.path) : database.kind;
+		const isEmpty = workplace.migration.version === 0;
 		return [
-			checkClock(workplace),
+			...settings,
+			isMissing
+				? warning("database", `there is no file ${name} yet: \`ringback serve\` makes it`)
+				: ok("database", `${name} answers`),
+			...(database.kind === "sqlite" ? [] : await examinePostgres(database, workplace)),
+			...(isEmpty ? [] : [await examineNetwork(workplace.store, read.config)]),
+			...(await examineInstallation(workplace, isMissing)),
 			await checkDns(workplace),
-			await checkMail(workplace),
-			...checkWarnings(workplace),
+			...(await checkMail(workplace)),
 		];
 	} finally {
 		await workplace.close();
 	}
 }
 
-async function checkSchema({ store, config, migration: { version } }: Workplace): Promise<Finding> {
-	const known = MIGRATIONS.length;
-	if (version === known) return ok("schema", `version ${known} is current`);
-	const oldestProgram = version > known ? (await readSchema(store.db)).oldestProgram : 0;
-	if (oldestProgram > known) {
-		return problem("schema", new SchemaTooNewError(version, oldestProgram, known).message);
-	}
-	const start = config.migrate === "auto" ? ", or just start it" : "";
-	const cure = version < known ? `run \`ringback migrate\`${start}` : "upgrade the program soon";
-	return warning("schema", `the database has version ${version}, this program knows ${known}: ${cure}`);
+/** In place of a file that is not to be made. */
+const ELSEWHERE = { kind: "sqlite", path: ":memory:" } as const;
+
+function sayEnvironment({ environment }: Config): string {
+	if (environment === "production") return "all settings can be read, and all that production needs is there";
+	return "all settings can be read (set RINGBACK_ENV=production where real shops are served: it then insists on what they need)";
 }
 
-/** Against the database server's clock, where there is one. */
-function checkClock({ clock }: Workplace): Finding {
-	const offsetMs = clock.offsetMs();
-	const [found] = findClockWarnings(offsetMs);
-	const say = clock.isSure() ? warning : problem;
-	if (found !== undefined) return say("clock", `${found.title}. ${found.text}`);
-	const year = new Date(clock.nowMs()).getUTCFullYear();
+/** What staff's pages warn of, and of what is well, how well it is. */
+async function examineInstallation(workplace: Workplace, isMissing: boolean): Promise<Finding[]> {
+	const { store, clock, config, migration, readDisk } = workplace;
+	const nowMs = clock.nowMs();
+	const isEmpty = migration.version === 0;
+	const { known } = NOTHING_READ.schema;
+	const ofEmpty = { ...NOTHING_READ, schema: { version: isMissing ? known : 0, known } };
+	const state: WatchedState = {
+		...(isEmpty ? ofEmpty : await readSystem(store.db, nowMs)),
+		nowMs,
+		settings: warningSettings(config),
+		// How people come to us cannot be known here.
+		host: undefined,
+		sightings: [],
+		clockOffsetMs: clock.offsetMs(),
+		disk: await readDisk(),
+	};
+	const { oldestProgram } = await readSchema(store.db);
+	const tooNew =
+		oldestProgram > known ? new SchemaTooNewError(migration.version, oldestProgram, known) : null;
+	const found = findWarnings(state).map((one) => describeWarning(one, config, tooNew));
+	const well = [describeClock(state), ...(isEmpty ? [] : await describeWell(state, store, config))];
+	// What is well is not said beside a warning of the same check.
+	return [
+		...well.filter(({ check, state: how }) => how !== "ok" || found.every((other) => other.check !== check)),
+		...found,
+	];
+}
+
+function describeWarning(
+	{ kind, about, title, text }: Warning,
+	{ delivery }: Config,
+	tooNew: SchemaTooNewError | null,
+): Finding {
+	const area = CHECKS.find((check) => check.kind === kind)?.area ?? kind;
+	if (kind === "schema_differs" && tooNew !== null) return problem(area, tooNew.message);
+	const say = kind === "clock_off" && about === "problem" ? problem : warning;
+	const isLetGo = kind === "delivery_paused" && delivery === "on";
+	const next = isLetGo ? " RINGBACK_DELIVERY is on here: the next start lets them go." : "";
+	return say(area, `${title}. ${text}${next}`);
+}
+
+function describeClock({ clockOffsetMs, nowMs }: WatchedState): Finding {
+	const year = new Date(nowMs).getUTCFullYear();
 	if (year < 2026) return problem("clock", `it is ${year} by the clock: set it by NTP`);
-	if (offsetMs === null) return ok("clock", "the date is plausible");
-	return ok("clock", `${Math.abs(offsetMs)} ms from the database server's clock`);
+	if (clockOffsetMs === null) return ok("clock", "the date is plausible");
+	return ok("clock", `${Math.abs(clockOffsetMs)} ms from the database server's clock`);
+}
+
+async function describeWell(state: WatchedState, store: Store, { delivery }: Config): Promise<Finding[]> {
+	const { schema, processes, chores, backedUpAtMs, disk, nowMs } = state;
+	const { queued, databaseBytes } = await readFigures(store, nowMs);
+	const alive = processes.filter((record) => !isSilent(record, nowMs));
+	const names = alive.map(
+		({ role, instance, host, version }) => `${role} ${instance} on ${host} (${version})`,
+	);
+	const hasWorker = alive.some(({ role }) => role !== "web");
+	const done = hasWorker ? "all are done on time" : "none is late yet; they go on once a worker runs";
+	const oldestDueAtMs = sumEngines(processes, nowMs)?.oldestDueAtMs ?? null;
+	const due = oldestDueAtMs === null ? "" : `, the oldest due since ${isoTime(oldestDueAtMs)}`;
+	const free = disk === null ? "" : `; ${sayBytes(disk.freeBytes)} of its disk are free`;
+	return [
+		ok("schema", `version ${schema.known} is current`),
+		ok("chores", chores.length === 0 ? "none has begun yet" : done),
+		alive.length === 0
+			? warning(
+					"processes",
+					"No process is running: pages and API are down, and no callbacks are sent. Start the service: `ringback serve`.",
+				)
+			: ok("processes", `running: ${names.join(", ")}`),
+		ok("queue", `${queued} callbacks wait${due}`),
+		ok("disk", `the database has ${sayBytes(databaseBytes)}${free}`),
+		// Nothing is said of what we do not make: PostgreSQL's own programs do, and some copy disks.
+		...(backedUpAtMs === null
+			? []
+			: [ok("backup", `the last has everything that was stored by ${isoTime(backedUpAtMs)}`)]),
+		delivery === "paused" && state.pause === null
+			? warning("delivery", "RINGBACK_DELIVERY is paused: from the next start on no callback is sent")
+			: ok("delivery", "callbacks are not paused"),
+	];
 }
 
 async function checkDns({ transport }: Workplace): Promise<Finding> {
@@ -150,24 +177,15 @@ async function checkDns({ transport }: Workplace): Promise<Finding> {
 	return problem("dns", detail);
 }
 
-async function checkMail({ mailer }: Workplace): Promise<Finding> {
-	if (mailer === null) {
-		return warning("mail", "off: set SMTP_URL and MAIL_FROM to tell owners of failed callbacks");
-	}
+/** Without a mail server there is nobody to ask. */
+async function checkMail({ mailer }: Workplace): Promise<Finding[]> {
+	if (mailer === null) return [];
 	try {
 		await mailer.verify();
-		return ok("mail", "the mail server lets us in");
+		return [ok("mail", "the mail server lets us in")];
 	} catch (error) {
-		return problem("mail", `the mail server refused: ${messageOf(error)}`);
+		return [problem("mail", `the mail server refused: ${messageOf(error)}`)];
 	}
-}
-
-/** Mail has a check of its own, which also asks the mail server. How people come to us cannot be known here. */
-function checkWarnings({ config }: Workplace): Finding[] {
-	return findSettingWarnings(warningSettings(config), undefined).flatMap(({ kind, title, text }) => {
-		if (kind === "mail_off") return [];
-		return [warning(kind === "private_ranges" ? "addresses" : "public-url", `${title}. ${text}`)];
-	});
 }
 
 /** While one is open, no dead row that it could still see is cleared away, in any table. */
@@ -256,117 +274,4 @@ async function examineNetwork({ db }: Store, { brand: given }: Config): Promise<
 		return warning("network", `it has no name yet: enter one under Network. Headers are named X-${shown}-…`);
 	}
 	return ok("network", `${name}; headers are named X-${shown}-…`);
-}
-
-/** Which chores are late, and what that means while a worker runs and while none does. */
-export function examineChores(
-	records: readonly ChoreRecord[],
-	processes: readonly ProcessRecord[],
-	nowMs: number,
-): Finding[] {
-	const late = records.filter((record) => isLate(record, nowMs));
-	const hasWorker = processes.some((record) => record.role !== "web" && !isSilent(record, nowMs));
-	if (records.length === 0) return [ok("chores", "none has begun yet")];
-	if (late.length === 0) {
-		return [
-			ok("chores", hasWorker ? "all are done on time" : "none is late yet; they go on once a worker runs"),
-		];
-	}
-	// Those that nobody does: one line for them all.
-	const left = late.filter(({ failures }) => failures === 0);
-	const isOneLine = left.length > (hasWorker ? 1 : 0);
-	const single = isOneLine ? late.filter(({ failures }) => failures > 0) : late;
-	return [...(isOneLine ? [describeLeft(left, hasWorker)] : []), ...single.map(describeOne)];
-}
-
-function describeOne(record: ChoreRecord): Finding {
-	const since = isoTime(lateSinceMs(record));
-	const { undone } = CHORES[record.name];
-	return warning("chores", `${record.name} is late since ${since}. ${undone}. ${describeLateness(record)}`);
-}
-
-function describeLeft(left: readonly ChoreRecord[], hasWorker: boolean): Finding {
-	const since = isoTime(Math.min(...left.map(lateSinceMs)));
-	const lastMs = Math.max(...left.map(({ lastSuccessMs }) => lastSuccessMs ?? 0));
-	const last = lastMs === 0 ? "No run has ever succeeded" : `The last success was at ${isoTime(lastMs)}`;
-	const names = left.map(({ name }) => name).join(", ");
-	const cause = hasWorker
-		? "A worker runs: unless it has just started, they hang. Read its log."
-		: "No worker runs. They are done once you start one: `ringback serve` with RINGBACK_ROLE=all or worker.";
-	const late = left.length === 1 ? "is late since" : "are late, the first since";
-	return warning("chores", `${names} ${late} ${since}. ${last}. ${cause}`);
-}
-
-/** The installation as a whole, as the System page shows it. */
-type Installation = SystemReading & SystemState;
-
-/** The schema has a check of its own. */
-const CHECKS: Partial<Record<Warning["kind"], string>> = {
-	no_worker: "processes",
-	process_silent: "processes",
-	mixed_versions: "processes",
-	queue_overdue: "queue",
-	disk_filling: "disk",
-	backup_old: "backup",
-	mail_failing: "mail",
-};
-
-function examineInstallation(state: Installation, nowMs: number): Finding[] {
-	const warnings = findSystemWarnings(state, nowMs).flatMap(({ kind, title, text }) => {
-		const check = CHECKS[kind];
-		return check === undefined ? [] : [warning(check, `${title}. ${text}`)];
-	});
-	const sound = [
-		describeProcesses(state, nowMs),
-		ok("queue", describeQueue(state, nowMs)),
-		ok("disk", describeDisk(state)),
-		...describeBackup(state),
-	];
-	// What is well is not said beside a warning of the same check.
-	const said = sound.filter(
-		({ check, state: found }) => found !== "ok" || warnings.every((other) => other.check !== check),
-	);
-	return [...said, ...warnings];
-}
-
-function describeProcesses({ processes }: Installation, nowMs: number): Finding {
-	const alive = processes.filter((record) => !isSilent(record, nowMs));
-	if (alive.length === 0) {
-		return warning(
-			"processes",
-			"No process is running: pages and API are down, and no callbacks are sent. Start the service: `ringback serve`.",
-		);
-	}
-	const names = alive.map(
-		({ role, instance, host, version }) => `${role} ${instance} on ${host} (${version})`,
-	);
-	return ok("processes", `running: ${names.join(", ")}`);
-}
-
-function describeQueue({ figures, processes }: Installation, nowMs: number): string {
-	const oldestDueAtMs = sumEngines(processes, nowMs)?.oldestDueAtMs ?? null;
-	const due = oldestDueAtMs === null ? "" : `, the oldest due since ${isoTime(oldestDueAtMs)}`;
-	return `${figures.queued} callbacks wait${due}`;
-}
-
-function describeDisk({ figures, disk }: Installation): string {
-	const size = `the database has ${sayBytes(figures.databaseBytes)}`;
-	return disk === null ? size : `${size}; ${sayBytes(disk.freeBytes)} of its disk are free`;
-}
-
-/** Nothing is said of what we do not make: PostgreSQL's own programs do, and some copy disks. */
-function describeBackup({ backedUpAtMs }: Installation): Finding[] {
-	if (backedUpAtMs === null) return [];
-	return [ok("backup", `the last has everything that was stored by ${isoTime(backedUpAtMs)}`)];
-}
-
-/** Whether callbacks go out, or are held on purpose. */
-async function examineDelivery({ db }: Store, { delivery }: Config, nowMs: number): Promise<Finding> {
-	const [paused] = findPauseWarnings(await readPause(db, nowMs));
-	if (paused !== undefined) {
-		const next = delivery === "on" ? " RINGBACK_DELIVERY is on here: the next start lets them go." : "";
-		return warning("delivery", `${paused.title}. ${paused.text}${next}`);
-	}
-	if (delivery === "on") return ok("delivery", "callbacks are not paused");
-	return warning("delivery", "RINGBACK_DELIVERY is paused: from the next start on no callback is sent");
 }

@@ -2,8 +2,7 @@
 
 import { readConfig } from "../config.ts";
 import { DIALECTS } from "../store/schema/dialect.ts";
-import { MIGRATIONS } from "../store/schema/migrations.ts";
-import { checkSchema, findSchema } from "../store/schema/state.ts";
+import { checkSchema, findSchema, MIGRATIONS } from "../store/schema/migrations.ts";
 import type { Store } from "../store/store.ts";
 import { type Command, EXIT, JSON_OPTION } from "./command.ts";
 import { sayProblems } from "./workplace-command.ts";
@@ -31,7 +30,7 @@ export const migrateCommand: Command = {
 		);
 		try {
 			const { version, applied } = workplace.migration;
-			if (isCheck) checkSchema(await findSchema(workplace.store.db), workplace.store.kind);
+			if (isCheck) checkSchema(await findSchema(workplace.store.db));
 			const pending = isCheck ? describePending(workplace.store, version) : [];
 			if (options.flag("json")) {
 				screen.out(JSON.stringify({ version, applied, ...(isCheck ? { pending } : {}) }));

@@ -1,9 +1,8 @@
 // `ringback serve`: runs until it is told to stop.
 
 import { resolve } from "node:path";
-import { ALL_SETTINGS, type Config, isStartedByNpm, readConfig, warningSettings } from "../config.ts";
+import { ALL_SETTINGS, type Config, isStartedByNpm, readConfig } from "../config.ts";
 import { headerNames } from "../domain/signature.ts";
-import { findPauseWarnings, findSettingWarnings } from "../domain/warning.ts";
 import { listenForStop, type StopSignals } from "../service/stop-signals.ts";
 import type { Service } from "../service.ts";
 import { isExecutable } from "../shipped-files.ts";
@@ -78,7 +77,7 @@ async function serveUntilAsked(
 }
 
 function sayStarted(service: Service, screen: Screen): void {
-	const { url, metricsUrl, config, migration, network, welcomeLink, deliveryPause } = service;
+	const { url, metricsUrl, config, migration, network, welcomeLink, warnings } = service;
 	const { database } = config;
 	const storedIn =
 		database.kind === "sqlite"
@@ -90,8 +89,7 @@ function sayStarted(service: Service, screen: Screen): void {
 	screen.out(`  metrics  ${metricsUrl === null ? "off" : `${metricsUrl}/metrics`}`);
 	screen.out(`  mail     ${config.smtpUrl === null ? "off (set SMTP_URL)" : "on"}`);
 	if (network.face.isBrandChosen) screen.out(`  brand    ${sayBrand(network.face)}`);
-	const ofSettings = findSettingWarnings(warningSettings(config), config.host);
-	for (const { kind, title, text } of [...findPauseWarnings(deliveryPause), ...ofSettings]) {
+	for (const { kind, title, text } of warnings) {
 		// Mail off has its own line.
 		if (kind !== "mail_off") screen.out(`  WARNING  ${title}. ${text}`);
 	}

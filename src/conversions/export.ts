@@ -5,8 +5,8 @@ import {
 	type ConversionFilter,
 	type ConversionSort,
 	NEWEST_FIRST,
-} from "../store/queries/conversion-filter.ts";
-import { readAllConversions } from "../store/queries/conversion-list.ts";
+	readAllConversions,
+} from "../store/queries/conversion-list.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import type { Db } from "../store/store.ts";
 import type { CsvSeparator } from "./csv-cell.ts";

@@ -1,10 +1,15 @@
 // A programme's totals: a million conversions take two seconds to add up, which is too long for a page and too much for
-// every status change to keep in step. See kept-counts for when they are counted.
+// every status change to keep in step. So they are made beside everything
+// else, kept, and made anew when somebody looks and the last count is old. A page shows the last count and when it was
+// made; what is counted quickly, the reader waits for. The network's totals over the last days are made the same way.
 
 import { STATUSES, type Status } from "../domain/conversion.ts";
-import { type TallyGroup, tallySlice } from "../store/queries/conversion-tally.ts";
+import { DAY_MS } from "../domain/time.ts";
+import type { Clock, Log } from "../ports.ts";
+import { type CallbackTotals, sumCallbacks } from "../store/queries/callback-hours.ts";
+import { findStretch } from "../store/queries/conversion-buckets.ts";
+import { type TallyGroup, type TallySlice, tallySlice } from "../store/queries/conversion-tally.ts";
 import type { Store } from "../store/store.ts";
-import { type CountDeps, type CountLook, type KeptCounts, keepCounts } from "./kept-counts.ts";
 
 export interface StatusTotal {
 	count: number;
@@ -24,62 +29,202 @@ export interface Tally {
 }
 
 export type DayCounts = ReadonlyMap<number, ReadonlyMap<Status, number>>;
-export type TallyLook = CountLook<Tally>;
 /** By the number of the programme. */
 export type Tallies = KeptCounts<number, Tally>;
 
-export interface TalliesDeps extends CountDeps {
+interface TalliesDeps extends CountDeps {
 	store: Store;
 }
 
-/** Three milliseconds of SQLite: others are served in between. */
-export const SLICE_ROWS = 2_000;
+export interface CountLook<Count> {
+	/** Null while the first one is under way. */
+	count: Count | null;
+	/** A newer one is being made. */
+	isCounting: boolean;
+}
+
+export interface KeptCounts<Key, Count> {
+	look(key: Key): Promise<CountLook<Count>>;
+}
+
+interface CountDeps {
+	clock: Clock;
+	log: Log;
+	/** Aborted when the service stops: a count under way ends after its slice. */
+	stopSignal?: AbortSignal | undefined;
+}
+
+export interface NetworkTally {
+	countedAtMs: number;
+	/** By currency; only statuses that some conversion has. */
+	currencies: ReadonlyMap<string, ReadonlyMap<Status, StatusTotal>>;
+	days: DayCounts;
+	/** Attempts by day, those without any left out. */
+	callbacks: ReadonlyMap<number, CallbackTotals>;
+}
+
+/** By how many days back: today (UTC) is one. */
+export type NetworkTallies = KeptCounts<number, NetworkTally>;
 
 export function createTallies(deps: TalliesDeps): Tallies {
-	return keepCounts(deps, (programmeId: number, isStopping) => countAll(deps, programmeId, isStopping));
+	return keepCounts(deps, (programmeId: number, isStopping) => countProgramme(deps, programmeId, isStopping));
+}
+
+export function createNetworkTallies(deps: TalliesDeps): NetworkTallies {
+	return keepCounts(deps, (days: number, isStopping) => countNetwork(deps, days, isStopping));
+}
+
+/** Three milliseconds of SQLite: others are served in between. */
+const SLICE_ROWS = 2_000;
+
+/** Ends early when it is stopped. */
+async function* readSlices(
+	{ store, clock }: TalliesDeps,
+	{ programmeId, afterId: firstAfterId }: { programmeId?: number; afterId: number },
+	isStopping: () => boolean,
+): AsyncGenerator<TallySlice> {
+	for (let afterId = firstAfterId; !isStopping(); ) {
+		const slice = await tallySlice(store.db, { programmeId, afterId, limit: SLICE_ROWS });
+		if (slice.lastId === null) return;
+		yield slice;
+		afterId = slice.lastId;
+		await clock.yieldLoop();
+	}
 }
 
 /**
  * Null when it was stopped. A conversion that moves meanwhile is counted before or after it. One that expired and is
  * recorded anew gets a new number, and may be counted as both until the next count.
  */
-async function countAll(
-	{ store, clock }: TalliesDeps,
+async function countProgramme(
+	deps: TalliesDeps,
 	programmeId: number,
 	isStopping: () => boolean,
 ): Promise<Tally | null> {
 	const totals = new Map(STATUSES.map((status) => [status, emptyTotal()]));
 	const tests = new Map<Status, number>();
 	const days = new Map<number, Map<Status, number>>();
-	const countedAtMs = clock.nowMs();
-	for (let afterId = 0; !isStopping(); ) {
-		const slice = await tallySlice(store.db, { programmeId, afterId, limit: SLICE_ROWS });
-		const { groups, lastId } = slice;
-		if (lastId === null) return { countedAtMs, totals, tests, days };
+	const countedAtMs = deps.clock.nowMs();
+	for await (const slice of readSlices(deps, { programmeId, afterId: 0 }, isStopping)) {
 		for (const { status, count } of slice.tests) tests.set(status, (tests.get(status) ?? 0) + count);
-		for (const group of groups) {
+		for (const group of slice.groups) {
 			addTo(totals.get(group.status) ?? emptyTotal(), group);
 			countDay(days, group);
 		}
-		afterId = lastId;
-		await clock.yieldLoop();
 	}
-	return null;
+	return isStopping() ? null : { countedAtMs, totals, tests, days };
 }
 
-export function emptyTotal(): StatusTotal {
+/** Only what was recorded in the period is read, along the primary key. Null when it was stopped. */
+async function countNetwork(
+	deps: TalliesDeps,
+	dayCount: number,
+	isStopping: () => boolean,
+): Promise<NetworkTally | null> {
+	const { clock, store } = deps;
+	const countedAtMs = clock.nowMs();
+	const firstDay = Math.floor(countedAtMs / DAY_MS) - dayCount + 1;
+	const { low } = await findStretch(store.db, { fromMs: firstDay * DAY_MS });
+	const currencies = new Map<string, Map<Status, StatusTotal>>();
+	const days = new Map<number, Map<Status, number>>();
+	for await (const { groups } of readSlices(deps, { afterId: low.id }, isStopping)) {
+		for (const group of groups) {
+			// Ids follow the time of recording, but for a minute: see conversion-buckets.
+			if (group.day < firstDay) continue;
+			const totals = currencies.get(group.currency) ?? new Map<Status, StatusTotal>();
+			const total = totals.get(group.status) ?? emptyTotal();
+			addTo(total, group);
+			currencies.set(group.currency, totals.set(group.status, total));
+			countDay(days, group);
+		}
+	}
+	const callbacks = new Map<number, CallbackTotals>();
+	for (let day = firstDay; day < firstDay + dayCount && !isStopping(); day++) {
+		const total = await sumCallbacks(store.db, day * DAY_MS, (day + 1) * DAY_MS);
+		if (total.delivered + total.failed > 0) callbacks.set(day, total);
+		await clock.yieldLoop();
+	}
+	return isStopping() ? null : { countedAtMs, currencies, days, callbacks };
+}
+
+function emptyTotal(): StatusTotal {
 	return { count: 0, basketMinor: 0n, commissionMinor: 0n, feeMinor: 0n };
 }
 
-export function addTo(total: StatusTotal, group: TallyGroup): void {
+function addTo(total: StatusTotal, group: TallyGroup): void {
 	total.count += group.count;
 	total.basketMinor += group.basketMinor;
 	total.commissionMinor += group.commissionMinor;
 	total.feeMinor += group.feeMinor;
 }
 
-export function countDay(days: Map<number, Map<Status, number>>, { day, status, count }: TallyGroup): void {
+function countDay(days: Map<number, Map<Status, number>>, { day, status, count }: TallyGroup): void {
 	const ofDay = days.get(day) ?? new Map<Status, number>();
 	ofDay.set(status, (ofDay.get(status) ?? 0) + count);
 	days.set(day, ofDay);
+}
+
+/** How long a reader waits for a fresh count; a page has 100 ms in all. */
+const PATIENCE_MS = 30;
+/** A count that took two seconds is good for forty: at most a twentieth of the time goes into counting. */
+const REST_PER_COUNT = 20;
+/** Looked at lately. A count is some kilobytes. */
+const MAX_KEPT = 500;
+
+interface Entry<Count> {
+	count: Count | null;
+	tookMs: number;
+	counting: Promise<void> | null;
+}
+
+/** `countAll` resolves to null when it was stopped. */
+function keepCounts<Key, Count extends { countedAtMs: number }>(
+	{ clock, log, stopSignal }: CountDeps,
+	countAll: (key: Key, isStopping: () => boolean) => Promise<Count | null>,
+): KeptCounts<Key, Count> {
+	const entries = new Map<Key, Entry<Count>>();
+	const isStopping = () => stopSignal?.aborted === true;
+
+	async function countInto(key: Key, entry: Entry<Count>): Promise<void> {
+		const startedAtMs = clock.nowMs();
+		try {
+			const count = await countAll(key, isStopping);
+			if (count !== null) entry.count = count;
+		} catch (error) {
+			log.warn({ err: error, key }, "totals could not be counted; the next look tries again");
+		}
+		entry.tookMs = clock.nowMs() - startedAtMs;
+		entry.counting = null;
+	}
+
+	return {
+		async look(key) {
+			const entry = entries.get(key) ?? { count: null, tookMs: 0, counting: null };
+			remember(entries, key, entry);
+			const isFresh =
+				entry.count !== null && clock.nowMs() - entry.count.countedAtMs < entry.tookMs * REST_PER_COUNT;
+			if (!isFresh && !isStopping()) {
+				entry.counting ??= countInto(key, entry);
+				await firstOf(clock, entry.counting, PATIENCE_MS);
+			}
+			return { count: entry.count, isCounting: entry.counting !== null };
+		},
+	};
+}
+
+/** Put last; what was not looked at for the longest time goes, unless it is being counted. */
+function remember<Key, Count>(entries: Map<Key, Entry<Count>>, key: Key, entry: Entry<Count>): void {
+	entries.delete(key);
+	entries.set(key, entry);
+	for (const [oldKey, old] of entries) {
+		if (entries.size <= MAX_KEPT) return;
+		if (old.counting === null && oldKey !== key) entries.delete(oldKey);
+	}
+}
+
+async function firstOf(clock: Clock, work: Promise<void>, patienceMs: number): Promise<void> {
+	const { promise: patience, resolve } = Promise.withResolvers<void>();
+	const cancel = clock.after(patienceMs, resolve);
+	await Promise.race([work, patience]);
+	cancel();
 }

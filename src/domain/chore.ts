@@ -1,7 +1,7 @@
 // Chores: periodic work that nobody asked for. Which there are, how one went, and when staff must hear that it does not
 // get done.
 
-import { HOUR_MS, isoTime, MINUTE_MS, SECOND_MS } from "./time.ts";
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "./time.ts";
 
 interface ChoreKind {
 	/** How long after one run the next begins. */
@@ -31,7 +31,6 @@ export const CHORES = {
 	// The same for files that staff import; lines that nobody needs any more are removed by the way.
 	imports: { intervalMs: 10 * SECOND_MS, undone: "Files to import are not being worked off" },
 	// How long what came in is looked through order by order when somebody searches.
-	order_search: { intervalMs: MINUTE_MS, undone: "New orders are not being added to the search" },
 	// How long after a change its mail is written, at the latest.
 	change_mails: {
 		intervalMs: 5 * SECOND_MS,
@@ -60,7 +59,7 @@ export function isChoreName(name: string): name is ChoreName {
 	return Object.hasOwn(CHORES, name);
 }
 
-/** How a chore went, in one process or in all of them. */
+/** How a chore went, whichever process did it. */
 export interface ChoreRecord {
 	name: ChoreName;
 	/** When somebody first set out to do it. */
@@ -75,26 +74,27 @@ export interface ChoreRecord {
 	error: string | null;
 }
 
-/** A chore as the process that runs it knows it. */
+/** A chore as the process that runs it knows it. What has not been yet is not there. */
 export interface ChoreReport {
-	record: ChoreRecord;
-	/** All failures since the process started. */
+	readonly name: ChoreName;
+	lastSuccessMs?: number;
+	lastFailureMs?: number;
+	/** Since the last success. */
+	failures: number;
+	/** Since the process started. */
 	failuresTotal: number;
-	/** How long the last run took that came to an end, well or not; null before the first. */
-	lastRunMs: number | null;
-	/**
-	 * Since when the oldest has waited that should have been done by now, as the last look found it; null when none has.
-	 * Undefined where there is nothing to look for, and before the first look.
-	 */
-	waitingSinceMs: number | null | undefined;
+	/** How long the last run took that came to an end, well or not. */
+	lastRunMs?: number;
+	/** Since when the oldest has waited that should have been done by now, as the last look found it; null when none has. */
+	waitingSinceMs?: number | null;
 }
 
 /** Runs may be missed: a database that restarts, a process that is replaced. */
 const INTERVALS_MISSED = 10;
-/** Records are shared between processes a few times a minute. */
+/** How a chore goes is written down, and read by other processes, a few times a minute. */
 const LEAST_MISSED_MS = 2 * MINUTE_MS;
 
-export function choreTimeMs(name: ChoreName): number {
+function choreTimeMs(name: ChoreName): number {
 	return Math.max(CHORES[name].intervalMs * INTERVALS_MISSED, LEAST_MISSED_MS);
 }
 
@@ -111,36 +111,4 @@ export function isLate(record: ChoreRecord, nowMs: number): boolean {
 /** Of one that is late: from when on. */
 export function lateSinceMs({ name, lastSuccessMs, sinceMs }: ChoreRecord): number {
 	return (lastSuccessMs ?? sinceMs) + choreTimeMs(name);
-}
-
-/** What several processes know of one chore. A success of any of them is one. */
-export function mergeRecords(one: ChoreRecord, other: ChoreRecord): ChoreRecord {
-	const lastSuccessMs = latest(one.lastSuccessMs, other.lastSuccessMs);
-	const lastFailureMs = latest(one.lastFailureMs, other.lastFailureMs);
-	const hasRecovered = lastFailureMs === null || (lastSuccessMs !== null && lastSuccessMs >= lastFailureMs);
-	return {
-		name: one.name,
-		sinceMs: Math.min(one.sinceMs, other.sinceMs),
-		lastSuccessMs,
-		workingAtMs: latest(one.workingAtMs, other.workingAtMs),
-		lastFailureMs,
-		failures: hasRecovered ? 0 : Math.max(one.failures, other.failures),
-		error: one.lastFailureMs === lastFailureMs ? one.error : other.error,
-	};
-}
-
-function latest(one: number | null, other: number | null): number | null {
-	if (one === null || other === null) return one ?? other;
-	return Math.max(one, other);
-}
-
-/** When, and with what. */
-export function describeLateness({ lastSuccessMs, failures, error }: ChoreRecord): string {
-	const since =
-		lastSuccessMs === null ? "It has never succeeded" : `It last succeeded at ${isoTime(lastSuccessMs)}`;
-	if (failures === 0 || error === null) {
-		return `${since}. No worker does it, or it hangs: see that a process of role worker or all runs, and what its log says.`;
-	}
-	const times = failures === 1 ? "once" : `${failures} times`;
-	return `${since} and failed ${times} since. The last failure says: ${error} See the log of the process.`;
 }

@@ -1,17 +1,9 @@
-// What a request or the settings tell staff to put right, and what must not alarm anybody.
+// What a request tells staff to put right, and what must not alarm anybody.
 
-import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
+import { deepEqual, equal } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { parseRange } from "./address.ts";
-import {
-	type Arrival,
-	describeSighting,
-	findSettingWarnings,
-	isPublicHost,
-	judgeArrival,
-	type Sighting,
-	type WarningSettings,
-} from "./warning.ts";
+import { type Arrival, isPublicHost, judgeArrival, type Sighting, type WarningSettings } from "./warning.ts";
 
 const PROXY = "10.0.0.2";
 const SETTINGS: WarningSettings = {
@@ -137,45 +129,4 @@ describe("is a host public", () => {
 	];
 	for (const host of PUBLIC) test(`${host} is`, () => equal(isPublicHost(host), true));
 	for (const host of PRIVATE) test(`${host.slice(0, 30)} is not`, () => equal(isPublicHost(host), false));
-});
-
-test("a warning names what to set, and for a stranger's proxy does not insist", () => {
-	match(describeSighting(plainAt("rb.example")).title, /plain HTTP at rb\.example/);
-	match(describeSighting(plainAt("rb.example")).text, /PUBLIC_URL/);
-	const { text } = describeSighting(proxyAt(PROXY));
-	match(text, /add 10\.0\.0\.2 to RINGBACK_TRUSTED_PROXIES/);
-	match(text, /If you do not know this address, leave it out/);
-});
-
-describe("what the settings tell", () => {
-	const cases: readonly [title: string, change: Partial<WarningSettings>, kinds: readonly string[]][] = [
-		["all is set", { publicUrl: "https://rb.example" }, []],
-		["no PUBLIC_URL", {}, ["no_public_url"]],
-		["a plain PUBLIC_URL at a public name", { publicUrl: "http://rb.example" }, ["plain_http"]],
-		["a plain PUBLIC_URL on this machine", { publicUrl: "http://localhost:8080" }, []],
-		[
-			"everything at once",
-			{ hasMail: false, allowsPrivateRanges: true },
-			["private_ranges", "no_public_url", "mail_off"],
-		],
-	];
-	test("whoever tries it on their own machine needs no PUBLIC_URL", () => {
-		const kindsAt = (host: string) => findSettingWarnings(SETTINGS, host).map(({ kind }) => kind);
-		deepEqual(["127.0.0.1", "localhost:8080", "[::1]:8080"].flatMap(kindsAt), []);
-		deepEqual(kindsAt("0.0.0.0"), ["no_public_url"]);
-	});
-
-	for (const [title, change, kinds] of cases) {
-		test(title, () => {
-			const warnings = findSettingWarnings({ ...SETTINGS, ...change }, undefined);
-			deepEqual(
-				warnings.map(({ kind }) => kind),
-				kinds,
-			);
-			for (const { text } of warnings) {
-				match(text, /Set |[Rr]emove |set /, "says what to do");
-				doesNotMatch(text, /undefined|null/);
-			}
-		});
-	}
 });

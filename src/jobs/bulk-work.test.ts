@@ -7,7 +7,6 @@ import type { BulkJob } from "../store/queries/bulk-jobs.ts";
 import { countVerdicts } from "../store/queries/bulk-rows.ts";
 import { claimJob } from "../store/queries/job-claims.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { createChoreBook } from "../watch/chore-book.ts";
 import { startBulkChore } from "../watch/chores.ts";
 import { startApplying } from "./bulk-apply.ts";
 import { bulkResult } from "./bulk-result.ts";
@@ -217,7 +216,7 @@ eachDatabase("many decisions", (database) => {
 
 	test("the chore works when it is told to, looks by itself now and then, and leaves nothing behind", async () => {
 		const deps = open();
-		const chore = startBulkChore({ ...deps, book: createChoreBook(deps.clock) });
+		const chore = startBulkChore({ ...deps });
 		const isPreviewed = async (job: BulkJob) => (await reloadJob(deps, job)).state === "previewed";
 		const told = await uploadMany(deps, 3);
 		chore.runSoon();

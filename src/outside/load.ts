@@ -1,7 +1,7 @@
 // How hard it is for this process to keep up: how busy it is, and how late its event loop is.
 
 import { readFileSync } from "node:fs";
-import { Histogram } from "../domain/histogram.ts";
+import { Histogram } from "prom-client";
 import { SECOND_MS } from "../domain/time.ts";
 import type { Load } from "../ports.ts";
 
@@ -12,9 +12,6 @@ const HARDLY_LATE_MS = 100;
 /** Linux: how long the main thread has run on a core, and how long it was ready to and had to wait for one. */
 const SCHEDULING_FILE = "/proc/self/schedstat";
 const NANOSECONDS_A_MS = 1_000_000;
-
-/** Seconds; a timer is exact to a millisecond. */
-const LAG_BOUNDS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 export interface WatchedLoad extends Load {
 	/** Seconds by which each beat was late. */
@@ -27,7 +24,12 @@ export function createLoad(): WatchedLoad {
 	let last = readBusy();
 	let lastBeatMs = performance.now();
 	let lateMs = 0;
-	const lags = new Histogram(LAG_BOUNDS);
+	const lags = new Histogram({
+		name: "ringback_event_loop_lag_seconds",
+		help: "How late a timer came that rings ten times a second",
+		buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+		registers: [],
+	});
 
 	const overdueMs = (): number => performance.now() - lastBeatMs - BEAT_MS;
 	const latenessMs = (): number => {

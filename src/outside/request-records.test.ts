@@ -24,9 +24,12 @@ async function open(
 		host: "127.0.0.1",
 		port: 0,
 		limits: PUBLIC_LIMITS,
-		trustedProxies: [],
 		log: { info: () => undefined, warn: () => undefined, error: () => undefined },
-		recording: { random: createRandom(), onAnswered: (request) => answered.push(request) },
+		recording: {
+			random: createRandom(),
+			trustedProxies: [],
+			onAnswered: (request) => answered.push(request),
+		},
 	});
 	t.after(() => server.close());
 	const fetch: ServedApp["fetch"] = (_request, env) => {

@@ -13,7 +13,7 @@ import { addToProgramme } from "../store/queries/programme-people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { hasPassword, setPassword } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
-import type { LinkPurpose } from "../store/tables/links.ts";
+import type { LinkPurpose } from "../store/tables/people.ts";
 import type { Auth } from "./auth.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { endAccess } from "./end-access.ts";

@@ -7,12 +7,13 @@ import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { PersonKind } from "../domain/roles.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import {
+	endSession,
+	endSessions,
 	isAuthenticatorOn,
 	leaveSetupToUs,
 	turnAuthenticatorOff,
 	turnAuthenticatorOn,
-} from "../store/queries/authenticator.ts";
-import { endSession, endSessions } from "../store/queries/sign-in.ts";
+} from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import type { AuthSession, Visitor } from "./auth.ts";
 import { authenticatorNotSetUp, refusalOf, wrongPassword } from "./auth-fault.ts";

@@ -9,7 +9,7 @@ import { lockLinks, type WithdrawnLink, withdrawLinks, withdrawLinksInto } from 
 import type { Person } from "../store/queries/people.ts";
 import { endChallenges, endSessions } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
-import type { LinkPurpose } from "../store/tables/links.ts";
+import type { LinkPurpose } from "../store/tables/people.ts";
 
 export interface AccessEnding {
 	/** Who ends it; null: the command line. */

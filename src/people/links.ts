@@ -11,7 +11,7 @@ import { findRole } from "../store/queries/programme-people.ts";
 import { findProgrammesById, type Programme } from "../store/queries/programmes.ts";
 import { hasPassword, hasStaffWithPassword, isSessionOf } from "../store/queries/sign-in.ts";
 import type { Db, Store } from "../store/store.ts";
-import type { LinkPurpose } from "../store/tables/links.ts";
+import type { LinkPurpose } from "../store/tables/people.ts";
 import type { AccountsDeps, Actor } from "./deps.ts";
 
 /** 256 bits: nobody guesses one, so a plain hash is enough at rest. */

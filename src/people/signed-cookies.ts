@@ -9,8 +9,7 @@
 
 import { areCookiesSecure, cookieName } from "../domain/cookie-name.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
-import { findAuthenticatorId } from "../store/queries/authenticator.ts";
-import { findPasswordHash } from "../store/queries/sign-in.ts";
+import { findAuthenticatorId, findPasswordHash } from "../store/queries/sign-in.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { CONFIRMATION_MS } from "./recent-password.ts";
 import { createSigner } from "./signing.ts";

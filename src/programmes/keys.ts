@@ -8,14 +8,7 @@ import { writeKeyLabel } from "../domain/key-label.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import {
-	countKeys,
-	countUsableKeys,
-	findUsableKey,
-	insertApiKey,
-	revokeApiKey,
-	setKeyName,
-} from "../store/queries/keys.ts";
+import { countKeys, countUsableKeys, insertApiKey, revokeApiKey } from "../store/queries/keys.ts";
 import { findActiveSecret } from "../store/queries/signing-secrets.ts";
 import { changeLocked, type LockedProgramme } from "./programmes.ts";
 import { makeSecret } from "./signing-secret.ts";
@@ -93,35 +86,6 @@ export async function revokeKey(
 		const note = { personId, programmeId, action: "key.revoked", subject: keyId } as const;
 		await noteAudit(trx, { ...note, detail: writeKeyLabel(revoked) }, nowMs);
 		return succeed(true);
-	});
-}
-
-export interface KeyRenamed {
-	before: string;
-	after: string;
-}
-
-/** One that was revoked keeps its name. */
-export async function renameKey(
-	deps: Pick<AccountsDeps, "store" | "clock">,
-	programmePublicId: string,
-	keyId: string,
-	nameText: string,
-	personId: number | null = null,
-): Promise<Result<KeyRenamed>> {
-	const name = parseKeyName(nameText);
-	if (!name.ok) return name;
-	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
-		const key = await findUsableKey(trx, programmeId, keyId);
-		if (key === undefined) return notUsable(keyId);
-		const [before, after] = [key.name, name.value];
-		if (before !== after) {
-			await setKeyName(trx, key.id, after);
-			const note = { personId, programmeId, action: "key.renamed", subject: keyId } as const;
-			const detail = `${writeKeyLabel({ hint: key.hint, name: before })} → ${after}`;
-			await noteAudit(trx, { ...note, detail }, nowMs);
-		}
-		return succeed({ before, after });
 	});
 }
 

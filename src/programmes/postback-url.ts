@@ -8,8 +8,7 @@ import type { AddressPolicy, Log, LookUp, Transport } from "../ports.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { type Cancelled, cancelRemoved } from "../store/queries/cancellations.ts";
 import { findOldestPending, MAX_COUNTED_PENDING } from "../store/queries/delivery-health.ts";
-import { removeEndpoint } from "../store/queries/endpoint-removal.ts";
-import { presentUrl, setEndpoint } from "../store/queries/programmes.ts";
+import { presentUrl, removeEndpoint, setEndpoint } from "../store/queries/programmes.ts";
 import { changeLocked } from "./programmes.ts";
 
 /** How long a person waits for deliveries to be cancelled: some ten thousand of them. */

@@ -22,8 +22,8 @@ import { openBackupFile, readBackupFile, writeBackupFile } from "../outside/back
 import { realClock } from "../outside/clock.ts";
 import { partialName, placeDurably, replaceDurably } from "../outside/durable-file.ts";
 import { createRandom } from "../outside/random.ts";
-import { noteBackup } from "../store/queries/last-backup.ts";
 import type { BrokenRule } from "../store/queries/ledger.ts";
+import { noteBackup } from "../store/queries/system.ts";
 import { copySqlite, LOG_SUFFIXES, readUsedBytes } from "../store/sqlite/file.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
 import {

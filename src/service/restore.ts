@@ -11,8 +11,7 @@ import { isoTime } from "../domain/time.ts";
 import { realClock } from "../outside/clock.ts";
 import { nameAlso, type Owner, partialName, syncFolder, writeNewFile } from "../outside/durable-file.ts";
 import type { BrokenRule } from "../store/queries/ledger.ts";
-import { MIGRATIONS } from "../store/schema/migrations.ts";
-import { SchemaTooNewError } from "../store/schema/state.ts";
+import { MIGRATIONS, SchemaTooNewError } from "../store/schema/migrations.ts";
 import { closeLog, LOG_SUFFIXES } from "../store/sqlite/file.ts";
 import {
 	BackupError,

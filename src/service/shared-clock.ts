@@ -3,9 +3,10 @@
 // compared with it. On SQLite the machine's clock is the only one.
 
 import { SECOND_MS } from "../domain/time.ts";
-import { type ClockState, findClockWarnings, judgeClockOffset } from "../domain/warning.ts";
-import type { Clock, Log } from "../ports.ts";
+import { judgeClockOffset } from "../domain/warning.ts";
+import type { Clock } from "../ports.ts";
 import type { Store } from "../store/store.ts";
+import { startLoop } from "../watch/loop.ts";
 
 export interface SharedClock extends Clock {
 	/** How far this machine's clock is ahead of the database's now, below zero when behind; null on SQLite. */
@@ -19,11 +20,7 @@ export const ASKED_EVERY_MS = 5 * SECOND_MS;
 export const ASKED_AGAIN_AFTER_MS = SECOND_MS;
 
 /** Has asked once when it resolves; rejects when the database gives no answer, because then there is no time to go by. */
-export async function openSharedClock(
-	machine: Clock,
-	readTime: Store["readTime"],
-	log: Log,
-): Promise<SharedClock> {
+export async function openSharedClock(machine: Clock, readTime: Store["readTime"]): Promise<SharedClock> {
 	if (readTime === null) return { ...machine, offsetMs: () => null, stop: async () => undefined };
 	const measure = async () => {
 		const askedAtMs = machine.monotonicMs();
@@ -34,56 +31,29 @@ export async function openSharedClock(
 	const first = await measure();
 	/** The database's time at the zero of the monotonic clock. */
 	let zeroMs = (first.earliestMs + first.latestMs) / 2;
-	let told: ClockState = "ok";
-	let isStopping = false;
-	let asking = Promise.resolve();
-	let cancel = askAfter(ASKED_EVERY_MS);
+	const loop = startLoop({
+		clock: machine,
+		everyMs: ASKED_EVERY_MS,
+		againAfterMs: ASKED_AGAIN_AFTER_MS,
+		firstAfterMs: ASKED_EVERY_MS,
+		async run() {
+			const { earliestMs, latestMs } = await measure();
+			// Moved no further than the answer proves: one that was long on its way proves little, and changes nothing.
+			zeroMs = Math.min(Math.max(zeroMs, earliestMs), latestMs);
+		},
+		// Everybody else says that the database does not answer.
+		onFailure: () => undefined,
+	});
 
 	const nowMs = (): number => Math.floor(machine.monotonicMs() + zeroMs);
 	const offsetMs = (): number => machine.nowMs() - nowMs();
 
-	function askAfter(delayMs: number): () => void {
-		return machine.after(delayMs, () => {
-			asking = ask();
-		});
-	}
-
-	async function ask(): Promise<void> {
-		let delayMs = ASKED_EVERY_MS;
-		try {
-			const { earliestMs, latestMs } = await measure();
-			// Moved no further than the answer proves: one that was long on its way proves little, and changes nothing.
-			zeroMs = Math.min(Math.max(zeroMs, earliestMs), latestMs);
-		} catch {
-			// Everybody else says that the database does not answer.
-			delayMs = ASKED_AGAIN_AFTER_MS;
-		}
-		tell();
-		if (!isStopping) cancel = askAfter(delayMs);
-	}
-
-	/** Once for each state, and once when the clocks agree again. */
-	function tell(): void {
-		const state = judgeClockOffset(offsetMs());
-		if (state === told) return;
-		told = state;
-		const [found] = findClockWarnings(offsetMs());
-		if (found === undefined) {
-			log.info({ offsetMs: offsetMs() }, "this machine's clock agrees with the database server's again");
-		} else log.warn({ kind: found.kind, offsetMs: offsetMs() }, `${found.title}. ${found.text}`);
-	}
-
-	tell();
 	return {
 		...machine,
 		nowMs,
 		// By the clocks as they are now: one that was set, or a machine that slept, is noticed before the next question.
 		isSure: () => judgeClockOffset(offsetMs()) !== "problem",
 		offsetMs,
-		async stop() {
-			isStopping = true;
-			cancel();
-			await asking;
-		},
+		stop: loop.stop,
 	};
 }

@@ -13,7 +13,7 @@ import { readErrorCode } from "../outside/error-code.ts";
 import { KeyFileError, readKeyFile } from "../outside/key-file.ts";
 import { checkLedger, type LedgerReport } from "../store/queries/ledger.ts";
 import { listSecrets } from "../store/queries/signing-secrets.ts";
-import { checkSchema, findSchema, type PresentSchema } from "../store/schema/state.ts";
+import { checkSchema, findSchema, type PresentSchema } from "../store/schema/migrations.ts";
 import { findDamage } from "../store/sqlite/file.ts";
 import { openSqliteToRead } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
@@ -161,7 +161,7 @@ export async function checkSqliteFile(
 /** Also one that is at work. */
 async function checkStore(store: Store, key: Uint8Array | null, tell: Tell): Promise<CheckedDatabase> {
 	const schema = await findSchema(store.db);
-	const schemaProblem = findSchemaProblem(store, schema);
+	const schemaProblem = findSchemaProblem(schema);
 	if (schemaProblem !== null) {
 		return { damage: null, schema, schemaProblem, ledger: null, secrets: { total: 0, unopened: null } };
 	}
@@ -170,10 +170,10 @@ async function checkStore(store: Store, key: Uint8Array | null, tell: Tell): Pro
 	return { damage: null, schema, schemaProblem, ledger, secrets: await checkSecrets(store, key) };
 }
 
-function findSchemaProblem({ kind }: Store, schema: PresentSchema): string | null {
+function findSchemaProblem(schema: PresentSchema): string | null {
 	if (schema.version === 0) return "it has no table of Ringback";
 	try {
-		checkSchema(schema, kind);
+		checkSchema(schema);
 		return null;
 	} catch (error) {
 		return error instanceof Error ? error.message : String(error);

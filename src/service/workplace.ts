@@ -19,11 +19,11 @@ import type { SmtpMailer } from "../outside/mailer.ts";
 import { createRandom } from "../outside/random.ts";
 import type { AddressPolicy, Clock, DiskSpace, Log, Random, Transport } from "../ports.ts";
 import { type DatabaseSetting, isPoolerRefusal, openStore, prepareSchema } from "../store/open.ts";
-import { findDifferentEnds } from "../store/postgres/ends.ts";
+import { findDifferentEnds } from "../store/postgres/doctor.ts";
 import { createKnownNetwork, type KnownNetwork } from "../store/queries/known-network.ts";
 import { keepGivenBrand } from "../store/queries/network.ts";
 import { newestSecret, type SigningSecret } from "../store/queries/signing-secrets.ts";
-import type { MigrationReport } from "../store/schema/migrate.ts";
+import type { MigrationReport } from "../store/schema/migrations.ts";
 import type { Store } from "../store/store.ts";
 import { openSharedClock, type SharedClock } from "./shared-clock.ts";
 
@@ -132,7 +132,7 @@ export async function openParts(
 		await refuseDifferentEnds(config.database, store);
 		// Before anything is stored or compared.
 		const readTime = store.readTime && (options.readTime ?? store.readTime);
-		const clock = await openSharedClock(machineClock, readTime, log);
+		const clock = await openSharedClock(machineClock, readTime);
 		opened.defer(() => clock.stop());
 		const tell = options.tellMigration ?? ((progress) => log.info({ progress }, "migrating the database"));
 		const migration = await prepareSchema(store, schema, clock.nowMs(), { tell });

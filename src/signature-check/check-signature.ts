@@ -6,14 +6,14 @@ import { groupDigits } from "../domain/grouped-digits.ts";
 import { rebuildRequest } from "../domain/sent-request.ts";
 import { headerNames, judgeTimestamp, TIMESTAMP_TOLERANCE_SECONDS } from "../domain/signature.ts";
 import type { Clock } from "../ports.ts";
-import type { KnownNetwork } from "../store/queries/known-network.ts";
-import { listUrls, type Programme } from "../store/queries/programmes.ts";
 import {
 	findRecentAttempts,
 	listAttemptsOf,
 	MAX_DELIVERIES_LOOKED_AT,
 	type SentAttempt,
-} from "../store/queries/sent-attempts.ts";
+} from "../store/queries/delivery-list.ts";
+import type { KnownNetwork } from "../store/queries/known-network.ts";
+import { listUrls, type Programme } from "../store/queries/programmes.ts";
 import type { Db, Store } from "../store/store.ts";
 import {
 	canonicalOf,

@@ -9,7 +9,7 @@ import { type CallbackTarget, TARGET_SELECT } from "./queries/queue.ts";
 import type { Db } from "./schema/tables.ts";
 import type { MovesTable } from "./tables/conversions.ts";
 import type { InboundCallsTable } from "./tables/inbound.ts";
-import type { NoncesTable } from "./tables/keys.ts";
+import type { NoncesTable } from "./tables/programmes.ts";
 
 export type NewMove = Insertable<MovesTable>;
 export type NewInboundCall = Insertable<InboundCallsTable>;

@@ -2,9 +2,14 @@
 
 import type { PostgresSetting } from "./postgres/setting.ts";
 import { openPostgres, type PostgresDeps } from "./postgres/store.ts";
-import type { MigrateOptions, MigrationReport } from "./schema/migrate.ts";
-import { MIGRATIONS } from "./schema/migrations.ts";
-import { checkSchema, findSchema, SchemaTooOldError } from "./schema/state.ts";
+import {
+	checkSchema,
+	findSchema,
+	MIGRATIONS,
+	type MigrateOptions,
+	type MigrationReport,
+	SchemaTooOldError,
+} from "./schema/migrations.ts";
 import { openSqlite } from "./sqlite/store.ts";
 import type { Store } from "./store.ts";
 
@@ -24,7 +29,7 @@ export async function prepareSchema(
 	if (schema === "migrate") return store.migrate(nowMs, options);
 	const present = await findSchema(store.db);
 	if (schema === "check") {
-		checkSchema(present, store.kind);
+		checkSchema(present);
 		if (present.version < MIGRATIONS.length) throw new SchemaTooOldError(present.version, MIGRATIONS.length);
 	}
 	return { version: present.version, applied: [] };

@@ -3,7 +3,7 @@
 
 import type { RawBuilder } from "kysely";
 import type { Owed, Queue } from "./queries/queue.ts";
-import type { MigrateOptions, MigrationReport } from "./schema/migrate.ts";
+import type { MigrateOptions, MigrationReport } from "./schema/migrations.ts";
 import type { Db } from "./schema/tables.ts";
 
 export type { Db } from "./schema/tables.ts";

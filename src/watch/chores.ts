@@ -1,12 +1,12 @@
 // The work nobody asks for: the approval window, expiry of parked conversions, what a removed URL leaves pending, jobs of
-// many decisions, files to import, early notices, mail, retention. Each chore runs by itself, never twice at once, and
-// its failure is logged, written into the book and tried again. None runs while nobody is sure of the time.
+// many decisions, files to import, early notices, mail, retention. Each chore runs by itself and writes into its row of the
+// table `chores` how it went, so that every process knows; its failure is logged and tried again. None runs while nobody
+// is sure of the time.
 
 import { tellEarly } from "../callbacks/failure-notices.ts";
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { approveDue, expireParked } from "../conversions/end-windows.ts";
-import { createOrderIndexing } from "../conversions/searchable-orders.ts";
-import { CHORES, type ChoreName } from "../domain/chore.ts";
+import { CHORES, type ChoreName, type ChoreReport } from "../domain/chore.ts";
 import type { Status } from "../domain/conversion.ts";
 import { SERIOUS_AFTER_MS } from "../domain/notice.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
@@ -24,6 +24,7 @@ import {
 import { pruneJobs } from "../store/queries/bulk-jobs.ts";
 import { pruneCallbackHours } from "../store/queries/callback-hours.ts";
 import { cancelAllRemoved } from "../store/queries/cancellations.ts";
+import { type ChoreStep, saveChore } from "../store/queries/chores.ts";
 import { findOldestEndedWindow } from "../store/queries/conversions.ts";
 import { pruneImports } from "../store/queries/import-jobs.ts";
 import { findOldestWaitingJob } from "../store/queries/job-claims.ts";
@@ -39,23 +40,25 @@ import {
 	pruneNotices,
 } from "../store/queries/prune.ts";
 import { pruneSignIn } from "../store/queries/sign-in.ts";
-import type { BacklogLook, ChoreBook } from "./chore-book.ts";
+import type { Store } from "../store/store.ts";
+import { type Loop, startLoop } from "./loop.ts";
 
-/** Kept at work by `startChore`; looks by itself now and then. */
-export interface Chore {
-	/** Now, or right after the run that is under way. */
-	runSoon(): void;
-	/** Lets the run under way come to an end, which it does at its next batch. */
-	stop(): Promise<void>;
+export interface Chore extends Loop {
+	/** As this process knows it, for its metrics. */
+	readonly report: ChoreReport;
+	/** Finds out since when the oldest has waited that the chore should have done. */
+	lookAtBacklog(): Promise<void>;
 }
 
 type Work = (isStopping: () => boolean) => Promise<unknown>;
+/** Null when nothing waits. */
+type BacklogLook = () => Promise<number | null>;
 
 /** What every chore runs with. */
 export interface ChoreDeps {
+	store: Store;
 	clock: Clock;
 	log: Log;
-	book: ChoreBook;
 }
 
 export interface ChoresDeps extends ChoreDeps, ConversionsDeps, TellDeps {
@@ -68,6 +71,7 @@ export interface ChoresDeps extends ChoreDeps, ConversionsDeps, TellDeps {
 }
 
 export interface Chores {
+	all: readonly Chore[];
 	/** A notice was written: mail it now if its time has come. */
 	mailNow(): void;
 	stop(): Promise<void>;
@@ -75,16 +79,38 @@ export interface Chores {
 
 /** Longer than the next one on the same topic has to wait. What still waits to be sent is kept as long as it is good for. */
 const MAILS_KEPT_MS = 7 * DAY_MS;
-
 /** How often a chore looks whether it may run again, while nobody is sure of the time. */
 const SURE_LOOK_MS = 5 * SECOND_MS;
+/** How often a chore that goes well says so: a chore is late after two minutes at the earliest. */
+const SAVED_EVERY_MS = 20 * SECOND_MS;
+/** Longer ones are cut: it is one line on a page. */
+const MAX_ERROR_LENGTH = 200;
 
 /** The chores of a process that delivers callbacks. */
 export function startChores(deps: ChoresDeps): Chores {
-	const { store, clock } = deps;
+	const { store, clock, mails, isDeliveryPaused } = deps;
 	const endedSince = (status: Status) => () => findOldestEndedWindow(store, status, clock.nowMs());
-	const mail = startMailing(deps);
-	const chores = [
+	// Without a mail server notices wait on record until there is one.
+	const mail =
+		!mails.isOn || isDeliveryPaused
+			? null
+			: startChore(
+					deps,
+					"notice_mails",
+					(isStopping) => tellNotices(deps, isStopping),
+					() => findOldestUnmailed(store.db, clock.nowMs()),
+				);
+	const early = isDeliveryPaused
+		? null
+		: startChore(
+				deps,
+				"early_notices",
+				async (isStopping) => {
+					if ((await tellEarly(deps, isStopping)) > 0) mail?.runSoon();
+				},
+				() => findOldestWatched(store.db, SERIOUS_AFTER_MS, clock.nowMs()),
+			);
+	const all = [
 		startChore(deps, "approvals", (isStopping) => approveDue(deps, isStopping), endedSince("RECORDED")),
 		startChore(deps, "expiries", (isStopping) => expireParked(deps, isStopping), endedSince("PARKED")),
 		startChore(
@@ -93,7 +119,6 @@ export function startChores(deps: ChoresDeps): Chores {
 			(isStopping) => cancelAllRemoved(store, clock, isStopping),
 			() => findOldestCancellation(store.db, clock.nowMs()),
 		),
-		startChore(deps, "order_search", createOrderIndexing(deps)),
 		startChore(deps, "nonces", () => pruneNonces(store, clock.nowMs())),
 		startChore(deps, "limits", () => pruneUses(store.db, clock.nowMs())),
 		startChore(deps, "sessions", () => pruneSignIn(store.db, clock.nowMs())),
@@ -104,45 +129,16 @@ export function startChores(deps: ChoresDeps): Chores {
 			(isStopping) => removeOld(deps, isStopping),
 			() => findOldestPastRetention(store.db, deps.retentionDays * DAY_MS, clock.nowMs()),
 		),
-	];
-	const early = startTellingEarly(deps, mail);
+		early,
+		mail,
+	].filter((chore) => chore !== null);
 	return {
+		all,
 		mailNow: () => mail?.runSoon(),
 		stop: async () => {
-			await Promise.all([...chores, early, mail].map((chore) => chore?.stop()));
+			await Promise.all(all.map((chore) => chore.stop()));
 		},
 	};
-}
-
-function startTellingEarly(deps: ChoresDeps, mail: Chore | null): Chore | null {
-	const { store, clock, book, isDeliveryPaused } = deps;
-	if (isDeliveryPaused) {
-		book.leaveOut("early_notices");
-		return null;
-	}
-	return startChore(
-		deps,
-		"early_notices",
-		async (isStopping) => {
-			if ((await tellEarly(deps, isStopping)) > 0) mail?.runSoon();
-		},
-		() => findOldestWatched(store.db, SERIOUS_AFTER_MS, clock.nowMs()),
-	);
-}
-
-/** Without a mail server notices wait on record until there is one. */
-function startMailing(deps: ChoresDeps): Chore | null {
-	const { mails, store, clock, book, isDeliveryPaused } = deps;
-	if (!mails.isOn || isDeliveryPaused) {
-		book.leaveOut("notice_mails");
-		return null;
-	}
-	return startChore(
-		deps,
-		"notice_mails",
-		(isStopping) => tellNotices(deps, isStopping),
-		() => findOldestUnmailed(store.db, clock.nowMs()),
-	);
 }
 
 async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<void> {
@@ -183,11 +179,8 @@ export function startImportChore(deps: ImportWorkDeps & ChoreDeps): Chore {
 
 /** In every process that has a mail server: whichever is there tells. Without one, changes wait on record. */
 export function startTelling(deps: TellDeps & ChoreDeps): Chore | null {
-	const { store, clock, mails, book } = deps;
-	if (!mails.isOn) {
-		book.leaveOut("change_mails");
-		return null;
-	}
+	const { store, clock, mails } = deps;
+	if (!mails.isOn) return null;
 	return startChore(
 		deps,
 		"change_mails",
@@ -197,56 +190,83 @@ export function startTelling(deps: TellDeps & ChoreDeps): Chore | null {
 }
 
 export function startChore(
-	{ clock, log, book }: ChoreDeps,
+	{ store, clock, log }: ChoreDeps,
 	name: ChoreName,
 	work: Work,
 	look?: BacklogLook,
 ): Chore {
-	const notes = book.open(name, look);
-	let running: Promise<void> | null = null;
-	let isWanted = false;
-	let isStopping = false;
-	let cancel = clock.after(0, runSoon);
+	const report: ChoreReport = { name, failures: 0, failuresTotal: 0 };
+	let savedAtMs = Number.NEGATIVE_INFINITY;
+	let saving: Promise<void> = Promise.resolve();
 
-	function runSoon(): void {
-		if (isStopping) return;
-		isWanted = true;
-		if (running !== null) return;
-		if (clock.isSure()) running = run();
-		else runAfter(SURE_LOOK_MS);
+	/** Whatever fails here stops no chore. */
+	function save(step: ChoreStep): void {
+		const nowMs = clock.nowMs();
+		savedAtMs = nowMs;
+		saving = saving
+			.then(() => saveChore(store.db, name, step, nowMs))
+			.catch((error: unknown) => {
+				savedAtMs = Number.NEGATIVE_INFINITY;
+				log.warn({ err: error, chore: name }, "how a chore went could not be written down");
+			});
 	}
 
-	function runAfter(delayMs: number): void {
-		cancel();
-		cancel = clock.after(delayMs, runSoon);
+	/** That it goes well is no news. */
+	function saveNowAndThen(step: ChoreStep): void {
+		if (clock.nowMs() - savedAtMs >= SAVED_EVERY_MS) save(step);
 	}
 
-	async function run(): Promise<void> {
-		cancel();
-		do {
-			isWanted = false;
-			notes.begun();
-			try {
-				await work(() => {
-					notes.working();
-					return isStopping || !clock.isSure();
-				});
-				notes.succeeded();
-			} catch (error) {
-				notes.failed(error);
-				log.error({ err: error, chore: name }, "a chore failed; it will be tried again");
-			}
-		} while (isWanted && !isStopping && clock.isSure());
-		running = null;
-		if (!isStopping) runAfter(CHORES[name].intervalMs);
+	async function run(isStopping: () => boolean): Promise<void> {
+		if (!clock.isSure()) return;
+		const begunAtMs = clock.nowMs();
+		// So that one that hangs in its first run is known to be late.
+		if (report.lastRunMs === undefined) save("begun");
+		try {
+			await work(() => {
+				saveNowAndThen("working");
+				return isStopping() || !clock.isSure();
+			});
+		} finally {
+			report.lastRunMs = clock.nowMs() - begunAtMs;
+		}
+		const isNews = report.lastSuccessMs === undefined || report.failures > 0;
+		report.lastSuccessMs = clock.nowMs();
+		report.failures = 0;
+		if (isNews) save("done");
+		else saveNowAndThen("done");
 	}
 
+	const loop = startLoop({
+		clock,
+		everyMs: () => (clock.isSure() ? CHORES[name].intervalMs : SURE_LOOK_MS),
+		run,
+		onFailure(error) {
+			report.lastFailureMs = clock.nowMs();
+			report.failures++;
+			report.failuresTotal++;
+			save({ error: oneLine(error) });
+			log.error({ err: error, chore: name }, "a chore failed; it will be tried again");
+		},
+	});
 	return {
-		runSoon,
+		report,
+		runSoon: loop.runSoon,
 		async stop() {
-			isStopping = true;
-			cancel();
-			await running;
+			await loop.stop();
+			await saving;
+		},
+		async lookAtBacklog() {
+			try {
+				if (look !== undefined) report.waitingSinceMs = await look();
+			} catch (error) {
+				log.warn({ err: error, chore: name }, "what waits for a chore could not be read");
+			}
 		},
 	};
+}
+
+function oneLine(error: unknown): string {
+	const [line = ""] = (error instanceof Error ? error.message : String(error)).trim().split("\n");
+	const text = line === "" ? "an error without a message" : line.slice(0, MAX_ERROR_LENGTH);
+	return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -1,11 +1,14 @@
 // Who can raise a warning, who cannot, and how long it stays.
 
-import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
+import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
+import { makeInstallation } from "../../test/support/app-deps.ts";
 import { createLog } from "../../test/support/log.ts";
+import type { ChoreRecord } from "../domain/chore.ts";
 import { HOUR_MS } from "../domain/time.ts";
 import type { Arrival, WarningSettings } from "../domain/warning.ts";
-import { createInstallationWatch, type ProvenCaller } from "./installation-watch.ts";
+import { NOTHING_READ, type SystemReading } from "../store/queries/system.ts";
+import type { ProvenCaller } from "./installation-watch.ts";
 
 const SETTINGS: WarningSettings = {
 	publicUrl: "http://localhost:8080",
@@ -24,65 +27,91 @@ const OWN: Arrival = {
 const PLAIN: Arrival = { ...OWN, host: "rb.example" };
 const PROXIED: Arrival = { ...OWN, socketAddress: "10.0.0.2", forwardedFor: "203.0.113.9" };
 
-function open(settings: Partial<WarningSettings> = {}) {
-	const clock = { atMs: 0, offsetMs: 0 };
+function open(settings: Partial<WarningSettings> = {}, read: Partial<SystemReading> = {}) {
+	let atMs = 0;
 	const log = createLog();
-	const watch = createInstallationWatch(
-		{
-			clock: { nowMs: () => clock.atMs },
-			log,
-			knownChores: () => [],
-			clockOffsetMs: () => clock.offsetMs,
-			deliveryPause: () => null,
-		},
-		{ ...SETTINGS, ...settings },
-	);
+	const watch = makeInstallation({
+		clock: { nowMs: () => atMs },
+		log,
+		settings: { ...SETTINGS, ...settings },
+		readSystem: async () => ({ ...NOTHING_READ, ...read }),
+	});
 	const moveBy = (ms: number): void => {
-		clock.atMs += ms;
+		atMs += ms;
 	};
 	const shown = (arrival: Arrival = OWN) => watch.warningsFor(arrival).map(({ kind }) => kind);
-	const setOffset = (ms: number): void => {
-		clock.offsetMs = ms;
-	};
-	return { watch, log, shown, moveBy, setOffset };
+	return { watch, log, shown, moveBy, read };
 }
 
 const owner = (number: number): ProvenCaller => ({ isStaff: false, name: `person ${number}` });
 
-test("what staff did themselves is shown and logged at once", () => {
-	const { watch, log, shown } = open();
+test("what staff did themselves is shown at once", () => {
+	const { watch, shown } = open();
 	watch.note(PLAIN, STAFF);
 	watch.note(PROXIED, STAFF);
-	deepEqual(shown(), ["plain_http", "untrusted_proxy"]);
-	deepEqual(
-		log.lines.map(({ level, fields }) => [level, fields]),
-		[
-			["warn", { kind: "plain_http", where: "rb.example" }],
-			["warn", { kind: "untrusted_proxy", where: "10.0.0.2" }],
-		],
-	);
-	match(log.lines[1]?.message ?? "", /add 10\.0\.0\.2 to RINGBACK_TRUSTED_PROXIES/);
+	deepEqual(shown(), ["untrusted_proxy", "plain_http"]);
 });
 
 test("one owner raises nothing, however often; three different ones do", () => {
-	const { watch, log, shown } = open();
+	const { watch, shown } = open();
 	for (let n = 0; n < 1_000; n++) watch.note(PROXIED, owner(2));
 	watch.note(PROXIED, owner(3));
-	deepEqual([shown(), log.lines.length], [[], 0]);
+	deepEqual(shown(), []);
 	watch.note(PROXIED, owner(4));
-	deepEqual([shown(), log.lines.length], [["untrusted_proxy"], 1]);
+	deepEqual(shown(), ["untrusted_proxy"]);
 });
 
-test("each kind is logged once an hour, whatever hosts and addresses are made up", () => {
+test("the log is told once when something begins, whatever hosts are made up, and once when it is over", async () => {
 	const { watch, log, moveBy } = open();
 	for (let n = 0; n < 500; n++) watch.note({ ...OWN, host: `made-up-${n}.example` }, STAFF);
-	equal(log.lines.length, 1);
-	moveBy(HOUR_MS - 1);
+	await watch.look();
+	await watch.look();
 	watch.note(PLAIN, STAFF);
-	equal(log.lines.length, 1);
-	moveBy(1);
-	watch.note(PLAIN, STAFF);
-	equal(log.lines.length, 2);
+	await watch.look();
+	moveBy(HOUR_MS);
+	await watch.look();
+	deepEqual(
+		log.lines.map(({ level, fields, message }) => [level, fields, message.slice(0, 38)]),
+		[
+			["warn", { kind: "plain_http" }, "Ringback is used over plain HTTP at ma"],
+			["info", { kind: "plain_http" }, "over: Ringback is used over plain HTTP"],
+		],
+	);
+});
+
+test("what a start makes good within moments is told when two looks in a row have found it", async () => {
+	const late: ChoreRecord = {
+		name: "approvals",
+		sinceMs: -HOUR_MS,
+		lastSuccessMs: null,
+		workingAtMs: null,
+		lastFailureMs: null,
+		failures: 1,
+		error: "no room.",
+	};
+	const { watch, log, read } = open({ hasMail: false }, { chores: [late] });
+	const told = () => log.lines.map(({ level, fields }) => `${level} ${Object.values(fields).join(" ")}`);
+	await watch.look();
+	deepEqual(told(), ["warn mail_off"]);
+	read.chores = [];
+	await watch.look();
+	read.chores = [late];
+	await watch.look();
+	deepEqual(told(), ["warn mail_off"]);
+	await watch.look();
+	deepEqual(told(), ["warn mail_off", "warn chore_late approvals"]);
+	read.chores = [];
+	await watch.look();
+	deepEqual(told().at(-1), "info chore_late");
+});
+
+test("when nothing can be read what is known stays, and that is told", async () => {
+	const log = createLog();
+	const readSystem = () => Promise.reject(new Error("away"));
+	const watch = makeInstallation({ clock: { nowMs: () => 0 }, log, readSystem });
+	await watch.look();
+	deepEqual(watch.warningsFor(OWN), []);
+	equal(log.lines[0]?.message, "how the other processes do could not be read");
 });
 
 test("what is not seen for an hour is gone, and callers from before do not count any more", () => {
@@ -125,41 +154,4 @@ test("a plain PUBLIC_URL is said once, also when requests show it too", () => {
 	const { watch, shown } = open({ publicUrl: "http://rb.example" });
 	watch.note(PLAIN, STAFF);
 	deepEqual(shown(), ["plain_http"]);
-});
-
-test("a clock more than five seconds off is shown, on either side, until it is right again", () => {
-	const { watch, shown, setOffset } = open();
-	for (const offsetMs of [-5_000, 0, 5_000]) {
-		setOffset(offsetMs);
-		deepEqual(shown(), [], `${offsetMs} ms`);
-	}
-	setOffset(5_001);
-	deepEqual(shown(), ["clock_off"]);
-	setOffset(-29_000);
-	const [warning] = watch.warningsFor(OWN);
-	equal(warning?.title, "This machine's clock is 29.0 s behind the database server's");
-	match(
-		warning?.text ?? "",
-		/go by the database server's clock.* authenticator codes may be refused\..* set by NTP/,
-	);
-	doesNotMatch(warning?.text ?? "", /not ready|wrong/);
-	for (const offsetMs of [60_000, -60_000]) {
-		setOffset(offsetMs);
-		deepEqual(watch.warningsFor(OWN)[0]?.text, warning?.text, `${offsetMs} ms`);
-	}
-	for (const offsetMs of [60_001, -60_001]) {
-		setOffset(offsetMs);
-		const { title = "", text = "" } = watch.warningsFor(OWN)[0] ?? {};
-		match(title, /^This machine's clock is 60\.0 s (?:ahead of|behind) the database server's$/);
-		match(
-			text,
-			/cannot know which\. Until they agree again it is not ready, sends no callbacks, decides nothing by/,
-		);
-		match(
-			text,
-			/goes on by itself, and nothing is lost\. Keep the clocks of this machine and of the database server/,
-		);
-	}
-	setOffset(0);
-	deepEqual(shown(), []);
 });

@@ -1,29 +1,33 @@
-// What requests tell about the installation, remembered for a while and told to staff. Only callers who proved who
-// they are count, and what one shop sends is not enough: its people may have a proxy of their own, or make things up.
+// The installation as this process knows it: what it last read of the others, and what requests show. Every few seconds
+// the checks go over it; what they find goes into the log when it begins and when it is over.
+//
+// Of requests only those count whose caller proved who they are, and what one shop sends is not enough: its people may
+// have a proxy of their own, or make things up.
 
-import type { ChoreRecord } from "../domain/chore.ts";
-import type { DeliveryPause } from "../domain/delivery-pause.ts";
-import { HOUR_MS } from "../domain/time.ts";
+import { HOUR_MS, SECOND_MS } from "../domain/time.ts";
 import {
 	type Arrival,
-	describeSighting,
-	findChoreWarnings,
-	findClockWarnings,
-	findPauseWarnings,
-	findSettingWarnings,
 	judgeArrival,
 	type Sighting,
 	type Warning,
 	type WarningSettings,
 } from "../domain/warning.ts";
-import type { Clock, Log } from "../ports.ts";
+import type { Clock, DiskSpace, Log } from "../ports.ts";
+import { NOTHING_READ, type SystemReading } from "../store/queries/system.ts";
+import { findWarnings, isLasting, type WatchedState } from "./checks.ts";
 
 export interface InstallationWatch {
 	note(arrival: Arrival, caller: ProvenCaller): void;
+	/** As last read. */
+	state(): WatchedState;
 	/** For a page that staff opened by this request. */
-	warningsFor(arrival: Arrival): Warning[];
+	warningsFor(request: Pick<Arrival, "host">): Warning[];
 	/** Since when no callback is sent, because the operator holds them; null while any process sends. */
 	pausedSinceMs(): number | null;
+	/** Reads it anew. When that fails, what is known stays: it grows old, and the checks notice. */
+	read(): Promise<void>;
+	/** Reads it anew, and tells the log what has changed. */
+	look(): Promise<void>;
 }
 
 /** A signed-in person, or a programme whose signature was right. */
@@ -36,20 +40,20 @@ export interface ProvenCaller {
 export interface InstallationWatchDeps {
 	clock: Pick<Clock, "nowMs">;
 	log: Log;
-	/** As all processes together know them. */
-	knownChores: () => readonly ChoreRecord[];
-	/** Of this process against the database server; null where there is only one clock. */
+	settings: WarningSettings;
+	/** Where the service listens. */
+	host: string;
 	clockOffsetMs: () => number | null;
-	/** Null while callbacks go out. */
-	deliveryPause: () => DeliveryPause | null;
+	readSystem: () => Promise<SystemReading>;
+	readDisk: () => Promise<DiskSpace | null>;
 }
 
+/** A few rows; while callbacks are held, the queue is counted. */
+export const WATCH_INTERVAL_MS = 15 * SECOND_MS;
 /** So many different callers, where none of them is staff: one shop alone cannot raise a warning. */
 const CALLERS_NEEDED = 3;
-/** A warning ends when nothing of its kind was seen for this long. */
+/** What requests showed is over when nothing of its kind was seen for this long. */
 const FADES_AFTER_MS = HOUR_MS;
-/** For each kind of warning. */
-const LOG_INTERVAL_MS = HOUR_MS;
 /** A service has a few names and proxies; of more than that, those not seen for longest are forgotten. */
 const MAX_REMEMBERED = 16;
 
@@ -60,76 +64,94 @@ interface Remembered {
 	seenAtMs: number;
 }
 
-export function createInstallationWatch(
-	{ clock, log, knownChores, clockOffsetMs, deliveryPause }: InstallationWatchDeps,
-	settings: WarningSettings,
-): InstallationWatch {
+export function createInstallationWatch(deps: InstallationWatchDeps): InstallationWatch {
+	const { clock, log, settings, clockOffsetMs } = deps;
 	/** In the order of the last sighting. */
 	const remembered = new Map<string, Remembered>();
-	const loggedAtMs = new Map<Sighting["kind"], number>();
+	let known: SystemReading & { disk: DiskSpace | null } = { ...NOTHING_READ, disk: null };
+	const tell = createTeller(log);
 
-	function tell(sighting: Sighting, nowMs: number): void {
-		const last = loggedAtMs.get(sighting.kind) ?? Number.NEGATIVE_INFINITY;
-		if (nowMs - last < LOG_INTERVAL_MS) return;
-		loggedAtMs.set(sighting.kind, nowMs);
-		const { kind, title, text } = describeSighting(sighting);
-		log.warn({ kind, where: sighting.where }, `${title}. ${text}`);
+	function forgetFaded(): void {
+		for (const [key, { seenAtMs }] of remembered) {
+			if (clock.nowMs() - seenAtMs >= FADES_AFTER_MS) remembered.delete(key);
+		}
+	}
+
+	function state(): WatchedState {
+		forgetFaded();
+		const raised = [...remembered.values()].filter(
+			({ callers, isSeenByStaff }) => isSeenByStaff || callers.size >= CALLERS_NEEDED,
+		);
+		const sightings = raised.map(({ sighting }) => sighting);
+		return {
+			...known,
+			nowMs: clock.nowMs(),
+			settings,
+			host: deps.host,
+			sightings,
+			clockOffsetMs: clockOffsetMs(),
+		};
+	}
+
+	async function read(): Promise<void> {
+		try {
+			known = { ...(await deps.readSystem()), disk: await deps.readDisk() };
+		} catch (error) {
+			log.warn({ err: error }, "how the other processes do could not be read");
+		}
 	}
 
 	return {
 		note(arrival, { isStaff, name }) {
 			const sighting = judgeArrival(arrival, settings);
 			if (sighting === null) return;
-			const nowMs = clock.nowMs();
-			forgetFaded(remembered, nowMs);
+			forgetFaded();
 			const key = `${sighting.kind} ${sighting.where}`;
 			const entry = remembered.get(key) ?? {
 				sighting,
 				callers: new Set<string>(),
 				isSeenByStaff: false,
-				seenAtMs: nowMs,
+				seenAtMs: 0,
 			};
-			entry.seenAtMs = nowMs;
+			entry.seenAtMs = clock.nowMs();
 			entry.isSeenByStaff ||= isStaff;
 			if (entry.callers.size < CALLERS_NEEDED) entry.callers.add(name);
 			remembered.delete(key);
 			remembered.set(key, entry);
 			const [oldest] = remembered.keys();
 			if (remembered.size > MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
-			if (isRaised(entry)) tell(sighting, nowMs);
 		},
-		warningsFor({ host }) {
-			forgetFaded(remembered, clock.nowMs());
+		state,
+		warningsFor: ({ host }) =>
 			// Private ranges are said on every page already.
-			const ofSettings = findSettingWarnings(settings, host).filter(({ kind }) => kind !== "private_ranges");
-			const seen = [...remembered.values()]
-				.filter(isRaised)
-				.map(({ sighting }) => describeSighting(sighting));
-			const known = new Set(ofSettings.map(({ title }) => title));
-			const ofChores = findChoreWarnings(knownChores(), clock.nowMs());
-			const ofClock = findClockWarnings(clockOffsetMs());
-			const ofPause = findPauseWarnings(deliveryPause());
-			return [
-				...ofPause,
-				...ofClock,
-				...ofChores,
-				...seen.filter(({ title }) => !known.has(title)),
-				...ofSettings,
-			];
-		},
-		pausedSinceMs() {
-			const pause = deliveryPause();
-			return pause === null || pause.isSentElsewhere ? null : pause.sinceMs;
+			findWarnings({ ...state(), host }).filter(({ kind }) => kind !== "private_ranges"),
+		pausedSinceMs: () => (known.pause?.isSentElsewhere === false ? known.pause.sinceMs : null),
+		read,
+		async look() {
+			await read();
+			tell(findWarnings(state()));
 		},
 	};
 }
 
-function isRaised({ callers, isSeenByStaff }: Remembered): boolean {
-	return isSeenByStaff || callers.size >= CALLERS_NEEDED;
-}
-
-function forgetFaded(remembered: Map<string, Remembered>, nowMs: number): void {
-	for (const [key, { seenAtMs }] of remembered) {
-		if (nowMs - seenAtMs >= FADES_AFTER_MS) remembered.delete(key);
-	}
+/** Says of each warning once that it has begun, and once that it is over. */
+function createTeller(log: Log): (warnings: readonly Warning[]) => void {
+	const told = new Map<string, Warning>();
+	let foundBefore: ReadonlySet<string> = new Set();
+	return (warnings) => {
+		// Of several hosts or proxies one is told: whoever makes them up must not fill the log.
+		const found = new Map(warnings.map((warning) => [`${warning.kind} ${warning.about ?? ""}`, warning]));
+		for (const [key, warning] of found) {
+			const { kind, about, title, text } = warning;
+			if (told.has(key) || (!isLasting(warning) && !foundBefore.has(key))) continue;
+			told.set(key, warning);
+			log.warn({ kind, ...(about === undefined ? {} : { about }) }, `${title}. ${text}`);
+		}
+		for (const [key, { kind, title }] of told) {
+			if (found.has(key)) continue;
+			told.delete(key);
+			log.info({ kind }, `over: ${title}`);
+		}
+		foundBefore = new Set(found.keys());
+	};
 }

@@ -207,7 +207,6 @@ async function walkIntegration(
 		.selectAll()
 		.where("programme_id", "=", programme.id)
 		.executeTakeFirstOrThrow();
-	await at(`/keys/${keyId}/rename`, { name: "Till" }, "/keys/:keyId/rename");
 	await at(`/keys/${keyId}/revoke`, {}, "/keys/:keyId/revoke");
 	await at("/postback-url", { postbackUrl: "https://shop.example/postback" });
 	await at("/test");

@@ -12,11 +12,10 @@ import {
 	type Status,
 } from "../domain/conversion.ts";
 import type { DeliveryState } from "../domain/delivery.ts";
-import { EVENT_NAMES } from "../domain/event-name.ts";
 import { type Fault, plainWords } from "../domain/fault.ts";
-import { MAX_ORDER_ID_CHARACTERS } from "../domain/order-id.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import { MAX_COUNTED_UNDELIVERED, type Undelivered } from "../store/queries/delivery-health.ts";
+import type { ListedDelivery } from "../store/queries/delivery-list.ts";
 import type { ShownNotice } from "../store/queries/notices.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { conversionPath, deliveryPath, integrationPath, noticesPath, withQuery } from "./paths.ts";
@@ -55,18 +54,11 @@ export function isUnconfirmed({
 	return source === "pixel" && confirmedAtMs === null && status !== "PARKED" && status !== "EXPIRED";
 }
 
-export function decidedByWords(decidedBy: DecidedBy): string {
-	switch (decidedBy) {
-		case "shop":
-			return "by the shop";
-		case "review":
-			return "by the review team";
-		case "window":
-			return "automatically";
-		default:
-			return decidedBy satisfies never;
-	}
-}
+export const DECIDER_WORDS: Readonly<Record<DecidedBy, string>> = {
+	shop: "by the shop",
+	review: "by the review team",
+	window: "automatically",
+};
 
 export function reasonWords(reason: Reason): string {
 	return titleCase(reason);
@@ -80,23 +72,15 @@ export function titleCase(word: Reason | EventType): string {
 
 // How a conversion is shown in a list: its order, its status and what comes of it, who decided and why.
 
-const STATUS_TONES: Readonly<Record<Status, ui.Tone>> = {
+const STATUS_TONES: Readonly<Partial<Record<Status, ui.Tone>>> = {
 	RECORDED: "info",
 	APPROVED: "good",
 	REJECTED: "bad",
 	REVERSED: "warn",
-	PARKED: "plain",
-	EXPIRED: "plain",
 };
 
 export function statusBadge(status: Status): Html {
-	return ui.badge(STATUS_TONES[status], STATUS_WORDS[status]);
-}
-
-/** Long ids are cut with an ellipsis where there is no room; the whole one is in its title. */
-function orderLink(conversion: Conversion, programmePublicId: string, from: CameFrom): Html {
-	const href = withQuery(conversionPath(programmePublicId, conversion.public_id), from);
-	return html`<a class="order-id mono" href="${href}" title="${conversion.order_id}">${conversion.order_id}</a>`;
+	return ui.badge(STATUS_TONES[status] ?? "plain", STATUS_WORDS[status]);
 }
 
 /** For the way back: the filters of the list that it stands in, by the name that the conversion's page reads. */
@@ -106,7 +90,9 @@ export function orderCell(conversion: Conversion, programmePublicId: string, fro
 	const { event_type: eventType, source, test } = conversion;
 	// A test that was sent from Integration came from nowhere else: one word says both.
 	const way = source === "test" ? null : ` · ${SOURCE_WORDS[source]}`;
-	return html`${orderLink(conversion, programmePublicId, from)}<span class="secondary">${titleCase(eventType)}${way}${isUnconfirmed(conversion) ? ", unconfirmed" : null}${
+	const href = withQuery(conversionPath(programmePublicId, conversion.public_id), from);
+	// Long ids are cut with an ellipsis where there is no room; the whole one is in its title.
+	return html`<a class="order-id mono" href="${href}" title="${conversion.order_id}">${conversion.order_id}</a><span class="secondary">${titleCase(eventType)}${way}${isUnconfirmed(conversion) ? ", unconfirmed" : null}${
 		test === 1 ? html` · <span class="test-mark">Test</span>` : null
 	}</span>`;
 }
@@ -123,7 +109,7 @@ function nextStep(conversion: Conversion): Html | null {
 	if (endsAtMs !== null && status === "PARKED") return html`waits until ${ui.dayTag(endsAtMs)}`;
 	if (decidedBy === null) return null;
 	const why = reason === null ? "" : `${reasonWords(reason)} · `;
-	return html`${why}${decidedByWords(decidedBy)}`;
+	return html`${why}${DECIDER_WORDS[decidedBy]}`;
 }
 
 // The reason and the buttons by which people decide: the same on a list and on a conversion's own page.
@@ -173,6 +159,13 @@ export function decisionBar({ moves, refused, confirm }: DecisionBar): Html {
 	)}</div></div>`;
 }
 
+/** What a form brings along, where it is set. */
+export function hiddenFields(values: Readonly<Record<string, string | undefined>>): Content {
+	return Object.entries(values).map(([name, value]) =>
+		value === undefined ? null : html`<input type="hidden" name="${name}" value="${value}">`,
+	);
+}
+
 /** What is wrong with anything but the reason, for above the list or the page. */
 export function refusalMessage(refused: RefusedDecision | undefined): Content {
 	return refused === undefined || isAboutReason(refused)
@@ -184,17 +177,20 @@ function isAboutReason({ fault }: RefusedDecision): boolean {
 	return fault.field === "reason";
 }
 
+/** Above boxes to tick, one that ticks them all. It needs scripts, and shows only with them. */
+export function selectAll(name: string): Html {
+	return html`<input type="checkbox" hidden data-select-all="${name}" aria-label="Select all on this page"><span class="visually-hidden">Select</span>`;
+}
+
 // A delivery's state in a few words, the same wherever a delivery shows: in lists, on its own page, beside a test
 // and on the page of its conversion.
 
-export const STATE_OPTIONS: readonly { value: DeliveryState; label: string }[] = [
-	{ value: "pending", label: "Pending" },
-	{ value: "delivered", label: "Delivered" },
-	{ value: "failed", label: "Failed" },
-	{ value: "cancelled", label: "Cancelled" },
-];
-
-export const EVENT_OPTIONS = EVENT_NAMES.map((name) => ({ value: name, label: name }));
+export const STATE_WORDS: Readonly<Record<DeliveryState, string>> = {
+	pending: "Pending",
+	delivered: "Delivered",
+	failed: "Failed",
+	cancelled: "Cancelled",
+};
 
 interface DeliveryProgress {
 	state: DeliveryState;
@@ -203,23 +199,21 @@ interface DeliveryProgress {
 	dueAtMs: number | null;
 }
 
-export function stateBadge({ state, attempts }: DeliveryProgress): Html {
-	switch (state) {
-		case "delivered":
-			return ui.badge("good", "Delivered");
-		case "failed":
-			return ui.badge("bad", "Failed");
-		case "cancelled":
-			return ui.badge("plain", "Cancelled");
-		case "pending":
-			return attempts === 0 ? ui.badge("info", "Waiting") : ui.badge("warn", "Retrying");
-		default:
-			return state satisfies never;
-	}
+const STATE_TONES: Readonly<Record<Exclude<DeliveryState, "pending">, ui.Tone>> = {
+	delivered: "good",
+	failed: "bad",
+	cancelled: "plain",
+};
+
+function stateBadge({ state, attempts }: DeliveryProgress): Html {
+	if (state !== "pending") return ui.badge(STATE_TONES[state], STATE_WORDS[state]);
+	return attempts === 0 ? ui.badge("info", "Waiting") : ui.badge("warn", "Retrying");
 }
 
-export function resentMark(run: number): Html | null {
-	return run > 1 ? html`<span class="small faint nowrap">resent by hand</span>` : null;
+/** With what is said of one that a person sent again. */
+export function stateCell(delivery: DeliveryProgress): Html {
+	const resent = html`<span class="small faint nowrap">resent by hand</span>`;
+	return html`${stateBadge(delivery)} ${delivery.run > 1 ? resent : null}`;
 }
 
 export function nextAttempt({ state, dueAtMs }: DeliveryProgress, nowMs: number): Content {
@@ -236,11 +230,33 @@ export function lastAnswer({
 	lastHttpStatus: number | null;
 	lastAttempt: AttemptOutcome | null;
 }): Content {
-	const isLater = lastAttempt !== null && lastAttempt.result !== "answered";
 	const status = lastHttpStatus === null ? html`<span class="faint">—</span>` : String(lastHttpStatus);
-	if (!isLater) return status;
+	if (lastAttempt === null || lastAttempt.result === "answered") return status;
 	const { title } = explainAttempt(lastAttempt);
 	return html`${status} <span class="secondary">${lastHttpStatus === null ? "" : "then: "}${title}</span>`;
+}
+
+/** The columns of every list of callbacks; a list takes those that it has room for. */
+export function deliveryColumns(programmeId: string, nowMs: number, back?: string) {
+	return {
+		event: {
+			title: "Event",
+			namesRow: true,
+			cell: (row) =>
+				html`<a href="${withQuery(deliveryPath(programmeId, row.publicId), { back })}">${row.event}</a>${
+					row.test === 1 ? html` ${ui.badge("info", "Test")}` : null
+				}`,
+		},
+		order: {
+			title: "Order",
+			cell: ({ orderId }) => html`<div class="mono cell-clip" title="${orderId}">${orderId}</div>`,
+		},
+		state: { title: "State", cell: stateCell },
+		attempts: { title: "Attempts", isNumber: true, cell: ({ attempts }) => String(attempts) },
+		answer: { title: "Last HTTP status", isNumber: true, cell: lastAnswer },
+		next: { title: "Next attempt", cell: (row) => nextAttempt(row, nowMs) },
+		when: { title: "When", cell: (row) => ui.timeTag(row.lastAttemptAtMs ?? row.createdAtMs) },
+	} as const satisfies Readonly<Record<string, ui.Column<ListedDelivery>>>;
 }
 
 // Callbacks that fail, in words: the banner on every page of a programme, and the pieces that other pages share with it.
@@ -276,7 +292,7 @@ export function lastFailure(notice: ShownNotice, programmeId: string): Html {
 }
 
 /** Whole sentences, with links to the lists. */
-export function sayUndelivered(
+function sayUndelivered(
 	{ waiting, failed, nextDueAtMs }: Undelivered,
 	programmeId: string,
 	nowMs: number,
@@ -336,38 +352,6 @@ export function resendOffer({ programme, csrf, mayResend, failed }: ResendOffer)
 			confirm:
 				"Send all callbacks again that failed permanently? Your receiver ignores events it has already processed.",
 		})}${list}`,
-	});
-}
-
-// The field that looks for an order, the same above every list that has one.
-
-interface SearchedOrder {
-	name: string;
-	value: string;
-	error: string | undefined;
-}
-
-/** Finds by any part of an order id, and by a conversion id. Has the width that is left. */
-export function orderSearch(field: SearchedOrder): Html {
-	const look = { label: "Order or conversion ID", placeholder: "Any part of an order ID", isMono: true };
-	return html`<div class="field-search">${orderField(field, look)}</div>`;
-}
-
-export function wholeOrderSearch(field: SearchedOrder): Html {
-	return orderField(field, { label: "Order ID", placeholder: "The whole order ID", isMono: false });
-}
-
-function orderField(
-	field: SearchedOrder,
-	{ label, placeholder, isMono }: { label: string; placeholder: string; isMono: boolean },
-): Html {
-	return ui.textField({
-		...field,
-		label,
-		type: "search",
-		placeholder,
-		maxLength: MAX_ORDER_ID_CHARACTERS,
-		isMono,
 	});
 }
 

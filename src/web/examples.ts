@@ -1,4 +1,4 @@
-// A shop's receivers and senders in the languages shops run: the files of examples/, read once. The Integration
+// A shop's receivers and senders in the languages shops run: the files of examples/. The Integration
 // page, the guide and the tests all show and run exactly these, with the instance's own values filled in.
 
 import { readShippedFile } from "../shipped-files.ts";
@@ -24,18 +24,14 @@ export interface ExampleValues {
 	brand: string;
 }
 
-const TEXTS: ReadonlyMap<string, string> = new Map(
-	EXAMPLE_LANGUAGES.flatMap(({ value, receiver, sender }) => [
-		[`${value} receiver`, exampleFile(value, receiver)] as const,
-		[`${value} sender`, exampleFile(value, sender)] as const,
-	]),
-);
+/** The one that is asked for, or else the first. */
+export function parseLanguage(asked: string | undefined): (typeof EXAMPLE_LANGUAGES)[number] {
+	return EXAMPLE_LANGUAGES.find(({ value }) => value === asked) ?? EXAMPLE_LANGUAGES[0];
+}
 
 /** As it stands in the file: with the brand Service, and an address that no service has. */
 export function readExample(language: ExampleLanguage, role: ExampleRole): string {
-	const text = TEXTS.get(`${language} ${role}`);
-	if (text === undefined) throw new Error(`there is no ${role} in ${language}`);
-	return text;
+	return readShippedFile(`examples/${language}/${parseLanguage(language)[role]}`);
 }
 
 /** What a fence in Markdown calls it. */
@@ -53,8 +49,4 @@ export function fillIn(text: string, { publicUrl, brand }: ExampleValues): strin
 		.replaceAll("X-Service-", () => `X-${brand}-`)
 		.replaceAll("HTTP_X_SERVICE_", () => `HTTP_X_${cgiBrand}_`)
 		.replaceAll('brand: "Service"', () => `brand: "${brand}"`);
-}
-
-function exampleFile(language: string, name: string): string {
-	return readShippedFile(`examples/${language}/${name}`);
 }

@@ -4,10 +4,10 @@
 import * as z from "zod";
 import { type Cursor, type CursorSeal, readCursor, writeCursor } from "../domain/cursor.ts";
 import { plainWords } from "../domain/fault.ts";
-import { parseOrderId } from "../domain/order-id.ts";
+import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";
 import type { ListPage } from "../store/queries/list-page.ts";
 import { withQuery } from "./paths.ts";
-import { type Content, emptyState, type Html, html } from "./ui.ts";
+import { type Content, emptyState, type Html, html, selectField, textField } from "./ui.ts";
 
 export interface ReadFilters<Query> {
 	/** What is understood. */
@@ -66,21 +66,91 @@ export function pagesOf(
 	};
 }
 
-/** A whole order id. Judged by the intake's own rule: what cannot be there cannot be looked for. */
-export function orderIdFilter() {
-	return z.string().superRefine((text, context) => refineOrderId(text, context));
+/** A filter as a list declares it, once: what the address may say, and the field in which people say it. */
+export interface Filter<Value> {
+	schema: z.ZodType<Value>;
+	/** `zone`: whose days the address speaks of, if it says so. */
+	field(own: {
+		name: string;
+		id: string;
+		value: string;
+		error: string | undefined;
+		zone: string | undefined;
+	}): Html | null;
 }
+
+type Declared = Readonly<Record<string, Filter<unknown>>>;
+type QueryOf<Filters extends Declared> = {
+	[Name in keyof Filters]?: z.output<Filters[Name]["schema"]> | undefined;
+};
+
+export function declareFilters<Filters extends Declared>(declared: Filters) {
+	const schemas = Object.entries(declared).map(([name, { schema }]) => [name, schema.optional()]);
+	const schema = z.object(Object.fromEntries(schemas)) as unknown as z.ZodType<QueryOf<Filters>>;
+	return {
+		read: (search: string) => readFilters(schema, search),
+		/** `prefix`: before the ids, where other forms of the page have fields of these names. */
+		fields(
+			{ typed, problems }: ReadFilters<unknown>,
+			names: readonly (keyof Filters & string)[],
+			prefix = "",
+		) {
+			return names.map((name) =>
+				declared[name]?.field({
+					name,
+					id: `${prefix}${name}`,
+					value: typed[name] ?? "",
+					error: problems[name],
+					zone: typed["zone"],
+				}),
+			) as readonly Html[];
+		},
+	};
+}
+
+/** `any`: what the field says while the filter is not set. */
+export function choice<const Value extends string>(
+	label: string,
+	any: string,
+	values: readonly Value[],
+	wordOf: (value: Value) => string = String,
+): Filter<Value> {
+	const options = values.map((value) => ({ value, label: wordOf(value) }));
+	return {
+		schema: z.enum(values, { error: "Choose one of these." }),
+		field: (own) => selectField({ ...own, label, options: [{ value: "", label: any }, ...options] }),
+	};
+}
+
+/** Brought along in the address alone, such as where a page went on. */
+export const UNSEEN: Filter<string> = { schema: z.string(), field: () => null };
+
+/** Judged by the intake's own rule: what cannot be there cannot be looked for. */
+export const WHOLE_ORDER: Filter<string> = {
+	schema: z.string().superRefine(refineOrderId),
+	field: (own) => textField({ ...own, ...ORDER_FIELD, label: "Order ID", placeholder: "The whole order ID" }),
+};
 
 /**
  * Any part of an order id, or a conversion id. White space at its ends is not part of it: people paste it along, and no
- * order id begins or ends with it.
+ * order id begins or ends with it. The field has the width that is left.
  */
-export function orderPartFilter() {
-	return z
+export const PART_OF_ORDER: Filter<string> = {
+	schema: z
 		.string()
 		.transform((text) => text.trim())
-		.superRefine((text, context) => refineOrderId(text, context));
-}
+		.superRefine(refineOrderId),
+	field: (own) =>
+		html`<div class="field-search">${textField({
+			...own,
+			...ORDER_FIELD,
+			label: "Order or conversion ID",
+			placeholder: "Any part of an order ID",
+			isMono: true,
+		})}</div>`,
+};
+
+const ORDER_FIELD = { type: "search", maxLength: MAX_ORDER_ID_CHARACTERS } as const;
 
 function refineOrderId(text: string, context: z.RefinementCtx): void {
 	const parsed = parseOrderId(text);

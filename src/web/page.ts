@@ -5,8 +5,7 @@ import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { StatusCode } from "hono/utils/http-status";
 import { z } from "zod";
-import type { NetworkTallies } from "../conversions/network-tally.ts";
-import type { Tallies } from "../conversions/tally.ts";
+import type { NetworkTallies, Tallies } from "../conversions/tally.ts";
 import type { AddressRange } from "../domain/address.ts";
 import { isAuthenticatorRequired, type StaffAuthenticator } from "../domain/authenticator.ts";
 import { areCookiesSecure, cookieName } from "../domain/cookie-name.ts";
@@ -19,15 +18,7 @@ import type { Auth, AuthSession, Visitor } from "../people/auth.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Maker } from "../people/links.ts";
 import { createSigner } from "../people/signing.ts";
-import type {
-	AddressPolicy,
-	DiskSpace,
-	Log,
-	Mailer,
-	RequestRecord,
-	TemporaryFiles,
-	Transport,
-} from "../ports.ts";
+import type { AddressPolicy, Log, Mailer, RequestRecord, TemporaryFiles, Transport } from "../ports.ts";
 import type { EventStreams } from "../server-sent-events.ts";
 import type { KnownNetwork, NetworkFace } from "../store/queries/known-network.ts";
 import { findPersonByPublicId } from "../store/queries/people.ts";
@@ -78,8 +69,8 @@ export interface WebDeps extends AccountsDeps {
 	bulk: { wake(): void };
 	/** The same for files to import. */
 	imports: { wake(): void };
-	/** What this process is, and the room on the disk of the database's file; null where it is on a server. */
-	system: { instance: string; version: string; readDisk(): Promise<DiskSpace | null> };
+	/** What this process is. */
+	system: { instance: string; version: string };
 	/** Aborted when the service stops: whoever is only watching is not waited for. */
 	stopSignal?: AbortSignal | undefined;
 }
@@ -328,7 +319,7 @@ export function flashAt(c: WebContext, part: string): Html | null {
 }
 
 /** What no part of the page has shown. */
-export function restOfFlash(c: WebContext): Flash | undefined {
+function restOfFlash(c: WebContext): Flash | undefined {
 	return readFlash(c) ?? undefined;
 }
 

@@ -30,7 +30,6 @@ const RIGHTS_BY_ROUTE: Readonly<Record<string, Right>> = {
 	"GET /integration/live": "look",
 	"GET /integration/keys": "look",
 	"POST /integration/keys": "integrate",
-	"POST /integration/keys/:keyId/rename": "integrate",
 	"POST /integration/keys/:keyId/revoke": "integrate",
 	"POST /integration/keys/secret": "integrate",
 	"POST /integration/keys/secret/activate": "integrate",

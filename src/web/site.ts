@@ -1,8 +1,7 @@
 // The pages: all tables of routes, and before each route the guards it asks for.
 
 import { Hono } from "hono";
-import { createNetworkTallies } from "../conversions/network-tally.ts";
-import { createTallies } from "../conversions/tally.ts";
+import { createNetworkTallies, createTallies } from "../conversions/tally.ts";
 import { idsOf, recordOf, routeOf } from "../request-notes.ts";
 import { createGuards, securePages } from "./access.ts";
 import * as account from "./account/account-page.ts";
@@ -17,11 +16,12 @@ import { mountDownloads } from "./downloads.ts";
 import { answerError, errorCodeOf } from "./error-page.ts";
 import { IMPORT_ROUTES } from "./import/routes.ts";
 import * as callbacks from "./integration/callbacks-page.ts";
+import * as deliveries from "./integration/deliveries-section.ts";
 import * as delivery from "./integration/delivery-page.ts";
 import * as inbound from "./integration/inbound-page.ts";
 import * as keys from "./integration/keys-page.ts";
-import * as resend from "./integration/resend.ts";
 import * as signature from "./integration/signature-page.ts";
+import * as test from "./integration/test-section.ts";
 import { createLiveStreams } from "./live-page.ts";
 import * as network from "./network/network-page.ts";
 import * as networkTotals from "./overview/network-totals-page.ts";
@@ -94,14 +94,13 @@ export const ROUTES: readonly Route[] = [
 	stream(`${INTEGRATION}/live`, "programme", callbacks.watchCallbacks),
 	form(`${INTEGRATION}/postback-url`, "programme-integrate", callbacks.saveUrl),
 	form(`${INTEGRATION}/postback-url/remove`, "programme-integrate", callbacks.removeUrl),
-	form(`${INTEGRATION}/test`, "programme-integrate", callbacks.sendTest),
-	form(`${INTEGRATION}/test/:conversionId`, "programme-integrate", callbacks.moveTest),
-	form(`${INTEGRATION}/resend-failed`, "programme-integrate", resend.resendAllFailed),
-	form(`${INTEGRATION}/resend`, "programme-integrate", resend.resendTicked),
-	form(`${INTEGRATION}/send-waiting`, "programme-integrate", resend.sendWaiting),
+	form(`${INTEGRATION}/test`, "programme-integrate", test.sendTest),
+	form(`${INTEGRATION}/test/:conversionId`, "programme-integrate", test.moveTest),
+	form(`${INTEGRATION}/resend-failed`, "programme-integrate", deliveries.resendAllFailed),
+	form(`${INTEGRATION}/resend`, "programme-integrate", deliveries.resendTicked),
+	form(`${INTEGRATION}/send-waiting`, "programme-integrate", deliveries.sendWaiting),
 	page(KEYS, "programme", keys.showKeys),
 	form(KEYS, "programme-integrate", keys.issueApiKey),
-	form(`${KEYS}/:keyId/rename`, "programme-integrate", keys.renameApiKey),
 	form(`${KEYS}/:keyId/revoke`, "programme-integrate", keys.revokeApiKey),
 	form(`${KEYS}/secret`, "programme-integrate", keys.issueNextSecret),
 	form(`${KEYS}/secret/activate`, "programme-integrate", keys.activateNextSecret),
@@ -112,8 +111,8 @@ export const ROUTES: readonly Route[] = [
 	form(SIGNATURE, "programme-integrate", signature.checkPasted),
 	page(DELIVERY, "programme", delivery.showDelivery),
 	stream(`${DELIVERY}/live`, "programme", delivery.watchDelivery),
-	form(`${DELIVERY}/resend`, "programme-integrate", resend.resendPostback),
-	form(`${DELIVERY}/send-now`, "programme-integrate", resend.sendPostbackNow),
+	form(`${DELIVERY}/resend`, "programme-integrate", deliveries.resendPostback),
+	form(`${DELIVERY}/send-now`, "programme-integrate", deliveries.sendPostbackNow),
 	// People: a programme's, and the staff.
 	page(PEOPLE, "programme", people.showProgrammePeople),
 	form(`${PEOPLE}/invite`, "programme-manage", people.inviteAnother),

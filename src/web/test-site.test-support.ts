@@ -6,12 +6,11 @@ import { randomBytes } from "node:crypto";
 import type { TestContext } from "node:test";
 import { createLog, type KeptLog } from "../../test/support/log.ts";
 import "../../test/support/quick-passwords.ts";
-import { makeAppDeps, SOUND_INSTALLATION } from "../../test/support/app-deps.ts";
+import { makeAppDeps, makeInstallation } from "../../test/support/app-deps.ts";
+import { SOUND_STATE } from "../../test/support/metrics-deps.ts";
 import { newProgramme } from "../../test/support/rows.ts";
 import { createMigratedSqlite } from "../../test/support/sqlite-database.ts";
 import { type AllDeps, createApp } from "../app.ts";
-import type { ChoreRecord } from "../domain/chore.ts";
-import type { DeliveryPause } from "../domain/delivery-pause.ts";
 import type { ProgrammeRole } from "../domain/roles.ts";
 import type { WarningSettings } from "../domain/warning.ts";
 import { createMailDispatcher } from "../mail/dispatcher.ts";
@@ -22,12 +21,12 @@ import { acceptLink } from "../people/accept-link.ts";
 import { createAuth } from "../people/auth.ts";
 import { invitePerson } from "../people/invitations.ts";
 import type { Membership } from "../people/links.ts";
-import type { Mail, Mailer } from "../ports.ts";
+import type { DiskSpace, Mail, Mailer } from "../ports.ts";
 import { createKnownNetwork } from "../store/queries/known-network.ts";
 import type { Person } from "../store/queries/people.ts";
 import { insertProgramme, type Programme } from "../store/queries/programmes.ts";
+import { readSystem, type SystemReading } from "../store/queries/system.ts";
 import type { Store } from "../store/store.ts";
-import { createInstallationWatch } from "../watch/installation-watch.ts";
 
 export const START_MS = Date.UTC(2026, 2, 1, 12);
 export const PASSWORD = "correct horse battery";
@@ -43,10 +42,9 @@ export interface SiteOptions {
 	brand?: string | null;
 	/** Instead of an installation that is as it should be. */
 	warned?: Partial<WarningSettings>;
-	/** How periodic work goes, as all processes know it. */
-	knownChores?: readonly ChoreRecord[];
-	/** Callbacks that are held on purpose. */
-	deliveryPause?: DeliveryPause;
+	/** How it does, besides what stands in its tables. */
+	read?: Partial<SystemReading>;
+	readDisk?: () => Promise<DiskSpace | null>;
 	change?: Partial<AllDeps>;
 }
 
@@ -75,8 +73,9 @@ export interface TestSite {
 export async function openTestSite(t: TestContext, options: SiteOptions = {}): Promise<TestSite> {
 	const database = await createMigratedSqlite();
 	t.after(database.remove);
-	const store = database.open();
-	return createTestSite(store, options);
+	const site = createTestSite(database.open(), options);
+	if (options.read !== undefined) await site.deps.installation.read();
+	return site;
 }
 
 /** Over a store that is open and migrated. */
@@ -114,15 +113,12 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		network,
 		mailer: networkMailer,
 		mails,
-		installation: createInstallationWatch(
-			{
-				...common,
-				knownChores: () => options.knownChores ?? [],
-				clockOffsetMs: () => null,
-				deliveryPause: () => options.deliveryPause ?? null,
-			},
-			{ ...SOUND_INSTALLATION, ...options.warned },
-		),
+		installation: makeInstallation({
+			...common,
+			settings: { ...SOUND_STATE.settings, ...options.warned },
+			readSystem: async () => ({ ...(await readSystem(store.db, START_MS)), ...options.read }),
+			...(options.readDisk === undefined ? {} : { readDisk: options.readDisk }),
+		}),
 		transport: { lookUp: async () => ({ ok: true, addresses: ["93.184.215.14"] }) },
 		...options.change,
 	};

@@ -41,8 +41,8 @@ test("staff behind a proxy that nobody trusts read its address and the setting",
 });
 
 test("staff read since when callbacks are paused, how many wait and how to let them go", async (t) => {
-	const deliveryPause = { sinceMs: START_MS, waiting: 12, isSentElsewhere: false };
-	const site = await openTestSite(t, { deliveryPause });
+	const pause = { sinceMs: START_MS, waiting: 12, isSentElsewhere: false };
+	const site = await openTestSite(t, { read: { pause } });
 	const browser = await site.signIn(await site.addStaff());
 	const { text } = await browser.open("/programmes", HERE);
 	match(text, /1 warning about this installation/);
@@ -51,8 +51,8 @@ test("staff read since when callbacks are paused, how many wait and how to let t
 });
 
 test("a shop's people read that callbacks are paused, in their own words, once they have a Postback URL", async (t) => {
-	const deliveryPause = { sinceMs: START_MS, waiting: 12, isSentElsewhere: false };
-	const site = await openTestSite(t, { deliveryPause });
+	const pause = { sinceMs: START_MS, waiting: 12, isSentElsewhere: false };
+	const site = await openTestSite(t, { read: { pause } });
 	const programme = await site.addProgramme();
 	const path = `/programmes/${programme.public_id}`;
 	const viewer = await site.signIn(await site.addPerson(programme, "viewer"));
@@ -71,7 +71,7 @@ test("a shop's people read that callbacks are paused, in their own words, once t
 
 test("while another process sends, shops read of no pause", async (t) => {
 	const site = await openTestSite(t, {
-		deliveryPause: { sinceMs: START_MS, waiting: 12, isSentElsewhere: true },
+		read: { pause: { sinceMs: START_MS, waiting: 12, isSentElsewhere: true } },
 	});
 	const programme = await site.addProgramme();
 	await setEndpoint(site.store.db, programme.id, "https://shop.example/postback", START_MS);
@@ -91,7 +91,7 @@ const FAILING: ChoreRecord = {
 
 test("staff read which periodic work does not get done, since when and why", async (t) => {
 	const fine: ChoreRecord = { ...FAILING, name: "expiries", lastSuccessMs: START_MS, failures: 0 };
-	const site = await openTestSite(t, { knownChores: [FAILING, fine] });
+	const site = await openTestSite(t, { read: { chores: [FAILING, fine] } });
 	const browser = await site.signIn(await site.addStaff());
 	const { text } = await browser.open("/programmes", HERE);
 	match(text, /1 warning about this installation/);
@@ -102,7 +102,7 @@ test("staff read which periodic work does not get done, since when and why", asy
 
 test("owners never read any of it, whatever they send", async (t) => {
 	const warned = { publicUrl: null, hasMail: false };
-	const site = await openTestSite(t, { warned, knownChores: [FAILING] });
+	const site = await openTestSite(t, { warned, read: { chores: [FAILING] } });
 	const programme = await site.addProgramme();
 	const other = await site.addProgramme("Other");
 	const owner = await site.addOwner(programme);

@@ -9,9 +9,10 @@ import { formatTable } from "../../bench/table.ts";
 import { openTools } from "../../bench/tools.ts";
 import { isReached } from "../../bench/workload.ts";
 import { WORKLOADS } from "../../bench/workloads.ts";
+import { isLong } from "../support/proof.ts";
 
 /** Few processes to start: all of them take minutes on a busy machine. */
-const SMOKE = ["W1", "W11"];
+const SMOKE = isLong ? ["W1", "W11"] : [];
 
 for (const { name, run } of WORKLOADS.filter((workload) => SMOKE.includes(workload.name))) {
 	test(`${name} runs in its smallest form and gives its figures`, async () => {

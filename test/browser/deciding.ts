@@ -203,7 +203,7 @@ export function testDeciding(browser: () => Browser): void {
 			await page.getByRole("heading", { name: "Approve 2 conversions?" }).waitFor();
 			await page.getByRole("button", { name: "Approve 2 conversions" }).click();
 			await page.getByText("2 conversions approved.").waitFor();
-			equal(new URL(page.url()).search, "?status=RECORDED&orderId=bar-");
+			equal(new URL(page.url()).search, "?orderId=bar-&status=RECORDED");
 			await visitor.leave();
 		}
 	});

@@ -236,7 +236,7 @@ async function openDelivery(page: Page): Promise<void> {
 async function checkDamaged(page: Page): Promise<void> {
 	await page.locator("#deliveries-live a").first().click();
 	await page.getByRole("heading", { name: "Attempt 1" }).waitFor();
-	await page.getByRole("link", { name: "See how it was signed" }).first().click();
+	await page.getByRole("link", { name: "Check its signature" }).first().click();
 	const body = page.getByLabel(/^Body/);
 	await body.fill(JSON.stringify(JSON.parse(await body.inputValue()), null, 2));
 	const target = page.getByLabel(/^Path and query/);

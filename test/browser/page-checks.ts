@@ -45,8 +45,8 @@ export async function findFlaws(page: Page, measured: MeasuredLooks = new Map())
 			const found = await page.evaluate<string[]>(FIND_OVERFLOW);
 			found.push(...(await page.evaluate<string[]>(FIND_CUT_CODE)));
 			// The other theme has other colours; what it says and in what order is the same.
-			const isWhole = colorScheme === "light";
-			const call = `(${MEASURE})(${JSON.stringify([...known])}, ${isWhole})`;
+			const isLong = colorScheme === "light";
+			const call = `(${MEASURE})(${JSON.stringify([...known])}, ${isLong})`;
 			const result = await page.evaluate<MeasuredPage>(call);
 			for (const look of result.measured) known.add(look);
 			flaws.push(...[...found, ...result.flaws].map((flaw) => `${at}: ${flaw}`));
@@ -200,10 +200,10 @@ const ONLY_LOOKS = JSON.stringify({
  * A function of the page: all rules, or those of looks alone, and these only where there is a new one. What cannot be
  * told here, because something lies over it, is measured where it can.
  */
-const MEASURE = `async (known, isWhole) => {
+const MEASURE = `async (known, isLong) => {
 	const samples = sampleLooks(known);
-	if (samples.length === 0 && !isWhole) return { flaws: [], measured: [] };
-	const result = await axe.run(document, samples.length === 0 ? ${ALL_BUT_LOOKS} : isWhole ? ${ALL} : ${ONLY_LOOKS});
+	if (samples.length === 0 && !isLong) return { flaws: [], measured: [] };
+	const result = await axe.run(document, samples.length === 0 ? ${ALL_BUT_LOOKS} : isLong ? ${ALL} : ${ONLY_LOOKS});
 	const ofLooks = [...result.violations, ...result.incomplete].filter(({ id }) => ${JSON.stringify(LOOKS)}.includes(id));
 	const open = new Set(ofLooks.flatMap(({ nodes }) => nodes.map(({ element }) => element)));
 	const measured = samples.flatMap(([element, look]) => (look === null || open.has(element) ? [] : [look]));

@@ -63,6 +63,8 @@ export function testScriptsOff(browser: () => Browser): void {
 
 		await page.goto(`${main}/conversions`);
 		await page.getByLabel("Status").selectOption("REVERSED");
+		await page.getByText("More", { exact: true }).click();
+		await page.getByLabel("Tests").selectOption("all");
 		await page.getByRole("button", { name: "Apply filters" }).click();
 		await page.locator(".order-id").click();
 		await page.getByRole("heading", { name: "History" }).waitFor();

@@ -119,7 +119,7 @@ async function checkSignature(page: Page): Promise<void> {
 	const main = page.url().replace("/signature", "");
 	await page.goto(`${main}?state=delivered`);
 	await page.locator("#deliveries-live a").first().click();
-	await page.getByRole("link", { name: "See how it was signed" }).first().click();
+	await page.getByRole("link", { name: "Check its signature" }).first().click();
 	const body = page.getByLabel(/^Body/);
 	await body.fill(`${await body.inputValue()} `);
 	await page.getByRole("button", { name: "Check", exact: true }).click();

@@ -132,6 +132,7 @@ export function testTwoMinutePath(browser: () => Browser): void {
 		equal(await list.getByRole("row").count(), 4, "a head and three deliveries");
 		await page.getByRole("link", { name: "Conversions", exact: true }).click();
 		await page.getByRole("heading", { name: "Conversions", level: 1 }).waitFor();
+		await page.getByRole("link", { name: "Show tests" }).click();
 		await page.getByRole("cell", { name: /Reversed/ }).waitFor();
 		await owner.leave();
 	});

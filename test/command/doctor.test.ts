@@ -5,7 +5,7 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
-import { saveChoreRecords } from "../../src/store/queries/chores.ts";
+import { saveChore } from "../../src/store/queries/chores.ts";
 import { saveProcess } from "../../src/store/queries/processes.ts";
 import { START_MS } from "../support/clock.ts";
 import { type Home, openHome, type Settings } from "../support/command-home.ts";
@@ -38,7 +38,10 @@ describe("doctor", { concurrency: 2 }, () => {
 			const findings = await examine(home, settings);
 			equal(findings.code, 0);
 			match(findings.of("database"), /^ok /);
-			match(findings.of("schema"), /^warning .*version 0,.*run `ringback migrate`, or just start it/);
+			match(
+				findings.of("schema"),
+				/^warning .*version 0,.*Run `ringback migrate`, or start with RINGBACK_MIGRATE=auto/,
+			);
 			match(findings.of("clock"), /^ok /);
 			match((await examine(home, settings)).of("schema"), /version 0/);
 			equal(existsSync(`${home.databasePath}.key`), false, "no sealing key was made");
@@ -57,11 +60,9 @@ describe("doctor", { concurrency: 2 }, () => {
 			};
 			await home.runHere(["migrate"], settings);
 			match((await examine(home, settings)).of("chores"), /^ok none has begun yet$/);
-			const record = { sinceMs: START_MS, workingAtMs: null, lastSuccessMs: START_MS };
 			const { db } = database.open();
-			await saveChoreRecords(db, [
-				{ ...record, name: "retention", lastFailureMs: START_MS, failures: 2, error: "No space left." },
-			]);
+			await saveChore(db, "retention", "done", START_MS);
+			for (const error of ["No.", "No space left."]) await saveChore(db, "retention", { error }, START_MS);
 			const killed = { instance: "0a1b2c3d", host: "here", role: "all", version: "1.0.0" };
 			const times = { startedAtMs: START_MS, seenAtMs: START_MS };
 			const engine = { inHand: 1, programmesDue: 0, oldestDueAtMs: null, mostInFlight: 64 };
@@ -69,7 +70,7 @@ describe("doctor", { concurrency: 2 }, () => {
 			const { code, of } = await examine(home, settings);
 			match(
 				of("chores"),
-				/^warning retention is late since .* failed 2 times since\. The last failure says: No space left\. /,
+				/^warning Records past .*\. The chore retention is late since .* failed 2 times since\. The last failure says: No space left\. /,
 			);
 			match(
 				of("processes"),
@@ -89,11 +90,11 @@ describe("doctor", { concurrency: 2 }, () => {
 			PUBLIC_URL: "https://ringback.example",
 		});
 		const states = findings.all.map(({ check, state }) => [check, state]);
-		const expected = ["settings", "database", "schema", "network", "chores", "queue", "delivery"];
+		const expected = ["settings", "database", "network", "clock", "schema", "chores", "queue", "delivery"];
 		deepEqual(
 			// The disk is this machine's.
 			states.filter(([check]) => check !== "disk" && check !== "processes"),
-			[...expected, "clock", "dns", "mail"].map((check) => [check, "ok"]),
+			[...expected, "dns", "mail"].map((check) => [check, "ok"]),
 		);
 		match(
 			findings.of("processes"),
@@ -112,7 +113,7 @@ describe("doctor", { concurrency: 2 }, () => {
 		const findings = await examine(home, settings);
 		equal(findings.code, 0);
 		match(findings.of("addresses"), /^warning .*development only/);
-		match(findings.of("mail"), /^warning off: set SMTP_URL and MAIL_FROM/);
+		match(findings.of("mail"), /^warning Mail is off\. .* Set SMTP_URL and MAIL_FROM/);
 	});
 
 	test("warns when PUBLIC_URL is not set, or plain at a public name, and still ends with 0", async (t) => {

@@ -10,7 +10,6 @@ import { realClock } from "../../src/outside/clock.ts";
 import type { Clock } from "../../src/ports.ts";
 import { ASKED_AGAIN_AFTER_MS, ASKED_EVERY_MS, openSharedClock } from "../../src/service/shared-clock.ts";
 import { START_MS } from "../support/clock.ts";
-import { createLog } from "../support/log.ts";
 import { openService } from "../support/open-service.ts";
 import { signedRequest } from "../support/signed-request.ts";
 import { createTestDatabase } from "../support/test-database.ts";
@@ -42,7 +41,6 @@ function createWorld() {
 		},
 		yieldLoop: async () => undefined,
 	};
-	const log = createLog();
 	const readTime = async () => {
 		if (journey === null) throw new Error("no route to host");
 		passedMs += journey.thereMs;
@@ -55,7 +53,6 @@ function createWorld() {
 	};
 	return {
 		ahead,
-		log,
 		machine,
 		serverMs,
 		delays: () => timers.map(({ delayMs }) => delayMs),
@@ -76,7 +73,7 @@ function createWorld() {
 		open(first: Journey | null = {}) {
 			if (first === null) journey = null;
 			else setJourney(first);
-			return openSharedClock(machine, readTime, log);
+			return openSharedClock(machine, readTime);
 		},
 	};
 }
@@ -132,7 +129,6 @@ test("a database that is away is asked every second, the time goes on without it
 	await world.ask();
 	deepEqual(world.delays(), [ASKED_EVERY_MS]);
 	equal(clock.nowMs(), world.serverMs());
-	deepEqual(world.log.lines, []);
 	await clock.stop();
 	deepEqual(world.delays(), []);
 });
@@ -142,7 +138,7 @@ test("a stop waits for the question under way, after which none is asked", async
 	const gate = Promise.withResolvers<number>();
 	let asked = 0;
 	const readTime = () => (asked++ === 0 ? Promise.resolve(world.serverMs()) : gate.promise);
-	const clock = await openSharedClock({ ...world.machine, after: runAtOnce }, readTime, world.log);
+	const clock = await openSharedClock({ ...world.machine, after: runAtOnce }, readTime);
 	let hasStopped = false;
 	const stopped = clock.stop().then(() => {
 		hasStopped = true;
@@ -185,41 +181,11 @@ test("a process is sure of the time while its machine's clock is within a minute
 	await clock.stop();
 });
 
-test("clocks that drift apart are told of once, once more beyond a minute, and when they agree again", async () => {
-	const world = createWorld();
-	world.ahead.machineMs = 29_000;
-	const clock = await world.open();
-	await world.ask();
-	world.ahead.machineMs = HOUR_MS;
-	await world.ask(null);
-	await world.ask();
-	world.ahead.machineMs = -5_001;
-	await world.ask();
-	world.ahead.machineMs = 5_000;
-	await world.ask();
-	await world.ask();
-	await clock.stop();
-	deepEqual(
-		world.log.lines.map(({ level, message, fields }) => [
-			level,
-			message.slice(0, 46),
-			"offsetMs" in fields && fields.offsetMs,
-		]),
-		[
-			["warn", "This machine's clock is 29.0 s ahead of the da", 29_000],
-			["warn", "This machine's clock is 3600.0 s ahead of the ", HOUR_MS],
-			["warn", "This machine's clock is 5.0 s behind the datab", -5_001],
-			["info", "this machine's clock agrees with the database ", 5_000],
-		],
-	);
-	match(world.log.lines[1]?.message ?? "", /it is not ready, sends no callbacks, decides nothing by time/);
-});
-
 test("without a first answer there is no time to go by; on SQLite it is the machine's", async () => {
 	const world = createWorld();
 	await rejects(world.open(null), /no route to host/);
 	deepEqual(world.delays(), []);
-	const clock = await openSharedClock(world.machine, null, world.log);
+	const clock = await openSharedClock(world.machine, null);
 	world.ahead.machineMs = DAY_MS;
 	deepEqual([clock.nowMs(), clock.offsetMs(), clock.isSure()], [world.machine.nowMs(), null, true]);
 	await clock.stop();
@@ -235,7 +201,7 @@ test("PostgreSQL is asked for its own time, and followed when that is set", asyn
 	const name = new URL(database.url).pathname.slice(1);
 	await sql.raw(`alter database ${name} set search_path = public, pg_catalog`).execute(db);
 	const quick: Clock = { ...realClock, after: (delayMs, run) => realClock.after(delayMs / 100, run) };
-	const clock = await openSharedClock(quick, database.open().readTime, createLog());
+	const clock = await openSharedClock(quick, database.open().readTime);
 	t.after(() => clock.stop());
 	const isAbout = (atMs: number) => Math.abs(clock.nowMs() - atMs) < 10_000;
 	ok(isAbout(Date.now() + DAY_MS));

@@ -15,12 +15,12 @@ import {
 	cancelAllRemoved,
 	cancelRemoved,
 } from "../../src/store/queries/cancellations.ts";
-import { removeEndpoint } from "../../src/store/queries/endpoint-removal.ts";
 import { insertOwedEvents, programmesOwedEvents } from "../../src/store/queries/outbox.ts";
 import {
 	findProgramme,
 	type Programme,
 	presentUrl,
+	removeEndpoint,
 	setEndpoint,
 } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";

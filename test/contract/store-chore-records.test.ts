@@ -1,22 +1,23 @@
 // What one process knows of its chores, every other learns: a web process tells staff of a worker's.
 
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, fail, match, ok } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import type { ChoreName, ChoreRecord } from "../../src/domain/chore.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
-import { findChoreWarnings } from "../../src/domain/warning.ts";
 import { findOldestPastRetention } from "../../src/store/queries/backlogs.ts";
-import { forgetChores, listChoreRecords, saveChoreRecords } from "../../src/store/queries/chores.ts";
+import { listChoreRecords, saveChore } from "../../src/store/queries/chores.ts";
+import { NOTHING_READ } from "../../src/store/queries/system.ts";
 import type { Store } from "../../src/store/store.ts";
-import { createChoreBook } from "../../src/watch/chore-book.ts";
-import { WATCH_INTERVAL_MS, watchChores } from "../../src/watch/chore-watch.ts";
-import { startChore, startTelling } from "../../src/watch/chores.ts";
-import { MAIL_OFF } from "../support/app-deps.ts";
+import { startChore } from "../../src/watch/chores.ts";
+import { WATCH_INTERVAL_MS } from "../../src/watch/installation-watch.ts";
+import { startLoop } from "../../src/watch/loop.ts";
+import { makeInstallation } from "../support/app-deps.ts";
 import { createClock, type MovableClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
 import { addDelivery, addProgramme } from "../support/rows.ts";
 import { untilOnClock } from "../support/until.ts";
+
+const HOST = "ringback.example";
 
 eachDatabase("records of chores", (database) => {
 	let clock: MovableClock;
@@ -26,12 +27,14 @@ eachDatabase("records of chores", (database) => {
 		await database.store.db.deleteFrom("chores").execute();
 	});
 
+	/** One that looks every few seconds how the chores of all processes go. */
 	function openProcess(store: Store) {
 		const log = createLog();
-		const book = createChoreBook(clock);
-		const watch = watchChores({ store, clock, log, book });
-		const titles = () => findChoreWarnings(book.known, clock.nowMs()).map(({ title }) => title);
-		return { clock, log, book, watch, titles };
+		const readSystem = async () => ({ ...NOTHING_READ, chores: await listChoreRecords(store.db) });
+		const installation = makeInstallation({ clock, log, readSystem });
+		const { look, warningsFor } = installation;
+		const watch = startLoop({ clock, everyMs: WATCH_INTERVAL_MS, run: look, onFailure: fail });
+		return { store, clock, log, watch, titles: () => warningsFor({ host: HOST }).map(({ title }) => title) };
 	}
 
 	async function untilTold(web: { titles(): string[] }, titles: readonly string[]): Promise<void> {
@@ -59,7 +62,12 @@ eachDatabase("records of chores", (database) => {
 		await Promise.all([chore.stop(), worker.watch.stop(), web.watch.stop()]);
 		equal(clock.waitingTimers, 0);
 		const said = web.log.lines.map(({ level, message }) => `${level} ${message}`);
-		deepEqual(said, ["error a chore is not getting done", "info the chore is getting done again"]);
+		equal(said.length, 2);
+		match(
+			said[0] ?? "",
+			/^warn Conversions that passed their approval window .* says: no room\. See the log/,
+		);
+		match(said[1] ?? "", /^info over: Conversions that passed/);
 	});
 
 	test("a chore that hangs counts as not done, and so does one whose process is gone", async () => {
@@ -70,39 +78,32 @@ eachDatabase("records of chores", (database) => {
 		const hanging = startChore(worker, "expiries", async () => {
 			if (runs++ > 2) await gate.promise;
 		});
-		await untilTold(web, ["Parked conversions that nobody confirmed are not expiring"]);
+		await untilTold(web, ["Periodic work is not getting done"]);
 		gate.resolve();
 		await untilTold(web, []);
 		await Promise.all([hanging.stop(), worker.watch.stop()]);
-		await untilTold(web, ["Parked conversions that nobody confirmed are not expiring"]);
+		await untilTold(web, ["Periodic work is not getting done"]);
 		await web.watch.stop();
 	});
 
-	test("records come back as they were last saved, and only the named ones are forgotten", async () => {
+	test("a success ends the failures of all, and what was wrong can still be read", async () => {
 		const { db } = database.store;
-		const saved = (name: ChoreName, n: number): ChoreRecord => ({
-			name,
-			sinceMs: n,
-			lastSuccessMs: n + 1,
-			workingAtMs: n + 2,
-			lastFailureMs: n + 3,
-			failures: n + 4,
-			error: `error ${n}`,
-		});
-		await saveChoreRecords(db, [saved("nonces", 10), saved("approvals", 20)]);
-		const last = [saved("approvals", 30), saved("nonces", 40)];
-		await saveChoreRecords(db, last.toReversed());
+		const record = { name: "nonces", sinceMs: 1, lastSuccessMs: null, workingAtMs: null } as const;
+		await saveChore(db, "nonces", "begun", 1);
+		await saveChore(db, "nonces", { error: "one." }, 2);
+		await saveChore(db, "nonces", { error: "two." }, 3);
+		await saveChore(db, "nonces", "begun", 4);
+		const failed = { ...record, lastFailureMs: 3, failures: 2, error: "two." };
+		deepEqual(await listChoreRecords(db), [failed]);
+		await saveChore(db, "nonces", "working", 5);
+		await saveChore(db, "nonces", "done", 6);
+		await saveChore(db, "limits", { error: "three." }, 7);
 		const unknown = { name: "of_a_newer_program", since_ms: 0, failures: 0 };
 		await db.insertInto("chores").values(unknown).execute();
-		deepEqual(await listChoreRecords(db), last);
-		await forgetChores(db, []);
-		await forgetChores(db, ["approvals"]);
-		deepEqual(await listChoreRecords(db), last.slice(1));
-		equal(
-			(await db.selectFrom("chores").selectAll().execute()).length,
-			2,
-			"one that is not ours is left alone",
-		);
+		deepEqual(await listChoreRecords(db), [
+			{ ...record, name: "limits", sinceMs: 7, lastFailureMs: 7, failures: 1, error: "three." },
+			{ ...failed, lastSuccessMs: 6, workingAtMs: 5, failures: 0 },
+		]);
 	});
 
 	test("two processes that do the same chore keep one record, and the success of one is enough", async () => {
@@ -113,53 +114,31 @@ eachDatabase("records of chores", (database) => {
 			startChore(bad, "notice_mails", () => Promise.reject(new Error("connection refused"))),
 		];
 		for (let minutes = 0; minutes < 10; minutes++) await clock.moveBy(MINUTE_MS);
-		// The clock has run ahead of a real database: the next look catches up.
-		const isFine = () => good.book.known[0]?.error === "connection refused." && good.titles().length === 0;
+		const isFine = async () =>
+			(await listChoreRecords(database.store.db))[0]?.error === "connection refused.";
 		await untilOnClock(clock, "both have been heard", isFine, WATCH_INTERVAL_MS / 4);
+		await untilTold(good, []);
 		equal((await database.store.db.selectFrom("chores").selectAll().execute()).length, 1);
 		await Promise.all([...chores, good.watch, bad.watch].map((one) => one.stop()));
 	});
 
-	test("a chore that is off by the settings is forgotten, no other is, and staff are not told of it", async () => {
+	test("a record that cannot be written stops no chore, and what waits is looked at all the same", async () => {
 		const { store } = database;
-		const row = { name: "change_mails" satisfies ChoreName, since_ms: 0, failures: 3, error: "no." };
-		const other = { name: "retention" satisfies ChoreName, since_ms: START_MS, failures: 0 };
-		await store.db.insertInto("chores").values([row, other]).execute();
-		const process = openProcess(store);
-		equal(startTelling({ ...process, store, mails: MAIL_OFF, publicUrl: "" }), null);
-		const listNames = async () =>
-			(await store.db.selectFrom("chores").select("name").execute()).map(({ name }) => name);
-		const isForgotten = async () => !(await listNames()).includes(row.name);
-		await untilOnClock(clock, "the record is gone", isForgotten, WATCH_INTERVAL_MS);
-		deepEqual(await listNames(), [other.name]);
-		deepEqual(process.titles(), []);
-		// Another process may be set to do it: its record is not forgotten again.
-		await store.db
-			.insertInto("chores")
-			.values({ ...row, since_ms: clock.nowMs(), failures: 0, error: null })
-			.execute();
-		const isKnown = () => process.book.known.some(({ name }) => name === row.name);
-		await untilOnClock(clock, "its record has been read", isKnown, WATCH_INTERVAL_MS);
-		await process.watch.stop();
-		deepEqual((await listNames()).toSorted(), [row.name, other.name]);
-	});
-
-	test("records that cannot be shared stop no chore, and what waits is looked at all the same", async () => {
-		const { store } = database;
-		const process = openProcess({ ...store, db: store.db.withSchema("gone") });
+		const log = createLog();
 		let runs = 0;
 		const chore = startChore(
-			process,
+			{ store: { ...store, db: store.db.withSchema("gone") }, clock, log },
 			"approvals",
 			async () => runs++,
 			async () => START_MS - 5,
 		);
 		for (let minutes = 0; minutes < 3; minutes++) await clock.moveBy(MINUTE_MS);
-		await untilOnClock(clock, "the watch has tried", () => process.log.lines.length > 1, WATCH_INTERVAL_MS);
+		await untilOnClock(clock, "it has tried to", () => log.lines.length > 1, WATCH_INTERVAL_MS);
 		ok(runs > 10);
-		equal(process.book.reports[0]?.waitingSinceMs, START_MS - 5);
-		equal(process.log.lines[0]?.message, "the records of chores could not be shared");
-		await Promise.all([chore.stop(), process.watch.stop()]);
+		await chore.lookAtBacklog();
+		equal(chore.report.waitingSinceMs, START_MS - 5);
+		equal(log.lines[0]?.message, "how a chore went could not be written down");
+		await chore.stop();
 	});
 
 	test("what is past retention and still here counts from when it should have gone", async () => {

@@ -5,8 +5,11 @@ import { before, test } from "node:test";
 import { EVENT_TYPES, STATUSES } from "../../src/domain/conversion.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
-import type { ConversionFilter } from "../../src/store/queries/conversion-filter.ts";
-import { listConversions, readAllConversions } from "../../src/store/queries/conversion-list.ts";
+import {
+	type ConversionFilter,
+	listConversions,
+	readAllConversions,
+} from "../../src/store/queries/conversion-list.ts";
 import { insertConversions } from "../../src/store/queries/conversion-moves.ts";
 import type { Conversion } from "../../src/store/queries/conversions.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";

@@ -5,11 +5,9 @@ import { test } from "node:test";
 import { sql } from "kysely";
 import { readCallbackHealth } from "../../src/callbacks/health.ts";
 import { createPass } from "../../src/callbacks/pass.ts";
-import { explainOrder } from "../../src/conversions/explain-order.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { findDeliveryDetail, listAttempts } from "../../src/store/queries/attempt-list.ts";
 import {
 	addCallbackCounts,
 	listCallbackHours,
@@ -19,10 +17,11 @@ import { cancelRemoved } from "../../src/store/queries/cancellations.ts";
 import { MAX_COUNTED_PENDING } from "../../src/store/queries/delivery-health.ts";
 import {
 	type DeliveryFilter,
+	findDeliveryDetail,
+	listAttempts,
 	listDeliveries,
 	newestProgress,
 } from "../../src/store/queries/delivery-list.ts";
-import { removeEndpoint } from "../../src/store/queries/endpoint-removal.ts";
 import {
 	type InboundFilter,
 	insertInboundCalls,
@@ -30,6 +29,7 @@ import {
 } from "../../src/store/queries/inbound-calls.ts";
 import { insertOwedEvents } from "../../src/store/queries/outbox.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
+import { removeEndpoint } from "../../src/store/queries/programmes.ts";
 import type { Settlement } from "../../src/store/queries/queue.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
@@ -37,7 +37,6 @@ import { eachDatabase } from "../support/databases.ts";
 import { addEngine, passInput, readAll, settle, takeDue, takeOne } from "../support/queue-rows.ts";
 import {
 	ATTEMPT,
-	addConversion,
 	addDeliveries,
 	addDelivery,
 	addProgramme,
@@ -228,26 +227,6 @@ eachDatabase("the inbound log", (database) => {
 		deepEqual(await list({ orderId: "A" }), ["malformed_amount", "RECORDED"]);
 		const first = await listInboundCalls(store.db, { programmeId: programme.id, limit: 3 });
 		deepEqual(await list({ after: first.next ?? undefined }), ["RECORDED"]);
-	});
-
-	test("why an order is not here: known, refused, in another spelling, or never named", async () => {
-		const { store } = database;
-		const programme = await addProgramme(store);
-		await addConversion(store, programme.id, { order_id: "#7" });
-		await addCall(store, programme, { outcome: "wrong_currency", order_id: "8", http_status: 422 });
-		await addCall(store, programme, { outcome: "bad_signature", http_status: 401 });
-		const explain = (orderId: string) => explainOrder(store.db, programme.id, orderId);
-		equal((await explain("#7")).conversions.length, 1);
-		equal((await explain(" #7 ")).conversions.length, 0, "nothing is trimmed");
-		equal((await explain("7")).otherSpelling, "#7");
-		const refused = await explain("8");
-		deepEqual([refused.calls.map((call) => call.outcome), refused.unreadCalls], [["wrong_currency"], []]);
-		const unknown = await explain("9");
-		deepEqual([unknown.calls, unknown.otherSpelling], [[], null]);
-		deepEqual(
-			unknown.unreadCalls.map((call) => call.outcome),
-			["bad_signature"],
-		);
 	});
 });
 

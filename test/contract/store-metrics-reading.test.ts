@@ -4,7 +4,6 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { sql } from "kysely";
 import { createHealth } from "../../src/api/health.ts";
-import { createMetrics } from "../../src/api/metrics.ts";
 import { Engine } from "../../src/callbacks/engine.ts";
 import { SEALING_KEY_BYTES } from "../../src/domain/sealing.ts";
 import { createRandom } from "../../src/outside/random.ts";
@@ -14,7 +13,7 @@ import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
-import { makeMetricsDeps } from "../support/metrics-deps.ts";
+import { makeMetrics } from "../support/metrics-deps.ts";
 import { recordQueries } from "../support/query-plan.ts";
 import { until, untilOnClock } from "../support/until.ts";
 
@@ -56,7 +55,7 @@ eachDatabase("reading the metrics", (database) => {
 		await until(() => clock.waitingTimers > 0);
 		const ageMs = OLDEST_DUE_MS + clock.nowMs() - START_MS;
 		const engineCounters = () => engine.counters;
-		const metrics = createMetrics(makeMetricsDeps({ clock, engineCounters }));
+		const metrics = makeMetrics({ clock, engineCounters });
 		const health = createHealth({
 			store,
 			clock,

@@ -4,7 +4,6 @@ import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { tellEarly } from "../../src/callbacks/failure-notices.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
-import { removeEndpoint } from "../../src/store/queries/endpoint-removal.ts";
 import { listFailingShops } from "../../src/store/queries/failing-shops.ts";
 import {
 	addFailures,
@@ -21,6 +20,7 @@ import {
 	type Notice,
 	tellTroubles,
 } from "../../src/store/queries/notices.ts";
+import { removeEndpoint } from "../../src/store/queries/programmes.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";

@@ -5,17 +5,13 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import { CompiledQuery, sql } from "kysely";
 import { readCallbackHealth } from "../../src/callbacks/health.ts";
-import { explainOrder } from "../../src/conversions/explain-order.ts";
 import { makeMoves, type Step } from "../../src/conversions/make-moves.ts";
-import { createOrderIndexing } from "../../src/conversions/searchable-orders.ts";
 import type { Status } from "../../src/domain/conversion.ts";
 import { readOrderSearch } from "../../src/domain/order-search.ts";
 import { SLOTS } from "../../src/domain/slot.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { findDeliveryDetail, listAttempts } from "../../src/store/queries/attempt-list.ts";
-import { listAudit } from "../../src/store/queries/audit-list.ts";
-import { readAuditSubjects } from "../../src/store/queries/audit-subjects.ts";
+import { listAudit, readAuditSubjects } from "../../src/store/queries/audit-list.ts";
 import {
 	findOldestPastRetention,
 	findOldestUnmailed,
@@ -31,9 +27,12 @@ import {
 } from "../../src/store/queries/bulk-rows.ts";
 import { sumCallbacks } from "../../src/store/queries/callback-hours.ts";
 import { cancelRemoved } from "../../src/store/queries/cancellations.ts";
-import type { ConversionSort } from "../../src/store/queries/conversion-filter.ts";
-import { type ConversionListRequest, listConversions } from "../../src/store/queries/conversion-list.ts";
-import { collectMatches } from "../../src/store/queries/conversion-matches.ts";
+import {
+	type ConversionListRequest,
+	type ConversionSort,
+	collectMatches,
+	listConversions,
+} from "../../src/store/queries/conversion-list.ts";
 import { tallySlice } from "../../src/store/queries/conversion-tally.ts";
 import {
 	type Conversion,
@@ -47,18 +46,21 @@ import { failedSince, findDeliveries, requeue } from "../../src/store/queries/de
 import { countFailed, countUndelivered, countWaiting } from "../../src/store/queries/delivery-health.ts";
 import {
 	type DeliveryFilter,
+	findDeliveryDetail,
+	findRecentAttempts,
+	listAttempts,
+	listAttemptsOf,
 	listDeliveries,
 	listDeliveriesOfConversion,
+	listLastAttempts,
 	newestProgress,
 } from "../../src/store/queries/delivery-list.ts";
-import { removeEndpoint } from "../../src/store/queries/endpoint-removal.ts";
 import { listFailingShops } from "../../src/store/queries/failing-shops.ts";
 import { countUnmailedNotices } from "../../src/store/queries/figures.ts";
 import { readIntegrationChecks } from "../../src/store/queries/first-times.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import { claimJob, findOldestWaitingJob } from "../../src/store/queries/job-claims.ts";
 import { listApiKeys } from "../../src/store/queries/keys.ts";
-import { listLastAttempts } from "../../src/store/queries/last-attempts.ts";
 import { findAnnounced, listAnswersOf, listNewestAnswers } from "../../src/store/queries/local-answers.ts";
 import {
 	endTroubles,
@@ -70,12 +72,11 @@ import {
 } from "../../src/store/queries/notices.ts";
 import { findByOrders } from "../../src/store/queries/orders.ts";
 import { countEndedWindows } from "../../src/store/queries/owed.ts";
-import { listProgrammePeople, listStaff } from "../../src/store/queries/people-list.ts";
+import { listProgrammePeople, listStaff } from "../../src/store/queries/people.ts";
 import { hasConversions, listProgrammes } from "../../src/store/queries/programme-list.ts";
-import { setEndpoint } from "../../src/store/queries/programmes.ts";
+import { removeEndpoint, setEndpoint } from "../../src/store/queries/programmes.ts";
 import { pruneExpired, pruneLocalAnswers } from "../../src/store/queries/prune.ts";
 import type { DueDelivery, ReadRequest, Settlement } from "../../src/store/queries/queue.ts";
-import { findRecentAttempts, listAttemptsOf } from "../../src/store/queries/sent-attempts.ts";
 import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
 import { createSqliteQueue } from "../../src/store/sqlite/queue.ts";
 import { createSqliteWrites } from "../../src/store/sqlite/writes.ts";
@@ -178,9 +179,9 @@ const REVIEW_LISTS: readonly (readonly [what: string, index: string, filter: Fil
 	["a rare status", "conversions_by_status", { status: "REVERSED" }],
 	["a common status", "conversions_by_status", { status: "APPROVED", after: MIDDLE }],
 	["one programme", "conversions_by_bucket", { programmeId: LARGE, status: "RECORDED" }],
-	["a part of an order id", "order_blocks_by_last", { search: readOrderSearch("der 30") }],
-	["one of a status", "order_blocks_by_last", { search: readOrderSearch("der 3"), status: "REVERSED" }],
-	["one, a later page", "order_blocks_by_last", { search: readOrderSearch("der 3"), after: MIDDLE }],
+	["a part of an order id", "", { search: readOrderSearch("der 30") }],
+	["one of a status", "", { search: readOrderSearch("der 3"), status: "REVERSED" }],
+	["one, a later page", "", { search: readOrderSearch("der 3"), after: MIDDLE }],
 	["one of a programme", "", { programmeId: LARGE, search: readOrderSearch("der 30") }],
 ];
 
@@ -281,16 +282,6 @@ const READS: readonly Read[] = [
 	...CALL_LISTS.flatMap(([what, index, filter]) =>
 		ofBoth(what, index, (db, programmeId) => listInboundCalls(db, { programmeId, limit: 50, ...filter })),
 	),
-	[
-		"why an order is here",
-		["conversions_by_order", "inbound_calls_by_order"],
-		(db) => explainOrder(db, SMALL, "order 2"),
-	],
-	[
-		"why an order is not here",
-		["inbound_calls_by_programme"],
-		(db) => explainOrder(db, SMALL, "no such order"),
-	],
 	["the checks of the integration", [], (db) => readIntegrationChecks(db, SMALL)],
 	[
 		"the health strip",
@@ -345,12 +336,6 @@ const READS: readonly Read[] = [
 		"the sum of what a filter finds",
 		["conversions_by_bucket"],
 		(db) => collectMatches(db, { programmeId: LARGE, status: "REJECTED" }),
-	],
-	[
-		"order ids for the search",
-		[],
-		(db, store) =>
-			createOrderIndexing({ store: within(store, db), clock: createClock(START_MS + DAY_MS) })(never),
 	],
 	["a conversion's history", ["moves_by_conversion"], (db) => listMoves(db, 77)],
 	[

@@ -3,7 +3,7 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { createNetworkTallies } from "../../src/conversions/network-tally.ts";
+import { createNetworkTallies } from "../../src/conversions/tally.ts";
 import type { PersonKind } from "../../src/domain/roles.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import type { Maker } from "../../src/people/links.ts";
@@ -11,8 +11,7 @@ import { changeRole, leaveProgramme, removePerson } from "../../src/people/progr
 import { deactivateStaff } from "../../src/people/staff.ts";
 import { addCallbackCounts } from "../../src/store/queries/callback-hours.ts";
 import { tallySlice } from "../../src/store/queries/conversion-tally.ts";
-import { insertPerson, type Person } from "../../src/store/queries/people.ts";
-import { listProgrammePeople } from "../../src/store/queries/people-list.ts";
+import { insertPerson, listProgrammePeople, type Person } from "../../src/store/queries/people.ts";
 import { hasConversions, listProgrammes } from "../../src/store/queries/programme-list.ts";
 import { addToProgramme } from "../../src/store/queries/programme-people.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";

@@ -3,8 +3,9 @@
 // that had sent it was killed.
 
 import { equal, ok } from "node:assert/strict";
-import { mayGoOn, tell } from "./balance.ts";
-import type { AttemptEntry, DeliveryEntry, Ledger } from "./ledger.ts";
+import { mayGoOn } from "../support/auditor.ts";
+import { tell } from "./balance.ts";
+import type { DeliveryEntry, Ledger } from "./ledger.ts";
 import type { Arrival } from "./receiving-shop.ts";
 
 export interface ArrivalCounts {
@@ -53,11 +54,11 @@ export function checkArrivals(
 /** A request that was answered has the row that says so. */
 function checkRows(delivery: DeliveryEntry, arrived: readonly Arrival[]): void {
 	const arrivalOf = new Map(arrived.map((arrival) => [arrival.nonce, arrival]));
-	for (const { result, nonce, httpStatus } of delivery.log) {
+	for (const { result, nonce, http_status } of delivery.log) {
 		if (result !== "answered") continue;
 		const arrival = arrivalOf.get(nonce ?? "");
 		ok(arrival !== undefined, `${tell(delivery)}: request ${nonce} is in its log and never arrived`);
-		equal(httpStatus, arrival.httpStatus, `${tell(delivery)}: request ${nonce} was answered otherwise`);
+		equal(http_status, arrival.httpStatus, `${tell(delivery)}: request ${nonce} was answered otherwise`);
 	}
 }
 
@@ -75,10 +76,14 @@ function checkUnknown(delivery: DeliveryEntry, unknown: readonly Arrival[], kill
 	}
 }
 
-function countRepeat(delivery: DeliveryEntry, before: AttemptEntry | undefined, counts: ArrivalCounts): void {
+function countRepeat(
+	delivery: DeliveryEntry,
+	before: DeliveryEntry["log"][number] | undefined,
+	counts: ArrivalCounts,
+): void {
 	if (before === undefined) counts.duplicates++;
 	else {
-		ok(mayGoOn(before), `${tell(delivery)}: it came again after ${before.httpStatus}`);
+		ok(mayGoOn(before), `${tell(delivery)}: it came again after ${before.http_status}`);
 		counts.retried++;
 	}
 }

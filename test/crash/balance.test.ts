@@ -1,57 +1,38 @@
-// The check itself: a sound ledger passes, and every way in which a promise can be broken is found.
+// The checks themselves: a sound ledger passes, and every way in which a promise can be broken is found.
 
 import { deepEqual, throws } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { checkArrivals } from "./arrivals.ts";
 import { checkEnd } from "./balance.ts";
 import type { AnsweredOrder } from "./intake.ts";
-import type { AttemptEntry, DeliveryEntry } from "./ledger.ts";
+import type { DeliveryEntry } from "./ledger.ts";
 import type { Arrival } from "./receiving-shop.ts";
 
 const QUIET_AT_MS = 1_000_000;
 const RETRY_AT_MS = QUIET_AT_MS + 60_000;
 const KILLED_AT_MS = 200;
 
+type Entry = { -readonly [Field in keyof DeliveryEntry]: DeliveryEntry[Field] };
 type Draft = ReturnType<typeof makeSoundRound>;
 
 /** An approved order whose first event was hit by a kill and whose second is to be retried; and a parked one. */
 function makeSoundRound() {
-	const recorded: Mutable<DeliveryEntry> = {
-		key: "cnv_a conversion.recorded",
-		state: "delivered",
-		run: 1,
-		attempts: 1,
-		finishedAtMs: 900_000,
-		queued: null,
-		log: [attempt(1, "answered", 204, "n2")],
-	};
-	const approved: Mutable<DeliveryEntry> = {
-		key: "cnv_a conversion.approved",
-		state: "pending",
-		run: 1,
-		attempts: 1,
-		finishedAtMs: null,
-		queued: { dueAtMs: RETRY_AT_MS, owner: null, counted: 1, seq: 1 },
-		log: [attempt(1, "answered", 503, "n3")],
-	};
+	const recorded = makeDelivery("cnv_a conversion.recorded", [attempt(1, 204, "n2")]);
+	Object.assign(recorded, { state: "delivered", last_verdict: "delivered", finished_at_ms: 900_000 });
+	const approved = makeDelivery("cnv_a conversion.approved", [attempt(1, 503, "n3")]);
+	approved.queued = makeQueued(1);
 	const order = {
 		orderId: "1-0",
 		publicId: "cnv_a",
 		status: "APPROVED",
-		moves: [
-			{ move: "record", toStatus: "RECORDED" },
-			{ move: "approve", toStatus: "APPROVED" },
-		],
+		moves: ["record", "approve"],
 		events: ["conversion.recorded", "conversion.approved"],
 	};
 	const parked = {
 		orderId: "1-1",
 		publicId: "cnv_b",
 		status: "RECORDED",
-		moves: [
-			{ move: "park", toStatus: "PARKED" },
-			{ move: "confirm", toStatus: "RECORDED" },
-		],
+		moves: ["park", "confirm"],
 		events: [],
 	};
 	const strays: string[] = [];
@@ -76,19 +57,40 @@ function makeSoundRound() {
 	};
 }
 
-type Mutable<Entry> = { -readonly [Field in keyof Entry]: Entry[Field] };
+function makeDelivery(key: string, log: DeliveryEntry["log"]): Entry {
+	return {
+		...{ id: 1, public_id: "dlv_1", programme_id: 1, receiver_id: 1, state: "pending", run: 1, key, log },
+		...{ attempts: log.length, interrupted: 0, last_verdict: "retry", created_at_ms: 0, queued: null },
+		last_http_status: log.at(-1)?.http_status ?? null,
+		...{ last_attempt_at_ms: log.at(-1)?.started_at_ms ?? null, finished_at_ms: null, failed_at_ms: null },
+	};
+}
 
-function attempt(
-	seq: number,
-	result: AttemptEntry["result"],
-	httpStatus: number | null,
-	nonce: string | null,
-): AttemptEntry {
-	return { seq, run: 1, result, httpStatus, nonce };
+function makeQueued(attempts: number, dueAtMs = RETRY_AT_MS): NonNullable<Entry["queued"]> {
+	const numbers = { run: 1, counted: attempts, seq: attempts };
+	return { id: 1, receiver_id: 1, due_at_ms: dueAtMs, endpoint_epoch: 0, ...numbers, owner: null };
+}
+
+/** With a status the shop answered, without one it never did. */
+function attempt(seq: number, http_status: number | null, nonce: string): Entry["log"][number] {
+	const isKept = http_status !== null && http_status !== 204;
+	return {
+		...{ delivery_id: 1, seq, programme_id: 1, run: 1, http_status, nonce, started_at_ms: seq },
+		result: http_status === null ? "timeout" : "answered",
+		answer: isKept ? "busy" : null,
+		...{ detail: null, took_ms: 1, look_up_ms: null, connect_ms: null, tls_ms: null, answer_ms: null },
+		...{ endpoint_id: 1, signature: "" },
+	} as Entry["log"][number];
 }
 
 function arrival(key: string, nonce: string, httpStatus: number, atMs = KILLED_AT_MS + 1): Arrival {
 	return { key, nonce, httpStatus, atMs };
+}
+
+/** A pending delivery with these attempts, its own counts kept right. */
+function relog(delivery: Entry, ...log: Entry["log"]): void {
+	Object.assign(delivery, makeDelivery(delivery.key, log), { queued: makeQueued(log.length) });
+	delivery.last_http_status = log.findLast(({ http_status }) => http_status !== null)?.http_status ?? null;
 }
 
 function check({ ledger, witnessed, arrivals, kills }: Draft) {
@@ -100,231 +102,155 @@ test("a sound ledger balances, and what came again is counted by why it did", ()
 	deepEqual(check(makeSoundRound()), { reached: 2, retried: 0, duplicates: 1 });
 	const retried = makeSoundRound();
 	retried.arrivals.push(arrival(retried.approved.key, "n4", 503));
-	appendAttempt(retried.approved, attempt(2, "answered", 503, "n4"));
+	relog(retried.approved, attempt(1, 503, "n3"), attempt(2, 503, "n4"));
 	deepEqual(check(retried), { reached: 2, retried: 1, duplicates: 1 });
 });
 
-/** With the queue's own counts kept right. */
-function appendAttempt(delivery: Mutable<DeliveryEntry>, entry: AttemptEntry): void {
-	delivery.log = [...delivery.log, entry];
-	delivery.attempts++;
-	if (delivery.queued === null) return;
-	const { queued } = delivery;
-	delivery.queued = { ...queued, counted: queued.counted + 1, seq: queued.seq + 1 };
-}
+const set = Object.assign<object, object>;
 
-function makePending(delivery: Mutable<DeliveryEntry>): void {
-	delivery.state = "pending";
-	delivery.finishedAtMs = null;
-}
-
-const QUEUED = { dueAtMs: RETRY_AT_MS, owner: null, counted: 1, seq: 1 };
-
-const DEFECTS: ReadonlyArray<readonly [title: string, plant: (draft: Draft) => void, finding: RegExp]> = [
-	[
-		"an answered conversion is gone",
+const DEFECTS: Readonly<Record<string, readonly [plant: (draft: Draft) => unknown, finding: RegExp]>> = {
+	"an answered conversion is gone": [
 		({ ledger }) => ledger.conversions.pop(),
 		/1-1 was answered.*not stored/,
 	],
-	[
-		"a conversion has another id than was answered",
-		({ order }) => {
-			order.publicId = "cnv_c";
-		},
+	"a conversion has another id than was answered": [
+		({ order }) => set(order, { publicId: "cnv_c" }),
 		/has the id that was answered/,
 	],
-	[
-		"an answered move is not stored",
-		({ order, ledger, witnessed }) => {
-			order.status = "RECORDED";
-			order.moves.pop();
-			order.events.pop();
-			ledger.deliveries.pop();
-			witnessed.earlier.deliveries = [];
-		},
+	"an answered move is not stored": [
+		({ order }) => set(order, { status: "RECORDED" }),
 		/answered as APPROVED and is stored as RECORDED/,
 	],
-	["a move has lost its event", ({ order }) => order.events.pop(), /owes an event for each/],
-	["an event is there that no move owes", ({ order }) => order.moves.shift(), /owes an event for each/],
-	[
-		"a move was made twice, and announced twice",
-		({ order }) => {
-			order.moves.push({ move: "approve", toStatus: "APPROVED" });
-			order.events.push("conversion.approved");
-		},
+	"a move has lost its event": [({ order }) => order.events.pop(), /owes an event for each/],
+	"an event is there that no move owes": [({ order }) => order.moves.shift(), /owes an event for each/],
+	"a move was made twice, and announced twice": [
+		({ order }) => [order.moves.push("approve"), order.events.push("conversion.approved")],
 		/has an event twice/,
 	],
-	[
-		"the status is not that of the last move",
-		({ order }) => order.moves.reverse(),
-		/status of its last move/,
-	],
-	["an event has no delivery", ({ ledger }) => ledger.strays.push("event 7"), /belongs to nothing/],
-	[
-		"a slot belongs to an engine that is gone",
-		({ ledger }) => ledger.strays.push("slot 7, which engine 8 has left behind"),
-		/belongs to nothing/,
-	],
-	[
-		"somebody is stored whom nobody was answered about",
+	"a row breaks a rule": [({ ledger }) => ledger.strays.push("event 7"), /belongs to nothing/],
+	"somebody is stored whom nobody was answered about": [
 		({ witnessed }) => witnessed.answered.delete("1-1"),
 		/nothing else/,
 	],
-	[
-		"a final delivery is still in the queue",
-		({ recorded }) => {
-			recorded.queued = QUEUED;
-		},
+	"a final delivery is still in the queue": [
+		({ recorded }) => set(recorded, { queued: makeQueued(1) }),
 		/in the queue is what is pending/,
 	],
-	[
-		"a pending delivery has fallen out of the queue",
-		({ approved }) => {
-			approved.queued = null;
-		},
+	"a pending delivery has fallen out of the queue": [
+		({ approved }) => set(approved, { queued: null }),
 		/in the queue is what is pending/,
 	],
-	[
-		"a final delivery has come to life again",
-		({ recorded }) => {
-			makePending(recorded);
-			recorded.queued = QUEUED;
-			recorded.log = [attempt(1, "timeout", null, "n2")];
-		},
+	"a final delivery has come to life again": [
+		({ recorded }) => relog(recorded, attempt(1, null, "n2")),
 		/it was final and has changed/,
 	],
-	[
-		"a final delivery has ended a second time",
-		({ recorded }) => {
-			recorded.finishedAtMs = 950_000;
-		},
+	"a final delivery has ended a second time": [
+		({ recorded }) => set(recorded, { finished_at_ms: 950_000 }),
 		/it was final and has changed/,
 	],
-	[
-		"a delivery that was there is gone",
-		({ ledger, order }) => {
-			ledger.deliveries.shift();
-			order.moves.shift();
-			order.events.shift();
-		},
+	"a final delivery has no end": [
+		({ recorded }) => set(recorded, { finished_at_ms: null }),
+		/it ended at null/,
+	],
+	"a delivery that was there is gone": [
+		({ ledger, order }) => [ledger.deliveries.shift(), order.moves.shift(), order.events.shift()],
 		/it has vanished/,
 	],
-	[
-		"an attempt is missing from the log",
-		({ recorded }) => {
-			recorded.log = [attempt(2, "answered", 204, "n2")];
-		},
-		/without a gap/,
+	"an attempt is missing from the log": [
+		({ recorded }) => set(recorded, { log: [attempt(2, 204, "n2")] }),
+		/it counts 1 attempts/,
 	],
-	[
-		"the count of attempts is wrong",
-		({ approved }) => {
-			approved.attempts = 2;
-		},
-		/shows all its attempts/,
+	"the count of attempts is wrong": [
+		({ approved }) => set(approved, { attempts: 2 }),
+		/it counts 2 attempts/,
 	],
-	[
-		"an attempt is not counted in the queue",
-		({ approved }) => {
-			approved.queued = { ...QUEUED, counted: 0 };
-		},
-		/the queue counts/,
+	"an attempt is not counted in the queue": [
+		({ approved }) => set(approved, { queued: { ...makeQueued(1), counted: 0 } }),
+		/the queue must have/,
 	],
-	[
-		"an eighth attempt is counted",
-		({ approved }) => {
-			for (let seq = 2; seq <= 8; seq++) appendAttempt(approved, attempt(seq, "timeout", null, `x${seq}`));
-		},
-		/8 attempts are counted/,
+	"another status is shown than was received": [
+		({ approved }) => set(approved, { last_http_status: 500 }),
+		/it shows 500/,
 	],
-	[
-		"a delivery goes on after a 404",
-		({ approved }) => {
-			approved.log = [attempt(1, "answered", 404, "n3")];
-			appendAttempt(approved, attempt(2, "timeout", null, "n4"));
-		},
+	"of a failed attempt's answer nothing is kept": [
+		({ approved }) => set(approved, { log: [{ ...attempt(1, 503, "n3"), answer: null }] }),
+		/it shows 503/,
+	],
+	"an eighth attempt is counted": [
+		({ approved }) =>
+			relog(approved, ...Array.from({ length: 8 }, (_, index) => attempt(index + 1, null, `x${index}`))),
+		/8 attempts/,
+	],
+	"a delivery goes on after a 404": [
+		({ approved }) => relog(approved, attempt(1, 404, "n3"), attempt(2, null, "n4")),
 		/went on after its end/,
 	],
-	[
-		"a 503 ends a delivery at once",
-		({ approved }) => {
-			approved.state = "failed";
-			approved.finishedAtMs = 900_000;
-			approved.queued = null;
-		},
-		/the state is what the last attempt makes it/,
+	"a 503 ends a delivery at once": [
+		({ approved }) =>
+			set(approved, { state: "failed", finished_at_ms: 900_000, failed_at_ms: 900_000, queued: null }),
+		/it must be pending/,
 	],
-	[
-		"an attempt is shown of which nobody can know anything",
-		({ approved }) => appendAttempt(approved, attempt(2, "interrupted", null, null)),
+	"a run that was sent again had not ended": [
+		({ approved }) => set(approved, { run: 2, queued: { ...makeQueued(1), run: 2, counted: 0 } }),
+		/never ended/,
+	],
+	"an attempt is shown of which nobody can know anything": [
+		({ approved }) =>
+			relog(approved, attempt(1, 503, "n3"), { ...attempt(2, null, ""), result: "interrupted" }),
 		/of which nothing is known/,
 	],
-	[
-		"something due was not sent",
-		({ approved }) => {
-			approved.queued = { ...QUEUED, dueAtMs: QUIET_AT_MS };
-		},
+	"something due was not sent": [
+		({ approved }) => set(approved, { queued: makeQueued(1, QUIET_AT_MS) }),
 		/due and was not sent/,
 	],
-	[
-		"something waits without ever having been tried",
-		({ approved, arrivals }) => {
-			approved.log = [];
-			approved.attempts = 0;
-			approved.queued = { ...QUEUED, counted: 0, seq: 0 };
-			arrivals.pop();
-		},
+	"something waits without ever having been tried": [
+		({ approved, arrivals }) => [
+			relog(approved),
+			set(approved, { last_verdict: null, last_attempt_at_ms: null }),
+			arrivals.pop(),
+		],
 		/nothing was tried/,
 	],
-	[
-		"an event comes again although nothing hit it",
+	"an event comes again although nothing hit it": [
 		({ arrivals, approved }) => arrivals.push(arrival(approved.key, "n4", 503)),
 		/1 arrivals are not in its log, and 0 kills hit it/,
 	],
-	[
-		"an event comes more often than it was hit",
+	"an event comes more often than it was hit": [
 		({ arrivals, recorded }) => arrivals.unshift(arrival(recorded.key, "n0", 204, 0)),
 		/2 arrivals are not in its log, and 1 kills hit it/,
 	],
-	[
-		"an event comes again, and the kill was before both",
+	"an event comes again, and the kill was before both": [
 		({ arrivals, recorded }) => arrivals.splice(0, 1, arrival(recorded.key, "n1", 204)),
 		/1 arrivals are not in its log, and 1 kills hit it, not all behind them/,
 	],
-	[
-		"an event comes again that was not in the hands of whom the kill hit",
+	"an event comes again that was not in the hands of whom the kill hit": [
 		({ kills, approved }) => kills.splice(0, 1, { atMs: KILLED_AT_MS, keys: new Set([approved.key]) }),
 		/1 arrivals are not in its log, and 0 kills hit it/,
 	],
-	[
-		"an event comes again after it was taken",
+	"an event comes again after it was taken": [
 		({ arrivals }) => arrivals.reverse(),
 		/it came again after 204/,
 	],
-	[
-		"a nonce comes twice",
+	"a nonce comes twice": [
 		({ arrivals, recorded }) => arrivals.unshift(arrival(recorded.key, "n2", 204)),
 		/no nonce comes twice/,
 	],
-	[
-		"something arrives that nobody is owed",
+	"something arrives that nobody is owed": [
 		({ arrivals }) => arrivals.push(arrival("cnv_x conversion.recorded", "n9", 204)),
 		/owed to nobody/,
 	],
-	[
-		"a request is in the log and never arrived",
+	"a request is in the log and never arrived": [
 		({ arrivals }) => arrivals.pop(),
 		/n3 is in its log and never/,
 	],
-	[
-		"the log shows another answer than the shop gave",
+	"the log shows another answer than the shop gave": [
 		({ arrivals, approved }) => arrivals.splice(2, 1, arrival(approved.key, "n3", 502)),
 		/n3 was answered otherwise/,
 	],
-];
+};
 
 describe("a ledger that does not balance is found out", () => {
-	for (const [title, plant, finding] of DEFECTS) {
+	for (const [title, [plant, finding]] of Object.entries(DEFECTS)) {
 		test(`when ${title}`, () => {
 			const draft = makeSoundRound();
 			plant(draft);

@@ -2,9 +2,9 @@
 // the shop. Throws at the first entry that does not, with its story.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { CONTRACT_ATTEMPTS, meaningOf } from "../support/contract-verdict.ts";
+import { auditDelivery, tellDelivery } from "../support/auditor.ts";
 import type { AnsweredOrder } from "./intake.ts";
-import type { AttemptEntry, ConversionEntry, DeliveryEntry, Ledger } from "./ledger.ts";
+import type { ConversionEntry, DeliveryEntry, Ledger } from "./ledger.ts";
 
 /** What the round saw with its own eyes. */
 export interface Witnessed {
@@ -22,10 +22,17 @@ const ANNOUNCED_BY: Readonly<Record<string, string>> = {
 };
 
 export function checkBalance(ledger: Ledger, witnessed: Witnessed): void {
-	deepEqual(ledger.strays, [], "nothing is stored that belongs to nothing");
+	deepEqual(ledger.strays, [], "nothing is stored that breaks a rule or belongs to nothing");
 	checkAnswers(ledger, witnessed.answered);
 	for (const conversion of ledger.conversions) checkOwed(conversion);
-	for (const delivery of ledger.deliveries) checkDelivery(delivery);
+	for (const delivery of ledger.deliveries) {
+		auditDelivery(delivery.key, delivery, delivery.log);
+		// Nobody may invent a row for an attempt whose process died over it.
+		ok(
+			delivery.log.every(({ result }) => result !== "interrupted"),
+			`${tell(delivery)}: it shows an attempt of which nothing is known`,
+		);
+	}
 	if (witnessed.earlier !== null) checkFinals(witnessed.earlier, ledger);
 }
 
@@ -36,7 +43,7 @@ export function checkEnd(ledger: Ledger, witnessed: Witnessed, quietAtMs: number
 	for (const delivery of ledger.deliveries) {
 		const { queued } = delivery;
 		if (queued === null) continue;
-		ok(queued.dueAtMs > quietAtMs, `${tell(delivery)}: it is due and was not sent`);
+		ok(queued.due_at_ms > quietAtMs, `${tell(delivery)}: it is due and was not sent`);
 		ok(queued.counted > 0, `${tell(delivery)}: it waits, and nothing was tried`);
 	}
 }
@@ -56,48 +63,10 @@ function checkAnswers(ledger: Ledger, answered: ReadonlyMap<string, AnsweredOrde
 }
 
 /** Every move that announces something has its event, once, and nothing else has one. */
-function checkOwed({ orderId, status, moves, events }: ConversionEntry): void {
-	const owed = moves.flatMap(({ move }) => ANNOUNCED_BY[move] ?? []);
+function checkOwed({ orderId, moves, events }: ConversionEntry): void {
+	const owed = moves.flatMap((move) => ANNOUNCED_BY[move] ?? []);
 	deepEqual([...events].sort(), owed.sort(), `order ${orderId} owes an event for each of its moves`);
 	equal(new Set(events).size, events.length, `order ${orderId} has an event twice`);
-	equal(moves.at(-1)?.toStatus, status, `order ${orderId} has the status of its last move`);
-}
-
-function checkDelivery(delivery: DeliveryEntry): void {
-	const { state, queued, log, run } = delivery;
-	ok(
-		log.every(({ result }) => result !== "interrupted"),
-		`${tell(delivery)}: it shows an attempt of which nothing is known`,
-	);
-	equal(queued !== null, state === "pending", `${tell(delivery)}: in the queue is what is pending`);
-	equal(delivery.finishedAtMs === null, state === "pending", `${tell(delivery)}: what is final has an end`);
-	deepEqual(
-		log.map(({ seq }) => seq),
-		log.map((_, index) => index + 1),
-		`${tell(delivery)}: attempts are numbered without a gap`,
-	);
-	equal(delivery.attempts, log.length, `${tell(delivery)}: it shows all its attempts`);
-	const counted = log.filter((entry) => entry.run === run);
-	ok(counted.length <= CONTRACT_ATTEMPTS, `${tell(delivery)}: ${counted.length} attempts are counted`);
-	if (queued !== null) {
-		deepEqual(
-			[queued.counted, queued.seq],
-			[counted.length, log.length],
-			`${tell(delivery)}: the queue counts`,
-		);
-	}
-	ok(counted.slice(0, -1).every(mayGoOn), `${tell(delivery)}: it went on after its end`);
-	equal(state, stateAfter(counted), `${tell(delivery)}: the state is what the last attempt makes it`);
-}
-
-function stateAfter(counted: readonly AttemptEntry[]): string {
-	const last = counted.at(-1);
-	if (last === undefined || (mayGoOn(last) && counted.length < CONTRACT_ATTEMPTS)) return "pending";
-	return meaningOf(last.result, last.httpStatus) === "well" ? "delivered" : "failed";
-}
-
-export function mayGoOn({ result, httpStatus }: AttemptEntry): boolean {
-	return meaningOf(result, httpStatus) === "again";
 }
 
 /** None final twice: what had ended is there, and as it was. */
@@ -112,8 +81,6 @@ function checkFinals(earlier: Ledger, ledger: Ledger): void {
 	for (const { publicId } of earlier.conversions) ok(kept.has(publicId), `${publicId} has vanished`);
 }
 
-/** A delivery's story, for whoever reads the failure. */
-export function tell({ key, state, log, queued }: DeliveryEntry): string {
-	const story = log.map(({ result, httpStatus }) => httpStatus ?? result).join(", ");
-	return `${key} is ${state} after [${story}], ${JSON.stringify(queued)} in the queue`;
+export function tell(delivery: DeliveryEntry): string {
+	return tellDelivery(delivery.key, delivery, delivery.log);
 }

@@ -57,7 +57,7 @@ export async function noteKill(round: RoundState, victims: readonly number[]): P
 	}
 	const nowMs = Date.now();
 	const keys = ledger.deliveries
-		.filter(({ queued }) => queued !== null && queued.dueAtMs <= nowMs && dead.has(queued.owner ?? -1))
+		.filter(({ queued }) => queued !== null && queued.due_at_ms <= nowMs && dead.has(queued.owner ?? -1))
 		.map(({ key }) => key);
 	round.kills.push({ atMs: performance.now(), keys: new Set(keys) });
 	return [...dead];

@@ -12,8 +12,7 @@ import { judgeAndMove, type OrderRequest } from "../../src/conversions/judge-and
 import { reportRequest } from "../../src/conversions/record.ts";
 import { type EventType, REASONS } from "../../src/domain/conversion.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
-import { removeEndpoint } from "../../src/store/queries/endpoint-removal.ts";
-import { type Programme, setEndpoint } from "../../src/store/queries/programmes.ts";
+import { type Programme, removeEndpoint, setEndpoint } from "../../src/store/queries/programmes.ts";
 import {
 	type Act,
 	carryOut,

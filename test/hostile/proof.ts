@@ -1,8 +1,8 @@
 // Hostile shops, the whole proof: rounds of attacks on the whole service, and after them the accounts: memory,
 // sockets, the log, every request that went out, and the delivery log against what the shops saw.
 
+import { auditStore } from "../support/auditor.ts";
 import { checkForm } from "../support/callback-form.ts";
-import { checkLedger } from "../support/delivery-ledger.ts";
 import { BrokenPromise, type Progress, type Proof } from "../support/proof.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 import { ATTACKS } from "./attacks.ts";
@@ -137,7 +137,7 @@ function checkMemory({ residentGrowth, heldGrowth, rounds }: Tally): void {
 async function checkRequests(setup: HostileSetup): Promise<number> {
 	const received = setup.gatherReceived();
 	for (const callback of received) await checkForm(callback, BRAND);
-	await checkLedger(setup.service.store.db, received, BRAND);
+	await auditStore(setup.service.store.db, received, BRAND);
 	const errors = setup.log.lines.filter(({ level }) => level === "error");
 	if (errors.length > 0)
 		throw new Error(`the service logged: ${errors.map(({ message }) => message).join("; ")}`);

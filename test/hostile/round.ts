@@ -305,7 +305,7 @@ interface AttemptWatch {
 
 const STORED_LOOK_MS = 25;
 /** An attempt takes five seconds at most; the rest is for a busy machine to store it. */
-const STORED_WITHIN_MS = 30_000;
+const STORED_WITHIN_MS = 180_000;
 
 function watchAttempts(setup: HostileSetup): AttemptWatch {
 	let counts: ReadonlyMap<number, number> = new Map();

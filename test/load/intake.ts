@@ -1,6 +1,7 @@
 // Shops that report sales as fast as the service takes them: so many senders, each with its next report as soon
 // as the last one is answered. Every answer must be the one that a new report gets.
 
+import { setTimeout as wait } from "node:timers/promises";
 import { Pool } from "undici";
 import { z } from "zod";
 import { createSeededRandom } from "../support/seeded-random.ts";
@@ -31,6 +32,8 @@ const ANSWER = z.object({ outcome: z.string(), conversion: z.object({ id: z.stri
 const SENDERS = 16;
 /** So that shops are owed a second event for some conversions. */
 const APPROVED_SHARE = 0.1;
+const MAX_TRIES = 5;
+const PAUSE_MS = 500;
 /** A service that leaves a shop waiting this long has failed it. */
 const ANSWER_TIMEOUT_MS = 30_000;
 
@@ -38,28 +41,36 @@ export function startIntake(
 	serviceUrl: string,
 	shops: readonly Pick<ShopAccount, "apiKey" | "secret">[],
 	seed: number,
-	senders = SENDERS,
-	orderPrefix = "order-",
 ): Intake {
 	const random = createSeededRandom(seed);
 	const accounts = shops.map(({ apiKey, secret }, index) => ({ key: apiKey, secret, index }));
 	const answered = shops.map((): AnsweredShop => ({ conversions: new Map(), events: new Set() }));
 	const latenciesMs: number[] = [];
 	const pool = new Pool(serviceUrl, {
-		connections: senders,
+		connections: SENDERS,
 		headersTimeout: ANSWER_TIMEOUT_MS,
 		bodyTimeout: ANSWER_TIMEOUT_MS,
 	});
 	let orders = 0;
 	let isStopping = false;
 
-	async function call(account: (typeof accounts)[number], path: string, report: object): Promise<string> {
+	async function call(
+		account: (typeof accounts)[number],
+		path: string,
+		report: object,
+		triesLeft = MAX_TRIES,
+	): Promise<string> {
 		const body = JSON.stringify(report);
 		const { headers } = signedRequest("POST", path, account, { body, nowMs: Date.now() });
 		const startedMs = performance.now();
 		const response = await pool.request({ path, method: "POST", headers: Object.fromEntries(headers), body });
 		const text = await response.body.text();
 		latenciesMs.push(performance.now() - startedMs);
+		// A machine that stands still for seconds is told so, and the report is sent again, as shops do.
+		if (response.statusCode === 503 && triesLeft > 1) {
+			await wait(PAUSE_MS);
+			return call(account, path, report, triesLeft - 1);
+		}
 		const wanted =
 			path === "/v1/conversions"
 				? { status: 201, outcome: "RECORDED" }
@@ -76,7 +87,7 @@ export function startIntake(
 			const account = random.pick(accounts);
 			const shop = answered[account.index];
 			if (shop === undefined) throw new RangeError("no such shop");
-			const orderId = `${orderPrefix}${orders++}`;
+			const orderId = `order-${orders++}`;
 			const basketValue = `${random.between(0, 9_999)}.${random.between(10, 99)}`;
 			const id = await call(account, "/v1/conversions", { orderId, basketValue });
 			shop.conversions.set(orderId, id);
@@ -87,7 +98,7 @@ export function startIntake(
 		}
 	}
 
-	const done = Promise.all(Array.from({ length: senders }, send)).then(async () => pool.close());
+	const done = Promise.all(Array.from({ length: SENDERS }, send)).then(async () => pool.close());
 	// Whoever holds it hears of a failure; until somebody does, it must not end the process.
 	done.catch(() => pool.destroy());
 	return {

@@ -5,7 +5,6 @@ import { randomInt } from "node:crypto";
 import { setTimeout as timePasses } from "node:timers/promises";
 import { SECOND_MS } from "../../src/domain/time.ts";
 import { BrokenPromise, type Progress, type Proof } from "../support/proof.ts";
-import { describeFlood, judgeFlood, runFlood } from "./flood.ts";
 import { judgeGrowth } from "./growth.ts";
 import { type Intake, startIntake } from "./intake.ts";
 import { openLiveHeap } from "./live-heap.ts";
@@ -44,39 +43,18 @@ export const loadProof: Proof = {
 	options: {
 		seconds: { value: "N", help: "how long reports come in", preset: 300, least: 1 },
 		seed: { value: "S", help: "the same reports in the same order", preset: null },
-		flood: { value: "N", help: "then a flood of pixel calls, for so many seconds; 0 for none", preset: 10 },
 		postgres: { value: "0|1", help: "1 for PostgreSQL instead of an SQLite file", preset: 0, most: 1 },
 	},
-	async run({ seconds, seed, flood, postgres }, progress) {
+	async run({ seconds, seed, postgres }, progress) {
 		const options = {
 			seconds: seconds ?? 1,
 			seed: seed ?? randomInt(2 ** 31),
 			usesPostgres: postgres === 1,
 			drainSeconds: DRAIN_SECONDS,
 		};
-		const report = describeReport(await runLoad(options, progress), options);
-		return [report, ...(await runFloods(options, flood ?? 0, progress))].join("; ");
+		return describeReport(await runLoad(options, progress), options);
 	},
 };
-
-/** A stranger with an address of their own, and one who comes through a proxy that nobody trusts. */
-async function runFloods(
-	{ seed, usesPostgres, seconds: loadSeconds, drainSeconds }: LoadOptions,
-	seconds: number,
-	progress: Progress,
-): Promise<string[]> {
-	const described: string[] = [];
-	for (const forwardedFor of seconds === 0 ? [] : ["203.0.113.9", null]) {
-		progress(`flood ${forwardedFor === null ? "through a proxy" : "by a stranger"}`);
-		const report = await runFlood({ seconds, seed, usesPostgres, forwardedFor });
-		const fault = judgeFlood(report);
-		const words = `${forwardedFor === null ? "through a proxy that nobody trusts" : "by a stranger"}: ${describeFlood(report)}`;
-		const replay = describeReplay({ seed, usesPostgres, seconds: loadSeconds, drainSeconds });
-		if (fault !== null) throw new BrokenPromise(`${fault} (${words})`, `${replay} --flood ${seconds}`);
-		described.push(words);
-	}
-	return described;
-}
 
 export async function runLoad(options: LoadOptions, progress: Progress): Promise<LoadReport> {
 	await using cleaning = new AsyncDisposableStack();

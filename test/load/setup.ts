@@ -28,15 +28,13 @@ export interface SetupOptions {
 	shops: number;
 	/** The first so many of them hang. */
 	hanging: number;
-	/** On top of those every setup has. */
-	settings?: Settings;
 }
 
 /** Whatever is opened is closed by `cleaning`, also when opening the next thing fails. */
 export async function openSetup(
 	kind: DatabaseKind,
 	cleaning: AsyncDisposableStack,
-	{ shops: count, hanging, settings: more = {} }: SetupOptions,
+	{ shops: count, hanging }: SetupOptions,
 ): Promise<Setup> {
 	const databaseUrl = kind === "SQLite" ? undefined : await openPostgresDatabase(cleaning);
 	const home = openHome({ after: (clean) => cleaning.defer(clean) });
@@ -53,7 +51,6 @@ export async function openSetup(
 		RINGBACK_SECRET_KEY: randomBytes(32).toString("hex"),
 		LOG_LEVEL: "error",
 		NODE_OPTIONS: "--inspect=127.0.0.1:0",
-		...more,
 	};
 	const withWorkplace: Setup["withWorkplace"] = async (work) => {
 		const read = readConfig({ ...settings, LOG_LEVEL: "silent" });

@@ -14,6 +14,7 @@ import { ARCHITECTURES } from "../../release/node-package.ts";
 import { findSbomProblems } from "../../release/sbom-problems.ts";
 import { noteNotRun, reportNotRun } from "../support/not-run.ts";
 import { freePort } from "../support/postgres.ts";
+import { isLong } from "../support/proof.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 import { createShopClient } from "../support/shop-client.ts";
 import { until } from "../support/until.ts";
@@ -30,7 +31,10 @@ import { findImageHindrance, openReadOnlyImage } from "./read-only-image.ts";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const ARCH = ARCHITECTURES.find((arch) => arch === process.arch);
 const NAME = ARCH === undefined ? "" : executableName(ARCH);
-const skip = process.platform === "linux" && ARCH !== undefined ? false : sayNotHere();
+const skip =
+	process.platform === "linux" && ARCH !== undefined
+		? !isLong && "npm run test:long builds it"
+		: sayNotHere();
 
 function sayNotHere(): string {
 	return leaveOut("The executable is for Linux on x64 and arm64: it is built and run there.");

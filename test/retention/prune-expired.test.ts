@@ -16,7 +16,6 @@ import { insertInboundCalls, listInboundCalls } from "../../src/store/queries/in
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { pruneExpired } from "../../src/store/queries/prune.ts";
 import type { Db, Store } from "../../src/store/store.ts";
-import { createChoreBook } from "../../src/watch/chore-book.ts";
 import { startChores } from "../../src/watch/chores.ts";
 import { MAIL_OFF } from "../support/app-deps.ts";
 import { createClock, START_MS } from "../support/clock.ts";
@@ -249,7 +248,6 @@ eachDatabase("retention of expired conversions", (database) => {
 		const chores = startChores({
 			...deps,
 			isDeliveryPaused: false,
-			book: createChoreBook(own),
 			store,
 			clock: own,
 			log,

@@ -22,7 +22,6 @@ import {
 import type { Schema } from "../../src/store/schema/tables.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { NoticesTable } from "../../src/store/tables/notices.ts";
-import { createChoreBook } from "../../src/watch/chore-book.ts";
 import { startChores } from "../../src/watch/chores.ts";
 import { MAIL_OFF } from "../support/app-deps.ts";
 import { createClock, START_MS } from "../support/clock.ts";
@@ -256,7 +255,6 @@ eachDatabase("retention", (database) => {
 		const stay = await add(1, OLD_MS, CUTOFF_MS + HOUR_MS / 2);
 		const log = createLog();
 		const chores = startChores({
-			book: createChoreBook(clock),
 			store,
 			clock,
 			random: createRandom(),

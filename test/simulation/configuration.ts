@@ -14,9 +14,9 @@ import {
 } from "../../src/programmes/signing-secret.ts";
 import { findPreparedSecret } from "../../src/store/queries/signing-secrets.ts";
 import type { Store } from "../../src/store/store.ts";
+import { demand } from "../support/broken.ts";
 import { createLog } from "../support/log.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
-import { demand } from "./broken.ts";
 import { PRIVATE_ADDRESSES } from "./network.ts";
 import type { ProgrammeRecord } from "./programme-record.ts";
 import type { ServiceProcess } from "./service-process.ts";

@@ -2,8 +2,16 @@
 // its request, verdicts follow from answers, attempts keep to their times and their number, and an end is an end.
 
 import type { DatabaseSync } from "node:sqlite";
-import { CONTRACT_ATTEMPTS, meaningOf } from "../support/contract-verdict.ts";
-import { demand } from "./broken.ts";
+import { LEDGER_RULES } from "../../src/store/queries/ledger.ts";
+import {
+	auditNumbers,
+	auditRuns,
+	auditShown,
+	type StoredAttempt,
+	type StoredDelivery,
+	tellDelivery,
+} from "../support/auditor.ts";
+import { demand, type PromiseName } from "../support/broken.ts";
 import type { Hurry } from "./impatience.ts";
 import { isPunctual, type Plan } from "./plan.ts";
 import type { ProgrammeRecord } from "./programme-record.ts";
@@ -15,37 +23,36 @@ const ONE_END = "3 one end or a due time";
 const OWN_SLOT = "5 one owner of a slot, results of its own";
 const ATTEMPTS = "4 seven attempts at their time";
 
-interface DeliveryRow {
+interface DeliveryRow extends StoredDelivery {
 	id: number;
 	programme_id: number;
-	state: string;
-	run: number;
-	attempts: number;
-	last_verdict: string | null;
-	last_http_status: number | null;
-	last_attempt_at_ms: number | null;
 	created_at_ms: number;
-	finished_at_ms: number | null;
-	failed_at_ms: number | null;
-	/** Null without a row in the queue. */
-	due_at_ms: number | null;
-	queue_run: number | null;
 }
 
-interface AttemptRow {
+interface AttemptRow extends StoredAttempt {
 	delivery_id: number;
-	seq: number;
-	run: number;
-	result: string;
-	http_status: number | null;
-	started_at_ms: number;
 	took_ms: number | null;
 	nonce: string | null;
 	signature: string | null;
-	answer: string | null;
 	/** Where it went, by the endpoint on record. */
 	url: string | null;
 }
+
+interface QueueRow {
+	id: number;
+	run: number;
+	counted: number;
+	seq: number;
+}
+
+/** Whose promise a rule of `ringback verify` is, by the table that it is asked of. */
+const PROMISE_OF: Readonly<Record<string, PromiseName>> = {
+	queue: ONE_END,
+	deliveries: ONE_END,
+	events: "2 one event per move",
+	moves: "1 what was answered is stored",
+	conversions: "1 what was answered is stored",
+};
 
 export interface DeliveryTotals {
 	deliveries: number;
@@ -81,23 +88,22 @@ export function auditDeliveries(
 	circumstances: Circumstances,
 	sent: readonly Sent[],
 ): DeliveryTotals {
-	const deliveries = database
-		.prepare(
-			`select d.*, q.due_at_ms, q.run as queue_run from deliveries d left join queue q on q.id = d.id order by d.id`,
-		)
-		.all() as unknown as DeliveryRow[];
+	const queue = database.prepare("select * from queue").all() as unknown as QueueRow[];
+	const queued = new Map(queue.map((row) => [row.id, row]));
+	const deliveries = (
+		database.prepare("select * from deliveries order by id").all() as unknown as DeliveryRow[]
+	).map((row) => ({ ...row, queued: queued.get(row.id) ?? null }));
 	const attempts = database
 		.prepare(
 			`select a.*, e.url from attempts a left join endpoints e on e.id = a.endpoint_id
 				order by a.delivery_id, a.seq`,
 		)
 		.all() as unknown as AttemptRow[];
-	const [{ events, queued } = { events: -1, queued: -1 }] = database
-		.prepare("select (select count(*) from events) as events, (select count(*) from queue) as queued")
-		.all();
-	demand(events === deliveries.length, ONE_END, () => `${events} events, ${deliveries.length} deliveries`);
-	const pending = deliveries.filter(({ state }) => state === "pending").length;
-	demand(queued === pending, ONE_END, () => `${pending} are pending, ${queued} are in the queue`);
+	for (const { problem, table, select, from, where } of LEDGER_RULES) {
+		const [row] = database.prepare(`select ${select} as id from ${from} where ${where} limit 1`).all();
+		const promise = PROMISE_OF[table] ?? "nothing unexpected";
+		demand(row === undefined, promise, () => `${problem}: ${row?.["id"]}`);
+	}
 	const attemptsOf = Map.groupBy(attempts, (row) => row.delivery_id);
 	const sentOf = Map.groupBy(sent, (entry) => entry.deliveryId);
 	const failuresOf = new Map<number, number>();
@@ -119,52 +125,16 @@ function auditDelivery(
 	sent: readonly Sent[],
 	circumstances: Circumstances,
 ): number {
-	const what = `delivery ${delivery.id} (${delivery.state}: ${rows.map(describeAttempt).join(", ")})`;
-	const isNumbered = rows.every(({ seq }, index) => seq === index + 1) && rows.length === delivery.attempts;
-	demand(isNumbered, OWN_SLOT, () => `${what} counts ${delivery.attempts} attempts`);
-	const isQueued = delivery.due_at_ms !== null && delivery.queue_run === delivery.run;
-	demand(isQueued === (delivery.state === "pending"), ONE_END, () => `${what} is due ${delivery.due_at_ms}`);
+	const what = tellDelivery(`delivery ${delivery.id}`, delivery, rows);
+	auditNumbers(what, delivery, rows);
 	auditOwnership(what, delivery, rows, sent, circumstances);
-	auditLastAttempt(what, delivery, rows);
+	auditShown(what, delivery, rows);
 	if (delivery.state === "cancelled") auditCancellation(what, delivery, circumstances);
-	let failures = 0;
 	for (let run = 1; run <= delivery.run; run++) {
 		const counted = rows.filter((row) => row.run === run);
 		auditTimes(`run ${run} of ${what}`, delivery.id, counted, sent, circumstances);
-		const end = auditRun(`run ${run} of ${what}`, counted);
-		const isLast = run === delivery.run;
-		if (isLast && delivery.state !== "cancelled") {
-			demand(end === delivery.state, "the verdict follows from the answer", () => `${what} must be ${end}`);
-		}
-		// A finished run is followed by another only when somebody asked for it.
-		if (!isLast) demand(end !== "pending", ONE_END, () => `run ${run} of ${what} never ended`);
-		if (end === "failed") failures++;
 	}
-	return failures;
-}
-
-/** What the page shows of a delivery is what its attempts say: the last one, and the last status received. */
-function auditLastAttempt(what: string, delivery: DeliveryRow, rows: readonly AttemptRow[]): void {
-	const last = rows.at(-1);
-	const shown = [
-		delivery.attempts,
-		delivery.last_http_status,
-		delivery.last_attempt_at_ms,
-		delivery.last_verdict === "delivered",
-	];
-	const wanted = [
-		rows.length,
-		rows.findLast(({ http_status }) => http_status !== null)?.http_status ?? null,
-		last?.started_at_ms ?? null,
-		last !== undefined && meaningOf(last.result, last.http_status) === "well",
-	];
-	demand(
-		shown.join() === wanted.join(),
-		"the verdict follows from the answer",
-		() => `${what} shows ${shown.join()}`,
-	);
-	const isDated = (delivery.failed_at_ms !== null) === (delivery.state === "failed");
-	demand(isDated, ONE_END, () => `${what} failed at ${delivery.failed_at_ms}`);
+	return auditRuns(what, delivery, rows).filter((end) => end === "failed").length;
 }
 
 /** Only the removal of the URL cancels, and only what was owed before it. */
@@ -196,7 +166,6 @@ function auditOwnership(
 		const isOwn =
 			outcome?.kind === row.result &&
 			status === row.http_status &&
-			(row.answer !== null) === isKept(status) &&
 			(row.answer ?? entry.nonce).includes(entry.nonce) &&
 			entry.run === row.run &&
 			row.url === entry.request.url &&
@@ -211,11 +180,6 @@ function auditOwnership(
 	demand(forgotten.length <= inHand, OWN_SLOT, () => `${what} forgot ${forgotten.length} requests`);
 	const mayLose = faults.kill + faults.stall + faults.databaseFailure > 0;
 	demand(byNonce.size <= inHand || mayLose, OWN_SLOT, () => `${what} lost ${byNonce.size} results to nobody`);
-}
-
-/** Contract's 2xx are never kept. */
-function isKept(status: number | null): boolean {
-	return status !== null && (status < 200 || status > 299);
 }
 
 function auditTimes(
@@ -255,22 +219,6 @@ function auditTimes(
 		const allowedMs = isUndisturbed ? PUNCTUAL_MS : disturbedMs;
 		demand(lateMs <= allowedMs, ATTEMPTS, () => `${attempt} was ${lateMs} ms late`);
 	}
-}
-
-/** How the run stands by its counted attempts alone. */
-function auditRun(what: string, counted: readonly AttemptRow[]): "pending" | "delivered" | "failed" {
-	demand(counted.length <= CONTRACT_ATTEMPTS, ATTEMPTS, () => `${what} has ${counted.length} attempts`);
-	for (const [index, row] of counted.entries()) {
-		const meaning = meaningOf(row.result, row.http_status);
-		if (meaning === "again" && index + 1 < CONTRACT_ATTEMPTS) continue;
-		demand(index === counted.length - 1, ATTEMPTS, () => `${what} went on after its end`);
-		return meaning === "well" ? "delivered" : "failed";
-	}
-	return "pending";
-}
-
-function describeAttempt({ run, result, http_status }: AttemptRow): string {
-	return `${run}/${http_status ?? result}`;
 }
 
 function add(counts: Map<number, number>, key: number, count: number): void {

@@ -2,8 +2,8 @@
 // is due anyway, or after it was tried, on a page that is out of date. Each through the real use case in some process.
 
 import { sendAllWaiting, sendNow } from "../../src/callbacks/send-now.ts";
+import { demand } from "../support/broken.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
-import { demand } from "./broken.ts";
 import type { ProgrammeRecord } from "./programme-record.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import { answerOrNothing } from "./workload.ts";

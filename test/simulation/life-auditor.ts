@@ -2,8 +2,8 @@
 // was owed is owed, and nothing else is there.
 
 import type { DatabaseSync } from "node:sqlite";
+import { demand } from "../support/broken.ts";
 import type { LifeState, OwedBody } from "../support/lifecycle-model.ts";
-import { demand } from "./broken.ts";
 import type { Order, OrderLedger } from "./order-ledger.ts";
 
 interface ConversionRow {

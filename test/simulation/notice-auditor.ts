@@ -3,7 +3,7 @@
 // mailed, and nobody was flooded.
 
 import type { DatabaseSync } from "node:sqlite";
-import { demand } from "./broken.ts";
+import { demand } from "../support/broken.ts";
 
 /** The promises that are checked here. */
 const TOLD = "8 owners are told";

@@ -1,5 +1,6 @@
 // The workload's own ledger: for every order, the states its conversion may be in.
 
+import { demand } from "../support/broken.ts";
 import {
 	type Answered,
 	explain,
@@ -8,7 +9,6 @@ import {
 	type OwedBody,
 	UNKNOWN,
 } from "../support/lifecycle-model.ts";
-import { demand } from "./broken.ts";
 import { owedSince, owesEvents, type ProgrammeRecord } from "./programme-record.ts";
 
 export interface Order {

@@ -2,7 +2,7 @@
 // own, because a module is loaded once.
 
 import { registerHooks } from "node:module";
-import { Broken } from "./broken.ts";
+import { Broken } from "../support/broken.ts";
 import { DEFECTS } from "./defects.ts";
 
 const [, , name = "", seeds = "0"] = process.argv;

@@ -10,10 +10,9 @@ import { openSharedClock, type SharedClock } from "../../src/service/shared-cloc
 import { givenWire } from "../../src/store/queries/known-wire.ts";
 import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
-import { createChoreBook } from "../../src/watch/chore-book.ts";
 import { type Chores, startChores } from "../../src/watch/chores.ts";
+import { Broken } from "../support/broken.ts";
 import { createSeededRandom, randomPort } from "../support/seeded-random.ts";
-import { Broken } from "./broken.ts";
 import { createMishaps, DatabaseFailed, Killed, type Mishaps } from "./mishaps.ts";
 import { createProcessStore, type ProcessStore, type WatchSettling, type Word } from "./process-store.ts";
 import type { Owner, Timeline } from "./timeline.ts";
@@ -123,14 +122,13 @@ export class ServiceProcess implements Owner {
 		const { store, random } = this;
 		const site = this.#site;
 		const log = attentiveLog(site);
-		const clock = await openSharedClock(machine, store.readTime, log);
+		const clock = await openSharedClock(machine, store.readTime);
 		// What is asked at one moment meets in a batch; nothing else happens in between.
 		const intakeClock = { ...clock, yieldLoop: async () => undefined };
 		const callers = { forget: () => undefined };
 		const mailer = { send: (mail: Mail) => this.#mail(mail) };
 		const mails = createMailDispatcher({ store, clock, random, log, mailer, sealingKey: site.sealingKey });
 		const chores = startChores({
-			book: createChoreBook(clock),
 			store,
 			clock,
 			random,

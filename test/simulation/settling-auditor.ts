@@ -3,7 +3,7 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import type { Settlement } from "../../src/store/queries/queue.ts";
-import { demand } from "./broken.ts";
+import { demand } from "../support/broken.ts";
 import type { WatchSettling } from "./process-store.ts";
 
 /** Contract section 8, written down once more. */

@@ -1,8 +1,8 @@
 // Knows from the database what comes next, and notices when something due stays where it is.
 
 import type { DatabaseSync } from "node:sqlite";
+import { Broken, demand } from "../support/broken.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
-import { Broken, demand } from "./broken.ts";
 import type { Timeline, Watcher } from "./timeline.ts";
 
 export interface StoreWatch extends Watcher {

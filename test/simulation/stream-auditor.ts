@@ -4,10 +4,10 @@
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import type { Outcome } from "../../src/domain/verdict.ts";
 import type { PostbackRequest } from "../../src/ports.ts";
+import { demand } from "../support/broken.ts";
 import { BODY_FIELDS } from "../support/callback-form.ts";
 import { CONTRACT_ATTEMPTS } from "../support/contract-verdict.ts";
 import type { OwedBody } from "../support/lifecycle-model.ts";
-import { demand } from "./broken.ts";
 import { type NetworkAuditor, PRIVATE_ADDRESSES } from "./network.ts";
 import type { Plan } from "./plan.ts";
 import { inForce, type ProgrammeRecord } from "./programme-record.ts";

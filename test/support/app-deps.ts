@@ -2,21 +2,31 @@
 // should be, with mail off and names that lead nowhere.
 
 import { createLimitedCalls } from "../../src/api/limited-calls.ts";
-import { createMetrics } from "../../src/api/metrics.ts";
 import type { AllDeps } from "../../src/app.ts";
-import type { WarningSettings } from "../../src/domain/warning.ts";
 import type { MailDispatcher } from "../../src/mail/dispatcher.ts";
 import { temporaryFilesOfSystem } from "../../src/outside/temporary-files.ts";
 import { createKnownNetwork } from "../../src/store/queries/known-network.ts";
-import { createInstallationWatch } from "../../src/watch/installation-watch.ts";
-import { makeMetricsDeps } from "./metrics-deps.ts";
+import { NOTHING_READ } from "../../src/store/queries/system.ts";
+import {
+	createInstallationWatch,
+	type InstallationWatch,
+	type InstallationWatchDeps,
+} from "../../src/watch/installation-watch.ts";
+import { makeMetrics, SOUND_STATE } from "./metrics-deps.ts";
 
-export const SOUND_INSTALLATION: WarningSettings = {
-	publicUrl: "https://ringback.example",
-	trustedProxies: [],
-	hasMail: true,
-	allowsPrivateRanges: false,
-};
+/** One that is as it should be. */
+export function makeInstallation(
+	change: Pick<InstallationWatchDeps, "clock" | "log"> & Partial<InstallationWatchDeps>,
+): InstallationWatch {
+	return createInstallationWatch({
+		settings: SOUND_STATE.settings,
+		host: "127.0.0.1",
+		clockOffsetMs: () => null,
+		readSystem: async () => NOTHING_READ,
+		readDisk: async () => null,
+		...change,
+	});
+}
 
 /** As the dispatcher is without SMTP_URL, for tests in which nobody is mailed. */
 export const MAIL_OFF: MailDispatcher = {
@@ -37,18 +47,15 @@ export function makeAppDeps(parts: Pick<AllDeps, "store" | "clock" | "random" | 
 		isPublicUrlSet: true,
 		allowsPrivateRanges: false,
 		staffAuthenticator: "optional",
-		metrics: createMetrics(makeMetricsDeps(parts)),
+		metrics: makeMetrics(parts),
 		limitedCalls: createLimitedCalls(parts),
 		mails: MAIL_OFF,
 		mailer: null,
-		installation: createInstallationWatch(
-			{ ...parts, knownChores: () => [], clockOffsetMs: () => null, deliveryPause: () => null },
-			SOUND_INSTALLATION,
-		),
+		installation: makeInstallation(parts),
 		trustedProxies: [],
 		bulk: { wake: () => undefined },
 		imports: { wake: () => undefined },
-		system: { instance: "0a1b2c3d", version: "1.2.3", readDisk: async () => null },
+		system: { instance: "0a1b2c3d", version: "1.2.3" },
 		temporaryFiles: temporaryFilesOfSystem(),
 		transport: { lookUp: async () => ({ ok: false, code: "ENOTFOUND" }) },
 		addressPolicy: { allowedPrivateRanges: [] },

@@ -18,7 +18,6 @@ export const SMALL = 7;
 /** Everything else is so small here, or derived, that reading it whole is right. */
 export const LARGE_TABLES: readonly string[] = [
 	"conversions",
-	"order_blocks",
 	"moves",
 	"events",
 	"deliveries",
@@ -83,17 +82,6 @@ const FILLINGS: readonly Filling[] = [
 			created_at_ms: `${START_MS} + i`,
 			window_ends_at_ms: `case when i % 100 in (1, 2, 5) then ${SCATTERED} end`,
 			updated_at_ms: 0,
-		},
-	},
-	{
-		table: "order_blocks",
-		rows: ROWS / 10,
-		columns: {
-			programme_id: PROGRAMME,
-			first_id: "i * 10",
-			last_id: "i * 10 + 9",
-			ids: "'0,1,2,3,4,5,6,7,8,9'",
-			orders: "'ORDER ' || i",
 		},
 	},
 	{
@@ -275,9 +263,5 @@ export async function fillTables(store: Store): Promise<void> {
 			select ${Object.values(columns).join(", ")} from n`;
 		await sql.raw(statement).execute(store.db);
 	}
-	await store.db
-		.updateTable("order_position")
-		.set({ conversion_id: ROWS - 100 })
-		.execute();
 	await analyseAsInService(store);
 }

@@ -1,31 +1,36 @@
-// What the metrics are made from, besides what a test is about: a process that has just started and done nothing.
+// The metrics of a process that has just started and done nothing, besides what a test is about.
 
-import type { MetricsDeps } from "../../src/api/metrics.ts";
-import { createRequestCounts } from "../../src/api/request-metrics.ts";
-import { Histogram } from "../../src/domain/histogram.ts";
+import { NOTHING_READ } from "../../src/store/queries/system.ts";
+import type { WatchedState } from "../../src/watch/checks.ts";
+import { createMetrics, type Metrics, type WatchedService } from "../../src/watch/metrics.ts";
 import { START_MS } from "./clock.ts";
 
-export function makeMetricsDeps(change: Pick<MetricsDeps, "clock"> & Partial<MetricsDeps>): MetricsDeps {
-	return {
+export const SOUND_STATE: WatchedState = {
+	...NOTHING_READ,
+	nowMs: START_MS,
+	settings: {
+		publicUrl: "https://ringback.example",
+		trustedProxies: [],
+		hasMail: true,
+		allowsPrivateRanges: false,
+	},
+	host: "ringback.example",
+	sightings: [],
+	clockOffsetMs: null,
+	disk: null,
+};
+
+export function makeMetrics(change: Pick<WatchedService, "clock"> & Partial<WatchedService>): Metrics {
+	const metrics = createMetrics([]);
+	metrics.describe({
 		identity: { instance: "0a1b2c3d", role: "all", version: "1.2.3", schemaVersion: 4 },
-		process: {
-			startedAtMs: START_MS,
-			runtime: "v26.0.0",
-			loopLags: new Histogram([1]),
-			collections: new Map(),
-			residentBytes: () => 1,
-			heapBytes: () => 1,
-			cpuSeconds: () => 1,
-			openFiles: () => null,
-		},
 		connections: () => ({ limit: 10, inUse: 3, idle: 2, waiting: 1 }),
-		requests: createRequestCounts(),
 		engineCounters: null,
 		figures: () => null,
 		choreReports: () => [],
-		clockOffsetMs: () => null,
-		deliveryPause: () => null,
+		state: () => SOUND_STATE,
 		droppedLogLines: () => 0,
 		...change,
-	};
+	});
+	return metrics;
 }

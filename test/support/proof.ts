@@ -26,6 +26,9 @@ export interface ProofOption {
 /** Where the run is now, in a few words: shown at most a few times a second. */
 export type Progress = (text: string) => void;
 
+/** `npm run test:long` has each of them in the form that a change must pass; `npm test` has a shorter one. */
+export const isLong: boolean = process.env["RINGBACK_TEST"] === "long";
+
 export const noProgress: Progress = () => undefined;
 
 /** What did not hold, and the command that shows it again. */

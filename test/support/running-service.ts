@@ -6,9 +6,9 @@ import { equal, ok } from "node:assert/strict";
 import { after, afterEach, before, describe } from "node:test";
 import { type Certificates, makeCertificates } from "../../demo/certificate.ts";
 import type { Service } from "../../src/service.ts";
+import { auditStore } from "./auditor.ts";
 import { checkForm, type ReceivedCallback, readCallback } from "./callback-form.ts";
 import { createClock, START_MS } from "./clock.ts";
-import { checkLedger } from "./delivery-ledger.ts";
 import { assertNoErrors, type OpenedService, openService, type Settings } from "./open-service.ts";
 import { type Shop, type ShopAnswer, type ShopRequest, startShop } from "./shop.ts";
 import {
@@ -136,7 +136,7 @@ class RunningServiceOf implements RunningService {
 		const opening = made(this.#running);
 		await opening.stop();
 		for (const shop of this.#shops) await shop.close();
-		await checkLedger(opening.database.open().db, this.received, this.brand);
+		await auditStore(opening.database.open().db, this.received, this.brand);
 		await opening.close();
 		assertNoErrors(opening.log);
 		for (const { secret, key } of this.#programmes.values()) {

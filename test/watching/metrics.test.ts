@@ -3,7 +3,7 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { FIGURES_INTERVAL_MS } from "../../src/service/figures-watch.ts";
+import { FIGURES_INTERVAL_MS } from "../../src/service/upkeep.ts";
 import { reportNotRun } from "../support/not-run.ts";
 import { findPrometheus, PROMETHEUS_MISSING, startPrometheus } from "../support/prometheus.ts";
 import { eachService, type RunningService } from "../support/running-service.ts";

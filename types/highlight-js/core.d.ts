@@ -2,6 +2,7 @@
 // there would then compile; tsconfig.json leads here instead. (The release is bundled without that file.)
 
 declare const core: {
+	configure(options: { classPrefix: string }): void;
 	registerLanguage(name: string, definition: (core: never) => object): void;
 	highlight(code: string, options: { language: string; ignoreIllegals: boolean }): { value: string };
 };

@@ -120,7 +120,6 @@ function webhook(instance: Instance, event: EventName, body: JsonSchema): Operat
 			},
 		},
 		responses: answersOfTheShop(),
-		"x-without-answer": outcomesWithoutAnswer(),
 	};
 }
 
@@ -185,15 +184,6 @@ function answersOfTheShop(): Record<string, ApiResponse> {
 			return [range, { description: `${meaning} ${advice}`.trim() }];
 		}),
 	);
-}
-
-function outcomesWithoutAnswer(): NonNullable<Operation["x-without-answer"]> {
-	const outcomes: readonly (readonly [string, Outcome])[] = [
-		["no answer within 5 seconds", { kind: "timeout", stage: "exchange" }],
-		["network error, bad certificate included", { kind: "network-error", stage: "connect", code: "" }],
-		["a private or internal address", { kind: "forbidden-address", address: "", reason: "" }],
-	];
-	return outcomes.map(([outcome, kind]) => ({ outcome, description: meaningOf(kind) }));
 }
 
 export function meaningOf(outcome: Outcome): string {

@@ -3,7 +3,7 @@
 
 import { Kysely, PostgresDialect, sql } from "kysely";
 import pg from "pg";
-import { applyMigrations, type MigrateOptions, type MigrationReport } from "../schema/migrate.ts";
+import { applyMigrations, type MigrateOptions, type MigrationReport } from "../schema/migrations.ts";
 import type { Db, Schema } from "../schema/tables.ts";
 import { waitedForLock } from "../unavailable.ts";
 
@@ -11,7 +11,7 @@ interface PostgresMigration {
 	url: string;
 	types: pg.CustomTypesConfig;
 	/** Behind the last migration, on the connection that holds the lock. */
-	afterwards(connection: Db, version: number): Promise<void>;
+	afterwards(connection: Db): Promise<void>;
 }
 
 /** Any number will do, as long as every Ringback takes the same one. */
@@ -57,7 +57,7 @@ export async function migratePostgres(
 				nowMs,
 				options,
 			);
-			await afterwards(connection, report.version);
+			await afterwards(connection);
 			return report;
 		});
 	} finally {

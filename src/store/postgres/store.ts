@@ -5,17 +5,20 @@ import pg from "pg";
 import type { Clock, Log } from "../../ports.ts";
 import { setHotWrites } from "../hot-writes.ts";
 import { transactionNumberFrom } from "../schema/dialect.ts";
-import { ROW_BY_ROW_VERSION } from "../schema/migrations.ts";
 import type { Schema } from "../schema/tables.ts";
-import { ChangeListeners, DueListeners, LOCK_WAITS_MS, type LockWaitMs, type Store } from "../store.ts";
+import {
+	ChangeListeners,
+	DueListeners,
+	LOCK_WAITS_MS,
+	type LockWaitMs,
+	type Store,
+	type StoreSize,
+} from "../store.ts";
 import { createDueChannel } from "./channel.ts";
-import { openConnections } from "./connections.ts";
+import { openConnections, SERVER_TIMEOUTS, toKyselyPool } from "./connections.ts";
 import { migratePostgres } from "./migrate.ts";
-import { dissolvePartitions } from "./partitions.ts";
-import { SERVER_TIMEOUTS, toKyselyPool } from "./pool.ts";
 import { POSTGRES_QUEUE } from "./queue.ts";
 import type { PostgresSetting } from "./setting.ts";
-import { measurePostgres } from "./size.ts";
 import { createPostgresWrites } from "./writes.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -91,10 +94,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 				{
 					url: directUrl ?? url,
 					types: { getTypeParser: parserFor },
-					afterwards: async (connection, version) => {
-						await countTransactionsOn(connection);
-						if (version >= ROW_BY_ROW_VERSION) await dissolvePartitions(connection);
-					},
+					afterwards: countTransactionsOn,
 				},
 				nowMs,
 				options,
@@ -118,7 +118,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 			const { totalCount, idleCount: idle, waitingCount: waiting } = connections.pool;
 			return { limit: setting.poolSize, inUse: totalCount - idle, idle, waiting };
 		},
-		measureSize: () => measurePostgres(db),
+		measureSize: () => measureSize(db),
 		giveBackSpace: async () => false,
 		announceDue: (owed) => channel.announce(owed),
 		announceChange: (programmeId) => {
@@ -145,6 +145,20 @@ async function readTime(db: Kysely<Schema>): Promise<number> {
 	const [row] = rows;
 	if (row === undefined) throw new Error("a select without a table always has a row");
 	return row.ms;
+}
+
+/** Up to here the rows are counted, which takes some ten milliseconds; beyond it what the last vacuum saw is told. */
+const MAX_COUNTED_QUEUED = 100_000;
+
+async function measureSize(db: Kysely<Schema>): Promise<StoreSize> {
+	const { rows } = await sql<StoreSize & { seen: number }>`
+		select pg_database_size(current_database()) as "databaseBytes",
+			(select count(*) from (select 1 from queue limit ${sql.lit(MAX_COUNTED_QUEUED)}) few) as queued,
+			(select reltuples::bigint from pg_class where oid = 'queue'::regclass) as seen`.execute(db);
+	const [size] = rows;
+	if (size === undefined) throw new Error("a select without a table always has a row");
+	const { databaseBytes, queued, seen } = size;
+	return { databaseBytes, queued: queued < MAX_COUNTED_QUEUED ? queued : Math.max(queued, seen) };
 }
 
 /** What PostgreSQL may do instead of following an index. `true`: for this transaction only. */

@@ -5,7 +5,8 @@ import type { Selectable } from "kysely";
 import type { AuditAction } from "../../domain/action.ts";
 import { MINUTE_MS } from "../../domain/time.ts";
 import type { Db } from "../store.ts";
-import type { AuditEntriesTable } from "../tables/audit.ts";
+import type { AuditEntriesTable } from "../tables/notices.ts";
+import type { BulkJob } from "./bulk-jobs.ts";
 import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
 
 export interface AuditFilter {
@@ -109,4 +110,55 @@ function readEntries(
 	if (fromMs !== undefined) query = query.where("audit_entries.at_ms", ">=", fromMs);
 	if (beforeMs !== undefined) query = query.where("audit_entries.at_ms", "<", beforeMs);
 	return query.execute();
+}
+
+// What the entries of a page of the audit log are about, by the names that people know: the order of a conversion or of a
+// callback, the file that decisions came from, somebody's name. One look at each table, by what is unique there.
+
+export interface AuditSubjects {
+	/** By the public id of the conversion. */
+	orders: ReadonlyMap<string, string>;
+	/** By the public id of the delivery. */
+	callbacks: ReadonlyMap<string, { event: string; orderId: string }>;
+	jobs: ReadonlyMap<string, Pick<BulkJob, "source" | "file_name">>;
+	/** By the e-mail address. */
+	people: ReadonlyMap<string, string>;
+}
+
+/** What is past its retention is in none of them. */
+export async function readAuditSubjects(
+	db: Db,
+	entries: readonly { subject: string | null }[],
+): Promise<AuditSubjects> {
+	const subjects = new Set(entries.flatMap(({ subject }) => subject ?? []));
+	// An empty list is no list to either database, and nobody has this id.
+	const having = (part: string) => [...[...subjects].filter((subject) => subject.includes(part)), "none"];
+	const orders = await db
+		.selectFrom("conversions")
+		.select(["public_id", "order_id"])
+		.where("public_id", "in", having("cnv_"))
+		.execute();
+	const callbacks = await db
+		.selectFrom("deliveries")
+		.innerJoin("events", "events.id", "deliveries.id")
+		.innerJoin("conversions", "conversions.id", "events.conversion_id")
+		.select(["deliveries.public_id", "events.name as event", "conversions.order_id as orderId"])
+		.where("deliveries.public_id", "in", having("dlv_"))
+		.execute();
+	const jobs = await db
+		.selectFrom("bulk_jobs")
+		.select(["public_id", "source", "file_name"])
+		.where("public_id", "in", having("job_"))
+		.execute();
+	const people = await db
+		.selectFrom("people")
+		.select(["email", "name"])
+		.where("email", "in", having("@"))
+		.execute();
+	return {
+		orders: new Map(orders.map(({ public_id, order_id }) => [public_id, order_id])),
+		callbacks: new Map(callbacks.map(({ public_id, ...callback }) => [public_id, callback])),
+		jobs: new Map(jobs.map(({ public_id, ...job }) => [public_id, job])),
+		people: new Map(people.map(({ email, name }) => [email, name])),
+	};
 }

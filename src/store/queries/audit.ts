@@ -5,7 +5,7 @@ import type { Insertable } from "kysely";
 import { type AuditAction, audienceOf } from "../../domain/action.ts";
 import type { PersonKind } from "../../domain/roles.ts";
 import type { Db } from "../store.ts";
-import type { ChangesToTellTable } from "../tables/mails.ts";
+import type { ChangesToTellTable } from "../tables/notices.ts";
 import { findPersonByEmail } from "./people.ts";
 import { PASSWORD_PROVIDER } from "./sign-in.ts";
 

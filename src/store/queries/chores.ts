@@ -1,7 +1,8 @@
-// The records of chores: a handful of rows that every process reads, and writes when it has something to add.
+// The records of chores: a handful of rows that every process reads, each written by the processes that do the chore.
 
 import { type ChoreName, type ChoreRecord, isChoreName } from "../../domain/chore.ts";
 import type { Db } from "../store.ts";
+import type { ChoresTable } from "../tables/network.ts";
 
 /** Of a chore that this program does not know, nothing is told. */
 export async function listChoreRecords(db: Db): Promise<ChoreRecord[]> {
@@ -22,37 +23,30 @@ export async function listChoreRecords(db: Db): Promise<ChoreRecord[]> {
 	});
 }
 
-export async function saveChoreRecords(db: Db, records: readonly ChoreRecord[]): Promise<void> {
-	if (records.length === 0) return;
-	// In a fixed order: two processes that write at once must not wait for each other.
-	const rows = records
-		.toSorted((a, b) => (a.name < b.name ? -1 : 1))
-		.map((record) => ({
-			name: record.name,
-			since_ms: record.sinceMs,
-			last_success_ms: record.lastSuccessMs,
-			working_at_ms: record.workingAtMs,
-			last_failure_ms: record.lastFailureMs,
-			failures: record.failures,
-			error: record.error,
-		}));
+/** What a process has to tell of a chore. */
+export type ChoreStep = "begun" | "working" | "done" | { error: string };
+
+export async function saveChore(db: Db, name: ChoreName, step: ChoreStep, nowMs: number): Promise<void> {
+	const change = changeOf(step, nowMs);
 	await db
 		.insertInto("chores")
-		.values(rows)
+		.values({ name, since_ms: nowMs, failures: 0, ...change })
 		.onConflict((conflict) =>
-			conflict.column("name").doUpdateSet((eb) => ({
-				since_ms: eb.ref("excluded.since_ms"),
-				last_success_ms: eb.ref("excluded.last_success_ms"),
-				working_at_ms: eb.ref("excluded.working_at_ms"),
-				last_failure_ms: eb.ref("excluded.last_failure_ms"),
-				failures: eb.ref("excluded.failures"),
-				error: eb.ref("excluded.error"),
-			})),
+			conflict
+				.column("name")
+				.doUpdateSet((eb) =>
+					change.failures === 1
+						? { ...change, failures: eb("chores.failures", "+", 1) }
+						: { name, ...change },
+				),
 		)
 		.execute();
 }
 
-/** Nobody does them any more, by the settings. */
-export async function forgetChores(db: Db, names: readonly ChoreName[]): Promise<void> {
-	if (names.length > 0) await db.deleteFrom("chores").where("name", "in", names).execute();
+/** The success of one process is enough, whatever failed in another. */
+function changeOf(step: ChoreStep, nowMs: number): Partial<Omit<ChoresTable, "name" | "since_ms">> {
+	if (step === "begun") return {};
+	if (step === "working") return { working_at_ms: nowMs };
+	if (step === "done") return { last_success_ms: nowMs, failures: 0 };
+	return { last_failure_ms: nowMs, failures: 1, error: step.error };
 }

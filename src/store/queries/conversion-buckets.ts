@@ -1,10 +1,12 @@
-// The conversions of a filtered list in the order in which they were recorded. It is the merge of its buckets (status,
-// event type, test or not), each read along one index: a page costs the same among a thousand rows and a million.
+// Stretches of the indexes of conversions, in the order of the index: as they were recorded, by the time of the sale, or
+// by the basket. A page costs the same among a thousand rows and a million.
 
 import { type RawBuilder, sql } from "kysely";
 import { EVENT_TYPES, type EventType, STATUSES, type Status } from "../../domain/conversion.ts";
+import type { Cursor } from "../../domain/cursor.ts";
 import { MINUTE_MS } from "../../domain/time.ts";
 import type { Db } from "../store.ts";
+import { BASKET_MINOR } from "../tables/conversions.ts";
 
 export interface BucketFilter {
 	/** Left out: all of them. */
@@ -22,15 +24,24 @@ export interface TimeFilter {
 	beforeMs?: number | undefined;
 }
 
-/** Values of an index's first columns: its rows lie together there, in the order of their ids. */
-export type Bucket = Readonly<Record<string, string | number>>;
-
-/** Ids from `firstId` up to, not including, `endId`; `exactly` is the condition on the time itself. */
-export interface IdRange {
-	firstId: number;
-	endId: number;
-	exactly: RawBuilder<unknown>;
+/** Sorting by anything but when it was recorded works within a programme only. */
+export interface ConversionSort {
+	by: "recorded" | "sale" | "basket";
+	direction: "asc" | "desc";
 }
+
+/** Values of an index's first columns: its rows lie together there. */
+type Bucket = Readonly<Record<string, string | number>>;
+
+/** What an index sorts by before the id. */
+const KEYS: Readonly<Record<ConversionSort["by"], RawBuilder<unknown> | null>> = {
+	recorded: null,
+	sale: sql.raw("occurred_at_ms"),
+	basket: sql.raw(BASKET_MINOR),
+};
+
+/** More than any basket: see domain/money. */
+export const MOST_MINOR = 10 ** 17;
 
 /**
  * Ids are given in the order of time, but for what processes with their own clocks do at the same moment: within
@@ -38,7 +49,10 @@ export interface IdRange {
  */
 const CLOCK_SLACK_MS = MINUTE_MS;
 
-/** Of all programmes: along conversions_by_status. Of one: conversions_by_bucket, or conversions_by_programme. */
+/**
+ * A list in the order of recording is the merge of its buckets (status, event type, test or not). Of all programmes:
+ * along conversions_by_status. Of one: conversions_by_bucket, or conversions_by_programme.
+ */
 export function bucketsOf({ programmeId, status, eventType, isTest }: BucketFilter): Bucket[] {
 	if (programmeId === undefined) return [status === undefined ? {} : { status }];
 	const programme = { programme_id: programmeId };
@@ -53,60 +67,73 @@ export function bucketsOf({ programmeId, status, eventType, isTest }: BucketFilt
 	);
 }
 
-export type Direction = "asc" | "desc";
+/** Between two positions, both left out. */
+export interface Stretch {
+	low: Cursor;
+	high: Cursor;
+	/** Besides: the condition on the time itself. */
+	exactly?: RawBuilder<unknown>;
+}
 
-/** The newest first, or the oldest. */
-export async function readIds(
+/** The first positions of the stretch, in the order that is asked for. */
+export async function readPositions(
 	db: Db,
 	buckets: readonly Bucket[],
-	range: IdRange,
-	{ direction, limit }: { direction: Direction; limit: number },
-): Promise<number[]> {
+	stretch: Stretch,
+	{ by, direction, limit }: ConversionSort & { limit: number },
+): Promise<Cursor[]> {
+	const key = KEYS[by];
 	const way = sql.raw(direction);
-	const parts = buckets.map((bucket, index) => readBucket(bucket, range, way, limit, index));
-	const merged = sql<{ id: number }>`${sql.join(parts, sql` union all `)} order by id ${way} limit ${limit}`;
-	return (await merged.execute(db)).rows.map(({ id }) => id);
+	const parts = buckets.map((bucket, index) => readBucket(bucket, key, stretch, way, limit, index));
+	const order = key === null ? sql`id ${way}` : sql`at ${way}, id ${way}`;
+	const merged = sql<Cursor>`${sql.join(parts, sql` union all `)} order by ${order} limit ${limit}`;
+	return (await merged.execute(db)).rows;
 }
 
 /**
- * The ids at one end of a bucket, as a stretch of its index, said twice. PostgreSQL reads the comparison of whole rows:
- * with `=` it would be free to walk the newest rows of everybody in the hope of meeting this bucket's soon, and for
- * a large shop that has stopped selling that is the whole table. SQLite, which does not see the id in such a
+ * The positions at one end of a bucket, as a stretch of its index, said twice. PostgreSQL reads the comparison of whole
+ * rows: with `=` it would be free to walk the newest rows of everybody in the hope of meeting this bucket's soon, and for
+ * a large shop that has stopped selling that is the whole table. SQLite, which does not see the key in such a
  * comparison, reads the columns one by one. Wrapped, because SQLite takes a limit inside a union only so.
  */
 function readBucket(
 	bucket: Bucket,
-	range: IdRange,
+	key: RawBuilder<unknown> | null,
+	{ low, high, exactly = sql`` }: Stretch,
 	way: RawBuilder<unknown>,
 	limit: number,
 	index: number,
 ): RawBuilder<unknown> {
-	const columns = [...Object.keys(bucket), "id"].map((name) => sql.ref(name));
-	const row = (id: number) => sql`(${sql.join([...Object.values(bucket), id])})`;
+	const keys = key === null ? [] : [key];
+	const columns = [...Object.keys(bucket).map((name) => sql.ref(name)), ...keys, sql.ref("id")];
+	const row = ({ at, id }: Cursor) =>
+		sql`(${sql.join([...Object.values(bucket), ...(key === null ? [] : [at]), id])})`;
 	const order = columns.map((column) => sql`${column} ${way}`);
 	const oneByOne = [
 		...Object.entries(bucket).map(([name, value]) => sql`${sql.ref(name)} is not distinct from ${value}`),
-		sql`id >= ${range.firstId} and id < ${range.endId}`,
+		key === null
+			? sql`id > ${low.id} and id < ${high.id}`
+			: sql`${key} >= ${low.at} and ${key} <= ${high.at}`,
 	];
-	return sql`select id from (select id from conversions
-		where (${sql.join(columns)}) >= ${row(range.firstId)} and (${sql.join(columns)}) < ${row(range.endId)}
-			and ${sql.join(oneByOne, sql` and `)} ${range.exactly}
+	return sql`select id, at from (select id, ${key ?? sql.ref("id")} as at from conversions
+		where (${sql.join(columns)}) > ${row(low)} and (${sql.join(columns)}) < ${row(high)}
+			and ${sql.join(oneByOne, sql` and `)} ${exactly}
 		order by ${sql.join(order)} limit ${limit}) as ${sql.id(`bucket_${index}`)}`;
 }
 
 /**
  * Moments become positions among the ids, so that no index has to know about time. Rows that come later have higher
- * ids than any border found: a listing that goes down may keep its range.
+ * ids than any border found: a listing that goes down may keep its stretch.
  */
-export async function findIdRange(db: Db, { fromMs, beforeMs }: TimeFilter): Promise<IdRange> {
+export async function findStretch(db: Db, { fromMs, beforeMs }: TimeFilter): Promise<Required<Stretch>> {
 	const from = fromMs === undefined ? sql`` : sql` and created_at_ms >= ${fromMs}`;
 	const before = beforeMs === undefined ? sql`` : sql` and created_at_ms < ${beforeMs}`;
+	const firstId = fromMs === undefined ? 0 : await firstIdRecordedAt(db, fromMs - CLOCK_SLACK_MS);
+	const endId =
+		beforeMs === undefined ? Number.MAX_SAFE_INTEGER : await firstIdRecordedAt(db, beforeMs + CLOCK_SLACK_MS);
 	return {
-		firstId: fromMs === undefined ? 0 : await firstIdRecordedAt(db, fromMs - CLOCK_SLACK_MS),
-		endId:
-			beforeMs === undefined
-				? Number.MAX_SAFE_INTEGER
-				: await firstIdRecordedAt(db, beforeMs + CLOCK_SLACK_MS),
+		low: { at: firstId - 1, id: firstId - 1 },
+		high: { at: endId, id: endId },
 		exactly: sql`${from}${before}`,
 	};
 }
@@ -131,7 +158,7 @@ async function firstIdRecordedAt(db: Db, atMs: number): Promise<number> {
 }
 
 /** The first id, or the last. One at a time: asked for both, SQLite reads the whole table. */
-async function outermostId(db: Db, direction: Direction): Promise<number | undefined> {
+async function outermostId(db: Db, direction: "asc" | "desc"): Promise<number | undefined> {
 	const row = await db
 		.selectFrom("conversions")
 		.select("id")

@@ -1,35 +1,42 @@
-// The one list of conversions: for the API, the pages and the export. Each way to sort it has an index to walk;
-// filters that the index does not know are held against the rows that are read. Where they leave nearly nothing, all
-// that the narrowest of them finds is read and sorted instead.
+// The one list of conversions: for the API, the pages, the export and what a filter comes to. Each way to sort it has an
+// index to walk; filters that the index does not know are held against the rows that are read. Where a page ends so with
+// too few, the index of order ids is asked, or all that the narrowest filter finds is read and sorted.
 
 import type { Cursor } from "../../domain/cursor.ts";
+import { hasOrder, indexedPattern, type OrderSearch } from "../../domain/order-search.ts";
 import type { Db } from "../store.ts";
-import { bucketsOf, findIdRange, readIds } from "./conversion-buckets.ts";
 import {
-	type ConversionFilter,
+	type BucketFilter,
+	bucketsOf,
 	type ConversionSort,
-	hasSaleRange,
-	isNarrow,
-	matcherOf,
-	NEWEST_FIRST,
-} from "./conversion-filter.ts";
-import { collectMatches } from "./conversion-matches.ts";
-import { positionIn, readSortedIds, type SortKey } from "./conversion-order.ts";
+	findStretch,
+	MOST_MINOR,
+	readPositions,
+	type Stretch,
+	type TimeFilter,
+} from "./conversion-buckets.ts";
 import { type Conversion, findManyByPublicId } from "./conversions.ts";
-import {
-	cursorById,
-	endId,
-	type ListPage,
-	type ListWalk,
-	type PageRequest,
-	readListPage,
-} from "./list-page.ts";
-import { findOrders } from "./order-search.ts";
+import { endId, type ListPage, type ListWalk, type PageRequest, readListPage } from "./list-page.ts";
+
+export type { ConversionSort } from "./conversion-buckets.ts";
+
+/** Everything may be left out. */
+export interface ConversionFilter extends BucketFilter, TimeFilter {
+	/** The whole order id: of one programme there are as many as event types, at most. */
+	orderId?: string | undefined;
+	/** What somebody typed to find an order. */
+	search?: OrderSearch | undefined;
+	/** Sold at this moment or later, and before that one. Within a programme only. */
+	soldFromMs?: number | undefined;
+	soldBeforeMs?: number | undefined;
+}
 
 export interface ConversionListRequest extends ConversionFilter, PageRequest {
 	/** The newest first unless told. */
 	sort?: ConversionSort | undefined;
 }
+
+export const NEWEST_FIRST: ConversionSort = { by: "recorded", direction: "desc" };
 
 type Walk = ListWalk<Conversion>;
 
@@ -37,27 +44,25 @@ export async function listConversions(
 	db: Db,
 	{ after, limit, sort = NEWEST_FIRST, ...filter }: ConversionListRequest,
 ): Promise<ListPage<Conversion>> {
-	let page: ListPage<Conversion> | undefined;
-	for (const open of waysThrough(db, filter, sort, after)) {
-		const walk = await open();
-		if (walk === null) continue;
-		const next = await readListPage(walk, limit);
-		if (!next.isPartial) return next;
-		// Both are true as far as they go.
-		if (page === undefined || isFurther(next, page, sort)) page = next;
-	}
-	return page ?? { rows: [], next: null, isPartial: false };
+	const request = { after, limit };
+	const few = await findFew(db, filter);
+	if (few !== null) return readListPage(walkRows(few, filter, sort), request);
+	const page = await readListPage(await walkIndex(db, filter, sort), request);
+	if (!page.isPartial) return page;
+	const other = await openOtherWalk(db, filter, sort);
+	if (other === null) return page;
+	const next = await readListPage(other, request);
+	// Both are true as far as they go.
+	return !next.isPartial || isFurther(next, page, sort) ? next : page;
 }
 
 /** Of two pages that both ended because enough was looked at. */
 function isFurther(
 	{ next: one }: ListPage<unknown>,
 	{ next: other }: ListPage<unknown>,
-	{ direction }: ConversionSort,
+	sort: ConversionSort,
 ): boolean {
-	if (one === null || other === null) return false;
-	const ahead = one.at - other.at || one.id - other.id;
-	return direction === "desc" ? ahead < 0 : ahead > 0;
+	return one !== null && other !== null && compare(one, other, sort) > 0;
 }
 
 /** Every row of the list, some at a time. Rows may come, move or be removed meanwhile: none is listed twice. */
@@ -67,209 +72,208 @@ export async function* readAllConversions(
 	batchRows: number,
 	sort: ConversionSort = NEWEST_FIRST,
 ): AsyncGenerator<readonly Conversion[]> {
-	const [open] = waysThrough(db, filter, sort, undefined);
-	const walk = await open();
-	const { read, matches = () => true } = walk;
-	let last: Conversion | undefined;
+	for await (const { rows } of walkAll(await openWalk(db, filter, sort), batchRows)) yield rows;
+}
+
+/** Some twenty milliseconds. */
+export const MAX_COLLECTED = 5_000;
+const SLICE_ROWS = 1_000;
+
+export interface CollectedConversions {
+	rows: readonly Conversion[];
+	/** False when there were more to look at than `MAX_COLLECTED`: there may be more that match. */
+	isAll: boolean;
+}
+
+/** All that a filter finds, as long as it is not too much. `pause` lets everybody else get on between two slices. */
+export async function collectMatches(
+	db: Db,
+	filter: ConversionFilter,
+	pause: () => Promise<void> = async () => undefined,
+): Promise<CollectedConversions> {
+	const rows: Conversion[] = [];
+	let looked = 0;
+	const isSold = filter.programmeId !== undefined && hasSaleRange(filter) && patternOf(filter) === null;
+	const walk = await openWalk(db, filter, isSold ? { by: "sale", direction: "desc" } : NEWEST_FIRST);
+	for await (const batch of walkAll(walk, SLICE_ROWS)) {
+		looked += batch.looked;
+		if (looked > MAX_COLLECTED) return { rows, isAll: false };
+		rows.push(...batch.rows);
+		await pause();
+	}
+	return { rows, isAll: true };
+}
+
+async function* walkAll({ read, matches = () => true }: Walk, batchRows: number) {
+	let after: Cursor | undefined;
 	do {
-		const batch = await read(last, batchRows);
-		yield batch.filter(matches);
-		last = batch.length < batchRows ? undefined : batch.at(-1);
-	} while (last !== undefined);
+		const { rows, next } = await read(after, batchRows);
+		yield { rows: rows.filter(matches), looked: rows.length };
+		after = next ?? undefined;
+	} while (after !== undefined);
 }
 
-/** The first one always leads to the end; the others are tried where it finds too little on the way. */
-function waysThrough(
-	db: Db,
-	filter: ConversionFilter,
-	sort: ConversionSort,
-	after: Cursor | undefined,
-): [() => Promise<Walk>, ...(() => Promise<Walk | null>)[]] {
-	const { orderId, search, programmeId } = filter;
-	if (orderId !== undefined && programmeId !== undefined) {
-		return [async () => walkOrder(db, filter, { programmeId, orderId }, after)];
-	}
-	if (search?.kind === "conversion") return [async () => walkOne(db, filter, search.publicId, after)];
-	const natural = async () =>
-		sort.by === "recorded" || programmeId === undefined
-			? walkBuckets(db, filter, sort, after)
-			: walkSorted(db, filter, { ...sort, by: sort.by, programmeId }, after);
-	const isNewestFirst = sort.by === "recorded" && sort.direction === "desc";
-	if (search !== undefined && isNewestFirst) {
-		const found = async () => walkFound(db, filter, search.term, after);
-		return isNarrow(filter) ? [found, natural] : [found];
-	}
-	const isSparse =
-		search !== undefined || hasSaleRange(filter) || (sort.by !== "recorded" && isNarrow(filter));
-	return isSparse ? [natural, () => walkCollected(db, filter, sort, after)] : [natural];
+/** The one that leads to the end of the list along the fewest rows. */
+async function openWalk(db: Db, filter: ConversionFilter, sort: ConversionSort): Promise<Walk> {
+	const few = await findFew(db, filter);
+	if (few !== null) return walkRows(few, filter, sort);
+	const pattern = patternOf(filter);
+	return pattern !== null && isNewestFirst(sort)
+		? walkFound(db, filter, pattern)
+		: walkIndex(db, filter, sort);
 }
 
-async function walkBuckets(
+/** For a list of which the index's own order showed too little; null where nothing else leads further. */
+async function openOtherWalk(db: Db, filter: ConversionFilter, sort: ConversionSort): Promise<Walk | null> {
+	const pattern = patternOf(filter);
+	if (pattern !== null && isNewestFirst(sort)) return walkFound(db, filter, pattern);
+	const { rows, isAll } = await collectMatches(db, filter);
+	return isAll ? walkRows(rows, filter, sort) : null;
+}
+
+function isNewestFirst({ by, direction }: ConversionSort): boolean {
+	return by === "recorded" && direction === "desc";
+}
+
+function patternOf({ search }: ConversionFilter): string | null {
+	return search?.kind === "orders" ? indexedPattern(search.term) : null;
+}
+
+/** The rows of one order or of one conversion; null where the filter names neither. */
+async function findFew(
 	db: Db,
-	filter: ConversionFilter,
-	{ direction }: ConversionSort,
-	after: Cursor | undefined,
-): Promise<Walk> {
-	const range = await findIdRange(db, filter);
-	const buckets = bucketsOf(filter);
-	const isDown = direction === "desc";
+	{ orderId, search, programmeId }: ConversionFilter,
+): Promise<Conversion[] | null> {
+	if (search?.kind === "conversion") return findManyByPublicId(db, [search.publicId]);
+	if (orderId === undefined || programmeId === undefined) return null;
+	return db
+		.selectFrom("conversions")
+		.selectAll()
+		.where("programme_id", "=", programmeId)
+		.where("order_id", "=", orderId)
+		.execute();
+}
+
+async function walkIndex(db: Db, filter: ConversionFilter, sort: ConversionSort): Promise<Walk> {
+	const { programmeId, soldFromMs = 0, soldBeforeMs = Number.MAX_SAFE_INTEGER } = filter;
+	// Times of sale are later than 1970, and ids above 0.
+	const stretches = {
+		recorded: () => findStretch(db, filter),
+		sale: async () => ({ low: { at: soldFromMs, id: 0 }, high: { at: soldBeforeMs, id: 0 } }),
+		basket: async () => ({ low: { at: 0, id: 0 }, high: { at: MOST_MINOR, id: 0 } }),
+	};
+	const by = programmeId === undefined ? "recorded" : sort.by;
+	const stretch: Stretch = await stretches[by]();
+	const buckets = bucketsOf(by === "recorded" ? filter : { programmeId });
+	const known: Record<ConversionSort["by"], readonly (keyof ConversionFilter)[]> = {
+		// Across all programmes no index knows the event type and whether it is a test.
+		recorded: ["status", "fromMs", "beforeMs", ...(programmeId === undefined ? [] : OF_A_PROGRAMME)],
+		sale: ["programmeId", "soldFromMs", "soldBeforeMs"],
+		basket: ["programmeId"],
+	};
 	return {
-		async read(last, limit) {
-			const rows: Conversion[] = [];
-			const behind = last ?? after;
-			let end = isDown
-				? Math.min(range.endId, endId(behind))
-				: Math.max(range.firstId, (behind?.id ?? 0) + 1);
-			// Between the two statements a row may be recorded anew or removed. Others take its place: a list ends where
-			// there are no more ids, and not where a row was missing.
-			for (let isEnd = false; !isEnd && rows.length < limit; ) {
-				const wanted = limit - rows.length;
-				const rest = isDown ? { ...range, endId: end } : { ...range, firstId: end };
-				const ids = await readIds(db, buckets, rest, { direction, limit: wanted });
-				rows.push(...(await readRows(db, ids)));
-				end = (ids.at(-1) ?? 0) + (isDown ? 0 : 1);
-				isEnd = ids.length < wanted;
-			}
-			return rows;
+		async read(after, limit) {
+			const rest =
+				sort.direction === "desc" ? { high: after ?? stretch.high } : { low: after ?? stretch.low };
+			const asked = { by, direction: sort.direction, limit };
+			const positions = await readPositions(db, buckets, { ...stretch, ...rest }, asked);
+			return readRows(db, positions, limit);
 		},
-		matches: matcherOf(filter, [
-			"status",
-			"fromMs",
-			"beforeMs",
-			// Across all programmes no index knows these two.
-			...(filter.programmeId === undefined ? [] : (["eventType", "isTest"] as const)),
-		]),
-		cursorOf: cursorById,
+		matches: matcherOf(filter, known[by]),
+		cursorOf: (row) => positionIn(by, row),
 	};
 }
 
-async function walkSorted(
-	db: Db,
-	filter: ConversionFilter,
-	sort: { programmeId: number; by: SortKey; direction: ConversionSort["direction"] },
-	after: Cursor | undefined,
-): Promise<Walk> {
-	const cursorOf = (row: Conversion) => positionIn(sort.by, row);
-	return {
-		async read(last, limit) {
-			const rows: Conversion[] = [];
-			let behind = last === undefined ? after : cursorOf(last);
-			for (let isEnd = false; !isEnd && rows.length < limit; ) {
-				const wanted = limit - rows.length;
-				const ids = await readSortedIds(db, filter, { ...sort, after: behind, limit: wanted });
-				const found = await readRows(db, ids);
-				rows.push(...found);
-				const lastFound = found.at(-1);
-				isEnd = ids.length < wanted || lastFound === undefined;
-				if (lastFound !== undefined) behind = cursorOf(lastFound);
-			}
-			return rows;
-		},
-		matches: matcherOf(filter, sort.by === "sale" ? ["soldFromMs", "soldBeforeMs"] : []),
-		cursorOf,
-	};
-}
+const OF_A_PROGRAMME = ["programmeId", "eventType", "isTest"] as const;
 
-/** Of those whose order id has the term in it, the newest first. */
-async function walkFound(
-	db: Db,
-	filter: ConversionFilter,
-	term: string,
-	after: Cursor | undefined,
-): Promise<Walk> {
-	const { programmeId } = filter;
-	const found = findOrders(db, { programmeId, term, beforeId: endId(after) });
-	let waiting: number[] = [];
-	let isEnd = false;
+/** Those whose order id fits the pattern, the newest first. */
+function walkFound(db: Db, filter: ConversionFilter, pattern: string): Walk {
 	return {
-		// One page or one export reads it from its beginning to its end, so it goes on where it was.
-		async read(_, limit) {
-			const rows: Conversion[] = [];
-			while (rows.length < limit && !(isEnd && waiting.length === 0)) {
-				while (!isEnd && waiting.length < limit - rows.length) {
-					const next = await found.next();
-					if (next.done === true) isEnd = true;
-					else waiting = [...waiting, ...next.value];
-				}
-				const wanted = limit - rows.length;
-				rows.push(...(await readRows(db, waiting.slice(0, wanted))));
-				waiting = waiting.slice(wanted);
-			}
-			return rows;
-		},
-		matches: matcherOf(filter, ["search"]),
-		cursorOf: cursorById,
-	};
-}
-
-/** Null when there are too many to sort here. */
-async function walkCollected(
-	db: Db,
-	filter: ConversionFilter,
-	sort: ConversionSort,
-	after: Cursor | undefined,
-): Promise<Walk | null> {
-	const { rows: matches, isAll } = await collectMatches(db, filter);
-	if (!isAll) return null;
-	const { by } = sort;
-	const cursorOf = by === "recorded" ? cursorById : (row: (typeof matches)[number]) => positionIn(by, row);
-	const sign = sort.direction === "desc" ? -1 : 1;
-	const compare = (one: Cursor, other: Cursor) => sign * (one.at - other.at || one.id - other.id);
-	const sorted = matches
-		.map((row) => cursorOf(row))
-		.filter((position) => after === undefined || compare(position, after) > 0)
-		.toSorted(compare);
-	let taken = 0;
-	return {
-		async read(_, limit) {
-			const ids = sorted.slice(taken, taken + limit).map(({ id }) => id);
-			taken += limit;
-			return readRows(db, ids);
-		},
-		cursorOf,
-	};
-}
-
-/** In the order of the ids that are given. */
-async function readRows(db: Db, ids: readonly number[]): Promise<Conversion[]> {
-	if (ids.length === 0) return [];
-	const rows = await db.selectFrom("conversions").selectAll().where("id", "in", ids).execute();
-	const byId = new Map(rows.map((row) => [row.id, row]));
-	return ids.flatMap((id) => byId.get(id) ?? []);
-}
-
-/** The newest first. Sorted here: SQLite would walk the whole programme in order instead of finding the order. */
-function walkOrder(
-	db: Db,
-	filter: ConversionFilter,
-	{ programmeId, orderId }: { programmeId: number; orderId: string },
-	after: Cursor | undefined,
-): Walk {
-	return {
-		async read(last, limit) {
-			const rows = await db
-				.selectFrom("conversions")
-				.selectAll()
-				.where("programme_id", "=", programmeId)
-				.where("order_id", "=", orderId)
+		async read(after, limit) {
+			const found = await db
+				.selectFrom("order_search")
+				.select(["rowid as id", "rowid as at"])
+				.where("order_id", "like", pattern)
+				.where("rowid", "<", endId(after))
+				.orderBy("rowid", "desc")
+				.limit(limit)
 				.execute();
-			const behind = rows.filter(({ id }) => id < endId(last ?? after));
-			return behind.toSorted((one, other) => other.id - one.id).slice(0, limit);
+			return readRows(db, found, limit);
 		},
 		matches: matcherOf(filter),
-		cursorOf: cursorById,
+		cursorOf: (row) => positionIn("recorded", row),
 	};
 }
 
-function walkOne(db: Db, filter: ConversionFilter, publicId: string, after: Cursor | undefined): Walk {
-	const { programmeId } = filter;
+function walkRows(rows: readonly Conversion[], filter: ConversionFilter, sort: ConversionSort): Walk {
+	const cursorOf = (row: Conversion) => positionIn(sort.by, row);
+	const sorted = rows.toSorted((one, other) => compare(cursorOf(one), cursorOf(other), sort));
 	return {
-		async read(last) {
-			if ((last ?? after) !== undefined) return [];
-			const rows = await findManyByPublicId(db, [publicId]);
-			return rows.filter((row) => programmeId === undefined || row.programme_id === programmeId);
+		async read(after, limit) {
+			const behind =
+				after === undefined ? sorted : sorted.filter((row) => compare(cursorOf(row), after, sort) > 0);
+			const page = behind.slice(0, limit);
+			const last = page.at(-1);
+			return { rows: page, next: behind.length > limit && last !== undefined ? cursorOf(last) : null };
 		},
 		matches: matcherOf(filter),
-		cursorOf: cursorById,
+		cursorOf,
 	};
+}
+
+/** In the order of the positions. What was removed since they were read is left out, and does not end the list. */
+async function readRows(db: Db, positions: readonly Cursor[], limit: number) {
+	const ids = positions.map(({ id }) => id);
+	const rows =
+		ids.length === 0 ? [] : await db.selectFrom("conversions").selectAll().where("id", "in", ids).execute();
+	const byId = new Map(rows.map((row) => [row.id, row]));
+	const next = positions.length < limit ? null : (positions.at(-1) ?? null);
+	return { rows: ids.flatMap((id) => byId.get(id) ?? []), next };
+}
+
+function positionIn(by: ConversionSort["by"], row: Conversion): Cursor {
+	const { id } = row;
+	if (by === "recorded") return { at: id, id };
+	return { at: by === "sale" ? row.occurred_at_ms : Number(row.basket_value.replace(".", "")), id };
+}
+
+function compare(one: Cursor, other: Cursor, { direction }: ConversionSort): number {
+	const ahead = one.at - other.at || one.id - other.id;
+	return direction === "desc" ? -ahead : ahead;
+}
+
+type Matcher = (row: Conversion) => boolean;
+
+/** Undefined when no filter is set. `known` are those that every row matches that is read. */
+function matcherOf(
+	filter: ConversionFilter,
+	known: readonly (keyof ConversionFilter)[] = [],
+): Matcher | undefined {
+	const names = Object.keys(CHECKS) as (keyof ConversionFilter)[];
+	const set = names.flatMap((name) => (known.includes(name) ? [] : (CHECKS[name](filter) ?? [])));
+	return set.length === 0 ? undefined : (row) => set.every((matches) => matches(row));
+}
+
+/** Of each filter: undefined when it is not set. */
+const CHECKS: Readonly<Record<keyof ConversionFilter, (filter: ConversionFilter) => Matcher | undefined>> = {
+	programmeId: ({ programmeId: id }) => (id === undefined ? undefined : (row) => row.programme_id === id),
+	status: ({ status }) => (status === undefined ? undefined : (row) => row.status === status),
+	eventType: ({ eventType }) => (eventType === undefined ? undefined : (row) => row.event_type === eventType),
+	isTest: ({ isTest }) => (isTest === undefined ? undefined : (row) => (row.test === 1) === isTest),
+	fromMs: ({ fromMs }) => (fromMs === undefined ? undefined : (row) => row.created_at_ms >= fromMs),
+	beforeMs: ({ beforeMs }) => (beforeMs === undefined ? undefined : (row) => row.created_at_ms < beforeMs),
+	soldFromMs: ({ soldFromMs }) =>
+		soldFromMs === undefined ? undefined : (row) => row.occurred_at_ms >= soldFromMs,
+	soldBeforeMs: ({ soldBeforeMs }) =>
+		soldBeforeMs === undefined ? undefined : (row) => row.occurred_at_ms < soldBeforeMs,
+	orderId: ({ orderId }) => (orderId === undefined ? undefined : (row) => row.order_id === orderId),
+	search: ({ search }) => {
+		if (search === undefined) return undefined;
+		if (search.kind === "conversion") return (row) => row.public_id === search.publicId;
+		return (row) => hasOrder(row.order_id, search.term);
+	},
+};
+
+function hasSaleRange({ soldFromMs, soldBeforeMs }: ConversionFilter): boolean {
+	return soldFromMs !== undefined || soldBeforeMs !== undefined;
 }

@@ -14,37 +14,29 @@ const LATEST_LOOKED_AT = 1_000;
 
 /** Failed ones, counted up to the limit, along deliveries_failed. */
 export async function countFailed(db: Db, programmeId: number): Promise<number> {
-	const { count } = await db
-		.selectFrom((eb) =>
-			eb
-				.selectFrom("deliveries")
-				.select("id")
-				.where("receiver_id", "=", programmeId)
-				.where("failed_at_ms", "is not", null)
-				.limit(MAX_COUNTED_UNDELIVERED)
-				.as("failed"),
-		)
-		.select((eb) => eb.fn.countAll<number>().as("count"))
-		.executeTakeFirstOrThrow();
-	return Number(count);
+	const failed = db
+		.selectFrom("deliveries")
+		.select("id")
+		.where("receiver_id", "=", programmeId)
+		.where("failed_at_ms", "is not", null)
+		.limit(MAX_COUNTED_UNDELIVERED);
+	return (await failed.execute()).length;
 }
 
-/** Those that wait for a later attempt, counted up to the limit, along queue_by_due. */
+/** Along queue_by_due, from one of its ends. */
+function selectQueued(db: Db, programmeId: number, from: "asc" | "desc", limit: number) {
+	return db
+		.selectFrom("queue")
+		.select(["id", "due_at_ms as dueAtMs"])
+		.where("receiver_id", "=", programmeId)
+		.orderBy("due_at_ms", from)
+		.limit(limit);
+}
+
+/** Those that wait for a later attempt, counted up to the limit. */
 export async function countWaiting(db: Db, programmeId: number, nowMs: number): Promise<number> {
-	const { count } = await db
-		.selectFrom((eb) =>
-			eb
-				.selectFrom("queue")
-				.select("id")
-				.where("receiver_id", "=", programmeId)
-				.where("due_at_ms", ">", nowMs)
-				.orderBy("due_at_ms")
-				.limit(MAX_COUNTED_UNDELIVERED)
-				.as("waiting"),
-		)
-		.select((eb) => eb.fn.countAll<number>().as("count"))
-		.executeTakeFirstOrThrow();
-	return Number(count);
+	const queued = selectQueued(db, programmeId, "asc", MAX_COUNTED_UNDELIVERED);
+	return (await queued.where("due_at_ms", ">", nowMs).execute()).length;
 }
 
 /** How long the shop took to answer, of the newest deliveries' attempts; unsorted, without those unanswered. */
@@ -91,18 +83,9 @@ export async function findOldestPending(db: Db, programmeId: number): Promise<Pe
 	return { count: nextDue.count, oldestAtMs: oldest?.createdAtMs ?? null };
 }
 
-/** Along queue_by_due, from one of its ends. */
 async function summarizeWaiting(db: Db, programmeId: number, from: "asc" | "desc", limit: number) {
 	const { count, oldestId } = await db
-		.selectFrom((eb) =>
-			eb
-				.selectFrom("queue")
-				.select("id")
-				.where("receiver_id", "=", programmeId)
-				.orderBy("due_at_ms", from)
-				.limit(limit)
-				.as("waiting"),
-		)
+		.selectFrom(selectQueued(db, programmeId, from, limit).as("waiting"))
 		.select((eb) => [eb.fn.countAll<number>().as("count"), eb.fn.min("waiting.id").as("oldestId")])
 		.executeTakeFirstOrThrow();
 	return { count: Number(count), oldestId };
@@ -119,21 +102,10 @@ export interface Undelivered {
 
 /** Along queue_by_due and deliveries_failed. */
 export async function countUndelivered(db: Db, programmeId: number): Promise<Undelivered> {
-	const waiting = await db
-		.selectFrom((eb) =>
-			eb
-				.selectFrom("queue")
-				.select("due_at_ms")
-				.where("receiver_id", "=", programmeId)
-				.orderBy("due_at_ms")
-				.limit(MAX_COUNTED_UNDELIVERED)
-				.as("waiting"),
-		)
-		.select((eb) => [eb.fn.countAll<number>().as("count"), eb.fn.min("waiting.due_at_ms").as("nextDueAtMs")])
-		.executeTakeFirstOrThrow();
+	const waiting = await selectQueued(db, programmeId, "asc", MAX_COUNTED_UNDELIVERED).execute();
 	return {
-		waiting: Number(waiting.count),
-		nextDueAtMs: waiting.nextDueAtMs,
+		waiting: waiting.length,
+		nextDueAtMs: waiting[0]?.dueAtMs ?? null,
 		failed: await countFailed(db, programmeId),
 	};
 }

@@ -4,8 +4,8 @@ import type { Cursor } from "../../domain/cursor.ts";
 import type { DeliveryState } from "../../domain/delivery.ts";
 import type { EventName } from "../../domain/event-name.ts";
 import type { Db } from "../store.ts";
-import { type LastAttempt, listLastAttempts } from "./last-attempts.ts";
-import { endId, type ListPage, type PageRequest, readListPage } from "./list-page.ts";
+import type { AttemptResult } from "../tables/deliveries.ts";
+import { endId, type ListPage, type PageRequest, readListPage, walkOf } from "./list-page.ts";
 import { listNewestAnswers } from "./local-answers.ts";
 
 export interface DeliveryFilter extends PageRequest {
@@ -44,14 +44,8 @@ async function readPage(db: Db, filter: DeliveryFilter): Promise<ListPage<Delive
 	}
 	const isFiltered = event !== undefined || state === "delivered" || state === "cancelled";
 	const cursorOf = (row: DeliveryRow) => ({ at: sortedBy(row, state), id: row.id });
-	return readListPage(
-		{
-			read: (last, limit) => readRows(db, filter, last === undefined ? filter.after : cursorOf(last), limit),
-			matches: isFiltered ? matches : undefined,
-			cursorOf,
-		},
-		filter.limit,
-	);
+	const read = (after: Cursor | undefined, limit: number) => readRows(db, filter, after, limit);
+	return readListPage(walkOf(read, cursorOf, isFiltered ? matches : undefined), filter);
 }
 
 /** What the newest deliveries, calls and answers of listeners have come to: compared every second by whoever watches. */
@@ -110,7 +104,7 @@ function readRows(
 }
 
 /** What every list of deliveries, and each one's own page, shows of them. */
-export function selectDeliveries(db: Db) {
+function selectDeliveries(db: Db) {
 	return db
 		.selectFrom("deliveries")
 		.innerJoin("events", "events.id", "deliveries.id")
@@ -184,4 +178,164 @@ function readOfOrder(db: Db, programmeId: number, orderId: string) {
 		.orderBy("deliveries.id", "desc")
 		.limit(MAX_OF_ONE_ORDER)
 		.execute();
+}
+
+// One delivery with everything that was sent for it: its event, and every attempt with where it went.
+
+export type DeliveryDetail = NonNullable<Awaited<ReturnType<typeof findDeliveryDetail>>>;
+export type ListedAttempt = Awaited<ReturnType<typeof listAttempts>>[number];
+
+/** Seven a run, and nobody resends this often by hand: the newest are shown. */
+const MAX_SHOWN_ATTEMPTS = 100;
+
+export async function findDeliveryDetail(db: Db, programmeId: number, publicId: string) {
+	return selectDeliveries(db)
+		.select([
+			"deliveries.finished_at_ms as finishedAtMs",
+			"deliveries.last_verdict as lastVerdict",
+			"events.body as eventBody",
+			"conversions.public_id as conversionId",
+		])
+		.where("deliveries.public_id", "=", publicId)
+		.where("deliveries.receiver_id", "=", programmeId)
+		.executeTakeFirst();
+}
+
+/** The newest first. */
+export async function listAttempts(db: Db, deliveryId: number) {
+	return db
+		.selectFrom("attempts")
+		.leftJoin("endpoints", "endpoints.id", "attempts.endpoint_id")
+		.selectAll("attempts")
+		.select("endpoints.url")
+		.where("attempts.delivery_id", "=", deliveryId)
+		.where("attempts.result", "<>", "interrupted")
+		.$narrowType<{ result: AttemptResult }>()
+		.orderBy("attempts.seq", "desc")
+		.limit(MAX_SHOWN_ATTEMPTS)
+		.execute();
+}
+
+// The newest attempt of each of a few deliveries, for lists that say what came back last.
+
+export type LastAttempt = Awaited<ReturnType<typeof listLastAttempts>>[number];
+
+/** None of those that have not been tried. */
+export async function listLastAttempts(db: Db, deliveryIds: readonly number[]) {
+	if (deliveryIds.length === 0) return [];
+	return (
+		db
+			.selectFrom("deliveries")
+			// Attempts are numbered from one, and the delivery knows how many there are.
+			.innerJoin("attempts", (join) =>
+				join
+					.onRef("attempts.delivery_id", "=", "deliveries.id")
+					.onRef("attempts.seq", "=", "deliveries.attempts"),
+			)
+			.select([
+				"attempts.delivery_id as deliveryId",
+				"attempts.result",
+				"attempts.http_status",
+				"attempts.detail",
+			])
+			.where("deliveries.id", "in", deliveryIds)
+			.where("attempts.result", "<>", "interrupted")
+			.$narrowType<{ result: AttemptResult }>()
+			.execute()
+	);
+}
+
+// "Did we send this?": the attempts that a pasted callback may be. Neither nonce nor signature has an index, because every
+// delivery would pay for it: the attempts of the conversion or order that its body names are read, and otherwise those of
+// the programme's newest deliveries are looked through.
+
+export interface SentAttempt {
+	deliveryId: string;
+	seq: number;
+	started_at_ms: number;
+	nonce: string | null;
+	signature: string | null;
+	url: string | null;
+	event: string;
+	eventBody: string;
+}
+
+/** An order has at most 28 events, and seldom more than one attempt for each; of one that is resent again and again, the newest. */
+const MAX_ATTEMPTS = 200;
+/** Measured with a million attempts: 30 ms on SQLite, 60 on PostgreSQL. The page names it. */
+export const MAX_DELIVERIES_LOOKED_AT = 2_000;
+/** A nonce or signature belongs to one attempt; headers that were mixed up, to two. */
+const MAX_FOUND = 4;
+/** Processes that write at the same time may differ by this. */
+const CLOCK_SLACK_MS = 10_000;
+
+/** Of the conversion and of the order that a body names; the newest first. */
+export async function listAttemptsOf(
+	db: Db,
+	programmeId: number,
+	{ conversionId, orderId }: { conversionId: string; orderId: string },
+): Promise<SentAttempt[]> {
+	const events = db
+		.selectFrom("conversions")
+		.innerJoin("events", "events.conversion_id", "conversions.id")
+		.select("events.id")
+		.where("conversions.programme_id", "=", programmeId)
+		.where("events.receiver_id", "=", programmeId);
+	// One after the other: asked for either at once, SQLite reads all conversions of the programme.
+	const found = [
+		...(await events.where("conversions.public_id", "=", conversionId).execute()),
+		...(await events.where("conversions.order_id", "=", orderId).execute()),
+	];
+	if (found.length === 0) return [];
+	const ids = found.map(({ id }) => id);
+	return attempts(db).where("attempts.delivery_id", "in", ids).limit(MAX_ATTEMPTS).execute();
+}
+
+/** Those with this nonce or this signature among the attempts of the newest deliveries. */
+export async function findRecentAttempts(
+	db: Db,
+	programmeId: number,
+	{ nonce, signature }: { nonce: string; signature: string },
+): Promise<SentAttempt[]> {
+	const newest = await db
+		.selectFrom("deliveries")
+		.select(["id", "created_at_ms"])
+		.where("receiver_id", "=", programmeId)
+		.orderBy("id", "desc")
+		.limit(MAX_DELIVERIES_LOOKED_AT)
+		.execute();
+	const oldest = newest.at(-1);
+	if (oldest === undefined) return [];
+	const ids = newest.map(({ id }) => id);
+	return (
+		attempts(db)
+			.where("attempts.delivery_id", "in", ids)
+			// Nothing is sent before it is made: the older partitions of a database of 1.0.0 are not even opened.
+			.where("attempts.started_at_ms", ">=", oldest.created_at_ms - CLOCK_SLACK_MS)
+			.where((eb) => eb.or([eb("attempts.nonce", "=", nonce), eb("attempts.signature", "=", signature)]))
+			.limit(MAX_FOUND)
+			.execute()
+	);
+}
+
+/** With what went out in each, along the key of the attempts. Of some that 1.0.0 wrote nobody knows what they sent. */
+function attempts(db: Db) {
+	return db
+		.selectFrom("attempts")
+		.innerJoin("deliveries", "deliveries.id", "attempts.delivery_id")
+		.innerJoin("events", "events.id", "attempts.delivery_id")
+		.leftJoin("endpoints", "endpoints.id", "attempts.endpoint_id")
+		.select([
+			"deliveries.public_id as deliveryId",
+			"attempts.seq",
+			"attempts.started_at_ms",
+			"attempts.nonce",
+			"attempts.signature",
+			"endpoints.url",
+			"events.name as event",
+			"events.body as eventBody",
+		])
+		.where("attempts.nonce", "is not", null)
+		.orderBy("attempts.delivery_id", "desc")
+		.orderBy("attempts.seq", "desc");
 }

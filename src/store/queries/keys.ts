@@ -4,7 +4,7 @@
 import type { Insertable, Selectable } from "kysely";
 import { hotWrites, type NewNonce } from "../hot-writes.ts";
 import type { Db } from "../store.ts";
-import type { ApiKeysTable } from "../tables/keys.ts";
+import type { ApiKeysTable } from "../tables/programmes.ts";
 
 export type ApiKey = Selectable<ApiKeysTable>;
 
@@ -51,25 +51,6 @@ export async function revokeApiKey(
 		.where("revoked_at_ms", "is", null)
 		.returningAll()
 		.executeTakeFirst();
-}
-
-/** Undefined when the programme has no such key, or it was revoked. */
-export async function findUsableKey(
-	db: Db,
-	programmeId: number,
-	publicId: string,
-): Promise<ApiKey | undefined> {
-	return db
-		.selectFrom("api_keys")
-		.selectAll()
-		.where("public_id", "=", publicId)
-		.where("programme_id", "=", programmeId)
-		.where("revoked_at_ms", "is", null)
-		.executeTakeFirst();
-}
-
-export async function setKeyName(db: Db, id: number, name: string): Promise<void> {
-	await db.updateTable("api_keys").set({ name }).where("id", "=", id).execute();
 }
 
 /** All that can be used, and behind them the newest that were revoked: a key in use is never out of sight. */

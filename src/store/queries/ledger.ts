@@ -43,7 +43,7 @@ const STATUS_OF_MOVE = `case r.move ${MOVES.map((move) => `when '${move}' then '
 const IS_IMPORT = `(r.move = 'import' and r.to_status in (${DECIDED_STATUSES.map((status) => `'${status}'`).join(", ")}))`;
 
 /** Invariants 1 to 3 and 5 of ARCHITECTURE.md, as far as rows can tell. */
-const RULES: readonly Rule[] = [
+export const LEDGER_RULES: readonly Rule[] = [
 	{
 		problem: "rows of the queue have no delivery",
 		...along("queue"),
@@ -122,14 +122,14 @@ function along(table: string, key = "id"): Pick<Rule, "table" | "key" | "select"
 export async function checkLedger({ db }: Pick<Store, "db">): Promise<LedgerReport> {
 	const broken: BrokenRule[] = [];
 	const ranges = new Map<string, IdRange>();
-	for (const rule of RULES) {
+	for (const rule of LEDGER_RULES) {
 		const column = `${rule.table}.${rule.key}`;
 		const range = ranges.get(column) ?? (await findRange(db, rule));
 		ranges.set(column, range);
 		const found = await lookAlong(db, rule, range);
 		if (found.count > 0) broken.push(found);
 	}
-	return { rules: RULES.length, broken };
+	return { rules: LEDGER_RULES.length, broken };
 }
 
 interface IdRange {

@@ -4,7 +4,7 @@ import type { Insertable, NotNull, Selectable } from "kysely";
 import type { ProgrammeRole } from "../../domain/roles.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import type { Db } from "../store.ts";
-import type { LinkPurpose, LinksTable } from "../tables/links.ts";
+import type { LinkPurpose, LinksTable } from "../tables/people.ts";
 
 export type Link = Selectable<LinksTable>;
 /** What an owner sent: it is for an address, whether or not that has an account, and names what they become. */

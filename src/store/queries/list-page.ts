@@ -20,8 +20,8 @@ export interface PageRequest {
 }
 
 export interface ListWalk<Row> {
-	/** The rows behind `last`, in the list's order; behind `after` of the request while there is no `last`. */
-	read(last: Row | undefined, limit: number): Promise<readonly Row[]>;
+	/** The rows behind `after`, in the list's order, and where those behind them begin: null at the end. */
+	read(after: Cursor | undefined, limit: number): Promise<{ rows: readonly Row[]; next: Cursor | null }>;
 	/** Filters that the index does not know. Left out when every row that is read belongs to the list. */
 	matches?: ((row: Row) => boolean) | undefined;
 	cursorOf(row: Row): Cursor;
@@ -33,39 +33,55 @@ const BATCH_ROWS = 250;
 
 export async function readListPage<Row>(
 	{ read, matches, cursorOf }: ListWalk<Row>,
-	limit: number,
+	{ after, limit }: PageRequest,
 ): Promise<ListPage<Row>> {
 	// One row more than the page shows tells whether there is a next page.
 	const batchRows = matches === undefined ? limit + 1 : BATCH_ROWS;
 	const rows: Row[] = [];
-	let last: Row | undefined;
-	const next = () => (last === undefined ? null : cursorOf(last));
+	let last = after;
 	for (let looked = 0; looked < MAX_LOOKED_AT; looked += batchRows) {
 		const batch = await read(last, batchRows);
-		for (const row of batch) {
+		for (const row of batch.rows) {
 			if (matches === undefined || matches(row)) {
-				if (rows.length === limit) return { rows, next: next(), isPartial: false };
+				if (rows.length === limit) return { rows, next: last ?? null, isPartial: false };
 				rows.push(row);
 			}
-			last = row;
+			last = cursorOf(row);
 		}
-		if (batch.length < batchRows) return { rows, next: null, isPartial: false };
+		if (batch.next === null) return { rows, next: null, isPartial: false };
+		last = batch.next;
 	}
-	return { rows, next: next(), isPartial: true };
+	return { rows, next: last ?? null, isPartial: true };
 }
 
 /** A list that is sorted by the id alone. `read` gives rows with a smaller id than `beforeId`, the newest first. */
 export function readNewestFirst<Row extends { id: number }>(
-	{ after, limit }: PageRequest,
+	page: PageRequest,
 	read: (beforeId: number, limit: number) => Promise<readonly Row[]>,
 	matches?: (row: Row) => boolean,
 ): Promise<ListPage<Row>> {
-	const readBehind = (last: Row | undefined, rows: number) => read(endId(last ?? after), rows);
-	return readListPage({ read: readBehind, matches, cursorOf: cursorById }, limit);
+	const cursorOf = ({ id }: Row) => ({ at: id, id });
+	return readListPage(
+		walkOf((after, limit) => read(endId(after), limit), cursorOf, matches),
+		page,
+	);
 }
 
-export function cursorById({ id }: { id: number }): Cursor {
-	return { at: id, id };
+/** A walk that ends where fewer rows are read than were asked for. */
+export function walkOf<Row>(
+	readRows: (after: Cursor | undefined, limit: number) => Promise<readonly Row[]>,
+	cursorOf: (row: Row) => Cursor,
+	matches?: (row: Row) => boolean,
+): ListWalk<Row> {
+	return {
+		async read(after, limit) {
+			const rows = await readRows(after, limit);
+			const last = rows.at(-1);
+			return { rows, next: rows.length < limit || last === undefined ? null : cursorOf(last) };
+		},
+		matches,
+		cursorOf,
+	};
 }
 
 /** Where the newest first are listed, only rows with a smaller id come behind this one. */

@@ -3,7 +3,7 @@
 
 import type { Insertable, Selectable } from "kysely";
 import type { Db } from "../store.ts";
-import type { MailQueueTable } from "../tables/mails.ts";
+import type { MailQueueTable } from "../tables/notices.ts";
 
 export type QueuedMail = Selectable<MailQueueTable>;
 

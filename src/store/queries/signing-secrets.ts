@@ -8,7 +8,7 @@ import {
 	secretState,
 } from "../../domain/secret-life.ts";
 import type { Db } from "../store.ts";
-import type { SigningSecretsTable } from "../tables/keys.ts";
+import type { SigningSecretsTable } from "../tables/programmes.ts";
 
 export type SigningSecret = Selectable<SigningSecretsTable>;
 
@@ -84,15 +84,6 @@ export async function findPreparedSecret(db: Db, programmeId: number): Promise<S
 		.where("activated_at_ms", "is", null)
 		.where("ended_at_ms", "is", null)
 		.executeTakeFirst();
-}
-
-/** When each began to sign callbacks, the newest first. */
-export async function listActivations(db: Db, programmeId: number): Promise<number[]> {
-	const rows = await secretsOf(db, programmeId)
-		.where("activated_at_ms", "is not", null)
-		.orderBy("activated_at_ms", "desc")
-		.execute();
-	return rows.flatMap(({ activated_at_ms }) => activated_at_ms ?? []);
 }
 
 function secretsOf(db: Db, programmeId: number) {

@@ -2,10 +2,13 @@
 // public ids are text, booleans are 0 or 1, and integer keys stay inside. `tables/` has a file for each aggregate.
 
 import type { Kysely } from "kysely";
-import type { AuditEntriesTable } from "../tables/audit.ts";
 import type { BulkJobsTable, BulkRowsTable } from "../tables/bulk.ts";
-import type { ChoresTable } from "../tables/chores.ts";
-import type { ConversionsTable, FeedStartTable, MovesTable } from "../tables/conversions.ts";
+import type {
+	ConversionsTable,
+	FeedStartTable,
+	MovesTable,
+	OrderSearchTable,
+} from "../tables/conversions.ts";
 import type {
 	AttemptsTable,
 	CallbackHoursTable,
@@ -14,19 +17,22 @@ import type {
 	EventsTable,
 	QueueTable,
 } from "../tables/deliveries.ts";
-import type { DeliveryPauseTable, EnginesTable, SlotsTable } from "../tables/engines.ts";
 import type { ImportBatchesTable, ImportJobsTable } from "../tables/imports.ts";
-import type { InboundCallsTable } from "../tables/inbound.ts";
-import type { ApiKeysTable, NoncesTable, SigningSecretsTable } from "../tables/keys.ts";
-import type { LinkLockTable, LinksTable } from "../tables/links.ts";
-import type { ListenersTable, LocalAnswersTable } from "../tables/listeners.ts";
-import type { ChangesToTellTable, MailQueueTable } from "../tables/mails.ts";
-import type { NetworkTable } from "../tables/network.ts";
-import type { NoticesTable } from "../tables/notices.ts";
-import type { OrderBlocksTable, OrderPositionTable } from "../tables/order-blocks.ts";
-import type { PeopleTable } from "../tables/people.ts";
-import type { ProcessesTable } from "../tables/processes.ts";
-import type { EndpointsTable, ProgrammePeopleTable, ProgrammesTable } from "../tables/programmes.ts";
+import type { InboundCallsTable, ListenersTable, LocalAnswersTable } from "../tables/inbound.ts";
+import type {
+	ChoresTable,
+	DeliveryPauseTable,
+	EnginesTable,
+	NetworkTable,
+	ProcessesTable,
+	SlotsTable,
+} from "../tables/network.ts";
+import type {
+	AuditEntriesTable,
+	ChangesToTellTable,
+	MailQueueTable,
+	NoticesTable,
+} from "../tables/notices.ts";
 import type {
 	AuthAccountsTable,
 	AuthSessionsTable,
@@ -34,8 +40,19 @@ import type {
 	AuthUsersTable,
 	AuthVerificationsTable,
 	LimitCountsTable,
+	LinkLockTable,
+	LinksTable,
+	PeopleTable,
 	SpentCodesTable,
-} from "../tables/sign-in.ts";
+} from "../tables/people.ts";
+import type {
+	ApiKeysTable,
+	EndpointsTable,
+	NoncesTable,
+	ProgrammePeopleTable,
+	ProgrammesTable,
+	SigningSecretsTable,
+} from "../tables/programmes.ts";
 
 export interface Schema {
 	network: NetworkTable;
@@ -47,8 +64,7 @@ export interface Schema {
 	signing_secrets: SigningSecretsTable;
 	nonces: NoncesTable;
 	conversions: ConversionsTable;
-	order_blocks: OrderBlocksTable;
-	order_position: OrderPositionTable;
+	order_search: OrderSearchTable;
 	moves: MovesTable;
 	feed_start: FeedStartTable;
 	events: EventsTable;

@@ -6,7 +6,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type Driver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, sql } from "kysely";
 import { setHotWrites } from "../hot-writes.ts";
-import { applyMigrations } from "../schema/migrate.ts";
+import { applyMigrations } from "../schema/migrations.ts";
 import type { Schema } from "../schema/tables.ts";
 import { ChangeListeners, DueListeners, type Store, type StoreSize } from "../store.ts";
 import { SqliteDriver } from "./driver.ts";

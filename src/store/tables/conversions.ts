@@ -40,6 +40,14 @@ export interface ConversionsTable {
 	imported_decision_at_ms: number | null;
 }
 
+/** Order ids as people look for them, by any part: of conversions, and never written by a query. */
+export interface OrderSearchTable {
+	/** The conversion's id. */
+	rowid: number;
+	/** To be compared by LIKE with what is in small letters. */
+	order_id: string;
+}
+
 /** One row a move: the conversion's history. */
 export interface MovesTable {
 	id: Generated<number>;

@@ -25,3 +25,64 @@ export interface NetworkTable {
 	/** When `ringback backup` last took what was stored by then. */
 	backed_up_at_ms: number | null;
 }
+
+// How periodic work goes, as all processes know it.
+
+/** One row a chore; see domain/chore. */
+export interface ChoresTable {
+	name: string;
+	since_ms: number;
+	last_success_ms: number | null;
+	working_at_ms: number | null;
+	last_failure_ms: number | null;
+	failures: number;
+	error: string | null;
+}
+
+// Processes that run, as they tell of themselves.
+
+/** One row a process, from its start to its clean stop; see domain/process. */
+export interface ProcessesTable {
+	instance: string;
+	host: string;
+	role: string;
+	version: string;
+	started_at_ms: number;
+	seen_at_ms: number;
+	/** Null, with the two that follow, for one that does not deliver. */
+	in_hand: number | null;
+	programmes_due: number | null;
+	oldest_due_at_ms: number | null;
+	/** How many requests it may have on their way at most; null also for a process of 1.0.0. */
+	most_in_flight: number | null;
+	mail_failed_at_ms: number | null;
+	mail_error: string | null;
+}
+
+// Who may send to whom: engines that run, and the slots that they own. queue.ts says how they are used.
+
+/** One row for each engine that runs. An engine without its row owns nothing and stores nothing. */
+export interface EnginesTable {
+	/** Never given twice. */
+	id: number;
+	/** By the database's clock; null for an engine of 1.0.0, whose lease is `good_until_ms`. */
+	renewed_at_ms: number | null;
+	/** How many requests it may have on their way at most; null while it gives its slots up, and for 1.0.0. */
+	most_in_flight: number | null;
+	/** For engines of 1.0.0, which run beside ours during an upgrade; 1.1 and later write constants. */
+	good_until_ms: number;
+	held: number;
+}
+
+/** As many rows as there are slots, for ever. */
+export interface SlotsTable {
+	slot: number;
+	/** Null while no engine owns it. */
+	engine_id: number | null;
+}
+
+/** One row at most: callbacks are held on purpose. See store/delivery-pause. */
+export interface DeliveryPauseTable {
+	one: 1;
+	since_ms: number;
+}

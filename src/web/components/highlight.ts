@@ -34,26 +34,8 @@ export const LANGUAGE_NAMES: Readonly<Record<CodeLanguage, string>> = {
 
 for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
 
-/** The library tells some forty kinds of words apart. The style sheet has a colour for each of these. */
-type Kind = "comment" | "keyword" | "string" | "value" | "name";
-
-const KINDS: ReadonlyMap<string, Kind> = new Map([
-	["comment", "comment"],
-	["doctag", "comment"],
-	["keyword", "keyword"],
-	["meta", "keyword"],
-	["name", "keyword"],
-	["string", "string"],
-	["regexp", "string"],
-	["number", "value"],
-	["literal", "value"],
-	["symbol", "value"],
-	["title", "name"],
-	["type", "name"],
-	["built_in", "name"],
-	["attr", "name"],
-	["attribute", "name"],
-]);
+// The library tells some forty kinds of words apart; the style sheet has a colour for some of them.
+hljs.configure({ classPrefix: "code-" });
 
 /** All blocks of the guide, of the reference and of the problems, and half as many again for a change of the brand. */
 const MAX_KEPT = 400;
@@ -72,24 +54,11 @@ export function highlight(code: string, language: CodeLanguage): ReturnType<type
 	return raw(known);
 }
 
+/** The library escapes the code. */
 function colour(code: string, language: CodeLanguage): string {
-	if (language !== "http") return markUp(code, language);
+	if (language !== "http") return hljs.highlight(code, { language, ignoreIllegals: true }).value;
 	// By itself the library would try every language on the body, to find out which it is.
 	const [head = "", ...body] = code.split(/(?=\n\n\{)/);
-	return markUp(head, "http") + body.map((text) => markUp(text, "json")).join("");
-}
-
-/** The library escapes the code. Of its spans those stay that we have a colour for. */
-function markUp(code: string, language: CodeLanguage): string {
-	const { value } = hljs.highlight(code, { language, ignoreIllegals: true });
-	const areShown: boolean[] = [];
-	return value.replace(
-		/<span class="(?:hljs-)?([\w-]*)[^"]*">|<\/span>/g,
-		(tag, scope: string | undefined) => {
-			if (scope === undefined) return areShown.pop() === true ? tag : "";
-			const kind = KINDS.get(scope);
-			areShown.push(kind !== undefined);
-			return kind === undefined ? "" : `<span class="code-${kind}">`;
-		},
-	);
+	const { value } = hljs.highlight(head, { language, ignoreIllegals: true });
+	return value + body.map((text) => colour(text, "json")).join("");
 }

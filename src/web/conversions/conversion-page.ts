@@ -12,29 +12,21 @@ import { type ListedDelivery, listDeliveriesOfConversion } from "../../store/que
 import type { Programme } from "../../store/queries/programmes.ts";
 import {
 	type CameFrom,
-	decidedByWords,
+	DECIDER_WORDS,
 	decisionBar,
+	deliveryColumns,
+	hiddenFields,
 	isUnconfirmed,
-	lastAnswer,
-	nextAttempt,
 	REPORTER_WORDS,
 	type RefusedDecision,
 	reasonWords,
 	refusalMessage,
-	resentMark,
-	stateBadge,
 	statusBadge,
 	titleCase,
 } from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
 import { answerPage, csrfField, type PageDeps, programmeOf, standingOf, type WebContext } from "../page.ts";
-import {
-	ALL_CONVERSIONS_PATH,
-	conversionPath,
-	conversionsPath,
-	deliveryPath,
-	integrationPath,
-} from "../paths.ts";
+import { ALL_CONVERSIONS_PATH, conversionPath, conversionsPath, integrationPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { movesFor } from "./deciding.ts";
@@ -123,39 +115,28 @@ ${ui.section({
 
 /** Why the shop was told nothing: because there was nothing to tell, or for want of what is needed to tell it. */
 function explainSilence({ programme, conversion, moves }: ConversionView): Html {
-	const title = "Nothing was sent";
-	if (conversion.status === "PARKED") {
-		return ui.emptyState({
-			title,
-			text: "Parked conversions send no callbacks. They start with the first decision after your server confirms the order.",
-		});
+	const { status, source } = conversion;
+	const nothing = (text: string, action?: Html) =>
+		ui.emptyState({ title: "Nothing was sent", text, ...(action === undefined ? {} : { action }) });
+	if (status === "PARKED" || status === "EXPIRED") {
+		return nothing(
+			"Parked and expired conversions send no callbacks: they wait, or waited in vain, for your server to confirm the order.",
+		);
 	}
-	if (conversion.status === "EXPIRED") {
-		return ui.emptyState({
-			title,
-			text: "Your server did not confirm the order in time. Expired conversions send no callbacks. If your server reports the order now, it is recorded as a new sale.",
-		});
-	}
-	if (conversion.source === "import") {
-		return ui.emptyState({
-			title,
-			text: "This conversion was decided before the network moved here, and imported. Imports send no callbacks. A reversal made here sends one.",
-		});
+	if (source === "import") {
+		return nothing(
+			"This conversion was decided before the network moved here, and imported. Imports send no callbacks. A reversal made here sends one.",
+		);
 	}
 	if (moves.length > 0 && moves.every(({ move }) => announcedBy(move) === null)) {
-		return ui.emptyState({
-			title,
-			text: "Your server confirmed the order, and the answer to its request said so. Callbacks start with the first decision.",
-		});
+		return nothing(
+			"Your server confirmed the order, and the answer to its request said so. Callbacks start with the first decision.",
+		);
 	}
-	return ui.emptyState({
-		title,
-		text: "Only changes after the Postback URL was saved are sent, and only once a signing secret exists. Callbacks older than the retention period are no longer listed.",
-		action: ui.linkButton({
-			label: "Status callback",
-			href: `${integrationPath(programme.public_id)}#callback`,
-		}),
-	});
+	return nothing(
+		"Only changes after the Postback URL was saved are sent, and only once a signing secret exists. Callbacks older than the retention period are no longer listed.",
+		ui.linkButton({ label: "Status callback", href: `${integrationPath(programme.public_id)}#callback` }),
+	);
 }
 
 function renderActions({ programme, conversion, standing, csrf, refused, from }: ConversionView): Content {
@@ -165,9 +146,7 @@ function renderActions({ programme, conversion, standing, csrf, refused, from }:
 		action: `${conversionPath(programme.public_id, conversion.public_id)}/decide`,
 		csrf,
 		className: "list-form",
-		body: html`${Object.entries(from).map(([name, value]) =>
-			value === undefined ? null : html`<input type="hidden" name="${name}" value="${value}">`,
-		)}${decisionBar({ moves, refused })}`,
+		body: html`${hiddenFields(from)}${decisionBar({ moves, refused })}`,
 	})}</div>`;
 }
 
@@ -215,7 +194,7 @@ function outlook(conversion: Conversion): readonly (readonly [term: string, valu
 		return [["Waits for confirmation until", ui.timeTag(endsAtMs)]];
 	}
 	if (decidedBy === null && source !== "import") return [];
-	const by = decidedBy === null ? "in the software it was imported from" : decidedByWords(decidedBy);
+	const by = decidedBy === null ? "in the software it was imported from" : DECIDER_WORDS[decidedBy];
 	const decided: readonly [string, Content] = ["Decided", by];
 	return reason === null ? [decided] : [decided, ["Reason", reasonWords(reason)]];
 }
@@ -247,7 +226,7 @@ function sentenceFor(move: HistoryMove, isFirst: boolean): string {
 		case "approve":
 		case "reject":
 		case "reverse": {
-			const who = move.decided_by === null ? "decided" : decidedByWords(move.decided_by);
+			const who = move.decided_by === null ? "decided" : DECIDER_WORDS[move.decided_by];
 			return `${who}${why}`;
 		}
 		case "import":
@@ -270,27 +249,12 @@ function deliveryTable(
 	deliveries: readonly ListedDelivery[],
 	nowMs: number,
 ): Html {
+	const { event, state, attempts, answer, next, when } = deliveryColumns(programmePublicId, nowMs);
 	return ui.dataTable<ListedDelivery>({
 		caption: "Callbacks, the oldest first",
 		rows: deliveries,
 		empty: null,
 		stacks: true,
-		columns: [
-			{
-				title: "Event",
-				namesRow: true,
-				cell: (row) =>
-					html`<a class="mono nowrap" href="${deliveryPath(programmePublicId, row.publicId)}">${row.event}</a>`,
-			},
-			{ title: "State", cell: (row) => html`${stateBadge(row)} ${resentMark(row.run)}` },
-			{ title: "Attempts", isNumber: true, cell: ({ attempts }) => String(attempts) },
-			{
-				title: "Last HTTP status",
-				isNumber: true,
-				cell: lastAnswer,
-			},
-			{ title: "Next attempt", cell: (row) => nextAttempt(row, nowMs) },
-			{ title: "Happened", cell: (row) => ui.timeTag(row.createdAtMs) },
-		],
+		columns: [event, state, attempts, answer, next, when],
 	});
 }

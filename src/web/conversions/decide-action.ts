@@ -9,11 +9,12 @@ import { selectDecisions, selectMatching } from "../../jobs/bulk-upload.ts";
 import { workOffSmall } from "../../jobs/bulk-work.ts";
 import { decideOne, previewOne } from "../../jobs/decide-from-page.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
-import { reasonWords, statusBadge, titleCase } from "../conversion-ui.ts";
+import { hiddenFields, reasonWords, statusBadge, titleCase } from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
 import { answerPage, csrfField, type PageDeps, programmeOf, setFlash, type WebContext } from "../page.ts";
 import { bulkJobPath, conversionPath, conversionsPath, withQuery } from "../paths.ts";
-import { amount, button, card, facts, html, linkButton, pageHeader, postForm } from "../ui.ts";
+import * as ui from "../ui.ts";
+import { html } from "../ui.ts";
 import { showConversion } from "./conversion-page.ts";
 import { deciderOf } from "./deciding.ts";
 import { SELECTION_FORM, showListOf } from "./list-page.ts";
@@ -85,10 +86,16 @@ export async function decideConversion(c: WebContext, deps: PageDeps): Promise<R
 	);
 }
 
+interface OneDecision extends Omit<Form, "conversion"> {
+	conversionId: string;
+	/** Where it was asked for: the list, or the conversion's own page. */
+	backHref: string;
+}
+
 async function decideOnly(
 	c: WebContext,
 	deps: PageDeps,
-	request: Omit<Form, "conversion"> & { conversionId: string; backHref: string },
+	request: OneDecision,
 	refuse: (fault: Fault) => Promise<Response>,
 ): Promise<Response> {
 	const parsed = parseMove(request.decision);
@@ -100,73 +107,41 @@ async function decideOnly(
 	if (!judged.ok && judged.fault.code === "unknown_conversion") return answerError(c, "not_found");
 	if (!judged.ok) return refuse(judged.fault);
 	const { conversion, outcome } = judged.value;
-	if (isAsked && outcome === "changed") {
-		return showQuestion(c, { ...request, move, conversion });
-	}
-	setFlash(c, ...describeOutcome(conversion, move, outcome));
+	if (isAsked && outcome === "changed") return showQuestion(c, request, conversion);
+	const [order, done] = [`Order ${conversion.order_id}`, DONE[move]];
+	if (outcome === "changed") setFlash(c, "good", `${order} is ${done}.`);
+	else setFlash(c, "info", `${order} was ${done} before. Nothing was changed.`);
 	return c.redirect(request.backHref, 303);
 }
 
-function describeOutcome(
-	conversion: Conversion,
-	move: DecisionMove,
-	outcome: "changed" | "already",
-): readonly ["good" | "info", string] {
-	if (outcome === "changed") return ["good", `Order ${conversion.order_id} is ${DONE[move]}.`];
-	return ["info", `Order ${conversion.order_id} was ${DONE[move]} before. Nothing was changed.`];
-}
-
-interface Question {
-	conversion: Conversion;
-	move: Exclude<DecisionMove, "approve">;
-	reason: string;
-	/** Where it was asked for: the filters of the list, or undefined for the conversion's own page. */
-	back?: string | undefined;
-	list?: string | undefined;
-	network?: string | undefined;
-	backHref: string;
-}
-
-const VERBS = { reject: "Reject", reverse: "Reverse" } as const;
-
 /** Asked on a page of its own, because it cannot be undone, and with scripts off as well. */
-function showQuestion(c: WebContext, question: Question): Promise<Response> {
-	const { conversion, move, backHref } = question;
-	const title = `${VERBS[move]} order ${conversion.order_id}?`;
-	const reason = REASONS.find((known) => known === question.reason);
-	const fields = {
-		decision: move,
-		reason: question.reason,
-		sure: "yes",
-		back: question.back,
-		list: question.list,
-		network: question.network,
-	};
+function showQuestion(c: WebContext, request: OneDecision, conversion: Conversion): Promise<Response> {
+	const { decision, reason, back, list, network } = request;
+	const verb = decision === "reject" ? "Reject" : "Reverse";
+	const title = `${verb} order ${conversion.order_id}?`;
+	const known = REASONS.find((one) => one === reason);
 	return answerPage(c, {
 		title,
 		active: "conversions",
-		body: html`${pageHeader({
+		body: html`${ui.pageHeader({
 			title,
 			hint: "This cannot be undone. The shop is told, with the reason.",
-		})}${card(
-			facts([
+		})}${ui.card(
+			ui.facts([
 				["Status now", statusBadge(conversion.status)],
 				["Event type", titleCase(conversion.event_type)],
-				["Basket", amount(conversion.basket_value, conversion.currency)],
-				["Commission", amount(conversion.commission, conversion.currency)],
-				["Reason", reason === undefined ? null : reasonWords(reason)],
+				["Basket", ui.amount(conversion.basket_value, conversion.currency)],
+				["Commission", ui.amount(conversion.commission, conversion.currency)],
+				["Reason", known === undefined ? null : reasonWords(known)],
 			]),
-			postForm({
+			ui.postForm({
 				action: `${conversionPath(programmeOf(c).public_id, conversion.public_id)}/decide`,
 				csrf: csrfField(c),
 				className: "row",
-				body: html`${Object.entries(fields).map(([name, value]) =>
-					value === undefined ? null : html`<input type="hidden" name="${name}" value="${value}">`,
-				)}${button({ label: `${VERBS[move]} this order`, tone: "primary" })}${linkButton({
-					label: "Keep it as it is",
-					tone: "quiet",
-					href: backHref,
-				})}`,
+				body: html`${hiddenFields({ decision, reason, sure: "yes", back, list, network })}${ui.button({
+					label: `${verb} this order`,
+					tone: "primary",
+				})}${ui.linkButton({ label: "Keep it as it is", tone: "quiet", href: request.backHref })}`,
 			}),
 		)}`,
 	});

@@ -17,7 +17,7 @@ import {
 	orderCell,
 	type RefusedDecision,
 	refusalMessage,
-	STATUS_WORDS,
+	selectAll,
 	statusCell,
 } from "../conversion-ui.ts";
 import {
@@ -36,16 +36,10 @@ import {
 	programmeOf,
 	setFlash,
 	standingOf,
+	viewerOf,
 	type WebContext,
 } from "../page.ts";
-import {
-	ALL_CONVERSIONS_PATH,
-	bulkPath,
-	conversionsPath,
-	integrationPath,
-	PROGRAMMES_PATH,
-	withQuery,
-} from "../paths.ts";
+import { ALL_CONVERSIONS_PATH, bulkPath, conversionsPath, integrationPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { answerCsv } from "./csv-answer.ts";
@@ -60,7 +54,6 @@ import {
 	readTotals,
 	SORT_NAMES,
 	SORTS,
-	type SortName,
 	sortOf,
 	type Totals,
 	toConversionFilter,
@@ -102,10 +95,15 @@ export function showExport(c: WebContext, deps: PageDeps): Response | Promise<Re
 	// The page that says which filter is not understood: a file of everything would be taken for the answer.
 	if (Object.keys(filters.problems).length > 0) return showListOf(c, deps, filters);
 	const { query } = filters;
-	const separator = c.req.query("csv") === "semicolon" ? ";" : ",";
+	const separator = separatorFor(viewerOf(c).locale);
 	const filter = toConversionFilter(programme.id, query);
 	const lines = exportConversions(store.db, filter, sortOf(query), separator);
 	return answerCsv(c, deps, `conversions-${programme.public_id}-${utcDay(clock.nowMs())}.csv`, lines);
+}
+
+/** Spreadsheets expect semicolons where decimals have a comma. */
+function separatorFor(locale: string | null): "," | ";" {
+	return new Intl.NumberFormat(locale ?? "en").format(0.5).includes(",") ? ";" : ",";
 }
 
 /** The review team rejects what it ticked, in whatever programmes it is. */
@@ -142,9 +140,10 @@ export async function showListOf(
 ): Promise<Response> {
 	const { db } = deps.store;
 	const own: Programme | null = c.get("programme") ?? null;
-	const { programme: chosen, sort } = read.query;
+	const { programme: chosen } = read.query;
 	const programme = own ?? (chosen === undefined ? null : ((await findProgramme(db, chosen)) ?? null));
 	const filters = own === null ? judgeNetwork(read, programme) : read;
+	const { sort } = filters.query;
 	const list: ConversionList = {
 		name: `conversions${programme === null ? "" : ` of programme:${programme.id}`}${sort === undefined ? "" : ` ${sort}`}`,
 		path: own === null ? ALL_CONVERSIONS_PATH : conversionsPath(own.public_id),
@@ -166,7 +165,7 @@ export async function showListOf(
 				own === null
 					? "Sales of all programmes. Reject what should not be paid: the shop gets a callback with the reason."
 					: "All reported sales and their status.",
-			actions: own === null ? null : fileLinks(c, own, list, isUnderstood),
+			actions: own === null ? null : fileLinks(c, own, list),
 		})}${refusalMessage(refused)}<div class="card"><h2 class="visually-hidden">The list</h2>${await filterForm(db, list)}${
 			isUnderstood
 				? await renderPage(c, deps, list)
@@ -184,14 +183,13 @@ function judgeNetwork(filters: ReadFilters<ListQuery>, programme: Programme | nu
 	if (programme !== null) return filters;
 	const needsProgramme =
 		"Choose a programme first. All programmes together are listed by when they were recorded.";
-	const isSorted = query.sort !== undefined && SORTS[query.sort].by !== "recorded";
+	const sort = sortOf(query).by === "recorded" ? query.sort : undefined;
 	const problems = {
 		...(query.programme === undefined ? {} : { programme: NO_PROGRAMME }),
 		...(query.dates === undefined ? {} : { dates: needsProgramme }),
-		...(isSorted ? { sort: needsProgramme } : {}),
 		...filters.problems,
 	};
-	return { ...filters, problems };
+	return { ...filters, problems, query: { ...query, sort } };
 }
 
 /** A conversion is opened with the filters of its list, so that the way back leads there. */
@@ -199,17 +197,9 @@ function listedOf({ query: { cursor: _, ...listed } }: PagedList): string {
 	return withQuery("", listed);
 }
 
-function fileLinks(
-	c: WebContext,
-	{ public_id: publicId }: Programme,
-	list: ConversionList,
-	isUnderstood: boolean,
-): Content {
+function fileLinks(c: WebContext, { public_id: publicId }: Programme, list: ConversionList): Content {
+	const isUnderstood = Object.keys(list.filters.problems).length === 0;
 	const listed = listedOf(list);
-	const exportHref = (csv?: string) => {
-		const { cursor: _, ...query } = list.query;
-		return withQuery(`${list.path}/export.csv`, { ...query, csv });
-	};
 	return [
 		may(c, "decide")
 			? ui.linkButton({
@@ -217,23 +207,9 @@ function fileLinks(
 					href: withQuery(bulkPath(publicId), { list: listed || undefined }),
 				})
 			: null,
-		isUnderstood
-			? [
-					ui.linkButton({ label: "Export CSV", href: exportHref() }),
-					ui.linkButton({ label: "Export CSV (for Excel)", tone: "quiet", href: exportHref("semicolon") }),
-				]
-			: null,
+		isUnderstood ? ui.linkButton({ label: "Export", href: `${list.path}/export.csv${listed}` }) : null,
 	];
 }
-
-const CAPTIONS: Readonly<Record<SortName | "newest", string>> = {
-	newest: "Conversions, the newest first",
-	"recorded-asc": "Conversions, the oldest first",
-	"sale-desc": "Conversions, the latest sale first",
-	"sale-asc": "Conversions, the earliest sale first",
-	"basket-desc": "Conversions, the largest basket first",
-	"basket-asc": "Conversions, the smallest basket first",
-};
 
 /** The heading of a column: sorts by it, the largest or latest first, and pressed again the other way round. */
 function sortLink(
@@ -270,12 +246,12 @@ async function renderRows(
 	totals: Totals,
 	pages: Content,
 ): Promise<Html> {
-	const { own, refused, filters } = list;
-	const { columns, rowName } =
-		own === null ? await networkTable(store.db, list, rows) : programmeTable(own, list);
+	const { own, refused } = list;
+	const { sort } = list.filters.query;
+	const { columns, rowName } = await tableOf(store.db, list, rows);
 	const table = (select: readonly ui.Column<Conversion>[]) =>
 		ui.dataTable({
-			caption: CAPTIONS[filters.query.sort ?? "newest"],
+			caption: `Conversions, ${sort === undefined ? "the newest first" : SORTS[sort].words}`,
 			columns: [...select, ...columns],
 			rows,
 			empty: null,
@@ -301,117 +277,80 @@ async function renderRows(
 	});
 }
 
-interface ConversionTable {
-	/** Besides the boxes to tick. */
-	columns: readonly ui.Column<Conversion>[];
-	/** For those who hear a box without its row. */
-	rowName(row: Conversion): string;
-}
-
-const LIST_COLUMNS = {
-	status: { title: "Status", cell: statusCell },
-	basket: { title: "Basket", isNumber: true, cell: (row) => ui.amount(row.basket_value, row.currency) },
-	commission: { title: "Commission", isNumber: true, cell: (row) => ui.amount(row.commission, row.currency) },
-	fee: { title: "Fee", isNumber: true, cell: (row) => ui.amount(row.network_fee, row.currency) },
-	sold: { title: "Sold", cell: (row) => ui.timeTag(row.occurred_at_ms) },
-	recorded: { title: "Recorded", cell: (row) => ui.timeTag(row.created_at_ms) },
-} as const satisfies Readonly<Record<string, ui.Column<Conversion>>>;
-
-function programmeTable({ public_id: publicId }: Programme, list: ConversionList): ConversionTable {
-	const { status, basket, commission, fee, sold, recorded } = LIST_COLUMNS;
-	const from = { list: listedOf(list) || undefined };
-	return {
-		columns: [
-			{ title: "Order", namesRow: true, cell: (row) => orderCell(row, publicId, from) },
-			status,
-			{ ...basket, sorted: sortLink(list, "basket") },
-			commission,
-			fee,
-			{ ...sold, sorted: sortLink(list, "sale") },
-			{ ...recorded, sorted: sortLink(list, "recorded") },
-		],
-		rowName: (row) => `order ${row.order_id}`,
-	};
-}
-
-async function networkTable(
-	db: Db,
-	list: ConversionList,
-	rows: readonly Conversion[],
-): Promise<ConversionTable> {
-	const programmes = await findProgrammesById(db, [...new Set(rows.map((row) => row.programme_id))]);
-	const nameOf = (row: Conversion) => programmes.get(row.programme_id)?.name ?? "";
+/** Besides the boxes to tick; and what a row is called for those who hear a box without it. */
+async function tableOf(db: Db, list: ConversionList, rows: readonly Conversion[]) {
+	const { own } = list;
+	const ids = [...new Set(rows.map((row) => row.programme_id))];
+	const programmes = own === null ? await findProgrammesById(db, ids) : new Map([[own.id, own]]);
 	const publicIdOf = (row: Conversion) => programmes.get(row.programme_id)?.public_id ?? "";
+	const nameOf = (row: Conversion) => programmes.get(row.programme_id)?.name ?? "";
+	const from = own === null ? { network: listedOf(list) } : { list: listedOf(list) || undefined };
 	const only = (row: Conversion) =>
 		withQuery(list.path, { ...list.query, cursor: undefined, programme: publicIdOf(row) });
-	const { status, basket, commission } = LIST_COLUMNS;
-	return {
-		columns: [
-			{
-				title: "Order",
-				namesRow: true,
-				cell: (row) => orderCell(row, publicIdOf(row), { network: listedOf(list) }),
-			},
-			{
-				title: "Programme",
-				cell: (row) =>
-					html`<a class="cell-clip" href="${only(row)}" title="Only ${nameOf(row)}">${nameOf(row)}</a>`,
-			},
-			status,
-			basket,
-			commission,
-			// One below the other: beside the programme there is no room for both.
-			{
-				title: "Recorded",
-				sorted: sortLink(list, "recorded"),
-				cell: (row) =>
-					html`${ui.timeTag(row.created_at_ms)}<span class="secondary">sold ${ui.timeTag(row.occurred_at_ms)}</span>`,
-			},
-		],
-		rowName: (row) => `order ${row.order_id} of ${nameOf(row)}`,
+	const programme: ui.Column<Conversion> = {
+		title: "Programme",
+		cell: (row) =>
+			html`<a class="cell-clip" href="${only(row)}" title="Only ${nameOf(row)}">${nameOf(row)}</a>`,
 	};
+	const amountOf = (title: string, name: "basket_value" | "commission" | "network_fee") => ({
+		title,
+		isNumber: true,
+		cell: (row: Conversion) => ui.amount(row[name], row.currency),
+	});
+	const basket = amountOf("Basket", "basket_value");
+	const commission = amountOf("Commission", "commission");
+	const sold = (row: Conversion) => ui.timeTag(row.occurred_at_ms);
+	const columns: readonly ui.Column<Conversion>[] = [
+		{ title: "Order", namesRow: true, cell: (row) => orderCell(row, publicIdOf(row), from) },
+		...(own === null ? [programme] : []),
+		{ title: "Status", cell: statusCell },
+		// Beside the programme there is no room for all of them.
+		...(own === null
+			? [basket, commission]
+			: [
+					{ ...basket, sorted: sortLink(list, "basket") },
+					commission,
+					amountOf("Fee", "network_fee"),
+					{ title: "Sold", sorted: sortLink(list, "sale"), cell: sold },
+				]),
+		{
+			title: "Recorded",
+			sorted: sortLink(list, "recorded"),
+			cell: (row) =>
+				html`${ui.timeTag(row.created_at_ms)}${own === null ? html`<span class="secondary">sold ${sold(row)}</span>` : null}`,
+		},
+	];
+	const rowName = (row: Conversion) => `order ${row.order_id}${own === null ? ` of ${nameOf(row)}` : ""}`;
+	return { columns, rowName };
 }
 
-function nothingFound({ own, path, filters }: ConversionList, { isPartial }: ListPage<unknown>): Html {
-	const { zone: _, sort: __, ...query } = filters.query;
+function nothingFound(
+	{ own, path, filters: { query } }: ConversionList,
+	{ isPartial }: ListPage<unknown>,
+): Html {
+	const all = (words: string) => ui.linkButton({ label: words, href: withQuery(path, { test: "all" }) });
 	if (isPartial) {
 		return ui.emptyState({
 			title: "None found so far",
 			text: "Many orders had to be looked at. Look further, or narrow the filters.",
 		});
 	}
-	if (query.orderId !== undefined && query.status !== undefined) {
-		return ui.emptyState({
-			title: `No ${STATUS_WORDS[query.status].toLowerCase()} conversion with this ID`,
-			text: "It may have another status by now, or not fit another filter.",
-			action: ui.linkButton({
-				label: "Look in every status",
-				href: withQuery(path, addressOf({ ...filters.query, status: undefined, cursor: undefined })),
-			}),
-		});
-	}
-	if (Object.values(query).some((value) => value !== undefined)) {
+	const { zone: _, sort: __, ...set } = query;
+	if (Object.values(set).some((value) => value !== undefined)) {
 		return ui.emptyState({
 			title: "No conversion matches",
 			text: "Check the order ID, or remove a filter. Calls that were refused are in the inbound log on Integration.",
-			action: ui.linkButton({ label: "Show all conversions", href: path }),
+			action: all("Show all conversions"),
 		});
 	}
-	return own === null
-		? ui.emptyState({
-				title: "No conversions yet",
-				text: "They appear here as shops report them.",
-				action: ui.linkButton({ label: "Programmes", href: PROGRAMMES_PATH }),
-			})
-		: ui.emptyState({
-				title: "No conversions yet",
-				text: "Issue an API key on Integration, then send a test conversion or your first signed request. It appears here right away.",
-				action: ui.linkButton({
-					label: "Go to Integration",
-					tone: "primary",
-					href: integrationPath(own.public_id),
-				}),
-			});
+	return ui.emptyState({
+		title: "No conversions yet",
+		text:
+			own === null
+				? "They appear here as shops report them. Tests are hidden."
+				: html`They appear here as soon as your server reports them: begin with an API key on <a href="${integrationPath(own.public_id)}">Integration</a>. Tests are hidden.`,
+		action: all("Show tests"),
+	});
 }
 
 /** Also without scripts: what is ticked besides does not matter then. */
@@ -419,48 +358,35 @@ function allBox(totals: Totals, refused: RefusedDecision | undefined): Html {
 	const words = totals.isAll ? `all ${ui.count(totals.count)} that match` : "all that match";
 	const sums = totals.sums.map(({ basket, currency }) => `${ui.thousands(basket)} ${currency}`);
 	const all = `${totals.isAll ? `All ${ui.count(totals.count)}` : "All"} that match`;
-	const data = [all, ...sums, ...(totals.isAll ? testWords(totals.tests) : [])].join(" · ");
+	const hint = totals.isAll ? testWords(totals.tests) : null;
+	const data = [all, ...sums, ...(hint === null ? [] : [hint])].join(" · ");
 	return html`<label class="check"><input type="checkbox" name="all" value="yes" data-all-matching="${data}"${
 		refused?.isAll === true ? html` checked` : null
 	}><span>Select ${words} the filters</span></label>`;
 }
 
-/** Boxes to tick, with one above that ticks them all. That one needs scripts, and shows only with them. */
+/** `ticked`: before, on a form that was refused. */
 function selectColumn(
 	rowName: (row: Conversion) => string,
-	/** Ticked before, on a form that was refused. */
 	ticked: readonly string[] = [],
 ): ui.Column<Conversion> {
 	return {
-		title: html`<input type="checkbox" hidden data-select-all="conversion" aria-label="Select all on this page"><span class="visually-hidden">Select</span>`,
+		title: selectAll("conversion"),
 		cell: (row) =>
 			html`<input type="checkbox" name="conversion" value="${row.public_id}" data-basket="${row.basket_value}" data-currency="${row.currency}"${row.test === 1 ? html` data-test` : null} aria-label="Select ${rowName(row)}"${ticked.includes(row.public_id) ? html` checked` : null}>`,
 	};
 }
 
-/** "1 240 conversions, 3 of them tests", "More than 10 000 conversions". */
-function countWords({ count: found, isAll, tests }: Totals): string {
-	if (!isAll) return `More than ${ui.count(found)} conversions`;
-	if (tests === found) return ui.countOf(found, "test conversion");
-	return tests === 0
-		? ui.countOf(found, "conversion")
-		: `${ui.countOf(found, "conversion")}, ${ui.count(tests)} of them ${tests === 1 ? "a test" : "tests"}`;
-}
-
-/** None where no test is among them. */
-function testWords(tests: number): string[] {
-	return tests === 0 ? [] : [`${ui.countOf(tests, "test")} not in the sum`];
-}
-
-function totalsLine(totals: Totals): Html {
-	const sums = totals.sums.map(
+function totalsLine({ count: found, isAll, tests, sums }: Totals): Html {
+	const words = isAll ? ui.countOf(found, "conversion") : `More than ${ui.count(found)} conversions`;
+	const hint = isAll ? testWords(tests) : "Narrow the filters to see the sums.";
+	return html`<p class="totals" role="status"><strong>${words}</strong>${sums.map(
 		({ currency, basket, commission }) =>
 			html`<span>Basket ${ui.amount(basket, currency)}</span><span>Commission ${ui.amount(commission, currency)}</span>`,
-	);
-	return html`<p class="totals" role="status"><strong>${countWords(totals)}</strong>${sums}${sumHint(totals)}</p>`;
+	)}<span class="faint">${hint}</span></p>`;
 }
 
-function sumHint({ isAll, tests }: Totals): Html | null {
-	if (!isAll) return html`<span class="faint">Narrow the filters to see the sums.</span>`;
-	return tests === 0 ? null : html`<span class="faint">Sums leave tests out.</span>`;
+/** Nothing where no test is among them. */
+function testWords(tests: number): string | null {
+	return tests === 0 ? null : `${ui.countOf(tests, "test")} not in the sum`;
 }

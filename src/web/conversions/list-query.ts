@@ -2,76 +2,109 @@
 // to.
 
 import * as z from "zod";
-import { EVENT_TYPES, STATUSES, type Status } from "../../domain/conversion.ts";
+import { EVENT_TYPES, STATUSES } from "../../domain/conversion.ts";
 import { currencyDigits, formatMinor } from "../../domain/money.ts";
 import { readOrderSearch } from "../../domain/order-search.ts";
 import { dayEndMs, dayStartMs, isTimeZone } from "../../domain/zone-day.ts";
 import {
 	type ConversionFilter,
 	type ConversionSort,
-	type MatchedConversion,
+	collectMatches,
+	MAX_COLLECTED,
 	NEWEST_FIRST,
-} from "../../store/queries/conversion-filter.ts";
-import { collectMatches, MAX_COLLECTED } from "../../store/queries/conversion-matches.ts";
+} from "../../store/queries/conversion-list.ts";
+import type { Conversion } from "../../store/queries/conversions.ts";
 import { listNewestProgrammes } from "../../store/queries/programme-people.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import type { Db } from "../../store/store.ts";
-import { orderSearch, type RefusedDecision, STATUS_WORDS, titleCase } from "../conversion-ui.ts";
-import { orderPartFilter, type PagedList, type ReadFilters, readFilters } from "../filter-query.ts";
+import { type RefusedDecision, STATUS_WORDS, titleCase } from "../conversion-ui.ts";
+import {
+	choice,
+	declareFilters,
+	type Filter,
+	PART_OF_ORDER,
+	type PagedList,
+	type ReadFilters,
+	UNSEEN,
+} from "../filter-query.ts";
 import type { PageDeps } from "../page.ts";
 import { withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
-import { type Content, type Html, html } from "../ui.ts";
-
-const DAY = z.iso.date({ error: "Enter a day such as 2026-03-01." }).optional();
+import { type Html, html } from "../ui.ts";
 
 export const NO_PROGRAMME = "There is no such programme. Choose one.";
 
-/** The ways to sort, as the address names them. The newest recorded first is the one without a name. */
+/** The ways to sort, as the address names them, and the words for them. The newest recorded first has no name. */
 export const SORTS = {
-	"recorded-asc": { by: "recorded", direction: "asc" },
-	"sale-desc": { by: "sale", direction: "desc" },
-	"sale-asc": { by: "sale", direction: "asc" },
-	"basket-desc": { by: "basket", direction: "desc" },
-	"basket-asc": { by: "basket", direction: "asc" },
-} as const satisfies Readonly<Record<string, ConversionSort>>;
+	"recorded-asc": { by: "recorded", direction: "asc", words: "the oldest first" },
+	"sale-desc": { by: "sale", direction: "desc", words: "the latest sale first" },
+	"sale-asc": { by: "sale", direction: "asc", words: "the earliest sale first" },
+	"basket-desc": { by: "basket", direction: "desc", words: "the largest basket first" },
+	"basket-asc": { by: "basket", direction: "asc", words: "the smallest basket first" },
+} as const satisfies Readonly<Record<string, ConversionSort & { words: string }>>;
 
-export type SortName = keyof typeof SORTS;
-export const SORT_NAMES = [
-	"recorded-asc",
-	"sale-desc",
-	"sale-asc",
-	"basket-desc",
-	"basket-asc",
-] as const satisfies readonly SortName[];
+type SortName = keyof typeof SORTS;
+export const SORT_NAMES = Object.keys(SORTS) as SortName[];
 
-const QUERY = z.object({
+function day(label: string): Filter<string> {
+	return {
+		schema: z.iso.date({ error: "Enter a day such as 2026-03-01." }),
+		field: ({ zone = "", ...own }) =>
+			ui.textField({
+				...own,
+				// A browser shows no day that is none, and complains about it.
+				value: own.error === undefined ? own.value : "",
+				// Whose day it is, for whoever has no scripts or came by somebody else's link: the script hides one's own.
+				label: html`${label}<span class="zone-mark"> (${isTimeZone(zone) ? zone : "UTC"})</span>`,
+				type: "date",
+			}),
+	};
+}
+
+const FILTERS = declareFilters({
+	orderId: PART_OF_ORDER,
 	/** Of the network's list; a programme's own has no other. */
-	programme: z
-		.string()
-		.regex(/^[0-9A-Za-z_]{1,64}$/, { error: NO_PROGRAMME })
-		.optional(),
-	status: z.enum(STATUSES, { error: "There is no such status. Choose one." }).optional(),
-	eventType: z.enum(EVENT_TYPES, { error: "There is no such event type. Choose one." }).optional(),
-	test: z.enum(["yes", "no"], { error: "Choose one of these." }).optional(),
-	from: DAY,
-	to: DAY,
+	programme: {
+		schema: z.string().regex(/^[0-9A-Za-z_]{1,64}$/, { error: NO_PROGRAMME }),
+		field: () => null,
+	},
+	status: choice("Status", "Any", STATUSES, (status) => STATUS_WORDS[status]),
+	from: day("From"),
+	to: day("To"),
 	/** Which day is meant: that of the recording unless told. */
-	dates: z.enum(["sale"], { error: "Choose one of these." }).optional(),
+	dates: choice("Dates", "Recorded", ["sale"], () => "Sold"),
+	eventType: choice("Event type", "Any", EVENT_TYPES, titleCase),
+	/** Hidden until they are asked for. */
+	test: {
+		schema: z.enum(["all", "yes", "no"], { error: "Choose one of these." }),
+		field: (own) =>
+			ui.selectField({
+				...own,
+				label: "Tests",
+				options: [
+					{ value: own.value === "no" ? "no" : "", label: "Hidden" },
+					{ value: "all", label: "Shown" },
+					{ value: "yes", label: "Only tests" },
+				],
+			}),
+	},
 	/** Whose days they are. One that is not known here is UTC, as the fields then say. */
-	zone: z.string().refine(isTimeZone).optional().catch(undefined),
-	/** Any part of an order id, or a conversion id. */
-	orderId: orderPartFilter().optional(),
-	sort: z.enum(SORT_NAMES, { error: "Choose one of these." }).optional(),
+	zone: {
+		schema: z.string().refine(isTimeZone).optional().catch(undefined),
+		field: ({ name, value }) => html`<input type="hidden" name="${name}" value="${value}" data-zone>`,
+	},
+	/** Chosen at the head of a column; stays when a filter is changed. */
+	sort: {
+		schema: z.enum(SORT_NAMES).optional().catch(undefined),
+		field: ({ name, value }) =>
+			value === "" ? null : html`<input type="hidden" name="${name}" value="${value}">`,
+	},
 	/** Where the page before ended. One that no list of ours wrote begins at the beginning. */
-	cursor: z.string().optional(),
+	cursor: UNSEEN,
 });
 
-export type ListQuery = z.output<typeof QUERY>;
-
-export function parseListQuery(search: string): ReadFilters<ListQuery> {
-	return readFilters(QUERY, search);
-}
+export const parseListQuery = FILTERS.read;
+export type ListQuery = ReturnType<typeof parseListQuery>["query"];
 
 /** The filters for an address: a time zone only with the days that it is for. */
 export function addressOf({ zone, ...query }: ListQuery): Readonly<Record<string, string | undefined>> {
@@ -89,14 +122,16 @@ export function sortOf({ sort }: ListQuery): ConversionSort {
 
 /** The last day is included. */
 export function toConversionFilter(programmeId: number | undefined, query: ListQuery): ConversionFilter {
-	const { from, to, zone = "UTC" } = query;
+	const { from, to, zone = "UTC", test } = query;
 	const fromMs = from === undefined ? undefined : dayStartMs(from, zone);
 	const beforeMs = to === undefined ? undefined : dayEndMs(to, zone);
+	// Whoever looks for an order finds it, test or not.
+	const showsTests = test === "all" || (test === undefined && query.orderId !== undefined);
 	return {
 		programmeId,
 		status: query.status,
 		eventType: query.eventType,
-		isTest: query.test === undefined ? undefined : query.test === "yes",
+		isTest: showsTests ? undefined : test === "yes",
 		...(query.dates === "sale" ? { soldFromMs: fromMs, soldBeforeMs: beforeMs } : { fromMs, beforeMs }),
 		search: query.orderId === undefined ? undefined : readOrderSearch(query.orderId),
 	};
@@ -125,11 +160,10 @@ interface MoneySum {
 export async function readTotals(
 	deps: Pick<PageDeps, "store" | "clock" | "tallies">,
 	filter: ConversionFilter,
-	/** Left out where the list is of all programmes. */
-	programme?: Programme | null,
+	/** Null where the list is of all programmes. */
+	programme: Programme | null,
 ): Promise<Totals> {
-	const known =
-		programme === undefined || programme === null ? null : await readTally(deps, filter, programme);
+	const known = programme === null ? null : await readTally(deps, filter, programme);
 	if (known !== null) return known;
 	const { rows, isAll } = await collectMatches(deps.store.db, filter, () => deps.clock.yieldLoop());
 	const live = rows.filter(({ test }) => test === 0);
@@ -139,39 +173,31 @@ export async function readTotals(
 /** Null where there are few enough to be counted now, or the tally does not know. */
 async function readTally(
 	{ tallies }: Pick<PageDeps, "tallies">,
-	{ programmeId, status, isTest, ...others }: ConversionFilter,
-	{ currency }: Programme,
+	{ programmeId: _, status, isTest, ...others }: ConversionFilter,
+	{ id, currency }: Programme,
 ): Promise<Totals | null> {
-	if (programmeId === undefined || Object.values(others).some((value) => value !== undefined)) return null;
-	const { count: tally } = await tallies.look(programmeId);
-	const isAsked = (of: Status) => status === undefined || of === status;
-	const totals =
-		isTest === true ? [] : [...(tally?.totals ?? [])].flatMap(([of, total]) => (isAsked(of) ? [total] : []));
-	const tests =
-		isTest === false
-			? 0
-			: [...(tally?.tests ?? [])].reduce((sum, [of, own]) => sum + (isAsked(of) ? own : 0), 0);
-	const count = totals.reduce((sum, total) => sum + total.count, tests);
+	if (isTest !== false || Object.values(others).some((value) => value !== undefined)) return null;
+	const { count: tally } = await tallies.look(id);
+	const totals = [...(tally?.totals ?? [])].flatMap(([of, total]) =>
+		status === undefined || of === status ? [total] : [],
+	);
+	const count = totals.reduce((sum, total) => sum + total.count, 0);
 	if (count <= MAX_COLLECTED) return null;
 	const decimal = (minor: bigint) => formatMinor(minor, digitsOf(currency));
 	const basket = decimal(totals.reduce((sum, { basketMinor }) => sum + basketMinor, 0n));
 	const commission = decimal(totals.reduce((sum, { commissionMinor }) => sum + commissionMinor, 0n));
-	return { count, isAll: true, tests, sums: count === tests ? [] : [{ currency, basket, commission }] };
+	return { count, isAll: true, tests: 0, sums: [{ currency, basket, commission }] };
 }
 
-function sumUp(rows: readonly MatchedConversion[]): MoneySum[] {
+function sumUp(rows: readonly Conversion[]): MoneySum[] {
 	const byCurrency = Map.groupBy(rows, ({ currency }) => currency);
 	return [...byCurrency].map(([currency, own]) => {
-		const add = (pick: (row: MatchedConversion) => string) =>
+		const add = (name: "basket_value" | "commission") =>
 			formatMinor(
-				own.reduce((sum, row) => sum + BigInt(pick(row).replace(".", "")), 0n),
+				own.reduce((sum, row) => sum + BigInt(row[name].replace(".", "")), 0n),
 				digitsOf(currency),
 			);
-		return {
-			currency,
-			basket: add(({ basket_value }) => basket_value),
-			commission: add(({ commission }) => commission),
-		};
+		return { currency, basket: add("basket_value"), commission: add("commission") };
 	});
 }
 
@@ -195,22 +221,30 @@ export interface ConversionList extends PagedList {
 	refused: RefusedDecision | undefined;
 }
 
-export async function filterForm(db: Db, list: ConversionList): Promise<Html> {
-	const { typed, problems } = list.filters;
+const RARE = ["dates", "eventType", "test"] as const;
+
+export async function filterForm(db: Db, { filters, path, own, programme }: ConversionList): Promise<Html> {
+	const { typed } = filters;
 	// The days' time zone is no filter by itself.
-	const isSet = Object.keys(typed).some((name) => ![list.cursorName, "zone", "sort"].includes(name));
+	const isSet = Object.keys(typed).some((name) => !["cursor", "zone", "sort"].includes(name));
+	const isRareSet = RARE.some((name) => typed[name] !== undefined);
 	return ui.filterBar({
-		action: list.path,
+		action: path,
 		label: "Filter conversions",
-		search: orderSearch({ name: "orderId", value: typed["orderId"] ?? "", error: problems["orderId"] }),
-		fields: [list.own === null ? await programmeField(db, list) : null, filterFields(list)],
-		...(isSet ? { clearHref: list.path } : {}),
+		search: FILTERS.fields(filters, ["orderId"]),
+		fields: [
+			own === null ? await programmeField(db, filters, programme) : null,
+			FILTERS.fields(filters, ["status", "from", "to", "zone", "sort"]),
+			html`<details class="more filter-more"${ui.attrs({ open: isRareSet })}><summary>More</summary><div class="filter-rare">${FILTERS.fields(filters, RARE)}</div></details>`,
+		],
+		...(isSet ? { clearHref: path } : {}),
 	});
 }
 
 async function programmeField(
 	db: Db,
-	{ filters: { typed, problems }, programme }: ConversionList,
+	{ typed, problems }: ReadFilters<ListQuery>,
+	programme: Programme | null,
 ): Promise<Html> {
 	const newest = await listNewestProgrammes(db, PROGRAMMES_IN_MENU);
 	// The one that is chosen may be older than those in the menu.
@@ -226,62 +260,3 @@ async function programmeField(
 		options: [{ value: "", label: "All" }, ...listed],
 	});
 }
-
-function filterFields({ programme, filters: { query, problems, typed } }: ConversionList): Content {
-	const field = (name: keyof ListQuery) => ({ name, value: typed[name] ?? "", error: problems[name] });
-	// A browser shows no day that is none, and complains about it.
-	const day = (name: "from" | "to") => ({ ...field(name), value: query[name] ?? "" });
-	const anything = { value: "", label: "Any" };
-	return [
-		ui.selectField({
-			...field("status"),
-			label: "Status",
-			options: [anything, ...STATUSES.map((value) => ({ value, label: STATUS_WORDS[value] }))],
-		}),
-		ui.selectField({
-			...field("eventType"),
-			label: "Event type",
-			options: [anything, ...EVENT_TYPES.map((value) => ({ value, label: titleCase(value) }))],
-		}),
-		ui.selectField({
-			...field("test"),
-			label: "Test",
-			options: [anything, { value: "no", label: "Live only" }, { value: "yes", label: "Tests only" }],
-		}),
-		ui.selectField({
-			...field("dates"),
-			label: "Dates",
-			options: [
-				{ value: "", label: "Recorded" },
-				{ value: "sale", label: "Sold" },
-			],
-		}),
-		ui.textField({ ...day("from"), label: dayLabel("From", query.zone), type: "date" }),
-		ui.textField({ ...day("to"), label: dayLabel("To", query.zone), type: "date" }),
-		html`<input type="hidden" name="zone" value="${query.zone ?? ""}" data-zone>`,
-		ui.selectField({
-			...field("sort"),
-			label: "Sort by",
-			options: [
-				{ value: "", label: "Recorded, newest first" },
-				...SORT_NAMES.filter((name) => programme !== null || SORTS[name].by === "recorded").map((value) => ({
-					value,
-					label: SORT_LABELS[value],
-				})),
-			],
-		}),
-	];
-}
-
-/** Whose day it is, for whoever has no scripts or came by somebody else's link: the page's script hides one's own. */
-function dayLabel(text: string, zone: string | undefined): Html {
-	return html`${text}<span class="zone-mark"> (${zone ?? "UTC"})</span>`;
-}
-
-const SORT_LABELS: Readonly<Record<SortName, string>> = {
-	"recorded-asc": "Recorded, oldest first",
-	"sale-desc": "Sold, latest first",
-	"sale-asc": "Sold, earliest first",
-	"basket-desc": "Basket, largest first",
-	"basket-asc": "Basket, smallest first",
-};

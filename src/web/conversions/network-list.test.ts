@@ -58,9 +58,8 @@ test("the address that Review had leads to the list, with what can be rejected u
 });
 
 for (const [field, typed, sentence] of [
-	["sort", "basket-desc", /Choose a programme first/],
 	["dates", "sale", /Choose a programme first/],
-	["status", "y", /There is no such status/],
+	["status", "y", /Choose one of these/],
 	["programme", "<x>", /There is no such programme/],
 	["programme", "prg_nobody", /There is no such programme/],
 	["orderId", "x".repeat(129), /1 to 128 characters/],
@@ -77,7 +76,7 @@ for (const [field, typed, sentence] of [
 	});
 }
 
-test("staff find an order of any programme by any part of its id, and are led to those decided already", async (t) => {
+test("staff find an order of any programme by any part of its id", async (t) => {
 	const { site, programme, add } = await openShop(t);
 	const other = await site.addProgramme("Other");
 	const exact = await add({ order_id: "A-1" });
@@ -95,10 +94,6 @@ test("staff find an order of any programme by any part of its id, and are led to
 		approved.public_id,
 		exact.public_id,
 	]);
-	const { text } = await staff.open("/conversions?orderId=A-11&status=RECORDED");
-	match(text, /No recorded conversion with this ID/);
-	const wider = /href="([^"]+)">Look in every status/.exec(text)?.[1]?.replaceAll("&amp;", "&") ?? "";
-	deepEqual(rowsOf((await staff.open(wider)).text), [approved.public_id]);
 });
 
 test("an order id with a space in it is found with it, and what is pasted along around it does not count", async (t) => {
@@ -198,7 +193,7 @@ test("a conversion that was opened from the list of all programmes leads back to
 	const staff = await site.signIn(await site.addStaff());
 	const list = await staff.open("/conversions?eventType=SALE&orderId=g-");
 	const href = /class="order-id mono" href="([^"]+)"/.exec(list.text)?.[1]?.replaceAll("&amp;", "&") ?? "";
-	const back = /href="\/conversions\?eventType=SALE&amp;orderId=g-"[^>]*>Back to the list</;
+	const back = /href="\/conversions\?orderId=g-&amp;eventType=SALE"[^>]*>Back to the list</;
 	match((await staff.open(href)).text, back);
 	const own = href.replace(/\?.*/, "");
 	const decision = { decision: "reject", reason: "FRAUD", network: "?eventType=SALE&orderId=g-" };

@@ -10,9 +10,8 @@ import type {
 	Operation,
 	Parameter,
 } from "../../openapi.ts";
-import type { CodeLanguage } from "../components/highlight.ts";
 import type { WebContext } from "../page.ts";
-import { PROBLEMS_PATH, problemPath } from "../paths.ts";
+import { DOCS_PATH, PROBLEMS_PATH, problemPath } from "../paths.ts";
 import { badge, type Content, codeBlock, dataTable, type Html, html } from "../ui.ts";
 import { answerDocs, type DocsPage, type DocsPart, titledPart } from "./docs-document.ts";
 import { renderLine, renderText } from "./markdown.ts";
@@ -66,8 +65,6 @@ function schemaTable(document: OpenApiDocument, name: string): Content {
 	return html`<p>${renderLine(schema.description ?? "")}</p>${fieldTable(`Fields of ${name}`, fieldRows(schema), "answer")}`;
 }
 
-/** The ten ways in which a signature can be wrong are the same for every call: they are listed once. */
-const SIGNING_STATUS = "401";
 const METHODS: readonly HttpMethod[] = ["post", "get"];
 
 function callParts(document: OpenApiDocument, tag: string): DocsPart[] {
@@ -75,19 +72,16 @@ function callParts(document: OpenApiDocument, tag: string): DocsPart[] {
 		METHODS.flatMap((method) => {
 			const operation = item[method];
 			if (!operation?.tags.includes(tag)) return [];
-			const body = callSection(document, method, path, operation);
+			const body = callSection(method, path, operation);
 			return { id: operation.operationId, text: `${method.toUpperCase()} ${path}`, depth: 3, body };
 		}),
 	);
 }
 
-function callSection(
-	document: OpenApiDocument,
-	method: HttpMethod,
-	path: string,
-	operation: Operation,
-): Html {
-	const { operationId: id, summary, parameters = [], requestBody } = operation;
+function callSection(method: HttpMethod, path: string, operation: Operation): Html {
+	const { operationId: id, summary, parameters = [], requestBody, responses } = operation;
+	const [body] = Object.values(requestBody?.content ?? {});
+	const [answer] = Object.entries(responses).filter(([status]) => status.startsWith("2"));
 	return html`<section class="api-operation" aria-labelledby="${id}">
 	<h3 id="${id}">${summary}</h3>
 	<p class="api-line"><span class="api-method api-method-${method}">${method.toUpperCase()}</span><code class="break">${path}</code>${
@@ -95,15 +89,15 @@ function callSection(
 	}</p>
 	${renderText(operation.description)}
 	${parameters.length === 0 ? null : part("Parameters", fieldTable(`Parameters of ${summary}`, parameters, "request"))}
-	${requestBody === undefined ? null : part("Body", fieldTable(`Body of ${summary}`, bodyRows(document, operation), "request"))}
-	${(operation["x-codeSamples"] ?? []).map(({ lang, source, label }) => part("Example request", codeBlock(source, `${summary}: request, ${label}`, SAMPLE_LANGUAGES.get(lang))))}
-	${part("Answers", answersTable(summary, operation.responses))}
-	${exampleAnswers(summary, operation.responses)}
+	${body?.schema === undefined ? null : part("Body", fieldTable(`Body of ${summary}`, fieldRows(body.schema), "request"))}
+	${(operation["x-codeSamples"] ?? []).map(({ lang, source, label }) => part("Example request", codeBlock(source, `${summary}: request, ${label}`, lang === "HTML" ? "html" : "sh")))}
+	${part("Answers", answersTable(summary, responses))}
+	${part("Example answer", exampleBlock(answer?.[1].content, `${summary}: answer, ${answer?.[0]}`))}
 </section>`;
 }
 
-function part(title: string, content: Content): Html {
-	return html`<h4>${title}</h4>${content}`;
+function part(title: string, content: Content): Content {
+	return content === null ? null : html`<h4>${title}</h4>${content}`;
 }
 
 function answersTable(summary: string, responses: Readonly<Record<string, ApiResponse>>): Html {
@@ -118,35 +112,17 @@ function answersTable(summary: string, responses: Readonly<Record<string, ApiRes
 	});
 }
 
-function answerCell(status: string, response: ApiResponse): Content {
-	const codes = codesOf(response);
-	if (codes.length === 0) return html`${renderLine(response.description)}${schemaLinks(response)}`;
-	if (status === SIGNING_STATUS) {
-		return html`The call is not <a href="#signing">signed</a> correctly: <a href="${PROBLEMS_PATH}#http-${status}">${codes.length} codes</a> say why.`;
+function answerCell(status: string, { description, content = {} }: ApiResponse): Content {
+	const [, narrowed] = content["application/problem+json"]?.schema?.allOf ?? [];
+	const codes = (narrowed?.properties?.["code"]?.enum ?? []).map(String);
+	if (codes.length === 0) return html`${renderLine(description)}`;
+	// The ten ways in which a signature can be wrong are the same for every call: they are listed once.
+	if (status === "401") {
+		return html`The call is not <a href="#signing">signed</a> correctly: <a href="${PROBLEMS_PATH}#http-401">${codes.length} codes</a> say why.`;
 	}
 	return codes.map(
 		(code, index) => html`${index === 0 ? "" : ", "}<a href="${problemPath(code)}"><code>${code}</code></a>`,
 	);
-}
-
-/** What the answer consists of, where the reference has a table of it. */
-function schemaLinks({ content = {} }: ApiResponse): Content {
-	return Object.values(content).map(({ schema }) => {
-		const { conversion, conversions } = schema?.properties ?? {};
-		const name = refName({ $ref: schema?.$ref ?? conversion?.$ref ?? conversions?.items?.$ref });
-		return name === undefined ? null : html` <a class="nowrap" href="#${schemaAnchor(name)}">${name}</a>`;
-	});
-}
-
-function codesOf({ content = {} }: ApiResponse): string[] {
-	const [, narrowed] = content["application/problem+json"]?.schema?.allOf ?? [];
-	return (narrowed?.properties?.["code"]?.enum ?? []).map(String);
-}
-
-function exampleAnswers(summary: string, responses: Readonly<Record<string, ApiResponse>>): Content {
-	const [status, response] = Object.entries(responses).find(([code]) => code.startsWith("2")) ?? [];
-	const example = exampleOf(response?.content);
-	return example === null ? null : part("Example answer", example(`${summary}: answer, ${status}`));
 }
 
 function callbackParts(document: OpenApiDocument, tag: string): DocsPart[] {
@@ -159,63 +135,47 @@ function callbackParts(document: OpenApiDocument, tag: string): DocsPart[] {
 		...row,
 		schema: schema.const === event ? { type: "string" } : schema,
 	}));
+	const fields = fieldRows(document.components.schemas["CallbackBody"] ?? {});
 	const common = (id: string, text: string, table: (caption: string) => Html) =>
 		titledPart(id, text, 3, table(text));
 	return [
 		...callbacks.map(([name, item]) => eventPart(name, item.post)),
 		common("callback-headers", "Headers of a callback", (caption) => fieldTable(caption, headers, "answer")),
-		common("callback-body", "Body of a callback", (caption) =>
-			fieldTable(caption, fieldRows(document.components.schemas["CallbackBody"] ?? {}), "answer"),
-		),
+		common("callback-body", "Body of a callback", (caption) => fieldTable(caption, fields, "answer")),
 		common("callback-answers", "What each response means", (caption) => outcomesTable(caption, post)),
 	];
 }
 
 function eventPart(event: string, { operationId: id, description, requestBody }: Operation): DocsPart {
-	const example = exampleOf(requestBody?.content);
 	const body = html`<section class="api-operation" aria-labelledby="${id}">
 	<h3 id="${id}">${event}</h3>
 	${renderText(description)}
-	${example?.(`Body of ${event}`) ?? null}
+	${exampleBlock(requestBody?.content, `Body of ${event}`)}
 </section>`;
 	return { id, text: event, depth: 3, body };
 }
 
-function bodyRows(document: OpenApiDocument, { requestBody }: Operation): FieldRow[] {
-	const [media] = Object.values(requestBody?.content ?? {});
-	return fieldRows(resolveSchema(document, media?.schema ?? {}));
-}
-
-function outcomesTable(caption: string, { responses, "x-without-answer": silent = [] }: Operation): Html {
-	const answers = Object.entries(responses).map(([status, { description }]) => ({
-		outcome: html`<code>${status}</code>`,
-		description,
-	}));
-	return dataTable({
+function outcomesTable(caption: string, { responses }: Operation): Html {
+	const table = dataTable({
 		caption,
-		rows: [...answers, ...silent],
+		rows: Object.entries(responses),
 		empty: null,
 		columns: [
-			{ title: "Your answer", cell: ({ outcome }) => outcome },
-			{ title: "What we do", cell: ({ description }) => renderLine(description) },
+			{ title: "Your answer", cell: ([status]) => html`<code>${status}</code>` },
+			{ title: "What we do", cell: ([, { description }]) => renderLine(description) },
 		],
 	});
+	return html`${table}<p>What happens without any answer is <a href="${DOCS_PATH}#what-we-do-with-each-answer">in the guide</a>.</p>`;
 }
 
-/** The example as a block that is named as it is told. */
-function exampleOf(content: Readonly<Record<string, MediaType>> = {}): ((label: string) => Html) | null {
+function exampleBlock(content: Readonly<Record<string, MediaType>> = {}, label: string): Html | null {
 	const [media] = Object.values(content);
 	const [example] = Object.values(media?.examples ?? {});
 	if (example === undefined) return null;
 	const { value } = example;
-	if (typeof value === "string") return (label) => codeBlock(value.trimEnd(), label);
-	return (label) => codeBlock(JSON.stringify(value, null, 2), label, "json");
+	if (typeof value === "string") return codeBlock(value.trimEnd(), label);
+	return codeBlock(JSON.stringify(value, null, 2), label, "json");
 }
-
-const SAMPLE_LANGUAGES: ReadonlyMap<string, CodeLanguage> = new Map([
-	["Shell", "sh"],
-	["HTML", "html"],
-]);
 
 /** A field of a body, or a parameter: then with where it is sent (path, query or header). */
 type FieldRow = Pick<Parameter, "name" | "required" | "schema" | "description"> & {
@@ -224,12 +184,6 @@ type FieldRow = Pick<Parameter, "name" | "required" | "schema" | "description"> 
 
 function schemaAnchor(name: string): string {
 	return `schema-${name}`;
-}
-
-/** The schema itself where it is only named. */
-function resolveSchema(document: OpenApiDocument, schema: JsonSchema): JsonSchema {
-	const name = refName(schema);
-	return name === undefined ? schema : (document.components.schemas[name] ?? schema);
 }
 
 function fieldRows(schema: JsonSchema): FieldRow[] {
@@ -266,7 +220,7 @@ function fieldTable(caption: string, rows: readonly FieldRow[], kind: "request" 
 }
 
 function typeOf(schema: JsonSchema): Content {
-	const name = refName(schema);
+	const name = schema.$ref?.split("/").at(-1);
 	if (name !== undefined) return html`<a href="#${schemaAnchor(name)}">${name}</a>`;
 	if (schema.items !== undefined) return html`list of ${typeOf(schema.items)}`;
 	const types = typeof schema.type === "string" ? [schema.type] : (schema.type ?? []);
@@ -279,25 +233,18 @@ function typeOf(schema: JsonSchema): Content {
 
 /** What it may be, as far as the description leaves it open. */
 function valuesOf(schema: JsonSchema): Content {
-	const notes: Content[] = [];
-	const { enum: values, const: only, default: standard } = schema;
-	if (only !== undefined) notes.push(html`Always <code>${String(only)}</code>.`);
-	if (values !== undefined) notes.push(html`One of ${listOf(values.filter((value) => value !== null))}.`);
-	if (schema.maxLength !== undefined)
-		notes.push(`${schema.minLength ?? 0} to ${schema.maxLength} characters.`);
-	if (schema.maximum !== undefined && schema.type === "integer" && schema.minimum !== undefined) {
-		notes.push(`${schema.minimum} to ${schema.maximum}.`);
-	}
-	if (standard !== undefined) notes.push(html`Default <code>${String(standard)}</code>.`);
-	return notes.length === 0
-		? null
-		: html`<span class="secondary">${notes.flatMap((note) => [note, " "])}</span>`;
-}
-
-function listOf(values: readonly unknown[]): Content {
-	return values.map((value, index) => html`${index === 0 ? "" : ", "}<code>${String(value)}</code>`);
-}
-
-function refName({ $ref }: { $ref?: string | undefined }): string | undefined {
-	return $ref?.split("/").at(-1);
+	const { enum: values, const: only, default: standard, minLength = 0, maxLength, minimum, maximum } = schema;
+	const codes = (values ?? [])
+		.filter((value) => value !== null)
+		.map((value) => html`<code>${String(value)}</code>`);
+	const notes = [
+		only === undefined ? null : html`Always <code>${String(only)}</code>. `,
+		codes.length === 0
+			? null
+			: html`One of ${codes.map((code, index) => html`${index === 0 ? "" : ", "}${code}`)}. `,
+		maxLength === undefined ? null : `${minLength} to ${maxLength} characters. `,
+		maximum === undefined || minimum === undefined ? null : `${minimum} to ${maximum}. `,
+		standard === undefined ? null : html`Default <code>${String(standard)}</code>.`,
+	].filter((note) => note !== null);
+	return notes.length === 0 ? null : html`<span class="secondary">${notes}</span>`;
 }

@@ -11,6 +11,7 @@ import {
 	type ExampleRole,
 	type ExampleValues,
 	fillIn,
+	parseLanguage,
 	readExample,
 } from "../examples.ts";
 import type { WebContext, WebDeps } from "../page.ts";
@@ -43,9 +44,7 @@ export function showGuide(
 	c: WebContext,
 	{ network: { face }, publicUrl }: Pick<WebDeps, "network" | "publicUrl">,
 ): Promise<Response> {
-	const asked = c.req.query("lang");
-	const [first] = EXAMPLE_LANGUAGES;
-	const { value: language } = EXAMPLE_LANGUAGES.find(({ value }) => value === asked) ?? first;
+	const { value: language } = parseLanguage(c.req.query("lang"));
 	const known = pages.get(face) ?? new Map<ExampleLanguage, DocsPage>();
 	const page = known.get(language) ?? renderGuide(language, { publicUrl, brand: face.brand });
 	pages.set(face, known.set(language, page));
@@ -82,21 +81,16 @@ function resolveLink(href: string): string | null {
 
 /** Links, as on the Integration page: they work without scripts, and one choice holds for the whole page. */
 function exampleTabs(role: ExampleRole, language: ExampleLanguage, instance: ExampleValues): Html {
-	const label = EXAMPLE_LANGUAGES.find(({ value }) => value === language)?.label ?? language;
-	return html`<div class="example" id="${exampleAnchor(role)}">${tabs(
+	return html`<div class="example" id="${role}-code">${tabs(
 		`Language of the ${role}`,
 		EXAMPLE_LANGUAGES.map((other) => ({
 			label: other.label,
 			href: exampleHref(role, other.value),
 			isActive: other.value === language,
 		})),
-	)}${codeBlock(fillIn(readExample(language, role), instance), `${label}, ${role}`, codeLanguageOf(language))}</div>`;
-}
-
-function exampleAnchor(role: ExampleRole): string {
-	return `${role}-code`;
+	)}${codeBlock(fillIn(readExample(language, role), instance), `${parseLanguage(language).label}, ${role}`, codeLanguageOf(language))}</div>`;
 }
 
 export function exampleHref(role: ExampleRole, language: ExampleLanguage): string {
-	return `${withQuery(DOCS_PATH, { lang: language })}#${exampleAnchor(role)}`;
+	return `${withQuery(DOCS_PATH, { lang: language })}#${role}-code`;
 }

@@ -4,7 +4,6 @@
 import { raw } from "hono/html";
 import { Lexer, lexer, Parser, Renderer, type Token, type Tokens } from "marked";
 import { isCodeLanguage } from "../components/highlight.ts";
-import { ownPath } from "../paths.ts";
 import { codeBlock, dataTable, type Html, html } from "../ui.ts";
 import type { OutlineEntry } from "./docs-document.ts";
 
@@ -44,11 +43,6 @@ export function renderText(text: string, codeLabel = "Code"): Html {
 /** One line: for cells of tables. */
 export function renderLine(text: string, linkTo = PLAIN.linkTo): Html {
 	return raw(Parser.parseInline(Lexer.lexInline(text), { renderer: new PageRenderer({ ...PLAIN, linkTo }) }));
-}
-
-/** One line with links to pages of ours. */
-export function renderLinkedLine(text: string): Html {
-	return renderLine(text, ownPath);
 }
 
 /** As GitHub makes it, so that a link to a part of the document works in both places. */

@@ -13,10 +13,10 @@ import {
 import { answerError } from "../error-page.ts";
 import { type ExampleValues, fillIn } from "../examples.ts";
 import type { PageDeps, WebContext } from "../page.ts";
-import { API_REFERENCE_PATH, PROBLEMS_PATH, problemPath } from "../paths.ts";
+import { API_REFERENCE_PATH, ownPath, PROBLEMS_PATH, problemPath } from "../paths.ts";
 import { badge, type Content, codeBlock, dataTable, type Html, html } from "../ui.ts";
 import { answerDocs, type DocsPage, titledPart } from "./docs-document.ts";
-import { renderLine, renderLinkedLine } from "./markdown.ts";
+import { renderLine } from "./markdown.ts";
 
 type ProblemDeps = Pick<PageDeps, "network" | "publicUrl">;
 
@@ -30,7 +30,7 @@ export function showProblem(
 }
 
 export function problemPage(code: ExplainedCode, instance: ExampleValues): DocsPage {
-	const line = (text: string) => renderLinkedLine(fillIn(text, instance));
+	const line = (text: string) => renderLine(fillIn(text, instance), ownPath);
 	const { meaning, causes, cure, retry } = explainFault(code);
 	const items = (lines: readonly string[]) => lines.map((text) => html`<li>${line(text)}</li>`);
 	const parts = [

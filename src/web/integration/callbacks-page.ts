@@ -2,63 +2,41 @@
 // programme that is not set up it leads through the steps. Read once, rendered whole; the parts that change by
 // themselves are rendered again for the live stream.
 
-import { judgeTestDecision, parseMove, sideOf } from "../../conversions/decision-rights.ts";
-import { sendTestConversion, type TestSent, walkTestConversion } from "../../conversions/send-test.ts";
-import type { Result } from "../../domain/fault.ts";
 import { sha256Hex } from "../../domain/signature.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../programmes/postback-url.ts";
 import type { Cancelled } from "../../store/queries/cancellations.ts";
-import { findNewestTest } from "../../store/queries/conversions.ts";
 import { findOldestPending } from "../../store/queries/delivery-health.ts";
-import { type ListedDelivery, newestProgress } from "../../store/queries/delivery-list.ts";
-import type { ListPage } from "../../store/queries/list-page.ts";
-import type { StoredLocalAnswer } from "../../store/queries/local-answers.ts";
+import { newestProgress } from "../../store/queries/delivery-list.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
-import {
-	EVENT_OPTIONS,
-	lastAnswer,
-	lastFailure,
-	nextAttempt,
-	resentMark,
-	STATE_OPTIONS,
-	STATUS_WORDS,
-	stateBadge,
-	TROUBLE_TARGET,
-	troubleBanner,
-	wholeOrderSearch,
-} from "../conversion-ui.ts";
-import { notUnderstood, pager, type ReadFilters } from "../filter-query.ts";
+import { lastFailure, TROUBLE_TARGET, troubleBanner } from "../conversion-ui.ts";
 import { readTextFields } from "../form.ts";
-import { answerStream, liveConnector, liveDot, partial } from "../live-page.ts";
-import { type PageDeps, programmeOf, setFlash, viewerOf, type WebContext, type WebDeps } from "../page.ts";
-import { deliveryPath, withQuery } from "../paths.ts";
+import type { ShownOnce } from "../listen-command.ts";
+import { answerStream, liveConnector, partial } from "../live-page.ts";
+import { type PageDeps, programmeOf, viewerOf, type WebContext, type WebDeps } from "../page.ts";
+import { DOCS_PATH, integrationPath } from "../paths.ts";
 import * as ui from "../ui.ts";
-import { attrs, type Content, countOf, type Html, html, type StepState, steps } from "../ui.ts";
-import {
-	callbackSection,
-	LISTENING_TARGET,
-	listening,
-	type RefusedUrl,
-	WAITING_TARGET,
-	waiting,
-} from "./callback-section.ts";
-import {
-	awaitsListener,
-	type CallbacksView,
-	type DeliveriesQuery,
-	isListened,
-	readCallbacks,
-} from "./callbacks-view.ts";
-import { answerTab, backTo, backWithFault, type FormPart, finish } from "./frame.ts";
-import { HEALTH_CHART_TARGET, healthChart, healthSection, healthStrip } from "./health-section.ts";
-import { takeIssued } from "./issued-cookie.ts";
-import { firstKeySection } from "./keys-section.ts";
-import { listForm, sinceForm, tickColumn } from "./resend.ts";
+import { attrs, type Content, countOf, type Html, html, type StepState } from "../ui.ts";
+import { type CallbacksView, isListened, readCallbacks } from "./callbacks-view.ts";
+import { DELIVERIES_TARGET, deliveriesSection, deliveriesTable } from "./deliveries-section.ts";
+import { answerTab, type FormPart, finish } from "./frame.ts";
+import { countPending, healthChart, healthStrip } from "./health-section.ts";
+import { type Issued, takeIssued } from "./issued-cookie.ts";
+import { issuedOnce } from "./keys-page.ts";
 import { TEST_TARGET, testResult, testSection } from "./test-section.ts";
 
 const CHECKS_TARGET = "checks-live";
 const HEALTH_TARGET = "health-live";
+const HEALTH_CHART_TARGET = "health-chart-live";
+const WAITING_TARGET = "waiting-live";
+const LISTENING_TARGET = "listening-live";
 const FINGERPRINT_LENGTH = 16;
+
+/** What was entered and refused, and why; with the filters of the list, as the form brought them. */
+interface RefusedUrl {
+	value: string;
+	error: string;
+	back: string;
+}
 
 export async function showCallbacks(
 	c: WebContext,
@@ -66,42 +44,44 @@ export async function showCallbacks(
 	refused: RefusedUrl | null = null,
 ): Promise<Response> {
 	const programme = programmeOf(c);
-	const issued = await takeIssued(c, deps, programme, viewerOf(c).personId, "callbacks");
+	const issued = takeIssued(c, deps, programme);
 	// Before the rest: what changes while the page is read is then pushed, not missed.
 	const seen = await fingerprintOf(deps, programme);
 	const view = await readCallbacks(c, deps, refused?.back ?? new URL(c.req.url).search);
-	const { path, deliveries } = view;
+	const { path, isLive, url } = view;
 	const isShown = issued !== null;
+	const isTestNext = view.checks.hasKey && (url !== null || view.isListening) && view.test === null;
+	// Nothing was ever sent, and nothing will be before a URL is saved.
+	const hasNone = url === null && isLive && view.deliveries?.page.rows.length === 0;
+	// Nothing can be tried yet: the first page has one thing to do.
+	const isUntouched = !view.checks.hasKey && view.test === null && hasNone;
 	const checks = html`<h2 class="visually-hidden">What works so far</h2><div id="${CHECKS_TARGET}">${checkSteps(view)}</div>`;
 	const keys = firstKeySection(view, issued);
-	const test = html`<div${attrs({ hidden: isUntouched(view) })}>${testSection(view, isShown)}</div>`;
+	const test = html`<div${attrs({ hidden: isUntouched })}>${testSection(view, isShown || isTestNext)}</div>`;
 	const callback = html`<div class="columns">${callbackSection(view, refused, isShown)}${healthPart(view)}</div>`;
 	return answerTab(c, {
 		tab: "callbacks",
 		hint: "Your server reports sales to us with signed requests; we tell it of every status change.",
-		status: refused === null && deliveries.listed !== null ? 200 : 422,
-		body: html`${deliveries.isLive ? liveConnector(`${path}/live?seen=${seen}`) : null}
+		status: refused === null && view.deliveries !== null ? 200 : 422,
+		body: html`${isLive ? liveConnector(`${path}/live?seen=${seen}`) : null}
 ${
 	// From the key on the screen to the first callback without a word between them.
 	isShown ? [keys, test, checks, callback] : [checks, keys, callback, test]
 }
-<div${attrs({ hidden: hasNoCallbacks(view) })}>${deliveriesSection(view)}</div>`,
+<div${attrs({ hidden: hasNone })}>${deliveriesSection(view)}</div>`,
 	});
-}
-
-/** Nothing can be tried yet: the first page has one thing to do. */
-function isUntouched(view: CallbacksView): boolean {
-	return !view.checks.hasKey && view.test === null && hasNoCallbacks(view);
-}
-
-/** Nothing was ever sent, and nothing will be before a URL is saved. */
-function hasNoCallbacks({ url, deliveries }: CallbacksView): boolean {
-	return url === null && deliveries.isLive && deliveries.listed?.page.rows.length === 0;
 }
 
 /** Out of sight while there is no URL; but there, for what the stream pushes. */
 function healthPart({ health, url }: CallbacksView): Html {
-	return html`<div class="stack"${attrs({ hidden: url === null })}><div id="${HEALTH_TARGET}">${healthStrip(health)}</div>${healthSection(health)}</div>`;
+	return html`<div class="stack"${attrs({ hidden: url === null })}><div id="${HEALTH_TARGET}">${healthStrip(health)}</div>${ui.section(
+		{
+			id: "health",
+			title: "The last 14 days",
+			hint: "Attempts per day (UTC): successful (2xx) and failed.",
+			body: ui.padded(html`<div id="${HEALTH_CHART_TARGET}">${healthChart(health)}</div>`),
+		},
+	)}</div>`;
 }
 
 export function watchCallbacks(c: WebContext, deps: PageDeps): Response {
@@ -129,101 +109,205 @@ async function renderLive(view: CallbacksView): Promise<string> {
 }
 
 async function fingerprintOf(deps: WebDeps, programme: Programme): Promise<string> {
-	const { db } = deps.store;
 	const isListening = await isListened(deps, programme);
-	const test = isListening ? await findNewestTest(db, programme.id) : undefined;
-	const isAwaited = test !== undefined && awaitsListener(test, deps.clock.nowMs());
-	const progress = await newestProgress(db, programme.id);
-	return sha256Hex(`${isListening} ${isAwaited} ${progress}`).slice(0, FINGERPRINT_LENGTH);
+	const progress = await newestProgress(deps.store.db, programme.id);
+	return sha256Hex(`${isListening} ${progress}`).slice(0, FINGERPRINT_LENGTH);
 }
 
 function checkSteps(view: CallbacksView): Html {
 	const { checks, programme, keysPath } = view;
-	const doneIf = (isDone: boolean): StepState => (isDone ? "done" : "to do");
 	const parksPixels = programme.parks_pixels === 1;
-	// Whoever may only look is not told to do what they cannot.
-	const advice = (toDo: Content, toKnow: string) => (view.mayIntegrate ? toDo : toKnow);
-	return steps([
-		{
-			state: doneIf(checks.hasKey),
-			title: "Key issued",
-			text: checks.hasKey ? "Your server can use the API." : advice(KEY_ADVICE, "No key has been issued."),
-		},
-		{
-			state: doneIf(checks.hasSignedRequest),
-			title: "Signed request accepted",
-			text: checks.hasSignedRequest
-				? "Your server's requests arrive and verify."
-				: advice(
-						html`Send one with the <a href="${keysPath}#snippets">ready snippet</a>.`,
-						"None has come in yet.",
-					),
-		},
-		{
-			state: doneIf(checks.hasPixel),
-			title: parksPixels ? "Pixel confirmed" : "Pixel recorded",
-			text: checks.hasPixel
-				? pixelWords(parksPixels)
-				: advice(pixelAdvice(parksPixels, keysPath), "Optional. None has come in yet."),
-		},
+	const step = (title: string, isDone: boolean, done: string, toDo: Content, toKnow: string) => ({
+		title,
+		state: isDone ? ("done" as const) : ("to do" as const),
+		// Whoever may only look is not told to do what they cannot.
+		text: isDone ? done : view.mayIntegrate ? toDo : toKnow,
+	});
+	return ui.steps([
+		step(
+			"Key issued",
+			checks.hasKey,
+			"Your server can use the API.",
+			html`<a href="#keys">Issue an API key</a>. Your first key comes with a signing secret.`,
+			"No key has been issued.",
+		),
+		step(
+			"Signed request accepted",
+			checks.hasSignedRequest,
+			"Your server's requests arrive and verify.",
+			html`Send one with the <a href="${keysPath}#snippets">ready snippet</a>.`,
+			"None has come in yet.",
+		),
+		step(
+			parksPixels ? "Pixel confirmed" : "Pixel recorded",
+			checks.hasPixel,
+			parksPixels ? "Browser and server agree on an order." : "Your thank-you page's pixel arrives.",
+			html`Optional: place the <a href="${keysPath}#snippets">pixel</a> on your thank-you page${parksPixels ? ", then confirm its order by a signed request" : null}.`,
+			"Optional. None has come in yet.",
+		),
 		callbackStep(view),
 	]);
 }
 
 /** The present, and not the past: one that worked once and fails now is not done. */
 function callbackStep(view: CallbacksView): { title: string; state: StepState; text: Content } {
-	const { trouble } = view.health;
+	const { health, checks, url, goodAnswer, mayIntegrate } = view;
 	const title = "Callback answered 2xx";
-	if (trouble !== null) {
+	if (health.trouble !== null) {
+		const { isSerious, notice } = health.trouble;
+		const text = lastFailure(notice, view.programme.public_id);
+		return { title, state: isSerious ? "failing" : "faltering", text };
+	}
+	if (checks.hasCallback) return { title, state: "done", text: "Your shop receives status changes." };
+	// Only a developer's word: with a URL saved, what counts is what comes from there.
+	if (goodAnswer !== null && url === null) {
+		const next = html` Next, for your real server: <a href="#callback">save a Postback URL</a>.`;
 		return {
-			title,
-			state: trouble.isSerious ? "failing" : "faltering",
-			text: lastFailure(trouble.notice, view.programme.public_id),
+			title: goodAnswer.outcome === "verified" ? "Callback verified" : title,
+			state: "done",
+			text: html`On a developer's machine, through <code>listen</code>.${mayIntegrate ? next : null}`,
 		};
 	}
-	if (view.checks.hasCallback) return { title, state: "done", text: "Your shop receives status changes." };
-	// Only a developer's word: with a URL saved, what counts is what comes from there.
-	if (view.goodAnswer !== null && view.url === null) return heardStep(view, view.goodAnswer);
-	const advised = view.checks.hasKey ? adviseCallback(view) : "Issue an API key first.";
-	return { title, state: "to do", text: view.mayIntegrate ? advised : "None has been answered yet." };
-}
-
-function heardStep({ mayIntegrate }: CallbacksView, { outcome, httpStatus }: StoredLocalAnswer) {
-	const next = mayIntegrate
-		? html` Next, for your real server: <a href="#callback">save a Postback URL</a>.`
-		: null;
-	const state: StepState = "done";
-	if (outcome === "verified") {
-		const text = html`On a developer's machine, by <code>listen</code>.${next}`;
-		return { title: "Callback verified", state, text };
-	}
-	const text = html`${httpStatus} from a developer's machine, through <code>listen</code>.${next}`;
-	return { title: "Callback answered 2xx", state, text };
-}
-
-const KEY_ADVICE = html`<a href="#keys">Issue an API key</a>. Your first key comes with a signing secret.`;
-
-function adviseCallback({ url }: CallbacksView): Html {
+	if (!mayIntegrate) return { title, state: "to do", text: "None has been answered yet." };
 	const send = html`<a href="#test">send a test</a>`;
-	if (url !== null) return html`Now ${send}.`;
-	return html`<a href="#callback">Save a Postback URL</a>, then ${send}.`;
+	const advised =
+		url === null ? html`<a href="#callback">Save a Postback URL</a>, then ${send}.` : html`Now ${send}.`;
+	return { title, state: "to do", text: checks.hasKey ? advised : "Issue an API key first." };
 }
 
-function pixelWords(parksPixels: boolean): string {
-	return parksPixels ? "Browser and server agree on an order." : "Your thank-you page's pixel arrives.";
+/** The first step, on the tab that leads through them: until there is a key, and once more to show it. */
+function firstKeySection(view: CallbacksView, issued: Issued | null): Content {
+	const { checks, hasSecret, mayIntegrate, hidden, keysPath } = view;
+	if (checks.hasKey && issued === null) return null;
+	const text = hasSecret
+		? "All keys are revoked. Without one your server cannot report sales."
+		: "Your first key comes with a signing secret.";
+	return ui.section({
+		id: "keys",
+		title: "API key and signing secret",
+		hint: "The key identifies your programme; the secret signs requests and callbacks.",
+		actions:
+			issued === null && mayIntegrate
+				? // One click: what to call it is a question for whoever has more than one.
+					ui.buttonForm({
+						action: keysPath,
+						csrf: hidden,
+						hidden: { on: "callbacks" },
+						label: "Issue API key",
+						tone: "primary",
+					})
+				: null,
+		told: view.told("keys"),
+		body:
+			issued === null
+				? ui.emptyState({
+						title: hasSecret ? "No API key in use" : "No API key yet",
+						text: `${text}${mayIntegrate ? "" : " Owners and developers can issue one."}`,
+					})
+				: ui.padded(issuedOnce(issued), firstCallback(view, issued)),
+	});
 }
 
-function pixelAdvice(parksPixels: boolean, keysPath: string): Html {
-	const pixel = html`<a href="${keysPath}#snippets">pixel</a>`;
-	if (!parksPixels) return html`Optional: place the ${pixel} on your thank-you page.`;
-	return html`Optional: place the ${pixel}, then confirm its order by a signed request.`;
+/** The shortest way to see one, from what is on the screen this once. */
+function firstCallback(view: CallbacksView, { key, secret }: Issued): Content {
+	if (key === null || secret === null || view.url !== null) return null;
+	return html`<div class="stack-tight"><p><strong>See your first callback:</strong> paste this into a terminal, then send a test conversion below.</p>${listenBlock(view, { key, secret })}</div>`;
 }
 
-// What the buttons at the Postback URL and at the test conversion do: parse, call one use case, say how it went, back to
-// the list as it was.
+// Section "Status callback (optional)" with its field "Postback URL": the contract's words (section 1).
 
-const CALLBACK: FormPart = { tab: "callbacks", part: "callback" };
-const TEST: FormPart = { tab: "callbacks", part: "test" };
+/** `isToldAbove`: how to listen is said where the key is shown. */
+function callbackSection(view: CallbacksView, refused: RefusedUrl | null, isToldAbove: boolean): Html {
+	const { url, mayIntegrate, checks, path, hidden } = view;
+	const saved = url === null ? "none" : html`<span class="mono break">${url}</span>`;
+	const remove = ui.buttonForm({
+		action: `${path}/postback-url/remove`,
+		csrf: hidden,
+		label: "Remove URL",
+		tone: "danger",
+		isSmall: true,
+		confirm:
+			"Remove the Postback URL? Status changes are then no longer sent, and pending callbacks are cancelled for good.",
+	});
+	return ui.section({
+		id: "callback",
+		title: "Status callback (optional)",
+		hint: html`We send one signed POST to this URL for each status change. <a href="${DOCS_PATH}">How to receive them</a>`,
+		told: view.told("callback"),
+		body: ui.padded(
+			noSecret(view),
+			mayIntegrate ? saveForm(view, refused, isToldAbove) : ui.facts([["Postback URL", saved]]),
+			html`<div class="row-end"><p class="small soft grow" id="${WAITING_TARGET}">${waiting(view)}</p>${
+				url === null || !mayIntegrate ? null : remove
+			}</div>`,
+			mayIntegrate && checks.hasKey && !isToldAbove ? onYourMachine(view) : null,
+		),
+	});
+}
+
+function noSecret({ hasSecret, url, mayIntegrate }: CallbacksView): Content {
+	if (hasSecret) return null;
+	if (!mayIntegrate) return ui.message("warn", "Nothing is sent yet: there is no signing secret.");
+	// Then the key is the next step, and said above.
+	if (url === null) return null;
+	const text = html`The URL is saved, but nothing is sent yet: there is no signing secret. <a href="#keys">Issue an API key</a>: the secret comes with it.`;
+	return ui.message("warn", text);
+}
+
+function saveForm(view: CallbacksView, refused: RefusedUrl | null, isToldAbove: boolean): Html {
+	const { path, hidden, url, checks, isListening } = view;
+	const isNext = checks.hasKey && url === null && !isListening && !isToldAbove;
+	return ui.postForm({
+		action: `${path}/postback-url`,
+		csrf: hidden,
+		body: html`${ui.textField({
+			name: "postbackUrl",
+			label: "Postback URL",
+			value: refused?.value ?? url ?? "",
+			hint: "A public HTTPS address, and the final one: redirects are not followed.",
+			error: refused?.error,
+			// Whoever was refused must not have to look for the reason.
+			hasFocus: refused !== null,
+			placeholder: "https://shop.example/postback",
+			inputMode: "url",
+			autocomplete: "off",
+			maxLength: 4_096,
+			isMono: true,
+		})}<div class="row">${ui.button({ label: url === null ? "Save" : "Save URL", ...(isNext ? { tone: "primary" } : {}) })}</div>`,
+	});
+}
+
+/** A developer's machine has no public address; events come to it all the same. */
+function onYourMachine(view: CallbacksView): Html {
+	const words = html`<p class="small soft">${
+		view.url === null ? "No public URL yet? " : null
+	}Paste this into a terminal, with your key and secret (lost? <a href="${view.keysPath}">issue new ones</a>). It checks each callback on your own machine. <a href="${DOCS_PATH}#quick-start">Quick start</a></p>`;
+	const body = html`<div class="stack-tight">${words}${listenBlock(view)}</div>`;
+	return view.url === null ? body : ui.more("Listen on your own machine", body);
+}
+
+/** With what is shown once, or with its place. */
+function listenBlock(view: CallbacksView, shown?: ShownOnce): Html {
+	return html`${ui.codeBlock(view.listenCommand(shown), "the command")}<p class="small soft" id="${LISTENING_TARGET}" aria-live="polite">${listening(view)}</p>`;
+}
+
+/** What is pushed. */
+function listening({ isListening, test }: CallbacksView): Content {
+	if (!isListening) return "Not connected.";
+	const send = html`Now <a href="#test">send a test conversion</a>.`;
+	return html`${ui.badge("good", "Connected")} ${test === null ? send : null}`;
+}
+
+/** What is pushed: how much is on its way changes while somebody looks. */
+function waiting({ url, health: { pending }, mayIntegrate }: CallbacksView): string {
+	const words = `Pending callbacks: ${countPending(pending.count)}.`;
+	if (!mayIntegrate) return words;
+	if (url === null) return "Only status changes after saving are sent.";
+	if (pending.count === 0) return "If you remove it, status changes are no longer sent.";
+	return `${words} If you save another URL, they go there; if you remove this one, they are cancelled for good.`;
+}
+
+const CALLBACK: FormPart = { path: integrationPath, part: "callback" };
 
 export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
@@ -232,9 +316,9 @@ export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 	if (!saved.ok) return showCallbacks(c, deps, { value: postbackUrl, error: saved.fault.detail, back });
 	const { url, replaced } = saved.value;
 	const isOther = replaced !== null && replaced !== url;
-	const { count: waiting } = isOther ? await findOldestPending(deps.store.db, programme.id) : { count: 0 };
+	const { count: pending } = isOther ? await findOldestPending(deps.store.db, programme.id) : { count: 0 };
 	const rest =
-		waiting === 0
+		pending === 0
 			? "Status changes from now on are sent there."
 			: "Pending callbacks are sent to the new URL.";
 	return finish(c, CALLBACK, saved, `The Postback URL is saved. ${rest}`);
@@ -242,162 +326,14 @@ export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 
 export async function removeUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 	const removed = await removePostbackUrl(deps, programmeOf(c).public_id, viewerOf(c).personId);
-	const rest = removed.ok ? tellCancelled(removed.value) : "";
-	return finish(c, CALLBACK, removed, `The Postback URL is removed: nothing more is sent.${rest}`);
+	return finish(c, CALLBACK, removed, (cancelled) => [
+		"good",
+		`The Postback URL is removed: nothing more is sent.${tellCancelled(cancelled)}`,
+	]);
 }
 
 function tellCancelled({ count, isComplete }: Cancelled): string {
 	if (count === 0) return isComplete ? "" : " What is still pending is being cancelled.";
 	const cancelled = ` ${countOf(count, "callback")} ${count === 1 ? "was" : "were"} cancelled`;
 	return isComplete ? `${cancelled}.` : `${cancelled} so far; the rest follow by themselves.`;
-}
-
-export async function sendTest(c: WebContext, deps: WebDeps): Promise<Response> {
-	return afterTest(c, deps, await sendTestConversion(deps, programmeOf(c), viewerOf(c).personId));
-}
-
-export async function moveTest(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { personId, kind } = viewerOf(c);
-	const { move, reason } = await readTextFields(c, ["move", "reason"]);
-	const parsed = parseMove(move);
-	if (!parsed.ok) return backWithFault(c, TEST, parsed.fault);
-	const decision = judgeTestDecision(sideOf(kind), parsed.value, reason);
-	if (!decision.ok) return backWithFault(c, TEST, decision.fault);
-	const conversionId = c.req.param("conversionId") ?? "";
-	const walked = await walkTestConversion(deps, programmeOf(c), conversionId, decision.value, personId);
-	return afterTest(c, deps, walked);
-}
-
-const NOT_SENT = "No callback is sent: no Postback URL is saved, and listen is not running.";
-
-/** What comes of the callback shows below, as it happens: nothing is said here that would be untrue a second later. */
-async function afterTest(c: WebContext, deps: WebDeps, sent: Result<TestSent>): Promise<Response> {
-	if (!sent.ok) return backWithFault(c, TEST, sent.fault);
-	const { conversion, isOwed } = sent.value;
-	const what = `Test conversion ${conversion.order_id} is ${STATUS_WORDS[conversion.status].toLowerCase()}.`;
-	if (isOwed || (await isListened(deps, programmeOf(c)))) setFlash(c, "good", what, TEST.part);
-	else {
-		const { endpoint_id } = programmeOf(c);
-		const why = endpoint_id === null ? NOT_SENT : "No callback is sent for it: there is no signing secret.";
-		setFlash(c, "warn", `${what} ${why}`, TEST.part);
-	}
-	return backTo(c, TEST);
-}
-
-// "Postbacks sent to your shop": a row a delivery, with filter, search and pages by cursor, boxes to tick and what can be
-// done with them. The table alone is pushed when something changes; the filter above it and the time below it stay under
-// the reader's fingers.
-
-const DELIVERIES_TARGET = "deliveries-live";
-
-function deliveriesSection(view: CallbacksView): Html {
-	return ui.section({
-		id: "deliveries",
-		title: "Postbacks sent to your shop",
-		hint: "One row per callback, with attempts and your server's last response.",
-		...(view.deliveries.isLive ? { actions: liveDot() } : {}),
-		told: view.told("deliveries"),
-		body: html`${filterForm(view)}<div id="${DELIVERIES_TARGET}" aria-live="polite">${deliveriesTable(view)}</div>${
-			view.canSend ? ui.padded(ui.more("Resend all failed callbacks since…", sinceForm(view))) : null
-		}`,
-	});
-}
-
-function filterForm({ path, deliveries: { filters } }: CallbacksView): Html {
-	const { typed, problems } = filters;
-	const field = (name: "state" | "event" | "order") => ({
-		name,
-		id: `delivery-${name}`,
-		value: typed[name] ?? "",
-		error: problems[name],
-	});
-	const isFiltered = isAnySet(typed);
-	return ui.filterBar({
-		action: `${path}#deliveries`,
-		label: "Filter the callbacks",
-		fields: html`${ui.selectField({
-			...field("state"),
-			label: "State",
-			options: [{ value: "", label: "All states" }, ...STATE_OPTIONS],
-		})}${ui.selectField({
-			...field("event"),
-			label: "Event",
-			options: [{ value: "", label: "All events" }, ...EVENT_OPTIONS],
-		})}${wholeOrderSearch(field("order"))}`,
-		...(isFiltered ? { clearHref: `${path}#deliveries` } : {}),
-	});
-}
-
-function isAnySet({ state, event, order }: ReadFilters<DeliveriesQuery>["typed"]): boolean {
-	return (state ?? event ?? order) !== undefined;
-}
-
-/** What is pushed. */
-function deliveriesTable(view: CallbacksView): Html {
-	const { path, canSend } = view;
-	const { listed } = view.deliveries;
-	if (listed === null) {
-		return notUnderstood(html`Correct it above, or <a href="${path}#deliveries">see all callbacks</a>.`);
-	}
-	const { rows } = listed.page;
-	const table = ui.dataTable<ListedDelivery>({
-		caption: "Callbacks, one per row",
-		rows,
-		empty: emptyOf(view, listed.page),
-		stacks: "tight",
-		columns: canSend ? [tickColumn(), ...columns(view)] : columns(view),
-	});
-	return html`${canSend ? listForm(view, rows.length > 0, table) : table}${pager(listed.pages)}`;
-}
-
-function columns({ programme, nowMs, back }: CallbacksView): readonly ui.Column<ListedDelivery>[] {
-	return [
-		{
-			title: "Event",
-			namesRow: true,
-			cell: (row) =>
-				html`<a href="${withQuery(deliveryPath(programme.public_id, row.publicId), { back })}">${row.event}</a>${
-					row.test === 1 ? html` ${ui.badge("info", "Test")}` : null
-				}`,
-		},
-		{
-			title: "Order",
-			cell: (row) => html`<div class="mono cell-clip" title="${row.orderId}">${row.orderId}</div>`,
-		},
-		{ title: "State", cell: (row) => html`${stateBadge(row)} ${resentMark(row.run)}` },
-		{ title: "Attempts", isNumber: true, cell: ({ attempts }) => String(attempts) },
-		{ title: "Last HTTP status", isNumber: true, cell: lastAnswer },
-		{ title: "Next attempt", cell: (row) => nextAttempt(row, nowMs) },
-		{ title: "When", cell: (row) => ui.timeTag(row.lastAttemptAtMs ?? row.createdAtMs) },
-	];
-}
-
-function emptyOf(
-	{ deliveries, url, mayIntegrate, goodAnswer }: CallbacksView,
-	page: ListPage<ListedDelivery>,
-): Content {
-	const { query } = deliveries.filters;
-	if (query.order !== undefined) {
-		return ui.emptyState({
-			title: `Nothing was sent for order ${query.order}`,
-			text: "Enter the whole order ID as your shop reported it. The inbound log shows whether we received it.",
-		});
-	}
-	if (query.state !== undefined || query.event !== undefined || query.after !== undefined) {
-		const text =
-			page.next === null
-				? "Choose another state or event, or clear the filter."
-				: "None found so far. Choose “Older” to look further back.";
-		return ui.emptyState({ title: "No callback matches", text });
-	}
-	const title =
-		goodAnswer === null ? "Nothing has been sent yet" : "Nothing has been sent to a Postback URL yet";
-	if (!mayIntegrate) return ui.emptyState({ title, text: "Callbacks appear here as they are sent." });
-	return ui.emptyState({
-		title,
-		text:
-			url !== null
-				? html`<a href="#test">Send a test conversion</a> and watch it arrive here.`
-				: html`<a href="#callback">Save a Postback URL</a> first, then send a test conversion.`,
-	});
 }

@@ -1,6 +1,5 @@
 // What the tab Callbacks shows, read in one go: for the page, and again for its stream when something has changed.
 
-import * as z from "zod";
 import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.ts";
 import { EVENT_NAMES } from "../../domain/event-name.ts";
 import { isGoodAnswer } from "../../domain/local-answer.ts";
@@ -22,20 +21,33 @@ import {
 } from "../../store/queries/local-answers.ts";
 import { type Programme, presentUrl } from "../../store/queries/programmes.ts";
 import { findUsableSecrets, stateOf } from "../../store/queries/signing-secrets.ts";
+import { STATE_WORDS } from "../conversion-ui.ts";
 import {
+	choice,
 	cursorOf,
-	orderIdFilter,
-	type PagedList,
+	declareFilters,
 	type Pages,
 	pagesOf,
-	type ReadFilters,
-	readFilters,
+	UNSEEN,
+	WHOLE_ORDER,
 } from "../filter-query.ts";
 import { listenCommand, type ShownOnce } from "../listen-command.ts";
 import { flashAt, may, programmeOf, type WebContext, type WebDeps } from "../page.ts";
 import { integrationPath, keysPath } from "../paths.ts";
 import type { Html } from "../ui.ts";
-import { hiddenFields, keptOf } from "./frame.ts";
+import { type FormPart, hiddenFields, queryOf } from "./frame.ts";
+
+export const DELIVERY_FILTERS = declareFilters({
+	state: choice(
+		"State",
+		"All states",
+		["pending", "delivered", "failed", "cancelled"],
+		(state) => STATE_WORDS[state],
+	),
+	event: choice("Event", "All events", EVENT_NAMES),
+	order: WHOLE_ORDER,
+	after: UNSEEN,
+});
 
 export interface CallbacksView {
 	programme: Programme;
@@ -49,7 +61,7 @@ export interface CallbacksView {
 	/** Whoever may not is offered no button. */
 	mayIntegrate: boolean;
 	/** What the last form came to, for the part that it was about. */
-	told(part: "keys" | "callback" | "test" | "deliveries"): Html | null;
+	told(part: FormPart["part"]): Html | null;
 	nowMs: number;
 	/** What is pasted into a terminal to hear of events there; with what is shown once, where it is known. */
 	listenCommand(shown?: ShownOnce): string;
@@ -64,14 +76,16 @@ export interface CallbacksView {
 	checks: IntegrationChecks;
 	health: CallbackHealth;
 	test: TestedConversion | null;
-	deliveries: DeliveryList;
+	filters: ReturnType<typeof DELIVERY_FILTERS.read>;
+	/** Null when a filter is not understood: nothing is listed then. */
+	deliveries: { page: ListPage<ListedDelivery>; pages: Pages } | null;
+	/** The newest, of all kinds: what is new belongs on the page. */
+	isLive: boolean;
 	/** There is somewhere to send to, and its reader may. */
 	canSend: boolean;
 	/** How many failed, and how many wait for a later attempt; as far as they are counted. */
 	failedCount: number;
 	waitingCount: number;
-	/** The one button that stands out. */
-	next: "key" | "url" | "test" | null;
 }
 
 export interface TestedConversion {
@@ -81,31 +95,12 @@ export interface TestedConversion {
 	localAnswers: readonly StoredLocalAnswer[];
 }
 
-export interface DeliveryList {
-	filters: ReadFilters<DeliveriesQuery>;
-	/** Null when a filter is not understood: nothing is listed then. */
-	listed: { page: ListPage<ListedDelivery>; pages: Pages } | null;
-	/** The newest, of all kinds: what is new belongs on the page. */
-	isLive: boolean;
-}
-
 /** Twice the time between two signs of life of a silent stream, and some. */
 const LISTENING_WITHIN_MS = 40 * SECOND_MS;
 /** A test has four events; one may be told of several times. */
 const ANSWERS_OF_TEST = 20;
 /** A screenful: the whole tab is to be three at most. */
 const PAGE_ROWS = 15;
-
-const QUERY = z.object({
-	state: z
-		.enum(["pending", "delivered", "failed", "cancelled"], { error: "There is no such state. Choose one." })
-		.optional(),
-	event: z.enum(EVENT_NAMES, { error: "There is no such event. Choose one." }).optional(),
-	order: orderIdFilter().optional(),
-	/** Where a page went on. One that no list of ours wrote begins at the beginning. */
-	after: z.string().optional(),
-});
-export type DeliveriesQuery = z.output<typeof QUERY>;
 
 /** `search`: the filters of the deliveries, as they stand in the page's address. */
 export async function readCallbacks(c: WebContext, deps: WebDeps, search = ""): Promise<CallbacksView> {
@@ -114,42 +109,30 @@ export async function readCallbacks(c: WebContext, deps: WebDeps, search = ""): 
 	const nowMs = deps.clock.nowMs();
 	const url = (await presentUrl(db, programme.id)) ?? null;
 	const secrets = await findUsableSecrets(db, [programme.id], nowMs);
-	const test = await readTest(deps, programme);
-	const checks = await readIntegrationChecks(db, programme.id);
 	const hasSecret = secrets.some((secret) => stateOf(secret, nowMs) === "active");
-	const isListening = await isListened(deps, programme);
 	const [lastAnswer] = await listNewestAnswers(db, programme.id, 1);
-	const back = keptOf("callbacks", search);
 	return {
 		programme,
 		path: integrationPath(programme.public_id),
 		keysPath: keysPath(programme.public_id),
-		hidden: hiddenFields(c, "callbacks", search),
-		back: back === "" ? undefined : back,
+		hidden: hiddenFields(c, search),
+		back: queryOf(search) || undefined,
 		mayIntegrate: may(c, "integrate"),
 		told: (part) => flashAt(c, part),
 		nowMs,
 		listenCommand: (shown) => listenCommand(deps.publicUrl, deps.network.face.brand, shown),
-		isListening,
+		isListening: await isListened(deps, programme),
 		goodAnswer: lastAnswer !== undefined && isGoodAnswer(lastAnswer) ? lastAnswer : null,
 		url,
 		hasSecret,
-		checks,
+		checks: await readIntegrationChecks(db, programme.id),
 		health: await readCallbackHealth(db, programme, nowMs),
-		test,
-		deliveries: await readDeliveries(deps, programme, readFilters(QUERY, search)),
+		test: await readTest(deps, programme),
+		...(await readDeliveries(deps, programme, search)),
 		canSend: may(c, "integrate") && url !== null && hasSecret,
 		failedCount: await countFailed(db, programme.id),
 		waitingCount: await countWaiting(db, programme.id, nowMs),
-		next: nextStep(checks.hasKey, url !== null || isListening, test !== null),
 	};
-}
-
-/** In which a listener that runs has told what came of it. */
-const TOLD_WITHIN_MS = 10 * SECOND_MS;
-
-export function awaitsListener({ updated_at_ms }: Pick<Conversion, "updated_at_ms">, nowMs: number): boolean {
-	return nowMs - updated_at_ms < TOLD_WITHIN_MS;
 }
 
 /** Whether a listener would get what happens now. */
@@ -161,12 +144,6 @@ export async function isListened(
 	if (listener === undefined) return false;
 	const { seenAtMs, closedAtMs } = listener;
 	return (closedAtMs ?? 0) < seenAtMs && clock.nowMs() - seenAtMs <= LISTENING_WITHIN_MS;
-}
-
-function nextStep(hasKey: boolean, isHeard: boolean, hasTest: boolean): CallbacksView["next"] {
-	if (!hasKey) return "key";
-	if (!isHeard) return "url";
-	return hasTest ? null : "test";
 }
 
 async function readTest({ store: { db } }: WebDeps, programme: Programme): Promise<TestedConversion | null> {
@@ -182,11 +159,12 @@ async function readTest({ store: { db } }: WebDeps, programme: Programme): Promi
 async function readDeliveries(
 	deps: WebDeps,
 	programme: Programme,
-	filters: ReadFilters<DeliveriesQuery>,
-): Promise<DeliveryList> {
+	search: string,
+): Promise<Pick<CallbacksView, "filters" | "deliveries" | "isLive">> {
+	const filters = DELIVERY_FILTERS.read(search);
 	const { query, problems } = filters;
-	if (Object.keys(problems).length > 0) return { filters, listed: null, isLive: false };
-	const list: PagedList = {
+	if (Object.keys(problems).length > 0) return { filters, deliveries: null, isLive: false };
+	const list = {
 		name: `deliveries of programme:${programme.id}`,
 		path: integrationPath(programme.public_id),
 		query,
@@ -202,5 +180,5 @@ async function readDeliveries(
 		limit: PAGE_ROWS,
 	});
 	const isLive = Object.values(query).every((value) => value === undefined);
-	return { filters, listed: { page, pages: pagesOf(deps, list, page) }, isLive };
+	return { filters, deliveries: { page, pages: pagesOf(deps, list, page) }, isLive };
 }

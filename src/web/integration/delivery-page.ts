@@ -1,19 +1,20 @@
-// A delivery's own page: how it stands, and every attempt (attempt-section).
+// A delivery's own page: how it stands, and every attempt.
 
-import { technicalDetail } from "../../callbacks/attempt-cause.ts";
+import { explainAttempt, technicalDetail } from "../../callbacks/attempt-cause.ts";
+import type { DeliveryState } from "../../domain/delivery.ts";
 import { KEPT_BODY_BYTES, type KeptAnswer, readKeptAnswer } from "../../domain/kept-answer.ts";
 import { MAX_ATTEMPTS } from "../../domain/retry.ts";
 import { rebuildRequest, type SentRequest } from "../../domain/sent-request.ts";
 import { sha256Hex } from "../../domain/signature.ts";
+import { isSuccess, type Verdict } from "../../domain/verdict.ts";
 import {
 	type DeliveryDetail,
 	findDeliveryDetail,
 	type ListedAttempt,
 	listAttempts,
-} from "../../store/queries/attempt-list.ts";
+} from "../../store/queries/delivery-list.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
-import { listActivations } from "../../store/queries/signing-secrets.ts";
-import { lastAnswer, nextAttempt, resentMark, stateBadge } from "../conversion-ui.ts";
+import { lastAnswer, nextAttempt, stateCell } from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
 import { answerStream, liveConnector, liveDot, partial } from "../live-page.ts";
 import { answerPage, may, type PageDeps, programmeOf, type WebContext, type WebDeps } from "../page.ts";
@@ -21,8 +22,7 @@ import { conversionPath, deliveryPath, integrationPath, signaturePath, withQuery
 import { quote } from "../shell-words.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { describeAttempt, describeCircumstances, describeNext } from "./attempt-words.ts";
-import { hiddenFields, keptOf } from "./frame.ts";
+import { hiddenFields, queryOf } from "./frame.ts";
 
 const DELIVERY_TARGET = "delivery-live";
 
@@ -32,8 +32,8 @@ export async function showDelivery(c: WebContext, deps: WebDeps): Promise<Respon
 	const delivery = await findDeliveryDetail(db, programme.id, c.req.param("deliveryId") ?? "");
 	if (delivery === undefined) return answerError(c, "not_found");
 	const path = deliveryPath(programme.public_id, delivery.publicId);
-	const back = keptOf("callbacks", c.req.query("back") ?? "");
-	const live = { seen: fingerprintOf(delivery), back: back === "" ? undefined : back };
+	const back = queryOf(c.req.query("back") ?? "");
+	const live = { seen: fingerprintOf(delivery), back: back || undefined };
 	return answerPage(c, {
 		title: `${delivery.event} for ${delivery.orderId}`,
 		active: "integration",
@@ -75,12 +75,9 @@ async function renderParts(
 	delivery: DeliveryDetail,
 ): Promise<Html> {
 	const attempts = await listAttempts(store.db, delivery.id);
-	const secretsSinceMs = attempts.some(({ http_status }) => http_status === 401)
-		? await listActivations(store.db, programme.id)
-		: [];
 	const nowMs = clock.nowMs();
 	const mayIntegrate = may(c, "integrate");
-	const hidden = mayIntegrate ? hiddenFields(c, "callbacks", c.req.query("back") ?? "") : null;
+	const hidden = mayIntegrate ? hiddenFields(c, c.req.query("back") ?? "") : null;
 	return html`${summary(programme, delivery, attempts[0] ?? null, hidden, nowMs)}${
 		attempts.length === 0
 			? ui.card(
@@ -98,7 +95,6 @@ async function renderParts(
 						delivery,
 						attempt,
 						number: numberOf(attempt, attempts),
-						secretsSinceMs,
 						brand: network.face.brand,
 						mayIntegrate,
 						next: index === 0 ? describeNext(delivery, nowMs, mayIntegrate) : null,
@@ -127,10 +123,7 @@ function summary(
 		actions: hidden === null ? null : sendForm(programme, delivery, hidden, nowMs),
 		body: ui.padded(
 			ui.facts([
-				[
-					"State",
-					html`${stateBadge(delivery)} ${resentMark(delivery.run)} ${delivery.test === 1 ? ui.badge("info", "Test") : null}`,
-				],
+				["State", html`${stateCell(delivery)} ${delivery.test === 1 ? ui.badge("info", "Test") : null}`],
 				["Attempts", String(attempts)],
 				["Last HTTP status", lastAnswer({ lastHttpStatus, lastAttempt })],
 				["Next attempt", nextAttempt(delivery, nowMs)],
@@ -156,29 +149,51 @@ function summary(
 function sendForm(
 	programme: Programme,
 	{ publicId, state, dueAtMs, seq }: DeliveryDetail,
-	hidden: Html,
+	csrf: Html,
 	nowMs: number,
 ): Content {
 	const path = deliveryPath(programme.public_id, publicId);
-	const form = (action: string, body: Content) =>
-		ui.postForm({ action: `${path}/${action}`, csrf: hidden, className: "row", body });
-	switch (state) {
-		case "delivered":
-			return form("resend", ui.button({ label: "Resend" }));
-		case "failed":
-			return form("resend", ui.button({ label: "Resend", tone: "primary" }));
-		case "pending":
-			if (dueAtMs === null || dueAtMs <= nowMs) return null;
-			return form(
-				"send-now",
-				html`<input type="hidden" name="seq" value="${seq}">${ui.button({ label: "Send now", tone: "primary" })}`,
-			);
-		case "cancelled":
-			return null;
-		default:
-			return state satisfies never;
+	if (state === "delivered") return ui.buttonForm({ action: `${path}/resend`, csrf, label: "Resend" });
+	if (state === "failed") {
+		return ui.buttonForm({ action: `${path}/resend`, csrf, label: "Resend", tone: "primary" });
 	}
+	if (state === "cancelled" || dueAtMs === null || dueAtMs <= nowMs) return null;
+	const hidden = { seq: String(seq) };
+	return ui.buttonForm({ action: `${path}/send-now`, csrf, hidden, label: "Send now", tone: "primary" });
 }
+
+export interface DeliveryFate {
+	state: DeliveryState;
+	lastVerdict: Verdict | null;
+	/** While it is pending. */
+	dueAtMs: number | null;
+}
+
+/** What comes after the newest attempt of a delivery; null where nothing more is to be said. */
+export function describeNext(
+	{ state, lastVerdict, dueAtMs }: DeliveryFate,
+	nowMs: number,
+	/** Whoever may not is not told to. */
+	mayResend: boolean,
+): Content {
+	if (state === "failed") {
+		const [end, advice] = AFTER_FAILURE[lastVerdict ?? "retry"];
+		return mayResend ? `${end} ${advice}` : end;
+	}
+	if (state !== "pending") return null;
+	if (dueAtMs === null || dueAtMs <= nowMs) return "It is being sent again now.";
+	return html`It is sent again on ${ui.timeTag(dueAtMs)}.`;
+}
+
+const WRONG_URL = ["It is not retried.", "Resend it once the URL is right."] as const;
+
+const AFTER_FAILURE: Readonly<Record<Verdict, readonly [end: string, advice: string]>> = {
+	delivered: ["", ""],
+	retry: [`That was the last of ${MAX_ATTEMPTS} attempts.`, "Resend it once your server works again."],
+	refused: ["We take it as a deliberate refusal and do not retry.", "Resend it once the cause is fixed."],
+	redirect: WRONG_URL,
+	"forbidden address": WRONG_URL,
+};
 
 // One attempt on its delivery's page: what came back and what it means, what the shop answered, how long each step took,
 // and the request exactly as it was sent.
@@ -189,8 +204,6 @@ interface ShownAttempt {
 	attempt: ListedAttempt;
 	/** Among those of its run. */
 	number: number;
-	/** The moments at which a signing secret began to sign callbacks, the newest first. */
-	secretsSinceMs: readonly number[];
 	brand: string;
 	/** Whoever may not has no way into “Check a signature”, and is not told what to do. */
 	mayIntegrate: boolean;
@@ -200,14 +213,9 @@ interface ShownAttempt {
 
 function attemptSection(shown: ShownAttempt): Html {
 	const { attempt, number } = shown;
-	const { tone, title, meaning, advice } = describeAttempt(attempt);
+	const { title, meaning, advice } = explainAttempt(attempt);
+	const tone = attempt.result === "answered" && isSuccess(attempt.http_status ?? 0) ? "good" : "bad";
 	const answer = readKeptAnswer(attempt.answer);
-	const known = describeCircumstances(attempt.http_status, {
-		startedAtMs: attempt.started_at_ms,
-		url: attempt.url,
-		answer,
-		secretsSinceMs: shown.secretsSinceMs,
-	});
 	const detail = technicalDetail(attempt);
 	return ui.section({
 		id: `attempt-${attempt.seq}`,
@@ -217,18 +225,7 @@ function attemptSection(shown: ShownAttempt): Html {
 		body: ui.padded(
 			meaning === ""
 				? null
-				: ui.message(tone, html`${meaning} ${known} ${shown.mayIntegrate ? advice : null} ${shown.next}`),
-			attempt.http_status === 401 && shown.mayIntegrate
-				? html`<div class="row">${ui.linkButton({
-						label: "Check what your server received",
-						href: withQuery(signaturePath(shown.programme.public_id), {
-							delivery: shown.delivery.publicId,
-							attempt: String(attempt.seq),
-							only: "path",
-						}),
-						isSmall: true,
-					})}</div>`
-				: null,
+				: ui.message(tone, html`${meaning} ${shown.mayIntegrate ? advice : null} ${shown.next}`),
 			ui.facts([
 				["Sent to", attempt.url === null ? "—" : html`<span class="mono">${attempt.url}</span>`],
 				["Duration", duration(attempt)],
@@ -282,7 +279,7 @@ function requestParts({ programme, attempt, delivery, brand, mayIntegrate }: Sho
 		ui.codeBlock(curlCommand(request), `Attempt ${attempt.seq} as curl`),
 	)}${
 		mayIntegrate
-			? html`<div class="row">${ui.linkButton({ label: "See how it was signed", href: signedHref, isSmall: true })}</div>`
+			? html`<div class="row">${ui.linkButton({ label: "Check its signature", href: signedHref, isSmall: true })}</div>`
 			: null
 	}`;
 }

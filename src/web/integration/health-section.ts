@@ -7,17 +7,15 @@ import { chart } from "../conversion-ui.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
-export const HEALTH_CHART_TARGET = "health-chart-live";
-
 export function healthStrip(health: CallbackHealth): Html {
-	const { delivered, failed, p95Ms, pending, listenedAtMs } = health;
+	const { delivered, failed, p95Ms, pending } = health;
 	const sent = delivered + failed;
 	return ui.statStrip([
 		presentState(health),
 		{
 			label: "Successful (2xx), last 24 hours",
 			value: sent === 0 ? "—" : `${sharePercent(delivered, sent)} %`,
-			hint: sent === 0 ? nothingSent(listenedAtMs) : `${ui.count(delivered)} of ${ui.count(sent)} attempts`,
+			hint: sent === 0 ? "nothing was sent" : `${ui.count(delivered)} of ${ui.count(sent)} attempts`,
 		},
 		{
 			label: "95th percentile response time",
@@ -32,19 +30,12 @@ export function healthStrip(health: CallbackHealth): Html {
 	]);
 }
 
-/** What came to `listen` is told there, and counts as no attempt. */
-function nothingSent(listenedAtMs: number | null): Content {
-	if (listenedAtMs === null) return "nothing was sent";
-	return html`nothing was sent to a Postback URL; <code>listen</code> last got one ${ui.timeTag(listenedAtMs)}`;
-}
-
 /** The newest attempts, and not the past: a shop that fails now has a good day behind it. */
-function presentState({ trouble, delivered, listenedAtMs }: CallbackHealth): ui.Stat {
+function presentState({ trouble, delivered }: CallbackHealth): ui.Stat {
 	const label = "Right now";
 	if (trouble === null) {
-		const none = listenedAtMs === null ? "nothing was" : "no callback to a Postback URL was";
 		return delivered === 0
-			? { label, value: "—", hint: `${none} delivered in the last 24 hours` }
+			? { label, value: "—", hint: "nothing was delivered in the last 24 hours" }
 			: { label, value: ui.badge("good", "Working"), hint: "the last attempt succeeded" };
 	}
 	const { notice, isSerious } = trouble;
@@ -67,15 +58,6 @@ function oldestHint({ count: waiting, oldestAtMs }: CallbackHealth["pending"]): 
 /** One decimal, cut: 99.96 % is not all. */
 export function sharePercent(delivered: number, sent: number): string {
 	return String(Math.floor((delivered / sent) * 1_000) / 10);
-}
-
-export function healthSection(health: CallbackHealth): Html {
-	return ui.section({
-		id: "health",
-		title: "The last 14 days",
-		hint: "Attempts per day (UTC): successful (2xx) and failed.",
-		body: ui.padded(html`<div id="${HEALTH_CHART_TARGET}">${healthChart(health)}</div>`),
-	});
 }
 
 /** What is pushed. */

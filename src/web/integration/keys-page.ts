@@ -1,13 +1,16 @@
-// The tab "Keys and snippets": what a shop signs with, and the code that does it in eight languages.
+// The tab "Keys and snippets": the API keys and the signing secret that a shop signs with, each shown once, and the code
+// that does it in eight languages.
 
-import { issueKey, renameKey, revokeKey } from "../../programmes/keys.ts";
+import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
+import { showKey } from "../../domain/key-label.ts";
+import { issueKey, revokeKey } from "../../programmes/keys.ts";
 import {
 	activateSecret,
 	discardSecret,
 	endReplacedSecrets,
 	prepareSecret,
 } from "../../programmes/signing-secret.ts";
-import { listApiKeys } from "../../store/queries/keys.ts";
+import { type ApiKey, listApiKeys } from "../../store/queries/keys.ts";
 import {
 	findUsableSecrets,
 	goodUntilMs,
@@ -18,23 +21,38 @@ import { DOWNLOADS, downloadUrl } from "../downloads.ts";
 import {
 	codeLanguageOf,
 	EXAMPLE_LANGUAGES,
-	type ExampleLanguage,
+	type ExampleRole,
 	type ExampleValues,
 	fillIn,
+	parseLanguage,
 	readExample,
 } from "../examples.ts";
 import { readTextFields } from "../form.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
-import { flashAt, may, programmeOf, setFlash, viewerOf, type WebContext, type WebDeps } from "../page.ts";
-import { DOCS_PATH, DOWNLOADS_PATH, keysPath, withQuery } from "../paths.ts";
+import { flashAt, may, programmeOf, viewerOf, type WebContext, type WebDeps } from "../page.ts";
+import { DOCS_PATH, DOWNLOADS_PATH, integrationPath, keysPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
-import { type Content, type Html, html } from "../ui.ts";
-import { answerTab, backTo, backWithFault, type FormPart, finish, hiddenFields } from "./frame.ts";
-import { handOverIssued, takeIssued } from "./issued-cookie.ts";
-import { issuedOnce, type KeysView, keysSection } from "./keys-section.ts";
+import { type Html, html } from "../ui.ts";
+import { answerTab, type FormPart, finish, hiddenFields } from "./frame.ts";
+import { handOverIssued, type Issued, takeIssued } from "./issued-cookie.ts";
 
 /** Revoked keys shown below those in use. */
 const MAX_REVOKED_SHOWN = 5;
+
+interface KeysView {
+	/** Of the tab, and of its forms, which are below it. */
+	path: string;
+	/** For its forms: the token, and the language of the snippets. */
+	hidden: Html;
+	/** Whoever may not is offered no button. */
+	mayIntegrate: boolean;
+	nowMs: number;
+	keys: readonly ApiKey[];
+	/** All that are good for something. */
+	secrets: readonly SigningSecret[];
+	/** Shown this one time. */
+	issued: Issued | null;
+}
 
 export async function showKeys(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
@@ -42,13 +60,12 @@ export async function showKeys(c: WebContext, deps: WebDeps): Promise<Response> 
 	const nowMs = deps.clock.nowMs();
 	const view: KeysView = {
 		path: keysPath(programme.public_id),
-		hidden: hiddenFields(c, "keys", new URL(c.req.url).search),
+		hidden: hiddenFields(c, new URL(c.req.url).search),
 		mayIntegrate: may(c, "integrate"),
-		told: (part) => flashAt(c, part),
 		nowMs,
 		keys: await listApiKeys(db, programme.id, MAX_REVOKED_SHOWN),
 		secrets: await findUsableSecrets(db, [programme.id], nowMs),
-		issued: await takeIssued(c, deps, programme, viewerOf(c).personId, "keys"),
+		issued: takeIssued(c, deps, programme),
 	};
 	const values = {
 		publicUrl: deps.publicUrl,
@@ -58,140 +75,214 @@ export async function showKeys(c: WebContext, deps: WebDeps): Promise<Response> 
 	return answerTab(c, {
 		tab: "keys",
 		hint: "What your server signs its requests with and checks our callbacks with, and code to start from.",
-		body: html`${keysSection(view)}${secretSection(view)}${snippetsSection(
-			view.path,
-			parseLanguage(c.req.query("lang")),
-			values,
-			view.secrets.length > 1,
-		)}`,
+		body: html`${keysSection(view, flashAt(c, "keys"))}${
+			// Nothing before the first key.
+			view.secrets.length === 0 ? null : secretSection(view, flashAt(c, "secret"))
+		}${snippetsSection(view.path, c.req.query("lang"), values, view.secrets.length > 1)}`,
+	});
+}
+
+function keysSection(view: KeysView, told: Html | null): Html {
+	const { path, hidden, issued, keys, mayIntegrate } = view;
+	const isNext = !keys.some((key) => key.revoked_at_ms === null);
+	const form = ui.postForm({
+		action: path,
+		csrf: hidden,
+		className: "row-end",
+		body: html`${ui.textField({
+			name: "name",
+			id: "key-name",
+			label: "Name of the new key (optional)",
+			placeholder: "Shop server",
+			maxLength: MAX_NAME_LENGTH,
+			autocomplete: "off",
+		})}${ui.button({ label: "Issue API key", ...(isNext ? { tone: "primary" } : {}) })}`,
+	});
+	return ui.section({
+		id: "keys",
+		title: "API keys",
+		hint: "The API key identifies your programme; the secret signs your requests and our callbacks. Both are shown once.",
+		told,
+		body: html`${issued === null || issued.key === null ? null : ui.padded(issuedOnce(issued))}${
+			mayIntegrate ? ui.padded(form) : null
+		}${keyTable(view)}`,
+	});
+}
+
+export function issuedOnce({ key, secret }: Issued): Html {
+	const [it, again] = key !== null && secret !== null ? ["both", "them"] : ["it", "it"];
+	const shown = (label: string, variable: string, value: string | null) =>
+		value === null
+			? null
+			: html`<div><p class="small soft">${label}, in the snippets <code>${variable}</code></p>${ui.copyable(value, label)}</div>`;
+	return ui.message(
+		"good",
+		html`<div class="stack-tight" data-shown-once><p><strong>Copy ${it} now: this page will not show ${again} again.</strong></p>${shown(
+			"API key",
+			API_KEY_VARIABLE,
+			key,
+		)}${shown(key === null ? "New signing secret" : "Signing secret", SECRET_VARIABLE, secret)}${
+			// A secret without a key is one that was prepared.
+			key === null
+				? html`<p class="small">It is prepared, not active: add it to your receiver beside the old one, then activate it below.</p>`
+				: null
+		}</div>`,
+	);
+}
+
+function keyTable({ keys, path, hidden, mayIntegrate }: KeysView): Html {
+	return ui.dataTable({
+		caption: "API keys, one per row",
+		rows: keys,
+		empty: ui.emptyState({
+			title: "No API key yet",
+			text: "Your first key comes with a signing secret. Without a secret no callback is sent.",
+		}),
+		stacks: true,
+		columns: [
+			{ title: "Name", namesRow: true, cell: ({ name }) => html`<span class="break">${name}</span>` },
+			{ title: "Key", cell: ({ hint }) => html`<code>${showKey(hint)}</code>` },
+			{ title: "Created", cell: (key) => ui.timeTag(key.created_at_ms) },
+			{
+				title: "Last used",
+				cell: ({ last_used_at_ms: atMs }) =>
+					atMs === null ? html`<span class="faint">never</span>` : ui.timeTag(atMs),
+			},
+			{
+				title: "State",
+				cell: (key) =>
+					key.revoked_at_ms === null
+						? ui.badge("good", "In use")
+						: html`${ui.badge("plain", "Revoked")} <span class="small faint">${ui.timeTag(key.revoked_at_ms)}</span>`,
+			},
+			{
+				title: "Revoke",
+				isTitleHidden: true,
+				isNumber: true,
+				cell: ({ name, hint, public_id: keyId, revoked_at_ms: revokedAtMs }) =>
+					revokedAtMs !== null || !mayIntegrate
+						? null
+						: ui.buttonForm({
+								action: `${path}/${keyId}/revoke`,
+								csrf: hidden,
+								className: "",
+								label: "Revoke",
+								tone: "danger",
+								isSmall: true,
+								confirm: `Revoke the key ${name} (${showKey(hint)})? Requests with it are refused from this moment on.`,
+								ariaLabel: `Revoke the key that ends in ${hint}`,
+							}),
+			},
+		],
 	});
 }
 
 // The signing secret of a programme, and its replacement in four steps: no callback is lost if they are done in
 // this order.
 
-type Shown = "active" | "prepared" | "replaced";
-
-/** Nothing before the first key. */
-function secretSection(view: KeysView): Content {
-	const { secrets, nowMs, issued } = view;
-	if (secrets.length === 0) return null;
+function secretSection(view: KeysView, told: Html | null): Html {
+	const { secrets, nowMs, issued, path, hidden, mayIntegrate } = view;
 	const states = new Set(secrets.map((secret) => stateOf(secret, nowMs)));
 	const isUnderWay = states.has("prepared") || states.has("replaced");
+	const prepare = { action: `${path}/secret`, csrf: hidden, label: "Prepare new secret", isSmall: true };
 	return ui.section({
 		id: "secret",
 		title: "Signing secret",
 		hint: "It signs your requests to us and our callbacks to you. Replacing it takes two steps, and nothing is lost in between.",
-		actions: states.has("prepared") || !view.mayIntegrate ? null : prepareForm(view),
-		told: view.told("secret"),
+		actions: states.has("prepared") || !mayIntegrate ? null : ui.buttonForm(prepare),
+		told,
 		body: html`${issued === null || issued.key !== null ? null : ui.padded(issuedOnce(issued))}${secretTable(view)}${ui.padded(
-			isUnderWay ? replacementSteps(states) : ui.more("How to replace the secret", replacementSteps(states)),
+			ui.foldable("How to replace the secret", isUnderWay, replacementSteps(states)),
 		)}`,
 	});
 }
 
-function secretTable(view: KeysView): Html {
-	const order: readonly string[] = ["active", "prepared", "replaced"] satisfies readonly Shown[];
-	const rank = (secret: SigningSecret) => order.indexOf(stateOf(secret, view.nowMs));
+type SecretState = ReturnType<typeof stateOf>;
+
+const SECRET_WORDS: Readonly<Record<SecretState, readonly [tone: ui.Tone, word: string, meaning: string]>> = {
+	active: ["good", "Active", "Signs callbacks. Accepted in your requests."],
+	prepared: ["info", "Prepared", "Accepted in your requests. Does not sign callbacks yet."],
+	replaced: ["warn", "Replaced", "Accepted in your requests until"],
+	ended: ["plain", "Ended", "No longer accepted in your requests."],
+};
+
+/** What can be done with a secret in each state. */
+const SECRET_ACTIONS: Readonly<Partial<Record<SecretState, readonly (ui.Button & { verb: string })[]>>> = {
+	prepared: [
+		{
+			verb: "activate",
+			label: "Activate",
+			tone: "primary",
+			confirm:
+				"Activate the new secret? Callbacks are signed with it from the next attempt on, so your receiver must accept it already.",
+		},
+		{
+			verb: "discard",
+			label: "Discard",
+			confirm: "Discard the prepared secret? Requests signed with it are refused from this moment on.",
+		},
+	],
+	replaced: [
+		{
+			verb: "end",
+			label: "End it now",
+			tone: "danger",
+			confirm:
+				"End the old secret now? Requests that are still signed with it are refused from this moment on.",
+		},
+	],
+};
+
+function secretTable({ secrets, nowMs, path, hidden, mayIntegrate }: KeysView): Html {
+	const order = Object.keys(SECRET_WORDS);
+	const rank = (secret: SigningSecret) => order.indexOf(stateOf(secret, nowMs));
 	return ui.dataTable({
 		caption: "Signing secrets",
-		rows: view.secrets.toSorted((one, other) => rank(one) - rank(other)),
+		rows: secrets.toSorted((one, other) => rank(one) - rank(other)),
 		empty: null,
 		stacks: true,
 		columns: [
 			{ title: "Secret", namesRow: true, cell: ({ hint }) => html`<code>rbs_…${hint}</code>` },
 			{ title: "Created", cell: (secret) => ui.timeTag(secret.created_at_ms) },
-			{ title: "State", cell: (secret) => stateCell(secret, view.nowMs) },
+			{
+				title: "State",
+				cell: (secret) => {
+					const state = stateOf(secret, nowMs);
+					const [tone, word, meaning] = SECRET_WORDS[state];
+					const until = state === "replaced" ? html` ${ui.timeTag(goodUntilMs(secret) ?? nowMs)}.` : null;
+					return html`${ui.badge(tone, word)} <span class="small soft">${meaning}${until}</span>`;
+				},
+			},
 			{
 				title: "Change",
 				isTitleHidden: true,
 				isNumber: true,
-				cell: (secret) => (view.mayIntegrate ? actions(secret, view) : null),
+				cell: (secret) => {
+					const offered = mayIntegrate ? (SECRET_ACTIONS[stateOf(secret, nowMs)] ?? []) : [];
+					return html`<div class="row-end">${offered.map(({ verb, ...look }) =>
+						ui.buttonForm({
+							...look,
+							action: `${path}/secret/${verb}`,
+							csrf: hidden,
+							className: "",
+							hidden: { secretId: secret.public_id },
+							isSmall: true,
+							ariaLabel: `${look.label}: the secret that ends in ${secret.hint}`,
+						}),
+					)}</div>`;
+				},
 			},
 		],
 	});
 }
 
-function stateCell(secret: SigningSecret, nowMs: number): Html {
-	const state = stateOf(secret, nowMs);
-	switch (state) {
-		case "active":
-			return html`${ui.badge("good", "Active")} <span class="small soft">Signs callbacks. Accepted in your requests.</span>`;
-		case "prepared":
-			return html`${ui.badge("info", "Prepared")} <span class="small soft">Accepted in your requests. Does not sign callbacks yet.</span>`;
-		case "replaced":
-			return html`${ui.badge("warn", "Replaced")} <span class="small soft">Accepted in your requests until ${ui.timeTag(goodUntilMs(secret) ?? nowMs)}.</span>`;
-		case "ended":
-			return html`${ui.badge("plain", "Ended")} <span class="small soft">No longer accepted in your requests.</span>`;
-		default:
-			return state satisfies never;
-	}
-}
-
-function actions(secret: SigningSecret, { path, hidden, nowMs }: KeysView): Content {
-	const { hint } = secret;
-	const named = { secretId: secret.public_id };
-	const state = stateOf(secret, nowMs);
-	switch (state) {
-		case "prepared":
-			return html`<div class="row-end">${ui.buttonForm({
-				action: `${path}/secret/activate`,
-				csrf: hidden,
-				className: "",
-				hidden: named,
-				label: "Activate",
-				tone: "primary",
-				isSmall: true,
-				confirm:
-					"Activate the new secret? Callbacks are signed with it from the next attempt on, so your receiver must accept it already.",
-				ariaLabel: `Activate the secret that ends in ${hint}`,
-			})}${ui.buttonForm({
-				action: `${path}/secret/discard`,
-				csrf: hidden,
-				className: "",
-				hidden: named,
-				label: "Discard",
-				isSmall: true,
-				confirm: "Discard the prepared secret? Requests signed with it are refused from this moment on.",
-				ariaLabel: `Discard the secret that ends in ${hint}`,
-			})}</div>`;
-		case "replaced":
-			return ui.buttonForm({
-				action: `${path}/secret/end`,
-				csrf: hidden,
-				className: "",
-				label: "End it now",
-				tone: "danger",
-				isSmall: true,
-				confirm:
-					"End the old secret now? Requests that are still signed with it are refused from this moment on.",
-				ariaLabel: `End the secret that ends in ${hint} now`,
-			});
-		case "active":
-		case "ended":
-			return null;
-		default:
-			return state satisfies never;
-	}
-}
-
-function prepareForm({ path, hidden }: KeysView): Html {
-	return ui.buttonForm({
-		action: `${path}/secret`,
-		csrf: hidden,
-		label: "Prepare new secret",
-		isSmall: true,
-	});
-}
-
-function replacementSteps(states: ReadonlySet<string>): Html {
-	const isPrepared = states.has("prepared");
-	const isActivated = !isPrepared && states.has("replaced");
-	const list: readonly (readonly [title: string, text: string, isDone: boolean])[] = [
+function replacementSteps(states: ReadonlySet<SecretState>): Html {
+	const isActivated = !states.has("prepared") && states.has("replaced");
+	const steps: readonly (readonly [title: string, text: string, isDone: boolean])[] = [
 		[
 			"Prepare",
 			"Creates the new secret and shows it once. You can sign your requests with it right away; callbacks are still signed with the old one.",
-			isPrepared || isActivated,
+			states.has("prepared") || isActivated,
 		],
 		[
 			"Add it to your receiver",
@@ -205,7 +296,7 @@ function replacementSteps(states: ReadonlySet<string>): Html {
 			false,
 		],
 	];
-	return html`<ol class="points small">${list.map(
+	return html`<ol class="points small">${steps.map(
 		([title, text, isDone]) =>
 			html`<li><strong>${title}</strong>${isDone ? html` ${ui.badge("good", "Done")}` : null}<br><span class="soft">${text}</span></li>`,
 	)}</ol>`;
@@ -213,22 +304,35 @@ function replacementSteps(states: ReadonlySet<string>): Html {
 
 // Ready snippets with the programme's own values, both directions, one tab a language: the files of examples/.
 
-const WHILE_REPLACING = html`The signing secret is being replaced. Sign your requests with the new one, and let your receiver accept both until the old one has ended: in Node, give <code>secret</code> as a list. <a href="${DOCS_PATH}#replacing-the-secret-without-losing-a-callback">How to replace it</a>`;
+interface SnippetValues extends ExampleValues {
+	programId: string;
+}
 
 export function snippetsSection(
 	path: string,
-	language: ExampleLanguage,
+	asked: string | undefined,
 	values: SnippetValues,
 	/** More than one secret is good for something just now. */
 	isReplacing: boolean,
 ): Html {
-	const label = EXAMPLE_LANGUAGES.find(({ value }) => value === language)?.label ?? "";
+	const { value: language, label } = parseLanguage(asked);
+	const snippet = (title: string, role: ExampleRole) =>
+		html`<div class="stack-tight"><h3>${title}</h3>${ui.codeBlock(
+			fillIn(readExample(language, role), values),
+			`${title}, ${label}`,
+			codeLanguageOf(language),
+		)}</div>`;
 	return ui.section({
 		id: "snippets",
 		title: "Ready snippets",
 		hint: html`With this programme's values. Put the key into <code>${API_KEY_VARIABLE}</code> and the secret into <code>${SECRET_VARIABLE}</code>. <a href="${DOCS_PATH}#the-rules">The rules they keep, and why</a>`,
 		body: ui.padded(
-			isReplacing ? ui.message("info", WHILE_REPLACING) : null,
+			isReplacing
+				? ui.message(
+						"info",
+						html`The signing secret is being replaced. Sign your requests with the new one, and let your receiver accept both until the old one has ended: in Node, give <code>secret</code> as a list. <a href="${DOCS_PATH}#replacing-the-secret-without-losing-a-callback">How to replace it</a>`,
+					)
+				: null,
 			ui.tabs(
 				"Language",
 				EXAMPLE_LANGUAGES.map((other) => ({
@@ -237,16 +341,9 @@ export function snippetsSection(
 					isActive: other.value === language,
 				})),
 			),
+			// The other languages need nothing but themselves.
 			language === "node" ? installation(values.publicUrl) : null,
-			html`<div class="columns"><div class="stack-tight"><h3>Sign a request to us</h3>${ui.codeBlock(
-				fillIn(readExample(language, "sender"), values),
-				`Sign a request, ${label}`,
-				codeLanguageOf(language),
-			)}</div><div class="stack-tight"><h3>Verify a callback from us</h3>${ui.codeBlock(
-				fillIn(readExample(language, "receiver"), values),
-				`Verify a callback, ${label}`,
-				codeLanguageOf(language),
-			)}</div></div>`,
+			html`<div class="columns">${snippet("Sign a request to us", "sender")}${snippet("Verify a callback from us", "receiver")}</div>`,
 			ui.more(
 				"The pixel for your thank-you page",
 				html`<p class="small soft">Let your shop write each order's own id and amount in place of <code>ORDER_ID</code> and <code>AMOUNT</code>; pasted as it is, the call is refused. Anyone can call the pixel, so a pixel call by itself proves nothing: confirm each order with a signed request from your server.</p>${ui.codeBlock(pixelSnippet(values), "The pixel, HTML", "html")}`,
@@ -255,57 +352,33 @@ export function snippetsSection(
 	});
 }
 
-/** The other languages need nothing but themselves. */
 function installation(publicUrl: string): Html {
 	const [{ sha256 }] = DOWNLOADS;
 	return html`<div class="stack-tight"><p class="small soft">Install the library from this service first. SHA-256 <code class="break">${sha256}</code>. <a href="${DOWNLOADS_PATH}">All checksums</a></p>${ui.codeBlock(`npm install ${downloadUrl(publicUrl)}`, "the command to install the library")}</div>`;
 }
 
-interface SnippetValues extends ExampleValues {
-	programId: string;
-}
-
-export function parseLanguage(text: string | undefined): ExampleLanguage {
-	return EXAMPLE_LANGUAGES.find(({ value }) => value === text)?.value ?? "node";
-}
-
 /** For the shop's thank-you page: the browser reports, the shop's server confirms. */
-export function pixelSnippet({ publicUrl, programId }: SnippetValues): string {
+export function pixelSnippet({
+	publicUrl,
+	programId,
+}: Pick<SnippetValues, "publicUrl" | "programId">): string {
 	return `<img src="${publicUrl}/pixel/${programId}.gif?orderId=ORDER_ID&amp;basketValue=AMOUNT" width="1" height="1" alt="">
 `;
 }
 
 // What the buttons of "Keys and snippets" do: parse, call one use case, say how it went, back to the tab.
 
-const KEYS: FormPart = { tab: "keys", part: "keys" };
-const SECRET: FormPart = { tab: "keys", part: "secret" };
+const KEYS: FormPart = { path: keysPath, part: "keys" };
+const SECRET: FormPart = { path: keysPath, part: "secret" };
 
 /** The first one is issued on the tab that leads through the set-up, and shown there. */
 export async function issueApiKey(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
-	const { personId } = viewerOf(c);
 	const { on, name } = await readTextFields(c, ["on", "name"]);
-	const at: FormPart = on === "callbacks" ? { tab: "callbacks", part: "keys" } : KEYS;
-	const issued = await issueKey(deps, programme.public_id, personId, name);
-	if (!issued.ok) return backWithFault(c, at, issued.fault);
-	const { key, secret } = issued.value;
-	handOverIssued(c, deps, programme, personId, at.tab, { key, secret });
-	return backTo(c, at);
-}
-
-export async function renameApiKey(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { public_id: programmeId } = programmeOf(c);
-	const { name } = await readTextFields(c, ["name"]);
-	const keyId = c.req.param("keyId") ?? "";
-	const renamed = await renameKey(deps, programmeId, keyId, name, viewerOf(c).personId);
-	if (!renamed.ok) return backWithFault(c, KEYS, renamed.fault);
-	const { before, after } = renamed.value;
-	const [tone, text] =
-		before === after
-			? (["info", "Nothing was changed."] as const)
-			: (["good", `Saved. The key is now called ${after} (was ${before}).`] as const);
-	setFlash(c, tone, text, KEYS.part);
-	return backTo(c, KEYS);
+	const issued = await issueKey(deps, programme.public_id, viewerOf(c).personId, name);
+	if (issued.ok) handOverIssued(c, deps, programme, issued.value);
+	const at: FormPart = on === "callbacks" ? { path: integrationPath, part: "keys" } : KEYS;
+	return finish(c, at, issued, () => null);
 }
 
 export async function revokeApiKey(c: WebContext, deps: WebDeps): Promise<Response> {
@@ -316,11 +389,9 @@ export async function revokeApiKey(c: WebContext, deps: WebDeps): Promise<Respon
 
 export async function issueNextSecret(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
-	const { personId } = viewerOf(c);
-	const prepared = await prepareSecret(deps, programme.public_id, personId);
-	if (!prepared.ok) return backWithFault(c, SECRET, prepared.fault);
-	handOverIssued(c, deps, programme, personId, SECRET.tab, { key: null, secret: prepared.value.secret });
-	return backTo(c, SECRET);
+	const prepared = await prepareSecret(deps, programme.public_id, viewerOf(c).personId);
+	if (prepared.ok) handOverIssued(c, deps, programme, { key: null, secret: prepared.value.secret });
+	return finish(c, SECRET, prepared, () => null);
 }
 
 export async function activateNextSecret(c: WebContext, deps: WebDeps): Promise<Response> {
@@ -341,10 +412,6 @@ export async function discardNextSecret(c: WebContext, deps: WebDeps): Promise<R
 
 export async function endOldSecret(c: WebContext, deps: WebDeps): Promise<Response> {
 	const ended = await endReplacedSecrets(deps, programmeOf(c).public_id, viewerOf(c).personId);
-	return finish(
-		c,
-		SECRET,
-		ended,
-		"The old secret has ended: requests signed with it are refused from now on.",
-	);
+	const text = "The old secret has ended: requests signed with it are refused from now on.";
+	return finish(c, SECRET, ended, text);
 }

@@ -2,10 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addConversion } from "../../../test/support/rows.ts";
 import { createApp } from "../../app.ts";
 import type { LocalAnswer } from "../../domain/local-answer.ts";
-import { MINUTE_MS } from "../../domain/time.ts";
 import type { Outcome } from "../../domain/verdict.ts";
 import { insertLocalAnswers, noteListener, noteListenerGone } from "../../store/queries/local-answers.ts";
 import { downloadUrl } from "../downloads.ts";
@@ -93,9 +91,6 @@ test("what `listen` told of a test shows where it was sent, and no Postback URL 
 	assert.match(sent.text, /Test conversion test-\w+ is recorded\.<\/div>/, "and nothing that will be untrue");
 	assert.match(sent.text, /On its way.*To <code>listen<\/code> on your machine/s);
 	assert.doesNotMatch(sent.text, /No callback was sent for it/);
-	const aMinuteAgo = site.deps.clock.nowMs() - MINUTE_MS;
-	await db.updateTable("conversions").set({ updated_at_ms: aMinuteAgo }).execute();
-	assert.match((await browser.open(path)).text, /Nobody was listening.*Send a new test conversion/s);
 	await noteListenerGone(db, programme.id, site.deps.clock.nowMs());
 	assert.match((await browser.open(path)).text, /id="listening-live"[^>]*>Not connected\./, "at once");
 	await noteListener(db, programme.id, site.deps.clock.nowMs());
@@ -114,7 +109,7 @@ test("what `listen` told of a test shows where it was sent, and no Postback URL 
 	};
 	const nothing = { httpStatus: null, code: null, tookMs: null };
 	const refused = await tell({ ...nothing, outcome: "no_connection", code: "ECONNREFUSED" });
-	assert.match(refused, /No connection listen found no receiver at its --to address \(ECONNREFUSED\)\./);
+	assert.match(refused, /No connection listen found no receiver at its --to address\. \(ECONNREFUSED\)/);
 	assert.match(refused, /Callback answered 2xx : to do/);
 	assert.doesNotMatch(refused, /No callback was sent for it/);
 	const failed = await tell({ ...nothing, outcome: "answered", httpStatus: 401 });
@@ -124,12 +119,12 @@ test("what `listen` told of a test shows where it was sent, and no Postback URL 
 	assert.match(verified, /Signature right Checked on your machine by listen , with your secret\./);
 	assert.match(
 		verified,
-		/Callback verified : done On a developer's machine, by listen \. Next, for your real server: save a Postback URL \./,
+		/Callback verified : done On a developer's machine, through listen \. Next, for your real server: save a Postback URL \./,
 	);
 	assert.match(verified, /Nothing has been sent to a Postback URL yet/);
 	const answered = await tell({ ...nothing, outcome: "answered", httpStatus: 204, tookMs: 12 });
-	assert.match(answered, /Answered 204 Answered by your machine, through listen in 12 ms\./);
-	assert.match(answered, /Callback answered 2xx : done 204 from a developer's machine, through listen \./);
+	assert.match(answered, /Answered 204 Answered by your machine, through listen \. 12 ms\./);
+	assert.match(answered, /Callback answered 2xx : done On a developer's machine, through listen \./);
 	for (const worse of [
 		{ ...nothing, outcome: "answered", httpStatus: 500 },
 		{ ...nothing, outcome: "not_verified" },
@@ -161,11 +156,11 @@ test("whoever may only look is not told to do what they cannot, at any step", as
 		/No key has been issued\.[\s\S]*Nothing is sent yet: there is no signing secret\./,
 	);
 	await issue(browser, path);
-	assert.match(await look(), /No callback is pending\.[\s\S]*Owners and developers can send one\./);
+	assert.match(await look(), /Pending callbacks: 0\.[\s\S]*Owners and developers can send one\./);
 	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
 	assert.match(await look(), /Callbacks appear here as they are sent\./);
 	await browser.submit(`${path}/test`, {});
-	assert.match(await look(), /1 callback is pending\./);
+	assert.match(await look(), /Pending callbacks: 1\./);
 });
 
 test("a filter that is not understood is told at its field, and nothing is listed", async (t) => {
@@ -198,26 +193,9 @@ test("a filter that is not understood is told at its field, and nothing is liste
 		const { status, text } = await browser.open(`${path}/inbound?${query}`);
 		assert.equal(status, 422, query);
 		assert.match(text, new RegExp(`id="${field}-error"`), query);
-		assert.doesNotMatch(text, /is here|is not here|<td/, query);
+		assert.doesNotMatch(text, /<td/, query);
 	}
-	assert.match((await browser.open(`${path}/inbound?order=1001`)).text, /is here/);
-});
-
-test("why an order that only a pixel reported has not moved: what it waits for, and what a postback would do", async (t) => {
-	const { browser, path, site, programme } = await openShop(t);
-	const pixel = { source: "pixel", window_ends_at_ms: null } as const;
-	await addConversion(site.store, programme.id, { ...pixel, order_id: "P-1", status: "PARKED" });
-	await addConversion(site.store, programme.id, { ...pixel, order_id: "E-1", status: "EXPIRED" });
-	await addConversion(site.store, programme.id, { ...pixel, order_id: "R-1" });
-	await addConversion(site.store, programme.id, { ...pixel, order_id: "C-1", confirmed_at_ms: 1 });
-	const why = async (order: string) => (await browser.open(`${path}/inbound?order=${order}`)).text;
-	assert.match(await why("P-1"), /waiting for your server&#39;s signed request to confirm it/);
-	assert.match(
-		await why("E-1"),
-		/expired, because no signed request confirmed it in time \(one sent now records/,
-	);
-	assert.match(await why("R-1"), /recorded, and not decided yet; only a pixel has reported it/);
-	assert.match(await why("C-1"), /recorded, and not decided yet:/);
+	assert.match((await browser.open(`${path}/inbound?order=1001`)).text, /<td/);
 });
 
 test("a refused URL has the reader's eyes: its field is focused; the address of any form leads back to its page", async (t) => {
@@ -256,7 +234,7 @@ test("the words at the URL tell what is on its way, and only then", async (t) =>
 	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
 	assert.match((await browser.open(path)).text, /is saved\. Status changes from now on are sent there/);
 	for (let n = 0; n < 2; n++) await browser.submit(`${path}/test`, {});
-	assert.match((await browser.open(path)).text, /2 callbacks are pending\. If you save another URL, they go/);
+	assert.match((await browser.open(path)).text, /Pending callbacks: 2\. If you save another URL, they go/);
 	await runCallbacks(site, programme, { kind: "answered", status: 204 });
 	assert.match((await browser.open(path)).text, /id="waiting-live">If you remove it/);
 });

@@ -1,37 +1,17 @@
 // "Check a signature": paste a request, see part by part where it differs, to the byte. What is pasted is looked at and
 // forgotten; the secret is not even shown again.
 
-import * as z from "zod";
 import { rebuildRequest } from "../../domain/sent-request.ts";
 import { headerNames } from "../../domain/signature.ts";
 import type { Finding, TextDifference, Verdict } from "../../signature-check/causes.ts";
 import { type CheckedSignature, checkSignature } from "../../signature-check/check-signature.ts";
 import type { Direction, PastedRequest } from "../../signature-check/pasted-request.ts";
-import { findDeliveryDetail, listAttempts } from "../../store/queries/attempt-list.ts";
-import type { Programme } from "../../store/queries/programmes.ts";
+import { findDeliveryDetail, listAttempts } from "../../store/queries/delivery-list.ts";
 import { readTextFields } from "../form.ts";
 import { csrfField, programmeOf, type WebContext, type WebDeps } from "../page.ts";
 import { deliveryPath, signaturePath } from "../paths.ts";
-import {
-	badge,
-	button,
-	type Content,
-	codeBlock,
-	count,
-	dataTable,
-	type Html,
-	html,
-	message,
-	more,
-	padded,
-	postForm,
-	section,
-	selectField,
-	type Tone,
-	textArea,
-	textField,
-	timeTag,
-} from "../ui.ts";
+import * as ui from "../ui.ts";
+import { type Content, count, type Html, html } from "../ui.ts";
 import { answerTab } from "./frame.ts";
 
 /**
@@ -50,56 +30,39 @@ const FIELD_NAMES = ["method", "target", "headers", "body", "secret", "computed"
 const EMPTY: PastedRequest = { method: "POST", target: "/v1/conversions", headers: "", body: "" };
 const METHODS = ["POST", "GET", "PUT", "PATCH", "DELETE"] as const;
 const NOT_STORED = "Nothing of it is stored.";
-const ATTEMPT = z.object({
-	delivery: z.string(),
-	attempt: z.coerce.number().int(),
-	/** Only where it went: the rest is to be what arrived there. */
-	only: z.literal("path").optional().catch(undefined),
-});
 
 export async function showSignatureForm(c: WebContext, deps: WebDeps): Promise<Response> {
-	const programme = programmeOf(c);
-	const filled = await pastedFromAttempt(c, deps, programme);
-	const isFilled = filled !== null && filled.headers !== "";
-	const hint = !isFilled
-		? NOT_STORED
-		: `This is the callback as we sent it. Paste over it what your server received. ${NOT_STORED}`;
-	return render(c, deps, programme, { pasted: filled ?? EMPTY, findings: null, hint });
+	const sent = await requestOfAttempt(c, deps);
+	const hint = `This is the callback as we sent it. Paste over it what your server received. ${NOT_STORED}`;
+	return render(c, deps, { pasted: sent ?? EMPTY, findings: null, ...(sent === null ? {} : { hint }) });
 }
 
 export async function checkPasted(c: WebContext, deps: WebDeps): Promise<Response> {
-	const programme = programmeOf(c);
 	const fields = await readTextFields(c, FIELD_NAMES);
 	const { secret, computed, ...pasted } = fields;
 	const tooLong = FIELD_NAMES.find((name) => fields[name].length > FIELDS[name][1]);
 	if (tooLong !== undefined) {
 		const [label, most] = FIELDS[tooLong];
 		const text = `The field ${label} has more than ${count(most)} characters. Paste less.`;
-		const shown = { ...pasted, [tooLong]: "" };
-		const findings = section({ id: "findings", title: "Not checked", body: padded(message("bad", text)) });
-		return render(c, deps, programme, { pasted: shown, findings, status: 422 });
+		const body = ui.padded(ui.message("bad", text));
+		const findings = ui.section({ id: "findings", title: "Not checked", body });
+		return render(c, deps, { pasted: { ...pasted, [tooLong]: "" }, findings, status: 422 });
 	}
-	const found = await checkSignature(deps, programme, { pasted, secret, computed });
-	const findings = findingsSection(programme.public_id, found);
-	return render(c, deps, programme, { pasted, computed, findings });
+	const found = await checkSignature(deps, programmeOf(c), { pasted, secret, computed });
+	const findings = findingsSection(programmeOf(c).public_id, found);
+	return render(c, deps, { pasted, computed, findings });
 }
 
 /** From a delivery's page: the request of one attempt, filled in. */
-async function pastedFromAttempt(
-	c: WebContext,
-	{ store, network }: WebDeps,
-	programme: Programme,
-): Promise<PastedRequest | null> {
-	const asked = ATTEMPT.safeParse(c.req.query());
-	if (!asked.success) return null;
-	const delivery = await findDeliveryDetail(store.db, programme.id, asked.data.delivery);
+async function requestOfAttempt(c: WebContext, { store, network }: WebDeps): Promise<PastedRequest | null> {
+	const { delivery: deliveryId = "", attempt: seq } = c.req.query();
+	const delivery = await findDeliveryDetail(store.db, programmeOf(c).id, deliveryId);
 	if (delivery === undefined) return null;
 	const attempts = await listAttempts(store.db, delivery.id);
-	const attempt = attempts.find(({ seq }) => seq === asked.data.attempt);
+	const attempt = attempts.find((known) => String(known.seq) === seq);
 	const request = attempt === undefined ? null : rebuildRequest(attempt, delivery, network.face.brand);
 	if (request === null) return null;
 	const { pathname, search } = new URL(request.url);
-	if (asked.data.only === "path") return { ...EMPTY, target: pathname + search };
 	const headers = request.headers.map(([name, value]) => `${name}: ${value}`).join("\n");
 	return { method: "POST", target: pathname + search, headers, body: request.body };
 }
@@ -107,20 +70,19 @@ async function pastedFromAttempt(
 function render(
 	c: WebContext,
 	deps: WebDeps,
-	programme: Programme,
 	page: { pasted: PastedRequest; computed?: string; findings: Html | null; hint?: string; status?: number },
 ): Promise<Response> {
 	return answerTab(c, {
 		tab: "signature",
 		hint: "Paste a signed request: a callback as your server received it, or your own request to us. We show which part differs from what was signed.",
 		status: page.status ?? 200,
-		body: html`${page.findings}${section({
+		body: html`${page.findings}${ui.section({
 			id: "paste",
 			title: "The request",
 			hint: page.hint ?? NOT_STORED,
-			body: padded(
-				postForm({
-					action: `${signaturePath(programme.public_id)}#findings`,
+			body: ui.padded(
+				ui.postForm({
+					action: `${signaturePath(programmeOf(c).public_id)}#findings`,
 					csrf: csrfField(c),
 					body: formFields(page.pasted, page.computed ?? "", deps.network.face.brand),
 				}),
@@ -133,43 +95,43 @@ function formFields(pasted: PastedRequest, computed: string, brand: string): Htm
 	const { timestamp, nonce, signature } = headerNames(brand);
 	const isKnown = METHODS.some((method) => method === pasted.method);
 	const methods = isKnown ? METHODS : [pasted.method, ...METHODS];
-	return html`<div class="form-grid">${selectField({
+	return html`<div class="form-grid">${ui.selectField({
 		name: "method",
 		label: "Method",
 		value: pasted.method,
 		options: methods.map((method) => ({ value: method, label: method })),
-	})}${textField({
+	})}${ui.textField({
 		name: "target",
 		label: "Path and query, or the whole URL",
 		value: pasted.target,
 		isMono: true,
 		autocomplete: "off",
-	})}</div>${textArea({
+	})}</div>${ui.textArea({
 		name: "headers",
 		label: "Headers, one per line",
 		value: pasted.headers,
 		rows: 5,
 		hint: `Include ${timestamp}, ${nonce} and ${signature}.`,
-	})}${textArea({
+	})}${ui.textArea({
 		name: "body",
 		label: "Body, exactly as it arrived",
 		value: pasted.body,
 		rows: 7,
 		hint: "Not formatted, not shortened. Even one extra space changes the signature.",
-	})}<div class="form-grid">${textField({
+	})}<div class="form-grid">${ui.textField({
 		name: "computed",
 		label: "Signature your code computed (optional)",
 		value: computed,
 		isMono: true,
 		autocomplete: "off",
 		hint: "For a callback that your server refuses: we say what your code did differently.",
-	})}${textField({
+	})}${ui.textField({
 		name: "secret",
 		label: "Signing secret (optional)",
 		type: "password",
 		autocomplete: "off",
 		hint: "Leave it empty to check with the programme's own. It is not stored, not logged and not shown again.",
-	})}</div><div class="row">${button({ label: "Check", tone: "primary" })}</div>`;
+	})}</div><div class="row">${ui.button({ label: "Check", tone: "primary" })}</div>`;
 }
 
 /** Whose text is whose, in either direction. */
@@ -177,7 +139,7 @@ const SIDES: Readonly<Record<Direction, Sides>> = {
 	callback: ["We sent", "You pasted"],
 	request: ["Signed", "Sent"],
 };
-const VERDICTS: Readonly<Record<Verdict, readonly [Tone, string]>> = {
+const VERDICTS: Readonly<Record<Verdict, readonly [ui.Tone, string]>> = {
 	good: ["good", "Right"],
 	bad: ["bad", "Differs"],
 	warn: ["warn", "Note"],
@@ -189,18 +151,18 @@ function findingsSection(programmeId: string, found: CheckedSignature): Html {
 	const right = findings.filter(({ verdict }) => verdict === "good");
 	const rest = findings.filter(({ verdict }) => verdict !== "good");
 	const sides = SIDES[found.direction];
-	return section({
+	return ui.section({
 		id: "findings",
 		title: "What we found",
 		...(sent === null ? {} : { hint: attemptHint(programmeId, sent) }),
 		body: [
-			padded(message(found.isGood ? "good" : "bad", found.conclusion)),
+			ui.padded(ui.message(found.isGood ? "good" : "bad", found.conclusion)),
 			findingsTable("What differs, and what to know", rest, sides),
 			// Folded: on a phone they would be two screens before the next thing that matters.
 			right.length === 0
 				? null
-				: padded(
-						more(
+				: ui.padded(
+						ui.more(
 							`Right: ${right.map(({ part }) => part).join(", ")}`,
 							findingsTable("What is right", right, sides),
 						),
@@ -208,7 +170,7 @@ function findingsSection(programmeId: string, found: CheckedSignature): Html {
 			computed === null
 				? null
 				: [
-						padded(
+						ui.padded(
 							html`<h3>The signature your code computed</h3>`,
 							html`<p class="small soft">Judged over the request as you pasted it.</p>`,
 						),
@@ -216,9 +178,9 @@ function findingsSection(programmeId: string, found: CheckedSignature): Html {
 					],
 			canonical === null
 				? null
-				: padded(
+				: ui.padded(
 						html`<h3>The text to sign</h3>`,
-						codeBlock(canonical, "The text to sign: five lines, joined by a line feed", "lines"),
+						ui.codeBlock(canonical, "The text to sign: five lines, joined by a line feed", "lines"),
 					),
 		],
 	});
@@ -227,21 +189,21 @@ function findingsSection(programmeId: string, found: CheckedSignature): Html {
 function attemptHint(id: string, { attempt, isSure }: NonNullable<CheckedSignature["sent"]>): Content {
 	const { deliveryId, seq, event, startedAtMs } = attempt;
 	return html`${isSure ? "Compared with our own record:" : "The likeliest of our attempts:"} <a href="${deliveryPath(id, deliveryId)}#attempt-${seq}">attempt ${seq} of
-		${event}</a>, sent ${timeTag(startedAtMs)}.`;
+		${event}</a>, sent ${ui.timeTag(startedAtMs)}.`;
 }
 
 type Sides = readonly [signed: string, seen: string];
 
 function findingsTable(caption: string, rows: readonly Finding[], sides: Sides): Html {
 	const label = ({ part }: Finding) => part.replace(/^./, (letter) => letter.toUpperCase());
-	return dataTable({
+	return ui.dataTable({
 		caption,
 		rows,
 		empty: null,
 		stacks: true,
 		columns: [
 			{ title: "Part", namesRow: true, cell: (row) => html`<span class="nowrap">${label(row)}</span>` },
-			{ title: "Result", cell: ({ verdict }) => badge(...VERDICTS[verdict]) },
+			{ title: "Result", cell: ({ verdict }) => ui.badge(...VERDICTS[verdict]) },
 			{
 				title: "What to know",
 				cell: ({ text, difference }) =>

@@ -248,8 +248,7 @@ export async function trySample(c: WebContext, deps: WebDeps): Promise<Response>
 	// The brand is fixed now.
 	deps.network.forget();
 	const { programme, issued } = opened.value;
-	const { key, secret } = issued;
-	handOverIssued(c, deps, programme, maker.personId, "callbacks", { key, secret });
+	handOverIssued(c, deps, programme, issued);
 	return c.redirect(paths.integrationPath(programme.public_id), 303);
 }
 

@@ -1,7 +1,7 @@
 // /totals: what all programmes of the network come to over the last days, for staff. Counted in the background; the page
 // shows the last count and says when it was made.
 
-import type { NetworkTally } from "../../conversions/network-tally.ts";
+import type { NetworkTally } from "../../conversions/tally.ts";
 import type { Status } from "../../domain/conversion.ts";
 import { sharePercent } from "../integration/health-section.ts";
 import { answerPage, type PageDeps, type WebContext } from "../page.ts";

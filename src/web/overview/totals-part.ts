@@ -1,7 +1,6 @@
 // What is counted of conversions, of a programme and of the network: shown as of the last count, by day and by status.
 
-import type { CountLook } from "../../conversions/kept-counts.ts";
-import type { DayCounts, StatusTotal } from "../../conversions/tally.ts";
+import type { CountLook, DayCounts, StatusTotal } from "../../conversions/tally.ts";
 import type { Status } from "../../domain/conversion.ts";
 import { formatMinor } from "../../domain/money.ts";
 import { DAY_MS, utcDay } from "../../domain/time.ts";

@@ -14,7 +14,7 @@ import {
 } from "../../people/programme-people.ts";
 import { deactivateStaff, renewStaffLink } from "../../people/staff.ts";
 import { listProgrammeInvitations, type ProgrammeInvitation } from "../../store/queries/links.ts";
-import { type ListedPerson, listProgrammePeople, listStaff } from "../../store/queries/people-list.ts";
+import { type ListedPerson, listProgrammePeople, listStaff } from "../../store/queries/people.ts";
 import type { Area } from "../document.ts";
 import { declareForm, readTextFields } from "../form.ts";
 import type { WebContext, WebDeps } from "../page.ts";
@@ -413,7 +413,7 @@ function linkWords({ email, hasPassword, deactivatedAtMs }: ListedPerson): ui.Bu
 }
 
 /** The link, shown once to whoever made it, and whether it was mailed. */
-export function invitationCard(invited: SentLink): Html {
+function invitationCard(invited: SentLink): Html {
 	return ui.section({
 		id: "invitation",
 		title: `${invited.isForPassword ? "New password" : "Invitation"} for ${invited.email}`,

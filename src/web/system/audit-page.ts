@@ -9,11 +9,12 @@ import { isoTime, utcDay } from "../../domain/time.ts";
 import { dayEndMs, dayStartMs } from "../../domain/zone-day.ts";
 import {
 	type AuditFilter,
+	type AuditSubjects,
 	type ListedAuditEntry,
 	listAudit,
 	readAllAudit,
+	readAuditSubjects,
 } from "../../store/queries/audit-list.ts";
-import { type AuditSubjects, readAuditSubjects } from "../../store/queries/audit-subjects.ts";
 import type { ListPage } from "../../store/queries/list-page.ts";
 import { findPersonByEmail } from "../../store/queries/people.ts";
 import { listProgrammes } from "../../store/queries/programme-list.ts";

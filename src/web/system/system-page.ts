@@ -1,14 +1,13 @@
-// /system: how the installation does, for staff: what to put right, which is where a chore
-// that is late and a process that has fallen silent stand; and behind it queue, mail and room.
+// /system: how the installation does, for staff: what to put right, which is where a chore that is late and a process that
+// has fallen silent stand; and behind it queue, mail and room.
 
 import { sayBytes } from "../../domain/bytes.ts";
 import { isSilent, sumEngines } from "../../domain/process.ts";
 import type { Warning } from "../../domain/warning.ts";
-import { MAX_COUNTED_MAILS } from "../../store/queries/figures.ts";
+import { type Figures, MAX_COUNTED_MAILS, readFigures } from "../../store/queries/figures.ts";
 import { listUnsentMails, type MailState } from "../../store/queries/mail-queue.ts";
-import { readSystem, type SystemReading } from "../../store/queries/system.ts";
 import type { Store } from "../../store/store.ts";
-import { findSystemWarnings, lastMailFailure } from "../../watch/system-warning.ts";
+import { lastMailFailure, type WatchedState } from "../../watch/checks.ts";
 import { answerPage, type WebContext, type WebDeps } from "../page.ts";
 import { AUDIT_PATH, NETWORK_PATH, OPERATIONS_PATH, SYSTEM_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";
@@ -17,30 +16,31 @@ import { type Html, html } from "../ui.ts";
 const UNSENT_SHOWN = 20;
 
 export async function showSystem(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { store, clock, system } = deps;
-	const nowMs = clock.nowMs();
-	const reading = await readSystem(store, nowMs);
-	const disk = await system.readDisk();
-	const warnings = [...findSystemWarnings({ ...reading, disk }, nowMs), ...c.get("warnings")];
+	const { store, clock, system, installation } = deps;
+	await installation.read();
+	const state = installation.state();
+	const { schema, disk, backedUpAtMs } = state;
+	const figures = await readFigures(store, clock.nowMs());
+	const warnings = installation.warningsFor({ host: c.req.header("host") });
 	const body = html`${ui.pageHeader({
 		title: "System",
 		hint: `Ringback ${system.version} on ${store.kind === "sqlite" ? "SQLite" : "PostgreSQL"}. This page was answered by process ${system.instance}.`,
 		actions: ui.linkButton({ label: "Operations guide", href: OPERATIONS_PATH }),
-	})}${systemTabs("status")}${warningSection(warnings)}${queueSection(reading, nowMs)}${mailSection(deps, reading)}${unsentSection(await listUnsentMails(store.db, UNSENT_SHOWN))}${ui.section(
+	})}${systemTabs("status")}${warningSection(warnings)}${queueSection(state, figures)}${mailSection(deps, state, figures)}${unsentSection(await listUnsentMails(store.db, UNSENT_SHOWN))}${ui.section(
 		{
 			id: "database",
 			title: "Database",
 			body: ui.padded(
 				ui.facts([
-					["Schema", schemaWords(reading.schema)],
-					["Size", sayBytes(reading.figures.databaseBytes)],
+					["Schema", schemaWords(schema)],
+					["Size", sayBytes(figures.databaseBytes)],
 					[
 						"Free room",
 						disk === null
 							? "Ask the database server: its disk cannot be seen from here."
 							: `${sayBytes(disk.freeBytes)} of ${sayBytes(disk.sizeBytes)}`,
 					],
-					["Last backup", backupWords(store.kind, reading.backedUpAtMs)],
+					["Last backup", backupWords(store.kind, backedUpAtMs)],
 				]),
 			),
 		},
@@ -60,10 +60,9 @@ function warningSection(warnings: readonly Warning[]): Html {
 	});
 }
 
-function queueSection({ processes, figures }: SystemReading, nowMs: number): Html {
+function queueSection({ processes, nowMs }: WatchedState, { queued, failing }: Figures): Html {
 	const engines = sumEngines(processes, nowMs);
 	const running = processes.filter((record) => !isSilent(record, nowMs));
-	const { queued, failing } = figures;
 	return ui.section({
 		id: "queue",
 		title: "Callbacks and processes",
@@ -97,8 +96,11 @@ function queueSection({ processes, figures }: SystemReading, nowMs: number): Htm
 	});
 }
 
-function mailSection({ mailer }: WebDeps, { figures, processes }: SystemReading): Html {
-	const { waitingMails, unmailedNotices } = figures;
+function mailSection(
+	{ mailer }: WebDeps,
+	{ processes }: WatchedState,
+	{ waitingMails, unmailedNotices }: Figures,
+): Html {
 	const failure = lastMailFailure(processes);
 	return ui.section({
 		id: "mail",
@@ -165,7 +167,7 @@ function backupWords(kind: Store["kind"], backedUpAtMs: number | null): Html | s
 	return html`None by <code>ringback backup</code> yet.`;
 }
 
-function schemaWords({ version, known }: SystemReading["schema"]): string {
+function schemaWords({ version, known }: WatchedState["schema"]): string {
 	return version === known
 		? `Version ${version}, which is current`
 		: `Version ${version}; this program knows ${known}`;

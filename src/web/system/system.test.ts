@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newNotice } from "../../../test/support/notices.ts";
 import type { ChoreRecord } from "../../domain/chore.ts";
-import { saveChoreRecords } from "../../store/queries/chores.ts";
-import { noteBackup } from "../../store/queries/last-backup.ts";
 import { saveProcess } from "../../store/queries/processes.ts";
+import { noteBackup } from "../../store/queries/system.ts";
 import { type Browser, openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
 
 const WORKER = {
@@ -36,12 +35,11 @@ async function openStaff(
 }
 
 test("a sound installation: its version, its processes and its queue, no chore by name, and nothing to put right", async (t) => {
-	const { site, staff } = await openStaff(t);
+	const { site, staff } = await openStaff(t, { read: { chores: [CHORE] } });
 	await saveProcess(site.store.db, WORKER);
 	await saveProcess(site.store.db, { ...WORKER, instance: "4e5f6a7b", role: "web", engine: null });
 	const engine = { inHand: 1, programmesDue: 2, oldestDueAtMs: null, mostInFlight: 512 };
 	await saveProcess(site.store.db, { ...WORKER, instance: "8c9d0e1f", engine });
-	await saveChoreRecords(site.store.db, [CHORE]);
 	const { status, text } = await staff.open("/system");
 	assert.equal(status, 200);
 	for (const words of [
@@ -62,14 +60,8 @@ test("a sound installation: its version, its processes and its queue, no chore b
 
 test("what is wrong stands first, each with what to do", async (t) => {
 	const { site, staff } = await openStaff(t, {
-		change: {
-			system: {
-				instance: "0a1b2c3d",
-				version: "1.2.3",
-				readDisk: async () => ({ freeBytes: 4_000_000_000, sizeBytes: 100_000_000_000 }),
-			},
-		},
-		knownChores: [{ ...CHORE, lastSuccessMs: START_MS - 600_000, failures: 3, error: "no room." }],
+		readDisk: async () => ({ freeBytes: 4_000_000_000, sizeBytes: 100_000_000_000 }),
+		read: { chores: [{ ...CHORE, lastSuccessMs: START_MS - 600_000, failures: 3, error: "no room." }] },
 		warned: { hasMail: false },
 	});
 	await saveProcess(site.store.db, {
@@ -84,15 +76,6 @@ test("what is wrong stands first, each with what to do", async (t) => {
 		engine: null,
 		version: "1.2.4",
 	});
-	await saveChoreRecords(site.store.db, [
-		{
-			...CHORE,
-			lastSuccessMs: START_MS - 600_000,
-			failures: 3,
-			lastFailureMs: START_MS - 1_000,
-			error: "no room.",
-		},
-	]);
 	await noteBackup(site.store.db, START_MS - 4 * 86_400_000);
 	const { text } = await staff.open("/system");
 	const list = /<section class="card" id="warnings"[\s\S]*?<\/section>/.exec(text)?.[0] ?? "";

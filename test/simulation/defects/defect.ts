@@ -1,6 +1,6 @@
 // A defect to be planted: edits of sources as they are loaded, and the promise that it breaks.
 
-import type { PromiseName } from "../broken.ts";
+import type { PromiseName } from "../../support/broken.ts";
 
 export interface Defect {
 	name: string;

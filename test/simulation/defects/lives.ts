@@ -14,8 +14,8 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 			},
 			{
 				file: "store/queries/outbox.ts",
-				find: 'import type { Db } from "./store.ts";',
-				put: 'import { CompiledQuery } from "kysely";\nimport type { Db } from "./store.ts";',
+				find: 'import type { Db } from "../store.ts";',
+				put: 'import { CompiledQuery } from "kysely";\nimport type { Db } from "../store.ts";',
 			},
 		],
 		// When the second half fails, the call is tried again, and meets the order that it has recorded itself; or its caller

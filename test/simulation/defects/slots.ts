@@ -248,7 +248,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 		seenWith: 20,
 		edits: [
 			{
-				file: "store/queries/endpoint-removal.ts",
+				file: "store/queries/programmes.ts",
 				find: 'eb("endpoint_epoch", "+", 1)',
 				put: 'eb("endpoint_epoch", "+", 0)',
 			},

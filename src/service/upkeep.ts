@@ -1,0 +1,160 @@
+// What a process does besides its work, for those who watch it: tells that it is there, holds callbacks or lets them go,
+// reads how much there is, and notices when the schema has become too new for it. Whatever fails here stops nothing.
+
+import type { Config } from "../config.ts";
+import {
+	FORGOTTEN_AFTER_MS,
+	type MailFailure,
+	type ProcessEngine,
+	TELLS_EVERY_MS,
+} from "../domain/process.ts";
+import { isoTime, MINUTE_MS, SECOND_MS } from "../domain/time.ts";
+import type { Clock, DiskSpace, Log } from "../ports.ts";
+import { beginPause, endPause } from "../store/queries/delivery-pause.ts";
+import { readFigures } from "../store/queries/figures.ts";
+import { forgetProcesses, removeProcess, saveProcess } from "../store/queries/processes.ts";
+import { checkSchema, readSchema, SchemaTooNewError } from "../store/schema/migrations.ts";
+import type { Store } from "../store/store.ts";
+import { isDatabaseUnavailable } from "../store/unavailable.ts";
+import { startLoop } from "../watch/loop.ts";
+import type { InstallationFigures } from "../watch/metrics.ts";
+
+interface UpkeepDeps {
+	store: Store;
+	clock: Clock;
+	log: Log;
+}
+
+interface Upkeep {
+	stop(): Promise<void>;
+}
+
+export interface PresenceDeps extends UpkeepDeps {
+	identity: { instance: string; host: string; role: string; version: string };
+	startedAtMs: number;
+	/** Null in a process that does not deliver. */
+	readEngine: () => ProcessEngine | null;
+	readMailFailure: () => MailFailure | null;
+}
+
+/** Tells the others that this process is there, and how it does; at its stop, that it has left. */
+export function tellPresence(deps: PresenceDeps): Upkeep {
+	const { store, clock, log, identity, startedAtMs } = deps;
+	const loop = startLoop({
+		clock,
+		everyMs: TELLS_EVERY_MS,
+		async run() {
+			const seenAtMs = clock.nowMs();
+			await saveProcess(store.db, {
+				...identity,
+				startedAtMs,
+				seenAtMs,
+				engine: deps.readEngine(),
+				mailFailure: deps.readMailFailure(),
+			});
+			await forgetProcesses(store.db, seenAtMs - FORGOTTEN_AFTER_MS);
+		},
+		onFailure: (error) =>
+			log.warn({ err: error }, "the other processes could not be told that this one is there"),
+	});
+	return {
+		async stop() {
+			await loop.stop();
+			try {
+				await removeProcess(store.db, identity.instance);
+			} catch {
+				// A database that is away as well: the row says so by its age, and goes after an hour.
+			}
+		},
+	};
+}
+
+/** To be called before anything is sent or told. A process of role web sends nothing either way, so it has no say. */
+export async function holdOrLetGo(
+	{ store, clock, log }: UpkeepDeps,
+	{ role, delivery }: Pick<Config, "delivery" | "role">,
+): Promise<void> {
+	if (role === "web") return;
+	try {
+		if (delivery === "paused") {
+			await beginPause(store.db, clock.nowMs());
+			return;
+		}
+		const sinceMs = await endPause(store, clock.nowMs());
+		if (sinceMs !== null) log.info({ pausedSince: isoTime(sinceMs) }, "callbacks are sent again");
+	} catch (error) {
+		// A database that takes nothing just now must not keep callbacks from going out.
+		if (!isDatabaseUnavailable(error)) throw error;
+		log.error({ err: error }, "whether callbacks are paused could not be written down");
+	}
+}
+
+export const FIGURES_INTERVAL_MS = MINUTE_MS;
+
+/** Reads how much there is, so that the metrics need not ask the database when they are read. */
+export function watchFigures({
+	store,
+	clock,
+	log,
+	readDisk,
+}: UpkeepDeps & { readDisk: () => Promise<DiskSpace | null> }): Upkeep & {
+	read(): InstallationFigures | null;
+} {
+	let figures: InstallationFigures | null = null;
+	const { stop } = startLoop({
+		clock,
+		everyMs: FIGURES_INTERVAL_MS,
+		async run() {
+			figures = { ...(await readFigures(store, clock.nowMs())), disk: await readDisk() };
+		},
+		onFailure: (error) => log.warn({ err: error }, "the figures for the metrics could not be read"),
+	});
+	return { read: () => figures, stop };
+}
+
+export interface SchemaWatch extends Upkeep {
+	/** Why this program cannot go on; null while it can. */
+	readonly problem: SchemaTooNewError | null;
+	/** Resolves when it is time to stop; never, if it never is. */
+	readonly outdated: Promise<SchemaTooNewError>;
+}
+
+/** A few rows of a table that nobody else reads. */
+const SCHEMA_LOOK_MS = 10 * SECOND_MS;
+/** Load balancers ask every few seconds. */
+const UNREADY_MS = 3 * SECOND_MS;
+
+/**
+ * A newer program may change the schema beyond this one, which must not go on then. First it says so to whoever asks
+ * whether it is ready, so that a load balancer sends nobody any more, and then it stops.
+ */
+export function watchSchema({ store, clock, log }: UpkeepDeps): SchemaWatch {
+	const outdated = Promise.withResolvers<SchemaTooNewError>();
+	let problem: SchemaTooNewError | null = null;
+	let cancel = (): void => undefined;
+	const loop = startLoop({
+		clock,
+		everyMs: SCHEMA_LOOK_MS,
+		firstAfterMs: SCHEMA_LOOK_MS,
+		async run() {
+			if (problem === null) checkSchema(await readSchema(store.db));
+		},
+		onFailure(error) {
+			// A database that does not answer is noticed by everybody else.
+			if (!(error instanceof SchemaTooNewError)) return;
+			problem = error;
+			log.error({ reason: error.message }, "a newer Ringback has changed the database; this one stops");
+			cancel = clock.after(UNREADY_MS, () => outdated.resolve(error));
+		},
+	});
+	return {
+		get problem() {
+			return problem;
+		},
+		outdated: outdated.promise,
+		async stop() {
+			await loop.stop();
+			cancel();
+		},
+	};
+}

@@ -1,0 +1,255 @@
+import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
+import { describe, test } from "node:test";
+import { SOUND_STATE } from "../../test/support/metrics-deps.ts";
+import type { ChoreRecord } from "../domain/chore.ts";
+import type { ProcessRecord } from "../domain/process.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../domain/time.ts";
+import {
+	CHECKS,
+	findLateChores,
+	findWarnings,
+	isLasting,
+	lastMailFailure,
+	type WatchedState,
+} from "./checks.ts";
+
+const NOW_MS = Date.UTC(2026, 0, 2, 12);
+const ago = (minutes: number): number => NOW_MS - minutes * MINUTE_MS;
+const WORKER: ProcessRecord = {
+	instance: "0a1b2c3d",
+	host: "one",
+	role: "all",
+	version: "1.0.0",
+	startedAtMs: ago(60),
+	seenAtMs: NOW_MS - 5_000,
+	engine: { inHand: 2, programmesDue: 1, oldestDueAtMs: NOW_MS - 2_000, mostInFlight: 512 },
+	mailFailure: null,
+};
+const WEB: ProcessRecord = { ...WORKER, instance: "1a1b2c3d", role: "web", engine: null };
+const SOUND: WatchedState = {
+	...SOUND_STATE,
+	nowMs: NOW_MS,
+	schema: { version: 1, known: 1 },
+	processes: [WORKER, WEB],
+	disk: { freeBytes: 50, sizeBytes: 100 },
+	backedUpAtMs: NOW_MS - DAY_MS,
+};
+const find = (change: Partial<WatchedState>) => findWarnings({ ...SOUND, ...change });
+const settings = (change: Partial<WatchedState["settings"]>) => ({
+	settings: { ...SOUND.settings, ...change },
+});
+const HELD = { sinceMs: ago(60), waiting: 12, isSentElsewhere: false };
+
+describe("what staff are warned of", () => {
+	const cases: readonly [title: string, change: Partial<WatchedState>, kinds: readonly string[]][] = [
+		["a sound installation", {}, []],
+		["nobody has told of itself yet", { processes: [] }, []],
+		["no worker", { processes: [WEB] }, ["no_worker"]],
+		["a worker that holds callbacks on purpose", { processes: [{ ...WORKER, engine: null }, WEB] }, []],
+		["a worker silent for just a minute", { processes: [{ ...WORKER, seenAtMs: ago(1) }] }, []],
+		[
+			"a worker that has been silent for longer",
+			{ processes: [{ ...WORKER, seenAtMs: ago(1) - 1 }, WEB] },
+			["no_worker", "process_silent"],
+		],
+		["two versions", { processes: [WORKER, { ...WEB, version: "1.1.0" }] }, ["mixed_versions"]],
+		[
+			"two versions, one of them silent",
+			{ processes: [WORKER, { ...WEB, version: "1.1.0", seenAtMs: 0 }] },
+			["process_silent"],
+		],
+		[
+			"a callback that has been due for five minutes",
+			{
+				processes: [
+					{
+						...WORKER,
+						engine: { inHand: 0, programmesDue: 1, oldestDueAtMs: ago(5), mostInFlight: 512 },
+					},
+				],
+			},
+			["queue_overdue"],
+		],
+		[
+			"a mail server that refuses",
+			{ processes: [{ ...WORKER, mailFailure: { atMs: NOW_MS - 1, reason: "550 no" } }] },
+			["mail_failing"],
+		],
+		["an old schema", { schema: { version: 1, known: 2 } }, ["schema_differs"]],
+		["a new schema", { schema: { version: 3, known: 2 } }, ["schema_differs"]],
+		["a database that was never backed up by us", { backedUpAtMs: null }, []],
+		["a backup of almost three days", { backedUpAtMs: NOW_MS - 3 * DAY_MS + 1 }, []],
+		["a backup of three days", { backedUpAtMs: NOW_MS - 3 * DAY_MS }, ["backup_old"]],
+		["a disk with a tenth left", { disk: { freeBytes: 10, sizeBytes: 100 } }, []],
+		["a disk with less", { disk: { freeBytes: 9, sizeBytes: 100 } }, ["disk_filling"]],
+		["a disk that nobody can see", { disk: null }, []],
+		["callbacks that are held", { pause: HELD }, ["delivery_paused"]],
+		["callbacks that one holds", { pause: { ...HELD, isSentElsewhere: true } }, ["delivery_paused"]],
+		["a clock five seconds ahead", { clockOffsetMs: 5_000 }, []],
+		["a clock further ahead", { clockOffsetMs: 5_001 }, ["clock_off"]],
+		["no PUBLIC_URL", settings({ publicUrl: null }), ["no_public_url"]],
+		["no PUBLIC_URL on one's own machine", { ...settings({ publicUrl: null }), host: "localhost:80" }, []],
+		["a plain PUBLIC_URL", settings({ publicUrl: "http://rb.example" }), ["plain_http"]],
+		["a plain PUBLIC_URL on this machine", settings({ publicUrl: "http://localhost:8080" }), []],
+		[
+			"a plain PUBLIC_URL that requests show, too",
+			{
+				...settings({ publicUrl: "http://rb.example" }),
+				sightings: [{ kind: "plain_http", where: "rb.example" }],
+			},
+			["plain_http"],
+		],
+		["a proxy", { sightings: [{ kind: "untrusted_proxy", where: "10.0.0.2" }] }, ["untrusted_proxy"]],
+		[
+			"settings of a newcomer",
+			settings({ publicUrl: null, hasMail: false, allowsPrivateRanges: true }),
+			["private_ranges", "no_public_url", "mail_off"],
+		],
+	];
+	for (const [title, change, kinds] of cases) {
+		test(title, () => {
+			const warnings = find(change);
+			deepEqual(
+				warnings.map(({ kind }) => kind),
+				kinds,
+			);
+			for (const { title: heading, text } of warnings) {
+				match(text, /^[A-Z`].*\.$/);
+				doesNotMatch(`${heading}${text}`, /undefined|null|NaN/);
+			}
+		});
+	}
+	test("every check has a case, but for chores, which have their own below", () => {
+		const seen = new Set(cases.flatMap(([, , kinds]) => kinds));
+		deepEqual(
+			CHECKS.map(({ kind }) => kind).filter((kind) => !seen.has(kind)),
+			["chore_late"],
+		);
+	});
+});
+
+test("of a process that fell silent it says how many callbacks may be sent again, and by which process", () => {
+	const silent = { ...WORKER, instance: "2a1b2c3d", seenAtMs: 0 };
+	const text = (gone: ProcessRecord, ...others: ProcessRecord[]) =>
+		find({ processes: [gone, ...others] }).at(-1)?.text ?? "";
+	match(
+		text(silent, WORKER),
+		/Another process has taken over its programmes, and sends again the callbacks that were in flight \(at most 512\)/,
+	);
+	match(text(silent, WEB), /Its programmes wait until .* which sends again .* \(at most 512\)/);
+	match(
+		text(silent, { ...WORKER, engine: null }),
+		/Its programmes wait/,
+		"one that holds callbacks sends none",
+	);
+	const engine = { inHand: 2, programmesDue: 0, oldestDueAtMs: null, mostInFlight: null };
+	match(
+		text({ ...silent, engine }, WORKER),
+		/that were in flight: their shops/,
+		"1.0.0 did not say how many",
+	);
+	doesNotMatch(text({ ...silent, role: "web", engine: null }, WORKER), /callbacks/);
+});
+
+test("the last mail failure is the newest of all processes", () => {
+	const failed = (atMs: number) => ({ ...WORKER, mailFailure: { atMs, reason: `at ${atMs}` } });
+	deepEqual(lastMailFailure([failed(1), failed(3), failed(2), WEB]), { atMs: 3, reason: "at 3" });
+	deepEqual(lastMailFailure([WEB]), null);
+});
+
+test("a clock that is off says what that means, and beyond a minute that the process stands still", () => {
+	const [warning] = find({ clockOffsetMs: -29_000 });
+	equal(warning?.title, "This machine's clock is 29.0 s behind the database server's");
+	match(
+		warning?.text ?? "",
+		/go by the database server's clock.* authenticator codes may be refused\..* by NTP/,
+	);
+	doesNotMatch(warning?.text ?? "", /not ready|wrong/);
+	for (const offsetMs of [60_000, -60_000])
+		deepEqual(find({ clockOffsetMs: offsetMs })[0]?.text, warning?.text);
+	for (const offsetMs of [60_001, -60_001]) {
+		const { title = "", text = "" } = find({ clockOffsetMs: offsetMs })[0] ?? {};
+		match(title, /^This machine's clock is 60\.0 s (?:ahead of|behind) the database server's$/);
+		match(text, /cannot know which\. Until they agree again it is not ready, sends no callbacks/);
+	}
+});
+
+function chore(name: ChoreRecord["name"], change: Partial<ChoreRecord> = {}): ChoreRecord {
+	return {
+		name,
+		sinceMs: NOW_MS - 30 * HOUR_MS,
+		lastSuccessMs: ago(1),
+		workingAtMs: null,
+		lastFailureMs: null,
+		failures: 0,
+		error: null,
+		...change,
+	};
+}
+
+describe("chores that do not get done", () => {
+	test("are not told of while they are on time", () => {
+		const chores = [chore("approvals"), chore("nonces", { failures: 2, error: "Not yet late." })];
+		deepEqual(find({ chores }), []);
+	});
+
+	test("one that fails is named, with since when, its last success, its last error and what to do", () => {
+		const failing = { lastSuccessMs: ago(11 * 60), lastFailureMs: ago(10), failures: 11 };
+		const chores = [chore("approvals"), chore("retention", { ...failing, error: "No space left." })];
+		deepEqual(find({ chores }), [
+			{
+				kind: "chore_late",
+				about: "retention",
+				title: "Records past the retention time are not being removed",
+				text: "The chore retention is late since 2026-01-02T11:00:00.000Z. It last succeeded at 2026-01-02T01:00:00.000Z and failed 11 times since. The last failure says: No space left. See the log of the process.",
+			},
+		]);
+	});
+
+	test("one that nobody does is told with what to look for", () => {
+		const [found] = find({ chores: [chore("approvals", { lastSuccessMs: ago(3) }), chore("nonces")] });
+		match(
+			found?.text ?? "",
+			/^The chore approvals is late since 2026-01-02T11:59:00.000Z\..* No worker does it, or it hangs: /,
+		);
+	});
+
+	test("all that nobody does is one warning with what to do, and what fails has its own", () => {
+		const chores = [
+			chore("approvals", { lastSuccessMs: ago(3) }),
+			chore("expiries", { lastSuccessMs: ago(4) }),
+			chore("limits", { lastSuccessMs: ago(40), lastFailureMs: ago(5), failures: 3, error: "No." }),
+			chore("retention", { lastSuccessMs: ago(60) }),
+		];
+		const [left, failing, ...others] = find({ chores, processes: [WEB] });
+		match(
+			left?.text ?? "",
+			/^approvals, expiries are late, the first since 2026-01-02T11:58:00.000Z\. The last success was at 2026-01-02T11:57:00.000Z\. No worker runs\. They are done once you start one: `ringback serve`/,
+		);
+		match(failing?.text ?? "", /^The chore limits is late since /);
+		deepEqual(
+			others.map(({ kind }) => kind),
+			["no_worker"],
+		);
+		const [hanging] = find({ chores });
+		match(hanging?.text ?? "", /A worker runs: unless it has just started, they hang\. Read its log\.$/);
+		const never = chores.map((record) => ({ ...record, lastSuccessMs: null, failures: 0 }));
+		match(find({ chores: never })[0]?.text ?? "", /No run has ever succeeded\./);
+	});
+
+	test("those that nobody is to do, by the settings, are not late", () => {
+		const old = { lastSuccessMs: ago(90) };
+		const chores = [chore("change_mails", old), chore("notice_mails", old), chore("early_notices", old)];
+		const late = (change: Partial<WatchedState>) =>
+			findLateChores({ ...SOUND, chores, ...change }).map(({ name }) => name);
+		deepEqual(late({}), ["change_mails", "notice_mails", "early_notices"]);
+		deepEqual(late(settings({ hasMail: false })), ["early_notices"]);
+		deepEqual(late({ pause: HELD }), ["change_mails"]);
+	});
+
+	test("may mend themselves; a setting does not", () => {
+		const [late] = find({ chores: [chore("approvals", { lastSuccessMs: null })] });
+		const [off] = find(settings({ hasMail: false }));
+		deepEqual([late && isLasting(late), off && isLasting(off)], [false, true]);
+	});
+});

@@ -1,0 +1,317 @@
+// Everything that may have to be put right about an installation: one list of checks, each with the sentences for what it
+// finds. The log, `ringback doctor`, /health, staff's pages and the metrics all show what this list finds.
+
+import { CHORES, type ChoreName, type ChoreRecord, isLate, lateSinceMs } from "../domain/chore.ts";
+import {
+	isSilent,
+	type MailFailure,
+	type ProcessEngine,
+	type ProcessRecord,
+	sumEngines,
+} from "../domain/process.ts";
+import { DAY_MS, isoTime, MINUTE_MS, SECOND_MS, utcMinute } from "../domain/time.ts";
+import {
+	isLoopbackHost,
+	isPublicHost,
+	judgeClockOffset,
+	type Sighting,
+	type Warning,
+	type WarningSettings,
+} from "../domain/warning.ts";
+import type { DiskSpace } from "../ports.ts";
+import type { SystemReading } from "../store/queries/system.ts";
+
+/** What the checks look at. */
+export interface WatchedState extends SystemReading {
+	nowMs: number;
+	settings: WarningSettings;
+	/** Where people find the service, as far as it is known. */
+	host: string | undefined;
+	sightings: readonly Sighting[];
+	/** Of this process's clock against the database server's, above zero when it is ahead; null where there is only one. */
+	clockOffsetMs: number | null;
+	/** Of the SQLite file; null where it is on a server, or not known. */
+	disk: DiskSpace | null;
+}
+
+export interface Check {
+	kind: string;
+	/** What `ringback doctor` calls it; several checks may be one line of it. */
+	area: string;
+	/**
+	 * The start of a process, or a machine that wakes up, makes it good within moments: it goes into the log when two looks
+	 * in a row have found it.
+	 */
+	mendsItself?: true;
+	find(state: WatchedState): Found;
+}
+
+type Sentence = Omit<Warning, "kind">;
+type Found = Sentence | readonly Sentence[] | null;
+
+/** As the alerts: see ops/prometheus/ringback.rules.yml. */
+const OVERDUE_MS = 5 * MINUTE_MS;
+const LEAST_FREE_SHARE = 0.1;
+/** Every night, and two that may fail. */
+const BACKUP_OLD_MS = 3 * DAY_MS;
+
+/** In the order in which staff read them. */
+export const CHECKS: readonly Check[] = [
+	{ kind: "delivery_paused", area: "delivery", find: findPause },
+	{ kind: "clock_off", area: "clock", find: findClock },
+	{ kind: "chore_late", area: "chores", mendsItself: true, find: findChores },
+	{ kind: "no_worker", area: "processes", mendsItself: true, find: findNoWorker },
+	{ kind: "process_silent", area: "processes", mendsItself: true, find: findSilent },
+	{ kind: "mixed_versions", area: "processes", mendsItself: true, find: findVersions },
+	{ kind: "queue_overdue", area: "queue", mendsItself: true, find: findOverdue },
+	{ kind: "mail_failing", area: "mail", mendsItself: true, find: findMailFailure },
+	{ kind: "schema_differs", area: "schema", find: findSchema },
+	{ kind: "disk_filling", area: "disk", find: findDisk },
+	{ kind: "backup_old", area: "backup", find: findBackup },
+	{ kind: "untrusted_proxy", area: "proxy", find: findProxies },
+	{ kind: "plain_http", area: "public-url", find: findPlainHttp },
+	{
+		kind: "private_ranges",
+		area: "addresses",
+		find: ({ settings }) =>
+			settings.allowsPrivateRanges
+				? {
+						title: "RINGBACK_ALLOWED_PRIVATE_RANGES is on: callbacks may go to private addresses",
+						text: "This is for development only. Remove the setting in production.",
+					}
+				: null,
+	},
+	{
+		kind: "no_public_url",
+		area: "public-url",
+		// Who tries the service on their own machine needs none.
+		find: ({ settings, host }) =>
+			settings.publicUrl === null && (host === undefined || !isLoopbackHost(host))
+				? {
+						title: "PUBLIC_URL is not set",
+						text: "Links in mails and one-time links point to the address this process listens on, and cookies are not limited to HTTPS. Set PUBLIC_URL to the address people open, such as https://ringback.example.",
+					}
+				: null,
+	},
+	{
+		kind: "mail_off",
+		area: "mail",
+		find: ({ settings }) =>
+			settings.hasMail
+				? null
+				: {
+						title: "Mail is off",
+						text: "Nobody is mailed about failed callbacks, invitations or forgotten passwords. Set SMTP_URL and MAIL_FROM.",
+					},
+	},
+];
+
+export function findWarnings(state: WatchedState): Warning[] {
+	return CHECKS.flatMap(({ kind, find }) => [find(state) ?? []].flat().map((found) => ({ kind, ...found })));
+}
+
+/** Told as soon as it is found. */
+export function isLasting({ kind }: Warning): boolean {
+	return CHECKS.some((check) => check.kind === kind && check.mendsItself !== true);
+}
+
+/** Callbacks that are held on purpose: nobody should forget it. */
+function findPause({ pause }: WatchedState): Found {
+	if (pause === null) return null;
+	const since = utcMinute(pause.sinceMs);
+	if (pause.isSentElsewhere) {
+		return {
+			title: `A process has sent no callbacks since ${since}, and others send them`,
+			text: "It runs with RINGBACK_DELIVERY=paused. To hold all callbacks, restart every process with that setting; to let all go, restart that one without it.",
+		};
+	}
+	const waiting = pause.waiting === 1 ? "1 waits" : `${pause.waiting} wait`;
+	return {
+		title: `Callbacks have been paused since ${since}, and ${waiting}`,
+		text: "RINGBACK_DELIVERY is paused: conversions and decisions are taken, and no shop is told. `ringback owed` lists what would be sent. Restart without the setting to let it go.",
+	};
+}
+
+const CLOCK_MEANING = {
+	warning:
+		"Callbacks and decisions go by the database server's clock, so they are on time. Sign-in goes by this machine's: authenticator codes may be refused. More than a minute apart, this process stops sending and deciding.",
+	problem:
+		"One of the two clocks is wrong, and this process cannot know which. Until they agree again it is not ready, sends no callbacks, decides nothing by time and answers signed requests with 503. It then goes on by itself, and nothing is lost.",
+} as const;
+
+function findClock({ clockOffsetMs: offsetMs }: WatchedState): Found {
+	if (offsetMs === null) return null;
+	const state = judgeClockOffset(offsetMs);
+	if (state === "ok") return null;
+	const seconds = (Math.abs(offsetMs) / SECOND_MS).toFixed(1);
+	return {
+		about: state,
+		title: `This machine's clock is ${seconds} s ${offsetMs > 0 ? "ahead of" : "behind"} the database server's`,
+		text: `${CLOCK_MEANING[state]} Keep the clocks of this machine and of the database server set by NTP (chrony or systemd-timesyncd); a container has the clock of its host.`,
+	};
+}
+
+/** Nobody does them while there is no mail server, or while callbacks are held: then they are not late. */
+const NEED_MAIL: readonly ChoreName[] = ["change_mails", "notice_mails"];
+const NEED_DELIVERY: readonly ChoreName[] = ["early_notices", "notice_mails"];
+
+export function findLateChores({ chores, settings, pause, nowMs }: WatchedState): readonly ChoreRecord[] {
+	return chores.filter(
+		(record) =>
+			isLate(record, nowMs) &&
+			(settings.hasMail || !NEED_MAIL.includes(record.name)) &&
+			(pause === null || !NEED_DELIVERY.includes(record.name)),
+	);
+}
+
+/** Those that nobody does are one warning, because they have one cause; what fails has its own. */
+function findChores(state: WatchedState): Found {
+	const late = findLateChores(state);
+	const left = late.filter(({ failures }) => failures === 0);
+	const hasWorker = alive(state).some(({ role }) => role !== "web");
+	const isOne = left.length > (hasWorker ? 1 : 0);
+	const single = isOne ? late.filter(({ failures }) => failures > 0) : late;
+	return [...(isOne ? [describeLeft(left, hasWorker)] : []), ...single.map(describeLate)];
+}
+
+function describeLate(record: ChoreRecord): Sentence {
+	const { name, lastSuccessMs, failures, error } = record;
+	const since = `The chore ${name} is late since ${isoTime(lateSinceMs(record))}.`;
+	const last =
+		lastSuccessMs === null ? "It has never succeeded" : `It last succeeded at ${isoTime(lastSuccessMs)}`;
+	const times = failures === 1 ? "once" : `${failures} times`;
+	const cause =
+		failures === 0 || error === null
+			? `${last}. No worker does it, or it hangs: see that a process of role worker or all runs, and what its log says.`
+			: `${last} and failed ${times} since. The last failure says: ${error} See the log of the process.`;
+	return { about: name, title: CHORES[name].undone, text: `${since} ${cause}` };
+}
+
+function describeLeft(left: readonly ChoreRecord[], hasWorker: boolean): Sentence {
+	const since = isoTime(Math.min(...left.map(lateSinceMs)));
+	const lastMs = Math.max(...left.map(({ lastSuccessMs }) => lastSuccessMs ?? 0));
+	const last = lastMs === 0 ? "No run has ever succeeded" : `The last success was at ${isoTime(lastMs)}`;
+	const names = left.map(({ name }) => name).join(", ");
+	const late = left.length === 1 ? "is late since" : "are late, the first since";
+	const cause = hasWorker
+		? "A worker runs: unless it has just started, they hang. Read its log."
+		: "No worker runs. They are done once you start one: `ringback serve` with RINGBACK_ROLE=all or worker.";
+	return { title: "Periodic work is not getting done", text: `${names} ${late} ${since}. ${last}. ${cause}` };
+}
+
+function alive({ processes, nowMs }: WatchedState): ProcessRecord[] {
+	return processes.filter((record) => !isSilent(record, nowMs));
+}
+
+function findNoWorker(state: WatchedState): Found {
+	const running = alive(state);
+	if (running.length === 0 || running.some(({ role }) => role !== "web")) return null;
+	return {
+		title: "No process delivers callbacks",
+		text: "Calls are stored, and nothing is sent to shops. Start a process with RINGBACK_ROLE=worker or all; everything that waits is then sent.",
+	};
+}
+
+function findSilent(state: WatchedState): Found {
+	const isDelivering = alive(state).some(({ engine }) => engine !== null);
+	const silent = state.processes.filter((record) => isSilent(record, state.nowMs));
+	return silent.map(({ instance, host, role, seenAtMs, engine }) => {
+		const callbacks = engine === null ? "" : ` ${sayInFlight(engine, isDelivering)}`;
+		return {
+			about: instance,
+			title: `A process stopped reporting: ${role} ${instance} on ${host}`,
+			text: `Last report at ${isoTime(seenAtMs)}; it was not stopped cleanly. If it was killed or its machine went away, start it again.${callbacks} If it still runs, see whether it reaches the database. It is listed for an hour after that report.`,
+		};
+	});
+}
+
+/** Nobody knows which of them reached their shops, so no more is said than how many there can be. */
+function sayInFlight({ mostInFlight }: ProcessEngine, isDelivering: boolean): string {
+	const most = mostInFlight === null ? "" : ` (at most ${mostInFlight})`;
+	const again = `sends again the callbacks that were in flight${most}: their shops may get an event twice.`;
+	return isDelivering
+		? `Another process has taken over its programmes, and ${again}`
+		: `Its programmes wait until a process sends callbacks, which ${again}`;
+}
+
+function findVersions(state: WatchedState): Found {
+	const versions = new Set(alive(state).map(({ version }) => version));
+	if (versions.size < 2) return null;
+	return {
+		title: `Several versions run side by side: ${[...versions].toSorted().join(", ")}`,
+		text: "During an upgrade that is as it should be. Upgrade the other processes, too.",
+	};
+}
+
+function findOverdue({ processes, nowMs }: WatchedState): Found {
+	const oldestDueAtMs = sumEngines(processes, nowMs)?.oldestDueAtMs ?? null;
+	if (oldestDueAtMs === null || nowMs - oldestDueAtMs < OVERDUE_MS) return null;
+	return {
+		title: `Callbacks are late: one has been due for ${Math.floor((nowMs - oldestDueAtMs) / MINUTE_MS)} minutes`,
+		text: "More is due than the workers send, or they do not get on. See the log of the workers for failures; if they are busy, start another one.",
+	};
+}
+
+function findMailFailure(state: WatchedState): Found {
+	const failure = lastMailFailure(alive(state));
+	if (failure === null) return null;
+	return {
+		title: "The mail server did not take the last mail",
+		text: `At ${isoTime(failure.atMs)} it said: ${failure.reason}. Mails are tried again by themselves. Check SMTP_URL, and send yourself a test mail from the Network page.`,
+	};
+}
+
+/** Of all processes; null when the last mail of each was taken. */
+export function lastMailFailure(processes: readonly ProcessRecord[]): MailFailure | null {
+	const [last = null] = processes
+		.flatMap(({ mailFailure }) => (mailFailure === null ? [] : [mailFailure]))
+		.toSorted((a, b) => b.atMs - a.atMs);
+	return last;
+}
+
+function findSchema({ schema: { version, known } }: WatchedState): Found {
+	if (version === known) return null;
+	return {
+		title: `The database's schema has version ${version}, this program knows ${known}`,
+		text:
+			version > known
+				? "Somebody has upgraded already: upgrade this process, too."
+				: "Run `ringback migrate`, or start with RINGBACK_MIGRATE=auto.",
+	};
+}
+
+function findDisk({ disk }: WatchedState): Found {
+	if (disk === null || disk.freeBytes >= disk.sizeBytes * LEAST_FREE_SHARE) return null;
+	return {
+		title: `The disk of the database has ${Math.floor((disk.freeBytes / disk.sizeBytes) * 100)} % left`,
+		text: "A full disk stops everything that writes. Make room, move the file to a larger disk, or shorten RINGBACK_RETENTION_DAYS.",
+	};
+}
+
+function findBackup({ backedUpAtMs, nowMs }: WatchedState): Found {
+	if (backedUpAtMs === null || nowMs - backedUpAtMs < BACKUP_OLD_MS) return null;
+	return {
+		title: `The last backup is ${Math.floor((nowMs - backedUpAtMs) / DAY_MS)} days old`,
+		text: "Whatever makes it has stopped or fails. Look at what it says (with the Debian package: journalctl -u ringback-backup), and run `ringback backup` once by hand.",
+	};
+}
+
+function findProxies({ sightings }: WatchedState): Found {
+	return sightings
+		.filter(({ kind }) => kind === "untrusted_proxy")
+		.map(({ where }) => ({
+			title: `Requests are forwarded by ${where}, which is not a trusted proxy`,
+			text: `The addresses it forwards are ignored, so everybody behind it shares the limits of one address. If it is your reverse proxy, add ${where} to RINGBACK_TRUSTED_PROXIES and restart. If you do not know this address, leave it out.`,
+		}));
+}
+
+/** By PUBLIC_URL itself, and by what requests show. */
+function findPlainHttp({ settings: { publicUrl }, sightings }: WatchedState): Found {
+	const own = publicUrl === null ? null : new URL(publicUrl);
+	const isOwnPlain = own !== null && own.protocol !== "https:" && isPublicHost(own.host);
+	const seen = sightings.flatMap(({ kind, where }) => (kind === "plain_http" ? [where] : []));
+	return [...new Set([...seen, ...(isOwnPlain ? [own.hostname] : [])])].map((where) => ({
+		title: `Ringback is used over plain HTTP at ${where}`,
+		text: "Passwords, sessions and API keys can be read on the way. Put a reverse proxy with HTTPS in front of it and set PUBLIC_URL to its https:// address.",
+	}));
+}

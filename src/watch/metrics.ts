@@ -1,0 +1,377 @@
+// Numbers for Prometheus. All of them are in memory already: reading them costs the database nothing, however long the
+// queue is and however often they are read. The table in docs/operations/watching.md lists every one.
+
+import { Counter, Gauge, Histogram, type Metric, Registry } from "prom-client";
+import type { EngineCounters } from "../callbacks/counters.ts";
+import type { ChoreReport } from "../domain/chore.ts";
+import { SECOND_MS } from "../domain/time.ts";
+import type { AnsweredRequest, Clock, DiskSpace } from "../ports.ts";
+import type { Figures } from "../store/queries/figures.ts";
+import type { Connections } from "../store/store.ts";
+import type { InboundKind } from "../store/tables/inbound.ts";
+import { CHECKS, findLateChores, findWarnings, type WatchedState } from "./checks.ts";
+
+export interface Metrics {
+	/** Outcome words and fault codes: a closed set, so that the series stay few. */
+	countInbound(kind: InboundKind, outcome: string): void;
+	countRequest(request: AnsweredRequest): void;
+	/** From now on the service tells of itself, too. */
+	describe(service: WatchedService): void;
+	answer(): Promise<Response>;
+}
+
+export interface WatchedService {
+	clock: Pick<Clock, "nowMs">;
+	/** `instance` was drawn at its start, and is in every line of its log. */
+	identity: { instance: string; role: string; version: string; schemaVersion: number };
+	connections: () => Connections;
+	/** Null in a process that has no callback engine. */
+	engineCounters: (() => EngineCounters) | null;
+	/** Of the whole installation, as last read, and null before; null in a process of role web. */
+	figures: (() => InstallationFigures | null) | null;
+	/** Of the chores that this process runs. */
+	choreReports: () => readonly ChoreReport[];
+	state: () => WatchedState;
+	/** Log lines that nobody took in time. */
+	droppedLogLines: () => number;
+}
+
+export interface InstallationFigures extends Figures {
+	/** Where the database's file is; null where it is on a server. */
+	disk: DiskSpace | null;
+}
+
+/** Seconds. */
+const HEAD_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** A caller may make up any other. */
+const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** `ofProcess`: what the runtime tells of this process. */
+export function createMetrics(ofProcess: readonly Metric[]): Metrics {
+	const registry = new Registry();
+	for (const metric of ofProcess) registry.registerMetric(metric);
+	const registers = [registry];
+	const inbound = new Counter({
+		name: "ringback_inbound_calls_total",
+		help: "Calls of the signed API and the pixel, by outcome word or fault code",
+		labelNames: ["kind", "outcome"],
+		registers,
+	});
+	const requests = new Counter({
+		name: "ringback_http_requests_total",
+		help: "Requests to the public port, by method, route and status; aborted when the caller went away before the answer",
+		labelNames: ["method", "route", "status"],
+		registers,
+	});
+	const heads = new Histogram({
+		name: "ringback_http_request_duration_seconds",
+		help: "Time from a request to the first byte of its answer, by method and route",
+		labelNames: ["method", "route"],
+		buckets: HEAD_BOUNDS,
+		registers,
+	});
+	return {
+		countInbound: (kind, outcome) => inbound.inc({ kind, outcome }),
+		// By the route's pattern: paths hold ids and tokens, and there is no end of them.
+		countRequest({ method: asked, route: found, status, headMs }) {
+			const route = found ?? "other";
+			const method = METHODS.has(asked) ? asked : "other";
+			requests.inc({ method, route, status: status === null ? "aborted" : String(status) });
+			heads.observe({ method, route }, headMs / SECOND_MS);
+		},
+		describe(service) {
+			const series = openSeries(registry);
+			const { engineCounters, figures } = service;
+			if (engineCounters !== null) describeEngine(registry, series, engineCounters, service.clock);
+			if (figures !== null) describeFigures(series, figures);
+			describeState(series, service.state);
+			describeChores(series, service);
+			describeProcess(registry, series, service);
+		},
+		answer: async () =>
+			new Response(await registry.metrics(), {
+				headers: { "content-type": registry.contentType, "cache-control": "no-store" },
+			}),
+	};
+}
+
+/** Null and undefined: there is nothing to say, and so no series. */
+type Value = number | null | undefined;
+type Labelled = Iterable<readonly [label: string, value: Value]>;
+
+/** Series whose numbers are read when they are asked for. */
+interface Series {
+	gauge(name: string, help: string, read: () => Value): void;
+	/** One for each value of a label. */
+	gauges(name: string, help: string, label: string, read: () => Labelled): void;
+	counter(name: string, help: string, read: () => Value): void;
+	counters(name: string, help: string, label: string, read: () => Labelled): void;
+}
+
+function openSeries(registry: Registry): Series {
+	const registers = [registry];
+	const single = (read: () => Value) => () => [["", read()] as const];
+	function gauges(name: string, help: string, label: string, read: () => Labelled): void {
+		const labelNames = label === "" ? [] : [label];
+		const metric: Gauge = new Gauge({
+			name,
+			help,
+			labelNames,
+			registers,
+			collect: () => fill(metric, label, read()),
+		});
+	}
+	function counters(name: string, help: string, label: string, read: () => Labelled): void {
+		const labelNames = label === "" ? [] : [label];
+		const metric: Counter = new Counter({
+			name,
+			help,
+			labelNames,
+			registers,
+			collect: () => fill(metric, label, read()),
+		});
+	}
+	return {
+		gauge: (name, help, read) => gauges(name, help, "", single(read)),
+		gauges,
+		counter: (name, help, read) => counters(name, help, "", single(read)),
+		counters,
+	};
+}
+
+function fill(metric: Pick<Gauge, "reset" | "remove" | "inc">, label: string, values: Labelled): void {
+	metric.reset();
+	for (const [of, value] of values) {
+		if (typeof value === "number") metric.inc(label === "" ? {} : { [label]: of }, value);
+		else if (label === "") metric.remove();
+	}
+}
+
+function describeEngine(
+	registry: Registry,
+	{ gauge, counter, counters }: Series,
+	read: () => EngineCounters,
+	clock: Pick<Clock, "nowMs">,
+): void {
+	const { firstAnswers, sendDelays, attemptTimes, passTimes } = read();
+	for (const histogram of [firstAnswers, sendDelays, attemptTimes, passTimes])
+		registry.registerMetric(histogram);
+	gauge(
+		"ringback_oldest_due_age_seconds",
+		"How long the longest-waiting delivery of this engine's slots has been due; 0 when none is",
+		() => (clock.nowMs() - (read().backlog.oldestDueAtMs ?? clock.nowMs())) / SECOND_MS,
+	);
+	gauge(
+		"ringback_programmes_due",
+		"Programmes of this engine's slots with at least one delivery that is due and not in flight",
+		() => read().backlog.programmesDue,
+	);
+	counters(
+		"ringback_attempts_total",
+		"Stored attempts by verdict",
+		"verdict",
+		() => read().attemptsByVerdict,
+	);
+	counters("ringback_deliveries_finished_total", "Deliveries that came to a final state", "state", () => {
+		const { finished, cancelled } = read();
+		return Object.entries({ ...finished, cancelled });
+	});
+	counter(
+		"ringback_late_results_total",
+		"Results that came after the engine had lost its slots",
+		() => read().lateResults,
+	);
+	counter(
+		"ringback_engines_taken_over_total",
+		"Engines that had fallen silent, whose slots this one freed",
+		() => read().endedEngines,
+	);
+	counter(
+		"ringback_missed_programmes_total",
+		"Programmes with something due that the engine had not heard of; must stay 0",
+		() => read().missed,
+	);
+	gauge("ringback_slots", "Slots of programmes that this process sends to, of 64", () => read().slots);
+	gauge("ringback_in_flight", "Requests to shops under way now", () => read().inFlight);
+	gauge(
+		"ringback_in_hand",
+		"Deliveries in the hands of this process: waiting to be sent or under way",
+		() => read().inHand,
+	);
+}
+
+/** What is true of the whole installation: every process that delivers says the same, a little earlier or later. */
+function describeFigures({ gauge, gauges }: Series, read: () => InstallationFigures | null): void {
+	gauge(
+		"ringback_figures_timestamp_seconds",
+		"When this process last read the figures that are read once a minute: those below up to the disk's",
+		() => inSeconds(read()?.readAtMs),
+	);
+	gauge(
+		"ringback_queue_depth",
+		"Deliveries in the queue, due now or later; estimated above 100,000 on PostgreSQL",
+		() => read()?.queued,
+	);
+	gauge(
+		"ringback_failing_programmes",
+		"Programmes whose callbacks are failing seriously now, up to 200",
+		() => {
+			const figures = read();
+			return figures && figures.failing.shops.length + figures.failing.more;
+		},
+	);
+	// By the public id: a name may change, and belongs on no dashboard.
+	const shops = () => read()?.failing.shops ?? [];
+	gauges(
+		"ringback_failing_programme_undelivered",
+		"Undelivered callbacks of the programmes that are failing the most, 20 at most, each counted up to 2,000",
+		"programme",
+		() => shops().map(({ publicId, waiting, failed }) => [publicId, waiting + failed]),
+	);
+	gauges(
+		"ringback_failing_programme_since_timestamp_seconds",
+		"Since when the callbacks of these programmes have been failing",
+		"programme",
+		() => shops().map(({ publicId, sinceMs }) => [publicId, inSeconds(sinceMs)]),
+	);
+	gauge(
+		"ringback_unmailed_notices",
+		"Notices that people should have been mailed about by now, up to 10,000; also while there is no mail server",
+		() => read()?.unmailedNotices,
+	);
+	gauge(
+		"ringback_waiting_mails",
+		"Mails about accounts and programmes that should have been sent by now, up to 10,000",
+		() => read()?.waitingMails,
+	);
+	gauge("ringback_database_size_bytes", "Size of the database with its indexes", () => read()?.databaseBytes);
+	gauge(
+		"ringback_disk_free_bytes",
+		"Free room on the disk of the SQLite file; PostgreSQL's disk is not ours to see",
+		() => read()?.disk?.freeBytes,
+	);
+	gauge("ringback_disk_size_bytes", "Size of the disk of the SQLite file", () => read()?.disk?.sizeBytes);
+}
+
+function describeState({ gauge, gauges }: Series, read: () => WatchedState): void {
+	gauges("ringback_warnings", "What staff are warned of, by the check that found it", "check", () => {
+		const found = findWarnings(read());
+		return CHECKS.map(({ kind }) => [kind, found.filter((warning) => warning.kind === kind).length]);
+	});
+	gauges("ringback_chore_late", "1 when no process has done the chore for its time", "chore", () => {
+		const state = read();
+		const late = findLateChores(state);
+		return state.chores.map((record) => [record.name, late.includes(record) ? 1 : 0]);
+	});
+	gauge(
+		"ringback_delivery_paused",
+		"1 while callbacks are held on purpose (RINGBACK_DELIVERY=paused) and no process sends them; read every 15 s",
+		() => (read().pause?.isSentElsewhere === false ? 1 : 0),
+	);
+	gauge(
+		"ringback_delivery_paused_timestamp_seconds",
+		"Since when callbacks have been held on purpose in at least one process; 0 while they are not",
+		() => inSeconds(read().pause?.sinceMs ?? 0),
+	);
+	gauge(
+		"ringback_delivery_paused_waiting",
+		"Callbacks that wait while they are held on purpose; 0 while they are not",
+		() => read().pause?.waiting ?? 0,
+	);
+	gauge(
+		"ringback_clock_offset_seconds",
+		"How far this machine's clock is ahead of the database server's; below 0 when behind",
+		() => inSeconds(read().clockOffsetMs ?? 0),
+	);
+}
+
+function describeChores({ gauges, counters }: Series, { choreReports, clock }: WatchedService): void {
+	const each = (value: (report: ChoreReport) => Value) => () =>
+		choreReports().map((report) => [report.name, value(report)] as const);
+	gauges(
+		"ringback_chore_last_success_timestamp_seconds",
+		"When this process last did the chore",
+		"chore",
+		each(({ lastSuccessMs }) => inSeconds(lastSuccessMs)),
+	);
+	gauges(
+		"ringback_chore_last_failure_timestamp_seconds",
+		"When the chore last failed in this process",
+		"chore",
+		each(({ lastFailureMs }) => inSeconds(lastFailureMs)),
+	);
+	gauges(
+		"ringback_chore_failures_in_a_row",
+		"How often the chore has failed in this process since its last success",
+		"chore",
+		each(({ failures }) => failures),
+	);
+	counters(
+		"ringback_chore_failures_total",
+		"Runs of the chore that failed in this process",
+		"chore",
+		each(({ failuresTotal }) => failuresTotal),
+	);
+	gauges(
+		"ringback_chore_last_run_seconds",
+		"How long the last run took that came to an end",
+		"chore",
+		each(({ lastRunMs }) => inSeconds(lastRunMs)),
+	);
+	gauges(
+		"ringback_chore_backlog_seconds",
+		"How long the oldest has waited that the chore should have done by now; 0 when nothing waits; counts on while it cannot be read",
+		"chore",
+		each(({ waitingSinceMs: sinceMs }) =>
+			sinceMs === null ? 0 : inSeconds(sinceMs && clock.nowMs() - sinceMs),
+		),
+	);
+}
+
+function describeProcess(
+	registry: Registry,
+	{ gauge, gauges, counter }: Series,
+	service: WatchedService,
+): void {
+	const { version, role, instance, schemaVersion } = service.identity;
+	new Gauge({
+		name: "ringback_build_info",
+		help: "Always 1; its labels say what runs",
+		labelNames: ["version", "runtime", "role", "process"],
+		registers: [registry],
+	}).set({ version, runtime: process.version, role, process: instance }, 1);
+	gauge(
+		"ringback_schema_version",
+		"Version of the database's schema when this process started",
+		() => schemaVersion,
+	);
+	// SQLite has one connection, for which everything waits.
+	gauges(
+		"ringback_database_connections",
+		"Connections to the database that this process has, by state: in_use or idle",
+		"state",
+		() => {
+			const { inUse, idle } = service.connections();
+			return Object.entries({ in_use: inUse, idle });
+		},
+	);
+	gauge(
+		"ringback_database_connections_limit",
+		"As many connections to the database as this process may have",
+		() => service.connections().limit,
+	);
+	gauge(
+		"ringback_database_waiting",
+		"Requests of this process that wait for a free connection to the database",
+		() => service.connections().waiting,
+	);
+	counter(
+		"ringback_log_lines_dropped_total",
+		"Lines of the log that were dropped because nobody read them in time; must stay 0",
+		service.droppedLogLines,
+	);
+}
+
+function inSeconds(ms: number | undefined): number | undefined {
+	return ms === undefined ? undefined : ms / SECOND_MS;
+}

@@ -1,0 +1,255 @@
+// "Postbacks sent to your shop": a row a delivery, with filter, search and pages by cursor; and sending callbacks again:
+// one, those that are ticked, all that failed, all that wait, or what failed since a time.
+
+import { resendDelivery, resendFailed } from "../../callbacks/resend.ts";
+import { type SentNow, sendAllWaiting, sendNow } from "../../callbacks/send-now.ts";
+import { type SeenDelivery, type SelectedSent, sendSelected } from "../../callbacks/send-selected.ts";
+import { type Result, refuse, succeed } from "../../domain/fault.ts";
+import { attemptsInWords } from "../../domain/retry.ts";
+import { isTimeZone, minuteMs } from "../../domain/zone-day.ts";
+import type { ListedDelivery } from "../../store/queries/delivery-list.ts";
+import { countUndelivered, deliveryColumns, selectAll } from "../conversion-ui.ts";
+import { answerError } from "../error-page.ts";
+import { notUnderstood, pager } from "../filter-query.ts";
+import { readTextFields } from "../form.ts";
+import { liveDot } from "../live-page.ts";
+import { programmeOf, setFlash, viewerOf, type WebContext, type WebDeps } from "../page.ts";
+import { deliveryPath, integrationPath, withQuery } from "../paths.ts";
+import * as ui from "../ui.ts";
+import { type Content, countOf, type Html, html } from "../ui.ts";
+import { type CallbacksView, DELIVERY_FILTERS } from "./callbacks-view.ts";
+import { type FormPart, finish, queryOf, type Told } from "./frame.ts";
+
+/** The table alone is pushed: the filter above it and the time below it stay under the reader's fingers. */
+export const DELIVERIES_TARGET = "deliveries-live";
+
+export function deliveriesSection(view: CallbacksView): Html {
+	const { path, filters, isLive } = view;
+	const { state, event, order } = filters.typed;
+	return ui.section({
+		id: "deliveries",
+		title: "Postbacks sent to your shop",
+		hint: "One row per callback, with attempts and your server's last response.",
+		actions: isLive ? liveDot() : null,
+		told: view.told("deliveries"),
+		body: html`${ui.filterBar({
+			action: `${path}#deliveries`,
+			label: "Filter the callbacks",
+			fields: DELIVERY_FILTERS.fields(filters, ["state", "event", "order"], "delivery-"),
+			...((state ?? event ?? order) === undefined ? {} : { clearHref: `${path}#deliveries` }),
+		})}<div id="${DELIVERIES_TARGET}" aria-live="polite">${deliveriesTable(view)}</div>${
+			view.canSend ? ui.padded(ui.more("Resend all failed callbacks since…", sinceForm(view))) : null
+		}`,
+	});
+}
+
+/** What is pushed. */
+export function deliveriesTable(view: CallbacksView): Html {
+	const { path, canSend, deliveries, programme, nowMs, back } = view;
+	if (deliveries === null) {
+		return notUnderstood(html`Correct it above, or <a href="${path}#deliveries">see all callbacks</a>.`);
+	}
+	const { rows } = deliveries.page;
+	const columns = Object.values(deliveryColumns(programme.public_id, nowMs, back));
+	const table = ui.dataTable<ListedDelivery>({
+		caption: "Callbacks, one per row",
+		rows,
+		empty: emptyOf(view, deliveries.page.next === null),
+		stacks: "tight",
+		columns: canSend ? [TICK_COLUMN, ...columns] : columns,
+	});
+	return html`${canSend ? listForm(view, rows.length > 0, table) : table}${pager(deliveries.pages)}`;
+}
+
+function emptyOf({ filters: { query }, url, mayIntegrate }: CallbacksView, isEnd: boolean): Content {
+	if (query.order !== undefined) {
+		return ui.emptyState({
+			title: `Nothing was sent for order ${query.order}`,
+			text: "Enter the whole order ID as your shop reported it. The inbound log shows whether we received it.",
+		});
+	}
+	if ((query.state ?? query.event ?? query.after) !== undefined) {
+		const text = isEnd
+			? "Choose another state or event, or clear the filter."
+			: "None found so far. Choose “Older” to look further back.";
+		return ui.emptyState({ title: "No callback matches", text });
+	}
+	const advice =
+		url === null
+			? html`<a href="#callback">Save a Postback URL</a> first, then send a test conversion.`
+			: html`<a href="#test">Send a test conversion</a> and watch it arrive here.`;
+	return ui.emptyState({
+		title: "Nothing has been sent to a Postback URL yet",
+		text: mayIntegrate ? advice : "Callbacks appear here as they are sent.",
+	});
+}
+
+// The boxes and buttons. A box says which callback it is and as which its reader saw it, so that nobody sends again what
+// somebody else just has.
+
+const TICK_FIELD = "delivery";
+/** More than a page shows. */
+const MAX_TICKED = 100;
+
+const TICK_COLUMN: ui.Column<ListedDelivery> = {
+	title: selectAll(TICK_FIELD),
+	cell: ({ state, publicId, run, seq, event, orderId }) =>
+		state === "cancelled"
+			? null
+			: html`<input type="checkbox" id="tick-${publicId}" name="${TICK_FIELD}" value="${publicId}.${run}.${seq}" aria-label="Select ${event} of order ${orderId}">`,
+};
+
+/** Null for what no page of ours has written. */
+function readSeen(text: unknown): SeenDelivery | null {
+	const [, publicId, run, seq] = /^(dlv_\w+)\.(\d{1,9})\.(\d{1,9})$/.exec(String(text)) ?? [];
+	return publicId === undefined ? null : { publicId, run: Number(run), seq: Number(seq) };
+}
+
+function listForm(view: CallbacksView, hasRows: boolean, table: Html): Html {
+	const { path, hidden, failedCount, waitingCount } = view;
+	const [failed, waiting] = [countUndelivered(failedCount), countUndelivered(waitingCount)];
+	const buttons: Content[] = [
+		hasRows ? ui.button({ label: "Resend selected" }) : null,
+		failedCount === 0
+			? null
+			: ui.button({
+					label: `Resend ${failed} failed`,
+					formAction: `${path}/resend-failed`,
+					confirm: `Send ${failedCount === 1 ? "the failed callback" : `all ${failed} failed callbacks`} again? Your receiver ignores events it has already processed.`,
+				}),
+		waitingCount === 0
+			? null
+			: ui.button({
+					label: `Send ${waiting} waiting now`,
+					formAction: `${path}/send-waiting`,
+					confirm: "Send all waiting callbacks now? This counts as one attempt for each.",
+				}),
+	];
+	if (buttons.every((button) => button === null)) return table;
+	return ui.postForm({
+		action: `${path}/resend`,
+		csrf: hidden,
+		className: "list-form",
+		body: html`<div class="decision-bar"><div class="row">${buttons}</div></div>${table}`,
+	});
+}
+
+/** The time is the reader's own where scripts run; otherwise it is UTC, and says so. */
+function sinceForm({ path, hidden }: CallbacksView): Html {
+	return ui.postForm({
+		action: `${path}/resend-failed`,
+		csrf: hidden,
+		className: "row-end",
+		body: html`${ui.textField({
+			name: "since",
+			label: html`Failed since (<span class="zone-name">UTC</span>)`,
+			type: "datetime-local",
+			isRequired: true,
+		})}<input type="hidden" name="zone" value="" data-zone>${ui.button({
+			label: "Resend failed",
+			confirm:
+				"Send all callbacks again that failed since then? Your receiver ignores events it has already processed.",
+		})}`,
+	});
+}
+
+// What they do.
+
+const LIST: FormPart = { path: integrationPath, part: "deliveries" };
+
+export async function resendTicked(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { [TICK_FIELD]: ticked = [] } = await c.req.parseBody({ all: true });
+	const seen = [ticked].flat().flatMap((text) => readSeen(text) ?? []);
+	const nothing = refuse("invalid_field", "Nothing is selected. Select the callbacks to send again.");
+	const sent =
+		seen.length === 0
+			? nothing
+			: await sendSelected(deps, programmeOf(c).id, seen.slice(0, MAX_TICKED), viewerOf(c).personId);
+	return finish(c, LIST, sent, tellSelected);
+}
+
+function tellSelected({ resent, sentNow, leftAlone }: SelectedSent): Told {
+	const parts = [
+		resent === 0 ? null : `${callbacksAre(resent)} being sent again.`,
+		sentNow === 0 ? null : `${callbacksAre(sentNow, "waiting callback")} being sent now.`,
+		leftAlone === 0
+			? null
+			: `${countOf(leftAlone, "callback")} ${leftAlone === 1 ? "was" : "were"} skipped: cancelled, being sent right now, or already sent by somebody else.`,
+	];
+	return [resent + sentNow === 0 ? "info" : "good", parts.filter((part) => part !== null).join(" ")];
+}
+
+/** All that failed, or those since a time. */
+export async function resendAllFailed(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { since, zone } = await readTextFields(c, ["since", "zone"]);
+	const from = readSince(since, zone);
+	const resent = from.ok
+		? await resendFailed(deps, programmeOf(c).id, from.value, viewerOf(c).personId)
+		: from;
+	return finish(c, LIST, resent, (count) =>
+		count === 0
+			? ["info", `Nothing has failed${since === "" ? "" : " since then"}, so nothing was sent.`]
+			: ["good", `${callbacksAre(count)} being sent again.`],
+	);
+}
+
+/** Null for all. Where no script said which zone it is in, the form says that it is UTC. */
+function readSince(since: string, zone: string): Result<number | null> {
+	if (since === "") return succeed(null);
+	const atMs = minuteMs(since, isTimeZone(zone) ? zone : "UTC");
+	return atMs === null
+		? refuse("invalid_field", "Enter a date and a time, such as 2026-03-01T12:00.")
+		: succeed(atMs);
+}
+
+export async function sendWaiting(c: WebContext, deps: WebDeps): Promise<Response> {
+	const sent = await sendAllWaiting(deps, programmeOf(c).id, viewerOf(c).personId);
+	return finish(c, LIST, sent, (count) =>
+		count === 0
+			? ["info", "No callback is waiting for a later attempt."]
+			: ["good", `${callbacksAre(count)} being sent now.`],
+	);
+}
+
+/** "1 callback is", "2 callbacks are". */
+function callbacksAre(callbacks: number, noun = "callback"): string {
+	return `${countOf(callbacks, noun)} ${callbacks === 1 ? "is" : "are"}`;
+}
+
+// On a delivery's own page.
+
+export async function resendPostback(c: WebContext, deps: WebDeps): Promise<Response> {
+	const deliveryId = c.req.param("deliveryId") ?? "";
+	const resent = await resendDelivery(deps, programmeOf(c).id, deliveryId, viewerOf(c).personId);
+	return backToDelivery(c, resent, () => [
+		"good",
+		`It is being sent again, with up to ${attemptsInWords()}.`,
+	]);
+}
+
+const SENT_NOW: Readonly<Record<SentNow, Told>> = {
+	sent: ["good", `It is being sent now. This counts as one of its ${attemptsInWords()}.`],
+	"under way": ["info", "It is due already and is being sent right now."],
+	"tried since": ["info", "It was tried again in the meantime. The newest attempt is below."],
+	ended: ["info", "It has finished in the meantime, so nothing was sent."],
+};
+
+export async function sendPostbackNow(c: WebContext, deps: WebDeps): Promise<Response> {
+	const deliveryId = c.req.param("deliveryId") ?? "";
+	const { seq } = await readTextFields(c, ["seq"]);
+	const sent = await sendNow(deps, programmeOf(c).id, deliveryId, Number(seq), viewerOf(c).personId);
+	return backToDelivery(c, sent, (how) => SENT_NOW[how]);
+}
+
+/** Above the page: the parts below are pushed anew from the first moment on. */
+async function backToDelivery<Value>(
+	c: WebContext,
+	result: Result<Value>,
+	tell: (value: Value) => Told,
+): Promise<Response> {
+	if (!result.ok && result.fault.code === "unknown_delivery") return answerError(c, "not_found");
+	setFlash(c, ...(result.ok ? tell(result.value) : (["bad", result.fault.detail] as const)));
+	const { back } = await readTextFields(c, ["back"]);
+	const path = deliveryPath(programmeOf(c).public_id, c.req.param("deliveryId") ?? "");
+	return c.redirect(withQuery(path, { back: queryOf(back) || undefined }), 303);
+}

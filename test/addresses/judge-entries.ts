@@ -1,0 +1,231 @@
+// Puts entries through saving (the use case behind the page) and through sending (the transport of every delivery),
+// with a real name server, and holds both verdicts and every dial against what the entry expects. What becomes of a
+// delivery after its verdict is proven in test/contract/section-1-public-address.test.ts.
+
+import { isIP } from "node:net";
+import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
+import type { Workplace } from "../../src/service/workplace.ts";
+import { addressKey, readAddress } from "../support/address-number.ts";
+import type { Reply } from "../support/dns-message.ts";
+import type { KeptLog } from "../support/log.ts";
+import { prepareService } from "../support/open-service.ts";
+import { BrokenPromise, type Progress } from "../support/proof.ts";
+import { startZoneServer } from "../support/zone-server.ts";
+import { type DialGuard, guardDials, STOPPED } from "./dial-guard.ts";
+import { isPublic } from "./reckoning.ts";
+
+export interface Entry {
+	/** What it is, or what it tries. */
+	what: string;
+	/** A host as it stands in a URL, brackets included, to which a port of its own is added; or a whole URL. */
+	at: string;
+	/**
+	 * "dials ADDRESS …": saved, and these are dialled in this order and no others. "forbids WORDS": refused as a
+	 * forbidden address, with these words in the reason. "fails CODE": refused because the look-up failed so.
+	 * "refuses CODE": refused for its form, with this fault.
+	 */
+	expect: string;
+	/** For names; a name without answers does not exist. */
+	answers?: Answers;
+	/** The name in the question, where it is not the host as written. */
+	asked?: string;
+	/** From the moment it was saved on; the same if not given. */
+	later?: { answers: Answers; expect: string };
+	/** The verdict depends on an answer that comes within a second: on a busy machine it is asked for again. */
+	isTimed?: boolean;
+}
+
+export interface Answers {
+	A: Reply;
+	AAAA: Reply;
+}
+
+export interface JudgedCounts {
+	entries: number;
+	questions: number;
+}
+
+/** What the resolver says when it has no answer in time. */
+const LOOK_UP_TIMEOUT = "ETIMEOUT";
+/** A defect fails each time, a stalled machine hardly three times in a row. */
+export const MAX_TRIES = 3;
+/** Two questions each, and a socket has room for a few hundred packets. */
+const AT_ONCE = 32;
+const FIRST_PORT = 2_000;
+const HTTPS_PORT = 443;
+/** Of the broken ones: a wrong block alone would fill the screen. */
+const SHOWN = 20;
+
+/** The plain case: addresses of either family, each in the answer it belongs to. */
+export function answerWith(...addresses: readonly string[]): Answers {
+	const isSix = (address: string) => address.includes(":");
+	return {
+		A: { answers: addresses.filter((one) => !isSix(one)).map((data) => ({ type: "A", data })) },
+		AAAA: { answers: addresses.filter(isSix).map((data) => ({ type: "AAAA", data })) },
+	};
+}
+
+export async function judgeEntries(
+	entries: readonly Entry[],
+	progress: Progress,
+	replay: string,
+): Promise<JudgedCounts> {
+	await using cleaning = new AsyncDisposableStack();
+	const byName = new Map(entries.map((entry) => [entry.asked ?? entry.at, entry]));
+	let isSaved = false;
+	const names = await startZoneServer(({ name, type }) => {
+		const entry = byName.get(name);
+		const answers = isSaved ? (entry?.later?.answers ?? entry?.answers) : entry?.answers;
+		if (answers === undefined) return { failure: "NXDOMAIN" };
+		return type === null ? {} : answers[type];
+	});
+	cleaning.defer(() => names.close());
+	const opened = await prepareService({
+		settings: { RINGBACK_DNS_SERVERS: names.address, RINGBACK_ALLOWED_PRIVATE_RANGES: "" },
+	});
+	cleaning.defer(opened.close);
+	const guard = cleaning.use(guardDials(() => false));
+	/** One that saves and one that sends: nothing the first remembers of names helps the second. */
+	const openWorkplace = async () => {
+		const workplace = await opened.openWorkplace();
+		cleaning.defer(() => workplace.close());
+		return workplace;
+	};
+	const broken: string[] = [];
+	const judgeAll = async (workplace: Workplace, what: string, judge: Judge) => {
+		const waiting = entries.entries();
+		const judgeNext = async () => {
+			for (const [index, entry] of waiting) {
+				const one = { entry, url: urlOf(entry, index), workplace, guard, log: opened.log };
+				const finding = await judgeInTime(entry, () => judge(one));
+				if (finding !== null) broken.push(`${one.url.slice(0, 100)} (${entry.what}): ${finding}`);
+				progress(`${what} ${index + 1} of ${entries.length}`);
+			}
+		};
+		await Promise.all(Array.from({ length: AT_ONCE }, judgeNext));
+	};
+	await judgeAll(await openWorkplace(), "saved", judgeSaving);
+	if (guard.dials.length > 0) broken.unshift("saving dialled, and it must only look up");
+	isSaved = true;
+	await judgeAll(await openWorkplace(), "sent", judgeSending);
+
+	// The worst first. That no dial goes inside holds of all of them together, whoever made it.
+	const inside = guard.dials.filter(({ host }) => isIP(host) === 0 || !isPublic(readAddress(host)));
+	broken.unshift(
+		...inside.map(({ host, port }) => `${host} port ${port} was dialled`),
+		...(guard.systemConnects === 0 ? [] : [`the system was asked for ${guard.systemConnects} connections`]),
+		...opened.log.lines.filter(({ level }) => level === "error").map(({ message }) => `logged: ${message}`),
+	);
+	if (broken.length > 0) {
+		const rest = broken.length > SHOWN ? `\n  and ${broken.length - SHOWN} more` : "";
+		throw new BrokenPromise(
+			`${broken.length} findings:\n  ${broken.slice(0, SHOWN).join("\n  ")}${rest}`,
+			replay,
+		);
+	}
+	return { entries: entries.length, questions: names.asked };
+}
+
+interface JudgedEntry {
+	entry: Entry;
+	url: string;
+	workplace: Workplace;
+	guard: DialGuard;
+	log: KeptLog;
+}
+
+/** What is wrong, in words, or null; and whether a look-up had no answer, which says nothing of the address. */
+type Judge = (one: JudgedEntry) => Promise<{ finding: string | null; isUnheard: boolean }>;
+
+async function judgeInTime(
+	{ isTimed = false }: Entry,
+	judge: () => ReturnType<Judge>,
+): Promise<string | null> {
+	for (let tries = 1; ; tries++) {
+		const { finding, isUnheard } = await judge();
+		if (finding === null || tries === MAX_TRIES || !(isTimed || isUnheard)) return finding;
+	}
+}
+
+/** For a programme that is not there: what the address policy lets pass gets as far as that, and writes nothing. */
+const judgeSaving: Judge = async ({ entry, url, workplace, log }) => {
+	const programme = `prg_${entry.at}`;
+	const saved = await savePostbackUrl(workplace, programme, url);
+	const { code, detail } = saved.ok ? { code: "saved", detail: "" } : saved.fault;
+	const line = log.lines.findLast(({ fields }) => "programme" in fields && fields.programme === programme);
+	const logged: { dns?: string; addresses?: readonly string[] } = line?.fields ?? {};
+	const [verdict, words] = split(entry.expect);
+	const isTyped = isIP(hostnameOf(url)) !== 0;
+	const wanted = {
+		dials: "unknown_programme",
+		forbids: "postback_url_forbidden_address",
+		fails: "postback_url_unresolvable",
+		refuses: words,
+	}[verdict];
+	// What a name stands for is for the log alone; what its owner typed is repeated.
+	const told = (logged.addresses ?? []).filter(
+		(address) => !isTyped && detail.replaceAll(hostnameOf(url), "").includes(address),
+	);
+	const isAsWanted =
+		code === wanted &&
+		told.length === 0 &&
+		(verdict !== "fails" || logged.dns === words) &&
+		(verdict !== "forbids" || !isTyped || detail.includes(words));
+	return {
+		finding: isAsWanted ? null : `saving answered ${code}: ${detail} (${logged.dns}), not ${entry.expect}`,
+		isUnheard: logged.dns === LOOK_UP_TIMEOUT,
+	};
+};
+
+const judgeSending: Judge = async ({ entry, url, workplace, guard }) => {
+	const before = guard.dials.length;
+	const { outcome } = await workplace.transport.post({ url, headers: [], body: "{}" });
+	const port = Number(URL.parse(url)?.port) || HTTPS_PORT;
+	const dialled = guard.dials.slice(before).filter((dial) => dial.port === port);
+	const expect = entry.later?.expect ?? entry.expect;
+	const [verdict, words] = split(expect);
+	const addresses = verdict === "dials" ? words.split(" ") : [];
+	const found =
+		outcome.kind === "network-error"
+			? `${outcome.code} (${outcome.stage})`
+			: outcome.kind === "forbidden-address"
+				? outcome.reason
+				: outcome.kind;
+	const wanted = {
+		dials: `${STOPPED} (connect)`,
+		forbids: words,
+		fails: `${words} (look-up)`,
+		// A row that has such a URL nevertheless: retried, nothing dialled.
+		refuses: "INVALID_URL (look-up)",
+	}[verdict];
+	const isForbidden = outcome.kind === "forbidden-address";
+	const isAsWanted =
+		isForbidden === (verdict === "forbids") &&
+		(isForbidden ? found.includes(wanted) : found === wanted) &&
+		// Entries that name their port share it with others: there the address only has to be among the dials.
+		(port < FIRST_PORT
+			? addresses.every((address) => dialled.some(({ host }) => host === address))
+			: dialled.map(({ host }) => addressKey(host)).join() === addresses.map(addressKey).join());
+	return {
+		finding: isAsWanted
+			? null
+			: `sending ended in ${found} and dialled ${dialled.map(({ host }) => host)}, not ${expect}`,
+		isUnheard: outcome.kind === "timeout" || found === `${LOOK_UP_TIMEOUT} (look-up)`,
+	};
+};
+
+function split(expect: string): ["dials" | "forbids" | "fails" | "refuses", words: string] {
+	const [, verdict, words = ""] = /^(dials|forbids|fails|refuses) ?(.*)$/.exec(expect) ?? [];
+	if (verdict === "dials" || verdict === "forbids" || verdict === "fails" || verdict === "refuses") {
+		return [verdict, words];
+	}
+	throw new Error(`an entry expects "${expect}"`);
+}
+
+function urlOf({ at }: Entry, index: number): string {
+	return /[:/]\//.test(at) ? at : `https://${at}:${FIRST_PORT + index}/postback`;
+}
+
+function hostnameOf(url: string): string {
+	return URL.parse(url)?.hostname.replace(/^\[|\]$/g, "") ?? "";
+}

@@ -1,0 +1,241 @@
+// Names that change their mind between check and dial and between two sendings: first told one by one, then rounds of
+// chance in which many names say something else each time. Half of loopback is allowed and has a real shop, the other
+// half stands for what is forbidden.
+
+import { equal } from "node:assert/strict";
+import type { Outcome } from "../../src/domain/verdict.ts";
+import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
+import type { Question, Reply } from "../support/dns-message.ts";
+import { prepareService } from "../support/open-service.ts";
+import { BrokenPromise, type Progress } from "../support/proof.ts";
+import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
+import { type Shop, startShop } from "../support/shop.ts";
+import { startZoneServer } from "../support/zone-server.ts";
+import { type DialGuard, guardDials } from "./dial-guard.ts";
+import { type Answers, answerWith, MAX_TRIES } from "./judge-entries.ts";
+
+export interface RebindingCounts {
+	cases: number;
+	rounds: number;
+	delivered: number;
+	refused: number;
+}
+
+interface Rebinding {
+	shop: Shop;
+	guard: DialGuard;
+	/** What the name server says of each name; a name that is not here does not exist. */
+	zone: Map<string, Answers | ((question: Question) => Reply)>;
+	/** Questions for a name so far. */
+	asked(name: string): number;
+	/** A name nobody used before. */
+	newName(): string;
+	save(name: string): Promise<string>;
+	send(name: string): Promise<Kind>;
+	/** The second for which answers are kept passes. Only while nothing is in flight. */
+	forgetNames(): void;
+}
+
+/** Null: the look-up had no answer in time, which says nothing of the address. */
+type Kind = "delivered" | "forbidden" | "unresolvable" | null;
+
+/** Stands for the public internet: allowed, and the shop lives there. */
+const GOOD = "127.0.0.1";
+const ALLOWED_RANGE = "127.0.0.0/9";
+const BAD = ["127.128.0.1", "127.255.255.254", "::1"] as const;
+/** Answers are reused for a second; kept connections live for four. */
+const REMEMBERED_MS = 1_001;
+const NAMES = 40;
+/** Of rounds in which the answers of the rounds before may still be remembered. */
+const SHARE_KEPT = 0.3;
+
+const PUBLIC = answerWith(GOOD);
+const INSIDE = answerWith(BAD[0]);
+
+const CASES: Readonly<Record<string, (setup: Rebinding) => Promise<void>>> = {
+	async "a name that turns forbidden after it was saved gets nothing, and its callbacks when it is public again"(
+		setup,
+	) {
+		const name = setup.newName();
+		setup.zone.set(name, PUBLIC);
+		equal(await setup.save(name), "unknown_programme");
+		for (const [answers, kind] of [
+			[INSIDE, "forbidden"],
+			[PUBLIC, "delivered"],
+			[answerWith(GOOD, BAD[2]), "forbidden"],
+		] as const) {
+			setup.zone.set(name, answers);
+			setup.forgetNames();
+			equal(await setup.send(name), kind);
+		}
+		equal(await setup.save(name), "postback_url_forbidden_address");
+	},
+	async "a name that turned forbidden gets nothing although its kept connection is good to the end"(setup) {
+		const name = setup.newName();
+		const sendAs = async (answers: Answers) => {
+			setup.zone.set(name, answers);
+			setup.forgetNames();
+			return [await setup.send(name), setup.shop.requests.at(-1)?.connectionId] as const;
+		};
+		const [, before] = await sendAs(PUBLIC);
+		equal((await sendAs(INSIDE))[0], "forbidden");
+		// The same one again: it was there while the name was forbidden.
+		equal((await sendAs(PUBLIC))[1], before, "no connection was kept");
+	},
+	async "the address that was checked is the one dialled: nothing is asked between check and dial"(setup) {
+		const name = setup.newName();
+		const answers = [PUBLIC.A, INSIDE.A];
+		setup.zone.set(name, ({ type }) => (type === "A" ? (answers.shift() ?? INSIDE.A) : {}));
+		const kind = await setup.send(name);
+		// More than one question for each family: the machine was so slow that the first was repeated.
+		if (setup.asked(name) > 2) throw new Error("the question was repeated");
+		equal(kind, "delivered");
+	},
+};
+
+export async function proveRebinding(
+	rounds: number,
+	seed: number,
+	progress: Progress,
+	replay: string,
+): Promise<RebindingCounts> {
+	await using cleaning = new AsyncDisposableStack();
+	const setup = await openRebinding(cleaning);
+	for (const [title, run] of Object.entries(CASES)) {
+		progress(title);
+		await runPatiently(() => run(setup)).catch((error: unknown) => {
+			throw new BrokenPromise(`case "${title}"`, replay, error);
+		});
+		stopIfBroken(setup, `in case "${title}"`, replay);
+	}
+	const counts = { cases: Object.keys(CASES).length, rounds, delivered: 0, refused: 0 };
+	const names = Array.from({ length: NAMES }, setup.newName);
+	const random = createSeededRandom(seed);
+	/** By name: what it has stood for since the product last had to ask. */
+	const mayBe = names.map(() => new Set<Kind>());
+	for (let round = 1; round <= rounds; round++) {
+		progress(`round ${round} of ${rounds}`);
+		if (!random.chance(SHARE_KEPT)) {
+			setup.forgetNames();
+			for (const kinds of mayBe) kinds.clear();
+		}
+		for (const [index, name] of names.entries()) {
+			const [kind, answers] = drawName(random);
+			setup.zone.set(name, answers);
+			mayBe[index]?.add(kind);
+		}
+		for (const [index, kind] of (await Promise.all(names.map(setup.send))).entries()) {
+			if (kind !== null && mayBe[index]?.has(kind) !== true) {
+				throw new BrokenPromise(`round ${round}, ${names[index]}: ${kind}`, replay);
+			}
+			if (kind === "delivered") counts.delivered += 1;
+			if (kind === "forbidden") counts.refused += 1;
+		}
+		stopIfBroken(setup, `in round ${round}`, replay);
+	}
+	return counts;
+}
+
+/** A stalled machine misses the moment, a defect fails each time. */
+async function runPatiently(run: () => Promise<void>): Promise<void> {
+	for (let tries = 1; ; tries++) {
+		const failure = await run().then(
+			() => null,
+			(error: unknown) => ({ error }),
+		);
+		if (failure === null) return;
+		if (tries === MAX_TRIES) throw failure.error;
+	}
+}
+
+/** Nothing excuses a dial to a forbidden address. */
+function stopIfBroken({ guard }: Rebinding, where: string, replay: string): void {
+	const inside = guard.dials.find(({ host }) => host !== GOOD);
+	if (inside !== undefined) throw new BrokenPromise(`${where}: ${inside.host} was dialled`, replay);
+	if (guard.systemConnects !== guard.dials.length) {
+		throw new BrokenPromise(`${where}: connections went past the guard`, replay);
+	}
+}
+
+function drawName(random: SeededRandom): readonly [Kind, Answers] {
+	const bad = random.pick(BAD);
+	const ipv4 = random.pick(BAD.slice(0, 2));
+	const owner = "inside.alias.example";
+	const alias = [
+		{ type: "CNAME", data: owner },
+		{ owner, type: "A", data: ipv4 },
+	] as const;
+	return random.pick<readonly [Kind, Answers]>([
+		["delivered", answerWith(GOOD)],
+		["delivered", answerWith(GOOD, GOOD)],
+		["forbidden", answerWith(bad)],
+		["forbidden", answerWith(GOOD, bad)],
+		["forbidden", answerWith(bad, GOOD)],
+		["forbidden", answerWith(GOOD, `::ffff:${ipv4}`)],
+		["forbidden", { A: { answers: alias }, AAAA: {} }],
+		["unresolvable", answerWith()],
+		["unresolvable", { A: { failure: "NXDOMAIN" }, AAAA: { failure: "NXDOMAIN" } }],
+	]);
+}
+
+async function openRebinding(cleaning: AsyncDisposableStack): Promise<Rebinding> {
+	const zone: Rebinding["zone"] = new Map();
+	const questions = new Map<string, number>();
+	const names = await startZoneServer((question) => {
+		questions.set(question.name, (questions.get(question.name) ?? 0) + 1);
+		const known = zone.get(question.name);
+		if (known === undefined) return { failure: "NXDOMAIN" };
+		if (typeof known === "function") return known(question);
+		return question.type === null ? {} : known[question.type];
+	});
+	cleaning.defer(() => names.close());
+	const shop = await startShop({ host: GOOD, names: [GOOD, "*.names.example"] });
+	cleaning.defer(() => shop.close());
+	const opened = await prepareService({
+		trustedCa: shop.caPem,
+		settings: {
+			RINGBACK_DNS_SERVERS: names.address,
+			RINGBACK_ALLOWED_PRIVATE_RANGES: ALLOWED_RANGE,
+		},
+	});
+	cleaning.defer(opened.close);
+	const workplace = await opened.openWorkplace();
+	cleaning.defer(() => workplace.close());
+	const guard = cleaning.use(guardDials(({ host }) => host === GOOD));
+	// The transport's own clock goes by `performance.now`; the system's timers are left alone.
+	const original = performance.now;
+	let passedMs = 0;
+	performance.now = () => original.call(performance) + passedMs;
+	cleaning.defer(() => {
+		performance.now = original;
+	});
+	let made = 0;
+	return {
+		shop,
+		guard,
+		zone,
+		asked: (name) => questions.get(name) ?? 0,
+		newName: () => `rebind-${made++}.names.example`,
+		async save(name) {
+			const saved = await savePostbackUrl(workplace, "prg_none", shop.url("/", name));
+			return saved.ok ? "saved" : saved.fault.code;
+		},
+		async send(name) {
+			const request = { url: shop.url("/", name), headers: [], body: "{}" };
+			return readKind((await workplace.transport.post(request)).outcome);
+		},
+		forgetNames() {
+			passedMs += REMEMBERED_MS;
+		},
+	};
+}
+
+function readKind(outcome: Outcome): Kind {
+	if (outcome.kind === "answered" && outcome.status === 204) return "delivered";
+	if (outcome.kind === "forbidden-address") return "forbidden";
+	if (outcome.kind === "network-error" && outcome.stage === "look-up") {
+		return outcome.code === "ETIMEOUT" ? null : "unresolvable";
+	}
+	if (outcome.kind === "timeout") return null;
+	throw new Error(`a sending ended as ${JSON.stringify(outcome)}`);
+}

@@ -1,0 +1,131 @@
+// More clients who never finish than the listener has room for: slow heads, slow bodies and slow readers, directly and
+// behind the proxies of ops/proxy. The health check and a shop's sale are answered as usual, and the memory stays small.
+
+import { equal, ok } from "node:assert/strict";
+import { request as requestPlain } from "node:http";
+import { request as requestTls } from "node:https";
+import { after, before, describe, test } from "node:test";
+import { PUBLIC_LIMITS } from "../../src/outside/http-server.ts";
+import { findProgram } from "../support/find-program.ts";
+import { forkProcess } from "../support/forked-process.ts";
+import { reportNotRun } from "../support/not-run.ts";
+import { type OpenedService, openService } from "../support/open-service.ts";
+import { openAccount, type ShopAccount } from "../support/shop-account.ts";
+import { signedRequest } from "../support/signed-request.ts";
+import { PROXIES } from "./proxy-process.ts";
+import { SLOW_CLIENTS_MESSAGES, type SlowClientsOrder } from "./slow-clients-messages.ts";
+
+const CONNECTIONS = PUBLIC_LIMITS.maxConnections + 200;
+const CALLS = 15;
+const MEDIAN_MS = 1_000;
+const MEGABYTE = 1024 * 1024;
+/** What 2,048 connections may cost, each with what it has sent or is to read. */
+const MEMORY_BYTES = 200 * MEGABYTE;
+
+interface Case {
+	way: "directly" | "nginx" | "caddy";
+	what: SlowClientsOrder["what"];
+	addresses: number;
+}
+
+const CASES: readonly Case[] = [
+	{ way: "directly", what: "head", addresses: 1 },
+	{ way: "directly", what: "body", addresses: 50 },
+	{ way: "directly", what: "answer", addresses: 50 },
+	// nginx itself reads slow bodies to their end before it asks, and has a bound of its own on connections.
+	{ way: "caddy", what: "body", addresses: 1 },
+	{ way: "caddy", what: "answer", addresses: 1 },
+];
+
+let opened: OpenedService;
+let account: ShopAccount;
+before(async () => {
+	opened = await openService({ settings: { RINGBACK_TRUSTED_PROXIES: "127.0.0.1" } });
+	const workplace = await opened.openWorkplace();
+	account = await openAccount(workplace);
+	await workplace.close();
+});
+after(() => opened.close());
+
+describe("clients who never finish", { concurrency: 1 }, () => {
+	for (const { way, what, addresses } of CASES) {
+		const proxy = PROXIES.find(({ name }) => name === way);
+		const isHere = proxy === undefined || findProgram(proxy.name) !== undefined;
+		const skip = isHere ? false : reportNotRun(`slow clients behind ${way}: it is not installed.`);
+		test(`${what}, ${way}, from ${addresses} addresses`, { skip, timeout: 180_000 }, async (t) => {
+			const here = opened.service.url;
+			const running = await proxy?.start(t, new URL(here).host);
+			const [url, caPem] = running === undefined ? [here] : [running.url, running.caPem];
+			const sell = (n: number) => {
+				const body = JSON.stringify({ orderId: `${way}-${what}-${n}`, basketValue: "1.00" });
+				const credentials = { key: account.apiKey, secret: account.secret };
+				const { headers } = signedRequest("POST", "/v1/conversions", credentials, {
+					body,
+					nowMs: Date.now(),
+				});
+				return ask(`${url}/v1/conversions`, {
+					caPem,
+					method: "POST",
+					body,
+					headers: Object.fromEntries(headers),
+				});
+			};
+			equal(await sell(-1), 201);
+			const restBytes = process.memoryUsage.rss();
+			const clients = await forkProcess(
+				new URL("slow-clients-process.ts", import.meta.url),
+				[],
+				SLOW_CLIENTS_MESSAGES,
+			);
+			// Ended before the proxy is: its stop waits for them.
+			await using _ = { [Symbol.asyncDispose]: () => clients.close() };
+			const { opened: held } = await clients.ask({
+				url,
+				what,
+				connections: CONNECTIONS,
+				addresses: Array.from({ length: addresses }, (_, n) => `127.0.0.${n + 10}`),
+			});
+			ok(held > PUBLIC_LIMITS.maxConnections, `only ${held} connections were opened`);
+			const tookMs: number[] = [];
+			for (let n = 0; n < CALLS; n++) {
+				for (const [call, expected] of [
+					[() => ask(`${url}/healthz`, { caPem }), 200],
+					[() => sell(n), 201],
+				] as const) {
+					const startedMs = performance.now();
+					equal(await call(), expected);
+					tookMs.push(performance.now() - startedMs);
+				}
+			}
+			const grown = Math.round((process.memoryUsage.rss() - restBytes) / MEGABYTE);
+			const sorted = tookMs.toSorted((a, b) => a - b);
+			const median = sorted[sorted.length >> 1] ?? Number.POSITIVE_INFINITY;
+			t.diagnostic(
+				`median ${Math.round(median)} ms, slowest ${Math.round(sorted.at(-1) ?? 0)} ms, ${grown} MB more`,
+			);
+			ok(median <= MEDIAN_MS, `half of the calls took more than ${median} ms`);
+			ok(grown * MEGABYTE <= MEMORY_BYTES, `${grown} MB more`);
+		});
+	}
+});
+
+interface Call {
+	caPem: string | undefined;
+	method?: string;
+	body?: string;
+	headers?: Readonly<Record<string, string>>;
+}
+
+/** On a connection of its own each time. */
+function ask(url: string, { caPem, method = "GET", body, headers = {} }: Call): Promise<number | undefined> {
+	return new Promise((resolve, reject) => {
+		const start = caPem === undefined ? requestPlain : requestTls;
+		const options = { method, headers, agent: false, ...(caPem === undefined ? {} : { ca: caPem }) };
+		start(url, options, (answer) => {
+			answer.resume();
+			answer.once("end", () => resolve(answer.statusCode));
+		})
+			.on("error", reject)
+			.end(body);
+	});
+}

@@ -1,0 +1,173 @@
+// The one auditor of what is stored, for every suite that runs the service: the rules of `ringback verify`
+// (src/store/queries/ledger.ts), and beyond them what a database whose attempts are all still there says of its
+// deliveries. It is written from the contract, and throws at the first row that breaks a promise.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { checkLedger } from "../../src/store/queries/ledger.ts";
+import type { Db } from "../../src/store/store.ts";
+import { demand } from "./broken.ts";
+import type { ReceivedCallback } from "./callback-form.ts";
+import { CONTRACT_ATTEMPTS, meaningOf } from "./contract-verdict.ts";
+
+/** Rows as they are stored, whatever else their reader knows of them. */
+export interface StoredDelivery {
+	state: string;
+	run: number;
+	attempts: number;
+	last_verdict: string | null;
+	last_http_status: number | null;
+	last_attempt_at_ms: number | null;
+	finished_at_ms: number | null;
+	failed_at_ms: number | null;
+	/** Null without a row in the queue. */
+	queued: { run: number; counted: number; seq: number } | null;
+}
+
+export interface StoredAttempt {
+	seq: number;
+	run: number;
+	result: string;
+	http_status: number | null;
+	started_at_ms: number;
+	answer: string | null;
+}
+
+/** How a run stands by its attempts alone. */
+export type RunEnd = "pending" | "delivered" | "failed";
+
+const ONE_END = "3 one end or a due time";
+const ATTEMPTS = "4 seven attempts at their time";
+const OWN_RESULTS = "5 one owner of a slot, results of its own";
+const VERDICT = "the verdict follows from the answer";
+
+/** All attempts of a delivery by number. Returns how each of its runs ended. */
+export function auditDelivery(
+	name: string,
+	delivery: StoredDelivery,
+	log: readonly StoredAttempt[],
+): RunEnd[] {
+	const what = tellDelivery(name, delivery, log);
+	auditNumbers(what, delivery, log);
+	auditShown(what, delivery, log);
+	return auditRuns(what, delivery, log);
+}
+
+/** For people who read the failure. */
+export function tellDelivery(
+	name: string,
+	{ state, queued }: StoredDelivery,
+	log: readonly StoredAttempt[],
+): string {
+	const story = log.map(({ run, result, http_status }) => `${run}/${http_status ?? result}`).join(", ");
+	return `${name} is ${state} after [${story}], ${JSON.stringify(queued)} in the queue`;
+}
+
+/** Attempts are numbered without a gap and all shown, and in the queue is what is pending, with the same numbers. */
+export function auditNumbers(
+	what: string,
+	{ state, run, attempts, queued }: StoredDelivery,
+	log: readonly StoredAttempt[],
+): void {
+	const isNumbered = log.every(({ seq }, index) => seq === index + 1) && log.length === attempts;
+	demand(isNumbered, OWN_RESULTS, () => `${what}: it counts ${attempts} attempts`);
+	demand(
+		(queued !== null) === (state === "pending"),
+		ONE_END,
+		() => `${what}: in the queue is what is pending`,
+	);
+	if (queued === null) return;
+	const numbers = [run, log.filter((row) => row.run === run).length, log.length];
+	const isQueued = [queued.run, queued.counted, queued.seq].join() === numbers.join();
+	demand(isQueued, ONE_END, () => `${what}: the queue must have run, count and number ${numbers}`);
+}
+
+/** What pages show of a delivery is what its attempts say: the last one, the last status received, and its end. */
+export function auditShown(what: string, delivery: StoredDelivery, log: readonly StoredAttempt[]): void {
+	const last = log.at(-1);
+	const shown = [
+		delivery.last_http_status,
+		delivery.last_attempt_at_ms,
+		delivery.last_verdict === "delivered",
+		log.filter(({ answer }) => answer !== null).map(({ seq }) => seq),
+	];
+	const wanted = [
+		log.findLast(({ http_status }) => http_status !== null)?.http_status ?? null,
+		last?.started_at_ms ?? null,
+		last !== undefined && meaningOf(last.result, last.http_status) === "well",
+		// Of an answer that is not 2xx something is kept.
+		log.filter((row) => row.result === "answered" && !isWell(row)).map(({ seq }) => seq),
+	];
+	demand(shown.join() === wanted.join(), VERDICT, () => `${what}: it shows ${shown}, not ${wanted}`);
+	const isDated =
+		(delivery.finished_at_ms === null) === (delivery.state === "pending") &&
+		(delivery.failed_at_ms === null) === (delivery.state !== "failed");
+	demand(isDated, ONE_END, () => `${what}: it ended at ${delivery.finished_at_ms}`);
+}
+
+/** At most seven attempts each, none after its end; a run that is not the last has ended. */
+export function auditRuns(
+	what: string,
+	{ state, run: runs }: StoredDelivery,
+	log: readonly StoredAttempt[],
+): RunEnd[] {
+	return Array.from({ length: runs }, (_, index) => {
+		const end = endOf(
+			`run ${index + 1} of ${what}`,
+			log.filter(({ run }) => run === index + 1),
+		);
+		const isLast = index + 1 === runs;
+		if (!isLast) demand(end !== "pending", ONE_END, () => `run ${index + 1} of ${what} never ended`);
+		else demand(end === state || state === "cancelled", VERDICT, () => `${what}: it must be ${end}`);
+		return end;
+	});
+}
+
+function endOf(what: string, counted: readonly StoredAttempt[]): RunEnd {
+	demand(counted.length <= CONTRACT_ATTEMPTS, ATTEMPTS, () => `${what}: ${counted.length} attempts`);
+	for (const [index, row] of counted.entries()) {
+		if (mayGoOn(row) && index + 1 < CONTRACT_ATTEMPTS) continue;
+		demand(index === counted.length - 1, ATTEMPTS, () => `${what}: it went on after its end`);
+		return isWell(row) ? "delivered" : "failed";
+	}
+	return "pending";
+}
+
+export function mayGoOn({ result, http_status }: Pick<StoredAttempt, "result" | "http_status">): boolean {
+	return meaningOf(result, http_status) === "again";
+}
+
+function isWell({ result, http_status }: StoredAttempt): boolean {
+	return meaningOf(result, http_status) === "well";
+}
+
+/** When a service has stopped: every row of its database, and the delivery log against what the shops saw. */
+export async function auditStore(
+	db: Db,
+	received: readonly ReceivedCallback[],
+	brand: string,
+): Promise<void> {
+	deepEqual((await checkLedger({ db })).broken, []);
+	const deliveries = await db.selectFrom("deliveries").selectAll().execute();
+	const queued = new Map((await db.selectFrom("queue").selectAll().execute()).map((row) => [row.id, row]));
+	const attempts = await db.selectFrom("attempts").selectAll().orderBy("seq").execute();
+	const attemptsOf = Map.groupBy(attempts, (attempt) => attempt.delivery_id);
+	for (const delivery of deliveries) {
+		const stored = { ...delivery, queued: queued.get(delivery.id) ?? null };
+		auditDelivery(delivery.public_id, stored, attemptsOf.get(delivery.id) ?? []);
+	}
+	const byNonce = Map.groupBy(attempts, (attempt) => attempt.nonce);
+	const seen = new Set<string>();
+	for (const { headers, body, answered } of received) {
+		const nonce = headers.get(`X-${brand}-Nonce`) ?? "";
+		ok(!seen.has(nonce), `nonce ${nonce} came twice`);
+		seen.add(nonce);
+		const [row, ...others] = byNonce.get(nonce) ?? [];
+		ok(row !== undefined && others.length === 0, `request ${nonce} has one row in the delivery log`);
+		equal(row.signature, headers.get(`X-${brand}-Signature`));
+		equal(row.started_at_ms, Date.parse(String(body.sentAt)));
+		if (answered !== null) deepEqual([row.result, row.http_status], ["answered", answered]);
+	}
+	for (const { result, nonce } of attempts) {
+		if (result === "answered") ok(nonce !== null && seen.has(nonce), `row ${nonce} has its request`);
+	}
+}
