@@ -123,8 +123,7 @@ test("callback health: share of 2xx, the 95th percentile, what waits the longest
 	await insertLocalAnswers(site.store.db, programme.id, [{ ...told, ...without }], START_MS - 1);
 	const listened = (await open()).text;
 	assert.match(listened, /callbacks go to <code>listen<\/code> only, while it runs/);
-	assert.match(listened, /nothing was sent to a Postback URL; <code>listen<\/code> last got one <time/);
-	assert.doesNotMatch(listened, /nothing was sent<|no callbacks are sent|nothing was delivered/);
+	assert.doesNotMatch(listened, /no callbacks are sent/);
 	await site.store.db
 		.updateTable("local_answers")
 		.set({ at_ms: START_MS - DAY_MS })
