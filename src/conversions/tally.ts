@@ -29,7 +29,6 @@ export interface Tally {
 }
 
 export type DayCounts = ReadonlyMap<number, ReadonlyMap<Status, number>>;
-export type TallyLook = CountLook<Tally>;
 /** By the number of the programme. */
 export type Tallies = KeptCounts<number, Tally>;
 

@@ -1,7 +1,13 @@
 // A person decides on a page: one conversion, or up to a hundred that they ticked. Written down with who it was, in the
 // same transaction.
 
-import { type Decision, type DecisionMove, decideMany, judgeDecision, type Side } from "../conversions/decide.ts";
+import {
+	type Decision,
+	type DecisionMove,
+	decideMany,
+	judgeDecision,
+	type Side,
+} from "../conversions/decide.ts";
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { judgeMove } from "../domain/conversion.ts";
 import { type Fault, type Result, refuse, succeed } from "../domain/fault.ts";

@@ -1,16 +1,20 @@
 // Decisions about many conversions of one programme: a file's, or one decision about all that a list's filters found.
 
 import type { Decision, DecisionRequest } from "../conversions/decide.ts";
-import { decideMany } from "../conversions/decide.ts";
-import { refuseUnknownOrder } from "../conversions/decide.ts";
-import { type DecisionMove, judgeDecision, parseMove, type Side } from "../conversions/decide.ts";
+import {
+	type DecisionMove,
+	decideMany,
+	judgeDecision,
+	parseMove,
+	refuseUnknownOrder,
+	type Side,
+} from "../conversions/decide.ts";
 import { BATCH_ROWS } from "../conversions/deps.ts";
 import { type DecidedStatus, judgeMove, parseEventType } from "../domain/conversion.ts";
 import { plainWords, type Result, refuse } from "../domain/fault.ts";
 import { parseOrderId } from "../domain/order-id.ts";
 import { showUnseen } from "../domain/visible-text.ts";
-import { type Conversion, findManyByPublicId } from "../store/queries/conversions.ts";
-import { findByOrders } from "../store/queries/conversions.ts";
+import { type Conversion, findByOrders, findManyByPublicId } from "../store/queries/conversions.ts";
 import type { Db } from "../store/store.ts";
 import {
 	type ApplyDeps,

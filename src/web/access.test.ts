@@ -160,6 +160,8 @@ test("whoever may send a form is answered by what is behind it", async (t) => {
 		let browser = await enter();
 		for (const route of ROUTES.filter(({ method }) => method === "POST")) {
 			if (EXPECTED[route.access][visitor] !== "allowed") continue;
+			// Whoever leaves is gone for the rest of the walk: people/roles.test.ts has it.
+			if (route.path.endsWith("/people/leave")) continue;
 			// A form may bring a returning session up to date.
 			if (visitor === "returning") browser = await enter();
 			let answer = await ask(browser, route, pathOf(route));

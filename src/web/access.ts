@@ -9,7 +9,7 @@ import { grants, type Right } from "../domain/roles.ts";
 import { recordOf } from "../request-notes.ts";
 import { requireRecentPassword } from "./account/enter-password-page.ts";
 import { answerError } from "./error-page.ts";
-import { answerEnded } from "./live.ts";
+import { answerEnded } from "./live-page.ts";
 import {
 	CSRF_FIELD,
 	findProgrammeFor,
@@ -21,18 +21,14 @@ import {
 import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
 import type { FileBounds } from "./receive-file.ts";
 import { createUploadGuard, isUpload, type UploadDeps, type UploadGuard } from "./receive-file.ts";
-import type { Access } from "./routes.ts";
+import type { Access, Route } from "./routes.ts";
 import { openSession } from "./session.ts";
 
 type Guard = MiddlewareHandler<WebEnv>;
 
-interface Guarded {
-	access: Access;
-	isStream?: true;
-	takesFile?: FileBounds;
-}
-
-export function createGuards(deps: WebDeps): (route: Guarded) => readonly Guard[] {
+export function createGuards(
+	deps: WebDeps,
+): (route: Pick<Route, "access" | "isStream" | "takesFile">) => readonly Guard[] {
 	const session = openSession(deps);
 	const guardForms = createFormGuards(deps);
 	const recentPassword = requireRecentPassword(deps);

@@ -4,6 +4,8 @@
 import { createHash } from "node:crypto";
 import type { Env, Hono } from "hono";
 import { readShippedFile } from "../shipped-files.ts";
+import { findLogo } from "../store/queries/network.ts";
+import type { Store } from "../store/store.ts";
 
 interface Asset {
 	body: string;
@@ -11,11 +13,10 @@ interface Asset {
 	hash: string;
 }
 
-const CACHE_SECONDS = 31_536_000;
 /** For what has its content's hash in its address. */
-export const KEPT_FOR_EVER = `public, max-age=${CACHE_SECONDS}, immutable`;
+export const KEPT_FOR_EVER = "public, max-age=31536000, immutable";
 const SCRIPT = "text/javascript; charset=utf-8";
-export const STYLE = "text/css; charset=utf-8";
+const STYLE = "text/css; charset=utf-8";
 
 /** Sent as one file, in this order; docs.css goes to the pages of /docs alone. */
 const SHEETS = ["base.css", "frame.css", "pieces.css", "forms.css", "tables.css"];
@@ -49,7 +50,17 @@ export function assetUrl(name: string): string {
 	return `/assets/${name}?v=${asset.hash}`;
 }
 
-export function mountAssets<AppEnv extends Env>(app: Hono<AppEnv>): void {
+/** The network's colour and logo have an address that changes with them, too. */
+export function themeUrl(colour: string): string {
+	return `/assets/theme/${colour.slice(1)}.css`;
+}
+
+export function logoUrl(hash: string): string {
+	return `/assets/logo/${hash}`;
+}
+
+export function mountAssets<AppEnv extends Env>(app: Hono<AppEnv>, { db }: Pick<Store, "db">): void {
+	const kept = (type: string) => ({ "content-type": type, "cache-control": KEPT_FOR_EVER });
 	app.get("/assets/:name", (c) => {
 		const asset = ASSETS.get(c.req.param("name"));
 		if (asset === undefined) return c.notFound();
@@ -57,9 +68,19 @@ export function mountAssets<AppEnv extends Env>(app: Hono<AppEnv>): void {
 		// answer that does not fit the hash must not be cached under it.
 		const isMeant = c.req.query("v") === asset.hash;
 		return c.body(asset.body, 200, {
-			"content-type": asset.type,
-			"cache-control": isMeant ? KEPT_FOR_EVER : "no-store",
+			...kept(asset.type),
+			...(isMeant ? {} : { "cache-control": "no-store" }),
 		});
+	});
+	// Made from the colour in its address alone: every process answers it alike, whatever the network has chosen by now.
+	app.get("/assets/theme/:name", (c) => {
+		const [, digits] = /^([\da-f]{6})\.css$/.exec(c.req.param("name")) ?? [];
+		return digits === undefined ? c.notFound() : c.body(writeTheme(`#${digits}`), 200, kept(STYLE));
+	});
+	app.get("/assets/logo/:hash", async (c) => {
+		const hash = c.req.param("hash");
+		const logo = /^[\da-f]{16}$/.test(hash) ? await findLogo(db, hash) : undefined;
+		return logo === undefined ? c.notFound() : c.body(Uint8Array.from(logo.bytes), 200, kept(logo.type));
 	});
 }
 
@@ -69,4 +90,17 @@ function ownFile(name: string): string {
 
 function packageFile(path: string): string {
 	return readShippedFile(`node_modules/${path}`);
+}
+
+/**
+ * What the style sheet's variables become: the colour, no lighter on the light theme and no darker on the dark one than can
+ * be read. The bounds of its lightness were tried with 239 colours, the corners of the cube among them, on every ground of
+ * base.css: links and the text on buttons have a contrast of 4.5, buttons one of 3 (WCAG 2.2, 1.4.3 and 1.4.11). A browser
+ * that knows no relative colours shows Ringback's own.
+ */
+function writeTheme(colour: string): string {
+	const bounded = (light: number, dark: number) =>
+		`light-dark(oklch(from ${colour} min(l,${light}) c h),oklch(from ${colour} max(l,${dark}) c h))`;
+	const soft = `light-dark(color-mix(in srgb,${colour} 10%,#fff),color-mix(in srgb,${colour} 22%,#151a21))`;
+	return `@supports (color:oklch(from red l c h)){:root{--accent:${bounded(0.51, 0.7)};--accent-text:${bounded(0.47, 0.82)};--accent-ink:light-dark(#fff,#000);--accent-soft:${soft}}}`;
 }

@@ -67,7 +67,7 @@ test("every POST route leaves an entry in the audit log, or has a reason not to"
 async function walkSample(site: TestSite, send: Send): Promise<void> {
 	const browser = await site.signIn(await site.addStaff());
 	await browser.open("/network");
-	await browser.submit("/set-up", { name: "First", brand: "Service" });
+	await browser.submit("/network", { name: "First", brand: "Service", isFirst: "yes" });
 	await send("/set-up/sample", browser, "/set-up/sample");
 }
 
@@ -127,7 +127,6 @@ async function walkAccount(site: TestSite, send: Send): Promise<void> {
 async function walkNetwork(site: TestSite, send: Send): Promise<void> {
 	const browser = await site.signIn(await site.addStaff());
 	await browser.open("/network");
-	await send("/set-up", browser, "/set-up", { name: "Acme", brand: "Service" });
 	await send("/set-up/end", browser, "/set-up/end");
 	await send("/network", browser, "/network", { name: "Acme Partners", brand: "Service" });
 	await send("/network/test-mail", browser, "/network/test-mail");
@@ -174,7 +173,7 @@ async function walkPeople(site: TestSite, send: Send, programme: Programme, owne
 	await joining.open(link);
 	await send("/welcome/:token", joining, link, { name: "Nils", password: PASSWORD });
 	await joining.open(`${base}/people`);
-	await send(`${PEOPLE}/leave`, joining, `${base}/people/leave`, { sure: "yes" });
+	await send(`${PEOPLE}/leave`, joining, `${base}/people/leave`);
 	await browser.submit(`${base}/people/invite`, { email: newEmail("shop"), role: "owner" });
 	await send(`${PEOPLE}/:personId/remove`, browser, `${base}/people/${await waiting(site)}/remove`);
 	const renewed = await site.store.db

@@ -292,7 +292,7 @@ export function lastFailure(notice: ShownNotice, programmeId: string): Html {
 }
 
 /** Whole sentences, with links to the lists. */
-export function sayUndelivered(
+function sayUndelivered(
 	{ waiting, failed, nextDueAtMs }: Undelivered,
 	programmeId: string,
 	nowMs: number,

@@ -1,45 +1,28 @@
 // The whole page around its content: for people who are signed in, and the plain card for those who are not.
 
-import type { Env, Hono } from "hono";
 import { networkName } from "../domain/network.ts";
 import type { PersonKind } from "../domain/roles.ts";
 import type { Warning } from "../domain/warning.ts";
 import type { KnownLogo, NetworkFace } from "../store/queries/known-network.ts";
-import { findLogo } from "../store/queries/network.ts";
-import type { Store } from "../store/store.ts";
-import { assetUrl, KEPT_FOR_EVER, STYLE } from "./assets.ts";
+import { assetUrl, logoUrl, themeUrl } from "./assets.ts";
 import { TROUBLE_TARGET } from "./conversion-ui.ts";
-import {
-	ACCOUNT_PATH,
-	ALL_CONVERSIONS_PATH,
-	conversionsPath,
-	DOCS_PATH,
-	IMPORT_PATH,
-	integrationPath,
-	NETWORK_PATH,
-	overviewPath,
-	PROGRAMMES_PATH,
-	peoplePath,
-	SIGN_IN_PATH,
-	SIGN_OUT_PATH,
-	STAFF_PATH,
-	START_PATH,
-	SYSTEM_PATH,
-	settingsPath,
-	TOTALS_PATH,
-	withQuery,
-} from "./paths.ts";
+import * as paths from "./paths.ts";
 import { attrs, type Content, type Html, html, message, timeTag } from "./ui.ts";
 
-interface DocumentViewer {
+/** Who is looking. */
+export interface Viewer {
+	personId: number;
+	publicId: string;
 	email: string;
+	name: string;
 	kind: PersonKind;
 	/** How times are written for them; null for the browser's own. */
 	zone: string | null;
 	locale: string | null;
-	/** More than one: then there is something to switch between. */
+	/** How many somebody of a shop has, counted up to two; 0 for staff, who see all. */
 	programmeCount: number;
-	/** Nothing else can be opened until it is set up: links to the rest would only lead back. */
+	hasAuthenticator: boolean;
+	/** Must set up an authenticator before anything else: of the staff, where the network asks it of them. */
 	awaitsAuthenticator: boolean;
 }
 
@@ -79,66 +62,54 @@ export interface Flash {
 	at?: string | undefined;
 }
 
-/** How far the set-up of the network is. */
-export interface SetUpProgress {
-	done: number;
-	steps: number;
-}
-
 interface DocumentView {
 	title: string;
 	/** Whose page it is. */
 	network: Masthead;
 	/** Null for a stranger, who may read what is public. */
-	viewer: DocumentViewer | null;
+	viewer: Viewer | null;
 	active: Area;
-	programme?: DocumentProgramme | undefined;
-	flash?: Flash | undefined;
+	programme: DocumentProgramme | undefined;
+	/** What the last form came to. */
+	flash: Flash | undefined;
 	/** The hidden field for the sign-out form; a stranger has none. */
 	csrf: Html | null;
 	/** A development setting that must not go unnoticed. */
 	allowsPrivateRanges: boolean;
 	/** About the installation, for staff alone. */
 	warnings: readonly Warning[];
-	/** For staff alone, while it is offered; null on the set-up's own page. */
-	setUp: SetUpProgress | null;
+	isSetUpOffered: boolean;
 	body: Content;
 }
 
 const PROGRAMME_PAGES: readonly { area: Area; path(programmeId: string): string; label: string }[] = [
-	{ area: "overview", path: overviewPath, label: "Overview" },
-	{ area: "conversions", path: conversionsPath, label: "Conversions" },
-	{ area: "integration", path: integrationPath, label: "Integration" },
-	{ area: "people", path: peoplePath, label: "People" },
-	{ area: "settings", path: settingsPath, label: "Settings" },
+	{ area: "overview", path: paths.overviewPath, label: "Overview" },
+	{ area: "conversions", path: paths.conversionsPath, label: "Conversions" },
+	{ area: "integration", path: paths.integrationPath, label: "Integration" },
+	{ area: "people", path: paths.peoplePath, label: "People" },
+	{ area: "settings", path: paths.settingsPath, label: "Settings" },
 ];
 
 export function renderDocument(view: DocumentView): Html {
-	const { programme, network } = view;
+	const { programme, network, viewer, active, flash } = view;
 	const where = programme === undefined ? titleOf(network) : `${programme.name} · ${titleOf(network)}`;
 	return skeleton(
-		`${view.title} · ${where}`,
-		{
-			network,
-			hasCharts: AREAS_WITH_CHARTS.includes(view.active),
-			isDocs: view.active === "docs",
-			viewer: view.viewer,
-		},
+		{ title: `${view.title} · ${where}`, network, viewer, active },
 		html`<body>
 	<a class="skip-link" href="#main">Skip to content</a>
 	<header class="topbar">
 		${masthead(network)}
-		${programme === undefined ? null : programmeName(view.viewer, programme)}
-		<nav${attrs({ class: ["topbar-links", view.viewer?.kind === "staff" && "topbar-links-staff"] })} aria-label="Network">${topLinks(view)}${accountMenu(view)}</nav>
+		${programme === undefined ? null : programmeName(viewer, programme)}
+		<nav${attrs({ class: ["topbar-links", viewer?.kind === "staff" && "topbar-links-staff"] })} aria-label="Network">${topLinks(view)}${accountMenu(view)}</nav>
 	</header>
 	<div${attrs({ class: ["frame", programme === undefined && "frame-plain"] })}>
-		${programme === undefined ? null : sidebar(programme, view.active)}
+		${programme === undefined ? null : sidebar(programme, active)}
 		<main id="main" tabindex="-1">
-			${view.allowsPrivateRanges ? privateRangesWarning() : null}
-			${STAFF_AREAS.includes(view.active) ? setUpOffer(view) : null}
-			${STAFF_AREAS.includes(view.active) ? warningList(view.warnings, view.active === "programmes") : null}
+			${view.allowsPrivateRanges ? PRIVATE_RANGES_WARNING : null}
+			${view.isSetUpOffered ? SET_UP_OFFER : null}
+			${STAFF_AREAS.includes(active) ? warningList(view.warnings, active === "programmes") : null}
 			${programme === undefined ? null : html`${pauseNotice(programme)}<div id="${TROUBLE_TARGET}">${programme.trouble}</div>`}
-			${view.flash === undefined ? null : message(view.flash.tone, view.flash.text)}
+			${flash === undefined ? null : message(flash.tone, flash.text)}
 			${view.body}
 		</main>
 	</div>
@@ -147,36 +118,27 @@ export function renderDocument(view: DocumentView): Html {
 	);
 }
 
-/** For signing in and everything before it. */
-export function renderPlainDocument(view: {
-	title: string;
-	network: Masthead;
-	flash?: Flash | undefined;
-	body: Content;
-}): Html {
-	const { network } = view;
+/** For signing in and everything before it: a card below its heading. */
+export function renderPlainDocument(view: Pick<DocumentView, "title" | "network" | "flash" | "body">): Html {
+	const { network, flash } = view;
 	return skeleton(
-		`${view.title} · ${titleOf(network)}`,
-		{ network, hasCharts: false, isDocs: false, viewer: null },
+		{ title: `${view.title} · ${titleOf(network)}`, network, viewer: null },
 		html`<body class="plain-page">
 	<header>${masthead(network)}</header>
 	<main id="main" tabindex="-1">
-		${view.flash === undefined ? null : message(view.flash.tone, view.flash.text)}
-		<div class="card"><div class="card-body">${view.body}</div></div>
+		${flash === undefined ? null : message(flash.tone, flash.text)}
+		<div class="card"><div class="card-body"><div class="stack">${view.body}</div></div></div>
 	</main>
 	${pageFooter(network)}
 </body>`,
 	);
 }
 
-interface Needs {
-	network: Masthead;
-	hasCharts: boolean;
-	isDocs: boolean;
-	viewer: DocumentViewer | null;
-}
-
-function skeleton(title: string, { network, hasCharts, isDocs, viewer }: Needs, body: Html): Html {
+function skeleton(
+	{ title, network, viewer, active }: Pick<DocumentView, "title" | "network" | "viewer"> & { active?: Area },
+	body: Html,
+): Html {
+	const hasCharts = active !== undefined && AREAS_WITH_CHARTS.includes(active);
 	return html`<!doctype html>
 <html lang="en"${attrs({ "data-zone": viewer?.zone, "data-locale": viewer?.locale })}>
 <head>
@@ -188,8 +150,8 @@ function skeleton(title: string, { network, hasCharts, isDocs, viewer }: Needs, 
 	<link rel="icon" href="${assetUrl("icon.svg")}" type="image/svg+xml">
 	${hasCharts ? html`<link rel="stylesheet" href="${assetUrl("uplot.css")}">` : null}
 	<link rel="stylesheet" href="${assetUrl("style.css")}">
-	${isDocs ? html`<link rel="stylesheet" href="${assetUrl("docs.css")}">` : null}
-	${themeLink(network)}
+	${active === "docs" ? html`<link rel="stylesheet" href="${assetUrl("docs.css")}">` : null}
+	${network.colour === null ? null : html`<link rel="stylesheet" href="${themeUrl(network.colour)}">`}
 	${hasCharts ? html`<script src="${assetUrl("uplot.js")}" defer></script>` : null}
 	<script src="${assetUrl("page.js")}" defer></script>
 	<script src="${assetUrl("htmx.js")}" defer></script>
@@ -198,10 +160,10 @@ ${body}
 </html>`;
 }
 
-function programmeName(viewer: DocumentViewer | null, { publicId, name }: DocumentProgramme): Html {
+function programmeName(viewer: Viewer | null, { publicId, name }: DocumentProgramme): Html {
 	const isAlone = viewer?.kind === "shop" && viewer.programmeCount < 2;
-	return html`<div class="topbar-programme"><a href="${overviewPath(publicId)}">${name}</a>${
-		isAlone ? null : html`<a class="small soft" href="${PROGRAMMES_PATH}">Switch</a>`
+	return html`<div class="topbar-programme"><a href="${paths.overviewPath(publicId)}">${name}</a>${
+		isAlone ? null : html`<a class="small soft" href="${paths.PROGRAMMES_PATH}">Switch</a>`
 	}</div>`;
 }
 
@@ -209,46 +171,48 @@ interface TopLink {
 	area: Area;
 	href: string;
 	label: string;
+	/** On a phone there is no room for all of staff's links: these are in the account's menu instead, by this name. */
+	inMenu?: string;
 }
 
 const STAFF_LINKS: readonly TopLink[] = [
-	{ area: "programmes", href: PROGRAMMES_PATH, label: "Programmes" },
-	{ area: "totals", href: TOTALS_PATH, label: "Totals" },
-	// With what they can still reject.
+	{ area: "programmes", href: paths.PROGRAMMES_PATH, label: "Programmes" },
+	{ area: "totals", href: paths.TOTALS_PATH, label: "Totals", inMenu: "Network totals" },
 	{
 		area: "all-conversions",
-		href: withQuery(ALL_CONVERSIONS_PATH, { status: "RECORDED" }),
+		// With what they can still reject.
+		href: paths.withQuery(paths.ALL_CONVERSIONS_PATH, { status: "RECORDED" }),
 		label: "Conversions",
 	},
-	{ area: "staff", href: STAFF_PATH, label: "Staff" },
-	{ area: "network", href: NETWORK_PATH, label: "Network" },
-	{ area: "system", href: SYSTEM_PATH, label: "System" },
+	{ area: "staff", href: paths.STAFF_PATH, label: "Staff" },
+	{ area: "network", href: paths.NETWORK_PATH, label: "Network", inMenu: "Network settings" },
+	{ area: "system", href: paths.SYSTEM_PATH, label: "System", inMenu: "System and audit log" },
 ];
-/** On a phone there is no room for all of staff's links: these are in the account's menu too. */
-const WIDE_ONLY: readonly Area[] = ["totals", "network", "system"];
-const DOCS_LINK: TopLink = { area: "docs", href: DOCS_PATH, label: "Docs" };
+const DOCS_LINK: TopLink = { area: "docs", href: paths.DOCS_PATH, label: "Docs" };
 
 function topLinks({ viewer, active }: DocumentView): Content {
-	const seesAll = viewer?.kind === "staff" && !viewer.awaitsAuthenticator;
-	const links = seesAll ? [...STAFF_LINKS, DOCS_LINK] : [DOCS_LINK];
-	return links.map(({ area, href, label }) => {
-		const isWideOnly = WIDE_ONLY.includes(area) || (area === "docs" && viewer !== null);
+	return [...staffLinksOf(viewer), DOCS_LINK].map(({ area, href, label, inMenu }) => {
+		const isWideOnly = inMenu !== undefined || (area === "docs" && viewer !== null);
 		return html`<a${attrs({ href, class: [isWideOnly && "wide-only"], "aria-current": area === active && "page" })}>${label}</a>`;
 	});
 }
 
+function staffLinksOf(viewer: Viewer | null): readonly TopLink[] {
+	return viewer?.kind === "staff" && !viewer.awaitsAuthenticator ? STAFF_LINKS : [];
+}
+
 function accountMenu({ viewer, csrf }: DocumentView): Html {
-	if (viewer === null) return html`<a href="${SIGN_IN_PATH}">Sign in</a>`;
+	if (viewer === null) return html`<a href="${paths.SIGN_IN_PATH}">Sign in</a>`;
+	const links = [
+		...(viewer.awaitsAuthenticator ? [] : [[paths.ACCOUNT_PATH, "Account settings"]]),
+		...staffLinksOf(viewer).flatMap(({ href, inMenu }) => (inMenu === undefined ? [] : [[href, inMenu]])),
+		...(staffLinksOf(viewer).length === 0 ? [] : [[paths.IMPORT_PATH, "Import from other software"]]),
+		[paths.DOCS_PATH, "Documentation for developers"],
+	];
 	return html`<details class="menu"><summary>Account</summary><div class="menu-panel">
 	<p class="small soft">${viewer.email}${viewer.kind === "staff" ? " · staff" : ""}</p>
-	${viewer.awaitsAuthenticator ? null : html`<a href="${ACCOUNT_PATH}">Account settings</a>`}
-	${
-		viewer.kind === "staff" && !viewer.awaitsAuthenticator
-			? html`<a href="${TOTALS_PATH}">Network totals</a><a href="${NETWORK_PATH}">Network settings</a><a href="${IMPORT_PATH}">Import from other software</a><a href="${SYSTEM_PATH}">System and audit log</a>`
-			: null
-	}
-	<a href="${DOCS_PATH}">Documentation for developers</a>
-	<form method="post" action="${SIGN_OUT_PATH}">${csrf}<button type="submit">Sign out</button></form>
+	${links.map(([href, label]) => html`<a href="${href}">${label}</a>`)}
+	<form method="post" action="${paths.SIGN_OUT_PATH}">${csrf}<button type="submit">Sign out</button></form>
 </div></details>`;
 }
 
@@ -263,12 +227,15 @@ function sidebar({ publicId, trouble }: DocumentProgramme, active: Area): Html {
 	)}</nav>`;
 }
 
-function privateRangesWarning(): Html {
-	return message(
-		"warn",
-		html`<strong>Development setting:</strong> callbacks may go to private addresses (RINGBACK_ALLOWED_PRIVATE_RANGES). Never run like this in production.`,
-	);
-}
+const PRIVATE_RANGES_WARNING = message(
+	"warn",
+	html`<strong>Development setting:</strong> callbacks may go to private addresses (RINGBACK_ALLOWED_PRIVATE_RANGES). Never run like this in production.`,
+);
+/** Until staff have ended it, on its own page. */
+const SET_UP_OFFER = message(
+	"info",
+	html`<strong>Set up your network:</strong> its name, the first programme, mail. <a href="${paths.NETWORK_PATH}">Continue</a>`,
+);
 
 /** For the shop's people too: nothing arrives, and nothing of theirs is wrong. */
 function pauseNotice({ pausedSinceMs }: DocumentProgramme): Html | null {
@@ -276,15 +243,6 @@ function pauseNotice({ pausedSinceMs }: DocumentProgramme): Html | null {
 	return message(
 		"info",
 		html`<strong>Callbacks are paused</strong> by the network since ${timeTag(pausedSinceMs)}. None is lost: all that wait are sent when the pause ends.`,
-	);
-}
-
-/** Until it is finished, or somebody wants to see it no more: both are done on its own page. */
-function setUpOffer({ setUp }: DocumentView): Html | null {
-	if (setUp === null) return null;
-	return message(
-		"info",
-		html`<strong>Set up your network:</strong> ${setUp.done} of ${setUp.steps} steps done. <a href="${NETWORK_PATH}">Continue</a>`,
 	);
 }
 
@@ -313,7 +271,7 @@ function masthead(face: Masthead): Html {
 	const { logo } = face;
 	const isWordmark = logo !== null && logo.width >= WORDMARK_RATIO * logo.height;
 	const name = html`<span${attrs({ class: ["brand-name", isWordmark && "visually-hidden"] })}>${titleOf(face)}</span>`;
-	return html`<a class="brand" href="${START_PATH}">${logo === null ? MARK : logoImage(logo)}${name}</a>`;
+	return html`<a class="brand" href="${paths.START_PATH}">${logo === null ? MARK : logoImage(logo)}${name}</a>`;
 }
 
 /** Its name stands beside it, seen or not. */
@@ -323,60 +281,10 @@ export function logoImage({ hash, width, height }: KnownLogo): Html {
 
 const MARK = html`<svg class="brand-mark" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 12a8 8 0 1 0 8-8"/><path d="M12 8a4 4 0 1 1-4 4"/><circle cx="12" cy="12" r="0.6"/></svg>`;
 
-/** After the sheet whose variables it changes. */
-function themeLink({ colour }: Masthead): Html | null {
-	return colour === null ? null : html`<link rel="stylesheet" href="${themeUrl(colour)}">`;
-}
-
 function pageFooter({ supportAddress }: Masthead): Html {
 	return html`<footer class="page-footer">${
 		supportAddress === null
 			? null
 			: html`<span>Questions? <a href="mailto:${supportAddress}">${supportAddress}</a></span>`
 	}<span>Runs on Ringback</span></footer>`;
-}
-
-// What the network brings to the look of the pages: its logo, and its colour as a style sheet of a few variables. Both
-// under an address that changes with them, so that a browser may keep them for ever.
-
-function themeUrl(colour: string): string {
-	return `/assets/theme/${colour.slice(1)}.css`;
-}
-
-function logoUrl(hash: string): string {
-	return `/assets/logo/${hash}`;
-}
-
-export function mountNetworkAssets<AppEnv extends Env>(app: Hono<AppEnv>, { db }: Pick<Store, "db">): void {
-	// Made from the colour in its address alone: every process answers it alike, whatever the network has chosen by now.
-	app.get("/assets/theme/:name", (c) => {
-		const [, digits] = /^([\da-f]{6})\.css$/.exec(c.req.param("name")) ?? [];
-		if (digits === undefined) return c.notFound();
-		return c.body(writeTheme(`#${digits}`), 200, {
-			"content-type": STYLE,
-			"cache-control": KEPT_FOR_EVER,
-		});
-	});
-	app.get("/assets/logo/:hash", async (c) => {
-		const hash = c.req.param("hash");
-		const logo = /^[\da-f]{16}$/.test(hash) ? await findLogo(db, hash) : undefined;
-		if (logo === undefined) return c.notFound();
-		return c.body(Uint8Array.from(logo.bytes), 200, {
-			"content-type": logo.type,
-			"cache-control": KEPT_FOR_EVER,
-		});
-	});
-}
-
-/**
- * What the style sheet's variables become: the colour, no lighter on the light theme and no darker on the dark one than can
- * be read. The bounds of its lightness were tried with 239 colours, the corners of the cube among them, on every ground of
- * base.css: links and the text on buttons have a contrast of 4.5, buttons one of 3 (WCAG 2.2, 1.4.3 and 1.4.11). A browser
- * that knows no relative colours shows Ringback's own.
- */
-function writeTheme(colour: string): string {
-	const bounded = (light: number, dark: number) =>
-		`light-dark(oklch(from ${colour} min(l,${light}) c h),oklch(from ${colour} max(l,${dark}) c h))`;
-	const soft = `light-dark(color-mix(in srgb,${colour} 10%,#fff),color-mix(in srgb,${colour} 22%,#151a21))`;
-	return `@supports (color:oklch(from red l c h)){:root{--accent:${bounded(0.51, 0.7)};--accent-text:${bounded(0.47, 0.82)};--accent-ink:light-dark(#fff,#000);--accent-soft:${soft}}}`;
 }

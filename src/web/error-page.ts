@@ -7,20 +7,7 @@ import { answerPage, answerPlainPage, type WebContext } from "./page.ts";
 import { START_PATH } from "./paths.ts";
 import { html, linkButton, pageHeader } from "./ui.ts";
 
-type ErrorCode = Extract<
-	FaultCode,
-	| "not_found"
-	| "method_not_allowed"
-	| "not_allowed"
-	| "form_not_valid"
-	| "invalid_field"
-	| "body_too_large"
-	| "too_many_exports"
-	| "unavailable"
-	| "internal"
->;
-
-const WORDS: Readonly<Record<ErrorCode, { title: string; text: string }>> = {
+const WORDS = {
 	not_found: {
 		title: "Page not found",
 		text: "The page does not exist, or you don't have access to it. Check the address, or go to the home page.",
@@ -54,25 +41,20 @@ const WORDS: Readonly<Record<ErrorCode, { title: string; text: string }>> = {
 		title: "Something went wrong",
 		text: "The fault is ours, and it has been recorded. Try again; if it happens again, tell the network's staff.",
 	},
-};
+} as const satisfies Partial<Record<FaultCode, { title: string; text: string }>>;
+type ErrorCode = keyof typeof WORDS;
 
 export function answerError(c: WebContext, code: ErrorCode): Promise<Response> {
 	const { title, text } = WORDS[code];
 	const status = httpStatusOf(code) ?? 500;
-	const way = linkButton({ label: "Go to the home page", href: START_PATH, tone: "primary" });
-	const viewer = c.get("viewer") ?? null;
-	if (viewer !== null) {
-		const body = html`${pageHeader({ title, hint: text })}<p>${way}</p>`;
-		// Its people know of the programme, whatever they may do there.
-		return answerPage(c, {
-			title,
-			active: "account",
-			status,
-			isOutsideProgramme: code !== "not_allowed",
-			body,
-		});
+	const way = html`<p>${linkButton({ label: "Go to the home page", href: START_PATH, tone: "primary" })}</p>`;
+	if ((c.get("viewer") ?? null) === null) {
+		return answerPlainPage(c, { title, status, body: html`<p>${text}</p>${way}` });
 	}
-	return answerPlainPage(c, { title, status, body: html`<p>${text}</p><p>${way}</p>` });
+	// Its people know of the programme, whatever they may do there.
+	const isOutsideProgramme = code !== "not_allowed";
+	const body = [pageHeader({ title, hint: text }), way];
+	return answerPage(c, { title, active: "account", status, isOutsideProgramme, body });
 }
 
 export function errorCodeOf(error: unknown): ErrorCode {

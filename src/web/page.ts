@@ -7,11 +7,10 @@ import type { StatusCode } from "hono/utils/http-status";
 import { z } from "zod";
 import type { NetworkTallies, Tallies } from "../conversions/tally.ts";
 import type { AddressRange } from "../domain/address.ts";
-import type { Result } from "../domain/fault.ts";
+import type { Fault, Result } from "../domain/fault.ts";
 import {
 	grants,
 	isAuthenticatorRequired,
-	type PersonKind,
 	type Right,
 	type StaffAuthenticator,
 	type Standing,
@@ -24,6 +23,7 @@ import type { AccountsDeps } from "../people/deps.ts";
 import type { Maker } from "../people/links.ts";
 import { areCookiesSecure, cookieName, createSigner } from "../people/signed-cookies.ts";
 import type { AddressPolicy, Log, Mailer, RequestRecord, TemporaryFiles, Transport } from "../ports.ts";
+import type { EventStreams } from "../server-sent-events.ts";
 import type { KnownNetwork, NetworkFace } from "../store/queries/known-network.ts";
 import { findPersonByPublicId } from "../store/queries/people.ts";
 import { findProgrammeOf, listProgrammesOf } from "../store/queries/programme-people.ts";
@@ -36,10 +36,9 @@ import {
 	type Flash,
 	renderDocument,
 	renderPlainDocument,
-	type SetUpProgress,
 	STAFF_AREAS,
+	type Viewer,
 } from "./document.ts";
-import type { LiveStreams } from "./live.ts";
 import type { Slots } from "./slots.ts";
 import { type Content, type Html, html, message } from "./ui.ts";
 
@@ -83,28 +82,12 @@ export interface PageDeps extends WebDeps {
 	/** Sums of a programme and of the network, counted in the background. */
 	tallies: Tallies;
 	networkTallies: NetworkTallies;
-	streams: LiveStreams;
+	streams: EventStreams;
 	/** How many files may be on their way at once. */
 	exportSlots: Slots;
 }
 
 // What every page finds in its context: who is looking, and what guards their forms.
-
-export interface Viewer {
-	personId: number;
-	publicId: string;
-	email: string;
-	name: string;
-	kind: PersonKind;
-	/** How times are written for them; null for the browser's own. */
-	zone: string | null;
-	locale: string | null;
-	/** How many somebody of a shop has, counted up to two; 0 for staff, who see all. */
-	programmeCount: number;
-	hasAuthenticator: boolean;
-	/** Must set up an authenticator before anything else: of the staff, where the network asks it of them. */
-	awaitsAuthenticator: boolean;
-}
 
 interface FormGuard {
 	/** Makes the visit's cookie when there is neither a session nor a visit yet. */
@@ -143,8 +126,6 @@ export interface WebEnv {
 	Variables: {
 		/** Whose pages these are. */
 		network: NetworkFace;
-		/** How far its set-up is; null for whoever is not offered it. */
-		readSetUp(): Promise<SetUpProgress | null>;
 		visitor: Visitor;
 		/** Null for somebody who is not signed in. Pages behind the sign-in ask `viewerOf`. */
 		viewer: Viewer | null;
@@ -178,58 +159,51 @@ export type WebContext = Context<WebEnv>;
 interface Page {
 	title: string;
 	body: Content;
-	/** 200 unless something in the form is wrong. */
+	/** 200, or as the form that was refused has set it. */
 	status?: number;
 }
 
+/** A stranger, who may read the documentation, is given no cookie: their copy may be kept for others. */
 export async function answerPage(
 	c: WebContext,
 	page: Page & {
 		active: Area;
 		/** True where nothing of the programme in the address is to be told, not even its name. */
 		isOutsideProgramme?: boolean;
-		/** True on the page of the set-up itself. */
-		isSetUp?: boolean;
 	},
 ): Promise<Response> {
-	const programme: Programme | undefined = c.get("programme");
-	const isFramed = programme !== undefined && page.isOutsideProgramme !== true;
-	const isSetUp = page.isSetUp === true;
-	const setUp = STAFF_AREAS.includes(page.active) && !isSetUp ? await c.get("readSetUp")() : null;
-	const document = renderDocument({
-		title: page.title,
-		network: c.get("network"),
-		viewer: viewerOf(c),
-		active: page.active,
-		programme: isFramed ? await c.get("readFrame")(programme) : undefined,
-		flash: restOfFlash(c),
-		csrf: csrfField(c),
-		allowsPrivateRanges: c.get("allowsPrivateRanges"),
-		warnings: warningsBeside(isSetUp || setUp !== null, c.get("warnings")),
-		setUp,
-		body: page.body,
-	});
-	return answerHtml(c, await document, page.status);
-}
-
-/** While there is the set-up, that mail is off is one of its steps. */
-function warningsBeside(hasSetUp: boolean, warnings: readonly Warning[]): readonly Warning[] {
-	return hasSetUp ? warnings.filter(({ kind }) => kind !== "mail_off") : warnings;
-}
-
-/** For signing in and everything before it: a card below its heading, which is the title unless it has another. */
-export async function answerPlainPage(c: WebContext, page: Page & { heading?: string }): Promise<Response> {
-	const flash = restOfFlash(c);
-	const body = html`<div class="stack">
-		<h1>${page.heading ?? page.title}</h1>
-		${page.body}
-	</div>`;
+	const { title, active, body, status } = page;
+	const programme: Programme | undefined = page.isOutsideProgramme === true ? undefined : c.get("programme");
+	const viewer = c.get("viewer");
 	const network = c.get("network");
-	return answerHtml(c, await renderPlainDocument({ title: page.title, network, flash, body }), page.status);
+	const isSetUp = viewer?.kind === "staff" && network.setUpEndedAtMs === null;
+	const document = renderDocument({
+		title,
+		network,
+		viewer,
+		active,
+		programme: programme === undefined ? undefined : await c.get("readFrame")(programme),
+		flash: viewer === null ? undefined : restOfFlash(c),
+		csrf: viewer === null ? null : csrfField(c),
+		allowsPrivateRanges: viewer !== null && c.get("allowsPrivateRanges"),
+		// While there is the set-up, that mail is off is one of its steps.
+		warnings: c.get("warnings").filter(({ kind }) => !isSetUp || kind !== "mail_off"),
+		isSetUpOffered: isSetUp && STAFF_AREAS.includes(active) && active !== "network",
+		body,
+	});
+	return answerHtml(c, await document, status);
 }
 
-function answerHtml(c: WebContext, document: string, status = 200): Response | Promise<Response> {
-	c.status(status as StatusCode);
+/** For signing in and everything before it: below its heading, which is the title unless it has another. */
+export async function answerPlainPage(c: WebContext, page: Page & { heading?: string }): Promise<Response> {
+	const { title, heading = title, status } = page;
+	const body = html`<h1>${heading}</h1>${page.body}`;
+	const document = renderPlainDocument({ title, network: c.get("network"), flash: restOfFlash(c), body });
+	return answerHtml(c, await document, status);
+}
+
+function answerHtml(c: WebContext, document: string, status?: number): Response | Promise<Response> {
+	if (status !== undefined) c.status(status as StatusCode);
 	return c.html(document);
 }
 
@@ -320,6 +294,19 @@ const FLASH = z.object({
 	at: z.string().optional(),
 });
 
+/** How a form ends: the page it leads to says what it came to. */
+export function leadTo(c: WebContext, path: string, text: string, tone: Flash["tone"] = "good"): Response {
+	setFlash(c, tone, text);
+	return c.redirect(path, 303);
+}
+
+/** Shows the page again, and above it why something that is no form with fields was refused. */
+export function tellRefusal<Answer>(c: WebContext, { fault }: { fault: Fault }, show: () => Answer): Answer {
+	c.set("flash", { tone: "bad", text: fault.detail });
+	c.status(fault.httpStatus as StatusCode);
+	return show();
+}
+
 /** `at`: the id of the part that it is about. The redirect must lead there, or nobody sees it. */
 export function setFlash(c: WebContext, tone: Flash["tone"], text: string, at?: string): void {
 	c.get("flashCookie").set(c, { tone, text, at });
@@ -334,7 +321,7 @@ export function flashAt(c: WebContext, part: string): Html | null {
 }
 
 /** What no part of the page has shown. */
-export function restOfFlash(c: WebContext): Flash | undefined {
+function restOfFlash(c: WebContext): Flash | undefined {
 	return readFlash(c) ?? undefined;
 }
 

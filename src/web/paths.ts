@@ -23,12 +23,10 @@ export const AUTHENTICATOR_PATH = "/account/authenticator";
 
 export const PROGRAMMES_PATH = "/programmes";
 export const CREATE_PROGRAMME_PATH = "/programmes/new";
-/** Those of all programmes, for staff; what was at the other address before. */
+/** Those of all programmes, for staff. */
 export const ALL_CONVERSIONS_PATH = "/conversions";
-export const REVIEW_PATH = "/review";
-/** Of the whole network; below it the part that is fetched again while it is counted. */
+/** Of the whole network. */
 export const TOTALS_PATH = "/totals";
-export const COUNTED_TOTALS_PATH = "/totals/counted";
 export const STAFF_PATH = "/people";
 export const NETWORK_PATH = "/network";
 export const LOGO_PATH = "/network/logo";
@@ -40,8 +38,7 @@ export const AUDIT_PATH = "/system/audit";
 export const AUDIT_EXPORT_PATH = "/system/audit.csv";
 /** Where files from other software are uploaded, below it a page for each kind of file. */
 export const IMPORT_PATH = "/import";
-/** Forms of the set-up, which is a part of the network's page; it was a page of its own at the first one before. */
-export const SET_UP_PATH = "/set-up";
+/** Forms of the set-up, which is a part of the network's page. */
 export const END_SET_UP_PATH = "/set-up/end";
 export const SAMPLE_PROGRAMME_PATH = "/set-up/sample";
 
@@ -54,9 +51,7 @@ export const problemPath = (code: string) => `${PROBLEMS_PATH}/${code}`;
 export const overviewPath = (programmeId: string) => `/programmes/${programmeId}/overview`;
 export const conversionsPath = (programmeId: string) => `/programmes/${programmeId}/conversions`;
 export const integrationPath = (programmeId: string) => `/programmes/${programmeId}/integration`;
-/** A part of the overview; what was a page of its own has redirected there since. */
 export const noticesPath = (programmeId: string) => `${overviewPath(programmeId)}#notices`;
-export const oldNoticesPath = (programmeId: string) => `/programmes/${programmeId}/notices`;
 export const peoplePath = (programmeId: string) => `/programmes/${programmeId}/people`;
 export const settingsPath = (programmeId: string) => `/programmes/${programmeId}/settings`;
 

@@ -15,7 +15,6 @@ const PROGRAMME = "/programmes/:programmeId";
 
 const RIGHTS_BY_ROUTE: Readonly<Record<string, Right>> = {
 	"GET /overview": "look",
-	"GET /overview/totals": "look",
 	"GET /conversions": "look",
 	"GET /conversions/export.csv": "look",
 	"GET /conversions/:conversionId": "look",
@@ -109,8 +108,7 @@ test("no page offers what its reader may not do, and offers all that they may", 
 async function collectOffers(browser: Browser, shop: FilledShop, standing: Standing): Promise<Set<string>> {
 	const offers = new Set<string>();
 	for (const page of OF_PROGRAMME) {
-		const isShown =
-			page.method === "GET" && page.isStream !== true && !/\.csv$|\/totals$|\/notices$/.test(page.path);
+		const isShown = page.method === "GET" && page.isStream !== true && !/\.csv$|\/notices$/.test(page.path);
 		if (!isShown || !grants(standing, rightOf(page))) continue;
 		const { status, text } = await browser.open(fillIn(page.path, shop));
 		assert.equal(status, 200, page.path);

@@ -27,45 +27,27 @@ export type Access =
 
 export type Answer = (c: WebContext, deps: PageDeps) => Response | Promise<Response>;
 
-interface CommonRoute {
+export interface Route {
+	/** A form is sent by POST, and its token is checked before; asked for by GET, it leads to the nearest page above it. */
+	method: "GET" | "POST";
 	/** As Hono reads it, with ":programmeId" for what changes. */
 	path: string;
 	access: Access;
 	answer: Answer;
-}
-
-export interface PageRoute extends CommonRoute {
-	method: "GET";
 	/** Answers with server-sent events: HEAD is refused, and whoever is not signed in hears that it has ended. */
-	isStream?: true;
+	isStream?: boolean;
+	/** A form that may bring a file, within these bounds: see receive-file.ts. */
+	takesFile?: FileBounds | undefined;
 }
 
-/** A form. Its token is checked before; asked for by GET, it leads to the nearest page above it. */
-export interface FormRoute extends CommonRoute {
-	method: "POST";
-	/** May bring a file, within these bounds: see receive-file.ts. */
-	takesFile?: FileBounds;
+export function page(path: string, access: Access, answer: Answer): Route {
+	return { method: "GET", path, access, answer };
 }
 
-export type Route = PageRoute | FormRoute;
+export function stream(path: string, access: Access, answer: Answer): Route {
+	return { ...page(path, access, answer), isStream: true };
+}
 
-export const page = (path: string, access: Access, answer: Answer): Route => ({
-	method: "GET",
-	path,
-	access,
-	answer,
-});
-
-export const stream = (path: string, access: Access, answer: Answer): Route => ({
-	...page(path, access, answer),
-	method: "GET",
-	isStream: true,
-});
-
-export const form = (path: string, access: Access, answer: Answer, takesFile?: FileBounds): Route => ({
-	method: "POST",
-	path,
-	access,
-	answer,
-	...(takesFile === undefined ? {} : { takesFile }),
-});
+export function form(path: string, access: Access, answer: Answer, takesFile?: FileBounds): Route {
+	return { method: "POST", path, access, answer, takesFile };
+}

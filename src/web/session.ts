@@ -9,18 +9,16 @@ import type { Visitor } from "../people/auth.ts";
 import { deviceCookieName } from "../people/signed-cookies.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { troubleBanner } from "./conversion-ui.ts";
-import type { DocumentProgramme } from "./document.ts";
+import type { DocumentProgramme, Viewer } from "./document.ts";
 import {
 	createFlashCookie,
 	createFormGuard,
 	loadViewer,
 	may,
-	type Viewer,
 	type WebContext,
 	type WebDeps,
 	type WebEnv,
 } from "./page.ts";
-import { countSteps, readSetUp } from "./set-up-state.ts";
 
 /** Longer ones are of no use on the list of sessions. */
 const MAX_USER_AGENT_LENGTH = 300;
@@ -40,7 +38,6 @@ export function openSession(deps: WebDeps): MiddlewareHandler<WebEnv> {
 		const viewer = found === null ? null : await loadViewer(deps, found.session);
 		c.set("viewer", viewer);
 		c.set("warnings", viewer === null ? [] : watchArrival(c, deps, viewer));
-		c.set("readSetUp", async () => (isOffered(c, viewer) ? countSteps(await readSetUp(c, deps)) : null));
 		const session = viewer === null ? undefined : found?.session;
 		c.set("sessionId", session?.id ?? null);
 		c.set("signedInAtMs", session?.createdAtMs ?? null);
@@ -69,11 +66,6 @@ async function readFrame(
 		// Without a URL nothing would be sent anyway.
 		pausedSinceMs: endpointId === null ? null : installation.pausedSinceMs(),
 	};
-}
-
-/** To staff, until one of them has finished it or wants to see it no more. */
-function isOffered(c: WebContext, viewer: Viewer | null): boolean {
-	return viewer?.kind === "staff" && c.get("network").setUpEndedAtMs === null;
 }
 
 /** What staff are to be told on this page. */

@@ -12,7 +12,6 @@ import { EXPORT_LIMITS } from "./conversions/csv-answer.ts";
 import * as conversions from "./conversions/list-page.ts";
 import { CONVERSION_ROUTES } from "./conversions/routes.ts";
 import { DOCS_ROUTES } from "./docs/routes.ts";
-import { mountNetworkAssets } from "./document.ts";
 import { mountDownloads } from "./downloads.ts";
 import { answerError, errorCodeOf } from "./error-page.ts";
 import * as callbacks from "./integration/callbacks-page.ts";
@@ -23,51 +22,13 @@ import * as keys from "./integration/keys-page.ts";
 import * as signature from "./integration/signature-page.ts";
 import * as test from "./integration/test-section.ts";
 import { JOB_ROUTES } from "./jobs/routes.ts";
-import { LiveStreams } from "./live.ts";
+import { createLiveStreams } from "./live-page.ts";
 import * as network from "./network/network-page.ts";
-import * as sample from "./network/sample-programme.ts";
 import * as networkTotals from "./overview/network-totals-page.ts";
 import * as overview from "./overview/overview-page.ts";
-import type { PageDeps, WebContext, WebDeps, WebEnv } from "./page.ts";
-import {
-	ACCOUNT_PATH,
-	ALL_CONVERSIONS_PATH,
-	AUDIT_EXPORT_PATH,
-	AUDIT_PATH,
-	AUTHENTICATOR_PATH,
-	CODE_PATH,
-	COUNTED_TOTALS_PATH,
-	CREATE_PROGRAMME_PATH,
-	DOWNLOADS_PATH,
-	deliveryPath,
-	END_SET_UP_PATH,
-	ENTER_PASSWORD_PATH,
-	FORGOT_PASSWORD_PATH,
-	inboundPath,
-	integrationPath,
-	keysPath,
-	LOGO_PATH,
-	NETWORK_PATH,
-	oldNoticesPath,
-	overviewPath,
-	PROGRAMMES_PATH,
-	peoplePath,
-	REMOVE_LOGO_PATH,
-	REVIEW_PATH,
-	SAMPLE_PROGRAMME_PATH,
-	SET_UP_PATH,
-	SIGN_IN_PATH,
-	SIGN_OUT_PATH,
-	STAFF_PATH,
-	START_PATH,
-	SYSTEM_PATH,
-	settingsPath,
-	signaturePath,
-	TEST_MAIL_PATH,
-	TOTALS_PATH,
-	welcomePath,
-} from "./paths.ts";
-import * as people from "./people/programme-people-page.ts";
+import { type PageDeps, programmeOf, type WebContext, type WebDeps, type WebEnv } from "./page.ts";
+import * as paths from "./paths.ts";
+import * as people from "./people/people-page.ts";
 import * as newProgramme from "./programmes/create-page.ts";
 import * as programmes from "./programmes/programme-list-page.ts";
 import * as settings from "./programmes/settings-page.ts";
@@ -79,58 +40,55 @@ import { createSlots } from "./slots.ts";
 import * as audit from "./system/audit-page.ts";
 import * as system from "./system/system-page.ts";
 
-const WELCOME = welcomePath(":token");
-const PASSWORD = `${ACCOUNT_PATH}/password`;
-const SESSIONS = `${ACCOUNT_PATH}/sessions`;
-const SETTINGS = settingsPath(":programmeId");
-const OVERVIEW = overviewPath(":programmeId");
-const INTEGRATION = integrationPath(":programmeId");
-const KEYS = keysPath(":programmeId");
-const SIGNATURE = signaturePath(":programmeId");
-const DELIVERY = deliveryPath(":programmeId", ":deliveryId");
-const PEOPLE = peoplePath(":programmeId");
+const WELCOME = paths.welcomePath(":token");
+const PASSWORD = `${paths.ACCOUNT_PATH}/password`;
+const SESSIONS = `${paths.ACCOUNT_PATH}/sessions`;
+const SETTINGS = paths.settingsPath(":programmeId");
+const OVERVIEW = paths.overviewPath(":programmeId");
+const INTEGRATION = paths.integrationPath(":programmeId");
+const KEYS = paths.keysPath(":programmeId");
+const SIGNATURE = paths.signaturePath(":programmeId");
+const DELIVERY = paths.deliveryPath(":programmeId", ":deliveryId");
+const PEOPLE = paths.peoplePath(":programmeId");
 const PERSON = `${PEOPLE}/:personId`;
 
 /** The first that fits an address answers: fixed words stand before parameters. */
 export const ROUTES: readonly Route[] = [
 	// Everything before a page can be shown: signing in and out, a forgotten password, a one-time link.
-	page(START_PATH, "anyone", signIn.showStart),
-	page(SIGN_IN_PATH, "anyone", signIn.showSignIn),
-	form(SIGN_IN_PATH, "anyone", signIn.takeIn),
-	page(CODE_PATH, "anyone", signIn.showCodeForm),
-	form(CODE_PATH, "anyone", signIn.enterCode),
-	form(SIGN_OUT_PATH, "anyone", signIn.leave),
-	page(FORGOT_PASSWORD_PATH, "anyone", signIn.showForgotPassword),
-	form(FORGOT_PASSWORD_PATH, "anyone", signIn.requestLink),
+	page(paths.START_PATH, "anyone", signIn.showStart),
+	page(paths.SIGN_IN_PATH, "anyone", signIn.showSignIn),
+	form(paths.SIGN_IN_PATH, "anyone", signIn.takeIn),
+	page(paths.CODE_PATH, "anyone", signIn.showCodeForm),
+	form(paths.CODE_PATH, "anyone", signIn.enterCode),
+	form(paths.SIGN_OUT_PATH, "anyone", signIn.leave),
+	page(paths.FORGOT_PASSWORD_PATH, "anyone", signIn.showForgotPassword),
+	form(paths.FORGOT_PASSWORD_PATH, "anyone", signIn.requestLink),
 	page(WELCOME, "anyone", welcome.showWelcome),
 	form(WELCOME, "anyone", welcome.acceptWelcome),
 	...DOCS_ROUTES,
 	// A person's own account: their settings, their address, their password, where they are signed in, their authenticator.
-	page(ACCOUNT_PATH, "account", account.showAccount),
-	form(`${ACCOUNT_PATH}/settings`, "account", account.saveSettings),
-	form(`${ACCOUNT_PATH}/email`, "account", account.askForEmail),
+	page(paths.ACCOUNT_PATH, "account", account.showAccount),
+	form(`${paths.ACCOUNT_PATH}/settings`, "account", account.saveSettings),
+	form(`${paths.ACCOUNT_PATH}/email`, "account", account.askForEmail),
 	form(PASSWORD, "account", account.changeOwnPassword),
 	form(`${SESSIONS}/end`, "account", account.endSession),
 	form(`${SESSIONS}/end-others`, "account", account.endOtherSessions),
-	page(ENTER_PASSWORD_PATH, "account-password", password.showEnterPassword),
-	form(ENTER_PASSWORD_PATH, "account-password", password.enterPassword),
-	page(AUTHENTICATOR_PATH, "account-authenticator", authenticator.showSetUp),
-	form(AUTHENTICATOR_PATH, "account-authenticator", authenticator.beginSetUp),
-	form(`${AUTHENTICATOR_PATH}/confirm`, "account-authenticator", authenticator.confirmSetUp),
-	form(`${AUTHENTICATOR_PATH}/off`, "account", authenticator.turnOffAuthenticator),
-	form(`${AUTHENTICATOR_PATH}/replace`, "account", authenticator.replaceAuthenticator),
+	page(paths.ENTER_PASSWORD_PATH, "account-password", password.showEnterPassword),
+	form(paths.ENTER_PASSWORD_PATH, "account-password", password.enterPassword),
+	page(paths.AUTHENTICATOR_PATH, "account-authenticator", authenticator.showSetUp),
+	form(paths.AUTHENTICATOR_PATH, "account-authenticator", authenticator.beginSetUp),
+	form(`${paths.AUTHENTICATOR_PATH}/confirm`, "account-authenticator", authenticator.confirmSetUp),
+	form(`${paths.AUTHENTICATOR_PATH}/off`, "account", authenticator.turnOffAuthenticator),
+	form(`${paths.AUTHENTICATOR_PATH}/replace`, "account", authenticator.replaceAuthenticator),
 	// Programmes as such: the list, making one, its settings.
-	page(PROGRAMMES_PATH, "signed-in", programmes.showProgrammes),
-	page(CREATE_PROGRAMME_PATH, "staff", newProgramme.showCreateForm),
-	form(CREATE_PROGRAMME_PATH, "staff", newProgramme.createProgramme),
+	page(paths.PROGRAMMES_PATH, "signed-in", programmes.showProgrammes),
+	page(paths.CREATE_PROGRAMME_PATH, "staff", newProgramme.showCreateForm),
+	form(paths.CREATE_PROGRAMME_PATH, "staff", newProgramme.createProgramme),
 	page(SETTINGS, "programme", settings.showSettings),
 	form(SETTINGS, "programme-manage", settings.saveSettings),
 	// How a programme does, at one look; and the network, for staff.
 	page(OVERVIEW, "programme", overview.showOverview),
-	page(`${OVERVIEW}/totals`, "programme", overview.showTotals),
-	page(oldNoticesPath(":programmeId"), "programme", overview.showNotices),
-	page(TOTALS_PATH, "staff", networkTotals.showNetworkTotals),
-	page(COUNTED_TOTALS_PATH, "staff", networkTotals.showCountedTotals),
+	page(paths.TOTALS_PATH, "staff", networkTotals.showNetworkTotals),
 	// What a shop's developer works with: the four tabs, with the forms of each, and a delivery.
 	page(INTEGRATION, "programme", callbacks.showCallbacks),
 	stream(`${INTEGRATION}/live`, "programme", callbacks.watchCallbacks),
@@ -148,7 +106,7 @@ export const ROUTES: readonly Route[] = [
 	form(`${KEYS}/secret/activate`, "programme-integrate", keys.activateNextSecret),
 	form(`${KEYS}/secret/discard`, "programme-integrate", keys.discardNextSecret),
 	form(`${KEYS}/secret/end`, "programme-integrate", keys.endOldSecret),
-	page(inboundPath(":programmeId"), "programme", inbound.showInbound),
+	page(paths.inboundPath(":programmeId"), "programme", inbound.showInbound),
 	page(SIGNATURE, "programme-integrate", signature.showSignatureForm),
 	form(SIGNATURE, "programme-integrate", signature.checkPasted),
 	page(DELIVERY, "programme", delivery.showDelivery),
@@ -162,31 +120,34 @@ export const ROUTES: readonly Route[] = [
 	form(`${PERSON}/link`, "programme-manage", people.linkPerson),
 	form(`${PERSON}/role`, "programme-manage", people.changeRoleOf),
 	form(`${PERSON}/remove`, "programme-manage", people.removeFromProgramme),
-	page(STAFF_PATH, "staff", people.showStaff),
-	form(`${STAFF_PATH}/invite`, "staff", people.inviteColleague),
-	form(`${STAFF_PATH}/:personId/link`, "staff", people.linkStaff),
-	form(`${STAFF_PATH}/:personId/deactivate`, "staff", people.deactivatePerson),
+	page(paths.STAFF_PATH, "staff", people.showStaff),
+	form(`${paths.STAFF_PATH}/invite`, "staff", people.inviteColleague),
+	form(`${paths.STAFF_PATH}/:personId/link`, "staff", people.linkStaff),
+	form(`${paths.STAFF_PATH}/:personId/deactivate`, "staff", people.deactivatePerson),
 	// Before the conversions: "bulk" would be taken for an id.
 	...JOB_ROUTES,
 	...CONVERSION_ROUTES,
 	// The same list for staff, of all programmes.
-	page(ALL_CONVERSIONS_PATH, "staff", conversions.showConversions),
-	form(`${ALL_CONVERSIONS_PATH}/reject`, "staff", conversions.rejectSelected),
-	page(REVIEW_PATH, "staff", conversions.showReview),
+	page(paths.ALL_CONVERSIONS_PATH, "staff", conversions.showConversions),
+	form(`${paths.ALL_CONVERSIONS_PATH}/reject`, "staff", conversions.rejectSelected),
 	// The network itself: its name, its look and its mails, and the guided set-up of a new one.
-	page(NETWORK_PATH, "staff", network.showNetwork),
-	form(NETWORK_PATH, "staff", network.saveNetwork),
-	form(LOGO_PATH, "staff", network.uploadLogo, SMALL_FILES),
-	form(REMOVE_LOGO_PATH, "staff", network.dropLogo),
-	form(TEST_MAIL_PATH, "staff", network.sendTest),
-	page(SET_UP_PATH, "staff", network.showSetUp),
-	form(SET_UP_PATH, "staff", network.saveNameAndBrand),
-	form(SAMPLE_PROGRAMME_PATH, "staff", sample.trySample),
-	form(END_SET_UP_PATH, "staff", network.finishSetUp),
+	page(paths.NETWORK_PATH, "staff", network.showNetwork),
+	form(paths.NETWORK_PATH, "staff", network.saveNetwork),
+	form(paths.LOGO_PATH, "staff", network.uploadLogo, SMALL_FILES),
+	form(paths.REMOVE_LOGO_PATH, "staff", network.dropLogo),
+	form(paths.TEST_MAIL_PATH, "staff", network.sendTest),
+	form(paths.SAMPLE_PROGRAMME_PATH, "staff", network.trySample),
+	form(paths.END_SET_UP_PATH, "staff", network.finishSetUp),
 	// How the installation does, and who did what in it.
-	page(SYSTEM_PATH, "staff", system.showSystem),
-	page(AUDIT_PATH, "staff", audit.showAudit),
-	page(AUDIT_EXPORT_PATH, "staff", audit.exportAudit),
+	page(paths.SYSTEM_PATH, "staff", system.showSystem),
+	page(paths.AUDIT_PATH, "staff", audit.showAudit),
+	page(paths.AUDIT_EXPORT_PATH, "staff", audit.exportAudit),
+	// Where pages were before they became parts of others.
+	page("/review", "staff", conversions.showReview),
+	page("/set-up", "staff", (c) => c.redirect(paths.NETWORK_PATH, 301)),
+	page("/programmes/:programmeId/notices", "programme", (c) =>
+		c.redirect(paths.noticesPath(programmeOf(c).public_id), 301),
+	),
 ];
 
 export function createSite(webDeps: WebDeps): Hono<WebEnv> {
@@ -194,7 +155,7 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 		...webDeps,
 		tallies: createTallies(webDeps),
 		networkTallies: createNetworkTallies(webDeps),
-		streams: new LiveStreams(webDeps),
+		streams: createLiveStreams(webDeps),
 		exportSlots: createSlots(EXPORT_LIMITS, webDeps.clock),
 	};
 	const site = new Hono<WebEnv>();
@@ -205,10 +166,9 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 		return answerError(c, errorCodeOf(error));
 	});
 	site.use("/assets/*", securePages);
-	mountAssets(site);
-	site.use(`${DOWNLOADS_PATH}/*`, securePages);
+	mountAssets(site, deps.store);
+	site.use(`${paths.DOWNLOADS_PATH}/*`, securePages);
 	mountDownloads(site);
-	mountNetworkAssets(site, deps.store);
 
 	const guardsOf = createGuards(deps);
 	for (const route of ROUTES) {
@@ -235,9 +195,8 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 }
 
 function answerRoute(c: WebContext, deps: PageDeps, route: Route): Response | Promise<Response> {
-	const isStream = route.method === "GET" && route.isStream === true;
 	// Hono answers HEAD as GET and drops the body: a stream that nobody reads would stay open.
-	if (isStream && c.req.method !== "GET") return answerError(c, "method_not_allowed");
+	if (route.isStream === true && c.req.method !== "GET") return answerError(c, "method_not_allowed");
 	return route.answer(c, deps);
 }
 

@@ -83,7 +83,7 @@ export async function fillProgramme(
 	await page.getByLabel("Commission, %").fill(commission);
 	await page.getByLabel("Network fee, %").fill(fee);
 	await page.getByRole("button", { name: "Create programme" }).click();
-	const next = ownerEmail === undefined ? "Integration" : "Programme created";
+	const next = ownerEmail === undefined ? "Integration" : "People";
 	await page.getByRole("heading", { name: next, level: 1 }).waitFor();
 }
 
@@ -107,6 +107,8 @@ export async function joinAsOwner(page: Page, link: string, name = "Jonas Brandt
 	await page.getByLabel("Your name").fill(name);
 	await page.getByLabel("Password").fill(PASSWORD);
 	await page.getByRole("button", { name: "Continue" }).click();
+	await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+	await page.getByRole("link", { name: "Integration", exact: true }).click();
 	await page.getByRole("heading", { name: "Integration", level: 1 }).waitFor();
 	return new URL(page.url()).pathname.replace(/\/integration$/, "");
 }

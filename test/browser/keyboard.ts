@@ -29,6 +29,9 @@ export function testKeyboard(browser: () => Browser): void {
 		await tabTo(page, "Password");
 		await page.keyboard.type(PASSWORD);
 		await page.keyboard.press("Enter");
+		await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+		await tabTo(page, "Integration");
+		await page.keyboard.press("Enter");
 		await page.getByRole("heading", { name: "Integration", level: 1 }).waitFor();
 
 		await page.keyboard.press("Tab");

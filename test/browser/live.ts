@@ -3,7 +3,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
-import { MAX_STREAMS_A_PERSON } from "../../src/web/live.ts";
+import { MAX_STREAMS_A_PERSON } from "../../src/web/live-page.ts";
 import { until } from "../support/until.ts";
 import { openLine } from "./cuttable-line.ts";
 import { issueKey, openFirstShop, PASSWORD, savePostbackUrl, signIn } from "./first-steps.ts";

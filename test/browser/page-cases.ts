@@ -147,7 +147,6 @@ export function viewersPages({ main }: SampleNetwork): Case[] {
 		{ what: "a delivery", path: at("/integration?state=failed"), act: openDelivery },
 		{ what: "conversions", path: at("/conversions") },
 		{ what: "people", path: at("/people") },
-		{ what: "people, asked before leaving", path: at("/people"), act: press("Leave this programme") },
 		{ what: "settings", path: at("/settings") },
 		{ what: "what the role does not allow", path: at("/conversions/bulk"), status: 403 },
 	];
@@ -172,7 +171,7 @@ export function staffPages({ main, fresh, failing }: SampleNetwork): Case[] {
 		{ what: "staff", path: "/people" },
 		{ what: "people, a link for a new password", path: `${main}/people`, act: makePasswordLink },
 		{ what: "a new password by that link", path: `${main}/people`, act: openPasswordLink },
-		{ what: "settings with the audit log", path: `${main}/settings` },
+		{ what: "settings, for staff", path: `${main}/settings` },
 		{ what: "overview of a new programme", path: `${fresh}/overview` },
 		{ what: "integration of a new programme", path: `${fresh}/integration`, isBounded: true },
 		{ what: "keys and snippets of a new programme", path: `${fresh}/integration/keys` },

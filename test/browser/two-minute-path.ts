@@ -150,7 +150,7 @@ export function testTwoMinutePath(browser: () => Browser): void {
 		await page.getByLabel("New password").fill(`${PASSWORD} staple`);
 		await page.getByRole("button", { name: "Change password" }).click();
 		await page.getByText("Your password is changed.").waitFor();
-		await page.getByRole("heading", { name: "Integration", level: 1 }).waitFor();
+		await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
 		await owner.leave();
 	});
 }

@@ -2,11 +2,7 @@
 // public ids are text, booleans are 0 or 1, and integer keys stay inside. `tables/` has a file for each aggregate.
 
 import type { Kysely } from "kysely";
-import type {
-	ConversionsTable,
-	MovesTable,
-	OrderSearchTable,
-} from "../tables/conversions.ts";
+import type { ConversionsTable, MovesTable, OrderSearchTable } from "../tables/conversions.ts";
 import type {
 	AttemptsTable,
 	CallbackHoursTable,

@@ -1,7 +1,6 @@
 // /account/authenticator: the QR code and the backup codes, shown once, and the code that proves it works.
 
 import { renderSVG } from "uqr";
-import type { Fault } from "../../domain/fault.ts";
 import {
 	type AuthenticatorSetup,
 	beginAuthenticator,
@@ -12,12 +11,12 @@ import {
 } from "../../people/authenticator.ts";
 import { titleOf } from "../document.ts";
 import { declareForm, HIDDEN } from "../form.ts";
-import { answerPage, csrfField, setFlash, viewerOf, type WebContext, type WebDeps } from "../page.ts";
+import { answerPage, leadTo, viewerOf, type WebContext, type WebDeps } from "../page.ts";
 import { ACCOUNT_PATH, AUTHENTICATOR_PATH, START_PATH } from "../paths.ts";
 import { handOnCookies } from "../session.ts";
 import * as ui from "../ui.ts";
 import { type Content, html } from "../ui.ts";
-import { AUTHENTICATOR_FORM, authenticatorForm, SET_UP, showAccount } from "./account-page.ts";
+import { AUTHENTICATOR_FORM, authenticatorStart, showAccount } from "./account-page.ts";
 
 /** Of the account page. */
 const SECTION = `${ACCOUNT_PATH}#authenticator`;
@@ -48,41 +47,41 @@ export async function showSetUp(c: WebContext): Promise<Response> {
 /** Answered at once, without a redirect: secret and codes are in this answer alone and kept nowhere. */
 export async function beginSetUp(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { currentPassword } = await AUTHENTICATOR_FORM.read(c);
+	const viewer = viewerOf(c);
 	const issuer = titleOf(c.get("network"));
-	const begun = await beginAuthenticator(deps, viewerOf(c), currentPassword, c.get("visitor"), issuer);
+	const begun = await beginAuthenticator(deps, viewer, currentPassword, c.get("visitor"), issuer);
 	if (begun.ok) return showKey(c, begun.value);
-	if (viewerOf(c).awaitsAuthenticator) return showDuty(c, begun.fault);
-	return showAccount(c, deps, { form: "authenticator", fault: begun.fault });
+	return AUTHENTICATOR_FORM.refuse(c, begun, () =>
+		viewer.awaitsAuthenticator ? showDuty(c) : showAccount(c, deps),
+	);
 }
 
 export async function confirmSetUp(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { code, setup } = await CONFIRM_FORM.read(c);
 	const viewer = viewerOf(c);
 	const confirmed = await confirmAuthenticator(deps, viewer, code, c.get("visitor"));
-	if (!confirmed.ok) return showKey(c, readSetup(setup), confirmed.fault);
+	if (!confirmed.ok) return CONFIRM_FORM.refuse(c, confirmed, () => showKey(c, readSetup(setup)), {});
 	handOnCookies(c, confirmed.value);
-	setFlash(
+	return leadTo(
 		c,
-		"good",
+		viewer.awaitsAuthenticator ? START_PATH : SECTION,
 		"The authenticator is on. Signing in now needs its code, too, and all your other sessions have ended.",
 	);
-	return c.redirect(viewer.awaitsAuthenticator ? START_PATH : SECTION, 303);
 }
 
 export async function turnOffAuthenticator(c: WebContext, deps: WebDeps): Promise<Response> {
 	const off = await disableAuthenticator(deps, viewerOf(c), await readProof(c), c.get("visitor"));
-	if (!off.ok) return showAccount(c, deps, { form: "authenticator", fault: off.fault });
+	if (!off.ok) return AUTHENTICATOR_FORM.refuse(c, off, () => showAccount(c, deps), {});
 	handOnCookies(c, off.value);
-	setFlash(c, "good", "The authenticator is off. Signing in needs the password alone.");
-	return c.redirect(SECTION, 303);
+	return leadTo(c, SECTION, "The authenticator is off. Signing in needs the password alone.");
 }
 
 export async function replaceAuthenticator(c: WebContext, deps: WebDeps): Promise<Response> {
 	const removed = await removeAuthenticator(deps, viewerOf(c), await readProof(c), c.get("visitor"));
-	if (!removed.ok) return showAccount(c, deps, { form: "authenticator", fault: removed.fault });
+	if (!removed.ok) return AUTHENTICATOR_FORM.refuse(c, removed, () => showAccount(c, deps), {});
 	handOnCookies(c, removed.value);
-	setFlash(c, "info", "The old authenticator is removed. Set up the new one now.");
-	return c.redirect(AUTHENTICATOR_PATH, 303);
+	const said = "The old authenticator is removed. Set up the new one now.";
+	return leadTo(c, AUTHENTICATOR_PATH, said, "info");
 }
 
 async function readProof(c: WebContext): Promise<Proof> {
@@ -91,11 +90,10 @@ async function readProof(c: WebContext): Promise<Proof> {
 }
 
 /** Where staff are led who must have an authenticator and have none. */
-function showDuty(c: WebContext, fault?: Fault): Promise<Response> {
+function showDuty(c: WebContext): Promise<Response> {
 	return answerPage(c, {
 		title: TITLE,
 		active: "account",
-		status: fault?.httpStatus ?? 200,
 		body: html`${ui.pageHeader({
 			title: TITLE,
 			hint: "Staff of this network must sign in with a code from an authenticator app. Set yours up to continue.",
@@ -103,26 +101,19 @@ function showDuty(c: WebContext, fault?: Fault): Promise<Response> {
 			id: "authenticator",
 			title: "Enter your password first",
 			hint: "You need an authenticator app, on your phone or in your password manager.",
-			body: ui.padded(authenticatorForm(c, SET_UP, fault)),
+			body: ui.padded(authenticatorStart(c)),
 		})}</div>`,
 	});
 }
 
 /** Without a set-up: the form came from elsewhere, and only a code can be entered. */
-function showKey(c: WebContext, setup: AuthenticatorSetup | undefined, fault?: Fault): Promise<Response> {
-	const hint = "It is turned on once you have entered a code.";
-	const body =
-		setup === undefined
-			? confirmSection(c, "Enter the code it shows", fault)
-			: [
-					...keySections(setup, titleOf(c.get("network"))),
-					confirmSection(c, "3. Enter the code it shows", fault, setup),
-				];
+function showKey(c: WebContext, setup: AuthenticatorSetup | undefined): Promise<Response> {
 	return answerPage(c, {
 		title: TITLE,
 		active: "account",
-		status: fault?.httpStatus ?? 200,
-		body: html`${ui.pageHeader({ title: TITLE, hint })}<div class="stack">${body}</div>`,
+		body: html`${ui.pageHeader({ title: TITLE, hint: "It is turned on once you have entered a code." })}<div class="stack">${
+			setup === undefined ? null : keySections(setup, titleOf(c.get("network")))
+		}${confirmSection(c, setup)}</div>`,
 	});
 }
 
@@ -159,20 +150,19 @@ function readSetup(text: string): AuthenticatorSetup | undefined {
 	return { uri, backupCodes: (setup.get("codes") ?? "").split(" ") };
 }
 
-function confirmSection(c: WebContext, title: string, fault?: Fault, setup?: AuthenticatorSetup): Content {
+function confirmSection(c: WebContext, setup: AuthenticatorSetup | undefined): Content {
 	// Who must have one has nowhere else to go.
 	const isLaterPossible = setup !== undefined && !viewerOf(c).awaitsAuthenticator;
-	const way = isLaterPossible ? "Not now" : "Start over";
-	const typed = setup === undefined ? {} : { setup: writeSetup(setup) };
-	const { fields, above } = CONFIRM_FORM.fill(typed, fault);
-	const body = html`${fields()}
-		<div class="row">${ui.button({ label: "Turn on", tone: "primary" })}${ui.linkButton({ label: way, href: AUTHENTICATOR_PATH, tone: "quiet" })}</div>`;
+	const away = { label: isLaterPossible ? "Not now" : "Start over", href: AUTHENTICATOR_PATH };
 	return ui.section({
 		id: "confirm",
-		title,
+		title: setup === undefined ? "Enter the code it shows" : "3. Enter the code it shows",
 		body: ui.padded(
-			above,
-			ui.postForm({ action: `${AUTHENTICATOR_PATH}/confirm#confirm`, csrf: csrfField(c), body }),
+			CONFIRM_FORM.show(c, {
+				action: `${AUTHENTICATOR_PATH}/confirm#confirm`,
+				values: setup === undefined ? {} : { setup: writeSetup(setup) },
+				send: html`<div class="row">${ui.button({ label: "Turn on", tone: "primary" })}${ui.linkButton({ ...away, tone: "quiet" })}</div>`,
+			}),
 		),
 	});
 }

@@ -2,16 +2,13 @@
 
 import type { MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
-import type { Fault } from "../../domain/fault.ts";
 import { confirmPassword } from "../../people/passwords.ts";
 import { confirmationCookieName, isPasswordRecent, type SignInMoment } from "../../people/signed-cookies.ts";
 import { declareForm, HIDDEN } from "../form.ts";
-import { answerPage, csrfField, viewerOf, type WebContext, type WebDeps, type WebEnv } from "../page.ts";
+import { answerPage, viewerOf, type WebContext, type WebDeps, type WebEnv } from "../page.ts";
 import { ACCOUNT_PATH, ENTER_PASSWORD_PATH, FORGOT_PASSWORD_PATH, ownPath, withNext } from "../paths.ts";
 import { handOnCookies } from "../session.ts";
-import { button, card, html, pageHeader, postForm } from "../ui.ts";
-
-const TITLE = "Enter your password to continue";
+import { card, html, pageHeader } from "../ui.ts";
 
 const FORM = declareForm({
 	next: HIDDEN,
@@ -43,7 +40,7 @@ export async function enterPassword(c: WebContext, deps: WebDeps): Promise<Respo
 	const { currentPassword, next: asked } = await FORM.read(c);
 	const next = accountPath(asked);
 	const confirmed = await confirmPassword(deps, signInOf(c), currentPassword, c.get("visitor"));
-	if (!confirmed.ok) return showForm(c, next, confirmed.fault);
+	if (!confirmed.ok) return FORM.refuse(c, confirmed, () => showForm(c, next), { next });
 	handOnCookies(c, [confirmed.value]);
 	return c.redirect(next, 303);
 }
@@ -68,21 +65,15 @@ function accountPath(text: string | undefined): string {
 	return isBelow ? `${pathname}${search}` : ACCOUNT_PATH;
 }
 
-function showForm(c: WebContext, next: string, fault?: Fault): Promise<Response> {
-	const { fields, above } = FORM.fill({ next }, fault);
-	const body = html`${fields()}<div>${button({ label: "Continue", tone: "primary" })}</div>`;
+function showForm(c: WebContext, next: string): Promise<Response> {
+	const title = "Enter your password to continue";
+	const hint = "You signed in more than a day ago. Enter your password again to open your account.";
 	return answerPage(c, {
-		title: TITLE,
+		title,
 		active: "account",
-		status: fault?.httpStatus ?? 200,
-		body: html`${pageHeader({
-			title: TITLE,
-			hint: "You signed in more than a day ago. Enter your password again to open your account.",
-		})}
-			${card(
-				above,
-				postForm({ action: ENTER_PASSWORD_PATH, csrf: csrfField(c), body }),
-				html`<p class="small"><a href="${FORGOT_PASSWORD_PATH}">Forgot your password?</a></p>`,
-			)}`,
+		body: html`${pageHeader({ title, hint })}${card(
+			FORM.show(c, { action: ENTER_PASSWORD_PATH, values: { next }, send: "Continue" }),
+			html`<p class="small"><a href="${FORGOT_PASSWORD_PATH}">Forgot your password?</a></p>`,
+		)}`,
 	});
 }

@@ -35,7 +35,7 @@ test("name, time zone and language of dates are saved, and every page says how i
 	const { text } = await browser.open("/account");
 	assert.match(text, /value="Olga"/);
 	assert.match(text, /<option value="Europe\/Berlin" selected>/);
-	const again = await browser.submit("/account/settings", { ...SETTINGS, mails: "callbacks_failing" });
+	const again = await browser.submit("/account/settings", { ...SETTINGS, callbacks_failing: "on" });
 	assert.equal(again.status, 303);
 	assert.deepEqual(await detailsOf(site, "account.changed"), [
 		"name: Olga Owner → Olga; time zone: the browser's own → Europe/Berlin; language of dates: the browser's own → de-DE; mails: callbacks failing: on → off; mails: callbacks working again: on → off",
@@ -215,7 +215,7 @@ test("without mail no address can be asked for, and the page says why", async (t
 async function choose(browser: Browser, mails: readonly string[], zone = SETTINGS.zone): Promise<void> {
 	await browser.open("/account");
 	const form = new URLSearchParams({ ...SETTINGS, zone });
-	for (const kind of mails) form.append("mails", kind);
+	for (const kind of mails) form.append(kind, "on");
 	assert.equal((await browser.submitForm("/account/settings", form)).status, 303);
 }
 

@@ -1,8 +1,7 @@
 // The page around a document that everybody may read: where else to read, what is on this page, and the text.
 // A stranger's copy sets no cookie and may be cached on its way; whoever is signed in gets a copy of their own.
 
-import { renderDocument } from "../document.ts";
-import { csrfField, isStaffViewer, restOfFlash, type WebContext } from "../page.ts";
+import { answerPage, isStaffViewer, type WebContext } from "../page.ts";
 import {
 	API_REFERENCE_PATH,
 	DOCS_PATH,
@@ -63,24 +62,10 @@ export function documentsFor(c: WebContext): readonly (typeof DOCUMENTS)[number]
 	return DOCUMENTS.filter(({ name }) => name !== "operations" || isStaffViewer(c));
 }
 
-export async function answerDocs(c: WebContext, page: DocsPage): Promise<Response> {
-	const viewer = c.get("viewer");
-	const document = renderDocument({
-		title: page.title,
-		network: c.get("network"),
-		viewer,
-		active: "docs",
-		flash: viewer === null ? undefined : restOfFlash(c),
-		// csrfField sets a cookie, which must not be in a copy that is cached for others.
-		csrf: viewer === null ? null : csrfField(c),
-		warnings: [],
-		setUp: null,
-		allowsPrivateRanges: viewer !== null && c.get("allowsPrivateRanges"),
-		body: docsBody(page, documentsFor(c)),
-	});
+export function answerDocs(c: WebContext, page: DocsPage): Promise<Response> {
 	c.header("vary", "cookie");
-	c.header("cache-control", viewer === null ? `public, max-age=${CACHE_SECONDS}` : "no-store");
-	return c.html(await document);
+	c.header("cache-control", c.get("viewer") === null ? `public, max-age=${CACHE_SECONDS}` : "no-store");
+	return answerPage(c, { title: page.title, active: "docs", body: docsBody(page, documentsFor(c)) });
 }
 
 function docsBody(page: DocsPage, documents: ReturnType<typeof documentsFor>): Html {

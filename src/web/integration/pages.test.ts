@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { type FilledShop, openFilledShop } from "../filled-shop.test-support.ts";
-import { MAX_STREAMS_A_PERSON } from "../live.ts";
+import { MAX_STREAMS_A_PERSON } from "../live-page.ts";
 
 const FIELDS = { method: "POST", target: "/", headers: "", body: "", secret: "" };
 

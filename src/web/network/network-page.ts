@@ -1,13 +1,11 @@
-// /network: a new network is set up here, step by step; then staff say what it is called, what it looks like and who its
-// mails come from, and see a mail before anybody gets one.
+// /network: a new network is set up here, one thing after the other; then staff say what it is called, what it looks like
+// and who its mails come from. Each step of the set-up is done by what is so, and not because somebody pressed a button:
+// whoever leaves finds it as it stands.
 
 import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
-import { type Fault, fault, succeed } from "../../domain/fault.ts";
+import { fault, succeed } from "../../domain/fault.ts";
 import { isBrand, MAX_BRAND_LENGTH } from "../../domain/network.ts";
 import { headerNames } from "../../domain/signature.ts";
-import { composeResetMail } from "../../mail/letters.ts";
-import { addressMail } from "../../mail/network-mailer.ts";
-import type { Mail } from "../../ports.ts";
 import {
 	changeNetwork,
 	endSetUp,
@@ -18,321 +16,21 @@ import {
 	saveLogo,
 	sendTestMail,
 } from "../../programmes/network.ts";
+import { openSampleProgramme } from "../../programmes/open-programme.ts";
 import type { NetworkFace } from "../../store/queries/known-network.ts";
+import { findFirstProgramme } from "../../store/queries/programmes.ts";
 import { logoImage } from "../document.ts";
-import { declareForm, type FilledForm, readTextFields } from "../form.ts";
-import {
-	answerPage,
-	csrfField,
-	setFlash,
-	type Upload,
-	viewerOf,
-	type WebContext,
-	type WebDeps,
-} from "../page.ts";
-import {
-	CREATE_PROGRAMME_PATH,
-	END_SET_UP_PATH,
-	IMPORT_PATH,
-	integrationPath,
-	LOGO_PATH,
-	NETWORK_PATH,
-	PROGRAMMES_PATH,
-	REMOVE_LOGO_PATH,
-	SET_UP_PATH,
-	TEST_MAIL_PATH,
-	welcomePath,
-} from "../paths.ts";
-import type { AddressState, SetUpStep } from "../set-up.ts";
-import { countSteps, readSetUp, type SetUpState } from "../set-up-state.ts";
+import { declareForm, HIDDEN } from "../form.ts";
+import { handOverIssued } from "../integration/issued-cookie.ts";
+import { answerPage, csrfField, leadTo, makerOf, viewerOf, type WebContext, type WebDeps } from "../page.ts";
+import * as paths from "../paths.ts";
+import { NETWORK_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { sampleForm, trySample } from "./sample-programme.ts";
 
-/** The button that goes on with a sample programme, beside the one that goes on with a real one. */
-const TRY_SAMPLE = { name: "next", value: "sample" } as const;
-
-interface NetworkState {
-	form?: NetworkForm;
-	faults?: readonly Fault[];
-	/** Why a logo was not taken. */
-	logoFault?: Fault;
-}
-
-export function showNetwork(c: WebContext, deps: WebDeps): Promise<Response> {
-	return answerNetwork(c, deps, {});
-}
-
-export async function saveNetwork(c: WebContext, deps: WebDeps): Promise<Response> {
-	const typed = await FORM.read(c);
-	const { brandState, brand } = c.get("network");
-	const { brand: typedBrand, ...others } = typed;
-	// Where the form has no such field, nobody wants to change it.
-	const input = brandState === "open" ? typed : others;
-	const changed = await changeNetwork(deps, viewerOf(c).personId, input);
-	if (!changed.ok) {
-		const form = { ...typed, brand: brandState === "open" ? typedBrand : brand };
-		return answerNetwork(c, deps, { form, faults: changed.faults });
-	}
-	setFlash(
-		c,
-		changed.value.length === 0 ? "info" : "good",
-		changed.value.length === 0 ? "Nothing was changed." : "Saved.",
-	);
-	return c.redirect(NETWORK_PATH, 303);
-}
-
-/** The first step of a new network. The set-up can be left and gone on with: each step is done by what is so. */
-export async function saveNameAndBrand(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { name, brand, next } = await readTextFields(c, ["name", "brand", "next"]);
-	const face = c.get("network");
-	const input = face.brandState === "open" ? { name, brand } : { name };
-	const changed = await changeNetwork(deps, viewerOf(c).personId, input);
-	if (!changed.ok) {
-		const form = { ...formOf(face), ...input };
-		return answerNetwork(c, deps, { form, faults: changed.faults });
-	}
-	if (next === TRY_SAMPLE.value) return trySample(c, deps);
-	setFlash(c, "good", "Saved.");
-	const { programmeId } = await readSetUp(c, deps);
-	return c.redirect(programmeId === null ? CREATE_PROGRAMME_PATH : NETWORK_PATH, 303);
-}
-
-export async function finishSetUp(c: WebContext, deps: WebDeps): Promise<Response> {
-	await endSetUp(deps, viewerOf(c).personId);
-	setFlash(c, "info", "The set-up is no longer shown. What it asked for is under Network.");
-	return c.redirect(PROGRAMMES_PATH, 303);
-}
-
-/** Where the set-up was before. */
-export function showSetUp(c: WebContext): Response {
-	return c.redirect(NETWORK_PATH, 301);
-}
-
-export async function sendTest(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { personId, email } = viewerOf(c);
-	const sent = await sendTestMail(deps, { personId, email });
-	if (sent.ok)
-		setFlash(
-			c,
-			"good",
-			`Your mail server accepted the test mail. Check the inbox of ${email}, and the spam folder.`,
-		);
-	else setFlash(c, "bad", sent.fault.detail);
-	return c.redirect(`${NETWORK_PATH}#mail`, 303);
-}
-
-async function answerNetwork(c: WebContext, deps: WebDeps, state: NetworkState): Promise<Response> {
-	const { form, faults = [], logoFault } = state;
-	const face = c.get("network");
-	const setUp = face.setUpEndedAtMs === null ? await readSetUp(c, deps) : null;
-	const isFirst = setUp !== null && !setUp.done.has("network");
-	const filled = fillForm(face, form ?? formOf(face), faults, isFirst);
-	return answerPage(c, {
-		title: isFirst ? "Set up your network" : "Network",
-		active: "network",
-		isSetUp: setUp !== null,
-		status: faults[0]?.httpStatus ?? logoFault?.httpStatus ?? 200,
-		body: isFirst
-			? firstStep(c, setUp, filled)
-			: wholePage(c, deps, { setUp, filled, isRefused: faults.length > 0, logoFault }),
-	});
-}
-
-interface NetworkView {
-	/** Null when it was ended. */
-	setUp: SetUpState | null;
-	filled: FilledForm<NetworkField>;
-	isRefused: boolean;
-	logoFault: Fault | undefined;
-}
-
-function wholePage(c: WebContext, deps: WebDeps, view: NetworkView): Html {
-	const { setUp, filled, isRefused, logoFault } = view;
-	const { fields, above } = filled;
-	const face = c.get("network");
-	const rows = html`<div class="form-grid">${fields("name", "supportAddress", "colour")}</div>
-	<div class="form-grid">${fields("senderName", "senderAddress")}</div>
-	${brandNote(face)}
-	${face.brandState === "open" ? html`<div class="form-grid">${fields("brand")}</div>` : null}
-	<div class="row">${ui.button({ label: "Save", tone: "primary" })}</div>`;
-	return html`${networkHeader(c, setUp)}${
-		isRefused ? (above ?? ui.message("bad", "Nothing was saved yet. Correct what is marked below.")) : null
-	}${
-		setUp === null
-			? null
-			: html`${ui.section({
-					id: "programme",
-					title: "First programme",
-					actions: stepState(setUp, "programme"),
-					body: programmeBody(c, setUp),
-				})}${ui.section({
-					id: "address",
-					title: "Public address",
-					actions: stepState(setUp, "address"),
-					body: addressBody(deps, setUp),
-				})}`
-	}${ui.section({
-		id: "network",
-		title: "Name, look and sender",
-		actions: stepState(setUp, "network"),
-		body: ui.padded(ui.postForm({ action: NETWORK_PATH, csrf: csrfField(c), body: rows })),
-	})}${logoSection(face, csrfField(c), logoFault)}${mailSection(c, deps, stepState(setUp, "mail"))}`;
-}
-
-function networkHeader(c: WebContext, setUp: SetUpState | null): Html {
-	const title = "Network";
-	if (setUp === null) {
-		return ui.pageHeader({ title, hint: "What people see on pages and in mails. Changes show at once." });
-	}
-	const { done, steps } = countSteps(setUp);
-	return ui.pageHeader({
-		title,
-		hint: `Set-up: ${done} of ${steps} steps done. The rest can wait.`,
-		actions: ui.buttonForm({
-			action: END_SET_UP_PATH,
-			csrf: csrfField(c),
-			label: done === steps ? "Finish the set-up" : "Don't show the set-up again",
-			tone: done === steps ? "primary" : "quiet",
-		}),
-	});
-}
-
-/** One thing at a time: nothing else can be wrong before there is a network. */
-function firstStep(
-	c: WebContext,
-	{ programmeId }: SetUpState,
-	{ fields, above }: FilledForm<NetworkField>,
-): Html {
-	const rows = html`<div class="form-grid">${fields()}</div>${brandNote(c.get("network"))}
-	<div class="row">${ui.button({ label: "Save and continue", tone: "primary" })}${
-		programmeId !== null
-			? null
-			: ui.button({ label: "Save and try it with a sample programme", ...TRY_SAMPLE })
-	}</div>`;
-	return html`${ui.pageHeader({ title: "Set up your network" })}${ui.section({
-		id: "network",
-		title: "Name and brand",
-		body: ui.padded(above, ui.postForm({ action: SET_UP_PATH, csrf: csrfField(c), body: rows })),
-	})}`;
-}
-
-/** Done, or to do: only while the set-up lasts. */
-function stepState(setUp: SetUpState | null, name: SetUpStep): Html | null {
-	if (setUp === null) return null;
-	return setUp.done.has(name) ? ui.badge("good", "Done") : ui.badge("plain", "To do");
-}
-
-function programmeBody(c: WebContext, { programmeId, done }: SetUpState): Html {
-	const create = { label: "Create programme", href: CREATE_PROGRAMME_PATH } as const;
-	if (programmeId !== null) {
-		return ui.padded(
-			html`<p>You have one. On its Integration page you get the API key, the signing secret and snippets.</p>`,
-			html`<div class="row">${ui.linkButton({ label: "Go to Integration", href: integrationPath(programmeId) })}${ui.linkButton(create)}</div>`,
-		);
-	}
-	return ui.padded(
-		html`<p>A programme is a shop's agreement with you: its currency, its rates, its approval window. Moving from other software? <a href="${IMPORT_PATH}">Import programmes, people and decided conversions</a>.</p>`,
-		html`<div class="row">${ui.linkButton({
-			...create,
-			...(done.has("network") ? { tone: "primary" } : {}),
-		})}${sampleForm(c)}</div>`,
-	);
-}
-
-const ADDRESS_WORDS: Readonly<Record<AddressState, readonly ["good" | "warn" | "info", Content]>> = {
-	right: ["good", "You opened this address, and links in mails lead here."],
-	"own-machine": [
-		"info",
-		html`Fine to try it out on this machine. Before others use it, set <code>PUBLIC_URL</code> to the address people open, and restart.`,
-	],
-	unset: [
-		"warn",
-		html`<strong>PUBLIC_URL is not set.</strong> Links in mails lead to where this process listens, which others may not reach. Set <code>PUBLIC_URL</code> to the address people open, such as <code>https://ringback.example</code>, and restart.`,
-	],
-	other: [
-		"warn",
-		html`<strong>You opened another address.</strong> Links in mails lead to the first one. If people should use the second, set <code>PUBLIC_URL</code> to it and restart.`,
-	],
-	plain: [
-		"warn",
-		html`<strong>This address is not HTTPS.</strong> Passwords and API keys can be read on the way. Put a reverse proxy with HTTPS in front, set <code>PUBLIC_URL</code> to its address and restart.`,
-	],
-};
-
-function addressBody({ publicUrl }: WebDeps, { address, host }: SetUpState): Html {
-	const [tone, words] = ADDRESS_WORDS[address];
-	if (address === "own-machine") return ui.padded(html`<p>${words}</p>`);
-	return ui.padded(
-		ui.facts([
-			["Links begin with", html`<code class="break">${publicUrl}</code>`],
-			["Your browser opened", html`<code class="break">${host ?? "unknown"}</code>`],
-		]),
-		ui.message(tone, words),
-	);
-}
-
-function mailSection(c: WebContext, { mailer, publicUrl }: WebDeps, state: Html | null): Html {
-	const face = c.get("network");
-	const sample = composeResetMail(viewerOf(c).email, `${publicUrl}${welcomePath("…")}`);
-	const mail = addressMail(sample, face, publicUrl);
-	return ui.section({
-		id: "mail",
-		title: "What a mail looks like",
-		hint: "The one for a new password, with what is saved above.",
-		actions: state,
-		body: ui.padded(
-			ui.facts([
-				["From", senderWords(mail)],
-				...(mail.replyTo === undefined ? [] : [["Replies go to", mail.replyTo] as const]),
-				["Subject", mail.subject],
-			]),
-			ui.codeBlock(mail.text, "the mail"),
-			mailer === null ? MAIL_IS_OFF : testMail(c, face),
-		),
-	});
-}
-
-function senderWords({ from }: Mail): string {
-	if (from === undefined) return "as MAIL_FROM says";
-	return `${from.name ?? ""} <${from.address ?? "the address of MAIL_FROM"}>`.trim();
-}
-
-const MAIL_IS_OFF = ui.message(
-	"warn",
-	html`<strong>Mail is off.</strong> You have to hand over invitations and password links yourself, and notices appear on the pages only. Set <code>SMTP_URL</code> and <code>MAIL_FROM</code>, and restart.`,
-);
-
-function testMail(c: WebContext, { mailTestedAtMs }: NetworkFace): Html {
-	const tested =
-		mailTestedAtMs === null
-			? html`<p>Mail is on. Send one to yourself to see that it arrives.</p>`
-			: html`<p>Your mail server last accepted a test mail on ${ui.timeTag(mailTestedAtMs)}.</p>`;
-	return html`${tested}${ui.postForm({
-		action: TEST_MAIL_PATH,
-		csrf: csrfField(c),
-		className: "row",
-		body: html`${ui.button({ label: "Send a test mail to me" })}<span class="small soft break">${viewerOf(c).email}</span>`,
-	})}`;
-}
-
-// The fields in which staff say what their network is called, looks like and writes from.
-
-/** What each field holds: typed a moment ago, or as it is stored. */
-type NetworkForm = Readonly<Record<NetworkField, string>>;
-
-function formOf(face: NetworkFace): NetworkForm {
-	return {
-		name: face.name ?? "",
-		brand: face.isBrandChosen ? face.brand : "",
-		colour: face.colour ?? "",
-		supportAddress: face.supportAddress ?? "",
-		senderName: face.senderName ?? "",
-		senderAddress: face.senderAddress ?? "",
-	};
-}
-
-const FORM = declareForm<NetworkField>({
+const FORM = declareForm<NetworkField | "isFirst">({
+	/** Sent by the first step alone, which asks for two of the fields. */
+	isFirst: HIDDEN,
 	name: {
 		label: "Network name",
 		hint: "On every page and in every mail.",
@@ -359,31 +57,118 @@ const FORM = declareForm<NetworkField>({
 		type: "email",
 	},
 });
+const LOGO_FORM = declareForm({
+	file: {
+		label: "Picture",
+		accept: IMAGE_TYPES.join(","),
+		hint: "PNG, JPEG or WebP, at most 256 KB, 16 to 1,024 pixels wide and high. It is shown 28 pixels high; one that is at least twice as wide as high takes the place of the name.",
+		isRequired: true,
+	},
+});
 
-function fillForm(
-	{ brandState }: NetworkFace,
-	form: NetworkForm,
-	faults: readonly Fault[],
-	isFirst: boolean,
-): FilledForm<NetworkField> {
-	const shown: readonly NetworkField[] = isFirst
-		? ["name"]
-		: ["name", "colour", "supportAddress", "senderName", "senderAddress"];
-	return FORM.fill(form, faults, {
-		shown: brandState === "open" ? [...shown, "brand"] : shown,
-		looks: { brand: { hint: brandHint(form.brand) } },
+export async function showNetwork(c: WebContext, { store, mailer }: WebDeps): Promise<Response> {
+	const face = c.get("network");
+	const isSetUp = face.setUpEndedAtMs === null;
+	const first = isSetUp ? await findFirstProgramme(store.db) : undefined;
+	if (isSetUp && !isNamed(face)) return showFirstStep(c, first === undefined);
+	// Done, or to do: only while the set-up lasts.
+	const stateOf = (isDone: boolean) =>
+		isSetUp ? (isDone ? ui.badge("good", "Done") : ui.badge("plain", "To do")) : null;
+	const title = "Network";
+	const isDone = first !== undefined && face.mailTestedAtMs !== null;
+	const end = ui.buttonForm({
+		action: paths.END_SET_UP_PATH,
+		csrf: csrfField(c),
+		label: isDone ? "Finish the set-up" : "Don't show the set-up again",
+		tone: isDone ? "primary" : "quiet",
+	});
+	return answerPage(c, {
+		title,
+		active: "network",
+		body: [
+			isSetUp
+				? ui.pageHeader({ title, hint: "What is still to do can wait.", actions: end })
+				: ui.pageHeader({ title, hint: "What people see on pages and in mails. Changes show at once." }),
+			isSetUp
+				? ui.section({
+						id: "programme",
+						title: "First programme",
+						actions: stateOf(first !== undefined),
+						body: programmeBody(c, first),
+					})
+				: null,
+			ui.section({
+				id: "network",
+				title: "Name, look and sender",
+				actions: stateOf(true),
+				body: ui.padded(wholeForm(c, face)),
+			}),
+			logoSection(c, face),
+			ui.section({
+				id: "mail",
+				title: "Mail",
+				actions: stateOf(face.mailTestedAtMs !== null),
+				body: ui.padded(mailer === null ? MAIL_IS_OFF : testMail(c, face)),
+			}),
+		],
 	});
 }
 
-const EXAMPLE_BRAND = "Acme";
+function isNamed({ name, isBrandChosen }: NetworkFace): boolean {
+	return name !== null && isBrandChosen;
+}
 
-function brandHint(brand: string): Content {
-	const shown = headerNames(isBrand(brand) ? brand : EXAMPLE_BRAND).signature;
+/** One thing at a time: nothing else can be wrong before there is a network. */
+function showFirstStep(c: WebContext, offersSample: boolean): Promise<Response> {
+	const face = c.get("network");
+	const title = "Set up your network";
+	const sample = { label: "Save and try it with a sample programme", name: "isFirst", value: "sample" };
+	const form = FORM.show(c, {
+		action: NETWORK_PATH,
+		values: { ...valuesOf(face), isFirst: "yes" },
+		shown: ["name", ...brandFields(face)],
+		looks: { brand: { hint: brandHint(face) } },
+		rows: ({ fields }) =>
+			html`${fields("isFirst")}<div class="form-grid">${fields()}</div>${brandNote(face)}`,
+		send: html`<div class="row">${ui.button({ label: "Save and continue", tone: "primary" })}${
+			offersSample ? ui.button(sample) : null
+		}</div>`,
+	});
+	const body = ui.section({ id: "network", title: "Name and brand", body: ui.padded(form) });
+	return answerPage(c, { title, active: "network", body: [ui.pageHeader({ title }), body] });
+}
+
+function wholeForm(c: WebContext, face: NetworkFace): Html {
+	return FORM.show(c, {
+		action: NETWORK_PATH,
+		values: valuesOf(face),
+		shown: ["name", "supportAddress", "colour", "senderName", "senderAddress", ...brandFields(face)],
+		looks: { brand: { hint: brandHint(face) } },
+		rows: ({ fields }) => html`<div class="form-grid">${fields("name", "supportAddress", "colour")}</div>
+	<div class="form-grid">${fields("senderName", "senderAddress")}</div>
+	${brandNote(face)}${face.brandState === "open" ? html`<div class="form-grid">${fields("brand")}</div>` : null}`,
+		send: "Save",
+	});
+}
+
+function valuesOf(face: NetworkFace) {
+	const { name, colour, supportAddress, senderName, senderAddress } = face;
+	const brand = face.isBrandChosen ? face.brand : "";
+	return { name, brand, colour, supportAddress, senderName, senderAddress };
+}
+
+/** Where it can no longer be chosen, the form has no such field. */
+function brandFields({ brandState }: NetworkFace): readonly "brand"[] {
+	return brandState === "open" ? ["brand"] : [];
+}
+
+function brandHint({ brand, isBrandChosen }: NetworkFace): Content {
+	const shown = headerNames(isBrandChosen && isBrand(brand) ? brand : "Acme").signature;
 	return html`As in <code>${shown}</code>. Empty: made from the name.`;
 }
 
 /** While it can be chosen: that it stays. Afterwards: why it cannot. */
-function brandNote({ brand, brandState }: Pick<NetworkFace, "brand" | "brandState">): Html {
+function brandNote({ brand, brandState }: NetworkFace): Html {
 	const name = html`<code>${headerNames(brand).signature}</code>`;
 	switch (brandState) {
 		case "open":
@@ -400,78 +185,137 @@ function brandNote({ brand, brandState }: Pick<NetworkFace, "brand" | "brandStat
 	}
 }
 
-// The logo as it is now, and the forms to choose another or none.
+export async function saveNetwork(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { isFirst, ...typed } = await FORM.read(c);
+	const { brand, ...others } = typed;
+	const { brandState } = c.get("network");
+	const chosen = brandState === "open" ? { brand } : {};
+	const input = { ...(isFirst === "" ? others : { name: typed.name }), ...chosen };
+	const changed = await changeNetwork(deps, viewerOf(c).personId, input);
+	if (!changed.ok) return FORM.refuse(c, changed, () => showNetwork(c, deps), { ...typed, isFirst: "yes" });
+	if (isFirst === "sample") return trySample(c, deps);
+	const hasProgramme = isFirst === "" || (await findFirstProgramme(deps.store.db)) !== undefined;
+	const path = hasProgramme ? NETWORK_PATH : paths.CREATE_PROGRAMME_PATH;
+	if (changed.value.length === 0) return leadTo(c, path, "Nothing was changed.", "info");
+	return leadTo(c, path, "Saved.");
+}
 
-function logoSection({ logo }: Pick<NetworkFace, "logo">, csrf: Html, fault: Fault | undefined): Html {
-	const file = ui.fileField({
-		name: "file",
-		label: logo === null ? "Picture" : "Another picture",
-		accept: IMAGE_TYPES.join(","),
-		hint: "PNG, JPEG or WebP, at most 256 KB, 16 to 1,024 pixels wide and high. It is shown 28 pixels high; one that is at least twice as wide as high takes the place of the name.",
-		error: fault?.detail,
-		isRequired: true,
-	});
-	const present =
-		logo === null
-			? html`<p class="small soft">No logo yet: Ringback's mark is shown beside the network's name.</p>`
-			: html`<div class="row">${logoImage(logo)}<span class="small soft">${logo.width} × ${logo.height} pixels</span>${ui.buttonForm(
-					{ action: REMOVE_LOGO_PATH, csrf, label: "Remove", isSmall: true, ariaLabel: "Remove the logo" },
-				)}</div>`;
-	return ui.section({
-		id: "logo",
-		title: "Logo",
-		body: ui.padded(
-			present,
-			ui.postForm({
-				action: LOGO_PATH,
-				csrf,
-				isUpload: true,
-				body: [file, html`<div class="row">${ui.button({ label: "Upload" })}</div>`],
-			}),
-		),
+export async function finishSetUp(c: WebContext, deps: WebDeps): Promise<Response> {
+	await endSetUp(deps, viewerOf(c).personId);
+	const said = "The set-up is no longer shown. What it asked for is under Network.";
+	return leadTo(c, paths.PROGRAMMES_PATH, said, "info");
+}
+
+function programmeBody(c: WebContext, first: string | undefined): Html {
+	const create = { label: "Create programme", href: paths.CREATE_PROGRAMME_PATH } as const;
+	if (first !== undefined) {
+		return ui.padded(
+			html`<p>You have one. On its Integration page you get the API key, the signing secret and snippets.</p>`,
+			html`<div class="row">${ui.linkButton({ label: "Go to Integration", href: paths.integrationPath(first) })}${ui.linkButton(create)}</div>`,
+		);
+	}
+	return ui.padded(
+		html`<p>A programme is a shop's agreement with you: its currency, its rates, its approval window. Moving from other software? <a href="${paths.IMPORT_PATH}">Import programmes, people and decided conversions</a>.</p>`,
+		html`<div class="row">${ui.linkButton({ ...create, tone: "primary" })}${sampleForm(c)}</div>`,
+	);
+}
+
+// "Try it with a sample programme": made with its key in one click, and on to Integration, which shows the key this once.
+// Offered wherever there is no programme yet.
+
+/** Nothing before the network has its brand: the sample's key fixes it. */
+export function sampleForm(c: WebContext): Html | null {
+	if (!c.get("network").isBrandChosen) return null;
+	return ui.buttonForm({
+		action: paths.SAMPLE_PROGRAMME_PATH,
+		csrf: csrfField(c),
+		label: "Try it with a sample programme",
 	});
 }
 
-// A new logo, or none. What is uploaded is judged by its bytes.
+export async function trySample(c: WebContext, deps: WebDeps): Promise<Response> {
+	if (!(await deps.network.read()).isBrandChosen) {
+		const said = "Name your network first: the sample comes with an API key, which fixes the brand.";
+		return leadTo(c, NETWORK_PATH, said, "info");
+	}
+	const maker = makerOf(c);
+	const opened = await openSampleProgramme(deps, { ...deps, kind: "invited", maker });
+	if (!opened.ok) return leadTo(c, NETWORK_PATH, opened.fault.detail, "bad");
+	if (opened.value === null) {
+		const first = await findFirstProgramme(deps.store.db);
+		const path = first === undefined ? NETWORK_PATH : paths.integrationPath(first);
+		return leadTo(c, path, "There is a programme already. Try it with this one.", "info");
+	}
+	// The brand is fixed now.
+	deps.network.forget();
+	const { programme, issued } = opened.value;
+	handOverIssued(c, deps, programme, issued);
+	return c.redirect(paths.integrationPath(programme.public_id), 303);
+}
+
+const MAIL_IS_OFF = ui.message(
+	"warn",
+	html`<strong>Mail is off.</strong> You have to hand over invitations and password links yourself, and notices appear on the pages only. Set <code>SMTP_URL</code> and <code>MAIL_FROM</code>, and restart.`,
+);
+
+function testMail(c: WebContext, { mailTestedAtMs }: NetworkFace): Html {
+	const tested =
+		mailTestedAtMs === null
+			? html`<p>Mail is on. Send one to yourself to see what it looks like, and that it arrives.</p>`
+			: html`<p>Your mail server last accepted a test mail on ${ui.timeTag(mailTestedAtMs)}.</p>`;
+	return html`${tested}${ui.postForm({
+		action: paths.TEST_MAIL_PATH,
+		csrf: csrfField(c),
+		className: "row",
+		body: html`${ui.button({ label: "Send a test mail to me" })}<span class="small soft break">${viewerOf(c).email}</span>`,
+	})}`;
+}
+
+export async function sendTest(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { personId, email } = viewerOf(c);
+	const sent = await sendTestMail(deps, { personId, email });
+	const path = `${NETWORK_PATH}#mail`;
+	if (!sent.ok) return leadTo(c, path, sent.fault.detail, "bad");
+	const said = `Your mail server accepted the test mail. Check the inbox of ${email}, and the spam folder.`;
+	return leadTo(c, path, said);
+}
+
+// The logo as it is now, and the forms to choose another or none. What is uploaded is judged by its bytes.
+
+function logoSection(c: WebContext, { logo }: NetworkFace): Html {
+	const remove = { action: paths.REMOVE_LOGO_PATH, csrf: csrfField(c), label: "Remove", isSmall: true };
+	const present =
+		logo === null
+			? html`<p class="small soft">No logo yet: Ringback's mark is shown beside the network's name.</p>`
+			: html`<div class="row">${logoImage(logo)}<span class="small soft">${logo.width} × ${logo.height} pixels</span>${ui.buttonForm({ ...remove, ariaLabel: "Remove the logo" })}</div>`;
+	const send = html`<div class="row">${ui.button({ label: "Upload" })}</div>`;
+	return ui.section({
+		id: "logo",
+		title: "Logo",
+		body: ui.padded(present, LOGO_FORM.show(c, { action: paths.LOGO_PATH, send })),
+	});
+}
 
 const LOGO_ANCHOR = `${NETWORK_PATH}#logo`;
 
 export async function uploadLogo(c: WebContext, deps: WebDeps): Promise<Response> {
+	const taken = await takeLogo(c, deps);
+	if (!taken.ok) return LOGO_FORM.refuse(c, taken, () => showNetwork(c, deps));
+	return leadTo(c, LOGO_ANCHOR, "The logo is saved.");
+}
+
+async function takeLogo(c: WebContext, deps: WebDeps): ReturnType<typeof saveLogo> {
 	const upload = c.get("upload") ?? succeed(null);
-	if (!upload.ok) return answerNetwork(c, deps, { logoFault: inOurWords(upload.fault) });
-	if (upload.value === null) {
-		const logoFault = fault("invalid_image", "Choose a picture first.", "file");
-		return answerNetwork(c, deps, { logoFault });
-	}
-	const saved = await saveLogo(deps, viewerOf(c).personId, await readStart(upload.value));
-	if (!saved.ok) return answerNetwork(c, deps, { logoFault: saved.fault });
-	setFlash(c, "good", "The logo is saved.");
-	return c.redirect(LOGO_ANCHOR, 303);
+	const refuse = (words: string) => ({ ok: false, fault: fault("invalid_image", words, "file") }) as const;
+	const picture = upload.ok ? upload.value : null;
+	const isLarge = !upload.ok && upload.fault.code === "body_too_large";
+	if (isLarge || (picture?.bytes ?? 0) > MAX_LOGO_BYTES)
+		return refuse(`The picture is larger than ${MAX_LOGO_BYTES / 1_024} KB. Choose a smaller one.`);
+	if (picture === null) return upload.ok ? refuse("Choose a picture first.") : upload;
+	return saveLogo(deps, viewerOf(c).personId, Buffer.concat(await Array.fromAsync(picture.read())));
 }
 
 export async function dropLogo(c: WebContext, deps: WebDeps): Promise<Response> {
 	await removeLogo(deps, viewerOf(c).personId);
-	setFlash(c, "good", "The logo is removed.");
-	return c.redirect(LOGO_ANCHOR, 303);
-}
-
-/** No more than one byte too many is ever held. */
-async function readStart(upload: Upload): Promise<Uint8Array> {
-	const pieces: Uint8Array[] = [];
-	let bytes = 0;
-	for await (const piece of upload.read()) {
-		pieces.push(piece);
-		bytes += piece.length;
-		if (bytes > MAX_LOGO_BYTES) break;
-	}
-	return Buffer.concat(pieces).subarray(0, MAX_LOGO_BYTES + 1);
-}
-
-/** The guard's own are about files of rows. */
-function inOurWords(found: Fault): Fault {
-	if (found.code !== "body_too_large") return found;
-	return {
-		...found,
-		detail: `The picture is larger than ${MAX_LOGO_BYTES / 1_024} KB. Choose a smaller one.`,
-	};
+	return leadTo(c, LOGO_ANCHOR, "The logo is removed.");
 }

@@ -189,17 +189,11 @@ test("what is no picture, too large or too wide is refused at its field, and the
 	assert.equal((await findNetwork(site.store.db)).logo_hash, logo_hash);
 });
 
-test("a mail is shown as it is sent, and a test mail goes to whoever asks, under the network's name", async (t) => {
+test("a test mail goes to whoever asks, under the network's name", async (t) => {
 	const { site, staff } = await openStaff(t);
 	await save(staff, SAVED);
-	const { text } = await staff.open("/network");
-	assert.match(text, /Acme, Partners &lt;no-reply@acme\.example&gt;/);
-	assert.match(
-		text,
-		/This mail was sent by the affiliate network Acme Partners at https:\/\/ringback\.example/,
-	);
-	assert.match(text, /Questions\? Write to help@acme\.example/);
-	assert.equal((await staff.submit("/network/test-mail", { next: "/set-up" })).location, "/network#mail");
+	await staff.open("/network");
+	assert.equal((await staff.submit("/network/test-mail", {})).location, "/network#mail");
 	assert.match((await staff.open("/network")).text, /Your mail server accepted the test mail/);
 	assert.deepEqual(site.mailbox, [
 		addressMail(
@@ -212,11 +206,6 @@ test("a mail is shown as it is sent, and a test mail goes to whoever asks, under
 	assert.deepEqual(mail?.from, { name: "Acme, Partners", address: "no-reply@acme.example" });
 	assert.equal(mail?.replyTo, "help@acme.example");
 	assert.notEqual((await findNetwork(site.store.db)).mail_tested_at_ms, null);
-	// Another site cannot choose where the form leads.
-	assert.equal(
-		(await staff.submit("/network/test-mail", { next: "//evil.example" })).location,
-		"/network#mail",
-	);
 });
 
 test("when the mail server refuses, its own words are told and the step stays open", async (t) => {

@@ -37,24 +37,26 @@ test("the first start leads from the account through name and brand to the first
 	const { site, browser, location } = await startFirst(t);
 	assert.equal(location, "/network");
 	const begun = await browser.open("/network");
-	assert.doesNotMatch(begun.text, /steps done|Don&#39;t show/, "one thing at a time");
+	assert.doesNotMatch(begun.text, /To do|Don&#39;t show/, "one thing at a time");
 	assert.match(begun.text, /The brand is permanent</);
 	assert.equal(
-		(await browser.submit("/set-up", { name: "Acme Partners", brand: "Acme" })).location,
+		(await browser.submit("/network", { name: "Acme Partners", brand: "Acme", isFirst: "yes" })).location,
 		"/programmes/new",
 		"what comes next",
 	);
-	assert.match((await browser.open("/network")).text, /2 of 4 steps done/);
+	const count = (text: string) => text.match(/>To do</g)?.length ?? 0;
+	assert.equal(count((await browser.open("/network")).text), 2);
 	await browser.submit("/network/test-mail", {});
 	const tested = await browser.open("/network");
-	assert.match(tested.text, /3 of 4 steps done/);
+	assert.equal(count(tested.text), 1);
 	assert.match(tested.text, /href="\/programmes\/new">Create programme/);
 	const programme = await site.addProgramme();
 	const done = await browser.open("/network");
-	assert.match(done.text, /4 of 4 steps done/);
+	assert.equal(count(done.text), 0);
+	assert.match(done.text, /Finish the set-up/);
 	assert.ok(done.text.includes(`/programmes/${programme.public_id}/integration`));
 	assert.equal(
-		(await browser.submit("/set-up", { name: "Acme", brand: "Acme" })).location,
+		(await browser.submit("/network", { name: "Acme", brand: "Acme", isFirst: "yes" })).location,
 		"/network",
 		"there is a programme",
 	);
@@ -70,7 +72,7 @@ test("it is offered to staff until one of them ends it, and to nobody else", asy
 	const colleague = await site.signIn(await site.addStaff());
 	for (const staff of [browser, colleague]) {
 		for (const path of ["/programmes", "/conversions", "/people"]) {
-			assert.match((await staff.open(path)).text, /Set up your network:<\/strong> 2 of 4 steps done/, path);
+			assert.match((await staff.open(path)).text, /Set up your network:<\/strong>/, path);
 		}
 	}
 	assert.doesNotMatch((await owner.open("/account")).text, /Set up your network/);
@@ -81,7 +83,7 @@ test("it is offered to staff until one of them ends it, and to nobody else", asy
 	assert.notEqual((await findNetwork(site.store.db)).set_up_ended_at_ms, null);
 	for (const staff of [browser, colleague]) {
 		assert.doesNotMatch((await staff.open("/programmes")).text, /Set up your network:/);
-		assert.doesNotMatch((await staff.open("/network")).text, /steps done|Public address/);
+		assert.doesNotMatch((await staff.open("/network")).text, /To do|First programme/);
 		const moved = await staff.open("/set-up");
 		assert.deepEqual([moved.status, moved.location], [301, "/network"]);
 	}
@@ -90,7 +92,7 @@ test("it is offered to staff until one of them ends it, and to nobody else", asy
 test("a name or a brand that is wrong is told at its field", async (t) => {
 	const { site, browser } = await startFirst(t);
 	await browser.open("/network");
-	const shown = await browser.submit("/set-up", { name: "", brand: "9" });
+	const shown = await browser.submit("/network", { name: "", brand: "9", isFirst: "yes" });
 	assert.equal(shown.status, 422);
 	assert.match(shown.text, /id="name-error"/);
 	assert.match(shown.text, /id="brand-error"/);
@@ -100,10 +102,10 @@ test("a name or a brand that is wrong is told at its field", async (t) => {
 test("a brand that is left empty is made from the name; where none can be made, one is asked for", async (t) => {
 	const { site, browser } = await startFirst(t);
 	await browser.open("/network");
-	const refused = await browser.submit("/set-up", { name: "株式会社", brand: " " });
+	const refused = await browser.submit("/network", { name: "株式会社", brand: " ", isFirst: "yes" });
 	assert.equal(refused.status, 422);
 	assert.match(refused.text, /id="brand-error"[^>]*>No brand can be made from this name\. Enter one/);
-	await browser.submit("/set-up", { name: "Acme Partners", brand: " " });
+	await browser.submit("/network", { name: "Acme Partners", brand: " ", isFirst: "yes" });
 	assert.equal((await findNetwork(site.store.db)).brand, "Acme-Partners");
 	assert.match((await browser.open("/network")).text, /value="Acme-Partners"/);
 });
@@ -111,7 +113,7 @@ test("a brand that is left empty is made from the name; where none can be made, 
 test("from the name to a sample programme with its key in one step, and not to a second one", async (t) => {
 	const { site, browser } = await startFirst(t);
 	assert.match((await browser.open("/network")).text, /Save and try it with a sample programme/);
-	const tried = await browser.submit("/set-up", { name: "Acme Partners", brand: "", next: "sample" });
+	const tried = await browser.submit("/network", { name: "Acme Partners", brand: "", isFirst: "sample" });
 	const programmes = () => site.store.db.selectFrom("programmes").selectAll().execute();
 	const [sample, ...others] = await programmes();
 	assert.deepEqual(others, []);
@@ -143,7 +145,7 @@ test("a sample can be tried from the step of the first programme, too, once the 
 	assert.equal((await browser.submit("/set-up/sample", {})).location, "/network");
 	assert.match((await browser.open("/network")).text, /Name your network first/);
 	assert.equal((await findNetwork(site.store.db)).secret_id, null, "nothing is fixed");
-	await browser.submit("/set-up", { name: "Acme", brand: "Acme" });
+	await browser.submit("/network", { name: "Acme", brand: "Acme", isFirst: "yes" });
 	for (const path of ["/network", "/programmes/new", "/programmes"]) {
 		assert.match((await browser.open(path)).text, /action="\/set-up\/sample"/, path);
 	}
@@ -160,7 +162,7 @@ test("a sample can be tried from the step of the first programme, too, once the 
 test("two people at the same moment open one sample", async (t) => {
 	const { site, browser } = await startFirst(t);
 	await browser.open("/network");
-	await browser.submit("/set-up", { name: "Acme", brand: "Acme" });
+	await browser.submit("/network", { name: "Acme", brand: "Acme", isFirst: "yes" });
 	const colleague = await site.signIn(await site.addStaff());
 	await Promise.all([browser.open("/network"), colleague.open("/network")]);
 	const tried = await Promise.all([browser, colleague].map((one) => one.submit("/set-up/sample", {})));
@@ -174,31 +176,13 @@ test("a brand that the setting gives is not asked for", async (t) => {
 	const { text } = await browser.open("/network");
 	assert.doesNotMatch(text, /name="brand"/);
 	assert.match(text, /given by <code>RINGBACK_BRAND/);
-	await browser.submit("/set-up", { name: "Acme Partners", brand: "Other" });
-	assert.match((await browser.open("/network")).text, /2 of 4 steps done/);
-});
-
-test("the public address is compared with the one that the browser came by", async (t) => {
-	const { browser } = await startFirst(t);
-	await browser.open("/network");
-	await browser.submit("/set-up", { name: "Acme", brand: "Acme" });
-	const at = async (host: string) => (await browser.open("/network", { host })).text;
-	assert.match(await at("ringback.example"), /You opened this address/);
-	assert.match(await at("10.0.0.7:8080"), /You opened another address\.[\s\S]*set <code>PUBLIC_URL/);
-	const unset = await startFirst(t, { change: { isPublicUrlSet: false } });
-	await unset.browser.open("/network");
-	await unset.browser.submit("/set-up", { name: "Acme", brand: "Acme" });
-	const onUnset = async (host: string) => (await unset.browser.open("/network", { host })).text;
-	assert.match(await onUnset("tracking.example"), /message-warn[\s\S]*PUBLIC_URL is not set\./);
-	assert.match(
-		await onUnset("localhost:8080"),
-		/Fine to try it out on this machine\. Before others use it, set <code>PUBLIC_URL/,
-	);
+	await browser.submit("/network", { name: "Acme Partners", brand: "Other", isFirst: "yes" });
+	assert.match((await browser.open("/network")).text, /Name, look and sender/);
 });
 
 test("without a mail server the step says what to set", async (t) => {
 	const { browser } = await startFirst(t, { hasMail: false });
 	assert.doesNotMatch((await browser.open("/network")).text, /SMTP_URL<\/code>/, "one thing at a time");
-	await browser.submit("/set-up", { name: "Acme", brand: "Acme" });
+	await browser.submit("/network", { name: "Acme", brand: "Acme", isFirst: "yes" });
 	assert.match((await browser.open("/network")).text, /Mail is off\.[\s\S]*SMTP_URL/);
 });

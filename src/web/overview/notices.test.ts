@@ -31,11 +31,13 @@ test("an open notice says since when, how many, why, what waits, what to do, and
 		last_http_status: 401,
 	});
 	const { text } = await open();
+	const row = text.slice(text.indexOf('id="notices"'));
 	assert.match(
-		text,
-		/Callbacks are failing.*badge-bad">Ongoing<.*12:00:00 UTC.*Ongoing.*44 in a row.*42 callbacks; no more retries/s,
+		row,
+		/badge-bad">Callbacks are failing<.*since <time[^>]*>2026-03-01 12:00:00 UTC.*44 attempts in a row.*42 callbacks permanently; no more retries/s,
 	);
-	assert.match(text, /Last failed attempt <time[^>]*>2026-03-01 12:01:30 UTC<.*HTTP 401.*Check a signature/s);
+	assert.match(row, /Last failed attempt <time[^>]*>2026-03-01 12:01:30 UTC<.*HTTP 401/s);
+	assert.match(text, /HTTP 401.*Check a signature/s);
 	assert.match(text, /1 callback<\/a> is waiting; next attempt <time[^>]*>2026-03-01 12:05:00 UTC/);
 	assert.match(text, /1 callback<\/a> failed permanently; no more retries\./);
 	assert.ok(text.includes(`href="${path}/deliveries/${await publicIdOf(site, lost)}"`));
@@ -57,10 +59,10 @@ test("a notice that is over has the time of its last failure, not that of the re
 	await addNotice(site, programme.id, { kind: "callbacks_working_again", failures: 0 });
 	const { text } = await open();
 	assert.ok(text.indexOf("Callbacks recovered") < text.indexOf("Callbacks failed"), "the newest first");
-	assert.match(text, /Callbacks recovered.*badge-good">Recovered<.*Still undelivered<\/dt><dd>none/s);
+	assert.match(text, /badge-good">Callbacks recovered</);
 	assert.match(
 		text,
-		/Callbacks failed.*badge-plain">Resolved<.*12:01:00 UTC.*attempt <time[^>]*>2026-03-01 12:00:30 UTC.*did not answer within 5 seconds/s,
+		/badge-plain">Callbacks failed<.*12:01:00 UTC.*attempt <time[^>]*>2026-03-01 12:00:30 UTC.*did not answer within 5 seconds/s,
 	);
 	assert.doesNotMatch(text, /badge-bad/);
 });
@@ -71,17 +73,13 @@ test("a notice that ended because the URL was removed says so", async (t) => {
 	assert.match((await open()).text, /12:01:00 UTC<\/time>, when the Postback URL was removed/);
 });
 
-test("the recovery says how many are still undelivered, and its button sends the failed ones again", async (t) => {
+test("after a recovery one button sends the failed ones again", async (t) => {
 	const { site, programme, open, browser, path } = await openNotices(t);
 	const lost = await addDeliveries(site.store, programme, START_MS, START_MS, START_MS);
 	for (const id of lost.slice(1)) await failForGood(site, id);
 	await addNotice(site, programme.id, { ended_at_ms: START_MS, ended_by: "success" });
 	await addNotice(site, programme.id, { kind: "callbacks_working_again", failures: 0 });
 	const page = await open();
-	assert.match(
-		page.text,
-		/Still undelivered.*1 callback<\/a> is waiting.*2 callbacks<\/a> failed permanently/s,
-	);
 	const viewer = await site.signIn(await site.addPerson(programme, "viewer"));
 	assert.doesNotMatch((await viewer.open(`${path}/overview`)).text, /Resend 2 failed/);
 	const form = /<form method="post" action="([^"]+)"[^>]*>(?:(?!<\/form>).)*Resend 2 failed/s.exec(page.text);
@@ -91,7 +89,6 @@ test("the recovery says how many are still undelivered, and its button sends the
 		states.map(({ state }) => state),
 		["pending", "pending", "pending"],
 	);
-	assert.match((await open()).text, /3 callbacks<\/a> are waiting/);
 });
 
 test("what is only watched shows on no page of the programme, but in its health", async (t) => {
@@ -162,28 +159,7 @@ test("a viewer reads what is wrong, and nothing of what others do about it or of
 	}
 	const { text } = await viewer.open(`${path}/overview`);
 	assert.match(text, /did not accept the signature/);
-	assert.match(text, /What to do<\/dt><dd>The programme&#39;s owners and developers can put it right/);
-	assert.match(text, /owners and developers are mailed at once, .*; you are not\./);
-});
-
-test("everybody reads whether they are mailed themselves", async (t) => {
-	const { site, programme, owner, path, open } = await openNotices(t, { hasMail: true });
-	assert.match((await open()).text, /You are mailed at once, then at most every 15 minutes\./);
-	await site.store.db
-		.updateTable("people")
-		.set({ mails_callbacks_failing: 0 })
-		.where("id", "=", owner.id)
-		.execute();
-	assert.match((await open()).text, /You have switched these mails off under <a href="\/account#settings">/);
-	const developer = await site.signIn(await site.addPerson(programme, "developer"));
-	assert.match((await developer.open(`${path}/overview`)).text, /You are mailed at once/);
-	const staff = await site.signIn(await site.addStaff());
-	assert.match(
-		(await staff.open(`${path}/overview`)).text,
-		/owners and developers are mailed .*; you are not/,
-	);
-	const without = await openNotices(t);
-	assert.match((await without.open()).text, /Nobody is mailed: this installation sends no mail\./);
+	assert.match(text, /owners and developers are mailed at once/);
 });
 
 test("after a recovery the overview says how many failed for good, and resends them", async (t) => {
@@ -250,7 +226,7 @@ test("a notice says who waits for its mail and for whom the mail server refused 
 	const waiting = (await open()).text;
 	assert.ok(waiting.includes(`to <span class="break">${owner.email}</span>; waiting to be sent to`));
 	await site.store.db.updateTable("notices").set({ mail_refused_to: owner.email }).execute();
-	assert.match((await open()).text, /<dd>waiting to be sent to .*; refused by the mail server for .*: check/);
+	assert.match((await open()).text, /waiting to be sent to .*; refused by the mail server for .*: check/);
 	await site.store.db.deleteFrom("mail_queue").execute();
 	const { text } = await open();
 	assert.match(
@@ -285,7 +261,7 @@ test("without an owner a notice says that there is nobody to mail, the log nothi
 	const before = site.log.lines.length;
 	await site.tellChanges();
 	assert.equal(site.log.lines.length, before, "it is ordinary");
-	assert.match((await open()).text, /not sent: nobody to mail yet\./);
+	assert.match((await open()).text, /not sent: the programme has no owner or developer yet/);
 	const owner = await site.addOwner(programme);
 	assert.match((await open()).text, /not sent yet; the next at/);
 	site.moveClock(MAIL_INTERVAL_MS);

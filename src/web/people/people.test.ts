@@ -224,7 +224,7 @@ test("somebody without an account makes one by an owner's link and lands at the 
 	const short = await reader.submit(link, { name: "Otto", password: "short" });
 	assert.deepEqual([short.status, /id="password-error"/.test(short.text)], [422, true]);
 	const accepted = await reader.submit(link, { name: "Otto", password: PASSWORD });
-	assert.deepEqual([accepted.status, accepted.location], [303, `/programmes/${mine.public_id}/integration`]);
+	assert.deepEqual([accepted.status, accepted.location], [303, `/programmes/${mine.public_id}/overview`]);
 	assert.match((await reader.open(path)).text, /Otto<.*Joined/s);
 	assert.equal(`${await site.storedText()}${site.log.text()}`.includes(link.split("/").at(-1) ?? ""), false);
 });

@@ -118,10 +118,8 @@ for (const role of ["developer", "viewer", "owner"] as const) {
 		const browser = await site.signIn(person);
 		const { text } = await browser.open(path);
 		assert.equal(text.match(/people\/leave"/g)?.length, 1, "in one's own row");
-		const asked = await browser.submit(`${path}/leave`, {});
-		assert.match(asked.text, /Leave Garden &amp; Tools\?[\s\S]*name="sure" value="yes"/);
-		assert.equal(await roleOf(site, programme, person.email), role);
-		const left = await browser.submit(`${path}/leave`, { sure: "yes", personId: owner.public_id });
+		assert.match(text, /data-confirm="Leave this programme\?/);
+		const left = await browser.submit(`${path}/leave`, { personId: owner.public_id });
 		assert.deepEqual([left.status, left.location], [303, "/sign-in"]);
 		assert.match((await browser.open("/sign-in")).text, /You left Garden &amp; Tools\./);
 		assert.equal(await roleOf(site, programme, person.email), undefined);
@@ -141,7 +139,7 @@ test("the last owner and staff are not offered to leave, and cannot", async (t) 
 	const staff = await site.signIn(await site.addStaff());
 	for (const who of [browser, staff]) {
 		assert.doesNotMatch((await who.open(path)).text, /people\/leave/);
-		const status = (await who.submit(`${path}/leave`, { sure: "yes" })).status;
+		const status = (await who.submit(`${path}/leave`, {})).status;
 		assert.equal(status, who === browser ? 403 : 404);
 	}
 	assert.equal(await roleOf(site, programme, owner.email), "owner");

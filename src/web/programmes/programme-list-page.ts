@@ -3,32 +3,20 @@
 
 import { z } from "zod";
 import { explainFailure } from "../../callbacks/failure-cause.ts";
-import { type FailingShop, type FailingShops, listFailingShops } from "../../store/queries/failing-shops.ts";
-import {
-	hasConversions,
-	type ListedProgramme,
-	listProgrammes,
-	WAITING_COUNTED,
-} from "../../store/queries/programme-list.ts";
+import { type FailingShop, listFailingShops } from "../../store/queries/failing-shops.ts";
+import { type ListedProgramme, listProgrammes, WAITING_COUNTED } from "../../store/queries/programme-list.ts";
 import { countUndelivered, deliveriesPath } from "../conversion-ui.ts";
-import { cursorOf, type Pages, pager, pagesOf, readFilters } from "../filter-query.ts";
-import { sampleForm } from "../network/sample-programme.ts";
+import { cursorOf, pager, pagesOf, readFilters } from "../filter-query.ts";
+import { sampleForm } from "../network/network-page.ts";
 import { answerPage, viewerOf, type WebContext, type WebDeps } from "../page.ts";
-import {
-	CREATE_PROGRAMME_PATH,
-	conversionsPath,
-	IMPORT_PATH,
-	integrationPath,
-	overviewPath,
-	PROGRAMMES_PATH,
-} from "../paths.ts";
+import * as paths from "../paths.ts";
+import { PROGRAMMES_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
 const PAGE_ROWS = 50;
 /** Shown above the list. */
 const MOST_FAILING = 10;
-const NONE_FAILING: FailingShops = { shops: [], more: 0 };
 const MAX_SEARCH_LENGTH = 100;
 
 const QUERY = z.object({
@@ -37,88 +25,58 @@ const QUERY = z.object({
 	before: z.string().optional(),
 });
 
+const CREATE = html`${ui.linkButton({ label: "Import", href: paths.IMPORT_PATH })}${ui.linkButton({ label: "Create programme", href: paths.CREATE_PROGRAMME_PATH, tone: "primary" })}`;
+
 export async function showProgrammes(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { store, clock } = deps;
+	const { db } = deps.store;
 	const viewer = viewerOf(c);
 	const { search, before } = readFilters(QUERY, new URL(c.req.url).search).query;
 	const isStaff = viewer.kind === "staff";
 	const query = { search: search === "" ? undefined : search, before };
 	const list = { name: "programmes", path: PROGRAMMES_PATH, query, cursorName: "before" };
 	const after = cursorOf(deps, list);
-	const page = await listProgrammes(store.db, {
+	const page = await listProgrammes(db, {
 		personId: isStaff ? undefined : viewer.personId,
 		search: query.search,
 		after,
 		limit: PAGE_ROWS,
 	});
-	const [only] = page.rows;
-	const isFirstPage = after === undefined;
-	const isAlone = !isStaff && page.rows.length === 1 && search === "" && isFirstPage;
-	if (isAlone && only !== undefined) {
-		// Until something has come in, the next step is on the page that says how.
-		const pathOf = (await hasConversions(store.db, only.id)) ? overviewPath : integrationPath;
-		return c.redirect(pathOf(only.publicId), 303);
-	}
-	const body = renderProgrammes({
-		failing:
-			isStaff && isFirstPage && search === ""
-				? await listFailingShops(store.db, MOST_FAILING, clock.nowMs())
-				: NONE_FAILING,
-		rows: page.rows,
-		pages: pagesOf(deps, list, page),
-		search,
-		isStaff,
-		isFirstPage,
-		sample: sampleForm(c),
-	});
-	return answerPage(c, { title: "Programmes", active: "programmes", body });
-}
-
-interface ProgrammesView {
-	failing: FailingShops;
-	rows: readonly ListedProgramme[];
-	pages: Pages;
-	search: string;
-	isStaff: boolean;
-	isFirstPage: boolean;
-	/** Offered where there is no programme yet. */
-	sample: Html | null;
-}
-
-function renderProgrammes(view: ProgrammesView): Html {
-	const { rows, search, isStaff, isFirstPage } = view;
-	const create = html`${ui.linkButton({ label: "Import", href: IMPORT_PATH })}${ui.linkButton({ label: "Create programme", href: CREATE_PROGRAMME_PATH, tone: "primary" })}`;
+	const { rows } = page;
+	const isWhole = search === "" && after === undefined;
+	const [only] = rows;
+	if (!isStaff && isWhole && only !== undefined && rows.length === 1)
+		return c.redirect(paths.overviewPath(only.publicId), 303);
 	const header = isStaff
-		? ui.pageHeader({
-				title: "Programmes",
-				hint: "Every shop on this service, the newest first.",
-				actions: create,
-			})
-		: ui.pageHeader({ title: "Programmes", hint: "The programmes you manage." });
-	const isSearchable = isStaff && !(rows.length === 0 && search === "" && isFirstPage);
-	return html`${header}${failingSection(view.failing)}<div class="card">${isSearchable ? searchBar(search) : null}${programmeTable(
-		rows,
-		noProgrammes(view, create),
-	)}${pager(view.pages)}</div>`;
+		? { hint: "Every shop on this service, the newest first.", actions: CREATE }
+		: { hint: "The programmes you manage." };
+	return answerPage(c, {
+		title: "Programmes",
+		active: "programmes",
+		body: html`${ui.pageHeader({ title: "Programmes", ...header })}${
+			isStaff && isWhole ? await failingSection(deps) : null
+		}<div class="card">${isStaff && !(isWhole && rows.length === 0) ? searchBar(search) : null}${programmeTable(
+			rows,
+			isWhole ? noProgrammes(isStaff ? sampleForm(c) : undefined) : NOT_FOUND,
+		)}${pager(pagesOf(deps, list, page))}</div>`,
+	});
 }
 
-function failingSection({ shops, more }: FailingShops): Html | null {
+async function failingSection({ store, clock }: WebDeps): Promise<Html | null> {
+	const { shops, more } = await listFailingShops(store.db, MOST_FAILING, clock.nowMs());
 	if (shops.length === 0) return null;
+	const rest =
+		more === 0 ? "" : ` ${ui.countOf(more, "shop")} more ${more === 1 ? "is" : "are"} not shown here.`;
 	return ui.section({
 		id: "failing",
 		title: "Failing callbacks",
-		hint: `The shops with the most undelivered callbacks first.${more === 0 ? "" : ` ${ui.countOf(more, "shop")} more ${more === 1 ? "is" : "are"} not shown here.`}`,
+		hint: `The shops with the most undelivered callbacks first.${rest}`,
 		body: ui.dataTable<FailingShop>({
 			caption: "Shops whose callbacks are failing",
 			rows: shops,
 			stacks: true,
 			empty: null,
 			columns: [
-				{
-					title: "Programme",
-					namesRow: true,
-					cell: ({ publicId, name }) => html`<a href="${overviewPath(publicId)}">${name}</a>`,
-				},
+				{ title: "Programme", namesRow: true, cell: programmeLink },
 				{ title: "Since", cell: ({ sinceMs }) => ui.timeTag(sinceMs) },
 				{
 					title: "Last failed attempt",
@@ -128,21 +86,26 @@ function failingSection({ shops, more }: FailingShops): Html | null {
 				{
 					title: "Waiting",
 					isNumber: true,
-					cell: ({ publicId, waiting }) => undelivered(publicId, "pending", waiting),
+					cell: ({ publicId, waiting }) =>
+						numberLink(waiting, countUndelivered(waiting), deliveriesPath(publicId, "pending")),
 				},
 				{
 					title: "Failed permanently",
 					isNumber: true,
-					cell: ({ publicId, failed }) => undelivered(publicId, "failed", failed),
+					cell: ({ publicId, failed }) =>
+						numberLink(failed, countUndelivered(failed), deliveriesPath(publicId, "failed")),
 				},
 			],
 		}),
 	});
 }
 
-function undelivered(programmeId: string, state: "pending" | "failed", number: number): Html {
-	if (number === 0) return html`<span class="faint">0</span>`;
-	return html`<a href="${deliveriesPath(programmeId, state)}">${countUndelivered(number)}</a>`;
+function programmeLink({ publicId, name }: { publicId: string; name: string }): Html {
+	return html`<a href="${paths.overviewPath(publicId)}">${name}</a>`;
+}
+
+function numberLink(number: number, words: string, href: string): Html {
+	return number === 0 ? html`<span class="faint">0</span>` : html`<a href="${href}">${words}</a>`;
 }
 
 function searchBar(search: string): Html {
@@ -160,51 +123,49 @@ function searchBar(search: string): Html {
 	});
 }
 
-function noProgrammes({ search, isStaff, isFirstPage, sample }: ProgrammesView, create: Html): Content {
-	if (search !== "" || !isFirstPage) {
+const NOT_FOUND = ui.emptyState({
+	isAlone: true,
+	title: "No programme found",
+	text: "Search for part of the name, or for the whole id (prg_…).",
+	action: ui.linkButton({ label: "Show all", href: PROGRAMMES_PATH }),
+});
+
+/** `sample`: undefined for whoever is not of the staff. */
+function noProgrammes(sample: Html | null | undefined): Html {
+	if (sample === undefined) {
 		return ui.emptyState({
 			isAlone: true,
-			title: "No programme found",
-			text: "Search for part of the name, or for the whole id (prg_…).",
-			action: ui.linkButton({ label: "Show all", href: PROGRAMMES_PATH }),
-		});
-	}
-	if (isStaff) {
-		return ui.emptyState({
-			isAlone: true,
-			title: "No programme yet",
-			text: "A programme is a shop's agreement with you: its currency, its rates, its approval window. Create one and invite its owner, or import them from the software you used until now.",
-			action: html`<div class="row">${create}${sample}</div>`,
+			title: "You have no programme",
+			text: "Nobody has added you to one, or you were removed. Ask the network's staff to invite you.",
 		});
 	}
 	return ui.emptyState({
 		isAlone: true,
-		title: "You have no programme",
-		text: "Nobody has added you to one, or you were removed. Ask the network's staff to invite you.",
+		title: "No programme yet",
+		text: "A programme is a shop's agreement with you: its currency, its rates, its approval window. Create one and invite its owner, or import them from the software you used until now.",
+		action: html`<div class="row">${CREATE}${sample}</div>`,
 	});
 }
 
 function programmeTable(rows: readonly ListedProgramme[], empty: Content): Html {
-	return ui.dataTable({
+	return ui.dataTable<ListedProgramme>({
 		caption: "Programmes",
 		rows,
 		stacks: true,
 		empty,
 		columns: [
-			{
-				title: "Programme",
-				namesRow: true,
-				cell: ({ publicId, name }) => html`<a href="${overviewPath(publicId)}">${name}</a>`,
-			},
+			{ title: "Programme", namesRow: true, cell: programmeLink },
 			{ title: "Currency", cell: ({ currency }) => currency },
 			{ title: "Callbacks", cell: callbackState },
 			{
 				title: "Waiting for approval",
 				isNumber: true,
 				cell: ({ publicId, waiting }) =>
-					waiting === 0
-						? html`<span class="faint">0</span>`
-						: html`<a href="${conversionsPath(publicId)}?status=RECORDED&amp;test=no">${sayWaiting(waiting)}</a>`,
+					numberLink(
+						waiting,
+						waiting >= WAITING_COUNTED ? `${ui.count(WAITING_COUNTED)}+` : ui.count(waiting),
+						paths.withQuery(paths.conversionsPath(publicId), { status: "RECORDED", test: "no" }),
+					),
 			},
 		],
 	});
@@ -214,8 +175,4 @@ function callbackState({ hasUrl, failingSinceMs }: ListedProgramme): Html {
 	if (hasUrl && failingSinceMs !== null)
 		return html`${ui.badge("bad", "Failing")}<span class="secondary">since ${ui.timeTag(failingSinceMs)}</span>`;
 	return hasUrl ? ui.badge("good", "URL set") : ui.badge("plain", "No URL");
-}
-
-function sayWaiting(waiting: number): string {
-	return waiting >= WAITING_COUNTED ? `${ui.count(WAITING_COUNTED)}+` : ui.count(waiting);
 }

@@ -118,14 +118,15 @@ test("a long list goes on page by page without losing or repeating one, and a no
 	assert.match(text, /Shop number 100/);
 });
 
-test("an owner with one programme is taken to its integration, and to its overview once something came in", async (t) => {
+test("an owner with one programme is taken to its overview, which leads on to the first steps", async (t) => {
 	const site = await openTestSite(t);
 	const programme = await site.addProgramme();
 	const browser = await site.signIn(await site.addOwner(programme));
-	const before = await browser.open("/programmes");
-	assert.deepEqual([before.status, before.location], [303, `/programmes/${programme.public_id}/integration`]);
-	await addConversion(site.store, programme.id, {});
-	assert.equal((await browser.open("/programmes")).location, `/programmes/${programme.public_id}/overview`);
+	const home = `/programmes/${programme.public_id}`;
+	const led = await browser.open("/programmes");
+	assert.deepEqual([led.status, led.location], [303, `${home}/overview`]);
+	const { text } = await browser.open(`${home}/overview`);
+	assert.ok(text.indexOf(`${home}/people#invite`) < text.indexOf("Go to Integration"), "a developer first");
 });
 
 test("an owner with several programmes sees them and no other, and cannot search for others", async (t) => {
@@ -277,7 +278,7 @@ test("a programme whose owner cannot be invited is not made at all, and the same
 	assert.deepEqual(await site.store.db.selectFrom("programmes").select("id").execute(), []);
 	assert.deepEqual(await auditOf(site), []);
 	const made = await browser.submit("/programmes/new", fields);
-	assert.match(made.text, /Programme created.*\/welcome\//s);
+	assert.match(made.text, /New shop is created\..*\/welcome\//s);
 	const owners = await site.store.db.selectFrom("programme_people").selectAll().execute();
 	assert.equal(owners.length, 1);
 });
@@ -325,7 +326,7 @@ test("every mistake is said at its field, nothing is made, and what was typed st
 	assert.ok(!text.includes(MARKUP));
 	assert.deepEqual(await site.store.db.selectFrom("programmes").select("id").execute(), []);
 	const taken = await browser.submit("/programmes/new", { ...TERMS, email: staff.email });
-	assert.equal(taken.status, 422);
+	assert.equal(taken.status, 409);
 	assert.match(taken.text, /id="email-error"[^<]*cannot own a programme/);
 	assert.deepEqual(await site.store.db.selectFrom("programmes").select("id").execute(), []);
 });

@@ -40,13 +40,15 @@ test("staff change every term; who did it and from what to what is on record", a
 		["Renamed", "9.2500", "3.0000", 45, 0, 10, "EUR"],
 	);
 	const { text } = await browser.open(path);
-	assert.match(text, /Saved\..*Commission on new conversions is 9\.25 % \(was 8\)\./);
-	assert.match(text, /Programme changed/);
-	assert.match(text, /commission: 8 → 9\.25/);
-	assert.ok(text.includes(staff.email));
+	assert.match(text, /Saved\./);
+	const [, log = ""] = /href="([^"]+)">Who did what/.exec(text) ?? [];
+	const record = (await browser.open(log)).text;
+	assert.match(record, /Programme changed/);
+	assert.match(record, /commission: 8 → 9\.25/);
+	assert.ok(record.includes(staff.email.split("@")[0] ?? ""));
 });
 
-test("an owner changes name and approval window; rates and pixels are refused whatever the form says", async (t) => {
+test("an owner changes name and approval window; rates and pixels stay whatever the form says", async (t) => {
 	const site = await openTestSite(t);
 	const programme = await site.addProgramme("Before");
 	const browser = await site.signIn(await site.addOwner(programme));
@@ -61,12 +63,11 @@ test("an owner changes name and approval window; rates and pixels are refused wh
 		{ approvalDaysMax: "3650" },
 		{ approvalDaysMin: "1" },
 	]) {
-		const refused = await browser.submit(path, { name: "Before", approvalDays: "30", ...sly });
-		assert.equal(refused.status, 422);
-		assert.match(refused.text, /Only the network&#39;s staff may change/);
+		await browser.submit(path, { name: "Before", approvalDays: "30", ...sly });
 	}
 	const before = await read(site);
 	assert.deepEqual([before.commission_rate, before.fee_rate, before.parked_days], ["8.0000", "2.5000", 30]);
+	assert.deepEqual([before.approval_days_min, before.approval_days_max], [0, 90]);
 	assert.equal((await browser.submit(path, { name: "After", approvalDays: "7" })).status, 303);
 	const after = await read(site);
 	assert.deepEqual([after.name, after.approval_days, after.parks_pixels], ["After", 7, 1]);
@@ -105,7 +106,6 @@ test("an owner keeps to the approval days that staff allow; staff set them, and 
 	] as const) {
 		assert.equal((await owner.submit(path, { name: "Shop", approvalDays: days })).status, status, days);
 	}
-	assert.match((await owner.open(path)).text, /New conversions are approved after 60 days \(was 14\)\./);
 	await staff.submit(path, { ...limits, name: "Shop", approvalDays: "365" });
 	await owner.open(path);
 	const renamed = await owner.submit(path, { name: "Renamed", approvalDays: "365" });
@@ -246,40 +246,6 @@ test("a mistake beside somebody else's change is told, and what they saved still
 	assert.deepEqual([row.name, row.commission_rate, row.fee_rate], ["After", "10.0000", "2.5000"]);
 });
 
-test("who did what goes on page by page, in words, without losing or repeating an entry", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme();
-	const browser = await site.signIn(await site.addStaff());
-	for (let entry = 100; entry < 221; entry += 1) {
-		const note = { programmeId: programme.id, personId: null, action: "postback_url.saved" } as const;
-		await noteAudit(site.store.db, { ...note, detail: `entry ${entry}` }, START_MS);
-	}
-	await noteAudit(
-		site.store.db,
-		{
-			programmeId: (await site.addProgramme()).id,
-			personId: null,
-			action: "key.issued",
-			detail: "entry 999",
-		},
-		START_MS,
-	);
-	const seen: string[] = [];
-	let path: string | undefined = `/programmes/${programme.public_id}/settings`;
-	while (path !== undefined) {
-		const { status, text }: { status: number; text: string } = await browser.open(path);
-		assert.equal(status, 200);
-		assert.match(text, /Postback URL saved/);
-		seen.push(...[...text.matchAll(/entry \d{3}/g)].map(String));
-		path = /href="([^"]+)" rel="next"/.exec(text)?.[1];
-	}
-	assert.equal(seen.length, 121);
-	assert.deepEqual(seen, seen.toSorted().reverse());
-	const owner = await site.signIn(await site.addOwner(programme));
-	const page = await owner.open(`/programmes/${programme.public_id}/settings?audit=999999`);
-	assert.doesNotMatch(page.text, /entry \d{3}/);
-});
-
 test("the record names people, orders, callbacks, keys and files, with links, and not by their ids", async (t) => {
 	const { site, programme, ids } = await openFilledShop(t, { name: "Garden & Tools", order: "G-10005" });
 	const staff = await site.addStaff(undefined, "Sam Staff");
@@ -298,7 +264,7 @@ test("the record names people, orders, callbacks, keys and files, with links, an
 	await note("programme.created", programme.public_id);
 	await note("conversion.decided", "cnv_00000000000000000000000000");
 	const home = `/programmes/${programme.public_id}`;
-	const { text } = await (await site.signIn(staff)).open(`${home}/settings`);
+	const { text } = await (await site.signIn(staff)).open(`/system/audit?programme=${programme.public_id}`);
 	const cells = [...text.matchAll(/data-label="Details"><span class="break">(.*?)<\/span><\/td>/gs)].map(
 		([, cell]) => cell,
 	);
@@ -321,9 +287,11 @@ test("markup in a name is text, also in the record of who did what", async (t) =
 	const path = `/programmes/${programme.public_id}/settings`;
 	await browser.open(path);
 	await browser.submit(path, { ...STAFF_FORM, name: `${MARKUP}!` });
-	const { text } = await browser.open(path);
-	assert.ok(!text.includes(MARKUP));
-	assert.match(text, /name: &lt;img src=x/);
+	for (const shown of [path, "/system/audit"]) {
+		const { text } = await browser.open(shown);
+		assert.ok(!text.includes(MARKUP));
+		assert.match(text, /&lt;img src=x/);
+	}
 });
 
 test("a rate is shown as people write it", () => {

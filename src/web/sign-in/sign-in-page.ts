@@ -1,25 +1,16 @@
 // Signing in, in its two steps, and out again. /sign-in: e-mail and password. /sign-in/code: the second step for those
-// who have an authenticator.
+// who have an authenticator. /forgot-password: asks for a link by mail.
 
-import type { Fault } from "../../domain/fault.ts";
 import { requestPasswordReset } from "../../people/passwords.ts";
 import { confirmSignIn, signIn, signOut } from "../../people/sign-in.ts";
 import { isExecutable, OWN_COMMAND } from "../../shipped-files.ts";
 import { hasStaffWithPassword } from "../../store/queries/sign-in.ts";
 import { declareForm, type FormField, HIDDEN } from "../form.ts";
-import { answerPlainPage, csrfField, setFlash, type WebContext, type WebDeps } from "../page.ts";
-import {
-	CODE_PATH,
-	DOCS_PATH,
-	FORGOT_PASSWORD_PATH,
-	ownPath,
-	PROGRAMMES_PATH,
-	SIGN_IN_PATH,
-	START_PATH,
-	withNext,
-} from "../paths.ts";
+import { answerPlainPage, leadTo, type WebContext, type WebDeps } from "../page.ts";
+import * as paths from "../paths.ts";
+import { ownPath, SIGN_IN_PATH, START_PATH, withNext } from "../paths.ts";
 import { handOnCookies } from "../session.ts";
-import { button, codeBlock, type Html, html, linkButton, message, postForm } from "../ui.ts";
+import { button, codeBlock, type Html, html, linkButton, message } from "../ui.ts";
 
 const EMAIL: FormField = { label: "Email", type: "email", autocomplete: "username", isRequired: true };
 
@@ -41,12 +32,8 @@ const CODE_FORM = declareForm({
 });
 const FORGOT_FORM = declareForm({ email: EMAIL });
 
-interface SignInForm {
-	email: string;
-	next: string;
-	/** Nobody has an account yet. */
-	isFirstStart?: boolean;
-	fault?: Fault;
+export function wideButton(label: string): Html {
+	return button({ label, tone: "primary", isWide: true });
 }
 
 const FIRST_START = message(
@@ -55,23 +42,23 @@ const FIRST_START = message(
 );
 
 export function showStart(c: WebContext): Response {
-	return c.redirect(c.get("viewer") === null ? SIGN_IN_PATH : PROGRAMMES_PATH, 303);
+	return c.redirect(c.get("viewer") === null ? SIGN_IN_PATH : paths.PROGRAMMES_PATH, 303);
 }
 
 export async function showSignIn(c: WebContext, { store }: WebDeps): Promise<Response> {
 	const next = ownPath(c.req.query("next")) ?? "";
 	if (c.get("viewer") !== null) return c.redirect(next || START_PATH, 303);
-	const isFirstStart = !(await hasStaffWithPassword(store.db));
-	return answerSignIn(c, { email: "", next, isFirstStart });
+	return answerSignIn(c, next, (await hasStaffWithPassword(store.db)) ? null : FIRST_START);
 }
 
 export async function takeIn(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { email, password, next: asked } = await SIGN_IN_FORM.read(c);
 	const next = ownPath(asked) ?? "";
 	const signedIn = await signIn(deps, { email, password }, c.get("visitor"));
-	if (!signedIn.ok) return answerSignIn(c, { email, next, fault: signedIn.fault });
+	if (!signedIn.ok) return SIGN_IN_FORM.refuse(c, signedIn, () => answerSignIn(c, next), { email, next });
 	handOnCookies(c, signedIn.value.setCookies);
-	return c.redirect(signedIn.value.next === "home" ? next || START_PATH : withNext(CODE_PATH, next), 303);
+	const path = signedIn.value.next === "home" ? next || START_PATH : withNext(paths.CODE_PATH, next);
+	return c.redirect(path, 303);
 }
 
 export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
@@ -80,16 +67,11 @@ export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
 	return c.redirect(SIGN_IN_PATH, 303);
 }
 
-function answerSignIn(c: WebContext, form: SignInForm): Promise<Response> {
-	const { email, next, isFirstStart = false, fault } = form;
-	const { fields, above } = SIGN_IN_FORM.fill({ email, next }, fault);
-	const body = html`${fields()}${button({ label: "Sign in", tone: "primary", isWide: true })}`;
+function answerSignIn(c: WebContext, next: string, above: Html | null = null): Promise<Response> {
 	return answerPlainPage(c, {
 		title: "Sign in",
-		status: fault?.httpStatus ?? 200,
-		body: html`${isFirstStart ? FIRST_START : null}${above}
-		${postForm({ action: SIGN_IN_PATH, csrf: csrfField(c), body })}
-		<p class="small"><a href="${FORGOT_PASSWORD_PATH}">Forgot your password?</a> · <a href="${DOCS_PATH}">Documentation for developers</a></p>`,
+		body: html`${above}${SIGN_IN_FORM.show(c, { action: SIGN_IN_PATH, values: { next }, send: wideButton("Sign in") })}
+		<p class="small"><a href="${paths.FORGOT_PASSWORD_PATH}">Forgot your password?</a> · <a href="${paths.DOCS_PATH}">Documentation for developers</a></p>`,
 	});
 }
 
@@ -104,54 +86,49 @@ export async function enterCode(c: WebContext, deps: WebDeps): Promise<Response>
 	// Somebody with a session would be asked about that one instead of the sign-in under way.
 	if (c.get("viewer") !== null) return c.redirect(START_PATH, 303);
 	const confirmed = await confirmSignIn(deps, code, c.get("visitor"));
-	if (confirmed.ok) {
-		handOnCookies(c, confirmed.value.setCookies);
-		return c.redirect(next || START_PATH, 303);
+	if (!confirmed.ok) {
+		const canTryAgain = ["wrong_code", "too_many_attempts"].includes(confirmed.fault.code);
+		if (!canTryAgain) return leadTo(c, SIGN_IN_PATH, confirmed.fault.detail, "bad");
+		return CODE_FORM.refuse(c, confirmed, () => answerCodeForm(c, next), { next });
 	}
-	const { fault } = confirmed;
-	if (fault.code === "wrong_code" || fault.code === "too_many_attempts")
-		return answerCodeForm(c, next, fault);
-	setFlash(c, "bad", fault.detail);
-	return c.redirect(SIGN_IN_PATH, 303);
+	handOnCookies(c, confirmed.value.setCookies);
+	return c.redirect(next || START_PATH, 303);
 }
 
-function answerCodeForm(c: WebContext, next: string, fault?: Fault): Promise<Response> {
-	const { fields, above } = CODE_FORM.fill({ next }, fault);
-	const body = html`${fields()}${button({ label: "Continue", tone: "primary", isWide: true })}`;
+function answerCodeForm(c: WebContext, next: string): Promise<Response> {
 	return answerPlainPage(c, {
 		title: "Enter your code",
-		status: fault?.httpStatus ?? 200,
-		body: html`${above}${postForm({ action: CODE_PATH, csrf: csrfField(c), body })}
+		body: html`${CODE_FORM.show(c, { action: paths.CODE_PATH, values: { next }, send: wideButton("Continue") })}
 		<p class="small"><a href="${SIGN_IN_PATH}">Start over</a></p>`,
 	});
 }
 
-// /forgot-password: asks for a link by mail. The answer is the same for every address.
-
 const TITLE = "Choose a new password";
 
 export function showForgotPassword(c: WebContext, { mails }: WebDeps): Promise<Response> {
-	return mails.isOn ? answerForm(c, "") : answerPlainPage(c, { title: TITLE, body: WITHOUT_MAIL });
+	const form = () =>
+		FORGOT_FORM.show(c, { action: paths.FORGOT_PASSWORD_PATH, send: wideButton("Send the link") });
+	return answerPlainPage(c, {
+		title: TITLE,
+		body: mails.isOn
+			? html`<p>We send you a link to choose a new password.</p>${form()}
+		<p class="small"><a href="${SIGN_IN_PATH}">Go to sign-in</a></p>`
+			: WITHOUT_MAIL,
+	});
 }
 
+/** The answer is the same for every address. */
 export async function requestLink(c: WebContext, deps: WebDeps): Promise<Response> {
 	if (!deps.mails.isOn) return showForgotPassword(c, deps);
 	const { email } = await FORGOT_FORM.read(c);
 	const asked = await requestPasswordReset(deps, email, c.get("visitor"));
-	if (!asked.ok) return answerForm(c, email, asked.fault);
-	return answerPlainPage(c, { title: TITLE, heading: "Check your inbox", body: sent(email) });
-}
-
-function answerForm(c: WebContext, email: string, fault?: Fault): Promise<Response> {
-	const { fields, above } = FORGOT_FORM.fill({ email }, fault);
-	const body = html`${fields()}${button({ label: "Send the link", tone: "primary", isWide: true })}`;
+	if (!asked.ok) return FORGOT_FORM.refuse(c, asked, () => showForgotPassword(c, deps));
 	return answerPlainPage(c, {
 		title: TITLE,
-		status: fault?.httpStatus ?? 200,
-		body: html`<p>We send you a link to choose a new password.</p>
-		${above}
-		${postForm({ action: FORGOT_PASSWORD_PATH, csrf: csrfField(c), body })}
-		<p class="small"><a href="${SIGN_IN_PATH}">Go to sign-in</a></p>`,
+		heading: "Check your inbox",
+		body: html`<p>If <strong class="break">${email}</strong> has an account, a link is on its way there. It works once, for one hour.</p>
+	<p>No mail? Check your spam folder and the address, or ask the network's staff for a link.</p>
+	<p>${TO_SIGN_IN}</p>`,
 	});
 }
 
@@ -164,9 +141,3 @@ const WITHOUT_MAIL = html`<p>This service cannot send mail. Ask the network's st
 	<p>Nobody on the staff can sign in? Whoever runs this service creates a link on its machine${isExecutable ? "" : ", in its folder"} and with its settings:</p>
 	${codeBlock(LINK_COMMAND, "the command")}
 	<p>${TO_SIGN_IN}</p>`;
-
-function sent(email: string): Html {
-	return html`<p>If <strong class="break">${email}</strong> has an account, a link is on its way there. It works once, for one hour.</p>
-	<p>No mail? Check your spam folder and the address, or ask the network's staff for a link.</p>
-	<p>${TO_SIGN_IN}</p>`;
-}

@@ -5,27 +5,17 @@ import type { Fault } from "../../domain/fault.ts";
 import { ROLE_SUMMARIES } from "../../domain/roles.ts";
 import { type AcceptedLink, acceptLink } from "../../people/accept-link.ts";
 import { MIN_PASSWORD_LENGTH } from "../../people/auth.ts";
-import { type EndedAccess, sayWhatEnded } from "../../people/end-access.ts";
+import { sayWhatEnded } from "../../people/end-access.ts";
 import { findLink, type OpenedLink } from "../../people/links.ts";
 import { signIn, signOut } from "../../people/sign-in.ts";
 import type { Person } from "../../store/queries/people.ts";
-import { listProgrammesOf } from "../../store/queries/programme-people.ts";
 import { titleOf } from "../document.ts";
 import { declareForm } from "../form.ts";
-import { answerPlainPage, csrfField, setFlash, type WebContext, type WebDeps } from "../page.ts";
-import {
-	ACCOUNT_PATH,
-	CODE_PATH,
-	FORGOT_PASSWORD_PATH,
-	integrationPath,
-	NETWORK_PATH,
-	PROGRAMMES_PATH,
-	SIGN_IN_PATH,
-	welcomePath,
-	withNext,
-} from "../paths.ts";
+import { answerPlainPage, leadTo, setFlash, type WebContext, type WebDeps } from "../page.ts";
+import * as paths from "../paths.ts";
 import { handOnCookies } from "../session.ts";
-import { button, type Content, html, linkButton, postForm } from "../ui.ts";
+import { type Content, html, linkButton } from "../ui.ts";
+import { wideButton } from "./sign-in-page.ts";
 
 const FORM = declareForm({
 	email: { label: "Email", type: "email", autocomplete: "username", isRequired: true },
@@ -38,23 +28,31 @@ const FORM = declareForm({
 		isRequired: true,
 	},
 });
-type Asked = "email" | "name" | "password";
 
 export async function showWelcome(c: WebContext, deps: WebDeps): Promise<Response> {
 	const token = c.req.param("token") ?? "";
 	const found = await findLink(deps, token);
-	return found.ok ? showLinkForm(c, { token, opened: found.value }) : showDeadLink(c, found.fault);
+	if (!found.ok) return showDeadLink(c, found.fault);
+	const parts = partsOf(found.value, titleOf(c.get("network")));
+	const { title, lead, asks, email, name, button, passwordLabel: label = "Password" } = parts;
+	const form = FORM.show(c, {
+		action: paths.welcomePath(encodeURIComponent(token)),
+		values: { name },
+		shown: asks,
+		looks: { password: { label } },
+		send: wideButton(button),
+		rows: ({ fields }) => [email === undefined ? null : knownEmail(email), fields()],
+	});
+	return answerPlainPage(c, { title, body: html`<p>${lead}</p>${form}` });
 }
 
 export async function acceptWelcome(c: WebContext, deps: WebDeps): Promise<Response> {
 	const token = c.req.param("token") ?? "";
-	const { email, name, password } = await FORM.read(c);
+	const typed = await FORM.read(c);
 	const { address } = c.get("visitor");
-	const accepted = await acceptLink(deps, token, { email, name, password, address });
-	if (accepted.ok) return goOn(c, deps, accepted.value, password);
-	const found = await findLink(deps, token);
-	if (!found.ok) return showDeadLink(c, found.fault);
-	return showLinkForm(c, { token, opened: found.value, email, name, fault: accepted.fault });
+	const accepted = await acceptLink(deps, token, { ...typed, address });
+	if (accepted.ok) return goOn(c, deps, accepted.value, typed.password);
+	return FORM.refuse(c, accepted, () => showWelcome(c, deps));
 }
 
 async function goOn(
@@ -63,33 +61,24 @@ async function goOn(
 	{ purpose, person, programme, role, hasNewPassword, ended }: AcceptedLink,
 	password: string,
 ): Promise<Response> {
-	if (purpose === "address_mail") return goToAccount(c, person);
-	const isFirst = purpose === "first_staff";
-	const path =
-		programme === null ? (isFirst ? NETWORK_PATH : undefined) : integrationPath(programme.public_id);
+	// A link that chooses no password lets nobody in: whoever is not signed in here does that with their own.
+	const isTheirs = c.get("viewer")?.personId === person.id;
+	if (purpose === "address_mail") {
+		const path = isTheirs ? paths.ACCOUNT_PATH : paths.SIGN_IN_PATH;
+		return leadTo(c, path, `Your email address is now ${person.email}.`);
+	}
+	// An owner begins where they can invite their developer, and everybody else where the work is.
+	const pathOf = role === "owner" ? paths.overviewPath : paths.integrationPath;
+	const start = purpose === "first_staff" ? paths.NETWORK_PATH : paths.PROGRAMMES_PATH;
+	const path = programme === null ? start : pathOf(programme.public_id);
 	if (hasNewPassword) {
-		const said = sayNewPassword(ended);
+		const withdrawn = ended === null ? null : sayWhatEnded(ended);
+		const said = `Your password is ${ended === null ? "set" : "changed"}.${withdrawn === null ? "" : ` ${withdrawn}.`}`;
 		if (ended !== null) setFlash(c, "good", said);
 		return letIn(c, deps, { person, password, said, path });
 	}
-	setFlash(c, "good", `You now have access to ${programme?.name ?? "this programme"}. Your role: ${role}.`);
-	// The link shows that the mailbox is theirs, and lets nobody in: that is left to their password.
-	const isTheirs = c.get("viewer")?.personId === person.id;
-	const next = path ?? PROGRAMMES_PATH;
-	return c.redirect(isTheirs ? next : withNext(SIGN_IN_PATH, next), 303);
-}
-
-/** The link lets nobody in: whoever is not signed in here does that with the new address. */
-function goToAccount(c: WebContext, { id, email }: Person): Response {
-	setFlash(c, "good", `Your email address is now ${email}.`);
-	const isTheirs = c.get("viewer")?.personId === id;
-	return c.redirect(isTheirs ? ACCOUNT_PATH : SIGN_IN_PATH, 303);
-}
-
-function sayNewPassword(ended: EndedAccess | null): string {
-	if (ended === null) return "Your password is set.";
-	const said = sayWhatEnded(ended);
-	return `Your password is changed.${said === null ? "" : ` ${said}.`}`;
+	const said = `You now have access to ${programme?.name ?? "this programme"}. Your role: ${role}.`;
+	return leadTo(c, isTheirs ? path : paths.withNext(paths.SIGN_IN_PATH, path), said);
 }
 
 interface Newcomer {
@@ -97,74 +86,37 @@ interface Newcomer {
 	password: string;
 	/** What has happened, also when they are not let in. */
 	said: string;
-	/** Where they begin; by default where their role has its work. */
-	path: string | undefined;
+	/** Where they begin. */
+	path: string;
 }
 
 /** With the password they have just chosen; their authenticator, if they have one, is asked for all the same. */
-async function letIn(
-	c: WebContext,
-	deps: WebDeps,
-	{ person, password, said, path }: Newcomer,
-): Promise<Response> {
+async function letIn(c: WebContext, deps: WebDeps, newcomer: Newcomer): Promise<Response> {
+	const { person, password, said, path } = newcomer;
 	const visitor = c.get("visitor");
 	const before = c.get("viewer");
 	if (before !== null) await signOut(deps, before.personId, visitor);
 	const signedIn = await signIn(deps, { email: person.email, password }, visitor);
 	if (!signedIn.ok) {
-		setFlash(c, "bad", `${said} You are not signed in yet. ${signedIn.fault.detail}`);
-		return c.redirect(SIGN_IN_PATH, 303);
+		const why = `${said} You are not signed in yet. ${signedIn.fault.detail}`;
+		return leadTo(c, paths.SIGN_IN_PATH, why, "bad");
 	}
 	handOnCookies(c, signedIn.value.setCookies);
-	if (signedIn.value.next === "code") return c.redirect(CODE_PATH, 303);
-	return c.redirect(path ?? (await firstPageOf(deps, person)), 303);
+	if (signedIn.value.next === "code") return c.redirect(paths.CODE_PATH, 303);
+	return c.redirect(path, 303);
 }
 
-/** A shop's people begin where the work is: at the integration of their programme. */
-async function firstPageOf({ store }: WebDeps, { id, kind }: Person): Promise<string> {
-	if (kind === "staff") return PROGRAMMES_PATH;
-	const [programme] = await listProgrammesOf(store.db, id, 1);
-	return programme === undefined ? PROGRAMMES_PATH : integrationPath(programme.publicId);
-}
-
-// What the page behind a one-time link asks for, by what the link is for.
-
-interface LinkForm {
-	token: string;
-	opened: OpenedLink;
-	email?: string;
-	name?: string;
-	fault?: Fault;
-}
-
+/** What the page behind a one-time link asks for, by what the link is for. */
 interface Parts {
 	title: string;
 	lead: Content;
-	asks: readonly Asked[];
+	asks: readonly ("email" | "name" | "password")[];
 	/** Shown where it is not asked for. */
 	email?: string;
 	/** As we know them already. */
 	name?: string;
 	passwordLabel?: string;
 	button: string;
-}
-
-function showLinkForm(c: WebContext, form: LinkForm): Promise<Response> {
-	const { token, opened, fault } = form;
-	const parts = partsOf(opened, titleOf(c.get("network")));
-	const { fields, above } = FORM.fill({ email: form.email, name: form.name || parts.name }, fault, {
-		shown: parts.asks,
-		looks: parts.passwordLabel === undefined ? {} : { password: { label: parts.passwordLabel } },
-	});
-	const body = html`${parts.email === undefined ? null : knownEmail(parts.email)}${fields()}
-		${button({ label: parts.button, tone: "primary", isWide: true })}`;
-	return answerPlainPage(c, {
-		title: parts.title,
-		status: fault?.httpStatus ?? 200,
-		body: html`<p>${parts.lead}</p>
-		${above}
-		${postForm({ action: welcomePath(encodeURIComponent(token)), csrf: csrfField(c), body })}`,
-	});
 }
 
 function partsOf(opened: OpenedLink, network: string): Parts {
@@ -230,7 +182,7 @@ function knownEmail(email: string): Content {
 /** What it was for is not known any more. */
 function showDeadLink(c: WebContext, { detail, httpStatus }: Fault): Promise<Response> {
 	const body = html`<p>${detail}</p>
-		<p>${linkButton({ label: "Go to sign-in", href: SIGN_IN_PATH, tone: "primary" })}</p>
-		<p class="small">Forgot your password? <a href="${FORGOT_PASSWORD_PATH}">Ask for a new link</a></p>`;
+		<p>${linkButton({ label: "Go to sign-in", href: paths.SIGN_IN_PATH, tone: "primary" })}</p>
+		<p class="small">Forgot your password? <a href="${paths.FORGOT_PASSWORD_PATH}">Ask for a new link</a></p>`;
 	return answerPlainPage(c, { title: "This link is no longer valid", status: httpStatus, body });
 }

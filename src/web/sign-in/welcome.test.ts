@@ -88,7 +88,7 @@ test("the first start does not take over an owner's account", async (t) => {
 	await site.signIn(owner);
 });
 
-test("an invited owner chooses a password and lands on the integration of their programme", async (t) => {
+test("an invited owner chooses a password and lands on the overview of their programme", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const programme = await site.addProgramme("Shoes & Co");
 	const path = await invite(site, "owner@shop.example", programme);
@@ -105,7 +105,9 @@ test("an invited owner chooses a password and lands on the integration of their 
 		name: "Olga",
 		password: PASSWORD,
 	});
-	assert.equal(answer.location, `/programmes/${programme.public_id}/integration`);
+	assert.equal(answer.location, "/programmes");
+	const home = (await browser.open("/programmes")).location;
+	assert.equal(home, `/programmes/${programme.public_id}/overview`);
 	assert.match((await browser.open("/account")).text, /Olga, owner@shop\.example/);
 	await assertDead(site, path);
 });

@@ -29,9 +29,19 @@ import {
 	type ReadFilters,
 	readFilters,
 } from "../filter-query.ts";
+import { originOf } from "../jobs/job-view.ts";
 import { answerPage, type PageDeps, viewerOf, type WebContext, type WebDeps } from "../page.ts";
-import { AUDIT_EXPORT_PATH, AUDIT_PATH, settingsPath, withQuery } from "../paths.ts";
-import { auditActor, auditDetails } from "../programmes/audit-section.ts";
+import {
+	AUDIT_EXPORT_PATH,
+	AUDIT_PATH,
+	bulkJobPath,
+	conversionPath,
+	deliveryPath,
+	keysPath,
+	peoplePath,
+	settingsPath,
+	withQuery,
+} from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { systemTabs } from "./system-page.ts";
@@ -197,9 +207,11 @@ function table(page: ListPage<ListedAuditEntry>, subjects: AuditSubjects, pages:
 	})}${pager(pages)}`;
 }
 
-function whoCell(entry: ListedAuditEntry): Html {
-	const { address } = entry;
-	return html`${auditActor(entry)}${address === null ? null : html`<span class="secondary">from ${address}</span>`}`;
+function whoCell({ email, name, address }: ListedAuditEntry): Html {
+	const from = address === null ? null : html`<span class="secondary">from ${address}</span>`;
+	if (email === null) return html`<span class="faint">command line or service</span>${from}`;
+	if (name === null || name === "") return html`${ui.emailText(email)}${from}`;
+	return html`${name}<span class="secondary">${ui.emailText(email)}</span>${from}`;
 }
 
 function programmeOfEntry({ programme, programmeName }: ListedAuditEntry) {
@@ -210,4 +222,47 @@ function programmeCell({ programme, programmeName }: ListedAuditEntry): Content 
 	return programme === null
 		? null
 		: html`<a class="break" href="${settingsPath(programme)}">${programmeName}</a>`;
+}
+
+interface EntryProgramme {
+	public_id: string;
+	name: string;
+}
+
+/** What it was done to, and how. */
+function auditDetails(
+	{ subject, detail }: ListedAuditEntry,
+	subjects: AuditSubjects,
+	/** Null for what belongs to none. */
+	programme: EntryProgramme | null,
+): Html {
+	const words = (parts: Content) => html`<span class="break">${parts}</span>`;
+	// Its name is in the detail: see domain/key-label.
+	if (subject?.startsWith("key_") && programme !== null) {
+		return words(html`<a href="${keysPath(programme.public_id)}#keys">${detail ?? subject}</a>`);
+	}
+	if (subject === null && detail === null) return html``;
+	const about = subject === null ? null : subjectOf(subject, subjects, programme);
+	return words(about === null || detail === null ? [about, detail] : [about, " · ", detail]);
+}
+
+/** By its name, and with a link where it has a page; as it was noted where nothing is known of it any more. */
+function subjectOf(subject: string, subjects: AuditSubjects, programme: EntryProgramme | null): Content {
+	const person = subjects.people.get(subject);
+	const who = person === undefined || person === "" ? subject : `${person} (${subject})`;
+	if (programme === null) return who;
+	const { public_id: programmeId, name } = programme;
+	if (subject === programmeId) return name;
+	const orderId = subjects.orders.get(subject);
+	if (orderId !== undefined) {
+		return html`<a href="${conversionPath(programmeId, subject)}">order ${orderId}</a>`;
+	}
+	const callback = subjects.callbacks.get(subject);
+	if (callback !== undefined) {
+		const { event, orderId: order } = callback;
+		return html`<a href="${deliveryPath(programmeId, subject)}">${event} for order ${order}</a>`;
+	}
+	const job = subjects.jobs.get(subject);
+	if (job !== undefined) return html`<a href="${bulkJobPath(programmeId, subject)}">${originOf(job)}</a>`;
+	return person === undefined ? subject : html`<a href="${peoplePath(programmeId)}">${who}</a>`;
 }

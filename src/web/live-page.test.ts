@@ -3,7 +3,13 @@ import { test } from "node:test";
 import { createClock, type MovableClock, settle } from "../../test/support/clock.ts";
 import { createLog } from "../../test/support/log.ts";
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
-import { LiveStreams, MAX_STREAMS, MAX_STREAMS_A_PERSON } from "./live.ts";
+import {
+	createLiveStreams,
+	type LiveSource,
+	MAX_STREAMS,
+	MAX_STREAMS_A_PERSON,
+	openLive,
+} from "./live-page.ts";
 
 const OPENED = "event: opened\ndata:\n\n";
 const FULL = "event: full\ndata:\n\n";
@@ -175,7 +181,13 @@ function open() {
 	const clock: MovableClock = createClock();
 	const log = createLog();
 	const stopping = new AbortController();
-	const streams = new LiveStreams({ clock, log, stopSignal: stopping.signal });
+	const opened = createLiveStreams({ clock, log, stopSignal: stopping.signal });
+	const streams = {
+		get openCount() {
+			return opened.openCount;
+		},
+		answer: (personId: number, from: LiveSource, seen: string) => openLive(opened, personId, from, seen),
+	};
 	const page: Page = { fingerprint: "1", fragment: "<p>first</p>", isAllowed: true };
 	const watch = async (seen: string, personId = 1) => {
 		const reader = new EventReader(streams.answer(personId, source(page), seen));
