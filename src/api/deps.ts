@@ -48,8 +48,7 @@ export interface AppEnv {
 			/** Where requests are counted and logged: see outside/request-records. */
 			record?: RequestRecord;
 		};
-		/** `takesLong`: see outside/connection-guard. */
-		outgoing?: { destroy(): unknown; emit(event: "takesLong"): unknown };
+		outgoing?: { destroy(): unknown };
 	};
 }
 

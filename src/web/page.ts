@@ -122,6 +122,8 @@ export interface WebEnv {
 			/** The body, piece by piece. */
 			[Symbol.asyncIterator]?(): AsyncIterator<Uint8Array>;
 		};
+		/** What takes long tells the listener so (outside/connection-guard). */
+		outgoing?: { emit(event: "takesLong"): unknown };
 	};
 	Variables: {
 		/** Whose pages these are. */

@@ -252,7 +252,11 @@ export function createUploadGuard(
 		const giveBack = isTooLarge ? undefined : slots.take(personId);
 		let receipt = isTooLarge ? tooLarge(bounds) : tooMany(bounds);
 		try {
-			if (giveBack !== undefined) receipt = await receive(c, body, files, bounds);
+			// A slow line may take its time: how many upload at once is bounded here.
+			if (giveBack !== undefined) {
+				c.env?.outgoing?.emit("takesLong");
+				receipt = await receive(c, body, files, bounds);
+			}
 			if (receipt.kind !== "file") {
 				giveBack?.();
 				const endDiscard = discards.take(personId);
