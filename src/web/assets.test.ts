@@ -55,11 +55,13 @@ function readTemplates(): string[] {
 	const paths = globSync(["**/*.ts", "assets/page.js"], { cwd: FOLDER }).filter(
 		(path) => !/\.test(?:-support)?\.ts$/.test(path),
 	);
-	const ofCharts = createRequire(import.meta.url).resolve("uplot/dist/uPlot.min.css");
-	const names = readFileSync(ofCharts, "utf8").matchAll(/\.(u-[a-z-]+)/g);
+	const { resolve } = createRequire(import.meta.url);
+	const names = readFileSync(resolve("uplot/dist/uPlot.min.css"), "utf8").matchAll(/\.(u-[a-z-]+)/g);
+	const ofCode = readFileSync(resolve("highlight.js/styles/default.css"), "utf8");
 	return [
 		...paths.map((path) => readFileSync(new URL(path, FOLDER), "utf8")),
 		...[...names].map(([, name]) => `"${name}"`),
+		...[...ofCode.matchAll(/\.hljs-([a-z_]+)/g)].map(([, kind]) => `class="code-${kind}"`),
 	];
 }
 
