@@ -85,10 +85,8 @@ const WAYS: readonly Way[] = [
 	{
 		what: "an owner leaves",
 		kind: "shop",
-		lose: ({ setup, person, held }) =>
-			submit(held.sessions[0], `${peopleOf(setup.programme)}/${person.public_id}/remove`, {
-				next: "/sign-in",
-			}),
+		lose: ({ setup, held }) =>
+			submit(held.sessions[0], `${peopleOf(setup.programme)}/leave`, { next: "/sign-in" }),
 		says: ({ setup }) => `You left ${setup.programme.name}. `,
 	},
 	{
