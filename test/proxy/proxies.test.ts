@@ -96,7 +96,9 @@ for (const kind of PROXIES) {
 			await until(() => addresses().length >= 5);
 			deepEqual(new Set(addresses()), new Set([CALLER]), "and nobody can claim another");
 			const tooLarge = Buffer.alloc(12 * MEGABYTE);
-			const refused = () => call(proxy, { target: "/v1/conversions", body: tooLarge });
+			const { headers } = signed(account, "POST", "/v1/conversions", "");
+			const refused = () =>
+				call(proxy, { target: "/v1/conversions", body: tooLarge, headers: headers ?? {} });
 			// Who is still writing when it is refused may be cut off before the answer is read.
 			const answer = await refused().catch(refused).catch(refused);
 			equal(answer.status, 413);
