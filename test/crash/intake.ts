@@ -28,8 +28,6 @@ export interface Intake {
 export interface IntakeOptions {
 	/** By the number of the shop. */
 	accounts: readonly ShopAccount[];
-	/** Other refusals than these are a broken promise. */
-	refusals: readonly number[];
 	/** `owed`: the delivery that the answer owes the shop, as the ledger names it. */
 	onAnswer: (owed: string | null) => void;
 }
@@ -53,7 +51,7 @@ interface Task {
 	done: number;
 }
 
-export function createIntake({ accounts, refusals, onAnswer }: IntakeOptions): Intake {
+export function createIntake({ accounts, onAnswer }: IntakeOptions): Intake {
 	const answered = new Map<string, AnsweredOrder>();
 	const counts = { answered: 0, refused: 0, broken: 0 };
 	const waiting: Task[] = [];
@@ -96,7 +94,8 @@ export function createIntake({ accounts, refusals, onAnswer }: IntakeOptions): I
 			return true;
 		} catch (error) {
 			if (error instanceof CallRefused) {
-				if (!refusals.includes(error.httpStatus)) throw error;
+				// Not possible just now, also on a machine that stands still for seconds: shops send it again.
+				if (error.httpStatus !== 503) throw error;
 				counts.refused++;
 			} else if (isBrokenConnection(error)) counts.broken++;
 			else throw error;

@@ -11,7 +11,7 @@ import { checkEnd } from "./balance.ts";
 import { type AwaitedMoment, awaitMoment, causeCrash } from "./crashes.ts";
 import { createIntake } from "./intake.ts";
 import type { Ledger } from "./ledger.ts";
-import type { Kind, Phase, RoundPlan } from "./plan.ts";
+import type { Phase, RoundPlan } from "./plan.ts";
 import { openReceivingShop } from "./receiving-shop.ts";
 import { checkReleased, look, passTime, type RoundState, untilQuiet, witnessedIn } from "./round-state.ts";
 import { openSetup } from "./setup.ts";
@@ -56,16 +56,6 @@ const NEVER_SAID = [
 	"a delivery in hand was not in the queue any more",
 ] as const;
 
-/** What may be answered while the database is away or full; otherwise nothing may be refused. */
-const REFUSALS: Readonly<Record<Kind, readonly number[]>> = {
-	"sqlite-kill": [],
-	"postgres-kill": [],
-	"postgres-restart": [503],
-	"disk-full": [503],
-	"postgres-rolling": [],
-	"postgres-turnover": [],
-};
-
 export async function runRound(plan: RoundPlan, shared: SharedParts): Promise<RoundReport> {
 	const cleanups: (() => Promise<void>)[] = [];
 	let round: RoundState | undefined;
@@ -86,12 +76,11 @@ export async function runRound(plan: RoundPlan, shared: SharedParts): Promise<Ro
 		const cleaning = { after: (clean: () => Promise<void>) => void cleanups.push(clean) };
 		const setup = await openSetup({ plan, shop, ...shared, cleaning });
 		for (const { programmeId, secret } of setup.accounts) shop.secrets.set(programmeId, secret);
-		const refusals = REFUSALS[plan.kind];
 		const onAnswer = (owed: string | null) => {
 			if (owed !== null) waits.owed(owed);
 			moment?.count("answer");
 		};
-		const intake = createIntake({ accounts: setup.accounts, refusals, onAnswer });
+		const intake = createIntake({ accounts: setup.accounts, onAnswer });
 		round = {
 			plan,
 			setup,
