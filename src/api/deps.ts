@@ -48,7 +48,8 @@ export interface AppEnv {
 			/** Where requests are counted and logged: see outside/request-records. */
 			record?: RequestRecord;
 		};
-		outgoing?: { destroy(): unknown };
+		/** What takes long tells the listener so (outside/connection-guard). */
+		outgoing?: { destroy(): unknown; emit?(event: "takesLong"): unknown };
 	};
 }
 

@@ -56,6 +56,8 @@ export interface Work {
 	orderId: string | null;
 	/** None for a call that only reads, or is refused for what it says. */
 	requests: readonly OrderRequest<Decided<Outcome>>[];
+	/** How many items it has, with those that are refused: each takes a row of the log. One where it is not said. */
+	size?: number;
 	/** `results` are those of the requests, in their order. */
 	answer(results: readonly Result<Decided<Outcome>>[], trx: Db): Result<Answer> | Promise<Result<Answer>>;
 	/** It only reads, or tells what a listener did: in a short transaction of its own, beside the batches. */
@@ -185,8 +187,8 @@ export function tooManyWaiting(): Fault {
 	);
 }
 
-function sizeOf({ requests }: IntakeCall): number {
-	return Math.max(1, requests.length);
+function sizeOf({ size = 1 }: IntakeCall): number {
+	return Math.max(1, size);
 }
 
 function isWorthTryingAgain(

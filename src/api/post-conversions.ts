@@ -141,6 +141,7 @@ function batch(deps: Pick<AppDeps, "publicUrl">, parse: Parse): Endpoint {
 		const read = items.value.map((item) => ({ orderId: mentionedOrderId(item), request: parse(item, call) }));
 		return {
 			orderId: null,
+			size: read.length,
 			requests: read.flatMap(({ request }) => (request.ok ? [request.value] : [])),
 			answer(results) {
 				const next = results.values();

@@ -76,7 +76,7 @@ export function createSignedCalls(
 			body: body.value,
 			query: targetQuery(target),
 			id: c.req.param("id") ?? "",
-			hangUp: () => hangUp(c),
+			hangUp: () => bindingsOf(c)?.outgoing?.destroy(),
 		});
 		const result = await intake.take({ ...work, inbound, programme, caller });
 		if (result === undefined) {
@@ -94,6 +94,7 @@ export function createSignedCalls(
 			return new Response(JSON.stringify(answered), { status: httpStatus, headers: JSON_HEADERS });
 		}
 		const stream = openStream() ?? problemAnswer(deps, faultOf("too_many_streams", {}));
+		if (stream.ok) bindingsOf(c)?.outgoing?.emit?.("takesLong");
 		addSafeHeaders(stream);
 		return stream;
 	}
@@ -125,7 +126,7 @@ export function createSignedCalls(
 	};
 }
 
-function hangUp(c: AppContext): void {
-	const bindings: AppEnv["Bindings"] | undefined = c.env;
-	bindings?.outgoing?.destroy();
+/** None where a request is made in process. */
+function bindingsOf(c: AppContext): AppEnv["Bindings"] | undefined {
+	return c.env;
 }

@@ -2,7 +2,7 @@
 
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { once } from "node:events";
-import { type ClientRequest, request } from "node:http";
+import { type ClientRequest, request, ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { createLog } from "../../test/support/log.ts";
@@ -53,6 +53,14 @@ test("streams and uploads take no room, and give none away", async (t) => {
 	deepEqual(new Set(streams.map(({ destroyed }) => destroyed)), new Set([false]));
 });
 
+test("what takes long has a room of its own, with a bound: a place of the app's that was left with bytes unread", async (t) => {
+	const { server } = await open(t);
+	const first = await openStream(server, "/stream");
+	for (let n = 0; n < 256; n++) await openStream(server, "/stream");
+	await until(() => first.destroyed);
+	equal(await ask(server), 200);
+});
+
 test("a few requests behind each other on one connection are answered in their order, and too many end it", async (t) => {
 	const { server } = await open(t);
 	const few = await hold(
@@ -70,10 +78,11 @@ test("a few requests behind each other on one connection are answered in their o
 
 async function open(t: TestContext) {
 	const log = createLog();
-	const fetch = async ({ url }: Request): Promise<Response> => {
+	const fetch = async ({ url }: Request, env: object): Promise<Response> => {
 		const { pathname } = new URL(url);
 		if (pathname === "/slow") await new Promise((resolve) => setTimeout(resolve, 50));
 		if (pathname !== "/stream") return new Response(pathname);
+		if ("outgoing" in env && env.outgoing instanceof ServerResponse) env.outgoing.emit("takesLong");
 		const start = (controller: ReadableStreamDefaultController): void =>
 			controller.enqueue(new TextEncoder().encode(": opened\n\n"));
 		return new Response(new ReadableStream({ start }), { headers: { "content-type": "text/event-stream" } });

@@ -1,7 +1,7 @@
 // One rule keeps a listener open to everybody: when it has no room for another connection, the one goes that has been
 // unfinished for the longest, whoever's it is. An honest exchange takes milliseconds; a slow head, a slow body, a slow
-// reader and a proxy's client all look alike. What takes long by its nature, streams and uploads, says so: the app
-// bounds how many there are, and they take no room here.
+// reader and a proxy's client all look alike. What takes long by its nature, streams, uploads and exports, says so when
+// the app has a place for it, and has a room of its own here.
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -18,8 +18,10 @@ export interface GuardOptions {
 	log: Log;
 }
 
-/** An answer that is a stream, or a request that is an upload, emits it: its connection takes no room until it is over. */
-export const TAKES_LONG = "takesLong";
+/** Emitted by an answer that has one of the app's places for streams, uploads or exports. */
+const TAKES_LONG = "takesLong";
+/** The app has 150 places for streams, 16 for exports and 6 for uploads; some are let go of with bytes still unread. */
+const MAX_LONG = 256;
 
 /** Node answers the requests of one connection in their order, and works on all of them. Clients send one at a time. */
 const MAX_UNDER_WAY = 4;
@@ -30,28 +32,36 @@ export function guardConnections(server: Server, options: GuardOptions): void {
 	const { serve, maxConnections, isEnding, log } = options;
 	/** In the order of their last step (opened, asked, answered): the first has been unfinished or idle for the longest. */
 	const room = new Set<Socket>();
+	/** Those that said that they take long, in that order. */
+	const long = new Set<Socket>();
 	/** Requests whose head is in and whose answer is not out. */
 	const underWay = new Map<Socket, number>();
 	const tell = createTeller(log, maxConnections);
 
-	function takeStep(socket: Socket): void {
+	function leave(socket: Socket): void {
 		room.delete(socket);
-		room.add(socket);
+		long.delete(socket);
 	}
 
-	// Before Node's own listener: it would begin to read.
-	server.prependListener("connection", (socket: Socket) => {
-		const [longest] = room;
-		if (room.size >= maxConnections && longest !== undefined) {
-			room.delete(longest);
+	/** As the last of its room; where that is full, the first goes. */
+	function enter(socket: Socket, into: Set<Socket>, max: number): void {
+		leave(socket);
+		const [longest] = into;
+		if (into.size >= max && longest !== undefined) {
+			leave(longest);
 			// By a reset: a polite end would leave us the remains of every one for a minute.
 			longest.resetAndDestroy();
 			tell();
 		}
-		takeStep(socket);
+		into.add(socket);
+	}
+
+	// Before Node's own listener: it would begin to read.
+	server.prependListener("connection", (socket: Socket) => {
+		enter(socket, room, maxConnections);
 		underWay.set(socket, 0);
 		socket.once("close", () => {
-			room.delete(socket);
+			leave(socket);
 			underWay.delete(socket);
 		});
 	});
@@ -62,13 +72,13 @@ export function guardConnections(server: Server, options: GuardOptions): void {
 		if (before === undefined || socket.destroyed) return;
 		if (before === MAX_UNDER_WAY) return void socket.resetAndDestroy();
 		underWay.set(socket, before + 1);
-		takeStep(socket);
-		outgoing.once(TAKES_LONG, () => room.delete(socket));
+		enter(socket, room, maxConnections);
+		outgoing.once(TAKES_LONG, () => enter(socket, long, MAX_LONG));
 		outgoing.once("close", () => {
 			const now = underWay.get(socket);
 			if (now === undefined) return;
 			underWay.set(socket, now - 1);
-			takeStep(socket);
+			enter(socket, room, maxConnections);
 		});
 		// What came behind it would be dropped with the connection.
 		if (isEnding() && before === 0) outgoing.setHeader("connection", "close");

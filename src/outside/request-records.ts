@@ -10,7 +10,7 @@ import {
 import type { AddressRange } from "../domain/address.ts";
 import { findClientAddress } from "../domain/client-address.ts";
 import type { AnsweredRequest, Random, RequestRecord } from "../ports.ts";
-import { type ServeRequest, TAKES_LONG } from "./connection-guard.ts";
+import type { ServeRequest } from "./connection-guard.ts";
 
 const ID_HEADER = "x-request-id";
 const TRACE_HEADER = "traceparent";
@@ -32,8 +32,6 @@ export class RecordedResponse extends ServerResponse {
 		this.headAtMs = performance.now();
 		const headers = typeof first === "string" ? second : first;
 		// Not `setHeader`: Node would then sort all the others in, one by one.
-		if (!Array.isArray(headers) && String(headers?.["content-type"]).startsWith("text/event-stream"))
-			this.emit(TAKES_LONG);
 		const all = Array.isArray(headers) ? headers : this.#withId(headers);
 		return typeof first === "string" ? super.writeHead(status, first, all) : super.writeHead(status, all);
 	}

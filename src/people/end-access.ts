@@ -64,8 +64,8 @@ export async function endAccess(
 	return ended;
 }
 
-/** For whoever stays in the programme and may no longer invite to it: they stay signed in, their invitations end. */
-export async function endLinksInto(
+/** For whoever stays in the programme with fewer rights: they stay signed in, their invitations and decisions end. */
+export async function endRightsIn(
 	trx: Db,
 	person: Pick<Person, "id" | "email">,
 	{ endedBy, programmeId, nowMs }: { endedBy: number; programmeId: number; nowMs: number },
@@ -73,7 +73,9 @@ export async function endLinksInto(
 	await lockLinks(trx);
 	const withdrawn = await withdrawLinksInto(trx, programmeId, person.id, nowMs);
 	await noteWithdrawn(trx, withdrawn, endedBy, `${person.email} may no longer invite people`, nowMs);
-	return { sessions: 0, challenges: 0, links: describeLinks(withdrawn), jobs: 0 };
+	const jobs = await endJobsOf(trx, person.id, nowMs, programmeId);
+	await noteStopped(trx, jobs, endedBy, `${person.email} may no longer decide`, nowMs);
+	return { sessions: 0, challenges: 0, links: describeLinks(withdrawn), jobs: jobs.length };
 }
 
 async function noteWithdrawn(

@@ -20,7 +20,7 @@ import { lockProgramme, type Programme } from "../store/queries/programmes.ts";
 import { removeSignIn } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { type EndedAccess, endAccess, endLinksInto } from "./end-access.ts";
+import { type EndedAccess, endAccess, endRightsIn } from "./end-access.ts";
 import {
 	type InvitationsDeps,
 	inviteByOwner,
@@ -108,7 +108,7 @@ export async function changeRole(
 		await setRole(trx, programmeId, personId, after);
 		const ended = grants(after, "manage")
 			? null
-			: await endLinksInto(trx, person, { endedBy: maker.personId, programmeId, nowMs });
+			: await endRightsIn(trx, person, { endedBy: maker.personId, programmeId, nowMs });
 		await noteAudit(trx, { ...note, subject: email, detail: `${before} → ${after}` }, nowMs);
 		return succeed({ email, name, before, after, ended });
 	});

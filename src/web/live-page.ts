@@ -55,6 +55,8 @@ export interface LiveSource {
 	render(): Promise<string>;
 	/** Asked before anything is sent: whoever signed out or lost the programme sees nothing more. */
 	isAllowed(): Promise<boolean>;
+	/** Told when there is a place for it. */
+	onOpened?(): void;
 }
 
 /** The stream of a page below a programme. */
@@ -66,7 +68,8 @@ export function answerStream(
 	// A client that comes back says what it saw last; the first time the page's address says it.
 	const seen = c.req.header("last-event-id") ?? c.req.query("seen");
 	const isAllowed = createStillAllowed(c, deps);
-	return openLive(deps.streams, viewerOf(c).personId, { ...source, isAllowed }, seen);
+	const onOpened = () => void c.env?.outgoing?.emit("takesLong");
+	return openLive(deps.streams, viewerOf(c).personId, { ...source, isAllowed, onOpened }, seen);
 }
 
 /** `seen`: the fingerprint of what the page already shows. */
@@ -95,6 +98,7 @@ export function openLive(
 		farewell: ENDED,
 		heartbeat: () => ": still here\n\n",
 	});
+	if (opened !== undefined) source.onOpened?.();
 	return opened ?? new Response(FULL, { headers: STREAM_HEADERS });
 }
 

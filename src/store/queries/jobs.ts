@@ -86,15 +86,21 @@ export function stoppedAt(nowMs: number) {
 }
 
 /**
- * What hangs on somebody whose access ends: what is being applied for them stops, and of what waits that is noted.
+ * What hangs on somebody whose access, or whose right in one programme, ends: what is being applied for them stops, and of what waits that is noted.
  * Resolves to those that were stopped.
  */
-export async function endJobsOf(trx: Db, personId: number, nowMs: number): Promise<Job[]> {
+export async function endJobsOf(
+	trx: Db,
+	personId: number,
+	nowMs: number,
+	programmeId?: number,
+): Promise<Job[]> {
 	const stopped = await trx
 		.updateTable("jobs")
 		.set(stoppedAt(nowMs))
 		.where("state", "=", "applying")
 		.where("applied_by", "=", personId)
+		.$if(programmeId !== undefined, (jobs) => jobs.where("programme_id", "=", programmeId ?? null))
 		.returningAll()
 		.execute();
 	await trx
@@ -103,6 +109,7 @@ export async function endJobsOf(trx: Db, personId: number, nowMs: number): Promi
 		.where("state", "in", UNFINISHED)
 		.where("lines", "=", "kept")
 		.where((eb) => eb(eb.fn.coalesce("applied_by", "person_id"), "=", personId))
+		.$if(programmeId !== undefined, (jobs) => jobs.where("programme_id", "=", programmeId ?? null))
 		.execute();
 	return stopped;
 }

@@ -31,6 +31,7 @@ export function answerCsv(
 	if (c.req.method !== "GET") return c.body(null, 200, headers);
 	const giveBack = exportSlots.take(viewerOf(c).personId);
 	if (giveBack === undefined) return answerError(c, "too_many_exports");
+	c.env?.outgoing?.emit("takesLong");
 	return c.body(streamText(lines, clock, giveBack), 200, headers);
 }
 

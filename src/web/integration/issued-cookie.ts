@@ -20,7 +20,6 @@ const ISSUED = z.object({
 
 export type Issued = Pick<z.infer<typeof ISSUED>, "key" | "secret">;
 
-const COOKIE = "issued";
 const SHOWN_WITHIN_MS = MINUTE_MS;
 
 type CookieDeps = Pick<WebDeps, "sealingKey" | "random" | "clock" | "publicUrl">;
@@ -35,12 +34,17 @@ export function handOverIssued(
 	const text = JSON.stringify({ use: "issued", personId: viewerOf(c).personId, expiresAtMs, key, secret });
 	const sealed = sealSecret(deps.sealingKey, programme.id, text, deps.random.bytes(SEALING_IV_BYTES));
 	const options = { ...cookieOptions(deps.publicUrl, "Strict"), maxAge: SHOWN_WITHIN_MS / SECOND_MS };
-	setCookie(c, cookieName(deps.publicUrl, COOKIE), sealed, options);
+	setCookie(c, nameFor(deps, programme), sealed, options);
+}
+
+/** One for each programme: the page of another must not take it away. */
+function nameFor({ publicUrl }: CookieDeps, programme: Programme): string {
+	return cookieName(publicUrl, `issued-${programme.public_id}`);
 }
 
 /** Forgets it, too: a reload shows nothing. */
 export function takeIssued(c: WebContext, deps: CookieDeps, programme: Programme): Issued | null {
-	const name = cookieName(deps.publicUrl, COOKIE);
+	const name = nameFor(deps, programme);
 	const sealed = getCookie(c, name);
 	if (sealed === undefined) return null;
 	deleteCookie(c, name, cookieOptions(deps.publicUrl, "Strict"));
