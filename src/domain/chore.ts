@@ -29,7 +29,6 @@ export const CHORES = {
 	// How long a job that another process left behind may go unnoticed, besides its claim; lines that nobody needs any more
 	// are removed by the way.
 	jobs: { intervalMs: 10 * SECOND_MS, undone: "Decisions and imports from files are not being worked off" },
-	// How long what came in is looked through order by order when somebody searches.
 	// How long after a change its mail is written, at the latest.
 	change_mails: {
 		intervalMs: 5 * SECOND_MS,

@@ -37,7 +37,7 @@ export const SMALL_FILES: FileBounds = {
 export const IMPORT_FILES: FileBounds = {
 	megabytes: 50,
 	slots: { aPerson: 2, inAll: 2 },
-	advice: "Split it into parts, or import it from a shell: ringback import takes files of any size.",
+	advice: "Split it into parts, or import it from a shell: ringback import takes 10 million lines.",
 };
 
 /** The form around the file: its token, and the headers of its parts. */

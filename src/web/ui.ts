@@ -121,7 +121,7 @@ export function section(part: {
 	title: string;
 	hint?: Content;
 	actions?: Content;
-	/** What the last form came to, where it was about this part: see flash.ts. */
+	/** What the last form came to, where it was about this part: see flashAt in page.ts. */
 	told?: Content;
 	body: Content;
 }): Html {

@@ -1,5 +1,5 @@
 // What waits for a chore: since when the oldest has waited that should have been done by now, or null. Read from the end
-// of an index, however much waits. Of windows that have ended conversions.ts knows, of jobs job-claims.ts.
+// of an index, however much waits. Of windows that have ended conversions.ts knows, of jobs jobs.ts.
 
 import type { Db } from "../store.ts";
 import { findProgrammeToMail } from "./notices.ts";

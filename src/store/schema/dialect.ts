@@ -96,7 +96,7 @@ const POSTGRES: Dialect = {
 		transaction_number(pg_snapshot_xmax(pg_current_snapshot())) - 1), primary key (transaction, id)`,
 };
 
-/** A function, so that it can be changed: see countTransactionsOn in postgres.ts. */
+/** A function, so that it can be changed: see countTransactionsOn in postgres/store.ts. */
 export function transactionNumberFrom(first: number): string {
 	return `create or replace function transaction_number(xid8) returns bigint
 		language sql immutable return ${first} + $1::text::bigint`;

@@ -3,7 +3,7 @@
 export interface NetworkTable {
 	one: 1;
 	name: string | null;
-	/** Null until it is chosen, or the first signing secret is made: see store/known-wire. */
+	/** Null until it is chosen, or the first signing secret is made: see store/queries/known-wire. */
 	brand: string | null;
 	/** As domain/colour has it. */
 	colour: string | null;
@@ -81,7 +81,7 @@ export interface SlotsTable {
 	engine_id: number | null;
 }
 
-/** One row at most: callbacks are held on purpose. See store/delivery-pause. */
+/** One row at most: callbacks are held on purpose. See store/queries/delivery-pause. */
 export interface DeliveryPauseTable {
 	one: 1;
 	since_ms: number;

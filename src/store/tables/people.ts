@@ -14,7 +14,7 @@ export interface PeopleTable {
 	name: Generated<string>;
 	/** An IANA name; null for the browser's own. */
 	zone: string | null;
-	/** Of dates: one of domain/own-settings; null for the browser's own. */
+	/** Of dates: one of DATE_LOCALES in people/own-settings; null for the browser's own. */
 	locale: string | null;
 	/** Whether they want these mails. */
 	mails_callbacks_failing: Generated<0 | 1>;

@@ -23,7 +23,7 @@ export interface ProgrammesTable {
 	endpoint_epoch: Generated<number>;
 	last_mailed_at_ms: number | null;
 	created_at_ms: number;
-	/** Each written once: see store/first-times. */
+	/** Each written once: see store/queries/first-times. */
 	first_signed_at_ms: number | null;
 	first_pixel_at_ms: number | null;
 	first_callback_at_ms: number | null;

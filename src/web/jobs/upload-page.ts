@@ -139,7 +139,7 @@ function uploadSection(c: WebContext, kind: JobKind, error: string | undefined):
 						isRequired: true,
 						limit: { bytes: maxFileBytes(bounds), words: sayTooLarge(bounds) },
 						hint: isImport
-							? html`${room} For more, and over a slow line, run <code>ringback import ${kind.name} FILE</code> on the server: it takes files of any size.`
+							? html`${room} For more, and over a slow line, run <code>ringback import ${kind.name} FILE</code> on the server: it takes 10 million lines.`
 							: room,
 					}),
 					html`<div>${ui.button({ label: "Upload and check", tone: "primary" })}</div>`,

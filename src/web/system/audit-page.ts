@@ -237,7 +237,7 @@ function auditDetails(
 	programme: EntryProgramme | null,
 ): Html {
 	const words = (parts: Content) => html`<span class="break">${parts}</span>`;
-	// Its name is in the detail: see domain/key-label.
+	// Its name is in the detail.
 	if (subject?.startsWith("key_") && programme !== null) {
 		return words(html`<a href="${keysPath(programme.public_id)}#keys">${detail ?? subject}</a>`);
 	}
