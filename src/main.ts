@@ -4,7 +4,6 @@ import packageJson from "../package.json" with { type: "json" };
 import { backupCommand } from "./cli/backup.ts";
 import { type Command, describeCommand, EXIT, parseOptions, type Screen } from "./cli/command.ts";
 import { doctorCommand } from "./cli/doctor.ts";
-import { messageOf } from "./cli/finding.ts";
 import { guideCommand, licencesCommand } from "./cli/guide.ts";
 import { healthCommand } from "./cli/health.ts";
 import { IMPORT_COMMANDS } from "./cli/import.ts";
@@ -16,6 +15,7 @@ import { describeTakenPort, serveCommand } from "./cli/serve.ts";
 import { userCreateCommand, userLinkCommand } from "./cli/user.ts";
 import { verifyCommand } from "./cli/verify.ts";
 import type { Environment } from "./config.ts";
+import { messageOf } from "./domain/visible-text.ts";
 
 const COMMANDS: readonly Command[] = [
 	serveCommand,

@@ -7,6 +7,7 @@ import { sayBytes } from "../domain/bytes.ts";
 import { sayOtherBrand } from "../domain/network.ts";
 import { isSilent, sumEngines } from "../domain/process.ts";
 import { isoTime, MINUTE_MS } from "../domain/time.ts";
+import { messageOf } from "../domain/visible-text.ts";
 import type { Warning } from "../domain/warning.ts";
 import type { Workplace } from "../service/workplace.ts";
 import {
@@ -23,7 +24,7 @@ import { readSchema, SchemaTooNewError } from "../store/schema/migrations.ts";
 import type { Db, Store } from "../store/store.ts";
 import { CHECKS, findWarnings, type WatchedState } from "../watch/checks.ts";
 import { type Command, EXIT, JSON_OPTION } from "./command.ts";
-import { type Finding, messageOf, ok, problem, sayFinding, warning } from "./finding.ts";
+import { type Finding, ok, problem, sayFinding, warning } from "./finding.ts";
 
 /** A name that exists as long as the Internet does (RFC 2606 reserves it, IANA serves it). */
 const PROBE_NAME = "example.com";

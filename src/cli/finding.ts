@@ -21,12 +21,6 @@ export function problem(check: string, detail: string): Finding {
 	return { check, state: "problem", detail };
 }
 
-export function messageOf(error: unknown): string {
-	// When several addresses failed, the messages are in `errors`.
-	if (error instanceof AggregateError) return error.errors.map(messageOf).join("; ");
-	return error instanceof Error ? error.message : String(error);
-}
-
 export function sayFinding(screen: Screen, finding: Finding, asJson: boolean): void {
 	if (asJson) {
 		screen.out(JSON.stringify(finding));

@@ -61,3 +61,9 @@ function hexEscape(character: string): string {
 export function codePointOf(character: string): string {
 	return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
+
+export function messageOf(error: unknown): string {
+	// When several addresses failed, the messages are in `errors`.
+	if (error instanceof AggregateError) return error.errors.map(messageOf).join("; ");
+	return error instanceof Error ? error.message : String(error);
+}

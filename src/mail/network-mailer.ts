@@ -3,6 +3,7 @@
 
 import { networkName } from "../domain/network.ts";
 import type { MailFailure } from "../domain/process.ts";
+import { messageOf } from "../domain/visible-text.ts";
 import type { Clock, Mail, Mailer, MailSender } from "../ports.ts";
 import type { KnownNetwork, NetworkFace } from "../store/queries/known-network.ts";
 
@@ -84,10 +85,4 @@ export function sayMailReply(reply: string): string {
 
 export function sayMailError(error: unknown): string {
 	return sayMailReply(messageOf(error));
-}
-
-function messageOf(error: unknown): string {
-	// When several addresses failed, the messages are in `errors`.
-	if (error instanceof AggregateError) return error.errors.map(messageOf).join("; ");
-	return error instanceof Error ? error.message : String(error);
 }
