@@ -93,7 +93,7 @@ export const SETTINGS = {
 		"DATABASE_URL",
 		{ takes: `\`sqlite:PATH\`, which names a file, or ${POSTGRES_EXAMPLE}`, parse: parseDatabaseUrl },
 		"sqlite:data/ringback.db",
-		"The database: a SQLite file, or PostgreSQL 14 or later. If it is not set but a name that looks like a misspelling of it is (`DATABASE_URI`, `DB_URL`, `POSTGRES_URL` …), the service does not start: it would take conversions into a file that nobody knows of.",
+		"The database: a SQLite file, or PostgreSQL 14 or later.",
 		{
 			isSecret: true,
 			inProduction: `${POSTGRES_EXAMPLE}, or \`sqlite:PATH\` where a file on this machine is meant`,
