@@ -16,8 +16,7 @@ import { type JobSummary, parseSummary } from "../jobs/summary.ts";
 import { finishJob } from "../jobs/work.ts";
 import type { Workplace } from "../service/workplace.ts";
 import type { Job } from "../store/queries/jobs.ts";
-import type { Command, Options, Screen } from "./command.ts";
-import { type Answer, workplaceCommand } from "./workplace-command.ts";
+import { type Answer, type Command, type Options, type Screen, workplaceCommand } from "./command.ts";
 
 const SUMMARIES: Readonly<Record<ImportKindName, string>> = {
 	programmes: "Imports programmes from other software, with their owners. Nobody is mailed.",

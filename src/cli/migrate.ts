@@ -1,11 +1,9 @@
 // `ringback migrate`: brings the database to this program's schema without starting the service, or says what it would do.
 
-import { readConfig } from "../config.ts";
 import { DIALECTS } from "../store/schema/dialect.ts";
 import { checkSchema, findSchema, MIGRATIONS } from "../store/schema/migrations.ts";
 import type { Store } from "../store/store.ts";
-import { type Command, EXIT, JSON_OPTION } from "./command.ts";
-import { sayProblems } from "./workplace-command.ts";
+import { type Command, EXIT, JSON_OPTION, quietly, withSettings } from "./command.ts";
 
 export const migrateCommand: Command = {
 	name: "migrate",
@@ -18,16 +16,13 @@ export const migrateCommand: Command = {
 		},
 		json: JSON_OPTION,
 	},
-	async run(options, screen, environment) {
-		const read = readConfig(environment);
-		if (!read.ok) return sayProblems(screen, read.problems);
+	run: withSettings(async (options, screen, config) => {
 		const isCheck = options.flag("check");
-		const logLevel = read.config.logLevel === "info" ? "warn" : read.config.logLevel;
 		const { openWorkplace } = await import("../service/workplace.ts");
-		const workplace = await openWorkplace(
-			{ ...read.config, logLevel },
-			{ schema: isCheck ? "inspect" : "migrate", tellMigration: (progress) => screen.error(progress) },
-		);
+		const workplace = await openWorkplace(quietly(config), {
+			schema: isCheck ? "inspect" : "migrate",
+			tellMigration: (progress) => screen.error(progress),
+		});
 		try {
 			const { version, applied } = workplace.migration;
 			if (isCheck) checkSchema(await findSchema(workplace.store.db));
@@ -46,7 +41,7 @@ export const migrateCommand: Command = {
 		} finally {
 			await workplace.close();
 		}
-	},
+	}),
 };
 
 function describePending(

@@ -12,7 +12,7 @@ import {
 	type OwedProgramme,
 } from "../store/queries/owed.ts";
 import type { Db } from "../store/store.ts";
-import { workplaceCommand } from "./workplace-command.ts";
+import { workplaceCommand } from "./command.ts";
 
 export const owedCommand = workplaceCommand({
 	name: "owed",

@@ -163,7 +163,7 @@ test("a name that is taken is left alone unless asked to overwrite, and links, f
 		await refuses(setup.path("none/one"), /^Error: There is no folder .*none\. Make it first\.$/, {
 			mayOverwrite,
 		});
-		await refuses(setup.databasePath, /is the database itself\. Name another file\.$/, { mayOverwrite });
+		await refuses(setup.databasePath, /belongs to the database\. Name another file\.$/, { mayOverwrite });
 	}
 	deepEqual(setup.files(), before);
 	equal(readFileSync(setup.path("old"), "utf8"), "an older backup");

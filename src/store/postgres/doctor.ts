@@ -93,34 +93,15 @@ export async function readStatementTimeout(db: Db): Promise<number> {
 	return rows[0]?.ms ?? 0;
 }
 
-export interface ServerState {
-	/** Connections that are there for accounts like ours, and those in use by anybody. */
-	maxConnections: number;
-	connections: number;
-	/** Of the transaction that has been open for longest in this database; null when none is. */
-	oldestTransactionMs: number | null;
-	vacuumsByItself: boolean;
-	/** Tables with more dead rows than living ones, and many. */
-	bloated: readonly { table: string; deadRows: number }[];
-}
-
-/** Below this many nobody notices them. */
-const MANY_DEAD_ROWS = 100_000;
-
-export async function readServerState(db: Db): Promise<ServerState> {
-	const { rows } = await sql<Omit<ServerState, "bloated">>`
+/** Connections that are there for accounts like ours, and those in use by anybody. */
+export async function readConnections(db: Db): Promise<{ maxConnections: number; connections: number }> {
+	const { rows } = await sql<{ maxConnections: number; connections: number }>`
 		select
 			current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
 				as "maxConnections",
-			count(*)::int as connections,
-			(extract(epoch from max(now() - xact_start) filter (
-				where datname = current_database() and pid <> pg_backend_pid())) * 1000)::bigint as "oldestTransactionMs",
-			current_setting('autovacuum')::boolean as "vacuumsByItself"
+			count(*)::int as connections
 		from pg_stat_activity where backend_type = 'client backend'`.execute(db);
-	const [state] = rows;
-	if (state === undefined) throw new Error("PostgreSQL tells nothing about itself");
-	const bloated = await sql<{ table: string; deadRows: number }>`
-		select relname as "table", n_dead_tup as "deadRows" from pg_stat_user_tables
-		where n_dead_tup > greatest(n_live_tup, ${MANY_DEAD_ROWS}) order by n_dead_tup desc`.execute(db);
-	return { ...state, bloated: bloated.rows };
+	const [found] = rows;
+	if (found === undefined) throw new Error("PostgreSQL tells nothing about itself");
+	return found;
 }
