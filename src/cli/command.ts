@@ -8,7 +8,7 @@ import type { Result } from "../domain/fault.ts";
 import type { Workplace } from "../service/workplace.ts";
 
 export interface Command {
-	/** As typed: "programme create". */
+	/** As typed: "user create". */
 	name: string;
 	summary: string;
 	/** The one word besides the options, where there is one. */
