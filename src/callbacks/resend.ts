@@ -154,12 +154,8 @@ export async function sendAllWaiting(
 		const last = waiting.at(-1);
 		if (last === undefined) return succeed(sent);
 		const who = { programmeId, personId };
-		const brought = await startMany(
-			deps,
-			who,
-			"deliveries.sent_now",
-			" that were waiting",
-			(trx, dueAtMs) => bringForward(trx, programmeId, waiting, dueAtMs),
+		const brought = await startMany(deps, who, "deliveries.sent_now", " that were waiting", (trx, dueAtMs) =>
+			bringForward(trx, programmeId, waiting, dueAtMs),
 		);
 		if (brought === null) return refuseNoUrl();
 		sent += brought;

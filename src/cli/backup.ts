@@ -35,10 +35,7 @@ export const backupCommand: Command = {
 		}
 		const databasePath = resolve(database.path);
 		if (!existsSync(databasePath)) {
-			throw new CommandError(
-				`There is no database file ${databasePath}: correct DATABASE_URL.`,
-				EXIT.failed,
-			);
+			throw new CommandError(`There is no database file ${databasePath}: correct DATABASE_URL.`, EXIT.failed);
 		}
 		const keep = readKeep(options.text("keep"));
 		const passphrase = options.flag("without-key")

@@ -8,7 +8,7 @@ import { until } from "../../test/support/until.ts";
 import type { AnsweredRequest } from "../ports.ts";
 import { listen, PUBLIC_LIMITS, type ServedApp } from "./http-server.ts";
 import { createRandom } from "./random.ts";
-import { type RecordedIncoming } from "./request-records.ts";
+import type { RecordedIncoming } from "./request-records.ts";
 
 interface Recorded {
 	url: string;
