@@ -174,23 +174,6 @@ describe("a stop", { concurrency: 3 }, () => {
 			],
 		);
 	});
-
-	test("is clean with two signals close together, as npm and its service manager send them", async (t) => {
-		const held: Socket[] = [];
-		const site = await open(t, () => ({ raw: (socket) => held.push(socket) }));
-		const { home, running, url } = await site.start();
-		await sell(site.client(url), 1);
-		await until(() => held.length === 1);
-		running.kill("SIGTERM");
-		await running.said(/stopping: finishing what is in flight/);
-		running.kill("SIGTERM");
-		// It has heard the second when it has refused somebody afterwards.
-		await until(() => refuses(url));
-		for (const socket of held) socket.write("HTTP/1.1 204 No Content\r\n\r\n");
-		const ended = await running.ended();
-		deepEqual([ended.code, ended.signal], [0, null]);
-		deepEqual(count(home, "select state, count(*) as n from deliveries group by state"), { delivered: 1 });
-	});
 });
 
 interface Site {
