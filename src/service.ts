@@ -118,10 +118,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			clock,
 			everyMs: WATCH_INTERVAL_MS,
 			firstAfterMs: WATCH_INTERVAL_MS,
-			async run() {
-				for (const chore of chores) await chore.lookAtBacklog();
-				await installation.look();
-			},
+			run: installation.look,
 			onFailure: (error) => log.error({ err: error }, "the installation could not be looked at"),
 		});
 		const schema = watchSchema(workplace);

@@ -271,7 +271,7 @@ function describeState({ gauge, gauges }: Series, read: () => WatchedState): voi
 	);
 }
 
-function describeChores({ gauges, counters }: Series, { choreReports, clock }: WatchedService): void {
+function describeChores({ gauges, counters }: Series, { choreReports }: WatchedService): void {
 	const each = (value: (report: ChoreReport) => Value) => () =>
 		choreReports().map((report) => [report.name, value(report)] as const);
 	gauges(
@@ -303,14 +303,6 @@ function describeChores({ gauges, counters }: Series, { choreReports, clock }: W
 		"How long the last run took that came to an end",
 		"chore",
 		each(({ lastRunMs }) => inSeconds(lastRunMs)),
-	);
-	gauges(
-		"ringback_chore_backlog_seconds",
-		"How long the oldest has waited that the chore should have done by now; 0 when nothing waits; counts on while it cannot be read",
-		"chore",
-		each(({ waitingSinceMs: sinceMs }) =>
-			sinceMs === null ? 0 : inSeconds(sinceMs && clock.nowMs() - sinceMs),
-		),
 	);
 }
 
