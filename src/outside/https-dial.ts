@@ -1,7 +1,15 @@
-// Opens TLS connections to addresses that were judged before, and to nothing else: no name is looked up here.
+// Opens TLS connections to addresses that were judged before, and to nothing else: Node's own look-up never runs, and its
+// "happy eyeballs" go through the judged ones, one after the other.
 
 import { constants } from "node:crypto";
-import { connect, createSecureContext, getCACertificates, type TLSSocket } from "node:tls";
+import { isIP, type TcpSocketConnectOpts } from "node:net";
+import {
+	type ConnectionOptions,
+	connect,
+	createSecureContext,
+	getCACertificates,
+	type TLSSocket,
+} from "node:tls";
 import type { PostbackUrl } from "../domain/postback-url.ts";
 import { readErrorCode } from "./error-code.ts";
 import type { Route } from "./https-target.ts";
@@ -9,8 +17,9 @@ import type { Route } from "./https-target.ts";
 export interface DialObserver {
 	/** TCP stands, the handshake begins. */
 	onConnect(): void;
-	onSecure(socket: TLSSocket, route: Route): void;
-	/** In place of `onSecure`, with the last address's error. */
+	/** With the address that it leads to. */
+	onSecure(socket: TLSSocket, address: string): void;
+	/** In place of `onSecure`, with the first address's error. */
 	onFailure(code: string): void;
 }
 
@@ -24,8 +33,11 @@ export type Dial = (
 /** After this the observer hears nothing more. */
 export type Cancel = () => void;
 
-/** With 5 s the first address gets 1.25 s, which holds one repeated SYN (after 1 s, RFC 6298). */
-const MAX_SHARES = 4;
+/**
+ * A black-holed address must leave time for those behind it; the last one has all that is left. With 5 s an address gets
+ * 1.25 s, which holds one repeated SYN (after 1 s, RFC 6298).
+ */
+const SHARES = 4;
 
 export function createDial(trustedCa: string | undefined): Dial {
 	const secureContext = createSecureContext({
@@ -35,94 +47,45 @@ export function createDial(trustedCa: string | undefined): Dial {
 		// Setting `ca` replaces the default roots, so they are listed again; unset, Node shares one parsed store.
 		...(trustedCa === undefined ? {} : { ca: [...getCACertificates("default"), trustedCa] }),
 	});
-
-	function open(url: PostbackUrl, route: Route): TLSSocket {
-		const socket = connect({
-			host: route.address,
+	return (url, routes, leftMs, observer) => {
+		const judged = routes.map(({ address }) => ({ address, family: isIP(address) }));
+		const options: ConnectionOptions & TcpSocketConnectOpts = {
+			// A literal is not looked up at all: it is the one address that was judged.
+			host: url.hostname,
 			port: url.port,
+			lookup: (_host, _options, found) => found(null, judged),
+			autoSelectFamily: true,
+			autoSelectFamilyAttemptTimeout: Math.max(1, Math.ceil(leftMs / SHARES)),
 			secureContext,
 			// Without a server name the certificate is checked against `host`, the address itself.
 			...(url.isLiteral ? {} : { servername: url.hostname }),
 			ALPNProtocols: ["http/1.1"],
 			// The default, unless NODE_TLS_REJECT_UNAUTHORIZED is in the environment.
 			rejectUnauthorized: true,
-		});
-		socket.setNoDelay(true);
-		return socket;
-	}
-
-	return (url, routes, leftMs, observer) => dialOneByOne(open, url, routes, leftMs, observer);
-}
-
-// One address after the other. Only a failure to connect moves on to the next: once TCP stands it is the
-// right host, and its TLS would fail at every address.
-function dialOneByOne(
-	open: (url: PostbackUrl, route: Route) => TLSSocket,
-	url: PostbackUrl,
-	routes: readonly Route[],
-	leftMs: number,
-	observer: DialObserver,
-): Cancel {
-	const endMs = performance.now() + leftMs;
-	let lastCode = "ENOTFOUND";
-	let leavePresent: Cancel = () => undefined;
-
-	function tryRoute(index: number): void {
-		const route = routes[index];
-		if (route === undefined) {
-			observer.onFailure(lastCode);
-			return;
-		}
-		let socket: TLSSocket;
-		try {
-			socket = open(url, route);
-		} catch (error) {
-			lastCode = readErrorCode(error);
-			tryRoute(index + 1);
-			return;
-		}
-		let isConnected = false;
+		};
+		const socket = connect(options);
 		let isOver = false;
-		let share: NodeJS.Timeout | undefined;
-
-		const leave = () => {
+		const leave = (): void => {
 			isOver = true;
-			clearTimeout(share);
 			socket.destroy();
 		};
-		const fail = (code: string) => {
+		const fail = (code: string): void => {
 			if (isOver) return;
 			leave();
-			lastCode = code;
-			tryRoute(isConnected ? routes.length : index + 1);
+			observer.onFailure(code);
 		};
 		// Stays for the socket's whole life: an error that nobody hears would end the process.
 		socket.on("error", (error) => fail(readErrorCode(error)));
 		socket.once("close", () => fail("ECONNRESET"));
 		socket.once("connect", () => {
-			if (isOver) return;
-			isConnected = true;
-			clearTimeout(share);
-			observer.onConnect();
+			socket.setNoDelay(true);
+			if (!isOver) observer.onConnect();
 		});
 		socket.once("secureConnect", () => {
 			if (isOver) return;
 			isOver = true;
-			observer.onSecure(socket, route);
+			observer.onSecure(socket, socket.remoteAddress ?? "");
 		});
-		// A black-holed address must leave time for those behind it; the last one has all that is left.
-		const ahead = routes.length - index;
-		if (ahead > 1) {
-			const shareMs = (endMs - performance.now()) / Math.min(ahead, MAX_SHARES);
-			// After one poll phase: when this process has stalled, the connection may stand and nobody has looked.
-			const giveUp = () => {
-				if (!isConnected) fail("ETIMEDOUT");
-			};
-			share = setTimeout(() => setImmediate(giveUp), shareMs);
-		}
-		leavePresent = leave;
-	}
-
-	tryRoute(0);
-	return () => leavePresent();
+		return leave;
+	};
 }
