@@ -5,19 +5,18 @@ import type { EventEmitter } from "node:events";
 import type { TLSSocket } from "node:tls";
 import { type buildConnector, Client } from "undici";
 import { type AnswerGate, placeAnswerGate } from "./https-answer-gate.ts";
-import { routeKey } from "./https-target.ts";
+import type { Route } from "./https-target.ts";
 
 export interface Connection {
 	readonly client: Client;
 	readonly socket: TLSSocket;
 	readonly gate: AnswerGate;
-	/** Of its route: same name, same address. */
-	readonly key: string;
+	readonly route: Route;
 	isKept: boolean;
 }
 
 export interface Connections {
-	open(origin: string, socket: TLSSocket, address: string): Connection;
+	open(origin: string, socket: TLSSocket, route: Route): Connection;
 	/** The one used last: it is the least likely to be closed by the other side just now. */
 	take(key: string): Connection | undefined;
 	keep(connection: Connection): void;
@@ -49,21 +48,20 @@ export function createConnections(): Connections {
 	let count = 0;
 
 	function forget(connection: Connection): void {
-		const list = keptByRoute.get(connection.key);
+		const list = keptByRoute.get(connection.route.key);
 		if (list === undefined) return;
 		if (connection.isKept) {
 			connection.isKept = false;
 			count -= 1;
 			list.splice(list.indexOf(connection), 1);
 		}
-		if (list.length === 0) keptByRoute.delete(connection.key);
+		if (list.length === 0) keptByRoute.delete(connection.route.key);
 	}
 
 	return {
-		open(origin, socket, address) {
+		open(origin, socket, route) {
 			const gate = placeAnswerGate(socket);
-			const key = routeKey(origin, address);
-			const connection = { client: openClient(origin, socket), socket, gate, key, isKept: false };
+			const connection = { client: openClient(origin, socket), socket, gate, route, isKept: false };
 			socket.once("close", () => forget(connection));
 			return connection;
 		},
@@ -78,10 +76,10 @@ export function createConnections(): Connections {
 			return undefined;
 		},
 		keep(connection) {
-			let list = keptByRoute.get(connection.key);
+			let list = keptByRoute.get(connection.route.key);
 			if (list === undefined) {
 				list = [];
-				keptByRoute.set(connection.key, list);
+				keptByRoute.set(connection.route.key, list);
 			}
 			if (count >= MAX_KEPT || list.length >= MAX_KEPT_PER_ROUTE) {
 				connection.socket.destroy();

@@ -69,9 +69,5 @@ function judgeRoutes(
 			return { ok: false, outcome: { kind: "forbidden-address", address, reason: verdict.reason } };
 		}
 	}
-	return { ok: true, routes: addresses.map((address) => ({ address, key: routeKey(url.origin, address) })) };
-}
-
-export function routeKey(origin: string, address: string): string {
-	return `${origin} ${address}`;
+	return { ok: true, routes: addresses.map((address) => ({ address, key: `${url.origin} ${address}` })) };
 }

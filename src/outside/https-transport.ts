@@ -108,10 +108,10 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 		attempt.cancelDial = dial(target.url, attempt.routes, leftMs, {
 			onConnect: () => attempt.enter("tlsMs"),
 			onFailure: (code) => attempt.fail(code),
-			onSecure(socket, address) {
+			onSecure(socket, route) {
 				attempt.cancelDial = undefined;
 				attempt.enter("answerMs");
-				attempt.take(connections.open(target.url.origin, socket, address), false);
+				attempt.take(connections.open(target.url.origin, socket, route), false);
 				attempt.send();
 			},
 		});
