@@ -117,7 +117,7 @@ async function findUncommitted(root: string): Promise<string[]> {
 const MOST_NAMED = 10;
 
 /** The tests that failed, by their names; nothing of what has none. */
-export function findFailed(error: unknown): string[] {
+function findFailed(error: unknown): string[] {
 	const output = error instanceof Error && "stdout" in error ? String(error.stdout) : "";
 	const [, failed = ""] = output.split("failing tests:");
 	return failed

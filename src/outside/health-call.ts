@@ -1,23 +1,13 @@
 // Asks a running process whether it can work, as a load balancer does.
 
-import { get } from "node:http";
-
-export interface HealthCall {
-	host: string;
-	port: number;
-	path: string;
-	timeoutMs: number;
-}
-
-/** Resolves to the status of the answer; rejects when there is none in time. */
-export function askHealth({ host, port, path, timeoutMs }: HealthCall): Promise<number> {
-	const { promise, resolve, reject } = Promise.withResolvers<number>();
-	// The time is for all of it: a process that stands still takes the connection, and says nothing.
+/** Resolves to the status of the answer; rejects when there is none in time. What it says besides does not matter. */
+export async function askHealth(url: string, timeoutMs: number): Promise<number> {
 	const signal = AbortSignal.timeout(timeoutMs);
-	get({ host, port, path, agent: false, signal }, (answer) => {
-		// What it says besides does not matter, and may come from anybody.
-		answer.destroy();
-		resolve(answer.statusCode ?? 0);
-	}).on("error", () => reject(new Error(signal.aborted ? "no answer in time" : "nobody answers")));
-	return promise;
+	try {
+		const { status, body } = await fetch(url, { signal, headers: { connection: "close" } });
+		await body?.cancel();
+		return status;
+	} catch {
+		throw new Error(signal.aborted ? "no answer in time" : "nobody answers");
+	}
 }

@@ -60,8 +60,17 @@ export function createDial(trustedCa: string | undefined): Dial {
 
 		function tryRoute(index: number, lastCode: string): void {
 			const route = routes[index];
-			if (route === undefined) return observer.onFailure(lastCode);
-			const socket = open(url, route.address);
+			if (route === undefined) {
+				observer.onFailure(lastCode);
+				return;
+			}
+			let socket: TLSSocket;
+			try {
+				socket = open(url, route.address);
+			} catch (error) {
+				tryRoute(index + 1, readErrorCode(error));
+				return;
+			}
 			let isConnected = false;
 			let isOver = false;
 			let share: NodeJS.Timeout | undefined;

@@ -17,7 +17,7 @@ export async function askReadiness(
 	const host = EVERYWHERE[config.host] ?? config.host;
 	const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}${PATH}`;
 	try {
-		const status = await askHealth({ host, port, path: PATH, timeoutMs });
+		const status = await askHealth(url, timeoutMs);
 		return status === 200 ? { isReady: true, url } : { isReady: false, url, why: `it answers ${status}` };
 	} catch (error) {
 		return { isReady: false, url, why: error instanceof Error ? error.message : String(error) };
