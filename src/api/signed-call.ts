@@ -55,11 +55,14 @@ export function createSignedCalls(
 		const { method, target } = inbound;
 		const header = (name: string) => c.req.header(name);
 		// First of all: a large body is not read from somebody whose key nobody knows.
+		const announced = await callers.findKey(header("authorization"));
+		if (!announced.ok) return refuse(inbound, announced.fault);
+		const body = await readBody(c.req.raw, endpoint.maxBodyBytes ?? MAX_BODY_BYTES);
+		if (!body.ok) return refuse(inbound, body.fault, {}, announced.value.programme.id);
+		// A body may take its time: a key that was revoked meanwhile opens nothing any more.
 		const known = await callers.findKey(header("authorization"));
 		if (!known.ok) return refuse(inbound, known.fault);
 		const { programme } = known.value;
-		const body = await readBody(c.req.raw, endpoint.maxBodyBytes ?? MAX_BODY_BYTES);
-		if (!body.ok) return refuse(inbound, body.fault, {}, programme.id);
 		const verified = await callers.verify(known.value, { method, target, header, rawBody: body.value });
 		if (!verified.ok) return refuse(inbound, verified.fault, {}, programme.id);
 		const caller = verified.value;

@@ -24,12 +24,11 @@ import {
 	turnAuthenticatorOn,
 } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
-import { type AuthSession, type SignInDeps, signInSecret, type Visitor } from "./auth.ts";
+import { type AuthSession, changeWithSession, type SignInDeps, signInSecret, type Visitor } from "./auth.ts";
 import { giveUseBack, LIMITS, useLimits } from "./limits.ts";
 import { signedOut } from "./links.ts";
 import { checkPassword } from "./passwords.ts";
-import { changeWithSession } from "./sessions.ts";
-import { findDevice, makeDeviceCookie } from "./signed-cookies.ts";
+import { findDevice } from "./signed-cookies.ts";
 
 type Refusal = ReturnType<typeof refuse>;
 
@@ -165,14 +164,12 @@ async function commitChange(
 	const own = await deps.auth.findSession(visitor);
 	if (own === null) return signedOut();
 	const maker = { personId, kind, sessionId: own.session.id };
-	const changed = await changeWithSession(deps, maker, async (trx, session) => {
+	const changed = await changeWithSession(deps, maker, email, async (trx, session) => {
 		const applied = await apply(trx, session);
 		if (applied.ok) await noteAudit(trx, { personId, action, address: visitor.address }, deps.clock.nowMs());
 		return applied;
 	});
-	if (!changed.ok) return changed;
-	// The cookie that knows this browser was signed for the account as it was before.
-	return succeed([changed.value.setCookie, await makeDeviceCookie(deps, email)]);
+	return changed.ok ? succeed(changed.value.setCookies) : changed;
 }
 
 /** Around what judges a code. Only a wrong one stays counted, and one that was used before. */

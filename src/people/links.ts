@@ -22,8 +22,6 @@ export const INVITATION_DAYS = 7;
 
 interface Purpose {
 	lifeMs: number;
-	/** When it is told that it ended. */
-	called: "invitation" | "password link" | "email confirmation";
 	/** Undefined when there is nothing left for it to do. */
 	open(db: Db, link: Link): Promise<OpenedLink | undefined>;
 }
@@ -31,14 +29,14 @@ interface Purpose {
 /** What each kind of link is good for, and for how long. Its mail is in mail/letters, its page in web/sign-in/welcome-page. */
 export const PURPOSES: Readonly<Record<LinkPurpose, Purpose>> = {
 	// It stands in the log of the start.
-	first_staff: { lifeMs: DAY_MS, called: "invitation", open: openFirst },
-	staff_invitation: { lifeMs: INVITATION_DAYS * DAY_MS, called: "invitation", open: openJoin },
-	programme_invitation: { lifeMs: INVITATION_DAYS * DAY_MS, called: "invitation", open: openProgramme },
+	first_staff: { lifeMs: DAY_MS, open: openFirst },
+	staff_invitation: { lifeMs: INVITATION_DAYS * DAY_MS, open: openJoin },
+	programme_invitation: { lifeMs: INVITATION_DAYS * DAY_MS, open: openProgramme },
 	// Handed over by people who are talking to each other; it opens an account that is in use.
-	password_link: { lifeMs: DAY_MS, called: "password link", open: openPassword },
+	password_link: { lifeMs: DAY_MS, open: openPassword },
 	// Whoever asks for it is waiting for the mail.
-	password_mail: { lifeMs: HOUR_MS, called: "password link", open: openPassword },
-	address_mail: { lifeMs: HOUR_MS, called: "email confirmation", open: openAddress },
+	password_mail: { lifeMs: HOUR_MS, open: openPassword },
+	address_mail: { lifeMs: HOUR_MS, open: openAddress },
 };
 
 /** Whoever makes a link on a page, with the session they do it in. */

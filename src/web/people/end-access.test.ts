@@ -22,12 +22,7 @@ test("a password link that somebody of the staff made for the head of staff ends
 	await browser.open("/people");
 	assert.equal((await browser.submit(`/people/${leaver.public_id}/deactivate`, {})).status, 303);
 	const page = await browser.open("/people");
-	assert.ok(
-		page.text.includes(
-			`Anna Leaver&#39;s access ended: 1 session, 1 invitation to x@network.example and 1 password link for ${head.email} were withdrawn.`,
-		),
-		page.text,
-	);
+	assert.match(page.text, /Anna Leaver&#39;s access ended: 1 session and 2 links were ended\./);
 	for (const dead of [link, invited]) {
 		const reader = site.browser();
 		await reader.open("/sign-in");
@@ -56,10 +51,7 @@ test("of the links that were asked for by mail only the last works, and none aft
 	await here.open("/account");
 	const change = { currentPassword: PASSWORD, newPassword: NEW_PASSWORD };
 	assert.equal((await here.submit("/account/password", change)).status, 303);
-	assert.match(
-		(await here.open("/account")).text,
-		new RegExp(`Your password is changed\\. 1 password link for ${staff.email} was withdrawn\\.`),
-	);
+	assert.match((await here.open("/account")).text, /Your password is changed\. 1 link was ended\./);
 	const third = await askByMail(site, staff.email);
 	const reader = site.browser();
 	await reader.open(third);
@@ -91,11 +83,8 @@ test("an owner's invitation ends with that owner's access, stays on the list, an
 	await browser.open(path);
 	await browser.submit(`${path}/${leaver.public_id}/remove`, {});
 	const page = await browser.open(path);
-	assert.match(
-		page.text,
-		/Olaf&#39;s access ended: 1 session and 1 invitation to x@shop.example were withdrawn\./,
-	);
-	assert.doesNotMatch(page.text, /password link for/, "what goes on elsewhere is not told to an owner");
+	const said = /Olaf&#39;s access ended: 1 session and 1 link were ended\./;
+	assert.match(page.text, said, "the link elsewhere is not told to an owner");
 	assert.match(page.text, /x@<wbr>shop.*Withdrawn<\/span>/s);
 	assert.equal(await statusOf(site, link), 410);
 	await browser.submit(`${path}/${waitingIn(page.text)}/link`, {});
