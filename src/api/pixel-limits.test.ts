@@ -74,13 +74,6 @@ describe("the budgets of the pixel", () => {
 		}
 		assert.equal(refused, 0);
 	});
-
-	test("a block never has more than a sixth of a programme's burst, nor a programme all of the process's", () => {
-		assert.ok(BLOCK_BUDGET.burst * 6 <= PROGRAMME_BUDGET.burst);
-		assert.ok(BLOCK_BUDGET.perSecond * 6 <= PROGRAMME_BUDGET.perSecond);
-		assert.ok(PROGRAMME_BUDGET.burst * 2 <= PROCESS_BUDGET.burst);
-		assert.ok(PROGRAMME_BUDGET.perSecond * 2 <= PROCESS_BUDGET.perSecond);
-	});
 });
 
 test("kept budgets forget whoever was silent the longest, and nobody else", () => {

@@ -213,25 +213,6 @@ test("a session that has expired, or whose cookie was tampered with, is nobody's
 	assert.equal((await browser.open("/account")).status, 303);
 });
 
-test("somebody who is no longer staff is out at once, and cannot come back", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const browser = await site.signIn(staff);
-	await site.store.db
-		.updateTable("people")
-		.set({ deactivated_at_ms: 1 })
-		.where("id", "=", staff.id)
-		.execute();
-	assert.equal((await browser.open("/account")).status, 303);
-	const again = site.browser();
-	await again.open("/sign-in");
-	const before = await sessionsOf(site);
-	const refused = await again.submit("/sign-in", { email: staff.email, password: PASSWORD });
-	assert.deepEqual([refused.status, again.cookies.has(SESSION_COOKIE)], [401, false]);
-	assert.match(refused.text, /Email and password do not match/);
-	assert.deepEqual(await sessionsOf(site), before);
-});
-
 test("cookies are for us alone: not for scripts, other sites or plain HTTP", async (t) => {
 	const site = await openTestSite(t);
 	const staff = await site.addStaff();
