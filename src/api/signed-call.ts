@@ -36,18 +36,14 @@ export function refusedWork(refusal: Result<never>, orderId: string | null = nul
 	return { orderId, requests: [], answer: () => refusal };
 }
 
-export interface SignedCalls {
-	serve(c: AppContext, endpoint: Endpoint): Promise<Response>;
-	/** For what no endpoint takes: a wrong method, a wrong path. */
-	refuse(call: InboundCall, found: Fault, headers?: Readonly<Record<string, string>>): Promise<Response>;
-}
+export type SignedCalls = ReturnType<typeof createSignedCalls>;
 
 const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store", ...SAFE_HEADERS };
 
 export function createSignedCalls(
 	deps: AppDeps,
 	{ callers, intake, refusals }: { callers: Callers; intake: Intake; refusals: RefusalLog },
-): SignedCalls {
+) {
 	const { clock, log, metrics } = deps;
 	const answerLate = createLateAnswer(clock, deps.stopSignal);
 
@@ -102,7 +98,7 @@ export function createSignedCalls(
 		return stream;
 	}
 
-	/** A call that comes to no transaction. */
+	/** A call that comes to no transaction; also for what no endpoint takes: a wrong method, a wrong path. */
 	async function refuse(
 		call: InboundCall,
 		found: Fault,
@@ -115,7 +111,7 @@ export function createSignedCalls(
 	}
 
 	return {
-		async serve(c, endpoint) {
+		async serve(c: AppContext, endpoint: Endpoint): Promise<Response> {
 			const call = readInboundCall(c, deps, "api");
 			try {
 				return await answer(c, call, endpoint);
