@@ -125,21 +125,14 @@ function sayWhatToDo(last: ShownNotice): string[] {
 function listLinks({ programme, notices, undelivered }: NoticeMailView, publicUrl: string): string[][] {
 	const home = `${publicUrl}/programmes/${programme.public_id}`;
 	const failing = notices.findLast(({ kind }) => kind === "callbacks_failing");
-	const links: [what: string, url: string, isOffered: boolean][] = [
-		[
-			"The callback that failed last:",
-			`${home}/deliveries/${failing?.lastDeliveryPublicId}`,
-			(failing?.lastDeliveryPublicId ?? null) !== null,
-		],
-		[
-			"Failed callbacks, to be resent:",
-			`${home}/integration?state=failed#deliveries`,
-			undelivered.failed > 0,
-		],
-		["Waiting callbacks:", `${home}/integration?state=pending#deliveries`, undelivered.waiting > 0],
-		["All notices:", `${home}/notices`, true],
+	const callback = failing?.lastDeliveryPublicId ?? null;
+	const list = (state: string) => `${home}/integration?state=${state}#deliveries`;
+	return [
+		...(callback === null ? [] : [["The callback that failed last:", `${home}/deliveries/${callback}`]]),
+		...(undelivered.failed === 0 ? [] : [["Failed callbacks, to be resent:", list("failed")]]),
+		...(undelivered.waiting === 0 ? [] : [["Waiting callbacks:", list("pending")]]),
+		["All notices:", `${home}/notices`],
 	];
-	return links.filter(([, , isOffered]) => isOffered).map(([what, url]) => [what, url]);
 }
 
 function countCallbacks(count: number): string {
