@@ -7,7 +7,7 @@ import { createHmac } from "node:crypto";
 import { symmetricDecrypt, symmetricEncrypt } from "better-auth/crypto";
 import { z } from "zod";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { isAuthenticatorRequired, type PersonKind, type StaffAuthenticator } from "../domain/roles.ts";
+import type { PersonKind } from "../domain/roles.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -105,31 +105,15 @@ export async function confirmAuthenticator(
 	);
 }
 
-export interface Proof {
+interface Proof {
 	password: string;
 	/** Of the authenticator that is on, or one of its backup codes. */
 	code: string;
 }
 
-/** Resolves to the session's new cookies. */
-export async function disableAuthenticator(
-	deps: SignInDeps & { staffAuthenticator: StaffAuthenticator },
-	person: Holder,
-	proof: Proof,
-	visitor: Visitor,
-): Promise<Result<readonly string[]>> {
-	if (isAuthenticatorRequired(deps.staffAuthenticator, person.kind)) {
-		return refuse(
-			"not_allowed",
-			"Staff of this network must have an authenticator, so it stays on. You can move it to a new phone.",
-		);
-	}
-	return removeAuthenticator(deps, person, proof, visitor);
-}
-
 /**
- * Also for a new phone: whoever must have an authenticator can do nothing but set up the new one afterwards.
- * The password comes first: a mistyped one must not use up a backup code.
+ * Also for a new phone: whoever must have an authenticator can do nothing but set up the new one afterwards. The password
+ * comes first: a mistyped one must not use up a backup code. Resolves to the session's new cookies.
  */
 export async function removeAuthenticator(
 	deps: SignInDeps,

@@ -76,7 +76,6 @@ export const ROUTES: readonly Route[] = [
 	form(paths.AUTHENTICATOR_PATH, "account-authenticator", authenticator.beginSetUp),
 	form(`${paths.AUTHENTICATOR_PATH}/confirm`, "account-authenticator", authenticator.confirmSetUp),
 	form(`${paths.AUTHENTICATOR_PATH}/off`, "signed-in", authenticator.turnOffAuthenticator),
-	form(`${paths.AUTHENTICATOR_PATH}/replace`, "signed-in", authenticator.replaceAuthenticator),
 	// Programmes as such: the list, making one, its settings.
 	page(paths.PROGRAMMES_PATH, "signed-in", programmes.showProgrammes),
 	page(paths.CREATE_PROGRAMME_PATH, "staff", newProgramme.showCreateForm),

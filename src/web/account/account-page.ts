@@ -211,7 +211,7 @@ function authenticatorOff(c: WebContext, isRequired: boolean): Html {
 			}
 		: { label: "Turn off", confirm: "Sign in with the password alone from now on?" };
 	return AUTHENTICATOR_FORM.show(c, {
-		action: `${AUTHENTICATOR_PATH}/${isRequired ? "replace" : "off"}`,
+		action: `${AUTHENTICATOR_PATH}/off`,
 		send: html`<div>${ui.button({ ...look, tone: "danger" })}</div>`,
 	});
 }
