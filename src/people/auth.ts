@@ -126,17 +126,23 @@ export function revokeSessions(
 	});
 }
 
+export interface Changed<Value> {
+	value: Value;
+	/** Of the session, and of the browser, which was known by what has changed. */
+	setCookies: readonly string[];
+}
+
 /**
  * For a change that ends sessions, this one among them: it goes on under a new id and token, so that whoever copied its
  * cookie has nothing. All in one transaction, or nothing. Refused by the change itself, or when the session has ended
- * meanwhile. Also resolves to the cookies of the session and of the browser, which was known by what has changed.
+ * meanwhile.
  */
 export function changeWithSession<Value>(
 	deps: Omit<AuthDeps, "log">,
 	maker: Maker,
 	email: string,
 	change: (trx: Db, session: AuthSession) => Promise<Result<Value>>,
-): Promise<Result<{ value: Value; setCookies: readonly string[] }>> {
+): Promise<Result<Changed<Value>>> {
 	return transactAs(deps.store, maker, async (trx) => {
 		const session = await requireSession(trx, maker);
 		const done = await change(trx, session);

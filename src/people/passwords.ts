@@ -11,6 +11,7 @@ import { findPersonByEmail, findPersonById } from "../store/queries/people.ts";
 import { hasPassword, setPassword } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import {
+	type Changed,
 	changeWithSession,
 	MAX_PASSWORD_LENGTH,
 	MIN_PASSWORD_LENGTH,
@@ -22,13 +23,6 @@ import type { InvitationsDeps } from "./invitations.ts";
 import { forgetUse, giveUseBack, LIMITS, triesFrom, type Use, useLimits } from "./limits.ts";
 import { issueLink, type Maker } from "./links.ts";
 import { type DeviceDeps, findDevice } from "./signed-cookies.ts";
-
-export interface PasswordChanged {
-	/** What ended with the old password. The session that it was changed in goes on and is not counted. */
-	ended: EndedAccess;
-	/** Of that session, whose token is new, and of its browser. */
-	setCookies: readonly string[];
-}
 
 export function judgePassword(password: string): Result<true> {
 	if (password.length < MIN_PASSWORD_LENGTH) {
@@ -96,13 +90,16 @@ function fromNetwork(email: string, address: string): Use {
 	return { limit: LIMITS.wrongPasswordsHere, subject: `${email} ${networkOf(address)}` };
 }
 
-/** Ends every other session and every link: whoever knew the old password is out. */
+/**
+ * Ends every other session and every link: whoever knew the old password is out. Resolves to what ended; the session that
+ * it was changed in goes on and is not counted.
+ */
 export async function changePassword(
 	deps: Omit<SignInDeps, "log">,
 	person: Maker,
 	{ currentPassword, newPassword }: { currentPassword: string; newPassword: string },
 	visitor: Visitor,
-): Promise<Result<PasswordChanged>> {
+): Promise<Result<Changed<EndedAccess>>> {
 	const { auth, store, clock } = deps;
 	const judged = judgePassword(newPassword);
 	if (!judged.ok) return judged;
@@ -111,7 +108,7 @@ export async function changePassword(
 	const given = await checkPassword(deps, self.email, currentPassword, visitor);
 	if (!given.ok) return given;
 	const passwordHash = await auth.hashPassword(newPassword);
-	const changed = await changeWithSession(deps, person, self.email, async (trx) => {
+	return changeWithSession(deps, person, self.email, async (trx) => {
 		const nowMs = clock.nowMs();
 		const ended = await endAccess(trx, self, { endedBy: self.id, nowMs, keepsOneSession: true });
 		await setPassword(trx, self, passwordHash, nowMs);
@@ -120,8 +117,6 @@ export async function changePassword(
 		await noteAudit(trx, note, nowMs);
 		return succeed(ended);
 	});
-	if (!changed.ok) return changed;
-	return succeed({ ended: changed.value.value, setCookies: changed.value.setCookies });
 }
 
 /** Answers the same whether or not anybody has this address: only a mail may tell. */

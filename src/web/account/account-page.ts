@@ -172,7 +172,7 @@ export async function changeOwnPassword(c: WebContext, deps: WebDeps): Promise<R
 	const changed = await changePassword(deps, page.makerOf(c), change, visitor);
 	if (!changed.ok) return PASSWORD_FORM.refuse(c, changed, () => showAccount(c, deps));
 	handOnCookies(c, changed.value.setCookies);
-	const said = sayWhatEnded(changed.value.ended);
+	const said = sayWhatEnded(changed.value.value);
 	return page.leadTo(c, ACCOUNT_PATH, `Your password is changed.${said === null ? "" : ` ${said}.`}`);
 }
 
