@@ -93,7 +93,7 @@ export const SETTINGS = {
 		"DATABASE_URL",
 		{ takes: `\`sqlite:PATH\`, which names a file, or ${POSTGRES_EXAMPLE}`, parse: parseDatabaseUrl },
 		"sqlite:data/ringback.db",
-		"A SQLite file, or PostgreSQL 14 or later.",
+		"The database: a SQLite file, or PostgreSQL 14 or later.",
 		{
 			isSecret: true,
 			inProduction: `${POSTGRES_EXAMPLE}, or \`sqlite:PATH\` where a file on this machine is meant`,
