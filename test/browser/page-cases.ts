@@ -186,7 +186,7 @@ export function staffPages({ main, fresh, failing }: SampleNetwork): Case[] {
 }
 
 /** As if through a proxy that the service does not trust: staff are warned of it. */
-export async function comeOverUnknownProxy(page: Page): Promise<void> {
+async function comeOverUnknownProxy(page: Page): Promise<void> {
 	await page.setExtraHTTPHeaders({ "x-forwarded-for": "203.0.113.9" });
 	await page.reload();
 	await page.getByText("about this installation").waitFor();

@@ -1,7 +1,7 @@
 // The process that sends uploads: apart from the test, whose own work would otherwise be taken for the service's delay.
 
 import { serveParent } from "../support/forked-process.ts";
-import { UPLOAD_MESSAGES, type UploadOrder } from "./upload-messages.ts";
+import type { UploadAnswer, UploadOrder } from "./upload-messages.ts";
 import { FOURTEEN_MIB, makeLongFile, upload } from "./upload-request.ts";
 
 const FILES: Readonly<Record<UploadOrder["file"], Buffer>> = {
@@ -9,7 +9,7 @@ const FILES: Readonly<Record<UploadOrder["file"], Buffer>> = {
 	"40,000 rows": makeLongFile(),
 };
 
-serveParent(UPLOAD_MESSAGES, "ready", async ({ url, path, file, isChunked, count, senders }) => {
+serveParent<null, UploadOrder, UploadAnswer>(null, async ({ url, path, file, isChunked, count, senders }) => {
 	const outcomes = await Promise.all(
 		Array.from({ length: count }, async (_, index) => {
 			const by = senders[index % senders.length] ?? null;

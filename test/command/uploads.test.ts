@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { forkProcess } from "../support/forked-process.ts";
 import { until } from "../support/until.ts";
-import { UPLOAD_MESSAGES, type UploadOrder } from "./upload-messages.ts";
+import type { UploadAnswer, UploadOrder } from "./upload-messages.ts";
 import { beginUpload, FOURTEEN_MIB, upload } from "./upload-request.ts";
 import { openUploadSetup, type UploadSetup, watchCost } from "./upload-setup.ts";
 
@@ -81,7 +81,9 @@ test("uploads to a running service", async (t) => {
 	);
 
 	await t.test("thirty uploads at once leave the memory as it was, and delay nobody else", async (t) => {
-		const sender = await forkProcess(new URL("./upload-process.ts", import.meta.url), [], UPLOAD_MESSAGES);
+		const sender = await forkProcess<null, UploadOrder, UploadAnswer>(
+			new URL("./upload-process.ts", import.meta.url),
+		);
 		t.after(() => sender.close());
 		const BURSTS: readonly [
 			what: string,

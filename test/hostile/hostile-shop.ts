@@ -24,8 +24,8 @@ export interface ShopReport {
 
 export interface HostileShop {
 	readonly port: number;
-	attack(): void;
-	behave(status: number): void;
+	/** With this status; with null it attacks. */
+	behave(status: number | null): void;
 	report(): ShopReport;
 	close(): Promise<void>;
 }
@@ -76,9 +76,6 @@ export async function startHostileShop(
 
 	return {
 		port,
-		attack() {
-			status = null;
-		},
 		behave(next) {
 			status = next;
 		},

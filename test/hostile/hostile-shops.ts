@@ -2,7 +2,7 @@
 
 import { forkProcess } from "../support/forked-process.ts";
 import type { SeenRequest, ShopReport } from "./hostile-shop.ts";
-import { type Order, SHOPS_MESSAGES } from "./shops-messages.ts";
+import type { Answer, Opened, Order } from "./shop-process.ts";
 
 export interface HostileShops {
 	/** PEM of the CAs that the service must trust to get as far as each attack. */
@@ -12,15 +12,15 @@ export interface HostileShops {
 	/** Connections to where redirects lead: there must be none. */
 	readonly decoyConnections: number;
 	url(shop: string): string;
-	/** Each resolves when it holds, and what the shop still had to do before is done. */
-	attack(shop: string): Promise<void>;
-	behave(shop: string, status: number): Promise<void>;
+	/** With null it attacks. Resolves when it holds, and what the shop still had to do before is done. */
+	behave(shop: string, status: number | null): Promise<unknown>;
 	report(shop: string): Promise<ShopReport>;
 	close(): Promise<void>;
 }
 
 export async function openHostileShops(): Promise<HostileShops> {
-	const child = await forkProcess(new URL("./shop-process.ts", import.meta.url), [], SHOPS_MESSAGES);
+	const script = new URL("./shop-process.ts", import.meta.url);
+	const child = await forkProcess<Opened, Order, Answer>(script);
 	const { ports, trustedCa } = child.opened;
 	const requests: SeenRequest[] = [];
 	let decoyConnections = 0;
@@ -39,13 +39,8 @@ export async function openHostileShops(): Promise<HostileShops> {
 			return decoyConnections;
 		},
 		url: (shop) => `https://127.0.0.1:${ports.get(shop)}/postback?shop=1`,
-		async attack(shop) {
-			await tell({ kind: "attack", shop });
-		},
-		async behave(shop, status) {
-			await tell({ kind: "behave", shop, status });
-		},
-		report: (shop) => tell({ kind: "report", shop }),
+		behave: (shop, status) => tell({ shop, status }),
+		report: (shop) => tell({ shop }),
 		close: () => child.close(),
 	};
 }

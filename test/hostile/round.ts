@@ -138,7 +138,7 @@ async function provoke(
 			await shops.behave(name, 204);
 			before = await deliver("the delivery before the attack", answers(204, "delivered"));
 		}
-		await shops.attack(name);
+		await shops.behave(name, null);
 		const stored = await deliver("the attack", expected);
 		if (before === null || measureGap(before, stored) < SURELY_KEPT_MS) return { before, stored };
 	}
