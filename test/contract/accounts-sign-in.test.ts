@@ -6,7 +6,6 @@ import { DAY_MS } from "../../src/domain/time.ts";
 import { invitePerson } from "../../src/people/invitations.ts";
 import { useLimits } from "../../src/people/limits.ts";
 import { makeFirstStaffPath } from "../../src/people/links.ts";
-import { listAudit } from "../../src/store/queries/audit-list.ts";
 import {
 	countUse,
 	forgetUses,
@@ -14,16 +13,11 @@ import {
 	readUses,
 	uncountUse,
 } from "../../src/store/queries/limit-counts.ts";
-import { findOpenLink } from "../../src/store/queries/links.ts";
 import type { Person } from "../../src/store/queries/people.ts";
-import { findProgrammeOf, listProgrammesOf } from "../../src/store/queries/programme-people.ts";
-import { hasPassword, markCodeSpent, pruneSignIn } from "../../src/store/queries/sign-in.ts";
-import type { Db } from "../../src/store/store.ts";
+import { markCodeSpent, pruneSignIn } from "../../src/store/queries/sign-in.ts";
 import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../../src/web/account/totp.test-support.ts";
 import { createTestSite, NEW_PASSWORD, newEmail, PASSWORD } from "../../src/web/test-site.test-support.ts";
 import { eachDatabase } from "../support/databases.ts";
-import { fillTables, LARGE_TABLES } from "../support/large-tables.ts";
-import { plansOf } from "../support/query-plan.ts";
 import { enterPassword } from "./access-setup.ts";
 
 eachDatabase("signing in", (database) => {
@@ -261,25 +255,4 @@ eachDatabase("signing in", (database) => {
 			new Date(createdAt).getTime(),
 		);
 	}
-});
-
-eachDatabase("who is looking", (database) => {
-	test("is found along indexes", async () => {
-		const { kind, store } = database;
-		await fillTables(store);
-		for (const run of [
-			(db: Db) => findOpenLink(db, "x", 0),
-			(db: Db) => hasPassword(db, "usr_x"),
-			(db: Db) => listProgrammesOf(db, 77, 50),
-			(db: Db) => findProgrammeOf(db, 77, "prg_x"),
-			(db: Db) => listAudit(db, { programmeId: 77 }, { limit: 50 }),
-		]) {
-			const walks = (await plansOf(kind, store.db, run)).flatMap((plan) => plan.walks);
-			deepEqual(
-				walks.filter((walk) => LARGE_TABLES.includes(walk)),
-				[],
-				String(run),
-			);
-		}
-	});
 });
