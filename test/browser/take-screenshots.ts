@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { BrowserContextOptions } from "playwright-core";
 import { findBrowser } from "../support/browser.ts";
-import { LONG_ORDER, MARKUP_ORDER } from "./hard-names.ts";
+import { LONG_ORDER, MARKUP_ORDER, NAME } from "./hard-names.ts";
 import { IMPORT_PAGES, storeMovingImports } from "./import-cases.ts";
 import { NETWORK_PAGES } from "./network-cases.ts";
 import { type Case, NOBODYS, ownersPages, staffPages } from "./page-cases.ts";
@@ -36,8 +36,8 @@ async function takeAll(pages: readonly Case[], into: string, options: BrowserCon
 }
 
 try {
-	const orderIds = folder === undefined ? [] : [LONG_ORDER, MARKUP_ORDER];
-	const site = await fillSampleNetwork(browser, setup.service, { sales: 420, orderIds });
+	const odd = folder === undefined ? {} : { mainName: NAME, orderIds: [LONG_ORDER, MARKUP_ORDER] };
+	const site = await fillSampleNetwork(browser, setup.service, { sales: 420, ...odd });
 	if (folder === undefined) {
 		const { main, owner: storageState } = site;
 		const integration = { what: "integration", path: `${main}/integration` };

@@ -4,21 +4,9 @@ import { forkProcess } from "../support/forked-process.ts";
 import type { SeenRequest, ShopReport } from "./hostile-shop.ts";
 import type { Answer, Opened, Order } from "./shop-process.ts";
 
-export interface HostileShops {
-	/** PEM of the CAs that the service must trust to get as far as each attack. */
-	readonly trustedCa: string;
-	/** Of every shop, in the order of the reports. */
-	readonly requests: readonly SeenRequest[];
-	/** Connections to where redirects lead: there must be none. */
-	readonly decoyConnections: number;
-	url(shop: string): string;
-	/** With null it attacks. Resolves when it holds, and what the shop still had to do before is done. */
-	behave(shop: string, status: number | null): Promise<unknown>;
-	report(shop: string): Promise<ShopReport>;
-	close(): Promise<void>;
-}
+export type HostileShops = Awaited<ReturnType<typeof openHostileShops>>;
 
-export async function openHostileShops(): Promise<HostileShops> {
+export async function openHostileShops() {
 	const script = new URL("./shop-process.ts", import.meta.url);
 	const child = await forkProcess<Opened, Order, Answer>(script);
 	const { ports, trustedCa } = child.opened;
@@ -33,14 +21,18 @@ export async function openHostileShops(): Promise<HostileShops> {
 	}
 
 	return {
+		/** PEM of the CAs that the service must trust to get as far as each attack. */
 		trustedCa,
+		/** Of every shop, in the order of the reports. */
 		requests,
+		/** Connections to where redirects lead: there must be none. */
 		get decoyConnections() {
 			return decoyConnections;
 		},
-		url: (shop) => `https://127.0.0.1:${ports.get(shop)}/postback?shop=1`,
-		behave: (shop, status) => tell({ shop, status }),
-		report: (shop) => tell({ shop }),
+		url: (shop: string) => `https://127.0.0.1:${ports.get(shop)}/postback?shop=1`,
+		/** With null it attacks. Resolves when it holds, and what the shop still had to do before is done. */
+		behave: (shop: string, status: number | null) => tell({ shop, status }),
+		report: (shop: string) => tell({ shop }),
 		close: () => child.close(),
 	};
 }

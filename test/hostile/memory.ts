@@ -3,10 +3,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-export interface MemoryWatch {
-	/** By how many bytes what is resident had grown at most. */
-	stop(): number;
-}
+export type MemoryWatch = ReturnType<typeof watchResident>;
 
 const LOOK_EVERY_MS = 50;
 
@@ -22,7 +19,7 @@ export function measureHeld(): number {
 	return heapUsed + external;
 }
 
-export function watchResident(): MemoryWatch {
+export function watchResident() {
 	const startBytes = process.memoryUsage.rss();
 	let mostBytes = startBytes;
 	const look = () => {
@@ -30,6 +27,7 @@ export function watchResident(): MemoryWatch {
 	};
 	const timer = setInterval(look, LOOK_EVERY_MS);
 	return {
+		/** By how many bytes what is resident had grown at most. */
 		stop() {
 			look();
 			clearInterval(timer);

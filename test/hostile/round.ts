@@ -297,17 +297,13 @@ async function readLatest(service: Service, programmeId: number): Promise<Stored
 	return { attempt, delivery, dueAtMs: queued?.due_at_ms ?? null };
 }
 
-interface AttemptWatch {
-	/** Until the programme has one attempt more than it had before `act`. */
-	untilOneMore(programme: ShopProgramme, act: () => Promise<unknown>): Promise<void>;
-	stop(): void;
-}
+export type AttemptWatch = ReturnType<typeof watchAttempts>;
 
 const STORED_LOOK_MS = 25;
 /** An attempt takes five seconds at most; the rest is for a busy machine to store it. */
 const STORED_WITHIN_MS = 180_000;
 
-function watchAttempts(setup: HostileSetup): AttemptWatch {
+function watchAttempts(setup: HostileSetup) {
 	let counts: ReadonlyMap<number, number> = new Map();
 	let isStopped = false;
 	const look = async () => {
@@ -320,7 +316,8 @@ function watchAttempts(setup: HostileSetup): AttemptWatch {
 	// Heard by whoever waits; it may fail while nobody does.
 	looking.catch(() => undefined);
 	return {
-		async untilOneMore({ id, programId }, act) {
+		/** Until the programme has one attempt more than it had before `act`. */
+		async untilOneMore({ id, programId }: ShopProgramme, act: () => Promise<unknown>) {
 			const before = (await setup.countAttempts()).get(id) ?? 0;
 			const startedMs = performance.now();
 			await act();

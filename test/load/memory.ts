@@ -1,11 +1,7 @@
 // How much memory the service's process holds, read while it is under load: what is left on its heap after a collection,
 // asked for through its inspector, and its resident size. The latter also shows how lazily garbage is collected.
 
-export interface Memory {
-	/** Collects garbage in the other process, and tells what is left, buffers outside the heap included. */
-	measureLiveBytes(): Promise<number>;
-	close(): void;
-}
+export type Memory = Awaited<ReturnType<typeof openMemory>>;
 
 /** Of the inspector, which also says things that nobody asked for. */
 interface Reply {
@@ -14,7 +10,7 @@ interface Reply {
 }
 
 /** `inspectorUrl` is what the process says after "Debugger listening on". */
-export async function openMemory(inspectorUrl: string): Promise<Memory> {
+export async function openMemory(inspectorUrl: string) {
 	const socket = new WebSocket(inspectorUrl);
 	const waiting = new Map<number, PromiseWithResolvers<Reply["result"]>>();
 	const opened = Promise.withResolvers<void>();
@@ -40,6 +36,7 @@ export async function openMemory(inspectorUrl: string): Promise<Memory> {
 	}
 
 	return {
+		/** Collects garbage in the other process, and tells what is left, buffers outside the heap included. */
 		async measureLiveBytes() {
 			await call("HeapProfiler.collectGarbage");
 			const { usedSize, backingStorageSize } = (await call("Runtime.getHeapUsage")) ?? {};

@@ -9,12 +9,7 @@ import {
 } from "./postgres.ts";
 import { createDatabase, dropDatabase } from "./postgres-admin.ts";
 
-export interface PostgresAtHand {
-	/** Empty, or a copy of a template on the server of the test run. */
-	createDatabase(template?: string): Promise<PostgresDatabase>;
-	/** Only what was started here. */
-	stop(): Promise<void>;
-}
+export type PostgresAtHand = ReturnType<typeof createPostgresAtHand>;
 
 export interface PostgresDatabase {
 	url: string;
@@ -23,7 +18,7 @@ export interface PostgresDatabase {
 }
 
 /** `options` are for a server of one's own, which is started with the first database. */
-export function createPostgresAtHand(options: PostgresOptions = {}): PostgresAtHand {
+export function createPostgresAtHand(options: PostgresOptions = {}) {
 	let ownServer: Promise<PostgresServer> | undefined;
 	async function serverUrl(): Promise<string> {
 		const shared = process.env[POSTGRES_URL_VARIABLE];
@@ -32,12 +27,14 @@ export function createPostgresAtHand(options: PostgresOptions = {}): PostgresAtH
 		return (await ownServer).url();
 	}
 	return {
-		async createDatabase(template) {
+		/** Empty, or a copy of a template on the server of the test run. */
+		async createDatabase(template?: string) {
 			const adminUrl = await serverUrl();
 			const name = `ringback_${randomBytes(6).toString("hex")}`;
 			const url = await createDatabase(adminUrl, name, template);
 			return { url, drop: () => dropDatabase(adminUrl, name) };
 		},
+		/** Only what was started here. */
 		stop: async () => (await ownServer)?.stop(),
 	};
 }
