@@ -6,11 +6,11 @@ import type { Verdict } from "../../src/domain/verdict.ts";
 import type { Service } from "../../src/service.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { AttemptRow, DeliveryRow, ShopProgramme } from "../support/shop-programme.ts";
+import { type StallWatch, watchStalls } from "../support/stalls.ts";
 import { type Attack, answers, type Expected } from "./attack.ts";
 import type { HostileSetup } from "./hostile-setup.ts";
 import type { SeenRequest } from "./hostile-shop.ts";
 import type { HostileShops } from "./hostile-shops.ts";
-import { type StallWatch, watchStalls } from "./stalls.ts";
 
 export interface Victim {
 	attack: Attack;
