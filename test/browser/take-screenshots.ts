@@ -9,7 +9,7 @@ import { findBrowser } from "../support/browser.ts";
 import { LONG_ORDER, MARKUP_ORDER, NAME } from "./hard-names.ts";
 import { IMPORT_PAGES, storeMovingImports } from "./import-cases.ts";
 import { NETWORK_PAGES } from "./network-cases.ts";
-import { type Case, NOBODYS, ownersPages, staffPages } from "./page-cases.ts";
+import { type Case, look, NOBODYS, ownersPages, staffPages } from "./page-cases.ts";
 import { fillSampleNetwork } from "./sample-network.ts";
 import { openSetup } from "./setup.ts";
 import { openVisitor } from "./visitor.ts";
@@ -40,9 +40,9 @@ try {
 	const site = await fillSampleNetwork(browser, setup.service, { sales: 420, ...odd });
 	if (folder === undefined) {
 		const { main, owner: storageState } = site;
-		const integration = { what: "integration", path: `${main}/integration` };
+		const integration = look("integration", `${main}/integration`);
 		await takeAll([integration], IMAGES, { storageState });
-		const conversions = { what: "conversions-dark", path: `${main}/conversions` };
+		const conversions = look("conversions-dark", `${main}/conversions`);
 		await takeAll([conversions], IMAGES, { storageState, colorScheme: "dark" });
 	} else {
 		await storeMovingImports(setup.service);
