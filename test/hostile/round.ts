@@ -100,7 +100,7 @@ async function suffer(
 	const { name } = attack;
 	const deliver: Deliver = async (what, expected) => {
 		await watch.untilOneMore(programme, () => programme.record(service.random.hex(8)));
-		const stored = await readLatest(service, programme.id);
+		const stored = await readLatest(service, programme);
 		const faults = findFaults(stored, expected, stalls.longestMs);
 		if (faults.length > 0) throw new Error(`a shop that ${name}: ${what}: ${faults.join("; ")}`);
 		return stored;
@@ -273,28 +273,12 @@ function checkConsequence({ attempt, delivery, dueAtMs }: StoredAttempt, verdict
 }
 
 /** The programme's latest delivery, with its only attempt. */
-async function readLatest(service: Service, programmeId: number): Promise<StoredAttempt> {
-	const { db } = service.store;
-	const delivery = await db
-		.selectFrom("deliveries")
-		.innerJoin("events", "events.id", "deliveries.id")
-		.selectAll("deliveries")
-		.select(["events.name", "events.body"])
-		.where("deliveries.programme_id", "=", programmeId)
-		.orderBy("deliveries.id", "desc")
-		.executeTakeFirstOrThrow();
-	const attempt = await db
-		.selectFrom("attempts")
-		.selectAll()
-		.where("delivery_id", "=", delivery.id)
-		.orderBy("seq", "desc")
-		.executeTakeFirstOrThrow();
-	const queued = await db
-		.selectFrom("queue")
-		.select("due_at_ms")
-		.where("id", "=", delivery.id)
-		.executeTakeFirst();
-	return { attempt, delivery, dueAtMs: queued?.due_at_ms ?? null };
+async function readLatest({ store }: Service, programme: ShopProgramme): Promise<StoredAttempt> {
+	const delivery = (await programme.deliveries()).at(-1);
+	const attempt = (await programme.attempts()).at(-1);
+	if (delivery === undefined || attempt?.delivery_id !== delivery.id) throw new Error("it was not tried");
+	const queued = store.db.selectFrom("queue").select("due_at_ms").where("id", "=", delivery.id);
+	return { attempt, delivery, dueAtMs: (await queued.executeTakeFirst())?.due_at_ms ?? null };
 }
 
 export type AttemptWatch = ReturnType<typeof watchAttempts>;

@@ -11,7 +11,7 @@ import { openWorkplace } from "../../src/service/workplace.ts";
 import type { Db } from "../../src/store/store.ts";
 import { openHome, type Running } from "../support/command-home.ts";
 import { forkProcess } from "../support/forked-process.ts";
-import { createPostgresAtHand } from "../support/postgres-at-hand.ts";
+import { createPostgresAtHand } from "../support/postgres.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import { BrokenPromise, type Progress, type Proof } from "../support/proof.ts";
 import type { ShopAccount } from "../support/shop-account.ts";
