@@ -1,7 +1,7 @@
 // What a receiver has to do with a callback, section 4.3 of the contract rule by rule, and with requests that no Ringback
 // sends: refuse them, and be none the worse for it. One table for every language.
 
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { dirname } from "node:path";
@@ -17,7 +17,7 @@ import {
 	withHeader,
 	withoutHeader,
 } from "./callback.ts";
-import type { ExampleFolder, RunningReceiver } from "./example-folder.ts";
+import { type ExampleFolder, OLDER_SECRET, type RunningReceiver } from "./example-folder.ts";
 
 export interface ReceiverAtHand {
 	readonly secret: string;
@@ -120,7 +120,7 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 		const event = makeEvent({ orderId: `O'Brien "1" \\ Übung 注文 🛒` });
 		deepEqual(await send(at.receiver.port, sealed(at, { body: JSON.stringify(event) })), {
 			status: 204,
-			bodyBytes: 0,
+			text: "",
 		});
 		await expectLine(at, event);
 	},
@@ -155,6 +155,21 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 			},
 		]),
 	),
+	async "while the secret is being replaced, both are good"(at) {
+		const event = makeEvent();
+		const callback = sealed(at, { body: JSON.stringify(event), secret: OLDER_SECRET });
+		await expectStatus(at, callback, 204);
+		await expectLine(at, event);
+		await expectRefused(at, (seal) => seal({ secret: `${OLDER_SECRET},${at.secret}` }));
+	},
+	async "a refusal says why, and logs the path"(at) {
+		const { port, process } = at.receiver;
+		const stale = await send(port, sealed(at, { timestamp: secondsFromNow(-700) }));
+		match(stale?.text ?? "", /timestamp.*7\d\d s/);
+		const foreign = await send(port, { ...sealed(at), target: "/another?shop=2" });
+		match(foreign?.text ?? "", /signature/);
+		await until(() => process.stderr.includes("/another?shop=2"));
+	},
 	async "a copied request is answered 401, and the event is not worked on again"(at) {
 		const event = makeEvent();
 		const callback = sealed(at, { body: JSON.stringify(event) });
