@@ -2,14 +2,20 @@
 
 import packageJson from "../package.json" with { type: "json" };
 import { backupCommand } from "./cli/backup.ts";
-import { type Command, describeCommand, EXIT, parseOptions, type Screen } from "./cli/command.ts";
+import {
+	type Command,
+	CommandError,
+	describeCommand,
+	EXIT,
+	parseOptions,
+	type Screen,
+} from "./cli/command.ts";
 import { doctorCommand } from "./cli/doctor.ts";
 import { guideCommand, licencesCommand } from "./cli/guide.ts";
 import { healthCommand } from "./cli/health.ts";
 import { IMPORT_COMMANDS } from "./cli/import.ts";
 import { migrateCommand } from "./cli/migrate.ts";
 import { owedCommand } from "./cli/owed.ts";
-import { keyIssueCommand, programmeCreateCommand } from "./cli/programme.ts";
 import { restoreCommand } from "./cli/restore.ts";
 import { describeTakenPort, serveCommand } from "./cli/serve.ts";
 import { userCreateCommand, userLinkCommand } from "./cli/user.ts";
@@ -22,8 +28,6 @@ const COMMANDS: readonly Command[] = [
 	migrateCommand,
 	userCreateCommand,
 	userLinkCommand,
-	programmeCreateCommand,
-	keyIssueCommand,
 	...IMPORT_COMMANDS,
 	doctorCommand,
 	healthCommand,
@@ -75,7 +79,7 @@ export async function main(
 		return await run(command, rest, screen, environment);
 	} catch (error) {
 		screen.error(describeFailure(error));
-		return EXIT.failed;
+		return error instanceof CommandError ? error.exit : EXIT.failed;
 	}
 }
 

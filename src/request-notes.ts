@@ -15,10 +15,8 @@ export function recordOf(c: { env: Recorded | undefined }): RequestRecord | unde
 }
 
 /** For log lines about a request. */
-export function idsOf(record: RequestRecord | undefined): { requestId?: string; traceId?: string } {
-	if (record === undefined) return {};
-	const { id, traceId } = record;
-	return traceId === null ? { requestId: id } : { requestId: id, traceId };
+export function idsOf(record: RequestRecord | undefined): { requestId?: string } {
+	return record === undefined ? {} : { requestId: record.id };
 }
 
 /** As it stands in the table of routes; null for an address that is in none. Guards stand before whole trees of them. */
