@@ -21,7 +21,7 @@ export interface RebindingCounts {
 	refused: number;
 }
 
-export type Rebinding = Awaited<ReturnType<typeof openRebinding>>;
+type Rebinding = Awaited<ReturnType<typeof openRebinding>>;
 
 /** Null: the look-up had no answer in time, which says nothing of the address. */
 type Kind = "delivered" | "forbidden" | "unresolvable" | null;

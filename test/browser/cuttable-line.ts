@@ -3,8 +3,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-export type CuttableLine = Awaited<ReturnType<typeof openLine>>;
-
 export async function openLine(serviceUrl: string) {
 	const { hostname, port } = new URL(serviceUrl);
 	const sockets = new Set<Socket>();

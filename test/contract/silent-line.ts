@@ -7,8 +7,6 @@ import { portOf } from "../support/port-of.ts";
 /** "hold": what is sent arrives after the thaw. "lose": it never does, nor does anything else on the same connection. */
 export type Freeze = "hold" | "lose";
 
-export type Line = Awaited<ReturnType<typeof openLine>>;
-
 export async function openLine(databaseUrl: string) {
 	const target = new URL(databaseUrl);
 	const sockets = new Set<Socket>();

@@ -11,8 +11,6 @@ import { openService } from "../support/open-service.ts";
 import { portOf } from "../support/port-of.ts";
 import { addAccount, expectValue } from "../support/shop-account.ts";
 
-export type LiveProgramme = Awaited<ReturnType<typeof openProgramme>>;
-
 export type LiveRingback = Awaited<ReturnType<typeof startRingback>>;
 
 const CERTIFICATES = makeCertificates({ names: ["127.0.0.1"] });

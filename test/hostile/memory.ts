@@ -3,8 +3,6 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-export type MemoryWatch = ReturnType<typeof watchResident>;
-
 const LOOK_EVERY_MS = 50;
 
 /** What is still reachable, in and outside of the heap, in bytes. */

@@ -281,7 +281,7 @@ async function readLatest({ store }: Service, programme: ShopProgramme): Promise
 	return { attempt, delivery, dueAtMs: (await queued.executeTakeFirst())?.due_at_ms ?? null };
 }
 
-export type AttemptWatch = ReturnType<typeof watchAttempts>;
+type AttemptWatch = ReturnType<typeof watchAttempts>;
 
 const STORED_LOOK_MS = 25;
 /** An attempt takes five seconds at most; the rest is for a busy machine to store it. */

@@ -6,8 +6,6 @@ import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { type Question, type Reply, readQuestion, writeReply } from "./dns-message.ts";
 
-export type ZoneServer = Awaited<ReturnType<typeof startZoneServer>>;
-
 /** Its names have IPv4 addresses that change while a test looks on. */
 export interface NameServer {
 	/** For RINGBACK_DNS_SERVERS. */
