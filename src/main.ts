@@ -16,6 +16,7 @@ import { healthCommand } from "./cli/health.ts";
 import { IMPORT_COMMANDS } from "./cli/import.ts";
 import { migrateCommand } from "./cli/migrate.ts";
 import { owedCommand } from "./cli/owed.ts";
+import { keyIssueCommand, programmeCreateCommand } from "./cli/programme.ts";
 import { restoreCommand } from "./cli/restore.ts";
 import { describeTakenPort, serveCommand } from "./cli/serve.ts";
 import { userCreateCommand, userLinkCommand } from "./cli/user.ts";
@@ -28,6 +29,8 @@ const COMMANDS: readonly Command[] = [
 	migrateCommand,
 	userCreateCommand,
 	userLinkCommand,
+	programmeCreateCommand,
+	keyIssueCommand,
 	...IMPORT_COMMANDS,
 	doctorCommand,
 	healthCommand,

@@ -43,6 +43,8 @@ export interface RequestRecord {
 	route: string | null;
 	/** The public id of the programme that called. */
 	programme: string | null;
+	/** Of the trace that the caller says it belongs to; null where it says nothing. */
+	readonly traceId: string | null;
 }
 
 /** A request that has been answered, or given up by its caller. */

@@ -15,8 +15,10 @@ export function recordOf(c: { env: Recorded | undefined }): RequestRecord | unde
 }
 
 /** For log lines about a request. */
-export function idsOf(record: RequestRecord | undefined): { requestId?: string } {
-	return record === undefined ? {} : { requestId: record.id };
+export function idsOf(record: RequestRecord | undefined): { requestId?: string; traceId?: string } {
+	if (record === undefined) return {};
+	const { id, traceId } = record;
+	return traceId === null ? { requestId: id } : { requestId: id, traceId };
 }
 
 /** As it stands in the table of routes; null for an address that is in none. Guards stand before whole trees of them. */

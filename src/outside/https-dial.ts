@@ -60,7 +60,7 @@ export function createDial(trustedCa: string | undefined): Dial {
 
 		function tryRoute(index: number, lastCode: string): void {
 			const route = routes[index];
-			if (route === undefined) return observer.onFailure(lastCode);
+			if (route === undefined) return void observer.onFailure(lastCode);
 			const socket = open(url, route.address);
 			let isConnected = false;
 			let isOver = false;

@@ -3,12 +3,12 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { type TestContext, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { until } from "../../test/support/until.ts";
 import type { AnsweredRequest } from "../ports.ts";
 import { listen, PUBLIC_LIMITS, type ServedApp } from "./http-server.ts";
 import { createRandom } from "./random.ts";
-import type { RecordedIncoming } from "./request-records.ts";
+import { type RecordedIncoming, readTraceId } from "./request-records.ts";
 
 interface Recorded {
 	url: string;
@@ -61,6 +61,7 @@ test("an answered request is told with its id, its status, its bytes and what wa
 		route: "/things/:id",
 		programme: "prg_1",
 		status: 202,
+		traceId: null,
 	});
 	ok(headMs >= 0 && tookMs >= headMs, `${headMs} ${tookMs}`);
 	ok(sentBytes > 1_000 && sentBytes < 1_500, `${sentBytes}`);
@@ -108,4 +109,23 @@ test("a caller that goes away before the answer is told as one without a status"
 	await until(() => answered.length === 1);
 	equal(answered[0]?.status, null);
 	equal(answered[0]?.route, null);
+});
+
+const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
+const SPAN_ID = "b7ad6b7169203331";
+
+describe("a traceparent", () => {
+	const cases: readonly [text: string | undefined, traceId: string | null][] = [
+		[`00-${TRACE_ID}-${SPAN_ID}-01`, TRACE_ID],
+		[`00-${TRACE_ID}-${SPAN_ID}-00`, TRACE_ID],
+		[`01-${TRACE_ID}-${SPAN_ID}-01-more`, TRACE_ID],
+		[`ff-${TRACE_ID}-${SPAN_ID}-01`, null],
+		[`00-${"0".repeat(32)}-${SPAN_ID}-01`, null],
+		[`00-${TRACE_ID}-${"0".repeat(16)}-01`, null],
+		[`00-${TRACE_ID.toUpperCase()}-${SPAN_ID}-01`, null],
+		[`00-${TRACE_ID}-01`, null],
+		["'; drop table traces", null],
+		[undefined, null],
+	];
+	for (const [text, traceId] of cases) test(String(text), () => equal(readTraceId(text), traceId));
 });

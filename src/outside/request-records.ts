@@ -13,6 +13,7 @@ import type { AnsweredRequest, Random, RequestRecord } from "../ports.ts";
 import type { ServeRequest } from "./connection-guard.ts";
 
 const ID_HEADER = "x-request-id";
+const TRACE_HEADER = "traceparent";
 /** What proxies and tracing tools make: a UUID, hex digits, a ULID. Nothing else gets into a log or an answer. */
 const SANE_ID = /^[\w.:-]{8,64}$/;
 const ID_BYTES = 8;
@@ -58,6 +59,7 @@ export function recordRequests(serve: ServeRequest, options: RecordingOptions): 
 			id: findId(headers[ID_HEADER], random),
 			route: null,
 			programme: null,
+			traceId: readTraceId(headers[TRACE_HEADER]?.toString()),
 		};
 		incoming.record = record;
 		if (outgoing instanceof RecordedResponse) outgoing.record = record;
@@ -81,4 +83,14 @@ export function recordRequests(serve: ServeRequest, options: RecordingOptions): 
 
 function findId(given: string | string[] | undefined, random: Random): string {
 	return typeof given === "string" && SANE_ID.test(given) ? given : random.hex(ID_BYTES);
+}
+
+/** W3C's Trace Context. */
+const TRACEPARENT = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}(?:-.*)?$/;
+
+/** Null for whatever is none: a stranger may send anything. */
+export function readTraceId(traceparent: string | undefined): string | null {
+	const [, version, traceId = "", spanId = ""] = TRACEPARENT.exec(traceparent ?? "") ?? [];
+	if (version === undefined || version === "ff" || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return null;
+	return traceId;
 }

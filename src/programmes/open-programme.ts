@@ -55,7 +55,7 @@ export interface OpenedProgramme {
 /** How the programme gets its owner. */
 export type OwnerWay =
 	| Inviter
-	/** The owner has an account already. */
+	/** The command line, where the owner has an account already. */
 	| { kind: "known" }
 	/** Made where there is none. `personId` is who imports; null on the command line. */
 	| { kind: "imported"; personId: number | null };
@@ -163,7 +163,7 @@ export function staffCannotOwn(email: string): string {
 	return `${email} is one of the network's staff, and staff cannot own a programme. Use another address.`;
 }
 
-/** Of a known owner a mistyped address must not make an account. */
+/** On the command line a mistyped address must not make an account. */
 async function findOrMakeOwner(
 	trx: Db,
 	deps: Omit<ProgrammesDeps, "store">,

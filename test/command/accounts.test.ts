@@ -1,25 +1,89 @@
-// People from the command line: what is made, what is refused, and what is printed.
+// People, programmes and keys from the command line: what is made, what is refused, and what is printed.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { type Ended, type Home, hasStack, openHome } from "../support/command-home.ts";
 
-test("user create makes a person and prints their link, in words and as JSON; the link itself is not stored", async (t) => {
+const PROGRAMME = {
+	"--name": "Shop",
+	"--owner": "owner@shop.example",
+	"--currency": "EUR",
+	"--commission": "8",
+	"--fee": "2",
+	"--approval-days": "30",
+};
+
+test("README's first steps make a person, a programme and a key, in words", async (t) => {
 	const home = openHome(t);
 	const user = await home.run(["user", "create", "--email", "Owner@Shop.example", "--kind", "shop"]);
 	match(
 		onlyOutput(user),
 		/^Made shop person owner@shop\.example \(usr_\w+\)\.\nThe link [^\n]*seven days\.\nhttp:\/\/127\.0\.0\.1:8080\/welcome\/[0-9a-f]{64}\n$/,
 	);
-	const person = onlyJson(await home.runHere([...userArgs("a@shop.example"), "--json"]));
+
+	const programme = await home.run(programmeArgs());
+	const [, id = ""] = /^Made programme Shop: (prg_\w+)$/m.exec(onlyOutput(programme)) ?? [];
+	match(programme.stdout, new RegExp(`^Next: npx --no-install ringback key issue --programme ${id}$`, "m"));
+
+	const first = onlyOutput(await home.run(["key", "issue", "--programme", id]));
+	match(first, /^API key {9}rbk_[0-9a-f]{64} {3}\(Key 1, key_\w+\)$/m);
+	match(first, /^Signing secret {2}rbs_[0-9a-f]{64}$/m);
+	match(first, /not shown again/);
+
+	const second = onlyOutput(await home.run(["key", "issue", "--programme", id, "--name", "Till"]));
+	match(second, /^API key .* \(Till, key_\w+\)$/m);
+	match(second, /^Signing secret {2}as before: it came with the first key$/m);
+	equal(second.includes("rbs_"), false, "the secret is shown once");
+});
+
+test("with --json each prints one object, and the database holds neither the key nor the secret", async (t) => {
+	const home = openHome(t);
+	const person = onlyJson(
+		await home.runHere("user create --email a@shop.example --kind shop --json".split(" ")),
+	);
+	deepEqual(Object.keys(person), ["id", "email", "kind", "link", "isMailed"]);
 	deepEqual(
 		{ ...person, id: "", link: "" },
 		{ id: "", email: "a@shop.example", kind: "shop", link: "", isMailed: false },
 	);
+
+	const programme = onlyJson(
+		await home.runHere([
+			...programmeArgs({ "--owner": "A@shop.example", "--currency": "eur" }),
+			"--no-parking",
+			"--json",
+		]),
+	);
+	deepEqual({ ...programme, id: "" }, { id: "", name: "Shop" });
+
+	deepEqual(
+		readRow(home, "select person_id, subject from audit_entries where action = 'programme.created'"),
+		{ person_id: null, subject: programme["id"] },
+		"as from the page",
+	);
+
+	const issue = ["key", "issue", "--programme", String(programme["id"]), "--json"];
+	const [first, second] = [onlyJson(await home.runHere(issue)), onlyJson(await home.runHere(issue))];
+	deepEqual(Object.keys(first), ["id", "name", "key", "secret"]);
+	match(String(first["secret"]), /^rbs_/);
+	equal(second["secret"], null);
+
 	const stored = readEverything(home);
 	match(stored, /a@shop\.example/);
+	equal(stored.includes(String(first["key"]).slice(4)), false);
+	equal(stored.includes(String(first["secret"]).slice(4)), false);
 	equal(stored.includes(String(person["link"]).split("/").at(-1) ?? ""), false);
+	deepEqual(
+		readRow(home, "select parks_pixels, commission_rate, fee_rate, approval_days, currency from programmes"),
+		{
+			currency: "EUR",
+			parks_pixels: 0,
+			commission_rate: "8.0000",
+			fee_rate: "2.0000",
+			approval_days: 30,
+		},
+	);
 });
 
 test("user link makes a new link in place of the old one, with the public address", async (t) => {
@@ -56,11 +120,28 @@ const REFUSALS: readonly [title: string, args: readonly string[], error: string,
 		/Nobody has the email/,
 	],
 	["an unknown kind", userArgs("x@shop.example", "king"), "unknown_kind", /"shop" .* or "staff"/],
+	[
+		"an unknown owner",
+		programmeArgs({ "--owner": "nobody@shop.example" }),
+		"unknown_person",
+		/ringback user create --email nobody@shop\.example --kind shop/,
+	],
+	[
+		"staff as an owner",
+		programmeArgs({ "--owner": "staff@network.example" }),
+		"email_taken",
+		/staff@network\.example is one of the network's staff, and staff cannot own a programme/,
+	],
+	["a bad currency", programmeArgs({ "--currency": "euro" }), "unknown_currency", /EURO/],
+	["a bad rate", programmeArgs({ "--commission": "eight" }), "invalid_rate", /commission/],
+	["bad days", programmeArgs({ "--approval-days": "1.5" }), "invalid_days", /from 0 to 3650/],
+	["an unknown programme", ["key", "issue", "--programme", "prg_x"], "unknown_programme", /prg_x/],
 ];
 
 test("a refusal ends with 1, says why in words or as JSON, and makes nothing", async (t) => {
 	const home = openHome(t);
 	equal((await home.runHere(userArgs("owner@shop.example"))).code, 0);
+	equal((await home.runHere(userArgs("staff@network.example", "staff"))).code, 0);
 	const before = readEverything(home);
 	for (const [index, [title, args, error, detail]] of REFUSALS.entries()) {
 		// One as a process, which has an exit code and a standard error of its own.
@@ -97,6 +178,10 @@ test("a second migrate has nothing to do", async (t) => {
 
 function userArgs(email: string, kind = "shop"): string[] {
 	return ["user", "create", "--email", email, "--kind", kind];
+}
+
+function programmeArgs(change: Partial<typeof PROGRAMME> = {}): string[] {
+	return ["programme", "create", ...Object.entries({ ...PROGRAMME, ...change }).flat()];
 }
 
 function onlyOutput(ended: Ended): string {

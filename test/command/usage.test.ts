@@ -9,7 +9,8 @@ const COMMANDS = [
 	"serve",
 	"migrate",
 	"user create",
-	"user link",
+	"programme create",
+	"key issue",
 	"import programmes",
 	"import people",
 	"import conversions",
@@ -39,7 +40,7 @@ describe("help is on standard output and ends with 0", () => {
 		const { code, stdout, stderr } = await openHome(t).runHere(["user", "--help"]);
 		deepEqual({ code, stderr }, { code: 0, stderr: "" });
 		match(stdout, /^ {2}user create /m);
-		equal(/^ {2}(?:serve|doctor) /m.test(stdout), false, stdout);
+		equal(/^ {2}(?:serve|programme create) /m.test(stdout), false, stdout);
 	});
 
 	for (const command of COMMANDS) {
@@ -63,6 +64,7 @@ describe("wrong usage says what is wrong, shows the usage and ends with 2", () =
 		["migrate now", /^"now" is not expected here\.$/m, /^ringback migrate/m],
 		["user create --email a@b.example", /^--kind is missing: /m, /^ringback user create --email ADDRESS/m],
 		["user create --email", /--email/, /^ringback user create/m],
+		["programme create --name Shop", /^--owner is missing: /m, /--approval-days DAYS/],
 	];
 	for (const [args, problem, usage] of cases) {
 		test(`ringback ${args}`, async (t) => {

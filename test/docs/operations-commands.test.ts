@@ -90,6 +90,7 @@ for (const kind of DATABASE_KINDS) {
 
 		deepEqual(await type(blockToRun("migrate")), [1, 0], "something is to be done, and is done");
 		deepEqual(await type(blockToRun("doctor")), [0]);
+		deepEqual(await type(blockToRun("first programme")), [0, 0]);
 		for (const block of blocksToRun("people")) ok((await type(block)).every((code) => code === 0));
 		writeSamples(home.folder);
 		const imported = blockToRun("import").replaceAll(/(\w+\.csv)/g, (name) => join(home.folder, name));

@@ -116,6 +116,11 @@ describe("the executable", { skip, concurrency: 2 }, () => {
 		equal((await home.run(["migrate"])).code, 0);
 		const owner = await home.run(["user", "create", "--email", "olga@shop.example", "--kind", "shop"]);
 		match(owner.stdout, /\/welcome\/[0-9a-f]{64}/);
+		const terms = ["--currency", "EUR", "--commission", "8", "--fee", "2.5", "--approval-days", "30"];
+		const whose = ["--name", "Shop", "--owner", "olga@shop.example"];
+		const programme = await home.run(["programme", "create", ...whose, ...terms]);
+		const [, id = ""] = /^Next: ringback key issue --programme (prg_\w+)$/m.exec(programme.stdout) ?? [];
+		match((await home.run(["key", "issue", "--programme", id])).stdout, /\brbk_/, programme.stderr);
 		match((await home.run(["doctor"])).stdout, /schema/);
 		deepEqual(globSync("*", { cwd: home.folder }), ["data"], "all it leaves is its database");
 	});

@@ -8,6 +8,7 @@ import { openService } from "../support/open-service.ts";
 import { until } from "../support/until.ts";
 
 const SETTINGS = { RINGBACK_ACCESS_LOG: "on", RINGBACK_TRUSTED_PROXIES: "127.0.0.1", RINGBACK_ROLE: "web" };
+const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
 
 test("each request is a line with its ids, route, status, time, bytes and caller; never its path, query, cookie or body", async (t) => {
 	const { service, log, close } = await openService({ settings: SETTINGS });
@@ -26,11 +27,13 @@ test("each request is a line with its ids, route, status, time, bytes and caller
 			"x-request-id": "from-the-proxy-1",
 			"x-forwarded-for": "203.0.113.9",
 			cookie: "a=secret-cookie",
+			traceparent: `00-${TRACE_ID}-b7ad6b7169203331-01`,
 		},
 	});
 	const { ms, bytes, ...rest } = line;
 	deepEqual(rest, {
 		requestId: "from-the-proxy-1",
+		traceId: TRACE_ID,
 		method: "GET",
 		route: "/welcome/:token",
 		status: 410,
@@ -42,10 +45,12 @@ test("each request is a line with its ids, route, status, time, bytes and caller
 
 	const post = await ask("/sign-in", {
 		method: "POST",
+		headers: { traceparent: `00-${"0".repeat(32)}-b7ad6b7169203331-01` },
 		body: new URLSearchParams({ password: "secret-body" }),
 	});
 	match(String(post.line["requestId"]), /^[\da-f]{16}$/);
 	equal(post.answer.headers.get("x-request-id"), post.line["requestId"]);
+	ok(!("traceId" in post.line), "zeros are no trace");
 	equal(
 		(await ask("/v1/conversions?secret-query", { method: "POST", body: "secret-body" })).line["status"],
 		401,

@@ -1,0 +1,80 @@
+// `ringback programme create` and `ringback key issue`.
+
+import { succeed } from "../domain/fault.ts";
+import { issueKey } from "../programmes/keys.ts";
+import { openProgramme } from "../programmes/open-programme.ts";
+import { OWN_COMMAND } from "../shipped-files.ts";
+import { workplaceCommand } from "./command.ts";
+
+export const programmeCreateCommand = workplaceCommand({
+	name: "programme create",
+	summary: "Creates a shop's programme: its currency, its rates and its approval window.",
+	options: {
+		name: { type: "string", value: "NAME", help: "the programme's name", isRequired: true },
+		owner: {
+			type: "string",
+			value: "ADDRESS",
+			help: "e-mail of its owner, made with `user create --kind shop`",
+			isRequired: true,
+		},
+		currency: { type: "string", value: "CODE", help: "ISO 4217 code such as EUR", isRequired: true },
+		commission: {
+			type: "string",
+			value: "PERCENT",
+			help: "commission, percent of the basket",
+			isRequired: true,
+		},
+		fee: { type: "string", value: "PERCENT", help: "network fee, percent of the basket", isRequired: true },
+		"approval-days": {
+			type: "string",
+			value: "DAYS",
+			help: "days until a conversion is approved automatically",
+			isRequired: true,
+		},
+		"no-parking": {
+			type: "boolean",
+			help: "record pixel conversions at once, without the shop's confirmation; anyone can call the pixel",
+		},
+	},
+	async work(workplace, options) {
+		const days = options.text("approval-days");
+		const opened = await openProgramme(
+			workplace,
+			{ kind: "known" },
+			{
+				name: options.text("name"),
+				ownerEmail: options.text("owner"),
+				currency: options.text("currency"),
+				commissionRate: options.text("commission"),
+				feeRate: options.text("fee"),
+				approvalDays: /^\d+$/.test(days) ? Number(days) : Number.NaN,
+				parksPixels: !options.flag("no-parking"),
+			},
+		);
+		if (!opened.ok) return opened;
+		const { public_id: id, name } = opened.value.programme;
+		const text = `Made programme ${name}: ${id}\nNext: ${OWN_COMMAND} key issue --programme ${id}`;
+		return succeed({ json: { id, name }, text });
+	},
+});
+
+export const keyIssueCommand = workplaceCommand({
+	name: "key issue",
+	summary:
+		"Issues an API key. The programme's first key comes with its signing secret; both are shown only once.",
+	options: {
+		programme: { type: "string", value: "ID", help: "the programme's id, prg_…", isRequired: true },
+		name: { type: "string", value: "TEXT", help: "what people call it, such as “Shop server”" },
+	},
+	async work(workplace, options) {
+		const issued = await issueKey(workplace, options.text("programme"), null, options.text("name"));
+		if (!issued.ok) return issued;
+		const { keyId, name, key, secret } = issued.value;
+		const text = [
+			`API key         ${key}   (${name}, ${keyId})`,
+			`Signing secret  ${secret ?? "as before: it came with the first key"}`,
+			"They are not shown again: keep them where your shop keeps its passwords.",
+		].join("\n");
+		return succeed({ json: { id: keyId, name, key, secret }, text });
+	},
+});
