@@ -1,4 +1,4 @@
-// What only this service can have written, signed and stored nowhere: form tokens, flash messages, and two cookies that
+// What only this service can have written, signed and stored nowhere: flash messages, and two cookies that
 // open nothing. Both are signed together with the password's hash, so that a new password, however it came about, ends
 // them all.
 //
@@ -19,10 +19,7 @@ export interface Signer {
 }
 
 /** A key for each use, so that a token for one is worth nothing for another. */
-export function createSigner(
-	sealingKey: Uint8Array,
-	use: "forms" | "flash" | "devices" | "confirmations",
-): Signer {
+export function createSigner(sealingKey: Uint8Array, use: "flash" | "devices" | "confirmations"): Signer {
 	const key = Buffer.from(hkdfSync("sha256", sealingKey, "", `ringback ${use}`, 32));
 	const sign = (text: string): string => createHmac("sha256", key).update(text).digest("base64url");
 	return {

@@ -10,14 +10,7 @@ import { recordOf } from "../request-notes.ts";
 import { requireRecentPassword } from "./account/enter-password-page.ts";
 import { answerError } from "./error-page.ts";
 import { answerEnded } from "./live-page.ts";
-import {
-	CSRF_FIELD,
-	findProgrammeFor,
-	viewerOf,
-	type WebContext,
-	type WebDeps,
-	type WebEnv,
-} from "./page.ts";
+import { findProgrammeFor, viewerOf, type WebContext, type WebDeps, type WebEnv } from "./page.ts";
 import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
 import type { FileBounds } from "./receive-file.ts";
 import { createUploadGuard, isUpload, type UploadDeps, type UploadGuard } from "./receive-file.ts";
@@ -103,8 +96,7 @@ export const securePages: Guard = async (c, next) => {
 	if (!c.res.headers.has("cache-control")) c.res.headers.set("cache-control", "no-store");
 };
 
-// Forms that only our own pages can send: the right token, and nothing that says it came from another site. And text
-// that can be stored: nobody types a NUL character, and PostgreSQL neither keeps nor compares one.
+// Forms that only our own pages can send: the browser says that they come from here. And text that can be stored: nobody types a NUL character, and PostgreSQL neither keeps nor compares one.
 
 /** A request pasted into the signature check is the longest: 128 KiB, three times as long when encoded. */
 const MAX_FORM_BYTES = 512 * 1024;
@@ -154,46 +146,39 @@ function guardForms(origin: string, guardUpload: UploadGuard | null): Middleware
 		if (method !== "POST") return answerError(c, "method_not_allowed");
 		if (!isFromHere(c, origin)) return answerError(c, "form_not_valid");
 		if (guardUpload !== null && isUpload(c)) return guardUpload(c, next);
-		if (await hasTooManyFields(c)) return answerError(c, "body_too_large");
-		const token = await readToken(c);
-		if (!c.get("formGuard").isOwn(c, token)) return answerError(c, "form_not_valid");
-		return (await hasNulInForm(c)) ? answerError(c, "invalid_field") : next();
+		const wrong = await findWrong(c);
+		return wrong === null ? next() : answerError(c, wrong);
 	};
 }
 
+async function findWrong(
+	c: WebContext,
+): Promise<"body_too_large" | "invalid_field" | "form_not_valid" | null> {
+	try {
+		if (hasTooManyFields(c, Buffer.from(await c.req.arrayBuffer()))) return "body_too_large";
+		const fields = Object.values(await c.req.parseBody({ all: true })).flat();
+		// Of text and of files' names; what is in a file is left to whoever reads it.
+		const hasNul = fields.some((field) => (typeof field === "string" ? field : field.name).includes(NUL));
+		return hasNul ? "invalid_field" : null;
+	} catch {
+		// Cut off on its way, or no form at all: nothing of ours has failed.
+		return "form_not_valid";
+	}
+}
+
 /** Counted before the form is read, by what every field must have: a header of its own in multipart forms, an ampersand before it in others. */
-async function hasTooManyFields(c: WebContext): Promise<boolean> {
+function hasTooManyFields(c: WebContext, body: Buffer): boolean {
 	const isMultipart = /multipart/i.test(c.req.header("content-type") ?? "");
-	const marks = (await readBytes(c))
-		.toString("latin1")
-		.matchAll(isMultipart ? /content-disposition/gi : /&/g);
+	const marks = body.toString("latin1").matchAll(isMultipart ? /content-disposition/gi : /&/g);
 	return marks.drop(MAX_FIELDS).next().done !== true;
 }
 
-async function readBytes(c: WebContext): Promise<Buffer> {
-	try {
-		return Buffer.from(await c.req.arrayBuffer());
-	} catch {
-		// Whoever hung up on the way is refused for want of a token.
-		return Buffer.alloc(0);
-	}
-}
-
-/** What cannot be read as a form has no token: whoever sends such a thing is refused, and nothing is logged. */
-async function readToken(c: WebContext): Promise<unknown> {
-	try {
-		return (await c.req.parseBody())[CSRF_FIELD];
-	} catch {
-		return undefined;
-	}
-}
-
-/** Browsers say where a request comes from; what says nothing is left to the token. */
+/** Every browser says of a form where it comes from, by one header or both. What says nothing is not from a page of ours. */
 function isFromHere(c: WebContext, publicOrigin: string): boolean {
 	const site = c.req.header("sec-fetch-site");
 	if (site !== undefined) return site === "same-origin" || site === "none";
 	const origin = c.req.header("origin");
-	if (origin === undefined || origin === publicOrigin) return true;
+	if (origin === undefined || origin === publicOrigin) return origin === publicOrigin;
 	// Opened by another name than PUBLIC_URL, such as localhost: its own name is what counts.
 	return URL.canParse(origin) && new URL(origin).host === c.req.header("host");
 }
@@ -205,9 +190,3 @@ const NUL_IN_ADDRESS = /%00/;
 /** Before anything is looked for by what the address says. */
 const guardAddress: MiddlewareHandler<WebEnv> = async (c, next) =>
 	NUL_IN_ADDRESS.test(c.req.url) ? answerError(c, "not_found") : next();
-
-/** Of text and of files' names; what is in a file is left to whoever reads it. */
-async function hasNulInForm(c: WebContext): Promise<boolean> {
-	const fields = Object.values(await c.req.parseBody({ all: true })).flat();
-	return fields.some((field) => (typeof field === "string" ? field : field.name).includes(NUL));
-}

@@ -72,8 +72,6 @@ interface DocumentView {
 	programme: DocumentProgramme | undefined;
 	/** What the last form came to. */
 	flash: Flash | undefined;
-	/** The hidden field for the sign-out form; a stranger has none. */
-	csrf: Html | null;
 	/** A development setting that must not go unnoticed. */
 	allowsPrivateRanges: boolean;
 	/** About the installation, for staff alone. */
@@ -201,7 +199,7 @@ function staffLinksOf(viewer: Viewer | null): readonly TopLink[] {
 	return viewer?.kind === "staff" && !viewer.awaitsAuthenticator ? STAFF_LINKS : [];
 }
 
-function accountMenu({ viewer, csrf }: DocumentView): Html {
+function accountMenu({ viewer }: DocumentView): Html {
 	if (viewer === null) return html`<a href="${paths.SIGN_IN_PATH}">Sign in</a>`;
 	const links = [
 		...(viewer.awaitsAuthenticator ? [] : [[paths.ACCOUNT_PATH, "Account settings"]]),
@@ -212,7 +210,7 @@ function accountMenu({ viewer, csrf }: DocumentView): Html {
 	return html`<details class="menu"><summary>Account</summary><div class="menu-panel">
 	<p class="small soft">${viewer.email}${viewer.kind === "staff" ? " · staff" : ""}</p>
 	${links.map(([href, label]) => html`<a href="${href}">${label}</a>`)}
-	<form method="post" action="${paths.SIGN_OUT_PATH}">${csrf}<button type="submit">Sign out</button></form>
+	<form method="post" action="${paths.SIGN_OUT_PATH}"><button type="submit">Sign out</button></form>
 </div></details>`;
 }
 

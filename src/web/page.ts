@@ -1,5 +1,5 @@
-// What a page works with: its dependencies, its context, who is looking, what was typed, the message and the token of
-// forms, and the document that is answered.
+// What a page works with: its dependencies, its context, who is looking, the message of the
+// last form, and the document that is answered.
 
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
@@ -87,14 +87,7 @@ export interface PageDeps extends WebDeps {
 	exportSlots: Slots;
 }
 
-// What every page finds in its context: who is looking, and what guards their forms.
-
-interface FormGuard {
-	/** Makes the visit's cookie when there is neither a session nor a visit yet. */
-	token(c: WebContext): string;
-	isOwn(c: WebContext, token: unknown): boolean;
-	bindToSession(c: WebContext, sessionToken: string): void;
-}
+// What every page finds in its context: who is looking, and what the last form came to.
 
 interface FlashCookie {
 	set(c: WebContext, flash: Flash): void;
@@ -141,7 +134,6 @@ export interface WebEnv {
 		standing: Standing;
 		/** The programme as it stands in the frame around its pages. */
 		readFrame(programme: Programme): Promise<DocumentProgramme>;
-		formGuard: FormGuard;
 		/** Of a form that may bring a file: it, nothing, or why it was not taken. */
 		upload: Result<Upload | null> | undefined;
 		flashCookie: FlashCookie;
@@ -155,8 +147,8 @@ export interface WebEnv {
 
 export type WebContext = Context<WebEnv>;
 
-// A page as an answer: the document around it knows the reader, the programme of the address, the message of the
-// last form, and the token of the next.
+// A page as an answer: the document around it knows the reader, the programme of the address, and the message of
+// the last form.
 
 interface Page {
 	title: string;
@@ -186,7 +178,6 @@ export async function answerPage(
 		active,
 		programme: programme === undefined ? undefined : await c.get("readFrame")(programme),
 		flash: viewer === null ? undefined : restOfFlash(c),
-		csrf: viewer === null ? null : csrfField(c),
 		allowsPrivateRanges: viewer !== null && c.get("allowsPrivateRanges"),
 		// While there is the set-up, that mail is off is one of its steps.
 		warnings: c.get("warnings").filter(({ kind }) => !isSetUp || kind !== "mail_off"),
@@ -354,41 +345,6 @@ export function createFlashCookie({ sealingKey, publicUrl }: WebDeps): FlashCook
 			if (!signer.isSignature(signature, body)) return undefined;
 			return FLASH.parse(JSON.parse(Buffer.from(body, "base64url").toString()));
 		},
-	};
-}
-
-// The hidden field that every form carries: bound to the reader's session or, before signing in, to a cookie of
-// their visit, so that no other site can know it.
-
-export const CSRF_FIELD = "csrf";
-const VISIT_BYTES = 16;
-
-export function csrfField(c: WebContext): Html {
-	return html`<input type="hidden" name="${CSRF_FIELD}" value="${c.get("formGuard").token(c)}">`;
-}
-
-export function createFormGuard({ sealingKey, random, publicUrl }: WebDeps): FormGuard {
-	const signer = createSigner(sealingKey, "forms");
-	const visitCookie = cookieName(publicUrl, "visit");
-	const bindings = new WeakMap<WebContext, string>();
-	const bindingOf = (c: WebContext): string | undefined => {
-		const visit = getCookie(c, visitCookie);
-		return bindings.get(c) ?? (visit === undefined ? undefined : `visit ${visit}`);
-	};
-	return {
-		token(c) {
-			const known = bindingOf(c);
-			if (known !== undefined) return signer.sign(known);
-			const visit = random.hex(VISIT_BYTES);
-			setCookie(c, visitCookie, visit, cookieOptions(publicUrl));
-			bindings.set(c, `visit ${visit}`);
-			return signer.sign(`visit ${visit}`);
-		},
-		isOwn(c, token) {
-			const known = bindingOf(c);
-			return known !== undefined && typeof token === "string" && signer.isSignature(token, known);
-		},
-		bindToSession: (c, sessionToken) => void bindings.set(c, `session ${sessionToken}`),
 	};
 }
 

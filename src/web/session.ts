@@ -10,27 +10,17 @@ import { deviceCookieName } from "../people/signed-cookies.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { troubleBanner } from "./conversion-ui.ts";
 import type { DocumentProgramme, Viewer } from "./document.ts";
-import {
-	createFlashCookie,
-	createFormGuard,
-	loadViewer,
-	may,
-	type WebContext,
-	type WebDeps,
-	type WebEnv,
-} from "./page.ts";
+import { createFlashCookie, loadViewer, may, type WebContext, type WebDeps, type WebEnv } from "./page.ts";
 
 /** Longer ones are of no use on the list of sessions. */
 const MAX_USER_AGENT_LENGTH = 300;
 
 export function openSession(deps: WebDeps): MiddlewareHandler<WebEnv> {
-	const formGuard = createFormGuard(deps);
 	const flashCookie = createFlashCookie(deps);
 	return async (c, next) => {
 		c.set("network", await deps.network.read());
 		const visitor = readVisitor(c, deps);
 		c.set("visitor", visitor);
-		c.set("formGuard", formGuard);
 		c.set("flashCookie", flashCookie);
 		c.set("allowsPrivateRanges", deps.allowsPrivateRanges);
 		c.set("readFrame", (programme) => readFrame(deps, programme, may(c, "integrate")));
@@ -42,7 +32,6 @@ export function openSession(deps: WebDeps): MiddlewareHandler<WebEnv> {
 		c.set("sessionId", session?.id ?? null);
 		c.set("signedInAtMs", session?.createdAtMs ?? null);
 		if (found !== null && viewer !== null) {
-			formGuard.bindToSession(c, found.session.token);
 			// A session in use lasts longer. Before the page's own cookies, so that signing out has the last word.
 			handOnCookies(c, found.setCookies);
 		}

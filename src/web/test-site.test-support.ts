@@ -1,5 +1,5 @@
-// The whole site over a real store, in process: browsers that keep cookies and send forms as their pages have
-// them, a mailbox, a clock in the test's hand, and a log that keeps everything.
+// The whole site over a real store, in process: browsers that keep cookies and send forms as a page
+// would, a mailbox, a clock in the test's hand, and a log that keeps everything.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -199,8 +199,6 @@ let browsers = 0;
 
 export class Browser {
 	readonly cookies = new Map<string, string>();
-	/** Of the last page that had a form. */
-	csrf = "";
 	/** By the site's clock. */
 	readonly nowMs: () => number;
 	readonly #request: Request;
@@ -220,36 +218,22 @@ export class Browser {
 		return this.send(path, { headers: { accept: "text/html", ...headers } });
 	}
 
-	/** As the last page's form would: with its token, unless the test brings another or none (null). */
+	/** As a page's form would. `headers`: instead of what a browser says of where the form came from. */
 	submit(
 		path: string,
 		fields: Readonly<Record<string, string>>,
-		/** `headers` instead of what a browser says of where the form came from. */
-		options: { csrf?: string | null; headers?: Readonly<Record<string, string>> } = {},
+		{ headers }: { headers?: Readonly<Record<string, string>> } = {},
 	): Promise<Shown> {
-		const csrf = options.csrf === undefined ? this.csrf : options.csrf;
-		const body = new URLSearchParams({ ...fields, ...(csrf === null ? {} : { csrf }) });
-		const headers = {
-			"content-type": "application/x-www-form-urlencoded",
-			accept: "text/html",
-			...(options.headers ?? { "sec-fetch-site": "same-origin" }),
-		};
-		return this.send(path, { method: "POST", headers, body: body.toString() });
+		return this.submitForm(path, new URLSearchParams(fields), headers);
 	}
 
-	/** The same for fields that come several times, and for uploads. The token comes first, as on our pages. */
-	submitForm(path: string, form: URLSearchParams | FormData): Promise<Shown> {
-		const body = form instanceof FormData ? new FormData() : new URLSearchParams();
-		body.append("csrf", this.csrf);
-		for (const [name, value] of form) {
-			if (body instanceof FormData && value instanceof File) body.append(name, value);
-			else body.append(name, String(value));
-		}
-		return this.send(path, {
-			method: "POST",
-			headers: { "sec-fetch-site": "same-origin", accept: "text/html" },
-			body,
-		});
+	/** The same for fields that come several times, and for uploads. */
+	submitForm(
+		path: string,
+		body: URLSearchParams | FormData,
+		headers: Readonly<Record<string, string>> = { "sec-fetch-site": "same-origin" },
+	): Promise<Shown> {
+		return this.send(path, { method: "POST", headers: { accept: "text/html", ...headers }, body });
 	}
 
 	/** Any request, with this browser's cookies. */
@@ -264,7 +248,6 @@ export class Browser {
 		const text = await response.text();
 		const setCookies = response.headers.getSetCookie();
 		for (const line of setCookies) this.#keep(line);
-		this.csrf = /name="csrf" value="([^"]+)"/.exec(text)?.[1] ?? this.csrf;
 		const location = response.headers.get("location");
 		return { status: response.status, headers: response.headers, text, location, setCookies };
 	}

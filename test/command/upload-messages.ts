@@ -10,7 +10,7 @@ const order = z.object({
 	isChunked: z.boolean(),
 	count: z.number(),
 	/** In turn. */
-	senders: z.array(z.object({ cookies: z.map(z.string(), z.string()), csrf: z.string() }).nullable()),
+	senders: z.array(z.object({ cookies: z.map(z.string(), z.string()) }).nullable()),
 });
 
 export type UploadOrder = z.infer<typeof order>;

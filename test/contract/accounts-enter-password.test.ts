@@ -101,7 +101,7 @@ eachDatabase("an account and a session of days", (database) => {
 		equal(browser.cookies.has(COOKIE), false);
 		equal((await browser.open("/account")).location, enter("/account"));
 		const before = await site.storedText();
-		equal((await browser.submit(ENTER, { currentPassword: PASSWORD }, { csrf: null })).status, 403);
+		equal((await browser.submit(ENTER, { currentPassword: PASSWORD }, { headers: {} })).status, 403);
 		equal(browser.cookies.has(COOKIE), false);
 		equal(await site.storedText(), before);
 	});

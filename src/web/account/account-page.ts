@@ -222,7 +222,6 @@ function sessionsSection(c: WebContext, sessions: readonly AuthSession[]): Html 
 	const ownId = c.get("sessionId");
 	const endOthers = ui.buttonForm({
 		action: `${ACCOUNT_PATH}/sessions/end-others`,
-		csrf: page.csrfField(c),
 		label: "Sign out everywhere else",
 		isSmall: true,
 	});
@@ -244,17 +243,16 @@ function sessionsSection(c: WebContext, sessions: readonly AuthSession[]): Html 
 					title: "End it",
 					isTitleHidden: true,
 					isNumber: true,
-					cell: (session) => (session.id === ownId ? ui.badge("info", "This one") : endForm(c, session)),
+					cell: (session) => (session.id === ownId ? ui.badge("info", "This one") : endForm(session)),
 				},
 			],
 		}),
 	});
 }
 
-function endForm(c: WebContext, { id, userAgent }: AuthSession): Content {
+function endForm({ id, userAgent }: AuthSession): Content {
 	return ui.buttonForm({
 		action: `${ACCOUNT_PATH}/sessions/end`,
-		csrf: page.csrfField(c),
 		hidden: { sessionId: id },
 		label: "Sign out",
 		isSmall: true,

@@ -275,7 +275,6 @@ function answerPeople(c: WebContext, view: PeopleView, invited: SentLink | undef
 
 function peopleTable(c: WebContext, view: PeopleView): Html {
 	const { roles, invite, path } = view;
-	const csrf = page.csrfField(c);
 	const selfId = page.viewerOf(c).publicId;
 	const middle: ui.Column<ListedPerson>[] =
 		roles === undefined
@@ -285,7 +284,7 @@ function peopleTable(c: WebContext, view: PeopleView): Html {
 					{ title: "Authenticator", cell: authenticatorState },
 				]
 			: [
-					{ title: "Role", cell: (person) => roleCell(path, csrf, person, roles.mayChange(person)) },
+					{ title: "Role", cell: (person) => roleCell(path, person, roles.mayChange(person)) },
 					{ title: "State", cell: personState },
 				];
 	return ui.dataTable<ListedPerson>({
@@ -311,7 +310,7 @@ function peopleTable(c: WebContext, view: PeopleView): Html {
 					if (!isLeaving && invite === null) return null;
 					const forms = isLeaving ? [LEAVE] : actionsFor(view, person);
 					return html`<div class="row row-end">${forms.map(({ action, ...look }) =>
-						ui.buttonForm({ action: `${path}/${action}`, csrf, isSmall: true, ...look }),
+						ui.buttonForm({ action: `${path}/${action}`, isSmall: true, ...look }),
 					)}</div>`;
 				},
 			},
@@ -340,7 +339,7 @@ function authenticatorState({ hasPassword, hasAuthenticator }: ListedPerson): Ht
 }
 
 /** Chosen where it can be changed; the last owner stays one. */
-function roleCell(path: string, csrf: Html, person: ListedPerson, mayChange: boolean): Html | string {
+function roleCell(path: string, person: ListedPerson, mayChange: boolean): Html | string {
 	const { role, email, publicId } = person;
 	if (role === null) return "";
 	if (!mayChange) return ROLE_WORDS[role];
@@ -350,7 +349,6 @@ function roleCell(path: string, csrf: Html, person: ListedPerson, mayChange: boo
 	const change = ui.button({ label: "Change", isSmall: true, ariaLabel: `Change the role of ${email}` });
 	return ui.postForm({
 		action: `${path}/${publicId}/role`,
-		csrf,
 		className: "row choice",
 		body: html`<select name="role" aria-label="Role of ${email}">${options}</select>${change}`,
 	});

@@ -313,7 +313,7 @@ function formOf(page: string): Record<string, string> {
 	for (const [tag] of form.matchAll(/<input[^>]*>/g)) {
 		const attribute = (name: string) => new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1] ?? "";
 		if (/type="checkbox"/.test(tag) && !/ checked/.test(tag)) continue;
-		if (attribute("name") !== "csrf") fields[attribute("name")] = attribute("value").replaceAll("&amp;", "&");
+		fields[attribute("name")] = attribute("value").replaceAll("&amp;", "&");
 	}
 	return fields;
 }
