@@ -5,17 +5,35 @@
 
 import type { MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { getCookie } from "hono/cookie";
+import { readTrouble } from "../callbacks/failure-notices.ts";
+import { findClientAddress } from "../domain/client-address.ts";
 import { grants, type Right } from "../domain/roles.ts";
+import { readArrival, type Warning } from "../domain/warning.ts";
+import type { Visitor } from "../people/auth.ts";
+import { deviceCookieName } from "../people/signed-cookies.ts";
 import { recordOf } from "../request-notes.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import { requireRecentPassword } from "./account/enter-password-page.ts";
+import { troubleBanner } from "./conversion-ui.ts";
+import type { DocumentProgramme, Viewer } from "./document.ts";
 import { answerError } from "./error-page.ts";
 import { answerEnded } from "./live-page.ts";
-import { findProgrammeFor, viewerOf, type WebContext, type WebDeps, type WebEnv } from "./page.ts";
+import {
+	createFlashCookie,
+	findProgrammeFor,
+	handOnCookies,
+	loadViewer,
+	may,
+	viewerOf,
+	type WebContext,
+	type WebDeps,
+	type WebEnv,
+} from "./page.ts";
 import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
 import type { FileBounds } from "./receive-file.ts";
 import { createUploadGuard, isUpload, type UploadDeps, type UploadGuard } from "./receive-file.ts";
 import type { Access, Route } from "./routes.ts";
-import { openSession } from "./session.ts";
 
 type Guard = MiddlewareHandler<WebEnv>;
 
@@ -76,6 +94,71 @@ function requireProgramme({ store }: Pick<WebDeps, "store">, right: Right): Guar
 		if (record !== undefined) record.programme = found.programme.public_id;
 		c.set("standing", found.standing);
 		return grants(found.standing, right) ? next() : answerError(c, "not_allowed");
+	};
+}
+
+// The first thing on every page: the cookie becomes a visitor, and, if its session is good, a viewer.
+
+/** Longer ones are of no use on the list of sessions. */
+const MAX_USER_AGENT_LENGTH = 300;
+
+function openSession(deps: WebDeps): MiddlewareHandler<WebEnv> {
+	const flashCookie = createFlashCookie(deps);
+	return async (c, next) => {
+		c.set("network", await deps.network.read());
+		const visitor = readVisitor(c, deps);
+		c.set("visitor", visitor);
+		c.set("flashCookie", flashCookie);
+		c.set("allowsPrivateRanges", deps.allowsPrivateRanges);
+		c.set("readFrame", (programme) => readFrame(deps, programme, may(c, "integrate")));
+		const found = await deps.auth.findSession(visitor);
+		const viewer = found === null ? null : await loadViewer(deps, found.session);
+		c.set("viewer", viewer);
+		c.set("warnings", viewer === null ? [] : watchArrival(c, deps, viewer));
+		const session = viewer === null ? undefined : found?.session;
+		c.set("sessionId", session?.id ?? null);
+		c.set("signedInAtMs", session?.createdAtMs ?? null);
+		if (found !== null && viewer !== null) {
+			// A session in use lasts longer. Before the page's own cookies, so that signing out has the last word.
+			handOnCookies(c, found.setCookies);
+		}
+		return next();
+	};
+}
+
+/** Its name, and whether its callbacks are failing or held. */
+async function readFrame(
+	{ store, clock, installation }: WebDeps,
+	programme: Programme,
+	mayIntegrate: boolean,
+): Promise<DocumentProgramme> {
+	const { public_id: publicId, name, endpoint_id: endpointId } = programme;
+	const nowMs = clock.nowMs();
+	const trouble = await readTrouble(store.db, programme, nowMs);
+	return {
+		publicId,
+		name,
+		trouble: troubleBanner(trouble, publicId, { nowMs, mayIntegrate }),
+		// Without a URL nothing would be sent anyway.
+		pausedSinceMs: endpointId === null ? null : installation.pausedSinceMs(),
+	};
+}
+
+/** What staff are to be told on this page. */
+function watchArrival(c: WebContext, { installation }: WebDeps, viewer: Viewer): readonly Warning[] {
+	const arrival = readArrival((name) => c.req.header(name), c.env?.incoming?.socket?.remoteAddress);
+	const isStaff = viewer.kind === "staff";
+	installation.note(arrival, { isStaff, name: `person ${viewer.personId}` });
+	return isStaff ? installation.warningsFor(arrival) : [];
+}
+
+function readVisitor(c: WebContext, { trustedProxies, publicUrl }: WebDeps): Visitor {
+	const socketAddress = c.env?.incoming?.socket?.remoteAddress;
+	return {
+		cookies: c.req.header("cookie") ?? "",
+		address: findClientAddress(socketAddress, c.req.header("x-forwarded-for"), trustedProxies),
+		userAgent: (c.req.header("user-agent") ?? "").slice(0, MAX_USER_AGENT_LENGTH),
+		device: getCookie(c, deviceCookieName(publicUrl)) ?? "",
 	};
 }
 

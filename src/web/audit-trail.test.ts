@@ -66,7 +66,6 @@ test("every POST route leaves an entry in the audit log, or has a reason not to"
 /** Only offered while there is no programme. */
 async function walkSample(site: TestSite, send: Send): Promise<void> {
 	const browser = await site.signIn(await site.addStaff());
-	await browser.open("/network");
 	await browser.submit("/network", { name: "First", brand: "Service", isFirst: "yes" });
 	await send("/set-up/sample", browser, "/set-up/sample");
 }
@@ -107,7 +106,6 @@ async function walkAccount(site: TestSite, send: Send): Promise<void> {
 	const code = codeAt(secret, site.deps.clock.nowMs() - 30_000);
 	await send("/account/authenticator/confirm", browser, "/account/authenticator/confirm", { code });
 	const second = site.browser();
-	await second.open("/sign-in");
 	await second.submit("/sign-in", { email: staff.email, password: PASSWORD });
 	await second.open("/sign-in/code");
 	await send("/sign-in/code", second, "/sign-in/code", { code: codeAt(secret, site.deps.clock.nowMs()) });

@@ -353,3 +353,7 @@ export function createFlashCookie({ sealingKey, publicUrl }: WebDeps): FlashCook
 export function cookieOptions(publicUrl: string, sameSite: "Lax" | "Strict" = "Lax") {
 	return { path: "/", httpOnly: true, sameSite, secure: areCookiesSecure(publicUrl) } as const;
 }
+
+export function handOnCookies(c: WebContext, setCookies: readonly string[]): void {
+	for (const cookie of setCookies) c.header("set-cookie", cookie, { append: true });
+}

@@ -45,17 +45,6 @@ test("style and scripts are there, kept for a year, and their address changes wi
 	assert.equal((await site.browser().open("/assets/none.js")).status, 404);
 });
 
-test("an owner who was removed from a programme has lost it at the next page", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme();
-	const owner = await site.addOwner(programme);
-	const browser = await site.signIn(owner);
-	const path = `/programmes/${programme.public_id}/overview`;
-	assert.equal((await browser.open(path)).status, 200);
-	await site.store.db.deleteFrom("programme_people").where("person_id", "=", owner.id).execute();
-	assert.equal((await browser.open(path)).status, 404);
-});
-
 test("the form that makes a programme is not taken for a programme, and there is nothing below it", async (t) => {
 	const site = await openTestSite(t);
 	const staff = await site.signIn(await site.addStaff());

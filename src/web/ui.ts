@@ -3,7 +3,7 @@
 
 import { html } from "hono/html";
 import { isoTime, utcDay, utcMinute } from "../domain/time.ts";
-import { type CodeLanguage, highlight, LANGUAGE_NAMES } from "./components/highlight.ts";
+import { type CodeLanguage, highlight, LANGUAGE_NAMES } from "./highlight.ts";
 
 export { html };
 

@@ -14,7 +14,6 @@ import { declareForm, type FormField, readTextFields } from "../form.ts";
 import type { WebContext, WebDeps } from "../page.ts";
 import * as page from "../page.ts";
 import { ACCOUNT_PATH, AUTHENTICATOR_PATH } from "../paths.ts";
-import { handOnCookies } from "../session.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { signInOf } from "./enter-password-page.ts";
@@ -169,9 +168,12 @@ export async function changeOwnPassword(c: WebContext, deps: WebDeps): Promise<R
 	const visitor = c.get("visitor");
 	const changed = await changePassword(deps, page.makerOf(c), change, visitor);
 	if (!changed.ok) return PASSWORD_FORM.refuse(c, changed, () => showAccount(c, deps));
-	handOnCookies(c, changed.value.setCookies);
+	page.handOnCookies(c, changed.value.setCookies);
 	// The new password ended both of them; this browser is the person's own, and both passwords were given here.
-	handOnCookies(c, [await makeDeviceCookie(deps, email), await makeConfirmationCookie(deps, signInOf(c))]);
+	page.handOnCookies(c, [
+		await makeDeviceCookie(deps, email),
+		await makeConfirmationCookie(deps, signInOf(c)),
+	]);
 	const said = sayWhatEnded(changed.value.ended);
 	return page.leadTo(c, ACCOUNT_PATH, `Your password is changed.${said === null ? "" : ` ${said}.`}`);
 }

@@ -5,9 +5,8 @@ import { getCookie } from "hono/cookie";
 import { confirmPassword } from "../../people/passwords.ts";
 import { confirmationCookieName, isPasswordRecent, type SignInMoment } from "../../people/signed-cookies.ts";
 import { declareForm, HIDDEN } from "../form.ts";
-import { answerPage, viewerOf, type WebContext, type WebDeps, type WebEnv } from "../page.ts";
+import { answerPage, handOnCookies, viewerOf, type WebContext, type WebDeps, type WebEnv } from "../page.ts";
 import { ACCOUNT_PATH, ENTER_PASSWORD_PATH, FORGOT_PASSWORD_PATH, ownPath, withNext } from "../paths.ts";
-import { handOnCookies } from "../session.ts";
 import { card, html, pageHeader } from "../ui.ts";
 
 const FORM = declareForm({

@@ -96,32 +96,11 @@ test("who wants no mail about failing callbacks gets none; where nobody does, th
 	);
 });
 
-test("mails to people in different zones are written in the zone of each", async (t) => {
-	const site = await openTestSite(t, { hasMail: true });
-	const programme = await site.addProgramme();
-	const [owner, developer] = [await site.addOwner(programme), await site.addPerson(programme, "developer")];
-	const browser = await site.signIn(owner);
-	await choose(browser, ["callbacks_failing"], "Asia/Tokyo");
-	await addNotice(site, programme.id, "callbacks_failing");
-	await site.tellChanges();
-	const textTo = (email: string) => site.mailbox.find(({ to }) => to === email)?.text ?? "";
-	assert.match(textTo(owner.email), /since 2026-03-01 21:00 \(Asia\/Tokyo\)/);
-	assert.match(textTo(developer.email), /since 2026-03-01 12:00 UTC/);
-	assert.match(
-		(await browser.open(`/programmes/${programme.public_id}/overview`)).text,
-		new RegExp(developer.email),
-	);
-	await browser.submit(`/programmes/${programme.public_id}/integration/keys`, {});
-	await site.tellChanges();
-	assert.match(site.mailbox.at(-1)?.text ?? "", /^2026-03-01 21:00 \(Asia\/Tokyo\): A new API key/m);
-});
-
 test("an address changes when the link in a mail to it is opened, and the old one is told twice", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const owner = await site.addOwner(await site.addProgramme());
 	const browser = await site.signIn(owner);
 	const email = newEmail("shop");
-	await browser.open("/account");
 	const wrong = await browser.submit("/account/email", { email, currentPassword: "wrong" });
 	assert.deepEqual([wrong.status, /id="email-current-error"/.test(wrong.text)], [422, true]);
 	assert.equal(site.mailbox.length, 0);
@@ -138,7 +117,6 @@ test("an address changes when the link in a mail to it is opened, and the old on
 		(await browser.open("/account")).text,
 		new RegExp(`sign in with <strong class="break">${owner.email}<`),
 	);
-	await browser.open(link);
 	const confirmed = await browser.submit(link, {});
 	assert.deepEqual([confirmed.status, confirmed.location], [303, "/account"]);
 	assert.match((await browser.open("/account")).text, new RegExp(`Your email address is now ${email}`));
@@ -147,7 +125,6 @@ test("an address changes when the link in a mail to it is opened, and the old on
 	assert.equal((await site.browser().open(link)).status, 410, "once");
 	await site.signIn({ email });
 	const old = site.browser();
-	await old.open("/sign-in");
 	assert.equal((await old.submit("/sign-in", { email: owner.email, password: PASSWORD })).status, 401);
 	assert.deepEqual(await detailsOf(site, "address.changed"), [`${owner.email} → ${email}`]);
 });

@@ -29,7 +29,6 @@ async function openStaff(
 }
 
 async function save(staff: Browser, fields: Partial<typeof SAVED>): Promise<Shown> {
-	await staff.open("/network");
 	return staff.submit("/network", fields);
 }
 
@@ -192,7 +191,6 @@ test("what is no picture, too large or too wide is refused at its field, and the
 test("a test mail goes to whoever asks, under the network's name", async (t) => {
 	const { site, staff } = await openStaff(t);
 	await save(staff, SAVED);
-	await staff.open("/network");
 	assert.equal((await staff.submit("/network/test-mail", {})).location, "/network#mail");
 	assert.match((await staff.open("/network")).text, /Your mail server accepted the test mail/);
 	assert.deepEqual(site.mailbox, [
@@ -222,7 +220,6 @@ test("when the mail server refuses, its own words are told and the step stays op
 	];
 	for (const [send, words] of failures) {
 		const { site, staff } = await openStaff(t, { change: { mailer: { send } } });
-		await staff.open("/network");
 		await staff.submit("/network/test-mail", {});
 		assert.match((await staff.open("/network")).text, words);
 		assert.equal((await findNetwork(site.store.db)).mail_tested_at_ms, null);
@@ -235,7 +232,6 @@ test("when the mail server refuses, its own words are told and the step stays op
 
 test("nobody sends test mails without end", async (t) => {
 	const { site, staff } = await openStaff(t);
-	await staff.open("/network");
 	for (let sent = 0; sent < 51; sent++) await staff.submit("/network/test-mail", {});
 	assert.equal(site.mailbox.length, 50);
 	assert.match((await staff.open("/network")).text, /You have sent 50 mails within an hour/);

@@ -12,83 +12,20 @@ import {
 	type TestSite,
 } from "../test-site.test-support.ts";
 
-test("a password link that somebody of the staff made for the head of staff ends when they are deactivated", async (t) => {
-	const site = await openTestSite(t);
-	const [head, leaver] = [await site.addStaff(), await site.addStaff(undefined, "Anna Leaver")];
-	const [browser, theirs] = [await site.signIn(head), await site.signIn(leaver)];
-	await theirs.open("/people");
-	const link = linkIn(await theirs.submit(`/people/${head.public_id}/link`, {}));
-	const invited = linkIn(await theirs.submit("/people/invite", { email: "x@network.example" }));
-	await browser.open("/people");
-	assert.equal((await browser.submit(`/people/${leaver.public_id}/deactivate`, {})).status, 303);
-	const page = await browser.open("/people");
-	assert.ok(
-		page.text.includes(
-			`Anna Leaver&#39;s access ended: 1 session, 1 invitation to x@network.example and 1 password link for ${head.email} were withdrawn.`,
-		),
-		page.text,
-	);
-	for (const dead of [link, invited]) {
-		const reader = site.browser();
-		await reader.open("/sign-in");
-		assert.equal((await reader.open(dead)).status, 410);
-		assert.equal((await reader.submit(dead, { name: "Anna", password: NEW_PASSWORD })).status, 410);
-		assert.equal((await reader.open("/people")).status, 303);
-	}
-	await site.signIn(head);
-	assert.match(page.text, /Withdrawn<\/span>.*the link no longer works; send a new one/s);
-	const { public_id } = await site.store.db
-		.selectFrom("people")
-		.selectAll()
-		.where("email", "=", "x@network.example")
-		.executeTakeFirstOrThrow();
-	const again = linkIn(await browser.submit(`/people/${public_id}/link`, {}));
-	assert.equal((await site.browser().open(again)).status, 200, "somebody else sends it again");
-	assert.doesNotMatch((await browser.open("/people")).text, /Withdrawn/);
-});
-
-test("of the links that were asked for by mail only the last works, and none after the password changed", async (t) => {
-	const site = await openTestSite(t, { hasMail: true });
-	const staff = await site.addStaff();
-	const [first, second] = [await askByMail(site, staff.email), await askByMail(site, staff.email)];
-	assert.deepEqual([await statusOf(site, first), await statusOf(site, second)], [410, 200]);
-	const here = await site.signIn(staff);
-	await here.open("/account");
-	const change = { currentPassword: PASSWORD, newPassword: NEW_PASSWORD };
-	assert.equal((await here.submit("/account/password", change)).status, 303);
-	assert.match(
-		(await here.open("/account")).text,
-		new RegExp(`Your password is changed\\. 1 password link for ${staff.email} was withdrawn\\.`),
-	);
-	const third = await askByMail(site, staff.email);
-	const reader = site.browser();
-	await reader.open(third);
-	assert.equal((await reader.submit(third, { password: PASSWORD })).status, 303);
-	for (const dead of [first, second, third]) {
-		const late = site.browser();
-		await late.open("/sign-in");
-		assert.equal((await late.submit(dead, { password: "a third horse battery" })).status, 410);
-	}
-	await site.signIn(staff);
-});
-
 test("an owner's invitation ends with that owner's access, stays on the list, and another owner sends it again", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const [mine, elsewhere] = [await site.addProgramme("Mine"), await site.addProgramme("Elsewhere")];
 	const [one, leaver] = [await site.addOwner(mine), await site.addOwner(mine, undefined, "Olaf")];
 	const [browser, theirs] = [await site.signIn(one), await site.signIn(leaver)];
 	const path = `/programmes/${mine.public_id}/people`;
-	await theirs.open(path);
 	await theirs.submit(`${path}/invite`, { email: "x@shop.example", role: "owner" });
 	const link = lastMailed(site);
 	const boss = await site.signIn(await site.addStaff());
-	await boss.open("/people");
 	await boss.submit(`/programmes/${elsewhere.public_id}/people/invite`, {
 		email: leaver.email,
 		role: "owner",
 	});
 	await boss.submit(`/programmes/${elsewhere.public_id}/people/${leaver.public_id}/link`, {});
-	await browser.open(path);
 	await browser.submit(`${path}/${leaver.public_id}/remove`, {});
 	const page = await browser.open(path);
 	assert.match(
@@ -120,12 +57,10 @@ test("an owner learns nothing from a new password of somebody they invited: the 
 	const known = await site.addOwner(theirs);
 	const browser = await site.signIn(await site.addOwner(mine));
 	const path = `/programmes/${mine.public_id}/people`;
-	await browser.open(path);
 	await browser.submit(`${path}/invite`, { email: known.email, role: "owner" });
 	const link = lastMailed(site);
 	const before = rowsOf(await browser.open(path));
 	const here = await site.signIn(known);
-	await here.open("/account");
 	await here.submit("/account/password", { currentPassword: PASSWORD, newPassword: NEW_PASSWORD });
 	assert.equal(await statusOf(site, link), 410);
 	assert.equal(rowsOf(await browser.open(path)), before);
@@ -133,29 +68,6 @@ test("an owner learns nothing from a new password of somebody they invited: the 
 	assert.match((await boss.open(path)).text, /Withdrawn<\/span>/, "staff know who has an account");
 	await browser.submit(`${path}/${waitingIn((await browser.open(path)).text)}/link`, {});
 	assert.equal(await statusOf(site, lastMailed(site)), 200, "and it can be sent again");
-});
-
-test("(you) marks the viewer and no invitation, and owners withdraw what waits", async (t) => {
-	const site = await openTestSite(t, { hasMail: true });
-	const mine = await site.addProgramme("Mine");
-	const owner = await site.addOwner(mine);
-	const browser = await site.signIn(owner);
-	const path = `/programmes/${mine.public_id}/people`;
-	await browser.open(path);
-	const email = "x@shop.example";
-	await browser.submit(`${path}/invite`, { email, role: "owner" });
-	const page = await browser.open(path);
-	const [mark, ...others] = page.text.match(/<td class="names-row"[\s\S]*?<\/td>/g)?.filter(isYou) ?? [];
-	assert.deepEqual(others, []);
-	assert.ok(mark?.includes(owner.email.split("@")[0] ?? "-"));
-	assert.match(page.text, /Withdraw the invitation to x@shop\.example/);
-	const link = lastMailed(site);
-	assert.equal((await browser.submit(`${path}/${waitingIn(page.text)}/remove`, {})).status, 303);
-	const after = await browser.open(path);
-	assert.match(after.text, /The invitation to x@shop\.example was withdrawn\./);
-	assert.equal(await statusOf(site, link), 410);
-	const staff = await (await site.signIn(await site.addStaff())).open(path);
-	assert.deepEqual(staff.text.match(/\(you\)/g), null, "staff are not on a programme's list");
 });
 
 test("somebody who never joined and is removed, or deactivated, cannot join any more", async (t) => {
@@ -187,19 +99,16 @@ test("a link that somebody asks for by mail does not end the one that staff have
 	const site = await openTestSite(t, { hasMail: true });
 	const [boss, forgetful] = [await site.addStaff(), await site.addStaff()];
 	const browser = await site.signIn(boss);
-	await browser.open("/people");
 	const link = linkIn(await browser.submit(`/people/${forgetful.public_id}/link`, {}));
 	const mailed = await askByMail(site, forgetful.email);
 	assert.deepEqual([await statusOf(site, link), await statusOf(site, mailed)], [200, 200]);
 	const reader = site.browser();
-	await reader.open(link);
 	await reader.submit(link, { password: NEW_PASSWORD });
 	assert.equal(await statusOf(site, mailed), 410, "one new password ends both");
 });
 
 async function askByMail(site: TestSite, email: string): Promise<string> {
 	const browser = site.browser();
-	await browser.open("/forgot-password");
 	await browser.submit("/forgot-password", { email });
 	return lastMailed(site);
 }
@@ -223,8 +132,4 @@ function waitingIn(text: string): string {
 
 function rowsOf({ text }: Awaited<ReturnType<Browser["open"]>>): string {
 	return /<tbody[\s\S]*<\/tbody>/.exec(text)?.[0] ?? assert.fail("no list");
-}
-
-function isYou(cell: string): boolean {
-	return cell.includes("(you)");
 }

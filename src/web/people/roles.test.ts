@@ -227,15 +227,6 @@ test("a page that is open is sent nothing more once its reader has another role"
 	assert.equal(await mayWatchAs("viewer"), "true");
 });
 
-test("a role in one programme is none in another", async (t) => {
-	const { site, programme, path, browser } = await openShop(t, "owner");
-	const stranger = await site.addOwner(await site.addProgramme("Other"));
-	const theirs = await site.signIn(stranger);
-	assert.equal((await theirs.open(path)).status, 404);
-	assert.equal((await browser.submit(`${path}/${stranger.public_id}/role`, { role: "viewer" })).status, 404);
-	assert.equal(await roleOf(site, programme, stranger.email), undefined);
-});
-
 interface Shop {
 	site: TestSite;
 	programme: Programme;

@@ -6,8 +6,6 @@ import { noteAudit } from "../../store/queries/audit.ts";
 import { openFilledShop } from "../filled-shop.test-support.ts";
 import { openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
 
-const MARKUP = '<img src=x onerror="alert(1)">';
-
 const STAFF_FORM = {
 	name: "Renamed",
 	// As half of Europe writes it.
@@ -107,7 +105,6 @@ test("an owner keeps to the approval days that staff allow; staff set them, and 
 		assert.equal((await owner.submit(path, { name: "Shop", approvalDays: days })).status, status, days);
 	}
 	await staff.submit(path, { ...limits, name: "Shop", approvalDays: "365" });
-	await owner.open(path);
 	const renamed = await owner.submit(path, { name: "Renamed", approvalDays: "365" });
 	assert.equal(renamed.status, 303, "what is not changed is not judged");
 });
@@ -278,20 +275,6 @@ test("the record names people, orders, callbacks, keys and files, with links, an
 		`<a href="${home}/conversions/${ids.conversionId}">order G-10005</a> · reject (FRAUD)`,
 	]);
 	assert.match(text, />Sam Staff<span class="secondary">/);
-});
-
-test("markup in a name is text, also in the record of who did what", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme(MARKUP);
-	const browser = await site.signIn(await site.addStaff());
-	const path = `/programmes/${programme.public_id}/settings`;
-	await browser.open(path);
-	await browser.submit(path, { ...STAFF_FORM, name: `${MARKUP}!` });
-	for (const shown of [path, "/system/audit"]) {
-		const { text } = await browser.open(shown);
-		assert.ok(!text.includes(MARKUP));
-		assert.match(text, /&lt;img src=x/);
-	}
 });
 
 test("a rate is shown as people write it", () => {

@@ -11,9 +11,8 @@ import { signIn, signOut } from "../../people/sign-in.ts";
 import type { Person } from "../../store/queries/people.ts";
 import { titleOf } from "../document.ts";
 import { declareForm } from "../form.ts";
-import { answerPlainPage, leadTo, setFlash, type WebContext, type WebDeps } from "../page.ts";
+import { answerPlainPage, handOnCookies, leadTo, setFlash, type WebContext, type WebDeps } from "../page.ts";
 import * as paths from "../paths.ts";
-import { handOnCookies } from "../session.ts";
 import { type Content, html, linkButton } from "../ui.ts";
 import { wideButton } from "./sign-in-page.ts";
 
