@@ -78,7 +78,6 @@ test("whoever may not open a page or send a form is led away or told nothing, an
 	const { shop, visit, pathOf } = await openService(t);
 	for (const visitor of EVERYBODY) {
 		const browser = await visit(visitor);
-		await browser.open("/programmes");
 		const before = await shop.site.storedText();
 		for (const route of ROUTES) {
 			const outcome = EXPECTED[route.access][visitor];
@@ -145,32 +144,6 @@ test("whoever may is answered, with the strict headers and without inline script
 	}
 });
 
-test("whoever may send a form is answered by what is behind it", async (t) => {
-	const { visit, pathOf } = await openService(t);
-	for (const visitor of EVERYBODY) {
-		const enter = async () => {
-			const browser = await visit(visitor);
-			await browser.open(visitor === "nobody" ? "/sign-in" : "/docs");
-			return browser;
-		};
-		let browser = await enter();
-		for (const route of ROUTES.filter(({ method }) => method === "POST")) {
-			if (EXPECTED[route.access][visitor] !== "allowed") continue;
-			// Whoever leaves is gone for the rest of the walk: people/roles.test.ts has it.
-			if (route.path.endsWith("/people/leave")) continue;
-			// A form may bring a returning session up to date.
-			if (visitor === "returning") browser = await enter();
-			let answer = await ask(browser, route, pathOf(route));
-			// Some of them end the session: what comes behind one of those is sent from a new one.
-			if (judge(answer, route) !== "allowed") {
-				browser = await enter();
-				answer = await ask(browser, route, pathOf(route));
-			}
-			assert.equal(judge(answer, route), "allowed", `${visitor}: ${route.path} ${answer.status}`);
-		}
-	}
-});
-
 interface Service {
 	shop: FilledShop;
 	/** In a new browser. */
@@ -204,7 +177,6 @@ async function openService(t: TestContext): Promise<Service> {
 			switch (visitor) {
 				case "nobody": {
 					const browser = site.browser();
-					await browser.open(SIGN_IN_PATH);
 					return browser;
 				}
 				case "outsider":

@@ -72,11 +72,8 @@ async function walkSample(site: TestSite, send: Send): Promise<void> {
 
 async function walkSignIn(site: TestSite, send: Send, owner: Person): Promise<void> {
 	const browser = site.browser();
-	await browser.open("/sign-in");
 	await send("/sign-in", browser, "/sign-in", { email: owner.email, password: PASSWORD });
-	await browser.open("/account");
 	await send("/sign-out", browser, "/sign-out");
-	await browser.open("/forgot-password");
 	await send("/forgot-password", browser, "/forgot-password", { email: owner.email });
 	const path = /(\/welcome\/\w+)/.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
 	await send("/welcome/:token", browser, path, { password: PASSWORD });
@@ -85,7 +82,6 @@ async function walkSignIn(site: TestSite, send: Send, owner: Person): Promise<vo
 async function walkAccount(site: TestSite, send: Send): Promise<void> {
 	const staff = await site.addStaff();
 	const [browser, other] = [await site.signIn(staff), await site.signIn(staff)];
-	await other.open("/account");
 	await send("/account/enter-password", other, "/account/enter-password", { currentPassword: PASSWORD });
 	const sessionId = /name="sessionId" value="([^"]+)"/.exec((await browser.open("/account")).text)?.[1] ?? "";
 	await send("/account/sessions/end", browser, "/account/sessions/end", { sessionId });
@@ -96,7 +92,6 @@ async function walkAccount(site: TestSite, send: Send): Promise<void> {
 	await send("/account/email", browser, "/account/email", address);
 	const change = { currentPassword: PASSWORD, newPassword: PASSWORD };
 	await send("/account/password", browser, "/account/password", change);
-	await browser.open("/account");
 	const password = { currentPassword: PASSWORD };
 	const setUp = async () => {
 		const page = await send("/account/authenticator", browser, "/account/authenticator", password);
@@ -107,24 +102,19 @@ async function walkAccount(site: TestSite, send: Send): Promise<void> {
 	await send("/account/authenticator/confirm", browser, "/account/authenticator/confirm", { code });
 	const second = site.browser();
 	await second.submit("/sign-in", { email: staff.email, password: PASSWORD });
-	await second.open("/sign-in/code");
 	await send("/sign-in/code", second, "/sign-in/code", { code: codeAt(secret, site.deps.clock.nowMs()) });
-	await browser.open("/account");
 	const off = { ...password, code: codeAt(secret, site.deps.clock.nowMs() + 30_000) };
 	await send("/account/authenticator/off", browser, "/account/authenticator/off", off);
-	await browser.open("/account");
 	const newSecret = await setUp();
 	await browser.submit("/account/authenticator/confirm", {
 		code: codeAt(newSecret, site.deps.clock.nowMs()),
 	});
-	await browser.open("/account");
 	const replace = { ...password, code: codeAt(newSecret, site.deps.clock.nowMs() + 30_000) };
 	await send("/account/authenticator/replace", browser, "/account/authenticator/replace", replace);
 }
 
 async function walkNetwork(site: TestSite, send: Send): Promise<void> {
 	const browser = await site.signIn(await site.addStaff());
-	await browser.open("/network");
 	await send("/set-up/end", browser, "/set-up/end");
 	await send("/network", browser, "/network", { name: "Acme Partners", brand: "Service" });
 	await send("/network/test-mail", browser, "/network/test-mail");
@@ -136,17 +126,14 @@ async function walkNetwork(site: TestSite, send: Send): Promise<void> {
 
 async function walkStaff(site: TestSite, send: Send): Promise<void> {
 	const browser = await site.signIn(await site.addStaff());
-	await browser.open("/people");
 	const email = newEmail("network");
 	const invited = await send("/people/invite", browser, "/people/invite", { email });
 	const { public_id: personId } = await personOf(site, email);
 	await send("/people/:personId/link", browser, `/people/${personId}/link`);
 	const joining = site.browser();
 	const link = /https:\/\/ringback\.example(\/welcome\/\w+)/.exec(site.mailbox.at(-1)?.text ?? invited)?.[1];
-	await joining.open(link ?? "");
 	await send("/welcome/:token", joining, link ?? "", { name: "Nora", password: PASSWORD });
 	await send("/people/:personId/deactivate", browser, `/people/${personId}/deactivate`);
-	await browser.open("/programmes/new");
 	await send("/programmes/new", browser, "/programmes/new", {
 		...{ name: "New", email: newEmail("shop"), currency: "EUR", commissionRate: "8", feeRate: "2" },
 		...{ approvalDays: "30", parkedDays: "30" },
@@ -156,7 +143,6 @@ async function walkStaff(site: TestSite, send: Send): Promise<void> {
 async function walkPeople(site: TestSite, send: Send, programme: Programme, owner: Person): Promise<void> {
 	const browser = await site.signIn(owner);
 	const base = `/programmes/${programme.public_id}`;
-	await browser.open(`${base}/settings`);
 	const settings = { name: "Renamed", approvalDays: "7" };
 	await send("/programmes/:programmeId/settings", browser, `${base}/settings`, settings);
 	await send(`${PEOPLE}/invite`, browser, `${base}/people/invite`, {
@@ -168,9 +154,7 @@ async function walkPeople(site: TestSite, send: Send, programme: Programme, owne
 	await send(`${PEOPLE}/:personId/link`, browser, `${base}/people/${await waiting(site)}/link`);
 	const link = /(\/welcome\/\w+)/.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
 	const joining = site.browser();
-	await joining.open(link);
 	await send("/welcome/:token", joining, link, { name: "Nils", password: PASSWORD });
-	await joining.open(`${base}/people`);
 	await send(`${PEOPLE}/leave`, joining, `${base}/people/leave`);
 	await browser.submit(`${base}/people/invite`, { email: newEmail("shop"), role: "owner" });
 	await send(`${PEOPLE}/:personId/remove`, browser, `${base}/people/${await waiting(site)}/remove`);
@@ -193,7 +177,6 @@ async function walkIntegration(
 	const base = `/programmes/${programme.public_id}/integration`;
 	const at = (path: string, form = {}, route = path) =>
 		send(`${INTEGRATION}${route}`, browser, `${base}${path}`, form);
-	await browser.open(base);
 	await at("/keys");
 	await at("/keys/secret");
 	await at("/keys/secret/discard", { secretId: await newestSecretId(site) });
@@ -241,7 +224,6 @@ async function walkConversions(
 	const add = (order_id: string) => addConversion(site.store, programme.id, { order_id });
 	const [one, two, three] = [await add("A-1"), await add("A-2"), await add("A-3")];
 	await add("A-4");
-	await browser.open(base);
 	const decide = { decision: "approve", reason: "", conversion: one.public_id };
 	await send(`${CONVERSIONS}/decide`, browser, `${base}/decide`, decide);
 	await send(`${CONVERSIONS}/:conversionId/decide`, browser, `${base}/${two.public_id}/decide`, decide);
@@ -255,7 +237,6 @@ async function walkConversions(
 		}
 	}
 	const staff = await site.signIn(await site.addStaff());
-	await staff.open("/conversions");
 	const reject = { reason: "FRAUD", conversion: three.public_id };
 	await send("/conversions/reject", staff, "/conversions/reject", reject);
 }
@@ -281,7 +262,6 @@ function personOf({ store }: TestSite, email: string): Promise<Person> {
 
 async function walkImports(site: TestSite, send: Send): Promise<void> {
 	const browser = await site.signIn(await site.addStaff());
-	await browser.open("/import/programmes");
 	const routeOf = (what: string) => `/import/jobs/:importId/${what}`;
 	const jobs: string[] = [];
 	for (const kind of IMPORT_KINDS) {

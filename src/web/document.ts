@@ -71,7 +71,7 @@ interface DocumentView {
 	active: Area;
 	programme: DocumentProgramme | undefined;
 	/** What the last form came to. */
-	flash: Flash | undefined;
+	flash: Flash | null;
 	/** A development setting that must not go unnoticed. */
 	allowsPrivateRanges: boolean;
 	/** About the installation, for staff alone. */
@@ -107,7 +107,7 @@ export function renderDocument(view: DocumentView): Html {
 			${view.isSetUpOffered ? SET_UP_OFFER : null}
 			${STAFF_AREAS.includes(active) ? warningList(view.warnings, active === "programmes") : null}
 			${programme === undefined ? null : html`${pauseNotice(programme)}<div id="${TROUBLE_TARGET}">${programme.trouble}</div>`}
-			${flash === undefined ? null : message(flash.tone, flash.text)}
+			${flash === null ? null : message(flash.tone, flash.text)}
 			${view.body}
 		</main>
 	</div>
@@ -124,7 +124,7 @@ export function renderPlainDocument(view: Pick<DocumentView, "title" | "network"
 		html`<body class="plain-page">
 	<header>${masthead(network)}</header>
 	<main id="main" tabindex="-1">
-		${flash === undefined ? null : message(flash.tone, flash.text)}
+		${flash === null ? null : message(flash.tone, flash.text)}
 		<div class="card"><div class="card-body"><div class="stack">${view.body}</div></div></div>
 	</main>
 	${pageFooter(network)}

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { temporaryFilesOfSystem } from "../outside/temporary-files.ts";
 import type { TemporaryFiles } from "../ports.ts";
-import { openTestSite, type Shown } from "./test-site.test-support.ts";
+import { openAsOwner, openAsStaff, openTestSite, type Shown } from "./test-site.test-support.ts";
 
 const ORIGINS: readonly [what: string, headers: Record<string, string>, isTaken: boolean][] = [
 	["another site, by Sec-Fetch-Site", { "sec-fetch-site": "cross-site" }, false],
@@ -34,8 +34,7 @@ for (const [what, headers, isTaken] of ORIGINS) {
 }
 
 test("nothing but GET, HEAD and POST is spoken on pages", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.signIn(await site.addStaff());
+	const { browser: staff } = await openAsStaff(t);
 	for (const method of ["PUT", "PATCH", "DELETE", "OPTIONS"]) {
 		const { status } = await staff.send("/account", { method });
 		assert.equal(status, 405, method);
@@ -54,9 +53,7 @@ test("a form longer than anybody needs is refused: a stranger's early, a person'
 });
 
 test("a form of very many fields or parts is refused before it is read, and one with a page's worth is taken", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme();
-	const owner = await site.signIn(await site.addOwner(programme));
+	const { site, programme, browser: owner } = await openAsOwner(t);
 	const path = `/programmes/${programme.public_id}/conversions/bulk`;
 	const boundary = "-".repeat(20).concat("0123456789");
 	const part = (name: string, value: string) =>
@@ -98,9 +95,7 @@ test("nothing is kept of an upload from another site, of one that is cut off, an
 			};
 		},
 	};
-	const site = await openTestSite(t, { change: { temporaryFiles } });
-	const programme = await site.addProgramme();
-	const owner = await site.signIn(await site.addOwner(programme));
+	const { site, programme, browser: owner } = await openAsOwner(t, { change: { temporaryFiles } });
 	const path = `/programmes/${programme.public_id}/conversions/bulk`;
 	const formOf = (...names: readonly string[]) => {
 		const form = new FormData();
@@ -139,9 +134,7 @@ test("a disk that takes nothing is our failure: it is told and logged, and the s
 			return isFull ? { ...file, append: full } : file;
 		},
 	};
-	const site = await openTestSite(t, { change: { temporaryFiles } });
-	const programme = await site.addProgramme();
-	const owner = await site.signIn(await site.addOwner(programme));
+	const { site, programme, browser: owner } = await openAsOwner(t, { change: { temporaryFiles } });
 	const path = `/programmes/${programme.public_id}/conversions/bulk`;
 	const form = new FormData();
 	form.set("file", new File([`orderId,decision\n${"A,approve\n".repeat(50_000)}`], "decisions.csv"));

@@ -4,7 +4,6 @@
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { StatusCode } from "hono/utils/http-status";
-import { z } from "zod";
 import type { NetworkTallies, Tallies } from "../conversions/tally.ts";
 import type { AddressRange } from "../domain/address.ts";
 import type { Fault, Result } from "../domain/fault.ts";
@@ -89,12 +88,6 @@ export interface PageDeps extends WebDeps {
 
 // What every page finds in its context: who is looking, and what the last form came to.
 
-interface FlashCookie {
-	set(c: WebContext, flash: Flash): void;
-	/** Forgets it, too. */
-	take(c: WebContext): Flash | undefined;
-}
-
 /** A file that a form brought; there until the request has been answered. */
 export interface Upload {
 	/** As the sender says. */
@@ -136,7 +129,7 @@ export interface WebEnv {
 		readFrame(programme: Programme): Promise<DocumentProgramme>;
 		/** Of a form that may bring a file: it, nothing, or why it was not taken. */
 		upload: Result<Upload | null> | undefined;
-		flashCookie: FlashCookie;
+		flashCookie: ReturnType<typeof createFlashCookie>;
 		/** Once it was asked for: the message of the last form, or null when there is none or it has been shown. */
 		flash: Flash | null | undefined;
 		allowsPrivateRanges: boolean;
@@ -177,7 +170,7 @@ export async function answerPage(
 		viewer,
 		active,
 		programme: programme === undefined ? undefined : await c.get("readFrame")(programme),
-		flash: viewer === null ? undefined : restOfFlash(c),
+		flash: viewer === null ? null : readFlash(c),
 		allowsPrivateRanges: viewer !== null && c.get("allowsPrivateRanges"),
 		// While there is the set-up, that mail is off is one of its steps.
 		warnings: c.get("warnings").filter(({ kind }) => !isSetUp || kind !== "mail_off"),
@@ -191,7 +184,7 @@ export async function answerPage(
 export async function answerPlainPage(c: WebContext, page: Page & { heading?: string }): Promise<Response> {
 	const { title, heading = title, status } = page;
 	const body = html`<h1>${heading}</h1>${page.body}`;
-	const document = renderPlainDocument({ title, network: c.get("network"), flash: restOfFlash(c), body });
+	const document = renderPlainDocument({ title, network: c.get("network"), flash: readFlash(c), body });
 	return answerHtml(c, await document, status);
 }
 
@@ -281,12 +274,6 @@ const FLASH_SECONDS = 60;
 /** A cookie has room for 4,096 bytes, and base64 takes a third more. */
 const MAX_TEXT_LENGTH = 800;
 
-const FLASH = z.object({
-	tone: z.enum(["good", "bad", "warn", "info"]),
-	text: z.string(),
-	at: z.string().optional(),
-});
-
 /** How a form ends: the page it leads to says what it came to. */
 export function leadTo(c: WebContext, path: string, text: string, tone: Flash["tone"] = "good"): Response {
 	setFlash(c, tone, text);
@@ -313,11 +300,7 @@ export function flashAt(c: WebContext, part: string): Html | null {
 	return message(flash.tone, flash.text);
 }
 
-/** What no part of the page has shown. */
-function restOfFlash(c: WebContext): Flash | undefined {
-	return readFlash(c) ?? undefined;
-}
-
+/** What no part of the page has shown yet. */
 function readFlash(c: WebContext): Flash | null {
 	const known: Flash | null | undefined = c.get("flash");
 	if (known !== undefined) return known;
@@ -327,23 +310,26 @@ function readFlash(c: WebContext): Flash | null {
 	return taken;
 }
 
-export function createFlashCookie({ sealingKey, publicUrl }: WebDeps): FlashCookie {
+export function createFlashCookie({ sealingKey, publicUrl }: WebDeps) {
 	const signer = createSigner(sealingKey, "flash");
 	const name = cookieName(publicUrl, "flash");
 	const options = cookieOptions(publicUrl);
 	return {
-		set(c, { tone, text, at }) {
+		set(c: WebContext, { tone, text, at }: Flash): void {
 			const json = JSON.stringify({ tone, text: text.slice(0, MAX_TEXT_LENGTH), at });
 			const body = Buffer.from(json).toString("base64url");
 			setCookie(c, name, `${body}.${signer.sign(body)}`, { ...options, maxAge: FLASH_SECONDS });
 		},
-		take(c) {
+		/** Forgets it, too. */
+		take(c: WebContext): Flash | null {
 			const cookie = getCookie(c, name);
-			if (cookie === undefined) return undefined;
+			if (cookie === undefined) return null;
 			deleteCookie(c, name, options);
 			const [body = "", signature = ""] = cookie.split(".");
-			if (!signer.isSignature(signature, body)) return undefined;
-			return FLASH.parse(JSON.parse(Buffer.from(body, "base64url").toString()));
+			// What is signed was written above.
+			return signer.isSignature(signature, body)
+				? JSON.parse(Buffer.from(body, "base64url").toString())
+				: null;
 		},
 	};
 }

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import type { TestContext } from "node:test";
+import type { Selectable } from "kysely";
 import { createLog, type KeptLog } from "../../test/support/log.ts";
 import "../../test/support/quick-passwords.ts";
 import { makeAppDeps, makeInstallation } from "../../test/support/app-deps.ts";
@@ -11,6 +12,7 @@ import { SOUND_STATE } from "../../test/support/metrics-deps.ts";
 import { newProgramme } from "../../test/support/rows.ts";
 import { createMigratedSqlite } from "../../test/support/sqlite-database.ts";
 import { type AllDeps, createApp } from "../app.ts";
+import type { AuditAction } from "../domain/action.ts";
 import type { ProgrammeRole } from "../domain/roles.ts";
 import type { WarningSettings } from "../domain/warning.ts";
 import { createMailDispatcher } from "../mail/dispatcher.ts";
@@ -27,6 +29,7 @@ import type { Person } from "../store/queries/people.ts";
 import { insertProgramme, type Programme } from "../store/queries/programmes.ts";
 import { readSystem, type SystemReading } from "../store/queries/system.ts";
 import type { Store } from "../store/store.ts";
+import type { AuditEntriesTable } from "../store/tables/notices.ts";
 
 export const START_MS = Date.UTC(2026, 2, 1, 12);
 export const PASSWORD = "correct horse battery";
@@ -66,6 +69,8 @@ export interface TestSite {
 	addPerson(programme: Programme, role: ProgrammeRole): Promise<Person>;
 	/** In a browser of its own. */
 	signIn(person: Pick<Person, "email">): Promise<Browser>;
+	/** What the audit log has of an action. */
+	audit(action: AuditAction): Promise<Selectable<AuditEntriesTable>[]>;
 	/** Every row of every table, as text: to search for what must not be stored. */
 	storedText(): Promise<string>;
 }
@@ -76,6 +81,21 @@ export async function openTestSite(t: TestContext, options: SiteOptions = {}): P
 	const site = createTestSite(database.open(), options);
 	if (options.read !== undefined) await site.deps.installation.read();
 	return site;
+}
+
+/** With somebody of the staff who is signed in. */
+export async function openAsStaff(t: TestContext, options: SiteOptions = {}) {
+	const site = await openTestSite(t, options);
+	const person = await site.addStaff();
+	return { site, person, browser: await site.signIn(person) };
+}
+
+/** With a programme, and its owner signed in. */
+export async function openAsOwner(t: TestContext, options: SiteOptions = {}, name = "Shop") {
+	const site = await openTestSite(t, options);
+	const programme = await site.addProgramme(name);
+	const owner = await site.addOwner(programme);
+	return { site, programme, owner, browser: await site.signIn(owner) };
 }
 
 /** Over a store that is open and migrated. */
@@ -174,6 +194,8 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 			assert.equal(answer.status, 303, answer.text);
 			return browser;
 		},
+		audit: (action) =>
+			store.db.selectFrom("audit_entries").selectAll().where("action", "=", action).execute(),
 		storedText: () => readEverything(store),
 	};
 }

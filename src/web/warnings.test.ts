@@ -5,15 +5,14 @@ import { test } from "node:test";
 import type { ChoreRecord } from "../domain/chore.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { setEndpoint } from "../store/queries/programmes.ts";
-import { openTestSite, START_MS } from "./test-site.test-support.ts";
+import { openAsStaff, openTestSite, START_MS } from "./test-site.test-support.ts";
 
 const HEADING = /warnings? about this installation/;
 const UNSET = { warned: { publicUrl: null } };
 const HERE = { host: "ringback.example" };
 
 test("staff who came over plain HTTP at a public name read it on their pages, with what to do", async (t) => {
-	const site = await openTestSite(t, UNSET);
-	const browser = await site.signIn(await site.addStaff());
+	const { browser } = await openAsStaff(t, UNSET);
 	const home = await browser.open("/programmes", HERE);
 	match(home.text, /2 warnings about this installation/);
 	match(home.text, /<details class="message message-warn warnings" open/);
@@ -29,8 +28,7 @@ test("staff who came over plain HTTP at a public name read it on their pages, wi
 
 test("staff read since when callbacks are paused, how many wait and how to let them go", async (t) => {
 	const pause = { sinceMs: START_MS, waiting: 12, isSentElsewhere: false };
-	const site = await openTestSite(t, { read: { pause } });
-	const browser = await site.signIn(await site.addStaff());
+	const { browser } = await openAsStaff(t, { read: { pause } });
 	const { text } = await browser.open("/programmes", HERE);
 	match(text, /1 warning about this installation/);
 	match(text, /Callbacks have been paused since 2026-03-01 12:00 UTC, and 12 wait\./);
@@ -95,8 +93,7 @@ test("owners never read any of it, whatever they send", async (t) => {
 });
 
 test("a stranger, and one owner alone, put nothing on staff's page and nothing into the log", async (t) => {
-	const site = await openTestSite(t, UNSET);
-	const staff = await site.signIn(await site.addStaff());
+	const { site, browser: staff } = await openAsStaff(t, UNSET);
 	const owner = await site.signIn(await site.addOwner(await site.addProgramme()));
 	const evil = { host: "evil.example", "x-forwarded-for": "203.0.113.9", "x-forwarded-proto": "https" };
 	for (let n = 0; n < 50; n++) {

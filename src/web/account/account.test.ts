@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NEW_PASSWORD, openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
+import {
+	NEW_PASSWORD,
+	openAsStaff,
+	openTestSite,
+	PASSWORD,
+	type TestSite,
+} from "../test-site.test-support.ts";
 
 const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0";
 
 test("a wrong current password or a short new one changes nothing, and is said at its field", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const browser = await site.signIn(staff);
+	const { site, person: staff, browser } = await openAsStaff(t);
 	const wrong = await browser.submit("/account/password", {
 		currentPassword: "x",
 		newPassword: NEW_PASSWORD,

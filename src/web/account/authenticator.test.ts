@@ -128,9 +128,10 @@ async function begin(t: TestContext) {
 	const { site, staff, browser } = await openForStaff(t);
 	const setup = await beginAuthenticator(browser);
 	assert.match(setup.text, /<img src="data:image\/svg\+xml;base64,[A-Za-z0-9+/=]+" alt="QR code/);
-	const [, hidden = ""] = /name="setup" value="([^"]+)"/.exec(setup.text) ?? [];
+	const hidden = /name="uri" value="([^"]+)"><input type="hidden" name="backupCodes" value="([^"]+)"/;
+	const [, uri = "", backupCodes = ""] = hidden.exec(setup.text) ?? [];
 	/** What the page's form sends along. */
-	return { site, staff, browser, ...setup, hidden: { setup: hidden.replaceAll("&amp;", "&") } };
+	return { site, staff, browser, ...setup, hidden: { uri: uri.replaceAll("&amp;", "&"), backupCodes } };
 }
 
 async function turnOn(t: TestContext) {
@@ -150,7 +151,6 @@ async function openForStaff(t: TestContext) {
 async function openSecondStep(site: TestSite, person: Person): Promise<Browser> {
 	const browser = site.browser();
 	await enterPassword(browser, person);
-	await browser.open("/sign-in/code");
 	return browser;
 }
 

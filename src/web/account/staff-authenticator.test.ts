@@ -6,17 +6,14 @@ import { Hono } from "hono";
 import { createAuth } from "../../people/auth.ts";
 import { createStillAllowed } from "../live-page.ts";
 import type { WebEnv } from "../page.ts";
-import { type Browser, openTestSite, PASSWORD } from "../test-site.test-support.ts";
+import { type Browser, openAsStaff, openTestSite, PASSWORD } from "../test-site.test-support.ts";
 import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "./totp.test-support.ts";
 
 const REQUIRED = { change: { staffAuthenticator: "required" } } as const;
 const SET_UP = "/account/authenticator";
 
 test("they cannot turn it off; for a new phone it is removed, and nothing opens before the new one is on", async (t) => {
-	const site = await openTestSite(t, REQUIRED);
-	const staff = await site.addStaff();
-	const browser = await site.signIn(staff);
-	await browser.open(SET_UP);
+	const { site, browser } = await openAsStaff(t, REQUIRED);
 	const { secret } = await turnAuthenticatorOn(browser);
 	const page = await browser.open("/account");
 	assert.match(page.text, /You can move it to a new phone, but not turn it off/);
@@ -41,10 +38,8 @@ test("they cannot turn it off; for a new phone it is removed, and nothing opens 
 });
 
 test("a stream that is open sends nothing more once the authenticator is gone", async (t) => {
-	const site = await openTestSite(t, REQUIRED);
+	const { site, browser } = await openAsStaff(t, REQUIRED);
 	const programme = await site.addProgramme();
-	const browser = await site.signIn(await site.addStaff());
-	await browser.open(SET_UP);
 	const { secret } = await turnAuthenticatorOn(browser);
 	const auth = createAuth(site.deps);
 	const mayWatch = async () => {
@@ -58,7 +53,6 @@ test("a stream that is open sends nothing more once the authenticator is gone", 
 		return (await streams.request("/")).text();
 	};
 	assert.equal(await mayWatch(), "true");
-	await browser.open("/account");
 	const proof = { currentPassword: PASSWORD, code: codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS) };
 	assert.equal((await browser.submit("/account/authenticator/replace", proof)).status, 303);
 	assert.equal(await mayWatch(), "false");
@@ -69,7 +63,6 @@ test("the list of staff shows who has one, and only that", async (t) => {
 	const [first, second] = [await site.addStaff(), await site.addStaff()];
 	const browser = await site.signIn(first);
 	assert.deepEqual(await authenticatorsOf(browser), ["Off", "Off"]);
-	await browser.open("/account");
 	await turnAuthenticatorOn(browser);
 	assert.deepEqual(await authenticatorsOf(browser), ["On", "Off"]);
 	const programme = await site.addProgramme();

@@ -131,7 +131,6 @@ test("a brand that the setting gives is shown as given", async (t) => {
 
 test("a logo is taken by its bytes, served under its hash as what it is, and can be removed", async (t) => {
 	const { site, staff } = await openStaff(t);
-	await staff.open("/network");
 	for (const [bytes, type] of [
 		[pngOf(64, 64), "image/png"],
 		[jpegOf(300, 100), "image/jpeg"],
@@ -169,7 +168,6 @@ test("a picture twice as wide as high stands for the name, which is still there 
 
 test("what is no picture, too large or too wide is refused at its field, and the old one stays", async (t) => {
 	const { site, staff } = await openStaff(t);
-	await staff.open("/network");
 	await upload(staff, pngOf(64, 64));
 	const { logo_hash } = await findNetwork(site.store.db);
 	const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>');

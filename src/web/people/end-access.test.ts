@@ -76,7 +76,6 @@ test("somebody who never joined and is removed, or deactivated, cannot join any 
 	await site.addOwner(mine);
 	const boss = await site.signIn(await site.addStaff());
 	const path = `/programmes/${mine.public_id}/people`;
-	await boss.open("/people");
 	const [staff, owner] = [newEmail("network"), newEmail("shop")];
 	const links = [
 		linkIn(await boss.submit("/people/invite", { email: staff })),

@@ -5,7 +5,14 @@ import { newNotice } from "../../../test/support/notices.ts";
 import { addConversion, addDeliveries } from "../../../test/support/rows.ts";
 import { addToProgramme } from "../../store/queries/programme-people.ts";
 import { setEndpoint } from "../../store/queries/programmes.ts";
-import { newEmail, openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
+import {
+	newEmail,
+	openAsOwner,
+	openAsStaff,
+	openTestSite,
+	START_MS,
+	type TestSite,
+} from "../test-site.test-support.ts";
 
 const MARKUP = '<script>alert("x")</script>';
 
@@ -76,9 +83,7 @@ test("a search finds part of a name in either case, a whole id, and takes signs 
 });
 
 test("an owner with one programme is taken to its overview, which leads on to the first steps", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme();
-	const browser = await site.signIn(await site.addOwner(programme));
+	const { programme, browser } = await openAsOwner(t);
 	const home = `/programmes/${programme.public_id}`;
 	const led = await browser.open("/programmes");
 	assert.deepEqual([led.status, led.location], [303, `${home}/overview`]);
@@ -107,16 +112,6 @@ test("an owner with several programmes sees them and no other, and cannot search
 	assert.match(text, /Mine too</);
 });
 
-test("an owner who was removed everywhere is told whom to ask", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme();
-	const owner = await site.addOwner(programme);
-	await site.store.db.deleteFrom("programme_people").execute();
-	const { status, text } = await (await site.signIn(owner)).open("/programmes");
-	assert.equal(status, 200);
-	assert.match(text, /You have no programme.*Ask the network/s);
-});
-
 const TERMS = {
 	name: "New shop",
 	currency: "eur",
@@ -128,9 +123,7 @@ const TERMS = {
 };
 
 test("staff create a programme: its owner is invited, and the link to copy is shown once", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const browser = await site.signIn(staff);
+	const { site, browser } = await openAsStaff(t);
 	assert.match((await browser.open("/programmes")).text, /No programme yet/);
 	const form = await browser.open("/programmes/new");
 	assert.match(
@@ -168,8 +161,7 @@ test("staff create a programme: its owner is invited, and the link to copy is sh
 });
 
 test("without an owner's address staff go straight to Integration, and invite the owner later", async (t) => {
-	const site = await openTestSite(t);
-	const browser = await site.signIn(await site.addStaff());
+	const { site, browser } = await openAsStaff(t);
 	const form = (await browser.open("/programmes/new")).text;
 	assert.match(form, /staff cannot own a programme\. Empty: invite them later, under People/);
 	assert.deepEqual(form.match(/[^>]*changed later[^<]*/g), ["It cannot be changed later."], "said once");
@@ -188,8 +180,7 @@ test("without an owner's address staff go straight to Integration, and invite th
 });
 
 test("the form sent twice makes one programme", async (t) => {
-	const site = await openTestSite(t);
-	const browser = await site.signIn(await site.addStaff());
+	const { site, browser } = await openAsStaff(t);
 	const programmeId = hiddenId((await browser.open("/programmes/new")).text);
 	const fields = { ...TERMS, email: newEmail("shop"), programmeId };
 	await browser.submit("/programmes/new", fields);
@@ -226,10 +217,7 @@ test("a programme whose owner cannot be invited is not made at all, and the same
 });
 
 test("every mistake is said at its field, nothing is made, and what was typed stays", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const browser = await site.signIn(staff);
-	await browser.open("/programmes/new");
+	const { site, person: staff, browser } = await openAsStaff(t);
 	const wrong = {
 		name: " ",
 		currency: "EURO",

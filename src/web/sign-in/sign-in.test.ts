@@ -4,6 +4,7 @@ import { countHashes } from "../../../test/support/quick-passwords.ts";
 import { usePassword } from "../../people/passwords.ts";
 import {
 	type Browser,
+	openAsStaff,
 	openTestSite,
 	PASSWORD,
 	SESSION_COOKIE,
@@ -81,7 +82,6 @@ test("an unknown e-mail takes about as long as a wrong password: one hash", asyn
 	const staff = await site.addStaff();
 	for (const email of [staff.email, "a@b.example"]) {
 		const browser = site.browser();
-		await browser.open("/sign-in");
 		const before = countHashes();
 		await browser.submit("/sign-in", { email, password: WRONG });
 		assert.equal(countHashes() - before, 1, email);
@@ -119,9 +119,7 @@ test("a header that names another address does not get around the limit", async 
 });
 
 test("signing in makes a new session, whatever the browser brought along", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const attacker = await site.signIn(staff);
+	const { site, person: staff, browser: attacker } = await openAsStaff(t);
 	const planted = attacker.cookies.get(SESSION_COOKIE) ?? "";
 	await attacker.submit("/sign-out", {});
 	const victim = site.browser();
@@ -135,8 +133,7 @@ test("signing in makes a new session, whatever the browser brought along", async
 });
 
 test("signing out ends the session, also for a copy of its cookie", async (t) => {
-	const site = await openTestSite(t);
-	const browser = await site.signIn(await site.addStaff());
+	const { site, browser } = await openAsStaff(t);
 	const copy = browser.cookies.get(SESSION_COOKIE) ?? "";
 	const out = await browser.submit("/sign-out", {});
 	assert.deepEqual([out.status, out.location], [303, "/sign-in"]);
@@ -148,8 +145,7 @@ test("signing out ends the session, also for a copy of its cookie", async (t) =>
 });
 
 test("a session that has expired, or whose cookie was tampered with, is nobody's", async (t) => {
-	const site = await openTestSite(t);
-	const browser = await site.signIn(await site.addStaff());
+	const { site, browser } = await openAsStaff(t);
 	const cookie = browser.cookies.get(SESSION_COOKIE) ?? "";
 	browser.cookies.set(
 		SESSION_COOKIE,
@@ -183,16 +179,13 @@ test("cookies are for us alone: not for scripts, other sites or plain HTTP", asy
 });
 
 test("over plain HTTP, as on the first start, people can sign in too", async (t) => {
-	const site = await openTestSite(t, { publicUrl: "http://127.0.0.1:8080" });
-	const browser = await site.signIn(await site.addStaff());
+	const { browser } = await openAsStaff(t, { publicUrl: "http://127.0.0.1:8080" });
 	assert.deepEqual([...browser.cookies.keys()].toSorted(), ["ringback.device", "ringback.session_token"]);
 	assert.equal((await browser.open("/account")).status, 200);
 });
 
 test("a sign-in goes to the audit log; neither it nor the log or the database holds a password or a token", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const browser = await site.signIn(staff);
+	const { site, person: staff, browser } = await openAsStaff(t);
 	const stranger = site.browser();
 	await stranger.submit("/sign-in", { email: staff.email, password: WRONG });
 	const token = decodeURIComponent(browser.cookies.get(SESSION_COOKIE) ?? "").split(".")[0] ?? "";

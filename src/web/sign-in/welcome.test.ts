@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DAY_MS } from "../../domain/time.ts";
 import { invitePerson } from "../../people/invitations.ts";
 import { makeFirstStaffPath } from "../../people/links.ts";
 import { openTestSite, PASSWORD, type Shown, type TestSite } from "../test-site.test-support.ts";
@@ -54,7 +53,6 @@ test("what is wrong is said at its field, what was typed stays, and the link sti
 		[{ password: "x".repeat(129) }, /id="password-error">A password has at most 128 characters/],
 	] as const;
 	const browser = site.browser();
-	await browser.open(path);
 	for (const [change, expected] of cases) {
 		const answer = await browser.submit(path, { ...FIRST, ...change });
 		assert.equal(answer.status, 422);
@@ -99,17 +97,6 @@ test("an invited owner chooses a password and lands on the overview of their pro
 	assert.equal(home, `/programmes/${programme.public_id}/overview`);
 	assert.match((await browser.open("/account")).text, /Olga, owner@shop\.example/);
 	await assertDead(site, path);
-});
-
-test("an invitation is good for seven days, and a newer one takes its place", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme();
-	const first = await invite(site, "owner@shop.example", programme);
-	const second = await invite(site, "owner@shop.example", programme);
-	await assertDead(site, first);
-	assert.equal((await site.browser().open(second)).status, 200);
-	site.moveClock(7 * DAY_MS);
-	await assertDead(site, second);
 });
 
 test("somebody who can sign in already gets the programme without a link, and a mail that says so", async (t) => {
