@@ -31,8 +31,13 @@ import {
 	type WebEnv,
 } from "./page.ts";
 import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
-import type { FileBounds } from "./receive-file.ts";
-import { createUploadGuard, isUpload, type UploadDeps, type UploadGuard } from "./receive-file.ts";
+import {
+	createUploadGuard,
+	type FileBounds,
+	isUpload,
+	type UploadDeps,
+	type UploadGuard,
+} from "./receive-file.ts";
 import type { Access, Route } from "./routes.ts";
 
 type Guard = MiddlewareHandler<WebEnv>;
@@ -59,7 +64,7 @@ export function createGuards(
 			"account-authenticator": [signIn, recentPassword],
 			"account-password": [signIn],
 		};
-		return [securePages, session, guardAddress, ...guards[access], ...guardForms(takesFile ?? null)];
+		return [securePages, session, guardAddress, ...guards[access], ...guardForms(takesFile)];
 	};
 }
 
@@ -102,7 +107,7 @@ function requireProgramme({ store }: Pick<WebDeps, "store">, right: Right): Guar
 /** Longer ones are of no use on the list of sessions. */
 const MAX_USER_AGENT_LENGTH = 300;
 
-function openSession(deps: WebDeps): MiddlewareHandler<WebEnv> {
+function openSession(deps: WebDeps): Guard {
 	const flashCookie = createFlashCookie(deps);
 	return async (c, next) => {
 		c.set("network", await deps.network.read());
@@ -192,45 +197,32 @@ const MAX_FIELDS = 1_000;
 /** Before any handler that changes something: what bounds the form, and what says whether it is ours. */
 function createFormGuards(
 	deps: Pick<WebDeps, "publicUrl"> & UploadDeps,
-): (takesFile: FileBounds | null) => readonly MiddlewareHandler<WebEnv>[] {
-	const origin = new URL(deps.publicUrl).origin;
+): (takesFile: FileBounds | undefined) => readonly Guard[] {
+	const { origin } = new URL(deps.publicUrl);
 	// One for each, because forms of the same bounds share their slots.
-	const guards = new Map<FileBounds, UploadGuard>();
-	const guardOf = (bounds: FileBounds) => {
-		const guard = guards.get(bounds) ?? createUploadGuard(deps, bounds);
-		guards.set(bounds, guard);
-		return guard;
-	};
-	return (takesFile) => {
-		const guardUpload = takesFile === null ? null : guardOf(takesFile);
-		const isFile = (c: WebContext) => guardUpload !== null && isUpload(c);
-		return [limitForms(isFile), guardForms(origin, guardUpload)];
-	};
-}
-
-type IsFile = (c: WebContext) => boolean;
-
-function limitForms(isFile: IsFile): MiddlewareHandler<WebEnv> {
+	const uploads = new Map<FileBounds, UploadGuard>();
 	const onError = (c: WebContext) => answerError(c, "body_too_large");
 	const ofStrangers = bodyLimit({ maxSize: MAX_STRANGER_BYTES, onError });
 	const ofPeople = bodyLimit({ maxSize: MAX_FORM_BYTES, onError });
-	return (c, next) => {
-		if (c.get("viewer") === null) return ofStrangers(c, next);
-		// Files have limits of their own, and are never held: see receive-file.ts.
-		return isFile(c) ? next() : ofPeople(c, next);
-	};
-}
-
-/** Only GET, HEAD and POST are spoken here. `guardUpload`: null where no file is taken. */
-function guardForms(origin: string, guardUpload: UploadGuard | null): MiddlewareHandler<WebEnv> {
-	return async (c, next) => {
-		const { method } = c.req;
-		if (method === "GET" || method === "HEAD") return next();
-		if (method !== "POST") return answerError(c, "method_not_allowed");
-		if (!isFromHere(c, origin)) return answerError(c, "form_not_valid");
-		if (guardUpload !== null && isUpload(c)) return guardUpload(c, next);
-		const wrong = await findWrong(c);
-		return wrong === null ? next() : answerError(c, wrong);
+	return (bounds) => {
+		const upload = bounds && (uploads.get(bounds) ?? createUploadGuard(deps, bounds));
+		if (bounds !== undefined && upload !== undefined) uploads.set(bounds, upload);
+		const limit: Guard = (c, next) => {
+			if (c.get("viewer") === null) return ofStrangers(c, next);
+			// Files have limits of their own, and are never held: see receive-file.ts.
+			return upload !== undefined && isUpload(c) ? next() : ofPeople(c, next);
+		};
+		// Only GET, HEAD and POST are spoken here.
+		const guard: Guard = async (c, next) => {
+			const { method } = c.req;
+			if (method === "GET" || method === "HEAD") return next();
+			if (method !== "POST") return answerError(c, "method_not_allowed");
+			if (!isFromHere(c, origin)) return answerError(c, "form_not_valid");
+			if (upload !== undefined && isUpload(c)) return upload(c, next);
+			const wrong = await findWrong(c);
+			return wrong === null ? next() : answerError(c, wrong);
+		};
+		return [limit, guard];
 	};
 }
 
@@ -271,5 +263,5 @@ const NUL = "\u0000";
 const NUL_IN_ADDRESS = /%00/;
 
 /** Before anything is looked for by what the address says. */
-const guardAddress: MiddlewareHandler<WebEnv> = async (c, next) =>
+const guardAddress: Guard = async (c, next) =>
 	NUL_IN_ADDRESS.test(c.req.url) ? answerError(c, "not_found") : next();

@@ -181,7 +181,12 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 	const guardsOf = createGuards(deps);
 	for (const route of ROUTES) {
 		const guards = guardsOf(route);
-		site.on([route.method], [route.path], ...guards, (c) => answerRoute(c, deps, route));
+		site.on([route.method], [route.path], ...guards, (c) =>
+			// Hono answers HEAD as GET and drops the body: a stream that nobody reads would stay open.
+			route.isStream === true && c.req.method !== "GET"
+				? answerError(c, "method_not_allowed")
+				: route.answer(c, deps),
+		);
 		const page = pageAbove(route);
 		if (page === undefined) continue;
 		// The address that a refused form left behind, opened again.
@@ -200,12 +205,6 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 		return c.res;
 	});
 	return site;
-}
-
-function answerRoute(c: WebContext, deps: PageDeps, route: Route): Response | Promise<Response> {
-	// Hono answers HEAD as GET and drops the body: a stream that nobody reads would stay open.
-	if (route.isStream === true && c.req.method !== "GET") return answerError(c, "method_not_allowed");
-	return route.answer(c, deps);
 }
 
 /** For an address that only takes a form: the nearest one above it that is a page. */

@@ -50,11 +50,6 @@ const DOCUMENTS = [
 ] as const;
 type DocsName = (typeof DOCUMENTS)[number]["name"];
 
-/** A shop's developer has nothing to operate. */
-function documentsFor(c: WebContext): readonly (typeof DOCUMENTS)[number][] {
-	return DOCUMENTS.filter(({ name }) => name !== "operations" || isStaffViewer(c));
-}
-
 /** Each is rendered once: the longest takes some fifty milliseconds. There are some 80 of them, and more when the brand changes. */
 const rendered = new Map<string, RenderedMarkdown>();
 const MAX_RENDERED = 200;
@@ -71,10 +66,12 @@ export function answerDocument(c: WebContext, source: DocsSource): Promise<Respo
 export function answerDocs(c: WebContext, page: DocsPage): Promise<Response> {
 	c.header("vary", "cookie");
 	c.header("cache-control", c.get("viewer") === null ? `public, max-age=${CACHE_SECONDS}` : "no-store");
-	return answerPage(c, { title: page.title, active: "docs", body: docsBody(page, documentsFor(c)) });
+	// A shop's developer has nothing to operate.
+	const documents = DOCUMENTS.filter(({ name }) => name !== "operations" || isStaffViewer(c));
+	return answerPage(c, { title: page.title, active: "docs", body: docsBody(page, documents) });
 }
 
-function docsBody(page: DocsPage, documents: ReturnType<typeof documentsFor>): Html {
+function docsBody(page: DocsPage, documents: readonly (typeof DOCUMENTS)[number][]): Html {
 	const { title, active, outline, parts = [], body, query = "" } = page;
 	const links = outlineLinks(outline);
 	return html`<div class="docs">
