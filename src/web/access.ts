@@ -14,7 +14,6 @@ import type { Visitor } from "../people/auth.ts";
 import { deviceCookieName } from "../people/signed-cookies.ts";
 import { recordOf } from "../request-notes.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { requireRecentPassword } from "./account/enter-password-page.ts";
 import { troubleBanner } from "./conversion-ui.ts";
 import type { DocumentProgramme, Viewer } from "./document.ts";
 import { answerError } from "./error-page.ts";
@@ -47,7 +46,6 @@ export function createGuards(
 ): (route: Pick<Route, "access" | "isStream" | "takesFile">) => readonly Guard[] {
 	const session = openSession(deps);
 	const guardForms = createFormGuards(deps);
-	const recentPassword = requireRecentPassword(deps);
 	const programme = (right: Right) => requireProgramme(deps, right);
 	return ({ access, isStream = false, takesFile }) => {
 		const signIn = requireSignIn(isStream);
@@ -60,9 +58,7 @@ export function createGuards(
 			"programme-decide": [...signedIn, programme("decide")],
 			"programme-manage": [...signedIn, programme("manage")],
 			staff: [...signedIn, requireStaff],
-			account: [...signedIn, recentPassword],
-			"account-authenticator": [signIn, recentPassword],
-			"account-password": [signIn],
+			"account-authenticator": [signIn],
 		};
 		return [securePages, session, guardAddress, ...guards[access], ...guardForms(takesFile)];
 	};
@@ -120,9 +116,7 @@ function openSession(deps: WebDeps): Guard {
 		const viewer = found === null ? null : await loadViewer(deps, found.session);
 		c.set("viewer", viewer);
 		c.set("warnings", viewer === null ? [] : watchArrival(c, deps, viewer));
-		const session = viewer === null ? undefined : found?.session;
-		c.set("sessionId", session?.id ?? null);
-		c.set("signedInAtMs", session?.createdAtMs ?? null);
+		c.set("sessionId", viewer === null ? null : (found?.session.id ?? null));
 		if (found !== null && viewer !== null) {
 			// A session in use lasts longer. Before the page's own cookies, so that signing out has the last word.
 			handOnCookies(c, found.setCookies);

@@ -3,7 +3,7 @@
 // everybody else sees the list.
 
 import { PROGRAMME_ROLES, type ProgrammeRole, ROLE_SUMMARIES } from "../../domain/roles.ts";
-import { type EndedAccess, sayWhatEnded, withinProgramme } from "../../people/end-access.ts";
+import { type EndedAccess, sayWhatEnded } from "../../people/end-access.ts";
 import { invitePerson, type SentLink } from "../../people/invitations.ts";
 import {
 	changeRole,
@@ -93,10 +93,7 @@ export async function removeFromProgramme(c: WebContext, deps: WebDeps): Promise
 	const removed = await removePerson(deps, page.makerOf(c), programme, personIdOf(c));
 	if (!removed.ok) return page.tellRefusal(c, removed, () => showPeople(c, deps));
 	const { email, ended } = removed.value;
-	// All of it was theirs, also what did not belong to this programme: that is for staff to know.
-	const isStaff = page.viewerOf(c).kind === "staff";
-	const told = ended === null || isStaff ? ended : withinProgramme(ended, programme.id);
-	const said = told === null ? `The invitation to ${email} was withdrawn.` : sayEnded(removed.value, told);
+	const said = ended === null ? `The invitation to ${email} was withdrawn.` : sayEnded(removed.value, ended);
 	return page.leadTo(c, pathHere(c), said);
 }
 
@@ -255,7 +252,9 @@ function peopleTable(c: WebContext, people: readonly ListedPerson[], mayManage: 
 				: [
 						{
 							title: "Role",
-							cell: (person: ListedPerson) => roleCell(path, person, mayManage && !mustStay(person)),
+							// An invitation that waits is withdrawn and sent anew.
+							cell: (person: ListedPerson) =>
+								roleCell(path, person, mayManage && person.id !== null && !mustStay(person)),
 						},
 						state,
 					]),
