@@ -136,16 +136,15 @@ async function walkPeople(site: TestSite, send: Send, programme: Programme, owne
 	const base = `/programmes/${programme.public_id}`;
 	const settings = { name: "Renamed", approvalDays: "7" };
 	await send("/programmes/:programmeId/settings", browser, `${base}/settings`, settings);
-	await send(`${PEOPLE}/invite`, browser, `${base}/people/invite`, {
-		email: newEmail("shop"),
-		role: "owner",
-	});
-	const role = { role: "viewer" };
-	await send(`${PEOPLE}/:personId/role`, browser, `${base}/people/${await waiting(site)}/role`, role);
+	const email = newEmail("shop");
+	await send(`${PEOPLE}/invite`, browser, `${base}/people/invite`, { email, role: "owner" });
 	await send(`${PEOPLE}/:personId/link`, browser, `${base}/people/${await waiting(site)}/link`);
 	const link = /(\/welcome\/\w+)/.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
 	const joining = site.browser();
 	await send("/welcome/:token", joining, link, { name: "Nils", password: PASSWORD });
+	const { public_id: personId } = await personOf(site, email);
+	const role = { role: "viewer" };
+	await send(`${PEOPLE}/:personId/role`, browser, `${base}/people/${personId}/role`, role);
 	await send(`${PEOPLE}/leave`, joining, `${base}/people/leave`);
 	await browser.submit(`${base}/people/invite`, { email: newEmail("shop"), role: "owner" });
 	await send(`${PEOPLE}/:personId/remove`, browser, `${base}/people/${await waiting(site)}/remove`);
