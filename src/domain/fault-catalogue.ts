@@ -170,7 +170,7 @@ export const FAULTS_BY_KIND = {
 				"A batch has more than 256 KiB.",
 			],
 			cure: [
-				"Send one sale in a request, with only the fields of [the call](/docs/api#recordConversion).",
+				"Send one sale in a request, with only the fields of [the call](/docs/api#report-a-sale-or-confirm-what-a-pixel-reported).",
 				"For many sales use `POST /v1/conversions/batch`, up to 500 in a call.",
 			],
 		},

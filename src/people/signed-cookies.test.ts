@@ -11,7 +11,6 @@ for (const [what, key, use, given, text, isTaken] of [
 	["the same text, key and use", KEY, "devices", signature, TEXT, true],
 	["another text", KEY, "devices", signature, "person 2", false],
 	["another key", OTHER_KEY, "devices", signature, TEXT, false],
-	["use in forms", KEY, "forms", signature, TEXT, false],
 	["use in flash messages", KEY, "flash", signature, TEXT, false],
 	["nothing", KEY, "devices", "", TEXT, false],
 	["its beginning", KEY, "devices", signature.slice(0, -1), TEXT, false],

@@ -1,4 +1,4 @@
-// What only this service can have written, signed and stored nowhere: form tokens, flash messages, and the device cookie
+// What only this service can have written, signed and stored nowhere: flash messages, and the device cookie
 // of a browser that has signed in to an account before. That one opens nothing and has guesses of its own, so that
 // strangers who use up the account's do not keep the person out. It is signed with the password's hash and the
 // authenticator that was on: a new password ends it, and those whom the password alone let in have no guesses at codes.
@@ -15,7 +15,7 @@ export interface Signer {
 }
 
 /** A key for each use, so that a token for one is worth nothing for another. */
-export function createSigner(sealingKey: Uint8Array, use: "forms" | "flash" | "devices"): Signer {
+export function createSigner(sealingKey: Uint8Array, use: "flash" | "devices"): Signer {
 	const key = Buffer.from(hkdfSync("sha256", sealingKey, "", `ringback ${use}`, 32));
 	const sign = (text: string): string => createHmac("sha256", key).update(text).digest("base64url");
 	return {

@@ -5,23 +5,39 @@
 
 import type { MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { getCookie } from "hono/cookie";
+import { readTrouble } from "../callbacks/failure-notices.ts";
+import { findClientAddress } from "../domain/client-address.ts";
 import { grants, type Right } from "../domain/roles.ts";
+import { readArrival, type Warning } from "../domain/warning.ts";
+import type { Visitor } from "../people/auth.ts";
+import { deviceCookieName } from "../people/signed-cookies.ts";
 import { recordOf } from "../request-notes.ts";
+import type { Programme } from "../store/queries/programmes.ts";
+import { troubleBanner } from "./conversion-ui.ts";
+import type { DocumentProgramme, Viewer } from "./document.ts";
 import { answerError } from "./error-page.ts";
 import { answerEnded } from "./live-page.ts";
 import {
-	CSRF_FIELD,
+	createFlashCookie,
 	findProgrammeFor,
+	handOnCookies,
+	loadViewer,
+	may,
 	viewerOf,
 	type WebContext,
 	type WebDeps,
 	type WebEnv,
 } from "./page.ts";
 import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
-import type { FileBounds } from "./receive-file.ts";
-import { createUploadGuard, isUpload, type UploadDeps, type UploadGuard } from "./receive-file.ts";
+import {
+	createUploadGuard,
+	type FileBounds,
+	isUpload,
+	type UploadDeps,
+	type UploadGuard,
+} from "./receive-file.ts";
 import type { Access, Route } from "./routes.ts";
-import { openSession } from "./session.ts";
 
 type Guard = MiddlewareHandler<WebEnv>;
 
@@ -44,7 +60,7 @@ export function createGuards(
 			staff: [...signedIn, requireStaff],
 			"account-authenticator": [signIn],
 		};
-		return [securePages, session, guardAddress, ...guards[access], ...guardForms(takesFile ?? null)];
+		return [securePages, session, guardAddress, ...guards[access], ...guardForms(takesFile)];
 	};
 }
 
@@ -82,6 +98,69 @@ function requireProgramme({ store }: Pick<WebDeps, "store">, right: Right): Guar
 	};
 }
 
+// The first thing on every page: the cookie becomes a visitor, and, if its session is good, a viewer.
+
+/** Longer ones are of no use on the list of sessions. */
+const MAX_USER_AGENT_LENGTH = 300;
+
+function openSession(deps: WebDeps): Guard {
+	const flashCookie = createFlashCookie(deps);
+	return async (c, next) => {
+		c.set("network", await deps.network.read());
+		const visitor = readVisitor(c, deps);
+		c.set("visitor", visitor);
+		c.set("flashCookie", flashCookie);
+		c.set("allowsPrivateRanges", deps.allowsPrivateRanges);
+		c.set("readFrame", (programme) => readFrame(deps, programme, may(c, "integrate")));
+		const found = await deps.auth.findSession(visitor);
+		const viewer = found === null ? null : await loadViewer(deps, found.session);
+		c.set("viewer", viewer);
+		c.set("warnings", viewer === null ? [] : watchArrival(c, deps, viewer));
+		c.set("sessionId", viewer === null ? null : (found?.session.id ?? null));
+		if (found !== null && viewer !== null) {
+			// A session in use lasts longer. Before the page's own cookies, so that signing out has the last word.
+			handOnCookies(c, found.setCookies);
+		}
+		return next();
+	};
+}
+
+/** Its name, and whether its callbacks are failing or held. */
+async function readFrame(
+	{ store, clock, installation }: WebDeps,
+	programme: Programme,
+	mayIntegrate: boolean,
+): Promise<DocumentProgramme> {
+	const { public_id: publicId, name, endpoint_id: endpointId } = programme;
+	const nowMs = clock.nowMs();
+	const trouble = await readTrouble(store.db, programme, nowMs);
+	return {
+		publicId,
+		name,
+		trouble: troubleBanner(trouble, publicId, { nowMs, mayIntegrate }),
+		// Without a URL nothing would be sent anyway.
+		pausedSinceMs: endpointId === null ? null : installation.pausedSinceMs(),
+	};
+}
+
+/** What staff are to be told on this page. */
+function watchArrival(c: WebContext, { installation }: WebDeps, viewer: Viewer): readonly Warning[] {
+	if (viewer.kind !== "staff") return [];
+	const arrival = readArrival((name) => c.req.header(name), c.env?.incoming?.socket?.remoteAddress);
+	installation.note(arrival);
+	return installation.warningsFor(arrival);
+}
+
+function readVisitor(c: WebContext, { trustedProxies, publicUrl }: WebDeps): Visitor {
+	const socketAddress = c.env?.incoming?.socket?.remoteAddress;
+	return {
+		cookies: c.req.header("cookie") ?? "",
+		address: findClientAddress(socketAddress, c.req.header("x-forwarded-for"), trustedProxies),
+		userAgent: (c.req.header("user-agent") ?? "").slice(0, MAX_USER_AGENT_LENGTH),
+		device: getCookie(c, deviceCookieName(publicUrl)) ?? "",
+	};
+}
+
 /** What browsers may do with a page: run our own scripts and styles, talk to us, and nothing else. */
 const HEADERS = {
 	"content-security-policy":
@@ -99,8 +178,7 @@ export const securePages: Guard = async (c, next) => {
 	if (!c.res.headers.has("cache-control")) c.res.headers.set("cache-control", "no-store");
 };
 
-// Forms that only our own pages can send: the right token, and nothing that says it came from another site. And text
-// that can be stored: nobody types a NUL character, and PostgreSQL neither keeps nor compares one.
+// Forms that only our own pages can send: the browser says that they come from here. And text that can be stored: nobody types a NUL character, and PostgreSQL neither keeps nor compares one.
 
 /** A request pasted into the signature check is the longest: 128 KiB, three times as long when encoded. */
 const MAX_FORM_BYTES = 512 * 1024;
@@ -113,83 +191,63 @@ const MAX_FIELDS = 1_000;
 /** Before any handler that changes something: what bounds the form, and what says whether it is ours. */
 function createFormGuards(
 	deps: Pick<WebDeps, "publicUrl"> & UploadDeps,
-): (takesFile: FileBounds | null) => readonly MiddlewareHandler<WebEnv>[] {
-	const origin = new URL(deps.publicUrl).origin;
+): (takesFile: FileBounds | undefined) => readonly Guard[] {
+	const { origin } = new URL(deps.publicUrl);
 	// One for each, because forms of the same bounds share their slots.
-	const guards = new Map<FileBounds, UploadGuard>();
-	const guardOf = (bounds: FileBounds) => {
-		const guard = guards.get(bounds) ?? createUploadGuard(deps, bounds);
-		guards.set(bounds, guard);
-		return guard;
-	};
-	return (takesFile) => {
-		const guardUpload = takesFile === null ? null : guardOf(takesFile);
-		const isFile = (c: WebContext) => guardUpload !== null && isUpload(c);
-		return [limitForms(isFile), guardForms(origin, guardUpload)];
-	};
-}
-
-type IsFile = (c: WebContext) => boolean;
-
-function limitForms(isFile: IsFile): MiddlewareHandler<WebEnv> {
+	const uploads = new Map<FileBounds, UploadGuard>();
 	const onError = (c: WebContext) => answerError(c, "body_too_large");
 	const ofStrangers = bodyLimit({ maxSize: MAX_STRANGER_BYTES, onError });
 	const ofPeople = bodyLimit({ maxSize: MAX_FORM_BYTES, onError });
-	return (c, next) => {
-		if (c.get("viewer") === null) return ofStrangers(c, next);
-		// Files have limits of their own, and are never held: see receive-file.ts.
-		return isFile(c) ? next() : ofPeople(c, next);
+	return (bounds) => {
+		const upload = bounds && (uploads.get(bounds) ?? createUploadGuard(deps, bounds));
+		if (bounds !== undefined && upload !== undefined) uploads.set(bounds, upload);
+		const limit: Guard = (c, next) => {
+			if (c.get("viewer") === null) return ofStrangers(c, next);
+			// Files have limits of their own, and are never held: see receive-file.ts.
+			return upload !== undefined && isUpload(c) ? next() : ofPeople(c, next);
+		};
+		// Only GET, HEAD and POST are spoken here.
+		const guard: Guard = async (c, next) => {
+			const { method } = c.req;
+			if (method === "GET" || method === "HEAD") return next();
+			if (method !== "POST") return answerError(c, "method_not_allowed");
+			if (!isFromHere(c, origin)) return answerError(c, "form_not_valid");
+			if (upload !== undefined && isUpload(c)) return upload(c, next);
+			const wrong = await findWrong(c);
+			return wrong === null ? next() : answerError(c, wrong);
+		};
+		return [limit, guard];
 	};
 }
 
-/** Only GET, HEAD and POST are spoken here. `guardUpload`: null where no file is taken. */
-function guardForms(origin: string, guardUpload: UploadGuard | null): MiddlewareHandler<WebEnv> {
-	return async (c, next) => {
-		const { method } = c.req;
-		if (method === "GET" || method === "HEAD") return next();
-		if (method !== "POST") return answerError(c, "method_not_allowed");
-		if (!isFromHere(c, origin)) return answerError(c, "form_not_valid");
-		if (guardUpload !== null && isUpload(c)) return guardUpload(c, next);
-		if (await hasTooManyFields(c)) return answerError(c, "body_too_large");
-		const token = await readToken(c);
-		if (!c.get("formGuard").isOwn(c, token)) return answerError(c, "form_not_valid");
-		return (await hasNulInForm(c)) ? answerError(c, "invalid_field") : next();
-	};
+async function findWrong(
+	c: WebContext,
+): Promise<"body_too_large" | "invalid_field" | "form_not_valid" | null> {
+	try {
+		if (hasTooManyFields(c, Buffer.from(await c.req.arrayBuffer()))) return "body_too_large";
+		const fields = Object.values(await c.req.parseBody({ all: true })).flat();
+		// Of text and of files' names; what is in a file is left to whoever reads it.
+		const hasNul = fields.some((field) => (typeof field === "string" ? field : field.name).includes(NUL));
+		return hasNul ? "invalid_field" : null;
+	} catch {
+		// Cut off on its way, or no form at all: nothing of ours has failed.
+		return "form_not_valid";
+	}
 }
 
 /** Counted before the form is read, by what every field must have: a header of its own in multipart forms, an ampersand before it in others. */
-async function hasTooManyFields(c: WebContext): Promise<boolean> {
+function hasTooManyFields(c: WebContext, body: Buffer): boolean {
 	const isMultipart = /multipart/i.test(c.req.header("content-type") ?? "");
-	const marks = (await readBytes(c))
-		.toString("latin1")
-		.matchAll(isMultipart ? /content-disposition/gi : /&/g);
+	const marks = body.toString("latin1").matchAll(isMultipart ? /content-disposition/gi : /&/g);
 	return marks.drop(MAX_FIELDS).next().done !== true;
 }
 
-async function readBytes(c: WebContext): Promise<Buffer> {
-	try {
-		return Buffer.from(await c.req.arrayBuffer());
-	} catch {
-		// Whoever hung up on the way is refused for want of a token.
-		return Buffer.alloc(0);
-	}
-}
-
-/** What cannot be read as a form has no token: whoever sends such a thing is refused, and nothing is logged. */
-async function readToken(c: WebContext): Promise<unknown> {
-	try {
-		return (await c.req.parseBody())[CSRF_FIELD];
-	} catch {
-		return undefined;
-	}
-}
-
-/** Browsers say where a request comes from; what says nothing is left to the token. */
+/** Every browser says of a form where it comes from, by one header or both. What says nothing is not from a page of ours. */
 function isFromHere(c: WebContext, publicOrigin: string): boolean {
 	const site = c.req.header("sec-fetch-site");
 	if (site !== undefined) return site === "same-origin" || site === "none";
 	const origin = c.req.header("origin");
-	if (origin === undefined || origin === publicOrigin) return true;
+	if (origin === undefined || origin === publicOrigin) return origin === publicOrigin;
 	// Opened by another name than PUBLIC_URL, such as localhost: its own name is what counts.
 	return URL.canParse(origin) && new URL(origin).host === c.req.header("host");
 }
@@ -199,11 +257,5 @@ const NUL = "\u0000";
 const NUL_IN_ADDRESS = /%00/;
 
 /** Before anything is looked for by what the address says. */
-const guardAddress: MiddlewareHandler<WebEnv> = async (c, next) =>
+const guardAddress: Guard = async (c, next) =>
 	NUL_IN_ADDRESS.test(c.req.url) ? answerError(c, "not_found") : next();
-
-/** Of text and of files' names; what is in a file is left to whoever reads it. */
-async function hasNulInForm(c: WebContext): Promise<boolean> {
-	const fields = Object.values(await c.req.parseBody({ all: true })).flat();
-	return fields.some((field) => (typeof field === "string" ? field : field.name).includes(NUL));
-}

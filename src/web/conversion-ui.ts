@@ -328,13 +328,12 @@ export function countUndelivered(number: number): string {
 
 interface ResendOffer {
 	programme: Programme;
-	csrf: Html;
 	mayResend: boolean;
 	/** How many have failed and were not resent; as far as they are counted. */
 	failed: number;
 }
 
-export function resendOffer({ programme, csrf, mayResend, failed }: ResendOffer): Html | null {
+export function resendOffer({ programme, mayResend, failed }: ResendOffer): Html | null {
 	if (failed === 0) return null;
 	const list = ui.linkButton({
 		label: "Failed callbacks",
@@ -344,7 +343,6 @@ export function resendOffer({ programme, csrf, mayResend, failed }: ResendOffer)
 	if (programme.endpoint_id === null || !mayResend) return html`<div class="row">${list}</div>`;
 	return ui.postForm({
 		action: `${integrationPath(programme.public_id)}/resend-failed`,
-		csrf,
 		className: "row",
 		body: html`<input type="hidden" name="back" value="?state=pending">${ui.button({
 			label: `Resend ${countUndelivered(failed)} failed`,

@@ -71,9 +71,7 @@ interface DocumentView {
 	active: Area;
 	programme: DocumentProgramme | undefined;
 	/** What the last form came to. */
-	flash: Flash | undefined;
-	/** The hidden field for the sign-out form; a stranger has none. */
-	csrf: Html | null;
+	flash: Flash | null;
 	/** A development setting that must not go unnoticed. */
 	allowsPrivateRanges: boolean;
 	/** About the installation, for staff alone. */
@@ -109,7 +107,7 @@ export function renderDocument(view: DocumentView): Html {
 			${view.isSetUpOffered ? SET_UP_OFFER : null}
 			${STAFF_AREAS.includes(active) ? warningList(view.warnings, active === "programmes") : null}
 			${programme === undefined ? null : html`${pauseNotice(programme)}<div id="${TROUBLE_TARGET}">${programme.trouble}</div>`}
-			${flash === undefined ? null : message(flash.tone, flash.text)}
+			${flash === null ? null : message(flash.tone, flash.text)}
 			${view.body}
 		</main>
 	</div>
@@ -126,7 +124,7 @@ export function renderPlainDocument(view: Pick<DocumentView, "title" | "network"
 		html`<body class="plain-page">
 	<header>${masthead(network)}</header>
 	<main id="main" tabindex="-1">
-		${flash === undefined ? null : message(flash.tone, flash.text)}
+		${flash === null ? null : message(flash.tone, flash.text)}
 		<div class="card"><div class="card-body"><div class="stack">${view.body}</div></div></div>
 	</main>
 	${pageFooter(network)}
@@ -201,7 +199,7 @@ function staffLinksOf(viewer: Viewer | null): readonly TopLink[] {
 	return viewer?.kind === "staff" && !viewer.awaitsAuthenticator ? STAFF_LINKS : [];
 }
 
-function accountMenu({ viewer, csrf }: DocumentView): Html {
+function accountMenu({ viewer }: DocumentView): Html {
 	if (viewer === null) return html`<a href="${paths.SIGN_IN_PATH}">Sign in</a>`;
 	const links = [
 		...(viewer.awaitsAuthenticator ? [] : [[paths.ACCOUNT_PATH, "Account settings"]]),
@@ -212,7 +210,7 @@ function accountMenu({ viewer, csrf }: DocumentView): Html {
 	return html`<details class="menu"><summary>Account</summary><div class="menu-panel">
 	<p class="small soft">${viewer.email}${viewer.kind === "staff" ? " · staff" : ""}</p>
 	${links.map(([href, label]) => html`<a href="${href}">${label}</a>`)}
-	<form method="post" action="${paths.SIGN_OUT_PATH}">${csrf}<button type="submit">Sign out</button></form>
+	<form method="post" action="${paths.SIGN_OUT_PATH}"><button type="submit">Sign out</button></form>
 </div></details>`;
 }
 

@@ -21,8 +21,8 @@ const WORDS = {
 		text: "Open the page in a browser and use its buttons.",
 	},
 	form_not_valid: {
-		title: "This form is out of date",
-		text: "Nothing was changed. Go back, reload the page and send it again: you may have signed in or out since it was opened.",
+		title: "This form cannot be taken",
+		text: "Nothing was changed. It did not come from a page of this service, or was cut off on its way. Go back, reload the page and send it again.",
 	},
 	invalid_field: {
 		title: "This text cannot be saved",

@@ -2,7 +2,7 @@
 // page, the guide and the tests all show and run exactly these, with the instance's own values filled in.
 
 import { readShippedFile } from "../shipped-files.ts";
-import type { CodeLanguage } from "./components/highlight.ts";
+import type { CodeLanguage } from "./highlight.ts";
 
 export const EXAMPLE_LANGUAGES = [
 	{ value: "node", label: "Node", receiver: "receiver.mjs", sender: "sender.mjs" },

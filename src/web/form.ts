@@ -4,7 +4,7 @@
 
 import type { StatusCode } from "hono/utils/http-status";
 import type { Fault } from "../domain/fault.ts";
-import { csrfField, type WebContext } from "./page.ts";
+import type { WebContext } from "./page.ts";
 import * as ui from "./ui.ts";
 import { type Content, type Html, html } from "./ui.ts";
 
@@ -94,7 +94,7 @@ export function declareForm<Name extends string>(
 				isWrong: (name) => errorAt(name) !== undefined,
 			})}${typeof send === "string" ? html`<div>${ui.button({ label: send, tone: "primary" })}</div>` : send}`;
 			const isUpload = shown.some((name) => declared[name].accept !== undefined);
-			return html`${above === undefined ? null : ui.message("bad", capitalise(above))}${ui.postForm({ action, csrf: csrfField(c), isUpload, body })}`;
+			return html`${above === undefined ? null : ui.message("bad", capitalise(above))}${ui.postForm({ action, isUpload, body })}`;
 		},
 	};
 

@@ -2,55 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { temporaryFilesOfSystem } from "../outside/temporary-files.ts";
 import type { TemporaryFiles } from "../ports.ts";
-import { openTestSite, PASSWORD, type Shown } from "./test-site.test-support.ts";
-
-const OTHERS_TOKEN = "A".repeat(43);
-
-test("a form without a token, with a wrong one or with another session's changes nothing", async (t) => {
-	const site = await openTestSite(t);
-	const [staff, other] = [await site.addStaff(), await site.addStaff()];
-	const [mine, theirs] = [await site.signIn(staff), await site.signIn(other)];
-	await mine.open("/account");
-	await theirs.open("/account");
-	const before = await site.storedText();
-	for (const csrf of [null, "", OTHERS_TOKEN, theirs.csrf, `${mine.csrf}x`, mine.csrf.slice(1)]) {
-		const fields = { currentPassword: PASSWORD, newPassword: "another horse battery" };
-		assertRefused(await mine.submit("/account/password", fields, { csrf }));
-		assertRefused(await mine.submit("/sign-out", {}, { csrf }));
-	}
-	assert.equal(await site.storedText(), before);
-	assert.equal((await mine.open("/account")).status, 200);
-});
-
-test("the token of a visit is worth nothing after signing in, nor one session's for the same person's next", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const browser = site.browser();
-	await browser.open("/sign-in");
-	const visitToken = browser.csrf;
-	await browser.submit("/sign-in", { email: staff.email, password: PASSWORD });
-	assertRefused(await browser.submit("/sign-out", {}, { csrf: visitToken }));
-	await browser.open("/account");
-	const firstToken = browser.csrf;
-	await browser.submit("/sign-out", {});
-	await browser.open("/sign-in");
-	await browser.submit("/sign-in", { email: staff.email, password: PASSWORD });
-	assertRefused(await browser.submit("/sign-out", {}, { csrf: firstToken }));
-	await browser.open("/account");
-	assert.equal((await browser.submit("/sign-out", {})).status, 303);
-});
-
-test("before signing in, forms are bound to the visit: another site cannot sign people in as somebody else", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const [attacker, victim] = [site.browser(), site.browser()];
-	await attacker.open("/sign-in");
-	await victim.open("/sign-in");
-	const fields = { email: staff.email, password: PASSWORD };
-	assertRefused(await victim.submit("/sign-in", fields, { csrf: attacker.csrf }));
-	assertRefused(await site.browser().submit("/sign-in", fields, { csrf: attacker.csrf }));
-	assert.equal((await victim.submit("/sign-in", fields)).status, 303);
-});
+import { openAsOwner, openAsStaff, openTestSite, type Shown } from "./test-site.test-support.ts";
 
 const ORIGINS: readonly [what: string, headers: Record<string, string>, isTaken: boolean][] = [
 	["another site, by Sec-Fetch-Site", { "sec-fetch-site": "cross-site" }, false],
@@ -68,14 +20,13 @@ const ORIGINS: readonly [what: string, headers: Record<string, string>, isTaken:
 	["our own Origin", { origin: "https://ringback.example" }, true],
 	["the name it was opened by", { origin: "http://localhost:8080", host: "localhost:8080" }, true],
 	["the person themselves, by reloading", { "sec-fetch-site": "none" }, true],
-	["a browser that says nothing", {}, true],
+	["nobody knows where", {}, false],
 ];
 
 for (const [what, headers, isTaken] of ORIGINS) {
-	test(`a form with the right token that comes from ${what} is ${isTaken ? "taken" : "refused"}`, async (t) => {
+	test(`a form that comes from ${what} is ${isTaken ? "taken" : "refused"}`, async (t) => {
 		const site = await openTestSite(t);
 		const browser = site.browser();
-		await browser.open("/sign-in");
 		const answer = await browser.submit("/forgot-password", { email: "a@b.example" }, { headers });
 		if (isTaken) assert.equal(answer.status, 200);
 		else assertRefused(answer);
@@ -83,8 +34,7 @@ for (const [what, headers, isTaken] of ORIGINS) {
 }
 
 test("nothing but GET, HEAD and POST is spoken on pages", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.signIn(await site.addStaff());
+	const { browser: staff } = await openAsStaff(t);
 	for (const method of ["PUT", "PATCH", "DELETE", "OPTIONS"]) {
 		const { status } = await staff.send("/account", { method });
 		assert.equal(status, 405, method);
@@ -94,28 +44,22 @@ test("nothing but GET, HEAD and POST is spoken on pages", async (t) => {
 test("a form longer than anybody needs is refused: a stranger's early, a person's late", async (t) => {
 	const site = await openTestSite(t);
 	const stranger = site.browser();
-	await stranger.open("/sign-in");
 	const long = { email: "a@b.example", password: "x".repeat(20_000) };
 	assert.equal((await stranger.submit("/sign-in", long)).status, 413);
 	const staff = await site.signIn(await site.addStaff());
-	await staff.open("/account");
 	assert.equal((await staff.submit("/account/sessions/end", { sessionId: "x".repeat(20_000) })).status, 303);
 	const huge = { sessionId: "x".repeat(17 * 1024 * 1024) };
 	assert.equal((await staff.submit("/account/sessions/end", huge)).status, 413);
 });
 
 test("a form of very many fields or parts is refused before it is read, and one with a page's worth is taken", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme();
-	const owner = await site.signIn(await site.addOwner(programme));
+	const { site, programme, browser: owner } = await openAsOwner(t);
 	const path = `/programmes/${programme.public_id}/conversions/bulk`;
-	await owner.open(path);
 	const boundary = "-".repeat(20).concat("0123456789");
 	const part = (name: string, value: string) =>
 		`--${boundary}\r\nCoNtent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
-	const parts = (count: number) =>
-		`${part("csrf", owner.csrf)}${part("a", "").repeat(count)}--${boundary}--\r\n`;
-	const fields = (count: number) => `csrf=${owner.csrf}${"&a".repeat(count)}`;
+	const parts = (count: number) => `${part("a", "").repeat(count)}--${boundary}--\r\n`;
+	const fields = (count: number) => `b=1${"&a".repeat(count)}`;
 	const kinds = [
 		[`multipart/form-data; boundary=${boundary}`, parts],
 		["application/x-www-form-urlencoded", fields],
@@ -124,7 +68,7 @@ test("a form of very many fields or parts is refused before it is read, and one 
 		const send = (count: number) =>
 			owner.send(path, {
 				method: "POST",
-				headers: { "content-type": type, accept: "text/html" },
+				headers: { "content-type": type, accept: "text/html", "sec-fetch-site": "same-origin" },
 				body: body(count),
 			});
 		const taken = await send(200);
@@ -135,7 +79,7 @@ test("a form of very many fields or parts is refused before it is read, and one 
 	assert.equal(site.log.text(), "", "nothing of it is our failure");
 });
 
-test("an upload is taken only behind its token, and nothing of it is kept otherwise", async (t) => {
+test("nothing is kept of an upload from another site, of one that is cut off, and of more than one file", async (t) => {
 	let made = 0;
 	let removed = 0;
 	const temporaryFiles: TemporaryFiles = {
@@ -151,87 +95,30 @@ test("an upload is taken only behind its token, and nothing of it is kept otherw
 			};
 		},
 	};
-	const site = await openTestSite(t, { change: { temporaryFiles } });
-	const programme = await site.addProgramme();
-	const owner = await site.signIn(await site.addOwner(programme));
+	const { site, programme, browser: owner } = await openAsOwner(t, { change: { temporaryFiles } });
 	const path = `/programmes/${programme.public_id}/conversions/bulk`;
-	await owner.open(path);
-	const file = new File(["orderId,decision\nA,approve\n"], "decisions.csv");
-	const send = (fields: readonly (readonly [string, string | File])[], headers = {}) => {
-		const body = new FormData();
-		for (const [name, value] of fields) {
-			if (typeof value === "string") body.append(name, value);
-			else body.append(name, value);
-		}
-		return owner.send(path, {
+	const formOf = (...names: readonly string[]) => {
+		const form = new FormData();
+		for (const name of names) form.append(name, new File(["orderId,decision\nA,approve\n"], "decisions.csv"));
+		return form;
+	};
+	const sendText = (type: string, body: string) =>
+		owner.send(path, {
 			method: "POST",
-			headers: { accept: "text/html", "sec-fetch-site": "same-origin", ...headers },
+			headers: { accept: "text/html", "content-type": type, "sec-fetch-site": "same-origin" },
 			body,
 		});
-	};
 	const before = await site.storedText();
-	assertRefused(await send([["file", file]]));
-	assertRefused(
-		await send([
-			["csrf", OTHERS_TOKEN],
-			["file", file],
-		]),
-	);
-	assertRefused(
-		await send([
-			["file", file],
-			["csrf", owner.csrf],
-		]),
-	);
-	assertRefused(await send([["csrf", OTHERS_TOKEN]]));
-	assertRefused(
-		await send(
-			[
-				["csrf", owner.csrf],
-				["file", file],
-			],
-			{ "sec-fetch-site": "cross-site" },
-		),
-	);
+	assertRefused(await owner.submitForm(path, formOf("file"), {}));
+	assertRefused(await owner.submitForm(path, formOf("file"), { "sec-fetch-site": "cross-site" }));
 	assert.equal(made, 0, "nothing was written");
+	assert.equal((await owner.submitForm(path, formOf("file", "file"))).status, 413);
+	const cut = `--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\norderId,dec`;
+	assert.equal((await sendText("multipart/form-data; boundary=x", cut)).status, 422);
+	assert.equal((await owner.submitForm(path, formOf("other"))).status, 422);
+	assertRefused(await sendText("multipart/form-data", "x"));
 	assert.equal(await site.storedText(), before);
-	const twice = await send([
-		["csrf", owner.csrf],
-		["file", file],
-		["file", file],
-	]);
-	assert.equal(twice.status, 413);
-	const broken = await owner.send(path, {
-		method: "POST",
-		headers: { accept: "text/html", "content-type": "multipart/form-data; boundary=x" },
-		body: `--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\n${owner.csrf}\r\n--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\norderId,dec`,
-	});
-	assert.equal(broken.status, 422);
-	assert.equal(
-		(
-			await send([
-				["csrf", owner.csrf],
-				["other", file],
-			])
-		).status,
-		422,
-	);
-	const unbounded = {
-		method: "POST",
-		headers: { accept: "text/html", "content-type": "multipart/form-data" },
-		body: "x",
-	};
-	assertRefused(await owner.send(path, unbounded));
-	assert.equal(await site.storedText(), before);
-	assert.equal(
-		(
-			await send([
-				["csrf", owner.csrf],
-				["file", file],
-			])
-		).status,
-		303,
-	);
+	assert.equal((await owner.submitForm(path, formOf("file"))).status, 303);
 	assert.deepEqual([made, removed], [3, 3], "each file that was begun is gone");
 	assert.equal(site.log.text(), "", "nothing of it is our failure");
 });
@@ -247,11 +134,8 @@ test("a disk that takes nothing is our failure: it is told and logged, and the s
 			return isFull ? { ...file, append: full } : file;
 		},
 	};
-	const site = await openTestSite(t, { change: { temporaryFiles } });
-	const programme = await site.addProgramme();
-	const owner = await site.signIn(await site.addOwner(programme));
+	const { site, programme, browser: owner } = await openAsOwner(t, { change: { temporaryFiles } });
 	const path = `/programmes/${programme.public_id}/conversions/bulk`;
-	await owner.open(path);
 	const form = new FormData();
 	form.set("file", new File([`orderId,decision\n${"A,approve\n".repeat(50_000)}`], "decisions.csv"));
 	for (let time = 0; time < 5; time++) assert.equal((await owner.submitForm(path, form)).status, 500);
@@ -263,6 +147,6 @@ test("a disk that takes nothing is our failure: it is told and logged, and the s
 
 function assertRefused({ status, text, setCookies }: Shown): void {
 	assert.equal(status, 403);
-	assert.match(text, /This form is out of date/);
+	assert.match(text, /This form cannot be taken/);
 	assert.ok(!setCookies.some((line) => line.includes("session_token")));
 }

@@ -1,10 +1,9 @@
-// What a page works with: its dependencies, its context, who is looking, what was typed, the message and the token of
-// forms, and the document that is answered.
+// What a page works with: its dependencies, its context, who is looking, the message of the
+// last form, and the document that is answered.
 
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { StatusCode } from "hono/utils/http-status";
-import { z } from "zod";
 import type { NetworkTallies, Tallies } from "../conversions/tally.ts";
 import type { AddressRange } from "../domain/address.ts";
 import type { Fault, Result } from "../domain/fault.ts";
@@ -87,20 +86,7 @@ export interface PageDeps extends WebDeps {
 	exportSlots: Slots;
 }
 
-// What every page finds in its context: who is looking, and what guards their forms.
-
-interface FormGuard {
-	/** Makes the visit's cookie when there is neither a session nor a visit yet. */
-	token(c: WebContext): string;
-	isOwn(c: WebContext, token: unknown): boolean;
-	bindToSession(c: WebContext, sessionToken: string): void;
-}
-
-interface FlashCookie {
-	set(c: WebContext, flash: Flash): void;
-	/** Forgets it, too. */
-	take(c: WebContext): Flash | undefined;
-}
+// What every page finds in its context: who is looking, and what the last form came to.
 
 /** A file that a form brought; there until the request has been answered. */
 export interface Upload {
@@ -139,10 +125,9 @@ export interface WebEnv {
 		standing: Standing;
 		/** The programme as it stands in the frame around its pages. */
 		readFrame(programme: Programme): Promise<DocumentProgramme>;
-		formGuard: FormGuard;
 		/** Of a form that may bring a file: it, nothing, or why it was not taken. */
 		upload: Result<Upload | null> | undefined;
-		flashCookie: FlashCookie;
+		flashCookie: ReturnType<typeof createFlashCookie>;
 		/** Once it was asked for: the message of the last form, or null when there is none or it has been shown. */
 		flash: Flash | null | undefined;
 		allowsPrivateRanges: boolean;
@@ -153,8 +138,8 @@ export interface WebEnv {
 
 export type WebContext = Context<WebEnv>;
 
-// A page as an answer: the document around it knows the reader, the programme of the address, the message of the
-// last form, and the token of the next.
+// A page as an answer: the document around it knows the reader, the programme of the address, and the message of
+// the last form.
 
 interface Page {
 	title: string;
@@ -183,8 +168,7 @@ export async function answerPage(
 		viewer,
 		active,
 		programme: programme === undefined ? undefined : await c.get("readFrame")(programme),
-		flash: viewer === null ? undefined : restOfFlash(c),
-		csrf: viewer === null ? null : csrfField(c),
+		flash: viewer === null ? null : readFlash(c),
 		allowsPrivateRanges: viewer !== null && c.get("allowsPrivateRanges"),
 		// While there is the set-up, that mail is off is one of its steps.
 		warnings: c.get("warnings").filter(({ kind }) => !isSetUp || kind !== "mail_off"),
@@ -198,7 +182,7 @@ export async function answerPage(
 export async function answerPlainPage(c: WebContext, page: Page & { heading?: string }): Promise<Response> {
 	const { title, heading = title, status } = page;
 	const body = html`<h1>${heading}</h1>${page.body}`;
-	const document = renderPlainDocument({ title, network: c.get("network"), flash: restOfFlash(c), body });
+	const document = renderPlainDocument({ title, network: c.get("network"), flash: readFlash(c), body });
 	return answerHtml(c, await document, status);
 }
 
@@ -288,12 +272,6 @@ const FLASH_SECONDS = 60;
 /** A cookie has room for 4,096 bytes, and base64 takes a third more. */
 const MAX_TEXT_LENGTH = 800;
 
-const FLASH = z.object({
-	tone: z.enum(["good", "bad", "warn", "info"]),
-	text: z.string(),
-	at: z.string().optional(),
-});
-
 /** How a form ends: the page it leads to says what it came to. */
 export function leadTo(c: WebContext, path: string, text: string, tone: Flash["tone"] = "good"): Response {
 	setFlash(c, tone, text);
@@ -320,11 +298,7 @@ export function flashAt(c: WebContext, part: string): Html | null {
 	return message(flash.tone, flash.text);
 }
 
-/** What no part of the page has shown. */
-function restOfFlash(c: WebContext): Flash | undefined {
-	return readFlash(c) ?? undefined;
-}
-
+/** What no part of the page has shown yet. */
 function readFlash(c: WebContext): Flash | null {
 	const known: Flash | null | undefined = c.get("flash");
 	if (known !== undefined) return known;
@@ -334,59 +308,27 @@ function readFlash(c: WebContext): Flash | null {
 	return taken;
 }
 
-export function createFlashCookie({ sealingKey, publicUrl }: WebDeps): FlashCookie {
+export function createFlashCookie({ sealingKey, publicUrl }: WebDeps) {
 	const signer = createSigner(sealingKey, "flash");
 	const name = cookieName(publicUrl, "flash");
 	const options = cookieOptions(publicUrl);
 	return {
-		set(c, { tone, text, at }) {
+		set(c: WebContext, { tone, text, at }: Flash): void {
 			const json = JSON.stringify({ tone, text: text.slice(0, MAX_TEXT_LENGTH), at });
 			const body = Buffer.from(json).toString("base64url");
 			setCookie(c, name, `${body}.${signer.sign(body)}`, { ...options, maxAge: FLASH_SECONDS });
 		},
-		take(c) {
+		/** Forgets it, too. */
+		take(c: WebContext): Flash | null {
 			const cookie = getCookie(c, name);
-			if (cookie === undefined) return undefined;
+			if (cookie === undefined) return null;
 			deleteCookie(c, name, options);
 			const [body = "", signature = ""] = cookie.split(".");
-			if (!signer.isSignature(signature, body)) return undefined;
-			return FLASH.parse(JSON.parse(Buffer.from(body, "base64url").toString()));
+			// What is signed was written above.
+			return signer.isSignature(signature, body)
+				? JSON.parse(Buffer.from(body, "base64url").toString())
+				: null;
 		},
-	};
-}
-
-// The hidden field that every form carries: bound to the reader's session or, before signing in, to a cookie of
-// their visit, so that no other site can know it.
-
-export const CSRF_FIELD = "csrf";
-const VISIT_BYTES = 16;
-
-export function csrfField(c: WebContext): Html {
-	return html`<input type="hidden" name="${CSRF_FIELD}" value="${c.get("formGuard").token(c)}">`;
-}
-
-export function createFormGuard({ sealingKey, random, publicUrl }: WebDeps): FormGuard {
-	const signer = createSigner(sealingKey, "forms");
-	const visitCookie = cookieName(publicUrl, "visit");
-	const bindings = new WeakMap<WebContext, string>();
-	const bindingOf = (c: WebContext): string | undefined => {
-		const visit = getCookie(c, visitCookie);
-		return bindings.get(c) ?? (visit === undefined ? undefined : `visit ${visit}`);
-	};
-	return {
-		token(c) {
-			const known = bindingOf(c);
-			if (known !== undefined) return signer.sign(known);
-			const visit = random.hex(VISIT_BYTES);
-			setCookie(c, visitCookie, visit, cookieOptions(publicUrl));
-			bindings.set(c, `visit ${visit}`);
-			return signer.sign(`visit ${visit}`);
-		},
-		isOwn(c, token) {
-			const known = bindingOf(c);
-			return known !== undefined && typeof token === "string" && signer.isSignature(token, known);
-		},
-		bindToSession: (c, sessionToken) => void bindings.set(c, `session ${sessionToken}`),
 	};
 }
 
@@ -394,4 +336,8 @@ export function createFormGuard({ sealingKey, random, publicUrl }: WebDeps): For
 
 export function cookieOptions(publicUrl: string, sameSite: "Lax" | "Strict" = "Lax") {
 	return { path: "/", httpOnly: true, sameSite, secure: areCookiesSecure(publicUrl) } as const;
+}
+
+export function handOnCookies(c: WebContext, setCookies: readonly string[]): void {
+	for (const cookie of setCookies) c.header("set-cookie", cookie, { append: true });
 }

@@ -1,5 +1,4 @@
-// One file out of a multipart form, written to a disk as it comes: no more than a piece of it is ever held. The form's
-// token must stand before the file, as in our own forms: without it nothing is written.
+// One file out of a multipart form, written to a disk as it comes: no more than a piece of it is ever held.
 
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -9,7 +8,7 @@ import { MEGABYTE } from "../domain/bytes.ts";
 import { type Fault, fault, type Result, succeed } from "../domain/fault.ts";
 import type { Clock, TemporaryFile, TemporaryFiles } from "../ports.ts";
 import { answerError } from "./error-page.ts";
-import { CSRF_FIELD, type Upload, viewerOf, type WebContext, type WebDeps } from "./page.ts";
+import { type Upload, viewerOf, type WebContext, type WebDeps } from "./page.ts";
 import { createSlots, type SlotLimits } from "./slots.ts";
 
 /** What a form takes. */
@@ -40,7 +39,7 @@ export const IMPORT_FILES: FileBounds = {
 	advice: "Split it into parts, or import it from a shell: ringback import takes 10 million lines.",
 };
 
-/** The form around the file: its token, and the headers of its parts. */
+/** The form around the file: the headers of its parts. */
 const MAX_FRAME_BYTES = 64 * 1_024;
 
 export function maxFileBytes({ megabytes }: FileBounds): number {
@@ -52,7 +51,7 @@ function maxUploadBytes(bounds: FileBounds): number {
 }
 
 const FILE_FIELD = "file";
-/** Ours has one, of 43 characters. */
+/** Ours have none besides the file. */
 const MAX_FIELDS = 1_000;
 const MAX_FIELD_BYTES = 1_024;
 /** Browsers write three. */
@@ -63,11 +62,11 @@ const ignore = () => undefined;
 type Receipt =
 	/** Whoever gets it removes it. */
 	| { kind: "file"; name: string; bytes: number; file: TemporaryFile }
-	/** The form is ours and no file was chosen. */
+	/** No file was chosen. */
 	| { kind: "none" }
-	/** The form is ours, and its file cannot be taken. */
+	/** Its file cannot be taken. */
 	| { kind: "refused"; fault: Fault }
-	/** Not ours, or no form at all. */
+	/** No form that a page of ours sends. */
 	| { kind: "foreign"; code: "form_not_valid" | "invalid_field" | "body_too_large" };
 
 interface Receiving {
@@ -75,15 +74,13 @@ interface Receiving {
 	type: string;
 	bounds: FileBounds;
 	files: TemporaryFiles;
-	isOwn(token: string | undefined): boolean;
 }
 
 /** Takes no more of `body` than it needs to know: the rest is the caller's. */
 async function receiveFile(
 	body: AsyncIterator<Uint8Array>,
-	{ type, bounds, files, isOwn }: Receiving,
+	{ type, bounds, files }: Receiving,
 ): Promise<Receipt> {
-	let token: string | undefined;
 	let stopped: Receipt | undefined;
 	let name = "";
 	let keeping: Promise<Kept> | undefined;
@@ -95,12 +92,8 @@ async function receiveFile(
 	};
 	// What is wrong with a form is known by how feeding it ends; told here a second time, it would end the process.
 	parser.on("error", ignore);
-	parser.on("field", (field, value) => {
-		if (field === CSRF_FIELD) token = value;
-	});
 	parser.on("file", (field, stream, info) => {
 		stream.on("error", ignore);
-		if (!isOwn(token)) stop({ kind: "foreign", code: "form_not_valid" });
 		if (stopped !== undefined || field !== FILE_FIELD || !info.filename) {
 			stream.resume();
 			return;
@@ -114,14 +107,13 @@ async function receiveFile(
 	}
 	const isWhole = await feed(parser, body, bounds, () => stopped !== undefined, stop);
 	const kept = await keeping;
-	const receipt = stopped ?? judge(isOwn(token), isWhole, name, kept);
+	const receipt = stopped ?? judge(isWhole, name, kept);
 	if (receipt.kind !== "file" || kept?.failure !== undefined) await kept?.file?.remove();
 	if (kept?.failure !== undefined) throw kept.failure;
 	return receipt;
 }
 
-function judge(isOwn: boolean, isWhole: boolean, name: string, kept: Kept | undefined): Receipt {
-	if (!isOwn) return { kind: "foreign", code: "form_not_valid" };
+function judge(isWhole: boolean, name: string, kept: Kept | undefined): Receipt {
 	// Cut off on the way, or with characters that no form has: a file name may hold them.
 	if (!isWhole) return { kind: "foreign", code: "invalid_field" };
 	if (kept?.file === undefined) return { kind: "none" };
@@ -276,7 +268,7 @@ export function createUploadGuard(
 
 function receive(c: WebContext, body: Body, files: TemporaryFiles, bounds: FileBounds): Promise<Receipt> {
 	const type = c.req.header("content-type") ?? "";
-	return receiveFile(body, { type, bounds, files, isOwn: (token) => c.get("formGuard").isOwn(c, token) });
+	return receiveFile(body, { type, bounds, files });
 }
 
 function toUpload(receipt: Exclude<Receipt, { kind: "foreign" }>): Result<Upload | null> {

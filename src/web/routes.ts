@@ -24,7 +24,7 @@ export type Access =
 export type Answer = (c: WebContext, deps: PageDeps) => Response | Promise<Response>;
 
 export interface Route {
-	/** A form is sent by POST, and its token is checked before; asked for by GET, it leads to the nearest page above it. */
+	/** A form is sent by POST, and must come from our own pages; asked for by GET, it leads to the nearest page above it. */
 	method: "GET" | "POST";
 	/** As Hono reads it, with ":programmeId" for what changes. */
 	path: string;

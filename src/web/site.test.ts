@@ -1,32 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openTestSite, type Shown } from "./test-site.test-support.ts";
-
-const CSP =
-	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-
-test("what is there and what is not has the headers that keep browsers from doing more, and nothing inline", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.signIn(await site.addStaff());
-	const shown: Shown[] = [];
-	for (const path of ["/", "/sign-in", "/forgot-password", "/welcome/x", "/account", "/nowhere"]) {
-		shown.push(await site.browser().open(path), await staff.open(path));
-	}
-	shown.push(await staff.submit("/account/password", {}, { csrf: null }));
-	for (const { headers, text } of shown) {
-		assert.doesNotMatch(text, /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/);
-		assert.equal(headers.get("content-security-policy"), CSP);
-		assert.equal(headers.get("referrer-policy"), "same-origin");
-		assert.equal(headers.get("x-content-type-options"), "nosniff");
-		assert.equal(headers.get("cross-origin-opener-policy"), "same-origin");
-		assert.equal(headers.get("cache-control"), "no-store");
-	}
-});
+import { openAsOwner, openAsStaff, openTestSite } from "./test-site.test-support.ts";
 
 test("style and scripts are there, kept for a year, and their address changes with their content", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme();
-	const owner = await site.signIn(await site.addOwner(programme));
+	const { site, programme, browser: owner } = await openAsOwner(t);
 	const page = await owner.open(`/programmes/${programme.public_id}/overview`);
 	const urls = [...page.text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, url = ""]) => url);
 	assert.ok(urls.length >= 5);
@@ -45,29 +22,14 @@ test("style and scripts are there, kept for a year, and their address changes wi
 	assert.equal((await site.browser().open("/assets/none.js")).status, 404);
 });
 
-test("an owner who was removed from a programme has lost it at the next page", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme();
-	const owner = await site.addOwner(programme);
-	const browser = await site.signIn(owner);
-	const path = `/programmes/${programme.public_id}/overview`;
-	assert.equal((await browser.open(path)).status, 200);
-	await site.store.db.deleteFrom("programme_people").where("person_id", "=", owner.id).execute();
-	assert.equal((await browser.open(path)).status, 404);
-});
-
 test("the form that makes a programme is not taken for a programme, and there is nothing below it", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.signIn(await site.addStaff());
+	const { browser: staff } = await openAsStaff(t);
 	assert.equal((await staff.open("/programmes/new")).status, 200);
 	assert.equal((await staff.open("/programmes/new/overview")).status, 404);
 });
 
 test("what is in no table is guarded like its neighbours: nobody learns what is there and what is not", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme();
-	const owner = await site.signIn(await site.addOwner(programme));
-	await owner.open("/account");
+	const { site, programme, browser: owner } = await openAsOwner(t);
 	const paths = [
 		`/programmes/${programme.public_id}`,
 		"/programmes/x/y",
@@ -89,9 +51,8 @@ test("what is in no table is guarded like its neighbours: nobody learns what is 
 });
 
 test("the address of a form, opened, leads to the page above it that has the form", async (t) => {
-	const site = await openTestSite(t);
+	const { site, browser: staff } = await openAsStaff(t);
 	const programme = await site.addProgramme();
-	const staff = await site.signIn(await site.addStaff());
 	const own = `/programmes/${programme.public_id}`;
 	for (const [form, page] of [
 		[`${own}/integration/keys/key_x/revoke`, `${own}/integration/keys`],
@@ -122,8 +83,7 @@ test("people get a page for an address that is not there; programs get the API's
 });
 
 test("a page that fails says so without a word of why, and the log has it", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.signIn(await site.addStaff());
+	const { site, browser: staff } = await openAsStaff(t);
 	await site.store.db.schema.dropTable("programmes").execute();
 	assert.equal((await staff.open("/account")).status, 200, "programmes are read where they are shown alone");
 	const answer = await staff.open("/programmes");

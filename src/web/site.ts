@@ -10,7 +10,8 @@ import { mountAssets } from "./assets.ts";
 import { EXPORT_LIMITS } from "./conversions/csv-answer.ts";
 import * as conversions from "./conversions/list-page.ts";
 import { CONVERSION_ROUTES } from "./conversions/routes.ts";
-import { DOCS_ROUTES } from "./docs/routes.ts";
+import * as docs from "./docs/docs-pages.ts";
+import { showSearch } from "./docs/search-page.ts";
 import { mountDownloads } from "./downloads.ts";
 import { answerError, errorCodeOf } from "./error-page.ts";
 import * as callbacks from "./integration/callbacks-page.ts";
@@ -28,9 +29,8 @@ import * as overview from "./overview/overview-page.ts";
 import { type PageDeps, programmeOf, type WebContext, type WebDeps, type WebEnv } from "./page.ts";
 import * as paths from "./paths.ts";
 import * as people from "./people/people-page.ts";
-import * as newProgramme from "./programmes/create-page.ts";
 import * as programmes from "./programmes/programme-list-page.ts";
-import * as settings from "./programmes/settings-page.ts";
+import * as terms from "./programmes/terms-pages.ts";
 import { SMALL_FILES } from "./receive-file.ts";
 import { type Access, form, page, type Route, stream } from "./routes.ts";
 import * as signIn from "./sign-in/sign-in-page.ts";
@@ -64,7 +64,15 @@ export const ROUTES: readonly Route[] = [
 	form(paths.FORGOT_PASSWORD_PATH, "anyone", signIn.requestLink),
 	page(WELCOME, "anyone", welcome.showWelcome),
 	form(WELCOME, "anyone", welcome.acceptWelcome),
-	...DOCS_ROUTES,
+	// The documentation and what there is to download, for everybody; the operations guide for staff.
+	page(paths.DOCS_PATH, "anyone", docs.showGuide),
+	page(paths.API_REFERENCE_PATH, "anyone", docs.showApiReference),
+	page(paths.DOCS_SEARCH_PATH, "anyone", showSearch),
+	page(paths.OPERATIONS_PATH, "staff", docs.showOperations),
+	page(paths.operationsPath(":part"), "staff", docs.showOperations),
+	page(paths.PROBLEMS_PATH, "anyone", docs.showProblems),
+	page(paths.problemPath(":code"), "anyone", docs.showProblem),
+	page(paths.DOWNLOADS_PATH, "anyone", docs.showDownloads),
 	// A person's own account: their settings, their address, their password, where they are signed in, their authenticator.
 	page(paths.ACCOUNT_PATH, "signed-in", account.showAccount),
 	form(`${paths.ACCOUNT_PATH}/settings`, "signed-in", account.saveSettings),
@@ -78,10 +86,10 @@ export const ROUTES: readonly Route[] = [
 	form(`${paths.AUTHENTICATOR_PATH}/off`, "signed-in", authenticator.turnOffAuthenticator),
 	// Programmes as such: the list, making one, its settings.
 	page(paths.PROGRAMMES_PATH, "signed-in", programmes.showProgrammes),
-	page(paths.CREATE_PROGRAMME_PATH, "staff", newProgramme.showCreateForm),
-	form(paths.CREATE_PROGRAMME_PATH, "staff", newProgramme.createProgramme),
-	page(SETTINGS, "programme", settings.showSettings),
-	form(SETTINGS, "programme-manage", settings.saveSettings),
+	page(paths.CREATE_PROGRAMME_PATH, "staff", terms.showCreateForm),
+	form(paths.CREATE_PROGRAMME_PATH, "staff", terms.createProgramme),
+	page(SETTINGS, "programme", terms.showSettings),
+	form(SETTINGS, "programme-manage", terms.saveSettings),
 	// How a programme does, at one look; and the network, for staff.
 	page(OVERVIEW, "programme", overview.showOverview),
 	page(paths.TOTALS_PATH, "staff", networkTotals.showNetworkTotals),
@@ -110,15 +118,15 @@ export const ROUTES: readonly Route[] = [
 	form(`${DELIVERY}/resend`, "programme-integrate", deliveries.resendPostback),
 	form(`${DELIVERY}/send-now`, "programme-integrate", deliveries.sendPostbackNow),
 	// People: a programme's, and the staff.
-	page(PEOPLE, "programme", people.showProgrammePeople),
-	form(`${PEOPLE}/invite`, "programme-manage", people.inviteAnother),
+	page(PEOPLE, "programme", people.showPeople),
+	form(`${PEOPLE}/invite`, "programme-manage", people.invite),
 	form(`${PEOPLE}/leave`, "programme", people.leave),
-	form(`${PERSON}/link`, "programme-manage", people.linkPerson),
+	form(`${PERSON}/link`, "programme-manage", people.renewLink),
 	form(`${PERSON}/role`, "programme-manage", people.changeRoleOf),
 	form(`${PERSON}/remove`, "programme-manage", people.removeFromProgramme),
-	page(paths.STAFF_PATH, "staff", people.showStaff),
-	form(`${paths.STAFF_PATH}/invite`, "staff", people.inviteColleague),
-	form(`${paths.STAFF_PATH}/:personId/link`, "staff", people.linkStaff),
+	page(paths.STAFF_PATH, "staff", people.showPeople),
+	form(`${paths.STAFF_PATH}/invite`, "staff", people.invite),
+	form(`${paths.STAFF_PATH}/:personId/link`, "staff", people.renewLink),
 	form(`${paths.STAFF_PATH}/:personId/deactivate`, "staff", people.deactivatePerson),
 	// Before the conversions: "bulk" would be taken for an id.
 	...JOB_ROUTES,
@@ -169,7 +177,12 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 	const guardsOf = createGuards(deps);
 	for (const route of ROUTES) {
 		const guards = guardsOf(route);
-		site.on([route.method], [route.path], ...guards, (c) => answerRoute(c, deps, route));
+		site.on([route.method], [route.path], ...guards, (c) =>
+			// Hono answers HEAD as GET and drops the body: a stream that nobody reads would stay open.
+			route.isStream === true && c.req.method !== "GET"
+				? answerError(c, "method_not_allowed")
+				: route.answer(c, deps),
+		);
 		const page = pageAbove(route);
 		if (page === undefined) continue;
 		// The address that a refused form left behind, opened again.
@@ -188,12 +201,6 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 		return c.res;
 	});
 	return site;
-}
-
-function answerRoute(c: WebContext, deps: PageDeps, route: Route): Response | Promise<Response> {
-	// Hono answers HEAD as GET and drops the body: a stream that nobody reads would stay open.
-	if (route.isStream === true && c.req.method !== "GET") return answerError(c, "method_not_allowed");
-	return route.answer(c, deps);
 }
 
 /** For an address that only takes a form: the nearest one above it that is a page. */

@@ -1,9 +1,10 @@
-// The whole site over a real store, in process: browsers that keep cookies and send forms as their pages have
-// them, a mailbox, a clock in the test's hand, and a log that keeps everything.
+// The whole site over a real store, in process: browsers that keep cookies and send forms as a page
+// would, a mailbox, a clock in the test's hand, and a log that keeps everything.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import type { TestContext } from "node:test";
+import type { Selectable } from "kysely";
 import { createLog, type KeptLog } from "../../test/support/log.ts";
 import "../../test/support/quick-passwords.ts";
 import { makeAppDeps, makeInstallation } from "../../test/support/app-deps.ts";
@@ -11,6 +12,7 @@ import { SOUND_STATE } from "../../test/support/metrics-deps.ts";
 import { newProgramme } from "../../test/support/rows.ts";
 import { createMigratedSqlite } from "../../test/support/sqlite-database.ts";
 import { type AllDeps, createApp } from "../app.ts";
+import type { AuditAction } from "../domain/action.ts";
 import type { ProgrammeRole } from "../domain/roles.ts";
 import type { WarningSettings } from "../domain/warning.ts";
 import { createMailDispatcher } from "../mail/dispatcher.ts";
@@ -27,6 +29,7 @@ import type { Person } from "../store/queries/people.ts";
 import { insertProgramme, type Programme } from "../store/queries/programmes.ts";
 import { readSystem, type SystemReading } from "../store/queries/system.ts";
 import type { Store } from "../store/store.ts";
+import type { AuditEntriesTable } from "../store/tables/notices.ts";
 
 export const START_MS = Date.UTC(2026, 2, 1, 12);
 export const PASSWORD = "correct horse battery";
@@ -66,6 +69,8 @@ export interface TestSite {
 	addPerson(programme: Programme, role: ProgrammeRole): Promise<Person>;
 	/** In a browser of its own. */
 	signIn(person: Pick<Person, "email">): Promise<Browser>;
+	/** What the audit log has of an action. */
+	audit(action: AuditAction): Promise<Selectable<AuditEntriesTable>[]>;
 	/** Every row of every table, as text: to search for what must not be stored. */
 	storedText(): Promise<string>;
 }
@@ -76,6 +81,21 @@ export async function openTestSite(t: TestContext, options: SiteOptions = {}): P
 	const site = createTestSite(database.open(), options);
 	if (options.read !== undefined) await site.deps.installation.read();
 	return site;
+}
+
+/** With somebody of the staff who is signed in. */
+export async function openAsStaff(t: TestContext, options: SiteOptions = {}) {
+	const site = await openTestSite(t, options);
+	const person = await site.addStaff();
+	return { site, person, browser: await site.signIn(person) };
+}
+
+/** With a programme, and its owner signed in. */
+export async function openAsOwner(t: TestContext, options: SiteOptions = {}, name = "Shop") {
+	const site = await openTestSite(t, options);
+	const programme = await site.addProgramme(name);
+	const owner = await site.addOwner(programme);
+	return { site, programme, owner, browser: await site.signIn(owner) };
 }
 
 /** Over a store that is open and migrated. */
@@ -174,6 +194,8 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 			assert.equal(answer.status, 303, answer.text);
 			return browser;
 		},
+		audit: (action) =>
+			store.db.selectFrom("audit_entries").selectAll().where("action", "=", action).execute(),
 		storedText: () => readEverything(store),
 	};
 }
@@ -199,8 +221,6 @@ let browsers = 0;
 
 export class Browser {
 	readonly cookies = new Map<string, string>();
-	/** Of the last page that had a form. */
-	csrf = "";
 	/** By the site's clock. */
 	readonly nowMs: () => number;
 	readonly #request: Request;
@@ -220,36 +240,22 @@ export class Browser {
 		return this.send(path, { headers: { accept: "text/html", ...headers } });
 	}
 
-	/** As the last page's form would: with its token, unless the test brings another or none (null). */
+	/** As a page's form would. `headers`: instead of what a browser says of where the form came from. */
 	submit(
 		path: string,
 		fields: Readonly<Record<string, string>>,
-		/** `headers` instead of what a browser says of where the form came from. */
-		options: { csrf?: string | null; headers?: Readonly<Record<string, string>> } = {},
+		{ headers }: { headers?: Readonly<Record<string, string>> } = {},
 	): Promise<Shown> {
-		const csrf = options.csrf === undefined ? this.csrf : options.csrf;
-		const body = new URLSearchParams({ ...fields, ...(csrf === null ? {} : { csrf }) });
-		const headers = {
-			"content-type": "application/x-www-form-urlencoded",
-			accept: "text/html",
-			...(options.headers ?? { "sec-fetch-site": "same-origin" }),
-		};
-		return this.send(path, { method: "POST", headers, body: body.toString() });
+		return this.submitForm(path, new URLSearchParams(fields), headers);
 	}
 
-	/** The same for fields that come several times, and for uploads. The token comes first, as on our pages. */
-	submitForm(path: string, form: URLSearchParams | FormData): Promise<Shown> {
-		const body = form instanceof FormData ? new FormData() : new URLSearchParams();
-		body.append("csrf", this.csrf);
-		for (const [name, value] of form) {
-			if (body instanceof FormData && value instanceof File) body.append(name, value);
-			else body.append(name, String(value));
-		}
-		return this.send(path, {
-			method: "POST",
-			headers: { "sec-fetch-site": "same-origin", accept: "text/html" },
-			body,
-		});
+	/** The same for fields that come several times, and for uploads. */
+	submitForm(
+		path: string,
+		body: URLSearchParams | FormData,
+		headers: Readonly<Record<string, string>> = { "sec-fetch-site": "same-origin" },
+	): Promise<Shown> {
+		return this.send(path, { method: "POST", headers: { accept: "text/html", ...headers }, body });
 	}
 
 	/** Any request, with this browser's cookies. */
@@ -264,7 +270,6 @@ export class Browser {
 		const text = await response.text();
 		const setCookies = response.headers.getSetCookie();
 		for (const line of setCookies) this.#keep(line);
-		this.csrf = /name="csrf" value="([^"]+)"/.exec(text)?.[1] ?? this.csrf;
 		const location = response.headers.get("location");
 		return { status: response.status, headers: response.headers, text, location, setCookies };
 	}

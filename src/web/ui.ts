@@ -3,7 +3,7 @@
 
 import { html } from "hono/html";
 import { isoTime, utcDay, utcMinute } from "../domain/time.ts";
-import { type CodeLanguage, highlight, LANGUAGE_NAMES } from "./components/highlight.ts";
+import { type CodeLanguage, highlight, LANGUAGE_NAMES } from "./highlight.ts";
 
 export { html };
 
@@ -336,9 +336,9 @@ export function linkButton(
 
 interface PostForm {
 	action: string;
-	/** The hidden field of this reader's session. */
-	csrf: Html;
 	body: Content;
+	/** What it brings along. */
+	hidden?: Readonly<Record<string, string>>;
 	className?: string;
 	isUpload?: boolean;
 	/** The id of the part that it changes: where scripts run, the rest of the page stays as it is. */
@@ -355,18 +355,13 @@ export function postForm(form: PostForm): Html {
 		"hx-select": part,
 		"hx-target": part,
 		"hx-swap": part && "outerMorph",
-	})}>${form.csrf}${form.body}</form>`;
+	})}>${Object.entries(form.hidden ?? {}).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}${form.body}</form>`;
 }
 
-/** A form that is a button. `hidden`: what it brings along. */
-export function buttonForm(
-	form: Button & Omit<PostForm, "body" | "isUpload"> & { hidden?: Readonly<Record<string, string>> },
-): Html {
-	const { action, csrf, hidden = {}, changes, className = "row", ...look } = form;
-	const brought = Object.entries(hidden).map(
-		([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
-	);
-	return postForm({ action, csrf, changes, className, body: [...brought, button(look)] });
+/** A form that is a button. */
+export function buttonForm(form: Button & Omit<PostForm, "body" | "isUpload">): Html {
+	const { action, hidden = {}, changes, className = "row", ...look } = form;
+	return postForm({ action, hidden, changes, className, body: button(look) });
 }
 
 function classes({ tone, isSmall, isWide }: Pick<Button, "tone" | "isSmall" | "isWide">) {

@@ -74,7 +74,7 @@ export function testTwoMinutePath(browser: () => Browser): void {
 		};
 		deepEqual(await whichShown(), [true, true], "still there to be copied");
 		match(await beRefused(page), /form/i);
-		ok(newcomer.takeComplaints().every((complaint) => /403/.test(complaint)));
+		ok(newcomer.takeComplaints().every((complaint) => /422/.test(complaint)));
 		deepEqual(await whichShown(), [true, true], "also when something went wrong");
 		await page.reload();
 		deepEqual(await whichShown(), [false, false], "shown once");
@@ -137,7 +137,7 @@ export function testTwoMinutePath(browser: () => Browser): void {
 	});
 }
 
-/** Sends another test with a token that is none of ours, and resolves to what is said to it. */
+/** Sends another test with a character that cannot be stored, and resolves to what is said to it. */
 async function beRefused(page: Page): Promise<string> {
 	const told = Promise.withResolvers<string>();
 	// At once: while it is open, nothing else on the page goes on.
@@ -145,7 +145,8 @@ async function beRefused(page: Page): Promise<string> {
 		told.resolve(dialog.message());
 		void dialog.accept();
 	});
-	await page.evaluate('document.querySelector("#test form [name=csrf]").value = "none"');
+	const field = `Object.assign(document.createElement("input"), { type: "hidden", name: "x", value: "\\0" })`;
+	await page.evaluate(`document.querySelector("#test form").append(${field})`);
 	await page.getByRole("button", { name: "Send test conversion" }).click();
 	return told.promise;
 }

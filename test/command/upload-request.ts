@@ -7,7 +7,6 @@ const MIB = 1_024 * 1_024;
 
 export interface Sender {
 	cookies: ReadonlyMap<string, string>;
-	csrf: string;
 }
 
 /** The form's own address. */
@@ -19,11 +18,10 @@ export interface UploadAddress {
 export interface UploadOptions {
 	/** Without a Content-Length: how long it is shows only when it is there. */
 	isChunked?: boolean;
-	/** Whose cookies and token; null: nobody's. */
+	/** Whose cookies; null: nobody's. */
 	by: Sender | null;
-	csrf?: string;
-	/** Behind the file, where it comes too late. */
-	isTokenLast?: boolean;
+	/** Where the browser says that the form comes from, where it is not our own page. */
+	from?: "cross-site";
 }
 
 export interface UploadAnswer {
@@ -38,7 +36,7 @@ export function upload(
 	file: Buffer,
 	options: UploadOptions,
 ): Promise<UploadAnswer> {
-	const { before, after } = frame(options);
+	const { before, after } = FRAME;
 	const headers: OutgoingHttpHeaders = {
 		...headersOf(options),
 		...(options.isChunked === true
@@ -78,32 +76,27 @@ export function upload(
 
 /** Only how it begins: the sender stalls then. */
 export function beginUpload({ url, path }: UploadAddress, options: UploadOptions): ClientRequest {
-	const { before } = frame(options);
 	const headers = { ...headersOf(options), "content-length": 1_000_000 };
 	const sending = request(`${url}${path}`, { method: "POST", headers, agent: false });
 	sending.on("error", () => undefined);
-	sending.write(`${before}orderId,decision\n`);
+	sending.write(`${FRAME.before}orderId,decision\n`);
 	return sending;
 }
 
-function headersOf({ by }: UploadOptions): OutgoingHttpHeaders {
+function headersOf({ by, from }: UploadOptions): OutgoingHttpHeaders {
 	const cookie = by === null ? "" : [...by.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
 	return {
 		"content-type": `multipart/form-data; boundary=${BOUNDARY}`,
 		accept: "text/html",
-		"sec-fetch-site": "same-origin",
+		"sec-fetch-site": from ?? "same-origin",
 		...(cookie === "" ? {} : { cookie }),
 	};
 }
 
-function frame({ by, csrf = by?.csrf ?? "", isTokenLast }: UploadOptions): { before: string; after: string } {
-	const token = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="csrf"\r\n\r\n${csrf}\r\n`;
-	const file = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="decisions.csv"\r\nContent-Type: text/csv\r\n\r\n`;
-	const end = `--${BOUNDARY}--\r\n`;
-	return isTokenLast === true
-		? { before: file, after: `\r\n${token}${end}` }
-		: { before: `${token}${file}`, after: `\r\n${end}` };
-}
+const FRAME = {
+	before: `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="decisions.csv"\r\nContent-Type: text/csv\r\n\r\n`,
+	after: `\r\n--${BOUNDARY}--\r\n`,
+};
 
 export const FOURTEEN_MIB = Buffer.alloc(14 * MIB, "x,y\n");
 

@@ -171,7 +171,6 @@ eachDatabase("guessing at a sign-in", (database) => {
 				// The same customer of a network, however many addresses they have there.
 				const again = site.browser({ address: `2001:db8:1:2::${guess.toString(16)}` });
 				for (const [name, value] of guesser.cookies) again.cookies.set(name, value);
-				again.csrf = guesser.csrf;
 				const email = `late-${guess}@shop.example`;
 				return [
 					(await again.submit("/sign-in", { email, password: WRONG })).status,

@@ -18,7 +18,6 @@ import { declareForm, type FormField, readTextFields } from "../form.ts";
 import type { WebContext, WebDeps } from "../page.ts";
 import * as page from "../page.ts";
 import { ACCOUNT_PATH, AUTHENTICATOR_PATH } from "../paths.ts";
-import { handOnCookies } from "../session.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
@@ -171,7 +170,7 @@ export async function changeOwnPassword(c: WebContext, deps: WebDeps): Promise<R
 	const visitor = c.get("visitor");
 	const changed = await changePassword(deps, page.makerOf(c), change, visitor);
 	if (!changed.ok) return PASSWORD_FORM.refuse(c, changed, () => showAccount(c, deps));
-	handOnCookies(c, changed.value.setCookies);
+	page.handOnCookies(c, changed.value.setCookies);
 	const said = sayWhatEnded(changed.value.value);
 	return page.leadTo(c, ACCOUNT_PATH, `Your password is changed.${said === null ? "" : ` ${said}.`}`);
 }
@@ -222,7 +221,6 @@ function sessionsSection(c: WebContext, sessions: readonly AuthSession[]): Html 
 	const ownId = c.get("sessionId");
 	const endOthers = ui.buttonForm({
 		action: `${ACCOUNT_PATH}/sessions/end-others`,
-		csrf: page.csrfField(c),
 		label: "Sign out everywhere else",
 		isSmall: true,
 	});
@@ -244,17 +242,16 @@ function sessionsSection(c: WebContext, sessions: readonly AuthSession[]): Html 
 					title: "End it",
 					isTitleHidden: true,
 					isNumber: true,
-					cell: (session) => (session.id === ownId ? ui.badge("info", "This one") : endForm(c, session)),
+					cell: (session) => (session.id === ownId ? ui.badge("info", "This one") : endForm(session)),
 				},
 			],
 		}),
 	});
 }
 
-function endForm(c: WebContext, { id, userAgent }: AuthSession): Content {
+function endForm({ id, userAgent }: AuthSession): Content {
 	return ui.buttonForm({
 		action: `${ACCOUNT_PATH}/sessions/end`,
-		csrf: page.csrfField(c),
 		hidden: { sessionId: id },
 		label: "Sign out",
 		isSmall: true,

@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NEW_PASSWORD, openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
+import {
+	NEW_PASSWORD,
+	openAsStaff,
+	openTestSite,
+	PASSWORD,
+	type TestSite,
+} from "../test-site.test-support.ts";
 
 const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0";
 
 test("a wrong current password or a short new one changes nothing, and is said at its field", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.addStaff();
-	const browser = await site.signIn(staff);
-	await browser.open("/account");
+	const { site, person: staff, browser } = await openAsStaff(t);
 	const wrong = await browser.submit("/account/password", {
 		currentPassword: "x",
 		newPassword: NEW_PASSWORD,
@@ -29,7 +32,6 @@ test("sessions are listed with browser and address; the token is never on the pa
 	const site = await openTestSite(t);
 	const staff = await site.addStaff();
 	const browser = site.browser({ address: "192.0.2.77", headers: { "user-agent": FIREFOX } });
-	await browser.open("/sign-in");
 	await browser.submit("/sign-in", { email: staff.email, password: PASSWORD });
 	const page = await browser.open("/account");
 	assert.match(page.text, /Firefox on Linux/);
@@ -50,7 +52,6 @@ test("a revoked session is out at once, and nobody can revoke another person's",
 	const page = await here.open("/account");
 	const [, sessionId = ""] = /name="sessionId" value="([^"]+)"/.exec(page.text) ?? [];
 	assert.notEqual(sessionId, "");
-	await stranger.open("/account");
 	await stranger.submit("/account/sessions/end", { sessionId });
 	assert.match((await stranger.open("/account")).text, /This session has ended already/);
 	assert.equal((await lost.open("/account")).status, 200);
@@ -70,7 +71,6 @@ test("ending all others leaves this session, and everybody else's", async (t) =>
 		await site.signIn(staff),
 		await site.signIn(other),
 	];
-	await here.open("/account");
 	await here.submit("/account/sessions/end-others", {});
 	const statuses: number[] = [];
 	for (const browser of [here, one, two, stranger]) statuses.push((await browser.open("/account")).status);

@@ -10,9 +10,8 @@ import {
 } from "../../people/authenticator.ts";
 import { titleOf } from "../document.ts";
 import { declareForm, HIDDEN } from "../form.ts";
-import { answerPage, leadTo, viewerOf, type WebContext, type WebDeps } from "../page.ts";
+import { answerPage, handOnCookies, leadTo, viewerOf, type WebContext, type WebDeps } from "../page.ts";
 import { ACCOUNT_PATH, AUTHENTICATOR_PATH, START_PATH } from "../paths.ts";
-import { handOnCookies } from "../session.ts";
 import * as ui from "../ui.ts";
 import { type Content, html } from "../ui.ts";
 import { AUTHENTICATOR_FORM, authenticatorStart, showAccount } from "./account-page.ts";
@@ -21,14 +20,11 @@ import { AUTHENTICATOR_FORM, authenticatorStart, showAccount } from "./account-p
 const SECTION = `${ACCOUNT_PATH}#authenticator`;
 const TITLE = "Set up the authenticator";
 const QR_PIXELS = 200;
-/** A key, a name and ten codes are some five hundred characters. */
-const MAX_SETUP_LENGTH = 2_000;
-/** Base 32. */
-const SECRET = /^[A-Z2-7]{16,64}$/;
 
 const CONFIRM_FORM = declareForm({
-	/** The page itself holds it, so that a mistyped code does not take it away; nothing is kept on our side. */
-	setup: HIDDEN,
+	/** The page itself holds the set-up, so that a mistyped code does not take it away; nothing is kept on our side. */
+	uri: HIDDEN,
+	backupCodes: HIDDEN,
 	code: {
 		label: "Code",
 		hint: "Six digits, as the app shows them now.",
@@ -56,10 +52,13 @@ export async function beginSetUp(c: WebContext, deps: WebDeps): Promise<Response
 }
 
 export async function confirmSetUp(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { code, setup } = await CONFIRM_FORM.read(c);
+	const { code, uri, backupCodes } = await CONFIRM_FORM.read(c);
 	const viewer = viewerOf(c);
 	const confirmed = await confirmAuthenticator(deps, viewer, code, c.get("visitor"));
-	if (!confirmed.ok) return CONFIRM_FORM.refuse(c, confirmed, () => showKey(c, readSetup(setup)), {});
+	if (!confirmed.ok) {
+		const setup = URL.canParse(uri) ? { uri, backupCodes: backupCodes.split(" ") } : undefined;
+		return CONFIRM_FORM.refuse(c, confirmed, () => showKey(c, setup), {});
+	}
 	handOnCookies(c, confirmed.value);
 	return leadTo(
 		c,
@@ -130,18 +129,6 @@ function keySections({ uri, backupCodes }: AuthenticatorSetup, network: string):
 	];
 }
 
-function writeSetup({ uri, backupCodes }: AuthenticatorSetup): string {
-	return new URLSearchParams({ uri, codes: backupCodes.join(" ") }).toString();
-}
-
-function readSetup(text: string): AuthenticatorSetup | undefined {
-	const setup = new URLSearchParams(text.slice(0, MAX_SETUP_LENGTH));
-	const uri = setup.get("uri") ?? "";
-	const isOurs = uri.startsWith("otpauth://totp/") && URL.canParse(uri);
-	if (!isOurs || !SECRET.test(new URL(uri).searchParams.get("secret") ?? "")) return undefined;
-	return { uri, backupCodes: (setup.get("codes") ?? "").split(" ") };
-}
-
 function confirmSection(c: WebContext, setup: AuthenticatorSetup | undefined): Content {
 	// Who must have one has nowhere else to go.
 	const isLaterPossible = setup !== undefined && !viewerOf(c).awaitsAuthenticator;
@@ -152,7 +139,7 @@ function confirmSection(c: WebContext, setup: AuthenticatorSetup | undefined): C
 		body: ui.padded(
 			CONFIRM_FORM.show(c, {
 				action: `${AUTHENTICATOR_PATH}/confirm#confirm`,
-				values: setup === undefined ? {} : { setup: writeSetup(setup) },
+				values: { uri: setup?.uri, backupCodes: setup?.backupCodes.join(" ") },
 				send: html`<div class="row">${ui.button({ label: "Turn on", tone: "primary" })}${ui.linkButton({ ...away, tone: "quiet" })}</div>`,
 			}),
 		),

@@ -8,6 +8,7 @@ import {
 	type Browser,
 	LINK,
 	newEmail,
+	openAsStaff,
 	openTestSite,
 	PASSWORD,
 	START_MS,
@@ -44,9 +45,7 @@ test("name, time zone and language of dates are saved, and every page says how i
 });
 
 test("what is no zone, language or name is said at its field, with what was typed, and changes nothing", async (t) => {
-	const site = await openTestSite(t);
-	const browser = await site.signIn(await site.addStaff());
-	await browser.open("/account");
+	const { site, browser } = await openAsStaff(t);
 	for (const [field, value] of [
 		["zone", "Mars/Olympus"],
 		["locale", "xx-XX"],
@@ -101,7 +100,6 @@ test("an address changes when the link in a mail to it is opened, and the old on
 	const owner = await site.addOwner(await site.addProgramme());
 	const browser = await site.signIn(owner);
 	const email = newEmail("shop");
-	await browser.open("/account");
 	const wrong = await browser.submit("/account/email", { email, currentPassword: "wrong" });
 	assert.deepEqual([wrong.status, /id="email-current-error"/.test(wrong.text)], [422, true]);
 	assert.equal(site.mailbox.length, 0);
@@ -118,7 +116,6 @@ test("an address changes when the link in a mail to it is opened, and the old on
 		(await browser.open("/account")).text,
 		new RegExp(`sign in with <strong class="break">${owner.email}<`),
 	);
-	await browser.open(link);
 	const confirmed = await browser.submit(link, {});
 	assert.deepEqual([confirmed.status, confirmed.location], [303, "/account"]);
 	assert.match((await browser.open("/account")).text, new RegExp(`Your email address is now ${email}`));
@@ -127,7 +124,6 @@ test("an address changes when the link in a mail to it is opened, and the old on
 	assert.equal((await site.browser().open(link)).status, 410, "once");
 	await site.signIn({ email });
 	const old = site.browser();
-	await old.open("/sign-in");
 	assert.equal((await old.submit("/sign-in", { email: owner.email, password: PASSWORD })).status, 401);
 	assert.deepEqual(await detailsOf(site, "address.changed"), [`${owner.email} → ${email}`]);
 });
@@ -137,7 +133,6 @@ test("an address that somebody has is asked for like any other, gets no mail, an
 	const programme = await site.addProgramme();
 	const [owner, other] = [await site.addOwner(programme), await site.addOwner(programme)];
 	const browser = await site.signIn(owner);
-	await browser.open("/account");
 	const ask = async (email: string) => {
 		const { status, location } = await browser.submit("/account/email", { email, currentPassword: PASSWORD });
 		const { text } = await browser.open("/account");
@@ -154,42 +149,6 @@ test("an address that somebody has is asked for like any other, gets no mail, an
 	assert.equal((await browser.submit(link, {})).status, 410);
 	await site.signIn(owner);
 	await site.signIn(other);
-});
-
-test("a link for a new address ends after an hour, with the next one, and with a new password", async (t) => {
-	const site = await openTestSite(t, { hasMail: true });
-	const owner = await site.addOwner(await site.addProgramme());
-	const browser = await site.signIn(owner);
-	await browser.open("/account");
-	const ask = async () => {
-		await browser.submit("/account/email", { email: newEmail("shop"), currentPassword: PASSWORD });
-		return LINK.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? assert.fail("no link was mailed");
-	};
-	const [first, second] = [await ask(), await ask()];
-	const statusOf = async (link: string) => (await site.browser().open(link)).status;
-	assert.deepEqual([await statusOf(first), await statusOf(second)], [410, 200]);
-	site.moveClock(HOUR_MS);
-	assert.equal(await statusOf(second), 410);
-	const third = await ask();
-	await browser.submit("/account/password", {
-		currentPassword: PASSWORD,
-		newPassword: "another horse battery",
-	});
-	assert.equal(await statusOf(third), 410);
-	assert.match((await browser.open("/account")).text, /1 link was ended/);
-});
-
-test("without mail no address can be asked for, and the page says why", async (t) => {
-	const site = await openTestSite(t);
-	const browser = await site.signIn(await site.addStaff());
-	const { text } = await browser.open("/account");
-	assert.doesNotMatch(text, /action="\/account\/email"/);
-	assert.match(text, /No mail can be sent from here, so a new address cannot be confirmed/);
-	const sent = await browser.submit("/account/email", {
-		email: newEmail("network"),
-		currentPassword: PASSWORD,
-	});
-	assert.equal(sent.status, 403);
 });
 
 async function choose(browser: Browser, mails: readonly string[]): Promise<void> {

@@ -6,61 +6,14 @@ import { Hono } from "hono";
 import { createAuth } from "../../people/auth.ts";
 import { createStillAllowed } from "../live-page.ts";
 import type { WebEnv } from "../page.ts";
-import { type Browser, openTestSite, PASSWORD } from "../test-site.test-support.ts";
+import { type Browser, openAsStaff, openTestSite, PASSWORD } from "../test-site.test-support.ts";
 import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "./totp.test-support.ts";
 
 const REQUIRED = { change: { staffAuthenticator: "required" } } as const;
 const SET_UP = "/account/authenticator";
 
-test("staff without one are led to set it up from every page, and reach none", async (t) => {
-	const site = await openTestSite(t, REQUIRED);
-	const programme = await site.addProgramme();
-	const own = `/programmes/${programme.public_id}`;
-	const browser = await site.signIn(await site.addStaff());
-	assert.equal((await browser.open("/")).location, "/programmes");
-	// What is in the tables of routes is walked by access.test.ts.
-	for (const path of ["/programmes", own, "/account/authenticator/", "/account/nothing"]) {
-		const answer = await browser.open(path);
-		assert.deepEqual([answer.status, answer.location], [303, SET_UP], path);
-	}
-	const live = await browser.open(`${own}/integration/live`, { accept: "text/event-stream" });
-	assert.equal(live.text, "event: ended\ndata:\n\n");
-	const page = await browser.open(SET_UP);
-	assert.equal(page.status, 200);
-	assert.match(page.text, /Staff of this network must sign in with a code/);
-	assert.match(page.text, /Sign out/);
-	assert.doesNotMatch(
-		page.text,
-		/href="\/(?:conversions|people|programmes|account)["?]/,
-		"no links that lead back here",
-	);
-});
-
-test("with the password and a code it is on, everything opens, and the next sign-in needs a code", async (t) => {
-	const site = await openTestSite(t, REQUIRED);
-	const staff = await site.addStaff();
-	const browser = await site.signIn(staff);
-	await browser.open(SET_UP);
-	const wrong = await browser.submit(SET_UP, { currentPassword: "x" });
-	assert.equal(wrong.status, 422);
-	assert.match(wrong.text, /id="authenticator-current-error">This is not your current password/);
-	assert.match(wrong.text, /Staff of this network must sign in with a code/);
-	await turnAuthenticatorOn(browser);
-	const start = await browser.open("/programmes");
-	assert.equal(start.status, 200);
-	assert.match(start.text, /The authenticator is on/);
-	const again = site.browser();
-	await again.open("/sign-in");
-	const step = await again.submit("/sign-in", { email: staff.email, password: PASSWORD });
-	assert.equal(step.location, "/sign-in/code");
-	assert.equal((await browser.open(SET_UP)).location, "/account#authenticator");
-});
-
 test("for a new phone it is removed, and nothing opens before the new one is on", async (t) => {
-	const site = await openTestSite(t, REQUIRED);
-	const staff = await site.addStaff();
-	const browser = await site.signIn(staff);
-	await browser.open(SET_UP);
+	const { site, browser } = await openAsStaff(t, REQUIRED);
 	const { secret } = await turnAuthenticatorOn(browser);
 	const page = await browser.open("/account");
 	assert.match(page.text, /You can move it to a new phone, but not turn it off/);
@@ -82,10 +35,8 @@ test("for a new phone it is removed, and nothing opens before the new one is on"
 });
 
 test("a stream that is open sends nothing more once the authenticator is gone", async (t) => {
-	const site = await openTestSite(t, REQUIRED);
+	const { site, browser } = await openAsStaff(t, REQUIRED);
 	const programme = await site.addProgramme();
-	const browser = await site.signIn(await site.addStaff());
-	await browser.open(SET_UP);
 	const { secret } = await turnAuthenticatorOn(browser);
 	const auth = createAuth(site.deps);
 	const mayWatch = async () => {
@@ -99,21 +50,9 @@ test("a stream that is open sends nothing more once the authenticator is gone", 
 		return (await streams.request("/")).text();
 	};
 	assert.equal(await mayWatch(), "true");
-	await browser.open("/account");
 	const proof = { currentPassword: PASSWORD, code: codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS) };
 	assert.equal((await browser.submit("/account/authenticator/off", proof)).status, 303);
 	assert.equal(await mayWatch(), "false");
-});
-
-test("owners are not asked for it, and without the setting staff are not either", async (t) => {
-	const site = await openTestSite(t, REQUIRED);
-	const programme = await site.addProgramme();
-	const owner = await site.signIn(await site.addOwner(programme));
-	assert.equal((await owner.open(`/programmes/${programme.public_id}/overview`)).status, 200);
-	const elsewhere = await openTestSite(t);
-	const staff = await elsewhere.signIn(await elsewhere.addStaff());
-	assert.equal((await staff.open("/people")).status, 200);
-	assert.equal((await staff.open(SET_UP)).location, "/account#authenticator");
 });
 
 test("the list of staff shows who has one, and only that", async (t) => {
@@ -121,7 +60,6 @@ test("the list of staff shows who has one, and only that", async (t) => {
 	const [first, second] = [await site.addStaff(), await site.addStaff()];
 	const browser = await site.signIn(first);
 	assert.deepEqual(await authenticatorsOf(browser), ["Off", "Off"]);
-	await browser.open("/account");
 	await turnAuthenticatorOn(browser);
 	assert.deepEqual(await authenticatorsOf(browser), ["On", "Off"]);
 	const programme = await site.addProgramme();

@@ -25,7 +25,7 @@ import {
 	titleCase,
 } from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
-import { answerPage, csrfField, type PageDeps, programmeOf, standingOf, type WebContext } from "../page.ts";
+import { answerPage, type PageDeps, programmeOf, standingOf, type WebContext } from "../page.ts";
 import { ALL_CONVERSIONS_PATH, conversionPath, conversionsPath, integrationPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
@@ -53,7 +53,6 @@ export async function showConversion(
 			deliveries,
 			refused,
 			standing: standingOf(c),
-			csrf: csrfField(c),
 			nowMs: clock.nowMs(),
 			from: cameFrom(c),
 		}),
@@ -80,7 +79,6 @@ interface ConversionView {
 	deliveries: readonly ListedDelivery[];
 	refused: RefusedDecision | undefined;
 	standing: Standing;
-	csrf: Html;
 	nowMs: number;
 	from: CameFrom;
 }
@@ -139,12 +137,11 @@ function explainSilence({ programme, conversion, moves }: ConversionView): Html 
 	);
 }
 
-function renderActions({ programme, conversion, standing, csrf, refused, from }: ConversionView): Content {
+function renderActions({ programme, conversion, standing, refused, from }: ConversionView): Content {
 	const moves = movesFor(standing, conversion.status);
 	if (moves.length === 0) return null;
 	return html`<div class="card">${ui.postForm({
 		action: `${conversionPath(programme.public_id, conversion.public_id)}/decide`,
-		csrf,
 		className: "list-form",
 		body: html`${hiddenFields(from)}${decisionBar({ moves, refused })}`,
 	})}</div>`;

@@ -11,15 +11,7 @@ import { decideMatching } from "../../jobs/make-job.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
 import { hiddenFields, reasonWords, statusBadge, titleCase } from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
-import {
-	answerPage,
-	csrfField,
-	makerOf,
-	type PageDeps,
-	programmeOf,
-	setFlash,
-	type WebContext,
-} from "../page.ts";
+import { answerPage, makerOf, type PageDeps, programmeOf, setFlash, type WebContext } from "../page.ts";
 import { bulkJobPath, conversionPath, conversionsPath, withQuery } from "../paths.ts";
 import {
 	amount,
@@ -155,7 +147,6 @@ function showQuestion(c: WebContext, { form, backHref, move, foreseen }: Questio
 			]),
 			postForm({
 				action: c.req.path,
-				csrf: csrfField(c),
 				className: "row",
 				body: html`${hiddenFields({ decision: move, reason: form.reason, sure: "yes", back: form.back, list: form.list, network: form.network })}${form.conversion.map(
 					(id) => html`<input type="hidden" name="conversion" value="${id}">`,

@@ -29,7 +29,6 @@ import {
 } from "../filter-query.ts";
 import {
 	answerPage,
-	csrfField,
 	may,
 	type PageDeps,
 	programmeOf,
@@ -256,7 +255,6 @@ async function renderRows(
 	const hasMore = own !== null && (totals.count > rows.length || !totals.isAll);
 	return ui.postForm({
 		action: `${list.path}/${own === null ? "reject" : "decide"}`,
-		csrf: csrfField(c),
 		className: "list-form",
 		body: html`<input type="hidden" name="back" value="${withQuery("", list.query)}">${table([
 			selectColumn(rowName, refused?.ticked),

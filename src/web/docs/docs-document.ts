@@ -10,35 +10,28 @@ import {
 	OPERATIONS_PATH,
 	PROBLEMS_PATH,
 } from "../paths.ts";
-import { type Content, type Html, html, tabs } from "../ui.ts";
+import { type Html, html, tabs } from "../ui.ts";
+import {
+	type MarkdownOptions,
+	type OutlineEntry,
+	type RenderedMarkdown,
+	renderMarkdown,
+} from "./markdown.ts";
 
-export interface OutlineEntry {
-	/** Of the heading it leads to. */
-	id: string;
-	text: string;
-	/** 2 for a section, 3 for a part of one: as the headings have it. */
-	depth: number;
+export interface DocsSource extends MarkdownOptions {
+	/** Begins with its title, which is the page's one h1. */
+	markdown: string;
+	active: DocsName;
+	/** What tells two pages of one text apart. */
+	variant?: string;
+	/** Of a document on several pages. */
+	parts?: DocsPage["parts"];
 }
 
-/** With its own heading, to which the outline leads. */
-export interface DocsPart extends OutlineEntry {
-	body: Html;
-}
-
-export function titledPart(id: string, text: string, depth: 2 | 3, content: Content): DocsPart {
-	const heading = depth === 2 ? html`<h2 id="${id}">${text}</h2>` : html`<h3 id="${id}">${text}</h3>`;
-	return { id, text, depth, body: html`${heading}${content}` };
-}
-
-export interface DocsPage {
-	/** Also the page's one h1: the body begins below it. */
-	title: string;
+interface DocsPage extends RenderedMarkdown {
 	/** Null for the search, which goes through all of them. */
 	active: DocsName | null;
-	outline: readonly OutlineEntry[];
-	/** Of a document on several pages. */
-	parts?: readonly { label: string; href: string; isActive: boolean }[];
-	body: Html;
+	parts?: readonly { label: string; href: string; isActive: boolean }[] | undefined;
 	/** What was searched for. */
 	query?: string;
 }
@@ -57,18 +50,28 @@ const DOCUMENTS = [
 ] as const;
 type DocsName = (typeof DOCUMENTS)[number]["name"];
 
-/** A shop's developer has nothing to operate. */
-export function documentsFor(c: WebContext): readonly (typeof DOCUMENTS)[number][] {
-	return DOCUMENTS.filter(({ name }) => name !== "operations" || isStaffViewer(c));
+/** Each is rendered once: the longest takes some fifty milliseconds. There are some 80 of them, and more when the brand changes. */
+const rendered = new Map<string, RenderedMarkdown>();
+const MAX_RENDERED = 200;
+
+export function answerDocument(c: WebContext, source: DocsSource): Promise<Response> {
+	const { active, markdown, variant, parts } = source;
+	const key = `${variant} ${markdown}`;
+	const page = rendered.get(key) ?? renderMarkdown(markdown, source);
+	if (rendered.size >= MAX_RENDERED) rendered.clear();
+	rendered.set(key, page);
+	return answerDocs(c, { ...page, active, parts });
 }
 
 export function answerDocs(c: WebContext, page: DocsPage): Promise<Response> {
 	c.header("vary", "cookie");
 	c.header("cache-control", c.get("viewer") === null ? `public, max-age=${CACHE_SECONDS}` : "no-store");
-	return answerPage(c, { title: page.title, active: "docs", body: docsBody(page, documentsFor(c)) });
+	// A shop's developer has nothing to operate.
+	const documents = DOCUMENTS.filter(({ name }) => name !== "operations" || isStaffViewer(c));
+	return answerPage(c, { title: page.title, active: "docs", body: docsBody(page, documents) });
 }
 
-function docsBody(page: DocsPage, documents: ReturnType<typeof documentsFor>): Html {
+function docsBody(page: DocsPage, documents: readonly (typeof DOCUMENTS)[number][]): Html {
 	const { title, active, outline, parts = [], body, query = "" } = page;
 	const links = outlineLinks(outline);
 	return html`<div class="docs">

@@ -16,10 +16,11 @@ test("a stranger sees what to install, from this instance's own address, and its
 	const { text } = await site.browser().open("/downloads");
 	const url = downloadUrl(site.deps.publicUrl);
 	assert.equal(url, `${site.deps.publicUrl}${PATH}`);
+	const plain = text.replace(/<[^>]+>/g, "");
 	for (const shown of [`npm install ${url}`, `npx -p ${url} ringback`, PRESENT.sha256, PRESENT.integrity]) {
-		assert.ok(text.includes(`<code>${shown}`), shown);
+		assert.ok(plain.includes(shown), shown);
 	}
-	assert.match(text, new RegExp(`<a class="break" href="${url}">`));
+	assert.ok(text.includes(`<a href="${PATH}">`));
 });
 
 test("the file has the bytes that the checksums are of, and headers that let everybody keep it for ever", async (t) => {

@@ -46,6 +46,7 @@ test("a link leads where the page says, and one to nowhere leaves its text", () 
 	assert.equal(render("[a **b**](/known)"), '<p><a href="/known">a <strong>b</strong></a></p>');
 	for (const href of ["javascript:alert(1)", "../README.md", "data:text/html,x", "//elsewhere.example"]) {
 		assert.equal(render(`[text](${href})`), "<p>text</p>", href);
+		assert.equal(String(renderMarkdown(`# Title\n\n[text](${href})`).body), "<p>text</p>\n", href);
 	}
 });
 

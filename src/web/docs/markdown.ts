@@ -1,19 +1,25 @@
-// Markdown of our own documents as markup of our pages: the guides, and the descriptions in the API document. marked makes
-// it; here is what our pages have of their own: links, anchors, named tables and code, and that raw markup shows as text.
+// Markdown of our own documents as markup of our pages. marked makes it; here is what our pages have of their own: links,
+// anchors, named tables and code, and that raw markup shows as text. And how documents that are made write it.
 
 import { raw } from "hono/html";
-import { Lexer, lexer, Parser, Renderer, type Token, type Tokens } from "marked";
-import { isCodeLanguage } from "../components/highlight.ts";
+import { lexer, Parser, Renderer, type Token, type Tokens } from "marked";
+import { isCodeLanguage } from "../highlight.ts";
+import { ownPath } from "../paths.ts";
 import { codeBlock, dataTable, type Html, html } from "../ui.ts";
-import type { OutlineEntry } from "./docs-document.ts";
 
 export interface MarkdownOptions {
 	/** Where a link of the document leads on the site; null for nowhere: then its text stands alone. */
-	linkTo(href: string): string | null;
+	linkTo?(href: string): string | null;
 	/** What stands in place of a comment; null for nothing. */
-	fillComment(comment: string): Html | null;
-	/** The name of a block of code for screen readers; without it, the heading above it names it. */
-	codeLabel?: string;
+	fillComment?(comment: string): Html | null;
+}
+
+export interface OutlineEntry {
+	/** Of the heading it leads to. */
+	id: string;
+	text: string;
+	/** 2 for a section, 3 for a part of one: as the headings have it. */
+	depth: number;
 }
 
 export interface RenderedMarkdown {
@@ -26,23 +32,26 @@ export interface RenderedMarkdown {
 /** Deeper headings are parts of parts, and would make the outline longer than the page. */
 const OUTLINE_DEPTH = 3;
 
-export function renderMarkdown(markdown: string, options: MarkdownOptions): RenderedMarkdown {
+export function renderMarkdown(markdown: string, options: MarkdownOptions = {}): RenderedMarkdown {
 	const renderer = new PageRenderer(options);
 	const body = raw(Parser.parse(lexer(markdown), { renderer }));
 	if (renderer.title === null) throw new Error("a document begins with its title");
 	return { title: renderer.title, outline: renderer.outline, body };
 }
 
-const PLAIN: MarkdownOptions = { linkTo: () => null, fillComment: () => null };
-
-/** A description: no title, and links lead nowhere. */
-export function renderText(text: string, codeLabel = "Code"): Html {
-	return raw(Parser.parse(lexer(text), { renderer: new PageRenderer({ ...PLAIN, codeLabel }) }));
+/** To a part of the page, to a page of ours, or away. */
+export function linkWithin(href: string): string | null {
+	return href.startsWith("#") || href.startsWith("https://") ? href : ownPath(href);
 }
 
-/** One line: for cells of tables. */
-export function renderLine(text: string, linkTo = PLAIN.linkTo): Html {
-	return raw(Parser.parseInline(Lexer.lexInline(text), { renderer: new PageRenderer({ ...PLAIN, linkTo }) }));
+export function fence(language: string, text: string): string {
+	return `\`\`\`${language}\n${text}\n\`\`\``;
+}
+
+export function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
+	const line = (cells: readonly string[]) =>
+		`| ${cells.map((cell) => cell.replace(/\s+/g, " ").replaceAll("|", "\\|")).join(" | ")} |`;
+	return [line(titles), line(titles.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
 /** As GitHub makes it, so that a link to a part of the document works in both places. */
@@ -81,7 +90,7 @@ class PageRenderer extends Renderer {
 	}
 
 	override code({ text, lang }: Tokens.Code): string {
-		const label = this.#label(this.#options.codeLabel ?? `Code in “${this.#heading}”`);
+		const label = this.#label(`Code in “${this.#heading}”`);
 		return String(codeBlock(text, label, isCodeLanguage(lang) ? lang : "lines"));
 	}
 
@@ -97,14 +106,14 @@ class PageRenderer extends Renderer {
 	}
 
 	override link({ href, tokens }: Tokens.Link): string {
-		const target = this.#options.linkTo(href);
+		const target = (this.#options.linkTo ?? linkWithin)(href);
 		const text = this.#inline(tokens);
 		return String(target === null ? text : html`<a href="${target}">${text}</a>`);
 	}
 
 	override html({ text, block }: Tokens.HTML | Tokens.Tag): string {
 		const comment = /^<!--\s*(.*?)\s*-->$/s.exec(text.trim())?.[1];
-		if (comment !== undefined) return String(this.#options.fillComment(comment) ?? "");
+		if (comment !== undefined) return String(this.#options.fillComment?.(comment) ?? "");
 		return String(block ? html`<p>${text}</p>` : html`${text}`);
 	}
 

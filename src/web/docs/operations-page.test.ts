@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { lexer, walkTokens } from "marked";
 import { GUIDE_PARTS, GUIDE_START } from "../../operations-guide.ts";
-import { openTestSite } from "../test-site.test-support.ts";
+import { openAsStaff, openTestSite } from "../test-site.test-support.ts";
 import { headingId } from "./markdown.ts";
 
 const FILES = [GUIDE_START, ...GUIDE_PARTS].map(({ file }) => {
@@ -15,8 +15,7 @@ const FILES = [GUIDE_START, ...GUIDE_PARTS].map(({ file }) => {
 });
 
 test("staff read every part, by links from the first page, with a way to each other part", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.signIn(await site.addStaff());
+	const { browser: staff } = await openAsStaff(t);
 	const start = await staff.open("/docs/operations");
 	assert.match(start.text, /<h1>Operations guide<\/h1>/);
 	assert.equal(start.headers.get("cache-control"), "no-store");
@@ -32,8 +31,7 @@ test("staff read every part, by links from the first page, with a way to each ot
 });
 
 test("every link in it leads to a heading that is there", async (t) => {
-	const site = await openTestSite(t);
-	const staff = await site.signIn(await site.addStaff());
+	const { browser: staff } = await openAsStaff(t);
 	const pages = new Map<string, string>();
 	const open = async (path: string) => {
 		const text = pages.get(path) ?? (await staff.open(path)).text;

@@ -1,28 +1,26 @@
 // /docs/search: the guide, the examples, the API reference and the problems, by section; for staff the operations guide
-// as well. The sections are taken from the pages themselves, with this network's own brand and address, when the first
-// search comes. minisearch ranks them.
+// as well. The sections are cut from the documents' Markdown when the first search comes. minisearch ranks them.
 
+import { lexer } from "marked";
 import MiniSearch, { type SearchResult } from "minisearch";
-import { EXPLAINED_CODES } from "../../domain/fault.ts";
+import { EXPLAINED_CODES, titleOfFault } from "../../domain/fault.ts";
 import type { OpenApiDocument } from "../../openapi.ts";
-import { GUIDE_PARTS } from "../../operations-guide.ts";
+import { GUIDE_PARTS, readGuide } from "../../operations-guide.ts";
 import { EXAMPLE_LANGUAGES, fillIn, readExample } from "../examples.ts";
 import { isStaffViewer, type PageDeps, type WebContext } from "../page.ts";
+import * as paths from "../paths.ts";
+import { type Html, html } from "../ui.ts";
+import { writeReference } from "./api-reference.ts";
+import { answerDocs, MAX_QUERY_CHARACTERS } from "./docs-document.ts";
 import {
-	API_REFERENCE_PATH,
-	DOCS_PATH,
-	DOCS_SEARCH_PATH,
-	operationsPath,
-	PROBLEMS_PATH,
-	problemPath,
-	withQuery,
-} from "../paths.ts";
-import { countOf, type Html, html } from "../ui.ts";
-import { renderReference } from "./api-page.ts";
-import { answerDocs, type DocsPage, documentsFor, MAX_QUERY_CHARACTERS } from "./docs-document.ts";
-import { EXAMPLE_ROLES, exampleHref, guideText } from "./guide-page.ts";
-import { operationsPage } from "./operations-page.ts";
-import { problemPage } from "./problem-pages.ts";
+	type DocsDeps,
+	EXAMPLE_ROLES,
+	exampleHref,
+	instanceOf,
+	writeGuide,
+	writeProblem,
+} from "./docs-pages.ts";
+import { headingId } from "./markdown.ts";
 
 interface DocsSection {
 	href: string;
@@ -36,7 +34,7 @@ interface DocsSection {
 	isForStaff?: boolean;
 }
 
-type SearchDeps = Pick<PageDeps, "network" | "publicUrl" | "apiDocument" | "clock">;
+type SearchDeps = DocsDeps & Pick<PageDeps, "clock">;
 
 /** By the document: another one is made when the network changes its name or its brand. */
 const kept = new WeakMap<OpenApiDocument, Promise<MiniSearch<DocsSection>>>();
@@ -49,14 +47,7 @@ export async function showSearch(c: WebContext, deps: SearchDeps): Promise<Respo
 	kept.set(document, index);
 	const typed = (c.req.query("q") ?? "").trim().slice(0, MAX_QUERY_CHARACTERS);
 	const filter = ({ isForStaff }: SearchResult) => isForStaff !== true || isStaffViewer(c);
-	const search = async (combineWith: "AND" | "OR") => (await index).search(typed, { combineWith, filter });
-	const all = await search("AND");
-	const found = all.length > 0 ? all : await search("OR");
-	const count = countOf(found.length, "section");
-	const words =
-		all.length > 0
-			? `${count} for “${typed}”, the best first.`
-			: `No section has all of these words: “${typed}”. ${count} with some of them:`;
+	const found = (await index).search(typed, { filter }).slice(0, MAX_FOUND);
 	const isEmpty = !/[\p{Letter}\p{Number}]/u.test(typed);
 	return answerDocs(c, {
 		title: "Search the documentation",
@@ -65,17 +56,17 @@ export async function showSearch(c: WebContext, deps: SearchDeps): Promise<Respo
 		query: typed,
 		body:
 			found.length > 0
-				? html`<p role="status">${words}</p><ol class="docs-found">${found.slice(0, MAX_FOUND).map(foundItem)}</ol>`
-				: html`${isEmpty ? null : html`<p role="status">Nothing found for “${typed}”.</p>`}${whatToType(c, isEmpty, deps)}`,
+				? html`<p role="status">The best for “${typed}” first:</p><ol class="docs-found">${found.map(foundItem)}</ol>`
+				: html`${isEmpty ? null : html`<p role="status">Nothing found for “${typed}”.</p>`}${whatToType(deps)}`,
 	});
 }
 
 /** Page after page, with a breath between two: all of them at once would hold up callbacks for a moment. */
 async function indexPages(document: OpenApiDocument, deps: SearchDeps): Promise<MiniSearch<DocsSection>> {
-	const instance = { publicUrl: deps.publicUrl, brand: deps.network.face.brand };
+	const instance = instanceOf(deps);
 	const pages: readonly (() => readonly DocsSection[])[] = [
-		() => cutSections(DOCS_PATH, guideText(instance)),
-		() => cutSections(API_REFERENCE_PATH, renderReference(document)),
+		() => cutSections(paths.DOCS_PATH, writeGuide(instance)),
+		() => cutSections(paths.API_REFERENCE_PATH, writeReference(document)),
 		() =>
 			EXAMPLE_ROLES.flatMap((role) =>
 				EXAMPLE_LANGUAGES.map(({ value, label }) => ({
@@ -87,13 +78,15 @@ async function indexPages(document: OpenApiDocument, deps: SearchDeps): Promise<
 				})),
 			),
 		() =>
-			EXPLAINED_CODES.map((code) => {
-				const { title, body } = problemPage(code, instance);
-				const text = plainText(String(body));
-				return { href: problemPath(code), title, trail: "Problems", text, terms: code };
-			}),
+			EXPLAINED_CODES.map((code) => ({
+				href: paths.problemPath(code),
+				title: titleOfFault(code),
+				trail: "Problems",
+				text: plainText(writeProblem(code, instance)),
+				terms: code,
+			})),
 		...GUIDE_PARTS.map((part) => () => {
-			const sections = cutSections(operationsPath(part.name), operationsPage(part));
+			const sections = cutSections(paths.operationsPath(part.name), readGuide(part));
 			return sections.map((section) => ({ ...section, isForStaff: true }));
 		}),
 	];
@@ -123,7 +116,7 @@ async function indexPages(document: OpenApiDocument, deps: SearchDeps): Promise<
 /** Listings mention everything and explain nothing; a problem's page is for those who have its code. */
 function worthOf(href: string, term: string): number {
 	if (href.includes("?lang=")) return 0.3;
-	return href.startsWith(PROBLEMS_PATH) && !term.includes("_") ? 0.4 : 1;
+	return href.startsWith(paths.PROBLEMS_PATH) && !term.includes("_") ? 0.4 : 1;
 }
 
 /** In nearly every section, or in none: they would only keep a question from finding anything. */
@@ -167,56 +160,44 @@ function foundItem({ href, title, trail, text, terms }: SearchResult): Html {
 }
 
 /** Before anything was typed, and when nothing was found. */
-function whatToType(c: WebContext, isEmpty: boolean, { network: { face } }: SearchDeps): Html {
+function whatToType({ network: { face } }: SearchDeps): Html {
 	const examples = [`X-${face.brand}-Signature`, "bad_signature", "401", "PARKED", "retry"];
-	return html`<p>${
-		isEmpty
-			? "Type a header, an error code, a status or a word:"
-			: "Check the spelling, or type fewer words. A header, an error code or a status is enough:"
-	}</p>
-<ul>${examples.map((example) => html`<li><a href="${withQuery(DOCS_SEARCH_PATH, { q: example })}">${example}</a></li>`)}</ul>
-<p>Or look through ${documentsFor(c).map(({ label, href }, index) => html`${index === 0 ? "" : ", "}<a href="${href}">${label}</a>`)}.${
-		face.supportAddress === null
-			? null
-			: html` If it is not there, write to <a class="break" href="mailto:${face.supportAddress}">${face.supportAddress}</a>.`
-	}</p>`;
+	return html`<p>Type a header, an error code, a status or a word:</p>
+<ul>${examples.map((example) => html`<li><a href="${paths.withQuery(paths.DOCS_SEARCH_PATH, { q: example })}">${example}</a></li>`)}</ul>`;
 }
 
-const HEADING = /<h([234]) id="([^"]+)">(.*?)<\/h\1>/gs;
-const FIRST_CELL = /<tr\b[^>]*>\s*<td\b[^>]*>(.*?)<\/td>/gs;
 /** A longer cell is a sentence, and no name. */
 const MAX_TERM_CHARACTERS = 60;
 
-/** A page of ours, cut at its headings. */
-function cutSections(path: string, { title, body }: Pick<DocsPage, "title" | "body">): DocsSection[] {
-	const [before = "", ...parts] = String(body).split(HEADING);
-	const sectionOf = (href: string, heading: string, markup: string) => {
-		const cells = [...markup.matchAll(FIRST_CELL)].map(([, cell = ""]) => plainText(cell));
-		const terms = cells.filter(({ length }) => length <= MAX_TERM_CHARACTERS).join(" ");
-		return { href, title: plainText(heading), trail: title, text: plainText(markup), terms };
-	};
-	const sections = [sectionOf(path, title, before)];
-	// The depth, the id and the heading, then what stands below it.
-	for (let at = 0; at < parts.length; at += 4) {
-		sections.push(sectionOf(`${path}#${parts[at + 1]}`, parts[at + 2] ?? "", parts[at + 3] ?? ""));
+/** A document, cut at its headings. */
+function cutSections(path: string, markdown: string): DocsSection[] {
+	const sections: DocsSection[] = [];
+	for (const token of lexer(markdown)) {
+		const section = sections.at(-1);
+		if (token.type === "heading") {
+			const title = String(token["text"]).replace(/[`*]/g, "");
+			const href = section === undefined ? path : `${path}#${headingId(title)}`;
+			sections.push({ href, title, trail: section?.trail ?? title, text: "", terms: "" });
+		} else if (section !== undefined) {
+			section.text = `${section.text} ${plainText(token.raw)}`.trim();
+			const cells: readonly string[] =
+				token.type === "table"
+					? token["rows"].map(([first]: [{ text: string }]) => plainText(first.text))
+					: [];
+			section.terms += ` ${cells.filter(({ length }) => length <= MAX_TERM_CHARACTERS).join(" ")}`;
+		}
 	}
 	return sections;
 }
 
-/** What is read by nobody who looks for a text: buttons, tabs, and what tables are called for screen readers. */
-const FURNITURE = /<(button|nav|caption)\b.*?<\/\1>|<a class="heading-link".*?<\/a>/gs;
-/** Stands within a word: code in colours, emphasis. Other tags end one. */
-const INLINE_TAG = /<\/?(?:a|code|em|strong|mark|wbr)\b[^>]*>|<span class="code-[^"]*">|<\/span>/g;
-const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
-
-/** Values in our markup are escaped, so that a ">" always ends a tag. */
-function plainText(markup: string): string {
-	return markup
-		.replace(FURNITURE, " ")
-		.replace(/<\/t[dh]>(?=\s*<t[dh])/g, " · ")
-		.replace(INLINE_TAG, "")
-		.replace(/<[^>]*>/g, " ")
-		.replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => ENTITIES[name] ?? "")
+/** Without its marks, in one line. */
+function plainText(markdown: string): string {
+	return markdown
+		.replace(/<!--.*?-->/gs, " ")
+		.replace(/^(?:#+ |```\w*$)|^\|[-:| ]+\|$|^(?:> |[-+] |\d+\. )|[`*]/gm, "")
+		.replace(/\[([^\]]+)\]\([^)]*\)/g, "$1")
+		.replace(/^\| | \|$/gm, "")
+		.replaceAll(" | ", " · ")
 		.replace(/\s+/g, " ")
 		.trim();
 }

@@ -191,8 +191,7 @@ function firstKeySection(view: CallbacksView, issued: Issued | null): Content {
 				? // One click: what to call it is a question for whoever has more than one.
 					ui.buttonForm({
 						action: keysPath,
-						csrf: hidden,
-						hidden: { on: "callbacks" },
+						hidden: { ...hidden, on: "callbacks" },
 						label: "Issue API key",
 						tone: "primary",
 					})
@@ -222,7 +221,7 @@ function callbackSection(view: CallbacksView, refused: RefusedUrl | null, isTold
 	const saved = url === null ? "none" : html`<span class="mono break">${url}</span>`;
 	const remove = ui.buttonForm({
 		action: `${path}/postback-url/remove`,
-		csrf: hidden,
+		hidden,
 		label: "Remove URL",
 		tone: "danger",
 		isSmall: true,
@@ -259,7 +258,7 @@ function saveForm(view: CallbacksView, refused: RefusedUrl | null, isToldAbove: 
 	const isNext = checks.hasKey && url === null && !isListening && !isToldAbove;
 	return ui.postForm({
 		action: `${path}/postback-url`,
-		csrf: hidden,
+		hidden,
 		body: html`${ui.textField({
 			name: "postbackUrl",
 			label: "Postback URL",

@@ -35,7 +35,7 @@ import { listenCommand, type ShownOnce } from "../listen-command.ts";
 import { flashAt, may, programmeOf, type WebContext, type WebDeps } from "../page.ts";
 import { integrationPath, keysPath } from "../paths.ts";
 import type { Html } from "../ui.ts";
-import { type FormPart, hiddenFields, queryOf } from "./frame.ts";
+import { type FormPart, type HiddenFields, hiddenFields, queryOf } from "./frame.ts";
 
 export const DELIVERY_FILTERS = declareFilters({
 	state: choice(
@@ -54,8 +54,8 @@ export interface CallbacksView {
 	/** Of the page, and of its forms, which are below it. */
 	path: string;
 	keysPath: string;
-	/** For its forms: the token, and the list as it is filtered. */
-	hidden: Html;
+	/** For its forms: the list as it is filtered. */
+	hidden: HiddenFields;
 	/** The list as it is filtered, for pages that lead back to it; undefined while it is not. */
 	back: string | undefined;
 	/** Whoever may not is offered no button. */
@@ -115,7 +115,7 @@ export async function readCallbacks(c: WebContext, deps: WebDeps, search = ""): 
 		programme,
 		path: integrationPath(programme.public_id),
 		keysPath: keysPath(programme.public_id),
-		hidden: hiddenFields(c, search),
+		hidden: hiddenFields(search),
 		back: queryOf(search) || undefined,
 		mayIntegrate: may(c, "integrate"),
 		told: (part) => flashAt(c, part),

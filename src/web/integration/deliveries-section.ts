@@ -135,7 +135,7 @@ function listForm(view: CallbacksView, hasRows: boolean, table: Html): Html {
 	if (buttons.every((button) => button === null)) return table;
 	return ui.postForm({
 		action: `${path}/resend`,
-		csrf: hidden,
+		hidden,
 		className: "list-form",
 		body: html`<div class="decision-bar"><div class="row">${buttons}</div></div>${table}`,
 	});
@@ -145,7 +145,7 @@ function listForm(view: CallbacksView, hasRows: boolean, table: Html): Html {
 function sinceForm({ path, hidden }: CallbacksView): Html {
 	return ui.postForm({
 		action: `${path}/resend-failed`,
-		csrf: hidden,
+		hidden,
 		className: "row-end",
 		body: html`${ui.textField({
 			name: "since",

@@ -22,7 +22,7 @@ import { conversionPath, deliveryPath, integrationPath, signaturePath, withQuery
 import { quote } from "../shell-words.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { hiddenFields, queryOf } from "./frame.ts";
+import { type HiddenFields, hiddenFields, queryOf } from "./frame.ts";
 
 const DELIVERY_TARGET = "delivery-live";
 
@@ -77,7 +77,7 @@ async function renderParts(
 	const attempts = await listAttempts(store.db, delivery.id);
 	const nowMs = clock.nowMs();
 	const mayIntegrate = may(c, "integrate");
-	const hidden = mayIntegrate ? hiddenFields(c, c.req.query("back") ?? "") : null;
+	const hidden = mayIntegrate ? hiddenFields(c.req.query("back") ?? "") : null;
 	return html`${summary(programme, delivery, attempts[0] ?? null, hidden, nowMs)}${
 		attempts.length === 0
 			? ui.card(
@@ -113,7 +113,7 @@ function summary(
 	delivery: DeliveryDetail,
 	lastAttempt: ListedAttempt | null,
 	/** Null for whoever may not send it. */
-	hidden: Html | null,
+	hidden: HiddenFields | null,
 	nowMs: number,
 ): Html {
 	const { state, attempts, lastHttpStatus } = delivery;
@@ -149,17 +149,17 @@ function summary(
 function sendForm(
 	programme: Programme,
 	{ publicId, state, dueAtMs, seq }: DeliveryDetail,
-	csrf: Html,
+	hidden: HiddenFields,
 	nowMs: number,
 ): Content {
 	const path = deliveryPath(programme.public_id, publicId);
-	if (state === "delivered") return ui.buttonForm({ action: `${path}/resend`, csrf, label: "Resend" });
+	if (state === "delivered") return ui.buttonForm({ action: `${path}/resend`, hidden, label: "Resend" });
 	if (state === "failed") {
-		return ui.buttonForm({ action: `${path}/resend`, csrf, label: "Resend", tone: "primary" });
+		return ui.buttonForm({ action: `${path}/resend`, hidden, label: "Resend", tone: "primary" });
 	}
 	if (state === "cancelled" || dueAtMs === null || dueAtMs <= nowMs) return null;
-	const hidden = { seq: String(seq) };
-	return ui.buttonForm({ action: `${path}/send-now`, csrf, hidden, label: "Send now", tone: "primary" });
+	const waiting = { ...hidden, seq: String(seq) };
+	return ui.buttonForm({ action: `${path}/send-now`, hidden: waiting, label: "Send now", tone: "primary" });
 }
 
 export interface DeliveryFate {

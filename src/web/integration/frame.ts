@@ -5,9 +5,9 @@ import type { Result } from "../../domain/fault.ts";
 import type { Right } from "../../domain/roles.ts";
 import type { Flash } from "../document.ts";
 import { readTextFields } from "../form.ts";
-import { answerPage, csrfField, may, programmeOf, setFlash, type WebContext } from "../page.ts";
+import { answerPage, may, programmeOf, setFlash, type WebContext } from "../page.ts";
 import { inboundPath, integrationPath, keysPath, signaturePath } from "../paths.ts";
-import { type Content, copyable, type Html, html, pageHeader, tabs } from "../ui.ts";
+import { type Content, copyable, html, pageHeader, tabs } from "../ui.ts";
 
 /** `needs`: nothing to see there without it. */
 const TABS: Readonly<Record<string, { label: string; path(programmeId: string): string; needs?: Right }>> = {
@@ -45,10 +45,12 @@ export interface FormPart {
 	part: "keys" | "callback" | "test" | "deliveries" | "secret";
 }
 
-/** What every form of a tab brings along: its token, and what of the address is to stay. */
-export function hiddenFields(c: WebContext, search: string): Html {
+export type HiddenFields = Readonly<Record<string, string>>;
+
+/** What every form of a tab brings along: what of the address is to stay. */
+export function hiddenFields(search: string): HiddenFields {
 	const back = queryOf(search);
-	return html`${csrfField(c)}${back === "" ? null : html`<input type="hidden" name="back" value="${back}">`}`;
+	return back === "" ? {} : { back };
 }
 
 /** As it is to stand in an address of ours again. */

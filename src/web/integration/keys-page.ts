@@ -33,7 +33,7 @@ import { flashAt, may, programmeOf, viewerOf, type WebContext, type WebDeps } fr
 import { DOCS_PATH, DOWNLOADS_PATH, integrationPath, keysPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
-import { answerTab, type FormPart, finish, hiddenFields } from "./frame.ts";
+import { answerTab, type FormPart, finish, type HiddenFields, hiddenFields } from "./frame.ts";
 import { handOverIssued, type Issued, takeIssued } from "./issued-cookie.ts";
 
 /** Revoked keys shown below those in use. */
@@ -43,7 +43,7 @@ interface KeysView {
 	/** Of the tab, and of its forms, which are below it. */
 	path: string;
 	/** For its forms: the token, and the language of the snippets. */
-	hidden: Html;
+	hidden: HiddenFields;
 	/** Whoever may not is offered no button. */
 	mayIntegrate: boolean;
 	nowMs: number;
@@ -60,7 +60,7 @@ export async function showKeys(c: WebContext, deps: WebDeps): Promise<Response> 
 	const nowMs = deps.clock.nowMs();
 	const view: KeysView = {
 		path: keysPath(programme.public_id),
-		hidden: hiddenFields(c, new URL(c.req.url).search),
+		hidden: hiddenFields(new URL(c.req.url).search),
 		mayIntegrate: may(c, "integrate"),
 		nowMs,
 		keys: await listApiKeys(db, programme.id, MAX_REVOKED_SHOWN),
@@ -87,7 +87,7 @@ function keysSection(view: KeysView, told: Html | null): Html {
 	const isNext = !keys.some((key) => key.revoked_at_ms === null);
 	const form = ui.postForm({
 		action: path,
-		csrf: hidden,
+		hidden,
 		className: "row-end",
 		body: html`${ui.textField({
 			name: "name",
@@ -164,7 +164,7 @@ function keyTable({ keys, path, hidden, mayIntegrate }: KeysView): Html {
 						? null
 						: ui.buttonForm({
 								action: `${path}/${keyId}/revoke`,
-								csrf: hidden,
+								hidden,
 								className: "",
 								label: "Revoke",
 								tone: "danger",
@@ -184,7 +184,7 @@ function secretSection(view: KeysView, told: Html | null): Html {
 	const { secrets, nowMs, issued, path, hidden, mayIntegrate } = view;
 	const states = new Set(secrets.map((secret) => stateOf(secret, nowMs)));
 	const isUnderWay = states.has("prepared") || states.has("replaced");
-	const prepare = { action: `${path}/secret`, csrf: hidden, label: "Prepare new secret", isSmall: true };
+	const prepare = { action: `${path}/secret`, hidden, label: "Prepare new secret", isSmall: true };
 	return ui.section({
 		id: "secret",
 		title: "Signing secret",
@@ -263,9 +263,8 @@ function secretTable({ secrets, nowMs, path, hidden, mayIntegrate }: KeysView): 
 						ui.buttonForm({
 							...look,
 							action: `${path}/secret/${verb}`,
-							csrf: hidden,
 							className: "",
-							hidden: { secretId: secret.public_id },
+							hidden: { ...hidden, secretId: secret.public_id },
 							isSmall: true,
 							ariaLabel: `${look.label}: the secret that ends in ${secret.hint}`,
 						}),

@@ -8,7 +8,7 @@ import { type CheckedSignature, checkSignature } from "../../signature-check/che
 import type { Direction, PastedRequest } from "../../signature-check/pasted-request.ts";
 import { findDeliveryDetail, listAttempts } from "../../store/queries/delivery-list.ts";
 import { readTextFields } from "../form.ts";
-import { csrfField, programmeOf, type WebContext, type WebDeps } from "../page.ts";
+import { programmeOf, type WebContext, type WebDeps } from "../page.ts";
 import { deliveryPath, signaturePath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, count, type Html, html } from "../ui.ts";
@@ -83,7 +83,6 @@ function render(
 			body: ui.padded(
 				ui.postForm({
 					action: `${signaturePath(programmeOf(c).public_id)}#findings`,
-					csrf: csrfField(c),
 					body: formFields(page.pasted, page.computed ?? "", deps.network.face.brand),
 				}),
 			),

@@ -31,7 +31,7 @@ export function testSection(view: CallbacksView, isNext: boolean): Html {
 		actions: view.mayIntegrate
 			? ui.buttonForm({
 					action: `${view.path}/test`,
-					csrf: view.hidden,
+					hidden: view.hidden,
 					changes: SECTION,
 					label: "Send test conversion",
 					...(isNext ? { tone: "primary" } : {}),
@@ -123,7 +123,7 @@ function walkForms(
 	}
 	return ui.postForm({
 		action: `${path}/test/${conversionId}`,
-		csrf: hidden,
+		hidden,
 		className: "row-end",
 		changes: SECTION,
 		body: html`${ui.selectField({

@@ -11,15 +11,7 @@ import { answerCsv } from "../conversions/csv-answer.ts";
 import { deciderOf } from "../conversions/deciding.ts";
 import { answerError } from "../error-page.ts";
 import { readTextFields } from "../form.ts";
-import {
-	answerPage,
-	csrfField,
-	makerOf,
-	type PageDeps,
-	setFlash,
-	viewerOf,
-	type WebContext,
-} from "../page.ts";
+import { answerPage, makerOf, type PageDeps, setFlash, viewerOf, type WebContext } from "../page.ts";
 import type { Answer } from "../routes.ts";
 import {
 	backPath,
@@ -48,7 +40,6 @@ export async function showJob(c: WebContext, deps: PageDeps): Promise<Response> 
 		backHref: backPath(c, job),
 		notYours: whyNotYours(job, deciderOf(c).side),
 		isMailOn: deps.mails.isOn,
-		csrf: csrfField(c),
 	};
 	const active = job.programme_id === null ? "programmes" : "conversions";
 	return answerPage(c, { title, active, body: renderJob(view) });

@@ -40,7 +40,6 @@ export interface JobView {
 	notYours: string | null;
 	/** Whether mails can be sent. */
 	isMailOn: boolean;
-	csrf: Html;
 }
 
 interface JobWords {
@@ -149,7 +148,7 @@ function hintOf({ job, kind }: JobView): Content {
 }
 
 function renderProgress(view: JobView): Html {
-	const { job, href, csrf, words, notYours } = view;
+	const { job, href, words, notYours } = view;
 	const isChecked = job.state === "uploaded";
 	const [action, label] = isChecked ? ["discard", "Cancel"] : ["stop", "Stop"];
 	const text = `${count(job.done_rows)} of ${countOf(job.row_count, "line")} ${isChecked ? "checked" : "done"}`;
@@ -162,7 +161,7 @@ function renderProgress(view: JobView): Html {
 			html`<p class="soft" role="status">${text}</p>`,
 			html`<noscript><meta http-equiv="refresh" content="2"></noscript>`,
 			notYours === null
-				? ui.postForm({ action: `${href}/${action}`, csrf, className: "row", body: ui.button({ label }) })
+				? ui.postForm({ action: `${href}/${action}`, className: "row", body: ui.button({ label }) })
 				: null,
 		),
 	});
@@ -180,14 +179,14 @@ function renderChoice(view: JobView): Html {
 }
 
 function choiceOf(view: JobView, { counts }: JobSummary): Html {
-	const { words, kind, href, csrf } = view;
+	const { words, kind, href } = view;
 	if (counts.change === 0) {
 		const advice =
 			counts.refused === 0
 				? "Nothing to do: everything in this file is as it should be already."
 				: "Nothing to do: every line is as it should be already or needs fixing. Correct the lines below, and upload the file again.";
 		const body = ui.button({ label: "Discard" });
-		return html`${message("warn", advice)}${ui.postForm({ action: `${href}/discard`, csrf, className: "row", body })}`;
+		return html`${message("warn", advice)}${ui.postForm({ action: `${href}/discard`, className: "row", body })}`;
 	}
 	const what =
 		words.noun === undefined ? countOf(counts.change, ...kind.noun) : countOf(counts.change, words.noun);
@@ -196,10 +195,9 @@ function choiceOf(view: JobView, { counts }: JobSummary): Html {
 
 /** Whoever goes on with it may be another than who began: whether people are mailed is asked again. */
 function applyForm(view: JobView, label: string, discard: string): Html {
-	const { kind, href, csrf } = view;
+	const { kind, href } = view;
 	return ui.postForm({
 		action: `${href}/apply`,
-		csrf,
 		body: [
 			kind.name === "people" ? inviteChoice(view) : null,
 			html`<div class="row">${ui.button({ label, tone: "primary" })}${ui.button({ label: discard, tone: "quiet", formAction: `${href}/discard` })}</div>`,

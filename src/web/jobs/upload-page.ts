@@ -12,7 +12,7 @@ import type { JobKindName, JobState } from "../../store/tables/jobs.ts";
 import { answerCsv } from "../conversions/csv-answer.ts";
 import { deciderOf } from "../conversions/deciding.ts";
 import { listAddress } from "../conversions/list-query.ts";
-import { answerPage, csrfField, makerOf, type PageDeps, viewerOf, type WebContext } from "../page.ts";
+import { answerPage, makerOf, type PageDeps, viewerOf, type WebContext } from "../page.ts";
 import { conversionsPath, importKindPath, PROGRAMMES_PATH } from "../paths.ts";
 import { IMPORT_FILES, maxFileBytes, SMALL_FILES, sayTooLarge } from "../receive-file.ts";
 import type { Answer } from "../routes.ts";
@@ -128,7 +128,6 @@ function uploadSection(c: WebContext, kind: JobKind, error: string | undefined):
 		body: ui.padded(
 			ui.postForm({
 				action: uploadPath(c, kind),
-				csrf: csrfField(c),
 				isUpload: true,
 				body: [
 					ui.fileField({

@@ -22,7 +22,7 @@ import { findFirstProgramme } from "../../store/queries/programmes.ts";
 import { logoImage } from "../document.ts";
 import { declareForm, HIDDEN } from "../form.ts";
 import { handOverIssued } from "../integration/issued-cookie.ts";
-import { answerPage, csrfField, leadTo, makerOf, viewerOf, type WebContext, type WebDeps } from "../page.ts";
+import { answerPage, leadTo, makerOf, viewerOf, type WebContext, type WebDeps } from "../page.ts";
 import * as paths from "../paths.ts";
 import { NETWORK_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";
@@ -78,7 +78,6 @@ export async function showNetwork(c: WebContext, { store, mailer }: WebDeps): Pr
 	const isDone = first !== undefined && face.mailTestedAtMs !== null;
 	const end = ui.buttonForm({
 		action: paths.END_SET_UP_PATH,
-		csrf: csrfField(c),
 		label: isDone ? "Finish the set-up" : "Don't show the set-up again",
 		tone: isDone ? "primary" : "quiet",
 	});
@@ -228,7 +227,6 @@ export function sampleForm(c: WebContext): Html | null {
 	if (!c.get("network").isBrandChosen) return null;
 	return ui.buttonForm({
 		action: paths.SAMPLE_PROGRAMME_PATH,
-		csrf: csrfField(c),
 		label: "Try it with a sample programme",
 	});
 }
@@ -265,7 +263,6 @@ function testMail(c: WebContext, { mailTestedAtMs }: NetworkFace): Html {
 			: html`<p>Your mail server last accepted a test mail on ${ui.timeTag(mailTestedAtMs)}.</p>`;
 	return html`${tested}${ui.postForm({
 		action: paths.TEST_MAIL_PATH,
-		csrf: csrfField(c),
 		className: "row",
 		body: html`${ui.button({ label: "Send a test mail to me" })}<span class="small soft break">${viewerOf(c).email}</span>`,
 	})}`;
@@ -283,7 +280,7 @@ export async function sendTest(c: WebContext, deps: WebDeps): Promise<Response> 
 // The logo as it is now, and the forms to choose another or none. What is uploaded is judged by its bytes.
 
 function logoSection(c: WebContext, { logo }: NetworkFace): Html {
-	const remove = { action: paths.REMOVE_LOGO_PATH, csrf: csrfField(c), label: "Remove", isSmall: true };
+	const remove = { action: paths.REMOVE_LOGO_PATH, label: "Remove", isSmall: true };
 	const present =
 		logo === null
 			? html`<p class="small soft">No logo yet: Ringback's mark is shown beside the network's name.</p>`

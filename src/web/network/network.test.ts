@@ -29,7 +29,6 @@ async function openStaff(
 }
 
 async function save(staff: Browser, fields: Partial<typeof SAVED>): Promise<Shown> {
-	await staff.open("/network");
 	return staff.submit("/network", fields);
 }
 
@@ -132,7 +131,6 @@ test("a brand that the setting gives is shown as given", async (t) => {
 
 test("a logo is taken by its bytes, served under its hash as what it is, and can be removed", async (t) => {
 	const { site, staff } = await openStaff(t);
-	await staff.open("/network");
 	for (const [bytes, type] of [
 		[pngOf(64, 64), "image/png"],
 		[jpegOf(300, 100), "image/jpeg"],
@@ -170,7 +168,6 @@ test("a picture twice as wide as high stands for the name, which is still there 
 
 test("what is no picture, too large or too wide is refused at its field, and the old one stays", async (t) => {
 	const { site, staff } = await openStaff(t);
-	await staff.open("/network");
 	await upload(staff, pngOf(64, 64));
 	const { logo_hash } = await findNetwork(site.store.db);
 	const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>');
@@ -192,7 +189,6 @@ test("what is no picture, too large or too wide is refused at its field, and the
 test("a test mail goes to whoever asks, under the network's name", async (t) => {
 	const { site, staff } = await openStaff(t);
 	await save(staff, SAVED);
-	await staff.open("/network");
 	assert.equal((await staff.submit("/network/test-mail", {})).location, "/network#mail");
 	assert.match((await staff.open("/network")).text, /Your mail server accepted the test mail/);
 	assert.deepEqual(site.mailbox, [
@@ -222,7 +218,6 @@ test("when the mail server refuses, its own words are told and the step stays op
 	];
 	for (const [send, words] of failures) {
 		const { site, staff } = await openStaff(t, { change: { mailer: { send } } });
-		await staff.open("/network");
 		await staff.submit("/network/test-mail", {});
 		assert.match((await staff.open("/network")).text, words);
 		assert.equal((await findNetwork(site.store.db)).mail_tested_at_ms, null);
@@ -235,7 +230,6 @@ test("when the mail server refuses, its own words are told and the step stays op
 
 test("nobody sends test mails without end", async (t) => {
 	const { site, staff } = await openStaff(t);
-	await staff.open("/network");
 	for (let sent = 0; sent < 51; sent++) await staff.submit("/network/test-mail", {});
 	assert.equal(site.mailbox.length, 50);
 	assert.match((await staff.open("/network")).text, /You have sent 50 mails within an hour/);

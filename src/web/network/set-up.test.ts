@@ -17,7 +17,6 @@ async function startFirst(
 	const site = await openTestSite(t, { hasMail: true, ...options });
 	const browser = site.browser();
 	const path = (await makeFirstStaffPath(site.deps)) ?? "";
-	await browser.open(path);
 	const fields = { email: "mira@network.example", name: "Mira", password: PASSWORD };
 	const { location } = await browser.submit(path, fields);
 	return { site, browser, location };
@@ -60,7 +59,6 @@ test("the first start leads from the account through name and brand to the first
 		"/network",
 		"there is a programme",
 	);
-	await browser.open("/network");
 	await browser.submit("/set-up/end", {});
 	assert.doesNotMatch((await browser.open("/programmes")).text, /Set up your network:/);
 });
@@ -78,7 +76,6 @@ test("it is offered to staff until one of them ends it, and to nobody else", asy
 	assert.doesNotMatch((await owner.open("/account")).text, /Set up your network/);
 	for (const path of ["/network", "/set-up"]) assert.equal((await owner.open(path)).status, 404);
 	assert.equal((await site.browser().open("/network")).location, "/sign-in?next=%2Fnetwork");
-	await browser.open("/network");
 	await browser.submit("/set-up/end", {});
 	assert.notEqual((await findNetwork(site.store.db)).set_up_ended_at_ms, null);
 	for (const staff of [browser, colleague]) {
@@ -89,19 +86,8 @@ test("it is offered to staff until one of them ends it, and to nobody else", asy
 	}
 });
 
-test("a name or a brand that is wrong is told at its field", async (t) => {
-	const { site, browser } = await startFirst(t);
-	await browser.open("/network");
-	const shown = await browser.submit("/network", { name: "", brand: "9", isFirst: "yes" });
-	assert.equal(shown.status, 422);
-	assert.match(shown.text, /id="name-error"/);
-	assert.match(shown.text, /id="brand-error"/);
-	assert.equal((await findNetwork(site.store.db)).brand, null);
-});
-
 test("a brand that is left empty is made from the name; where none can be made, one is asked for", async (t) => {
 	const { site, browser } = await startFirst(t);
-	await browser.open("/network");
 	const refused = await browser.submit("/network", { name: "株式会社", brand: " ", isFirst: "yes" });
 	assert.equal(refused.status, 422);
 	assert.match(refused.text, /id="brand-error"[^>]*>No brand can be made from this name\. Enter one/);
@@ -161,7 +147,6 @@ test("a sample can be tried from the step of the first programme, too, once the 
 
 test("two people at the same moment open one sample", async (t) => {
 	const { site, browser } = await startFirst(t);
-	await browser.open("/network");
 	await browser.submit("/network", { name: "Acme", brand: "Acme", isFirst: "yes" });
 	const colleague = await site.signIn(await site.addStaff());
 	await Promise.all([browser.open("/network"), colleague.open("/network")]);
@@ -169,20 +154,4 @@ test("two people at the same moment open one sample", async (t) => {
 	assert.equal(new Set(tried.map(({ location }) => location)).size, 1);
 	assert.equal((await site.store.db.selectFrom("programmes").select("id").execute()).length, 1);
 	assert.equal((await site.store.db.selectFrom("api_keys").select("id").execute()).length, 1);
-});
-
-test("a brand that the setting gives is not asked for", async (t) => {
-	const { browser } = await startFirst(t, { brand: "Given" });
-	const { text } = await browser.open("/network");
-	assert.doesNotMatch(text, /name="brand"/);
-	assert.match(text, /given by <code>RINGBACK_BRAND/);
-	await browser.submit("/network", { name: "Acme Partners", brand: "Other", isFirst: "yes" });
-	assert.match((await browser.open("/network")).text, /Name, look and sender/);
-});
-
-test("without a mail server the step says what to set", async (t) => {
-	const { browser } = await startFirst(t, { hasMail: false });
-	assert.doesNotMatch((await browser.open("/network")).text, /SMTP_URL<\/code>/, "one thing at a time");
-	await browser.submit("/network", { name: "Acme", brand: "Acme", isFirst: "yes" });
-	assert.match((await browser.open("/network")).text, /Mail is off\.[\s\S]*SMTP_URL/);
 });

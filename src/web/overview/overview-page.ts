@@ -15,15 +15,7 @@ import { countUndelivered, lastFailure, resendOffer } from "../conversion-ui.ts"
 import { digitsOf } from "../conversions/list-query.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import { healthStrip } from "../integration/health-section.ts";
-import {
-	answerPage,
-	csrfField,
-	may,
-	type PageDeps,
-	programmeOf,
-	standingOf,
-	type WebContext,
-} from "../page.ts";
+import { answerPage, may, type PageDeps, programmeOf, standingOf, type WebContext } from "../page.ts";
 import {
 	ACCOUNT_PATH,
 	conversionsPath,
@@ -134,7 +126,7 @@ function callbacksPart(c: WebContext, health: CallbackHealth, failed: number): H
 		health.listenedAtMs === null
 			? "No Postback URL is saved, so no callbacks are sent."
 			: html`No Postback URL is saved: callbacks go to <code>listen</code> only, while it runs.`;
-	const offer = { programme, csrf: csrfField(c), mayResend: may(c, "integrate"), failed };
+	const offer = { programme, mayResend: may(c, "integrate"), failed };
 	return ui.section({
 		id: "callbacks",
 		title: "Callbacks to your shop",

@@ -3,9 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Person } from "../../store/queries/people.ts";
+import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../account/totp.test-support.ts";
 import {
 	LINK,
 	NEW_PASSWORD,
+	openAsOwner,
 	openTestSite,
 	PASSWORD,
 	type Shown,
@@ -14,10 +16,7 @@ import {
 
 for (const hasMail of [false, true]) {
 	test(`staff make an owner a link ${hasMail ? "with" : "without"} mail: it is shown once, works once and ends every session`, async (t) => {
-		const site = await openTestSite(t, { hasMail });
-		const programme = await site.addProgramme();
-		const owner = await site.addOwner(programme);
-		const elsewhere = await site.signIn(owner);
+		const { site, programme, owner, browser: elsewhere } = await openAsOwner(t, { hasMail });
 		const staff = await site.addStaff();
 		const browser = await site.signIn(staff);
 		const path = `/programmes/${programme.public_id}/people`;
@@ -109,9 +108,25 @@ test("owners make none, neither for each other nor for anybody of theirs elsewhe
 	assert.deepEqual(await site.store.db.selectFrom("links").selectAll().execute(), []);
 	assert.deepEqual([site.mailbox, await auditOf(site)], [[], []]);
 	const boss = await site.signIn(staff);
-	await boss.open("/people");
 	const elsewhere = await boss.submit(`${path}/${stranger.public_id}/link`, {});
 	assert.equal(elsewhere.status, 404, "staff, too, where the person has nothing to do with the programme");
+});
+
+test("a link lets nobody past the authenticator, and ends what was asked for by mail", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const programme = await site.addProgramme();
+	const owner = await site.addOwner(programme);
+	const { secret } = await turnAuthenticatorOn(await site.signIn(owner));
+	const reader = site.browser();
+	await reader.submit("/forgot-password", { email: owner.email });
+	const [mailed = ""] = /\/welcome\/\w+/.exec(site.mailbox.at(-1)?.text ?? "") ?? [];
+	const welcome = await makeLink(site, programme.public_id, owner);
+	const used = await reader.submit(welcome, { password: NEW_PASSWORD });
+	assert.equal(used.location, "/sign-in/code");
+	assert.equal((await reader.open("/account")).status, 303);
+	assert.equal((await reader.open(mailed)).status, 410);
+	const code = codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS);
+	assert.equal((await reader.submit("/sign-in/code", { code })).status, 303);
 });
 
 test("a link ends after a day, with the next one, and when the person chose a password otherwise", async (t) => {
@@ -126,12 +141,10 @@ test("a link ends after a day, with the next one, and when the person chose a pa
 	assert.equal(await open(second), 410);
 	const third = await makeLink(site, programme.public_id, owner);
 	const browser = await site.signIn(owner);
-	await browser.open("/account");
 	await browser.submit("/account/password", { currentPassword: PASSWORD, newPassword: NEW_PASSWORD });
 	assert.equal(await open(third), 410, "changed on the account page");
 	const fourth = await makeLink(site, programme.public_id, owner);
 	const reader = site.browser();
-	await reader.open("/forgot-password");
 	await reader.submit("/forgot-password", { email: owner.email });
 	const [mailed = ""] = /\/welcome\/\w+/.exec(site.mailbox.at(-1)?.text ?? "") ?? [];
 	await reader.submit(mailed, { password: PASSWORD });
@@ -140,14 +153,12 @@ test("a link ends after a day, with the next one, and when the person chose a pa
 
 async function makeLink(site: TestSite, programmeId: string, owner: Person): Promise<string> {
 	const browser = await site.signIn(await site.addStaff());
-	await browser.open(`/programmes/${programmeId}/people`);
 	const made = await browser.submit(`/programmes/${programmeId}/people/${owner.public_id}/link`, {});
 	return LINK.exec(made.text)?.[1] ?? assert.fail(made.text);
 }
 
 async function trySignIn(site: TestSite, { email }: Person, password: string): Promise<Shown> {
 	const browser = site.browser();
-	await browser.open("/sign-in");
 	return browser.submit("/sign-in", { email, password });
 }
 

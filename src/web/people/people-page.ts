@@ -16,7 +16,7 @@ import {
 } from "../../people/programme-people.ts";
 import { listProgrammeInvitations, type ProgrammeInvitation } from "../../store/queries/links.ts";
 import { type ListedPerson, listProgrammePeople, listStaff } from "../../store/queries/people.ts";
-import type { Area } from "../document.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
 import { declareForm, readTextFields } from "../form.ts";
 import type { WebContext, WebDeps } from "../page.ts";
 import * as page from "../page.ts";
@@ -45,154 +45,69 @@ const INVITE_FORM = declareForm({
 	},
 });
 
-interface PeopleView {
-	title: string;
-	active: Area;
-	hint: string;
-	list: { id: string; title: string; caption: string };
-	/** Null for whoever may not invite, or do anything else about people here. */
-	invite: { title: string; hint: string } | null;
-	/** Of a programme's people; staff have none. */
-	roles?: { mayChange(person: ListedPerson): boolean };
-	people: readonly ListedPerson[];
-	/** The page the actions are below. */
-	path: string;
-	ending: { action: "remove" | "deactivate"; label: string; confirm(email: string): string };
-	/** Staff hand over links for new passwords; nobody makes one for themselves. */
-	mayLinkPassword(person: ListedPerson): boolean;
-	/** The last owner stays, and nobody of the staff ends their own access. */
-	mayEnd(person: ListedPerson): boolean;
-	/** Asked of the reader's own row. */
-	mayLeave?(person: ListedPerson): boolean;
+/** Undefined where it is about the staff. */
+function programmeHere(c: WebContext): Programme | undefined {
+	return c.get("programme");
 }
 
-/** `invited`: its link is in the answer itself, shown this once. It must not pass through an address or a cookie. */
-export async function showProgrammePeople(
-	c: WebContext,
-	{ store, clock, mails }: WebDeps,
-	invited?: SentLink,
-): Promise<Response> {
-	const programme = page.programmeOf(c);
-	const isStaff = page.viewerOf(c).kind === "staff";
-	const mayManage = page.may(c, "manage");
-	const people = await listProgrammePeople(store.db, programme.id, clock.nowMs());
-	const waiting = (await listProgrammeInvitations(store.db, programme.id)).map((invitation) =>
-		waitingPerson(invitation, clock.nowMs(), isStaff),
-	);
-	const owners = people.filter(({ role }) => role === "owner");
-	const isLastOwner = (person: ListedPerson) => owners.length === 1 && owners.includes(person);
-	const view: PeopleView = {
-		title: "People",
-		active: "people",
-		hint: `Who has access to this programme.${mails.isOn ? " Owners and developers are mailed when callbacks fail." : ""}`,
-		list: { id: "people", title: "People", caption: "People of this programme" },
-		invite: mayManage ? { title: "Invite somebody", hint: sayInvitation(isStaff, mails.isOn) } : null,
-		// An invitation that waits is withdrawn and sent anew.
-		roles: { mayChange: (person) => mayManage && person.id !== null && !isLastOwner(person) },
-		people: [...people, ...waiting],
-		path: peoplePath(programme.public_id),
-		mayLinkPassword: () => isStaff,
-		mayEnd: (person) => !isLastOwner(person),
-		mayLeave: (person) => !isStaff && !isLastOwner(person),
-		ending: {
-			action: "remove",
-			label: "Remove",
-			confirm: (address) =>
-				`Remove ${address} from this programme? They are signed out at once, and every link they made stops working.`,
-		},
-	};
-	return answerPeople(c, view, invited);
+function pathHere(c: WebContext): string {
+	const programme = programmeHere(c);
+	return programme === undefined ? STAFF_PATH : peoplePath(programme.public_id);
 }
 
-export async function inviteAnother(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { email, role } = await INVITE_FORM.read(c);
-	const invited = await inviteToProgramme(deps, page.makerOf(c), page.programmeOf(c), {
-		email: email.trim(),
-		role,
-	});
-	if (!invited.ok) return INVITE_FORM.refuse(c, invited, () => showProgrammePeople(c, deps));
-	return showProgrammePeople(c, deps, invited.value);
+export async function invite(c: WebContext, deps: WebDeps): Promise<Response> {
+	const typed = await INVITE_FORM.read(c);
+	const [programme, maker, email] = [programmeHere(c), page.makerOf(c), typed.email.trim()];
+	const invited =
+		programme === undefined
+			? await invitePerson(deps, { email, membership: null, invitedBy: maker })
+			: await inviteToProgramme(deps, maker, programme, { email, role: typed.role });
+	if (!invited.ok) return INVITE_FORM.refuse(c, invited, () => showPeople(c, deps));
+	return showPeople(c, deps, invited.value);
 }
 
-export async function linkPerson(c: WebContext, deps: WebDeps): Promise<Response> {
-	const renewed = await renewProgrammeLink(deps, page.makerOf(c), page.programmeOf(c), personIdOf(c));
-	if (!renewed.ok) return page.tellRefusal(c, renewed, () => showProgrammePeople(c, deps));
-	return showProgrammePeople(c, deps, renewed.value);
+export async function renewLink(c: WebContext, deps: WebDeps): Promise<Response> {
+	const programme = programmeHere(c);
+	const renewed =
+		programme === undefined
+			? await renewStaffLink(deps, page.makerOf(c), personIdOf(c))
+			: await renewProgrammeLink(deps, page.makerOf(c), programme, personIdOf(c));
+	if (!renewed.ok) return page.tellRefusal(c, renewed, () => showPeople(c, deps));
+	return showPeople(c, deps, renewed.value);
 }
 
 export async function changeRoleOf(c: WebContext, deps: WebDeps): Promise<Response> {
-	const programme = page.programmeOf(c);
 	const { role } = await readTextFields(c, ["role"]);
-	const changed = await changeRole(deps, page.makerOf(c), programme, personIdOf(c), role);
-	if (!changed.ok) return page.tellRefusal(c, changed, () => showProgrammePeople(c, deps));
+	const changed = await changeRole(deps, page.makerOf(c), page.programmeOf(c), personIdOf(c), role);
+	if (!changed.ok) return page.tellRefusal(c, changed, () => showPeople(c, deps));
 	const { email, name, before, after, ended } = changed.value;
 	const who = name === "" ? email : name;
-	const path = peoplePath(programme.public_id);
 	if (before === after) {
-		return page.leadTo(c, path, `${who} is ${after} already. Nothing was changed.`, "info");
+		return page.leadTo(c, pathHere(c), `${who} is ${after} already. Nothing was changed.`, "info");
 	}
-	return page.leadTo(c, path, `Saved. ${who} is now ${after} (was ${before}).${sayAlso(ended)}`);
+	return page.leadTo(c, pathHere(c), `Saved. ${who} is now ${after} (was ${before}).${sayAlso(ended)}`);
 }
 
 export async function removeFromProgramme(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = page.programmeOf(c);
 	const removed = await removePerson(deps, page.makerOf(c), programme, personIdOf(c));
-	if (!removed.ok) return page.tellRefusal(c, removed, () => showProgrammePeople(c, deps));
+	if (!removed.ok) return page.tellRefusal(c, removed, () => showPeople(c, deps));
 	const { email, ended } = removed.value;
 	const said = ended === null ? `The invitation to ${email} was withdrawn.` : sayEnded(removed.value, ended);
-	return page.leadTo(c, peoplePath(programme.public_id), said);
+	return page.leadTo(c, pathHere(c), said);
 }
 
 /** Whoever leaves is signed out everywhere, as everybody is whose access ends. */
 export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = page.programmeOf(c);
 	const left = await leaveProgramme(deps, page.makerOf(c), programme);
-	if (!left.ok) return page.tellRefusal(c, left, () => showProgrammePeople(c, deps));
+	if (!left.ok) return page.tellRefusal(c, left, () => showPeople(c, deps));
 	return page.leadTo(c, SIGN_IN_PATH, `You left ${programme.name}.${sayAlso(left.value.ended)}`);
-}
-
-export async function showStaff(
-	c: WebContext,
-	{ store, clock, mails }: WebDeps,
-	invited?: SentLink,
-): Promise<Response> {
-	const isOther = ({ id }: ListedPerson) => id !== page.viewerOf(c).personId;
-	const view: PeopleView = {
-		title: "Staff",
-		active: "staff",
-		hint: "They see every programme, review conversions and invite shops. A shop's people are listed under their programme.",
-		list: { id: "staff", title: "Accounts", caption: "Staff" },
-		invite: { title: "Invite staff", hint: sayInvitation(true, mails.isOn) },
-		people: await listStaff(store.db, clock.nowMs()),
-		path: STAFF_PATH,
-		mayLinkPassword: isOther,
-		mayEnd: isOther,
-		ending: {
-			action: "deactivate",
-			label: "Deactivate",
-			confirm: (address) =>
-				`Deactivate ${address}? They are signed out everywhere at once, and every link they made stops working.`,
-		},
-	};
-	return answerPeople(c, view, invited);
-}
-
-export async function inviteColleague(c: WebContext, deps: WebDeps): Promise<Response> {
-	const email = (await INVITE_FORM.read(c)).email.trim();
-	const invited = await invitePerson(deps, { email, membership: null, invitedBy: page.makerOf(c) });
-	if (!invited.ok) return INVITE_FORM.refuse(c, invited, () => showStaff(c, deps));
-	return showStaff(c, deps, invited.value);
-}
-
-export async function linkStaff(c: WebContext, deps: WebDeps): Promise<Response> {
-	const renewed = await renewStaffLink(deps, page.makerOf(c), personIdOf(c));
-	if (!renewed.ok) return page.tellRefusal(c, renewed, () => showStaff(c, deps));
-	return showStaff(c, deps, renewed.value);
 }
 
 export async function deactivatePerson(c: WebContext, deps: WebDeps): Promise<Response> {
 	const ended = await deactivateStaff(deps, page.makerOf(c), personIdOf(c));
-	if (!ended.ok) return page.tellRefusal(c, ended, () => showStaff(c, deps));
+	if (!ended.ok) return page.tellRefusal(c, ended, () => showPeople(c, deps));
 	return page.leadTo(c, STAFF_PATH, sayEnded(ended.value.person, ended.value.ended));
 }
 
@@ -244,53 +159,84 @@ function waitingPerson(invitation: ProgrammeInvitation, nowMs: number, isStaff: 
 	};
 }
 
-function answerPeople(c: WebContext, view: PeopleView, invited: SentLink | undefined): Promise<Response> {
-	const { title, active, hint, list, invite, path } = view;
+/** `invited`: its link is in the answer itself, shown this once. It must not pass through an address or a cookie. */
+export async function showPeople(c: WebContext, deps: WebDeps, invited?: SentLink): Promise<Response> {
+	const programme = programmeHere(c);
+	const isStaff = page.viewerOf(c).kind === "staff";
+	const mayManage = programme === undefined || page.may(c, "manage");
+	const canMail = deps.mails.isOn;
+	const people =
+		programme === undefined
+			? await listStaff(deps.store.db, deps.clock.nowMs())
+			: await peopleOf(deps, programme, isStaff);
+	const [title, hint] =
+		programme === undefined
+			? [
+					"Staff",
+					"They see every programme, review conversions and invite shops. A shop's people are listed under their programme.",
+				]
+			: [
+					"People",
+					`Who has access to this programme.${canMail ? " Owners and developers are mailed when callbacks fail." : ""}`,
+				];
+	const form = () =>
+		INVITE_FORM.show(c, {
+			action: `${pathHere(c)}/invite`,
+			send: "Invite",
+			shown: programme === undefined ? ["email"] : ["email", "role"],
+			looks: { email: { hint: sayInvitation(isStaff, canMail) } },
+		});
 	return page.answerPage(c, {
 		title,
-		active,
+		active: programme === undefined ? "staff" : "people",
 		body: [
 			ui.pageHeader({ title, hint }),
 			invited === undefined ? null : invitationCard(invited),
-			ui.section({ id: list.id, title: list.title, body: peopleTable(c, view) }),
-			invite === null
-				? null
-				: ui.section({
-						id: "invite",
-						title: invite.title,
-						body: ui.padded(
-							INVITE_FORM.show(c, {
-								action: `${path}/invite`,
-								send: "Invite",
-								shown: view.roles === undefined ? ["email"] : ["email", "role"],
-								looks: { email: { hint: invite.hint } },
-							}),
-						),
-					}),
+			ui.section({
+				id: title.toLowerCase(),
+				title: programme === undefined ? "Accounts" : "People",
+				body: peopleTable(c, people, mayManage),
+			}),
+			mayManage ? ui.section({ id: "invite", title: "Invite somebody", body: ui.padded(form()) }) : null,
 		],
 	});
 }
 
-function peopleTable(c: WebContext, view: PeopleView): Html {
-	const { roles, invite, path } = view;
-	const csrf = page.csrfField(c);
-	const selfId = page.viewerOf(c).publicId;
-	const middle: ui.Column<ListedPerson>[] =
-		roles === undefined
-			? // Of the staff it concerns all of them; owners keep it to themselves.
-				[
-					{ title: "State", cell: personState },
-					{ title: "Authenticator", cell: authenticatorState },
-				]
-			: [
-					{ title: "Role", cell: (person) => roleCell(path, csrf, person, roles.mayChange(person)) },
-					{ title: "State", cell: personState },
-				];
+/** With those who are invited and have not joined. */
+async function peopleOf(
+	{ store, clock }: WebDeps,
+	programme: Programme,
+	isStaff: boolean,
+): Promise<ListedPerson[]> {
+	const invitations = await listProgrammeInvitations(store.db, programme.id);
+	return [
+		...(await listProgrammePeople(store.db, programme.id, clock.nowMs())),
+		...invitations.map((invitation) => waitingPerson(invitation, clock.nowMs(), isStaff)),
+	];
+}
+
+function peopleTable(c: WebContext, people: readonly ListedPerson[], mayManage: boolean): Html {
+	const path = pathHere(c);
+	const isOfStaff = programmeHere(c) === undefined;
+	const { publicId: selfId, kind } = page.viewerOf(c);
+	const owners = people.filter(({ id, role }) => id !== null && role === "owner");
+	// The last owner stays, and nobody of the staff ends their own access.
+	const mustStay = (person: ListedPerson) =>
+		isOfStaff ? person.publicId === selfId : owners.length === 1 && owners.includes(person);
+	const actionsOf = (person: ListedPerson): PersonAction[] => {
+		if (person.publicId === selfId && kind !== "staff" && !mustStay(person)) return [LEAVE];
+		if (!mayManage) return [];
+		// Staff hand over links for new passwords; nobody makes one for themselves.
+		const mayLink = !person.hasPassword || (kind === "staff" && person.publicId !== selfId);
+		const mayEnd = !mustStay(person) && person.deactivatedAtMs === null;
+		return [...(mayLink ? [linkAction(person)] : []), ...(mayEnd ? [endAction(person, isOfStaff)] : [])];
+	};
+	const state = { title: "State", cell: personState };
 	return ui.dataTable<ListedPerson>({
-		caption: view.list.caption,
-		rows: view.people,
+		caption: isOfStaff ? "Staff" : "People of this programme",
+		rows: people,
 		stacks: true,
-		empty: html`<p class="card-body soft">Nobody yet.${invite === null ? "" : " Invite somebody below."}</p>`,
+		empty: html`<p class="card-body soft">Nobody yet.${mayManage ? " Invite somebody below." : ""}</p>`,
 		columns: [
 			{
 				title: "Person",
@@ -300,17 +246,26 @@ function peopleTable(c: WebContext, view: PeopleView): Html {
 						publicId === selfId ? html` <span class="faint">(you)</span>` : null
 					}<span class="secondary">${name}</span>`,
 			},
-			...middle,
+			// Whether they have an authenticator concerns all of the staff; owners keep it to themselves.
+			...(isOfStaff
+				? [state, { title: "Authenticator", cell: authenticatorState }]
+				: [
+						{
+							title: "Role",
+							// An invitation that waits is withdrawn and sent anew.
+							cell: (person: ListedPerson) =>
+								roleCell(path, person, mayManage && person.id !== null && !mustStay(person)),
+						},
+						state,
+					]),
 			{
 				title: "Actions",
 				isTitleHidden: true,
 				cell: (person) => {
-					const isLeaving = person.publicId === selfId && view.mayLeave?.(person) === true;
-					if (!isLeaving && invite === null) return null;
-					const forms = isLeaving ? [LEAVE] : actionsFor(view, person);
-					return html`<div class="row row-end">${forms.map(({ action, ...look }) =>
-						ui.buttonForm({ action: `${path}/${action}`, csrf, isSmall: true, ...look }),
-					)}</div>`;
+					const forms = actionsOf(person).map(({ action, ...look }) =>
+						ui.buttonForm({ action: `${path}/${action}`, isSmall: true, ...look }),
+					);
+					return forms.length === 0 ? null : html`<div class="row row-end">${forms}</div>`;
 				},
 			},
 		],
@@ -338,7 +293,7 @@ function authenticatorState({ hasPassword, hasAuthenticator }: ListedPerson): Ht
 }
 
 /** Chosen where it can be changed; the last owner stays one. */
-function roleCell(path: string, csrf: Html, person: ListedPerson, mayChange: boolean): Html | string {
+function roleCell(path: string, person: ListedPerson, mayChange: boolean): Html | string {
 	const { role, email, publicId } = person;
 	if (role === null) return "";
 	if (!mayChange) return ROLE_WORDS[role];
@@ -348,7 +303,6 @@ function roleCell(path: string, csrf: Html, person: ListedPerson, mayChange: boo
 	const change = ui.button({ label: "Change", isSmall: true, ariaLabel: `Change the role of ${email}` });
 	return ui.postForm({
 		action: `${path}/${publicId}/role`,
-		csrf,
 		className: "row choice",
 		body: html`<select name="role" aria-label="Role of ${email}">${options}</select>${change}`,
 	});
@@ -367,48 +321,40 @@ const LEAVE: PersonAction = {
 		"Leave this programme? You lose access at once and are signed out everywhere. To come back, you need a new invitation.",
 };
 
-function actionsFor(view: PeopleView, person: ListedPerson): PersonAction[] {
-	const { ending } = view;
-	const { publicId, email, hasPassword, deactivatedAtMs } = person;
-	const mayLink = !hasPassword || view.mayLinkPassword(person);
-	const mayEnd = view.mayEnd(person) && deactivatedAtMs === null;
-	const end = { action: `${publicId}/${ending.action}`, tone: "danger" } as const;
-	return [
-		...(mayLink ? [{ action: `${publicId}/link`, ...linkWords(person) }] : []),
-		...(!mayEnd
-			? []
-			: person.id === null
-				? [
-						{
-							...end,
-							// Nobody yet: what ends is the invitation.
-							label: "Withdraw",
-							ariaLabel: `Withdraw the invitation to ${email}`,
-							confirm: `Withdraw the invitation to ${email}? Its link stops working.`,
-						},
-					]
-				: [
-						{
-							...end,
-							label: ending.label,
-							ariaLabel: `${ending.label} ${email}`,
-							confirm: ending.confirm(email),
-						},
-					]),
-	];
+function endAction({ id, publicId, email }: ListedPerson, isOfStaff: boolean): PersonAction {
+	const [verb, label] = isOfStaff ? ["deactivate", "Deactivate"] : ["remove", "Remove"];
+	const end = { action: `${publicId}/${verb}`, tone: "danger" } as const;
+	if (id === null) {
+		// Nobody yet: what ends is the invitation.
+		return {
+			...end,
+			label: "Withdraw",
+			ariaLabel: `Withdraw the invitation to ${email}`,
+			confirm: `Withdraw the invitation to ${email}? Its link stops working.`,
+		};
+	}
+	const from = isOfStaff ? "" : " from this programme";
+	return {
+		...end,
+		label,
+		ariaLabel: `${label} ${email}`,
+		confirm: `${label} ${email}${from}? They are signed out everywhere at once, and every link they made stops working.`,
+	};
 }
 
-function linkWords({ email, hasPassword, deactivatedAtMs }: ListedPerson): ui.Button {
+function linkAction({ publicId, email, hasPassword, deactivatedAtMs }: ListedPerson): PersonAction {
+	const action = `${publicId}/link`;
 	if (hasPassword) {
 		return {
+			action,
 			label: "Password link",
 			ariaLabel: `Password link for ${email}`,
 			confirm: `Create a link with which ${email} can choose a new password? You hand it over yourself.`,
 		};
 	}
 	return deactivatedAtMs === null
-		? { label: "New link", ariaLabel: `New link for ${email}` }
-		: { label: "Invite again", ariaLabel: `Invite ${email} again` };
+		? { action, label: "New link", ariaLabel: `New link for ${email}` }
+		: { action, label: "Invite again", ariaLabel: `Invite ${email} again` };
 }
 
 /** The link, shown once to whoever made it, and whether it was mailed. */

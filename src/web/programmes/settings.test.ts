@@ -4,9 +4,13 @@ import type { AuditAction } from "../../domain/action.ts";
 import { changeProgramme, shortenRate, termsOf } from "../../programmes/programme-terms.ts";
 import { noteAudit } from "../../store/queries/audit.ts";
 import { openFilledShop } from "../filled-shop.test-support.ts";
-import { openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
-
-const MARKUP = '<img src=x onerror="alert(1)">';
+import {
+	openAsOwner,
+	openAsStaff,
+	openTestSite,
+	START_MS,
+	type TestSite,
+} from "../test-site.test-support.ts";
 
 const STAFF_FORM = {
 	name: "Renamed",
@@ -49,9 +53,7 @@ test("staff change every term; who did it and from what to what is on record", a
 });
 
 test("an owner changes name and approval window; rates and pixels stay whatever the form says", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme("Before");
-	const browser = await site.signIn(await site.addOwner(programme));
+	const { site, programme, browser } = await openAsOwner(t, {}, "Before");
 	const path = `/programmes/${programme.public_id}/settings`;
 	const form = await browser.open(path);
 	assert.doesNotMatch(form.text, /name="commissionRate"|name="parksPixels"|Who did what/);
@@ -74,9 +76,7 @@ test("an owner changes name and approval window; rates and pixels stay whatever 
 });
 
 test("an owner keeps to the approval days that staff allow; staff set them, and may go beyond", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme("Shop");
-	const owner = await site.signIn(await site.addOwner(programme));
+	const { site, programme, browser: owner } = await openAsOwner(t, {}, "Shop");
 	const staff = await site.signIn(await site.addStaff());
 	const path = `/programmes/${programme.public_id}/settings`;
 	assert.match(
@@ -87,7 +87,6 @@ test("an owner keeps to the approval days that staff allow; staff set them, and 
 	assert.equal(tooLong.status, 422);
 	assert.match(tooLong.text, /id="approvalDays-error"[^<]*can be from 0 to 90 days\. Ask the network/);
 	assert.equal((await read(site)).approval_days, 30);
-	await staff.open(path);
 	const limits = { ...STAFF_FORM, approvalDaysMin: "14", approvalDaysMax: "60" };
 	const crossed = await staff.submit(path, { ...limits, approvalDaysMin: "61" });
 	assert.match(crossed.text, /id="approvalDaysMax-error"[^<]*must not be shorter than the shortest, 61 days/);
@@ -97,7 +96,6 @@ test("an owner keeps to the approval days that staff allow; staff set them, and 
 		[14, 60],
 		"staff may agree on more with a shop",
 	);
-	await owner.open(path);
 	for (const [days, status] of [
 		["13", 422],
 		["61", 422],
@@ -107,47 +105,14 @@ test("an owner keeps to the approval days that staff allow; staff set them, and 
 		assert.equal((await owner.submit(path, { name: "Shop", approvalDays: days })).status, status, days);
 	}
 	await staff.submit(path, { ...limits, name: "Shop", approvalDays: "365" });
-	await owner.open(path);
 	const renamed = await owner.submit(path, { name: "Renamed", approvalDays: "365" });
 	assert.equal(renamed.status, 303, "what is not changed is not judged");
 });
 
-test("developers and viewers read the terms and are offered no form", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme("Shop");
-	const path = `/programmes/${programme.public_id}/settings`;
-	for (const role of ["developer", "viewer"] as const) {
-		const browser = await site.signIn(await site.addPerson(programme, role));
-		const { status, text } = await browser.open(path);
-		assert.equal(status, 200);
-		assert.match(text, /Approval window<\/dt><dd>30 days/);
-		assert.doesNotMatch(text, /name="approvalDays"|>Save</);
-		const refused = await browser.submit(path, { name: "Mine", approvalDays: "1" });
-		assert.equal(refused.status, 403);
-		assert.match(refused.text, /You don&#39;t have access.*Your role in this programme does not allow this/s);
-	}
-	assert.equal((await read(site)).name, "Shop");
-});
-
-test("owners read what their pixel is worth where it is not parked, and are not alarmed where it is", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme();
-	const browser = await site.signIn(await site.addOwner(programme));
-	const path = `/programmes/${programme.public_id}/settings`;
-	assert.doesNotMatch((await browser.open(path)).text, /Anyone can call the pixel/);
-	await site.store.db.updateTable("programmes").set({ parks_pixels: 0 }).execute();
-	assert.match(
-		(await browser.open(path)).text,
-		/recorded at once.*Anyone can call the pixel.*proves nothing/s,
-	);
-});
-
 test("mistakes are said at their fields and change nothing", async (t) => {
-	const site = await openTestSite(t);
+	const { site, browser } = await openAsStaff(t);
 	const programme = await site.addProgramme("Before");
-	const browser = await site.signIn(await site.addStaff());
 	const path = `/programmes/${programme.public_id}/settings`;
-	await browser.open(path);
 	const wrong = { name: "", commissionRate: "x", feeRate: "-1", approvalDays: "3651", parkedDays: "1.5" };
 	const { status, text } = await browser.submit(path, wrong);
 	assert.equal(status, 422);
@@ -156,11 +121,9 @@ test("mistakes are said at their fields and change nothing", async (t) => {
 });
 
 test("saving what is already so changes nothing and is not on record", async (t) => {
-	const site = await openTestSite(t);
+	const { site, browser } = await openAsStaff(t);
 	const programme = await site.addProgramme("Same");
-	const browser = await site.signIn(await site.addStaff());
 	const path = `/programmes/${programme.public_id}/settings`;
-	await browser.open(path);
 	const same = {
 		name: "Same",
 		commissionRate: "8",
@@ -171,11 +134,7 @@ test("saving what is already so changes nothing and is not on record", async (t)
 	};
 	assert.equal((await browser.submit(path, same)).status, 303);
 	assert.match((await browser.open(path)).text, /Nothing was changed/);
-	const rows = await site.store.db
-		.selectFrom("audit_entries")
-		.where("action", "=", "programme.changed")
-		.selectAll()
-		.execute();
+	const rows = await site.audit("programme.changed");
 	assert.deepEqual(rows, []);
 });
 
@@ -194,7 +153,7 @@ test("saving a name leaves alone what somebody else saved since the page was ope
 	assert.deepEqual(details, ["commission: 8 → 10", "name: Before → After"]);
 });
 
-test("two who change the same are told: the second saves nothing, sees both values, and may save again", async (t) => {
+test("two who change the same are told: the second saves nothing, sees what the first saved, and may save again", async (t) => {
 	const site = await openTestSite(t);
 	const programme = await site.addProgramme("Before");
 	const [one, other] = [await site.signIn(await site.addStaff()), await site.signIn(await site.addStaff())];
@@ -207,8 +166,9 @@ test("two who change the same are told: the second saves nothing, sees both valu
 	assert.match(refused.text, /id="commissionRate-error"[^<]*changed commission to 10 while/);
 	assert.deepEqual([(await read(site)).name, (await read(site)).commission_rate], ["Before", "10.0000"]);
 	const shown = formOf(refused.text);
-	assert.deepEqual([shown["name"], shown["commissionRate"], shown["approvalDays"]], ["After", "9", "7"]);
-	assert.equal((await one.submit(path, shown)).status, 303);
+	assert.deepEqual([shown["name"], shown["commissionRate"], shown["approvalDays"]], ["Before", "10", "7"]);
+	const again = { ...shown, name: "After", commissionRate: "9" };
+	assert.equal((await one.submit(path, again)).status, 303);
 	const row = await read(site);
 	assert.deepEqual([row.name, row.commission_rate, row.approval_days], ["After", "9.0000", 7]);
 });
@@ -230,20 +190,6 @@ test("what was saved between the reading and the writing of a request stays, too
 	assert.deepEqual([row.name, row.commission_rate], ["After", "10.0000"]);
 	const same = await changeProgramme(site.deps, actor, programme, { ...form, commissionRate: "9" }, form);
 	assert.ok(!same.ok && same.faults[0].code === "changed_meanwhile");
-});
-
-test("a mistake beside somebody else's change is told, and what they saved still stays", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme("Before");
-	const [one, other] = [await site.signIn(await site.addStaff()), await site.signIn(await site.addStaff())];
-	const path = `/programmes/${programme.public_id}/settings`;
-	const mine = formOf((await one.open(path)).text);
-	await other.submit(path, { ...formOf((await other.open(path)).text), commissionRate: "10" });
-	const wrong = await one.submit(path, { ...mine, name: "After", feeRate: "2;5" });
-	assert.equal(wrong.status, 422);
-	assert.equal((await one.submit(path, { ...formOf(wrong.text), feeRate: "2.5" })).status, 303);
-	const row = await read(site);
-	assert.deepEqual([row.name, row.commission_rate, row.fee_rate], ["After", "10.0000", "2.5000"]);
 });
 
 test("the record names people, orders, callbacks, keys and files, with links, and not by their ids", async (t) => {
@@ -280,20 +226,6 @@ test("the record names people, orders, callbacks, keys and files, with links, an
 	assert.match(text, />Sam Staff<span class="secondary">/);
 });
 
-test("markup in a name is text, also in the record of who did what", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme(MARKUP);
-	const browser = await site.signIn(await site.addStaff());
-	const path = `/programmes/${programme.public_id}/settings`;
-	await browser.open(path);
-	await browser.submit(path, { ...STAFF_FORM, name: `${MARKUP}!` });
-	for (const shown of [path, "/system/audit"]) {
-		const { text } = await browser.open(shown);
-		assert.ok(!text.includes(MARKUP));
-		assert.match(text, /&lt;img src=x/);
-	}
-});
-
 test("a rate is shown as people write it", () => {
 	const cases = [
 		["8.0000", "8"],
@@ -313,7 +245,7 @@ function formOf(page: string): Record<string, string> {
 	for (const [tag] of form.matchAll(/<input[^>]*>/g)) {
 		const attribute = (name: string) => new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1] ?? "";
 		if (/type="checkbox"/.test(tag) && !/ checked/.test(tag)) continue;
-		if (attribute("name") !== "csrf") fields[attribute("name")] = attribute("value").replaceAll("&amp;", "&");
+		fields[attribute("name")] = attribute("value").replaceAll("&amp;", "&");
 	}
 	return fields;
 }

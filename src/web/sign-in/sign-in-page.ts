@@ -6,10 +6,9 @@ import { confirmSignIn, signIn, signOut } from "../../people/sign-in.ts";
 import { isExecutable, OWN_COMMAND } from "../../shipped-files.ts";
 import { hasStaffWithPassword } from "../../store/queries/sign-in.ts";
 import { declareForm, type FormField, HIDDEN } from "../form.ts";
-import { answerPlainPage, leadTo, type WebContext, type WebDeps } from "../page.ts";
+import { answerPlainPage, handOnCookies, leadTo, type WebContext, type WebDeps } from "../page.ts";
 import * as paths from "../paths.ts";
 import { ownPath, SIGN_IN_PATH, START_PATH, withNext } from "../paths.ts";
-import { handOnCookies } from "../session.ts";
 import { button, codeBlock, type Html, html, linkButton, message } from "../ui.ts";
 
 const EMAIL: FormField = { label: "Email", type: "email", autocomplete: "username", isRequired: true };

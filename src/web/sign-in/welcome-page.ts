@@ -8,12 +8,10 @@ import { MIN_PASSWORD_LENGTH } from "../../people/auth.ts";
 import { sayWhatEnded } from "../../people/end-access.ts";
 import { findLink, type OpenedLink } from "../../people/links.ts";
 import { signIn, signOut } from "../../people/sign-in.ts";
-import type { Person } from "../../store/queries/people.ts";
 import { titleOf } from "../document.ts";
 import { declareForm } from "../form.ts";
-import { answerPlainPage, leadTo, setFlash, type WebContext, type WebDeps } from "../page.ts";
+import { answerPlainPage, handOnCookies, leadTo, setFlash, type WebContext, type WebDeps } from "../page.ts";
 import * as paths from "../paths.ts";
-import { handOnCookies } from "../session.ts";
 import { type Content, html, linkButton } from "../ui.ts";
 import { wideButton } from "./sign-in-page.ts";
 
@@ -75,28 +73,27 @@ async function goOn(
 		const withdrawn = ended === null ? null : sayWhatEnded(ended);
 		const said = `Your password is ${ended === null ? "set" : "changed"}.${withdrawn === null ? "" : ` ${withdrawn}.`}`;
 		if (ended !== null) setFlash(c, "good", said);
-		return letIn(c, deps, { person, password, said, path });
+		return letIn(c, deps, { email: person.email, password }, said, path);
 	}
 	const said = `You now have access to ${programme?.name ?? "this programme"}. Your role: ${role}.`;
 	return leadTo(c, isTheirs ? path : paths.withNext(paths.SIGN_IN_PATH, path), said);
 }
 
-interface Newcomer {
-	person: Person;
-	password: string;
-	/** What has happened, also when they are not let in. */
-	said: string;
-	/** Where they begin. */
-	path: string;
-}
-
-/** With the password they have just chosen; their authenticator, if they have one, is asked for all the same. */
-async function letIn(c: WebContext, deps: WebDeps, newcomer: Newcomer): Promise<Response> {
-	const { person, password, said, path } = newcomer;
+/**
+ * With the password they have just chosen; their authenticator, if they have one, is asked for all the same. `said`: what
+ * has happened, also when they are not let in.
+ */
+async function letIn(
+	c: WebContext,
+	deps: WebDeps,
+	newcomer: { email: string; password: string },
+	said: string,
+	path: string,
+): Promise<Response> {
 	const visitor = c.get("visitor");
 	const before = c.get("viewer");
 	if (before !== null) await signOut(deps, before.personId, visitor);
-	const signedIn = await signIn(deps, { email: person.email, password }, visitor);
+	const signedIn = await signIn(deps, newcomer, visitor);
 	if (!signedIn.ok) {
 		const why = `${said} You are not signed in yet. ${signedIn.fault.detail}`;
 		return leadTo(c, paths.SIGN_IN_PATH, why, "bad");

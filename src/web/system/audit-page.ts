@@ -4,7 +4,6 @@
 import * as z from "zod";
 import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
 import { AUDIT_ACTIONS, sayAction } from "../../domain/action.ts";
-import { foldText } from "../../domain/folded-text.ts";
 import { isoTime, utcDay } from "../../domain/time.ts";
 import { dayEndMs, dayStartMs } from "../../domain/zone-day.ts";
 import {
@@ -17,8 +16,7 @@ import {
 } from "../../store/queries/audit-list.ts";
 import type { ListPage } from "../../store/queries/list-page.ts";
 import { findPersonByEmail } from "../../store/queries/people.ts";
-import { listProgrammes } from "../../store/queries/programme-list.ts";
-import type { Db } from "../../store/store.ts";
+import { findProgramme } from "../../store/queries/programmes.ts";
 import { answerCsv } from "../conversions/csv-answer.ts";
 import {
 	cursorOf,
@@ -47,8 +45,6 @@ import { type Content, type Html, html } from "../ui.ts";
 import { systemTabs } from "./system-page.ts";
 
 const PAGE_ROWS = 50;
-/** Of those with what was typed in their name. */
-const NAMES_COMPARED = 50;
 const DAY = z.iso.date({ error: "Enter a day such as 2026-03-01." }).optional();
 
 const QUERY = z.object({
@@ -112,7 +108,7 @@ const COLUMNS: CsvColumns<ListedAuditEntry> = [
 	["address", ({ address }) => address ?? ""],
 ];
 
-/** Nobody has this number: whoever is not there has done nothing. */
+/** No person and no programme has this number: of what is not there nothing is found. */
 const NOBODY = 0;
 
 interface AuditFilters {
@@ -122,36 +118,18 @@ interface AuditFilters {
 }
 
 async function readAuditFilters(c: WebContext, { store: { db } }: WebDeps): Promise<AuditFilters> {
-	const read = readFilters(QUERY, new URL(c.req.url).search);
-	const { person, programme, action, from, to } = read.query;
-	const meant = programme === undefined ? { id: undefined } : await findMeant(db, programme);
-	const filters =
-		"problem" in meant ? { ...read, problems: { ...read.problems, programme: meant.problem } } : read;
-	if ("problem" in meant || Object.keys(filters.problems).length > 0) return { filters, filter: null };
+	const filters = readFilters(QUERY, new URL(c.req.url).search);
+	const { person, programme, action, from, to } = filters.query;
+	if (Object.keys(filters.problems).length > 0) return { filters, filter: null };
 	const zone = zoneOf(c);
 	const filter = {
 		action,
 		personId: person === undefined ? undefined : ((await findPersonByEmail(db, person))?.id ?? NOBODY),
-		programmeId: meant.id,
+		programmeId: programme === undefined ? undefined : ((await findProgramme(db, programme))?.id ?? NOBODY),
 		fromMs: from === undefined ? undefined : dayStartMs(from, zone),
 		beforeMs: to === undefined ? undefined : dayEndMs(to, zone),
 	};
 	return { filters, filter };
-}
-
-/** By its id, its name, or a part of the name that no other has. */
-async function findMeant(db: Db, text: string): Promise<{ id: number } | { problem: string }> {
-	const { rows } = await listProgrammes(db, { search: text, limit: NAMES_COMPARED });
-	const exact = rows.filter(({ publicId, name }) => publicId === text || foldText(name) === foldText(text));
-	const [only, ...others] = exact.length === 0 ? rows : exact;
-	if (only === undefined) return { problem: "No programme has this name or id." };
-	if (others.length === 0) return { id: only.id };
-	return {
-		problem:
-			exact.length === 0
-				? "Several programmes have this in their name. Enter the whole name."
-				: "Several programmes have this name. Enter the id instead; it is on the programme's Settings page.",
-	};
 }
 
 /** As the account says; days of UTC for whoever leaves it to the browser. */
@@ -180,7 +158,7 @@ function filterForm(c: WebContext, filters: ReadFilters<AuditQuery>): Html {
 					),
 				],
 			},
-		)}${ui.textField({ ...field("programme"), label: "Programme", type: "search", placeholder: "Name or id" })}${ui.textField(
+		)}${ui.textField({ ...field("programme"), label: "Programme's id", type: "search", placeholder: "prg_…" })}${ui.textField(
 			{
 				...day("from"),
 				label: `First day, ${days}`,

@@ -96,16 +96,6 @@ test("what is wrong stands first, each with what to do", async (t) => {
 	assert.doesNotMatch(text, /about this installation/, "the warnings are told once");
 });
 
-test("nobody but staff opens it, or the audit log", async (t) => {
-	const { site } = await openStaff(t);
-	const programme = await site.addProgramme();
-	const owner = await site.signIn(await site.addOwner(programme));
-	for (const path of ["/system", "/system/audit", "/system/audit.csv"]) {
-		assert.equal((await owner.open(path)).status, 404, path);
-		assert.equal((await site.browser().open(path)).status, 303, path);
-	}
-});
-
 for (const [hasMail, words] of [
 	[true, /<dt>Notices to be mailed<\/dt><dd>1</],
 	[false, /<dt>Notices not mailed<\/dt><dd>1, because mail is off\./],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { codeLanguageOf, EXAMPLE_LANGUAGES, readExample } from "../examples.ts";
+import { codeLanguageOf, EXAMPLE_LANGUAGES, readExample } from "./examples.ts";
 import { type CodeLanguage, highlight } from "./highlight.ts";
 
 const SPAN = /<span class="(?:code-|language-)[\w\- ]+">|<\/span>/g;
@@ -59,10 +59,4 @@ test("the body of a request is coloured as JSON, its head as HTTP", () => {
 	assert.match(markup, /<span class="code-attribute">Host<\/span>/);
 	assert.match(markup, /<span class="code-attr">&quot;test&quot;<\/span>/);
 	assert.match(markup, /<span class="code-literal">(?:<span class="code-keyword">)?false/);
-});
-
-test("what was coloured once is kept", () => {
-	const code = `const once = "${"x".repeat(10)}";`;
-	assert.equal(String(highlight(code, "js")), String(highlight(code, "js")));
-	assert.notEqual(String(highlight(code, "js")), String(highlight(code, "json")), "by its language, too");
 });

@@ -1,0 +1,287 @@
+// The terms of a programme. /programmes/new: staff agree them, name the owner, and get the link that the owner joins with.
+// /programmes/:id/settings: owners and staff change them, and everybody else reads them.
+
+import { ID_RANDOM_BYTES, makeId } from "../../domain/id.ts";
+import { grants, type Standing } from "../../domain/roles.ts";
+import { openProgramme } from "../../programmes/open-programme.ts";
+import * as terms from "../../programmes/programme-terms.ts";
+import { findFirstProgramme, findProgramme, type Programme } from "../../store/queries/programmes.ts";
+import { declareForm, type FilledForm, HIDDEN } from "../form.ts";
+import { sampleForm } from "../network/network-page.ts";
+import {
+	answerPage,
+	leadTo,
+	makerOf,
+	may,
+	programmeOf,
+	standingOf,
+	viewerOf,
+	type WebContext,
+	type WebDeps,
+} from "../page.ts";
+import {
+	AUDIT_PATH,
+	CREATE_PROGRAMME_PATH,
+	integrationPath,
+	PROGRAMMES_PATH,
+	peoplePath,
+	settingsPath,
+	withQuery,
+} from "../paths.ts";
+import { showPeople } from "../people/people-page.ts";
+import * as ui from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
+
+/** As typed; whether it makes sense is the use case's to say. */
+type TypedTerms = Readonly<Partial<Record<keyof terms.Terms, string>>>;
+
+const RATE = { inputMode: "decimal", hint: "Of the basket value.", isRequired: true } as const;
+
+/** An owner may follow, and what is folded away is checked by the use case: a form can be sent without. */
+const TERMS_FORM = declareForm({
+	/** Chosen when the form was opened: sent twice, it makes one programme. */
+	programmeId: HIDDEN,
+	/** The terms as they were then: what differs from them is what somebody wants changed. */
+	shown: HIDDEN,
+	name: { label: "Name", maxLength: 100, isRequired: true },
+	email: {
+		label: "Owner's email (optional)",
+		type: "email",
+		autocomplete: "off",
+		hint: "Of the shop: staff cannot own a programme. Empty: invite them later, under People.",
+	},
+	currency: { label: "Currency", maxLength: 3, hint: "It cannot be changed later.", isRequired: true },
+	commissionRate: { label: "Commission, %", alsoCalled: ["commission"], ...RATE },
+	feeRate: { label: "Network fee, %", alsoCalled: ["fee"], ...RATE },
+	approvalDays: {
+		label: "Approval window, days",
+		inputMode: "numeric",
+		hint: "Days until a conversion is approved automatically. 0 approves at once.",
+	},
+	approvalDaysMin: { label: "Shortest window owners may set, days", inputMode: "numeric" },
+	approvalDaysMax: { label: "Longest window owners may set, days", inputMode: "numeric" },
+	parksPixels: { label: "Park pixel conversions until the shop's server confirms them", isBox: true },
+	parkedDays: {
+		label: "Parked for at most, days",
+		inputMode: "numeric",
+		hint: "A parked conversion that nobody confirms in this time expires.",
+		alsoCalled: ["parksPixels"],
+	},
+});
+
+function readTerms(typed: TypedTerms): terms.TermsInput & { parkedDays: number } {
+	const { name = "", commissionRate = "", feeRate = "", parksPixels = "" } = typed;
+	const { approvalDaysMin = "", approvalDaysMax = "" } = typed;
+	return {
+		name,
+		commissionRate: commissionRate.trim(),
+		feeRate: feeRate.trim(),
+		approvalDays: readDays(typed.approvalDays),
+		...(approvalDaysMin === "" ? {} : { approvalDaysMin: readDays(approvalDaysMin) }),
+		...(approvalDaysMax === "" ? {} : { approvalDaysMax: readDays(approvalDaysMax) }),
+		parksPixels: parksPixels !== "",
+		parkedDays: readDays(typed.parkedDays),
+	};
+}
+
+/** Not a number for anything but digits, which the use case refuses with the right words. */
+function readDays(text = ""): number {
+	return /^\d{1,6}$/.test(text.trim()) ? Number(text) : Number.NaN;
+}
+
+function writeTerms(agreed: terms.Terms): Record<keyof terms.Terms, string> {
+	return {
+		name: agreed.name,
+		commissionRate: terms.shortenRate(agreed.commissionRate),
+		feeRate: terms.shortenRate(agreed.feeRate),
+		approvalDays: String(agreed.approvalDays),
+		approvalDaysMin: String(agreed.approvalDaysMin),
+		approvalDaysMax: String(agreed.approvalDaysMax),
+		parksPixels: agreed.parksPixels ? "on" : "",
+		parkedDays: String(agreed.parkedDays),
+	};
+}
+
+/** Said wherever parking is decided on, or has been. */
+const PIXEL_WORTH =
+	"Anyone can call the pixel: its address is in the shop's page, so a pixel call by itself proves nothing.";
+
+/** What staff agree on with the shop, besides the rates. */
+function windowAndPixelRows({ fields }: Pick<FilledForm<keyof terms.Terms>, "fields">): Content {
+	return html`<div class="form-grid">${fields("approvalDays", "approvalDaysMin", "approvalDaysMax")}</div>${fields("parksPixels")}<p class="small soft">${PIXEL_WORTH} Keep parking on (recommended): the conversion then counts only after the shop's server has confirmed the order. Without parking, every pixel call is recorded as a sale and approved automatically after the approval window, unless somebody rejects it first: review and approve pixel conversions by hand.</p><div class="form-grid">${fields("parkedDays")}</div>`;
+}
+
+/** Folded away, unless one of them is wrong. */
+const FOLDED = ["approvalDays", "approvalDaysMin", "approvalDaysMax", "parkedDays"] as const;
+
+export async function showCreateForm(c: WebContext, { store, clock, random }: WebDeps): Promise<Response> {
+	const isFirst = (await findFirstProgramme(store.db)) === undefined;
+	const title = "Create programme";
+	const form = TERMS_FORM.show(c, {
+		action: CREATE_PROGRAMME_PATH,
+		values: {
+			programmeId: makeId("prg", clock.nowMs(), random.bytes(ID_RANDOM_BYTES)),
+			currency: "EUR",
+			approvalDays: String(terms.DEFAULT_APPROVAL_DAYS),
+			approvalDaysMin: String(terms.DEFAULT_APPROVAL_LIMITS.min),
+			approvalDaysMax: String(terms.DEFAULT_APPROVAL_LIMITS.max),
+			parksPixels: "on",
+			parkedDays: String(terms.DEFAULT_PARKED_DAYS),
+		},
+		rows: ({ fields, isWrong }) => html`${fields("programmeId")}
+	<div class="form-grid">${fields("name", "email")}</div>
+	<div class="form-grid">${fields("currency", "commissionRate", "feeRate")}</div>
+	${ui.foldable(
+		`Approval window (${terms.DEFAULT_APPROVAL_DAYS} days) and pixel (parked)`,
+		FOLDED.some(isWrong),
+		html`<div class="stack">${windowAndPixelRows({ fields })}</div>`,
+	)}`,
+		send: html`<div class="row">${ui.button({ label: title, tone: "primary" })}${ui.linkButton({ label: "Cancel", href: PROGRAMMES_PATH, tone: "quiet" })}</div>`,
+	});
+	return answerPage(c, {
+		title,
+		active: "programmes",
+		body: html`${ui.pageHeader({ title, actions: isFirst ? sampleForm(c) : null })}${ui.section({
+			id: "terms",
+			title: "A shop's agreement with you",
+			body: ui.padded(form),
+		})}`,
+	});
+}
+
+export async function createProgramme(c: WebContext, deps: WebDeps): Promise<Response> {
+	const typed = await TERMS_FORM.read(c);
+	const publicId = /^prg_[0-9A-Z]{26}$/.exec(typed.programmeId)?.[0];
+	if (publicId !== undefined && (await findProgramme(deps.store.db, publicId)) !== undefined) {
+		const said = "This programme was created already. You can create a new link for its owner here.";
+		return leadTo(c, peoplePath(publicId), said, "info");
+	}
+	const opened = await openProgramme(
+		deps,
+		{ ...deps, kind: "invited", maker: makerOf(c) },
+		{
+			...readTerms(typed),
+			publicId,
+			currency: typed.currency.trim(),
+			ownerEmail: typed.email.trim() === "" ? null : typed.email.trim(),
+		},
+	);
+	if (!opened.ok) return TERMS_FORM.refuse(c, opened, () => showCreateForm(c, deps));
+	const { programme, owner } = opened.value;
+	const said = `${programme.name} is created.`;
+	if (owner === null) return leadTo(c, integrationPath(programme.public_id), said);
+	// Its people are shown in the answer itself, because the owner's link is in it.
+	c.set("programme", programme);
+	c.set("standing", "staff");
+	c.set("flash", { tone: "good", text: said });
+	return showPeople(c, deps, owner);
+}
+
+export function showSettings(c: WebContext): Promise<Response> {
+	const programme = programmeOf(c);
+	const isStaff = viewerOf(c).kind === "staff";
+	const audit = withQuery(AUDIT_PATH, { programme: programme.public_id });
+	return answerPage(c, {
+		title: "Settings",
+		active: "settings",
+		body: [
+			ui.pageHeader({
+				title: "Settings",
+				hint: "What applies to this programme's new conversions.",
+				actions: isStaff ? ui.linkButton({ label: "Who did what", href: audit }) : null,
+			}),
+			may(c, "manage")
+				? ui.section({
+						id: "terms",
+						title: "Terms",
+						hint: "Changes apply to conversions that come in from now on. Those on record keep their amounts and their dates.",
+						body: ui.padded(isStaff ? staffForm(c, programme) : ownerForm(c, programme)),
+					})
+				: null,
+			ui.section({
+				id: "about",
+				title: "About this programme",
+				body: ui.padded(fixedFacts(programme, standingOf(c))),
+			}),
+		],
+	});
+}
+
+/** An owner's form has two fields. Whatever else they send is left out. */
+export async function saveSettings(c: WebContext, deps: WebDeps): Promise<Response> {
+	const programme = programmeOf(c);
+	const viewer = viewerOf(c);
+	const typed = await TERMS_FORM.read(c);
+	const shown: TypedTerms = Object.fromEntries(new URLSearchParams(typed.shown));
+	const wanted: Partial<terms.TermsInput> =
+		viewer.kind === "staff"
+			? readTerms(typed)
+			: { name: typed.name, approvalDays: readDays(typed.approvalDays) };
+	const opened = typed.shown === "" ? {} : readTerms(shown);
+	const changed = await terms.changeProgramme(deps, viewer, programme, wanted, opened);
+	if (!changed.ok) {
+		// Whoever was overtaken sees what the others saved, and types again what they wanted.
+		const isOvertaken = changed.faults.some(({ code }) => code === "changed_meanwhile");
+		return TERMS_FORM.refuse(c, changed, () => showSettings(c), isOvertaken ? {} : undefined);
+	}
+	const path = settingsPath(programme.public_id);
+	if (changed.value.length === 0) return leadTo(c, path, "Nothing was changed.", "info");
+	return leadTo(c, path, "Saved.");
+}
+
+function writeShown(programme: Programme): string {
+	return new URLSearchParams(writeTerms(terms.termsOf(programme))).toString();
+}
+
+function formOf(programme: Programme) {
+	return {
+		action: settingsPath(programme.public_id),
+		values: { ...writeTerms(terms.termsOf(programme)), shown: writeShown(programme) },
+		send: "Save",
+	};
+}
+
+function staffForm(c: WebContext, programme: Programme): Html {
+	return TERMS_FORM.show(c, {
+		...formOf(programme),
+		rows: ({ fields }) =>
+			html`${fields("shown", "name")}<div class="form-grid">${fields("commissionRate", "feeRate")}</div>${windowAndPixelRows({ fields })}`,
+	});
+}
+
+function ownerForm(c: WebContext, programme: Programme): Html {
+	const { approval_days_min: least, approval_days_max: most } = programme;
+	return TERMS_FORM.show(c, {
+		...formOf(programme),
+		shown: ["shown", "name", "approvalDays"],
+		looks: {
+			name: { hint: "What your people and the network's staff see everywhere." },
+			approvalDays: {
+				hint: `Days until a conversion is approved automatically, from ${least} to ${ui.count(most)}. The network sets these limits.`,
+			},
+		},
+		rows: ({ fields }) => html`<div class="form-grid">${fields()}</div>`,
+	});
+}
+
+function fixedFacts(programme: Programme, standing: Standing): Html {
+	const own: readonly (readonly [string, Content])[] = [
+		["Programme id", ui.copyable(programme.public_id, "the programme's id")],
+		["Currency", programme.currency],
+		["Since", ui.dayTag(programme.created_at_ms)],
+	];
+	if (standing === "staff") return ui.facts(own);
+	const days = ui.countOf(programme.approval_days, "day");
+	return html`${ui.facts([
+		...own,
+		...(grants(standing, "manage") ? [] : [["Approval window", days] as const]),
+		["Commission", `${terms.shortenRate(programme.commission_rate)} % of the basket`],
+		["Network fee", `${terms.shortenRate(programme.fee_rate)} % of the basket`],
+		[
+			"Pixels",
+			programme.parks_pixels === 1
+				? `parked until your server confirms them, for at most ${programme.parked_days} days`
+				: html`recorded at once, without your server's confirmation. ${PIXEL_WORTH} Check pixel conversions before they are approved, or ask for parking.`,
+		],
+	])}<p class="small soft">Rates and the handling of pixels are agreed with the network: ask its staff to change them.</p>`;
+}
