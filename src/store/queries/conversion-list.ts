@@ -181,12 +181,15 @@ const OF_A_PROGRAMME = ["programmeId", "eventType", "isTest"] as const;
 function walkFound(db: Db, filter: ConversionFilter, pattern: string): Walk {
 	return {
 		async read(after, limit) {
-			const found = await db
-				.selectFrom("order_search")
-				.select(["rowid as id", "rowid as at"])
-				.where("order_id", "like", pattern)
-				.where("rowid", "<", endId(after))
-				.orderBy("rowid", "desc")
+			const foundIn = (table: "order_search" | "order_tail") =>
+				db
+					.selectFrom(table)
+					.select(["rowid as id", "rowid as at"])
+					.where("order_id", "like", pattern)
+					.where("rowid", "<", endId(after));
+			const found = await foundIn("order_search")
+				.unionAll(foundIn("order_tail"))
+				.orderBy("id", "desc")
 				.limit(limit)
 				.execute();
 			return readRows(db, found, limit);

@@ -59,6 +59,8 @@ export interface Schema {
 	nonces: NoncesTable;
 	conversions: ConversionsTable;
 	order_search: OrderSearchTable;
+	/** What is not in `order_search` yet. */
+	order_tail: OrderSearchTable;
 	moves: MovesTable;
 	events: EventsTable;
 	deliveries: DeliveriesTable;
