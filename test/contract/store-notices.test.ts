@@ -4,7 +4,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { tellEarly } from "../../src/callbacks/failure-notices.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
-import { listFailingShops } from "../../src/store/queries/failing-shops.ts";
+import { listFailingShops } from "../../src/store/queries/delivery-health.ts";
 import {
 	addFailures,
 	addRecoveries,

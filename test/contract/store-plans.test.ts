@@ -40,6 +40,7 @@ import {
 	countFailed,
 	countUndelivered,
 	countWaiting,
+	listFailingShops,
 	sumCallbacks,
 } from "../../src/store/queries/delivery-health.ts";
 import {
@@ -53,7 +54,6 @@ import {
 	listLastAttempts,
 	newestProgress,
 } from "../../src/store/queries/delivery-list.ts";
-import { listFailingShops } from "../../src/store/queries/failing-shops.ts";
 import { countUnmailedNotices } from "../../src/store/queries/figures.ts";
 import { readIntegrationChecks } from "../../src/store/queries/first-times.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
@@ -524,7 +524,7 @@ eachDatabase("plans", (database) => {
 		);
 		const lines = plans.flatMap((plan) => plan.lines).join("\n");
 		if (kind === "PostgreSQL") return match(lines, /Bitmap Index Scan on conversions_by_part/);
-		match(lines, /MERGE \(UNION ALL\)[^]*order_search VIRTUAL TABLE INDEX \d+:L/);
+		match(lines, /MERGE \(UNION ALL\)[\s\S]*order_search VIRTUAL TABLE INDEX \d+:L/);
 		match(lines, /SEARCH conversions USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)/);
 		doesNotMatch(lines, /TEMP B-TREE/);
 	});

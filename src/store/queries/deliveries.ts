@@ -13,12 +13,8 @@ export async function findDelivery(
 	programmeId: number,
 	publicId: string,
 ): Promise<Delivery | undefined> {
-	return db
-		.selectFrom("deliveries")
-		.selectAll()
-		.where("public_id", "=", publicId)
-		.where("receiver_id", "=", programmeId)
-		.executeTakeFirst();
+	const [found] = await findDeliveries(db, programmeId, [publicId]);
+	return found;
 }
 
 /** Those of them that are this programme's. */

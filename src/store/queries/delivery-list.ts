@@ -16,7 +16,7 @@ export interface DeliveryFilter extends PageRequest {
 	orderId?: string | undefined;
 }
 
-type DeliveryRow = Awaited<ReturnType<typeof readNewest>>[number];
+type DeliveryRow = Awaited<ReturnType<typeof readOfOrder>>[number];
 
 export interface ListedDelivery extends DeliveryRow {
 	/** Of one that is tried and not delivered: the status that was received last may be of an earlier attempt. */
@@ -92,17 +92,6 @@ function sortedBy(row: DeliveryRow, state: DeliveryState | undefined): number {
 	return row.id;
 }
 
-function readRows(
-	db: Db,
-	{ programmeId, state }: DeliveryFilter,
-	after: Cursor | undefined,
-	limit: number,
-): Promise<DeliveryRow[]> {
-	if (state === "failed") return readFailed(db, programmeId, after, limit);
-	if (state === "pending") return readPending(db, programmeId, after, limit);
-	return readNewest(db, programmeId, after, limit);
-}
-
 /** What every list of deliveries, and each one's own page, shows of them. */
 function selectDeliveries(db: Db) {
 	return db
@@ -129,44 +118,36 @@ function selectDeliveries(db: Db) {
 		]);
 }
 
-/** Along deliveries_by_receiver. */
-function readNewest(db: Db, programmeId: number, after: Cursor | undefined, limit: number) {
-	return selectDeliveries(db)
-		.where("deliveries.receiver_id", "=", programmeId)
-		.where("deliveries.id", "<", endId(after))
-		.orderBy("deliveries.id", "desc")
-		.limit(limit)
-		.execute();
-}
-
-/** Along deliveries_failed. */
-function readFailed(db: Db, programmeId: number, after: Cursor | undefined, limit: number) {
-	return selectDeliveries(db)
-		.where("deliveries.receiver_id", "=", programmeId)
+/** Each along its index: deliveries_failed, queue_by_due (a row is in it while its delivery is pending), deliveries_by_receiver. */
+function readRows(
+	db: Db,
+	{ programmeId, state }: DeliveryFilter,
+	after: Cursor | undefined,
+	limit: number,
+): Promise<DeliveryRow[]> {
+	const rows = selectDeliveries(db).limit(limit);
+	if (state === "pending") {
+		return rows
+			.where("queue.receiver_id", "=", programmeId)
+			.where(({ eb, refTuple, tuple }) =>
+				eb(refTuple("queue.due_at_ms", "queue.id"), ">", tuple(after?.at ?? -1, after?.id ?? 0)),
+			)
+			.orderBy("queue.due_at_ms")
+			.orderBy("queue.id")
+			.execute();
+	}
+	const ofProgramme = rows.where("deliveries.receiver_id", "=", programmeId);
+	if (state !== "failed") {
+		return ofProgramme.where("deliveries.id", "<", endId(after)).orderBy("deliveries.id", "desc").execute();
+	}
+	const before = after?.at ?? Number.MAX_SAFE_INTEGER;
+	return ofProgramme
 		.where("deliveries.failed_at_ms", "is not", null)
-		.$if(after !== undefined, (query) =>
-			query.where(({ eb, refTuple, tuple }) =>
-				eb(refTuple("deliveries.failed_at_ms", "deliveries.id"), "<", tuple(after?.at ?? 0, after?.id ?? 0)),
-			),
+		.where(({ eb, refTuple, tuple }) =>
+			eb(refTuple("deliveries.failed_at_ms", "deliveries.id"), "<", tuple(before, endId(after))),
 		)
 		.orderBy("deliveries.failed_at_ms", "desc")
 		.orderBy("deliveries.id", "desc")
-		.limit(limit)
-		.execute();
-}
-
-/** Along queue_by_due: the queue has a row exactly while a delivery is pending. */
-function readPending(db: Db, programmeId: number, after: Cursor | undefined, limit: number) {
-	return selectDeliveries(db)
-		.where("queue.receiver_id", "=", programmeId)
-		.$if(after !== undefined, (query) =>
-			query.where(({ eb, refTuple, tuple }) =>
-				eb(refTuple("queue.due_at_ms", "queue.id"), ">", tuple(after?.at ?? 0, after?.id ?? 0)),
-			),
-		)
-		.orderBy("queue.due_at_ms")
-		.orderBy("queue.id")
-		.limit(limit)
 		.execute();
 }
 

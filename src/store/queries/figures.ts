@@ -4,7 +4,8 @@
 import { sql } from "kysely";
 import { MAIL_KINDS, MAILED_ROLES } from "../../domain/notice.ts";
 import type { Db, Store, StoreSize } from "../store.ts";
-import { type FailingShops, listFailingShops } from "./failing-shops.ts";
+import { type FailingShops, listFailingShops } from "./delivery-health.ts";
+import { countFew } from "./list-page.ts";
 
 export interface Figures extends StoreSize {
 	readAtMs: number;
@@ -33,55 +34,45 @@ export async function readFigures(store: Pick<Store, "db" | "measureSize">, nowM
 
 /** Where nobody is to be mailed, or nobody wants it, there is nothing to wait for: the page says it. */
 export async function countUnmailedNotices(db: Db, nowMs: number): Promise<number> {
-	const { count } = await db
-		.selectFrom((eb) =>
-			eb
-				.selectFrom("notices")
-				.select("id")
-				.where("mail_due_at_ms", "<=", nowMs)
-				.where((notice) =>
-					notice.exists(
-						notice
-							.selectFrom("programme_people")
-							.innerJoin("people", "people.id", "programme_people.person_id")
-							.select("people.id")
-							.whereRef("programme_people.programme_id", "=", "notices.receiver_id")
-							.where("programme_people.role", "in", MAILED_ROLES)
-							.where((reader) =>
-								reader.or(
-									MAIL_KINDS.map((kind) =>
-										reader.and([reader("notices.kind", "=", kind), reader(`people.mails_${kind}`, "=", 1)]),
-									),
-								),
+	const unmailed = db
+		.selectFrom("notices")
+		.select("id")
+		.where("mail_due_at_ms", "<=", nowMs)
+		.where((notice) =>
+			notice.exists(
+				notice
+					.selectFrom("programme_people")
+					.innerJoin("people", "people.id", "programme_people.person_id")
+					.select("people.id")
+					.whereRef("programme_people.programme_id", "=", "notices.receiver_id")
+					.where("programme_people.role", "in", MAILED_ROLES)
+					.where((reader) =>
+						reader.or(
+							MAIL_KINDS.map((kind) =>
+								reader.and([reader("notices.kind", "=", kind), reader(`people.mails_${kind}`, "=", 1)]),
 							),
+						),
 					),
-				)
-				.limit(sql.lit(MAX_COUNTED_MAILS))
-				.as("unmailed"),
+			),
 		)
-		.select((eb) => eb.fn.countAll<number>().as("count"))
-		.executeTakeFirstOrThrow();
+		.limit(sql.lit(MAX_COUNTED_MAILS));
+	const { count } = await db.selectNoFrom(countFew(unmailed).as("count")).executeTakeFirstOrThrow();
 	return count;
 }
 
 async function countWaitingMails(db: Db, nowMs: number): Promise<number> {
-	const { count } = await db
-		.selectFrom((eb) =>
-			eb
-				.selectFrom("mail_queue")
-				.select("id")
-				.where("due_at_ms", "is not", null)
-				// While the server itself fails they are due again every minute, and are not due in between.
-				.where((mail) =>
-					mail.or([
-						mail("due_at_ms", "<=", nowMs),
-						mail.and([mail("refusal", "is not", null), mail("tries", "=", 0)]),
-					]),
-				)
-				.limit(sql.lit(MAX_COUNTED_MAILS))
-				.as("waiting"),
+	const waiting = db
+		.selectFrom("mail_queue")
+		.select("id")
+		.where("due_at_ms", "is not", null)
+		// While the server itself fails they are due again every minute, and are not due in between.
+		.where((mail) =>
+			mail.or([
+				mail("due_at_ms", "<=", nowMs),
+				mail.and([mail("refusal", "is not", null), mail("tries", "=", 0)]),
+			]),
 		)
-		.select((eb) => eb.fn.countAll<number>().as("count"))
-		.executeTakeFirstOrThrow();
+		.limit(sql.lit(MAX_COUNTED_MAILS));
+	const { count } = await db.selectNoFrom(countFew(waiting).as("count")).executeTakeFirstOrThrow();
 	return count;
 }

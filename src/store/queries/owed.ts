@@ -29,13 +29,12 @@ export interface OwedDelivery {
 	attempts: number;
 }
 
-const IDS_A_STATEMENT = 500;
-
 /** Those with the most first. One row a programme that is owed something: thousands at most. */
 export async function listOwed(db: Db): Promise<OwedProgramme[]> {
-	const { rows } = await sql<Omit<OwedProgramme, "oldestAtMs"> & { firstId: number }>`
-		select p.public_id as "publicId", p.name, e.url, q.waiting, q.to_cancel as "toCancel", q.first_id as "firstId",
-			q.next_due as "nextDueAtMs"
+	// Numbers follow the time of making: the first is of the oldest.
+	const { rows } = await sql<OwedProgramme>`
+		select p.public_id as "publicId", p.name, e.url, q.waiting, q.to_cancel as "toCancel",
+			d.created_at_ms as "oldestAtMs", q.next_due as "nextDueAtMs"
 		from (
 			select queue.receiver_id, min(queue.id) as first_id, min(queue.due_at_ms) as next_due,
 				count(case when queue.endpoint_epoch >= programmes.endpoint_epoch then 1 end) as waiting,
@@ -43,27 +42,10 @@ export async function listOwed(db: Db): Promise<OwedProgramme[]> {
 			from queue join programmes on programmes.id = queue.receiver_id group by queue.receiver_id
 		) q
 		join programmes p on p.id = q.receiver_id
+		join deliveries d on d.id = q.first_id
 		left join endpoints e on e.id = p.endpoint_id
 		order by q.waiting desc, p.id`.execute(db);
-	// Numbers follow the time of making.
-	const madeAt = await readMadeAt(
-		db,
-		rows.map(({ firstId }) => firstId),
-	);
-	return rows.map(({ firstId, ...row }) => ({ ...row, oldestAtMs: madeAt.get(firstId) ?? row.nextDueAtMs }));
-}
-
-async function readMadeAt(db: Db, ids: readonly number[]): Promise<Map<number, number>> {
-	const madeAt = new Map<number, number>();
-	for (let start = 0; start < ids.length; start += IDS_A_STATEMENT) {
-		const rows = await db
-			.selectFrom("deliveries")
-			.select(["id", "created_at_ms"])
-			.where("id", "in", ids.slice(start, start + IDS_A_STATEMENT))
-			.execute();
-		for (const { id, created_at_ms } of rows) madeAt.set(id, created_at_ms);
-	}
-	return madeAt;
+	return rows;
 }
 
 /** Those that would go first, over all programmes. */

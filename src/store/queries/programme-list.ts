@@ -3,7 +3,7 @@
 import { sql } from "kysely";
 import { foldText } from "../../domain/folded-text.ts";
 import type { Db } from "../store.ts";
-import { endId, type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
+import { countFew, endId, type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
 
 export interface ListedProgramme {
 	id: number;
@@ -62,19 +62,15 @@ async function readProgrammes(
 				.where("notices.ended_at_ms", "is", null)
 				.where("notices.told_at_ms", "is not", null)
 				.as("failingSinceMs"),
-			eb
-				.selectFrom((inner) =>
-					inner
-						.selectFrom("conversions")
-						.select("conversions.programme_id")
-						.whereRef("conversions.programme_id", "=", "programmes.id")
-						.where("conversions.status", "=", sql.lit("RECORDED"))
-						.where("conversions.test", "=", sql.lit(0))
-						.limit(sql.lit(WAITING_COUNTED))
-						.as("waiting_few"),
-				)
-				.select((inner) => inner.fn.countAll<number>().as("few"))
-				.as("waiting"),
+			countFew(
+				eb
+					.selectFrom("conversions")
+					.select("conversions.programme_id")
+					.whereRef("conversions.programme_id", "=", "programmes.id")
+					.where("conversions.status", "=", sql.lit("RECORDED"))
+					.where("conversions.test", "=", sql.lit(0))
+					.limit(sql.lit(WAITING_COUNTED)),
+			).as("waiting"),
 		])
 		.$if(personId !== undefined, (query) => query.where(isOf(personId ?? 0)))
 		.$if(isById, (query) => query.where("programmes.public_id", "=", search ?? ""))
@@ -83,11 +79,7 @@ async function readProgrammes(
 		.orderBy("programmes.id", "desc")
 		.limit(limit)
 		.execute();
-	return rows.map(({ endpointId, waiting, ...row }) => ({
-		...row,
-		hasUrl: endpointId !== null,
-		waiting: waiting ?? 0,
-	}));
+	return rows.map(({ endpointId, ...row }) => ({ ...row, hasUrl: endpointId !== null }));
 }
 
 /**
