@@ -2,9 +2,9 @@
 // Bounded by the indexes it walks, so that a page costs the same with two million deliveries.
 
 import { sql } from "kysely";
-import { isSerious } from "../../domain/notice.ts";
+import { isSerious, type WatchedTrouble } from "../../domain/notice.ts";
 import type { Db } from "../store.ts";
-import { countFew } from "./list-page.ts";
+import type { NoticesTable } from "../tables/notices.ts";
 
 /** Enough for a ninety-fifth percentile that does not jump, few enough for a page. */
 const NEWEST_DELIVERIES = 500;
@@ -44,21 +44,10 @@ export async function countWaiting(db: Db, programmeId: number, nowMs: number): 
 
 /** How long the shop took to answer, of the newest deliveries' attempts; unsorted, without those unanswered. */
 export async function newestAnswerTimes(db: Db, programmeId: number, sinceMs: number): Promise<number[]> {
-	const rows = await db
-		.selectFrom((eb) =>
-			eb
-				.selectFrom("deliveries")
-				.select("id")
-				.where("receiver_id", "=", programmeId)
-				.orderBy("id", "desc")
-				.limit(NEWEST_DELIVERIES)
-				.as("newest"),
-		)
-		.innerJoin("attempts", "attempts.delivery_id", "newest.id")
-		.select("attempts.took_ms as tookMs")
-		.where("attempts.result", "=", "answered")
-		.where("attempts.started_at_ms", ">=", sinceMs)
-		.execute();
+	const { rows } = await sql<{ tookMs: number | null }>`select a.took_ms as "tookMs"
+		from (select id from deliveries where receiver_id = ${programmeId} order by id desc limit ${NEWEST_DELIVERIES}) d
+		join attempts a on a.delivery_id = d.id
+		where a.result = 'answered' and a.started_at_ms >= ${sinceMs}`.execute(db);
 	return rows.flatMap(({ tookMs }) => tookMs ?? []);
 }
 
@@ -183,7 +172,19 @@ export async function pruneCallbackHours(db: Db, olderThanMs: number): Promise<v
 
 // Shops whose callbacks are failing now, for the network's staff: those with the most undelivered callbacks first.
 
-export type FailingShop = Awaited<ReturnType<typeof readFailing>>[number];
+type Failure = "last_failed_at_ms" | "last_result" | "last_verdict" | "last_http_status" | "last_detail";
+
+export interface FailingShop
+	extends Pick<NoticesTable, Failure>,
+		Pick<WatchedTrouble, "failedAttempts" | "failures"> {
+	publicId: string;
+	name: string;
+	sinceMs: number;
+	toldAtMs: number | null;
+	/** Both counted up to the limit. */
+	waiting: number;
+	failed: number;
+}
 
 /** Looked at, those that have been failing the longest; more fail together only when the fault is ours. */
 const MAX_LOOKED_AT = 200;
@@ -197,12 +198,7 @@ export interface FailingShops {
 export async function listFailingShops(db: Db, limit: number, nowMs: number): Promise<FailingShops> {
 	const failing = await readFailing(db);
 	const serious = failing.filter(
-		(shop) =>
-			shop.toldAtMs !== null ||
-			isSerious(
-				{ openedAtMs: shop.sinceMs, failedAttempts: shop.failedAttempts, failures: shop.failures },
-				nowMs,
-			),
+		(shop) => shop.toldAtMs !== null || isSerious({ ...shop, openedAtMs: shop.sinceMs }, nowMs),
 	);
 	const worstFirst = serious.sort((a, b) => undeliveredOf(b) - undeliveredOf(a) || a.sinceMs - b.sinceMs);
 	return { shops: worstFirst.slice(0, limit), more: Math.max(0, worstFirst.length - limit) };
@@ -212,50 +208,18 @@ function undeliveredOf({ waiting, failed }: { waiting: number; failed: number })
 	return waiting + failed;
 }
 
-async function readFailing(db: Db) {
-	return db
-		.selectFrom((eb) =>
-			eb
-				.selectFrom("notices")
-				.selectAll()
-				// As a literal: only then do both databases use the partial index.
-				.where("kind", "=", sql.lit("callbacks_failing"))
-				.where("ended_at_ms", "is", null)
-				// All of them: what is open at one time is little, and is read along that index.
-				.where("receiver_id", ">", 0)
-				.orderBy("opened_at_ms")
-				.limit(MAX_LOOKED_AT)
-				.as("open_notices"),
-		)
-		.innerJoin("programmes", "programmes.id", "open_notices.receiver_id")
-		.select((eb) => [
-			"programmes.public_id as publicId",
-			"programmes.name",
-			"open_notices.opened_at_ms as sinceMs",
-			"open_notices.told_at_ms as toldAtMs",
-			"open_notices.failed_attempts as failedAttempts",
-			"open_notices.failures",
-			"open_notices.last_failed_at_ms",
-			"open_notices.last_result",
-			"open_notices.last_verdict",
-			"open_notices.last_http_status",
-			"open_notices.last_detail",
-			countFew(
-				eb
-					.selectFrom("queue")
-					.select("queue.id")
-					.whereRef("queue.receiver_id", "=", "open_notices.receiver_id")
-					.limit(sql.lit(MAX_COUNTED_UNDELIVERED)),
-			).as("waiting"),
-			countFew(
-				eb
-					.selectFrom("deliveries")
-					.select("deliveries.id")
-					.whereRef("deliveries.receiver_id", "=", "open_notices.receiver_id")
-					.where("deliveries.failed_at_ms", "is not", null)
-					.limit(sql.lit(MAX_COUNTED_UNDELIVERED)),
-			).as("failed"),
-		])
-		.where("programmes.endpoint_id", "is not", null)
-		.execute();
+async function readFailing(db: Db): Promise<FailingShop[]> {
+	const few = sql.lit(MAX_COUNTED_UNDELIVERED);
+	// All that is open at one time is little, and is read along notices_open: hence the condition that always holds.
+	const { rows } = await sql<FailingShop>`
+		select p.public_id as "publicId", p.name, n.opened_at_ms as "sinceMs", n.told_at_ms as "toldAtMs",
+			n.failed_attempts as "failedAttempts", n.failures, n.last_failed_at_ms, n.last_result, n.last_verdict,
+			n.last_http_status, n.last_detail,
+			(select count(*) from (select 1 from queue q where q.receiver_id = n.receiver_id limit ${few}) f) as waiting,
+			(select count(*) from (select 1 from deliveries d where d.receiver_id = n.receiver_id
+				and d.failed_at_ms is not null limit ${few}) f) as failed
+		from (select * from notices where kind = 'callbacks_failing' and ended_at_ms is null and receiver_id > 0
+			order by opened_at_ms limit ${MAX_LOOKED_AT}) n
+		join programmes p on p.id = n.receiver_id where p.endpoint_id is not null`.execute(db);
+	return rows;
 }

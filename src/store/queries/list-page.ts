@@ -1,7 +1,6 @@
 // One page of a list. Every list walks an index and looks at a bounded number of rows, so that a page costs the same
 // among a thousand rows and a million.
 
-import { type Expression, type RawBuilder, sql } from "kysely";
 import type { Cursor } from "../../domain/cursor.ts";
 
 export interface ListPage<Row> {
@@ -105,9 +104,4 @@ export function walkOf<Row>(
 /** Where the newest first are listed, only rows with a smaller id come behind this one. */
 export function endId(last: { id: number } | undefined): number {
 	return last?.id ?? Number.MAX_SAFE_INTEGER;
-}
-
-/** How many rows a query finds. It has a limit, beyond which nobody reads the exact number. */
-export function countFew(query: Expression<unknown>): RawBuilder<number> {
-	return sql<number>`(select count(*) from ${query} as few)`;
 }
