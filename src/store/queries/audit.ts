@@ -1,7 +1,7 @@
 // The audit log: who did what, written in the transaction of what it records, and marked there where people are to be
 // mailed about it (domain/action). No secret, token or password ever goes into it.
 
-import type { Insertable } from "kysely";
+import { type Insertable, sql } from "kysely";
 import { type AuditAction, audienceOf } from "../../domain/action.ts";
 import type { PersonKind } from "../../domain/roles.ts";
 import type { Db } from "../store.ts";
@@ -87,16 +87,12 @@ async function topicsOf(trx: Db, note: Noted): Promise<Topic[]> {
  */
 async function findInUse(trx: Db, programmeIds: readonly number[]): Promise<ReadonlySet<number>> {
 	if (programmeIds.length === 0) return new Set();
-	const owned = await trx
-		.selectFrom("programme_people")
-		.innerJoin("people", "people.id", "programme_people.person_id")
-		.innerJoin("auth_accounts", "auth_accounts.userId", "people.public_id")
-		.select("programme_people.programme_id as id")
-		.distinct()
-		.where("programme_people.programme_id", "in", programmeIds)
-		.where("programme_people.role", "=", "owner")
-		.where("auth_accounts.providerId", "=", PASSWORD_PROVIDER)
-		.execute();
+	const { rows: owned } = await sql<{
+		id: number;
+	}>`select distinct r.programme_id as id from programme_people r
+		join people p on p.id = r.person_id join auth_accounts a on a."userId" = p.public_id
+		where r.programme_id in (${sql.join(programmeIds)}) and r.role = 'owner'
+			and a."providerId" = ${PASSWORD_PROVIDER}`.execute(trx);
 	return new Set(owned.map(({ id }) => id));
 }
 

@@ -1,10 +1,11 @@
 // "Postbacks sent to your shop": a programme's deliveries as a list, along the index that fits the question.
 
+import { sql } from "kysely";
 import type { Cursor } from "../../domain/cursor.ts";
 import type { DeliveryState } from "../../domain/delivery.ts";
 import type { EventName } from "../../domain/event-name.ts";
 import type { Db } from "../store.ts";
-import type { AttemptResult } from "../tables/deliveries.ts";
+import type { AttemptResult, AttemptsTable } from "../tables/deliveries.ts";
 import { endId, type ListPage, type PageRequest, readListPage, walkOf } from "./list-page.ts";
 import { listNewestAnswers } from "./local-answers.ts";
 
@@ -199,31 +200,20 @@ export async function listAttempts(db: Db, deliveryId: number) {
 
 // The newest attempt of each of a few deliveries, for lists that say what came back last.
 
-export type LastAttempt = Awaited<ReturnType<typeof listLastAttempts>>[number];
+export interface LastAttempt extends Pick<AttemptsTable, "http_status" | "detail"> {
+	deliveryId: number;
+	result: AttemptResult;
+}
 
 /** None of those that have not been tried. */
-export async function listLastAttempts(db: Db, deliveryIds: readonly number[]) {
+export async function listLastAttempts(db: Db, deliveryIds: readonly number[]): Promise<LastAttempt[]> {
 	if (deliveryIds.length === 0) return [];
-	return (
-		db
-			.selectFrom("deliveries")
-			// Attempts are numbered from one, and the delivery knows how many there are.
-			.innerJoin("attempts", (join) =>
-				join
-					.onRef("attempts.delivery_id", "=", "deliveries.id")
-					.onRef("attempts.seq", "=", "deliveries.attempts"),
-			)
-			.select([
-				"attempts.delivery_id as deliveryId",
-				"attempts.result",
-				"attempts.http_status",
-				"attempts.detail",
-			])
-			.where("deliveries.id", "in", deliveryIds)
-			.where("attempts.result", "<>", "interrupted")
-			.$narrowType<{ result: AttemptResult }>()
-			.execute()
-	);
+	// Attempts are numbered from one, and the delivery knows how many there are.
+	const { rows } = await sql<LastAttempt>`
+		select a.delivery_id as "deliveryId", a.result, a.http_status, a.detail
+		from deliveries d join attempts a on a.delivery_id = d.id and a.seq = d.attempts
+		where d.id in (${sql.join(deliveryIds)}) and a.result <> 'interrupted'`.execute(db);
+	return rows;
 }
 
 // "Did we send this?": the attempts that a pasted callback may be. Neither nonce nor signature has an index, because every
