@@ -1,11 +1,11 @@
 // The audit log: who did what, written in the transaction of what it records, and marked there where people are to be
 // mailed about it (domain/action). No secret, token or password ever goes into it.
 
-import { type Insertable, sql } from "kysely";
+import { type Insertable, type Selectable, sql } from "kysely";
 import { type AuditAction, audienceOf } from "../../domain/action.ts";
 import type { PersonKind } from "../../domain/roles.ts";
 import type { Db } from "../store.ts";
-import type { ChangesToTellTable } from "../tables/notices.ts";
+import type { AuditEntriesTable, ChangesToTellTable } from "../tables/notices.ts";
 import { findPersonByEmail } from "./people.ts";
 import { PASSWORD_PROVIDER } from "./sign-in.ts";
 
@@ -139,14 +139,7 @@ export interface Topic {
 	programmeId: number | null;
 }
 
-export interface Change {
-	id: number;
-	at_ms: number;
-	programme_id: number | null;
-	action: string;
-	subject: string | null;
-	detail: string | null;
-	address: string | null;
+export interface Change extends Omit<Selectable<AuditEntriesTable>, "person_id"> {
 	/** Null: the command line, or the service itself. */
 	actor: { name: string; email: string; kind: PersonKind } | null;
 }
@@ -174,18 +167,14 @@ export async function takeChanges(trx: Db, topic: string): Promise<Change[]> {
 		.returning("audit_entry_id")
 		.execute();
 	if (taken.length === 0) return [];
+	const ids = taken.map((row) => row.audit_entry_id);
 	const rows = await trx
-		.selectFrom("audit_entries as entry")
-		.leftJoin("people", "people.id", "entry.person_id")
-		.select(["entry.id", "entry.at_ms", "entry.programme_id", "entry.action"])
-		.select(["entry.subject", "entry.detail", "entry.address"])
+		.selectFrom("audit_entries")
+		.leftJoin("people", "people.id", "audit_entries.person_id")
+		.selectAll("audit_entries")
 		.select(["people.name", "people.email", "people.kind"])
-		.where(
-			"entry.id",
-			"in",
-			taken.map((row) => row.audit_entry_id),
-		)
-		.orderBy("entry.id")
+		.where("audit_entries.id", "in", ids)
+		.orderBy("audit_entries.id")
 		.execute();
 	return rows.map(({ name, email, kind, ...entry }) => ({
 		...entry,

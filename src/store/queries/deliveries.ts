@@ -3,8 +3,7 @@
 import { type Selectable, sql } from "kysely";
 import type { Db } from "../store.ts";
 import type { DeliveriesTable } from "../tables/deliveries.ts";
-import { findSendingEpoch } from "./bring-forward.ts";
-import { valueList } from "./value-list.ts";
+import { findSendingEpoch, valueList } from "./bring-forward.ts";
 
 export type Delivery = Selectable<DeliveriesTable>;
 

@@ -2,10 +2,10 @@
 // made in this process counts at once; one made in another, after that second.
 
 import { DEFAULT_BRAND } from "../../domain/network.ts";
+import { type WireNames, wireNames } from "../../domain/signature.ts";
 import { SECOND_MS } from "../../domain/time.ts";
 import type { Clock } from "../../ports.ts";
 import type { Store } from "../store.ts";
-import { createKnownWire, type KnownWire } from "./known-wire.ts";
 import { findNetwork, type NetworkRow } from "./network.ts";
 
 export interface NetworkFace {
@@ -123,4 +123,40 @@ function faceOf(row: NetworkRow, givenBrand: string | null): NetworkFace {
 
 function logoOf({ logo_hash: hash, logo_width: width, logo_height: height }: NetworkRow): KnownLogo | null {
 	return hash === null || width === null || height === null ? null : { hash, width, height };
+}
+
+// The names that go on the wire, as this process knows them. They are open until a setting gives the brand or the first
+// signing secret exists; from then on they never change, and no process signs or checks anything before it knows them.
+//
+//   open ──RINGBACK_BRAND──▶ known        open ──somebody chooses──▶ open, with another brand
+//   open ──the first signing secret is made, in one transaction with the brand it is for──▶ known, once it is read
+
+export interface KnownWire {
+	/** Null while they are open, as far as this process knows: nothing may be signed or checked by them yet. */
+	readonly names: WireNames | null;
+	/** As they stand now. Whoever has seen a signing secret gets those that stay. */
+	read(): Promise<WireNames>;
+}
+
+/** `given`: what RINGBACK_BRAND says. */
+function createKnownWire({ db }: Pick<Store, "db">, given: string | null): KnownWire {
+	let names = given === null ? null : wireNames(given);
+	return {
+		get names() {
+			return names;
+		},
+		async read() {
+			if (names !== null) return names;
+			const { brand, secret_id } = await findNetwork(db);
+			const read = wireNames(brand ?? DEFAULT_BRAND);
+			if (secret_id !== null) names = read;
+			return read;
+		},
+	};
+}
+
+/** Where a test, or a tool, has no network to ask. */
+export function givenWire(brand: string): KnownWire {
+	const names = wireNames(brand);
+	return { names, read: async () => names };
 }

@@ -50,25 +50,13 @@ export async function listOwed(db: Db): Promise<OwedProgramme[]> {
 
 /** Those that would go first, over all programmes. */
 export async function listNextOwed(db: Db, limit: number): Promise<OwedDelivery[]> {
-	return db
-		.selectFrom("queue")
-		.innerJoin("deliveries", "deliveries.id", "queue.id")
-		.innerJoin("events", "events.id", "queue.id")
-		.innerJoin("conversions", "conversions.id", "events.conversion_id")
-		.innerJoin("programmes", "programmes.id", "queue.receiver_id")
-		.select([
-			"deliveries.public_id as publicId",
-			"programmes.name as programmeName",
-			"conversions.order_id as orderId",
-			"events.name as event",
-			"queue.due_at_ms as dueAtMs",
-			"queue.seq as attempts",
-		])
-		.whereRef("queue.endpoint_epoch", ">=", "programmes.endpoint_epoch")
-		.orderBy("queue.due_at_ms")
-		.orderBy("queue.id")
-		.limit(limit)
-		.execute();
+	const { rows } = await sql<OwedDelivery>`
+		select d.public_id as "publicId", p.name as "programmeName", c.order_id as "orderId", e.name as event,
+			q.due_at_ms as "dueAtMs", q.seq as attempts
+		from queue q join deliveries d on d.id = q.id join events e on e.id = q.id
+			join conversions c on c.id = e.conversion_id join programmes p on p.id = q.receiver_id
+		where q.endpoint_epoch >= p.endpoint_epoch order by q.due_at_ms, q.id limit ${limit}`.execute(db);
+	return rows;
 }
 
 /** Recorded conversions that are approved as soon as a worker runs. */
