@@ -1,7 +1,6 @@
 // What waits for a chore: since when the oldest has waited that should have been done by now, or null. Read from the end
 // of an index, however much waits. Of windows that have ended conversions.ts knows, of jobs jobs.ts.
 
-import { type RawBuilder, sql } from "kysely";
 import type { Db } from "../store.ts";
 import { findProgrammeToMail } from "./notices.ts";
 import { oldestDeliveries } from "./prune.ts";
@@ -20,17 +19,23 @@ export async function findOldestPastRetention(
 }
 
 /** Removed Postback URLs of which something is still pending, and nobody is at work on it. */
-export function findOldestCancellation(db: Db, nowMs: number): Promise<number | null> {
-	return findOldest(db, sql`select min(since_ms) as at from cancellations where claim_until_ms <= ${nowMs}`);
+export async function findOldestCancellation(db: Db, nowMs: number): Promise<number | null> {
+	const { sinceMs } = await db
+		.selectFrom("cancellations")
+		.select((eb) => eb.fn.min("since_ms").as("sinceMs"))
+		.where("claim_until_ms", "<=", nowMs)
+		.executeTakeFirstOrThrow();
+	return sinceMs;
 }
 
 /** Trouble that should have been told: since when the longest was to be. */
 export async function findOldestWatched(db: Db, watchedForMs: number, nowMs: number): Promise<number | null> {
-	const sinceMs = await findOldest(
-		db,
-		sql`select min(opened_at_ms) as at from notices where told_at_ms is null
-			and opened_at_ms <= ${nowMs - watchedForMs}`,
-	);
+	const { sinceMs } = await db
+		.selectFrom("notices")
+		.select((eb) => eb.fn.min("opened_at_ms").as("sinceMs"))
+		.where("told_at_ms", "is", null)
+		.where("opened_at_ms", "<=", nowMs - watchedForMs)
+		.executeTakeFirstOrThrow();
 	return sinceMs === null ? null : sinceMs + watchedForMs;
 }
 
@@ -40,16 +45,14 @@ export async function findOldestUnmailed(db: Db, nowMs: number): Promise<number 
 }
 
 /** Changes that nobody has been mailed about yet, and mails about them that were written and not sent. */
-export function findOldestUntold(db: Db, nowMs: number): Promise<number | null> {
-	return findOldest(
-		db,
-		sql`select min(at) as at from (
-			select min(due_at_ms) as at from changes_to_tell where due_at_ms <= ${nowMs}
-			union all select min(due_at_ms) from mail_queue where due_at_ms <= ${nowMs}) untold`,
-	);
-}
-
-async function findOldest(db: Db, query: RawBuilder<unknown>): Promise<number | null> {
-	const { rows } = await query.$castTo<{ at: number | null }>().execute(db);
-	return rows[0]?.at ?? null;
+export async function findOldestUntold(db: Db, nowMs: number): Promise<number | null> {
+	const oldest = (table: "changes_to_tell" | "mail_queue") =>
+		db
+			.selectFrom(table)
+			.select((eb) => eb.fn.min("due_at_ms").as("sinceMs"))
+			.where("due_at_ms", "<=", nowMs)
+			.executeTakeFirstOrThrow();
+	const found = [await oldest("changes_to_tell"), await oldest("mail_queue")];
+	const since = found.flatMap(({ sinceMs }) => (sinceMs === null ? [] : [sinceMs]));
+	return since.length === 0 ? null : Math.min(...since);
 }
