@@ -47,7 +47,7 @@ export function createKnownNetwork(
 	givenBrand: string | null,
 ): KnownNetwork {
 	const wire = createKnownWire(store, givenBrand);
-	let face = faceOf(NOTHING_CHOSEN, givenBrand);
+	let face = faceOf({}, givenBrand);
 	let readAtMs = Number.NEGATIVE_INFINITY;
 	let reading: Promise<NetworkFace> | null = null;
 	/** Counts what may have changed: a look that began before is not kept. */
@@ -88,41 +88,30 @@ export function createKnownNetwork(
 	};
 }
 
-const NOTHING_CHOSEN: NetworkRow = {
-	name: null,
-	brand: null,
-	colour: null,
-	support_address: null,
-	sender_name: null,
-	sender_address: null,
-	logo_type: null,
-	logo_hash: null,
-	logo_width: null,
-	logo_height: null,
-	mail_tested_at_ms: null,
-	set_up_ended_at_ms: null,
-	secret_id: null,
-};
-
-function faceOf(row: NetworkRow, givenBrand: string | null): NetworkFace {
-	const brandState = givenBrand !== null ? "given" : row.secret_id === null ? "open" : "fixed";
+/** Of what was read; nothing is chosen in what was not. */
+function faceOf(row: Partial<NetworkRow>, givenBrand: string | null): NetworkFace {
+	const brandState = givenBrand !== null ? "given" : (row.secret_id ?? null) === null ? "open" : "fixed";
 	return {
-		name: row.name,
+		name: row.name ?? null,
 		brand: givenBrand ?? row.brand ?? DEFAULT_BRAND,
 		brandState,
-		isBrandChosen: brandState !== "open" || row.brand !== null,
-		colour: row.colour,
-		supportAddress: row.support_address,
-		senderName: row.sender_name,
-		senderAddress: row.sender_address,
+		isBrandChosen: brandState !== "open" || (row.brand ?? null) !== null,
+		colour: row.colour ?? null,
+		supportAddress: row.support_address ?? null,
+		senderName: row.sender_name ?? null,
+		senderAddress: row.sender_address ?? null,
 		logo: logoOf(row),
-		mailTestedAtMs: row.mail_tested_at_ms,
-		setUpEndedAtMs: row.set_up_ended_at_ms,
+		mailTestedAtMs: row.mail_tested_at_ms ?? null,
+		setUpEndedAtMs: row.set_up_ended_at_ms ?? null,
 	};
 }
 
-function logoOf({ logo_hash: hash, logo_width: width, logo_height: height }: NetworkRow): KnownLogo | null {
-	return hash === null || width === null || height === null ? null : { hash, width, height };
+function logoOf({
+	logo_hash: hash,
+	logo_width: width,
+	logo_height: height,
+}: Partial<NetworkRow>): KnownLogo | null {
+	return hash && width && height ? { hash, width, height } : null;
 }
 
 // The names that go on the wire, as this process knows them. They are open until a setting gives the brand or the first
