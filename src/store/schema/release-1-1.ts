@@ -148,8 +148,8 @@ function orderSearch({ kind }: Dialect): readonly string[] {
 		],
 		postgres: [
 			"create extension if not exists pg_trgm",
-			// Four times the usual list, and so many rows until PostgreSQL empties it in the background, with the statistics:
-			// else every 12,000th sale waits for a second until it is emptied.
+			// New entries go into a list. PostgreSQL empties it in the background, with the statistics, long before it is full:
+			// else every 12,000th sale would wait for that, a second on a busy machine.
 			`create index conversions_by_part on conversions using gin (lower(order_id) gin_trgm_ops)
 				with (gin_pending_list_limit = 16384)`,
 			"alter table conversions set (autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000)",
