@@ -34,7 +34,7 @@ export async function listOwed(db: Db): Promise<OwedProgramme[]> {
 	// Numbers follow the time of making: the first is of the oldest.
 	const { rows } = await sql<OwedProgramme>`
 		select p.public_id as "publicId", p.name, e.url, q.waiting, q.to_cancel as "toCancel",
-			d.created_at_ms as "oldestAtMs", q.next_due as "nextDueAtMs"
+			coalesce(d.created_at_ms, q.next_due) as "oldestAtMs", q.next_due as "nextDueAtMs"
 		from (
 			select queue.receiver_id, min(queue.id) as first_id, min(queue.due_at_ms) as next_due,
 				count(case when queue.endpoint_epoch >= programmes.endpoint_epoch then 1 end) as waiting,
@@ -42,7 +42,7 @@ export async function listOwed(db: Db): Promise<OwedProgramme[]> {
 			from queue join programmes on programmes.id = queue.receiver_id group by queue.receiver_id
 		) q
 		join programmes p on p.id = q.receiver_id
-		join deliveries d on d.id = q.first_id
+		left join deliveries d on d.id = q.first_id
 		left join endpoints e on e.id = p.endpoint_id
 		order by q.waiting desc, p.id`.execute(db);
 	return rows;
