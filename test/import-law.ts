@@ -59,7 +59,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
 	ports: 160,
 	settings: 380,
 	config: 250,
-	store: 9_740,
+	store: 9_610,
 	conversions: 1_370,
 	callbacks: 2_680,
 	mail: 920,

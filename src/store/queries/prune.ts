@@ -55,7 +55,7 @@ export async function pruneDeliveries(
 }
 
 /** Behind `afterId`, up to the first that is young enough; a batch at most. */
-export async function oldestDeliveries(db: Db, afterId: number, olderThanMs: number) {
+async function oldestDeliveries(db: Db, afterId: number, olderThanMs: number) {
 	const rows = await db
 		.selectFrom("deliveries")
 		.select(["id", "created_at_ms", "finished_at_ms"])
