@@ -9,7 +9,7 @@ import { listen, PUBLIC_LIMITS } from "../src/outside/http-server.ts";
 import { createLog } from "../src/outside/log.ts";
 import { createCallers } from "../src/programmes/callers.ts";
 import { openStore } from "../src/store/open.ts";
-import { givenWire } from "../src/store/queries/known-wire.ts";
+import { givenWire } from "../src/store/queries/known-network.ts";
 import { BENCH_IDENTITY, databaseSetting } from "./database.ts";
 import { BENCH_SEALING_KEY } from "./seed-shops.ts";
 

@@ -12,7 +12,7 @@ import { type Fault, faultOf } from "../domain/fault.ts";
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import type { Budget } from "../domain/token-bucket.ts";
 import type { Clock, Log } from "../ports.ts";
-import { findProgrammeIds } from "../store/queries/programmes.ts";
+import { findProgrammesByPublicId } from "../store/queries/programmes.ts";
 import type { Store } from "../store/store.ts";
 import type { LimitedCalls } from "./deps.ts";
 import { refusedRow } from "./inbound-log.ts";
@@ -169,10 +169,10 @@ export function createLimitedCalls({
 		total = 0;
 		log.warn({ calls, programmes: counted.size }, "more pixel calls came than their limits let through");
 		try {
-			const known = await findProgrammeIds(store.db, [...counted.keys()]);
-			const rows = [...counted].flatMap(([publicId, tally]) => {
-				const programmeId = known.get(publicId);
-				return programmeId === undefined ? [] : [rowOf(publicId, programmeId, tally, nowMs)];
+			const known = await findProgrammesByPublicId(store.db, [...counted.keys()]);
+			const rows = known.flatMap(({ id, public_id }) => {
+				const tally = counted.get(public_id);
+				return tally === undefined ? [] : [rowOf(public_id, id, tally, nowMs)];
 			});
 			await store.writes.insertInboundCalls(store.db, rows);
 		} catch (error) {

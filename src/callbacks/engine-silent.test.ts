@@ -8,7 +8,7 @@ import { addEngine } from "../../test/support/queue-rows.ts";
 import { openStore } from "../../test/support/test-database.ts";
 import { SEALING_KEY_BYTES } from "../domain/sealing.ts";
 import { createRandom } from "../outside/random.ts";
-import { givenWire } from "../store/queries/known-wire.ts";
+import { givenWire } from "../store/queries/known-network.ts";
 import { SILENT_MS } from "../store/queries/queue.ts";
 import { Engine } from "./engine.ts";
 import { PATIENT_FOR_MS } from "./slots.ts";

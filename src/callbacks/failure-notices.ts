@@ -51,7 +51,7 @@ export async function noteFailures(
 	// In this order: one that worked in between and fails again has a new trouble.
 	const hasRecovered = await noteRecovered(deps, recovered);
 	const hasFailed = await noteFailed(deps, failed);
-	const stillFailing = new Set(failed.map(({ receiverId }) => receiverId));
+	const stillFailing = new Set(failed.map(({ receiver_id }) => receiver_id));
 	return {
 		failing: [...stillFailing],
 		recovered: recovered.filter((id) => !stillFailing.has(id)),
@@ -95,22 +95,22 @@ function sumUp(settlements: readonly Settlement[], failing: ReadonlySet<number>)
 	// In one order for everybody: two processes that meet the same receivers must not wait for each other.
 	return {
 		recovered: [...recovered].sort((a, b) => a - b),
-		failed: [...failed.values()].sort((a, b) => a.receiverId - b.receiverId),
+		failed: [...failed.values()].sort((a, b) => a.receiver_id - b.receiver_id),
 	};
 }
 
 function failureOf({ delivery, kind, verdict, attempt, endedAtMs }: FailedAttempt): FailedAttempts {
 	return {
-		receiverId: delivery.programmeId,
-		attempts: 1,
+		receiver_id: delivery.programmeId,
+		failed_attempts: 1,
 		failures: kind === "finished" ? 1 : 0,
-		firstAtMs: endedAtMs,
-		lastAtMs: endedAtMs,
-		lastDeliveryId: delivery.id,
-		lastResult: attempt.result,
-		lastVerdict: verdict,
-		lastHttpStatus: attempt.httpStatus,
-		lastDetail: attempt.detail,
+		opened_at_ms: endedAtMs,
+		last_failed_at_ms: endedAtMs,
+		last_delivery_id: delivery.id,
+		last_result: attempt.result,
+		last_verdict: verdict,
+		last_http_status: attempt.httpStatus,
+		last_detail: attempt.detail,
 	};
 }
 
@@ -118,9 +118,9 @@ function addUp(earlier: FailedAttempts | undefined, later: FailedAttempts): Fail
 	if (earlier === undefined) return later;
 	return {
 		...later,
-		attempts: earlier.attempts + later.attempts,
+		failed_attempts: earlier.failed_attempts + later.failed_attempts,
 		failures: earlier.failures + later.failures,
-		firstAtMs: earlier.firstAtMs,
+		opened_at_ms: earlier.opened_at_ms,
 	};
 }
 
@@ -130,9 +130,9 @@ async function noteFailed(deps: NotingDeps, failed: readonly FailedAttempts[]): 
 	const { trx, nowMs } = deps;
 	const troubles = await addFailures(
 		trx,
-		failed.map((attempts) => ({ ...attempts, publicId: newPublicId(deps) })),
+		failed.map((attempts) => ({ ...attempts, public_id: newPublicId(deps) })),
 	);
-	const haveFinally = new Set(failed.filter(({ failures }) => failures > 0).map((row) => row.receiverId));
+	const haveFinally = new Set(failed.filter(({ failures }) => failures > 0).map((row) => row.receiver_id));
 	const serious = troubles.filter(
 		(trouble) =>
 			haveFinally.has(trouble.receiverId) || (trouble.toldAtMs === null && isSerious(trouble, nowMs)),

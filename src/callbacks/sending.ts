@@ -5,7 +5,7 @@ import type { KeptAnswer } from "../domain/kept-answer.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { Outcome } from "../domain/verdict.ts";
 import type { Clock, Load, Log, Random, Transport } from "../ports.ts";
-import type { KnownWire } from "../store/queries/known-wire.ts";
+import type { KnownWire } from "../store/queries/known-network.ts";
 import type { DueDelivery, Settlement } from "../store/queries/queue.ts";
 import { createPreparer, type PrepareAttempt, settleAnswer } from "./attempt.ts";
 import type { EngineCounters } from "./counters.ts";

@@ -11,7 +11,7 @@ import { oweEvents } from "../conversions/owe.ts";
 import { SEALING_IV_BYTES, SEALING_KEY_BYTES, sealSecret } from "../domain/sealing.ts";
 import { createRandom } from "../outside/random.ts";
 import type { PostbackAnswer } from "../ports.ts";
-import { givenWire } from "../store/queries/known-wire.ts";
+import { givenWire } from "../store/queries/known-network.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { DueListener, Store } from "../store/store.ts";

@@ -22,7 +22,7 @@ import type { AccountsDeps } from "../people/deps.ts";
 import type { NewNonce } from "../store/hot-writes.ts";
 import { createBatches } from "../store/queries/batches.ts";
 import { type ApiKey, findApiKeysByHash } from "../store/queries/keys.ts";
-import type { KnownWire } from "../store/queries/known-wire.ts";
+import type { KnownWire } from "../store/queries/known-network.ts";
 import { findProgrammesById, findProgrammesByPublicId, type Programme } from "../store/queries/programmes.ts";
 import { findUsableSecrets, type SigningSecret, stateOf } from "../store/queries/signing-secrets.ts";
 

@@ -14,7 +14,7 @@ import { SECOND_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { findDeliveryDetail, listAttempts } from "../../src/store/queries/delivery-list.ts";
 import { claimJob, listJobs } from "../../src/store/queries/jobs.ts";
-import { givenWire } from "../../src/store/queries/known-wire.ts";
+import { givenWire } from "../../src/store/queries/known-network.ts";
 import { checkLedger } from "../../src/store/queries/ledger.ts";
 import { DIALECTS } from "../../src/store/schema/dialect.ts";
 import { MIGRATIONS, type Migration, SchemaTooNewError } from "../../src/store/schema/migrations.ts";

@@ -4,7 +4,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { tellEarly } from "../../src/callbacks/failure-notices.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
-import { listFailingShops } from "../../src/store/queries/failing-shops.ts";
+import { listFailingShops } from "../../src/store/queries/delivery-health.ts";
 import {
 	addFailures,
 	addRecoveries,
@@ -33,15 +33,15 @@ eachDatabase("notices of failing callbacks", (database) => {
 		const { id } = await addProgramme(store);
 		await fail(store.db, id, {}, START_MS + 10);
 		const last = {
-			attempts: 43,
+			failed_attempts: 43,
 			failures: 41,
-			firstAtMs: START_MS + 4,
-			lastAtMs: START_MS + 5,
-			lastDeliveryId: 7,
-			lastResult: "network-error",
-			lastVerdict: "retry",
-			lastHttpStatus: null,
-			lastDetail: "ECONNREFUSED (connect)",
+			opened_at_ms: START_MS + 4,
+			last_failed_at_ms: START_MS + 5,
+			last_delivery_id: 7,
+			last_result: "network-error",
+			last_verdict: "retry",
+			last_http_status: null,
+			last_detail: "ECONNREFUSED (connect)",
 		} as const;
 		await fail(store.db, id, last, START_MS + 99);
 		const notice = await onlyNotice(store, id);
@@ -65,11 +65,11 @@ eachDatabase("notices of failing callbacks", (database) => {
 		const ids = [await addProgramme(store), await addProgramme(store), await addProgramme(store)].map(
 			({ id }) => id,
 		);
-		await addFailures(store.db, [failedAttempts(ids[1] ?? 0, { attempts: 4, failures: 0 })]);
+		await addFailures(store.db, [failedAttempts(ids[1] ?? 0, { failed_attempts: 4, failures: 0 })]);
 		const troubles = await addFailures(
 			store.db,
 			ids.map((id, index) =>
-				failedAttempts(id, { attempts: index + 1, failures: 0, firstAtMs: START_MS + 9 }),
+				failedAttempts(id, { failed_attempts: index + 1, failures: 0, opened_at_ms: START_MS + 9 }),
 			),
 		);
 		deepEqual(
@@ -182,7 +182,7 @@ eachDatabase("trouble that lasts", (database) => {
 		const [early, late] = [await addProgramme(store), await addProgramme(store)];
 		await addFailures(store.db, [
 			failedAttempts(early.id, { failures: 0 }),
-			failedAttempts(late.id, { failures: 0, firstAtMs: START_MS + 1 }),
+			failedAttempts(late.id, { failures: 0, opened_at_ms: START_MS + 1 }),
 		]);
 		const nowMs = START_MS + 10 * MINUTE_MS;
 		equal(await tellEarly({ store, clock: createClock(nowMs - 1) }, never), 0);
@@ -272,7 +272,7 @@ eachDatabase("mailing notices", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const [deliveryId = 0] = await addDeliveries(store, programme, START_MS);
-		await fail(store.db, programme.id, { lastDeliveryId: deliveryId });
+		await fail(store.db, programme.id, { last_delivery_id: deliveryId });
 		const { public_id } = await store.db
 			.selectFrom("deliveries")
 			.select("public_id")

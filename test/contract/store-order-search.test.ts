@@ -3,6 +3,7 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { before, test } from "node:test";
+import { sql } from "kysely";
 import { EVENT_TYPES, STATUSES } from "../../src/domain/conversion.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
 import { readOrderSearch } from "../../src/domain/order-search.ts";
@@ -159,20 +160,45 @@ eachDatabase("search and order of conversions", (database) => {
 		}
 	});
 
-	test("what comes is found at once, and what was removed is not", async () => {
-		const { store } = database;
-		const row = newConversion(programme.id, { order_id: "Fresh-1" });
-		const [fresh] = await store.writes.insertConversions(store.db, [row]);
-		ok(fresh !== undefined);
+	/** In the index itself: what is not there yet is in `order_tail`. */
+	async function indexed(part: string): Promise<number[]> {
+		const all = database.store.db.selectFrom("order_search").select("rowid");
+		const rows = await all.where("order_id", "like", `%${part}%`).orderBy("rowid", "desc").execute();
+		return rows.map(({ rowid }) => rowid);
+	}
+
+	async function record(orderIds: readonly string[]): Promise<number[]> {
+		const { db, writes } = database.store;
+		const rows = orderIds.map((order_id) => newConversion(programme.id, { order_id }));
+		return idsOf(await writes.insertConversions(db, rows));
+	}
+
+	const remove = (ids: readonly number[]) =>
+		database.store.db.deleteFrom("conversions").where("id", "in", ids).execute();
+
+	test("what comes is found at once, when thousands came after it too, and what was removed is not", async () => {
 		const search = readOrderSearch("fresh");
-		deepEqual(await pages({ programmeId: programme.id, search }), [fresh.id]);
-		deepEqual(await exported({ search }), [fresh.id]);
-		await store.db.deleteFrom("conversions").where("id", "=", fresh.id).execute();
-		deepEqual(await exported({ search }), []);
-		deepEqual(
-			await store.db.selectFrom("order_search").selectAll().where("order_id", "like", "%fresh%").execute(),
-			[],
-		);
+		const [first = 0, ...lost] = await record(["Fresh-1", "Fresh-2", "Fresh-3"]);
+		const found = [...lost.toReversed(), first];
+		deepEqual(await pages({ programmeId: programme.id, search }), found);
+		deepEqual(await exported({ search }), found);
+		await remove(lost.slice(1));
+		deepEqual(await exported({ search }), found.slice(1));
+		const later = await record(Array.from({ length: 1_100 }, (_, index) => `after-${index}`));
+		deepEqual(await indexed("fresh"), found.slice(1));
+		deepEqual(await exported({ search }), found.slice(1));
+		await remove(lost.slice(0, 1));
+		deepEqual(await exported({ search }), [first]);
+		deepEqual(await indexed("fresh"), [first]);
+		// SQLite gives the numbers of these again, which had been indexed.
+		await remove(later);
+		deepEqual(await exported({ search: readOrderSearch("after-") }), []);
+		const again = await record(["again-1", "again-2"]);
+		deepEqual(await exported({ search: readOrderSearch("again") }), again.toReversed());
+		await remove([first, ...again]);
+		deepEqual(await exported({ search: readOrderSearch("again") }), []);
+		if (database.kind !== "SQLite") return;
+		await sql`insert into order_search (order_search) values ('integrity-check')`.execute(database.store.db);
 	});
 
 	test("an order behind thousands of others is found, of a large shop and of a small one", async () => {

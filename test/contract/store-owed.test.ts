@@ -114,7 +114,7 @@ eachDatabase("a pause", (database) => {
 		const { store } = database;
 		const [watched, told] = [await addProgramme(store), await addProgramme(store)];
 		for (const { id } of [watched, told]) {
-			await addFailures(store.db, [failedAttempts(id, { firstAtMs: START_MS })]);
+			await addFailures(store.db, [failedAttempts(id, { opened_at_ms: START_MS })]);
 		}
 		await store.db
 			.updateTable("notices")

@@ -1,7 +1,7 @@
 // Every query that runs all day, or that a page or a chore makes, is answered along an index on both databases: one
 // table of (query, indexes), over tables that are large enough for the planner to have a choice.
 
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import { CompiledQuery, sql } from "kysely";
 import { readCallbackHealth } from "../../src/callbacks/health.ts";
@@ -35,6 +35,7 @@ import {
 	countFailed,
 	countUndelivered,
 	countWaiting,
+	listFailingShops,
 	sumCallbacks,
 } from "../../src/store/queries/delivery-health.ts";
 import {
@@ -48,7 +49,6 @@ import {
 	listLastAttempts,
 	newestProgress,
 } from "../../src/store/queries/delivery-list.ts";
-import { listFailingShops } from "../../src/store/queries/failing-shops.ts";
 import { countUnmailedNotices } from "../../src/store/queries/figures.ts";
 import { readIntegrationChecks } from "../../src/store/queries/first-times.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
@@ -513,6 +513,18 @@ eachDatabase("plans", (database) => {
 			ok(searches.length > 0);
 			for (const line of searches) match(line, /id>\? AND id<\?\)/);
 		}
+	});
+
+	test("a part of an order id is looked for in the index of trigrams, the newest first", async () => {
+		const { kind, store } = database;
+		const plans = await plansOf(kind, store.db, (db) =>
+			collectMatches(db, { search: readOrderSearch("der 30") }),
+		);
+		const lines = plans.flatMap((plan) => plan.lines).join("\n");
+		if (kind === "PostgreSQL") return match(lines, /Bitmap Index Scan on conversions_by_part/);
+		match(lines, /MERGE \(UNION ALL\)[\s\S]*order_search VIRTUAL TABLE INDEX \d+:L/);
+		match(lines, /SEARCH conversions USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)/);
+		doesNotMatch(lines, /TEMP B-TREE/);
 	});
 
 	for (const [statistics, prepare] of STATISTICS) {

@@ -99,8 +99,8 @@ export function auditDeliveries(
 				order by a.delivery_id, a.seq`,
 		)
 		.all() as unknown as AttemptRow[];
-	for (const { problem, table, select, from, where } of LEDGER_RULES) {
-		const [row] = database.prepare(`select ${select} as id from ${from} where ${where} limit 1`).all();
+	for (const { problem, table, key, from, where } of LEDGER_RULES) {
+		const [row] = database.prepare(`select r.${key} as id from ${from} where ${where} limit 1`).all();
 		const promise = PROMISE_OF[table] ?? "nothing unexpected";
 		demand(row === undefined, promise, () => `${problem}: ${row?.["id"]}`);
 	}

@@ -7,7 +7,7 @@ import type { Caps } from "../../src/callbacks/lanes.ts";
 import { createMailDispatcher, type MailDispatcher } from "../../src/mail/dispatcher.ts";
 import type { Clock, Log, Mail, PostbackAnswer, PostbackRequest, Random } from "../../src/ports.ts";
 import { openSharedClock, type SharedClock } from "../../src/service/shared-clock.ts";
-import { givenWire } from "../../src/store/queries/known-wire.ts";
+import { givenWire } from "../../src/store/queries/known-network.ts";
 import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type Chores, startChores } from "../../src/watch/chores.ts";

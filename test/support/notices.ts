@@ -32,19 +32,19 @@ export function newNotice(
 export function failedAttempts(
 	receiverId: number,
 	change: Partial<FailedAttempts> = {},
-): FailedAttempts & { publicId: string } {
+): FailedAttempts & { public_id: string } {
 	return {
-		publicId: newId("ntc"),
-		receiverId,
-		attempts: 1,
+		public_id: newId("ntc"),
+		receiver_id: receiverId,
+		failed_attempts: 1,
 		failures: 1,
-		firstAtMs: START_MS,
-		lastAtMs: START_MS,
-		lastDeliveryId: 1,
-		lastResult: "answered",
-		lastVerdict: "refused",
-		lastHttpStatus: 404,
-		lastDetail: null,
+		opened_at_ms: START_MS,
+		last_failed_at_ms: START_MS,
+		last_delivery_id: 1,
+		last_result: "answered",
+		last_verdict: "refused",
+		last_http_status: 404,
+		last_detail: null,
 		...change,
 	};
 }

@@ -16,7 +16,10 @@ export interface QueryPlan {
 
 /** What the planner knows in service: PostgreSQL analyses by itself, and nobody ever does on SQLite. */
 export async function analyseAsInService({ kind, db }: Pick<Store, "kind" | "db">): Promise<void> {
-	if (kind === "postgres") await db.executeQuery(CompiledQuery.raw("analyze"));
+	if (kind !== "postgres") return;
+	await db.executeQuery(CompiledQuery.raw("analyze"));
+	// The server's own analysing does this by the way.
+	await db.executeQuery(CompiledQuery.raw("select gin_clean_pending_list('conversions_by_part')"));
 }
 
 /** The plan of every query that `run` makes; of a hot statement also the one that knows no parameter. */

@@ -15,8 +15,7 @@ import {
 } from "../queries/queue.ts";
 import { createSlotQueue } from "../queries/slot-queue.ts";
 import type { Db } from "../store.ts";
-import { arrayLiteral, columnLiteral } from "./array.ts";
-import { hotStatement } from "./hot-statement.ts";
+import { arrayLiteral, columnLiteral, hotStatement } from "./hot-statement.ts";
 
 /** Not now(), which is when the transaction began: this one may have waited for a lock. */
 const NOW_MS = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;

@@ -13,8 +13,7 @@ import {
 } from "../hot-writes.ts";
 import type { Db } from "../schema/tables.ts";
 import type { Conversion } from "../tables/conversions.ts";
-import { columnLiteral } from "./array.ts";
-import { type HotStatement, hotStatement } from "./hot-statement.ts";
+import { columnLiteral, type HotStatement, hotStatement } from "./hot-statement.ts";
 
 type Columns = Readonly<Record<string, ColumnType>>;
 type Cell = string | number | null;

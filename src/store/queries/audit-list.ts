@@ -61,23 +61,11 @@ interface IdBounds {
 /** Where a period begins and ends among the numbers: at entries that are surely earlier and surely later. */
 async function findBounds(db: Db, { fromMs, beforeMs }: AuditFilter): Promise<IdBounds> {
 	const one = db.selectFrom("audit_entries").select("id").limit(1);
-	const earlier =
-		fromMs === undefined
-			? undefined
-			: await one
-					.where("at_ms", "<", fromMs - OUT_OF_ORDER_MS)
-					.orderBy("at_ms", "desc")
-					.orderBy("id", "desc")
-					.executeTakeFirst();
-	const later =
-		beforeMs === undefined
-			? undefined
-			: await one
-					.where("at_ms", ">=", beforeMs + OUT_OF_ORDER_MS)
-					.orderBy("at_ms")
-					.orderBy("id")
-					.executeTakeFirst();
-	return { above: earlier?.id ?? 0, below: later?.id ?? Number.MAX_SAFE_INTEGER };
+	const earlier = one.where("at_ms", "<", (fromMs ?? 0) - OUT_OF_ORDER_MS).orderBy("at_ms", "desc");
+	const later = one.where("at_ms", ">=", (beforeMs ?? 0) + OUT_OF_ORDER_MS).orderBy("at_ms");
+	const above = fromMs === undefined ? undefined : await earlier.orderBy("id", "desc").executeTakeFirst();
+	const below = beforeMs === undefined ? undefined : await later.orderBy("id").executeTakeFirst();
+	return { above: above?.id ?? 0, below: below?.id ?? Number.MAX_SAFE_INTEGER };
 }
 
 function readEntries(

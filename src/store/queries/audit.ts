@@ -1,11 +1,11 @@
 // The audit log: who did what, written in the transaction of what it records, and marked there where people are to be
 // mailed about it (domain/action). No secret, token or password ever goes into it.
 
-import type { Insertable } from "kysely";
+import { type Insertable, type Selectable, sql } from "kysely";
 import { type AuditAction, audienceOf } from "../../domain/action.ts";
 import type { PersonKind } from "../../domain/roles.ts";
 import type { Db } from "../store.ts";
-import type { ChangesToTellTable } from "../tables/notices.ts";
+import type { AuditEntriesTable, ChangesToTellTable } from "../tables/notices.ts";
 import { findPersonByEmail } from "./people.ts";
 import { PASSWORD_PROVIDER } from "./sign-in.ts";
 
@@ -87,16 +87,12 @@ async function topicsOf(trx: Db, note: Noted): Promise<Topic[]> {
  */
 async function findInUse(trx: Db, programmeIds: readonly number[]): Promise<ReadonlySet<number>> {
 	if (programmeIds.length === 0) return new Set();
-	const owned = await trx
-		.selectFrom("programme_people")
-		.innerJoin("people", "people.id", "programme_people.person_id")
-		.innerJoin("auth_accounts", "auth_accounts.userId", "people.public_id")
-		.select("programme_people.programme_id as id")
-		.distinct()
-		.where("programme_people.programme_id", "in", programmeIds)
-		.where("programme_people.role", "=", "owner")
-		.where("auth_accounts.providerId", "=", PASSWORD_PROVIDER)
-		.execute();
+	const { rows: owned } = await sql<{
+		id: number;
+	}>`select distinct r.programme_id as id from programme_people r
+		join people p on p.id = r.person_id join auth_accounts a on a."userId" = p.public_id
+		where r.programme_id in (${sql.join(programmeIds)}) and r.role = 'owner'
+			and a."providerId" = ${PASSWORD_PROVIDER}`.execute(trx);
 	return new Set(owned.map(({ id }) => id));
 }
 
@@ -143,14 +139,7 @@ export interface Topic {
 	programmeId: number | null;
 }
 
-export interface Change {
-	id: number;
-	at_ms: number;
-	programme_id: number | null;
-	action: string;
-	subject: string | null;
-	detail: string | null;
-	address: string | null;
+export interface Change extends Omit<Selectable<AuditEntriesTable>, "person_id"> {
 	/** Null: the command line, or the service itself. */
 	actor: { name: string; email: string; kind: PersonKind } | null;
 }
@@ -178,18 +167,14 @@ export async function takeChanges(trx: Db, topic: string): Promise<Change[]> {
 		.returning("audit_entry_id")
 		.execute();
 	if (taken.length === 0) return [];
+	const ids = taken.map((row) => row.audit_entry_id);
 	const rows = await trx
-		.selectFrom("audit_entries as entry")
-		.leftJoin("people", "people.id", "entry.person_id")
-		.select(["entry.id", "entry.at_ms", "entry.programme_id", "entry.action"])
-		.select(["entry.subject", "entry.detail", "entry.address"])
+		.selectFrom("audit_entries")
+		.leftJoin("people", "people.id", "audit_entries.person_id")
+		.selectAll("audit_entries")
 		.select(["people.name", "people.email", "people.kind"])
-		.where(
-			"entry.id",
-			"in",
-			taken.map((row) => row.audit_entry_id),
-		)
-		.orderBy("entry.id")
+		.where("audit_entries.id", "in", ids)
+		.orderBy("audit_entries.id")
 		.execute();
 	return rows.map(({ name, email, kind, ...entry }) => ({
 		...entry,

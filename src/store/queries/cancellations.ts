@@ -5,6 +5,7 @@
 //   noted with the removal, claimed ──walked to the end, nothing left──▶ gone
 //   claimed ──out of time, something is due, killed──▶ nobody's after a while ──claimed by the chore──▶ …
 
+import { sql } from "kysely";
 import { slotOf } from "../../domain/slot.ts";
 import { SECOND_MS } from "../../domain/time.ts";
 import type { Clock } from "../../ports.ts";
@@ -54,24 +55,13 @@ export async function cancelAllRemoved(store: Store, clock: Clock, isStopping: (
 }
 
 async function claimNext(db: Db, nowMs: number): Promise<Cancellation | undefined> {
-	return (
-		db
-			.updateTable("cancellations")
-			.set({ claim_until_ms: nowMs + CLAIM_MS })
-			.where("receiver_id", "=", (eb) =>
-				eb
-					.selectFrom("cancellations")
-					.select("receiver_id")
-					.where("claim_until_ms", "<=", nowMs)
-					.orderBy("since_ms")
-					.orderBy("receiver_id")
-					.limit(1),
-			)
-			// Again, because on PostgreSQL another process may have claimed it after the list was read.
-			.where("claim_until_ms", "<=", nowMs)
-			.returning(["receiver_id as receiverId", "epoch"])
-			.executeTakeFirst()
-	);
+	// Looked at again, because on PostgreSQL another process may have claimed it after the list was read.
+	const { rows } = await sql<Cancellation>`update cancellations set claim_until_ms = ${nowMs + CLAIM_MS}
+		where receiver_id = (select receiver_id from cancellations where claim_until_ms <= ${nowMs}
+				order by since_ms, receiver_id limit 1)
+			and claim_until_ms <= ${nowMs}
+		returning receiver_id as "receiverId", epoch`.execute(db);
+	return rows[0];
 }
 
 /**

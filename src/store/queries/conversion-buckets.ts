@@ -140,31 +140,17 @@ export async function findStretch(db: Db, { fromMs, beforeMs }: TimeFilter): Pro
 
 /** By halving: some twenty looks at the primary key for a million rows. */
 async function firstIdRecordedAt(db: Db, atMs: number): Promise<number> {
-	let low = (await outermostId(db, "asc")) ?? 0;
-	let high = ((await outermostId(db, "desc")) ?? 0) + 1;
+	const ends = await sql<{ first: number | null; last: number | null }>`
+		select (select min(id) from conversions) as first, (select max(id) from conversions) as last`.execute(db);
+	let low = ends.rows[0]?.first ?? 0;
+	let high = (ends.rows[0]?.last ?? 0) + 1;
 	while (low < high) {
 		const middle = Math.floor((low + high) / 2);
-		const row = await db
-			.selectFrom("conversions")
-			.select(["id", "created_at_ms"])
-			.where("id", ">=", middle)
-			.orderBy("id")
-			.limit(1)
-			.executeTakeFirst();
+		const next = await sql<{ id: number; created_at_ms: number }>`select id, created_at_ms from conversions
+			where id >= ${middle} order by id limit 1`.execute(db);
+		const [row] = next.rows;
 		if (row === undefined || row.id >= high || row.created_at_ms >= atMs) high = middle;
 		else low = row.id + 1;
 	}
 	return low;
-}
-
-/** The first id, or the last. One at a time: asked for both, SQLite reads the whole table. */
-async function outermostId(db: Db, direction: "asc" | "desc"): Promise<number | undefined> {
-	const row = await db
-		.selectFrom("conversions")
-		.select("id")
-		.where("id", ">", 0)
-		.orderBy("id", direction)
-		.limit(1)
-		.executeTakeFirst();
-	return row?.id;
 }

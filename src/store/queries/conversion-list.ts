@@ -181,12 +181,15 @@ const OF_A_PROGRAMME = ["programmeId", "eventType", "isTest"] as const;
 function walkFound(db: Db, filter: ConversionFilter, pattern: string): Walk {
 	return {
 		async read(after, limit) {
-			const found = await db
-				.selectFrom("order_search")
-				.select(["rowid as id", "rowid as at"])
-				.where("order_id", "like", pattern)
-				.where("rowid", "<", endId(after))
-				.orderBy("rowid", "desc")
+			const foundIn = (table: "order_search" | "order_tail") =>
+				db
+					.selectFrom(table)
+					.select(["rowid as id", "rowid as at"])
+					.where("order_id", "like", pattern)
+					.where("rowid", "<", endId(after));
+			const found = await foundIn("order_search")
+				.unionAll(foundIn("order_tail"))
+				.orderBy("id", "desc")
 				.limit(limit)
 				.execute();
 			return readRows(db, found, limit);
@@ -233,36 +236,33 @@ function compare(one: Cursor, other: Cursor, { direction }: ConversionSort): num
 	return direction === "desc" ? -ahead : ahead;
 }
 
-type Matcher = (row: Conversion) => boolean;
-
 /** Undefined when no filter is set. `known` are those that every row matches that is read. */
 function matcherOf(
 	filter: ConversionFilter,
 	known: readonly (keyof ConversionFilter)[] = [],
-): Matcher | undefined {
+): Walk["matches"] {
 	const names = Object.keys(CHECKS) as (keyof ConversionFilter)[];
-	const set = names.flatMap((name) => (known.includes(name) ? [] : (CHECKS[name](filter) ?? [])));
-	return set.length === 0 ? undefined : (row) => set.every((matches) => matches(row));
+	const set = names.filter((name) => filter[name] !== undefined && !known.includes(name));
+	return set.length === 0 ? undefined : (row) => set.every((name) => CHECKS[name](row, filter));
 }
 
-/** Of each filter: undefined when it is not set. */
-const CHECKS: Readonly<Record<keyof ConversionFilter, (filter: ConversionFilter) => Matcher | undefined>> = {
-	programmeId: ({ programmeId: id }) => (id === undefined ? undefined : (row) => row.programme_id === id),
-	status: ({ status }) => (status === undefined ? undefined : (row) => row.status === status),
-	eventType: ({ eventType }) => (eventType === undefined ? undefined : (row) => row.event_type === eventType),
-	isTest: ({ isTest }) => (isTest === undefined ? undefined : (row) => (row.test === 1) === isTest),
-	fromMs: ({ fromMs }) => (fromMs === undefined ? undefined : (row) => row.created_at_ms >= fromMs),
-	beforeMs: ({ beforeMs }) => (beforeMs === undefined ? undefined : (row) => row.created_at_ms < beforeMs),
-	soldFromMs: ({ soldFromMs }) =>
-		soldFromMs === undefined ? undefined : (row) => row.occurred_at_ms >= soldFromMs,
-	soldBeforeMs: ({ soldBeforeMs }) =>
-		soldBeforeMs === undefined ? undefined : (row) => row.occurred_at_ms < soldBeforeMs,
-	orderId: ({ orderId }) => (orderId === undefined ? undefined : (row) => row.order_id === orderId),
-	search: ({ search }) => {
-		if (search === undefined) return undefined;
-		if (search.kind === "conversion") return (row) => row.public_id === search.publicId;
-		return (row) => hasOrder(row.order_id, search.term);
-	},
+/** Each is asked only where its filter is set. */
+const CHECKS: Readonly<
+	Record<keyof ConversionFilter, (row: Conversion, filter: ConversionFilter) => boolean>
+> = {
+	programmeId: (row, { programmeId }) => row.programme_id === programmeId,
+	status: (row, { status }) => row.status === status,
+	eventType: (row, { eventType }) => row.event_type === eventType,
+	isTest: (row, { isTest }) => (row.test === 1) === isTest,
+	fromMs: (row, { fromMs = 0 }) => row.created_at_ms >= fromMs,
+	beforeMs: (row, { beforeMs = 0 }) => row.created_at_ms < beforeMs,
+	soldFromMs: (row, { soldFromMs = 0 }) => row.occurred_at_ms >= soldFromMs,
+	soldBeforeMs: (row, { soldBeforeMs = 0 }) => row.occurred_at_ms < soldBeforeMs,
+	orderId: (row, { orderId }) => row.order_id === orderId,
+	search: (row, { search }) =>
+		search?.kind === "conversion"
+			? row.public_id === search.publicId
+			: hasOrder(row.order_id, search?.term ?? ""),
 };
 
 function hasSaleRange({ soldFromMs, soldBeforeMs }: ConversionFilter): boolean {

@@ -5,7 +5,6 @@ import { sql } from "kysely";
 import type { Status } from "../../domain/conversion.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import type { Db } from "../store.ts";
-import { highHalf, joinHalves, lowHalf } from "./summed-amounts.ts";
 
 export interface TallyGroup {
 	status: Status;
@@ -45,12 +44,9 @@ export async function tallySlice(db: Db, request: SliceRequest): Promise<TallySl
 			sql<number>`told_at_ms / ${sql.lit(DAY_MS)}`.as("day"),
 			eb.fn.countAll<number>().as("count"),
 			eb.fn.max("id").as("last_id"),
-			highHalf("basket_value").as("basket_high"),
-			lowHalf("basket_value").as("basket_low"),
-			highHalf("commission").as("commission_high"),
-			lowHalf("commission").as("commission_low"),
-			highHalf("network_fee").as("fee_high"),
-			lowHalf("network_fee").as("fee_low"),
+			...sumOf("basket_value"),
+			...sumOf("commission"),
+			...sumOf("network_fee"),
 		])
 		.groupBy(["status", "test", "currency", "day"])
 		.execute();
@@ -62,9 +58,9 @@ export async function tallySlice(db: Db, request: SliceRequest): Promise<TallySl
 				currency: row.currency,
 				day: row.day,
 				count: row.count,
-				basketMinor: joinHalves(row.basket_high, row.basket_low),
+				basketMinor: joinHalves(row.basket_value_high, row.basket_value_low),
 				commissionMinor: joinHalves(row.commission_high, row.commission_low),
-				feeMinor: joinHalves(row.fee_high, row.fee_low),
+				feeMinor: joinHalves(row.network_fee_high, row.network_fee_low),
 			})),
 		tests: rows.filter(({ test }) => test === 1).map(({ status, count }) => ({ status, count })),
 		lastId: rows.length === 0 ? null : Math.max(...rows.map((row) => row.last_id)),
@@ -82,4 +78,22 @@ function sliceOf(db: Db, { programmeId, afterId, limit }: SliceRequest) {
 		.orderBy("id")
 		.limit(limit);
 	return programmeId === undefined ? rows : rows.where("programme_id", "=", programmeId);
+}
+
+// An amount has up to sixteen digits (domain/money), so a sum may be more than 64 bits hold. Each is summed in two halves,
+// which also keeps both below what a JavaScript number holds exactly.
+
+const HALF = 100_000_000;
+
+function sumOf<Column extends "basket_value" | "commission" | "network_fee">(column: Column) {
+	// Amounts have exactly the currency's digits: without the point they are minor units.
+	const minor = sql`cast(replace(${sql.ref(column)}, '.', '') as bigint)`;
+	return [
+		sql<number>`cast(sum(${minor} / ${sql.lit(HALF)}) as bigint)`.as(`${column}_high`),
+		sql<number>`cast(sum(${minor} % ${sql.lit(HALF)}) as bigint)`.as(`${column}_low`),
+	] as const;
+}
+
+function joinHalves(high: number, low: number): bigint {
+	return BigInt(high) * BigInt(HALF) + BigInt(low);
 }

@@ -3,8 +3,7 @@
 import { type Selectable, sql } from "kysely";
 import type { Db } from "../store.ts";
 import type { DeliveriesTable } from "../tables/deliveries.ts";
-import { findSendingEpoch } from "./bring-forward.ts";
-import { valueList } from "./value-list.ts";
+import { findSendingEpoch, valueList } from "./bring-forward.ts";
 
 export type Delivery = Selectable<DeliveriesTable>;
 
@@ -13,12 +12,8 @@ export async function findDelivery(
 	programmeId: number,
 	publicId: string,
 ): Promise<Delivery | undefined> {
-	return db
-		.selectFrom("deliveries")
-		.selectAll()
-		.where("public_id", "=", publicId)
-		.where("receiver_id", "=", programmeId)
-		.executeTakeFirst();
+	const [found] = await findDeliveries(db, programmeId, [publicId]);
+	return found;
 }
 
 /** Those of them that are this programme's. */

@@ -1,7 +1,10 @@
 // How a programme's callbacks are doing: the newest answers for their speed, what has waited longest, what is undelivered.
 // Bounded by the indexes it walks, so that a page costs the same with two million deliveries.
 
+import { sql } from "kysely";
+import { isSerious, type WatchedTrouble } from "../../domain/notice.ts";
 import type { Db } from "../store.ts";
+import type { NoticesTable } from "../tables/notices.ts";
 
 /** Enough for a ninety-fifth percentile that does not jump, few enough for a page. */
 const NEWEST_DELIVERIES = 500;
@@ -41,21 +44,10 @@ export async function countWaiting(db: Db, programmeId: number, nowMs: number): 
 
 /** How long the shop took to answer, of the newest deliveries' attempts; unsorted, without those unanswered. */
 export async function newestAnswerTimes(db: Db, programmeId: number, sinceMs: number): Promise<number[]> {
-	const rows = await db
-		.selectFrom((eb) =>
-			eb
-				.selectFrom("deliveries")
-				.select("id")
-				.where("receiver_id", "=", programmeId)
-				.orderBy("id", "desc")
-				.limit(NEWEST_DELIVERIES)
-				.as("newest"),
-		)
-		.innerJoin("attempts", "attempts.delivery_id", "newest.id")
-		.select("attempts.took_ms as tookMs")
-		.where("attempts.result", "=", "answered")
-		.where("attempts.started_at_ms", ">=", sinceMs)
-		.execute();
+	const { rows } = await sql<{ tookMs: number | null }>`select a.took_ms as "tookMs"
+		from (select id from deliveries where receiver_id = ${programmeId} order by id desc limit ${NEWEST_DELIVERIES}) d
+		join attempts a on a.delivery_id = d.id
+		where a.result = 'answered' and a.started_at_ms >= ${sinceMs}`.execute(db);
 	return rows.flatMap(({ tookMs }) => tookMs ?? []);
 }
 
@@ -176,4 +168,58 @@ export async function sumCallbacks(db: Db, fromMs: number, beforeMs: number): Pr
 
 export async function pruneCallbackHours(db: Db, olderThanMs: number): Promise<void> {
 	await db.deleteFrom("callback_hours").where("hour_ms", "<", olderThanMs).execute();
+}
+
+// Shops whose callbacks are failing now, for the network's staff: those with the most undelivered callbacks first.
+
+type Failure = "last_failed_at_ms" | "last_result" | "last_verdict" | "last_http_status" | "last_detail";
+
+export interface FailingShop
+	extends Pick<NoticesTable, Failure>,
+		Pick<WatchedTrouble, "failedAttempts" | "failures"> {
+	publicId: string;
+	name: string;
+	sinceMs: number;
+	toldAtMs: number | null;
+	/** Both counted up to the limit. */
+	waiting: number;
+	failed: number;
+}
+
+/** Looked at, those that have been failing the longest; more fail together only when the fault is ours. */
+const MAX_LOOKED_AT = 200;
+
+export interface FailingShops {
+	shops: readonly FailingShop[];
+	/** How many were left out. */
+	more: number;
+}
+
+export async function listFailingShops(db: Db, limit: number, nowMs: number): Promise<FailingShops> {
+	const failing = await readFailing(db);
+	const serious = failing.filter(
+		(shop) => shop.toldAtMs !== null || isSerious({ ...shop, openedAtMs: shop.sinceMs }, nowMs),
+	);
+	const worstFirst = serious.sort((a, b) => undeliveredOf(b) - undeliveredOf(a) || a.sinceMs - b.sinceMs);
+	return { shops: worstFirst.slice(0, limit), more: Math.max(0, worstFirst.length - limit) };
+}
+
+function undeliveredOf({ waiting, failed }: { waiting: number; failed: number }): number {
+	return waiting + failed;
+}
+
+async function readFailing(db: Db): Promise<FailingShop[]> {
+	const few = sql.lit(MAX_COUNTED_UNDELIVERED);
+	// All that is open at one time is little, and is read along notices_open: hence the condition that always holds.
+	const { rows } = await sql<FailingShop>`
+		select p.public_id as "publicId", p.name, n.opened_at_ms as "sinceMs", n.told_at_ms as "toldAtMs",
+			n.failed_attempts as "failedAttempts", n.failures, n.last_failed_at_ms, n.last_result, n.last_verdict,
+			n.last_http_status, n.last_detail,
+			(select count(*) from (select 1 from queue q where q.receiver_id = n.receiver_id limit ${few}) f) as waiting,
+			(select count(*) from (select 1 from deliveries d where d.receiver_id = n.receiver_id
+				and d.failed_at_ms is not null limit ${few}) f) as failed
+		from (select * from notices where kind = 'callbacks_failing' and ended_at_ms is null and receiver_id > 0
+			order by opened_at_ms limit ${MAX_LOOKED_AT}) n
+		join programmes p on p.id = n.receiver_id where p.endpoint_id is not null`.execute(db);
+	return rows;
 }

@@ -1,10 +1,11 @@
 // "Postbacks sent to your shop": a programme's deliveries as a list, along the index that fits the question.
 
+import { sql } from "kysely";
 import type { Cursor } from "../../domain/cursor.ts";
 import type { DeliveryState } from "../../domain/delivery.ts";
 import type { EventName } from "../../domain/event-name.ts";
 import type { Db } from "../store.ts";
-import type { AttemptResult } from "../tables/deliveries.ts";
+import type { AttemptResult, AttemptsTable } from "../tables/deliveries.ts";
 import { endId, type ListPage, type PageRequest, readListPage, walkOf } from "./list-page.ts";
 import { listNewestAnswers } from "./local-answers.ts";
 
@@ -16,7 +17,7 @@ export interface DeliveryFilter extends PageRequest {
 	orderId?: string | undefined;
 }
 
-type DeliveryRow = Awaited<ReturnType<typeof readNewest>>[number];
+type DeliveryRow = Awaited<ReturnType<typeof readOfOrder>>[number];
 
 export interface ListedDelivery extends DeliveryRow {
 	/** Of one that is tried and not delivered: the status that was received last may be of an earlier attempt. */
@@ -92,17 +93,6 @@ function sortedBy(row: DeliveryRow, state: DeliveryState | undefined): number {
 	return row.id;
 }
 
-function readRows(
-	db: Db,
-	{ programmeId, state }: DeliveryFilter,
-	after: Cursor | undefined,
-	limit: number,
-): Promise<DeliveryRow[]> {
-	if (state === "failed") return readFailed(db, programmeId, after, limit);
-	if (state === "pending") return readPending(db, programmeId, after, limit);
-	return readNewest(db, programmeId, after, limit);
-}
-
 /** What every list of deliveries, and each one's own page, shows of them. */
 function selectDeliveries(db: Db) {
 	return db
@@ -129,44 +119,36 @@ function selectDeliveries(db: Db) {
 		]);
 }
 
-/** Along deliveries_by_receiver. */
-function readNewest(db: Db, programmeId: number, after: Cursor | undefined, limit: number) {
-	return selectDeliveries(db)
-		.where("deliveries.receiver_id", "=", programmeId)
-		.where("deliveries.id", "<", endId(after))
-		.orderBy("deliveries.id", "desc")
-		.limit(limit)
-		.execute();
-}
-
-/** Along deliveries_failed. */
-function readFailed(db: Db, programmeId: number, after: Cursor | undefined, limit: number) {
-	return selectDeliveries(db)
-		.where("deliveries.receiver_id", "=", programmeId)
+/** Each along its index: deliveries_failed, queue_by_due (a row is in it while its delivery is pending), deliveries_by_receiver. */
+function readRows(
+	db: Db,
+	{ programmeId, state }: DeliveryFilter,
+	after: Cursor | undefined,
+	limit: number,
+): Promise<DeliveryRow[]> {
+	const rows = selectDeliveries(db).limit(limit);
+	if (state === "pending") {
+		return rows
+			.where("queue.receiver_id", "=", programmeId)
+			.where(({ eb, refTuple, tuple }) =>
+				eb(refTuple("queue.due_at_ms", "queue.id"), ">", tuple(after?.at ?? -1, after?.id ?? 0)),
+			)
+			.orderBy("queue.due_at_ms")
+			.orderBy("queue.id")
+			.execute();
+	}
+	const ofProgramme = rows.where("deliveries.receiver_id", "=", programmeId);
+	if (state !== "failed") {
+		return ofProgramme.where("deliveries.id", "<", endId(after)).orderBy("deliveries.id", "desc").execute();
+	}
+	const before = after?.at ?? Number.MAX_SAFE_INTEGER;
+	return ofProgramme
 		.where("deliveries.failed_at_ms", "is not", null)
-		.$if(after !== undefined, (query) =>
-			query.where(({ eb, refTuple, tuple }) =>
-				eb(refTuple("deliveries.failed_at_ms", "deliveries.id"), "<", tuple(after?.at ?? 0, after?.id ?? 0)),
-			),
+		.where(({ eb, refTuple, tuple }) =>
+			eb(refTuple("deliveries.failed_at_ms", "deliveries.id"), "<", tuple(before, endId(after))),
 		)
 		.orderBy("deliveries.failed_at_ms", "desc")
 		.orderBy("deliveries.id", "desc")
-		.limit(limit)
-		.execute();
-}
-
-/** Along queue_by_due: the queue has a row exactly while a delivery is pending. */
-function readPending(db: Db, programmeId: number, after: Cursor | undefined, limit: number) {
-	return selectDeliveries(db)
-		.where("queue.receiver_id", "=", programmeId)
-		.$if(after !== undefined, (query) =>
-			query.where(({ eb, refTuple, tuple }) =>
-				eb(refTuple("queue.due_at_ms", "queue.id"), ">", tuple(after?.at ?? 0, after?.id ?? 0)),
-			),
-		)
-		.orderBy("queue.due_at_ms")
-		.orderBy("queue.id")
-		.limit(limit)
 		.execute();
 }
 
@@ -218,31 +200,20 @@ export async function listAttempts(db: Db, deliveryId: number) {
 
 // The newest attempt of each of a few deliveries, for lists that say what came back last.
 
-export type LastAttempt = Awaited<ReturnType<typeof listLastAttempts>>[number];
+export interface LastAttempt extends Pick<AttemptsTable, "http_status" | "detail"> {
+	deliveryId: number;
+	result: AttemptResult;
+}
 
 /** None of those that have not been tried. */
-export async function listLastAttempts(db: Db, deliveryIds: readonly number[]) {
+export async function listLastAttempts(db: Db, deliveryIds: readonly number[]): Promise<LastAttempt[]> {
 	if (deliveryIds.length === 0) return [];
-	return (
-		db
-			.selectFrom("deliveries")
-			// Attempts are numbered from one, and the delivery knows how many there are.
-			.innerJoin("attempts", (join) =>
-				join
-					.onRef("attempts.delivery_id", "=", "deliveries.id")
-					.onRef("attempts.seq", "=", "deliveries.attempts"),
-			)
-			.select([
-				"attempts.delivery_id as deliveryId",
-				"attempts.result",
-				"attempts.http_status",
-				"attempts.detail",
-			])
-			.where("deliveries.id", "in", deliveryIds)
-			.where("attempts.result", "<>", "interrupted")
-			.$narrowType<{ result: AttemptResult }>()
-			.execute()
-	);
+	// Attempts are numbered from one, and the delivery knows how many there are.
+	const { rows } = await sql<LastAttempt>`
+		select a.delivery_id as "deliveryId", a.result, a.http_status, a.detail
+		from deliveries d join attempts a on a.delivery_id = d.id and a.seq = d.attempts
+		where d.id in (${sql.join(deliveryIds)}) and a.result <> 'interrupted'`.execute(db);
+	return rows;
 }
 
 // "Did we send this?": the attempts that a pasted callback may be. Neither nonce nor signature has an index, because every

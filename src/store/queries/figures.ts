@@ -1,10 +1,10 @@
 // How much there is, for whoever watches the installation: read once a minute, and by nobody's request. Nothing here
 // grows with the large tables.
 
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { MAIL_KINDS, MAILED_ROLES } from "../../domain/notice.ts";
 import type { Db, Store, StoreSize } from "../store.ts";
-import { type FailingShops, listFailingShops } from "./failing-shops.ts";
+import { type FailingShops, listFailingShops } from "./delivery-health.ts";
 
 export interface Figures extends StoreSize {
 	readAtMs: number;
@@ -32,56 +32,28 @@ export async function readFigures(store: Pick<Store, "db" | "measureSize">, nowM
 }
 
 /** Where nobody is to be mailed, or nobody wants it, there is nothing to wait for: the page says it. */
-export async function countUnmailedNotices(db: Db, nowMs: number): Promise<number> {
-	const { count } = await db
-		.selectFrom((eb) =>
-			eb
-				.selectFrom("notices")
-				.select("id")
-				.where("mail_due_at_ms", "<=", nowMs)
-				.where((notice) =>
-					notice.exists(
-						notice
-							.selectFrom("programme_people")
-							.innerJoin("people", "people.id", "programme_people.person_id")
-							.select("people.id")
-							.whereRef("programme_people.programme_id", "=", "notices.receiver_id")
-							.where("programme_people.role", "in", MAILED_ROLES)
-							.where((reader) =>
-								reader.or(
-									MAIL_KINDS.map((kind) =>
-										reader.and([reader("notices.kind", "=", kind), reader(`people.mails_${kind}`, "=", 1)]),
-									),
-								),
-							),
-					),
-				)
-				.limit(sql.lit(MAX_COUNTED_MAILS))
-				.as("unmailed"),
-		)
-		.select((eb) => eb.fn.countAll<number>().as("count"))
-		.executeTakeFirstOrThrow();
-	return count;
+export function countUnmailedNotices(db: Db, nowMs: number): Promise<number> {
+	const wanted = MAIL_KINDS.map((kind) => sql`(n.kind = ${kind} and p.${sql.ref(`mails_${kind}`)} = 1)`);
+	return countFew(
+		db,
+		sql`select 1 from notices n where n.mail_due_at_ms <= ${nowMs} and exists (
+			select 1 from programme_people r join people p on p.id = r.person_id
+			where r.programme_id = n.receiver_id and r.role in (${sql.join(MAILED_ROLES)})
+				and (${sql.join(wanted, sql` or `)}))`,
+	);
 }
 
-async function countWaitingMails(db: Db, nowMs: number): Promise<number> {
-	const { count } = await db
-		.selectFrom((eb) =>
-			eb
-				.selectFrom("mail_queue")
-				.select("id")
-				.where("due_at_ms", "is not", null)
-				// While the server itself fails they are due again every minute, and are not due in between.
-				.where((mail) =>
-					mail.or([
-						mail("due_at_ms", "<=", nowMs),
-						mail.and([mail("refusal", "is not", null), mail("tries", "=", 0)]),
-					]),
-				)
-				.limit(sql.lit(MAX_COUNTED_MAILS))
-				.as("waiting"),
-		)
-		.select((eb) => eb.fn.countAll<number>().as("count"))
-		.executeTakeFirstOrThrow();
-	return count;
+/** While the server itself fails they are due again every minute, and are not due in between. */
+function countWaitingMails(db: Db, nowMs: number): Promise<number> {
+	return countFew(
+		db,
+		sql`select 1 from mail_queue where due_at_ms is not null
+			and (due_at_ms <= ${nowMs} or (refusal is not null and tries = 0))`,
+	);
+}
+
+async function countFew(db: Db, query: RawBuilder<unknown>): Promise<number> {
+	const { rows } = await sql<{ count: number }>`select count(*) as count
+		from (${query} limit ${sql.lit(MAX_COUNTED_MAILS)}) few`.execute(db);
+	return rows[0]?.count ?? 0;
 }

@@ -37,14 +37,7 @@ export async function findJob(
 /** Those that may yet be applied, then the others; each the newest first. */
 export async function listJobs(db: Db, programmeId: number | null, limit: number): Promise<ListedJob[]> {
 	return seenJobs(db, programmeId)
-		.orderBy((eb) =>
-			eb
-				.case()
-				.when(eb.and([eb("jobs.state", "in", UNFINISHED), eb("jobs.lines", "=", "kept")]))
-				.then(eb.lit(0))
-				.else(eb.lit(1))
-				.end(),
-		)
+		.orderBy(sql`case when jobs.state in (${sql.join(UNFINISHED)}) and jobs.lines = 'kept' then 0 else 1 end`)
 		.orderBy("jobs.id", "desc")
 		.limit(limit)
 		.execute();
@@ -190,25 +183,13 @@ export async function changeBatch(
 
 /** Whose lines are to go: discarded, broken off while they were stored, ended long ago, or left for as long. */
 export async function findJobToClear(db: Db, nowMs: number, endedBeforeMs: number): Promise<Job | undefined> {
-	return (
-		db
-			.selectFrom("jobs")
-			.selectAll()
-			// As its index is written.
-			.where(sql<boolean>`lines <> 'gone'`)
-			.where((eb) =>
-				eb.or([
-					eb("lines", "=", "going"),
-					eb("state", "=", "discarded"),
-					eb.and([eb("state", "=", "storing"), eb("claim_until_ms", "<", nowMs)]),
-					eb.and([eb("state", "=", "previewed"), eb("created_at_ms", "<", endedBeforeMs)]),
-					eb.and([eb("state", "in", ["done", "stopped"]), eb("finished_at_ms", "<", endedBeforeMs)]),
-				]),
-			)
-			.orderBy("id")
-			.limit(1)
-			.executeTakeFirst()
-	);
+	// As its index is written.
+	const { rows } =
+		await sql<Job>`select * from jobs where lines <> 'gone' and (lines = 'going' or state = 'discarded'
+		or (state = 'storing' and claim_until_ms < ${nowMs})
+		or (state = 'previewed' and created_at_ms < ${endedBeforeMs})
+		or (state in ('done', 'stopped') and finished_at_ms < ${endedBeforeMs})) order by id limit 1`.execute(db);
+	return rows[0];
 }
 
 export async function noteLinesGone(db: Db, id: number): Promise<void> {

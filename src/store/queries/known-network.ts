@@ -2,10 +2,10 @@
 // made in this process counts at once; one made in another, after that second.
 
 import { DEFAULT_BRAND } from "../../domain/network.ts";
+import { type WireNames, wireNames } from "../../domain/signature.ts";
 import { SECOND_MS } from "../../domain/time.ts";
 import type { Clock } from "../../ports.ts";
 import type { Store } from "../store.ts";
-import { createKnownWire, type KnownWire } from "./known-wire.ts";
 import { findNetwork, type NetworkRow } from "./network.ts";
 
 export interface NetworkFace {
@@ -47,7 +47,7 @@ export function createKnownNetwork(
 	givenBrand: string | null,
 ): KnownNetwork {
 	const wire = createKnownWire(store, givenBrand);
-	let face = faceOf(NOTHING_CHOSEN, givenBrand);
+	let face = faceOf({}, givenBrand);
 	let readAtMs = Number.NEGATIVE_INFINITY;
 	let reading: Promise<NetworkFace> | null = null;
 	/** Counts what may have changed: a look that began before is not kept. */
@@ -88,39 +88,64 @@ export function createKnownNetwork(
 	};
 }
 
-const NOTHING_CHOSEN: NetworkRow = {
-	name: null,
-	brand: null,
-	colour: null,
-	support_address: null,
-	sender_name: null,
-	sender_address: null,
-	logo_type: null,
-	logo_hash: null,
-	logo_width: null,
-	logo_height: null,
-	mail_tested_at_ms: null,
-	set_up_ended_at_ms: null,
-	secret_id: null,
-};
-
-function faceOf(row: NetworkRow, givenBrand: string | null): NetworkFace {
-	const brandState = givenBrand !== null ? "given" : row.secret_id === null ? "open" : "fixed";
+/** Of what was read; nothing is chosen in what was not. */
+function faceOf(row: Partial<NetworkRow>, givenBrand: string | null): NetworkFace {
+	const brandState = givenBrand !== null ? "given" : (row.secret_id ?? null) === null ? "open" : "fixed";
 	return {
-		name: row.name,
+		name: row.name ?? null,
 		brand: givenBrand ?? row.brand ?? DEFAULT_BRAND,
 		brandState,
-		isBrandChosen: brandState !== "open" || row.brand !== null,
-		colour: row.colour,
-		supportAddress: row.support_address,
-		senderName: row.sender_name,
-		senderAddress: row.sender_address,
+		isBrandChosen: brandState !== "open" || (row.brand ?? null) !== null,
+		colour: row.colour ?? null,
+		supportAddress: row.support_address ?? null,
+		senderName: row.sender_name ?? null,
+		senderAddress: row.sender_address ?? null,
 		logo: logoOf(row),
-		mailTestedAtMs: row.mail_tested_at_ms,
-		setUpEndedAtMs: row.set_up_ended_at_ms,
+		mailTestedAtMs: row.mail_tested_at_ms ?? null,
+		setUpEndedAtMs: row.set_up_ended_at_ms ?? null,
 	};
 }
 
-function logoOf({ logo_hash: hash, logo_width: width, logo_height: height }: NetworkRow): KnownLogo | null {
-	return hash === null || width === null || height === null ? null : { hash, width, height };
+function logoOf({
+	logo_hash: hash,
+	logo_width: width,
+	logo_height: height,
+}: Partial<NetworkRow>): KnownLogo | null {
+	return hash && width && height ? { hash, width, height } : null;
+}
+
+// The names that go on the wire, as this process knows them. They are open until a setting gives the brand or the first
+// signing secret exists; from then on they never change, and no process signs or checks anything before it knows them.
+//
+//   open ──RINGBACK_BRAND──▶ known        open ──somebody chooses──▶ open, with another brand
+//   open ──the first signing secret is made, in one transaction with the brand it is for──▶ known, once it is read
+
+export interface KnownWire {
+	/** Null while they are open, as far as this process knows: nothing may be signed or checked by them yet. */
+	readonly names: WireNames | null;
+	/** As they stand now. Whoever has seen a signing secret gets those that stay. */
+	read(): Promise<WireNames>;
+}
+
+/** `given`: what RINGBACK_BRAND says. */
+function createKnownWire({ db }: Pick<Store, "db">, given: string | null): KnownWire {
+	let names = given === null ? null : wireNames(given);
+	return {
+		get names() {
+			return names;
+		},
+		async read() {
+			if (names !== null) return names;
+			const { brand, secret_id } = await findNetwork(db);
+			const read = wireNames(brand ?? DEFAULT_BRAND);
+			if (secret_id !== null) names = read;
+			return read;
+		},
+	};
+}
+
+/** Where a test, or a tool, has no network to ask. */
+export function givenWire(brand: string): KnownWire {
+	const names = wireNames(brand);
+	return { names, read: async () => names };
 }

@@ -1,5 +1,6 @@
 // How often something was done within a window of time: one row a subject, the same for every process.
 
+import { sql } from "kysely";
 import type { Db } from "../store.ts";
 
 export interface LimitCount {
@@ -32,33 +33,14 @@ export async function countUse(
 	{ max, windowMs }: { max: number; windowMs: number },
 	nowMs: number,
 ): Promise<boolean> {
-	const counted = await db
-		.insertInto("limit_counts")
-		.values({ subject, uses: 1, ends_at_ms: nowMs + windowMs })
-		.onConflict((conflict) =>
-			conflict
-				.column("subject")
-				.doUpdateSet((eb) => ({
-					uses: eb
-						.case()
-						.when("limit_counts.ends_at_ms", "<=", nowMs)
-						.then(eb.ref("excluded.uses"))
-						.else(eb("limit_counts.uses", "+", eb.ref("excluded.uses")))
-						.end(),
-					ends_at_ms: eb
-						.case()
-						.when("limit_counts.ends_at_ms", "<=", nowMs)
-						.then(eb.ref("excluded.ends_at_ms"))
-						.else(eb.ref("limit_counts.ends_at_ms"))
-						.end(),
-				}))
-				.where((eb) =>
-					eb.or([eb("limit_counts.uses", "<", max), eb("limit_counts.ends_at_ms", "<=", nowMs)]),
-				),
-		)
-		.returning("uses")
-		.executeTakeFirst();
-	return counted !== undefined;
+	const { rows } = await sql`
+		insert into limit_counts as c (subject, uses, ends_at_ms) values (${subject}, 1, ${nowMs + windowMs})
+		on conflict (subject) do update set
+			uses = case when c.ends_at_ms <= ${nowMs} then 1 else c.uses + 1 end,
+			ends_at_ms = case when c.ends_at_ms <= ${nowMs} then excluded.ends_at_ms else c.ends_at_ms end
+		where c.uses < ${max} or c.ends_at_ms <= ${nowMs}
+		returning uses`.execute(db);
+	return rows.length > 0;
 }
 
 /** Takes one use back. */

@@ -1,10 +1,10 @@
 // One-time links: made, looked at, used and withdrawn. Whoever changes one holds `lockLinks`.
 
-import type { Insertable, NotNull, Selectable } from "kysely";
+import { type Insertable, type NotNull, type RawBuilder, type Selectable, sql } from "kysely";
 import type { ProgrammeRole } from "../../domain/roles.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import type { Db } from "../store.ts";
-import type { LinkPurpose, LinksTable } from "../tables/people.ts";
+import type { LinkPurpose, LinksTable, Withdrawal } from "../tables/people.ts";
 
 export type Link = Selectable<LinksTable>;
 /** What an owner sent: it is for an address, whether or not that has an account, and names what they become. */
@@ -126,6 +126,11 @@ export interface WithdrawnLink {
 	programmeId: number | null;
 }
 
+interface OpenLink extends WithdrawnLink {
+	id: number;
+	personId: number | null;
+}
+
 /**
  * Every link that this person made, and every link that was made for them, by whomever. Invitations to others stay
  * as withdrawn ones: somebody else may send them again.
@@ -135,27 +140,18 @@ export async function withdrawLinks(
 	person: { id: number; email: string },
 	nowMs: number,
 ): Promise<WithdrawnLink[]> {
-	const rows = await openLinks(trx, nowMs)
-		.where((eb) =>
-			eb.or([
-				eb("links.made_by", "=", person.id),
-				eb("links.person_id", "=", person.id),
-				eb("links.email", "=", person.email),
-			]),
-		)
-		.execute();
-	const ends = Object.groupBy(rows, ({ purpose, person_id, email }) => {
+	const isTheirs = sql`(l.made_by = ${person.id} or l.person_id = ${person.id} or l.email = ${person.email})`;
+	const links = await findOpenLinks(trx, isTheirs, nowMs);
+	const ends = Object.groupBy(links, ({ purpose, personId, email }) => {
 		// What is for the person alone has nothing left to be sent again; an owner's invitation is on that owner's list.
-		if (!purpose.endsWith("_invitation") || person_id === person.id) return "gone";
+		if (!purpose.endsWith("_invitation") || personId === person.id) return "gone";
 		return email === person.email ? "with_recipient" : "with_maker";
 	});
-	for (const withdrawn of ["with_recipient", "with_maker"] as const) {
-		const ids = ends[withdrawn]?.map(({ id }) => id) ?? [];
-		if (ids.length > 0) await trx.updateTable("links").set({ withdrawn }).where("id", "in", ids).execute();
-	}
+	await withdraw(trx, ends.with_recipient, "with_recipient");
+	await withdraw(trx, ends.with_maker, "with_maker");
 	const gone = ends.gone?.map(({ id }) => id) ?? [];
 	if (gone.length > 0) await trx.deleteFrom("links").where("id", "in", gone).execute();
-	return rows.map(describeWithdrawn);
+	return links;
 }
 
 /** Of one programme, those that this person made. They stay as withdrawn ones: somebody else may send them again. */
@@ -165,35 +161,24 @@ export async function withdrawLinksInto(
 	madeBy: number,
 	nowMs: number,
 ): Promise<WithdrawnLink[]> {
-	const rows = await openLinks(trx, nowMs)
-		.where("links.made_by", "=", madeBy)
-		.where("links.programme_id", "=", programmeId)
-		.execute();
-	const ids = rows.map(({ id }) => id);
-	if (ids.length > 0) {
-		await trx.updateTable("links").set({ withdrawn: "with_maker" }).where("id", "in", ids).execute();
-	}
-	return rows.map(describeWithdrawn);
+	const isTheirs = sql`l.made_by = ${madeBy} and l.programme_id = ${programmeId}`;
+	const links = await findOpenLinks(trx, isTheirs, nowMs);
+	await withdraw(trx, links, "with_maker");
+	return links;
 }
 
-function openLinks(trx: Db, nowMs: number) {
-	return trx
-		.selectFrom("links")
-		.leftJoin("people", "people.id", "links.person_id")
-		.select(["links.id", "links.purpose", "links.programme_id", "links.person_id", "links.email"])
-		.select("people.email as personEmail")
-		.where("links.expires_at_ms", ">", nowMs)
-		.where("links.withdrawn", "is", null)
-		.orderBy("links.id");
+async function findOpenLinks(trx: Db, isMeant: RawBuilder<unknown>, nowMs: number): Promise<OpenLink[]> {
+	const { rows } = await sql<OpenLink>`
+		select l.id, l.purpose, l.programme_id as "programmeId", l.person_id as "personId",
+			coalesce(l.email, p.email, '') as email
+		from links l left join people p on p.id = l.person_id
+		where l.expires_at_ms > ${nowMs} and l.withdrawn is null and ${isMeant} order by l.id`.execute(trx);
+	return rows;
 }
 
-function describeWithdrawn(row: {
-	purpose: LinkPurpose;
-	programme_id: number | null;
-	email: string | null;
-	personEmail: string | null;
-}): WithdrawnLink {
-	return { purpose: row.purpose, email: row.email ?? row.personEmail ?? "", programmeId: row.programme_id };
+async function withdraw(trx: Db, links: readonly OpenLink[] = [], withdrawn: Withdrawal): Promise<void> {
+	const ids = links.map(({ id }) => id);
+	if (ids.length > 0) await trx.updateTable("links").set({ withdrawn }).where("id", "in", ids).execute();
 }
 
 /** What has expired opens nothing any more; it would only pile up. */

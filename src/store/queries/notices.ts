@@ -5,28 +5,26 @@
 import { type Selectable, sql } from "kysely";
 import type { EventName } from "../../domain/event-name.ts";
 import type { TroubleEnd, WatchedTrouble } from "../../domain/notice.ts";
-import type { Verdict } from "../../domain/verdict.ts";
 import type { Db } from "../store.ts";
-import type { AttemptResult } from "../tables/deliveries.ts";
 import type { NoticesTable } from "../tables/notices.ts";
 import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
 
 export type Notice = Selectable<NoticesTable>;
 
-/** Attempts of one receiver that failed in a row. */
-export interface FailedAttempts {
-	receiverId: number;
-	attempts: number;
-	/** Of them, those with which a delivery finally failed. */
-	failures: number;
-	firstAtMs: number;
-	lastAtMs: number;
-	lastDeliveryId: number;
-	lastResult: AttemptResult;
-	lastVerdict: Verdict;
-	lastHttpStatus: number | null;
-	lastDetail: string | null;
-}
+/** Attempts of one receiver that failed in a row, and how the last of them went. */
+export type FailedAttempts = Pick<
+	Notice,
+	"receiver_id" | "opened_at_ms" | "failed_attempts" | "failures" | (typeof LAST_FAILURE)[number]
+>;
+
+const LAST_FAILURE = [
+	"last_failed_at_ms",
+	"last_delivery_id",
+	"last_result",
+	"last_verdict",
+	"last_http_status",
+	"last_detail",
+] as const;
 
 /** An open notice of failing callbacks. */
 export interface OpenTrouble extends WatchedTrouble {
@@ -42,7 +40,7 @@ const ROWS_A_STATEMENT = 500;
 /** Adds to the open notice of each receiver, or opens one that is watched. At most one entry a receiver. */
 export async function addFailures(
 	trx: Db,
-	failed: readonly (FailedAttempts & { publicId: string })[],
+	failed: readonly (FailedAttempts & { public_id: string })[],
 ): Promise<OpenTrouble[]> {
 	const troubles: OpenTrouble[] = [];
 	for (let start = 0; start < failed.length; start += ROWS_A_STATEMENT) {
@@ -51,26 +49,13 @@ export async function addFailures(
 	return troubles;
 }
 
-function upsert(trx: Db, failed: readonly (FailedAttempts & { publicId: string })[]): Promise<OpenTrouble[]> {
+function upsert(
+	trx: Db,
+	failed: readonly (FailedAttempts & { public_id: string })[],
+): Promise<OpenTrouble[]> {
 	return trx
 		.insertInto("notices")
-		.values(
-			failed.map((row) => ({
-				public_id: row.publicId,
-				receiver_id: row.receiverId,
-				kind: "callbacks_failing" as const,
-				opened_at_ms: row.firstAtMs,
-				failed_attempts: row.attempts,
-				failures: row.failures,
-				mailed_failures: 0,
-				last_failed_at_ms: row.lastAtMs,
-				last_delivery_id: row.lastDeliveryId,
-				last_result: row.lastResult,
-				last_verdict: row.lastVerdict,
-				last_http_status: row.lastHttpStatus,
-				last_detail: row.lastDetail,
-			})),
-		)
+		.values(failed.map((row) => ({ ...row, kind: "callbacks_failing", mailed_failures: 0 })))
 		.onConflict((conflict) =>
 			conflict
 				.column("receiver_id")
@@ -79,12 +64,7 @@ function upsert(trx: Db, failed: readonly (FailedAttempts & { publicId: string }
 				.doUpdateSet((eb) => ({
 					failed_attempts: eb("notices.failed_attempts", "+", eb.ref("excluded.failed_attempts")),
 					failures: eb("notices.failures", "+", eb.ref("excluded.failures")),
-					last_failed_at_ms: eb.ref("excluded.last_failed_at_ms"),
-					last_delivery_id: eb.ref("excluded.last_delivery_id"),
-					last_result: eb.ref("excluded.last_result"),
-					last_verdict: eb.ref("excluded.last_verdict"),
-					last_http_status: eb.ref("excluded.last_http_status"),
-					last_detail: eb.ref("excluded.last_detail"),
+					...Object.fromEntries(LAST_FAILURE.map((column) => [column, eb.ref(`excluded.${column}`)])),
 				})),
 		)
 		.returning([

@@ -29,13 +29,12 @@ export interface OwedDelivery {
 	attempts: number;
 }
 
-const IDS_A_STATEMENT = 500;
-
 /** Those with the most first. One row a programme that is owed something: thousands at most. */
 export async function listOwed(db: Db): Promise<OwedProgramme[]> {
-	const { rows } = await sql<Omit<OwedProgramme, "oldestAtMs"> & { firstId: number }>`
-		select p.public_id as "publicId", p.name, e.url, q.waiting, q.to_cancel as "toCancel", q.first_id as "firstId",
-			q.next_due as "nextDueAtMs"
+	// Numbers follow the time of making: the first is of the oldest.
+	const { rows } = await sql<OwedProgramme>`
+		select p.public_id as "publicId", p.name, e.url, q.waiting, q.to_cancel as "toCancel",
+			coalesce(d.created_at_ms, q.next_due) as "oldestAtMs", q.next_due as "nextDueAtMs"
 		from (
 			select queue.receiver_id, min(queue.id) as first_id, min(queue.due_at_ms) as next_due,
 				count(case when queue.endpoint_epoch >= programmes.endpoint_epoch then 1 end) as waiting,
@@ -43,50 +42,21 @@ export async function listOwed(db: Db): Promise<OwedProgramme[]> {
 			from queue join programmes on programmes.id = queue.receiver_id group by queue.receiver_id
 		) q
 		join programmes p on p.id = q.receiver_id
+		left join deliveries d on d.id = q.first_id
 		left join endpoints e on e.id = p.endpoint_id
 		order by q.waiting desc, p.id`.execute(db);
-	// Numbers follow the time of making.
-	const madeAt = await readMadeAt(
-		db,
-		rows.map(({ firstId }) => firstId),
-	);
-	return rows.map(({ firstId, ...row }) => ({ ...row, oldestAtMs: madeAt.get(firstId) ?? row.nextDueAtMs }));
-}
-
-async function readMadeAt(db: Db, ids: readonly number[]): Promise<Map<number, number>> {
-	const madeAt = new Map<number, number>();
-	for (let start = 0; start < ids.length; start += IDS_A_STATEMENT) {
-		const rows = await db
-			.selectFrom("deliveries")
-			.select(["id", "created_at_ms"])
-			.where("id", "in", ids.slice(start, start + IDS_A_STATEMENT))
-			.execute();
-		for (const { id, created_at_ms } of rows) madeAt.set(id, created_at_ms);
-	}
-	return madeAt;
+	return rows;
 }
 
 /** Those that would go first, over all programmes. */
 export async function listNextOwed(db: Db, limit: number): Promise<OwedDelivery[]> {
-	return db
-		.selectFrom("queue")
-		.innerJoin("deliveries", "deliveries.id", "queue.id")
-		.innerJoin("events", "events.id", "queue.id")
-		.innerJoin("conversions", "conversions.id", "events.conversion_id")
-		.innerJoin("programmes", "programmes.id", "queue.receiver_id")
-		.select([
-			"deliveries.public_id as publicId",
-			"programmes.name as programmeName",
-			"conversions.order_id as orderId",
-			"events.name as event",
-			"queue.due_at_ms as dueAtMs",
-			"queue.seq as attempts",
-		])
-		.whereRef("queue.endpoint_epoch", ">=", "programmes.endpoint_epoch")
-		.orderBy("queue.due_at_ms")
-		.orderBy("queue.id")
-		.limit(limit)
-		.execute();
+	const { rows } = await sql<OwedDelivery>`
+		select d.public_id as "publicId", p.name as "programmeName", c.order_id as "orderId", e.name as event,
+			q.due_at_ms as "dueAtMs", q.seq as attempts
+		from queue q join deliveries d on d.id = q.id join events e on e.id = q.id
+			join conversions c on c.id = e.conversion_id join programmes p on p.id = q.receiver_id
+		where q.endpoint_epoch >= p.endpoint_epoch order by q.due_at_ms, q.id limit ${limit}`.execute(db);
+	return rows;
 }
 
 /** Recorded conversions that are approved as soon as a worker runs. */

@@ -1,6 +1,6 @@
 // The people who sign in: those of shops, and the network's staff.
 
-import type { Insertable, Selectable } from "kysely";
+import { type Insertable, type RawBuilder, type Selectable, sql } from "kysely";
 import type { ProgrammeRole } from "../../domain/roles.ts";
 import type { Db } from "../store.ts";
 import type { PeopleTable } from "../tables/people.ts";
@@ -76,85 +76,38 @@ export interface ListedPerson {
 /** A programme has a handful of people, a network some dozens of staff: one page holds them all. */
 const MAX_PEOPLE_LISTED = 500;
 
-export async function listProgrammePeople(
-	db: Db,
-	programmeId: number,
-	nowMs: number,
-): Promise<ListedPerson[]> {
-	return listPeople(db, nowMs, programmeId, (people) =>
-		people.where("people.id", "in", (eb) =>
-			eb
-				.selectFrom("programme_people")
-				.select("programme_people.person_id")
-				.where("programme_people.programme_id", "=", programmeId),
-		),
-	);
+export function listProgrammePeople(db: Db, programmeId: number, nowMs: number): Promise<ListedPerson[]> {
+	const isOne = sql`p.id in (select person_id from programme_people where programme_id = ${programmeId})`;
+	return listPeople(db, nowMs, programmeId, isOne);
 }
 
-export async function listStaff(db: Db, nowMs: number): Promise<ListedPerson[]> {
-	return listPeople(db, nowMs, null, (people) => people.where("people.kind", "=", "staff"));
+export function listStaff(db: Db, nowMs: number): Promise<ListedPerson[]> {
+	return listPeople(db, nowMs, null, sql`p.kind = 'staff'`);
 }
 
-type PeopleQuery = ReturnType<typeof peopleQuery>;
-
-function peopleQuery(db: Db) {
-	return db.selectFrom("people");
-}
+/** What they asked for by mail is nobody else's business. */
+const OWN_LINKS = sql.raw("('password_mail', 'address_mail')");
 
 async function listPeople(
 	db: Db,
 	nowMs: number,
 	programmeId: number | null,
-	choose: (people: PeopleQuery) => PeopleQuery,
+	isOne: RawBuilder<unknown>,
 ): Promise<ListedPerson[]> {
-	const rows = await choose(peopleQuery(db))
-		.select((eb) => [
-			"people.id",
-			"people.public_id as publicId",
-			"people.email",
-			"people.name",
-			"people.deactivated_at_ms as deactivatedAtMs",
-			eb
-				.selectFrom("programme_people")
-				.select("programme_people.role")
-				.whereRef("programme_people.person_id", "=", "people.id")
-				.where("programme_people.programme_id", "=", programmeId)
-				.as("role"),
-			eb
-				.selectFrom("auth_accounts")
-				.select("auth_accounts.id")
-				.whereRef("auth_accounts.userId", "=", "people.public_id")
-				.limit(1)
-				.as("accountId"),
-			eb
-				.selectFrom("auth_users")
-				.select("auth_users.twoFactorEnabled")
-				.whereRef("auth_users.id", "=", "people.public_id")
-				.as("isTwoFactorOn"),
-			eb
-				.selectFrom("links")
-				.select((link) => link.fn.max("links.expires_at_ms").as("ends"))
-				.whereRef("links.person_id", "=", "people.id")
-				// What they asked for by mail is nobody else's business.
-				.where("links.purpose", "not in", ["password_mail", "address_mail"])
-				.where("links.withdrawn", "is", null)
-				.where("links.expires_at_ms", ">", nowMs)
-				.as("linkEndsAtMs"),
-			eb
-				.selectFrom("links")
-				.select((link) => link.fn.countAll<number>().as("count"))
-				.whereRef("links.person_id", "=", "people.id")
-				.where("links.withdrawn", "is not", null)
-				.as("withdrawnCount"),
-		])
-		.orderBy("people.id")
-		.limit(MAX_PEOPLE_LISTED)
-		.execute();
-	return rows.map(({ accountId, isTwoFactorOn, withdrawnCount, ...person }) => ({
+	const { rows } = await sql<ListedPerson>`
+		select p.id, p.public_id as "publicId", p.email, p.name, p.deactivated_at_ms as "deactivatedAtMs",
+			(select role from programme_people r where r.person_id = p.id and r.programme_id = ${programmeId}) as role,
+			exists (select 1 from auth_accounts a where a."userId" = p.public_id) as "hasPassword",
+			(select u."twoFactorEnabled" from auth_users u where u.id = p.public_id) as "hasAuthenticator",
+			(select max(l.expires_at_ms) from links l where l.person_id = p.id and l.purpose not in ${OWN_LINKS}
+				and l.withdrawn is null and l.expires_at_ms > ${nowMs}) as "linkEndsAtMs",
+			exists (select 1 from links l where l.person_id = p.id and l.withdrawn is not null) as "isLinkWithdrawn"
+		from people p where ${isOne} order by p.id limit ${MAX_PEOPLE_LISTED}`.execute(db);
+	// On SQLite they are 0 or 1, and an authenticator is null where there was never a password.
+	return rows.map(({ hasPassword, hasAuthenticator, isLinkWithdrawn, ...person }) => ({
 		...person,
-		hasPassword: accountId !== null,
-		// 1 on SQLite, true on PostgreSQL.
-		hasAuthenticator: Boolean(isTwoFactorOn),
-		isLinkWithdrawn: Number(withdrawnCount ?? 0) > 0,
+		hasPassword: Boolean(hasPassword),
+		hasAuthenticator: Boolean(hasAuthenticator),
+		isLinkWithdrawn: Boolean(isLinkWithdrawn),
 	}));
 }

@@ -45,49 +45,20 @@ async function readProgrammes(
 	const named =
 		search === undefined || isById ? undefined : await findByName(db, personId, search, beforeId, limit);
 	if (named?.length === 0) return [];
-	const rows = await db
-		.selectFrom("programmes")
-		.select((eb) => [
-			"programmes.id",
-			"programmes.public_id as publicId",
-			"programmes.name",
-			"programmes.currency",
-			"programmes.endpoint_id as endpointId",
-			eb
-				.selectFrom("notices")
-				.select("notices.opened_at_ms")
-				.whereRef("notices.receiver_id", "=", "programmes.id")
-				// As a literal: only then do both databases use the partial index.
-				.where("notices.kind", "=", sql.lit("callbacks_failing"))
-				.where("notices.ended_at_ms", "is", null)
-				.where("notices.told_at_ms", "is not", null)
-				.as("failingSinceMs"),
-			eb
-				.selectFrom((inner) =>
-					inner
-						.selectFrom("conversions")
-						.select("conversions.programme_id")
-						.whereRef("conversions.programme_id", "=", "programmes.id")
-						.where("conversions.status", "=", sql.lit("RECORDED"))
-						.where("conversions.test", "=", sql.lit(0))
-						.limit(sql.lit(WAITING_COUNTED))
-						.as("waiting_few"),
-				)
-				.select((inner) => inner.fn.countAll<number>().as("few"))
-				.as("waiting"),
-		])
-		.$if(personId !== undefined, (query) => query.where(isOf(personId ?? 0)))
-		.$if(isById, (query) => query.where("programmes.public_id", "=", search ?? ""))
-		.$if(named !== undefined, (query) => query.where("programmes.id", "in", named ?? []))
-		.where("programmes.id", "<", beforeId)
-		.orderBy("programmes.id", "desc")
-		.limit(limit)
-		.execute();
-	return rows.map(({ endpointId, waiting, ...row }) => ({
-		...row,
-		hasUrl: endpointId !== null,
-		waiting: waiting ?? 0,
-	}));
+	const only = [
+		personId === undefined ? [] : isOf(personId),
+		isById ? sql`p.public_id = ${search}` : [],
+		named === undefined ? [] : sql`p.id in (${sql.join(named)})`,
+	].flat();
+	const conditions = sql.join([sql`p.id < ${beforeId}`, ...only], sql` and `);
+	const { rows } = await sql<ListedProgramme>`
+		select p.id, p.public_id as "publicId", p.name, p.currency, p.endpoint_id is not null as "hasUrl",
+			(select n.opened_at_ms from notices n where n.receiver_id = p.id and n.kind = 'callbacks_failing'
+				and n.ended_at_ms is null and n.told_at_ms is not null) as "failingSinceMs",
+			(select count(*) from (select 1 from conversions c where c.programme_id = p.id and c.status = 'RECORDED'
+				and c.test = 0 limit ${sql.lit(WAITING_COUNTED)}) few) as waiting
+		from programmes p where ${conditions} order by p.id desc limit ${limit}`.execute(db);
+	return rows.map((row) => ({ ...row, hasUrl: Boolean(row.hasUrl) }));
 }
 
 /**
@@ -105,14 +76,9 @@ async function findByName(
 	const found: number[] = [];
 	let before = beforeId;
 	while (found.length < limit) {
-		const names = await db
-			.selectFrom("programmes")
-			.select(["programmes.id", "programmes.name"])
-			.$if(personId !== undefined, (query) => query.where(isOf(personId ?? 0)))
-			.where("programmes.id", "<", before)
-			.orderBy("programmes.id", "desc")
-			.limit(NAMES_AT_ONCE)
-			.execute();
+		const isTheirs = personId === undefined ? sql`` : sql`and ${isOf(personId)}`;
+		const { rows: names } = await sql<{ id: number; name: string }>`select p.id, p.name from programmes p
+			where p.id < ${before} ${isTheirs} order by p.id desc limit ${NAMES_AT_ONCE}`.execute(db);
 		found.push(...names.filter(({ name }) => foldText(name).includes(wanted)).map(({ id }) => id));
 		if (names.length < NAMES_AT_ONCE) break;
 		before = endId(names.at(-1));
@@ -121,8 +87,7 @@ async function findByName(
 }
 
 function isOf(personId: number) {
-	return sql<boolean>`programmes.id in (
-		select programme_people.programme_id from programme_people where programme_people.person_id = ${personId})`;
+	return sql<boolean>`p.id in (select programme_id from programme_people where person_id = ${personId})`;
 }
 
 /** Whether anything was ever reported to this programme, test conversions included. */

@@ -34,17 +34,6 @@ export async function findProgrammesByName(db: Db, names: readonly string[]): Pr
 	return db.selectFrom("programmes").selectAll().where("name", "in", names).orderBy("id").execute();
 }
 
-/** By public id; those that nobody has are left out. */
-export async function findProgrammeIds(db: Db, publicIds: readonly string[]): Promise<Map<string, number>> {
-	if (publicIds.length === 0) return new Map();
-	const rows = await db
-		.selectFrom("programmes")
-		.select(["id", "public_id"])
-		.where("public_id", "in", publicIds)
-		.execute();
-	return new Map(rows.map((row) => [row.public_id, row.id]));
-}
-
 export async function findProgrammesById(db: Db, ids: readonly number[]): Promise<Map<number, Programme>> {
 	if (ids.length === 0) return new Map();
 	const rows = await db.selectFrom("programmes").selectAll().where("id", "in", ids).execute();

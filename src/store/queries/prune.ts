@@ -1,6 +1,7 @@
 // Retention: what is old enough is removed in small batches, each its own transaction, so that no caller waits for it.
 // Nonces and notices are few and go at once.
 
+import { sql } from "kysely";
 import { MINUTE_MS } from "../../domain/time.ts";
 import type { Clock } from "../../ports.ts";
 import type { Db, Store } from "../store.ts";
@@ -171,16 +172,8 @@ async function removeExpired(trx: Db, ids: readonly number[]): Promise<number> {
 }
 
 export async function pruneNotices({ db }: Store, olderThanMs: number): Promise<void> {
-	await db
-		.deleteFrom("notices")
-		.where("mail_due_at_ms", "is", null)
-		.where((eb) =>
-			eb.or([
-				eb("ended_at_ms", "<", olderThanMs),
-				eb.and([eb("kind", "=", "callbacks_working_again"), eb("opened_at_ms", "<", olderThanMs)]),
-			]),
-		)
-		.execute();
+	await sql`delete from notices where mail_due_at_ms is null and (ended_at_ms < ${olderThanMs}
+		or (kind = 'callbacks_working_again' and opened_at_ms < ${olderThanMs}))`.execute(db);
 }
 
 /** What was removed leaves room in the file: most of it goes back to the disk, a little at a time. */

@@ -2,93 +2,58 @@
 // public ids are text, booleans are 0 or 1, and integer keys stay inside. `tables/` has a file for each aggregate.
 
 import type { Kysely } from "kysely";
-import type { ConversionsTable, MovesTable, OrderSearchTable } from "../tables/conversions.ts";
-import type {
-	AttemptsTable,
-	CallbackHoursTable,
-	CancellationsTable,
-	DeliveriesTable,
-	EventsTable,
-	QueueTable,
-} from "../tables/deliveries.ts";
-import type { InboundCallsTable, ListenersTable, LocalAnswersTable } from "../tables/inbound.ts";
-import type { JobLinesTable, JobsTable } from "../tables/jobs.ts";
-import type {
-	ChoresTable,
-	DeliveryPauseTable,
-	EnginesTable,
-	NetworkTable,
-	ProcessesTable,
-	SlotsTable,
-} from "../tables/network.ts";
-import type {
-	AuditEntriesTable,
-	ChangesToTellTable,
-	MailQueueTable,
-	NoticesTable,
-} from "../tables/notices.ts";
-import type {
-	AuthAccountsTable,
-	AuthSessionsTable,
-	AuthTwoFactorsTable,
-	AuthUsersTable,
-	AuthVerificationsTable,
-	LimitCountsTable,
-	LinkLockTable,
-	LinksTable,
-	PeopleTable,
-	SpentCodesTable,
-} from "../tables/people.ts";
-import type {
-	ApiKeysTable,
-	EndpointsTable,
-	NoncesTable,
-	ProgrammePeopleTable,
-	ProgrammesTable,
-	SigningSecretsTable,
-} from "../tables/programmes.ts";
+import type * as conversions from "../tables/conversions.ts";
+import type * as deliveries from "../tables/deliveries.ts";
+import type * as inbound from "../tables/inbound.ts";
+import type * as jobs from "../tables/jobs.ts";
+import type * as network from "../tables/network.ts";
+import type * as notices from "../tables/notices.ts";
+import type * as people from "../tables/people.ts";
+import type * as programmes from "../tables/programmes.ts";
 
 export interface Schema {
-	network: NetworkTable;
-	people: PeopleTable;
-	programmes: ProgrammesTable;
-	programme_people: ProgrammePeopleTable;
-	endpoints: EndpointsTable;
-	api_keys: ApiKeysTable;
-	signing_secrets: SigningSecretsTable;
-	nonces: NoncesTable;
-	conversions: ConversionsTable;
-	order_search: OrderSearchTable;
-	moves: MovesTable;
-	events: EventsTable;
-	deliveries: DeliveriesTable;
-	queue: QueueTable;
-	cancellations: CancellationsTable;
-	engines: EnginesTable;
-	slots: SlotsTable;
-	delivery_pause: DeliveryPauseTable;
-	attempts: AttemptsTable;
-	notices: NoticesTable;
-	inbound_calls: InboundCallsTable;
-	listeners: ListenersTable;
-	local_answers: LocalAnswersTable;
-	auth_users: AuthUsersTable;
-	auth_accounts: AuthAccountsTable;
-	auth_sessions: AuthSessionsTable;
-	auth_two_factors: AuthTwoFactorsTable;
-	auth_verifications: AuthVerificationsTable;
-	links: LinksTable;
-	link_lock: LinkLockTable;
-	limit_counts: LimitCountsTable;
-	spent_codes: SpentCodesTable;
-	audit_entries: AuditEntriesTable;
-	mail_queue: MailQueueTable;
-	changes_to_tell: ChangesToTellTable;
-	jobs: JobsTable;
-	job_lines: JobLinesTable;
-	callback_hours: CallbackHoursTable;
-	chores: ChoresTable;
-	processes: ProcessesTable;
+	network: network.NetworkTable;
+	people: people.PeopleTable;
+	programmes: programmes.ProgrammesTable;
+	programme_people: programmes.ProgrammePeopleTable;
+	endpoints: programmes.EndpointsTable;
+	api_keys: programmes.ApiKeysTable;
+	signing_secrets: programmes.SigningSecretsTable;
+	nonces: programmes.NoncesTable;
+	conversions: conversions.ConversionsTable;
+	order_search: conversions.OrderSearchTable;
+	/** What is not in `order_search` yet. */
+	order_tail: conversions.OrderSearchTable;
+	moves: conversions.MovesTable;
+	events: deliveries.EventsTable;
+	deliveries: deliveries.DeliveriesTable;
+	queue: deliveries.QueueTable;
+	cancellations: deliveries.CancellationsTable;
+	engines: network.EnginesTable;
+	slots: network.SlotsTable;
+	delivery_pause: network.DeliveryPauseTable;
+	attempts: deliveries.AttemptsTable;
+	notices: notices.NoticesTable;
+	inbound_calls: inbound.InboundCallsTable;
+	listeners: inbound.ListenersTable;
+	local_answers: inbound.LocalAnswersTable;
+	auth_users: people.AuthUsersTable;
+	auth_accounts: people.AuthAccountsTable;
+	auth_sessions: people.AuthSessionsTable;
+	auth_two_factors: people.AuthTwoFactorsTable;
+	auth_verifications: people.AuthVerificationsTable;
+	links: people.LinksTable;
+	link_lock: people.LinkLockTable;
+	limit_counts: people.LimitCountsTable;
+	spent_codes: people.SpentCodesTable;
+	audit_entries: notices.AuditEntriesTable;
+	mail_queue: notices.MailQueueTable;
+	changes_to_tell: notices.ChangesToTellTable;
+	jobs: jobs.JobsTable;
+	job_lines: jobs.JobLinesTable;
+	callback_hours: deliveries.CallbackHoursTable;
+	chores: network.ChoresTable;
+	processes: network.ProcessesTable;
 	schema_versions: SchemaVersionsTable;
 }
 

@@ -3,7 +3,7 @@
 export interface NetworkTable {
 	one: 1;
 	name: string | null;
-	/** Null until it is chosen, or the first signing secret is made: see store/queries/known-wire. */
+	/** Null until it is chosen, or the first signing secret is made: see store/queries/known-network. */
 	brand: string | null;
 	/** As domain/colour has it. */
 	colour: string | null;

@@ -104,15 +104,13 @@ export interface LimitCountsTable {
  * What a link is for. A link that staff or the command line made for a new password and one that somebody asked for
  * by mail are two purposes, because anybody who knows an address can ask: that must not end the one in hand.
  */
-export const LINK_PURPOSES = [
-	"first_staff",
-	"staff_invitation",
-	"programme_invitation",
-	"password_link",
-	"password_mail",
-	"address_mail",
-] as const;
-export type LinkPurpose = (typeof LINK_PURPOSES)[number];
+export type LinkPurpose =
+	| "first_staff"
+	| "staff_invitation"
+	| "programme_invitation"
+	| "password_link"
+	| "password_mail"
+	| "address_mail";
 
 /** With whose access a link ended: of whoever made it, or of whom it is for. */
 export type Withdrawal = "with_maker" | "with_recipient";

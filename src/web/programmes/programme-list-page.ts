@@ -3,7 +3,7 @@
 
 import { z } from "zod";
 import { explainFailure } from "../../callbacks/failure-cause.ts";
-import { type FailingShop, listFailingShops } from "../../store/queries/failing-shops.ts";
+import { type FailingShop, listFailingShops } from "../../store/queries/delivery-health.ts";
 import { type ListedProgramme, listProgrammes, WAITING_COUNTED } from "../../store/queries/programme-list.ts";
 import { countUndelivered, deliveriesPath } from "../conversion-ui.ts";
 import { cursorOf, pager, pagesOf, readFilters } from "../filter-query.ts";
