@@ -93,13 +93,10 @@ export function isExplained(code: string): code is ExplainedCode {
 	return EXPLAINED.has(code);
 }
 
-const CORRECT_FIRST =
-	"Do not repeat it unchanged: the answer stays the same. Correct it, then sign it again (new timestamp, new nonce, new signature) and send it. Nothing of the refused request was stored.";
-
-export function explainFault(code: ExplainedCode): ExplainedFault & { retry: string } {
+export function explainFault(code: ExplainedCode): ExplainedFault {
 	const explained = EXPLAINED.get(code);
 	if (explained === undefined) throw new Error(`${code} is not in the catalogue`);
-	return { retry: CORRECT_FIRST, ...explained };
+	return explained;
 }
 
 /** Undefined for what is no code of ours. */

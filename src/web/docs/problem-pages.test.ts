@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createApiDocument } from "../../api/openapi/document.ts";
-import { EXPLAINED_CODES, exampleFault, explainFault, problemBody } from "../../domain/fault.ts";
+import { EXPLAINED_CODES, exampleFault, problemBody } from "../../domain/fault.ts";
 import { openTestSite } from "../test-site.test-support.ts";
+import { adviceOn } from "./problem-pages.ts";
 
 /** In the inbound log alone. */
 const LOG_ONLY = ["pixel_limited"];
@@ -27,7 +28,8 @@ test("each says what it means, with the answer as this instance gives it, causes
 		for (const id of ["example", "causes", "cure", "retry"])
 			assert.match(text, new RegExp(`<h2 id="${id}">`), code);
 		assert.doesNotMatch(text, /X-Service|ringback\.example/, code);
-		const { causes, cure } = explainFault(code);
+		const { causes, cure } = adviceOn(code);
+		assert.ok(causes.length > 0 && cure.length > 0, code);
 		const [, shown = ""] = /<ol><li>(.*)<\/ul>/s.exec(text) ?? [];
 		assert.equal(shown.split("<li>").length, causes.length + cure.length, code);
 		if (LOG_ONLY.includes(code)) continue;

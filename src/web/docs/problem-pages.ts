@@ -10,6 +10,7 @@ import {
 	problemBody,
 	titleOfFault,
 } from "../../domain/fault.ts";
+import { readShippedFile } from "../../shipped-files.ts";
 import { answerError } from "../error-page.ts";
 import { type ExampleValues, fillIn } from "../examples.ts";
 import type { PageDeps, WebContext } from "../page.ts";
@@ -31,7 +32,7 @@ export function showProblem(
 
 export function problemPage(code: ExplainedCode, instance: ExampleValues): DocsPage {
 	const line = (text: string) => renderLine(fillIn(text, instance), ownPath);
-	const { meaning, causes, cure, retry } = explainFault(code);
+	const { causes, cure, retry } = adviceOn(code);
 	const items = (lines: readonly string[]) => lines.map((text) => html`<li>${line(text)}</li>`);
 	const parts = [
 		titledPart(
@@ -49,9 +50,30 @@ export function problemPage(code: ExplainedCode, instance: ExampleValues): DocsP
 		active: "problems",
 		outline: parts,
 		body: html`<p class="problem-code"><code>${code}</code>${badge("plain", statusWords(code))}</p>
-<p>${line(meaning)}</p>
+<p>${line(explainFault(code).meaning)}</p>
 ${parts.map(({ body }) => body)}
 <p class="soft">The refused call is also in your inbound log, under Integration → <em>Inbound log</em>, with this code and the same sentence. <a href="${PROBLEMS_PATH}">All problems</a></p>`,
+	};
+}
+
+const ADVICE: ReadonlyMap<string, string> = new Map(
+	readShippedFile("docs/problems.md")
+		.split("\n## ")
+		.slice(1)
+		.map((section) => [section.split("\n", 1)[0] ?? "", section]),
+);
+const CORRECT_FIRST =
+	"Do not repeat it unchanged: the answer stays the same. Correct it, then sign it again (new timestamp, new nonce, new signature) and send it. Nothing of the refused request was stored.";
+
+/** A section of docs/problems.md: numbered causes, what to do as a list, and perhaps a paragraph on sending it again. */
+export function adviceOn(code: ExplainedCode): { causes: string[]; cure: string[]; retry: string } {
+	const [, ...lines] = (ADVICE.get(code) ?? "").split("\n");
+	const having = (mark: RegExp) =>
+		lines.filter((line) => mark.test(line)).map((line) => line.replace(mark, ""));
+	return {
+		causes: having(/^\d+\. /),
+		cure: having(/^- /),
+		retry: having(/^(?=[A-Z])/)[0] ?? CORRECT_FIRST,
 	};
 }
 
@@ -94,10 +116,8 @@ function codeTable(status: string, codes: readonly ExplainedCode[]): Html {
 			{ title: "Code", cell: (code) => html`<a href="${problemPath(code)}"><code>${code}</code></a>` },
 			{
 				title: "Meaning, and what to do",
-				cell: (code) => {
-					const { meaning, cure } = explainFault(code);
-					return html`${renderLine(meaning)}<span class="api-remedy">${renderLine(cure[0] ?? "")}</span>`;
-				},
+				cell: (code) =>
+					html`${renderLine(explainFault(code).meaning)}<span class="api-remedy">${renderLine(adviceOn(code).cure[0] ?? "")}</span>`,
 			},
 		],
 	});
