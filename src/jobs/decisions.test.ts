@@ -6,10 +6,13 @@ import { eachDatabase } from "../../test/support/databases.ts";
 import { addConversion, addProgramme, newConversion } from "../../test/support/rows.ts";
 import type { Side } from "../conversions/decide.ts";
 import { exportConversions } from "../conversions/export.ts";
+import type { Result } from "../domain/fault.ts";
 import { MAX_ORDER_ID_CHARACTERS } from "../domain/order-id.ts";
 import { endAccess } from "../people/end-access.ts";
+import { issueKey } from "../programmes/keys.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import type { Job } from "../store/queries/jobs.ts";
+import { addToProgramme, removeFromProgramme, setRole } from "../store/queries/programme-people.ts";
 import { decideTicked } from "./decide-from-page.ts";
 import { startJob } from "./job.ts";
 import {
@@ -37,6 +40,7 @@ eachDatabase("many decisions", (database) => {
 	async function open(orderIds: readonly string[] = []) {
 		const { deps, staff, programme } = await openStaff();
 		const owner = await addPerson("shop");
+		await addToProgramme(deps.store.db, programme.id, owner.id, "owner");
 		const conversions: Conversion[] = [];
 		for (const orderId of orderIds) {
 			conversions.push(await addConversion(deps.store, programme.id, { order_id: orderId }));
@@ -393,12 +397,36 @@ eachDatabase("many decisions", (database) => {
 			},
 		);
 		const other = await addPerson("shop");
+		await addToProgramme(deps.store.db, programme.id, other.id, "owner");
 		ok((await startJob(deps, await reload(deps, job), makerOf(other), false)).ok);
 		await workOffJobs(deps, never);
 		deepEqual(
 			[(await reload(deps, job)).state, await countConversions(programme, "APPROVED")],
 			["done", 1_200],
 		);
+	});
+
+	test("whoever lost their right between the head and the body of a request changes nothing with it", async () => {
+		const { deps, programme, owner, conversions, statuses, preview } = await open(["T-1"]);
+		const { job } = await preview([HEADER, ",T-1,,approve,"]);
+		const [maker, before] = [makerOf(owner), await reload(deps, job)];
+		const deciding = { programmeId: programme.id, side: "shop" } as const;
+		const conversionIds = conversions.map(({ public_id }) => public_id);
+		const asked = { programmeId: programme.id, conversionIds, move: "approve", reason: "" } as const;
+		const keyDeps = { ...deps, sealingKey: new Uint8Array(32) };
+		const decide = async () => [
+			await decideTicked(deps, { ...maker, side: "shop" }, asked),
+			await startJob(deps, before, maker, false),
+			await uploadFile(deps, JOB_KINDS.decisions, { maker, deciding }, fileOf(`${HEADER}\n,T-1,,approve,`)),
+		];
+		const codes = (results: readonly Result<unknown>[]) => results.map((one) => one.ok || one.fault.code);
+		await setRole(deps.store.db, programme.id, owner.id, "developer");
+		deepEqual(codes(await decide()), Array(3).fill("not_allowed"));
+		deepEqual(codes([await issueKey(keyDeps, programme.public_id, maker)]), [true]);
+		await removeFromProgramme(deps.store.db, programme.id, owner.id);
+		deepEqual(codes(await decide()), Array(3).fill("not_allowed"));
+		deepEqual(codes([await issueKey(keyDeps, programme.public_id, maker)]), ["not_allowed"]);
+		deepEqual([await statuses(), (await reload(deps, job)).state], [["RECORDED"], "previewed"]);
 	});
 
 	test("up to a hundred that are ticked are decided at once, each with its person; more are refused", async () => {
@@ -409,7 +437,7 @@ eachDatabase("many decisions", (database) => {
 		const decide = (ids: readonly string[]) =>
 			decideTicked(
 				deps,
-				{ personId: owner.id, side: "shop" },
+				{ ...makerOf(owner), side: "shop" },
 				{ programmeId: programme.id, conversionIds: ids, move: "reject", reason: "FRAUD" },
 			);
 		const ids = conversions.map(({ public_id }) => public_id);

@@ -237,8 +237,9 @@ export async function openSampleProgramme(
 		const opened = await insertOpened(trx, deps, inviter, opening);
 		if (!opened.ok) return opened;
 		const { programme } = opened.value;
-		const locked = { trx, programmeId: programme.id, nowMs: deps.clock.nowMs() };
-		const issued = await insertKey(deps, locked, inviter.maker.personId, null);
+		const { personId } = inviter.maker;
+		const locked = { trx, programmeId: programme.id, personId, nowMs: deps.clock.nowMs() };
+		const issued = await insertKey(deps, locked, null);
 		return issued.ok ? succeed({ programme, issued: issued.value }) : issued;
 	});
 }
