@@ -1,11 +1,11 @@
 // The lines of a file by the names of its columns. Read as a stream: however large the file is, no more than a batch of it
 // is held.
 
-import { undoDefusing } from "../conversions/csv-cell.ts";
+import { undoDefusing } from "../conversions/csv-file.ts";
 import { BATCH_ROWS } from "../conversions/deps.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import { foldText } from "../domain/folded-text.ts";
-import { FileRefusedError, MAX_SHEET_LINES, readRecords } from "./csv.ts";
+import { FileRefusedError, readRecords } from "./csv.ts";
 import type { Cells, JobColumn, JobKind, JobRow } from "./kind.ts";
 
 export interface JobFile {
@@ -25,8 +25,6 @@ const MAX_CELL_CHARACTERS = 300;
 export interface RowReader {
 	/** A batch of them; the next one is read when it has been taken. */
 	take(rows: readonly JobRow[]): Promise<Result<unknown>>;
-	/** Whether it may have more lines than a spreadsheet has. */
-	isAnyLength: boolean;
 	/** Lets everybody else get on in between. */
 	yieldLoop(): Promise<void>;
 }
@@ -35,14 +33,13 @@ export interface RowReader {
 export async function readRows(
 	file: JobFile,
 	kind: JobKind,
-	{ take, isAnyLength, yieldLoop }: RowReader,
+	{ take, yieldLoop }: RowReader,
 ): Promise<Result<number>> {
-	const maxLines = isAnyLength ? Number.POSITIVE_INFINITY : MAX_SHEET_LINES;
 	let positions: ReadonlyMap<JobColumn, number> | undefined;
 	let batch: JobRow[] = [];
 	let count = 0;
 	try {
-		for await (const { line, cells } of readRecords(file.read(), maxLines, yieldLoop)) {
+		for await (const { line, cells } of readRecords(file.read(), yieldLoop)) {
 			if (positions === undefined) {
 				positions = readHeader(cells, kind);
 				continue;

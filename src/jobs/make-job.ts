@@ -3,9 +3,8 @@
 
 import { type DecisionMove, judgeDecision, type Side } from "../conversions/decide.ts";
 import { BATCH_ROWS } from "../conversions/deps.ts";
-import { MEGABYTE } from "../domain/bytes.ts";
+import { groupDigits, MEGABYTE } from "../domain/bytes.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { groupDigits } from "../domain/grouped-digits.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { Maker } from "../people/links.ts";
@@ -68,7 +67,7 @@ export function uploadFile(
 ): Promise<Result<Job>> {
 	const yieldLoop = () => deps.clock.yieldLoop();
 	return makeJob(deps, { kind, maker, deciding, file, listQuery: null }, (take) =>
-		readRows(file, kind, { take, isAnyLength: maker === null, yieldLoop }),
+		readRows(file, kind, { take, yieldLoop }),
 	);
 }
 

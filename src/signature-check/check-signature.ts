@@ -2,7 +2,7 @@
 // byte for byte; everything else is explained by one mistake, or honestly not at all. No secret leaves this function, and
 // nothing is stored.
 
-import { groupDigits } from "../domain/grouped-digits.ts";
+import { groupDigits } from "../domain/bytes.ts";
 import { rebuildRequest } from "../domain/sent-request.ts";
 import { headerNames, judgeTimestamp, TIMESTAMP_TOLERANCE_SECONDS } from "../domain/signature.ts";
 import type { Clock } from "../ports.ts";
