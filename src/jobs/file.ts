@@ -80,7 +80,7 @@ function readHeader(cells: readonly string[], kind: JobKind): ReadonlyMap<JobCol
 	}
 	const missing = columns.filter((column) => column.isOptional !== true && !positions.has(column));
 	const has = (name: string) => columns.some((column) => column.name === name && positions.has(column));
-	problems.push(...sayUnknown(unknown), ...sayMissing(missing));
+	problems.push(...sayUnknown(unknown), ...missing.map(({ name }) => `the column ${name} is missing`));
 	if (problems.length === 0) problems.push(...(kind.checkHeader?.(has) ?? []));
 	if (problems.length === 0) return positions;
 	throw new FileRefusedError(`Line 1: ${problems.join(", and ")}. ${adviceOn(kind)}`);
@@ -90,23 +90,9 @@ const MAX_NAMED_COLUMNS = 5;
 const MAX_NAME_CHARACTERS = 40;
 
 function sayUnknown(unknown: readonly string[]): string[] {
-	if (unknown.length === 0) return [];
 	const named = unknown.slice(0, MAX_NAMED_COLUMNS).map((name) => `“${name.slice(0, MAX_NAME_CHARACTERS)}”`);
 	const rest = unknown.length - named.length;
-	return [`there is no column ${listOf(rest === 0 ? named : [...named, `${rest} more`], "or")}`];
-}
-
-function sayMissing(missing: readonly JobColumn[]): string[] {
-	if (missing.length === 0) return [];
-	const names = listOf(
-		missing.map(({ name }) => name),
-		"and",
-	);
-	return [missing.length === 1 ? `the column ${names} is missing` : `the columns ${names} are missing`];
-}
-
-function listOf(parts: readonly string[], word: string): string {
-	return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} ${word} ${parts.at(-1)}`;
+	return named.length === 0 ? [] : [`there is no column ${named.join(" or ")}${rest > 0 ? " …" : ""}`];
 }
 
 function namesOf({ name, aliases = name }: JobColumn): string[] {

@@ -206,7 +206,7 @@ for (const [what, kind, content, status, sentence] of [
 		"people",
 		"Mail,programme,job\n",
 		422,
-		/there is no column “Mail” or “job”, and the columns email and role are missing/,
+		/there is no column “Mail” or “job”, and the column email is missing, and the column role is missing/,
 	],
 	[
 		"too much",
