@@ -27,7 +27,6 @@ import type { Db } from "../store/store.ts";
 import {
 	type ApplyDeps,
 	bring,
-	bringTo,
 	type Cells,
 	cellOf,
 	compareWith,
@@ -183,7 +182,7 @@ function requestFor({ clock, random, personId }: ApplyDeps, meant: Meant): Order
 
 function bringHistory({ programme, history }: Meant): RowVerdict {
 	const { status, basket, commission, fee } = history;
-	return bring(bringTo(programme, { status, currency: programme.currency, basket, commission, fee }));
+	return bring({ status, currency: programme.currency, basket, commission, fee });
 }
 
 function compare(known: Conversion, history: History): RowVerdict {

@@ -6,7 +6,6 @@ import type { Side } from "../conversions/decide.ts";
 import type { InTransaction } from "../conversions/deps.ts";
 import type { DecidedStatus } from "../domain/conversion.ts";
 import type { InvitationsDeps } from "../people/invitations.ts";
-import type { Programme } from "../store/queries/programmes.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import type { JobKindName } from "../store/tables/jobs.ts";
@@ -26,16 +25,10 @@ export interface RowVerdict {
 	kind: (typeof ROW_VERDICTS)[number];
 	/** What to put right, where it needs fixing; a remark where there is one otherwise. */
 	detail: string | null;
-	/** Where it is brought to, and the money that hangs on it. Counted in the summary, and not stored with the line. */
-	brings: Brings | null;
+	/** What hangs on it. Counted in the summary, and not stored with the line. */
+	money: RowMoney | null;
 	/** In the result file, where it is not the kind's own word for it. */
 	word?: string | undefined;
-}
-
-export interface Brings {
-	/** The id is empty of one that is not there yet; null where a job is all of one programme. */
-	programme: { id: string; name: string } | null;
-	money: RowMoney | null;
 }
 
 export interface RowMoney {
@@ -118,23 +111,16 @@ export const IMPORT_WORDS: JobKind["resultWords"] = {
 /** By a page; the command takes more. */
 export const MAX_IMPORTED_ROWS = 500_000;
 
-export function bring(brings: Brings | null, detail: string | null = null): RowVerdict {
-	return { kind: "change", detail, brings };
+export function bring(money: RowMoney | null, detail: string | null = null): RowVerdict {
+	return { kind: "change", detail, money };
 }
 
 export function findTheSame(detail: string | null = null): RowVerdict {
-	return { kind: "already", detail, brings: null };
+	return { kind: "already", detail, money: null };
 }
 
 export function needsFixing(detail: string, word?: string): RowVerdict {
-	return { kind: "refused", detail, brings: null, word };
-}
-
-export function bringTo(
-	{ public_id: id, name }: Pick<Programme, "public_id" | "name">,
-	money: RowMoney | null,
-): Brings {
-	return { programme: { id, name }, money };
+	return { kind: "refused", detail, money: null, word };
 }
 
 /** One after the other, where each is looked for by itself: there are few of them. */

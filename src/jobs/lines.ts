@@ -70,7 +70,7 @@ function partsOf({ kind, detail, word }: RowVerdict): z.infer<typeof VERDICT> {
 }
 
 function verdictOf([kind, detail, word]: z.infer<typeof VERDICT>): RowVerdict {
-	return { kind, detail, brings: null, word };
+	return { kind, detail, money: null, word };
 }
 
 const FAILURE = z.object({
