@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { plainWords } from "./fault.ts";
-import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "./order-id.ts";
+import { indexedPattern, MAX_ORDER_ID_CHARACTERS, parseOrderId, readOrderSearch } from "./order-id.ts";
 
 const TAKEN: readonly string[] = [
 	"1",
@@ -84,4 +84,24 @@ describe("an order id", () => {
 			{ numRuns: 2_000 },
 		);
 	});
+});
+
+test("an order is looked for by any part of its id, a conversion by its own; an index finds three letters or more", () => {
+	const publicId = `cnv_${"01KZ".padEnd(26, "A")}`;
+	for (const typed of [publicId, ` ${publicId.toLowerCase()} `]) {
+		assert.deepEqual(readOrderSearch(typed), { kind: "conversion", publicId });
+	}
+	for (const [typed, pattern] of [
+		["100", "%100%"],
+		["A-b-100%", "%a-b-100_%"],
+		["é\\200", "%__200%"],
+		["cnv_01KZ", "%cnv_01kz%"],
+		["10", null],
+		["1-2-3", null],
+		["日本語", null],
+	] as const) {
+		const term = typed.toLowerCase();
+		assert.deepEqual(readOrderSearch(typed), { kind: "orders", term });
+		assert.equal(indexedPattern(term), pattern, typed);
+	}
 });

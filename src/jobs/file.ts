@@ -4,7 +4,7 @@
 import { undoDefusing } from "../conversions/csv-file.ts";
 import { BATCH_ROWS } from "../conversions/deps.ts";
 import { type Result, succeed } from "../domain/fault.ts";
-import { foldText } from "../domain/folded-text.ts";
+import { foldText } from "../domain/visible-text.ts";
 import { FileRefusedError, readRecords } from "./csv.ts";
 import type { Cells, JobColumn, JobKind, JobRow } from "./kind.ts";
 

@@ -18,8 +18,7 @@ import { plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { parseAmount, shareOf } from "../domain/money.ts";
 import { parseOrderId } from "../domain/order-id.ts";
-import { saleTimeProblem } from "../domain/sale-time.ts";
-import { DAY_MS, utcSecond } from "../domain/time.ts";
+import { DAY_MS, saleTimeProblem, utcSecond } from "../domain/time.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import { findByOrders } from "../store/queries/conversions.ts";
 import type { Programme } from "../store/queries/programmes.ts";
@@ -31,6 +30,7 @@ import {
 	cellOf,
 	compareWith,
 	differ,
+	findNamedProgrammes,
 	IMPORT_WORDS,
 	type JobColumn,
 	type JobKind,
@@ -42,7 +42,6 @@ import {
 	type RowVerdict,
 	reasonWord,
 } from "./kind.ts";
-import { findNamedProgrammes } from "./named-programmes.ts";
 import { readWrittenTime } from "./written-time.ts";
 
 const HISTORY_COLUMNS: readonly JobColumn[] = [

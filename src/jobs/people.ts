@@ -18,6 +18,7 @@ import {
 	bring,
 	type Cells,
 	cellOf,
+	findNamedProgrammes,
 	findTheSame,
 	IMPORT_WORDS,
 	inOrder,
@@ -27,7 +28,6 @@ import {
 	needsFixing,
 	type RowVerdict,
 } from "./kind.ts";
-import { findNamedProgrammes } from "./named-programmes.ts";
 
 export const PEOPLE_IMPORT: JobKind = {
 	name: "people",

@@ -4,8 +4,8 @@
 import * as z from "zod";
 import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
 import { AUDIT_ACTIONS, sayAction } from "../../domain/action.ts";
-import { foldText } from "../../domain/folded-text.ts";
 import { isoTime, utcDay } from "../../domain/time.ts";
+import { foldText } from "../../domain/visible-text.ts";
 import { dayEndMs, dayStartMs } from "../../domain/zone-day.ts";
 import {
 	type AuditFilter,
