@@ -55,7 +55,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 /** Lines of source without tests. A room that outgrows its budget is made smaller, or ARCHITECTURE.md says why it grew. */
 const BUDGETS: Readonly<Record<string, number>> = {
-	domain: 3_510,
+	domain: 3_170,
 	ports: 160,
 	settings: 380,
 	config: 250,
@@ -64,9 +64,9 @@ const BUDGETS: Readonly<Record<string, number>> = {
 	callbacks: 2_680,
 	mail: 990,
 	people: 2_540,
-	programmes: 1_430,
-	"signature-check": 830,
-	jobs: 2_660,
+	programmes: 1_360,
+	"signature-check": 810,
+	jobs: 2_490,
 	watch: 1_180,
 	api: 3_590,
 	web: 12_050,

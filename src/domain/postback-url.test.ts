@@ -207,7 +207,7 @@ test("a bare host is taken with the slash that goes on the wire", () => {
 	assert.ok(!literal.ok, "and its host is what it is judged by");
 	assert.equal(
 		literal.fault.detail,
-		"192.168.1.1 is in a private network (192.168.0.0/16). The Postback URL must point to a public address.",
+		"192.168.1.1 is not public (private). The Postback URL must point to a public address.",
 	);
 });
 

@@ -10,7 +10,7 @@ type NameCase = readonly [what: string, answers: Answers, expect: string];
 
 /** The name is there and has no such record. */
 const NOTHING: Reply = { answers: [] };
-const PRIVATE = "forbids 10.9.8.7 is in a private network";
+const PRIVATE = "forbids 10.9.8.7 is not public";
 
 /** Below the second that the product waits for the other family, and beyond it. */
 const A_LITTLE_LATE_MS = 200;
