@@ -21,7 +21,7 @@ export type AddressVerdict = { public: true } | { public: false; reason: string 
 /** The IPv4 addresses, as bytes, that a packet to this address may end up at: each must be public too. */
 type FindInside = (bytes: number[]) => number[][];
 
-/** Which IPv6 addresses can be public at all, and where an IPv4 one stands in them. Narrow before wide. */
+/** Networks whose addresses are as public as the IPv4 address that stands in them. */
 const NETWORKS: readonly (readonly [network: AddressRange, findInside: FindInside])[] = [
 	[networkOf("::ffff:0:0/96"), findInLastBytes],
 	[networkOf("64:ff9b::/96"), findInLastBytes],

@@ -233,7 +233,7 @@ test("no file at all is asked for; a name that is none is bounded, and shown as 
 	const { location } = await send(staff, "people", content, `${"<b>".repeat(100)}.csv`);
 	await workOff(site);
 	const { text } = await staff.open(location ?? "");
-	match(text, /Import 1 person<.*Gärten/s);
+	match(text, /Import 1 person</);
 	match(text, /&lt;b&gt;/);
 	doesNotMatch(text, /<b>|(&lt;b&gt;){41}/);
 	ok((await staff.open("/import/people")).text.includes("&lt;b&gt;"));
