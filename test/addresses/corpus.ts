@@ -30,7 +30,11 @@ type Literal = readonly [address: string, expect: string, what: string];
 
 const CARRIED: readonly Literal[] = CARRIERS.flatMap(({ form, spell }) => [
 	...words(RESERVED_INSIDE).map(
-		(ipv4): Literal => [spell(ipv4), `forbids carries ${ipv4}, which is not public`, `${form} with ${ipv4} inside`],
+		(ipv4): Literal => [
+			spell(ipv4),
+			`forbids carries ${ipv4}, which is not public`,
+			`${form} with ${ipv4} inside`,
+		],
 	),
 	...words(PUBLIC_INSIDE).map(
 		(ipv4): Literal => [spell(ipv4), `dials ${spell(ipv4)}`, `${form} with the public ${ipv4} inside`],
