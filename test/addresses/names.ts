@@ -54,7 +54,7 @@ const TIMED: readonly NameCase[] = [
 	[
 		"a server that fails for IPv4, private over IPv6",
 		{ A: { failure: "SERVFAIL" }, AAAA: answerWith("fd00::2").AAAA },
-		"forbids (fc00::/7)",
+		"forbids is not public",
 	],
 	[
 		"a server that fails for IPv6, private over IPv4",
@@ -85,7 +85,7 @@ const TIMED: readonly NameCase[] = [
 	[
 		"a private IPv6 address that comes a little late",
 		{ A: ipv4("93.184.217.31"), AAAA: { ...answerWith("fd00::3").AAAA, delayMs: A_LITTLE_LATE_MS } },
-		"forbids (fc00::/7)",
+		"forbids is not public",
 	],
 	[
 		"a private IPv4 address that comes a little late",
@@ -106,7 +106,11 @@ const MIXED: readonly NameCase[] = [
 	["a private address before a public one", answerWith("10.9.8.7", "93.184.217.2"), PRIVATE],
 	["a private address between public ones", answerWith("93.184.217.3", "10.9.8.7", "93.184.217.4"), PRIVATE],
 	["the same private address three times", answerWith("10.9.8.7", "10.9.8.7", "10.9.8.7"), PRIVATE],
-	["a public IPv4 and a private IPv6 address", answerWith("93.184.217.5", "fd00::5"), "forbids (fc00::/7)"],
+	[
+		"a public IPv4 and a private IPv6 address",
+		answerWith("93.184.217.5", "fd00::5"),
+		"forbids is not public",
+	],
 	["a private IPv4 and a public IPv6 address", answerWith("10.9.8.7", "2a00:1450:7::1"), PRIVATE],
 	[
 		"a public IPv4 and a mapped private address",
@@ -172,7 +176,7 @@ const ALIASES: readonly NameCase[] = [
 				{ owner: "localhost", type: "A", data: "127.0.0.1" },
 			],
 		}),
-		"forbids (127.0.0.0/8)",
+		"forbids is not public",
 	],
 	[
 		"a public alias over IPv4 and a private one over IPv6",
@@ -185,7 +189,7 @@ const ALIASES: readonly NameCase[] = [
 				],
 			},
 		},
-		"forbids (fc00::/7)",
+		"forbids is not public",
 	],
 	[
 		"a private address under a name nobody asked for",
@@ -206,7 +210,7 @@ const MIXED_ENTRIES: readonly Entry[] = [
 		what: "a name of one label that is a machine of the house",
 		at: "intranet",
 		answers: answerWith("192.168.1.1"),
-		expect: "forbids (192.168.0.0/16)",
+		expect: "forbids is not public",
 	},
 	{
 		what: "a name of the hosts file, which is not read",
@@ -217,7 +221,7 @@ const MIXED_ENTRIES: readonly Entry[] = [
 		what: "a name with an address in it that means nothing",
 		at: "127.0.0.1.nip.example",
 		answers: answerWith("127.0.0.1"),
-		expect: "forbids (127.0.0.0/8)",
+		expect: "forbids is not public",
 	},
 ];
 
