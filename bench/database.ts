@@ -7,8 +7,7 @@ import { createLog } from "../src/outside/log.ts";
 import { type DatabaseSetting, openStore } from "../src/store/open.ts";
 import { POSTGRES_DEFAULTS } from "../src/store/postgres/setting.ts";
 import type { Store } from "../src/store/store.ts";
-import type { PostgresServer } from "../test/support/postgres.ts";
-import { dropDatabase } from "../test/support/postgres-admin.ts";
+import { dropDatabase, type PostgresServer } from "../test/support/postgres.ts";
 
 export type Database = "SQLite" | "PostgreSQL";
 

@@ -6,8 +6,13 @@ import { join } from "node:path";
 import { COMPILE_CACHE } from "./support/compile-cache.ts";
 import { closeNotRunFile, openNotRunFile } from "./support/not-run.ts";
 import { bindPackages } from "./support/packages-in-one.ts";
-import { POSTGRES_URL_VARIABLE, type PostgresServer, startPostgres } from "./support/postgres.ts";
-import { closeDatabase, createDatabase } from "./support/postgres-admin.ts";
+import {
+	closeDatabase,
+	createDatabase,
+	POSTGRES_URL_VARIABLE,
+	type PostgresServer,
+	startPostgres,
+} from "./support/postgres.ts";
 import { makeFolder, openRunFolder } from "./support/run-folder.ts";
 import { MIGRATED_FILE_VARIABLE } from "./support/sqlite-database.ts";
 import { MIGRATED_NAME_VARIABLE, migrateEmpty } from "./support/test-database.ts";

@@ -153,13 +153,17 @@ async function walkPeople(site: TestSite, send: Send, programme: Programme, owne
 		email: newEmail("shop"),
 		role: "owner",
 	});
-	const role = { role: "viewer" };
-	await send(`${PEOPLE}/:personId/role`, browser, `${base}/people/${await waiting(site)}/role`, role);
 	await send(`${PEOPLE}/:personId/link`, browser, `${base}/people/${await waiting(site)}/link`);
 	const link = /(\/welcome\/\w+)/.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
 	const joining = site.browser();
 	await joining.open(link);
 	await send("/welcome/:token", joining, link, { name: "Nils", password: PASSWORD });
+	const { public_id: nils } = await site.store.db
+		.selectFrom("people")
+		.selectAll()
+		.where("name", "=", "Nils")
+		.executeTakeFirstOrThrow();
+	await send(`${PEOPLE}/:personId/role`, browser, `${base}/people/${nils}/role`, { role: "viewer" });
 	await joining.open(`${base}/people`);
 	await send(`${PEOPLE}/leave`, joining, `${base}/people/leave`);
 	await browser.submit(`${base}/people/invite`, { email: newEmail("shop"), role: "owner" });

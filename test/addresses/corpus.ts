@@ -41,7 +41,7 @@ const CARRIED: readonly Literal[] = CARRIERS.flatMap(({ form, spell }) => [
 	),
 ]);
 
-export const LITERALS: readonly Literal[] = [
+const LITERALS: readonly Literal[] = [
 	...[...IPV4_BLOCKS, ...IPV6_BLOCKS, ...CARRIER_PREFIXES].flatMap(({ cidr, what, addresses }) =>
 		addresses.map(
 			([address, verdict]): Literal => [

@@ -5,14 +5,13 @@
 import { isIP } from "node:net";
 import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import type { Workplace } from "../../src/service/workplace.ts";
-import { addressKey, readAddress } from "../support/address-number.ts";
+import { addressKey } from "../support/address-number.ts";
 import type { Reply } from "../support/dns-message.ts";
 import type { KeptLog } from "../support/log.ts";
 import { prepareService } from "../support/open-service.ts";
 import { BrokenPromise, type Progress } from "../support/proof.ts";
 import { startZoneServer } from "../support/zone-server.ts";
 import { type DialGuard, guardDials, STOPPED } from "./dial-guard.ts";
-import { isPublic } from "./reckoning.ts";
 
 export interface Entry {
 	/** What it is, or what it tries. */
@@ -109,8 +108,11 @@ export async function judgeEntries(
 	isSaved = true;
 	await judgeAll(await openWorkplace(), "sent", judgeSending);
 
-	// The worst first. That no dial goes inside holds of all of them together, whoever made it.
-	const inside = guard.dials.filter(({ host }) => isIP(host) === 0 || !isPublic(readAddress(host)));
+	// The worst first: nothing is dialled that no entry wants dialled, whoever did it.
+	const wanted = new Set(
+		entries.flatMap(({ expect, later }) => [...dialsOf(expect), ...dialsOf(later?.expect ?? "")]),
+	);
+	const inside = guard.dials.filter(({ host }) => isIP(host) === 0 || !wanted.has(addressKey(host)));
 	broken.unshift(
 		...inside.map(({ host, port }) => `${host} port ${port} was dialled`),
 		...(guard.systemConnects === 0 ? [] : [`the system was asked for ${guard.systemConnects} connections`]),
@@ -184,7 +186,7 @@ const judgeSending: Judge = async ({ entry, url, workplace, guard }) => {
 	const dialled = guard.dials.slice(before).filter((dial) => dial.port === port);
 	const expect = entry.later?.expect ?? entry.expect;
 	const [verdict, words] = split(expect);
-	const addresses = verdict === "dials" ? words.split(" ") : [];
+	const addresses = dialsOf(expect);
 	const found =
 		outcome.kind === "network-error"
 			? `${outcome.code} (${outcome.stage})`
@@ -204,8 +206,8 @@ const judgeSending: Judge = async ({ entry, url, workplace, guard }) => {
 		(isForbidden ? found.includes(wanted) : found === wanted) &&
 		// Entries that name their port share it with others: there the address only has to be among the dials.
 		(port < FIRST_PORT
-			? addresses.every((address) => dialled.some(({ host }) => host === address))
-			: dialled.map(({ host }) => addressKey(host)).join() === addresses.map(addressKey).join());
+			? addresses.every((address) => dialled.some(({ host }) => addressKey(host) === address))
+			: dialled.map(({ host }) => addressKey(host)).join() === addresses.join());
 	return {
 		finding: isAsWanted
 			? null
@@ -220,6 +222,11 @@ function split(expect: string): ["dials" | "forbids" | "fails" | "refuses", word
 		return [verdict, words];
 	}
 	throw new Error(`an entry expects "${expect}"`);
+}
+
+/** The addresses that are to be dialled, in their order. */
+function dialsOf(expect: string): string[] {
+	return expect.startsWith("dials ") ? expect.split(" ").slice(1).map(addressKey) : [];
 }
 
 function urlOf({ at }: Entry, index: number): string {

@@ -4,16 +4,13 @@
 import { runProof } from "../support/proof.ts";
 import { allEntries } from "./corpus.ts";
 import { judgeEntries } from "./judge-entries.ts";
-import { drawEntries } from "./random.ts";
 import { proveRebinding } from "./rebinding.ts";
 
 process.exitCode = await runProof(
 	{
 		name: "addresses",
-		summary:
-			"Puts a corpus of URLs, names that change their mind, and random addresses through save and send.",
+		summary: "Puts a corpus of URLs and names that change their mind through save and send.",
 		options: {
-			runs: { value: "COUNT", help: "random addresses", preset: 20_000 },
 			rounds: { value: "COUNT", help: "rounds of names that change their mind", preset: 100 },
 			seed: {
 				value: "NUMBER",
@@ -22,19 +19,16 @@ process.exitCode = await runProof(
 			},
 		},
 		async run(options, progress) {
-			const runs = options["runs"] ?? 0;
 			const rounds = options["rounds"] ?? 0;
 			const seed = options["seed"] ?? Date.now() % 1_000_000_000;
-			const replay = `npm run addresses -- --runs ${runs} --rounds ${rounds} --seed ${seed}`;
+			const replay = `npm run addresses -- --rounds ${rounds} --seed ${seed}`;
 			const corpus = await judgeEntries(allEntries(), progress, replay);
 			const rebinding = await proveRebinding(rounds, seed, progress, replay);
-			const random = await judgeEntries(drawEntries(runs, seed), progress, replay);
 			return [
 				`${corpus.entries} entries saved and sent`,
 				`${corpus.questions} DNS questions`,
 				`${rebinding.cases} cases and ${rebinding.rounds} rounds of rebinding`,
 				`${rebinding.delivered} delivered and ${rebinding.refused} refused there`,
-				`${random.entries} random addresses`,
 				`seed ${seed}`,
 			].join(", ");
 		},

@@ -9,9 +9,9 @@ import type { Question, Reply } from "../support/dns-message.ts";
 import { prepareService } from "../support/open-service.ts";
 import { BrokenPromise, type Progress } from "../support/proof.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
-import { type Shop, startShop } from "../support/shop.ts";
+import { startShop } from "../support/shop.ts";
 import { startZoneServer } from "../support/zone-server.ts";
-import { type DialGuard, guardDials } from "./dial-guard.ts";
+import { guardDials } from "./dial-guard.ts";
 import { type Answers, answerWith, MAX_TRIES } from "./judge-entries.ts";
 
 export interface RebindingCounts {
@@ -21,20 +21,7 @@ export interface RebindingCounts {
 	refused: number;
 }
 
-interface Rebinding {
-	shop: Shop;
-	guard: DialGuard;
-	/** What the name server says of each name; a name that is not here does not exist. */
-	zone: Map<string, Answers | ((question: Question) => Reply)>;
-	/** Questions for a name so far. */
-	asked(name: string): number;
-	/** A name nobody used before. */
-	newName(): string;
-	save(name: string): Promise<string>;
-	send(name: string): Promise<Kind>;
-	/** The second for which answers are kept passes. Only while nothing is in flight. */
-	forgetNames(): void;
-}
+type Rebinding = Awaited<ReturnType<typeof openRebinding>>;
 
 /** Null: the look-up had no answer in time, which says nothing of the address. */
 type Kind = "delivered" | "forbidden" | "unresolvable" | null;
@@ -178,8 +165,8 @@ function drawName(random: SeededRandom): readonly [Kind, Answers] {
 	]);
 }
 
-async function openRebinding(cleaning: AsyncDisposableStack): Promise<Rebinding> {
-	const zone: Rebinding["zone"] = new Map();
+async function openRebinding(cleaning: AsyncDisposableStack) {
+	const zone = new Map<string, Answers | ((question: Question) => Reply)>();
 	const questions = new Map<string, number>();
 	const names = await startZoneServer((question) => {
 		questions.set(question.name, (questions.get(question.name) ?? 0) + 1);
@@ -213,17 +200,21 @@ async function openRebinding(cleaning: AsyncDisposableStack): Promise<Rebinding>
 	return {
 		shop,
 		guard,
+		/** What the name server says of each name; a name that is not here does not exist. */
 		zone,
-		asked: (name) => questions.get(name) ?? 0,
+		/** Questions for a name so far. */
+		asked: (name: string) => questions.get(name) ?? 0,
+		/** A name nobody used before. */
 		newName: () => `rebind-${made++}.names.example`,
-		async save(name) {
+		async save(name: string) {
 			const saved = await savePostbackUrl(workplace, "prg_none", shop.url("/", name));
 			return saved.ok ? "saved" : saved.fault.code;
 		},
-		async send(name) {
+		async send(name: string): Promise<Kind> {
 			const request = { url: shop.url("/", name), headers: [], body: "{}" };
 			return readKind((await workplace.transport.post(request)).outcome);
 		},
+		/** The second for which answers are kept passes. Only while nothing is in flight. */
 		forgetNames() {
 			passedMs += REMEMBERED_MS;
 		},

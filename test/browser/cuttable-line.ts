@@ -3,14 +3,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-export interface CuttableLine {
-	url: string;
-	cut(): void;
-	mend(): void;
-	close(): Promise<void>;
-}
-
-export async function openLine(serviceUrl: string): Promise<CuttableLine> {
+export async function openLine(serviceUrl: string) {
 	const { hostname, port } = new URL(serviceUrl);
 	const sockets = new Set<Socket>();
 	let isCut = false;

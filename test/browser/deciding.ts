@@ -223,16 +223,4 @@ export function testDeciding(browser: () => Browser): void {
 		await page.getByRole("table", { name: "Conversions, the latest sale first" }).waitFor();
 		await visitor.leave();
 	});
-
-	test("approving needs no reason", async () => {
-		const visitor = await openVisitor(browser(), setup.service.url, { storageState });
-		const { page } = visitor;
-		const programme = await findProgramme(setup.service.store.db, list.split("/").at(-2) ?? "");
-		await addConversion(setup.service.store, programme?.id ?? 0, { order_id: "GOOD" });
-		await page.goto(list);
-		await page.getByLabel("Select order GOOD").check();
-		await page.getByRole("button", { name: "Approve" }).click();
-		await page.getByText("Order GOOD is approved.").waitFor();
-		await visitor.leave();
-	});
 }

@@ -79,7 +79,7 @@ export function testEveryPage(browser: () => Browser): void {
 
 async function lookAt(
 	visitor: Visitor,
-	{ path, status = 200, isBounded, act }: Case,
+	{ path, status, isBounded, act }: Case,
 	measured: MeasuredLooks,
 	fragments: Set<string>,
 ): Promise<void> {
@@ -96,7 +96,7 @@ async function lookAt(
 	equal(answer?.status(), status);
 	deepEqual(findInline((await answer?.text()) ?? ""), []);
 	deepEqual(await findFlaws(page, measured), []);
-	if (isBounded === true) deepEqual(await findExcess(page), []);
+	if (isBounded) deepEqual(await findExcess(page), []);
 	deepEqual(visitor.takeComplaints(), []);
 	for (const href of await page.evaluate<string[]>(LINKS_TO_PARTS)) fragments.add(href);
 	await page.setViewportSize({ width: 1440, height: 900 });

@@ -5,7 +5,7 @@ import { parseSummary } from "../../src/jobs/summary.ts";
 import type { Service } from "../../src/service.ts";
 import { insertJob } from "../../src/store/queries/jobs.ts";
 import { LONG_ORDER, MARKUP_ORDER, NAME } from "./hard-names.ts";
-import { type Case, press } from "./page-cases.ts";
+import { type Case, look, press } from "./page-cases.ts";
 
 const FAILURE = JSON.stringify({ cause: "unexpected", firstLine: 45_502, lastLine: 46_001, atMs: 0 });
 
@@ -48,18 +48,18 @@ export async function storeMovingImports({ store, clock }: Service): Promise<voi
 }
 
 export const IMPORT_PAGES: readonly Case[] = [
-	{ what: "import, programmes", path: "/import/programmes" },
-	{ what: "import, people", path: "/import/people" },
-	{ what: "import, conversions", path: "/import/conversions" },
-	{ what: "import, a file that is refused", path: "/import/people", status: 422, act: uploadWrongly },
-	{ what: "import, a file that is checked", path: pathOf("uploaded"), act: holdStill },
-	{ what: "import, the preview of people", path: "/import/people", act: uploadPeople },
-	{ what: "import, the preview of conversions", path: "/import/conversions", act: uploadHistory },
-	{ what: "import, a file that comes in, and a batch failed", path: pathOf("applying"), act: holdStill },
-	{ what: "import, one that was stopped with somebody's access", path: pathOf("stopped") },
-	{ what: "import, one whose rest was discarded", path: pathOf("stopped", "gone") },
-	{ what: "import, the result", path: "/import/conversions", act: importHistory },
-	{ what: "import, nothing new", path: "/import/conversions", act: uploadHistoryAgain },
+	look("import, programmes", "/import/programmes"),
+	look("import, people", "/import/people"),
+	look("import, conversions", "/import/conversions"),
+	look("import, a file that is refused", "/import/people", uploadWrongly, 422),
+	look("import, a file that is checked", pathOf("uploaded"), holdStill),
+	look("import, the preview of people", "/import/people", uploadPeople),
+	look("import, the preview of conversions", "/import/conversions", uploadHistory),
+	look("import, a file that comes in, and a batch failed", pathOf("applying"), holdStill),
+	look("import, one that was stopped with somebody's access", pathOf("stopped")),
+	look("import, one whose rest was discarded", pathOf("stopped", "gone")),
+	look("import, the result", "/import/conversions", importHistory),
+	look("import, nothing new", "/import/conversions", uploadHistoryAgain),
 ];
 
 /** A page that fetches itself anew every second would change while it is looked at. */

@@ -2,23 +2,19 @@
 
 import type { Page } from "playwright-core";
 import { pngOf } from "../support/images.ts";
-import { type Case, press } from "./page-cases.ts";
+import { type Case, look, press } from "./page-cases.ts";
 
 export const NETWORK_PAGES: readonly Case[] = [
-	{ what: "network", path: "/network" },
-	{ what: "network, refused", path: "/network", status: 422, act: saveNetworkWrongly },
-	{ what: "network, a logo that is none", path: "/network", status: 422, act: uploadWrongLogo },
-	{ what: "network, a new logo", path: "/network", act: uploadLogo },
-	{ what: "system", path: "/system" },
-	{ what: "the operations guide", path: "/docs/operations" },
-	{ what: "the operations guide, a part with code and tables", path: "/docs/operations/watching" },
-	{ what: "the audit log", path: "/system/audit" },
-	{ what: "the audit log, none found", path: "/system/audit?person=nobody@network.example" },
-	{
-		what: "the audit log, a filter that is not understood",
-		path: "/system/audit?from=tomorrow",
-		status: 422,
-	},
+	look("network", "/network"),
+	look("network, refused", "/network", saveNetworkWrongly, 422),
+	look("network, a logo that is none", "/network", uploadWrongLogo, 422),
+	look("network, a new logo", "/network", uploadLogo),
+	look("system", "/system"),
+	look("the operations guide", "/docs/operations"),
+	look("the operations guide, a part with code and tables", "/docs/operations/watching"),
+	look("the audit log", "/system/audit"),
+	look("the audit log, none found", "/system/audit?person=nobody@network.example"),
+	look("the audit log, a filter that is not understood", "/system/audit?from=tomorrow", undefined, 422),
 ];
 
 async function saveNetworkWrongly(page: Page): Promise<void> {

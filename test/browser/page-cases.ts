@@ -9,132 +9,104 @@ import type { SampleNetwork } from "./sample-network.ts";
 export interface Case {
 	what: string;
 	path: string;
-	status?: number;
-	/** A tab of Integration: no longer than people scroll. */
-	isBounded?: true;
+	status: number;
+	/** No longer than people scroll. */
+	isBounded: boolean;
 	/** What somebody does before the page is looked at. */
-	act?: (page: Page) => Promise<void>;
+	act: ((page: Page) => Promise<void>) | undefined;
+}
+
+/** With what somebody does before, and with the status of the answer if it is no 200. */
+export function look(what: string, path: string, act?: Case["act"], status = 200): Case {
+	return { what, path, status, isBounded: false, act };
+}
+
+/** A tab of Integration. */
+function bounded(what: string, path: string): Case {
+	return { ...look(what, path), isBounded: true };
 }
 
 export const NOBODYS: readonly Case[] = [
-	{ what: "sign-in", path: "/sign-in" },
-	{ what: "sign-in, refused", path: "/sign-in", status: 401, act: signInWrongly },
-	{ what: "a sign-in code", path: "/sign-in/code" },
-	{ what: "a forgotten password", path: "/forgot-password" },
-	{ what: "a forgotten password, asked for", path: "/forgot-password", act: askForLink },
-	{ what: "a link that has ended", path: "/welcome/nothing", status: 410 },
-	{ what: "a page that is not there", path: "/nothing-here", status: 404 },
-	{ what: "the receiver guide", path: "/docs" },
-	{ what: "the API reference", path: "/docs/api" },
-	{ what: "the docs searched", path: "/docs/search?q=X-Service-Signature" },
-	{ what: "the docs searched, nothing found", path: "/docs/search?q=unicorn" },
-	{ what: "the problems", path: "/problems" },
-	{ what: "a problem", path: "/problems/bad_signature" },
-	{ what: "a problem of the pixel", path: "/problems/pixel_limited" },
-	{ what: "downloads", path: "/downloads" },
+	look("sign-in", "/sign-in"),
+	look("sign-in, refused", "/sign-in", signInWrongly, 401),
+	look("a sign-in code", "/sign-in/code"),
+	look("a forgotten password", "/forgot-password"),
+	look("a forgotten password, asked for", "/forgot-password", askForLink),
+	look("a link that has ended", "/welcome/nothing", undefined, 410),
+	look("a page that is not there", "/nothing-here", undefined, 404),
+	look("the receiver guide", "/docs"),
+	look("the API reference", "/docs/api"),
+	look("the docs searched", "/docs/search?q=X-Service-Signature"),
+	look("the docs searched, nothing found", "/docs/search?q=unicorn"),
+	look("the problems", "/problems"),
+	look("a problem", "/problems/bad_signature"),
+	look("a problem of the pixel", "/problems/pixel_limited"),
+	look("downloads", "/downloads"),
 ];
 
 export function ownersPages({ main, fresh }: SampleNetwork): Case[] {
 	const at = (path: string) => `${main}${path}`;
 	return [
-		{ what: "overview", path: at("/overview") },
-		{ what: "overview, the numbers behind the chart", path: at("/overview"), act: openDetails },
-		{ what: "integration", path: at("/integration"), isBounded: true },
-		{ what: "integration, everything unfolded", path: at("/integration"), act: openDetails },
-		{ what: "keys and snippets", path: at("/integration/keys"), isBounded: true },
-		{ what: "keys and snippets, everything unfolded", path: at("/integration/keys"), act: openDetails },
-		{
-			what: "keys and snippets, a key and nothing else shown once",
-			path: at("/integration/keys?lang=php"),
-			act: press("Issue API key"),
-		},
-		{
-			what: "integration, an URL that is refused",
-			path: at("/integration"),
-			status: 422,
-			act: saveWrongUrl,
-		},
-		{ what: "postbacks, the failed ones", path: at("/integration?state=failed"), isBounded: true },
-		{ what: "postbacks, an order that is not there", path: at("/integration?order=nothing") },
-		{ what: "postbacks, a filter that is not understood", path: at("/integration?state=lost"), status: 422 },
-		{ what: "a delivery", path: at("/integration?state=failed"), act: openDelivery },
-		{ what: "a delivery that waits", path: at("/integration?state=pending"), act: openDelivery },
-		{ what: "inbound log", path: at("/integration/inbound"), isBounded: true },
-		{
-			what: "inbound log, an order",
-			path: at(`/integration/inbound?order=${encodeURIComponent(MARKUP_ORDER)}`),
-		},
-		{ what: "inbound log, an order nobody reported", path: at("/integration/inbound?order=nothing") },
-		{ what: "check a signature", path: at("/integration/signature"), isBounded: true },
-		{ what: "check a signature, the result", path: at("/integration/signature"), act: press("Check") },
-		{
-			what: "check a signature, a callback that was damaged",
-			path: at("/integration?state=delivered"),
-			act: checkDamaged,
-		},
-		{ what: "conversions", path: at("/conversions") },
-		{ what: "conversions, none found", path: at("/conversions?orderId=nothing") },
-		{
-			what: "conversions, filters that are not understood",
-			path: at("/conversions?status=BOGUS&from=tomorrow"),
-			status: 422,
-		},
-		{
-			what: "conversions, sorted and by the days of the sale",
-			path: at("/conversions?sort=basket-desc&dates=sale&from=2020-01-01"),
-		},
-		{ what: "conversions, two ticked", path: at("/conversions"), act: tickTwo },
-		{ what: "conversions, the preview of two", path: at("/conversions?status=RECORDED"), act: rejectTwo },
-		{ what: "conversions, asked before rejecting", path: at("/conversions?status=RECORDED"), act: rejectOne },
-		{
-			what: "conversions, nothing is selected",
-			path: at("/conversions"),
-			status: 422,
-			act: press("Approve"),
-		},
-		{
-			what: "a conversion with a long order id",
-			path: at(`/conversions?orderId=${LONG_ORDER}`),
-			act: openConversion,
-		},
-		{
-			what: "a conversion whose order id is markup",
-			path: at(`/conversions?orderId=${encodeURIComponent(MARKUP_ORDER)}`),
-			act: openConversion,
-		},
-		{ what: "a conversion that waits", path: at("/conversions?status=PARKED"), act: openConversion },
-		{ what: "approve or reject by CSV", path: at("/conversions/bulk") },
-		{
-			what: "approve or reject by CSV, the preview",
-			path: at("/conversions/bulk"),
-			act: uploadDecisions(LONG_ORDER),
-		},
-		{ what: "people", path: at("/people") },
-		{ what: "people, an invitation", path: at("/people"), act: invite },
-		{ what: "settings", path: at("/settings") },
-		{ what: "the receiver guide, signed in, its outline unfolded", path: "/docs", act: unfoldOutline },
-		{ what: "the API reference, signed in, its outline unfolded", path: "/docs/api", act: unfoldOutline },
-		{ what: "account", path: "/account" },
-		{
-			what: "account, a wrong password",
-			path: "/account",
-			status: 422,
-			act: setUpAuthenticator("wrong password"),
-		},
-		{ what: "account, an address that is refused", path: "/account", status: 409, act: askForOwnAddress },
-		{ what: "account, the authenticator", path: "/account", act: setUpAuthenticator(PASSWORD) },
-		{
-			what: "account, the authenticator after a wrong code",
-			path: "/account",
-			status: 401,
-			act: confirmWrongly,
-		},
-		{
-			what: "account, the open menu",
-			path: "/account",
-			act: async (page) => page.getByText("Account").first().click(),
-		},
-		{ what: "somebody else's programme", path: `${fresh}/overview`, status: 404 },
+		look("overview", at("/overview")),
+		look("overview, the numbers behind the chart", at("/overview"), openDetails),
+		bounded("integration", at("/integration")),
+		look("integration, everything unfolded", at("/integration"), openDetails),
+		bounded("keys and snippets", at("/integration/keys")),
+		look("keys and snippets, everything unfolded", at("/integration/keys"), openDetails),
+		look(
+			"keys and snippets, a key and nothing else shown once",
+			at("/integration/keys?lang=php"),
+			press("Issue API key"),
+		),
+		look("integration, an URL that is refused", at("/integration"), saveWrongUrl, 422),
+		bounded("postbacks, the failed ones", at("/integration?state=failed")),
+		look("postbacks, an order that is not there", at("/integration?order=nothing")),
+		look("postbacks, a filter that is not understood", at("/integration?state=lost"), undefined, 422),
+		look("a delivery", at("/integration?state=failed"), openDelivery),
+		look("a delivery that waits", at("/integration?state=pending"), openDelivery),
+		bounded("inbound log", at("/integration/inbound")),
+		look("inbound log, an order", at(`/integration/inbound?order=${encodeURIComponent(MARKUP_ORDER)}`)),
+		look("inbound log, an order nobody reported", at("/integration/inbound?order=nothing")),
+		bounded("check a signature", at("/integration/signature")),
+		look("check a signature, the result", at("/integration/signature"), press("Check")),
+		look("check a signature, a callback that was damaged", at("/integration?state=delivered"), checkDamaged),
+		look("conversions", at("/conversions")),
+		look("conversions, none found", at("/conversions?orderId=nothing")),
+		look(
+			"conversions, filters that are not understood",
+			at("/conversions?status=BOGUS&from=tomorrow"),
+			undefined,
+			422,
+		),
+		look(
+			"conversions, sorted and by the days of the sale",
+			at("/conversions?sort=basket-desc&dates=sale&from=2020-01-01"),
+		),
+		look("conversions, two ticked", at("/conversions"), tickTwo),
+		look("conversions, the preview of two", at("/conversions?status=RECORDED"), rejectTwo),
+		look("conversions, asked before rejecting", at("/conversions?status=RECORDED"), rejectOne),
+		look("conversions, nothing is selected", at("/conversions"), press("Approve"), 422),
+		look("a conversion with a long order id", at(`/conversions?orderId=${LONG_ORDER}`), openConversion),
+		look(
+			"a conversion whose order id is markup",
+			at(`/conversions?orderId=${encodeURIComponent(MARKUP_ORDER)}`),
+			openConversion,
+		),
+		look("a conversion that waits", at("/conversions?status=PARKED"), openConversion),
+		look("approve or reject by CSV", at("/conversions/bulk")),
+		look("approve or reject by CSV, the preview", at("/conversions/bulk"), uploadDecisions(LONG_ORDER)),
+		look("people", at("/people")),
+		look("people, an invitation", at("/people"), invite),
+		look("settings", at("/settings")),
+		look("the receiver guide, signed in, its outline unfolded", "/docs", unfoldOutline),
+		look("the API reference, signed in, its outline unfolded", "/docs/api", unfoldOutline),
+		look("account", "/account"),
+		look("account, a wrong password", "/account", setUpAuthenticator("wrong password"), 422),
+		look("account, an address that is refused", "/account", askForOwnAddress, 409),
+		look("account, the authenticator", "/account", setUpAuthenticator(PASSWORD)),
+		look("account, the authenticator after a wrong code", "/account", confirmWrongly, 401),
+		look("account, the open menu", "/account", async (page) => page.getByText("Account").first().click()),
+		look("somebody else's programme", `${fresh}/overview`, undefined, 404),
 	];
 }
 
@@ -142,51 +114,47 @@ export function ownersPages({ main, fresh }: SampleNetwork): Case[] {
 export function viewersPages({ main }: SampleNetwork): Case[] {
 	const at = (path: string) => `${main}${path}`;
 	return [
-		{ what: "integration", path: at("/integration"), isBounded: true },
-		{ what: "keys and snippets", path: at("/integration/keys") },
-		{ what: "a delivery", path: at("/integration?state=failed"), act: openDelivery },
-		{ what: "conversions", path: at("/conversions") },
-		{ what: "people", path: at("/people") },
-		{ what: "settings", path: at("/settings") },
-		{ what: "what the role does not allow", path: at("/conversions/bulk"), status: 403 },
+		bounded("integration", at("/integration")),
+		look("keys and snippets", at("/integration/keys")),
+		look("a delivery", at("/integration?state=failed"), openDelivery),
+		look("conversions", at("/conversions")),
+		look("people", at("/people")),
+		look("settings", at("/settings")),
+		look("what the role does not allow", at("/conversions/bulk"), undefined, 403),
 	];
 }
 
 export function staffPages({ main, fresh, failing }: SampleNetwork): Case[] {
 	return [
-		{ what: "programmes", path: "/programmes" },
-		{ what: "programmes, none found", path: "/programmes?search=nothing" },
-		{ what: "a new programme", path: "/programmes/new" },
-		{ what: "a new programme, refused", path: "/programmes/new", status: 422, act: createWrongly },
-		{ what: "totals of the network", path: "/totals" },
-		{ what: "totals of the network, of a year, unfolded", path: "/totals?days=365", act: openDetails },
-		{ what: "conversions of all programmes", path: "/conversions?status=RECORDED" },
-		{ what: "conversions of all programmes, an order", path: `/conversions?orderId=${LONG_ORDER}` },
-		{
-			what: "conversions of all, a filter that is not understood",
-			path: "/conversions?dates=sale",
-			status: 422,
-		},
-		{ what: "conversions of all programmes, none found", path: "/conversions?to=2001-01-01" },
-		{ what: "staff", path: "/people" },
-		{ what: "people, a link for a new password", path: `${main}/people`, act: makePasswordLink },
-		{ what: "a new password by that link", path: `${main}/people`, act: openPasswordLink },
-		{ what: "settings, for staff", path: `${main}/settings` },
-		{ what: "overview of a new programme", path: `${fresh}/overview` },
-		{ what: "integration of a new programme", path: `${fresh}/integration`, isBounded: true },
-		{ what: "keys and snippets of a new programme", path: `${fresh}/integration/keys` },
-		{ what: "inbound log of a new programme", path: `${fresh}/integration/inbound` },
-		{ what: "conversions of a new programme", path: `${fresh}/conversions` },
-		{ what: "people of a new programme", path: `${fresh}/people` },
-		{ what: "overview, callbacks are failing", path: `${failing}/overview` },
-		{ what: "integration, callbacks are failing", path: `${failing}/integration` },
-		{ what: "programmes, with warnings", path: "/programmes", act: comeOverUnknownProxy },
-		{ what: "staff, with warnings folded", path: "/people" },
+		look("programmes", "/programmes"),
+		look("programmes, none found", "/programmes?search=nothing"),
+		look("a new programme", "/programmes/new"),
+		look("a new programme, refused", "/programmes/new", createWrongly, 422),
+		look("totals of the network", "/totals"),
+		look("totals of the network, of a year, unfolded", "/totals?days=365", openDetails),
+		look("conversions of all programmes", "/conversions?status=RECORDED"),
+		look("conversions of all programmes, an order", `/conversions?orderId=${LONG_ORDER}`),
+		look("conversions of all, a filter that is not understood", "/conversions?dates=sale", undefined, 422),
+		look("conversions of all programmes, none found", "/conversions?to=2001-01-01"),
+		look("staff", "/people"),
+		look("people, a link for a new password", `${main}/people`, makePasswordLink),
+		look("a new password by that link", `${main}/people`, openPasswordLink),
+		look("settings, for staff", `${main}/settings`),
+		look("overview of a new programme", `${fresh}/overview`),
+		bounded("integration of a new programme", `${fresh}/integration`),
+		look("keys and snippets of a new programme", `${fresh}/integration/keys`),
+		look("inbound log of a new programme", `${fresh}/integration/inbound`),
+		look("conversions of a new programme", `${fresh}/conversions`),
+		look("people of a new programme", `${fresh}/people`),
+		look("overview, callbacks are failing", `${failing}/overview`),
+		look("integration, callbacks are failing", `${failing}/integration`),
+		look("programmes, with warnings", "/programmes", comeOverUnknownProxy),
+		look("staff, with warnings folded", "/people"),
 	];
 }
 
 /** As if through a proxy that the service does not trust: staff are warned of it. */
-export async function comeOverUnknownProxy(page: Page): Promise<void> {
+async function comeOverUnknownProxy(page: Page): Promise<void> {
 	await page.setExtraHTTPHeaders({ "x-forwarded-for": "203.0.113.9" });
 	await page.reload();
 	await page.getByText("about this installation").waitFor();

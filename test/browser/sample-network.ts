@@ -1,16 +1,13 @@
 // A network that has been running for a month: staff, shops and their people, one shop with a history, one that has
 // only begun, one in trouble. People come in by the pages, as they do.
 
-import type { Insertable } from "kysely";
 import type { Browser } from "playwright-core";
-import { ID_RANDOM_BYTES, makeId } from "../../src/domain/id.ts";
 import type { ProgrammeRole } from "../../src/domain/roles.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { invitePerson } from "../../src/people/invitations.ts";
 import { issueKey } from "../../src/programmes/keys.ts";
 import type { Service } from "../../src/service.ts";
 import { findProgramme, type Programme, setEndpoint } from "../../src/store/queries/programmes.ts";
-import type { NoticesTable } from "../../src/store/tables/notices.ts";
 import { newNotice } from "../support/notices.ts";
 import { addDeliveries } from "../support/rows.ts";
 import { expectValue } from "../support/shop-account.ts";
@@ -167,7 +164,7 @@ async function breakShop({ store, clock }: Service, name: string): Promise<strin
 	return `/programmes/${public_id}`;
 }
 
-async function writeNotices({ store, random }: Service, { id }: Programme, endMs: number): Promise<void> {
+async function writeNotices({ store }: Service, { id }: Programme, endMs: number): Promise<void> {
 	const startedMs = endMs - OUTAGE_DAYS_AGO * DAY_MS;
 	const failed = await store.db
 		.selectFrom("deliveries")
@@ -175,35 +172,31 @@ async function writeNotices({ store, random }: Service, { id }: Programme, endMs
 		.where("programme_id", "=", id)
 		.where("last_http_status", "=", 404)
 		.execute();
-	const common = { receiver_id: id, mailed_to: OWNER, told_at_ms: startedMs };
-	const notices: Insertable<NoticesTable>[] = [
-		{
+	const endedMs = startedMs + DAY_MS * 0.6;
+	const common = { mailed_to: OWNER, told_at_ms: startedMs };
+	const failures = Math.max(1, failed.length);
+	const notices = [
+		newNotice(id, {
 			...common,
-			public_id: makeId("ntc", startedMs, random.bytes(ID_RANDOM_BYTES)),
-			kind: "callbacks_failing",
 			opened_at_ms: startedMs,
-			ended_at_ms: startedMs + DAY_MS * 0.6,
+			ended_at_ms: endedMs,
 			ended_by: "success",
 			failed_attempts: 12 + failed.length,
-			failures: Math.max(1, failed.length),
-			mailed_failures: Math.max(1, failed.length),
+			failures,
+			mailed_failures: failures,
 			mailed_at_ms: startedMs + DAY_MS / 3,
 			last_delivery_id: failed.at(-1)?.id ?? null,
 			last_failed_at_ms: startedMs + DAY_MS / 3,
-			last_result: "answered",
-			last_verdict: "refused",
-			last_http_status: 404,
-		},
-		{
+		}),
+		newNotice(id, {
 			...common,
-			public_id: makeId("ntc", startedMs + DAY_MS, random.bytes(ID_RANDOM_BYTES)),
 			kind: "callbacks_working_again",
-			opened_at_ms: startedMs + DAY_MS * 0.6,
+			opened_at_ms: endedMs,
 			failed_attempts: 0,
 			failures: 0,
-			mailed_failures: 0,
-			mailed_at_ms: startedMs + DAY_MS * 0.6 + 1_000,
-		},
+			mailed_at_ms: endedMs + 1_000,
+			...{ last_failed_at_ms: null, last_result: null, last_verdict: null, last_http_status: null },
+		}),
 	];
 	await store.db.insertInto("notices").values(notices).execute();
 }

@@ -1,27 +1,18 @@
 // What stands around the browser: the whole service on a SQLite file, a real HTTPS shop, a real mail server.
 
-import type { Service } from "../../src/service.ts";
-import type { KeptLog } from "../support/log.ts";
-import { type MailServer, startMailServer } from "../support/mail-server.ts";
+import { startMailServer } from "../support/mail-server.ts";
 import { assertNoErrors, openService, type Settings } from "../support/open-service.ts";
 import "../support/quick-passwords.ts";
-import { type Shop, startShop } from "../support/shop.ts";
+import { startShop } from "../support/shop.ts";
 
-export interface Setup {
-	service: Service;
-	shop: Shop;
-	mail: MailServer;
-	log: KeptLog;
-	/** Proves on the way that nothing went wrong inside, and that everything was closed. */
-	close(): Promise<void>;
-}
+export type Setup = Awaited<ReturnType<typeof openSetup>>;
 
 export interface SetupOptions {
 	/** Settings as an operator would make them. */
 	settings?: Settings;
 }
 
-export async function openSetup({ settings = {} }: SetupOptions = {}): Promise<Setup> {
+export async function openSetup({ settings = {} }: SetupOptions = {}) {
 	const shop = await startShop();
 	const mail = await startMailServer(Date.now);
 	const { service, log, close } = await openService({
@@ -33,6 +24,7 @@ export async function openSetup({ settings = {} }: SetupOptions = {}): Promise<S
 		shop,
 		mail,
 		log,
+		/** Proves on the way that nothing went wrong inside, and that everything was closed. */
 		async close() {
 			await close();
 			await shop.close();

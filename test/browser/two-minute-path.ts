@@ -11,7 +11,6 @@ import {
 	becomeFirstStaff,
 	joinAsOwner,
 	linkFromMail,
-	PASSWORD,
 	pressTwice,
 	savePostbackUrl,
 	trySample,
@@ -20,8 +19,8 @@ import { openSetup, type Setup } from "./setup.ts";
 import { openVisitor, type Visitor } from "./visitor.ts";
 
 const OWNER = "jonas@nordlicht.example";
-/** Two minutes is for people who read; a program that takes a quarter of that has been waiting for us. */
-const LONGEST_PATH_MS = 30_000;
+/** The promise. A program takes seconds of it, and more on a small machine that does much else. */
+const LONGEST_PATH_MS = 120_000;
 /** Less than a listener that only falls silent counts as there. */
 const SEEN_AS_GONE_MS = 20_000;
 /** The link, the account, the network's name. */
@@ -134,23 +133,6 @@ export function testTwoMinutePath(browser: () => Browser): void {
 		await page.getByRole("heading", { name: "Conversions", level: 1 }).waitFor();
 		await page.getByRole("link", { name: "Show tests" }).click();
 		await page.getByRole("cell", { name: /Reversed/ }).waitFor();
-		await owner.leave();
-	});
-
-	test("a password that was forgotten is chosen anew by a link from the mail", async () => {
-		const { service, mail } = setup;
-		const owner = await openVisitor(browser(), service.url);
-		const { page } = owner;
-		await page.goto("/sign-in");
-		await page.getByRole("link", { name: "Forgot your password?" }).click();
-		await page.getByLabel("Email").fill(OWNER);
-		await page.getByRole("button", { name: "Send the link" }).click();
-		await page.getByRole("heading", { name: "Check your inbox" }).waitFor();
-		await page.goto(await linkFromMail(mail, OWNER, /new password/));
-		await page.getByLabel("New password").fill(`${PASSWORD} staple`);
-		await page.getByRole("button", { name: "Change password" }).click();
-		await page.getByText("Your password is changed.").waitFor();
-		await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
 		await owner.leave();
 	});
 }

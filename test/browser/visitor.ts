@@ -2,17 +2,10 @@
 // errors in the console, failed scripts, refused by the content security policy, files that did not come.
 
 import { deepEqual } from "node:assert/strict";
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions } from "playwright-core";
 import { PATIENCE_MS } from "../support/patience.ts";
 
-export interface Visitor {
-	page: Page;
-	context: BrowserContext;
-	/** Fails when the browser complained, and closes it. */
-	leave(): Promise<void>;
-	/** What it complained of since the last time it was asked. */
-	takeComplaints(): readonly string[];
-}
+export type Visitor = Awaited<ReturnType<typeof openVisitor>>;
 
 export interface VisitorOptions extends BrowserContextOptions {
 	/** Network errors are what the test is about. */
@@ -23,7 +16,7 @@ export async function openVisitor(
 	browser: Browser,
 	baseURL: string,
 	{ isOffNow = () => false, ...options }: VisitorOptions = {},
-): Promise<Visitor> {
+) {
 	const context = await browser.newContext({
 		baseURL,
 		locale: "en-GB",
@@ -54,7 +47,9 @@ export async function openVisitor(
 	return {
 		page: await context.newPage(),
 		context,
+		/** What it complained of since the last time it was asked. */
 		takeComplaints,
+		/** Fails when the browser complained, and closes it. */
 		async leave() {
 			await context.close();
 			deepEqual(takeComplaints(), []);

@@ -16,7 +16,7 @@ import {
 
 export interface Holdings {
 	/** By what each is. */
-	links: ReadonlyMap<string, string>;
+	links: Map<string, string>;
 	/** Signed in. */
 	sessions: readonly Browser[];
 	/** Has entered the password, and is asked for a code. */
@@ -26,7 +26,6 @@ export interface Holdings {
 }
 
 export interface AccessSetup {
-	boss: Person;
 	bossBrowser: Browser;
 	programme: Programme;
 	other: Programme;
@@ -38,32 +37,24 @@ export interface AccessSetup {
 
 export async function openAccessSetup(site: TestSite): Promise<AccessSetup> {
 	const [programme, other] = [await site.addProgramme("Garden"), await site.addProgramme("Shoes")];
-	const [boss, bystander] = [await site.addStaff(), await site.addStaff()];
-	const colleague = await site.addOwner(programme);
-	const stranger = await site.addOwner(other);
 	const setup = {
-		boss,
-		bossBrowser: await site.signIn(boss),
+		bossBrowser: await site.signIn(await site.addStaff()),
 		programme,
 		other,
-		colleagueBrowser: await site.signIn(colleague),
-		strangerBrowser: await site.signIn(stranger),
-		bystander,
+		colleagueBrowser: await site.signIn(await site.addOwner(programme)),
+		strangerBrowser: await site.signIn(await site.addOwner(other)),
+		bystander: await site.addStaff(),
 	};
-	const bystanders = await holdEverything(site, setup, bystander);
+	const bystanders = await holdEverything(site, setup, setup.bystander);
 	const asked = await invite(site, setup.colleagueBrowser, peopleOf(programme), newEmail("shop"));
-	return {
-		...setup,
-		bystanders: { ...bystanders, links: new Map([...bystanders.links, ["an owner's invitation", asked]]) },
-	};
+	bystanders.links.set("an owner's invitation", asked);
+	return { ...setup, bystanders };
 }
 
-/**
- * Two sessions, a sign-in that waits for a code, and every kind of link: made by them, and made for them.
- */
+/** Two sessions, a sign-in that waits for a code, and every kind of link: made by them, and made for them. */
 export async function holdEverything(
 	site: TestSite,
-	setup: Omit<AccessSetup, "bystanders">,
+	{ bossBrowser, strangerBrowser, programme, other }: Omit<AccessSetup, "bystanders">,
 	person: Person,
 ): Promise<Holdings> {
 	const here = await site.signIn(person);
@@ -73,70 +64,40 @@ export async function holdEverything(
 	const code = codeAt(secret, site.deps.clock.nowMs() - CODE_STEP_MS);
 	equal((await elsewhere.submit("/sign-in/code", { code })).location, "/");
 	const challenge = await beginSignIn(site, person);
-	const links = new Map<string, string>([
-		...(person.kind === "staff"
-			? await makeStaffLinks(site, setup, here)
-			: await makeOwnerLinks(site, setup, here)),
-		...(await makeLinksFor(site, setup, person)),
-	]);
+	const isStaff = person.kind === "staff";
+	const people = isStaff ? "/people" : peopleOf(programme);
+	const links = new Map<string, string>();
+	links.set(
+		"an owner's invitation they made",
+		await invite(site, here, peopleOf(programme), newEmail("shop")),
+	);
+	if (isStaff) {
+		const { public_id: victim } = await site.addStaff();
+		links.set("a staff invitation they made", await invite(site, here, "/people", newEmail("network")));
+		links.set("a password link they made", await submitForLink(site, here, `/people/${victim}/link`));
+	} else {
+		// Staff own no programme: an invitation to one of them opens nothing in the first place.
+		const invited = await invite(site, strangerBrowser, peopleOf(other), person.email);
+		links.set("another shop's invitation to their address", invited);
+	}
+	const own = await submitForLink(site, bossBrowser, `${people}/${person.public_id}/link`);
+	links.set("a password link for them", own);
+	links.set("a password link by mail", await askByMail(site, person));
 	for (const [what, link] of links) equal((await site.browser().open(link)).status, 200, what);
 	const nextCode = () => codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS);
 	return { links, sessions: [here, elsewhere], challenge, nextCode };
 }
 
-async function beginSignIn(site: TestSite, { email }: Person): Promise<Browser> {
+async function beginSignIn(site: TestSite, person: Person): Promise<Browser> {
 	const browser = site.browser();
-	await browser.open("/sign-in");
-	const asked = await browser.submit("/sign-in", { email, password: PASSWORD });
-	equal(asked.location, "/sign-in/code");
+	equal((await enterPassword(browser, person)).location, "/sign-in/code");
 	await browser.open("/sign-in/code");
 	return browser;
 }
 
-async function makeStaffLinks(
-	site: TestSite,
-	{ programme }: Omit<AccessSetup, "bystanders">,
-	browser: Browser,
-): Promise<[string, string][]> {
-	const victim = await site.addStaff();
-	return [
-		["a staff invitation they made", await invite(site, browser, "/people", newEmail("network"))],
-		["an owner's account they made", await invite(site, browser, peopleOf(programme), newEmail("shop"))],
-		["a password link they made", await submitForLink(site, browser, `/people/${victim.public_id}/link`)],
-	];
-}
-
-async function makeOwnerLinks(
-	site: TestSite,
-	{ programme }: Omit<AccessSetup, "bystanders">,
-	browser: Browser,
-): Promise<[string, string][]> {
-	return [
-		["an owner's invitation they made", await invite(site, browser, peopleOf(programme), newEmail("shop"))],
-	];
-}
-
-async function makeLinksFor(
-	site: TestSite,
-	{ bossBrowser, strangerBrowser, programme, other }: Omit<AccessSetup, "bystanders">,
-	person: Person,
-): Promise<[string, string][]> {
-	const people = person.kind === "staff" ? "/people" : peopleOf(programme);
-	const links: [string, string][] = [
-		[
-			"a password link for them",
-			await submitForLink(site, bossBrowser, `${people}/${person.public_id}/link`),
-		],
-		["a password link by mail", await askByMail(site, person)],
-	];
-	// Staff own no programme: an invitation to one of them opens nothing in the first place.
-	if (person.kind === "shop") {
-		links.push([
-			"another shop's invitation to their address",
-			await invite(site, strangerBrowser, peopleOf(other), person.email),
-		]);
-	}
-	return links;
+export async function enterPassword(browser: Browser, { email }: Pick<Person, "email">, password = PASSWORD) {
+	await browser.open("/sign-in");
+	return browser.submit("/sign-in", { email, password });
 }
 
 export function peopleOf({ public_id }: Programme): string {

@@ -1,7 +1,7 @@
 // Turning the authenticator on and off, on both databases: what is told of it is what has happened, and neither
 // happens by halves.
 
-import { deepEqual, equal, match } from "node:assert/strict";
+import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import { before, test } from "node:test";
 import { type Auth, createAuth, type Visitor } from "../../src/people/auth.ts";
 import { removeAuthenticator } from "../../src/people/authenticator.ts";
@@ -21,6 +21,7 @@ import {
 	type TestSite,
 } from "../../src/web/test-site.test-support.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { enterPassword } from "./access-setup.ts";
 
 const DEVICE_COOKIE = "__Host-ringback.device";
 const CONFIRM = "/account/authenticator/confirm";
@@ -46,13 +47,9 @@ eachDatabase("the authenticator", (database) => {
 		deepEqual(await notesOf(staff), []);
 		equal((await browser.submit(CONFIRM, { code: codeAt(secret, site.deps.clock.nowMs()) })).status, 303);
 		deepEqual(await notesOf(staff), ["authenticator.turned_on"]);
-		const other = site.browser();
-		await enterPassword(other, staff);
-		equal(
-			(await other.submit("/sign-in/code", { code: backupCodes[0] ?? "" })).location,
-			"/",
-			"the backup code that was entered is as good as before",
-		);
+		const entered = { code: backupCodes[0] ?? "" };
+		const other = await beginSignIn(staff);
+		equal((await other.submit("/sign-in/code", entered)).location, "/", "the backup code is still good");
 	});
 
 	test("without a set-up no code turns it on, and the page says where to begin", async () => {
@@ -70,8 +67,7 @@ eachDatabase("the authenticator", (database) => {
 	test("a sign-in that waits for a code when the authenticator is turned off is refused any code", async () => {
 		const staff = await site.addStaff();
 		const { browser, secret, backupCodes } = await turnOn(staff);
-		const waiting = site.browser();
-		await enterPassword(waiting, staff);
+		const waiting = await beginSignIn(staff);
 		const code = codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS);
 		equal((await browser.submit(OFF, { currentPassword: PASSWORD, code })).status, 303);
 		for (const late of [backupCodes[1] ?? "", "123456"]) {
@@ -91,7 +87,7 @@ eachDatabase("the authenticator", (database) => {
 		await browser.open("/account");
 		const off = { currentPassword: PASSWORD, code: codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS) };
 		equal(await withoutAuditLog(() => browser.submit(OFF, off)), 500);
-		equal((await enterPassword(site.browser(), staff)).location, "/sign-in/code");
+		await beginSignIn(staff);
 		deepEqual(await notesOf(staff), ["authenticator.turned_on"]);
 		await browser.open("/account");
 		equal((await browser.submit(OFF, off)).status, 303);
@@ -124,17 +120,13 @@ eachDatabase("the authenticator", (database) => {
 		const staff = await site.addStaff();
 		const thief = await site.signIn(staff);
 		const known = thief.cookies.get(DEVICE_COOKIE) ?? "";
-		equal(
-			(await findDevice(site.deps, staff.email, known)) === null,
-			false,
-			"known while the password is enough",
-		);
+		notEqual(await findDevice(site.deps, staff.email, known), null, "while the password is enough");
 		const { browser } = await turnOn(staff);
 		equal((await thief.open("/programmes")).status, 303);
 		equal((await browser.open("/programmes")).status, 200);
 		equal(await findDevice(site.deps, staff.email, known), null);
 		const own = browser.cookies.get(DEVICE_COOKIE) ?? "";
-		equal((await findDevice(site.deps, staff.email, own)) === null, false, "this browser stays known");
+		notEqual(await findDevice(site.deps, staff.email, own), null, "this browser stays known");
 	});
 
 	test("of two who send the code that turns it on at once one does, and it is told once", async () => {
@@ -143,13 +135,8 @@ eachDatabase("the authenticator", (database) => {
 		const on = { code: codeAt(secret, site.deps.clock.nowMs()) };
 		const both = await Promise.all([browser.submit(CONFIRM, on), browser.submit(CONFIRM, on)]);
 		equal(both.filter(({ status }) => status === 303).length, 1);
-		const again = site.browser();
-		await enterPassword(again, staff);
-		equal(
-			(await again.submit("/sign-in/code", { code: codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS) }))
-				.location,
-			"/",
-		);
+		const code = codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS);
+		equal((await (await beginSignIn(staff)).submit("/sign-in/code", { code })).location, "/");
 		deepEqual(await notesOf(staff), ["authenticator.turned_on"]);
 	});
 
@@ -163,7 +150,7 @@ eachDatabase("the authenticator", (database) => {
 		const deps = { ...site.deps, auth: late };
 		const answer = await removeAuthenticator(deps, holderOf(staff), proof, visitorOf(browser));
 		equal(answer.ok ? "off" : answer.fault.code, "not_allowed");
-		equal((await enterPassword(site.browser(), staff)).location, "/sign-in/code");
+		await beginSignIn(staff);
 		deepEqual(await sessionsOf(staff), []);
 	});
 
@@ -215,6 +202,14 @@ eachDatabase("the authenticator", (database) => {
 		return { browser, ...setup };
 	}
 
+	/** All that is missing is a code. */
+	async function beginSignIn(person: Person): Promise<Browser> {
+		const browser = site.browser();
+		equal((await enterPassword(browser, person)).location, "/sign-in/code");
+		await browser.open("/sign-in/code");
+		return browser;
+	}
+
 	async function isOff(person: Person): Promise<void> {
 		equal((await enterPassword(site.browser(), person)).location, "/");
 	}
@@ -230,13 +225,6 @@ eachDatabase("the authenticator", (database) => {
 		return notes.map(({ action }) => action);
 	}
 });
-
-async function enterPassword(browser: Browser, { email }: Person) {
-	await browser.open("/sign-in");
-	const answer = await browser.submit("/sign-in", { email, password: PASSWORD });
-	await browser.open("/sign-in/code");
-	return answer;
-}
 
 function holderOf({ id: personId, public_id: publicId, email, kind }: Person) {
 	return { personId, publicId, email, kind };

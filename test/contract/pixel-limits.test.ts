@@ -9,33 +9,16 @@ import { makeShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
 import { parseRange } from "../../src/domain/address.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
-import type { Programme } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createTestSite } from "../../src/web/test-site.test-support.ts";
-import { createClock, type MovableClock, START_MS } from "../support/clock.ts";
+import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
 import { until } from "../support/until.ts";
 
 const TRUSTED = [parseRange("127.0.0.1")].flatMap((range) => range ?? []);
 
-interface PixelSetup {
-	clock: MovableClock;
-	programme: Programme;
-	/** Statements that reached the database since it was last asked. */
-	countStatements(): number;
-	/** As the service does: nobody is kept waiting, then what was counted is written. */
-	stop(answers: readonly Promise<Response>[]): Promise<void>;
-	/** Loads the pixel from that address; whoever is answered late is waited for, while the clock moves. */
-	load(query: string, address: string | null, programmeId?: string): Promise<void>;
-	/** The same without waiting. */
-	start(query: string, address: string | null): Promise<Response>;
-	rows(): Promise<{ outcome: string; detail: string | null; target: string; order_id: string | null }[]>;
-	metrics(): Promise<string>;
-	open(path: string): Promise<string>;
-}
-
-async function openPixels(store: Store): Promise<PixelSetup> {
+async function openPixels(store: Store) {
 	const clock = createClock(START_MS);
 	let statements = 0;
 	const db = store.db.withPlugin({
@@ -61,30 +44,29 @@ async function openPixels(store: Store): Promise<PixelSetup> {
 	const { programme } = await makeShop(site.deps);
 	const app = createApp(site.deps);
 	const owner = await site.signIn(await site.addOwner(programme));
-	const start: PixelSetup["start"] = async (query, address) => {
-		const target = `/pixel/${programme.public_id}.gif?${query}`;
-		return request(target, address);
-	};
-	const request = async (target: string, address: string | null): Promise<Response> => {
-		const headers = address === null ? {} : { "x-forwarded-for": address };
+	const request = async (target: string, address: string): Promise<Response> => {
+		const headers = { "x-forwarded-for": address };
 		const incoming = { url: target, headers, socket: { remoteAddress: "127.0.0.1" } };
 		return app.request(target, {}, { incoming });
 	};
 	return {
 		clock,
 		programme,
+		/** Statements that reached the database since it was last asked. */
 		countStatements() {
 			const counted = statements;
 			statements = 0;
 			return counted;
 		},
-		async stop(answers) {
+		/** As the service does: nobody is kept waiting, then what was counted is written. */
+		async stop(answers: readonly Promise<Response>[]) {
 			stopping.abort();
 			await Promise.all(answers);
 			await limitedCalls.stop();
 		},
-		start,
-		async load(query, address, programmeId = programme.public_id) {
+		start: (query: string, address: string) => request(`/pixel/${programme.public_id}.gif?${query}`, address),
+		/** The same, and whoever is answered late is waited for, while the clock moves. */
+		async load(query: string, address: string, programmeId = programme.public_id) {
 			const answering = request(`/pixel/${programmeId}.gif?${query}`, address);
 			await clock.moveBy(0);
 			const response = await answering;
@@ -100,7 +82,7 @@ async function openPixels(store: Store): Promise<PixelSetup> {
 				.orderBy("id")
 				.execute(),
 		metrics: async () => (await site.deps.metrics.answer()).text(),
-		open: async (path) =>
+		open: async (path: string) =>
 			(await owner.open(`/programmes/${programme.public_id}/integration/inbound${path}`)).text,
 	};
 }

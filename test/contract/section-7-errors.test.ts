@@ -172,18 +172,18 @@ eachService(
 				raw: (socket) => socket.write("HTTP/1.1 204 No Content\r\nserver: slow\r\n"),
 			});
 			const slow = await running.openProgramme();
-			slow.answer = () => ({ status: 204, delayMs: 3_000 });
+			slow.answer = () => ({ status: 204, delayMs: 2_000 });
 			const startedAtMs = performance.now();
 			await Promise.all([silent, late, trickling, slow].map((programme) => programme.record("A-1")));
 			await slow.settled();
-			equal((await slow.deliveries())[0]?.state, "delivered", "three seconds are in time");
+			equal((await slow.deliveries())[0]?.state, "delivered", "two seconds are in time");
 			for (const programme of [silent, late, trickling]) {
 				await programme.settled();
 				const [attempt] = await programme.attempts();
 				equal(attempt?.result, "timeout");
 			}
 			const tookMs = performance.now() - startedAtMs;
-			ok(tookMs >= 4_990 && tookMs < 15_000, `it took ${tookMs} ms`);
+			ok(tookMs >= 4_990 && tookMs < 60_000, `it took ${tookMs} ms`);
 			const timedOut = [silent, late, trickling];
 			for (const programme of timedOut) programme.answer = () => ({ status: 204 });
 			const dueAtMs = await Promise.all(timedOut.map((programme) => programme.nextDueAtMs()));

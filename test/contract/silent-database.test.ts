@@ -8,6 +8,7 @@ import { Browser, PASSWORD } from "../../src/web/test-site.test-support.ts";
 import { prepareService } from "../support/open-service.ts";
 import { openAccount } from "../support/shop-account.ts";
 import { signedRequest } from "../support/signed-request.ts";
+import { watchStalls } from "../support/stalls.ts";
 import { type Freeze, openLine } from "./silent-line.ts";
 
 /** What docs/operations/postgresql.md promises. */
@@ -35,6 +36,8 @@ for (const [way, what] of Object.entries(WAYS)) {
 			"sign-in": () => staff.submit("/sign-in", { email: EMAIL, password: PASSWORD }),
 			readiness: () => fetch(`${url}/readyz`),
 		};
+		const stalls = watchStalls();
+		t.after(() => stalls.stop());
 		const told: Told[] = [];
 		const ask = async (kind: string, call: () => Promise<Pick<Told, "status">>) => {
 			const sinceMs = performance.now();
@@ -52,8 +55,11 @@ for (const [way, what] of Object.entries(WAYS)) {
 		const asked = askAll();
 		while ((await Promise.race([Promise.all(flood), wait(ROUND_MS)])) === undefined) asked.push(...askAll());
 		await Promise.all([...asked, ...askAll()]);
-		const late = told.filter(({ tookMs }) => tookMs > ANSWERED_WITHIN_MS);
-		deepEqual(late, []);
+		// Beyond what the machine itself stood still.
+		deepEqual(
+			told.filter(({ tookMs }) => tookMs > ANSWERED_WITHIN_MS + stalls.longestMs),
+			[],
+		);
 		const wrong = told.filter(({ kind, status }) => status !== (kind === "pixel" ? 200 : 503));
 		deepEqual(wrong, []);
 		match((await staff.open("/programmes")).text, /One moment, please/);
@@ -62,7 +68,7 @@ for (const [way, what] of Object.entries(WAYS)) {
 		const thawedAtMs = performance.now();
 		while ((await shop.post("/v1/conversions", sale("after"))).status !== 201) await wait(ROUND_MS);
 		const tookMs = performance.now() - thawedAtMs;
-		ok(tookMs < ANSWERED_WITHIN_MS, `taken again after ${tookMs} ms`);
+		ok(tookMs < ANSWERED_WITHIN_MS + stalls.longestMs, `taken again after ${tookMs} ms`);
 		equal((await staff.open("/programmes")).status, 200);
 		equal((await fetch(`${url}/readyz`)).status, 200);
 		// None of the others had come to its commit.

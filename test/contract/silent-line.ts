@@ -7,16 +7,7 @@ import { portOf } from "../support/port-of.ts";
 /** "hold": what is sent arrives after the thaw. "lose": it never does, nor does anything else on the same connection. */
 export type Freeze = "hold" | "lose";
 
-export interface Line {
-	/** The same database, over this line. */
-	url: string;
-	/** From now on nothing arrives at either end; new connections are taken, and nothing arrives there either. */
-	freeze(how: Freeze): void;
-	thaw(): void;
-	close(): Promise<void>;
-}
-
-export async function openLine(databaseUrl: string): Promise<Line> {
+export async function openLine(databaseUrl: string) {
 	const target = new URL(databaseUrl);
 	const sockets = new Set<Socket>();
 	const lost = new WeakSet<Socket>();
@@ -46,8 +37,10 @@ export async function openLine(databaseUrl: string): Promise<Line> {
 	const url = new URL(databaseUrl);
 	url.host = `127.0.0.1:${portOf(server)}`;
 	return {
+		/** The same database, over this line. */
 		url: url.href,
-		freeze(how) {
+		/** From now on nothing arrives at either end; new connections are taken, and nothing arrives there either. */
+		freeze(how: Freeze) {
 			frozen = how;
 			for (const socket of sockets) silence(socket, how);
 		},

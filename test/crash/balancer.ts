@@ -5,21 +5,14 @@ import { Agent, createServer, type IncomingMessage, request, type ServerResponse
 import { setTimeout as wait } from "node:timers/promises";
 import { portOf } from "../support/port-of.ts";
 
-export interface Balancer {
-	url: string;
-	/** How many requests each service has had. */
-	readonly forwarded: ReadonlyMap<string, number>;
-	/** Requests that a service did not answer, in words. */
-	readonly broken: readonly string[];
-	close(): Promise<void>;
-}
+export type Balancer = Awaited<ReturnType<typeof startBalancer>>;
 
 const ASK_EVERY_MS = 100;
 /** A word that is older was perhaps true before this machine was busy with something else: it is asked for again. */
 const GOOD_FOR_MS = 300;
 
 /** `services`: where they are, also those that start or stop just now. */
-export async function startBalancer(services: () => readonly string[]): Promise<Balancer> {
+export async function startBalancer(services: () => readonly string[]) {
 	/** When those were asked that said yes. */
 	const readyAtMs = new Map<string, number>();
 	const forwarded = new Map<string, number>();
@@ -76,7 +69,9 @@ export async function startBalancer(services: () => readonly string[]): Promise<
 	const asking = setInterval(() => void askAll(), ASK_EVERY_MS);
 	return {
 		url: `http://127.0.0.1:${portOf(server)}`,
+		/** How many requests each service has had. */
 		forwarded,
+		/** Requests that a service did not answer, in words. */
 		broken,
 		async close() {
 			isClosing = true;

@@ -66,31 +66,26 @@ function untilRefused({ intake }: RoundState): Promise<void> {
 	return until(() => intake.counts.refused >= enough || intake.isDone, describe);
 }
 
-export interface AwaitedMoment {
-	/** Resolves when it has come. */
-	come: Promise<void>;
-	/** Something happened. */
-	count(happening: Happening): void;
-	/** Nothing more will happen: now or never. */
-	force(): void;
-	/** Nobody waits for it any more. */
-	forget(): void;
-}
+export type AwaitedMoment = ReturnType<typeof awaitMoment>;
 
 /** Counted from now on. */
-export function awaitMoment(moment: Moment): AwaitedMoment {
+export function awaitMoment(moment: Moment) {
 	const { promise, resolve } = Promise.withResolvers<void>();
 	const counted = moment.kind === "start" ? [] : moment.counted;
 	let left = moment.kind === "start" ? 0 : moment.count;
 	const timer = moment.kind === "start" ? setTimeout(resolve, moment.delayMs) : undefined;
 	return {
+		/** Resolves when it has come. */
 		come: promise,
-		count(happening) {
+		/** Something happened. */
+		count(happening: Happening) {
 			if (!counted.includes(happening)) return;
 			left--;
 			if (left === 0) resolve();
 		},
+		/** Nothing more will happen: now or never. */
 		force: () => resolve(),
+		/** Nobody waits for it any more. */
 		forget: () => clearTimeout(timer),
 	};
 }

@@ -13,17 +13,7 @@ export interface AnsweredOrder {
 	nextStatus: string | null;
 }
 
-export interface Intake {
-	/** By order. Only what the signed API answered: a pixel's image says nothing. */
-	readonly answered: ReadonlyMap<string, AnsweredOrder>;
-	readonly counts: { answered: number; refused: number; broken: number };
-	readonly isDone: boolean;
-	add(orders: readonly PlannedOrder[]): void;
-	/** One after the other, so far apart, until it is ended: the rest is never reported. */
-	feed(orders: readonly PlannedOrder[], everyMs: number): { end(): void };
-	/** Until every step is answered, or nobody is left to ask. `doors` are the services that listen. */
-	work(doors: () => readonly string[], isOver: () => boolean): Promise<void>;
-}
+export type Intake = ReturnType<typeof createIntake>;
 
 export interface IntakeOptions {
 	/** By the number of the shop. */
@@ -51,7 +41,7 @@ interface Task {
 	done: number;
 }
 
-export function createIntake({ accounts, onAnswer }: IntakeOptions): Intake {
+export function createIntake({ accounts, onAnswer }: IntakeOptions) {
 	const answered = new Map<string, AnsweredOrder>();
 	const counts = { answered: 0, refused: 0, broken: 0 };
 	const waiting: Task[] = [];
@@ -122,15 +112,17 @@ export function createIntake({ accounts, onAnswer }: IntakeOptions): Intake {
 	}
 
 	return {
+		/** By order. Only what the signed API answered: a pixel's image says nothing. */
 		answered,
 		counts,
 		get isDone() {
 			return !isFed && waiting.length + underWay === 0;
 		},
-		add(orders) {
+		add(orders: readonly PlannedOrder[]) {
 			for (const order of orders) waiting.push({ order, done: 0 });
 		},
-		feed(orders, everyMs) {
+		/** One after the other, so far apart, until it is ended: the rest is never reported. */
+		feed(orders: readonly PlannedOrder[], everyMs: number) {
 			let next = 0;
 			isFed = true;
 			const timer = setInterval(() => {
@@ -143,7 +135,8 @@ export function createIntake({ accounts, onAnswer }: IntakeOptions): Intake {
 			};
 			return { end };
 		},
-		async work(doors, isOver) {
+		/** Until every step is answered, or nobody is left to ask. `doors` are the services that listen. */
+		async work(doors: () => readonly string[], isOver: () => boolean) {
 			await Promise.all(Array.from({ length: SENDERS }, () => send(doors, isOver)));
 		},
 	};

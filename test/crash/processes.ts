@@ -4,38 +4,7 @@
 import type { Home, Running, Settings } from "../support/command-home.ts";
 import type { Role } from "./plan.ts";
 
-export interface Processes {
-	/** One that is down. */
-	start(member: number): Promise<void>;
-	isUp(member: number): boolean;
-	/** Asked to stop or killed, and not started since. */
-	isDoomed(member: number): boolean;
-	/** Whether it has an engine. */
-	delivers(member: number): boolean;
-	/** As few as it takes: somebody who delivers and, while there is something to report, who takes it. */
-	startEnough(isReporting: boolean): Promise<void>;
-	/** URLs of those that take reports now. */
-	doors(): readonly string[];
-	/** URLs of all that were started, also of those that stop just now. */
-	urls(): readonly string[];
-	/** Resolves when they are gone. `politeMs`: asked to stop so long before. */
-	kill(members: readonly number[], politeMs?: number | null): Promise<void>;
-	/** Asks one to stop; fails if it does not end well. */
-	stop(member: number): Promise<void>;
-	/** Asks all to stop, and fails if one does not end well. */
-	stopAll(): Promise<void>;
-	readonly isDown: boolean;
-	/** How often each was done. */
-	readonly counts: { starts: number; stops: number; kills: number };
-	/** Of those that run. */
-	pids(): readonly number[];
-	/** Fails if one has ended that nobody ended. */
-	checkAlive(): void;
-	/** How often this is in all that they said on standard error. */
-	countSaid(words: string): number;
-	/** The end of it, for whoever reads a failure. */
-	logs(): string;
-}
+export type Processes = ReturnType<typeof createProcesses>;
 
 interface Member {
 	role: Role;
@@ -53,7 +22,7 @@ export function createProcesses(
 	home: Home,
 	roles: readonly Role[],
 	settingsOf: (member: number) => Settings,
-): Processes {
+) {
 	const members = roles.map((role): Member => {
 		return { role, running: undefined, url: undefined, isDoomed: false, earlierLog: "" };
 	});
@@ -108,12 +77,21 @@ export function createProcesses(
 	const isUp = ({ running }: Member) => running?.isRunning === true;
 	const delivers = ({ role }: Member) => role !== "web";
 	const takesReports = ({ role }: Member) => role !== "worker";
-	const processes: Processes = {
-		start: (index) => start(memberAt(index), index),
-		isUp: (index) => isUp(memberAt(index)),
-		isDoomed: (index) => memberAt(index).isDoomed,
-		delivers: (index) => delivers(memberAt(index)),
-		async startEnough(isReporting) {
+	function checkAlive(): void {
+		const lost = members.find((member) => !isUp(member) && member.running !== undefined && !member.isDoomed);
+		if (lost !== undefined) throw new Error(`a service (${lost.role}) ended by itself`);
+	}
+
+	return {
+		/** One that is down. */
+		start: (index: number) => start(memberAt(index), index),
+		isUp: (index: number) => isUp(memberAt(index)),
+		/** Asked to stop or killed, and not started since. */
+		isDoomed: (index: number) => memberAt(index).isDoomed,
+		/** Whether it has an engine. */
+		delivers: (index: number) => delivers(memberAt(index)),
+		/** As few as it takes: somebody who delivers and, while there is something to report, who takes it. */
+		async startEnough(isReporting: boolean) {
 			const needs = [delivers, ...(isReporting ? [takesReports] : [])];
 			for (const isFit of needs) {
 				if (members.some((member) => isUp(member) && isFit(member))) continue;
@@ -123,40 +101,45 @@ export function createProcesses(
 				await start(member, index);
 			}
 		},
+		/** URLs of those that take reports now. */
 		doors: () =>
 			members.flatMap((member) => {
 				const isOpen = isUp(member) && !member.isDoomed && takesReports(member);
 				return isOpen && member.url !== undefined ? [member.url] : [];
 			}),
+		/** URLs of all that were started, also of those that stop just now. */
 		urls: () => members.flatMap(({ url }) => url ?? []),
-		async kill(victims, politeMs = null) {
+		/** Resolves when they are gone. `politeMs`: asked to stop so long before. */
+		async kill(victims: readonly number[], politeMs: number | null = null) {
 			await Promise.all(victims.map((index) => kill(memberAt(index), politeMs)));
 		},
-		async stop(index) {
+		/** Asks one to stop; fails if it does not end well. */
+		async stop(index: number) {
 			const member = memberAt(index);
 			member.isDoomed = true;
 			await stop(member);
 		},
+		/** Asks all to stop, and fails if one does not end well. */
 		async stopAll() {
-			processes.checkAlive();
+			checkAlive();
 			for (const member of members) member.isDoomed = true;
 			await Promise.all(members.map(stop));
 		},
 		get isDown() {
 			return !members.some(isUp);
 		},
+		/** How often each was done. */
 		counts,
+		/** Of those that run. */
 		pids: () => members.filter(isUp).flatMap(({ running }) => running?.pid ?? []),
-		checkAlive() {
-			const lost = members.find(
-				(member) => !isUp(member) && member.running !== undefined && !member.isDoomed,
-			);
-			if (lost !== undefined) throw new Error(`a service (${lost.role}) ended by itself`);
-		},
-		countSaid(words) {
+		/** Fails if one has ended that nobody ended. */
+		checkAlive,
+		/** How often this is in all that they said on standard error. */
+		countSaid(words: string) {
 			const logs = members.map(({ earlierLog, running }) => `${earlierLog}${running?.stderr ?? ""}`);
 			return logs.join("\n").split(words).length - 1;
 		},
+		/** The end of it, for whoever reads a failure. */
 		logs: () =>
 			members
 				.map(({ role, earlierLog, running }, index) => {
@@ -165,5 +148,4 @@ export function createProcesses(
 				})
 				.join("\n"),
 	};
-	return processes;
 }

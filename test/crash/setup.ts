@@ -10,8 +10,7 @@ import { openSqlite } from "../../src/store/sqlite/store.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { type Home, openHome, type Settings } from "../support/command-home.ts";
 import { type DiskWay, type FullableDisk, openDisk } from "../support/full-disk.ts";
-import type { PostgresServer } from "../support/postgres.ts";
-import { dropDatabase } from "../support/postgres-admin.ts";
+import { dropDatabase, type PostgresServer } from "../support/postgres.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import type { ShopAccount } from "../support/shop-account.ts";
 import { openStore } from "../support/test-database.ts";
@@ -127,11 +126,8 @@ async function openSqliteSetup(options: SetupOptions, home: Home, disk: Fullable
 		disk,
 		readLedger: () =>
 			processes.isDown ? readCopy(path, home.folder) : withStore(openSqlite(path), readLedger),
-		readQueue: () => withStore(openSqlite(path), readQueue),
-		readEngines: () => withStore(openSqlite(path), readEngines),
+		...readersOf((question) => withStore(openSqlite(path), question)),
 		restartDatabase: () => Promise.reject(new Error("a SQLite file cannot be restarted")),
-		passTime: (ms) => withStore(openSqlite(path), (db) => moveQueue(db, ms)),
-		lapse: (engineId) => withStore(openSqlite(path), (db) => endLease(db, engineId)),
 		untilForgotten: async () => undefined,
 		async remove() {
 			// The last connection to close takes it along.
@@ -161,6 +157,15 @@ async function withStore<Value>(store: Store, ask: (db: Db) => Promise<Value>): 
 	} finally {
 		await store.close();
 	}
+}
+
+function readersOf(ask: <Value>(question: (db: Db) => Promise<Value>) => Promise<Value>) {
+	return {
+		readQueue: () => ask(readQueue),
+		readEngines: () => ask(readEngines),
+		passTime: (ms: number) => ask((db) => moveQueue(db, ms)),
+		lapse: (engineId: number) => ask((db) => endLease(db, engineId)),
+	};
 }
 
 async function readQueue(db: Db): Promise<QueueRow[]> {
@@ -228,11 +233,8 @@ async function openPostgresSetup(options: SetupOptions, home: Home): Promise<Set
 		doors: balancer === null ? processes.doors : () => [balancer.url],
 		disk: null,
 		readLedger: () => ask(readLedger),
-		readQueue: () => ask(readQueue),
-		readEngines: () => ask(readEngines),
+		...readersOf(ask),
 		restartDatabase: (way) => server.restart(way),
-		passTime: (ms) => ask((db) => moveQueue(db, ms)),
-		lapse: (engineId) => ask((db) => endLease(db, engineId)),
 		untilForgotten: (members) =>
 			lookUntil(() => ask(async (db) => (await countConnections(db, members.map(nameOf))) === 0)),
 		remove: () => dropDatabase(server.url(), name),

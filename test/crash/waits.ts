@@ -1,18 +1,8 @@
 // How long shops waited for their callbacks while processes came and went.
 
-export interface Waits {
-	/** An answer has just promised this delivery. */
-	owed(key: string): void;
-	arrived(key: string): void;
-	/** From the answer until the first request of it reached the shop, or until now where none has. */
-	readonly longestMs: number;
-	/** Between two requests, whichever shops they were for, while there was a load. */
-	readonly longestGapMs: number;
-	/** Nobody reports any more. */
-	endLoad(): void;
-}
+export type Waits = ReturnType<typeof createWaits>;
 
-export function createWaits(nowMs: () => number): Waits {
+export function createWaits(nowMs: () => number) {
 	const owedAtMs = new Map<string, number>();
 	const arrivedAtMs = new Map<string, number>();
 	let lastAtMs: number | null = null;
@@ -29,12 +19,13 @@ export function createWaits(nowMs: () => number): Waits {
 	}
 
 	return {
-		owed(key) {
+		/** An answer has just promised this delivery. */
+		owed(key: string) {
 			owedAtMs.set(key, nowMs());
 			// It may have reached the shop before the answer came here.
 			look(key);
 		},
-		arrived(key) {
+		arrived(key: string) {
 			const atMs = nowMs();
 			if (lastAtMs !== null && isLoaded) longestGapMs = Math.max(longestGapMs, atMs - lastAtMs);
 			lastAtMs = atMs;
@@ -42,12 +33,15 @@ export function createWaits(nowMs: () => number): Waits {
 			arrivedAtMs.set(key, atMs);
 			look(key);
 		},
+		/** Nobody reports any more. */
 		endLoad() {
 			isLoaded = false;
 		},
+		/** From the answer until the first request of it reached the shop, or until now where none has. */
 		get longestMs() {
 			return Math.max(longestMs, ...owedAtMs.values().map((fromMs) => nowMs() - fromMs));
 		},
+		/** Between two requests, whichever shops they were for, while there was a load. */
 		get longestGapMs() {
 			return longestGapMs;
 		},

@@ -22,7 +22,7 @@ import {
 } from "../support/guide-blocks.ts";
 import { noteNotRun } from "../support/not-run.ts";
 import { openService } from "../support/open-service.ts";
-import { createPostgresAtHand } from "../support/postgres-at-hand.ts";
+import { createPostgresAtHand } from "../support/postgres.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import { findPrometheus, PROMETHEUS_MISSING } from "../support/prometheus.ts";
 import { addOwedConversion } from "../support/rows.ts";

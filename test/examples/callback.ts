@@ -75,6 +75,15 @@ export function makeCallback(options: CallbackOptions): Callback {
 	return { method: "POST", target, headers, body };
 }
 
+export function withHeader(callback: Callback, name: string, value: string | readonly string[]): Callback {
+	return { ...callback, headers: { ...callback.headers, [`X-Service-${name}`]: value } };
+}
+
+export function withoutHeader(callback: Callback, name: string): Callback {
+	const others = Object.entries(callback.headers).filter(([other]) => other !== `X-Service-${name}`);
+	return { ...callback, headers: Object.fromEntries(others) };
+}
+
 export function sign(secret: string, parts: readonly string[]): string {
 	// Header bytes are read as Latin-1 by Node: this gives them back as they were, ASCII unchanged.
 	return createHmac("sha256", secret).update(parts.join("\n"), "latin1").digest("hex");
@@ -102,9 +111,9 @@ export function send(
 		const framing = isChunked
 			? { "Transfer-Encoding": "chunked" }
 			: { "Content-Length": String(body.length) };
-		const options = { host: "127.0.0.1", port, method, path: target, agent: false };
+		const sent = { ...headers, ...framing, Connection: "close" } as Record<string, string | string[]>;
 		const outgoing = request(
-			{ ...options, headers: { ...copyLists(headers), ...framing, Connection: "close" } },
+			{ host: "127.0.0.1", port, method, path: target, agent: false, headers: sent },
 			(answer) => {
 				let text = "";
 				answer.setEncoding("utf8").on("data", (chunk: string) => {
@@ -123,13 +132,6 @@ export function send(
 		outgoing.write(body.subarray(0, 10));
 		outgoing.end(body.subarray(10));
 	});
-}
-
-function copyLists(headers: HeaderValues): Record<string, string | string[]> {
-	const entries = Object.entries(headers);
-	return Object.fromEntries(
-		entries.map(([name, value]) => [name, typeof value === "string" ? value : [...value]]),
-	);
 }
 
 function eventNameOf(body: Buffer): string {

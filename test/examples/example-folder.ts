@@ -30,7 +30,7 @@ import {
 import { COMPILE_CACHE } from "../support/compile-cache.ts";
 import { portOf } from "../support/port-of.ts";
 import { until } from "../support/until.ts";
-import { type Ended, endProcess, type Running, watchProcess } from "../support/watched-process.ts";
+import { endProcess, type Running, watchProcess } from "../support/watched-process.ts";
 import { makeCallback, send } from "./callback.ts";
 import { TOOLCHAINS } from "./toolchains.ts";
 
@@ -51,27 +51,7 @@ export interface StartOptions {
 	hasFullDisk?: boolean;
 }
 
-export interface ExampleFolder {
-	startReceiver(secret: string, options?: StartOptions): Promise<RunningReceiver>;
-	/** Another program listens and hands requests to it. */
-	readonly isServedByCommand: boolean;
-	/** Why nobody can see here that its answer comes before its work; null where it can be seen. */
-	readonly whyNoSlowWork: string | null;
-	/** Resolves when it has ended by itself. */
-	runSender(args: readonly string[], settings: Readonly<Record<string, string>>): Promise<Ended>;
-	/** Which port it takes is left to it; no secret where that is empty. */
-	startWithoutPort(secret: string): Running;
-	/** The shell's: checks what is saved in files. */
-	runReceiver(args: readonly string[], secret: string): Promise<Ended>;
-	write(name: string, content: string | Uint8Array): string;
-	pathOf(name: string): string;
-	/** Every path in it and below, but for what a database keeps beside its file. */
-	listFiles(): string[];
-	/** Where its receiver makes a file of each event; null for one that has a database. */
-	readonly storeFolder: string | null;
-	/** While `during` runs, nothing can be stored. */
-	withoutStore(during: () => Promise<void>): Promise<void>;
-}
+export type ExampleFolder = Awaited<ReturnType<typeof openExamples>>;
 
 const run = promisify(execFile);
 /** Eight blocks of 512 bytes; the signal that would end it at the ninth is ignored. */
@@ -82,7 +62,7 @@ export async function openExamples(
 	t: TestContext,
 	language: ExampleLanguage,
 	change: (text: string) => string,
-): Promise<ExampleFolder> {
+) {
 	const folder = mkdtempSync(join(tmpdir(), `ringback-example-${language}-`));
 	const children: ChildProcess[] = [];
 	t.after(async () => {
@@ -126,9 +106,14 @@ export async function openExamples(
 	};
 
 	return {
+		/** Another program listens and hands requests to it. */
 		isServedByCommand: toolchain.isServedByCommand ?? false,
+		/** Why nobody can see here that its answer comes before its work; null where it can be seen. */
 		whyNoSlowWork: toolchain.whyNoSlowWork ?? null,
-		async startReceiver(secret, { stdout, hasFullDisk = false } = {}) {
+		async startReceiver(
+			secret: string,
+			{ stdout, hasFullDisk = false }: StartOptions = {},
+		): Promise<RunningReceiver> {
 			const port = await findFreePort();
 			const plain = toolchain.startReceiver(sources, port);
 			const command = hasFullDisk ? ([...WITH_FULL_DISK, ...plain] as const) : plain;
@@ -148,27 +133,33 @@ export async function openExamples(
 						.filter((line) => line.includes(` ${conversionId} `)),
 			};
 		},
-		runSender: (args, settings) => {
+		/** Resolves when it has ended by itself. */
+		runSender: (args: readonly string[], settings: Readonly<Record<string, string>>) => {
 			const [program, ...first] = toolchain.startSender(sources);
 			return start([program, ...first, ...args], settings).ended();
 		},
-		startWithoutPort: (secret) =>
+		/** Which port it takes is left to it; no secret where that is empty. */
+		startWithoutPort: (secret: string) =>
 			start(toolchain.startReceiver(sources, 0), secret === "" ? {} : { RINGBACK_SIGNING_SECRET: secret }),
-		runReceiver: (args, secret) => {
+		/** The shell's: checks what is saved in files. */
+		runReceiver: (args: readonly string[], secret: string) => {
 			const [program, ...first] = toolchain.startReceiver(sources, 0);
 			return start([program, ...first, ...args], { RINGBACK_SIGNING_SECRET: secret }).ended();
 		},
-		pathOf: (name) => join(folder, name),
+		pathOf: (name: string) => join(folder, name),
+		/** Every path in it and below, but for what a database keeps beside its file. */
 		listFiles: () =>
 			readdirSync(folder, { recursive: true, encoding: "utf8" })
 				.filter((name) => !name.startsWith("postbacks.db"))
 				.map((name) => join(folder, name)),
+		/** Where its receiver makes a file of each event; null for one that has a database. */
 		storeFolder: toolchain.store?.kind === "folder" ? join(folder, toolchain.store.name) : null,
-		write(name, content) {
+		write(name: string, content: string | Uint8Array) {
 			writeFileSync(join(folder, name), content);
 			return join(folder, name);
 		},
-		async withoutStore(during) {
+		/** While `during` runs, nothing can be stored. */
+		async withoutStore(during: () => Promise<void>) {
 			if (toolchain.store === null) throw new Error(`${language} stores nothing`);
 			const { name, kind } = toolchain.store;
 			const path = join(folder, name);

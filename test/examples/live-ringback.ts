@@ -11,36 +11,27 @@ import { openService } from "../support/open-service.ts";
 import { portOf } from "../support/port-of.ts";
 import { addAccount, expectValue } from "../support/shop-account.ts";
 
-export interface LiveProgramme {
-	readonly key: string;
-	readonly secret: string;
-	/** Order ids as they are stored, the oldest first. */
-	orderIds(): Promise<string[]>;
-	deliveryStates(): Promise<string[]>;
-	/** From now on callbacks go through a TLS front to this port; resolves to the bytes it passes on. */
-	deliverTo(t: TestContext, port: number, target: string): Promise<Buffer[]>;
-}
-
-export interface LiveRingback {
-	readonly url: string;
-	openProgramme(): Promise<LiveProgramme>;
-	stop(): Promise<void>;
-}
+export type LiveRingback = Awaited<ReturnType<typeof startRingback>>;
 
 const CERTIFICATES = makeCertificates({ names: ["127.0.0.1"] });
 
-export async function startRingback(brand: string): Promise<LiveRingback> {
+export async function startRingback(brand: string) {
 	const { caPem: trustedCa } = await CERTIFICATES;
 	const { service, close } = await openService({ trustedCa, settings: { RINGBACK_BRAND: brand } });
-	return { url: service.url, openProgramme: () => openProgramme(service), stop: close };
+	return {
+		url: service.url,
+		openProgramme: () => openProgramme(service),
+		stop: close,
+	};
 }
 
-async function openProgramme(service: Service): Promise<LiveProgramme> {
+async function openProgramme(service: Service) {
 	const { programmeId, programmeRow: id, apiKey: key, secret } = await addAccount(service);
 	const { db } = service.store;
 	return {
 		key,
 		secret,
+		/** Order ids as they are stored, the oldest first. */
 		async orderIds() {
 			const rows = db
 				.selectFrom("conversions")
@@ -53,7 +44,8 @@ async function openProgramme(service: Service): Promise<LiveProgramme> {
 			const rows = db.selectFrom("deliveries").select("state").where("programme_id", "=", id).orderBy("id");
 			return (await rows.execute()).map((row) => row.state);
 		},
-		async deliverTo(t, port, target) {
+		/** From now on callbacks go through a TLS front to this port; resolves to the bytes it passes on. */
+		async deliverTo(t: TestContext, port: number, target: string) {
 			const front = await openFront(t, port);
 			expectValue(await savePostbackUrl(service, programmeId, `https://127.0.0.1:${front.port}${target}`));
 			return front.passed;

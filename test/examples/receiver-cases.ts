@@ -1,187 +1,361 @@
-// What a receiver has to do with a callback, section 4.3 of the contract rule by rule: one table for every language.
+// What a receiver has to do with a callback, section 4.3 of the contract rule by rule, and with requests that no Ringback
+// sends: refuse them, and be none the worse for it. One table for every language.
 
-import { deepEqual, match, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { dirname } from "node:path";
 import { until } from "../support/until.ts";
-import { makeEvent, secondsFromNow } from "./callback.ts";
-import { OLDER_SECRET } from "./example-folder.ts";
 import {
-	expectLine,
-	expectNoLine,
-	expectRefused,
-	expectStatus,
-	post,
-	type ReceiverCase,
-	sealed,
-	shownEvents,
+	asHeader,
+	type Callback,
+	type CallbackOptions,
+	makeCallback,
+	makeEvent,
+	secondsFromNow,
+	send,
 	withHeader,
-} from "./receiver-expectations.ts";
+	withoutHeader,
+} from "./callback.ts";
+import { type ExampleFolder, OLDER_SECRET, type RunningReceiver } from "./example-folder.ts";
 
+export interface ReceiverAtHand {
+	readonly secret: string;
+	readonly receiver: RunningReceiver;
+	readonly folder: ExampleFolder;
+}
+
+type Event = Record<string, unknown>;
+/** A good one but for what is given. */
+type Seal = (options?: Partial<CallbackOptions>) => Callback;
+
+const MAX_BODY_BYTES = 65_536;
 /** Enough concurrent requests to collide even on two cores. */
 const AT_ONCE = 16;
+/** More than a pool of threads has, which grows by two a second: the last one would be served after 20 s. */
+const STRANGERS = 48;
+/** What the service waits for an answer, contract section 4.1. */
+const ANSWER_WITHIN_MS = 5_000;
+const TRIO = ["Timestamp", "Nonce", "Signature"] as const;
 
-export const RECEIVER_CASES: readonly ReceiverCase[] = [
-	{
-		title: "a good callback is answered 204 without a body and worked on once",
-		check: async (at) => {
-			const event = makeEvent({ orderId: `O'Brien "1" \\ Übung 注文 🛒` });
-			const answered = await post(at, sealed(at, { body: JSON.stringify(event) }));
-			deepEqual(answered, { status: 204, text: "" });
-			await expectLine(at, event);
-		},
+/** Answered 401, and nothing is done about the event: each made of an event of its own, and of its body. */
+const REFUSED: Readonly<Record<string, readonly ((seal: Seal, body: string) => Callback)[]>> = {
+	"301 seconds old and more than 300 seconds ahead": [
+		(seal) => seal({ timestamp: secondsFromNow(-301) }),
+		// Ten seconds more than the tolerance: on a slow machine the receiver looks at its clock later.
+		(seal) => seal({ timestamp: secondsFromNow(310) }),
+		(seal) => seal({ timestamp: "0" }),
+	],
+	"a body, path, query, nonce, timestamp or method other than the signed one": [
+		(seal, body) => ({ ...seal({ body: body.replace("APPROVED", "REJECTED") }), body: Buffer.from(body) }),
+		(seal, body) => ({ ...seal(), body: Buffer.from(`${body} `) }),
+		(seal) => ({ ...seal(), target: "/Postback?shop=1" }),
+		(seal) => ({ ...seal(), target: "/postback?shop=2" }),
+		(seal) => ({ ...seal(), target: "/postback" }),
+		(seal) => ({ ...seal({ target: "/postback" }), target: "/postback?" }),
+		(seal) => withHeader(seal(), "Nonce", "0".repeat(32)),
+		(seal) => withHeader(seal(), "Timestamp", secondsFromNow(-9)),
+		(seal) => seal({ signedMethod: "GET" }),
+		(seal) => seal({ secret: "another" }),
+		(seal) => seal({ secret: "" }),
+	],
+	"the same JSON in other bytes": [
+		(seal, body) => ({ ...seal(), body: Buffer.from(JSON.stringify(JSON.parse(body), null, 1)) }),
+		(seal, body) => ({ ...seal(), body: Buffer.from(body.replace("A", "\\u0041")) }),
+		(seal, body) => ({ ...seal(), body: Buffer.from(`${body}\n`) }),
+	],
+	"a missing or empty header": [
+		...TRIO.map((name) => (seal: Seal) => withoutHeader(seal(), name)),
+		...TRIO.map((name) => (seal: Seal) => withHeader(seal(), name, "")),
+		(seal) => ({ ...seal(), headers: {} }),
+	],
+	"no nonce, or an empty one, even when it is signed": [
+		(seal) => seal({ nonce: "" }),
+		(seal) => withoutHeader(seal({ nonce: "" }), "Nonce"),
+	],
+	"a header that comes twice": TRIO.map((name) => (seal) => withHeader(seal(), name, ["zz", "zz"])),
+	"a timestamp that is not all digits, even when it is signed": oddTimestamps().map(
+		(timestamp) => (seal) => seal({ timestamp }),
+	),
+	"a signature that is none": [
+		() => "é".repeat(64),
+		() => asHeader("ａ".repeat(64)),
+		() => "zz".repeat(32),
+		(signature: string) => signature.slice(0, -1),
+		(signature: string) => signature.slice(0, -2),
+		(signature: string) => `${signature}00`,
+		(signature: string) => `${signature}é`,
+		(signature: string) => `0x${signature}`,
+		(signature: string) => `${signature}, ${signature}`,
+		() => "0".repeat(64),
+		() => "null",
+	].map((form) => (seal) => {
+		const callback = seal();
+		return withHeader(callback, "Signature", form(String(callback.headers["X-Service-Signature"])));
+	}),
+};
+
+function oddTimestamps(): string[] {
+	const now = secondsFromNow(0);
+	const inDigitsFrom = (zero: number) =>
+		[...now].map((digit) => String.fromCodePoint(zero + Number(digit))).join("");
+	// As bytes, and as the text that a server makes of them: whichever it signs, it is refused.
+	const others = [inDigitsFrom(0xff10), inDigitsFrom(0x660), `${now}é`].flatMap((text) => [
+		asHeader(text),
+		asHeader(asHeader(text)),
+	]);
+	const texts = ["12e3", `${now}e0`, `${now}.0`, `+${now}`, `-${now}`, `0x${Number(now).toString(16)}`, ""];
+	const numbers = [
+		`${now.slice(0, 4)}_${now.slice(4)}`,
+		`${now},0`,
+		"9".repeat(30),
+		"9".repeat(5_000),
+		"NaN",
+	];
+	return [...texts, ...numbers, ...others];
+}
+
+export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Promise<void>>> = {
+	async "a good callback is answered 204 without a body and worked on once"(at) {
+		const event = makeEvent({ orderId: `O'Brien "1" \\ Übung 注文 🛒` });
+		deepEqual(await send(at.receiver.port, sealed(at, { body: JSON.stringify(event) })), {
+			status: 204,
+			text: "",
+		});
+		await expectLine(at, event);
 	},
-	{
-		title: "a signature in capitals and header names in any case are as good",
-		check: async (at) => {
-			for (const spell of [(name: string) => name.toUpperCase(), (name: string) => name.toLowerCase()]) {
-				const event = makeEvent();
-				const callback = sealed(at, { body: JSON.stringify(event) });
-				const signature = String(callback.headers["X-Service-Signature"]).toUpperCase();
-				const all = Object.entries({ ...callback.headers, "X-Service-Signature": signature });
-				const headers = Object.fromEntries(all.map(([name, value]) => [spell(name), value]));
-				await expectStatus(at, { ...callback, headers }, 204);
-				await expectLine(at, event);
-			}
-		},
-	},
-	{
-		title: "path and query are taken as they came, not tidied up",
-		check: async (at) => {
-			const targets = [
-				"/a/../b?x=1",
-				"/a//b/./c/",
-				"/p?x='*,",
-				"/p?a=[1]&b=%2F%2f",
-				"/%70ostback",
-				"/p?b=2&a=1&b=1",
-			];
-			for (const target of targets) await expectStatus(at, sealed(at, { target }), 204);
-		},
-	},
-	{
-		title: "290 seconds old and 300 seconds ahead are fresh",
-		check: async (at) => {
-			await expectStatus(at, sealed(at, { timestamp: secondsFromNow(-290) }), 204);
-			await expectStatus(at, sealed(at, { timestamp: secondsFromNow(300) }), 204);
-		},
-	},
-	{
-		title: "301 seconds old and more than 300 seconds ahead are answered 401",
-		check: async (at) => {
-			await expectRefused(at, (body) => sealed(at, { body, timestamp: secondsFromNow(-301) }));
-			// Ten seconds more than the tolerance: on a slow machine the receiver looks at its clock later.
-			await expectRefused(at, (body) => sealed(at, { body, timestamp: secondsFromNow(310) }));
-			await expectRefused(at, (body) => sealed(at, { body, timestamp: "0" }));
-		},
-	},
-	{
-		title: "a body, path, query, nonce, timestamp or method other than the signed one is answered 401",
-		check: async (at) => {
-			await expectRefused(at, (body) => ({
-				...sealed(at, { body: body.replace("APPROVED", "REJECTED") }),
-				body: Buffer.from(body),
-			}));
-			await expectRefused(at, (body) => ({ ...sealed(at, { body }), body: Buffer.from(`${body} `) }));
-			await expectRefused(at, (body) => ({ ...sealed(at, { body }), target: "/Postback?shop=1" }));
-			await expectRefused(at, (body) => ({ ...sealed(at, { body }), target: "/postback?shop=2" }));
-			await expectRefused(at, (body) => ({ ...sealed(at, { body }), target: "/postback" }));
-			await expectRefused(at, (body) => ({
-				...sealed(at, { body, target: "/postback" }),
-				target: "/postback?",
-			}));
-			await expectRefused(at, (body) => withHeader(sealed(at, { body }), "Nonce", "0".repeat(32)));
-			await expectRefused(at, (body) => withHeader(sealed(at, { body }), "Timestamp", secondsFromNow(-9)));
-			await expectRefused(at, (body) => sealed(at, { body, signedMethod: "GET" }));
-			await expectRefused(at, (body) => sealed(at, { body, secret: `${at.secret}x` }));
-			await expectRefused(at, (body) => sealed(at, { body, secret: "" }));
-		},
-	},
-	{
-		title: "while the secret is being replaced, both are good",
-		check: async (at) => {
-			const event = makeEvent();
-			const callback = sealed(at, { body: JSON.stringify(event), secret: OLDER_SECRET });
-			await expectStatus(at, callback, 204);
-			await expectLine(at, event);
-			await expectRefused(at, (body) => sealed(at, { body, secret: `${OLDER_SECRET},${at.secret}` }));
-		},
-	},
-	{
-		title: "a refusal says why, and logs the path",
-		check: async (at) => {
-			const stale = await post(at, sealed(at, { timestamp: secondsFromNow(-700) }));
-			match(stale?.text ?? "", /timestamp.*7\d\d s/);
-			const foreign = await post(at, { ...sealed(at, {}), target: "/another?shop=2" });
-			match(foreign?.text ?? "", /signature/);
-			await until(() => at.receiver.process.stderr.includes("/another?shop=2"));
-		},
-	},
-	{
-		title: "the same JSON in other bytes is answered 401",
-		check: async (at) => {
-			for (const rewrite of [
-				(body: string) => JSON.stringify(JSON.parse(body), null, 1),
-				(body: string) => body.replace("Ü", "\\u00dc"),
-				(body: string) => `${body}\n`,
-			]) {
-				const event = makeEvent({ orderId: "Ü-1" });
-				const body = JSON.stringify(event);
-				const other = rewrite(body);
-				ok(other !== body);
-				await expectStatus(at, { ...sealed(at, { body }), body: Buffer.from(other) }, 401);
-				await expectNoLine(at, event);
-			}
-			// The other way round: signed with white space, and sent so, it is good.
-			const event = makeEvent();
-			await expectStatus(at, sealed(at, { body: `\r\n${JSON.stringify(event, null, 3)}\n` }), 204);
-			await expectLine(at, event);
-		},
-	},
-	{
-		title: "a copied request is answered 401, and the event is not worked on again",
-		check: async (at) => {
+	async "a signature in capitals and header names in any case are as good"(at) {
+		for (const spell of [(name: string) => name.toUpperCase(), (name: string) => name.toLowerCase()]) {
 			const event = makeEvent();
 			const callback = sealed(at, { body: JSON.stringify(event) });
-			await expectStatus(at, callback, 204);
-			await expectStatus(at, callback, 401);
-			// Another event, so that it is the nonce that is recognised.
-			const nonce = String(callback.headers["X-Service-Nonce"]);
-			await expectRefused(at, (body) => sealed(at, { body, nonce }));
+			const signature = String(callback.headers["X-Service-Signature"]).toUpperCase();
+			const all = Object.entries({ ...callback.headers, "X-Service-Signature": signature });
+			const headers = Object.fromEntries(all.map(([name, value]) => [spell(name), value]));
+			await expectStatus(at, { ...callback, headers }, 204);
 			await expectLine(at, event);
-		},
+		}
 	},
-	{
-		title: "the same event with new nonces is answered 204 each time and worked on once",
-		check: async (at) => {
+	async "path and query are taken as they came, white space in the body too, 290 seconds old and 300 ahead"(
+		at,
+	) {
+		const targets = ["/a/../b?x=1", "/a//b/./c/", "/p?x='*,", "/p?a=[1]&b=%2F%2f", "/%70ostback"];
+		for (const target of [...targets, "/p?b=2&a=1&b=1"]) await expectStatus(at, sealed(at, { target }), 204);
+		for (const away of [-290, 300]) {
+			await expectStatus(at, sealed(at, { timestamp: secondsFromNow(away) }), 204);
+		}
+		const event = makeEvent();
+		await expectStatus(at, sealed(at, { body: `\r\n${JSON.stringify(event, null, 3)}\n` }), 204);
+		await expectLine(at, event);
+	},
+	...Object.fromEntries(
+		Object.entries(REFUSED).map(([what, makers]) => [
+			`${what} is answered 401`,
+			async (at: ReceiverAtHand) => {
+				for (const make of makers) await expectRefused(at, make);
+			},
+		]),
+	),
+	async "while the secret is being replaced, both are good"(at) {
+		const event = makeEvent();
+		const callback = sealed(at, { body: JSON.stringify(event), secret: OLDER_SECRET });
+		await expectStatus(at, callback, 204);
+		await expectLine(at, event);
+		await expectRefused(at, (seal) => seal({ secret: `${OLDER_SECRET},${at.secret}` }));
+	},
+	async "a refusal says why, and logs the path"(at) {
+		const { port, process } = at.receiver;
+		const stale = await send(port, sealed(at, { timestamp: secondsFromNow(-700) }));
+		match(stale?.text ?? "", /timestamp.*7\d\d s/);
+		const foreign = await send(port, { ...sealed(at), target: "/another?shop=2" });
+		match(foreign?.text ?? "", /signature/);
+		await until(() => process.stderr.includes("/another?shop=2"));
+	},
+	async "a copied request is answered 401, and the event is not worked on again"(at) {
+		const event = makeEvent();
+		const callback = sealed(at, { body: JSON.stringify(event) });
+		await expectStatus(at, callback, 204);
+		await expectStatus(at, callback, 401);
+		// Another event, so that it is the nonce that is recognised.
+		await expectRefused(at, (seal) => seal({ nonce: String(callback.headers["X-Service-Nonce"]) }));
+		await expectLine(at, event);
+	},
+	async "the same event with new nonces is answered 204 each time and worked on once"(at) {
+		const event = makeEvent();
+		for (const sentAt of ["2026-01-01T00:00:00.000Z", "2026-01-01T00:01:00.000Z"]) {
+			await expectStatus(at, sealed(at, { body: JSON.stringify({ ...event, sentAt }) }), 204);
+		}
+		const next = { ...event, event: "conversion.reversed", status: "REVERSED", reason: "RETURN" };
+		await expectStatus(at, sealed(at, { body: JSON.stringify(next) }), 204);
+		const lines = () => at.receiver.linesOf(String(event["conversionId"]));
+		await until(() => lines().length >= 2);
+		const shown = lines().map((line) => /conversion\.\w+/.exec(line)?.[0]);
+		deepEqual(shown.sort(), ["conversion.approved", "conversion.reversed"]);
+	},
+	async "the same event many times at once is answered 204 each time and worked on once"(at) {
+		const event = makeEvent();
+		const body = JSON.stringify(event);
+		await Promise.all(Array.from({ length: AT_ONCE }, () => expectStatus(at, sealed(at, { body }), 204)));
+		await expectLine(at, event);
+	},
+	async "while nothing can be stored it answers 503, and takes the very same request afterwards"(at) {
+		const event = makeEvent();
+		const callback = sealed(at, { body: JSON.stringify(event) });
+		await at.folder.withoutStore(async () => {
+			await expectStatus(at, callback, 503);
+			await expectNoLine(at, event);
+		});
+		await expectStatus(at, callback, 204);
+		await expectLine(at, event);
+	},
+	async "huge headers are refused and harm nothing"(at) {
+		for (const name of TRIO) {
 			const event = makeEvent();
-			for (const sentAt of ["2026-01-01T00:00:00.000Z", "2026-01-01T00:01:00.000Z"]) {
-				await expectStatus(at, sealed(at, { body: JSON.stringify({ ...event, sentAt }) }), 204);
-			}
-			const next = { ...event, event: "conversion.reversed", status: "REVERSED", reason: "RETURN" };
-			await expectStatus(at, sealed(at, { body: JSON.stringify(next) }), 204);
-			await until(() => at.receiver.linesOf(String(event["conversionId"])).length >= 2);
-			deepEqual(shownEvents(at, event).sort(), ["conversion.approved", "conversion.reversed"]);
-		},
+			const huge = withHeader(sealed(at, { body: JSON.stringify(event) }), name, "1".repeat(7_000));
+			const status = (await send(at.receiver.port, huge))?.status ?? 400;
+			ok(status >= 400 && status < 500, String(status));
+			await expectNoLine(at, event);
+		}
 	},
-	{
-		title: "the same event many times at once is answered 204 each time and worked on once",
-		check: async (at) => {
-			const event = makeEvent();
-			const body = JSON.stringify(event);
-			await Promise.all(Array.from({ length: AT_ONCE }, () => expectStatus(at, sealed(at, { body }), 204)));
-			await expectLine(at, event);
-		},
+	async "64 KiB are taken, one byte more is answered 413"(at) {
+		const event = makeEvent();
+		const body = JSON.stringify(event).padEnd(MAX_BODY_BYTES);
+		await expectStatus(at, sealed(at, { body: `${body} ` }), 413);
+		await expectNoLine(at, event);
+		await expectStatus(at, sealed(at, { body }), 204);
+		await expectLine(at, event);
+		// So far beyond the limit, a receiver may hang up while we still send.
+		const answered = await send(at.receiver.port, sealed(at, { body: " ".repeat(32 * MAX_BODY_BYTES) }));
+		ok(answered === undefined || answered.status === 413, String(answered?.status));
 	},
-	{
-		title: "while nothing can be stored it answers 503, and takes the very same request afterwards",
-		check: async (at) => {
-			const event = makeEvent();
-			const callback = sealed(at, { body: JSON.stringify(event) });
-			await at.folder.withoutStore(async () => {
-				await expectStatus(at, callback, 503);
-				await expectNoLine(at, event);
-			});
-			await expectStatus(at, callback, 204);
-			await expectLine(at, event);
-		},
+	async "what is signed and yet no event is answered 400"(at) {
+		const bodies = [
+			"",
+			"no JSON",
+			"[]",
+			"5",
+			"null",
+			'"conversionId"',
+			"{}",
+			'{"event":"conversion.approved"}',
+		];
+		for (const body of [...bodies, Buffer.from([0x7b, 0x00, 0xff, 0xfe, 0x80, 0x0a, 0x7d])]) {
+			await expectStatus(at, sealed(at, { body }), 400);
+		}
 	},
-];
+	async "events whose names could be paths are all stored and worked on, and nothing is stored elsewhere"(
+		at,
+	) {
+		const name = String(makeEvent()["conversionId"]);
+		const paths = [`a/${name}`, `b/${name}`, `../${name}`, `..\\${name}`, at.folder.pathOf(name)];
+		const pairs = [
+			...paths.map((path) => [path, "conversion.approved"] as const),
+			// Joined with a dot, or spelt on a disk that knows no capitals, these two pairs are one.
+			[`${name}.conversion`, "approved.x"],
+			[name, "conversion.approved.x"],
+			[name.toUpperCase(), "conversion.approved.x"],
+			[name, `../../${name}`],
+		] as const;
+		const before = at.folder.listFiles();
+		for (const [conversionId, event] of pairs) {
+			const body = JSON.stringify(makeEvent({ conversionId, event }));
+			await expectStatus(at, sealed(at, { body }), 204);
+		}
+		const shown = ([conversionId, event]: (typeof pairs)[number]) =>
+			at.receiver.linesOf(conversionId).filter((line) => line.includes(`${event} ${conversionId} `)).length;
+		await until(
+			() => pairs.every((pair) => shown(pair) === 1),
+			() => `not all are worked on: ${pairs.map(shown)}`,
+		);
+		const made = at.folder.listFiles().filter((path) => !before.includes(path));
+		if (at.folder.storeFolder === null) return deepEqual(made, []);
+		for (const path of made) equal(dirname(path), at.folder.storeFolder);
+		equal(new Set(made.map((path) => path.toLowerCase())).size, pairs.length);
+	},
+	async "a good callback in chunks is taken, or answered 5xx, because a 4xx would end the delivery"(at) {
+		const event = makeEvent();
+		const callback = { ...sealed(at, { body: JSON.stringify(event) }), isChunked: true };
+		const status = (await send(at.receiver.port, callback))?.status ?? 0;
+		ok(status === 204 || status >= 500, String(status));
+		await (status === 204 ? expectLine : expectNoLine)(at, event);
+	},
+	async "while strangers never finish their bodies, a good callback is answered in time"(at) {
+		const strangers = await Promise.all(Array.from({ length: STRANGERS }, () => startBody(at.receiver.port)));
+		const sentAtMs = performance.now();
+		const answered = await send(at.receiver.port, sealed(at));
+		const tookMs = performance.now() - sentAtMs;
+		const closed = strangers.map((stranger) => once(stranger, "close"));
+		for (const stranger of strangers) stranger.destroy();
+		await Promise.all(closed);
+		equal(answered?.status, 204);
+		ok(tookMs < ANSWER_WITHIN_MS, `it took ${Math.round(tookMs)} ms`);
+	},
+	async "anything but POST is answered 405"(at) {
+		await expectStatus(at, { ...sealed(at, { body: "", signedMethod: "GET" }), method: "GET" }, 405);
+	},
+};
+
+/** Its head and two bytes of its body are on the way; the rest never comes. */
+async function startBody(port: number): Promise<Socket> {
+	const socket = connect(port, "127.0.0.1");
+	// It may be hung up on, which is as good.
+	socket.on("error", () => undefined);
+	await once(socket, "connect");
+	const head = `POST /postback HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Length: 1000\r\n\r\n`;
+	await new Promise((resolve) => socket.write(`${head}xx`, resolve));
+	return socket;
+}
+
+export async function expectStatus(at: ReceiverAtHand, callback: Callback, status: number): Promise<void> {
+	const { method, target, headers } = callback;
+	const told = `${method} ${target} ${JSON.stringify(headers).slice(0, 400)}`;
+	equal((await send(at.receiver.port, callback))?.status, status, told);
+}
+
+async function expectRefused(
+	at: ReceiverAtHand,
+	make: (seal: Seal, body: string) => Callback,
+): Promise<void> {
+	const event = makeEvent();
+	const body = JSON.stringify(event);
+	await expectStatus(
+		at,
+		make((options) => sealed(at, { body, ...options }), body),
+		401,
+	);
+	await expectNoLine(at, event);
+}
+
+/** Exactly one, though the work comes after the answer. */
+export async function expectLine(at: ReceiverAtHand, event: Event): Promise<void> {
+	const lines = () => at.receiver.linesOf(String(event["conversionId"]));
+	await until(
+		() => lines().length > 0,
+		() => `it printed no line for ${event["conversionId"]}`,
+	);
+	await expectSettled(at);
+	const wanted = `${event["event"]} ${event["conversionId"]} ${event["orderId"]} ${event["status"]}`;
+	// PHP's log puts a time before it.
+	deepEqual(
+		lines().map((line) => line.slice(-wanted.length)),
+		[wanted],
+	);
+}
+
+export async function expectNoLine(at: ReceiverAtHand, event: Event): Promise<void> {
+	await expectSettled(at);
+	deepEqual(at.receiver.linesOf(String(event["conversionId"])), []);
+}
+
+/** Whatever it was going to print for earlier requests, it has printed: a later one's line is there. */
+async function expectSettled(at: ReceiverAtHand): Promise<void> {
+	const marker = makeEvent();
+	const answered = await send(at.receiver.port, sealed(at, { body: JSON.stringify(marker) }));
+	// While its store is away nothing is worked on, and no line can come.
+	if (answered?.status === 503) return;
+	equal(answered?.status, 204, "it no longer takes good callbacks");
+	await until(() => at.receiver.linesOf(String(marker["conversionId"])).length > 0);
+}
+
+export function sealed(at: ReceiverAtHand, options: Partial<CallbackOptions> = {}): Callback {
+	return makeCallback({ secret: at.secret, ...options });
+}

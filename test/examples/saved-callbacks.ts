@@ -2,41 +2,25 @@
 
 import { equal, match, notEqual } from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { type Callback, type CallbackOptions, makeCallback, secondsFromNow } from "./callback.ts";
+import { type Callback, type CallbackOptions, makeCallback, secondsFromNow, withHeader } from "./callback.ts";
 import type { ExampleFolder } from "./example-folder.ts";
 
 const SECRET = 'it\'s a "secret" with $HOME and `id`';
 const TARGET = "/p%C3%A9age/a%2Fb?tag=one&tag=two&q=%26%3D%20+&empty=&flag";
 
-interface WrongCase {
-	title: string;
-	change: (callback: Callback) => Callback;
-	said: RegExp;
-}
-
 const NO_TIMESTAMPS = ["", "12e3", "+1794710977", "１２３", "9".repeat(30), "1; id", "$(id)", "-1"];
-const WRONG: readonly WrongCase[] = [
-	{
-		title: "another body",
-		change: (callback) => ({ ...callback, body: Buffer.from("{}\n") }),
-		said: /signature/,
-	},
-	{ title: "another path", change: (callback) => ({ ...callback, target: "/postback" }), said: /signature/ },
-	{
-		title: "another nonce",
-		change: (callback) => withHeader(callback, "Nonce", "0".repeat(32)),
-		said: /signature/,
-	},
-	{ title: "an empty nonce, signed", change: () => saved({ nonce: "" }), said: /nonce/ },
-	{ title: "another secret", change: () => saved({ secret: "other" }), said: /signature/ },
-	{ title: "no signature", change: (callback) => withHeader(callback, "Signature", ""), said: /signature/ },
-	{ title: "301 seconds old", change: () => saved({ timestamp: secondsFromNow(-301) }), said: /300/ },
-	{ title: "310 seconds ahead", change: () => saved({ timestamp: secondsFromNow(310) }), said: /300/ },
-	...NO_TIMESTAMPS.map((timestamp) => ({
-		title: `timestamp "${timestamp}"`,
-		change: () => saved({ timestamp }),
-		said: /timestamp/,
-	})),
+const WRONG: readonly (readonly [title: string, callback: () => Callback, said: RegExp])[] = [
+	["another body", () => ({ ...saved(), body: Buffer.from("{}\n") }), /signature/],
+	["another path", () => ({ ...saved(), target: "/postback" }), /signature/],
+	["another nonce", () => withHeader(saved(), "Nonce", "0".repeat(32)), /signature/],
+	["an empty nonce, signed", () => saved({ nonce: "" }), /nonce/],
+	["another secret", () => saved({ secret: "other" }), /signature/],
+	["no signature", () => withHeader(saved(), "Signature", ""), /signature/],
+	["301 seconds old", () => saved({ timestamp: secondsFromNow(-301) }), /300/],
+	["310 seconds ahead", () => saved({ timestamp: secondsFromNow(310) }), /300/],
+	...NO_TIMESTAMPS.map(
+		(timestamp) => [`timestamp "${timestamp}"`, () => saved({ timestamp }), /timestamp/] as const,
+	),
 ];
 
 export async function checkSavedCallbacks(t: TestContext, examples: ExampleFolder): Promise<void> {
@@ -53,9 +37,9 @@ export async function checkSavedCallbacks(t: TestContext, examples: ExampleFolde
 			await expectGood(examples, { ...callback, headers: Object.fromEntries(names) });
 		},
 	);
-	for (const { title, change, said } of WRONG) {
+	for (const [title, make, said] of WRONG) {
 		await t.test(`${title} is called wrong, and why`, async () => {
-			const ended = await check(examples, change(saved()));
+			const ended = await check(examples, make());
 			equal(ended.code, 1, ended.stdout + ended.stderr);
 			match(ended.stdout, said);
 			equal(ended.stderr, "");
@@ -87,8 +71,4 @@ function check(examples: ExampleFolder, { target, headers, body }: Callback, sec
 	const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
 	const args = [target, examples.write("headers.txt", lines.join("")), examples.write("body.bin", body)];
 	return examples.runReceiver(args, secret);
-}
-
-function withHeader(callback: Callback, name: string, value: string): Callback {
-	return { ...callback, headers: { ...callback.headers, [`X-Service-${name}`]: value } };
 }

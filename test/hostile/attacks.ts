@@ -55,16 +55,45 @@ const STATUS_ATTACKS: readonly Attack[] = [
 	wishing(407, "proxy-authenticate: Negotiate", answers(407, "refused")),
 ];
 
+const OVERFLOWING = /^(?:BROKEN_ANSWER|ANSWER_TOO_LARGE|HPE_\w+|UND_ERR_\w+) \(exchange\)$/;
 /** The one word for an answer that HTTP does not allow. */
 const BROKEN = /^(?:BROKEN_ANSWER|HPE_\w+|UND_ERR_\w+) \(exchange\)$/;
 
-function saying(name: string, bytes: string, expected: Attack["expected"]): Attack {
-	return { name, onRequest: (socket) => socket.write(bytes, "latin1"), expected };
+/** RFC 9113 section 6.5: an empty SETTINGS frame, with which a server of HTTP/2 begins. */
+const SETTINGS_FRAME = "\u0000\u0000\u0000\u0004\u0000\u0000\u0000\u0000\u0000";
+
+/**
+ * What the shop does | what it says to a request | what must come of it | closes, where it closes behind it: some answers
+ * have no other end. ¶ is a line's end as HTTP has it, ↵ a bare line feed; what begins with a digit is HTTP/1.1.
+ */
+function readTable(table: string): Attack[] {
+	return rowsOf(table).map(([name = "", text = "", verdict = "", closes]) => ({
+		name,
+		onRequest: (socket) =>
+			closes === undefined ? socket.write(bytesOf(text), "latin1") : socket.end(bytesOf(text), "latin1"),
+		expected: readVerdict(verdict),
+	}));
 }
 
-/** Says it and closes: some answers have no other end. */
-function closing(name: string, bytes: string, expected: Attack["expected"]): Attack {
-	return { name, onRequest: (socket) => socket.end(bytes, "latin1"), expected };
+function rowsOf(table: string): string[][] {
+	return table
+		.trim()
+		.split("\n")
+		.map((row) => row.split("|").map((cell) => cell.trim()));
+}
+
+function bytesOf(text: string): string {
+	const bytes = text.replaceAll("¶", "\r\n").replaceAll("↵", "\n");
+	return /^\d/.test(bytes) ? `HTTP/1.1 ${bytes}` : bytes;
+}
+
+function readVerdict(text: string): Attack["expected"] {
+	const [, status, verdict] = /^(\d+) (delivered|retry|refused)$/.exec(text) ?? [];
+	if (verdict === "delivered" || verdict === "retry" || verdict === "refused") {
+		return answers(Number(status), verdict);
+	}
+	if (text === "times out") return timesOut();
+	return breaks(text === "overflows" ? OVERFLOWING : BROKEN);
 }
 
 /**
@@ -72,7 +101,11 @@ function closing(name: string, bytes: string, expected: Attack["expected"]): Att
  * read whole, nothing behind them changes the verdict.
  */
 const ANSWER_ATTACKS: readonly Attack[] = [
-	closing("closes after the request", "", breaks(/^CLOSED_WITHOUT_ANSWER \(exchange\)$/)),
+	{
+		name: "closes after the request",
+		onRequest: (socket) => socket.end(),
+		expected: breaks(/^CLOSED_WITHOUT_ANSWER \(exchange\)$/),
+	},
 	{
 		name: "resets after the request",
 		onRequest: (_, { reset }) => reset(),
@@ -91,82 +124,35 @@ const ANSWER_ATTACKS: readonly Attack[] = [
 		},
 		expected: answers(200, "delivered"),
 	},
-	closing("closes within its headers", "HTTP/1.1 200 OK\r\nx-cut: ", breaks(BROKEN)),
-	closing(
-		"closes before the body it promised",
-		"HTTP/1.1 200 OK\r\ncontent-length: 999\r\n\r\ncut",
-		answers(200, "delivered"),
-	),
-	saying(
-		"sends more body than it promised",
-		`HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n${"x".repeat(3_000)}`,
-		answers(200, "delivered"),
-	),
-	saying("promises a body of -1", "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n", breaks(BROKEN)),
-	saying(
-		"promises a body of 2^64 and more",
-		"HTTP/1.1 200 OK\r\ncontent-length: 99999999999999999999\r\n\r\n",
-		breaks(BROKEN),
-	),
-	saying(
-		"promises two lengths",
-		"HTTP/1.1 200 OK\r\ncontent-length: 0\r\ncontent-length: 44\r\n\r\n",
-		breaks(BROKEN),
-	),
-	saying(
-		"promises a length and chunks",
-		"HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
-		breaks(BROKEN),
-	),
-	saying(
-		"sends a chunk of 2^63 bytes",
-		"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n8000000000000000\r\nabc",
-		answers(200, "delivered"),
-	),
-	saying(
-		"sends a chunk of 2^68 bytes",
-		"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n100000000000000000\r\nabc",
-		answers(200, "delivered"),
-	),
-	saying(
-		"sends a chunk of nonsense",
-		"HTTP/1.1 503 Busy\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
-		answers(503, "retry"),
-	),
-	saying("has a NUL in a header", "HTTP/1.1 200 OK\r\nx: a\u0000b\r\n\r\n", breaks(BROKEN)),
-	saying("has a header without a name", "HTTP/1.1 200 OK\r\n: x\r\n\r\n", breaks(BROKEN)),
-	saying("has a header with a space in its name", "HTTP/1.1 200 OK\r\na b: c\r\n\r\n", breaks(BROKEN)),
-	saying("answers 99", "HTTP/1.1 99 Less\r\n\r\n", breaks(BROKEN)),
-	saying("answers 000", "HTTP/1.1 000 Nought\r\ncontent-length: 0\r\n\r\n", breaks(BROKEN)),
-	saying("answers 1000", "HTTP/1.1 1000 More\r\ncontent-length: 0\r\n\r\n", breaks(BROKEN)),
-	saying("answers 999", "HTTP/1.1 999 No\r\ncontent-length: 0\r\n\r\n", answers(999, "retry")),
-	saying("answers in HTTP/9.9", "HTTP/9.9 200 OK\r\ncontent-length: 0\r\n\r\n", breaks(BROKEN)),
-	saying("answers in lower case", "http/1.1 200 ok\r\ncontent-length: 0\r\n\r\n", breaks(BROKEN)),
-	closing("answers in HTTP/0.9", "<html>welcome</html>", breaks(BROKEN)),
-	// RFC 9113 section 6.5: an empty SETTINGS frame, with which a server of HTTP/2 begins.
-	saying("answers in HTTP/2", "\u0000\u0000\u0000\u0004\u0000\u0000\u0000\u0000\u0000", breaks(BROKEN)),
-	saying("speaks SSH", "SSH-2.0-OpenSSH_9.6\r\n", breaks(BROKEN)),
-	saying("says 204 and sends a body", `HTTP/1.1 204 No Content\r\n\r\nbody`, answers(204, "delivered")),
-	saying(
-		"says 204 with the length of a body",
-		"HTTP/1.1 204 No Content\r\ncontent-length: 20\r\n\r\n",
-		answers(204, "delivered"),
-	),
-	saying(
-		"switches protocols",
-		"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
-		breaks(BROKEN),
-	),
-	saying(
-		"says 100 Continue, which nobody asked for",
-		"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n",
-		answers(204, "delivered"),
-	),
-	saying(
-		"hides its refusal in a 100 with bare line feeds",
-		"HTTP/1.1 100 Continue\n\nHTTP/1.1 404 No\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
-		breaks(BROKEN),
-	),
+	...readTable(`
+		closes within its headers | 200 OK¶x-cut: | broken | closes
+		closes before the body it promised | 200 OK¶content-length: 999¶¶cut | 200 delivered | closes
+		sends more body than it promised | 200 OK¶content-length: 3¶¶${"x".repeat(3_000)} | 200 delivered
+		promises a body of -1 | 200 OK¶content-length: -1¶¶ | broken
+		promises a body of 2^64 and more | 200 OK¶content-length: 99999999999999999999¶¶ | broken
+		promises two lengths | 200 OK¶content-length: 0¶content-length: 44¶¶ | broken
+		promises a length and chunks | 200 OK¶content-length: 5¶transfer-encoding: chunked¶¶0¶¶ | broken
+		sends a chunk of 2^63 bytes | 200 OK¶transfer-encoding: chunked¶¶8000000000000000¶abc | 200 delivered
+		sends a chunk of 2^68 bytes | 200 OK¶transfer-encoding: chunked¶¶100000000000000000¶abc | 200 delivered
+		sends a chunk of nonsense | 503 Busy¶transfer-encoding: chunked¶¶zz¶ | 503 retry
+		has a NUL in a header | 200 OK¶x: a\u0000b¶¶ | broken
+		has a header without a name | 200 OK¶: x¶¶ | broken
+		has a header with a space in its name | 200 OK¶a b: c¶¶ | broken
+		answers 99 | 99 Less¶¶ | broken
+		answers 000 | 000 Nought¶content-length: 0¶¶ | broken
+		answers 1000 | 1000 More¶content-length: 0¶¶ | broken
+		answers 999 | 999 No¶content-length: 0¶¶ | 999 retry
+		answers in HTTP/9.9 | HTTP/9.9 200 OK¶content-length: 0¶¶ | broken
+		answers in lower case | http/1.1 200 ok¶content-length: 0¶¶ | broken
+		answers in HTTP/0.9 | <html>welcome</html> | broken | closes
+		answers in HTTP/2 | ${SETTINGS_FRAME} | broken
+		speaks SSH | SSH-2.0-OpenSSH_9.6¶ | broken
+		says 204 and sends a body | 204 No Content¶¶body | 204 delivered
+		says 204 with the length of a body | 204 No Content¶content-length: 20¶¶ | 204 delivered
+		switches protocols | 101 Switching Protocols¶connection: upgrade¶upgrade: websocket¶¶ | broken
+		says 100 Continue, which nobody asked for | 100 Continue¶¶HTTP/1.1 204 No Content¶¶ | 204 delivered
+		hides its refusal in a 100 with bare line feeds | 100 Continue↵↵HTTP/1.1 404 No¶¶HTTP/1.1 200 OK¶¶ | broken
+	`),
 	{
 		name: "says 100 Continue in pieces, and refuses",
 		onRequest(socket) {
@@ -178,6 +164,15 @@ const ANSWER_ATTACKS: readonly Attack[] = [
 		expected: answers(410, "refused"),
 	},
 ];
+
+/** What the shop does | what it says first | and then | every so many milliseconds | what must come of it. */
+const DRIPS = `
+	drips one header without end | 204 No Content¶x: | y | 10 | times out
+	announces (103) for ever, ten times a second | | HTTP/1.1 103 Early Hints¶link: </a>¶¶ | 100 | times out
+	drips a body of known length | 200 OK¶content-length: 60000¶¶ | a | 50 | 200 delivered
+	drips chunks without end | 500 Oops¶transfer-encoding: chunked¶¶ | 1¶a¶ | 50 | 500 retry
+	drips a body that its closing would end, and does not close | 200 OK¶connection: close¶¶ | a | 50 | 200 delivered
+`;
 
 /** Shops that take their time: silence, drips, and ends that never come. */
 const SLOW_ATTACKS: readonly Attack[] = [
@@ -193,11 +188,7 @@ const SLOW_ATTACKS: readonly Attack[] = [
 		onConnection: (socket) => socket.resume(),
 		expected: timesOut(),
 	},
-	{
-		name: "drips its handshake",
-		openWire: (socket) => openDrip(socket, 1, 20),
-		expected: timesOut(),
-	},
+	{ name: "drips its handshake", openWire: (socket) => openDrip(socket, 1, 20), expected: timesOut() },
 	{
 		name: "drips handshake and answer, and gets done with them",
 		openWire: (socket) => openDrip(socket, 32, 5),
@@ -210,23 +201,8 @@ const SLOW_ATTACKS: readonly Attack[] = [
 		expected: timesOut(),
 	},
 	{
-		name: "drips one header without end",
-		onRequest: (socket) => drip(socket, "HTTP/1.1 204 No Content\r\nx: ", "y", 10),
-		expected: timesOut(),
-	},
-	{
-		name: "sends a status line and no more",
-		onRequest: (socket) => socket.write("HTTP/1.1 204 No Content\r\n"),
-		expected: timesOut(),
-	},
-	{
 		name: "answers after the deadline",
 		onRequest: (socket) => later(socket, 5_500, () => socket.write("HTTP/1.1 204 No Content\r\n\r\n")),
-		expected: timesOut(),
-	},
-	{
-		name: "announces (103) for ever, ten times a second",
-		onRequest: (socket) => drip(socket, "", "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n", 100),
 		expected: timesOut(),
 	},
 	{
@@ -237,40 +213,22 @@ const SLOW_ATTACKS: readonly Attack[] = [
 		},
 		expected: answers(204, "delivered"),
 	},
-	{
-		name: "drips a body of known length",
-		onRequest: (socket) => drip(socket, "HTTP/1.1 200 OK\r\ncontent-length: 60000\r\n\r\n", "a", 50),
-		expected: answers(200, "delivered"),
-	},
-	{
-		name: "drips chunks without end",
-		onRequest: (socket) =>
-			drip(socket, "HTTP/1.1 500 Oops\r\ntransfer-encoding: chunked\r\n\r\n", "1\r\na\r\n", 50),
-		expected: answers(500, "retry"),
-	},
-	{
-		name: "drips a body that its closing would end, and does not close",
-		onRequest: (socket) => drip(socket, "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n", "a", 50),
-		expected: answers(200, "delivered"),
-	},
-	{
-		name: "promises a body and says no more",
-		onRequest: (socket) => socket.write("HTTP/1.1 404 Not Found\r\ncontent-length: 10\r\n\r\n"),
-		expected: answers(404, "refused"),
-	},
-	{
-		name: "wants the connection kept for ever",
-		onRequest: (socket) =>
-			socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nkeep-alive: timeout=99999999\r\n\r\n"),
-		expected: answers(200, "delivered"),
-	},
+	...rowsOf(DRIPS).map(([name = "", first = "", drop = "", everyMs, verdict = ""]) => ({
+		name,
+		onRequest: (socket: Socket) => drip(socket, bytesOf(first), pieceOf(drop), Number(everyMs)),
+		expected: readVerdict(verdict),
+	})),
+	...readTable(`
+		sends a status line and no more | 204 No Content¶ | times out
+		promises a body and says no more | 404 Not Found¶content-length: 10¶¶ | 404 refused
+		wants the connection kept for ever | 200 OK¶content-length: 0¶keep-alive: timeout=99999999¶¶ | 200 delivered
+	`),
 ];
 
 /** Fits into what is read of a body, and would be 50 MB if anybody unpacked it. */
 const BOMB_BYTES = 50 * 1_024 * 1_024;
 
-const OVERFLOWING = /^(?:BROKEN_ANSWER|ANSWER_TOO_LARGE|HPE_\w+|UND_ERR_\w+) \(exchange\)$/;
-const CHUNKED = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+const CHUNKED = "200 OK¶transfer-encoding: chunked¶¶";
 
 /** More than the 128 KiB that are read of an answer in all. */
 const MANY_RECORDS_BYTES = 160 * 1_024;
@@ -278,61 +236,53 @@ const TINY_RECORD_BYTES = 8;
 /** Long enough for the shop to have thousands of tiny records ready, which then arrive together. */
 const GUST_MS = 500;
 
-function flooding(name: string, first: string, piece: string, expected: Attack["expected"]): Attack {
-	return { name, onRequest: (socket) => flood(socket, first, piece), expected };
-}
+/** What the shop does | what it says first | and then without end | what must come of it. */
+const FLOODS = `
+	sends one header without end | 200 OK¶x: | y | overflows
+	sends headers without end | 200 OK¶ | x: y¶ | overflows
+	sends a reason phrase without end | 200 OK | OK | overflows
+	sends empty lines without end | | ¶ | overflows
+	announces (103) as fast as it can | | HTTP/1.1 103 Early Hints¶¶ | overflows
+	continues (100) as fast as it can | | HTTP/1.1 100 Continue¶¶ | overflows
+	speaks noise without end | | \u0001noise | overflows
+	sends a body of 10 GB | 200 OK¶content-length: 10737418240¶¶ | x | 200 delivered
+	sends chunks without end | ${CHUNKED} | 4¶body¶ | 200 delivered
+	sends a chunk extension without end | ${CHUNKED}1; | x=y; | 200 delivered
+	sends trailers without end | ${CHUNKED}0¶ | x: y¶ | 200 delivered
+	sends a body that only closing would end | 404 Not Found¶¶ | x | 404 refused
+	answers a million times | | HTTP/1.1 200 OK¶content-length: 0¶¶ | 200 delivered
+`;
+
+/** The same, each in a tiny TLS record of its own: whoever looks at everything again with each is kept busy for seconds. */
+const CRUMBS = `
+	announces (103) in tiny TLS records | HTTP/1.1 103 Early Hints¶link: | x | overflows
+	sends a header in tiny TLS records | 200 OK¶link: | x | overflows
+	sends chunks in tiny TLS records | ${CHUNKED} | 1¶a¶ | 200 delivered
+`;
 
 /** Shops that send more than anybody wants. What is taken of it is bounded, in memory and in processor time. */
 const FLOOD_ATTACKS: readonly Attack[] = [
-	flooding("sends one header without end", "HTTP/1.1 200 OK\r\nx: ", "y", breaks(OVERFLOWING)),
-	flooding("sends headers without end", "HTTP/1.1 200 OK\r\n", "x: y\r\n", breaks(OVERFLOWING)),
-	flooding("sends a reason phrase without end", "HTTP/1.1 200 ", "OK", breaks(OVERFLOWING)),
-	flooding("sends empty lines without end", "", "\r\n", breaks(OVERFLOWING)),
-	flooding("announces (103) as fast as it can", "", "HTTP/1.1 103 Early Hints\r\n\r\n", breaks(OVERFLOWING)),
-	flooding("continues (100) as fast as it can", "", "HTTP/1.1 100 Continue\r\n\r\n", breaks(OVERFLOWING)),
-	flooding("speaks noise without end", "", "\u0001noise", breaks(OVERFLOWING)),
-	flooding(
-		"sends a body of 10 GB",
-		"HTTP/1.1 200 OK\r\ncontent-length: 10737418240\r\n\r\n",
-		"x",
-		answers(200, "delivered"),
-	),
-	flooding("sends chunks without end", CHUNKED, "4\r\nbody\r\n", answers(200, "delivered")),
-	flooding("sends a chunk extension without end", `${CHUNKED}1;`, "x=y;", answers(200, "delivered")),
-	flooding("sends trailers without end", `${CHUNKED}0\r\n`, "x: y\r\n", answers(200, "delivered")),
-	flooding(
-		"sends a body that only closing would end",
-		"HTTP/1.1 404 Not Found\r\n\r\n",
-		"x",
-		answers(404, "refused"),
-	),
-	flooding(
-		"answers a million times",
-		"",
-		"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
-		answers(200, "delivered"),
-	),
-	crumbling(
-		"announces (103) in tiny TLS records",
-		"HTTP/1.1 103 Early Hints\r\nlink: ",
-		"x",
-		breaks(OVERFLOWING),
-	),
-	crumbling("sends a header in tiny TLS records", "HTTP/1.1 200 OK\r\nlink: ", "x", breaks(OVERFLOWING)),
-	crumbling("sends chunks in tiny TLS records", CHUNKED, "1\r\na\r\n", answers(200, "delivered")),
+	...rowsOf(FLOODS).map(([name = "", first = "", piece = "", verdict = ""]) => ({
+		name,
+		onRequest: (socket: Socket) => flood(socket, bytesOf(first), pieceOf(piece)),
+		expected: readVerdict(verdict),
+	})),
+	...rowsOf(CRUMBS).map(([name = "", first = "", piece = "", verdict = ""]) => {
+		const bytes = Buffer.from(bytesOf(first).padEnd(MANY_RECORDS_BYTES, pieceOf(piece)));
+		return {
+			name,
+			openWire: (socket: Socket) => openGusts(socket, GUST_MS),
+			onRequest: (socket: Socket) => writeRecords(socket, bytes, TINY_RECORD_BYTES),
+			expected: readVerdict(verdict),
+		};
+	}),
 	bomb("gzip", gzipSync(Buffer.alloc(BOMB_BYTES), { level: 9 })),
 	bomb("br", brotliCompressSync(Buffer.alloc(BOMB_BYTES), { params: { [zlib.BROTLI_PARAM_QUALITY]: 4 } })),
 ];
 
-/** Whoever looks at everything again with each piece is kept busy for seconds. */
-function crumbling(name: string, first: string, piece: string, expected: Attack["expected"]): Attack {
-	const bytes = Buffer.from(first.padEnd(MANY_RECORDS_BYTES, piece));
-	return {
-		name,
-		openWire: (socket) => openGusts(socket, GUST_MS),
-		onRequest: (socket) => writeRecords(socket, bytes, TINY_RECORD_BYTES),
-		expected,
-	};
+/** Never a status line of its own. */
+function pieceOf(text: string): string {
+	return text.replaceAll("¶", "\r\n");
 }
 
 function bomb(encoding: string, body: Buffer): Attack {
@@ -359,21 +309,21 @@ function answering(name: string, onRequest: (socket: Socket, means: Means) => vo
  * answer, and no request is ever sent twice.
  */
 const ORDER_ATTACKS: readonly Attack[] = [
-	answering("answers twice in one piece", (socket) => socket.write(ACCEPTED + FORGED)),
+	...readTable(
+		`
+		answers twice in one piece | ${ACCEPTED}${FORGED} | 202 delivered
+		begins the next answer early | ${ACCEPTED}HTTP/1.1 2 | 202 delivered
+		hides a second answer in a body too long | 202 Accepted¶content-length: 4¶¶body${FORGED} | 202 delivered
+		hides a second answer behind its chunks | 202 Accepted¶transfer-encoding: chunked¶¶0¶¶${FORGED} | 202 delivered
+	`.replaceAll("\r\n", "¶"),
+	),
 	answering("answers the next request too, a moment early", (socket) => {
 		socket.write(ACCEPTED);
 		later(socket, 20, () => socket.write(FORGED));
 	}),
-	answering("begins the next answer early", (socket) => socket.write(`${ACCEPTED}HTTP/1.1 2`)),
 	answering("announces the next answer early", (socket) => {
 		socket.write(ACCEPTED);
 		later(socket, 20, () => socket.write(`HTTP/1.1 103 Early Hints\r\n\r\n${FORGED}`));
-	}),
-	answering("hides a second answer in a body too long", (socket) => {
-		socket.write(`HTTP/1.1 202 Accepted\r\ncontent-length: 4\r\n\r\nbody${FORGED}`);
-	}),
-	answering("hides a second answer behind its chunks", (socket) => {
-		socket.write(`HTTP/1.1 202 Accepted\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n${FORGED}`);
 	}),
 	answering("says it keeps the connection, and closes it", (socket) => {
 		socket.write(ACCEPTED);

@@ -40,53 +40,28 @@ export const HANDSHAKE_ATTACKS: readonly Attack[] = [
 		onConnection: (socket) => afterHello(socket, () => flood(socket, "", Buffer.from([22, 3, 3, 0, 0]))),
 		expected: breaks(/^(?:ERR_SSL_\w+|EPROTO|ECONNRESET) \(tls\)$/),
 	},
-	{
-		name: "shows an expired certificate",
-		manners: { certificate: "expired" },
-		expected: breaks(/^CERT_HAS_EXPIRED \(tls\)$/),
-	},
-	{
-		name: "shows a certificate that is not yet valid",
-		manners: { certificate: "not yet valid" },
-		expected: breaks(/^CERT_NOT_YET_VALID \(tls\)$/),
-	},
-	{
-		name: "shows a self-signed certificate",
-		manners: { certificate: "self-signed" },
-		expected: breaks(/^DEPTH_ZERO_SELF_SIGNED_CERT \(tls\)$/),
-	},
-	{
-		name: "shows another's certificate",
-		manners: { certificate: "wrong name" },
-		expected: breaks(/^ERR_TLS_CERT_ALTNAME_INVALID \(tls\)$/),
-	},
-	{
-		name: "shows a certificate of a CA that nobody trusts",
-		manners: { certificate: "untrusted" },
-		expected: breaks(/^UNABLE_TO_VERIFY_LEAF_SIGNATURE \(tls\)$/),
-	},
-	{
-		name: "shows a certificate beneath 110 intermediate ones",
-		manners: { certificate: "deep" },
-		expected: breaks(/ \(tls\)$/),
-	},
-	{
-		name: "sends 100 certificates too many",
-		manners: { certificate: "long" },
-		onRequest: (socket) => socket.write("HTTP/1.1 204 No Content\r\n\r\n"),
+	...(
+		[
+			["shows an expired certificate", "expired", /^CERT_HAS_EXPIRED \(tls\)$/],
+			["shows a certificate that is not yet valid", "not yet valid", /^CERT_NOT_YET_VALID \(tls\)$/],
+			["shows a self-signed certificate", "self-signed", /^DEPTH_ZERO_SELF_SIGNED_CERT \(tls\)$/],
+			["shows another's certificate", "wrong name", /^ERR_TLS_CERT_ALTNAME_INVALID \(tls\)$/],
+			["shows one of a CA that nobody trusts", "untrusted", /^UNABLE_TO_VERIFY_LEAF_SIGNATURE \(tls\)$/],
+			["shows a certificate beneath 110 intermediate ones", "deep", / \(tls\)$/],
+			["sends more than 100 KB of certificates", "too huge", / \(tls\)$/],
+		] as const
+	).map(([name, certificate, detail]) => ({ name, manners: { certificate }, expected: breaks(detail) })),
+	...(
+		[
+			["sends 100 certificates too many", "long"],
+			["shows a certificate with 1,500 names", "huge"],
+		] as const
+	).map(([name, certificate]) => ({
+		name,
+		manners: { certificate },
+		onRequest: (socket: Socket) => socket.write("HTTP/1.1 204 No Content\r\n\r\n"),
 		expected: answers(204, "delivered"),
-	},
-	{
-		name: "shows a certificate with 1,500 names",
-		manners: { certificate: "huge" },
-		onRequest: (socket) => socket.write("HTTP/1.1 204 No Content\r\n\r\n"),
-		expected: answers(204, "delivered"),
-	},
-	{
-		name: "sends more than 100 KB of certificates",
-		manners: { certificate: "too huge" },
-		expected: breaks(/ \(tls\)$/),
-	},
+	})),
 	{
 		name: "knows TLS 1.1 at most",
 		// Level 0, or OpenSSL itself would refuse to play a server this old.

@@ -3,35 +3,19 @@
 
 import { setTimeout as wait } from "node:timers/promises";
 import { realClock } from "../../src/outside/clock.ts";
-import type { Service } from "../../src/service.ts";
 import { type ReceivedCallback, readCallback } from "../support/callback-form.ts";
-import type { KeptLog } from "../support/log.ts";
 import { openService } from "../support/open-service.ts";
 import { startShop } from "../support/shop.ts";
 import { openShopProgramme, type ShopProgramme } from "../support/shop-programme.ts";
 import { until } from "../support/until.ts";
-import { type HostileShops, openHostileShops } from "./hostile-shops.ts";
+import { openHostileShops } from "./hostile-shops.ts";
 
-export interface HostileSetup {
-	readonly service: Service;
-	readonly log: KeptLog;
-	readonly shops: HostileShops;
-	readonly neighbour: ShopProgramme;
-	/** What the neighbour's shop got, in the order of arrival. */
-	readonly received: readonly ReceivedCallback[];
-	/** Null: its URL is saved later. */
-	openProgramme(url: string | null): Promise<ShopProgramme>;
-	/** Attempts stored so far, by programme; asked for all at once, because a hundred wait at the same time. */
-	countAttempts(): Promise<ReadonlyMap<number, number>>;
-	/** Everything received anywhere, as the checks of requests and of the delivery log want it. */
-	gatherReceived(): readonly ReceivedCallback[];
-	stop(): Promise<void>;
-}
+export type HostileSetup = Awaited<ReturnType<typeof openHostileSetup>>;
 
 export const BRAND = "Service";
 
 /** Whatever is opened is closed by `cleaning`, also when opening the next thing fails. */
-export async function openHostileSetup(cleaning: AsyncDisposableStack): Promise<HostileSetup> {
+export async function openHostileSetup(cleaning: AsyncDisposableStack) {
 	const shops = cleaning.adopt(await openHostileShops(), ({ close }) => close());
 	const received: ReceivedCallback[] = [];
 	const programmes: ShopProgramme[] = [];
@@ -67,8 +51,11 @@ export async function openHostileSetup(cleaning: AsyncDisposableStack): Promise<
 		log,
 		shops,
 		neighbour,
+		/** What the neighbour's shop got, in the order of arrival. */
 		received,
+		/** Null: its URL is saved later. */
 		openProgramme,
+		/** Attempts stored so far, by programme; asked for all at once, because a hundred wait at the same time. */
 		async countAttempts() {
 			const rows = await service.store.db
 				.selectFrom("deliveries")
@@ -77,6 +64,7 @@ export async function openHostileSetup(cleaning: AsyncDisposableStack): Promise<
 				.execute();
 			return new Map(rows.map(({ programme_id, count }) => [programme_id, Number(count)]));
 		},
+		/** Everything received anywhere, as the checks of requests and of the delivery log want it. */
 		gatherReceived: () => [
 			...received,
 			...shops.requests.map((request) => {

@@ -22,19 +22,9 @@ export interface ShopReport {
 	requests: readonly SeenRequest[];
 }
 
-export interface HostileShop {
-	readonly port: number;
-	attack(): void;
-	behave(status: number): void;
-	report(): ShopReport;
-	close(): Promise<void>;
-}
+export type HostileShop = Awaited<ReturnType<typeof startHostileShop>>;
 
-export async function startHostileShop(
-	attack: Attack,
-	certificates: CertificateSet,
-	decoyPort: number,
-): Promise<HostileShop> {
+export async function startHostileShop(attack: Attack, certificates: CertificateSet, decoyPort: number) {
 	const connections = new Set<Socket>();
 	let requests: SeenRequest[] = [];
 	let closedBytes = 0;
@@ -76,10 +66,8 @@ export async function startHostileShop(
 
 	return {
 		port,
-		attack() {
-			status = null;
-		},
-		behave(next) {
+		/** With this status; with null it attacks. */
+		behave(next: number | null) {
 			status = next;
 		},
 		report() {

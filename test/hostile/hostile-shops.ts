@@ -2,25 +2,13 @@
 
 import { forkProcess } from "../support/forked-process.ts";
 import type { SeenRequest, ShopReport } from "./hostile-shop.ts";
-import { type Order, SHOPS_MESSAGES } from "./shops-messages.ts";
+import type { Answer, Opened, Order } from "./shop-process.ts";
 
-export interface HostileShops {
-	/** PEM of the CAs that the service must trust to get as far as each attack. */
-	readonly trustedCa: string;
-	/** Of every shop, in the order of the reports. */
-	readonly requests: readonly SeenRequest[];
-	/** Connections to where redirects lead: there must be none. */
-	readonly decoyConnections: number;
-	url(shop: string): string;
-	/** Each resolves when it holds, and what the shop still had to do before is done. */
-	attack(shop: string): Promise<void>;
-	behave(shop: string, status: number): Promise<void>;
-	report(shop: string): Promise<ShopReport>;
-	close(): Promise<void>;
-}
+export type HostileShops = Awaited<ReturnType<typeof openHostileShops>>;
 
-export async function openHostileShops(): Promise<HostileShops> {
-	const child = await forkProcess(new URL("./shop-process.ts", import.meta.url), [], SHOPS_MESSAGES);
+export async function openHostileShops() {
+	const script = new URL("./shop-process.ts", import.meta.url);
+	const child = await forkProcess<Opened, Order, Answer>(script);
 	const { ports, trustedCa } = child.opened;
 	const requests: SeenRequest[] = [];
 	let decoyConnections = 0;
@@ -33,19 +21,18 @@ export async function openHostileShops(): Promise<HostileShops> {
 	}
 
 	return {
+		/** PEM of the CAs that the service must trust to get as far as each attack. */
 		trustedCa,
+		/** Of every shop, in the order of the reports. */
 		requests,
+		/** Connections to where redirects lead: there must be none. */
 		get decoyConnections() {
 			return decoyConnections;
 		},
-		url: (shop) => `https://127.0.0.1:${ports.get(shop)}/postback?shop=1`,
-		async attack(shop) {
-			await tell({ kind: "attack", shop });
-		},
-		async behave(shop, status) {
-			await tell({ kind: "behave", shop, status });
-		},
-		report: (shop) => tell({ kind: "report", shop }),
+		url: (shop: string) => `https://127.0.0.1:${ports.get(shop)}/postback?shop=1`,
+		/** With null it attacks. Resolves when it holds, and what the shop still had to do before is done. */
+		behave: (shop: string, status: number | null) => tell({ shop, status }),
+		report: (shop: string) => tell({ shop }),
 		close: () => child.close(),
 	};
 }

@@ -3,11 +3,6 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-export interface MemoryWatch {
-	/** By how many bytes what is resident had grown at most. */
-	stop(): number;
-}
-
 const LOOK_EVERY_MS = 50;
 
 /** What is still reachable, in and outside of the heap, in bytes. */
@@ -22,7 +17,7 @@ export function measureHeld(): number {
 	return heapUsed + external;
 }
 
-export function watchResident(): MemoryWatch {
+export function watchResident() {
 	const startBytes = process.memoryUsage.rss();
 	let mostBytes = startBytes;
 	const look = () => {
@@ -30,6 +25,7 @@ export function watchResident(): MemoryWatch {
 	};
 	const timer = setInterval(look, LOOK_EVERY_MS);
 	return {
+		/** By how many bytes what is resident had grown at most. */
 		stop() {
 			look();
 			clearInterval(timer);

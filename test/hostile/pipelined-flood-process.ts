@@ -4,9 +4,20 @@
 import { randomBytes } from "node:crypto";
 import { connect } from "node:net";
 import { serveParent } from "../support/forked-process.ts";
-import { PIPELINED_FLOOD_MESSAGES } from "./pipelined-flood-messages.ts";
 
-serveParent(PIPELINED_FLOOD_MESSAGES, null, async ({ port, connections, requests, rounds, paths }) => {
+export interface FloodOrder {
+	port: number;
+	connections: number;
+	/** On each connection, all at once. */
+	requests: number;
+	/** How often each connection is opened again once it has been hung up on. */
+	rounds: number;
+	/** Asked for in turn. */
+	paths: readonly string[];
+}
+
+/** Answers with how many connections were hung up on: all, or it does not answer. */
+serveParent<null, FloodOrder, number>(null, async ({ port, connections, requests, rounds, paths }) => {
 	const text = Array.from({ length: requests }, (_, n) => writeRequest(paths[n % paths.length] ?? "/")).join(
 		"",
 	);

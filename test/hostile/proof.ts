@@ -5,11 +5,11 @@ import { auditStore } from "../support/auditor.ts";
 import { checkForm } from "../support/callback-form.ts";
 import { BrokenPromise, type Progress, type Proof } from "../support/proof.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
+import { watchStalls } from "../support/stalls.ts";
 import { ATTACKS } from "./attacks.ts";
 import { BRAND, type HostileSetup, openHostileSetup } from "./hostile-setup.ts";
 import { measureHeld, watchResident } from "./memory.ts";
 import { type RoundResult, runRound, type Victim } from "./round.ts";
-import { watchStalls } from "./stalls.ts";
 
 type Print = (line: string) => void;
 

@@ -6,11 +6,11 @@ import type { Verdict } from "../../src/domain/verdict.ts";
 import type { Service } from "../../src/service.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { AttemptRow, DeliveryRow, ShopProgramme } from "../support/shop-programme.ts";
+import { type StallWatch, watchStalls } from "../support/stalls.ts";
 import { type Attack, answers, type Expected } from "./attack.ts";
 import type { HostileSetup } from "./hostile-setup.ts";
 import type { SeenRequest } from "./hostile-shop.ts";
 import type { HostileShops } from "./hostile-shops.ts";
-import { type StallWatch, watchStalls } from "./stalls.ts";
 
 export interface Victim {
 	attack: Attack;
@@ -100,7 +100,7 @@ async function suffer(
 	const { name } = attack;
 	const deliver: Deliver = async (what, expected) => {
 		await watch.untilOneMore(programme, () => programme.record(service.random.hex(8)));
-		const stored = await readLatest(service, programme.id);
+		const stored = await readLatest(service, programme);
 		const faults = findFaults(stored, expected, stalls.longestMs);
 		if (faults.length > 0) throw new Error(`a shop that ${name}: ${what}: ${faults.join("; ")}`);
 		return stored;
@@ -138,7 +138,7 @@ async function provoke(
 			await shops.behave(name, 204);
 			before = await deliver("the delivery before the attack", answers(204, "delivered"));
 		}
-		await shops.attack(name);
+		await shops.behave(name, null);
 		const stored = await deliver("the attack", expected);
 		if (before === null || measureGap(before, stored) < SURELY_KEPT_MS) return { before, stored };
 	}
@@ -273,41 +273,21 @@ function checkConsequence({ attempt, delivery, dueAtMs }: StoredAttempt, verdict
 }
 
 /** The programme's latest delivery, with its only attempt. */
-async function readLatest(service: Service, programmeId: number): Promise<StoredAttempt> {
-	const { db } = service.store;
-	const delivery = await db
-		.selectFrom("deliveries")
-		.innerJoin("events", "events.id", "deliveries.id")
-		.selectAll("deliveries")
-		.select(["events.name", "events.body"])
-		.where("deliveries.programme_id", "=", programmeId)
-		.orderBy("deliveries.id", "desc")
-		.executeTakeFirstOrThrow();
-	const attempt = await db
-		.selectFrom("attempts")
-		.selectAll()
-		.where("delivery_id", "=", delivery.id)
-		.orderBy("seq", "desc")
-		.executeTakeFirstOrThrow();
-	const queued = await db
-		.selectFrom("queue")
-		.select("due_at_ms")
-		.where("id", "=", delivery.id)
-		.executeTakeFirst();
-	return { attempt, delivery, dueAtMs: queued?.due_at_ms ?? null };
+async function readLatest({ store }: Service, programme: ShopProgramme): Promise<StoredAttempt> {
+	const delivery = (await programme.deliveries()).at(-1);
+	const attempt = (await programme.attempts()).at(-1);
+	if (delivery === undefined || attempt?.delivery_id !== delivery.id) throw new Error("it was not tried");
+	const queued = store.db.selectFrom("queue").select("due_at_ms").where("id", "=", delivery.id);
+	return { attempt, delivery, dueAtMs: (await queued.executeTakeFirst())?.due_at_ms ?? null };
 }
 
-interface AttemptWatch {
-	/** Until the programme has one attempt more than it had before `act`. */
-	untilOneMore(programme: ShopProgramme, act: () => Promise<unknown>): Promise<void>;
-	stop(): void;
-}
+type AttemptWatch = ReturnType<typeof watchAttempts>;
 
 const STORED_LOOK_MS = 25;
 /** An attempt takes five seconds at most; the rest is for a busy machine to store it. */
 const STORED_WITHIN_MS = 180_000;
 
-function watchAttempts(setup: HostileSetup): AttemptWatch {
+function watchAttempts(setup: HostileSetup) {
 	let counts: ReadonlyMap<number, number> = new Map();
 	let isStopped = false;
 	const look = async () => {
@@ -320,7 +300,8 @@ function watchAttempts(setup: HostileSetup): AttemptWatch {
 	// Heard by whoever waits; it may fail while nobody does.
 	looking.catch(() => undefined);
 	return {
-		async untilOneMore({ id, programId }, act) {
+		/** Until the programme has one attempt more than it had before `act`. */
+		async untilOneMore({ id, programId }: ShopProgramme, act: () => Promise<unknown>) {
 			const before = (await setup.countAttempts()).get(id) ?? 0;
 			const startedMs = performance.now();
 			await act();

@@ -7,8 +7,25 @@ import { serveParent } from "../support/forked-process.ts";
 import { portOf } from "../support/port-of.ts";
 import { ATTACKS } from "./attacks.ts";
 import { makeCertificateSet } from "./certificates.ts";
-import { type HostileShop, startHostileShop } from "./hostile-shop.ts";
-import { type Order, SHOPS_MESSAGES } from "./shops-messages.ts";
+import { type HostileShop, type ShopReport, startHostileShop } from "./hostile-shop.ts";
+
+export interface Opened {
+	/** By the attack's name. */
+	ports: ReadonlyMap<string, number>;
+	trustedCa: string;
+}
+
+/** The status with which it behaves from now on, null for an attack; undefined where only its report is wanted. */
+export interface Order {
+	shop: string;
+	status?: number | null;
+}
+
+export interface Answer {
+	report: ShopReport;
+	/** Connections to where redirects lead. */
+	decoyConnections: number;
+}
 
 /** What a shop does a moment after its answer is on the wire by then: timers fire in order. */
 const MOMENT_MS = 50;
@@ -25,25 +42,14 @@ for (const attack of ATTACKS) {
 	shops.set(attack.name, await startHostileShop(attack, certificates, portOf(decoy)));
 }
 
-async function obey(order: Order, shop: HostileShop): Promise<void> {
-	switch (order.kind) {
-		case "attack":
-			shop.attack();
-			return wait(MOMENT_MS);
-		case "behave":
-			shop.behave(order.status);
-			return wait(MOMENT_MS);
-		case "report":
-			return;
-		default:
-			order satisfies never;
-	}
-}
-
 const ports = new Map([...shops].map(([name, { port }]) => [name, port]));
-serveParent(SHOPS_MESSAGES, { ports, trustedCa: certificates.trustedCa }, async (order) => {
-	const shop = shops.get(order.shop);
-	if (shop === undefined) throw new Error(`there is no shop that ${order.shop}`);
-	await obey(order, shop);
+const { trustedCa } = certificates;
+serveParent<Opened, Order, Answer>({ ports, trustedCa }, async ({ shop: name, status }) => {
+	const shop = shops.get(name);
+	if (shop === undefined) throw new Error(`there is no shop that ${name}`);
+	if (status !== undefined) {
+		shop.behave(status);
+		await wait(MOMENT_MS);
+	}
 	return { report: shop.report(), decoyConnections };
 });

@@ -3,14 +3,13 @@
 import { ok, rejects, throws } from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { createServer } from "node:http";
-import { describe, test } from "node:test";
+import { test } from "node:test";
 import { portOf } from "../support/port-of.ts";
 import { isLong, noProgress } from "../support/proof.ts";
 import { until } from "../support/until.ts";
-import { judgeGrowth } from "./growth.ts";
 import { startIntake } from "./intake.ts";
+import { growthOf } from "./memory.ts";
 import { runLoad } from "./proof.ts";
-import { describeReport, type LoadOptions } from "./report.ts";
 
 const SECONDS = isLong ? 5 : 2;
 const WITH_POSTGRES = isLong ? [false, true] : [false];
@@ -20,15 +19,11 @@ const DRAIN_SECONDS = 50;
 for (const usesPostgres of WITH_POSTGRES) {
 	const database = usesPostgres ? "PostgreSQL" : "SQLite";
 	test(`under load with hanging shops nothing fails, grows or gets lost (${database})`, async (t) => {
-		const options: LoadOptions = {
-			seconds: SECONDS,
-			seed: randomInt(2 ** 31),
-			usesPostgres,
-			drainSeconds: DRAIN_SECONDS,
-		};
-		const report = await runLoad(options, noProgress);
-		t.diagnostic(describeReport(report, options));
-		ok(report.calls > 0 && report.losses.delivered > 0 && report.losses.waiting > 0, "it proves too little");
+		const seed = randomInt(2 ** 31);
+		const options = { seconds: SECONDS, seed, usesPostgres, drainSeconds: DRAIN_SECONDS };
+		const { calls, delivered, waiting, text } = await runLoad(options, noProgress);
+		t.diagnostic(text);
+		ok(calls > 0 && delivered > 0 && waiting > 0, "it proves too little");
 		// Each of them has ended; their handles go with the next rounds of the event loop.
 		await until(() => !process.getActiveResourcesInfo().includes("ProcessWrap"));
 	});
@@ -47,27 +42,10 @@ test("an answer that is no JSON ends the run and is shown with its status", asyn
 	}
 });
 
-describe("the judgement of growth", () => {
+test("a size grows that goes up all the time, not one that comes and goes or finds its level in the first third", () => {
 	const steady = Array.from({ length: 30 }, (_, at) => 100 + (at % 3));
-
-	test("a size that comes and goes does not grow", () => {
-		ok(!judgeGrowth(steady, 5).isGrowing);
-	});
-
-	test("a size that only finds its level in the first third does not grow", () => {
-		ok(!judgeGrowth([...Array(10).fill(10), ...Array(20).fill(100)], 5).isGrowing);
-	});
-
-	test("a size that goes up all the time grows", () => {
-		ok(
-			judgeGrowth(
-				steady.map((size, at) => size + at),
-				5,
-			).isGrowing,
-		);
-	});
-
-	test("too few sizes are no proof", () => {
-		throws(() => judgeGrowth([1, 2], 5), RangeError);
-	});
+	ok(growthOf(steady) <= 5);
+	ok(growthOf([...Array(10).fill(10), ...Array(20).fill(100)]) <= 5);
+	ok(growthOf(steady.map((size, at) => size + at)) > 5);
+	throws(() => growthOf([1, 2]), RangeError);
 });

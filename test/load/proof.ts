@@ -1,25 +1,39 @@
 // `npm run load`: intake at the rate the machine holds, while callbacks drain to shops of which a tenth hang.
 // No error, no growth of memory, no loss.
 
-import { randomInt } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as timePasses } from "node:timers/promises";
+import { readConfig } from "../../src/config.ts";
 import { SECOND_MS } from "../../src/domain/time.ts";
+import { openWorkplace } from "../../src/service/workplace.ts";
+import type { Db } from "../../src/store/store.ts";
+import { openHome, type Running } from "../support/command-home.ts";
+import { forkProcess } from "../support/forked-process.ts";
+import { createPostgresAtHand } from "../support/postgres.ts";
+import { prepareDatabase } from "../support/prepare-database.ts";
 import { BrokenPromise, type Progress, type Proof } from "../support/proof.ts";
-import { judgeGrowth } from "./growth.ts";
-import { type Intake, startIntake } from "./intake.ts";
-import { openLiveHeap } from "./live-heap.ts";
-import { findLosses } from "./losses.ts";
-import { type Sample, type Watch, watchMetrics } from "./metrics.ts";
-import {
-	describeBytes,
-	describeGrowth,
-	describeReplay,
-	describeReport,
-	judgeLatency,
-	type LoadOptions,
-	type LoadReport,
-} from "./report.ts";
-import { openSetup, type Setup } from "./setup.ts";
+import type { ShopAccount } from "../support/shop-account.ts";
+import { type AnsweredShop, type Intake, startIntake } from "./intake.ts";
+import { growthOf, type Memory, median, openMemory } from "./memory.ts";
+import type { ShopArrivals, ShopsOpened } from "./shop-process.ts";
+
+export interface LoadOptions {
+	seconds: number;
+	seed: number;
+	usesPostgres: boolean;
+	/** How long to wait for the last delivery of a shop that answers. */
+	drainSeconds: number;
+}
+
+export interface LoadReport {
+	calls: number;
+	delivered: number;
+	/** Of shops that hang: still to be sent, each with a due time. */
+	waiting: number;
+	text: string;
+}
 
 const SHOPS = 20;
 const HANGING = 2;
@@ -27,14 +41,18 @@ const HANGING = 2;
 const LIVE_MAY_GROW_BYTES = 4_000_000;
 /** Garbage that nobody has collected yet comes and goes by tens of megabytes. */
 const RESIDENT_MAY_GROW_BYTES = 64_000_000;
+/** Often enough to see growth in a short run, without being the load itself. */
+const SAMPLES = 30;
 /** On a machine that stands still now and then, a short run goes on until there are so many. */
-const MIN_LIVE_SAMPLES = 9;
+const MIN_SAMPLES = 9;
 /** On a machine this busy a healthy shop may miss its five seconds once: it gets the callback a minute later. */
 const DRAIN_SECONDS = 90;
-/** More than that is not the machine's doing. */
-const MAX_RETRYING_SHARE = 0.05;
+/** More than that is not the machine's doing: of deliveries that wait for a retry, and of calls that are told to wait. */
+const MAX_LATE_SHARE = 0.05;
 /** The rest of a hanging shop's backlog waits in the database: in memory there is what is in flight. */
 const MAX_IN_HAND_PER_HANGING_SHOP = 8;
+/** A machine that stood still twice, with all senders at it. */
+const MAX_BUSY = 32;
 const POLL_MS = 50;
 
 export const loadProof: Proof = {
@@ -46,128 +64,237 @@ export const loadProof: Proof = {
 		postgres: { value: "0|1", help: "1 for PostgreSQL instead of an SQLite file", preset: 0, most: 1 },
 	},
 	async run({ seconds, seed, postgres }, progress) {
-		const options = {
-			seconds: seconds ?? 1,
-			seed: seed ?? randomInt(2 ** 31),
-			usesPostgres: postgres === 1,
-			drainSeconds: DRAIN_SECONDS,
-		};
-		return describeReport(await runLoad(options, progress), options);
+		const chosen = { seconds: seconds ?? 1, seed: seed ?? randomInt(2 ** 31), usesPostgres: postgres === 1 };
+		return (await runLoad({ ...chosen, drainSeconds: DRAIN_SECONDS }, progress)).text;
 	},
 };
 
 export async function runLoad(options: LoadOptions, progress: Progress): Promise<LoadReport> {
 	await using cleaning = new AsyncDisposableStack();
-	const setup = await openSetup(options.usesPostgres ? "PostgreSQL" : "SQLite", cleaning, {
-		shops: SHOPS,
-		hanging: HANGING,
-	});
 	try {
-		const report = await runOver(setup, options, progress);
-		checkReport(report, options);
-		return report;
+		return await runOver(await openSetup(options, cleaning), options, progress);
 	} catch (error) {
-		const reason = error instanceof Error ? error.message : String(error);
-		throw new BrokenPromise(reason, describeReplay(options), error);
+		const database = options.usesPostgres ? " --postgres 1" : "";
+		const replay = `npm run load -- --seconds ${options.seconds} --seed ${options.seed}${database}`;
+		throw new BrokenPromise(error instanceof Error ? error.message : String(error), replay, error);
 	}
+}
+
+type Setup = Awaited<ReturnType<typeof openSetup>>;
+
+/** Whatever is opened is closed by `cleaning`, also when opening the next thing fails. */
+async function openSetup({ usesPostgres }: LoadOptions, cleaning: AsyncDisposableStack) {
+	const databaseUrl = usesPostgres ? await openPostgresDatabase(cleaning) : undefined;
+	const home = openHome({ after: (clean) => cleaning.defer(clean) });
+	const shops = await forkProcess<ShopsOpened, "report", readonly ShopArrivals[]>(
+		new URL("./shop-process.ts", import.meta.url),
+		[String(SHOPS), String(HANGING)],
+	);
+	cleaning.defer(() => shops.close());
+	const caFile = join(home.folder, "ca.pem");
+	writeFileSync(caFile, shops.opened.caPem);
+	const settings = {
+		PORT: "0",
+		RINGBACK_METRICS_ADDRESS: "127.0.0.1:0",
+		DATABASE_URL: databaseUrl ?? `sqlite:${home.databasePath}`,
+		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
+		RINGBACK_TRUSTED_CA: caFile,
+		RINGBACK_SECRET_KEY: randomBytes(32).toString("hex"),
+		LOG_LEVEL: "error",
+		NODE_OPTIONS: "--inspect=127.0.0.1:0",
+	};
+	const accounts: ShopAccount[] = [];
+	for (const [shop, postbackUrl] of shops.opened.urls.entries()) {
+		accounts.push(await prepareDatabase(settings, { postbackUrl, owners: [`owner-${shop}@shop.example`] }));
+	}
+	const service = home.start(["serve"], settings);
+	const [, inspectorUrl = ""] = await service.said(/^Debugger listening on (\S+)$/m);
+	const [, serviceUrl = ""] = await service.said(/^Ringback listens on (\S+)$/m);
+	const [, metricsUrl = ""] = await service.said(/^ {2}metrics {2}(\S+)$/m);
+	return { shops, accounts, service, serviceUrl, metricsUrl, inspectorUrl, settings };
+}
+
+async function openPostgresDatabase(cleaning: AsyncDisposableStack): Promise<string> {
+	const postgres = createPostgresAtHand();
+	cleaning.defer(() => postgres.stop());
+	const database = await postgres.createDatabase();
+	cleaning.defer(() => database.drop());
+	return database.url;
 }
 
 async function runOver(setup: Setup, options: LoadOptions, progress: Progress): Promise<LoadReport> {
-	const liveHeap = await openLiveHeap(setup.inspectorUrl);
+	const memory = await openMemory(setup.inspectorUrl);
 	const startedMs = performance.now();
 	const intake = startIntake(setup.serviceUrl, setup.accounts, options.seed);
-	const watch = watchMetrics({
-		metricsUrl: setup.metricsUrl,
-		liveHeap,
-		loadMs: options.seconds * SECOND_MS,
-		onSample: (sample) => progress(describeSample(sample, intake)),
-	});
+	const sizes = { live: [] as number[], resident: [] as number[] };
 	const over = new AbortController();
+	const watching = watch(setup, memory, sizes, options.seconds * SECOND_MS, over.signal, (delivered) =>
+		progress(`${intake.latenciesMs.length} answered, ${delivered} delivered`),
+	);
+	// It may be broken off while nobody waits for it any more.
+	watching.catch(() => undefined);
 	try {
-		const enough = runIsLongEnough(watch, options.seconds * SECOND_MS, over.signal);
-		await Promise.race([intake.done, watch.done, enough]);
+		await Promise.race([intake.done, watching]);
 	} finally {
 		over.abort();
-		await Promise.all([intake.stop(), watch.stop()]);
+		await intake.stop();
 	}
 	const tookSeconds = (performance.now() - startedMs) / SECOND_MS;
-	const drainSeconds = await drain(setup, intake, watch, options.drainSeconds * SECOND_MS);
+	const drainSeconds = await drain(setup, intake, options.drainSeconds * SECOND_MS);
 	// First: a process does not end while somebody inspects it.
-	liveHeap.close();
-	await stopService(setup);
-	const arrivals = await setup.shops.arrivals();
-	const losses = await setup.withWorkplace(({ store }) =>
-		findLosses(store.db, setup.accounts, intake.answered, arrivals, setup.shops.hanging),
-	);
-	const residentSizes = watch.samples.map(({ residentBytes }) => residentBytes);
-	return {
-		calls: intake.latenciesMs.length,
-		callsASecond: intake.latenciesMs.length / tookSeconds,
-		latency: judgeLatency(intake.latenciesMs),
-		drainSeconds,
-		live: judgeGrowth(liveSizesOf(watch), LIVE_MAY_GROW_BYTES),
-		resident: judgeGrowth(residentSizes, RESIDENT_MAY_GROW_BYTES),
-		losses,
+	memory.close();
+	await stopService(setup.service);
+	const { calls, losses } = await judge(setup, intake);
+	const sorted = intake.latenciesMs.toSorted((one, other) => one - other);
+	const at = (share: number) => Math.round(sorted[Math.ceil(sorted.length * share) - 1] ?? 0);
+	const text = [
+		`${calls} calls answered (${Math.round(calls / tookSeconds)}/s), ${intake.busy} told to come again`,
+		`p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${at(1)} ms`,
+		`${losses.delivered} events delivered (${losses.repeats} repeats, the last after ${drainSeconds.toFixed(1)} s)`,
+		`${losses.waiting} waiting for shops that hang, ${losses.retrying} for their retry`,
+		`live heap ${megabytes(median(sizes.live))}, resident ${megabytes(median(sizes.resident))}`,
+		`${options.usesPostgres ? "PostgreSQL" : "SQLite"}, seed ${options.seed}`,
+	].join("; ");
+	const demand = (isKept: boolean, what: string) => {
+		if (!isKept) throw new Error(`${what}: ${text}`);
 	};
+	demand(losses.findings.length === 0, `something is lost:\n${losses.findings.slice(0, 10).join("\n")}`);
+	demand(losses.retrying <= losses.delivered * MAX_LATE_SHARE, "too much is not delivered yet");
+	demand(intake.busy <= MAX_BUSY + calls * MAX_LATE_SHARE, "too many calls were told to come again");
+	demand(growthOf(sizes.live) <= LIVE_MAY_GROW_BYTES, "the live heap grows");
+	demand(growthOf(sizes.resident) <= RESIDENT_MAY_GROW_BYTES, "the resident size grows");
+	return { calls, delivered: losses.delivered, waiting: losses.waiting, text };
 }
 
-/** Gives up with the run: a timer that nobody waits for would keep the process. */
-async function runIsLongEnough(watch: Watch, loadMs: number, signal: AbortSignal): Promise<void> {
-	await timePasses(loadMs, undefined, { signal });
-	while (liveSizesOf(watch).length < MIN_LIVE_SAMPLES) await timePasses(POLL_MS, undefined, { signal });
-}
-
-function liveSizesOf({ samples }: Watch): number[] {
-	return samples.flatMap(({ liveBytes }) => liveBytes ?? []);
-}
-
-function checkReport(report: LoadReport, options: LoadOptions): void {
-	const { losses, live, resident } = report;
-	if (losses.findings.length > 0) throw new Error(`something is lost:\n${losses.findings.join("\n")}`);
-	if (losses.retrying > losses.delivered * MAX_RETRYING_SHARE) {
-		throw new Error(`too much is not delivered yet: ${describeReport(report, options)}`);
+/** Until the time is over and there are enough samples; a collection is work, too. */
+async function watch(
+	{ metricsUrl }: Setup,
+	memory: Memory,
+	sizes: Record<"live" | "resident", number[]>,
+	loadMs: number,
+	signal: AbortSignal,
+	onSample: (delivered: number) => void,
+): Promise<void> {
+	const startedMs = performance.now();
+	while (performance.now() - startedMs < loadMs || sizes.live.length < MIN_SAMPLES) {
+		await timePasses(loadMs / SAMPLES, undefined, { signal });
+		const { residentBytes, delivered } = await readMetrics(metricsUrl);
+		sizes.resident.push(residentBytes);
+		sizes.live.push(await memory.measureLiveBytes());
+		onSample(delivered);
 	}
-	for (const [what, growth] of Object.entries({ "the live heap": live, "the resident size": resident })) {
-		if (!growth.isGrowing) continue;
-		const limit = describeBytes(growth.mayGrowBytes);
-		throw new Error(
-			`${what} grows by more than ${limit}: ${describeGrowth(growth)} (${describeReport(report, options)})`,
-		);
-	}
+}
+
+/** What the service says of itself. */
+async function readMetrics(metricsUrl: string) {
+	const response = await fetch(metricsUrl);
+	const text = await response.text();
+	if (!response.ok) throw new Error(`${metricsUrl} answered ${response.status}: ${text}`);
+	const read = (name: string) => {
+		const line = text.split("\n").find((one) => one.startsWith(`${name} `));
+		if (line === undefined) throw new Error(`/metrics does not say ${name}`);
+		return Number(line.slice(name.length + 1));
+	};
+	return {
+		residentBytes: read("process_resident_memory_bytes"),
+		delivered: read('ringback_deliveries_finished_total{state="delivered"}'),
+		/** What it holds in memory of its queue. */
+		inHand: read("ringback_in_hand"),
+	};
 }
 
 /**
  * Until every event of a shop that answers is stored as delivered, or the time for it is over: what is left then
  * is judged with the losses. From that moment only the shops that hang have anything in memory.
  */
-async function drain(setup: Setup, intake: Intake, watch: Watch, limitMs: number): Promise<number> {
-	const { hanging } = setup.shops;
-	const owed = intake.answered.slice(hanging).reduce((sum, { events }) => sum + events.size, 0);
+async function drain({ metricsUrl }: Setup, { answered }: Intake, limitMs: number): Promise<number> {
+	const owed = answered.slice(HANGING).reduce((sum, { events }) => sum + events.size, 0);
 	const startedMs = performance.now();
 	for (;;) {
-		const { delivered, inHand } = await watch.read();
+		const { delivered, inHand } = await readMetrics(metricsUrl);
 		const tookMs = performance.now() - startedMs;
 		const missing = Math.max(0, owed - delivered);
 		if (missing === 0 || tookMs > limitMs) {
-			const mostInHand = hanging * MAX_IN_HAND_PER_HANGING_SHOP + missing;
-			if (inHand > mostInHand)
-				throw new Error(`${inHand} deliveries are in hand, where ${mostInHand} may be`);
+			const most = HANGING * MAX_IN_HAND_PER_HANGING_SHOP + missing;
+			if (inHand > most) throw new Error(`${inHand} deliveries are in hand, where ${most} may be`);
 			return tookMs / SECOND_MS;
 		}
 		await timePasses(POLL_MS);
 	}
 }
 
-async function stopService({ service }: Setup): Promise<void> {
+async function stopService(service: Running): Promise<void> {
 	service.kill("SIGTERM");
 	const { code, stderr } = await service.ended();
-	if (code !== 0) throw new Error(`the service ended with ${code}: ${stderr}`);
 	// Beside its log there is only what the inspector says.
 	const complaints = stderr.split("\n").filter((line) => line.startsWith("{"));
-	if (complaints.length > 0) throw new Error(`the service complained: ${complaints.slice(0, 3).join("\n")}`);
+	if (code !== 0 || complaints.length > 0) {
+		throw new Error(`the service ended with ${code}: ${complaints.slice(0, 3).join("\n")}`);
+	}
 }
 
-function describeSample({ atMs, delivered, inHand, residentBytes }: Sample, { latenciesMs }: Intake): string {
-	const answered = `${Math.round(atMs / SECOND_MS)} s: ${latenciesMs.length} answered`;
-	return `${answered}, ${delivered} delivered, ${inHand} in hand, ${describeBytes(residentBytes)} resident`;
+/** With the service stopped: is anything missing that somebody was promised? */
+async function judge({ shops, accounts, settings }: Setup, { answered, latenciesMs }: Intake) {
+	const losses = { findings: [] as string[], delivered: 0, waiting: 0, retrying: 0, repeats: 0 };
+	const arrivals = await shops.ask("report");
+	const read = readConfig({ ...settings, LOG_LEVEL: "silent" });
+	if (!read.ok) throw new Error(read.problems.join("\n"));
+	const workplace = await openWorkplace(read.config);
+	try {
+		for (const [shop, { programmeRow }] of accounts.entries()) {
+			const [promised, arrived] = [answered[shop], arrivals[shop]];
+			if (promised === undefined || arrived === undefined) throw new RangeError(`no shop ${shop}`);
+			await judgeShop(workplace.store.db, programmeRow, promised, arrived, shop < HANGING, losses);
+		}
+	} finally {
+		await workplace.close();
+	}
+	return { calls: latenciesMs.length, losses };
+}
+
+async function judgeShop(
+	db: Db,
+	programmeId: number,
+	{ conversions, events }: AnsweredShop,
+	arrived: ShopArrivals,
+	hangs: boolean,
+	losses: Awaited<ReturnType<typeof judge>>["losses"],
+): Promise<void> {
+	const stored = await db
+		.selectFrom("conversions")
+		.select(["order_id", "public_id"])
+		.where("programme_id", "=", programmeId)
+		.execute();
+	const idOf = new Map(stored.map(({ order_id, public_id }) => [order_id, public_id]));
+	for (const order of new Set([...conversions.keys(), ...idOf.keys()])) {
+		const [told, kept] = [conversions.get(order), idOf.get(order)];
+		if (told !== kept) losses.findings.push(`${order} was answered ${told}, and ${kept} is stored`);
+	}
+	const deliveries = await db
+		.selectFrom("deliveries")
+		.innerJoin("events", "events.id", "deliveries.id")
+		.innerJoin("conversions", "conversions.id", "events.conversion_id")
+		.leftJoin("queue", "queue.id", "deliveries.id")
+		.select(["conversions.public_id", "events.name", "deliveries.state", "queue.due_at_ms", "queue.counted"])
+		.where("deliveries.programme_id", "=", programmeId)
+		.execute();
+	const keys = new Set(deliveries.map(({ public_id, name }) => `${public_id} ${name}`));
+	for (const key of keys.symmetricDifference(events))
+		losses.findings.push(`${key} is owed and not stored, or not owed`);
+	for (const key of arrived.keys)
+		if (!events.has(key)) losses.findings.push(`${key} arrived, and was never promised`);
+	for (const { public_id, name, state, due_at_ms, counted } of deliveries) {
+		const isPending = state === "pending" && due_at_ms !== null;
+		const hasArrived = arrived.keys.has(`${public_id} ${name}`);
+		if (hangs && isPending) losses.waiting++;
+		else if (!hangs && state === "delivered" && hasArrived) losses.delivered++;
+		else if (!hangs && isPending && (counted ?? 0) > 0) losses.retrying++;
+		else
+			losses.findings.push(`${public_id} ${name} is ${state}, due at ${due_at_ms}; arrived: ${hasArrived}`);
+	}
+	if (!hangs) losses.repeats += arrived.requests - arrived.keys.size;
+}
+
+function megabytes(bytes: number): string {
+	return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

@@ -1,15 +1,25 @@
-// The shops in a process of their own, so that they do not disturb whoever measures. Each is a TLS server;
-// those that hang take the request and never answer. Ends with its parent.
+// The shops in a process of their own, so that they do not disturb whoever measures. Each is a TLS server; the first ones
+// hang: they take the request and never answer. Ends with its parent.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import { z } from "zod";
 import { makeCertificates } from "../../demo/certificate.ts";
 import { serveParent } from "../support/forked-process.ts";
 import { portOf } from "../support/port-of.ts";
-import { SHOPS_MESSAGES } from "./shops-messages.ts";
 
-const CALLBACK = z.object({ conversionId: z.string(), event: z.string() });
+export interface ShopsOpened {
+	caPem: string;
+	/** One a shop. */
+	urls: readonly string[];
+}
+
+export interface ShopArrivals {
+	/** Conversion and event, as `cnv_… conversion.recorded`. */
+	keys: ReadonlySet<string>;
+	/** Requests, repeats included. */
+	requests: number;
+}
+
 const HOST = "127.0.0.1";
 const [shops = 0, hanging = 0] = process.argv.slice(2).map(Number);
 const arrivals = Array.from({ length: shops }, () => ({ keys: new Set<string>(), requests: 0 }));
@@ -19,21 +29,17 @@ async function take(shop: number, incoming: IncomingMessage, response: ServerRes
 	const chunks = await incoming.toArray().catch(() => undefined);
 	const arrived = arrivals[shop];
 	if (chunks === undefined || arrived === undefined) return;
-	const { conversionId, event } = CALLBACK.parse(JSON.parse(Buffer.concat(chunks).toString("utf8")));
+	const { conversionId, event } = JSON.parse(Buffer.concat(chunks).toString("utf8"));
 	arrived.requests++;
 	arrived.keys.add(`${conversionId} ${event}`);
 	if (shop >= hanging) response.writeHead(204).end();
 }
 
-async function open(cert: string, key: string, shop: number): Promise<number> {
+const { caPem, certPem: cert, keyPem: key } = await makeCertificates({ names: [HOST] });
+const urls: string[] = [];
+for (let shop = 0; shop < shops; shop++) {
 	const server = createServer({ cert, key }, (incoming, response) => take(shop, incoming, response));
 	await new Promise<void>((resolve) => server.listen(0, HOST, resolve));
-	return portOf(server);
+	urls.push(`https://${HOST}:${portOf(server)}/shop/${shop}`);
 }
-
-const { caPem, certPem, keyPem } = await makeCertificates({ names: [HOST] });
-const ports: number[] = [];
-for (let shop = 0; shop < shops; shop++) ports.push(await open(certPem, keyPem, shop));
-serveParent(SHOPS_MESSAGES, { caPem, ports }, () =>
-	arrivals.map(({ keys, requests }) => ({ keys: [...keys], requests })),
-);
+serveParent<ShopsOpened, "report", readonly ShopArrivals[]>({ caPem, urls }, () => arrivals);

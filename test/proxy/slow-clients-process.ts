@@ -4,7 +4,16 @@
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { serveParent } from "../support/forked-process.ts";
-import { SLOW_CLIENTS_MESSAGES, type SlowClientsOrder } from "./slow-clients-messages.ts";
+
+export interface SlowClientsOrder {
+	/** Where they connect to, by TLS or not. */
+	url: string;
+	/** What never ends on each connection: the head it sends, the body it sends, or the answer it reads. */
+	what: "head" | "body" | "answer";
+	connections: number;
+	/** Of the loopback, from which they come in turn. */
+	addresses: readonly string[];
+}
 
 /** Of 2,500 connections that are all hung up on, that makes 800 a second. */
 const AGAIN_AFTER_MS = 3_000;
@@ -19,7 +28,7 @@ const FIRST_BYTES: Record<SlowClientsOrder["what"], string> = {
 	answer: "GET /openapi.json HTTP/1.1\r\nHost: flood\r\n\r\n".repeat(4),
 };
 
-let open = 0;
+/** Connections they have had in all. */
 let opened = 0;
 
 /** Resolves when it is connected, or could not be. */
@@ -36,7 +45,6 @@ function hold(order: SlowClientsOrder, localAddress: string): Promise<void> {
 		}, TRICKLE_MS);
 		socket.once(isTls ? "secureConnect" : "connect", () => {
 			isOpen = true;
-			open++;
 			opened++;
 			socket.write(FIRST_BYTES[order.what]);
 			if (order.what !== "answer") socket.resume();
@@ -46,14 +54,13 @@ function hold(order: SlowClientsOrder, localAddress: string): Promise<void> {
 		socket.on("error", () => undefined);
 		socket.once("close", () => {
 			clearInterval(trickle);
-			if (isOpen) open--;
 			setTimeout(() => void hold(order, localAddress), AGAIN_AFTER_MS);
 			resolve();
 		});
 	});
 }
 
-serveParent(SLOW_CLIENTS_MESSAGES, null, async (order) => {
+serveParent<null, SlowClientsOrder, number>(null, async (order) => {
 	for (let made = 0; made < order.connections; made += AT_ONCE) {
 		const now = Math.min(AT_ONCE, order.connections - made);
 		await Promise.all(
@@ -62,5 +69,5 @@ serveParent(SLOW_CLIENTS_MESSAGES, null, async (order) => {
 			),
 		);
 	}
-	return { open, opened };
+	return opened;
 });

@@ -13,7 +13,7 @@ import { type OpenedService, openService } from "../support/open-service.ts";
 import { openAccount, type ShopAccount } from "../support/shop-account.ts";
 import { signedRequest } from "../support/signed-request.ts";
 import { PROXIES } from "./proxy-process.ts";
-import { SLOW_CLIENTS_MESSAGES, type SlowClientsOrder } from "./slow-clients-messages.ts";
+import type { SlowClientsOrder } from "./slow-clients-process.ts";
 
 const CONNECTIONS = PUBLIC_LIMITS.maxConnections + 200;
 const CALLS = 15;
@@ -72,14 +72,11 @@ describe("clients who never finish", { concurrency: 1 }, () => {
 			};
 			equal(await sell(-1), 201);
 			const restBytes = process.memoryUsage.rss();
-			const clients = await forkProcess(
-				new URL("slow-clients-process.ts", import.meta.url),
-				[],
-				SLOW_CLIENTS_MESSAGES,
-			);
+			const script = new URL("slow-clients-process.ts", import.meta.url);
+			const clients = await forkProcess<null, SlowClientsOrder, number>(script);
 			// Ended before the proxy is: its stop waits for them.
 			await using _ = { [Symbol.asyncDispose]: () => clients.close() };
-			const { opened: held } = await clients.ask({
+			const held = await clients.ask({
 				url,
 				what,
 				connections: CONNECTIONS,

@@ -3,7 +3,7 @@
 import { after } from "node:test";
 import { type Client, type ClientOptions, createClient } from "@ringback/receiver";
 import type { Service } from "../../src/service.ts";
-import { openService, type Settings } from "../support/open-service.ts";
+import { openService } from "../support/open-service.ts";
 import { openAccount, type ShopAccount } from "../support/shop-account.ts";
 
 export interface LiveService {
@@ -22,8 +22,8 @@ export interface LiveService {
 }
 
 /** For a whole test file; stopped, and its folder removed, after the last test. */
-export async function startLiveService(settings: Settings = {}): Promise<LiveService> {
-	const opened = await openService({ settings });
+export async function startLiveService(): Promise<LiveService> {
+	const opened = await openService();
 	after(opened.close);
 	const { url } = opened.service;
 	const account = await openAccount(opened.service);

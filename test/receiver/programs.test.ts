@@ -9,7 +9,7 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import pg from "pg";
 import { sampleEvent } from "../../receiver/src/sample-delivery.test-support.ts";
-import { createPostgresAtHand } from "../support/postgres-at-hand.ts";
+import { createPostgresAtHand } from "../support/postgres.ts";
 import { until } from "../support/until.ts";
 import { checkTypes } from "./check-types.ts";
 import { FRAMEWORK_CONSUMER } from "./consumer-programs.ts";

@@ -5,22 +5,7 @@ import type { SeededRandom } from "../support/seeded-random.ts";
 import { CLOCK_OFFSETS_MS, type Plan } from "./plan.ts";
 import { ServiceProcess, type Site } from "./service-process.ts";
 
-export interface Cluster {
-	/** Up and not stopping. */
-	pick(): ServiceProcess | undefined;
-	startAll(): void;
-	/** One stands still, at once or while it sends, for so long that what it holds grows too old to be sent. */
-	stallOne(): void;
-	/** One is stopped in order and started anew. */
-	deployOne(): void;
-	/** Something is about to happen: a good moment for things to go wrong. */
-	maybeHarm(): void;
-	/** From now on nothing goes wrong any more. */
-	calm(): void;
-	/** Since when at least one process is up and sure of the time; infinite while none is. */
-	readonly upSinceMs: number;
-	readonly kills: number;
-}
+export type Cluster = ReturnType<typeof createCluster>;
 
 /** Most passes, calls and chores take fewer steps than this. */
 const MAX_STEPS_TO_LIVE = 60;
@@ -40,7 +25,7 @@ export function createCluster(
 	site: Omit<Site, "announce" | "onEnd" | "mayHaveMissed">,
 	plan: Plan,
 	random: SeededRandom,
-): Cluster {
+) {
 	const { timeline } = site;
 	const { faults } = plan;
 	const up = new Set<ServiceProcess>();
@@ -132,17 +117,21 @@ export function createCluster(
 	}
 
 	return {
+		/** Up and not stopping. */
 		pick,
+		/** One is stopped in order and started anew. */
 		deployOne() {
 			const process = isCalm ? undefined : pick();
 			if (process !== undefined) deploy(process);
 		},
+		/** One stands still, at once or while it sends, for so long that what it holds grows too old to be sent. */
 		stallOne() {
 			const process = isCalm ? undefined : pick();
 			if (process === undefined) return;
 			if (random.chance(0.5)) stall(process, TOO_OLD_MS);
 			else process.stallWhenSendingMs = drawStall(TOO_OLD_MS);
 		},
+		/** Since when at least one process is up and sure of the time; infinite while none is. */
 		get upSinceMs() {
 			return upSinceMs;
 		},
@@ -152,6 +141,7 @@ export function createCluster(
 		startAll() {
 			for (let count = 0; count < plan.processes; count++) start();
 		},
+		/** Something is about to happen: a good moment for things to go wrong. */
 		maybeHarm() {
 			if (isCalm) return;
 			if (random.chance(faults.kill))
@@ -169,6 +159,7 @@ export function createCluster(
 				});
 			}
 		},
+		/** From now on nothing goes wrong any more. */
 		calm() {
 			isCalm = true;
 			for (const process of up) {

@@ -30,15 +30,9 @@ export interface ConfigurationSite {
 	trace(line: string): void;
 }
 
-export interface Configuration {
-	/** Saves a URL on one of the shop's hosts. */
-	saveUrl(process: ServiceProcess, programme: ProgrammeRecord): Promise<void>;
-	issueKey(process: ServiceProcess, programme: ProgrammeRecord): Promise<void>;
-	/** Whatever an owner may think of. */
-	changeSomething(process: ServiceProcess, programme: ProgrammeRecord): Promise<void>;
-}
+export type Configuration = ReturnType<typeof createConfiguration>;
 
-export function createConfiguration(site: ConfigurationSite): Configuration {
+export function createConfiguration(site: ConfigurationSite) {
 	const { random } = site;
 	let nextPath = 1;
 
@@ -139,9 +133,11 @@ export function createConfiguration(site: ConfigurationSite): Configuration {
 	}
 
 	return {
+		/** Saves a URL on one of the shop's hosts. */
 		saveUrl,
 		issueKey: issue,
-		changeSomething(process, programme) {
+		/** Whatever an owner may think of. */
+		changeSomething(process: ServiceProcess, programme: ProgrammeRecord) {
 			const urls = [saveUrl, saveUrl, saveUrl, remove];
 			const secrets = [prepare, activate, activate, endReplaced, discard];
 			const change = random.pick([...urls, ...secrets, issue]);

@@ -39,18 +39,14 @@ export interface ImpatienceSite {
 	supervise(work: Promise<void>): void;
 }
 
-export interface Impatience {
-	press(): void;
-	/** By delivery. */
-	readonly hurried: ReadonlyMap<number, readonly Hurry[]>;
-}
+export type Impatience = ReturnType<typeof createImpatience>;
 
 const ALL_SHARE = 0.1;
 const TWICE_SHARE = 0.4;
 /** Longer than clocks are apart and requests take: by then somebody may have it in hand. */
 const SHORTLY_MS = 6_000;
 
-export function createImpatience(site: ImpatienceSite): Impatience {
+export function createImpatience(site: ImpatienceSite) {
 	const { random } = site;
 	const hurried = new Map<number, Hurry[]>();
 
@@ -101,5 +97,9 @@ export function createImpatience(site: ImpatienceSite): Impatience {
 		hurried.set(id, [...(hurried.get(id) ?? []), hurry]);
 	}
 
-	return { press, hurried };
+	return {
+		press,
+		/** By delivery. */
+		hurried,
+	};
 }

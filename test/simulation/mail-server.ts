@@ -6,10 +6,7 @@ import type { SentMail } from "./notice-auditor.ts";
 import { MailRefused, type ServiceProcess } from "./service-process.ts";
 import type { Timeline } from "./timeline.ts";
 
-export interface MailServer {
-	readonly mails: readonly SentMail[];
-	take(from: ServiceProcess, mail: Mail): Promise<void>;
-}
+export type MailServer = ReturnType<typeof createMailServer>;
 
 const MAX_TOOK_MS = 2_000;
 
@@ -18,15 +15,15 @@ export function createMailServer(
 	random: SeededRandom,
 	refusalShare: () => number,
 	trace: (line: string) => void,
-): MailServer {
+) {
 	const mails: SentMail[] = [];
 	return {
 		mails,
-		take(from, mail) {
+		take(from: ServiceProcess, mail: Mail) {
 			const isRefused = random.chance(refusalShare());
 			trace(`mail ${mail.to} ${mail.subject} ${isRefused}`);
 			if (!isRefused) mails.push({ to: mail.to, atMs: timeline.nowMs, failures: readFailures(mail.text) });
-			return new Promise((resolve, reject) => {
+			return new Promise<void>((resolve, reject) => {
 				const answer = isRefused ? () => reject(new MailRefused()) : resolve;
 				timeline.setOccasion(timeline.nowMs + random.between(1, MAX_TOOK_MS), answer, from);
 			});

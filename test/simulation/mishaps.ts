@@ -16,22 +16,13 @@ export class DatabaseFailed extends Error {
 	}
 }
 
-export interface Mishaps {
-	/** Throws when the process is dead. */
-	demandAlive(): void;
-	/** To be called at every step. Throws when the process dies there, was dead before, or the database fails. */
-	step(): void;
-	/** For steps without a database. */
-	stepAlone(): void;
-	/** Dies when it has taken so many more steps. */
-	dieAfter(steps: number): void;
-}
+export type Mishaps = ReturnType<typeof createMishaps>;
 
 export function createMishaps(
 	random: SeededRandom,
 	databaseFailureShare: () => number,
 	process: { isAlive: boolean; kill(): void },
-): Mishaps {
+) {
 	let stepsLeft = Number.POSITIVE_INFINITY;
 
 	function demandAlive(): void {
@@ -47,14 +38,18 @@ export function createMishaps(
 	}
 
 	return {
+		/** Throws when the process is dead. */
 		demandAlive,
+		/** For steps without a database. */
 		stepAlone,
+		/** To be called at every step. Throws when the process dies there, was dead before, or the database fails. */
 		step() {
 			stepAlone();
 			const share = databaseFailureShare();
 			if (share > 0 && random.chance(share)) throw new DatabaseFailed();
 		},
-		dieAfter(steps) {
+		/** Dies when it has taken so many more steps. */
+		dieAfter(steps: number) {
 			stepsLeft = steps;
 		},
 	};

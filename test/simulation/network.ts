@@ -30,12 +30,7 @@ export interface SeenRequest {
 	onOutcome(outcome: Outcome): void;
 }
 
-export interface Network {
-	/** In the order of time. */
-	setMood(host: string, mood: Mood): void;
-	post(from: ServiceProcess, request: PostbackRequest): Promise<PostbackAnswer>;
-	lookUp(host: string): LookUp;
-}
+export type Network = ReturnType<typeof createNetwork>;
 
 type Fate =
 	| { kind: "answered"; status: number; tookMs: number }
@@ -60,7 +55,7 @@ export const PRIVATE_ADDRESSES: readonly string[] = [
 	"::ffff:10.0.0.1",
 ];
 
-export function createNetwork(timeline: Timeline, random: SeededRandom, auditor: NetworkAuditor): Network {
+export function createNetwork(timeline: Timeline, random: SeededRandom, auditor: NetworkAuditor) {
 	const moodsOf = new Map<string, Mood[]>();
 	// A real transport belongs to its process, with what it remembers.
 	const targetsOf = new WeakMap<ServiceProcess, Targets>();
@@ -194,7 +189,8 @@ export function createNetwork(timeline: Timeline, random: SeededRandom, auditor:
 	}
 
 	return {
-		setMood: (host, mood) => moodsOf.set(host, [...(moodsOf.get(host) ?? []), mood]),
+		/** In the order of time. */
+		setMood: (host: string, mood: Mood) => moodsOf.set(host, [...(moodsOf.get(host) ?? []), mood]),
 		post,
 		lookUp,
 	};

@@ -6,7 +6,6 @@ import {
 	explain,
 	type LifeState,
 	letWindowsPass,
-	type OwedBody,
 	UNKNOWN,
 } from "../support/lifecycle-model.ts";
 import { owedSince, owesEvents, type ProgrammeRecord } from "./programme-record.ts";
@@ -22,19 +21,9 @@ export interface Order {
 
 type Asked = Omit<Answered, "answer">;
 
-export interface OrderLedger {
-	readonly orders: readonly Order[];
-	open(programme: ProgrammeRecord, orderId: string, eventType: string): Order;
-	/** To be called before these are carried out; `note` then says how they were answered. */
-	ask(order: Order, acts: readonly Asked[]): void;
-	/** What was answered, in whatever order it was carried out. */
-	note(order: Order, acts: readonly Answered[]): void;
-	/** With what the windows may have done by now. */
-	statesNow(order: Order): LifeState[];
-	bodiesOf(programme: ProgrammeRecord, eventType: string, orderId: string, event: string): OwedBody[];
-}
+export type OrderLedger = ReturnType<typeof createOrderLedger>;
 
-export function createOrderLedger(nowMs: () => number): OrderLedger {
+export function createOrderLedger(nowMs: () => number) {
 	const orders: Order[] = [];
 	const byName = new Map<string, Order>();
 
@@ -49,17 +38,20 @@ export function createOrderLedger(nowMs: () => number): OrderLedger {
 
 	return {
 		orders,
+		/** With what the windows may have done by now. */
 		statesNow,
-		open(programme, orderId, eventType) {
+		open(programme: ProgrammeRecord, orderId: string, eventType: string) {
 			const order: Order = { programme, orderId, eventType, states: [UNKNOWN], underWay: [] };
 			orders.push(order);
 			byName.set(nameOf(programme, orderId, eventType), order);
 			return order;
 		},
-		ask(order, acts) {
+		/** To be called before these are carried out; `note` then says how they were answered. */
+		ask(order: Order, acts: readonly Asked[]) {
 			order.underWay = acts;
 		},
-		note(order, acts) {
+		/** What was answered, in whatever order it was carried out. */
+		note(order: Order, acts: readonly Answered[]) {
 			const before = statesNow(order);
 			const after = explain(before, acts, order.programme.terms, owesEvents(order.programme));
 			demand(after.length > 0, "the answer follows from the life of a conversion", () => {
@@ -69,7 +61,7 @@ export function createOrderLedger(nowMs: () => number): OrderLedger {
 			order.states = after;
 			order.underWay = [];
 		},
-		bodiesOf(programme, eventType, orderId, event) {
+		bodiesOf(programme: ProgrammeRecord, eventType: string, orderId: string, event: string) {
 			const order = byName.get(nameOf(programme, orderId, eventType));
 			if (order === undefined) return [];
 			const unanswered = order.underWay.map((asked) => ({ ...asked, answer: null }));

@@ -34,11 +34,7 @@ export interface WorkloadSite {
 	supervise(work: Promise<void>): void;
 }
 
-export interface Workload {
-	act(): void;
-	/** By shop: runs that were asked for by hand, and those that may have been (no answer came). */
-	readonly resent: ReadonlyMap<ProgrammeRecord, { surely: number; perhaps: number }>;
-}
+export type Workload = ReturnType<typeof createWorkload>;
 
 const MAX_BASKET_COINS = 99_999_999;
 /** Of an order's next acts, so that most lives go on instead of new ones beginning. */
@@ -50,7 +46,7 @@ const MAX_BURST = 4;
 const SERVER_SHARE = 0.3;
 const MAX_RESEND_AGE_MS = 5 * 24 * 60 * 60_000;
 
-export function createWorkload(site: WorkloadSite): Workload {
+export function createWorkload(site: WorkloadSite) {
 	const { random, ledger } = site;
 	const resent = new Map(site.programmes.map((programme) => [programme, { surely: 0, perhaps: 0 }]));
 	let nextOrder = 1;
@@ -161,7 +157,11 @@ export function createWorkload(site: WorkloadSite): Workload {
 		site.trace(`resend ${publicId}: ${JSON.stringify(result)}`);
 	}
 
-	return { act, resent };
+	return {
+		act,
+		/** By shop: runs that were asked for by hand, and those that may have been (no answer came). */
+		resent,
+	};
 }
 
 /** As the API does it: with whatever else its process has been asked at that moment. */

@@ -5,8 +5,8 @@ export interface AddressNumber {
 	value: bigint;
 }
 
-export const IPV4_BITS = 32n;
-export const IPV6_BITS = 128n;
+const IPV4_BITS = 32n;
+const IPV6_BITS = 128n;
 const GROUPS = 8;
 
 /** Dotted IPv4, or IPv6 in any form without a zone. Throws on what is no address. */

@@ -1,18 +1,9 @@
 // A process of our own on the other side of a pipe: it opens what it has to, says so, and answers orders until
-// its parent is done with it or gone. Both sides are here, and every message is parsed where it arrives.
+// its parent is done with it or gone. Both sides are here; the process's file exports the types of what they say.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { z } from "zod";
-
-/** What the two sides say to each other; in a file of its own, which both import. */
-export interface Messages<Opened, Order, Answer> {
-	/** For errors: "the shops". */
-	name: string;
-	opened: z.ZodType<Opened>;
-	order: z.ZodType<Order>;
-	answer: z.ZodType<Answer>;
-}
+import { basename } from "node:path";
 
 export interface ForkedProcess<Opened, Order, Answer> {
 	readonly opened: Opened;
@@ -23,22 +14,25 @@ export interface ForkedProcess<Opened, Order, Answer> {
 }
 
 const FIRST_ID = 0;
-const message = z.object({ id: z.number(), content: z.unknown() });
 
-/** Rejects, with nothing left behind, when the process ends or says something else before it has opened. */
+interface Message<Content> {
+	id: number;
+	content: Content;
+}
+
+/** Rejects, with nothing left behind, when the process ends before it has opened. */
 export async function forkProcess<Opened, Order, Answer>(
 	script: URL,
-	args: readonly string[],
-	messages: Messages<Opened, Order, Answer>,
+	args: readonly string[] = [],
 ): Promise<ForkedProcess<Opened, Order, Answer>> {
 	// "advanced": long reports are megabytes of text, and JSON would take its time over them; it knows Maps too.
 	const child = fork(script, args, { serialization: "advanced", execArgv: [] });
-	const waiting = new Map<number, PromiseWithResolvers<unknown>>();
+	const waiting = new Map<number, PromiseWithResolvers<Opened | Answer>>();
 	let end: Error | undefined;
 	let lastId = FIRST_ID;
 
-	const expect = (id: number): Promise<unknown> => {
-		const answer = Promise.withResolvers<unknown>();
+	const expect = (id: number): Promise<Opened | Answer> => {
+		const answer = Promise.withResolvers<Opened | Answer>();
 		if (end === undefined) waiting.set(id, answer);
 		else answer.reject(end);
 		return answer.promise;
@@ -55,22 +49,24 @@ export async function forkProcess<Opened, Order, Answer>(
 		await gone;
 	};
 	child.on("error", giveUp);
-	child.once("exit", (code, signal) => giveUp(new Error(`${messages.name} ended with ${code ?? signal}`)));
+	child.once("exit", (code, signal) =>
+		giveUp(new Error(`${basename(script.pathname)} ended with ${code ?? signal}`)),
+	);
 	child.on("message", (received) => {
-		const { id, content } = message.parse(received);
+		const { id, content } = received as Message<Opened | Answer>;
 		waiting.get(id)?.resolve(content);
 		waiting.delete(id);
 	});
 
 	try {
 		return {
-			opened: messages.opened.parse(await expect(FIRST_ID)),
+			opened: (await expect(FIRST_ID)) as Opened,
 			async ask(order) {
 				lastId += 1;
 				const answer = expect(lastId);
 				// Without the callback a pipe that is closed would be an event of the process.
 				if (end === undefined) child.send({ id: lastId, content: order }, (error) => error && giveUp(error));
-				return messages.answer.parse(await answer);
+				return (await answer) as Answer;
 			},
 			close,
 		};
@@ -82,7 +78,6 @@ export async function forkProcess<Opened, Order, Answer>(
 
 /** The other side. Ends with its parent, and with an order that it cannot carry out. */
 export function serveParent<Opened, Order, Answer>(
-	messages: Messages<Opened, Order, Answer>,
 	opened: Opened,
 	obey: (order: Order) => Answer | Promise<Answer>,
 ): void {
@@ -90,8 +85,8 @@ export function serveParent<Opened, Order, Answer>(
 	// The parent may have gone while this side was still opening.
 	if (!process.connected) process.exit();
 	process.on("message", async (received) => {
-		const { id, content } = message.parse(received);
-		process.send?.({ id, content: await obey(messages.order.parse(content)) });
+		const { id, content } = received as Message<Order>;
+		process.send?.({ id, content: await obey(content) });
 	});
 	process.send?.({ id: FIRST_ID, content: opened });
 }

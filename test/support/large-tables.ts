@@ -5,37 +5,16 @@ import { sql } from "kysely";
 import { DAY_MS } from "../../src/domain/time.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
-import { type Filling, peopleFillings } from "./large-people.ts";
 import { analyseAsInService } from "./query-plan.ts";
 
 export const ROWS = 40_000;
 export const PROGRAMMES = 200;
+const PEOPLE = ROWS / 4;
 /** Has half of all rows, so that PostgreSQL may walk the primary key and leave out every other row. */
 export const LARGE = 1;
 /** One of those that share the other half. */
 export const SMALL = 7;
 
-/** Everything else is so small here, or derived, that reading it whole is right. */
-export const LARGE_TABLES: readonly string[] = [
-	"conversions",
-	"moves",
-	"events",
-	"deliveries",
-	"queue",
-	"attempts",
-	"inbound_calls",
-	"nonces",
-	"callback_hours",
-	"local_answers",
-	"notices",
-	"people",
-	"programme_people",
-	"links",
-	"auth_users",
-	"auth_accounts",
-	"audit_entries",
-	"jobs",
-];
 const PROGRAMME = `case when i % 2 = 0 then ${LARGE} else 2 + i % ${PROGRAMMES - 1} end`;
 const KEPT_DAYS = 180;
 /** Over all the time that a service keeps them, the newest last. */
@@ -43,192 +22,124 @@ const OVER_TIME = `${START_MS} - cast(${ROWS} - i as bigint) * ${(KEPT_DAYS * DA
 /** A hundredth of them before START_MS, and none in order. */
 const SCATTERED = `${START_MS} + (i * 1009) % 100000 - 50000`;
 
-const FILLINGS: readonly Filling[] = [
-	{
-		table: "programmes",
-		rows: PROGRAMMES,
-		columns: {
-			id: "i",
-			public_id: "'prg_' || i",
-			name: "'Shop'",
-			currency: "'EUR'",
-			commission_rate: "'1'",
-			fee_rate: "'1'",
-			approval_days: 30,
-			parks_pixels: 1,
-			parked_days: 30,
-			created_at_ms: 0,
-		},
-	},
-	{
-		table: "conversions",
+const CONVERSION = "'cnv' || substr('00000000' || i, length('00000000' || i) - 7, 8)";
+const MOMENT = "'2026-01-01T00:00:00Z'";
+
+/** By table: what is inserted, over the row's number `i`; and how many rows, where it is not ROWS. */
+const FILLINGS: readonly (readonly [table: string, columns: string, values: string, rows?: number])[] = [
+	[
+		"programmes",
+		"id, public_id, name, currency, commission_rate, fee_rate, approval_days, parks_pixels, parked_days, created_at_ms",
+		"i, 'prg_' || i, 'Shop', 'EUR', '1', '1', 30, 1, 30, 0",
+		PROGRAMMES,
+	],
+	[
 		// The number is the database's own, or PostgreSQL would give it again to the next that is recorded.
-		columns: {
-			public_id: "'cnv' || substr('00000000' || i, length('00000000' || i) - 7, 8)",
-			programme_id: PROGRAMME,
-			order_id: "'order ' || i",
-			event_type: "case when i % 50 = 0 then 'LEAD' else 'SALE' end",
-			status: `case when i % 100 = 1 then 'RECORDED' when i % 100 = 2 then 'PARKED' when i % 100 = 3 then 'REJECTED'
-				when i % 100 = 5 then 'EXPIRED' when i % 10000 = 4 then 'REVERSED' else 'APPROVED' end`,
-			basket_value: "'100.00'",
-			commission: "'7.50'",
-			network_fee: "'2.00'",
-			currency: "'EUR'",
-			test: "case when i % 1000 = 0 then 1 else 0 end",
-			source: "case when i % 5000 = 0 then 'test' else 'postback' end",
-			occurred_at_ms: 0,
-			created_at_ms: `${START_MS} + i`,
-			window_ends_at_ms: `case when i % 100 in (1, 2, 5) then ${SCATTERED} end`,
-			updated_at_ms: 0,
-		},
-	},
-	{
-		table: "moves",
-		columns: {
-			programme_id: PROGRAMME,
-			conversion_id: "i",
-			move: "'record'",
-			to_status: "'RECORDED'",
-			at_ms: 0,
-			person_id: "1 + i % 1000",
-		},
-	},
-	{
-		table: "events",
-		columns: {
-			id: "i",
-			programme_id: PROGRAMME,
-			receiver_id: PROGRAMME,
-			conversion_id: "i",
-			name: "'conversion.recorded'",
-			body: "'{\"a body\":true}'",
-		},
-	},
-	{
-		table: "deliveries",
-		columns: {
-			id: "i",
-			public_id: "'dlv' || i",
-			programme_id: PROGRAMME,
-			receiver_id: PROGRAMME,
-			state: "case when i % 100 < 2 then 'failed' else 'delivered' end",
-			run: 1,
-			attempts: 1,
-			created_at_ms: 0,
-			finished_at_ms: SCATTERED,
-			failed_at_ms: `case when i % 100 < 2 then ${SCATTERED} end`,
-		},
-	},
-	{
-		table: "queue",
-		columns: {
-			id: "i",
-			receiver_id: PROGRAMME,
-			due_at_ms: SCATTERED,
-			endpoint_epoch: 0,
-			run: 1,
-			counted: 0,
-			seq: 0,
-		},
-	},
-	{
-		table: "attempts",
-		columns: {
-			delivery_id: "i",
-			seq: 1,
-			programme_id: PROGRAMME,
-			run: 1,
-			result: "'answered'",
-			http_status: 200,
-			started_at_ms: SCATTERED,
-			took_ms: "i % 100",
-		},
-	},
-	{
-		table: "inbound_calls",
-		columns: {
-			programme_id: PROGRAMME,
-			kind: "'api'",
-			method: "'POST'",
-			target: "'/v1/conversions'",
-			outcome: "'RECORDED'",
-			http_status: 201,
-			order_id: "'order ' || i",
-			at_ms: OVER_TIME,
-		},
-	},
-	{
-		table: "callback_hours",
-		columns: {
-			programme_id: `i % ${PROGRAMMES}`,
-			hour_ms: `${START_MS} - (i / ${PROGRAMMES}) * 3600000`,
-			delivered: 1,
-			failed: 1,
-		},
-	},
-	{
-		table: "local_answers",
-		columns: {
-			programme_id: PROGRAMME,
-			conversion: "'cnv' || substr('00000000' || i, length('00000000' || i) - 7, 8)",
-			event: "'conversion.recorded'",
-			outcome: "'answered'",
-			http_status: 204,
-			at_ms: OVER_TIME,
-		},
-	},
-	{
-		table: "notices",
-		columns: {
-			public_id: "'ntc' || i",
-			receiver_id: PROGRAMME,
-			kind: "'callbacks_failing'",
-			opened_at_ms: 0,
-			told_at_ms: "case when i % 1000 > 0 then 1 end",
-			ended_at_ms: "case when i > 1 then 1 end",
-			failed_attempts: 1,
-			failures: 1,
-			mailed_failures: 1,
-			last_delivery_id: "i",
-			mail_due_at_ms: `case when i % 100 = 0 then ${SCATTERED} end`,
-		},
-	},
-	...peopleFillings(ROWS / 4, PROGRAMMES),
-	{
-		table: "audit_entries",
-		columns: { at_ms: "i", person_id: "1 + i % 999", programme_id: PROGRAMME, action: "'key.issued'" },
-	},
-	{
-		table: "jobs",
-		rows: ROWS / 2,
-		columns: {
-			public_id: "'job' || i",
-			kind: "'decisions'",
-			programme_id: PROGRAMME,
-			decided_by: "'shop'",
-			file_bytes: 100,
-			person_id: "1 + i % 1000",
-			state: "case when i % 1000 = 0 then 'applying' else 'done' end",
-			invites: 0,
-			row_count: 1,
-			done_rows: 1,
-			done_batches: 1,
-			lines: "case when i % 100 = 0 then 'kept' else 'gone' end",
-			claim_until_ms: `${START_MS} + i % 3 - 1`,
-			created_at_ms: `${START_MS} + i`,
-		},
-	},
-	{
-		table: "nonces",
-		columns: { programme_id: PROGRAMME, nonce: "'nonce ' || i", expires_at_ms: `${START_MS} + i` },
-	},
+		"conversions",
+		`public_id, programme_id, order_id, event_type, status, basket_value, commission, network_fee, currency, test, source,
+			occurred_at_ms, created_at_ms, window_ends_at_ms, updated_at_ms`,
+		`${CONVERSION}, ${PROGRAMME}, 'order ' || i, case when i % 50 = 0 then 'LEAD' else 'SALE' end,
+			case when i % 100 = 1 then 'RECORDED' when i % 100 = 2 then 'PARKED' when i % 100 = 3 then 'REJECTED'
+				when i % 100 = 5 then 'EXPIRED' when i % 10000 = 4 then 'REVERSED' else 'APPROVED' end,
+			'100.00', '7.50', '2.00', 'EUR', case when i % 1000 = 0 then 1 else 0 end,
+			case when i % 5000 = 0 then 'test' else 'postback' end,
+			0, ${START_MS} + i, case when i % 100 in (1, 2, 5) then ${SCATTERED} end, 0`,
+	],
+	[
+		"moves",
+		"programme_id, conversion_id, move, to_status, at_ms, person_id",
+		`${PROGRAMME}, i, 'record', 'RECORDED', 0, 1 + i % 1000`,
+	],
+	[
+		"events",
+		"id, programme_id, receiver_id, conversion_id, name, body",
+		`i, ${PROGRAMME}, ${PROGRAMME}, i, 'conversion.recorded', '{"a body":true}'`,
+	],
+	[
+		"deliveries",
+		`id, public_id, programme_id, receiver_id, state, run, attempts, created_at_ms, finished_at_ms, failed_at_ms`,
+		`i, 'dlv' || i, ${PROGRAMME}, ${PROGRAMME}, case when i % 100 < 2 then 'failed' else 'delivered' end, 1, 1, 0,
+			${SCATTERED}, case when i % 100 < 2 then ${SCATTERED} end`,
+	],
+	[
+		"queue",
+		"id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq",
+		`i, ${PROGRAMME}, ${SCATTERED}, 0, 1, 0, 0`,
+	],
+	[
+		"attempts",
+		"delivery_id, seq, programme_id, run, result, http_status, started_at_ms, took_ms",
+		`i, 1, ${PROGRAMME}, 1, 'answered', 200, ${SCATTERED}, i % 100`,
+	],
+	[
+		"inbound_calls",
+		"programme_id, kind, method, target, outcome, http_status, order_id, at_ms",
+		`${PROGRAMME}, 'api', 'POST', '/v1/conversions', 'RECORDED', 201, 'order ' || i, ${OVER_TIME}`,
+	],
+	[
+		"callback_hours",
+		"programme_id, hour_ms, delivered, failed",
+		`i % ${PROGRAMMES}, ${START_MS} - (i / ${PROGRAMMES}) * 3600000, 1, 1`,
+	],
+	[
+		"local_answers",
+		"programme_id, conversion, event, outcome, http_status, at_ms",
+		`${PROGRAMME}, ${CONVERSION}, 'conversion.recorded', 'answered', 204, ${OVER_TIME}`,
+	],
+	[
+		"notices",
+		`public_id, receiver_id, kind, opened_at_ms, told_at_ms, ended_at_ms, failed_attempts, failures, mailed_failures,
+			last_delivery_id, mail_due_at_ms`,
+		`'ntc' || i, ${PROGRAMME}, 'callbacks_failing', 0, case when i % 1000 > 0 then 1 end, case when i > 1 then 1 end,
+			1, 1, 1, i, case when i % 100 = 0 then ${SCATTERED} end`,
+	],
+	[
+		"people",
+		"id, public_id, email, kind, created_at_ms",
+		"i, 'usr' || i, i || '@shop.example', case when i % 500 = 0 then 'staff' else 'shop' end, 0",
+		PEOPLE,
+	],
+	["programme_people", "programme_id, person_id, role", `1 + i % ${PROGRAMMES}, i, 'owner'`, 1_000],
+	[
+		"links",
+		"public_id, purpose, token_hash, person_id, created_at_ms, expires_at_ms",
+		"'lnk_' || i, 'programme_invitation', 't' || i, i, 0, 1",
+		PEOPLE,
+	],
+	[
+		"auth_users",
+		`id, name, email, "emailVerified", "createdAt", "updatedAt"`,
+		`'usr' || i, 'X', i || '@shop.example', 1 = 1, ${MOMENT}, ${MOMENT}`,
+		PEOPLE,
+	],
+	[
+		"auth_accounts",
+		`id, "accountId", "providerId", "userId", password, "createdAt", "updatedAt"`,
+		`'usr' || i, 'usr' || i, 'credential', 'usr' || i, 'hash', ${MOMENT}, ${MOMENT}`,
+		PEOPLE,
+	],
+	["audit_entries", "at_ms, person_id, programme_id, action", `i, 1 + i % 999, ${PROGRAMME}, 'key.issued'`],
+	[
+		"jobs",
+		`public_id, kind, programme_id, decided_by, file_bytes, person_id, state, invites, row_count, done_rows, done_batches,
+			lines, claim_until_ms, created_at_ms`,
+		`'job' || i, 'decisions', ${PROGRAMME}, 'shop', 100, 1 + i % 1000,
+			case when i % 1000 = 0 then 'applying' else 'done' end, 0, 1, 1, 1,
+			case when i % 100 = 0 then 'kept' else 'gone' end, ${START_MS} + i % 3 - 1, ${START_MS} + i`,
+		ROWS / 2,
+	],
+	["nonces", "programme_id, nonce, expires_at_ms", `${PROGRAMME}, 'nonce ' || i, ${START_MS} + i`],
 ];
 
+/** Everything else is so small here, or derived, that reading it whole is right. */
+export const LARGE_TABLES: readonly string[] = FILLINGS.map(([table]) => table).filter(
+	(table) => table !== "programmes",
+);
+
 export async function fillTables(store: Store): Promise<void> {
-	for (const { table, rows = ROWS, columns } of FILLINGS) {
-		const statement = `insert into ${table} (${Object.keys(columns).join(", ")})
-			with recursive n(i) as (select 1 union all select i + 1 from n where i < ${rows})
-			select ${Object.values(columns).join(", ")} from n`;
+	for (const [table, columns, values, rows = ROWS] of FILLINGS) {
+		const statement = `insert into ${table} (${columns})
+			with recursive n(i) as (select 1 union all select i + 1 from n where i < ${rows}) select ${values} from n`;
 		await sql.raw(statement).execute(store.db);
 	}
 	await analyseAsInService(store);

@@ -5,10 +5,9 @@ import { deepEqual } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readConfig } from "../../src/config.ts";
 import type { Clock } from "../../src/ports.ts";
-import { openWorkplace, type Workplace } from "../../src/service/workplace.ts";
+import { openWorkplace } from "../../src/service/workplace.ts";
 import { type Service, startService } from "../../src/service.ts";
 import { createLog, type KeptLog } from "./log.ts";
-import type { TestDatabase } from "./sqlite-database.ts";
 import { createMigratedDatabase, type DatabaseKind } from "./test-database.ts";
 
 /** Environment variables. */
@@ -27,21 +26,7 @@ export interface ServiceOptions {
 	settings?: Settings;
 }
 
-export interface OpenedService {
-	/** Fails while it is not running. */
-	readonly service: Service;
-	readonly database: TestDatabase;
-	/** Of all that ran over this database. */
-	readonly log: KeptLog;
-	/** Again after a stop, on the port it had; with other settings than before, if any are given. */
-	start(settings?: Settings): Promise<Service>;
-	/** Once; whoever asks again waits for the same stop. */
-	stop(): Promise<void>;
-	/** What a command works with: nothing is delivered, and nobody listens. */
-	openWorkplace(): Promise<Workplace>;
-	/** Stops the service, removes the database, and fails when something is still connected to it. */
-	close(): Promise<void>;
-}
+export type OpenedService = Awaited<ReturnType<typeof prepareService>>;
 
 export async function openService(options: ServiceOptions = {}): Promise<OpenedService> {
 	const opened = await prepareService(options);
@@ -55,7 +40,7 @@ export async function openService(options: ServiceOptions = {}): Promise<OpenedS
 }
 
 /** The same, not started yet. */
-export async function prepareService(options: ServiceOptions = {}): Promise<OpenedService> {
+export async function prepareService(options: ServiceOptions = {}) {
 	const { database: kind = "SQLite", clock, machineClock, trustedCa = null, settings: first = {} } = options;
 	const database = await createMigratedDatabase(kind);
 	const log = createLog();
@@ -87,19 +72,25 @@ export async function prepareService(options: ServiceOptions = {}): Promise<Open
 		return stopping;
 	};
 	return {
+		/** Fails while it is not running. */
 		get service() {
 			if (service === null) throw new Error("the service is not running");
 			return service;
 		},
 		database,
+		/** Of all that ran over this database. */
 		log,
-		async start(settings = first) {
+		/** Again after a stop, on the port it had; with other settings than before, if any are given. */
+		async start(settings: Settings = first) {
 			service = await startService(configOf(settings), outside);
 			({ port } = new URL(service.url));
 			return service;
 		},
+		/** Once; whoever asks again waits for the same stop. */
 		stop,
+		/** What a command works with: nothing is delivered, and nobody listens. */
 		openWorkplace: () => openWorkplace(configOf(first), outside),
+		/** Stops the service, removes the database, and fails when something is still connected to it. */
 		async close() {
 			await stop();
 			await database.remove();

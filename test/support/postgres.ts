@@ -9,7 +9,6 @@ import { createServer, Socket } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
-import { createDatabase } from "./postgres-admin.ts";
 import {
 	type Account,
 	findBinaries,
@@ -235,4 +234,55 @@ async function releaseKeeper(keeper: ChildProcess): Promise<void> {
 	const gone = once(keeper, "exit");
 	keeper.stdin?.end();
 	await gone;
+}
+
+/** Empty, or with all that is in the template. Resolves to the new database's URL. */
+export async function createDatabase(adminUrl: string, name: string, template?: string): Promise<string> {
+	const copied = template === undefined ? "" : ` template ${pg.escapeIdentifier(template)}`;
+	await runAsAdmin(adminUrl, `create database ${pg.escapeIdentifier(name)}${copied}`);
+	const url = new URL(adminUrl);
+	url.pathname = `/${name}`;
+	return url.href;
+}
+
+/** Fails when anybody is still connected: so a test proves that it closed what it opened. */
+export async function dropDatabase(adminUrl: string, name: string): Promise<void> {
+	await runAsAdmin(adminUrl, `drop database ${pg.escapeIdentifier(name)}`);
+}
+
+/** Nobody connects any more, autovacuum included: PostgreSQL copies only what nobody uses. */
+export async function closeDatabase(adminUrl: string, name: string): Promise<void> {
+	await runAsAdmin(adminUrl, `alter database ${pg.escapeIdentifier(name)} allow_connections false`);
+}
+
+async function runAsAdmin(adminUrl: string, statement: string): Promise<void> {
+	const client = new pg.Client({ connectionString: adminUrl });
+	await client.connect();
+	try {
+		await client.query(statement);
+	} finally {
+		await client.end();
+	}
+}
+
+/** A database of one's own on the PostgreSQL of the test run, or on one that is started where there is none. */
+export function createPostgresAtHand(options: PostgresOptions = {}) {
+	let ownServer: Promise<PostgresServer> | undefined;
+	async function serverUrl(): Promise<string> {
+		const shared = process.env[POSTGRES_URL_VARIABLE];
+		if (shared !== undefined) return shared;
+		ownServer ??= startPostgres(options);
+		return (await ownServer).url();
+	}
+	return {
+		/** Empty, or a copy of a template on the server of the test run. */
+		async createDatabase(template?: string) {
+			const adminUrl = await serverUrl();
+			const name = `ringback_${randomBytes(6).toString("hex")}`;
+			const url = await createDatabase(adminUrl, name, template);
+			return { url, drop: () => dropDatabase(adminUrl, name) };
+		},
+		/** Only what was started here. */
+		stop: async () => (await ownServer)?.stop(),
+	};
 }

@@ -7,7 +7,7 @@ import { openSqlite } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createClock } from "./clock.ts";
 import { createLog } from "./log.ts";
-import { createPostgresAtHand } from "./postgres-at-hand.ts";
+import { createPostgresAtHand } from "./postgres.ts";
 import {
 	createMigratedSqlite,
 	createSqliteDatabase,

@@ -6,14 +6,6 @@ import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { type Question, type Reply, readQuestion, writeReply } from "./dns-message.ts";
 
-export interface ZoneServer {
-	/** For RINGBACK_DNS_SERVERS. */
-	readonly address: string;
-	/** Questions taken so far. */
-	readonly asked: number;
-	close(): Promise<void>;
-}
-
 /** Its names have IPv4 addresses that change while a test looks on. */
 export interface NameServer {
 	/** For RINGBACK_DNS_SERVERS. */
@@ -32,7 +24,7 @@ const MAX_BINDS = 10;
 const RECEIVE_BUFFER_BYTES = 1_048_576;
 const LENGTH_BYTES = 2;
 
-export async function startZoneServer(answer: AnswerQuestion): Promise<ZoneServer> {
+export async function startZoneServer(answer: AnswerQuestion) {
 	const sockets = new Set<Socket>();
 	const timers = new Set<NodeJS.Timeout>();
 	let asked = 0;
@@ -78,7 +70,9 @@ export async function startZoneServer(answer: AnswerQuestion): Promise<ZoneServe
 	});
 	const port = await bindBoth(tcp, udp);
 	return {
+		/** For RINGBACK_DNS_SERVERS. */
 		address: `${HOST}:${port}`,
+		/** Questions taken so far. */
 		get asked() {
 			return asked;
 		},

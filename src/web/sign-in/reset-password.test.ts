@@ -2,22 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MAIL_OFF } from "../../../test/support/app-deps.ts";
 import { HOUR_MS } from "../../domain/time.ts";
-import { NEW_PASSWORD, openTestSite, type TestSite } from "../test-site.test-support.ts";
-
-test("a link that is an hour old, or was never given out, changes nothing", async (t) => {
-	const site = await openTestSite(t, { hasMail: true });
-	const staff = await site.addStaff();
-	const path = await askForLink(site, staff.email);
-	site.moveClock(HOUR_MS - 1);
-	assert.equal((await site.browser().open(path)).status, 200);
-	site.moveClock(1);
-	for (const dead of [path, "/welcome/made-up", `/welcome/${"0".repeat(64)}`]) {
-		const browser = site.browser();
-		await browser.open("/sign-in");
-		assert.equal((await browser.submit(dead, { password: NEW_PASSWORD })).status, 410);
-	}
-	await site.signIn(staff);
-});
+import { openTestSite, type TestSite } from "../test-site.test-support.ts";
 
 test("the answer is the same for every address, and only people with an account get a mail", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });

@@ -1,17 +1,11 @@
 // How long this process was held up: by the machine, which is nobody's fault here, or by its own computing,
 // which an attack must not be able to cause.
 
-export interface StallWatch {
-	/** The longest time in which nothing else could run. */
-	readonly longestMs: number;
-	/** The most processor time spent within one such time. */
-	readonly longestBusyMs: number;
-	stop(): void;
-}
+export type StallWatch = ReturnType<typeof watchStalls>;
 
 const TICK_MS = 10;
 
-export function watchStalls(): StallWatch {
+export function watchStalls() {
 	let longestMs = 0;
 	let longestBusyMs = 0;
 	let lastMs = performance.now();
@@ -27,10 +21,12 @@ export function watchStalls(): StallWatch {
 	};
 	const timer = setInterval(look, TICK_MS);
 	return {
+		/** The longest time in which nothing else could run. */
 		get longestMs() {
 			// Whoever asks right after a stall may come before the tick that would note it.
 			return isStopped ? longestMs : Math.max(longestMs, performance.now() - lastMs - TICK_MS);
 		},
+		/** The most processor time spent within one such time. */
 		get longestBusyMs() {
 			return longestBusyMs;
 		},

@@ -1,0 +1,300 @@
+// The client against the real service: every call, how each ends, and what a shop is told when the network or the service
+// breaks in the middle. What the client makes of any answer at all is in receiver/src/client, what the service answers to
+// any request in src/api.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { createServer, request as forward } from "node:http";
+import { after, test } from "node:test";
+import { type BatchResult, type CallFailure, type Conversion, signRequest } from "@ringback/receiver";
+import { portOf } from "../support/port-of.ts";
+import { openAccount } from "../support/shop-account.ts";
+import { until } from "../support/until.ts";
+import { startLiveService } from "./live-service.ts";
+
+const live = await startLiveService();
+const client = live.createClient();
+const retry = { firstDelayMs: 1, maxDelayMs: 10 };
+const sale = (orderId: string, basketValue = "10.00") => ({ orderId, basketValue });
+const wordOf = (result: BatchResult<string>) => (result.ok ? result.outcome : result.code);
+
+/** How many answers the proxy still keeps to itself. */
+let answersToDrop = 0;
+/** Passes everything on, and hangs up on the shop where it was to hand the service's answer back. */
+const proxy = createServer((incoming, outgoing) => {
+	const { method, url, headers } = incoming;
+	const passed = forward(live.service.url + url, { method, headers }, (answer) => {
+		if (answersToDrop === 0) {
+			answer.pipe(outgoing.writeHead(answer.statusCode ?? 500, answer.headers));
+			return;
+		}
+		answersToDrop--;
+		answer.resume().on("end", () => outgoing.destroy());
+	});
+	passed.on("error", () => outgoing.destroy());
+	incoming.pipe(passed);
+});
+await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+after(async () => {
+	const closed = new Promise((resolve) => proxy.close(resolve));
+	proxy.closeAllConnections();
+	await closed;
+});
+const cutOff = live.createClient({ url: `http://127.0.0.1:${portOf(proxy)}`, retry });
+
+test("a sale is recorded, and reported again it is a duplicate with the first one's conversion", async () => {
+	const reported = { ...sale("A-1", "129.9"), currency: "EUR", eventType: "LEAD" };
+	const occurredAt = new Date(Date.UTC(2026, 0, 2, 3, 4, 5, 678));
+	const first = await client.record({ ...reported, occurredAt, test: true });
+	ok(first.ok);
+	deepEqual([first.outcome, first.attempts], ["RECORDED", 1]);
+	const { id, createdAt, approvesAt, ...rest } = first.conversion;
+	deepEqual(rest, {
+		orderId: "A-1",
+		programId: live.account.programmeId,
+		status: "RECORDED",
+		eventType: "LEAD",
+		basketValue: "129.90",
+		commission: "10.39",
+		networkFee: "3.25",
+		currency: "EUR",
+		reason: null,
+		test: true,
+		source: "postback",
+		pixelBasketValue: null,
+		decidedBy: null,
+		occurredAt: "2026-01-02T03:04:05.678Z",
+		expiresAt: null,
+	});
+	ok(Date.parse(approvesAt ?? "") > Date.parse(createdAt));
+	const again = await client.record({ ...reported, basketValue: "1" });
+	ok(again.ok);
+	deepEqual([again.outcome, again.attempts, again.conversion], ["DUPLICATE", 1, first.conversion]);
+	deepEqual(await client.conversion(id), { ok: true, attempts: 1, conversion: first.conversion });
+});
+
+test("a pixel's conversion is confirmed by the server's report", async () => {
+	const query = new URLSearchParams({ orderId: "A-2", basketValue: "50.00" });
+	await (await fetch(`${live.service.url}/pixel/${live.account.programmeId}.gif?${query}`)).arrayBuffer();
+	const parked = await client.conversions({ status: "PARKED" });
+	deepEqual(parked.ok && parked.conversions.map(({ orderId }) => orderId), ["A-2"]);
+	const confirmed = await client.record(sale("A-2", "49.00"));
+	ok(confirmed.ok);
+	const { status, source, basketValue, pixelBasketValue } = confirmed.conversion;
+	deepEqual(
+		[confirmed.outcome, status, source, basketValue, pixelBasketValue],
+		["CONFIRMED", "RECORDED", "pixel", "49.00", "50.00"],
+	);
+});
+
+test("each decision is taken, and taken again it answers as before", async () => {
+	ok((await client.recordMany([sale("A-3"), sale("A-4")])).ok);
+	const decide = {
+		APPROVED: () => client.approve({ orderId: "A-3" }),
+		REVERSED: () => client.reverse({ orderId: "A-3", eventType: "SALE", reason: "RETURN" }),
+		REJECTED: () => client.reject({ orderId: "A-4", reason: "PAYMENT_FAILED" }),
+	};
+	for (const [outcome, call] of Object.entries(decide)) {
+		const [first, again] = [await call(), await call()];
+		ok(first.ok);
+		const { status, decidedBy } = first.conversion;
+		deepEqual([first.outcome, status, decidedBy], [outcome, outcome, "shop"]);
+		deepEqual(again, first);
+	}
+	equal((await live.countRows("A-4")).moves, 2);
+});
+
+test("of many in one call each has its outcome or its refusal, and a bad one spoils no other", async () => {
+	const recorded = await client.recordMany([
+		sale("B-1"),
+		{ ...sale("B-2"), currency: "USD" },
+		sale("B-1", "99.00"),
+		Object.assign(sale("B-4"), { basketValue: 12.5 }),
+		Object.assign(sale("B-5"), { curency: "EUR" }),
+		{ ...sale("B-3"), eventType: "LEAD", occurredAt: new Date(Date.UTC(2026, 0, 2)), test: true },
+	]);
+	ok(recorded.ok, JSON.stringify(recorded));
+	const outcomes = ["RECORDED", "wrong_currency", "DUPLICATE", "amount_not_a_string", "unknown_field"];
+	deepEqual(recorded.results.map(wordOf), [...outcomes, "RECORDED"]);
+	const [, wrong] = recorded.results;
+	ok(wrong?.ok === false);
+	deepEqual([wrong.kind, wrong.status, "field" in wrong && wrong.field], ["refused", 422, "currency"]);
+	equal((await live.countRows("B-2")).conversions, 0);
+	ok((await client.record(sale("B-6"))).ok);
+	const decided = await client.decideMany([
+		{ decision: "approve", orderId: "B-1" },
+		{ decision: "reverse", orderId: "B-1", reason: "RETURN" },
+		{ decision: "reject", orderId: "B-6", reason: "FRAUD", eventType: "SALE" },
+		{ decision: "approve", orderId: "B-6" },
+		{ decision: "approve", orderId: "nobody's" },
+	]);
+	ok(decided.ok, JSON.stringify(decided));
+	const decisions = ["APPROVED", "REVERSED", "REJECTED", "move_not_allowed", "unknown_order"];
+	deepEqual(decided.results.map(wordOf), decisions);
+});
+
+test("five hundred items with the longest order ids that fit are one call, and are listed once each over all pages", async () => {
+	// 500 bytes an item is what the service allows for: most of it goes into the order id.
+	const orderIds = Array.from({ length: 500 }, (_, i) => `${"€".repeat(124)}-${i}`);
+	const before = (await live.inboundOutcomes()).length;
+	const result = await client.recordMany(
+		orderIds.map((orderId) => ({ ...sale(orderId), eventType: "RENEWAL" })),
+	);
+	deepEqual(result.ok && result.results.map((one) => one.ok && one.conversion.orderId), orderIds);
+	deepEqual((await live.inboundOutcomes()).slice(before), ["BATCH"]);
+	const listed: Conversion[] = [];
+	for await (const one of client.allConversions()) {
+		ok(one.ok);
+		if (one.conversion.eventType === "RENEWAL") listed.push(one.conversion);
+	}
+	deepEqual(listed.map(({ orderId }) => orderId).sort(), orderIds.sort());
+});
+
+test("conversions are found by an order id that needs every kind of escaping", async () => {
+	const orderId = "Bücher 1/2 & 100% +x=y?#ü✓'\"";
+	const recorded = await client.record(sale(orderId));
+	ok(recorded.ok);
+	const found = { ok: true, attempts: 1, conversions: [recorded.conversion], nextCursor: null };
+	deepEqual(await client.conversions({ orderId }), found);
+});
+
+const other = await openAccount(live.service, { owners: ["other@shop.example"] });
+const REFUSALS: readonly (readonly [
+	what: string,
+	call: () => Promise<object>,
+	refused: Partial<CallFailure> & object,
+	detail: RegExp,
+])[] = [
+	[
+		"an order nobody reported",
+		() => client.approve({ orderId: "none" }),
+		{ code: "unknown_order", status: 404, field: "orderId" },
+		/\w.*\.$/,
+	],
+	[
+		"a report of 64 KiB and more",
+		() => client.record(sale("x".repeat(65_536))),
+		{ code: "body_too_large", status: 413 },
+		/\w.*\.$/,
+	],
+	[
+		"a page that is too large",
+		() => client.conversions({ limit: 201 }),
+		{ code: "invalid_field", status: 422, field: "limit" },
+		/\w.*\.$/,
+	],
+	[
+		"a key nobody issued",
+		() => live.createClient({ apiKey: "rbk_nobody" }).record(sale("none")),
+		{ code: "unknown_api_key", status: 401 },
+		/\w.*\.$/,
+	],
+	[
+		"another programme's secret",
+		() => live.createClient({ secret: other.secret }).record(sale("none")),
+		{ code: "bad_signature", status: 401 },
+		/\w.*\.$/,
+	],
+	[
+		"another brand",
+		() => live.createClient({ brand: "Acme" }).record(sale("none")),
+		{ code: "missing_signature_header", status: 401 },
+		/X-Service-/,
+	],
+	// The answer's Date has whole seconds, and a loaded machine takes some.
+	[
+		"a shop whose clock is 400 s late",
+		() => live.createClient({ now: () => Date.now() - 400_000 }).record(sale("none")),
+		{ code: "stale_timestamp", status: 401 },
+		/this machine: it is about (39|40|41)\d s behind the service's\.$/,
+	],
+	[
+		"a shop whose clock is 400 s early",
+		() => live.createClient({ now: () => Date.now() + 400_000 }).record(sale("none")),
+		{ code: "stale_timestamp", status: 401 },
+		/this machine: it is about (39|40|41)\d s ahead of the service's\.$/,
+	],
+];
+
+for (const [what, call, refused, said] of REFUSALS) {
+	test(`${what} is refused with the service's code and a sentence, asked once, and nothing is stored`, async () => {
+		const before = (await live.inboundOutcomes()).length;
+		const { detail, ...result } = { detail: "", ...(await call()) };
+		deepEqual(result, { ok: false, kind: "refused", attempts: 1, ...refused });
+		match(detail, said);
+		ok((await live.inboundOutcomes()).length <= before + 1);
+		equal((await live.countRows("none")).conversions, 0);
+	});
+}
+
+test("a request that something on the way sends twice is taken once, and the client learns how it ended", async () => {
+	let copies = 0;
+	const twice: typeof fetch = async (input, init) => {
+		const first = await fetch(input, init);
+		if (copies++ > 0) return first;
+		await first.arrayBuffer();
+		return fetch(input, init);
+	};
+	const result = await live.createClient({ fetch: twice, retry }).record(sale("A-twice"));
+	deepEqual([result.ok && result.outcome, result.attempts], ["DUPLICATE", 2]);
+	deepEqual((await live.inboundOutcomes()).slice(-3), ["RECORDED", "replayed_nonce", "DUPLICATE"]);
+	equal((await live.countRows("A-twice")).conversions, 1);
+});
+
+test("a request signed by hand with signRequest is heard, and its signature holds for nothing else", async () => {
+	const { apiKey, secret } = live.account;
+	const path = "/v1/conversions?orderId=B%C3%BCcher+1%2F2&limit=10";
+	const { headers } = await signRequest({ method: "GET", path, secret, apiKey });
+	const ask = async (target: string) => {
+		const response = await fetch(live.service.url + target, { headers });
+		await response.arrayBuffer();
+		return response.status;
+	};
+	deepEqual([await ask(path.replace("10", "11")), await ask(path), await ask(path)], [401, 200, 401]);
+	deepEqual((await live.inboundOutcomes()).slice(-3), ["bad_signature", "LISTED", "replayed_nonce"]);
+});
+
+test("what was done and not answered is done once, and told by the next try", async () => {
+	answersToDrop = 1;
+	const recorded = await cutOff.record(sale("L-0"));
+	deepEqual([recorded.ok && recorded.outcome, recorded.attempts], ["DUPLICATE", 2]);
+	answersToDrop = 3;
+	const reversed = await cutOff.reverse({ orderId: "L-0", reason: "RETURN" });
+	deepEqual([reversed.ok && reversed.outcome, reversed.attempts], ["REVERSED", 4]);
+	deepEqual(await live.countRows("L-0"), { conversions: 1, moves: 2 });
+	answersToDrop = 4;
+	const unheard = await cutOff.record(sale("L-unheard"));
+	deepEqual([!unheard.ok && unheard.kind, unheard.attempts], ["unreachable", 4]);
+	equal((await live.countRows("L-unheard")).conversions, 1, "it is stored all the same");
+
+	answersToDrop = 1;
+	const many = await cutOff.recordMany([sale("L-1"), sale("L-2")]);
+	deepEqual([many.ok && many.results.map(wordOf), many.attempts], [["DUPLICATE", "DUPLICATE"], 2]);
+	// What the README warns of: the approval was taken, and is not open any more when it is asked for again.
+	answersToDrop = 1;
+	const decided = await cutOff.decideMany([
+		{ decision: "approve", orderId: "L-1" },
+		{ decision: "reverse", orderId: "L-1", reason: "RETURN" },
+		{ decision: "approve", orderId: "L-2" },
+	]);
+	deepEqual(decided.ok && decided.results.map(wordOf), ["move_not_allowed", "REVERSED", "APPROVED"]);
+	deepEqual(await live.countRows("L-1"), { conversions: 1, moves: 3 });
+});
+
+test("a call made while the service restarts is done once it is back", async () => {
+	await live.stop();
+	let tries = 0;
+	const patient = live.createClient({
+		retry: { maxAttempts: 20, firstDelayMs: 50, maxDelayMs: 500 },
+		fetch: (input, init) => {
+			tries++;
+			return fetch(input, init);
+		},
+	});
+	const call = patient.record(sale("R-1"));
+	await until(() => tries >= 2);
+	await live.startAgain();
+	const result = await call;
+	equal(result.ok && result.outcome, "RECORDED");
+	ok(result.attempts > 1);
+	equal((await live.countRows("R-1")).conversions, 1);
+});
