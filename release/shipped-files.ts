@@ -32,7 +32,8 @@ export function listShippedFiles(root: string): string[] {
 	]);
 	const assets = globSync("src/web/assets/*.{css,js,svg}", { cwd: root });
 	const downloads = globSync("receiver/downloads/*", { cwd: root });
-	const guides = ["docs/receiver-guide.md", ...[GUIDE_START, ...GUIDE_PARTS].map(({ file }) => file)];
+	const parts = [GUIDE_START, ...GUIDE_PARTS].map(({ file }) => file);
+	const guides = ["docs/receiver-guide.md", "docs/problems.md", ...parts];
 	return [...assets, ...examples, ...downloads, ...guides, ...GUIDE_SAMPLES, ...OF_PACKAGES].sort();
 }
 

@@ -55,7 +55,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 /** Lines of source without tests. A room that outgrows its budget is made smaller, or ARCHITECTURE.md says why it grew. */
 const BUDGETS: Readonly<Record<string, number>> = {
-	domain: 3_510,
+	domain: 3_130,
 	ports: 160,
 	settings: 370,
 	config: 220,

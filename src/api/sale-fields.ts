@@ -7,7 +7,7 @@ import { EVENT_TYPES, parseEventType, REASONS } from "../domain/conversion.ts";
 import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { currencyDigits, MAX_CURRENCY_DIGITS, MAX_WHOLE_DIGITS, parseAmount } from "../domain/money.ts";
 import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";
-import { saleTimeProblem } from "../domain/sale-time.ts";
+import { saleTimeProblem } from "../domain/time.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { together } from "./read-request.ts";
 

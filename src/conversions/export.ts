@@ -9,8 +9,7 @@ import {
 } from "../store/queries/conversion-list.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import type { Db } from "../store/store.ts";
-import type { CsvSeparator } from "./csv-cell.ts";
-import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "./csv-file.ts";
+import { CSV_BATCH_ROWS, type CsvColumns, type CsvSeparator, csvFile } from "./csv-file.ts";
 
 const COLUMNS: CsvColumns<Conversion> = [
 	["orderId", (row) => row.order_id],

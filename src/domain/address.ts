@@ -1,6 +1,5 @@
 // This room is the pure rules: no I/O, no clock, no await.
 // Here: which addresses a callback may go to: global unicast only (contract section 1, rule 2).
-// The first block of the table that holds an address decides, and what no block calls public is refused.
 
 import ipaddr from "ipaddr.js";
 
@@ -22,68 +21,16 @@ export type AddressVerdict = { public: true } | { public: false; reason: string 
 /** The IPv4 addresses, as bytes, that a packet to this address may end up at: each must be public too. */
 type FindInside = (bytes: number[]) => number[][];
 
-interface Block {
-	range: AddressRange;
-	/** What the block is, if it is not public; otherwise how to find what has to be judged in its stead. */
-	use: string | FindInside;
-}
-
-// IANA's IPv4 and IPv6 special-purpose registries, with the blocks the registries call globally reachable but
-// where no shop can live (anycast relays, AS112). A table of our own and not `range()` of ipaddr.js: there an
-// unknown block counts as unicast. Narrow before wide: ::1 before ::/96, Teredo before 2001::/23.
-const BLOCKS: readonly Block[] = [
-	block("0.0.0.0/8", "this-network space"),
-	block("10.0.0.0/8", "a private network"),
-	block("100.64.0.0/10", "a carrier's shared address space"),
-	block("127.0.0.0/8", "the loopback network"),
-	block("169.254.0.0/16", "the link-local network"),
-	block("172.16.0.0/12", "a private network"),
-	block("192.0.0.0/24", "a block for protocol assignments"),
-	block("192.0.2.0/24", "a documentation network"),
-	block("192.31.196.0/24", "the AS112 name-server network"),
-	block("192.52.193.0/24", "the multicast-tunnelling relay network"),
-	block("192.88.99.0/24", "the former 6to4 relay network"),
-	block("192.168.0.0/16", "a private network"),
-	block("192.175.48.0/24", "the AS112 name-server network"),
-	block("198.18.0.0/15", "a benchmarking network"),
-	block("198.51.100.0/24", "a documentation network"),
-	block("203.0.113.0/24", "a documentation network"),
-	block("224.0.0.0/4", "multicast space"),
-	block("255.255.255.255/32", "broadcast space"),
-	block("240.0.0.0/4", "reserved space"),
-	block("0.0.0.0/0", () => []),
-
-	block("::/128", "unspecified-address space"),
-	block("::1/128", "the loopback network"),
-	// Deprecated by RFC 4291 and nobody's: reserved, whatever address stands inside.
-	block("::/96", "the former IPv4-compatible space"),
-	block("::ffff:0:0/96", findInLastBytes),
-	block("64:ff9b::/96", findInLastBytes),
-	// RFC 8215 leaves the place of the IPv4 address in it to each network, so that nobody else can read it.
-	block("64:ff9b:1::/48", "the local translation (NAT64) network"),
-	block("100::/64", "the discard-only network"),
-	block("100:0:0:1::/64", "the dummy network"),
-	block("2001::/32", findInTeredo),
-	block("2001:2::/48", "a benchmarking network"),
-	block("2001:3::/32", "the multicast-tunnelling relay network"),
-	block("2001:4:112::/48", "the AS112 name-server network"),
-	block("2001:10::/28", "the former ORCHID identifier space"),
-	block("2001:20::/28", "the ORCHIDv2 identifier space"),
-	block("2001:30::/28", "the drone identifier space"),
-	block("2001::/23", "a block for protocol assignments"),
-	block("2001:db8::/32", "a documentation network"),
-	block("2002::/16", findInSixToFour),
-	block("2620:4f:8000::/48", "the AS112 name-server network"),
-	block("3ffe::/16", "the former 6bone test network"),
-	block("3fff::/20", "a documentation network"),
-	block("5f00::/16", "the segment-routing network"),
-	block("fc00::/7", "a private (unique local) network"),
-	block("fe80::/10", "the link-local network"),
-	block("fec0::/10", "a private (site-local) network"),
-	block("ff00::/8", "multicast space"),
-	block("2000::/3", findInIsatap),
-	block("::/0", "space that is not global unicast"),
+/** Networks whose addresses are as public as the IPv4 address that stands in them. */
+const NETWORKS: readonly (readonly [network: AddressRange, findInside: FindInside])[] = [
+	[networkOf("::ffff:0:0/96"), findInLastBytes],
+	[networkOf("64:ff9b::/96"), findInLastBytes],
+	[networkOf("2001::/32"), findInTeredo],
+	[networkOf("2002::/16"), findInSixToFour],
 ];
+const GLOBAL_UNICAST = networkOf("2000::/3");
+/** The former 6bone, handed back by RFC 3701: the one block of IANA's registries that ipaddr.js does not know. */
+const SIX_BONE = networkOf("3ffe::/16");
 
 /** Every address must be public; the verdict is the first bad one's. */
 export function judgeAddresses(
@@ -131,18 +78,24 @@ export function parseRange(text: string): AddressRange | undefined {
 	return prefixBits <= addressBits ? { text, first, prefixBits } : undefined;
 }
 
-function block(cidr: string, use: string | FindInside): Block {
+function networkOf(cidr: string): AddressRange {
 	const range = parseRange(cidr);
-	if (range === undefined) throw new Error(`${cidr} in the block table is not a network`);
-	return { range, use };
+	if (range === undefined) throw new Error(`${cidr} is not a network`);
+	return range;
 }
 
+/** A block that ipaddr.js does not know counts as unicast to it: in IPv6 none is that is outside of 2000::/3. */
 function findObjection(address: Address, allowed: readonly AddressRange[]): string | undefined {
 	if (allowed.some((range) => isWithin(address, range))) return undefined;
-	const found = BLOCKS.find(({ range }) => isWithin(address, range));
-	if (found === undefined) return "is in no known block";
-	if (typeof found.use === "string") return `is in ${found.use} (${found.range.text})`;
-	for (const bytes of found.use(address.toByteArray())) {
+	const [, findInside] = NETWORKS.find(([network]) => isWithin(address, network)) ?? [];
+	const isGlobal =
+		address.kind() === "ipv4" || (isWithin(address, GLOBAL_UNICAST) && !isWithin(address, SIX_BONE));
+	if (findInside === undefined && !(isGlobal && address.range() === "unicast")) {
+		// "linkLocal" as people write it.
+		return `is not public (${address.range().replace(/[A-Z]/g, (capital) => ` ${capital.toLowerCase()}`)})`;
+	}
+	if (address.kind() === "ipv4") return undefined;
+	for (const bytes of (findInside ?? findInIsatap)(address.toByteArray())) {
 		const inside = new ipaddr.IPv4(bytes);
 		const objection = findObjection(inside, allowed);
 		if (objection !== undefined) return `carries ${inside}, which ${objection}`;

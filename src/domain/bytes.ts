@@ -13,3 +13,8 @@ export function sayBytes(bytes: number): string {
 function say(value: number, unit: string): string {
 	return `${value >= 100 ? Math.round(value) : Number(value.toFixed(1))} ${unit}`;
 }
+
+/** A count as a sentence has it, its digits in threes. On pages numbers are marked up instead (web/ui). */
+export function groupDigits(value: number): string {
+	return String(value).replace(/\B(?=(?:\d{3})+$)/g, "\u00a0");
+}

@@ -3,68 +3,30 @@
 
 import { type ExplainedFault, FAULTS_BY_KIND } from "./fault-catalogue.ts";
 
-/** Met on the pages or by the command alone: the place that refuses says what to do. */
-const STATUS_ELSEWHERE = {
-	// Many decisions at once.
-	malformed_file: 422,
-	too_many_rows: 422,
-	nothing_selected: 422,
-	unknown_job: 404,
-	job_not_ready: 409,
-	too_many_exports: 429,
-	too_many_uploads: 429,
-	// The Postback URL, at save and at delivery.
-	postback_url_malformed: 422,
-	postback_url_too_long: 422,
-	postback_url_not_https: 422,
-	postback_url_has_credentials: 422,
-	postback_url_has_fragment: 422,
-	postback_url_not_wire_form: 422,
-	postback_url_host_invalid: 422,
-	postback_url_unresolvable: 422,
-	postback_url_forbidden_address: 422,
-	// People, programmes, keys and deliveries.
-	unknown_programme: 404,
-	unknown_delivery: 404,
-	invalid_email: 422,
-	email_taken: 409,
-	unknown_role: 422,
-	unknown_kind: 422,
-	invalid_name: 422,
-	invalid_rate: 422,
-	invalid_days: 422,
-	changed_meanwhile: 409,
-	unknown_person: 404,
-	unknown_key: 404,
-	too_many_keys: 409,
-	secret_already_prepared: 409,
-	secret_not_prepared: 409,
-	delivery_not_finished: 409,
-	delivery_cancelled: 409,
-	no_postback_url: 409,
-	// The network's own face.
-	invalid_brand: 422,
-	brand_is_fixed: 409,
-	invalid_colour: 422,
-	invalid_image: 422,
-	mail_off: 409,
-	mail_refused: 409,
-	// Signing in, and who may do what.
-	wrong_credentials: 401,
-	wrong_code: 401,
-	code_already_used: 401,
-	code_step_over: 401,
-	too_many_attempts: 429,
-	wrong_password: 422,
-	password_too_short: 422,
-	password_too_long: 422,
-	link_not_valid: 410,
-	authenticator_already_on: 409,
-	authenticator_not_on: 409,
-	unknown_session: 404,
-	form_not_valid: 403,
-	not_allowed: 403,
+/** Met on the pages or by the command alone, by HTTP status: the place that refuses says what to do. */
+const CODES_ELSEWHERE = {
+	401: "wrong_credentials wrong_code code_already_used code_step_over",
+	403: "form_not_valid not_allowed",
+	404: "unknown_job unknown_programme unknown_delivery unknown_person unknown_key unknown_session",
+	409: `job_not_ready email_taken changed_meanwhile too_many_keys secret_already_prepared secret_not_prepared
+		delivery_not_finished delivery_cancelled no_postback_url brand_is_fixed mail_off mail_refused
+		authenticator_already_on authenticator_not_on`,
+	410: "link_not_valid",
+	422: `malformed_file too_many_rows nothing_selected postback_url_malformed postback_url_too_long
+		postback_url_not_https postback_url_has_credentials postback_url_has_fragment postback_url_not_wire_form
+		postback_url_host_invalid postback_url_unresolvable postback_url_forbidden_address invalid_email unknown_role
+		unknown_kind invalid_name invalid_rate invalid_days invalid_brand invalid_colour invalid_image wrong_password
+		password_too_short password_too_long`,
+	429: "too_many_exports too_many_uploads too_many_attempts",
 } as const;
+type WordsIn<Text> = Text extends `${infer First}${" " | "\n" | "\t"}${infer Rest}`
+	? WordsIn<First> | WordsIn<Rest>
+	: Exclude<Text, "">;
+const STATUS_ELSEWHERE: ReadonlyMap<string, number> = new Map(
+	Object.entries(CODES_ELSEWHERE).flatMap(([status, codes]) =>
+		codes.split(/\s+/).map((code) => [code, Number(status)] as const),
+	),
+);
 
 type Catalogue = typeof FAULTS_BY_KIND;
 /** Which calls can answer a fault. */
@@ -75,7 +37,7 @@ export type CodeOf<Kind extends FaultKind> = { [Each in Kind]: keyof Catalogue[E
 export type ExplainedCode = CodeOf<FaultKind>;
 /** What a caller of the API can meet. */
 export type ApiFaultCode = CodeOf<Exclude<FaultKind, "inbound log">>;
-export type FaultCode = ExplainedCode | keyof typeof STATUS_ELSEWHERE;
+export type FaultCode = ExplainedCode | WordsIn<(typeof CODES_ELSEWHERE)[keyof typeof CODES_ELSEWHERE]>;
 
 const EXPLAINED: ReadonlyMap<string, ExplainedFault> = new Map(
 	Object.values(FAULTS_BY_KIND).flatMap((faults) => Object.entries<ExplainedFault>(faults)),
@@ -93,19 +55,15 @@ export function isExplained(code: string): code is ExplainedCode {
 	return EXPLAINED.has(code);
 }
 
-const CORRECT_FIRST =
-	"Do not repeat it unchanged: the answer stays the same. Correct it, then sign it again (new timestamp, new nonce, new signature) and send it. Nothing of the refused request was stored.";
-
-export function explainFault(code: ExplainedCode): ExplainedFault & { retry: string } {
+export function explainFault(code: ExplainedCode): ExplainedFault {
 	const explained = EXPLAINED.get(code);
 	if (explained === undefined) throw new Error(`${code} is not in the catalogue`);
-	return { retry: CORRECT_FIRST, ...explained };
+	return explained;
 }
 
 /** Undefined for what is no code of ours. */
 export function httpStatusOf(code: string): number | undefined {
-	const elsewhere: Readonly<Record<string, number>> = STATUS_ELSEWHERE;
-	return EXPLAINED.get(code)?.status ?? (Object.hasOwn(elsewhere, code) ? elsewhere[code] : undefined);
+	return EXPLAINED.get(code)?.status ?? STATUS_ELSEWHERE.get(code);
 }
 
 const SPELLINGS: ReadonlyMap<string, string> = new Map([

@@ -1,18 +1,9 @@
 // What a shop answered, as far as it is kept for people to read: of an answer that is not 2xx, four headers and the
 // beginning of the body, as text that is safe to show. It never changes a verdict.
 
+import * as z from "zod";
 import { readJson } from "./json.ts";
 import { showBytes } from "./visible-text.ts";
-
-export interface KeptAnswer {
-	location: string | null;
-	contentType: string | null;
-	server: string | null;
-	retryAfter: string | null;
-	body: string;
-	/** More of the body was to come. */
-	isCut: boolean;
-}
 
 /** As HTTP libraries give them: lower-case names, bytes as Latin-1, several of one name as a list. */
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -48,20 +39,19 @@ export function writeKeptAnswer(answer: KeptAnswer): string {
 	return JSON.stringify(answer);
 }
 
+/** `isCut`: more of the body was to come. */
+const KEPT = z.object({
+	location: z.string().nullable().catch(null),
+	contentType: z.string().nullable().catch(null),
+	server: z.string().nullable().catch(null),
+	retryAfter: z.string().nullable().catch(null),
+	body: z.string().catch(""),
+	isCut: z.boolean().catch(false),
+});
+
+export type KeptAnswer = z.infer<typeof KEPT>;
+
 /** Null where nothing was kept. */
 export function readKeptAnswer(stored: string | null): KeptAnswer | null {
-	const read = stored === null ? null : readJson(stored);
-	if (typeof read !== "object" || read === null) return null;
-	const text = (name: keyof KeptAnswer): string | null => {
-		const value: unknown = Reflect.get(read, name);
-		return typeof value === "string" ? value : null;
-	};
-	return {
-		location: text("location"),
-		contentType: text("contentType"),
-		server: text("server"),
-		retryAfter: text("retryAfter"),
-		body: text("body") ?? "",
-		isCut: Reflect.get(read, "isCut") === true,
-	};
+	return KEPT.safeParse(stored === null ? null : readJson(stored)).data ?? null;
 }

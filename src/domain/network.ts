@@ -24,35 +24,12 @@ export function parseBrand(text: string): Result<string> {
 		: refuse("invalid_brand", `The brand must be ${BRAND_FORM}.`, "brand");
 }
 
-/** Letters that are none of plain Latin with a mark. */
-const PLAIN_LETTERS: Readonly<Record<string, string>> = {
-	ß: "ss",
-	æ: "ae",
-	œ: "oe",
-	ø: "o",
-	đ: "d",
-	ð: "d",
-	ł: "l",
-	þ: "th",
-	ı: "i",
-};
-
 /** For whoever has none in mind. Null for a name that begins with a digit, or has no Latin letters to make one of. */
 export function suggestBrand(name: string): string | null {
-	const plain = name
-		.normalize("NFD")
-		.replace(/[\p{M}'’]/gu, "")
-		.replace(/\p{L}/gu, plainLetter);
+	const plain = name.normalize("NFD").replace(/[\p{M}'’]/gu, "");
 	const words = plain.match(/[A-Za-z0-9]+/g) ?? [];
 	const brand = words.join("-").slice(0, MAX_BRAND_LENGTH).replace(/-+$/, "");
 	return isBrand(brand) ? brand : null;
-}
-
-function plainLetter(letter: string): string {
-	const small = letter.toLowerCase();
-	const plain = PLAIN_LETTERS[small];
-	if (plain === undefined) return letter;
-	return letter === small ? plain : `${plain.charAt(0).toUpperCase()}${plain.slice(1)}`;
 }
 
 /** RINGBACK_BRAND is another one than the network had when its first key was issued. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { plainWords } from "./fault.ts";
-import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "./order-id.ts";
+import { indexedPattern, MAX_ORDER_ID_CHARACTERS, parseOrderId, readOrderSearch } from "./order-id.ts";
 
 const TAKEN: readonly string[] = [
 	"1",
@@ -41,43 +41,30 @@ const REFUSED: readonly (readonly [what: string, text: string, sentence: RegExp]
 	["a figure space at the end", "8001\u{2007}", /white space \(U\+2007\)/],
 	["an ideographic space in front", "\u{3000}8001", /white space \(U\+3000\)/],
 	["a blank Braille pattern at the end", "8001\u{2800}", /white space \(U\+2800\)/],
-	["a soft hyphen", "80\u{ad}01", /cannot be seen \(U\+00AD\)/],
-	["a combining grapheme joiner", "80\u{34f}01", /U\+034F/],
-	["an Arabic letter mark", "\u{61c}8001", /U\+061C/],
-	["a Hangul filler", "8001\u{3164}", /U\+3164/],
-	["a Mongolian vowel separator", "80\u{180e}01", /U\+180E/],
-	["a zero-width space", "\u{200b}8001", /U\+200B/],
-	["a zero-width joiner", "80\u{200d}01", /U\+200D/],
-	["a left-to-right mark", "8001\u{200e}", /U\+200E/],
-	["a right-to-left override", "\u{202e}1008", /U\+202E/],
-	["a right-to-left isolate", "80\u{2067}01", /U\+2067/],
-	["a word joiner", "80\u{2060}01", /U\+2060/],
-	["an invisible plus", "80\u{2064}01", /U\+2064/],
-	["a byte order mark in front", "\u{feff}8001", /U\+FEFF/],
-	["a variation selector", "8001\u{fe0f}", /U\+FE0F/],
-	["a variation selector of the second block", "8001\u{e0100}", /U\+E0100/],
-	["a tag character", "8001\u{e0041}", /U\+E0041/],
-	["an annotation mark", "80\u{fff9}01", /U\+FFF9/],
 	["an emoji that is glued together", "👩\u{200d}💻-42", /U\+200D/],
+	// Soft hyphen, joiners, direction marks, fillers, variation selectors, tags, marks of annotations.
+	..."AD 34F 61C 180E 200B 200D 200E 202E 2060 2064 2067 3164 FE0F FEFF FFF9 E0041 E0100"
+		.split(" ")
+		.flatMap((hex) => {
+			const [unseen, told] = [String.fromCodePoint(Number.parseInt(hex, 16)), hex.padStart(4, "0")];
+			return [`${unseen}8001`, `80${unseen}01`, `8001${unseen}`].map(
+				(text) => [`U+${told}`, text, new RegExp(`cannot be seen \\(U\\+${told}\\)`)] as const,
+			);
+		}),
 ];
 
 describe("an order id", () => {
-	for (const text of TAKEN) {
-		test(`is taken as it is: ${text.slice(0, 20)}`, () => {
-			assert.deepEqual(parseOrderId(text), { ok: true, value: text });
-		});
-	}
-
-	for (const [what, text, sentence] of REFUSED) {
-		test(`is refused with ${what}`, () => {
+	test("is taken as it is, or refused with what to do", () => {
+		for (const text of TAKEN) assert.deepEqual(parseOrderId(text), { ok: true, value: text });
+		for (const [what, text, sentence] of REFUSED) {
 			const parsed = parseOrderId(text);
-			assert.ok(!parsed.ok);
+			assert.ok(!parsed.ok, what);
 			assert.deepEqual([parsed.fault.code, parsed.fault.field], ["invalid_field", "orderId"]);
-			assert.match(parsed.fault.detail, sentence);
+			assert.match(parsed.fault.detail, sentence, what);
 			assert.match(parsed.fault.detail, /^orderId /);
 			assert.match(plainWords(parsed.fault), /^The order id /);
-		});
-	}
+		}
+	});
 
 	test("that is taken holds nothing Unicode calls a zero-width, direction or format-only character, and no outer space", () => {
 		const odd = fc.constantFrom(...REFUSED.map(([, text]) => text), "\u{200c}", "\u{2061}", "\u{2029}", " ");
@@ -97,4 +84,24 @@ describe("an order id", () => {
 			{ numRuns: 2_000 },
 		);
 	});
+});
+
+test("an order is looked for by any part of its id, a conversion by its own; an index finds three letters or more", () => {
+	const publicId = `cnv_${"01KZ".padEnd(26, "A")}`;
+	for (const typed of [publicId, ` ${publicId.toLowerCase()} `]) {
+		assert.deepEqual(readOrderSearch(typed), { kind: "conversion", publicId });
+	}
+	for (const [typed, pattern] of [
+		["100", "%100%"],
+		["A-b-100%", "%a-b-100_%"],
+		["é\\200", "%__200%"],
+		["cnv_01KZ", "%cnv_01kz%"],
+		["10", null],
+		["1-2-3", null],
+		["日本語", null],
+	] as const) {
+		const term = typed.toLowerCase();
+		assert.deepEqual(readOrderSearch(typed), { kind: "orders", term });
+		assert.equal(indexedPattern(term), pattern, typed);
+	}
 });

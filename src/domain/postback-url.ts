@@ -31,12 +31,12 @@ type Refusal = ReturnType<typeof refuse>;
 
 export function parsePostbackUrl(text: string): Result<PostbackUrl> {
 	const entered = text.trim();
-	const badText = refuseText(entered);
-	if (badText !== undefined) return badText;
+	if (entered.length > MAX_LENGTH) return refuseLength(`has ${entered.length} characters`);
+	const [, code, sentence = ""] = OBJECTIONS.find(([form]) => form.test(entered)) ?? [];
+	if (code !== undefined) return refuseUrl(code, sentence);
 
 	// Split by hand too, because the parser hides what was typed: an empty user or "?", missing slashes.
-	const [, authority, target] = /^https:\/\/([^/?]*)(.*)$/is.exec(entered) ?? [];
-	if (authority === undefined || target === undefined) return refuseScheme(entered);
+	const [, authority = "", target = ""] = /^https:\/\/([^/?]*)(.*)$/is.exec(entered) ?? [];
 	const badAuthority = refuseAuthority(authority);
 	if (badAuthority !== undefined) return badAuthority;
 
@@ -69,64 +69,49 @@ export function judgeHost(
 	return refuseUrl("postback_url_forbidden_address", finding);
 }
 
-function refuseText(entered: string): Refusal | undefined {
-	if (entered === "") {
-		return refuseUrl("postback_url_malformed", `There is no URL. Enter it in full, as in ${EXAMPLE}`);
-	}
-	if (entered.length > MAX_LENGTH) return refuseLength(`has ${entered.length} characters`);
-	if (entered.includes("\\")) {
-		return refuseUrl(
-			"postback_url_malformed",
-			'The URL contains a backslash. Enter "/" or %5C in its place.',
-		);
-	}
-	// Lone surrogates (Cs) are no characters at all: the parser would put another one in their place.
-	if (/[\p{Cc}\p{Cs}]/u.test(entered)) {
-		return refuseUrl(
-			"postback_url_malformed",
-			"The URL contains a control character such as a tab or a line break. Enter it again without.",
-		);
-	}
-	if (entered.includes("#")) {
-		return refuseUrl(
-			"postback_url_has_fragment",
-			'What follows "#" is never sent. Enter the URL without that part, or %23 for the character.',
-		);
-	}
-	return undefined;
-}
-
-function refuseScheme(entered: string): Refusal {
-	// `localhost:3000` and `shop.example:8443/postback` are hosts with a port, and no scheme.
-	const scheme = /^[a-z][a-z\d+.-]*:(?!\d)/i.exec(entered)?.[0];
-	if (/^(?:localhost|127\.)/i.test(entered)) {
-		return refuseUrl(
-			"postback_url_malformed",
-			`Callbacks cannot reach your own machine by this address: try them there with \`ringback listen\`. A Postback URL must begin with https:// as in ${EXAMPLE}`,
-		);
-	}
-	if (scheme === undefined || scheme.toLowerCase() === "https:") {
-		return refuseUrl("postback_url_malformed", `The URL must begin with https:// as in ${EXAMPLE}`);
-	}
-	return refuseUrl(
+/** In this order; the first that fits is told. */
+const OBJECTIONS: readonly (readonly [form: RegExp, code: FaultCode, sentence: string])[] = [
+	[/^$/, "postback_url_malformed", `There is no URL. Enter it in full, as in ${EXAMPLE}`],
+	[/\\/, "postback_url_malformed", 'The URL contains a backslash. Enter "/" or %5C in its place.'],
+	[
+		// Lone surrogates (Cs) are no characters at all: the parser would put another one in their place.
+		/[\p{Cc}\p{Cs}]/u,
+		"postback_url_malformed",
+		"The URL contains a control character such as a tab or a line break. Enter it again without.",
+	],
+	[
+		/#/,
+		"postback_url_has_fragment",
+		'What follows "#" is never sent. Enter the URL without that part, or %23 for the character.',
+	],
+	[
+		/^(?:localhost|127\.)/i,
+		"postback_url_malformed",
+		`Callbacks cannot reach your own machine by this address: try them there with \`ringback listen\`. A Postback URL must begin with https:// as in ${EXAMPLE}`,
+	],
+	[
+		// `shop.example:8443/postback` is a host with a port, and no scheme.
+		/^(?!https:)[a-z][a-z\d+.-]*:(?!\d)/i,
 		"postback_url_not_https",
-		`Callbacks are not sent to ${scheme} addresses. Enter a URL that begins with https:// as in ${EXAMPLE}`,
-	);
-}
+		`Callbacks are sent over HTTPS alone. Enter a URL that begins with https:// as in ${EXAMPLE}`,
+	],
+	[/^(?!https:\/\/)/i, "postback_url_malformed", `The URL must begin with https:// as in ${EXAMPLE}`],
+	[
+		/^https:\/\/[^/?]*@/i,
+		"postback_url_has_credentials",
+		'There is a user name, a password or "@" before the host. Enter the URL without.',
+	],
+	[
+		/^https:\/\/(?:[/?:]|$)/i,
+		"postback_url_host_invalid",
+		`The URL has no host. Enter one, as in ${EXAMPLE}`,
+	],
+];
 
 function refuseAuthority(authority: string): Refusal | undefined {
-	if (authority.includes("@")) {
-		return refuseUrl(
-			"postback_url_has_credentials",
-			'There is a user name, a password or "@" before the host. Enter the URL without.',
-		);
-	}
 	// More colons than that are an IPv6 address without brackets: the parser refuses it.
 	const [, host, port = ""] = /^([^:]*|\[.*\])(?::([^:]*))?$/s.exec(authority) ?? [];
 	if (host === undefined) return undefined;
-	if (host === "") {
-		return refuseUrl("postback_url_host_invalid", `The URL has no host. Enter one, as in ${EXAMPLE}`);
-	}
 	if (!/^\d*$/.test(port) || Number(port) > MAX_PORT || (port !== "" && Number(port) === 0)) {
 		return refuseUrl(
 			"postback_url_malformed",

@@ -3,9 +3,7 @@ import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import { inspect } from "node:util";
 import fc from "fast-check";
-import { verifyPostback } from "../../receiver/src/verify.ts";
 import known from "../../receiver/vectors.json" with { type: "json" };
-import { bodySentAt, composeEvent, type EventSubject } from "./event.ts";
 import {
 	canonicalString,
 	headerNames,
@@ -58,18 +56,6 @@ test("a signing key shows nothing of its secret", () => {
 	);
 });
 
-test("contract 5: a change of any of the five parts gives another signature", () => {
-	const parts = ["POST", "/postback?a=b", "1767225600", "00ff", sha256Hex("{}")] as const;
-	const changed = [
-		["post", ...parts.slice(1)],
-		["POST", "/postback", ...parts.slice(2)],
-		["POST", parts[1], "1767225601", ...parts.slice(3)],
-		["POST", parts[1], parts[2], "00fe", parts[4]],
-		["POST", parts[1], parts[2], parts[3], sha256Hex("{ }")],
-	].map(([a = "", b = "", c = "", d = "", e = ""]) => sign(KEY, canonicalString(a, b, c, d, e)));
-	assert.equal(new Set([sign(KEY, canonicalString(...parts)), ...changed]).size, 6);
-});
-
 test("contract 5: text and its UTF-8 bytes have the same digest", () => {
 	const text = '{"orderId":"ü🔑\u2028"}';
 	assert.equal(sha256Hex(text), sha256Hex(Buffer.from(text, "utf8")));
@@ -100,22 +86,6 @@ test("a signature of the wrong length, alphabet or form is refused and never thr
 		Buffer.from(good, "hex").toString("base64"),
 	];
 	for (const signature of wrong) assert.equal(signatureMatches(KEY, CANONICAL, signature), false, signature);
-});
-
-test("a signature with any one bit flipped is refused", () => {
-	for (let bit = 0; bit < 256; bit++) {
-		const bytes = Buffer.from(sign(KEY, CANONICAL), "hex");
-		bytes.writeUInt8(bytes.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
-		assert.equal(signatureMatches(KEY, CANONICAL, bytes.toString("hex")), false, `bit ${bit}`);
-	}
-});
-
-test("property: any text is no signature, and none is thrown at", () => {
-	fc.assert(
-		fc.property(fc.string({ unit: "binary" }), (text) => {
-			assert.equal(signatureMatches(KEY, CANONICAL, text), false);
-		}),
-	);
 });
 
 const TIMESTAMP_EDGES: [offsetSeconds: number, verdict: TimestampVerdict][] = [
@@ -177,46 +147,3 @@ test("contract 9: the user agent is the brand in lower case and the version 1", 
 	assert.equal(userAgent("Service"), "service-postback/1");
 	assert.equal(userAgent("Acme"), "acme-postback/1");
 });
-
-test("our judgement of a timestamp and the receiver's are the same at every edge", async () => {
-	for (const [offset, verdict] of TIMESTAMP_EDGES) {
-		for (const millisecond of [0, 999]) {
-			const nowMs = (NOW_SECONDS - offset) * 1000 + millisecond;
-			const verified = await verifyPostback({ ...signedDelivery(), now: nowMs });
-			assert.equal(
-				verified.ok ? "fresh" : verified.reason,
-				verdict === "fresh" ? "fresh" : "stale_timestamp",
-			);
-			assert.equal(judgeTimestamp(String(NOW_SECONDS), nowMs), verdict);
-		}
-	}
-});
-
-function signedDelivery() {
-	const subject: EventSubject = {
-		conversionId: "cnv_01KDW000000000000000000000",
-		orderId: "A-1001",
-		programId: "prg_01KDW000000000000000000000",
-		status: "APPROVED",
-		eventType: "SALE",
-		basketValue: "129.90",
-		commission: "10.39",
-		networkFee: "2.60",
-		currency: "EUR",
-		reason: null,
-		test: false,
-		occurredAtMs: NOW_SECONDS * 1000,
-	};
-	const rawBody = bodySentAt(composeEvent("conversion.approved", subject), NOW_SECONDS * 1000);
-	const timestamp = String(NOW_SECONDS);
-	const nonce = "3f04ec36b3d8c8248a120d659fe5ec8f";
-	const names = headerNames("Service");
-	const canonical = canonicalString("POST", "/postback", timestamp, nonce, sha256Hex(rawBody));
-	const headers: Record<string, string> = {
-		[names.event]: "conversion.approved",
-		[names.timestamp]: timestamp,
-		[names.nonce]: nonce,
-		[names.signature]: sign(signingKey(SECRET), canonical),
-	};
-	return { path: "/postback", headers, rawBody, secret: SECRET, now: NOW_SECONDS * 1000 };
-}

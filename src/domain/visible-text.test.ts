@@ -1,6 +1,6 @@
 import { equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { showBytes, showUnseen } from "./visible-text.ts";
+import { foldText, showBytes, showUnseen } from "./visible-text.ts";
 
 for (const [text, shown] of [
 	["\u00a08001", "[U+00A0]8001"],
@@ -60,4 +60,20 @@ test("whatever the bytes are, there are at most four characters for each", () =>
 	for (const unseen of ["\u00a0", "\u00ad", "\u0085", "\u200b", "\u2800", "\u{e0061}"]) {
 		ok(showBytes(utf8(unseen.repeat(8))).length <= 4 * utf8(unseen.repeat(8)).length, unseen);
 	}
+});
+
+test("what people take for the same word folds to the same text", () => {
+	const words = [
+		["Müller", "MÜLLER", "mu\u0308ller", "Muller"],
+		["Straße", "STRASSE", "strasse"],
+		["ΟΔΟΣ", "οδος", "οδοσ"],
+		["ﬁne", "FINE"],
+		["IĞDIR", "ığdır", "iğdir"],
+	];
+	for (const spellings of words) equal(new Set(spellings.map(foldText)).size, 1, spellings.join(" "));
+});
+
+test("what is another word stays another", () => {
+	const words = ["a", "b", "ab", "а", "1", "%", "_", "\\", "東京", "京都"];
+	equal(new Set(words.map(foldText)).size, words.length);
 });

@@ -11,15 +11,17 @@ import {
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { judgeMove } from "../domain/conversion.ts";
 import { type Fault, type Result, refuse, succeed } from "../domain/fault.ts";
+import type { Maker } from "../people/links.ts";
 import { noteAudits } from "../store/queries/audit.ts";
 import { type Conversion, findManyByPublicId } from "../store/queries/conversions.ts";
+import { NOTHING_OWED } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
+import { transactOnJob } from "./job.ts";
 
 /** Two pages of the list. More are a file's, or all that the filters find. */
 const MAX_TICKED = 100;
 
-export interface Decider {
-	personId: number;
+export interface Decider extends Maker {
 	side: Side;
 }
 
@@ -64,10 +66,12 @@ export async function decideTicked(
 ): Promise<Result<DecidedOnPage>> {
 	const decision = judgeAsked(decider, asked);
 	if (!decision.ok) return decision;
-	const { decided, owed } = await deps.store.transact(async (trx) => {
+	let due = NOTHING_OWED;
+	const work = async (trx: Db): Promise<Result<DecidedOnPage>> => {
 		const found = await findAsked(trx, asked);
 		const requests = found.map((conversion) => ({ conversion, decision: decision.value }));
 		const { results, owed } = await decideMany(trx, deps, requests, decider.personId);
+		due = owed;
 		const decided = sortOut(
 			found.flatMap((conversion, index) => {
 				const result = results[index];
@@ -75,9 +79,10 @@ export async function decideTicked(
 			}),
 		);
 		if (decided.ok) await noteDecided(trx, deps, decider, decision.value, decided.value.changed);
-		return { decided, owed };
-	});
-	deps.store.announceDue(owed);
+		return decided;
+	};
+	const decided = await transactOnJob(deps.store, decider, asked.programmeId, work);
+	deps.store.announceDue(due);
 	return decided;
 }
 

@@ -6,10 +6,13 @@ import { eachDatabase } from "../../test/support/databases.ts";
 import { addConversion, addProgramme, newConversion } from "../../test/support/rows.ts";
 import type { Side } from "../conversions/decide.ts";
 import { exportConversions } from "../conversions/export.ts";
+import type { Result } from "../domain/fault.ts";
 import { MAX_ORDER_ID_CHARACTERS } from "../domain/order-id.ts";
 import { endAccess } from "../people/end-access.ts";
+import { issueKey } from "../programmes/keys.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import type { Job } from "../store/queries/jobs.ts";
+import { addToProgramme, removeFromProgramme, setRole } from "../store/queries/programme-people.ts";
 import { decideTicked } from "./decide-from-page.ts";
 import { startJob } from "./job.ts";
 import {
@@ -37,6 +40,7 @@ eachDatabase("many decisions", (database) => {
 	async function open(orderIds: readonly string[] = []) {
 		const { deps, staff, programme } = await openStaff();
 		const owner = await addPerson("shop");
+		await addToProgramme(deps.store.db, programme.id, owner.id, "owner");
 		const conversions: Conversion[] = [];
 		for (const orderId of orderIds) {
 			conversions.push(await addConversion(deps.store, programme.id, { order_id: orderId }));
@@ -174,37 +178,39 @@ eachDatabase("many decisions", (database) => {
 		deepEqual(new Set(moves.map((move) => move.person_id)), new Set([owner.id]));
 	});
 
-	for (const [what, line, problem] of [
-		["no order id", ",,approve,", /order id must have 1 to 128 characters/],
-		["an endless order id", `,${"x".repeat(129)},approve,`, /order id must have 1 to 128 characters/],
-		["a no-break space before the order id", ",\u00a08001,approve,", /starts or ends with white space/],
-		["a space behind the order id", ",8001 ,approve,", /starts or ends with white space/],
-		["a control character in it", ",80\x0101,approve,", /control characters/],
-		["a byte order mark before it", ",\ufeff8001,approve,", /cannot be seen/],
-		["a zero-width space in it", ",80\u200b01,approve,", /cannot be seen/],
-		["a direction mark in it", ",80\u202e01,approve,", /cannot be seen/],
-		["an unknown decision", ",8001,delete,", /decision must be one of/],
-		["no reason to reject", ",8001,reject,", /A reason is needed here: one of RETURN/],
-		["no reason to reverse", ",8001,reverse,", /A reason is needed here/],
-		["an unknown reason", ",8001,reject,BORED", /reason must be one of/],
-		["a reason to approve", ",8001,approve,FRAUD", /An approval has no reason/],
-		["a conversionId that is none", "8001,8001,approve,", /conversionId must be one from an export/],
-		["another kind of id", "prg_01KZ0000000000000000000000,,approve,", /conversionId must be one/],
-		["an unknown event type", `${NEVER_MADE},,approve,,VISIT`, /eventType must be one of/],
-	] as const) {
-		test(`a line with ${what} says so, and the others stand`, async () => {
-			const { preview, apply, statuses } = await open(["8001", "last"]);
-			const { job, rows } = await preview([
-				"conversionId,orderId,decision,reason,eventType",
-				line,
-				",last,approve,,",
-			]);
-			deepEqual([rows[0]?.verdict.kind, rows[0]?.verdict.word], ["refused", "malformed"]);
-			match(rows[0]?.verdict.detail ?? "", problem);
-			await apply(job);
-			deepEqual(await statuses(), ["RECORDED", "APPROVED"]);
-		});
-	}
+	test("a line that makes no sense says so, and the others stand", async () => {
+		const bad: readonly [line: string, problem: RegExp][] = [
+			[",,approve,", /order id must have 1 to 128 characters/],
+			[`,${"x".repeat(129)},approve,`, /order id must have 1 to 128 characters/],
+			[",\u00a08001,approve,", /starts or ends with white space/],
+			[",8001 ,approve,", /starts or ends with white space/],
+			[",80\x0101,approve,", /control characters/],
+			[",\ufeff8001,approve,", /cannot be seen/],
+			[",80\u200b01,approve,", /cannot be seen/],
+			[",80\u202e01,approve,", /cannot be seen/],
+			[",8001,delete,", /decision must be one of/],
+			[",8001,reject,", /A reason is needed here: one of RETURN/],
+			[",8001,reverse,", /A reason is needed here/],
+			[",8001,reject,BORED", /reason must be one of/],
+			[",8001,approve,FRAUD", /An approval has no reason/],
+			["8001,8001,approve,", /conversionId must be one from an export/],
+			["prg_01KZ0000000000000000000000,,approve,", /conversionId must be one/],
+			[`${NEVER_MADE},,approve,,VISIT`, /eventType must be one of/],
+		];
+		const { preview, apply, statuses } = await open(["last"]);
+		const { job, rows } = await preview([
+			"conversionId,orderId,decision,reason,eventType",
+			...bad.map(([line]) => line),
+			",last,approve,,",
+		]);
+		for (const [index, [line, problem]] of bad.entries()) {
+			const { kind, word, detail } = rows[index]?.verdict ?? {};
+			deepEqual([kind, word], ["refused", "malformed"], line);
+			match(detail ?? "", problem);
+		}
+		await apply(job);
+		deepEqual(await statuses(), ["APPROVED"]);
+	});
 
 	test("a file without any decision is refused, and one with more rows than are taken", async () => {
 		const { deps, owner, programme } = await open();
@@ -393,12 +399,36 @@ eachDatabase("many decisions", (database) => {
 			},
 		);
 		const other = await addPerson("shop");
+		await addToProgramme(deps.store.db, programme.id, other.id, "owner");
 		ok((await startJob(deps, await reload(deps, job), makerOf(other), false)).ok);
 		await workOffJobs(deps, never);
 		deepEqual(
 			[(await reload(deps, job)).state, await countConversions(programme, "APPROVED")],
 			["done", 1_200],
 		);
+	});
+
+	test("whoever lost their right between the head and the body of a request changes nothing with it", async () => {
+		const { deps, programme, owner, conversions, statuses, preview } = await open(["T-1"]);
+		const { job } = await preview([HEADER, ",T-1,,approve,"]);
+		const [maker, before] = [makerOf(owner), await reload(deps, job)];
+		const deciding = { programmeId: programme.id, side: "shop" } as const;
+		const conversionIds = conversions.map(({ public_id }) => public_id);
+		const asked = { programmeId: programme.id, conversionIds, move: "approve", reason: "" } as const;
+		const keyDeps = { ...deps, sealingKey: new Uint8Array(32) };
+		const decide = async () => [
+			await decideTicked(deps, { ...maker, side: "shop" }, asked),
+			await startJob(deps, before, maker, false),
+			await uploadFile(deps, JOB_KINDS.decisions, { maker, deciding }, fileOf(`${HEADER}\n,T-1,,approve,`)),
+		];
+		const codes = (results: readonly Result<unknown>[]) => results.map((one) => one.ok || one.fault.code);
+		await setRole(deps.store.db, programme.id, owner.id, "developer");
+		deepEqual(codes(await decide()), Array(3).fill("not_allowed"));
+		deepEqual(codes([await issueKey(keyDeps, programme.public_id, maker)]), [true]);
+		await removeFromProgramme(deps.store.db, programme.id, owner.id);
+		deepEqual(codes(await decide()), Array(3).fill("not_allowed"));
+		deepEqual(codes([await issueKey(keyDeps, programme.public_id, maker)]), ["not_allowed"]);
+		deepEqual([await statuses(), (await reload(deps, job)).state], [["RECORDED"], "previewed"]);
 	});
 
 	test("up to a hundred that are ticked are decided at once, each with its person; more are refused", async () => {
@@ -409,7 +439,7 @@ eachDatabase("many decisions", (database) => {
 		const decide = (ids: readonly string[]) =>
 			decideTicked(
 				deps,
-				{ personId: owner.id, side: "shop" },
+				{ ...makerOf(owner), side: "shop" },
 				{ programmeId: programme.id, conversionIds: ids, move: "reject", reason: "FRAUD" },
 			);
 		const ids = conversions.map(({ public_id }) => public_id);

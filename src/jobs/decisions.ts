@@ -194,8 +194,7 @@ function foresee(conversion: Conversion, decision: Decision): RowVerdict {
 
 function changeOf({ conversion, decision: { move } }: DecisionRequest): RowVerdict {
 	const { currency, basket_value: basket, commission, network_fee: fee, test } = conversion;
-	const money = { status: BECOMES[move], currency, basket, commission, fee, isTest: test === 1 };
-	return bring({ programme: null, money });
+	return bring({ status: BECOMES[move], currency, basket, commission, fee, isTest: test === 1 });
 }
 
 /** To that very conversion. */

@@ -1,11 +1,11 @@
 // The lines of a file by the names of its columns. Read as a stream: however large the file is, no more than a batch of it
 // is held.
 
-import { undoDefusing } from "../conversions/csv-cell.ts";
+import { undoDefusing } from "../conversions/csv-file.ts";
 import { BATCH_ROWS } from "../conversions/deps.ts";
 import { type Result, succeed } from "../domain/fault.ts";
-import { foldText } from "../domain/folded-text.ts";
-import { FileRefusedError, MAX_SHEET_LINES, readRecords } from "./csv.ts";
+import { foldText } from "../domain/visible-text.ts";
+import { FileRefusedError, readRecords } from "./csv.ts";
 import type { Cells, JobColumn, JobKind, JobRow } from "./kind.ts";
 
 export interface JobFile {
@@ -25,8 +25,6 @@ const MAX_CELL_CHARACTERS = 300;
 export interface RowReader {
 	/** A batch of them; the next one is read when it has been taken. */
 	take(rows: readonly JobRow[]): Promise<Result<unknown>>;
-	/** Whether it may have more lines than a spreadsheet has. */
-	isAnyLength: boolean;
 	/** Lets everybody else get on in between. */
 	yieldLoop(): Promise<void>;
 }
@@ -35,14 +33,13 @@ export interface RowReader {
 export async function readRows(
 	file: JobFile,
 	kind: JobKind,
-	{ take, isAnyLength, yieldLoop }: RowReader,
+	{ take, yieldLoop }: RowReader,
 ): Promise<Result<number>> {
-	const maxLines = isAnyLength ? Number.POSITIVE_INFINITY : MAX_SHEET_LINES;
 	let positions: ReadonlyMap<JobColumn, number> | undefined;
 	let batch: JobRow[] = [];
 	let count = 0;
 	try {
-		for await (const { line, cells } of readRecords(file.read(), maxLines, yieldLoop)) {
+		for await (const { line, cells } of readRecords(file.read(), yieldLoop)) {
 			if (positions === undefined) {
 				positions = readHeader(cells, kind);
 				continue;
@@ -83,7 +80,7 @@ function readHeader(cells: readonly string[], kind: JobKind): ReadonlyMap<JobCol
 	}
 	const missing = columns.filter((column) => column.isOptional !== true && !positions.has(column));
 	const has = (name: string) => columns.some((column) => column.name === name && positions.has(column));
-	problems.push(...sayUnknown(unknown), ...sayMissing(missing));
+	problems.push(...sayUnknown(unknown), ...missing.map(({ name }) => `the column ${name} is missing`));
 	if (problems.length === 0) problems.push(...(kind.checkHeader?.(has) ?? []));
 	if (problems.length === 0) return positions;
 	throw new FileRefusedError(`Line 1: ${problems.join(", and ")}. ${adviceOn(kind)}`);
@@ -93,23 +90,9 @@ const MAX_NAMED_COLUMNS = 5;
 const MAX_NAME_CHARACTERS = 40;
 
 function sayUnknown(unknown: readonly string[]): string[] {
-	if (unknown.length === 0) return [];
 	const named = unknown.slice(0, MAX_NAMED_COLUMNS).map((name) => `“${name.slice(0, MAX_NAME_CHARACTERS)}”`);
 	const rest = unknown.length - named.length;
-	return [`there is no column ${listOf(rest === 0 ? named : [...named, `${rest} more`], "or")}`];
-}
-
-function sayMissing(missing: readonly JobColumn[]): string[] {
-	if (missing.length === 0) return [];
-	const names = listOf(
-		missing.map(({ name }) => name),
-		"and",
-	);
-	return [missing.length === 1 ? `the column ${names} is missing` : `the columns ${names} are missing`];
-}
-
-function listOf(parts: readonly string[], word: string): string {
-	return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} ${word} ${parts.at(-1)}`;
+	return named.length === 0 ? [] : [`there is no column ${named.join(" or ")}${rest > 0 ? " …" : ""}`];
 }
 
 function namesOf({ name, aliases = name }: JobColumn): string[] {

@@ -55,35 +55,12 @@ eachDatabase("imported history", (database) => {
 		equal(await findConversion(store.db, programme.id, "A-1"), undefined, "a preview stores nothing");
 		const { summary } = await runLines(deps, "conversions", lines, "apply");
 		deepEqual(summary.counts, { change: 3, already: 0, refused: 0 });
-		deepEqual(summary.money, [
-			{
-				status: "APPROVED",
-				currency: "EUR",
-				tests: 0,
-				rows: 1,
-				basket: "129.90",
-				commission: "9.74",
-				fee: "2.60",
-			},
-			{
-				status: "REJECTED",
-				currency: "EUR",
-				tests: 0,
-				rows: 1,
-				basket: "50.00",
-				commission: "3.75",
-				fee: "1.00",
-			},
-			{
-				status: "REVERSED",
-				currency: "EUR",
-				tests: 0,
-				rows: 1,
-				basket: "20.00",
-				commission: "2.00",
-				fee: "0.25",
-			},
-		]);
+		deepEqual(
+			summary.money.map(({ status, rows, tests, basket, commission, fee }) =>
+				[status, rows, tests, basket, commission, fee].join(" "),
+			),
+			["APPROVED 1 0 129.90 9.74 2.60", "REJECTED 1 0 50.00 3.75 1.00", "REVERSED 1 0 20.00 2.00 0.25"],
+		);
 		const approved = await findConversion(store.db, programme.id, "A-1");
 		ok(approved !== undefined);
 		const { status, source, occurred_at_ms, created_at_ms, imported_decision_at_ms, window_ends_at_ms } =
@@ -141,7 +118,7 @@ eachDatabase("imported history", (database) => {
 			[`${id},,,approved,2025-02-01,,1,,,,`, /order id must have 1 to 128/],
 			[`${id}, B-2,,approved,2025-02-01,,1,,,,`, /starts or ends with white space/],
 			[`${id},B-3,WISH,approved,2025-02-01,,1,,,,`, /eventType must be one of/],
-			[`${id},B-4,,pending,2025-02-01,,1,,,,`, /only decided ones can.*POST \/v1\/conversions/],
+			[`${id},B-4,,pending,2025-02-01,,1,,,,`, /still open cannot be imported.*POST \/v1\/conversions/],
 			[`${id},B-5,,paid,2025-02-01,,1,,,,`, /must be approved, rejected or reversed/],
 			[`${id},B-6,,approved,,,1,,,,`, /sold_at is missing/],
 			[`${id},B-7,,approved,03/01/2025,,1,,,,`, /sold_at must be a time such as/],

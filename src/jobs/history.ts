@@ -18,8 +18,7 @@ import { plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { parseAmount, shareOf } from "../domain/money.ts";
 import { parseOrderId } from "../domain/order-id.ts";
-import { saleTimeProblem } from "../domain/sale-time.ts";
-import { DAY_MS, utcSecond } from "../domain/time.ts";
+import { DAY_MS, saleTimeProblem, utcSecond } from "../domain/time.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import { findByOrders } from "../store/queries/conversions.ts";
 import type { Programme } from "../store/queries/programmes.ts";
@@ -27,11 +26,11 @@ import type { Db } from "../store/store.ts";
 import {
 	type ApplyDeps,
 	bring,
-	bringTo,
 	type Cells,
 	cellOf,
 	compareWith,
 	differ,
+	findNamedProgrammes,
 	IMPORT_WORDS,
 	type JobColumn,
 	type JobKind,
@@ -43,7 +42,6 @@ import {
 	type RowVerdict,
 	reasonWord,
 } from "./kind.ts";
-import { findNamedProgrammes } from "./named-programmes.ts";
 import { readWrittenTime } from "./written-time.ts";
 
 const HISTORY_COLUMNS: readonly JobColumn[] = [
@@ -144,48 +142,46 @@ async function readRows(db: Db, rows: readonly JobRow[], nowMs: number): Promise
 	});
 }
 
-function requestFor(deps: ApplyDeps, meant: Meant): OrderRequest<RowVerdict> {
+function requestFor({ clock, random, personId }: ApplyDeps, meant: Meant): OrderRequest<RowVerdict> {
 	const { programme, history } = meant;
-	return {
-		programmeId: programme.id,
-		orderId: history.orderId,
-		eventType: history.eventType,
-		present: undefined,
-		judge: (present) =>
-			present === null
-				? { kind: "move", step: stepFor(deps, meant), done: () => bringHistory(meant) }
-				: { kind: "answer", result: succeed(compare(present, history)) },
-	};
-}
-
-function stepFor({ clock, random, personId }: ApplyDeps, { programme, history }: Meant): Step {
-	return {
+	const { orderId, eventType, status, reason } = history;
+	const stepFor = (): Step => ({
 		move: "import",
 		known: null,
 		personId,
-		reason: history.reason,
+		reason,
 		sale: {
 			public_id: makeId("cnv", clock.nowMs(), random.bytes(ID_RANDOM_BYTES)),
 			programme_id: programme.id,
-			order_id: history.orderId,
-			event_type: history.eventType,
-			status: history.status,
+			order_id: orderId,
+			event_type: eventType,
+			status,
 			basket_value: history.basket,
 			commission: history.commission,
 			network_fee: history.fee,
 			currency: programme.currency,
-			reason: history.reason,
+			reason,
 			test: 0,
 			source: "import",
 			occurred_at_ms: history.soldAtMs,
 			imported_decision_at_ms: history.decidedAtMs,
 		},
+	});
+	return {
+		programmeId: programme.id,
+		orderId,
+		eventType,
+		present: undefined,
+		judge: (present) =>
+			present === null
+				? { kind: "move", step: stepFor(), done: () => bringHistory(meant) }
+				: { kind: "answer", result: succeed(compare(present, history)) },
 	};
 }
 
 function bringHistory({ programme, history }: Meant): RowVerdict {
 	const { status, basket, commission, fee } = history;
-	return bring(bringTo(programme, { status, currency: programme.currency, basket, commission, fee }));
+	return bring({ status, currency: programme.currency, basket, commission, fee });
 }
 
 function compare(known: Conversion, history: History): RowVerdict {
@@ -258,49 +254,37 @@ function readHistory(cells: Cells, programme: Programme, nowMs: number): Result<
 	});
 }
 
-/** Also as decisions are written. */
-const STATUS_WORDS: ReadonlyMap<string, DecidedStatus> = new Map([
-	...DECIDED_STATUSES.map((status) => [status.toLowerCase(), status] as const),
-	["approve", "APPROVED"],
-	["reject", "REJECTED"],
-	["reverse", "REVERSED"],
-]);
-const OPEN_WORDS = ["recorded", "open", "pending", "new", "parked", "waiting"];
-
 function readStatus(text: string): Result<DecidedStatus> {
-	const word = text.toLowerCase();
-	const status = STATUS_WORDS.get(word);
+	const word = text.toUpperCase();
+	// Also as decisions are written: approve.
+	const status = DECIDED_STATUSES.find((known) => [word, `${word}D`, `${word}ED`].includes(known));
 	if (status !== undefined) return succeed(status);
-	// Its shop waits for the decision, and its callbacks would begin in the middle.
-	const detail = OPEN_WORDS.includes(word)
-		? `A conversion that is still ${word} cannot be imported: only decided ones can, because imports send no callbacks. Decide it in the old software first, or let the shop report it with POST /v1/conversions.`
-		: "The status must be approved, rejected or reversed.";
+	// Of one that is still open the shop waits for the decision, and its callbacks would begin in the middle.
+	const detail =
+		"The status must be approved, rejected or reversed. A conversion that is still open cannot be imported, because imports send no callbacks: decide it in the old software first, or let the shop report it with POST /v1/conversions.";
 	return refuse("invalid_field", detail, "status");
 }
 
 function readTimes(cells: Cells, nowMs: number): Result<Pick<History, "soldAtMs" | "decidedAtMs">> {
-	const soldAt = readMoment("sold_at", cellOf(cells, "sold_at"), nowMs);
+	const read = (column: string): Result<number> => {
+		const text = cellOf(cells, column);
+		const atMs = readWrittenTime(text);
+		const form = "must be a time such as 2026-03-01 13:30 or 2026-03-01T13:30:00+01:00, or a day.";
+		const problem = text === "" ? "is missing." : atMs === null ? form : saleTimeProblem(atMs, nowMs);
+		return atMs !== null && problem === null
+			? succeed(atMs)
+			: refuse("invalid_field", `${column} ${problem}`, column);
+	};
+	const [soldAt, decidedAt] = [read("sold_at"), read("decided_at")];
 	if (!soldAt.ok) return soldAt;
-	const decidedText = cellOf(cells, "decided_at");
-	if (decidedText === "") return succeed({ soldAtMs: soldAt.value, decidedAtMs: null });
-	const decidedAt = readMoment("decided_at", decidedText, nowMs);
+	const soldAtMs = soldAt.value;
+	if (cellOf(cells, "decided_at") === "") return succeed({ soldAtMs, decidedAtMs: null });
 	if (!decidedAt.ok) return decidedAt;
 	// A day without a time begins at midnight: what was sold and decided on one day may seem to be decided first.
-	if (decidedAt.value <= soldAt.value - DAY_MS) {
+	if (decidedAt.value <= soldAtMs - DAY_MS) {
 		return refuse("invalid_field", "decided_at is before sold_at. Correct one of the two.", "decided_at");
 	}
-	return succeed({ soldAtMs: soldAt.value, decidedAtMs: decidedAt.value });
-}
-
-function readMoment(column: string, text: string, nowMs: number): Result<number> {
-	const atMs = readWrittenTime(text);
-	const refuseTime = (sentence: string) => refuse("invalid_field", `${column} ${sentence}`, column);
-	if (text === "") return refuseTime("is missing.");
-	if (atMs === null) {
-		return refuseTime("must be a time such as 2026-03-01 13:30 or 2026-03-01T13:30:00+01:00, or a day.");
-	}
-	const problem = saleTimeProblem(atMs, nowMs);
-	return problem === null ? succeed(atMs) : refuseTime(problem);
+	return succeed({ soldAtMs, decidedAtMs: decidedAt.value });
 }
 
 function readMoney(

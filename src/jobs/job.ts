@@ -2,7 +2,7 @@
 
 import type { Side } from "../conversions/decide.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { type Maker, transactAs } from "../people/links.ts";
+import { type Maker, transactAs, transactInProgramme } from "../people/links.ts";
 import type { Clock } from "../ports.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { findJob, type Job, moveJob, stoppedAt } from "../store/queries/jobs.ts";
@@ -40,9 +40,21 @@ export function whyNotYours({ decided_by: decidedBy }: Pick<Job, "decided_by">, 
 }
 
 /**
- * Pressed twice, or by two people, it is applied once. One that was stopped goes on where it was. Under the lock of the
- * links: whoever ends the maker's access meanwhile finds it, and stops it.
+ * A transaction in which somebody makes or begins a job: they are still signed in, and may still decide where it is about
+ * decisions. Under the lock of the links: whoever ends their access meanwhile finds the job, and stops it.
  */
+export function transactOnJob<Value>(
+	store: Store,
+	maker: Maker | null,
+	programmeId: number | null,
+	work: (trx: Db) => Promise<Result<Value>>,
+): Promise<Result<Value>> {
+	return programmeId === null
+		? transactAs(store, maker, work)
+		: transactInProgramme(store, maker, programmeId, work, "decide");
+}
+
+/** Pressed twice, or by two people, it is applied once. One that was stopped goes on where it was. */
 export async function startJob(
 	{ store, clock }: Deps,
 	job: Job,
@@ -64,7 +76,7 @@ export async function startJob(
 		invites: invites ? 1 : 0,
 	} as const;
 	const anew = { done_rows: 0, done_batches: 0, summary: null, applied_at_ms: nowMs };
-	return transactAs<"started" | "already">(store, maker, async (trx) => {
+	return transactOnJob<"started" | "already">(store, maker, job.programme_id, async (trx) => {
 		const change = job.state === "stopped" ? begun : { ...begun, ...anew };
 		if (!(await moveJob(trx, job.id, [job.state], change))) {
 			const found = judgeStart(await findJob(trx, job.programme_id, job.public_id));

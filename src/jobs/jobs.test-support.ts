@@ -5,13 +5,12 @@ import { MAIL_OFF } from "../../test/support/app-deps.ts";
 import { createClock, type MovableClock } from "../../test/support/clock.ts";
 import type { SuiteDatabase } from "../../test/support/databases.ts";
 import { addProgramme, newId } from "../../test/support/rows.ts";
-import { isoTime } from "../domain/time.ts";
+import { signInAs } from "../../test/support/signed-in.ts";
 import { createRandom } from "../outside/random.ts";
 import type { Maker } from "../people/links.ts";
 import { findBatch, findJob, type Job, type ListedJob } from "../store/queries/jobs.ts";
 import { insertPerson, type Person } from "../store/queries/people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { setPassword } from "../store/queries/sign-in.ts";
 import type { Store } from "../store/store.ts";
 import type { JobKindName } from "../store/tables/jobs.ts";
 import { startJob } from "./job.ts";
@@ -123,7 +122,7 @@ export function createJobSetup(database: SuiteDatabase): JobSetup {
 		const email = `${public_id}@${kind}.example`;
 		const person = await insertPerson(database.store.db, { public_id, email, kind, created_at_ms: 0 });
 		ok(person !== undefined);
-		await signIn(database.store, person);
+		await signInAs(database.store, person);
 		return person;
 	}
 	return {
@@ -149,24 +148,9 @@ export function createJobSetup(database: SuiteDatabase): JobSetup {
 	};
 }
 
-async function signIn({ db }: Store, person: Person): Promise<void> {
-	const { id, token } = { id: sessionOf(person), token: `token of ${person.public_id}` };
-	const [createdAt, expiresAt] = [isoTime(0), isoTime(Date.UTC(2100, 0))];
-	await setPassword(db, person, "a hash", 0);
-	await db
-		.insertInto("auth_sessions")
-		.values({
-			...{ id, token, userId: person.public_id, ipAddress: null, userAgent: null },
-			...{ createdAt, updatedAt: createdAt, expiresAt },
-		})
-		.execute();
-}
-
-const sessionOf = ({ public_id }: Person) => `session of ${public_id}`;
-
 /** In the session that `addPerson` opened. */
-export function makerOf(person: Person): Maker {
-	return { personId: person.id, kind: person.kind, sessionId: sessionOf(person) };
+export function makerOf({ id: personId, kind, public_id: sessionId }: Person): Maker {
+	return { personId, kind, sessionId };
 }
 
 /** `afterReading`: what happens just after somebody has read the job; they have it as it was before. */

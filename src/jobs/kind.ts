@@ -5,8 +5,14 @@
 import type { Side } from "../conversions/decide.ts";
 import type { InTransaction } from "../conversions/deps.ts";
 import type { DecidedStatus } from "../domain/conversion.ts";
+import { parseName } from "../domain/display-name.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { InvitationsDeps } from "../people/invitations.ts";
-import type { Programme } from "../store/queries/programmes.ts";
+import {
+	findProgrammesByName,
+	findProgrammesByPublicId,
+	type Programme,
+} from "../store/queries/programmes.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import type { JobKindName } from "../store/tables/jobs.ts";
@@ -26,16 +32,10 @@ export interface RowVerdict {
 	kind: (typeof ROW_VERDICTS)[number];
 	/** What to put right, where it needs fixing; a remark where there is one otherwise. */
 	detail: string | null;
-	/** Where it is brought to, and the money that hangs on it. Counted in the summary, and not stored with the line. */
-	brings: Brings | null;
+	/** What hangs on it. Counted in the summary, and not stored with the line. */
+	money: RowMoney | null;
 	/** In the result file, where it is not the kind's own word for it. */
 	word?: string | undefined;
-}
-
-export interface Brings {
-	/** The id is empty of one that is not there yet; null where a job is all of one programme. */
-	programme: { id: string; name: string } | null;
-	money: RowMoney | null;
 }
 
 export interface RowMoney {
@@ -118,23 +118,16 @@ export const IMPORT_WORDS: JobKind["resultWords"] = {
 /** By a page; the command takes more. */
 export const MAX_IMPORTED_ROWS = 500_000;
 
-export function bring(brings: Brings | null, detail: string | null = null): RowVerdict {
-	return { kind: "change", detail, brings };
+export function bring(money: RowMoney | null, detail: string | null = null): RowVerdict {
+	return { kind: "change", detail, money };
 }
 
 export function findTheSame(detail: string | null = null): RowVerdict {
-	return { kind: "already", detail, brings: null };
+	return { kind: "already", detail, money: null };
 }
 
 export function needsFixing(detail: string, word?: string): RowVerdict {
-	return { kind: "refused", detail, brings: null, word };
-}
-
-export function bringTo(
-	{ public_id: id, name }: Pick<Programme, "public_id" | "name">,
-	money: RowMoney | null,
-): Brings {
-	return { programme: { id, name }, money };
+	return { kind: "refused", detail, money: null, word };
 }
 
 /** One after the other, where each is looked for by itself: there are few of them. */
@@ -177,4 +170,36 @@ export function reasonWord(text: string): string {
 		.trim()
 		.toUpperCase()
 		.replace(/[\s_-]+/g, "_");
+}
+
+// The programmes that the lines of a file speak of: by their ids, or by their names as people read them.
+
+export type NamedProgrammes = (named: string) => Result<Programme>;
+
+const PROGRAMME_ID = /^prg_[0-9A-Z]{26}$/;
+
+export async function findNamedProgrammes(db: Db, named: readonly string[]): Promise<NamedProgrammes> {
+	const distinct = [...new Set(named)];
+	const ids = distinct.filter((text) => PROGRAMME_ID.test(text));
+	const names = distinct.flatMap((text) => parseName(text) ?? []);
+	const byId = new Map((await findProgrammesByPublicId(db, ids)).map((found) => [found.public_id, found]));
+	const byName = Map.groupBy(await findProgrammesByName(db, names), ({ name }) => name);
+	return (text) => {
+		const known = byId.get(text);
+		if (known !== undefined) return succeed(known);
+		const [programme, another] = byName.get(parseName(text) ?? "") ?? [];
+		if (another !== undefined) {
+			return refuseProgramme(`Several programmes are called “${text}”. Write the id, prg_…, instead.`);
+		}
+		if (programme !== undefined) return succeed(programme);
+		return refuseProgramme(
+			text === ""
+				? "The programme is missing. Write its name, or its id."
+				: `There is no programme “${text}”. Import the programmes first, or correct the name.`,
+		);
+	};
+}
+
+function refuseProgramme(detail: string): ReturnType<typeof refuse> {
+	return refuse("unknown_programme", detail, "programme");
 }

@@ -70,7 +70,7 @@ function partsOf({ kind, detail, word }: RowVerdict): z.infer<typeof VERDICT> {
 }
 
 function verdictOf([kind, detail, word]: z.infer<typeof VERDICT>): RowVerdict {
-	return { kind, detail, brings: null, word };
+	return { kind, detail, money: null, word };
 }
 
 const FAILURE = z.object({
@@ -150,11 +150,9 @@ export interface SeenLines {
 }
 
 export function createSeenLines(kind: JobKind): SeenLines {
-	const said = new Map<number, number>();
-	const repeated = new Set<number>();
-	/** The first line that says something else than the first. */
-	const different = new Map<number, number>();
-	const first = new Map<number, number>();
+	/** `other`: the first line that says something else than the first about it. */
+	const known = new Map<number, { line: number; says: number; isRepeated: boolean; other: number | null }>();
+	let hasOthers = false;
 	const keyOf = ({ cells }: JobRow) => {
 		const key = kind.keyOf(cells);
 		if (key === null) return null;
@@ -167,32 +165,27 @@ export function createSeenLines(kind: JobKind): SeenLines {
 		return hash("sha1", says, "buffer").readUInt32BE(0) >>> 2;
 	};
 	function judge(row: JobRow): RowVerdict | null {
-		const key = keyOf(row);
-		if (key === null || !repeated.has(key)) return null;
-		const firstLine = first.get(key);
-		if (firstLine === undefined) first.set(key, row.line);
-		const other = different.get(key);
-		if (other === undefined) {
-			return firstLine === undefined ? null : findTheSame(`Line ${firstLine} says the same.`);
-		}
-		const contradicting = said.get(key) === saysOf(row) ? other : firstLine;
+		const seen = known.get(keyOf(row) ?? -1);
+		if (seen === undefined || !seen.isRepeated) return null;
+		const { line, says, other } = seen;
+		if (other === null) return line === row.line ? null : findTheSame(`Line ${line} says the same.`);
 		return needsFixing(
-			`Line ${contradicting} says something else about the same ${kind.noun[0]}. Keep one of the two.`,
+			`Line ${says === saysOf(row) ? other : line} says something else about the same ${kind.noun[0]}. Keep one of the two.`,
 		);
 	}
 	return {
 		get hasOthers() {
-			return repeated.size > 0;
+			return hasOthers;
 		},
 		note(rows) {
 			for (const row of rows) {
-				const key = keyOf(row);
+				const [key, says] = [keyOf(row), saysOf(row)];
 				if (key === null) continue;
-				const [before, says] = [said.get(key), saysOf(row)];
-				if (before === undefined) said.set(key, says);
+				const seen = known.get(key);
+				if (seen === undefined) known.set(key, { line: row.line, says, isRepeated: false, other: null });
 				else {
-					repeated.add(key);
-					if (before !== says && !different.has(key)) different.set(key, row.line);
+					hasOthers = seen.isRepeated = true;
+					if (seen.says !== says) seen.other ??= row.line;
 				}
 			}
 		},

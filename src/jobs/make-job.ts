@@ -3,12 +3,11 @@
 
 import { type DecisionMove, judgeDecision, type Side } from "../conversions/decide.ts";
 import { BATCH_ROWS } from "../conversions/deps.ts";
-import { MEGABYTE } from "../domain/bytes.ts";
+import { groupDigits, MEGABYTE } from "../domain/bytes.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { groupDigits } from "../domain/grouped-digits.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { MINUTE_MS } from "../domain/time.ts";
-import { type Maker, transactAs } from "../people/links.ts";
+import type { Maker } from "../people/links.ts";
 import type { Clock, Random } from "../ports.ts";
 import { type ConversionFilter, readAllConversions } from "../store/queries/conversion-list.ts";
 import {
@@ -26,7 +25,7 @@ import {
 import type { Db, Store } from "../store/store.ts";
 import { DECISIONS } from "./decisions.ts";
 import { type JobFile, readRows } from "./file.ts";
-import { noteJob } from "./job.ts";
+import { noteJob, transactOnJob } from "./job.ts";
 import type { JobKind, JobRow, JobScope } from "./kind.ts";
 import { createSeenLines, readLines, type SeenLines, writeLines } from "./lines.ts";
 
@@ -68,7 +67,7 @@ export function uploadFile(
 ): Promise<Result<Job>> {
 	const yieldLoop = () => deps.clock.yieldLoop();
 	return makeJob(deps, { kind, maker, deciding, file, listQuery: null }, (take) =>
-		readRows(file, kind, { take, isAnyLength: maker === null, yieldLoop }),
+		readRows(file, kind, { take, yieldLoop }),
 	);
 }
 
@@ -209,8 +208,8 @@ function openJob(
 	{ store, clock, random }: MakeJobDeps,
 	{ kind, maker, deciding, file, listQuery }: NewJob,
 ): Promise<Result<Job>> {
-	return transactAs(store, maker, async (trx) => {
-		const programmeId = deciding?.programmeId ?? null;
+	const programmeId = deciding?.programmeId ?? null;
+	return transactOnJob(store, maker, programmeId, async (trx) => {
 		const room = maker === null ? succeed(true) : await judgeRoom(trx, programmeId, file?.bytes ?? 0);
 		if (!room.ok) return room;
 		const nowMs = clock.nowMs();

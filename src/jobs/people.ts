@@ -16,9 +16,9 @@ import type { Db } from "../store/store.ts";
 import {
 	type ApplyDeps,
 	bring,
-	bringTo,
 	type Cells,
 	cellOf,
+	findNamedProgrammes,
 	findTheSame,
 	IMPORT_WORDS,
 	inOrder,
@@ -28,7 +28,6 @@ import {
 	needsFixing,
 	type RowVerdict,
 } from "./kind.ts";
-import { findNamedProgrammes } from "./named-programmes.ts";
 
 export const PEOPLE_IMPORT: JobKind = {
 	name: "people",
@@ -73,7 +72,7 @@ async function judgePerson(db: Db, { cells }: JobRow): Promise<Judged> {
 	const { email, membership } = read.value;
 	const person = await findPersonByEmail(db, email);
 	const known = person === undefined ? null : await compare(db, person, membership);
-	return { verdict: known ?? bring(bringTo(membership.programme, null)), meant: read.value };
+	return { verdict: known ?? bring(null), meant: read.value };
 }
 
 /** Null for somebody who is not in the programme yet. */
@@ -121,7 +120,7 @@ async function applyPerson(trx: Db, deps: ApplyDeps, row: JobRow, added: AuditNo
 	const whyNot = await whyUninvited(trx, deps, person);
 	if (whyNot !== null) {
 		added.push(await addSilently(trx, deps, person, membership));
-		return bring(verdict.brings, whyNot);
+		return bring(null, whyNot);
 	}
 	const maker = deps.personId === null ? null : ({ personId: deps.personId, kind: "staff" } as const);
 	await welcomePerson(trx, { ...deps, ...deps.inviting }, person, membership, maker);

@@ -17,7 +17,6 @@ import type { Db } from "../store/store.ts";
 import {
 	type ApplyDeps,
 	bring,
-	bringTo,
 	type Cells,
 	cellOf,
 	compareWith,
@@ -68,7 +67,7 @@ async function applyProgramme(trx: Db, deps: ApplyDeps, row: JobRow): Promise<Ro
 	const { verdict, meant } = await judgeProgramme(trx, row);
 	if (verdict.kind !== "change" || meant === null) return verdict;
 	const opened = await insertOpened(trx, deps, { kind: "imported", personId: deps.personId }, meant);
-	return opened.ok ? bring(bringTo(opened.value.programme, null)) : needsFixing(plainWords(opened.fault));
+	return opened.ok ? verdict : needsFixing(plainWords(opened.fault));
 }
 
 async function judgeProgramme(db: Db, { cells }: JobRow): Promise<Judged> {
@@ -90,7 +89,7 @@ async function judgeProgramme(db: Db, { cells }: JobRow): Promise<Judged> {
 	}
 	const owner = await findPersonByEmail(db, email);
 	if (owner?.kind === "staff") return settle(needsFixing(staffCannotOwn(email)));
-	return { verdict: bring(bringTo({ public_id: "", name: terms.name }, null)), meant: parsed.value };
+	return { verdict: bring(null), meant: parsed.value };
 }
 
 async function compare(

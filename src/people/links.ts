@@ -2,7 +2,7 @@
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { grants, type ProgrammeRole } from "../domain/roles.ts";
+import { grants, type ProgrammeRole, type Right } from "../domain/roles.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import { INVITATION_DAYS } from "../mail/letters.ts";
@@ -76,19 +76,21 @@ export function signedOut(): ReturnType<typeof refuse> {
 }
 
 /**
- * The same for the people of one programme: refused as well when the maker may not manage them any more, though their
- * page was opened while they could.
+ * The same for what takes a right in one programme: refused as well when the maker has it no more, though they had it when
+ * their request came. Null is the command line, which may everything.
  */
 export function transactInProgramme<Value>(
 	store: Pick<Store, "transact">,
-	maker: Maker,
+	maker: Maker | null,
 	programmeId: number,
 	work: (trx: Db) => Promise<Result<Value>>,
+	right: Right = "manage",
 ): Promise<Result<Value>> {
+	if (maker === null) return store.transact(work);
 	return transactAs(store, maker, async (trx) => {
 		const standing = maker.kind === "staff" ? maker.kind : await findRole(trx, programmeId, maker.personId);
-		if (standing !== undefined && grants(standing, "manage")) return work(trx);
-		return refuse("not_allowed", "You don't manage this programme's people any more. Nothing was changed.");
+		if (standing !== undefined && grants(standing, right)) return work(trx);
+		return refuse("not_allowed", "Your role in this programme was changed. Nothing else was changed.");
 	});
 }
 

@@ -7,6 +7,7 @@ import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import type { AccountsDeps } from "../people/deps.ts";
+import type { Maker } from "../people/links.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { countKeys, countUsableKeys, insertApiKey, revokeApiKey } from "../store/queries/keys.ts";
 import { findActiveSecret } from "../store/queries/signing-secrets.ts";
@@ -27,25 +28,24 @@ export interface IssuedKey {
 	secret: string | null;
 }
 
-/** `personId`: whoever pressed the button; null for the command line. Left without a name it gets a number. */
+/** Left without a name it gets a number. */
 export async function issueKey(
 	deps: AccountsDeps,
 	programmePublicId: string,
-	personId: number | null = null,
+	maker: Maker | null = null,
 	nameText = "",
 ): Promise<Result<IssuedKey>> {
 	const given = nameText.trim() === "" ? null : parseKeyName(nameText);
 	if (given?.ok === false) return given;
-	return changeLocked(deps, programmePublicId, (programme) =>
-		insertKey(deps, programme, personId, given?.value ?? null),
+	return changeLocked(deps, programmePublicId, maker, (programme) =>
+		insertKey(deps, programme, given?.value ?? null),
 	);
 }
 
 /** Within a transaction that holds the programme's lock, or has just made it. */
 export async function insertKey(
 	deps: AccountsDeps,
-	{ trx, programmeId, nowMs }: LockedProgramme,
-	personId: number | null,
+	{ trx, programmeId, personId, nowMs }: LockedProgramme,
 	givenName: string | null,
 ): Promise<Result<IssuedKey>> {
 	if ((await countUsableKeys(trx, programmeId)) >= MAX_USABLE_KEYS) {
@@ -78,9 +78,9 @@ export async function revokeKey(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
 	keyId: string,
-	personId: number | null = null,
+	maker: Maker | null = null,
 ): Promise<Result<true>> {
-	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
+	return changeLocked(deps, programmePublicId, maker, async ({ trx, programmeId, personId, nowMs }) => {
 		const revoked = await revokeApiKey(trx, programmeId, keyId, nowMs);
 		if (revoked === undefined) return notUsable(keyId);
 		const note = { personId, programmeId, action: "key.revoked", subject: keyId } as const;

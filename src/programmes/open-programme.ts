@@ -23,8 +23,8 @@ import type { Db } from "../store/store.ts";
 import { type IssuedKey, insertKey } from "./keys.ts";
 import {
 	type Checked,
+	checkAll,
 	DEFAULT_APPROVAL_DAYS,
-	faultsOf,
 	parseTerms,
 	refuseAll,
 	rowOfTerms,
@@ -134,29 +134,20 @@ export interface ParsedProgramme {
 /** Null: without an owner yet. */
 type ParsedOpening = Omit<ParsedProgramme, "email"> & { email: string | null };
 
-function parseOpening({ ownerEmail, ...input }: OpeningInput): Checked<ParsedOpening> {
-	if (ownerEmail !== null) return parseProgramme({ ...input, ownerEmail });
-	const agreed = parseAgreement(input);
-	return agreed.ok ? succeed({ ...agreed.value, email: null }) : agreed;
+function parseOpening(input: OpeningInput): Checked<ParsedOpening> {
+	const email = input.ownerEmail === null ? succeed(null) : parseEmail(input.ownerEmail);
+	return checkAll<ParsedOpening>({ ...parseAgreement(input), email });
 }
 
 /** All that can be said of it before anything is looked up. */
 export function parseProgramme(input: ProgrammeInput): Checked<ParsedProgramme> {
-	const agreed = parseAgreement(input);
-	const email = parseEmail(input.ownerEmail);
-	const faults = [...(agreed.ok ? [] : agreed.faults), ...faultsOf(email)];
-	if (!agreed.ok || !email.ok) return refuseAll(faults);
-	return succeed({ ...agreed.value, email: email.value });
+	return checkAll<ParsedProgramme>({ ...parseAgreement(input), email: parseEmail(input.ownerEmail) });
 }
 
-function parseAgreement(
-	input: Omit<ProgrammeInput, "ownerEmail">,
-): Checked<Pick<ParsedProgramme, "terms" | "currency">> {
+function parseAgreement(input: TermsInput & { currency: string }) {
 	const currency = input.currency.trim().toUpperCase();
-	const terms = parseTerms(input);
-	const faults = [...(terms.ok ? [] : terms.faults), ...faultsOf(currencyDigits(currency))];
-	if (!terms.ok || faults.length > 0) return refuseAll(faults);
-	return succeed({ terms: terms.value, currency });
+	const digits = currencyDigits(currency);
+	return { terms: parseTerms(input), currency: digits.ok ? succeed(currency) : digits };
 }
 
 export function staffCannotOwn(email: string): string {
@@ -237,8 +228,9 @@ export async function openSampleProgramme(
 		const opened = await insertOpened(trx, deps, inviter, opening);
 		if (!opened.ok) return opened;
 		const { programme } = opened.value;
-		const locked = { trx, programmeId: programme.id, nowMs: deps.clock.nowMs() };
-		const issued = await insertKey(deps, locked, inviter.maker.personId, null);
+		const { personId } = inviter.maker;
+		const locked = { trx, programmeId: programme.id, personId, nowMs: deps.clock.nowMs() };
+		const issued = await insertKey(deps, locked, null);
 		return issued.ok ? succeed({ programme, issued: issued.value }) : issued;
 	});
 }

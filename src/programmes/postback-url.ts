@@ -4,6 +4,7 @@ import { type Result, succeed } from "../domain/fault.ts";
 import { judgeHost, parsePostbackUrl } from "../domain/postback-url.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { AccountsDeps } from "../people/deps.ts";
+import type { Maker } from "../people/links.ts";
 import type { AddressPolicy, Log, LookUp, Transport } from "../ports.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { type Cancelled, cancelRemoved } from "../store/queries/cancellations.ts";
@@ -31,7 +32,7 @@ export async function savePostbackUrl(
 	deps: PostbackUrlDeps,
 	programmePublicId: string,
 	text: string,
-	personId: number | null = null,
+	maker: Maker | null = null,
 ): Promise<Result<SavedPostbackUrl>> {
 	const parsed = parsePostbackUrl(text);
 	if (!parsed.ok) return parsed;
@@ -43,7 +44,7 @@ export async function savePostbackUrl(
 		logRefusal(deps.log, programmePublicId, url.hostname, judged.fault.code, lookUp);
 		return judged;
 	}
-	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
+	return changeLocked(deps, programmePublicId, maker, async ({ trx, programmeId, personId, nowMs }) => {
 		const replaced = (await presentUrl(trx, programmeId)) ?? null;
 		await setEndpoint(trx, programmeId, url.href, nowMs);
 		if (replaced !== url.href) {
@@ -62,18 +63,23 @@ export async function savePostbackUrl(
 export async function removePostbackUrl(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
-	personId: number | null = null,
+	maker: Maker | null = null,
 ): Promise<Result<Cancelled>> {
 	const { store, clock } = deps;
-	const removed = await changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
-		const before = await presentUrl(trx, programmeId);
-		if (before !== undefined) {
-			const { count } = await findOldestPending(trx, programmeId);
-			const detail = `${count}${count < MAX_COUNTED_PENDING ? "" : " or more"} callbacks were pending`;
-			await noteAudit(trx, { personId, programmeId, action: "postback_url.removed", detail }, nowMs);
-		}
-		return succeed(await removeEndpoint(trx, programmeId, nowMs));
-	});
+	const removed = await changeLocked(
+		deps,
+		programmePublicId,
+		maker,
+		async ({ trx, programmeId, personId, nowMs }) => {
+			const before = await presentUrl(trx, programmeId);
+			if (before !== undefined) {
+				const { count } = await findOldestPending(trx, programmeId);
+				const detail = `${count}${count < MAX_COUNTED_PENDING ? "" : " or more"} callbacks were pending`;
+				await noteAudit(trx, { personId, programmeId, action: "postback_url.removed", detail }, nowMs);
+			}
+			return succeed(await removeEndpoint(trx, programmeId, nowMs));
+		},
+	);
 	if (!removed.ok) return removed;
 	const untilMs = clock.nowMs() + CANCELLING_MS;
 	return succeed(await cancelRemoved(store, clock, removed.value, () => clock.nowMs() >= untilMs));

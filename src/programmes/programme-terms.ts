@@ -49,31 +49,20 @@ interface AllRefused {
 }
 
 export function parseTerms(input: TermsInput): Checked<Terms> {
-	const name = parseProgrammeName(input.name);
-	const commissionRate = parseRate(input.commissionRate, "commission");
-	const feeRate = parseRate(input.feeRate, "fee");
-	const approvalDays = parseDays(input.approvalDays, 0, "approvalDays");
 	const { min, max } = DEFAULT_APPROVAL_LIMITS;
 	const least = parseDays(input.approvalDaysMin ?? min, 0, "approvalDaysMin");
 	// Agreed to be longer than is usual: then owners may keep it.
-	const most = parseMost(
-		input.approvalDaysMax ?? (input.approvalDays > max ? input.approvalDays : max),
-		least,
-	);
-	const parkedDays = parseDays(input.parkedDays ?? DEFAULT_PARKED_DAYS, 1, "parkedDays");
-	if (name.ok && commissionRate.ok && feeRate.ok && approvalDays.ok && least.ok && most.ok && parkedDays.ok) {
-		return succeed({
-			name: name.value,
-			commissionRate: commissionRate.value,
-			feeRate: feeRate.value,
-			approvalDays: approvalDays.value,
-			approvalDaysMin: least.value,
-			approvalDaysMax: most.value,
-			parksPixels: input.parksPixels,
-			parkedDays: parkedDays.value,
-		});
-	}
-	return refuseAll(faultsOf(name, commissionRate, feeRate, approvalDays, least, most, parkedDays));
+	const most = input.approvalDaysMax ?? Math.max(input.approvalDays || 0, max);
+	return checkAll({
+		name: parseProgrammeName(input.name),
+		commissionRate: parseRate(input.commissionRate, "commission"),
+		feeRate: parseRate(input.feeRate, "fee"),
+		approvalDays: parseDays(input.approvalDays, 0, "approvalDays"),
+		approvalDaysMin: least,
+		approvalDaysMax: parseMost(most, least),
+		parksPixels: succeed(input.parksPixels),
+		parkedDays: parseDays(input.parkedDays ?? DEFAULT_PARKED_DAYS, 1, "parkedDays"),
+	});
 }
 
 export function rowOfTerms(terms: Terms) {
@@ -148,8 +137,16 @@ export function shortenRate(rate: string): string {
 	return rate.replace(/\.?0+$/, (zeros) => (zeros.startsWith(".") || rate.includes(".") ? "" : zeros));
 }
 
-export function faultsOf(...results: readonly Result<unknown>[]): Fault[] {
-	return results.flatMap((result) => (result.ok ? [] : [result.fault]));
+/** All of the values, or all that is wrong with any. */
+export function checkAll<Values>(
+	results: {
+		[Name in keyof Values]: Result<Values[Name]> | Checked<Values[Name]>;
+	},
+): Checked<Values> {
+	const checked = Object.entries<Result<unknown> | Checked<unknown>>(results);
+	const faults = checked.flatMap(([, one]) => (one.ok ? [] : "faults" in one ? one.faults : [one.fault]));
+	if (faults.length > 0) return refuseAll(faults);
+	return succeed(Object.fromEntries(checked.map(([name, one]) => [name, one.ok && one.value])) as Values);
 }
 
 export function refuseAll(faults: readonly Fault[]): AllRefused {

@@ -3,27 +3,36 @@
 
 import { type Result, refuse } from "../domain/fault.ts";
 import type { AccountsDeps } from "../people/deps.ts";
+import { type Maker, transactInProgramme } from "../people/links.ts";
 import { findProgramme, lockProgramme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 
 export interface LockedProgramme {
 	trx: Db;
 	programmeId: number;
+	/** Who changes it; null: the command line. */
+	personId: number | null;
 	nowMs: number;
 }
 
-/** One transaction. Afterwards everybody who knows the programme is told to read it again. */
+/**
+ * One transaction, in which the maker still has the right to integrate; null is the command line. Afterwards everybody who
+ * knows the programme is told to read it again.
+ */
 export async function changeLocked<Value>(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
+	maker: Maker | null,
 	work: (programme: LockedProgramme) => Promise<Result<Value>>,
 ): Promise<Result<Value>> {
 	const programme = await findProgramme(store.db, programmePublicId);
 	if (programme === undefined) return unknownProgramme(programmePublicId);
-	const done = await store.transact(async (trx) => {
-		await lockProgramme(trx, programme.id);
-		return work({ trx, programmeId: programme.id, nowMs: clock.nowMs() });
-	});
+	const { id: programmeId } = programme;
+	const locked = async (trx: Db) => {
+		await lockProgramme(trx, programmeId);
+		return work({ trx, programmeId, personId: maker?.personId ?? null, nowMs: clock.nowMs() });
+	};
+	const done = await transactInProgramme(store, maker, programmeId, locked, "integrate");
 	if (done.ok) store.announceChange(programme.id);
 	return done;
 }

@@ -6,6 +6,7 @@ import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../domain/sealing.ts";
 import type { AccountsDeps } from "../people/deps.ts";
+import type { Maker } from "../people/links.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { fixBrand } from "../store/queries/network.ts";
 import {
@@ -36,9 +37,9 @@ export interface MadeSecret {
 export async function prepareSecret(
 	deps: AccountsDeps,
 	programmePublicId: string,
-	personId: number | null = null,
+	maker: Maker | null = null,
 ): Promise<Result<MadeSecret>> {
-	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
+	return changeLocked(deps, programmePublicId, maker, async ({ trx, programmeId, personId, nowMs }) => {
 		if ((await findActiveSecret(trx, programmeId)) === undefined) {
 			return refuse(
 				"no_signing_secret",
@@ -64,9 +65,9 @@ export async function activateSecret(
 	programmePublicId: string,
 	/** The one that was looked at: another may have been prepared since. */
 	secretId: string,
-	personId: number | null = null,
+	maker: Maker | null = null,
 ): Promise<Result<true>> {
-	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
+	return changeLocked(deps, programmePublicId, maker, async ({ trx, programmeId, personId, nowMs }) => {
 		const secret = await findSecret(trx, programmeId, secretId);
 		const state = secret === undefined ? undefined : stateOf(secret, nowMs);
 		if (secret === undefined || (state !== "active" && state !== "prepared")) return notPrepared();
@@ -82,9 +83,9 @@ export async function discardSecret(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
 	secretId: string,
-	personId: number | null = null,
+	maker: Maker | null = null,
 ): Promise<Result<true>> {
-	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
+	return changeLocked(deps, programmePublicId, maker, async ({ trx, programmeId, personId, nowMs }) => {
 		const secret = await findSecret(trx, programmeId, secretId);
 		if (secret === undefined || secret.activated_at_ms !== null) return notPrepared();
 		if (secret.ended_at_ms !== null) return succeed(true);
@@ -98,9 +99,9 @@ export async function discardSecret(
 export async function endReplacedSecrets(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
-	personId: number | null = null,
+	maker: Maker | null = null,
 ): Promise<Result<number>> {
-	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
+	return changeLocked(deps, programmePublicId, maker, async ({ trx, programmeId, personId, nowMs }) => {
 		const usable = await findUsableSecrets(trx, [programmeId], nowMs);
 		const replaced = usable.filter((secret) => stateOf(secret, nowMs) === "replaced");
 		const ids = replaced.map(({ id }) => id);

@@ -2,7 +2,7 @@
 // byte for byte; everything else is explained by one mistake, or honestly not at all. No secret leaves this function, and
 // nothing is stored.
 
-import { groupDigits } from "../domain/grouped-digits.ts";
+import { groupDigits } from "../domain/bytes.ts";
 import { rebuildRequest } from "../domain/sent-request.ts";
 import { headerNames, judgeTimestamp, TIMESTAMP_TOLERANCE_SECONDS } from "../domain/signature.ts";
 import type { Clock } from "../ports.ts";
@@ -49,8 +49,6 @@ export interface SignatureQuestion {
 interface SentCallback {
 	parts: SignedParts;
 	attempt: { deliveryId: string; seq: number; event: string; startedAtMs: number };
-	/** Its nonce or signature was pasted. Otherwise it is of the order that the body names, and the likeliest of those. */
-	isSure: boolean;
 }
 
 export interface CheckedSignature {
@@ -63,7 +61,7 @@ export interface CheckedSignature {
 	/** What has to be signed, or null while a header is missing. */
 	canonical: string | null;
 	/** The attempt that it was compared with. */
-	sent: Pick<SentCallback, "attempt" | "isSure"> | null;
+	sent: Pick<SentCallback, "attempt"> | null;
 }
 
 export interface SignatureCheckDeps {
@@ -104,13 +102,10 @@ export async function checkSignature(
 	const targets = [base.origin + seen.target, ...(isOurs ? callbackTargets : [underBase])];
 	const ask: Ask = (parts) => explain(parts, keys, targets);
 
-	const isKnown = sent?.isSure === true;
-	const { found, tries } = isKnown ? { found: null, tries: 0 } : ask(seen);
-	// An attempt that is only likely says less than an explanation does.
-	const compared = found === null ? sent : null;
+	const { found, tries } = ask(sent?.parts ?? seen);
 	const findings =
-		compared !== null
-			? compareWith(compared.parts, ask(compared.parts).found, seen, direction)
+		sent !== null
+			? compareWith(sent.parts, found, seen, direction)
 			: found !== null
 				? compareWith(found.parts, found, seen, direction)
 				: unexplained(
@@ -121,14 +116,14 @@ export async function checkSignature(
 	const judged = findings.map((one) =>
 		!isOurs && one.part === "timestamp" && one.verdict === "good" ? judgeClock(seen.timestamp, nowMs) : one,
 	);
-	const ofComputed = isOurs ? explainComputed(computed, seen, isKnown ? sent : null, ask) : null;
+	const ofComputed = isOurs ? explainComputed(computed, seen, sent, ask) : null;
 	return {
 		direction,
-		...conclude(judged, direction, { sent: compared, tries, isComputedJudged: ofComputed !== null }),
+		...conclude(judged, direction, { sent, tries, isComputedJudged: ofComputed !== null }),
 		findings: judged,
 		computed: ofComputed,
-		canonical: canonicalOf(compared?.parts ?? seen),
-		sent: compared,
+		canonical: canonicalOf(sent?.parts ?? seen),
+		sent,
 	};
 }
 
@@ -143,10 +138,7 @@ async function lookUpCallback(
 	const named = await listAttemptsOf(db, programmeId, namesIn(seen.body));
 	const hits = named.some(isHit) ? named.filter(isHit) : await findRecentAttempts(db, programmeId, clues);
 	// The signature is of one request alone; a nonce may have been mixed up with another's.
-	const hit = hits.find(({ signature }) => signature === clues.signature) ?? hits[0];
-	const likely =
-		named.find((one) => isOfSecond(one, seen)) ?? named.find(({ event }) => event === seen.event) ?? named[0];
-	const attempt = hit ?? likely;
+	const attempt = hits.find(({ signature }) => signature === clues.signature) ?? hits[0];
 	const sent = attempt === undefined ? null : rebuildRequest(attempt, attempt, brand);
 	if (attempt === undefined || sent === null) return null;
 	const { deliveryId, seq, event, started_at_ms: startedAtMs } = attempt;
@@ -163,12 +155,7 @@ async function lookUpCallback(
 			signature: header(names.signature),
 		},
 		attempt: { deliveryId, seq, event, startedAtMs },
-		isSure: hit !== undefined,
 	};
-}
-
-function isOfSecond({ started_at_ms: startedAtMs }: SentAttempt, { timestamp }: SeenRequest): boolean {
-	return String(Math.floor(startedAtMs / 1000)) === timestamp;
 }
 
 /** What the body says it is about, also where it is not valid JSON any more. A callback has 600 bytes. */
@@ -269,11 +256,6 @@ function conclude(
 	const wrong = findings.filter(({ verdict }) => verdict === "bad").map(({ part }) => part);
 	const bad = (conclusion: string) => ({ isGood: false, conclusion });
 	const good = (conclusion: string) => ({ isGood: true, conclusion: `The signature is right${conclusion}` });
-	if (about.sent?.isSure === false) {
-		return bad(
-			`We sent no callback with this nonce or this signature. Compared with the likeliest one of the order that the body names, these differ: ${wrong.join(", ")}.`,
-		);
-	}
 	if (findings.some(({ cause }) => cause === UNKNOWN)) {
 		const also = wrong.length === 0 ? "" : ` Wrong in any case: ${wrong.join(", ")}.`;
 		return bad(

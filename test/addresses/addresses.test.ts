@@ -37,7 +37,7 @@ const PLANTED: readonly Entry[] = [
 	{ what: "a private literal", at: "10.0.0.1", expect: "dials 10.0.0.1" },
 	{ what: "a public literal", at: "8.8.8.8", expect: "forbids 8.8.8.8" },
 	{ what: "a public literal, another dialled", at: "8.8.4.4", expect: "dials 9.9.9.9" },
-	{ what: "another block's name", at: "10.0.0.2", expect: "forbids (192.168.0.0/16)" },
+	{ what: "another block's name", at: "10.0.0.2", expect: "forbids 10.0.0.2 is not public (loopback)" },
 	{ what: "a name that does not exist", at: "no.names.example", expect: "fails ESERVFAIL" },
 	{ what: "a good URL", at: "https://8.8.8.8/", expect: "refuses postback_url_malformed" },
 	{ what: "the wrong order", at: "order.names.example", answers: TWO, expect: "dials 9.9.9.9 8.8.8.8" },

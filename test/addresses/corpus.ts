@@ -30,7 +30,11 @@ type Literal = readonly [address: string, expect: string, what: string];
 
 const CARRIED: readonly Literal[] = CARRIERS.flatMap(({ form, spell }) => [
 	...words(RESERVED_INSIDE).map(
-		(ipv4): Literal => [spell(ipv4), `forbids carries ${ipv4}, which is in`, `${form} with ${ipv4} inside`],
+		(ipv4): Literal => [
+			spell(ipv4),
+			`forbids carries ${ipv4}, which is not public`,
+			`${form} with ${ipv4} inside`,
+		],
 	),
 	...words(PUBLIC_INSIDE).map(
 		(ipv4): Literal => [spell(ipv4), `dials ${spell(ipv4)}`, `${form} with the public ${ipv4} inside`],
@@ -51,14 +55,14 @@ const LITERALS: readonly Literal[] = [
 	...CARRIED,
 	// Forms that look like a carrier and are judged as what they are.
 	...["8.8.8.8", "10.0.0.1", "127.0.0.1"].flatMap((ipv4): Literal[] => [
-		[`::${ipv4}`, "forbids (::/96)", "IPv4-compatible: RFC 4291 deprecates the form, and nobody lives there"],
-		[`::ffff:0:${hex(ipv4)}`, "forbids (::/0)", "IPv4-translated (RFC 2765): no global unicast"],
 		[
-			`64:ff9b:1::${ipv4}`,
-			"forbids (64:ff9b:1::/48)",
-			"local NAT64: only its own network knows what it means",
+			`::${ipv4}`,
+			"forbids is not public",
+			"IPv4-compatible: RFC 4291 deprecates the form, and nobody lives there",
 		],
-		[`fe80::5efe:${ipv4}`, "forbids (fe80::/10)", "ISATAP behind a link-local prefix"],
+		[`::ffff:0:${hex(ipv4)}`, "forbids is not public", "IPv4-translated (RFC 2765): no global unicast"],
+		[`64:ff9b:1::${ipv4}`, "forbids is not public", "local NAT64: only its own network knows what it means"],
+		[`fe80::5efe:${ipv4}`, "forbids is not public", "ISATAP behind a link-local prefix"],
 	]),
 	[
 		"2a00:1450:1:2::7f00:1",
@@ -122,7 +126,7 @@ const UNREADABLE = [
 ];
 
 const LOCAL_NAMES = "localhost LOCALHOST ⓛⓞⓒⓐⓛⓗⓞⓢⓣ ｌｏｃａｌｈｏｓｔ shop.localhost a.b.LocalHost";
-const THIS_MACHINE = "forbids 127.0.0.1 is in the loopback network";
+const THIS_MACHINE = "forbids 127.0.0.1 is not public";
 
 /** Refused for their form: that a row which has one nevertheless dials nothing. */
 const REFUSED_FORMS: readonly (readonly [url: string, fault: string])[] = [
@@ -171,9 +175,10 @@ const INTERNATIONAL: readonly (readonly [typed: string, ascii: string, address: 
 ];
 
 const SPELLING_ENTRIES: readonly Entry[] = [
-	...Object.entries(NOTATIONS).flatMap(([because, hosts]) =>
-		hosts.map((at) => ({ what: "an address in another notation", at, expect: `forbids ${because}` })),
-	),
+	...Object.entries(NOTATIONS).flatMap(([block, hosts]) => {
+		const because = block.startsWith("(") ? "is not public" : block;
+		return hosts.map((at) => ({ what: "an address in another notation", at, expect: `forbids ${because}` }));
+	}),
 	...PUBLIC_NOTATIONS.map(([at, dials]) => ({ what: "written another way", at, expect: `dials ${dials}` })),
 	...UNREADABLE.map((at) => ({
 		what: "a host that cannot be read",
@@ -201,7 +206,7 @@ const SPELLING_ENTRIES: readonly Entry[] = [
 		{
 			what: `${what}, of a private address`,
 			at: url.replace(dials, dials.replace("93.184.215.", "10.215.0.")),
-			expect: "forbids (10.0.0.0/8)",
+			expect: "forbids is not public",
 		},
 	]),
 	...INTERNATIONAL.map(([at, asked, address]) => ({
@@ -209,7 +214,7 @@ const SPELLING_ENTRIES: readonly Entry[] = [
 		at,
 		asked,
 		answers: answerWith(address),
-		expect: address.startsWith("10.") ? "forbids (10.0.0.0/8)" : `dials ${address}`,
+		expect: address.startsWith("10.") ? "forbids is not public" : `dials ${address}`,
 	})),
 ];
 

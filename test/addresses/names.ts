@@ -5,7 +5,7 @@
 import type { Reply, ResourceRecord } from "../support/dns-message.ts";
 import { type Answers, answerWith, type Entry } from "./judge-entries.ts";
 
-const PRIVATE = "forbids 10.9.8.7 is in a private network";
+const PRIVATE = "forbids 10.9.8.7 is not public";
 
 /**
  * What the name has | what is answered | what must come of it. Answers are addresses, each in the reply of its family, or
@@ -29,14 +29,14 @@ const PLAIN = readTable(`
 const TIMED = readTable(`
 	a server that fails | SERVFAIL | fails ESERVFAIL
 	a server that refuses | REFUSED | fails EREFUSED
-	a server that fails for IPv4, private over IPv6 | SERVFAIL / fd00::2 | forbids (fc00::/7)
+	a server that fails for IPv4, private over IPv6 | SERVFAIL / fd00::2 | forbids is not public
 	a server that fails for IPv6, private over IPv4 | 10.9.8.7 / SERVFAIL
 	a server that fails for IPv6, public over IPv4 | 93.184.217.30 / SERVFAIL | dials 93.184.217.30
 	a message that ends in the middle of an address | 10.9.8.7 cut=2 | fails EBADRESP
 	a truncated public answer, private in full | 93.184.217.34 10.9.8.7 udp=93.184.217.34
 	a truncated private answer, public in full | 93.184.217.35 udp=10.9.8.7 | dials 93.184.217.35
 	a truncated answer of nothing, private in full | 10.9.8.7 udp=
-	a private IPv6 address that comes a little late | 93.184.217.31 / fd00::3 late=200 | forbids (fc00::/7)
+	a private IPv6 address that comes a little late | 93.184.217.31 / fd00::3 late=200 | forbids is not public
 	a private IPv4 address that comes a little late | 10.9.8.7 late=200 / 2a00:1450:7::3
 `);
 
@@ -46,7 +46,7 @@ const MIXED = readTable(`
 	a private address before a public one | 10.9.8.7 93.184.217.2
 	a private address between public ones | 93.184.217.3 10.9.8.7 93.184.217.4
 	the same private address three times | 10.9.8.7 10.9.8.7 10.9.8.7
-	a public IPv4 and a private IPv6 address | 93.184.217.5 fd00::5 | forbids (fc00::/7)
+	a public IPv4 and a private IPv6 address | 93.184.217.5 fd00::5 | forbids is not public
 	a private IPv4 and a public IPv6 address | 10.9.8.7 2a00:1450:7::1
 	a public IPv4 and a mapped private address | 93.184.217.6 ::ffff:a09:807 | forbids carries 10.9.8.7,
 	a public IPv4 and a NAT64 metadata address | 93.184.217.7 64:ff9b::a9fe:a9fe | forbids carries 169.254.169.254,
@@ -70,8 +70,8 @@ const ALIASES = readTable(`
 	an alias that leads nowhere | via=1 / via=1 | fails ENODATA
 	an alias of itself | >loop.alias.example | fails ENODATA
 	two aliases of each other | >a.example a.example>>b.example b.example>>a.example | fails ENODATA
-	an alias of localhost with its address | >localhost localhost>127.0.0.1 | forbids (127.0.0.0/8)
-	a public alias over IPv4 and a private one over IPv6 | via=1 93.184.217.23 / via=1 fd00::1 | forbids (fc00::/7)
+	an alias of localhost with its address | >localhost localhost>127.0.0.1 | forbids is not public
+	a public alias over IPv4 and a private one over IPv6 | via=1 93.184.217.23 / via=1 fd00::1 | forbids is not public
 	a private address under a name nobody asked for | 93.184.217.24 stranger.example>10.9.8.7
 `);
 
@@ -82,14 +82,14 @@ const MIXED_ENTRIES: readonly Entry[] = [
 		what: "a name of one label that is a machine of the house",
 		at: "intranet",
 		answers: answerWith("192.168.1.1"),
-		expect: "forbids (192.168.0.0/16)",
+		expect: "forbids is not public",
 	},
 	{ what: "a name of the hosts file, which is not read", at: "ip6-localhost", expect: "fails ENOTFOUND" },
 	{
 		what: "a name with an address in it that means nothing",
 		at: "127.0.0.1.nip.example",
 		answers: answerWith("127.0.0.1"),
-		expect: "forbids (127.0.0.0/8)",
+		expect: "forbids is not public",
 	},
 ];
 
@@ -97,16 +97,16 @@ const MIXED_ENTRIES: readonly Entry[] = [
 const CHANGES = `
 	public, then private | 93.184.218.1 | dials 93.184.218.1 | 10.9.8.7 | ${PRIVATE}
 	private, then public | 10.9.8.7 | ${PRIVATE} | 93.184.218.2 | dials 93.184.218.2
-	public, then this machine | 93.184.218.3 | dials 93.184.218.3 | 127.0.0.1 | forbids (127.0.0.0/8)
-	public, then this machine over IPv6 | 93.184.218.4 | dials 93.184.218.4 | ::1 | forbids (::1/128)
+	public, then this machine | 93.184.218.3 | dials 93.184.218.3 | 127.0.0.1 | forbids is not public
+	public, then this machine over IPv6 | 93.184.218.4 | dials 93.184.218.4 | ::1 | forbids is not public
 	public, then one private address more | 93.184.218.5 | dials 93.184.218.5 | 93.184.218.5 10.9.8.7 | ${PRIVATE}
-	public, then a private IPv6 address more | 93.184.218.6 | dials 93.184.218.6 | 93.184.218.6 fe80::1 | forbids (fe80::/10)
+	public, then a private IPv6 address more | 93.184.218.6 | dials 93.184.218.6 | 93.184.218.6 fe80::1 | forbids is not public
 	public, then an alias of a private name | 93.184.218.7 | dials 93.184.218.7 | via=3 10.9.8.7 | ${PRIVATE}
-	public, then cloud metadata | 93.184.218.8 | dials 93.184.218.8 | 169.254.169.254 | forbids (169.254.0.0/16)
+	public, then cloud metadata | 93.184.218.8 | dials 93.184.218.8 | 169.254.169.254 | forbids is not public
 	public, then gone | 93.184.218.9 | dials 93.184.218.9 | NXDOMAIN | fails ENOTFOUND
 	gone, then private | NXDOMAIN | fails ENOTFOUND | 10.9.8.7 | ${PRIVATE}
 	public, then another public address | 93.184.218.10 | dials 93.184.218.10 | 93.184.218.11 | dials 93.184.218.11
-	public, then unspecified | 93.184.218.12 | dials 93.184.218.12 | 0.0.0.0 | forbids (0.0.0.0/8)
+	public, then unspecified | 93.184.218.12 | dials 93.184.218.12 | 0.0.0.0 | forbids is not public
 `;
 
 const CHANGING_ENTRIES = rowsOf(CHANGES).map(

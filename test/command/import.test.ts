@@ -66,10 +66,10 @@ describe("ringback import", { concurrency: 2 }, () => {
 		const args = ["import", "conversions", join(home.folder, "bad.csv"), "--yes", "--result", path];
 		const done = await home.runHere(args);
 		equal(done.code, 1, "something needs fixing");
-		match(done.stdout, /^ {2}line 3: A conversion that is still open cannot be imported/m);
+		match(done.stdout, /^ {2}line 3: The status must be .* still open cannot be imported/m);
 		const result = readFileSync(path, "utf8");
 		match(result, /^2,imported,,Garden Shop,'=1\+1,/m);
-		match(result, /^3,needs_fixing,"A conversion/m);
+		match(result, /^3,needs_fixing,"The status must be/m);
 		equal(statSync(path).mode & 0o777, 0o600);
 		match((await home.runHere(args)).stderr, /^There is a file \S+result\.csv already\./);
 		writeFileSync(path, result.replace(",open,", ",approved,"));

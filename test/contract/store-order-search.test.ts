@@ -6,7 +6,7 @@ import { before, test } from "node:test";
 import { sql } from "kysely";
 import { EVENT_TYPES, STATUSES } from "../../src/domain/conversion.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
-import { readOrderSearch } from "../../src/domain/order-search.ts";
+import { readOrderSearch } from "../../src/domain/order-id.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 import {
 	type ConversionFilter,

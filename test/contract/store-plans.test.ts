@@ -7,7 +7,7 @@ import { CompiledQuery, sql } from "kysely";
 import { readCallbackHealth } from "../../src/callbacks/health.ts";
 import { makeMoves, type Step } from "../../src/conversions/make-moves.ts";
 import type { Status } from "../../src/domain/conversion.ts";
-import { readOrderSearch } from "../../src/domain/order-search.ts";
+import { readOrderSearch } from "../../src/domain/order-id.ts";
 import { SLOTS } from "../../src/domain/slot.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";

@@ -20,6 +20,7 @@ import { setDeactivated } from "../../src/store/queries/people.ts";
 import type { ReceivedMail } from "../support/mail-server.ts";
 import type { ShopAccount } from "../support/shop-account.ts";
 import { expectValue } from "../support/shop-account.ts";
+import { signInAs } from "../support/signed-in.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
 import { type Setup, startSetup } from "./notice-setup.ts";
 
@@ -34,8 +35,8 @@ for (const kind of DATABASE_KINDS) {
 			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop({ name: "Garden & Tools", owners: OWNERS });
 			await setup.addShop({ name: "Other", owners: ["else@other.example"] });
-			const { id } = await setup.person("one@shop.example");
-			const { key } = expectValue(await issueKey(setup.service(), shop.programmeId, id));
+			const maker = await signInAs(setup.store, await setup.person("one@shop.example"));
+			const { key } = expectValue(await issueKey(setup.service(), shop.programmeId, maker));
 			await mails(setup, 2);
 			deepEqual(setup.mail.mails.flatMap(({ to }) => to).toSorted(), OWNERS);
 			const [mail] = setup.mail.mails;
@@ -182,12 +183,13 @@ for (const kind of DATABASE_KINDS) {
 			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop({ name: "Garden & Tools", owners: [STAYS, REMOVED] });
 			const actor = await setup.person(STAYS);
+			const maker = await signInAs(setup.store, actor);
 			const { id: removedId } = await setup.person(REMOVED);
 			// The first mail, so that what follows waits and goes together.
-			await savePostbackUrl(setup.service(), shop.programmeId, setup.shop.url("/first"), actor.id);
+			await savePostbackUrl(setup.service(), shop.programmeId, setup.shop.url("/first"), maker);
 			await setup.clock.moveBy(LOOK_MS);
 			await setup.until(() => setup.mail.mails.length === 2);
-			const before = expectValue(await issueKey(setup.service(), shop.programmeId, actor.id));
+			const before = expectValue(await issueKey(setup.service(), shop.programmeId, maker));
 			await setup.service().store.transact(async (trx) => {
 				await trx.deleteFrom("programme_people").where("person_id", "=", removedId).execute();
 				const note = { personId: actor.id, programmeId: shop.programmeRow, detail: "owner" } as const;
@@ -198,8 +200,8 @@ for (const kind of DATABASE_KINDS) {
 					setup.clock.nowMs(),
 				);
 			});
-			const after = expectValue(await issueKey(setup.service(), shop.programmeId, actor.id));
-			await savePostbackUrl(setup.service(), shop.programmeId, setup.shop.url("/second"), actor.id);
+			const after = expectValue(await issueKey(setup.service(), shop.programmeId, maker));
+			await savePostbackUrl(setup.service(), shop.programmeId, setup.shop.url("/second"), maker);
 			await setup.clock.moveBy(16 * MINUTE_MS);
 			await setup.until(() => setup.mail.mails.length === 4);
 			const toRemoved = mailsTo(setup, REMOVED).slice(1);

@@ -115,7 +115,7 @@ function readTable(table: string): ReservedBlock[] {
 			const addresses = groups.flatMap((group) => {
 				const [, how, words = "", list] = /^(in|out|as (.+?):) (.+)$/.exec(group) ?? [];
 				if (list === undefined) throw new Error(`the table of blocks has "${group}"`);
-				const verdict = how === "in" ? `(${cidr})` : how === "out" ? null : words;
+				const verdict = how === "out" ? null : words.startsWith("carries") ? words : "is not public";
 				return list.split(" ").map((address) => [address, verdict] as const);
 			});
 			return { cidr, what, addresses };

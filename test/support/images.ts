@@ -1,4 +1,4 @@
-// Small pictures: a PNG that browsers draw, and the beginnings of JPEG and WebP, which hold kind and size.
+// Small pictures that browsers draw.
 
 import { crc32, deflateSync } from "node:zlib";
 
@@ -29,29 +29,4 @@ function chunk(name: string, data: Buffer): Buffer {
 	const check = Buffer.alloc(4);
 	check.writeUInt32BE(crc32(body));
 	return Buffer.concat([length, body, check]);
-}
-
-/** `between`: segments before the one with the size. */
-export function jpegOf(width: number, height: number, between: readonly number[] = []): Buffer {
-	const start = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0x00, 0x04, 0x4a, 0x46, ...between]);
-	const frame = Buffer.from([0xff, 0xc2, 0x00, 0x0b, 0x08, 0, 0, 0, 0, 0x01, 0x01, 0x11, 0x00]);
-	frame.writeUInt16BE(height, 5);
-	frame.writeUInt16BE(width, 7);
-	return Buffer.concat([start, frame]);
-}
-
-export function webpOf(form: "VP8 " | "VP8L" | "VP8X", width: number, height: number): Buffer {
-	const bytes = Buffer.alloc(34);
-	bytes.write("RIFF", 0, "latin1");
-	bytes.write("WEBP", 8, "latin1");
-	bytes.write(form, 12, "latin1");
-	if (form === "VP8 ") {
-		bytes.writeUInt16LE(width, 26);
-		bytes.writeUInt16LE(height, 28);
-	} else if (form === "VP8L") bytes.writeUInt32LE((width - 1) | ((height - 1) << 14), 21);
-	else {
-		bytes.writeUIntLE(width - 1, 24, 3);
-		bytes.writeUIntLE(height - 1, 27, 3);
-	}
-	return bytes;
 }

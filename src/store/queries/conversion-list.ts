@@ -3,7 +3,7 @@
 // too few, the index of order ids is asked, or all that the narrowest filter finds is read and sorted.
 
 import type { Cursor } from "../../domain/cursor.ts";
-import { hasOrder, indexedPattern, type OrderSearch } from "../../domain/order-search.ts";
+import { hasOrder, indexedPattern, type OrderSearch } from "../../domain/order-id.ts";
 import type { Db } from "../store.ts";
 import {
 	type BucketFilter,

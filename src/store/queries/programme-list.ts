@@ -1,7 +1,7 @@
 // Programmes as a list shows them: whether callbacks are set up and work, and how much waits for a decision.
 
 import { sql } from "kysely";
-import { foldText } from "../../domain/folded-text.ts";
+import { foldText } from "../../domain/visible-text.ts";
 import type { Db } from "../store.ts";
 import { endId, type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
 
@@ -26,7 +26,7 @@ const ID_PREFIX = "prg_";
 export interface ProgrammeFilter extends PageRequest {
 	/** Only those where this person has a role. */
 	personId?: number | undefined;
-	/** Part of the name, as domain/folded-text compares; or a whole id. */
+	/** Part of the name, as foldText compares; or a whole id. */
 	search?: string | undefined;
 }
 

@@ -5,12 +5,12 @@ import { judgeMove, type Status } from "../../domain/conversion.ts";
 import { plainWords } from "../../domain/fault.ts";
 import { grants, type Standing } from "../../domain/roles.ts";
 import type { DecidedOnPage, Decider } from "../../jobs/decide-from-page.ts";
-import { viewerOf, type WebContext } from "../page.ts";
+import { makerOf, type WebContext } from "../page.ts";
 import { countOf } from "../ui.ts";
 
 export function deciderOf(c: WebContext): Decider {
-	const { personId, kind } = viewerOf(c);
-	return { personId, side: sideOf(kind) };
+	const maker = makerOf(c);
+	return { ...maker, side: sideOf(maker.kind) };
 }
 
 /** Which buttons a reader gets; with a status, those that can do something to a conversion that has it. */

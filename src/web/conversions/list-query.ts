@@ -4,7 +4,7 @@
 import * as z from "zod";
 import { EVENT_TYPES, STATUSES } from "../../domain/conversion.ts";
 import { currencyDigits, formatMinor } from "../../domain/money.ts";
-import { readOrderSearch } from "../../domain/order-search.ts";
+import { readOrderSearch } from "../../domain/order-id.ts";
 import { dayEndMs, dayStartMs, isTimeZone } from "../../domain/zone-day.ts";
 import {
 	type ConversionFilter,

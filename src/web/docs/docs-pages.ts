@@ -159,8 +159,26 @@ export function showProblem(c: WebContext, deps: DocsDeps): Promise<Response> {
 	return answerDocument(c, { active: "problems", markdown: writeProblem(code, instanceOf(deps)) });
 }
 
+const CORRECT_FIRST =
+	"Do not repeat it unchanged: the answer stays the same. Correct it, then sign it again (new timestamp, new nonce, new signature) and send it. Nothing of the refused request was stored.";
+
+/** The sections of docs/problems.md: numbered causes, what to do as a list, and perhaps a paragraph on sending it again. */
+const ADVICE: ReadonlyMap<string, Readonly<Record<"causes" | "cure" | "retry", string>>> = new Map(
+	readShippedFile("docs/problems.md")
+		.split("\n## ")
+		.slice(1)
+		.map((section) => {
+			const [code = "", causes = "", cure = "", retry = CORRECT_FIRST] = section.trim().split("\n\n");
+			return [code, { causes, cure, retry }];
+		}),
+);
+
+export function adviceOn(code: ExplainedCode): { causes: string; cure: string; retry: string } {
+	return ADVICE.get(code) ?? { causes: "", cure: "", retry: "" };
+}
+
 export function writeProblem(code: ExplainedCode, instance: examples.ExampleValues): string {
-	const { meaning, causes, cure, retry } = explainFault(code);
+	const { causes, cure, retry } = adviceOn(code);
 	const found = exampleFault(code, instance.brand);
 	const example =
 		code === "pixel_limited"
@@ -178,17 +196,17 @@ ${fence("json", JSON.stringify(problemBody(instance, found), null, 2))}`;
 
 \`${code}\`, ${statusWords(code)}
 
-${fillIn(meaning, instance)}
+${fillIn(explainFault(code).meaning, instance)}
 
 ${example}
 
 ## Likely causes
 
-${fillIn(causes.map((cause) => `1. ${cause}`).join("\n"), instance)}
+${fillIn(causes, instance)}
 
 ## What to do
 
-${fillIn(cure.map((step) => `- ${step}`).join("\n"), instance)}
+${fillIn(cure, instance)}
 
 ## Sending it again
 
@@ -211,8 +229,9 @@ export function showProblems(c: WebContext, deps: DocsDeps): Promise<Response> {
 		table(
 			["Code", "Meaning, and what to do"],
 			codes.map((code) => {
-				const { meaning, cure } = explainFault(code);
-				return [`[\`${code}\`](${paths.problemPath(code)})`, `${meaning} ${cure[0] ?? ""}`];
+				const [firstStep = ""] = adviceOn(code).cure.split("\n");
+				const meaning = `${explainFault(code).meaning} ${firstStep.replace(/^- /, "")}`;
+				return [`[\`${code}\`](${paths.problemPath(code)})`, meaning];
 			}),
 		),
 	]);

@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createApiDocument } from "../../api/openapi/document.ts";
-import { EXPLAINED_CODES, exampleFault, explainFault, problemBody } from "../../domain/fault.ts";
+import { EXPLAINED_CODES, exampleFault, problemBody } from "../../domain/fault.ts";
 import { openTestSite } from "../test-site.test-support.ts";
+import { adviceOn } from "./docs-pages.ts";
 
 /** In the inbound log alone. */
 const LOG_ONLY = ["pixel_limited"];
@@ -27,9 +28,11 @@ test("each says what it means, with the answer as this instance gives it, causes
 		for (const id of ["likely-causes", "what-to-do", "sending-it-again"])
 			assert.match(text, new RegExp(`<h2 id="${id}">`), code);
 		assert.doesNotMatch(text, /X-Service|ringback\.example/, code);
-		const { causes, cure } = explainFault(code);
+		const { causes, cure } = adviceOn(code);
+		assert.match(causes, /^1\. /, code);
+		assert.match(cure, /^- /, code);
 		const [, shown = ""] = /<ol>\s*<li>(.*)<\/ul>/s.exec(text) ?? [];
-		assert.equal(shown.split("<li>").length, causes.length + cure.length, code);
+		assert.equal(shown.split("<li>").length, `${causes}\n${cure}`.split("\n").length, code);
 		if (LOG_ONLY.includes(code)) continue;
 		const [, example = ""] = /aria-label="Code in “Example answer”"><code>(.*?)<\/code>/s.exec(text) ?? [];
 		assert.deepEqual(JSON.parse(plainText(example)), problemBody({ publicUrl }, exampleFault(code, "Acme")));

@@ -12,7 +12,7 @@ import { lastFailure, TROUBLE_TARGET, troubleBanner } from "../conversion-ui.ts"
 import { readTextFields } from "../form.ts";
 import type { ShownOnce } from "../listen-command.ts";
 import { answerStream, liveConnector, partial } from "../live-page.ts";
-import { type PageDeps, programmeOf, viewerOf, type WebContext, type WebDeps } from "../page.ts";
+import { makerOf, type PageDeps, programmeOf, type WebContext, type WebDeps } from "../page.ts";
 import { DOCS_PATH, integrationPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { attrs, type Content, countOf, type Html, html, type StepState } from "../ui.ts";
@@ -311,7 +311,7 @@ const CALLBACK: FormPart = { path: integrationPath, part: "callback" };
 export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const { postbackUrl, back } = await readTextFields(c, ["postbackUrl", "back"]);
-	const saved = await savePostbackUrl(deps, programme.public_id, postbackUrl, viewerOf(c).personId);
+	const saved = await savePostbackUrl(deps, programme.public_id, postbackUrl, makerOf(c));
 	if (!saved.ok) return showCallbacks(c, deps, { value: postbackUrl, error: saved.fault.detail, back });
 	const { url, replaced } = saved.value;
 	const isOther = replaced !== null && replaced !== url;
@@ -324,7 +324,7 @@ export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 }
 
 export async function removeUrl(c: WebContext, deps: WebDeps): Promise<Response> {
-	const removed = await removePostbackUrl(deps, programmeOf(c).public_id, viewerOf(c).personId);
+	const removed = await removePostbackUrl(deps, programmeOf(c).public_id, makerOf(c));
 	return finish(c, CALLBACK, removed, (cancelled) => [
 		"good",
 		`The Postback URL is removed: nothing more is sent.${tellCancelled(cancelled)}`,

@@ -39,5 +39,5 @@ test("an address that the owner typed is repeated, with what is wrong with it", 
 	const path = `/programmes/${programme.public_id}/integration`;
 	await browser.open(path);
 	const refused = await browser.submit(`${path}/postback-url`, { postbackUrl: `https://${INSIDE}/x` });
-	assert.match(refused.text, /10\.20\.30\.40 is in a private network/);
+	assert.match(refused.text, /10\.20\.30\.40 is not public/);
 });

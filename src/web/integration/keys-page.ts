@@ -29,7 +29,7 @@ import {
 } from "../examples.ts";
 import { readTextFields } from "../form.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
-import { flashAt, may, programmeOf, viewerOf, type WebContext, type WebDeps } from "../page.ts";
+import { flashAt, makerOf, may, programmeOf, type WebContext, type WebDeps } from "../page.ts";
 import { DOCS_PATH, DOWNLOADS_PATH, integrationPath, keysPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
@@ -374,7 +374,7 @@ const SECRET: FormPart = { path: keysPath, part: "secret" };
 export async function issueApiKey(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const { on, name } = await readTextFields(c, ["on", "name"]);
-	const issued = await issueKey(deps, programme.public_id, viewerOf(c).personId, name);
+	const issued = await issueKey(deps, programme.public_id, makerOf(c), name);
 	if (issued.ok) handOverIssued(c, deps, programme, issued.value);
 	const at: FormPart = on === "callbacks" ? { path: integrationPath, part: "keys" } : KEYS;
 	return finish(c, at, issued, () => null);
@@ -382,13 +382,13 @@ export async function issueApiKey(c: WebContext, deps: WebDeps): Promise<Respons
 
 export async function revokeApiKey(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { public_id: programmeId } = programmeOf(c);
-	const revoked = await revokeKey(deps, programmeId, c.req.param("keyId") ?? "", viewerOf(c).personId);
+	const revoked = await revokeKey(deps, programmeId, c.req.param("keyId") ?? "", makerOf(c));
 	return finish(c, KEYS, revoked, "The key is revoked: requests with it are refused from now on.");
 }
 
 export async function issueNextSecret(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
-	const prepared = await prepareSecret(deps, programme.public_id, viewerOf(c).personId);
+	const prepared = await prepareSecret(deps, programme.public_id, makerOf(c));
 	if (prepared.ok) handOverIssued(c, deps, programme, { key: null, secret: prepared.value.secret });
 	return finish(c, SECRET, prepared, () => null);
 }
@@ -396,7 +396,7 @@ export async function issueNextSecret(c: WebContext, deps: WebDeps): Promise<Res
 export async function activateNextSecret(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { secretId } = await readTextFields(c, ["secretId"]);
 	const { public_id: programmeId } = programmeOf(c);
-	const activated = await activateSecret(deps, programmeId, secretId, viewerOf(c).personId);
+	const activated = await activateSecret(deps, programmeId, secretId, makerOf(c));
 	const text =
 		"The new secret is active: callbacks are signed with it. When nothing of yours uses the old one any more, end it.";
 	return finish(c, SECRET, activated, text);
@@ -405,12 +405,12 @@ export async function activateNextSecret(c: WebContext, deps: WebDeps): Promise<
 export async function discardNextSecret(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { secretId } = await readTextFields(c, ["secretId"]);
 	const { public_id: programmeId } = programmeOf(c);
-	const discarded = await discardSecret(deps, programmeId, secretId, viewerOf(c).personId);
+	const discarded = await discardSecret(deps, programmeId, secretId, makerOf(c));
 	return finish(c, SECRET, discarded, "The prepared secret is discarded. The active one stays as it is.");
 }
 
 export async function endOldSecret(c: WebContext, deps: WebDeps): Promise<Response> {
-	const ended = await endReplacedSecrets(deps, programmeOf(c).public_id, viewerOf(c).personId);
+	const ended = await endReplacedSecrets(deps, programmeOf(c).public_id, makerOf(c));
 	const text = "The old secret has ended: requests signed with it are refused from now on.";
 	return finish(c, SECRET, ended, text);
 }

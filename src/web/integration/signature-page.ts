@@ -185,9 +185,9 @@ function findingsSection(programmeId: string, found: CheckedSignature): Html {
 	});
 }
 
-function attemptHint(id: string, { attempt, isSure }: NonNullable<CheckedSignature["sent"]>): Content {
+function attemptHint(id: string, { attempt }: NonNullable<CheckedSignature["sent"]>): Content {
 	const { deliveryId, seq, event, startedAtMs } = attempt;
-	return html`${isSure ? "Compared with our own record:" : "The likeliest of our attempts:"} <a href="${deliveryPath(id, deliveryId)}#attempt-${seq}">attempt ${seq} of
+	return html`Compared with our own record: <a href="${deliveryPath(id, deliveryId)}#attempt-${seq}">attempt ${seq} of
 		${event}</a>, sent ${ui.timeTag(startedAtMs)}.`;
 }
 

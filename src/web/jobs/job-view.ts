@@ -5,7 +5,7 @@ import { SECOND_MS } from "../../domain/time.ts";
 import type { JobKind } from "../../jobs/kind.ts";
 import { IMPORT_KINDS } from "../../jobs/kinds.ts";
 import type { BatchFailure } from "../../jobs/lines.ts";
-import type { JobSummary, MoneyTotal, Problem, ProgrammeTotal } from "../../jobs/summary.ts";
+import type { JobSummary, MoneyTotal, Problem } from "../../jobs/summary.ts";
 import { CLAIM_MS } from "../../jobs/work.ts";
 import { LIMITS } from "../../people/limits.ts";
 import type { Job, ListedJob } from "../../store/queries/jobs.ts";
@@ -13,15 +13,7 @@ import type { JobState } from "../../store/tables/jobs.ts";
 import { STATUS_WORDS } from "../conversion-ui.ts";
 import { listAddress } from "../conversions/list-query.ts";
 import { programmeOf, type WebContext } from "../page.ts";
-import {
-	bulkJobPath,
-	bulkPath,
-	conversionsPath,
-	importJobPath,
-	importKindPath,
-	overviewPath,
-	peoplePath,
-} from "../paths.ts";
+import { bulkJobPath, bulkPath, conversionsPath, importJobPath, importKindPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, count, countOf, type Html, html, message } from "../ui.ts";
 
@@ -332,24 +324,14 @@ function countStrip({ job, words }: JobView, { rows, counts }: JobSummary): Html
 }
 
 function details(view: JobView, summary: JobSummary): Html {
-	return html`${moneySection(summary)}${programmesSection(view, summary)}${problemsSection(view, summary)}${filesNote(view)}`;
+	return html`${moneySection(summary)}${problemsSection(view, summary)}${filesNote(view)}`;
 }
 
-interface Money {
-	currency: string | null;
-	basket: string;
-	commission: string;
-	fee: string;
-}
-
-function moneyColumns<Row extends Money>(): readonly ui.Column<Row>[] {
-	const column = (title: string, part: "basket" | "commission" | "fee"): ui.Column<Row> => ({
-		title,
-		isNumber: true,
-		cell: (row) => (row.currency === null ? null : ui.amount(row[part], row.currency)),
-	});
-	return [column("Amount", "basket"), column("Commission", "commission"), column("Fee", "fee")];
-}
+const MONEY_COLUMNS = [
+	["Amount", "basket"],
+	["Commission", "commission"],
+	["Fee", "fee"],
+] as const;
 
 function moneySection({ money }: JobSummary): Content {
 	if (money.length === 0) return null;
@@ -372,47 +354,13 @@ function moneySection({ money }: JobSummary): Content {
 							? count(rows)
 							: html`${count(rows)}<span class="secondary">${countOf(tests, "test")}</span>`,
 				},
-				...moneyColumns<MoneyTotal>(),
-			],
-		}),
-	});
-}
-
-const PROGRAMME_PATHS = { programmes: overviewPath, people: peoplePath, conversions: conversionsPath };
-
-function programmesSection({ kind }: JobView, { programmes, otherProgrammeRows }: JobSummary): Content {
-	if (programmes.length === 0 || kind.name === "decisions") return null;
-	const pathOf = PROGRAMME_PATHS[kind.name];
-	const isNew = kind.name === "programmes";
-	const hasMoney = programmes.some(({ currency }) => currency !== null);
-	const [, plural] = kind.noun;
-	const rowsColumn: ui.Column<ProgrammeTotal> = {
-		title: `${plural.charAt(0).toUpperCase()}${plural.slice(1)}`,
-		isNumber: true,
-		cell: ({ rows }) => count(rows),
-	};
-	return ui.section({
-		id: "programmes",
-		title: isNew ? "New programmes" : "By programme",
-		...(otherProgrammeRows > 0
-			? { hint: `${countOf(otherProgrammeRows, ...kind.noun)} of further programmes are not listed here.` }
-			: {}),
-		body: ui.dataTable<ProgrammeTotal>({
-			caption: "What comes in, by programme",
-			rows: programmes,
-			empty: null,
-			stacks: true,
-			columns: [
-				{
-					title: "Programme",
-					namesRow: true,
-					cell: ({ id, name }) =>
-						id === ""
-							? html`<span class="break">${name}</span>`
-							: html`<a class="break" href="${pathOf(id)}">${name}</a>`,
-				},
-				...(isNew ? [] : [rowsColumn]),
-				...(hasMoney ? moneyColumns<ProgrammeTotal>() : []),
+				...MONEY_COLUMNS.map(
+					([title, part]): ui.Column<MoneyTotal> => ({
+						title,
+						isNumber: true,
+						cell: (row) => ui.amount(row[part], row.currency),
+					}),
+				),
 			],
 		}),
 	});

@@ -9,7 +9,7 @@ import { headerNames } from "../../domain/signature.ts";
 import {
 	changeNetwork,
 	endSetUp,
-	IMAGE_TYPES,
+	LOGO_TYPE,
 	MAX_LOGO_BYTES,
 	type NetworkField,
 	removeLogo,
@@ -60,8 +60,8 @@ const FORM = declareForm<NetworkField | "isFirst">({
 const LOGO_FORM = declareForm({
 	file: {
 		label: "Picture",
-		accept: IMAGE_TYPES.join(","),
-		hint: "PNG, JPEG or WebP, at most 256 KB, 16 to 1,024 pixels wide and high. It is shown 28 pixels high; one that is at least twice as wide as high takes the place of the name.",
+		accept: LOGO_TYPE,
+		hint: "PNG, at most 256 KB, 16 to 1,024 pixels wide and high. It is shown 28 pixels high; one that is at least twice as wide as high takes the place of the name.",
 		isRequired: true,
 	},
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { jpegOf, pngOf, webpOf } from "../../../test/support/images.ts";
+import { pngOf } from "../../../test/support/images.ts";
 import { composeTestMail } from "../../mail/letters.ts";
 import { addressMail } from "../../mail/network-mailer.ts";
 import type { Mailer } from "../../ports.ts";
@@ -131,18 +131,15 @@ test("a brand that the setting gives is shown as given", async (t) => {
 
 test("a logo is taken by its bytes, served under its hash as what it is, and can be removed", async (t) => {
 	const { site, staff } = await openStaff(t);
-	for (const [bytes, type] of [
-		[pngOf(64, 64), "image/png"],
-		[jpegOf(300, 100), "image/jpeg"],
-		[webpOf("VP8X", 100, 100), "image/webp"],
-	] as const) {
+	await staff.open("/network");
+	for (const bytes of [pngOf(64, 64), pngOf(300, 100)]) {
 		// Whatever the sender calls it.
 		assert.equal((await upload(staff, bytes, "x.html", "text/html")).location, "/network#logo");
 		const { text } = await site.browser().open("/sign-in");
 		const [, src = ""] = /<img class="brand-logo" src="([^"]+)" alt=""/.exec(text) ?? [];
 		assert.match(src, /^\/assets\/logo\/[\da-f]{16}$/);
 		const logo = await site.browser().send(src, {});
-		assert.equal(logo.headers.get("content-type"), type);
+		assert.equal(logo.headers.get("content-type"), "image/png");
 		assert.equal(logo.headers.get("x-content-type-options"), "nosniff");
 		assert.match(logo.headers.get("content-security-policy") ?? "", /default-src 'none'/);
 		assert.match(logo.headers.get("cache-control") ?? "", /immutable/);
@@ -172,7 +169,7 @@ test("what is no picture, too large or too wide is refused at its field, and the
 	const { logo_hash } = await findNetwork(site.store.db);
 	const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>');
 	for (const [bytes, words] of [
-		[svg, /id="file-error">This is not a PNG, JPEG or WebP/],
+		[svg, /id="file-error">This is not a PNG picture/],
 		[Buffer.concat([pngOf(64, 64)], 300_000), /id="file-error">The picture is larger than 256 KB/],
 		[Buffer.alloc(11 * 1_024 * 1_024, 1), /id="file-error">The picture is larger than 256 KB/],
 		[pngOf(2_000, 20), /id="file-error">The picture has 2000 × 20 pixels/],

@@ -1,0 +1,22 @@
+import { equal } from "node:assert/strict";
+import { test } from "node:test";
+import { csvLine, undoDefusing } from "./csv-file.ts";
+
+const CELLS: readonly [text: string, written: string][] = [
+	...["=1+1", "+1", "-1", "@SUM(A1)", "＝1+1", "'=1"].map((text): [string, string] => [text, `'${text}`]),
+	...["A-1", "100.00", "", "'quoted'", "1=1", " =1"].map((text): [string, string] => [text, text]),
+	...["\t=1", "\r=1", "\n=1"].map((text): [string, string] => [text, `"'${text}"`]),
+	["a,b", '"a,b"'],
+	["a;b", '"a;b"'],
+	['say "hi"', '"say ""hi"""'],
+	["two\nlines", '"two\nlines"'],
+	["=1,2", `"'=1,2"`],
+];
+
+test("a cell is quoted where it must be, no formula runs, and it comes back as it was", () => {
+	for (const [text, written] of CELLS) {
+		equal(csvLine(["x", text]), `x,${written}\r\n`, JSON.stringify(text));
+		const read = written.startsWith('"') ? written.slice(1, -1).replaceAll('""', '"') : written;
+		equal(undoDefusing(read), text, JSON.stringify(text));
+	}
+});
