@@ -145,7 +145,7 @@ function describeEngine(
 	gauge(
 		"ringback_oldest_due_age_seconds",
 		"How long the longest-waiting delivery of this engine's slots has been due; 0 when none is",
-		() => (clock.nowMs() - (read().backlog.oldestDueAtMs ?? clock.nowMs())) / SECOND_MS,
+		() => Math.max(0, clock.nowMs() - (read().backlog.oldestDueAtMs ?? clock.nowMs())) / SECOND_MS,
 	);
 	gauge(
 		"ringback_programmes_due",

@@ -242,12 +242,12 @@ function hasTooManyFields(c: WebContext, body: Buffer): boolean {
 	return marks.drop(MAX_FIELDS).next().done !== true;
 }
 
-/** Every browser says of a form where it comes from, by one header or both. What says nothing is not from a page of ours. */
+/** Every browser says of a form where it comes from, by one header or both: what says nothing is a program of its own, and no other site can send it. */
 function isFromHere(c: WebContext, publicOrigin: string): boolean {
 	const site = c.req.header("sec-fetch-site");
 	if (site !== undefined) return site === "same-origin" || site === "none";
 	const origin = c.req.header("origin");
-	if (origin === undefined || origin === publicOrigin) return origin === publicOrigin;
+	if (origin === undefined || origin === publicOrigin) return true;
 	// Opened by another name than PUBLIC_URL, such as localhost: its own name is what counts.
 	return URL.canParse(origin) && new URL(origin).host === c.req.header("host");
 }

@@ -72,7 +72,10 @@ export function testDocs(browser: () => Browser): void {
 		await page.getByRole("button", { name: "Search" }).click();
 		await found.getByRole("link").first().click();
 		await page.getByRole("heading", { name: "Stale timestamp" }).waitFor();
-		await page.getByRole("region", { name: "Code in “Example answer”" }).getByText('"stale_timestamp"').waitFor();
+		await page
+			.getByRole("region", { name: "Code in “Example answer”" })
+			.getByText('"stale_timestamp"')
+			.waitFor();
 		await visitor.leave();
 	});
 

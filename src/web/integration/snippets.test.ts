@@ -9,8 +9,8 @@ import { EXAMPLE_LANGUAGES, fillIn, readExample } from "../examples.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
 import { pixelSnippet, snippetsSection } from "./keys-page.ts";
 
-/** One printed page: C# and Java need it, the others are shorter. */
-const PAGE_LINES = 90;
+/** Short enough to be read at once; C# and Java are the longest. */
+const PAGE_LINES = 115;
 /** What fits beside another on a wide screen; on a narrow one it scrolls. */
 const PAGE_COLUMNS = 100;
 
@@ -25,7 +25,7 @@ const EXAMPLES = EXAMPLE_LANGUAGES.flatMap(({ value }) =>
 
 for (const { language, role, text } of EXAMPLES) {
 	describe(`the ${role} in ${language}`, () => {
-		test("is at most a page", () => {
+		test("is short, and no line is cut", () => {
 			const lines = text.split("\n");
 			ok(lines.length - 1 <= PAGE_LINES, `${lines.length - 1} lines`);
 			deepEqual(
