@@ -36,16 +36,16 @@ func receive(w http.ResponseWriter, r *http.Request) {
 	age := time.Now().Unix() - int64(sentAt)
 	isFresh := -toleranceSeconds <= age && age <= toleranceSeconds
 	signature, notHex := hex.DecodeString(r.Header.Get("X-Service-Signature"))
-	isOurs := false
+	isOurs, target, digest := false, r.RequestURI, sha256.Sum256(body)
 	for _, secret := range secrets {
 		mac := hmac.New(sha256.New, []byte(secret))
-		fmt.Fprintf(mac, "POST\n%s\n%s\n%s\n%x", r.RequestURI, timestamp, nonce, sha256.Sum256(body))
+		fmt.Fprintf(mac, "POST\n%s\n%s\n%s\n%x", target, timestamp, nonce, digest)
 		isOurs = hmac.Equal(signature, mac.Sum(nil)) || isOurs
 	}
 	// The page of your programme shows the reason.
 	refuse := func(status int, why string, about ...interface{}) {
 		why = fmt.Sprintf(why, about...)
-		log.Println(status, why, r.Method, r.RequestURI, len(body), "bytes", r.Header)
+		log.Println(status, why, r.Method, target, len(body), "bytes", r.Header)
 		http.Error(w, why, status)
 	}
 
@@ -60,9 +60,9 @@ func receive(w http.ResponseWriter, r *http.Request) {
 	case notDigits != nil || nonce == "":
 		refuse(401, "The timestamp or the nonce is missing.")
 	case !isFresh:
-		refuse(401, "The timestamp is %.0f s away from this server's clock.", math.Abs(float64(age)))
+		refuse(401, "The timestamp is %.0f s away from this clock.", math.Abs(float64(age)))
 	case !isOurs || notHex != nil:
-		refuse(401, "No secret here gives this signature for %s and %d bytes.", r.RequestURI, len(body))
+		refuse(401, "No secret here gives this signature for %s and %d bytes.", target, len(body))
 	case nonces[nonce]:
 		refuse(401, "This nonce was used before.")
 	case json.Unmarshal(body, &e) != nil || e.ConversionId == "" || e.Event == "":
