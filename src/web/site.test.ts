@@ -101,7 +101,7 @@ test("the address of a form, opened, leads to the page above it that has the for
 		[`${own}/conversions/a%20b/decide`, `${own}/conversions/a%20b`],
 		[`${own}/people/invite`, `${own}/people`],
 		["/account/sessions/end", "/account"],
-		["/conversions/reject", "/conversions"],
+		["/conversions/decide", "/conversions"],
 		["/sign-out", "/"],
 	] as const) {
 		const { status, location } = await staff.open(form);

@@ -8,9 +8,10 @@ import * as account from "./account/account-page.ts";
 import * as authenticator from "./account/authenticator-page.ts";
 import * as password from "./account/enter-password-page.ts";
 import { mountAssets } from "./assets.ts";
+import { showConversion } from "./conversions/conversion-page.ts";
 import { EXPORT_LIMITS } from "./conversions/csv-answer.ts";
+import { decide } from "./conversions/decide-action.ts";
 import * as conversions from "./conversions/list-page.ts";
-import { CONVERSION_ROUTES } from "./conversions/routes.ts";
 import { DOCS_ROUTES } from "./docs/routes.ts";
 import { mountDownloads } from "./downloads.ts";
 import { answerError, errorCodeOf } from "./error-page.ts";
@@ -45,6 +46,7 @@ const PASSWORD = `${paths.ACCOUNT_PATH}/password`;
 const SESSIONS = `${paths.ACCOUNT_PATH}/sessions`;
 const SETTINGS = paths.settingsPath(":programmeId");
 const OVERVIEW = paths.overviewPath(":programmeId");
+const CONVERSIONS = paths.conversionsPath(":programmeId");
 const INTEGRATION = paths.integrationPath(":programmeId");
 const KEYS = paths.keysPath(":programmeId");
 const SIGNATURE = paths.signaturePath(":programmeId");
@@ -103,14 +105,13 @@ export const ROUTES: readonly Route[] = [
 	form(KEYS, "programme-integrate", keys.issueApiKey),
 	form(`${KEYS}/:keyId/revoke`, "programme-integrate", keys.revokeApiKey),
 	form(`${KEYS}/secret`, "programme-integrate", keys.issueNextSecret),
-	form(`${KEYS}/secret/activate`, "programme-integrate", keys.activateNextSecret),
-	form(`${KEYS}/secret/discard`, "programme-integrate", keys.discardNextSecret),
-	form(`${KEYS}/secret/end`, "programme-integrate", keys.endOldSecret),
+	form(`${KEYS}/secret/activate`, "programme-integrate", keys.changeSecret("activate")),
+	form(`${KEYS}/secret/discard`, "programme-integrate", keys.changeSecret("discard")),
+	form(`${KEYS}/secret/end`, "programme-integrate", keys.changeSecret("end")),
 	page(paths.inboundPath(":programmeId"), "programme", inbound.showInbound),
 	page(SIGNATURE, "programme-integrate", signature.showSignatureForm),
 	form(SIGNATURE, "programme-integrate", signature.checkPasted),
 	page(DELIVERY, "programme", delivery.showDelivery),
-	stream(`${DELIVERY}/live`, "programme", delivery.watchDelivery),
 	form(`${DELIVERY}/resend`, "programme-integrate", deliveries.resendPostback),
 	form(`${DELIVERY}/send-now`, "programme-integrate", deliveries.sendPostbackNow),
 	// People: a programme's, and the staff.
@@ -126,10 +127,13 @@ export const ROUTES: readonly Route[] = [
 	form(`${paths.STAFF_PATH}/:personId/deactivate`, "staff", people.deactivatePerson),
 	// Before the conversions: "bulk" would be taken for an id.
 	...JOB_ROUTES,
-	...CONVERSION_ROUTES,
+	page(CONVERSIONS, "programme", conversions.showConversions),
+	form(`${CONVERSIONS}/decide`, "programme-decide", decide),
+	page(`${CONVERSIONS}/export.csv`, "programme", conversions.showExport),
+	page(paths.conversionPath(":programmeId", ":conversionId"), "programme", showConversion),
 	// The same list for staff, of all programmes.
 	page(paths.ALL_CONVERSIONS_PATH, "staff", conversions.showConversions),
-	form(`${paths.ALL_CONVERSIONS_PATH}/reject`, "staff", conversions.rejectSelected),
+	form(`${paths.ALL_CONVERSIONS_PATH}/decide`, "staff", decide),
 	// The network itself: its name, its look and its mails, and the guided set-up of a new one.
 	page(paths.NETWORK_PATH, "staff", network.showNetwork),
 	form(paths.NETWORK_PATH, "staff", network.saveNetwork),

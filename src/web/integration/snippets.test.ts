@@ -63,8 +63,7 @@ test("every folder of examples/ is shown, and no other", () => {
 
 test("the section shows both directions in the language asked for, and Node when there is no such", () => {
 	const values = { publicUrl: PUBLIC_URL, brand: "Acme", programId: "prg_1" };
-	const shown = (language: string | undefined) =>
-		String(snippetsSection("/integration", language, values, false));
+	const shown = (language: string | undefined) => String(snippetsSection("/integration", language, values));
 	match(shown("csharp"), /aria-current="true">C#<[\s\S]*static class Sender[\s\S]*static class Receiver/);
 	match(shown("curl"), /aria-current="true">Node</);
 	equal(shown(undefined), shown("node"));
@@ -73,7 +72,7 @@ test("the section shows both directions in the language asked for, and Node when
 
 test("only Node needs something installed, and the section says from where, with its checksum", () => {
 	const values = { publicUrl: PUBLIC_URL, brand: "Acme", programId: "prg_1" };
-	const shown = (language: string) => String(snippetsSection("/keys", language, values, false));
+	const shown = (language: string) => String(snippetsSection("/keys", language, values));
 	const [{ file, sha256 }] = DOWNLOADS;
 	ok(shown("node").includes(`<code>npm install ${PUBLIC_URL}/downloads/${file}</code>`));
 	ok(shown("node").includes(sha256));

@@ -71,7 +71,6 @@ export function dayChart(
 	const days = Array.from({ length: dayCount }, (_, index) => today - dayCount + 1 + index);
 	return chart({
 		...look,
-		isStacked: true,
 		days: days.map((day) => utcDay(day * DAY_MS)),
 		series: series.map(({ of, ...line }) => ({ ...line, values: days.map((day) => of(day) ?? 0) })),
 	});
