@@ -25,8 +25,8 @@ import * as test from "./integration/test-section.ts";
 import { JOB_ROUTES } from "./jobs/routes.ts";
 import { createLiveStreams } from "./live-page.ts";
 import * as network from "./network/network-page.ts";
-import * as networkTotals from "./overview/network-totals-page.ts";
 import * as overview from "./overview/overview-page.ts";
+import * as totals from "./overview/totals-page.ts";
 import { type PageDeps, programmeOf, type WebContext, type WebDeps, type WebEnv } from "./page.ts";
 import * as paths from "./paths.ts";
 import * as people from "./people/people-page.ts";
@@ -90,7 +90,7 @@ export const ROUTES: readonly Route[] = [
 	form(SETTINGS, "programme-manage", settings.saveSettings),
 	// How a programme does, at one look; and the network, for staff.
 	page(OVERVIEW, "programme", overview.showOverview),
-	page(paths.TOTALS_PATH, "staff", networkTotals.showNetworkTotals),
+	page(paths.TOTALS_PATH, "staff", totals.showNetworkTotals),
 	// What a shop's developer works with: the four tabs, with the forms of each, and a delivery.
 	page(INTEGRATION, "programme", callbacks.showCallbacks),
 	stream(`${INTEGRATION}/live`, "programme", callbacks.watchCallbacks),
@@ -147,7 +147,7 @@ export const ROUTES: readonly Route[] = [
 	page(paths.AUDIT_PATH, "staff", audit.showAudit),
 	page(paths.AUDIT_EXPORT_PATH, "staff", audit.exportAudit),
 	// Where pages were before they became parts of others.
-	page("/review", "staff", conversions.showReview),
+	page("/review", "staff", (c) => c.redirect(`${paths.ALL_CONVERSIONS_PATH}?status=RECORDED`, 301)),
 	page("/set-up", "staff", (c) => c.redirect(paths.NETWORK_PATH, 301)),
 	page("/programmes/:programmeId/notices", "programme", (c) =>
 		c.redirect(paths.noticesPath(programmeOf(c).public_id), 301),

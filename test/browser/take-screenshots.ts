@@ -141,7 +141,7 @@ async function uploadDecisions(page: Page): Promise<void> {
 		.getByRole("button", { name: /upload|preview|check/i })
 		.first()
 		.click();
-	await page.getByRole("button", { name: /apply/i }).waitFor();
+	await page.getByRole("button", { name: /^Decide/i }).waitFor();
 }
 
 async function takeShot(browser: Browser, url: string, site: SampleNetwork, shot: Shot): Promise<void> {

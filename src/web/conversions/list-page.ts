@@ -20,7 +20,7 @@ import {
 	viewerOf,
 	type WebContext,
 } from "../page.ts";
-import { ALL_CONVERSIONS_PATH, bulkPath, integrationPath, withQuery } from "../paths.ts";
+import { bulkPath, integrationPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { answerCsv, separatorFor } from "./csv-answer.ts";
@@ -42,15 +42,6 @@ import {
 
 /** Two screens: enough to decide about, quick to read. */
 const PAGE_ROWS = 50;
-
-/** Where staff's list was before. It began with what can still be rejected. */
-export function showReview(c: WebContext): Response {
-	const { programme, orderId, status } = c.req.query();
-	return c.redirect(
-		withQuery(ALL_CONVERSIONS_PATH, { programme, orderId, status: status ?? "RECORDED" }),
-		301,
-	);
-}
 
 /** The list as a file: the same filters and order, every row. */
 export function showExport(c: WebContext, deps: PageDeps): Response | Promise<Response> {
@@ -256,28 +247,23 @@ async function columnsOf(
 }
 
 function nothingFound({ own, path, filters: { query } }: ConversionList, isPartial: boolean): Html {
-	const all = (words: string) => ui.linkButton({ label: words, href: withQuery(path, { test: "all" }) });
-	if (isPartial) {
-		return ui.emptyState({
-			title: "None found so far",
-			text: "Many orders had to be looked at. Look further, or narrow the filters.",
-		});
-	}
 	const { zone: _, sort: __, ...set } = query;
-	if (Object.values(set).some((value) => value !== undefined)) {
-		return ui.emptyState({
-			title: "No conversion matches",
-			text: "Check the order ID, or remove a filter. Calls that were refused are in the inbound log on Integration.",
-			action: all("Show all conversions"),
-		});
-	}
+	const isFiltered = Object.values(set).some((value) => value !== undefined);
+	const look = {
+		label: isFiltered ? "Show all conversions" : "Show tests",
+		href: withQuery(path, { test: "all" }),
+	};
+	const start =
+		own === null
+			? ""
+			: html` Begin with an API key on <a href="${integrationPath(own.public_id)}">Integration</a>.`;
+	const text = isFiltered
+		? "Check the order ID, or remove a filter. Calls that were refused are in the inbound log on Integration."
+		: html`They appear here as soon as a shop's server reports them.${start} Tests are hidden.`;
 	return ui.emptyState({
-		title: "No conversions yet",
-		text:
-			own === null
-				? "They appear here as shops report them. Tests are hidden."
-				: html`They appear here as soon as your server reports them: begin with an API key on <a href="${integrationPath(own.public_id)}">Integration</a>. Tests are hidden.`,
-		action: all("Show tests"),
+		title: isPartial ? "None found so far" : isFiltered ? "No conversion matches" : "No conversions yet",
+		text: isPartial ? "Many orders had to be looked at. Look further, or narrow the filters." : text,
+		...(isPartial ? {} : { action: ui.linkButton(look) }),
 	});
 }
 

@@ -20,7 +20,7 @@ test("one button stands out, and it is the next step", async (t) => {
 	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
 	assert.deepEqual(await standsOut(), ["Send test conversion"]);
 	await browser.submit(`${path}/test`, {});
-	assert.deepEqual(await standsOut(), []);
+	assert.deepEqual(await standsOut(), ["Approve"]);
 });
 
 test("without a public URL there is a way to hear of events, with the address and brand of this instance, and nothing says otherwise", async (t) => {

@@ -1,7 +1,6 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { DAY_MS } from "../../domain/time.ts";
-import { workOffJobs } from "../../jobs/work.ts";
 import { IMPORT_FILES, maxFileBytes } from "../receive-file.ts";
 import { HISTORY, openNetwork, PROGRAMMES, send, upload, workOff } from "./import-site.test-support.ts";
 
@@ -121,55 +120,6 @@ test("with mail, whoever imports people says whether they are invited", async (t
 		site.mailbox.map(({ to }) => to),
 		["loud@garden.example"],
 	);
-});
-
-test("any of the staff goes on with what another uploaded: it is stopped, gone on with, discarded", async (t) => {
-	const { site, staff } = await openNetwork(t);
-	const other = await site.signIn(await site.addStaff("ute@network.example"));
-	const programme = await site.addProgramme("Garden Shop");
-	const lines = Array.from({ length: 600 }, (_, at) => `Garden Shop;A-${at};approved;2026-02-01;1;`);
-	const job = await upload(staff, "conversions", [HISTORY, ...lines]);
-	await workOff(site);
-	await other.open(job);
-	const notYet = await other.submit(`${job}/stop`, {});
-	match((await other.open(notYet.location ?? "")).text, /Only a job that is under way can be stopped/);
-	await other.submit(`${job}/apply`, {});
-	let looks = 0;
-	await workOffJobs(site.deps, () => ++looks > 2);
-	match((await staff.open(job)).text, /500 of 600 lines done/);
-	await staff.submit(`${job}/stop`, {});
-	const stopped = (await staff.open(job)).text;
-	match(
-		stopped,
-		/Stopped after 500 of 600 lines\. What was done until then stays\..*Not looked at yet<\/dt><dd>100</s,
-	);
-	const count = async () =>
-		(
-			await site.store.db
-				.selectFrom("conversions")
-				.select("id")
-				.where("programme_id", "=", programme.id)
-				.execute()
-		).length;
-	equal(await count(), 500);
-	await staff.submit(`${job}/apply`, {});
-	await workOff(site);
-	equal(await count(), 600);
-	match((await staff.open(job)).text, /begun by sam@.*600 conversions imported\./s);
-	const late = await staff.submit(`${job}/discard`, {});
-	match(
-		(await staff.open(late.location ?? "")).text,
-		/Stop the job first\. A finished one stays on record\./,
-	);
-
-	const second = await upload(staff, "conversions", [HISTORY, ...lines]);
-	const cancelled = await other.submit(`${second}/discard`, {});
-	equal(cancelled.location, "/import/conversions");
-	match((await other.open("/import/conversions")).text, /Discarded\. Nothing was changed/);
-	equal((await staff.open(second)).status, 404);
-	const third = await upload(staff, "conversions", [HISTORY, ...lines]);
-	await workOff(site);
-	match((await staff.open(third)).text, /Nothing to do: everything in it is as it should be already/);
 });
 
 test("a template has the columns and nothing else, parted as the account's language does", async (t) => {

@@ -31,7 +31,7 @@ import {
 } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { countedPart, moneyTable, statusChart } from "./totals-part.ts";
+import { countedPart, moneyTable, statusChart } from "./totals-page.ts";
 
 const DAYS_SHOWN = 30;
 const NOTICES_SHOWN = 20;
