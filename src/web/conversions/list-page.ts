@@ -6,7 +6,7 @@ import { exportConversions } from "../../conversions/export.ts";
 import { utcDay } from "../../domain/time.ts";
 import { listConversions } from "../../store/queries/conversion-list.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
-import { findProgramme, findProgrammesById, type Programme } from "../../store/queries/programmes.ts";
+import { findProgrammesById, type Programme } from "../../store/queries/programmes.ts";
 import type { Db } from "../../store/store.ts";
 import { orderCell, selectAll, statusCell } from "../conversion-ui.ts";
 import { cursorOf, notUnderstood, pager, pagesOf, type ReadFilters } from "../filter-query.ts";
@@ -20,7 +20,7 @@ import {
 	viewerOf,
 	type WebContext,
 } from "../page.ts";
-import { bulkPath, integrationPath, withQuery } from "../paths.ts";
+import { bulkPath, conversionsPath, integrationPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { answerCsv, separatorFor } from "./csv-answer.ts";
@@ -58,29 +58,30 @@ export function showExport(c: WebContext, deps: PageDeps): Response | Promise<Re
 }
 
 export async function showConversions(c: WebContext, deps: PageDeps): Promise<Response> {
-	const { db } = deps.store;
-	const read = parseListQuery(new URL(c.req.url).search);
-	const own: Programme | null = c.get("programme") ?? null;
-	const { programme: chosen } = read.query;
-	const programme = own ?? (chosen === undefined ? null : ((await findProgramme(db, chosen)) ?? null));
+	const { search } = new URL(c.req.url);
+	const programme: Programme | null = c.get("programme") ?? null;
+	const chosen = c.req.query("programme");
+	// Those of one programme are on its own page, for staff as well.
+	if (programme === null && chosen)
+		return c.redirect(`${conversionsPath(encodeURIComponent(chosen))}${search}`, 303);
+	const read = parseListQuery(search);
 	const filters = programme === null ? judgeNetwork(read) : read;
 	const { sort } = filters.query;
 	const list: ConversionList = {
 		name: `conversions${programme === null ? "" : ` of programme:${programme.id}`}${sort === undefined ? "" : ` ${sort}`}`,
-		path: listPath(own),
+		path: listPath(programme),
 		query: addressOf(filters.query),
 		cursorName: "cursor",
-		own,
 		programme,
 		filters,
 	};
 	const isUnderstood = Object.keys(filters.problems).length === 0;
 	const listed = withQuery("", { ...list.query, cursor: undefined });
-	const actions = own !== null && [
+	const actions = programme !== null && [
 		may(c, "decide")
 			? ui.linkButton({
 					label: "Approve or reject by CSV",
-					href: withQuery(bulkPath(own.public_id), {
+					href: withQuery(bulkPath(programme.public_id), {
 						back: listed === "" ? undefined : `${list.path}${listed}`,
 					}),
 				})
@@ -89,16 +90,16 @@ export async function showConversions(c: WebContext, deps: PageDeps): Promise<Re
 	];
 	return answerPage(c, {
 		title: "Conversions",
-		active: own === null ? "all-conversions" : "conversions",
+		active: programme === null ? "all-conversions" : "conversions",
 		status: isUnderstood ? 200 : 422,
 		body: html`${ui.pageHeader({
 			title: "Conversions",
 			hint:
-				own === null
+				programme === null
 					? "Sales of all programmes. Reject what should not be paid: the shop gets a callback with the reason."
 					: "All reported sales and their status.",
 			actions: actions || null,
-		})}<div class="card"><h2 class="visually-hidden">The list</h2>${await filterForm(db, list)}${
+		})}<div class="card"><h2 class="visually-hidden">The list</h2>${filterForm(list)}${
 			isUnderstood
 				? await renderPage(c, deps, list)
 				: notUnderstood(
@@ -113,9 +114,8 @@ export async function showConversions(c: WebContext, deps: PageDeps): Promise<Re
 function judgeNetwork(filters: ReadFilters<ListQuery>): ReadFilters<ListQuery> {
 	const { query } = filters;
 	const needsProgramme =
-		"Choose a programme first. All programmes together are listed by when they were recorded.";
+		"Open a programme's own list for this. All programmes together are listed by when they were recorded.";
 	const problems = {
-		...(query.programme === undefined ? {} : { programme: "There is no such programme. Choose one." }),
 		...(query.dates === undefined ? {} : { dates: needsProgramme }),
 		...filters.problems,
 	};
@@ -158,7 +158,7 @@ async function renderRows(
 	totals: Totals,
 	pages: Content,
 ): Promise<Html> {
-	const { own } = list;
+	const { programme: own } = list;
 	const { sort } = list.filters.query;
 	const moves = movesFor(own === null ? "staff" : standingOf(c));
 	const columns = await columnsOf(store.db, list, rows, moves.length > 0);
@@ -189,7 +189,7 @@ async function columnsOf(
 	rows: readonly Conversion[],
 	mayDecide: boolean,
 ): Promise<readonly ui.Column<Conversion>[]> {
-	const { own } = list;
+	const { programme: own } = list;
 	const ids = [...new Set(rows.map((row) => row.programme_id))];
 	const programmes = own === null ? await findProgrammesById(db, ids) : new Map([[own.id, own]]);
 	const publicIdOf = (row: Conversion) => programmes.get(row.programme_id)?.public_id ?? "";
@@ -213,7 +213,7 @@ async function columnsOf(
 	const programme: ui.Column<Conversion> = {
 		title: "Programme",
 		cell: (row) =>
-			html`<a class="cell-clip" href="${withQuery(list.path, { ...listed, programme: publicIdOf(row) })}" title="Only ${nameOf(row)}">${nameOf(row)}</a>`,
+			html`<a class="cell-clip" href="${withQuery(conversionsPath(publicIdOf(row)), listed)}" title="Only ${nameOf(row)}">${nameOf(row)}</a>`,
 	};
 	const amountOf = (title: string, name: "basket_value" | "commission" | "network_fee") => ({
 		title,
@@ -246,7 +246,10 @@ async function columnsOf(
 	];
 }
 
-function nothingFound({ own, path, filters: { query } }: ConversionList, isPartial: boolean): Html {
+function nothingFound(
+	{ programme: own, path, filters: { query } }: ConversionList,
+	isPartial: boolean,
+): Html {
 	const { zone: _, sort: __, ...set } = query;
 	const isFiltered = Object.values(set).some((value) => value !== undefined);
 	const look = {

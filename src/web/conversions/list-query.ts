@@ -13,9 +13,7 @@ import {
 	NEWEST_FIRST,
 } from "../../store/queries/conversion-list.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
-import { listNewestProgrammes } from "../../store/queries/programme-people.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
-import type { Db } from "../../store/store.ts";
 import { STATUS_WORDS, titleCase } from "../conversion-ui.ts";
 import {
 	choice,
@@ -60,8 +58,6 @@ function day(label: string): Filter<string> {
 
 const FILTERS = declareFilters({
 	orderId: PART_OF_ORDER,
-	/** Of the network's list; a programme's own has no other. */
-	programme: UNSEEN,
 	status: choice("Status", "Any", STATUSES, (status) => STATUS_WORDS[status]),
 	from: day("From"),
 	to: day("To"),
@@ -163,12 +159,7 @@ export function digitsOf(currency: string): number {
 
 // The fields in which people filter.
 
-/** More do not fit into a menu; an older programme's conversions are found on its own page. */
-const PROGRAMMES_IN_MENU = 50;
-
 export interface ConversionList extends PagedList {
-	/** Whose page it is; null on the network's. */
-	own: Programme | null;
 	/** Whose conversions are listed; null for those of all programmes. */
 	programme: Programme | null;
 	filters: ReadFilters<ListQuery>;
@@ -176,7 +167,7 @@ export interface ConversionList extends PagedList {
 
 const RARE = ["dates", "eventType", "test"] as const;
 
-export async function filterForm(db: Db, { filters, path, own, programme }: ConversionList): Promise<Html> {
+export function filterForm({ filters, path }: ConversionList): Html {
 	const { typed } = filters;
 	// The days' time zone is no filter by itself.
 	const isSet = Object.keys(typed).some((name) => !["cursor", "zone", "sort"].includes(name));
@@ -186,30 +177,9 @@ export async function filterForm(db: Db, { filters, path, own, programme }: Conv
 		label: "Filter conversions",
 		search: FILTERS.fields(filters, ["orderId"]),
 		fields: [
-			own === null ? await programmeField(db, filters, programme) : null,
 			FILTERS.fields(filters, ["status", "from", "to", "zone", "sort"]),
 			html`<details class="more filter-more"${ui.attrs({ open: isRareSet })}><summary>More</summary><div class="filter-rare">${FILTERS.fields(filters, RARE)}</div></details>`,
 		],
 		...(isSet ? { clearHref: path } : {}),
-	});
-}
-
-async function programmeField(
-	db: Db,
-	{ typed, problems }: ReadFilters<ListQuery>,
-	programme: Programme | null,
-): Promise<Html> {
-	const newest = await listNewestProgrammes(db, PROGRAMMES_IN_MENU);
-	// The one that is chosen may be older than those in the menu.
-	const isListed = newest.some(({ publicId }) => publicId === programme?.public_id);
-	const chosen =
-		programme === null || isListed ? [] : [{ publicId: programme.public_id, name: programme.name }];
-	const listed = [...chosen, ...newest].map(({ publicId, name }) => ({ value: publicId, label: name }));
-	return ui.selectField({
-		name: "programme",
-		value: typed["programme"] ?? "",
-		error: problems["programme"],
-		label: "Programme",
-		options: [{ value: "", label: "All" }, ...listed],
 	});
 }

@@ -95,13 +95,10 @@ function importHeader({ name }: JobKind, title: string): Html {
 }
 
 function decisionsHeader(c: WebContext, { public_id: publicId }: Programme, title: string): Html {
-	const who =
-		viewerOf(c).kind === "staff"
-			? "You can reject; only the shop can approve or reverse."
-			: "Approve, reject or reverse.";
+	const isStaff = viewerOf(c).kind === "staff";
 	return ui.pageHeader({
 		title,
-		hint: `${who} You see what would change before anything does.`,
+		hint: `${isStaff ? "You can reject; only the shop can approve or reverse." : "Approve, reject or reverse."} You see what would change before anything does.`,
 		actions: ui.linkButton({
 			label: "Back to the list",
 			href: ownPath(c.req.query("back")) ?? conversionsPath(publicId),
