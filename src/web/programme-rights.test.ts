@@ -21,7 +21,6 @@ const RIGHTS_BY_ROUTE: Readonly<Record<string, Right>> = {
 	"POST /conversions/decide": "decide",
 	"GET /conversions/bulk": "decide",
 	"POST /conversions/bulk": "decide",
-	"GET /conversions/bulk/template.csv": "decide",
 	"GET /conversions/bulk/:jobId": "decide",
 	"GET /conversions/bulk/:jobId/result.csv": "decide",
 	"GET /conversions/bulk/:jobId/problems.csv": "decide",

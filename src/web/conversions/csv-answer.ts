@@ -35,11 +35,6 @@ export function answerCsv(
 	return c.body(streamText(lines, clock, giveBack), 200, headers);
 }
 
-/** Spreadsheets expect semicolons where decimals have a comma. */
-export function separatorFor(locale: string | null): "," | ";" {
-	return new Intl.NumberFormat(locale ?? "en").format(0.5).includes(",") ? ";" : ",";
-}
-
 /** Between two pieces everybody else is served: reading rows never waits, and would keep them out. */
 export function streamText(
 	parts: AsyncGenerator<string>,

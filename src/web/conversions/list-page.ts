@@ -23,7 +23,7 @@ import {
 import { bulkPath, conversionsPath, integrationPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { answerCsv, separatorFor } from "./csv-answer.ts";
+import { answerCsv } from "./csv-answer.ts";
 import { decisionBar, movesFor } from "./decide-action.ts";
 import {
 	addressOf,
@@ -51,9 +51,10 @@ export function showExport(c: WebContext, deps: PageDeps): Response | Promise<Re
 	// The page that says which filter is not understood: a file of everything would be taken for the answer.
 	if (Object.keys(filters.problems).length > 0) return showConversions(c, deps);
 	const { query } = filters;
-	const separator = separatorFor(viewerOf(c).locale);
+	// Spreadsheets expect semicolons where decimals have a comma.
+	const hasComma = new Intl.NumberFormat(viewerOf(c).locale ?? "en").format(0.5).includes(",");
 	const filter = toConversionFilter(programme.id, query);
-	const lines = exportConversions(store.db, filter, sortOf(query), separator);
+	const lines = exportConversions(store.db, filter, sortOf(query), hasComma ? ";" : ",");
 	return answerCsv(c, deps, `conversions-${programme.public_id}-${utcDay(clock.nowMs())}.csv`, lines);
 }
 

@@ -11,7 +11,7 @@ test("a file is checked, previewed, applied once however often the button is pre
 	const { site, owner, base, add, read } = await openShop(t);
 	const one = await add({ order_id: "one", basket_value: "700.00" });
 	const two = await add({ order_id: "two" });
-	match((await owner.open(`${base}/bulk`)).text, /Upload a file.*decides exactly this conversion.*None yet/s);
+	match((await owner.open(`${base}/bulk`)).text, /Upload a file.*None yet.*decides exactly this conversion/s);
 	const uploaded = await owner.submitForm(
 		`${base}/bulk`,
 		uploadForm(

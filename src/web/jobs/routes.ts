@@ -6,14 +6,10 @@ import { bulkJobPath, bulkPath, IMPORT_PATH, importJobPath, importKindPath } fro
 import { type FileBounds, IMPORT_FILES, SMALL_FILES } from "../receive-file.ts";
 import { type Access, form, page, type Route } from "../routes.ts";
 import { applyJobPage, discardJobPage, showJob, showResultFile, stopJobPage } from "./job-page.ts";
-import { receiveUpload, showTemplate, showUploadPage } from "./upload-page.ts";
+import { receiveUpload, showUploadPage } from "./upload-page.ts";
 
 function uploadRoutes(kind: JobKind, path: string, access: Access, takesFile: FileBounds): Route[] {
-	return [
-		page(path, access, showUploadPage(kind)),
-		form(path, access, receiveUpload(kind), takesFile),
-		page(`${path}/template.csv`, access, showTemplate(kind)),
-	];
+	return [page(path, access, showUploadPage(kind)), form(path, access, receiveUpload(kind), takesFile)];
 }
 
 function jobRoutes(path: string, access: Access): Route[] {

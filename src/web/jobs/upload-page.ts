@@ -1,6 +1,5 @@
 // Where files are uploaded: the form, what each kind of file must look like, and the jobs of the last weeks.
 
-import { csvFile } from "../../conversions/csv-file.ts";
 import { EVENT_TYPES, REASONS } from "../../domain/conversion.ts";
 import { type Fault, succeed } from "../../domain/fault.ts";
 import type { JobColumn, JobKind } from "../../jobs/kind.ts";
@@ -9,7 +8,6 @@ import { MAX_WAITING_FILES, uploadFile } from "../../jobs/make-job.ts";
 import { type ListedJob, listJobs } from "../../store/queries/jobs.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import type { JobKindName } from "../../store/tables/jobs.ts";
-import { answerCsv, separatorFor } from "../conversions/csv-answer.ts";
 import { deciderOf } from "../conversions/decide-action.ts";
 import { answerPage, csrfField, makerOf, type PageDeps, viewerOf, type WebContext } from "../page.ts";
 import { conversionsPath, importKindPath, ownPath, PROGRAMMES_PATH } from "../paths.ts";
@@ -51,19 +49,6 @@ export function receiveUpload(kind: JobKind): Answer {
 	};
 }
 
-/** Its first line, for whoever begins with an empty file. */
-export function showTemplate(kind: JobKind): Answer {
-	return (c, deps) => {
-		const columns = kind.columns.map(({ name }) => [name, () => ""] as const);
-		const lines = csvFile(columns, noRows(), separatorFor(viewerOf(c).locale));
-		return answerCsv(c, deps, `${kind.name}.csv`, lines);
-	};
-}
-
-async function* noRows(): AsyncGenerator<readonly never[]> {
-	yield [];
-}
-
 async function answerUploadPage(
 	c: WebContext,
 	{ store }: PageDeps,
@@ -77,7 +62,7 @@ async function answerUploadPage(
 		title,
 		active: programme === undefined ? "programmes" : "conversions",
 		status: problem?.httpStatus ?? 200,
-		body: html`${programme === undefined ? importHeader(kind, title) : decisionsHeader(c, programme, title)}<div class="columns">${uploadSection(c, kind, problem?.detail)}${exampleSection(c, kind)}</div>${columnsSection(kind)}${jobsSection(c, kind, jobs)}`,
+		body: html`${programme === undefined ? importHeader(kind, title) : decisionsHeader(c, programme, title)}${uploadSection(c, kind, problem?.detail)}${jobsSection(c, kind, jobs)}${exampleSection(kind)}`,
 	});
 }
 
@@ -139,43 +124,32 @@ function uploadSection(c: WebContext, kind: JobKind, error: string | undefined):
 	});
 }
 
-function exampleSection(c: WebContext, kind: JobKind): Html {
-	const template = `${uploadPath(c, kind.name)}/template.csv`;
-	const languages =
-		" The columns may also have the names that German, French, Spanish, Italian and Dutch spreadsheets give them, such as Bestellnummer, décision or motivo.";
+function exampleSection({ name, example, columns }: JobKind): Html {
+	const words =
+		name === "decisions"
+			? html` The columns may also have the names that German, French, Spanish, Italian and Dutch spreadsheets give them, such as Bestellnummer, décision or motivo. Event types: ${EVENT_TYPES.join(", ")}. Reasons: ${REASONS.join(", ")}.`
+			: null;
 	return ui.section({
 		id: "example",
 		title: "What it looks like",
-		actions: ui.linkButton({ label: "Empty template", isSmall: true, href: template }),
-		body: ui.padded(
-			ui.codeBlock(kind.example, "example file"),
-			html`<p class="small soft">Commas, semicolons and tabs work, a decimal comma or point, and any order of columns; in UTF-8 or as Excel’s “Unicode text”.${kind.name === "decisions" ? languages : null}</p>`,
-		),
-	});
-}
-
-function columnsSection(kind: JobKind): Html {
-	const table = ui.dataTable<JobColumn>({
-		caption: `Columns of a file of ${kind.name}`,
-		rows: kind.columns,
-		empty: null,
-		stacks: true,
-		columns: [
-			{ title: "Name", namesRow: true, cell: ({ name }) => html`<code>${name}</code>` },
-			{ title: "Needed", cell: ({ isOptional }) => (isOptional === true ? "no" : "yes") },
-			{ title: "What to write", cell: ({ means }) => means },
+		body: [
+			ui.padded(
+				ui.codeBlock(example, "example file"),
+				html`<p class="small soft break">Commas, semicolons and tabs work, a decimal comma or point, and any order of columns; in UTF-8 or as Excel’s “Unicode text”.${words}</p>`,
+			),
+			ui.dataTable<JobColumn>({
+				caption: `Columns of a file of ${name}`,
+				rows: columns,
+				empty: null,
+				stacks: true,
+				columns: [
+					{ title: "Column", namesRow: true, cell: (column) => html`<code>${column.name}</code>` },
+					{ title: "Needed", cell: ({ isOptional }) => (isOptional === true ? "no" : "yes") },
+					{ title: "What to write", cell: ({ means }) => means },
+				],
+			}),
 		],
 	});
-	const words =
-		kind.name === "decisions"
-			? ui.padded(
-					ui.more(
-						"Event types and reasons",
-						html`<p class="small">${EVENT_TYPES.join(", ")}</p><p class="small">${REASONS.join(", ")}</p>`,
-					),
-				)
-			: null;
-	return ui.section({ id: "columns", title: "Columns", body: html`${table}${words}` });
 }
 
 function jobsSection(c: WebContext, kind: JobKind, jobs: readonly ListedJob[]): Html {
