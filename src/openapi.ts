@@ -24,7 +24,7 @@ export interface Operation {
 	/** Empty: everybody may call it. */
 	security: readonly Readonly<Record<string, readonly string[]>>[];
 	parameters?: readonly Parameter[];
-	requestBody?: { required: true; description: string; content: Readonly<Record<string, MediaType>> };
+	requestBody?: { required: true; description?: string; content: Readonly<Record<string, MediaType>> };
 	responses: Readonly<Record<string, ApiResponse>>;
 	/** A request that is complete, signature included, to compare one's own with. */
 	"x-codeSamples"?: readonly { lang: string; label: string; source: string }[];

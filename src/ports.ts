@@ -129,8 +129,6 @@ export interface Mailer {
 export interface MailRefusal {
 	/** What the server said. */
 	reason: string;
-	/** It said so with a 5xx: the same mail would be refused again. A 4xx, as of a greylist, asks to come back later. */
-	isPermanent: boolean;
 }
 
 /** Bytes that are too many to hold: on a disk, for as long as a request takes. */

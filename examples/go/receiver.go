@@ -10,17 +10,22 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
 
 const maxBodyBytes, toleranceSeconds = 65_536, 300
 
-var secret, lock = os.Getenv("RINGBACK_SIGNING_SECRET"), sync.Mutex{}
-var nonces = map[string]bool{}
+// One secret, or two with a comma between them while it is being replaced.
+var secrets = strings.FieldsFunc(os.Getenv("RINGBACK_SIGNING_SECRET"), isComma)
+var lock, nonces = sync.Mutex{}, map[string]bool{}
+
+func isComma(letter rune) bool { return letter == ',' }
 
 type event struct{ ConversionId, Event, OrderId, Status string }
 
@@ -29,31 +34,46 @@ func receive(w http.ResponseWriter, r *http.Request) {
 	timestamp, nonce := r.Header.Get("X-Service-Timestamp"), r.Header.Get("X-Service-Nonce")
 	sentAt, notDigits := strconv.ParseUint(timestamp, 10, 40)
 	age := time.Now().Unix() - int64(sentAt)
-	isFresh := notDigits == nil && -toleranceSeconds <= age && age <= toleranceSeconds
-	mac := hmac.New(sha256.New, []byte(secret))
-	fmt.Fprintf(mac, "POST\n%s\n%s\n%s\n%x", r.RequestURI, timestamp, nonce, sha256.Sum256(body))
+	isFresh := -toleranceSeconds <= age && age <= toleranceSeconds
 	signature, notHex := hex.DecodeString(r.Header.Get("X-Service-Signature"))
-	isOurs := notHex == nil && hmac.Equal(signature, mac.Sum(nil))
+	isOurs := false
+	for _, secret := range secrets {
+		mac := hmac.New(sha256.New, []byte(secret))
+		fmt.Fprintf(mac, "POST\n%s\n%s\n%s\n%x", r.RequestURI, timestamp, nonce, sha256.Sum256(body))
+		isOurs = hmac.Equal(signature, mac.Sum(nil)) || isOurs
+	}
+	// The page of your programme shows the reason.
+	refuse := func(status int, why string, about ...interface{}) {
+		why = fmt.Sprintf(why, about...)
+		log.Println(status, why, r.Method, r.RequestURI, len(body), "bytes", r.Header)
+		http.Error(w, why, status)
+	}
 
 	var e event
 	lock.Lock()
 	defer lock.Unlock()
 	switch {
 	case r.Method != http.MethodPost:
-		w.WriteHeader(405)
+		refuse(405, "Only POST is taken here.")
 	case len(body) > maxBodyBytes:
-		w.WriteHeader(413)
-	case !isFresh || !isOurs || nonce == "" || nonces[nonce]:
-		w.WriteHeader(401)
+		refuse(413, "The body is too large.")
+	case notDigits != nil || nonce == "":
+		refuse(401, "The timestamp or the nonce is missing.")
+	case !isFresh:
+		refuse(401, "The timestamp is %.0f s away from this server's clock.", math.Abs(float64(age)))
+	case !isOurs || notHex != nil:
+		refuse(401, "No secret here gives this signature for %s and %d bytes.", r.RequestURI, len(body))
+	case nonces[nonce]:
+		refuse(401, "This nonce was used before.")
 	case json.Unmarshal(body, &e) != nil || e.ConversionId == "" || e.Event == "":
-		w.WriteHeader(400)
+		refuse(400, "The body has no conversionId or no event.")
 	default:
 		// Hex, so that no id can be a path and no two events share a file name.
 		file := fmt.Sprintf("postbacks/%x.%x.json", e.ConversionId, e.Event)
 		_, missing := os.Stat(file)                 // the same event may come twice
 		isNew, part := missing != nil, file+".part" // a full disk leaves half of it here
 		if isNew && (os.WriteFile(part, body, 0o600) != nil || os.Rename(part, file) != nil) {
-			w.WriteHeader(503) // 5xx: it is sent again. A 4xx would end the delivery.
+			refuse(503, "Not stored.") // 5xx: it is sent again. A 4xx would end the delivery.
 			return
 		}
 		w.WriteHeader(204)
@@ -68,7 +88,7 @@ func receive(w http.ResponseWriter, r *http.Request) {
 }
 
 func main() {
-	if secret == "" || os.MkdirAll("postbacks", 0o700) != nil {
+	if len(secrets) == 0 || os.MkdirAll("postbacks", 0o700) != nil {
 		log.Fatal("Set RINGBACK_SIGNING_SECRET, and start in a folder that can be written to.")
 	}
 	port := os.Getenv("PORT")

@@ -16,29 +16,50 @@ import javax.crypto.spec.SecretKeySpec;
 public class Receiver {
     static final int MAX_BODY_BYTES = 65_536, TOLERANCE_SECONDS = 300;
     static final Map<String, String> ENV = System.getenv();
-    static final String SECRET = ENV.getOrDefault("RINGBACK_SIGNING_SECRET", "");
+    // One secret, or two with a comma between them while it is being replaced.
+    static final List<String> SECRETS = Pattern.compile(",")
+        .splitAsStream(ENV.getOrDefault("RINGBACK_SIGNING_SECRET", ""))
+        .filter(secret -> !secret.isEmpty()).toList();
     static final HexFormat HEX = HexFormat.of();
     static final Map<String, Long> NONCES = new HashMap<>(); // and when their timestamps are stale
 
-    static synchronized int receive(Headers headers, String target, byte[] body) throws Exception {
+    record Answer(int status, String why) {}
+
+    static synchronized Answer receive(Headers headers, String target, byte[] body)
+            throws Exception {
         String timestamp = headers.getOrDefault("X-Service-Timestamp", List.of("")).get(0);
         String nonce = headers.getOrDefault("X-Service-Nonce", List.of("")).get(0);
         String signature = headers.getOrDefault("X-Service-Signature", List.of("")).get(0);
-        if (nonce.isEmpty() || !timestamp.matches("[0-9]{1,12}")) return 401;
+        if (nonce.isEmpty() || !timestamp.matches("[0-9]{1,12}")) {
+            return new Answer(401, "The timestamp or the nonce is missing.");
+        }
         long now = System.currentTimeMillis() / 1000, sentAt = Long.parseLong(timestamp);
-        if (Math.abs(now - sentAt) > TOLERANCE_SECONDS) return 401;
+        if (Math.abs(now - sentAt) > TOLERANCE_SECONDS) {
+            long away = Math.abs(now - sentAt);
+            return new Answer(401, "The timestamp is " + away + " s away from this clock.");
+        }
 
         String digest = HEX.formatHex(MessageDigest.getInstance("SHA-256").digest(body));
         Mac mac = Mac.getInstance("HmacSHA256");
-        mac.init(new SecretKeySpec(SECRET.getBytes(UTF_8), "HmacSHA256"));
         String signed = String.join("\n", "POST", target, timestamp, nonce, digest);
-        byte[] expected = HEX.formatHex(mac.doFinal(signed.getBytes(UTF_8))).getBytes(UTF_8);
-        if (!MessageDigest.isEqual(expected, signature.toLowerCase().getBytes(UTF_8))) return 401;
+        byte[] given = signature.toLowerCase().getBytes(UTF_8);
+        boolean isOurs = false;
+        for (String secret : SECRETS) {
+            mac.init(new SecretKeySpec(secret.getBytes(UTF_8), "HmacSHA256"));
+            byte[] expected = HEX.formatHex(mac.doFinal(signed.getBytes(UTF_8))).getBytes(UTF_8);
+            isOurs |= MessageDigest.isEqual(expected, given);
+        }
+        if (!isOurs) {
+            String about = target + " and " + body.length + " bytes.";
+            return new Answer(401, "No secret here gives this signature for " + about);
+        }
         NONCES.values().removeIf(staleAt -> staleAt < now);
-        if (NONCES.containsKey(nonce)) return 401;
+        if (NONCES.containsKey(nonce)) return new Answer(401, "This nonce was used before.");
 
         String id = field("conversionId", body), event = field("event", body);
-        if (id == null || event == null) return 400;
+        if (id == null || event == null) {
+            return new Answer(400, "The body has no conversionId or no event.");
+        }
         // Hex, so that no id can be a path and no two events share a file name.
         String key = HEX.formatHex(id.getBytes(UTF_8)) + "." + HEX.formatHex(event.getBytes(UTF_8));
         Path file = Path.of("postbacks", key + ".json"); // a full disk leaves half of it in .part
@@ -47,7 +68,7 @@ public class Receiver {
         NONCES.put(nonce, sentAt + TOLERANCE_SECONDS); // not if storing failed: it may come again
         String line = String.join(" ", event, id, field("orderId", body), field("status", body));
         if (isNew) CompletableFuture.runAsync(() -> System.out.println(line)); // beside the answer
-        return 204;
+        return new Answer(204, "");
     }
 
     static String field(String name, byte[] json) {
@@ -60,7 +81,7 @@ public class Receiver {
     }
 
     public static void main(String[] args) throws Exception {
-        if (SECRET.isEmpty()) {
+        if (SECRETS.isEmpty()) {
             System.err.println("Set RINGBACK_SIGNING_SECRET.");
             System.exit(1);
         }
@@ -69,17 +90,23 @@ public class Receiver {
         HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", port), 0);
         server.setExecutor(Executors.newCachedThreadPool());
         server.createContext("/", exchange -> {
-            int status = 503; // 5xx: it is sent again. A 4xx would end the delivery.
+            Answer answer;
+            String method = exchange.getRequestMethod();
+            String target = exchange.getRequestURI().toString(); // with the query, as it came
+            Headers headers = exchange.getRequestHeaders();
             try {
-                String target = exchange.getRequestURI().toString(); // with the query, as it came
                 byte[] body = exchange.getRequestBody().readNBytes(MAX_BODY_BYTES + 1);
-                if (!exchange.getRequestMethod().equals("POST")) status = 405;
-                else if (body.length > MAX_BODY_BYTES) status = 413;
-                else status = receive(exchange.getRequestHeaders(), target, body);
-            } catch (Exception problem) {
-                System.err.println(problem);
+                if (!method.equals("POST")) answer = new Answer(405, "Only POST is taken here.");
+                else if (body.length > MAX_BODY_BYTES) answer = new Answer(413, "It is too large.");
+                else answer = receive(headers, target, body);
+            } catch (Exception problem) { // 5xx: it is sent again. A 4xx would end the delivery.
+                answer = new Answer(503, "Not stored: " + problem);
             }
-            exchange.sendResponseHeaders(status, -1);
+            byte[] why = answer.why().getBytes(UTF_8); // the page of your programme shows it
+            String request = method + " " + target + " " + headers.entrySet();
+            if (why.length > 0) System.err.println(answer + " " + request);
+            exchange.sendResponseHeaders(answer.status(), why.length > 0 ? why.length : -1);
+            exchange.getResponseBody().write(why);
             exchange.close();
         });
         server.start();

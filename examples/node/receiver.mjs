@@ -6,8 +6,10 @@ import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createReceiver } from "@ringback/receiver";
 
-const { RINGBACK_SIGNING_SECRET: secret, PORT = "3000" } = process.env;
-if (!secret) {
+// One secret, or two with a comma between them while it is being replaced.
+const secrets = process.env.RINGBACK_SIGNING_SECRET?.split(",");
+const port = process.env.PORT ?? "3000";
+if (!secrets) {
 	console.error("Set RINGBACK_SIGNING_SECRET.");
 	process.exit(1);
 }
@@ -15,7 +17,7 @@ mkdirSync("postbacks", { recursive: true });
 const hex = (text) => Buffer.from(text).toString("hex");
 
 const receiver = createReceiver({
-	secret,
+	secret: secrets,
 	brand: "Service", // the word in the header names
 	// Before the answer. If it throws, the answer is 503 and the callback is sent again.
 	store(event) {
@@ -28,8 +30,7 @@ const receiver = createReceiver({
 	},
 	// What to paste under "Check a signature" on the Integration page. Strangers can send it, too.
 	onRefused({ status, reason, detail }, received) {
-		console.warn(status, reason, detail);
-		if (reason === "bad_signature") console.warn(received);
+		console.warn(status, reason, detail, received);
 	},
 	// Slow work goes here: once per event, after the answer.
 	onEvent(event) {
@@ -37,6 +38,6 @@ const receiver = createReceiver({
 	},
 });
 
-createServer(receiver.node).listen(Number(PORT), "127.0.0.1", () => {
-	console.log(`Listening on http://127.0.0.1:${PORT}`);
+createServer(receiver.node).listen(Number(port), "127.0.0.1", () => {
+	console.log(`Listening on http://127.0.0.1:${port}`);
 });

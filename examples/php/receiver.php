@@ -8,27 +8,41 @@ declare(strict_types=1);
 const MAX_BODY_BYTES = 65_536;
 const TOLERANCE_SECONDS = 300;
 
-function answer(int $status): never
+function refuse(int $status, string $why): never // the page of your programme shows the reason
 {
+    $request = "{$_SERVER['REQUEST_METHOD']} {$_SERVER['REQUEST_URI']}";
+    error_log("$status $why $request " . json_encode(getallheaders(), JSON_UNESCAPED_SLASHES));
     http_response_code($status);
-    exit;
+    header('Content-Type: text/plain');
+    exit($why);
 }
 
-$secret = getenv('RINGBACK_SIGNING_SECRET') ?: throw new Exception('Set RINGBACK_SIGNING_SECRET.');
-if ($_SERVER['REQUEST_METHOD'] !== 'POST') answer(405);
+// One secret, or two with a comma between them while it is being replaced.
+$secrets = array_filter(explode(',', getenv('RINGBACK_SIGNING_SECRET') ?: ''));
+if ($secrets === []) throw new Exception('Set RINGBACK_SIGNING_SECRET.');
+if ($_SERVER['REQUEST_METHOD'] !== 'POST') refuse(405, 'Only POST is taken here.');
 
 // The raw bytes: decoded and encoded again, they would have a different hash.
 $body = file_get_contents('php://input', length: MAX_BODY_BYTES + 1);
-if (strlen($body) > MAX_BODY_BYTES) answer(413);
+if (strlen($body) > MAX_BODY_BYTES) refuse(413, 'The body is too large.');
 
 $timestamp = $_SERVER['HTTP_X_SERVICE_TIMESTAMP'] ?? '';
 $nonce = $_SERVER['HTTP_X_SERVICE_NONCE'] ?? '';
 $signature = strtolower($_SERVER['HTTP_X_SERVICE_SIGNATURE'] ?? '');
-if ($nonce === '' || !ctype_digit($timestamp)) answer(401);
-if (abs(time() - (int) $timestamp) > TOLERANCE_SECONDS) answer(401);
+$isComplete = $nonce !== '' && ctype_digit($timestamp);
+if (!$isComplete) refuse(401, 'The timestamp or the nonce is missing.');
+$away = abs(time() - (int) $timestamp);
+$stale = "The timestamp is $away s away from this server's clock.";
+if ($away > TOLERANCE_SECONDS) refuse(401, $stale);
 
-$signed = ['POST', $_SERVER['REQUEST_URI'], $timestamp, $nonce, hash('sha256', $body)];
-if (!hash_equals(hash_hmac('sha256', implode("\n", $signed), $secret), $signature)) answer(401);
+$target = $_SERVER['REQUEST_URI'];
+$signed = implode("\n", ['POST', $target, $timestamp, $nonce, hash('sha256', $body)]);
+$isOurs = false;
+foreach ($secrets as $secret) {
+    $isOurs = hash_equals(hash_hmac('sha256', $signed, $secret), $signature) || $isOurs;
+}
+$length = strlen($body);
+if (!$isOurs) refuse(401, "No secret here gives this signature for $target and $length bytes.");
 
 try {
     $file = dirname(__DIR__) . '/postbacks.db';
@@ -42,10 +56,11 @@ try {
     $db->prepare('DELETE FROM nonces WHERE stale_at < ?')->execute([time()]);
     $insert = $db->prepare('INSERT OR IGNORE INTO nonces VALUES (?, ?)');
     $insert->execute([$nonce, (int) $timestamp + TOLERANCE_SECONDS]);
-    if ($insert->rowCount() === 0) answer(401);
+    if ($insert->rowCount() === 0) refuse(401, 'This nonce was used before.');
 
     $event = json_decode($body, true);
-    if (!isset($event['conversionId'], $event['event'])) answer(400);
+    $isEvent = isset($event['conversionId'], $event['event']);
+    if (!$isEvent) refuse(400, 'The body has no conversionId or no event.');
 
     // The same event may come twice: the primary key stores it only once.
     $insert = $db->prepare('INSERT OR IGNORE INTO postbacks VALUES (?, ?, ?)');
@@ -53,7 +68,7 @@ try {
     $db->commit();
 } catch (PDOException $problem) {
     error_log($problem->getMessage());
-    answer(503); // 5xx: it is sent again. A 4xx would end the delivery.
+    refuse(503, 'Not stored.'); // 5xx: it is sent again. A 4xx would end the delivery.
 }
 
 http_response_code(204);

@@ -3,6 +3,7 @@
 # The path with its query as it stands in the Postback URL; the headers as "Name: value" lines; the
 # body byte for byte as it came. Says what is wrong and exits with 1. (While openssl runs, others on
 # this machine can see its arguments: do not use it on a shared one.)
+# One secret, or two with a comma between them while it is being replaced.
 : "${RINGBACK_SIGNING_SECRET:?Set RINGBACK_SIGNING_SECRET.}"
 target=$1 headers=$2 body=$3
 
@@ -19,9 +20,15 @@ case $timestamp in
 esac
 [ -n "$nonce" ] || { echo 'The nonce is missing.' && exit 1; }
 digest=$(openssl dgst -sha256 < "$body" | sed 's/^.* //')
-expected=$(printf 'POST\n%s\n%s\n%s\n%s' "$target" "$timestamp" "$nonce" "$digest" |
-  openssl dgst -sha256 -hmac "$RINGBACK_SIGNING_SECRET" | sed 's/^.* //')
-if [ "$expected" != "$signature" ]; then
+is_ours='' IFS=,
+set -f
+for secret in $RINGBACK_SIGNING_SECRET; do
+  [ -n "$secret" ] || continue
+  expected=$(printf 'POST\n%s\n%s\n%s\n%s' "$target" "$timestamp" "$nonce" "$digest" |
+    openssl dgst -sha256 -hmac "$secret" | sed 's/^.* //')
+  [ "$expected" != "$signature" ] || is_ours=yes
+done
+if [ -z "$is_ours" ]; then
   echo 'The signature is of another secret, path, timestamp, nonce or body.' && exit 1
 fi
 age=$(($(date +%s) - timestamp))

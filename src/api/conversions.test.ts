@@ -100,80 +100,11 @@ test("defaults: a sale in the programme's currency, now, not a test", async (t) 
 	);
 });
 
-test("a repeated postback answers DUPLICATE with the first one's conversion and stores nothing", async (t) => {
-	const shop = await openTestShop(t);
-	const first = await shop.call("POST", "/v1/conversions", { body: SALE });
-	const before = await shop.stored();
-	shop.announced.length = 0;
-	const again = await shop.call("POST", "/v1/conversions", { body: { ...SALE, basketValue: "999" } });
-	assert.equal(again.status, 200);
-	assert.equal(again.json.outcome, "DUPLICATE");
-	assert.deepEqual(conversionOf(again), conversionOf(first));
-	assert.deepEqual(await shop.stored(), before);
-	assert.deepEqual(shop.announced, []);
-	assert.equal((await shop.inbound()).at(-1)?.outcome, "DUPLICATE");
-});
-
 test("an order may have one conversion of each event type", async (t) => {
 	const shop = await openTestShop(t);
 	await shop.call("POST", "/v1/conversions", { body: SALE });
 	const other = await shop.call("POST", "/v1/conversions", { body: { ...SALE, eventType: "RENEWAL" } });
 	assert.equal(other.json.outcome, "RECORDED");
-});
-
-test("twenty identical postbacks at once record one conversion and owe one event", async (t) => {
-	const shop = await openTestShop(t);
-	const answers = await Promise.all(
-		Array.from({ length: 20 }, () => shop.call("POST", "/v1/conversions", { body: SALE })),
-	);
-	const outcomes = answers.map(({ json }) => json.outcome).sort();
-	assert.deepEqual(outcomes, [...Array.from({ length: 19 }, () => "DUPLICATE"), "RECORDED"]);
-	assert.deepEqual(await eventNames(shop), ["conversion.recorded"]);
-	assert.equal((await shop.inbound()).length, 20);
-});
-
-test("each move answers with its outcome; repeating it answers the same and sends nothing more", async (t) => {
-	const shop = await openTestShop(t);
-	await shop.call("POST", "/v1/conversions", { body: SALE });
-	const moves = [
-		["/v1/approvals", { orderId: "A-1" }, "APPROVED", null],
-		["/v1/reversals", { orderId: "A-1", eventType: "SALE", reason: "RETURN" }, "REVERSED", "RETURN"],
-	] as const;
-	for (const [target, body, outcome, reason] of moves) {
-		const made = await shop.call("POST", target, { body });
-		assert.equal(made.status, 200);
-		assert.equal(made.json.outcome, outcome);
-		const { status, reason: shownReason, decidedBy, approvesAt } = conversionOf(made);
-		assert.deepEqual(
-			{ status, shownReason, decidedBy, approvesAt },
-			{
-				status: outcome,
-				shownReason: reason,
-				decidedBy: "shop",
-				approvesAt: null,
-			},
-		);
-		const before = await shop.stored();
-		const again = await shop.call("POST", target, { body });
-		assert.equal(again.status, 200);
-		assert.deepEqual(again.json, made.json);
-		assert.deepEqual(await shop.stored(), before);
-	}
-	assert.deepEqual(await eventNames(shop), [
-		"conversion.recorded",
-		"conversion.approved",
-		"conversion.reversed",
-	]);
-	assert.equal(shop.announced.length, 3);
-});
-
-test("a programme without a Postback URL is owed nothing, and no engine is woken", async (t) => {
-	const shop = await openTestShop(t);
-	await shop.store.db.updateTable("programmes").set({ endpoint_id: null }).execute();
-	const answer = await shop.call("POST", "/v1/conversions", { body: SALE });
-	assert.equal(answer.status, 201);
-	assert.deepEqual(await eventNames(shop), []);
-	assert.deepEqual(shop.announced, []);
 });
 
 test("a listing goes through all pages, newest first, and shows no other programme's", async (t) => {

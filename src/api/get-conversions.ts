@@ -6,11 +6,9 @@ import { STATUSES, type Status } from "../domain/conversion.ts";
 import { type Cursor, type CursorSeal, readCursor, writeCursor } from "../domain/cursor.ts";
 import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { parseOrderId } from "../domain/order-id.ts";
-import { listConversions } from "../store/queries/conversion-list.ts";
+import { type ConversionListRequest, listConversions } from "../store/queries/conversion-list.ts";
 import { findByPublicId } from "../store/queries/conversions.ts";
-import type { Programme } from "../store/queries/programmes.ts";
-import type { Db } from "../store/store.ts";
-import { type Answer, conversionBody } from "./answers.ts";
+import { conversionBody } from "./answers.ts";
 import { checkFields, parseQuery, together } from "./read-request.ts";
 import { EXAMPLE_CURSOR, mentionedOrderId, momentField, ORDER_ID, parseMoment } from "./sale-fields.ts";
 import { type Endpoint, refusedWork } from "./signed-call.ts";
@@ -63,15 +61,25 @@ export function createGetConversions(seal: CursorSeal): Endpoint {
 		if (!names.ok) return refusedWork(names);
 		const orderId = mentionedOrderId(names.value);
 		const isBySale = "occurredFrom" in names.value || "occurredBefore" in names.value;
-		const name = `conversions of programme:${programme.id}${isBySale ? " by sale" : ""}`;
-		const list: List = { seal, programme, isBySale, name };
-		const filter = parseFilter(list, names.value);
-		if (!filter.ok) return refusedWork(filter, orderId);
+		const list = `conversions of programme:${programme.id}${isBySale ? " by sale" : ""}`;
+		const asked = parseRequest(names.value, (text) => readCursor(seal, list, text));
+		if (!asked.ok) return refusedWork(asked, orderId);
+		const sort = isBySale ? ({ by: "sale", direction: "desc" } as const) : undefined;
 		return {
 			orderId,
 			isAlone: true,
 			requests: [],
-			answer: async (_, trx) => succeed(await readPage(trx, list, filter.value)),
+			async answer(_, trx) {
+				const { rows, next } = await listConversions(trx, {
+					...asked.value,
+					programmeId: programme.id,
+					sort,
+				});
+				const conversions = rows.map((conversion) => conversionBody(conversion, programme));
+				const nextCursor = next === null ? null : writeCursor(seal, list, next);
+				const body = { conversions, nextCursor };
+				return succeed({ outcome: "LISTED", httpStatus: 200, body, conversionId: null });
+			},
 		};
 	};
 }
@@ -93,63 +101,36 @@ export const getConversion: Endpoint = ({ programme, id }) => ({
 	},
 });
 
-interface List {
-	seal: CursorSeal;
-	programme: Programme;
-	/** In the order of the sales. */
-	isBySale: boolean;
-	/** For its cursors. */
-	name: string;
-}
-
-interface ListFilter {
-	status: Status | undefined;
-	orderId: string | undefined;
-	fromMs: number | undefined;
-	beforeMs: number | undefined;
-	soldFromMs: number | undefined;
-	soldBeforeMs: number | undefined;
-	after: Cursor | undefined;
-	limit: number;
-}
-
 type MomentName = "recordedFrom" | "recordedBefore" | "occurredFrom" | "occurredBefore";
 
-function parseFilter(list: List, query: Record<string, string>): Result<ListFilter> {
+function parseRequest(
+	query: Record<string, string>,
+	findCursor: (text: string) => Cursor | undefined,
+): Result<ConversionListRequest> {
 	const fields = checkFields(CONVERSIONS_QUERY, query);
 	if (!fields.ok) return fields;
 	const { status, orderId, limit, cursor } = fields.value;
-	const moment = (name: MomentName): Result<number | undefined> => {
-		const text = fields.value[name];
-		return text === undefined ? succeed(undefined) : parseMoment(name, text);
-	};
-	return together<ListFilter>({
-		status: status === undefined ? succeed(undefined) : parseStatus(status),
-		orderId: orderId === undefined ? succeed(undefined) : parseOrderId(orderId),
+	const moment = (name: MomentName) => given(fields.value[name], (text) => parseMoment(name, text));
+	return together({
+		status: given(status, parseStatus),
+		orderId: given(orderId, parseOrderId),
 		fromMs: moment("recordedFrom"),
 		beforeMs: moment("recordedBefore"),
 		soldFromMs: moment("occurredFrom"),
 		soldBeforeMs: moment("occurredBefore"),
-		limit: limit === undefined ? succeed(DEFAULT_PAGE_ROWS) : parseLimit(limit),
-		after: cursor === undefined ? succeed(undefined) : parseCursor(list, cursor),
+		limit: parseLimit(limit ?? String(DEFAULT_PAGE_ROWS)),
+		after: given(cursor, (text) => {
+			const found = findCursor(text);
+			return found === undefined ? refusalOf("malformed_cursor", {}) : succeed(found);
+		}),
 	});
 }
 
-async function readPage(
-	trx: Db,
-	{ seal, programme, isBySale, name }: List,
-	filter: ListFilter,
-): Promise<Answer> {
-	const sort = isBySale ? ({ by: "sale", direction: "desc" } as const) : undefined;
-	const { rows, next } = await listConversions(trx, { ...filter, programmeId: programme.id, sort });
-	const conversions = rows.map((conversion) => conversionBody(conversion, programme));
-	const nextCursor = next === null ? null : writeCursor(seal, name, next);
-	return {
-		outcome: "LISTED",
-		httpStatus: 200,
-		body: { conversions, nextCursor },
-		conversionId: null,
-	};
+function given<Value>(
+	text: string | undefined,
+	parse: (text: string) => Result<Value>,
+): Result<Value | undefined> {
+	return text === undefined ? succeed(undefined) : parse(text);
 }
 
 function parseStatus(text: string): Result<Status> {
@@ -162,10 +143,4 @@ function parseLimit(text: string): Result<number> {
 	const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0;
 	if (limit >= 1 && limit <= MAX_PAGE_ROWS) return succeed(limit);
 	return refuse("invalid_field", `limit must be a whole number from 1 to ${MAX_PAGE_ROWS}.`, "limit");
-}
-
-function parseCursor({ seal, name }: List, text: string): Result<Cursor> {
-	const cursor = readCursor(seal, name, text);
-	if (cursor !== undefined) return succeed(cursor);
-	return refusalOf("malformed_cursor", {});
 }

@@ -183,31 +183,6 @@ test("a listener that connects, and what it tells, are no sign that the shop's s
 	assert.equal(await firstSigned(), true);
 });
 
-test("a programme without a Postback URL is told, too, and nothing is owed for it", async (t) => {
-	const { shop, listen, clock } = await open(t);
-	await shop.store.db.updateTable("programmes").set({ endpoint_id: null }).execute();
-	const stream = await listen();
-	await shop.call("POST", "/v1/conversions", { body: { orderId: "A-1", basketValue: "1.00" } });
-	await clock.moveBy(LOOK_MS);
-	const [opening, ...events] = await stream.take();
-	assert.equal(JSON.parse(opening?.data ?? "").hasPostbackUrl, false);
-	assert.deepEqual(
-		events.map(({ event }) => event),
-		["conversion.recorded"],
-	);
-	assert.deepEqual(await shop.store.db.selectFrom("events").selectAll().execute(), []);
-});
-
-test("listening changes nothing in the outbox", async (t) => {
-	const { shop, listen, clock } = await open(t);
-	await shop.call("POST", "/v1/conversions", { body: { orderId: "A-1", basketValue: "1.00" } });
-	const before = await shop.stored();
-	const stream = await listen();
-	await clock.moveBy(60_000);
-	await stream.events();
-	assert.deepEqual(await shop.stored(), before);
-});
-
 test("no cursor tells whether another shop has sold: all differ, and all are equally long", async (t) => {
 	const { shop, listen, clock } = await open(t);
 	const other = await makeShop(shop.deps);
@@ -291,21 +266,6 @@ test("after= goes on behind an event, or behind the position of a silent stream,
 	assert.deepEqual(await fourth.events(), ["conversion.recorded C"]);
 });
 
-for (const [query, code, field] of [
-	["after=1", "malformed_cursor", "after"],
-	["after=", "malformed_cursor", "after"],
-	["test=1", "invalid_field", "test"],
-	["test=true&test=true", "invalid_field", "test"],
-	["since=x", "unknown_field", "since"],
-] as const) {
-	test(`?${query} is refused with ${code}, and no stream is opened`, async (t) => {
-		const { shop, refuse } = await open(t);
-		const { status, json } = await refuse(`/v1/events?${query}`);
-		assert.deepEqual([status, json.code, json.field], [422, code, field]);
-		assert.equal((await shop.inbound()).at(-1)?.outcome, code);
-	});
-}
-
 test("another programme's cursor is refused, and one of a position this database has not reached", async (t) => {
 	const { shop, listen, refuse } = await open(t);
 	await shop.call("POST", "/v1/conversions", { body: { orderId: "A", basketValue: "1.00" } });
@@ -315,23 +275,6 @@ test("another programme's cursor is refused, and one of a position this database
 	assert.equal((await refuse(target, other.credentials)).json.code, "malformed_cursor");
 	await shop.store.db.deleteFrom("moves").execute();
 	assert.equal((await refuse(target)).json.code, "malformed_cursor");
-});
-
-test("without key or signature there is no stream; a nonce opens one stream", async (t) => {
-	const { shop, clock } = await open(t);
-	assert.equal((await shop.request("/v1/events")).status, 401);
-	const wrong = { ...shop.credentials, secret: "rbs_wrong" };
-	const unsigned = await shop.request(signedRequest("GET", "/v1/events", wrong, { nowMs: clock.nowMs() }));
-	assert.equal((await read(unsigned)).json.code, "bad_signature");
-	const nonce = "0123456789abcdef";
-	const options = { nowMs: clock.nowMs(), nonce };
-	const opened = await shop.request(signedRequest("GET", "/v1/events", shop.credentials, options));
-	assert.equal(opened.status, 200);
-	const again = await shop.request(signedRequest("GET", "/v1/events", shop.credentials, options));
-	assert.equal((await read(again)).json.code, "replayed_nonce");
-	await opened.body?.cancel();
-	assert.equal((await shop.call("POST", "/v1/events", { body: {} })).json.code, "method_not_allowed");
-	assert.equal((await shop.call("HEAD", "/v1/events")).status, 405);
 });
 
 test("a key that is revoked ends its stream before anything more is told, a quiet one by the next heartbeat", async (t) => {

@@ -9,13 +9,6 @@ import type { Alive, Ready } from "./answers.ts";
 import type { AppDeps, Unready } from "./deps.ts";
 import { problemAnswer } from "./problem.ts";
 
-export interface Health {
-	answerAlive(): Response;
-	answerReady(): Promise<Response>;
-	/** For the operator alone. */
-	answerDetails(about: ProcessDetails): Promise<Response>;
-}
-
 export interface ProcessDetails {
 	version: string;
 	role: string;
@@ -37,7 +30,7 @@ export const STOPPING =
 
 const HEADERS = { "content-type": "application/json", "cache-control": "no-store" };
 
-export function createHealth(deps: HealthDeps): Health {
+export function createHealth(deps: HealthDeps) {
 	let underWay: Promise<boolean> | null = null;
 	/** However many ask at once, the database is asked once. */
 	const checkDatabase = (): Promise<boolean> => {
@@ -50,13 +43,14 @@ export function createHealth(deps: HealthDeps): Health {
 	const unready = (): Unready | null => deps.unready?.() ?? null;
 	return {
 		answerAlive: () => answer<Alive>(200, { status: "ok" }),
-		async answerReady() {
+		async answerReady(): Promise<Response> {
 			const answers = await checkDatabase();
 			if (unready() === "stopping") return problemAnswer(deps, fault("unavailable", STOPPING));
 			if (answers && unready() === null) return answer<Ready>(200, { status: "ready" });
 			return problemAnswer(deps, fault("unavailable", "The service is not ready. Ask again in a moment."));
 		},
-		async answerDetails(about) {
+		/** For the operator alone. */
+		async answerDetails(about: ProcessDetails): Promise<Response> {
 			const answers = await checkDatabase();
 			const why = unready();
 			const isReady = answers && why === null;

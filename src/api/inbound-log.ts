@@ -5,10 +5,8 @@ import { blockOf, findClientAddress } from "../domain/client-address.ts";
 import type { Fault } from "../domain/fault.ts";
 import type { Budget } from "../domain/token-bucket.ts";
 import { type Arrival, readArrival } from "../domain/warning.ts";
-import type { Clock, Log } from "../ports.ts";
 import type { NewInboundCall } from "../store/hot-writes.ts";
 import { createBatches } from "../store/queries/batches.ts";
-import type { Store } from "../store/store.ts";
 import type { InboundKind } from "../store/tables/inbound.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
 import { createKeptBudgets } from "./kept-budgets.ts";
@@ -144,27 +142,16 @@ function storable(text: string, maxLength: number): string {
 		.replace(/\p{Cc}/gu, "\u{FFFD}");
 }
 
-export interface RefusalLog {
-	/** Resolves once the row is stored, or once it is sure that it cannot be: the caller is answered either way. */
-	write(call: InboundCall, found: Fault, about?: RefusedAbout): Promise<void>;
-}
+export type RefusalLog = ReturnType<typeof createRefusalLog>;
 
-/** `clock` gives others their turn before a batch is written. */
-export function createRefusalLog({
-	store,
-	log,
-	clock,
-}: {
-	store: Pick<Store, "db" | "writes">;
-	log: Log;
-	clock: Clock;
-}): RefusalLog {
+export function createRefusalLog({ store, log, clock }: Pick<AppDeps, "store" | "log" | "clock">) {
 	const blocks = createKeptBudgets(BLOCK_REFUSALS, MAX_KEPT_BUDGETS);
 	const programmes = createKeptBudgets(PROGRAMME_REFUSALS, MAX_KEPT_BUDGETS);
 	const strangers = createKeptBudgets(STRANGERS_REFUSALS, 1);
 	const batches = createBatches<NewInboundCall, void>(clock, writeRows, { maxSize: MAX_REFUSALS_WAITING });
 	let dropped = 0;
 
+	/** Resolves once the row is stored, or once it is sure that it cannot be: the caller is answered either way. */
 	async function write(call: InboundCall, found: Fault, about: RefusedAbout = {}): Promise<void> {
 		const isFull = batches.waitingSize >= MAX_REFUSALS_WAITING;
 		const atMs = clock.nowMs();

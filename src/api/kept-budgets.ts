@@ -3,20 +3,16 @@
 
 import { type Bucket, type Budget, fullBucket, takeOne } from "../domain/token-bucket.ts";
 
-export interface KeptBudgets {
-	/** Whether this one may still; counts it if so. */
-	take(name: string | number, nowMs: number): boolean;
-}
-
 /**
  * When full, the one silent longest is dropped and starts again with a full burst; the next, wider budget limits a
  * caller with that many names.
  */
-export function createKeptBudgets(budget: Budget, maxKept: number): KeptBudgets {
+export function createKeptBudgets(budget: Budget, maxKept: number) {
 	/** The one that called last stands at the end. */
 	const buckets = new Map<string | number, Bucket>();
 	return {
-		take(name, nowMs) {
+		/** Whether this one may still; counts it if so. */
+		take(name: string | number, nowMs: number): boolean {
 			const { isTaken, bucket } = takeOne(buckets.get(name) ?? fullBucket(budget, nowMs), budget, nowMs);
 			buckets.delete(name);
 			buckets.set(name, bucket);

@@ -93,6 +93,30 @@ test("a key that is revoked while it is being read is not kept as good", async (
 	assert.equal((await call()).json.code, "revoked_api_key");
 });
 
+test("a key that is revoked while the body is on its way opens nothing", async (t) => {
+	const shop = await openTestShop(t);
+	const { keyId, credentials } = await addKey(shop);
+	const body = { orderId: "A-1", basketValue: "100.00" };
+	const signed = signedRequest("POST", "/v1/conversions", credentials, { body, nowMs: START_MS });
+	const slow = new ReadableStream({
+		async pull(controller) {
+			expectValue(await revokeKey(shop.deps, shop.programme.public_id, keyId));
+			controller.enqueue(new TextEncoder().encode(JSON.stringify(body)));
+			controller.close();
+		},
+	});
+	const request = new Request(signed.url, {
+		method: "POST",
+		headers: signed.headers,
+		body: slow,
+		duplex: "half",
+	});
+	const before = await shop.stored();
+	const { status, json } = await read(await shop.request(request));
+	assert.deepEqual([status, json.code], [401, "revoked_api_key"]);
+	assert.deepEqual(await shop.stored(), before);
+});
+
 test("a secret that is prepared or discarded here counts from the next call on", async (t) => {
 	const shop = await openTestShop(t);
 	assert.equal((await shop.call("GET", "/v1/conversions")).status, 200);

@@ -31,22 +31,17 @@ export const PROCESS_BUDGET: Budget = { burst: 5_000, perSecond: 500 };
 /** About 200 bytes each. */
 const MAX_BLOCKS = 10_000;
 const MAX_PROGRAMMES = 10_000;
-const ALL = "all";
 
-export interface PixelBudgets {
-	/** `programmeId` is what the address names, whether or not there is such a programme. */
-	take(block: string | null, programmeId: string, nowMs: number): boolean;
-}
-
-export function createPixelBudgets(): PixelBudgets {
+export function createPixelBudgets() {
 	const blocks = createKeptBudgets(BLOCK_BUDGET, MAX_BLOCKS);
 	const programmes = createKeptBudgets(PROGRAMME_BUDGET, MAX_PROGRAMMES);
 	const all = createKeptBudgets(PROCESS_BUDGET, 1);
 	return {
-		take: (block, programmeId, nowMs) =>
+		/** `programmeId` is what the address names, whether or not there is such a programme. */
+		take: (block: string | null, programmeId: string, nowMs: number): boolean =>
 			(block === null || blocks.take(block, nowMs)) &&
 			programmes.take(programmeId, nowMs) &&
-			all.take(ALL, nowMs),
+			all.take("all", nowMs),
 	};
 }
 
@@ -55,16 +50,11 @@ export const MAX_AT_ONCE = 32;
 /** Two seconds of a Black Friday's calls, and three times what one block of addresses may send at once. */
 export const MAX_WAITING = 1_000;
 
-export interface PixelSlots {
-	/** Undefined when too many wait already: nothing was done. */
-	take<Answer>(work: () => Promise<Answer>): Promise<Answer> | undefined;
-}
-
 /**
  * After each, whoever else has come in gets on first: whatever a flood brings, a shop's signed request finds at most
  * so many pixel calls ahead of it.
  */
-export function createPixelSlots(clock: Pick<Clock, "yieldLoop">): PixelSlots {
+export function createPixelSlots(clock: Pick<Clock, "yieldLoop">) {
 	let working = 0;
 	/** Whoever came first goes first. */
 	const waiting: (() => void)[] = [];
@@ -85,7 +75,9 @@ export function createPixelSlots(clock: Pick<Clock, "yieldLoop">): PixelSlots {
 	}
 
 	return {
-		take: (work) => (waiting.length >= MAX_WAITING ? undefined : workInSlot(work)),
+		/** Undefined when too many wait already: nothing was done. */
+		take: <Answer>(work: () => Promise<Answer>): Promise<Answer> | undefined =>
+			waiting.length >= MAX_WAITING ? undefined : workInSlot(work),
 	};
 }
 

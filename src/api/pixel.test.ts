@@ -22,62 +22,6 @@ async function lastRow(shop: TestShop) {
 	return row;
 }
 
-test("a pixel of a programme that parks is parked, and sends no event", async (t) => {
-	const shop = await openTestShop(t);
-	await load(shop, pixel(shop, "orderId=A-1&basketValue=12.5&currency=EUR&eventType=LEAD&cachebuster=1"));
-	const row = await lastRow(shop);
-	const conversion = await shop.store.db.selectFrom("conversions").selectAll().executeTakeFirstOrThrow();
-	assert.deepEqual(
-		[row.kind, row.outcome, row.http_status, row.order_id, row.programme_id, row.conversion],
-		["pixel", "PARKED", 200, "A-1", shop.programme.id, conversion.public_id],
-	);
-	assert.deepEqual(
-		[conversion.status, conversion.basket_value, conversion.source, conversion.event_type],
-		["PARKED", "12.50", "pixel", "LEAD"],
-	);
-	assert.deepEqual(shop.announced, []);
-	assert.deepEqual(await shop.store.db.selectFrom("events").selectAll().execute(), []);
-});
-
-test("a pixel of a programme that does not park is recorded and its event is owed", async (t) => {
-	const shop = await openTestShop(t, { parksPixels: false });
-	await load(shop, pixel(shop, "orderId=A-1&basketValue=12.50"));
-	assert.equal((await lastRow(shop)).outcome, "RECORDED");
-	assert.deepEqual(shop.announced, [shop.programme.id]);
-	assert.equal((await shop.store.db.selectFrom("events").selectAll().execute()).length, 1);
-});
-
-test("pixel first: the postback confirms it with its own amount, shows the mismatch, and no event is sent", async (t) => {
-	const shop = await openTestShop(t);
-	await load(shop, pixel(shop, "orderId=A-1&basketValue=90"));
-	const { status, json } = await shop.call("POST", "/v1/conversions", {
-		body: { orderId: "A-1", basketValue: "100.00" },
-	});
-	assert.equal(status, 200);
-	assert.equal(json.outcome, "CONFIRMED");
-	const shown = json.conversion;
-	assert.deepEqual(
-		[shown?.status, shown?.basketValue, shown?.pixelBasketValue, shown?.commission, shown?.source],
-		["RECORDED", "100.00", "90.00", "8.00", "pixel"],
-	);
-	assert.deepEqual(shop.announced, []);
-	const again = await shop.call("POST", "/v1/conversions", { body: { orderId: "A-1", basketValue: "1" } });
-	assert.equal(again.json.outcome, "DUPLICATE");
-	assert.deepEqual(again.json.conversion, json.conversion);
-});
-
-test("postback first: the pixel changes nothing", async (t) => {
-	const shop = await openTestShop(t);
-	const made = await shop.call("POST", "/v1/conversions", {
-		body: { orderId: "A-1", basketValue: "100.00" },
-	});
-	const before = await shop.stored();
-	await load(shop, pixel(shop, "orderId=A-1&basketValue=90"));
-	assert.deepEqual(await shop.stored(), before);
-	const row = await lastRow(shop);
-	assert.deepEqual([row.kind, row.outcome, row.conversion], ["pixel", "DUPLICATE", made.json.conversion?.id]);
-});
-
 test("what a pixel gets wrong is in the log with its reason; nothing is stored and the image still comes", async (t) => {
 	const shop = await openTestShop(t);
 	const good = "orderId=A-1&basketValue=1";

@@ -3,9 +3,7 @@ import { test } from "node:test";
 import { replaceSecret } from "../../test/support/replace-secret.ts";
 import { expectValue } from "../../test/support/shop-account.ts";
 import { signedRequest } from "../../test/support/signed-request.ts";
-import { createApp } from "../app.ts";
 import { DAY_MS } from "../domain/time.ts";
-import { createKnownNetwork } from "../store/queries/known-network.ts";
 import { makeShop, openTestShop, read, START_MS } from "./test-shop.test-support.ts";
 
 const SALE = { orderId: "A-1", basketValue: "100.00" };
@@ -60,13 +58,6 @@ test("a call that fails on our side spends no nonce: the same request then goes 
 	assert.equal((await shop.request(request)).status, 201);
 });
 
-test("a timestamp is good up to 300 seconds either way", async (t) => {
-	const shop = await openTestShop(t);
-	for (const nowMs of [START_MS - 300_000, START_MS + 300_000]) {
-		assert.equal((await shop.call("GET", "/v1/conversions", { nowMs })).status, 200);
-	}
-});
-
 test("an upper-case signature is accepted", async (t) => {
 	const shop = await openTestShop(t);
 	const request = signedRequest("POST", "/v1/conversions", shop.credentials, { body: SALE, nowMs: START_MS });
@@ -91,36 +82,6 @@ test("a replaced secret is good for 24 hours more, and the new one at once", asy
 	assert.equal((await signWith(newSecret, START_MS + DAY_MS)).status, 200);
 });
 
-test("method, path, query and every byte of the body are signed", async (t) => {
-	const shop = await openTestShop(t);
-	const send = async (method: string, target: string, like: Request, body?: string) => {
-		const init = body === undefined ? {} : { body };
-		const request = new Request(`http://localhost${target}`, { method, headers: like.headers, ...init });
-		return read(await shop.request(request));
-	};
-	const sale = signedRequest("POST", "/v1/conversions", shop.credentials, { body: SALE, nowMs: START_MS });
-	const list = signedRequest("GET", "/v1/conversions?limit=1", shop.credentials, { nowMs: START_MS });
-	const text = JSON.stringify(SALE);
-	const tampered = [
-		await send("POST", "/v1/conversions", sale, text.replace("100.00", "900.00")),
-		await send("POST", "/v1/conversions", sale, `${text} `),
-		await send("POST", "/v1/conversions?x=1", sale, text),
-		await send("POST", "/v1/approvals", sale, text),
-		await send("GET", "/v1/conversions", sale),
-		await send("GET", "/v1/conversions?limit=2", list),
-		await send("GET", "/v1/conversions", list),
-	];
-	assert.deepEqual(
-		tampered.map(({ json }) => json.code),
-		tampered.map(() => "bad_signature"),
-	);
-	const rows = await shop.inbound();
-	assert.deepEqual(
-		rows.map((row) => row.programme_id),
-		tampered.map(() => shop.programme.id),
-	);
-});
-
 test("what is signed is the target on the wire, however the server rewrites it", async (t) => {
 	const shop = await openTestShop(t);
 	const cases = [
@@ -133,18 +94,4 @@ test("what is signed is the target on the wire, however the server rewrites it",
 		assert.equal(response.status, 200);
 		assert.equal((await shop.inbound()).at(-1)?.target, target);
 	}
-});
-
-test("another brand has its own header names", async (t) => {
-	const shop = await openTestShop(t);
-	const app = createApp({ ...shop.deps, network: createKnownNetwork(shop.deps, "Acme") });
-	const signed = signedRequest("GET", "/v1/conversions", shop.credentials, {
-		nowMs: START_MS,
-		brand: "Acme",
-	});
-	assert.equal((await app.request(signed)).status, 200);
-	const other = signedRequest("GET", "/v1/conversions", shop.credentials, { nowMs: START_MS });
-	const refused = await read(await app.request(other));
-	assert.equal(refused.json.code, "missing_signature_header");
-	assert.match(refused.json.detail ?? "", /X-Acme-Timestamp/);
 });

@@ -36,18 +36,14 @@ export function refusedWork(refusal: Result<never>, orderId: string | null = nul
 	return { orderId, requests: [], answer: () => refusal };
 }
 
-export interface SignedCalls {
-	serve(c: AppContext, endpoint: Endpoint): Promise<Response>;
-	/** For what no endpoint takes: a wrong method, a wrong path. */
-	refuse(call: InboundCall, found: Fault, headers?: Readonly<Record<string, string>>): Promise<Response>;
-}
+export type SignedCalls = ReturnType<typeof createSignedCalls>;
 
 const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store", ...SAFE_HEADERS };
 
 export function createSignedCalls(
 	deps: AppDeps,
 	{ callers, intake, refusals }: { callers: Callers; intake: Intake; refusals: RefusalLog },
-): SignedCalls {
+) {
 	const { clock, log, metrics } = deps;
 	const answerLate = createLateAnswer(clock, deps.stopSignal);
 
@@ -55,11 +51,14 @@ export function createSignedCalls(
 		const { method, target } = inbound;
 		const header = (name: string) => c.req.header(name);
 		// First of all: a large body is not read from somebody whose key nobody knows.
+		const announced = await callers.findKey(header("authorization"));
+		if (!announced.ok) return refuse(inbound, announced.fault);
+		const body = await readBody(c.req.raw, endpoint.maxBodyBytes ?? MAX_BODY_BYTES);
+		if (!body.ok) return refuse(inbound, body.fault, {}, announced.value.programme.id);
+		// A body may take its time: a key that was revoked meanwhile opens nothing any more.
 		const known = await callers.findKey(header("authorization"));
 		if (!known.ok) return refuse(inbound, known.fault);
 		const { programme } = known.value;
-		const body = await readBody(c.req.raw, endpoint.maxBodyBytes ?? MAX_BODY_BYTES);
-		if (!body.ok) return refuse(inbound, body.fault, {}, programme.id);
 		const verified = await callers.verify(known.value, { method, target, header, rawBody: body.value });
 		if (!verified.ok) return refuse(inbound, verified.fault, {}, programme.id);
 		const caller = verified.value;
@@ -99,7 +98,7 @@ export function createSignedCalls(
 		return stream;
 	}
 
-	/** A call that comes to no transaction. */
+	/** A call that comes to no transaction; also for what no endpoint takes: a wrong method, a wrong path. */
 	async function refuse(
 		call: InboundCall,
 		found: Fault,
@@ -112,7 +111,7 @@ export function createSignedCalls(
 	}
 
 	return {
-		async serve(c, endpoint) {
+		async serve(c: AppContext, endpoint: Endpoint): Promise<Response> {
 			const call = readInboundCall(c, deps, "api");
 			try {
 				return await answer(c, call, endpoint);

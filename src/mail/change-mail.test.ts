@@ -17,29 +17,14 @@ function change(action: string, atMs: number, subject: string): Change {
 	} as Change;
 }
 
-test("what lets somebody in is named, however many harmless changes were made to hide it", () => {
-	const noise = Array.from({ length: 24 }, (_, index) =>
-		change(index % 2 === 0 ? "secret.prepared" : "secret.discarded", index, `sec_${index}`),
-	);
-	const changes = [
-		...noise,
-		change("key.issued", 24, "key_9"),
-		change("person.invited", 25, "thief@evil.example"),
-	];
-	const { subject, text } = composeProgrammeChangeMail(
-		{ zone: null },
-		PROGRAMME,
-		changes,
-		"https://ringback.example",
-	);
-	assert.equal(subject, '26 changes to the programme: "Garden & Tools"');
+test("every change is listed, so that none can be hidden behind many harmless ones", () => {
+	const noise = Array.from({ length: 24 }, (_, index) => change("secret.prepared", index, `sec_${index}`));
+	const changes = [...noise, change("key.issued", 24, "key_9")];
+	const url = "https://ringback.example";
+	const { subject, text } = composeProgrammeChangeMail({ zone: null }, PROGRAMME, changes, url);
+	assert.equal(subject, '25 changes to the programme: "Garden & Tools"');
 	assert.match(text, /A new API key was issued/);
-	assert.match(text, /thief@evil\.example was invited/);
-	assert.match(
-		text,
-		/… and 6 more\. In all: New signing secret prepared \(12\), Prepared signing secret discarded \(12\), API key issued \(1\), Person invited \(1\)\./,
-	);
-	assert.equal(text.match(/ UTC: /g)?.length, 20);
+	assert.equal(text.match(/ UTC: /g)?.length, 25);
 });
 
 test("a key is told by its last characters and its name, which can be no link; the time is the reader's own", () => {

@@ -15,9 +15,6 @@ interface Reader {
 	own: string | null;
 }
 
-/** More would not be read; the programme's pages show everything. */
-const MAX_LISTED = 20;
-
 /** For those who cannot sign in, or see the programme, any more. */
 const ASK_STAFF = "If you did not expect this, ask the network's staff.";
 
@@ -34,7 +31,7 @@ export function composeProgrammeChangeMail(
 		text: [
 			`In the programme ${name} (${programme.public_id}):`,
 			"",
-			...listChanges(changes, { zone, own: null }),
+			...changes.map((change) => sayLine(change, sayDone(change), { zone, own: null })),
 			"",
 			"If you did not expect this:",
 			"1. Sign in and check the keys and the signing secret. Revoke what you do not recognise:",
@@ -66,7 +63,7 @@ export function composeAccountChangeMail(
 	];
 	const title = headline(changes, "to your account");
 	const isOne = changes.length === 1;
-	const lines = listChanges(changes, readerOf(person));
+	const lines = changes.map((change) => sayLine(change, sayDone(change), readerOf(person)));
 	return {
 		subject: isOne ? `Your account: ${title.charAt(0).toLowerCase()}${title.slice(1)}` : title,
 		text: [...lines, "", ...(isDeactivated ? [ASK_STAFF] : advice)].join("\n"),
@@ -109,29 +106,6 @@ function headline(changes: readonly Change[], where: string): string {
 
 function readerOf({ email, zone }: Addressee): Reader {
 	return { zone, own: email };
-}
-
-function listChanges(changes: readonly Change[], reader: Reader): string[] {
-	if (changes.length <= MAX_LISTED) return changes.map((change) => sayChange(change, reader));
-	const harmlessLast = changes.toSorted((one, other) => Number(isHarmless(one)) - Number(isHarmless(other)));
-	const listed = new Set(harmlessLast.slice(0, MAX_LISTED));
-	const lines = changes.filter((change) => listed.has(change)).map((change) => sayChange(change, reader));
-	return [...lines, `… and ${changes.length - MAX_LISTED} more. In all: ${countKinds(changes)}.`];
-}
-
-/** Gives nobody access. Left out of the list first, so that many of these cannot push an important change out of it. */
-function isHarmless({ action }: Change): boolean {
-	return action === "secret.prepared" || action === "secret.discarded" || action === "key.revoked";
-}
-
-function countKinds(changes: readonly Change[]): string {
-	return Object.entries(Object.groupBy(changes, ({ action }) => sayAction(action)))
-		.map(([kind, ofKind = []]) => `${kind} (${ofKind.length})`)
-		.join(", ");
-}
-
-function sayChange(change: Change, reader: Reader): string {
-	return sayLine(change, sayDone(change), reader);
 }
 
 function sayLine(change: Change, what: string, { zone, own }: Reader): string {

@@ -5,7 +5,7 @@
 //   waiting ──the server takes it──▶ sent
 //   waiting ──the server itself fails──▶ waiting, for a minute, as often as it takes
 //   waiting ──the server refuses this mail──▶ waiting, for the next of seven delays
-//   waiting ──refused after the last delay; no news any more; refused for good while others got theirs──▶ given up
+//   waiting ──refused after the last delay; no news any more──▶ given up
 //
 // What was refused or given up is listed on System, for staff.
 
@@ -19,7 +19,6 @@ import {
 	findDueMail,
 	finishMail,
 	insertMail,
-	listMailsOn,
 	postponeMail,
 	type QueuedMail,
 } from "../store/queries/mail-queue.ts";
@@ -45,10 +44,10 @@ export interface MailDispatcher {
 	/** In the transaction of what it tells of. To be followed by `wake` when that has ended well. */
 	enqueue(trx: Db, mail: WrittenMail): Promise<void>;
 	/**
-	 * Outside of any transaction, after the answer, and a restart may lose it: for a link that somebody forgot their
-	 * password for, where writing it before the answer would tell who has an account.
+	 * In a transaction of its own, once the answer is out, and a restart may lose it: for what a stranger asks for, whom
+	 * the time of the answer must not tell whether there is anybody to mail.
 	 */
-	send(mail: WrittenMail): void;
+	later(write: (trx: Db) => Promise<WrittenMail | null>): void;
 	/** Sends what is due now, once the answer to whoever asked is on its way. */
 	wake(): void;
 	/** Resolves when nothing is under way. */
@@ -117,13 +116,6 @@ export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
 		);
 	}
 
-	/** Once the answer is out: the time of a write would tell whether there is anybody to mail. */
-	async function writeLater(mail: WrittenMail): Promise<void> {
-		await letAnswerOut();
-		await writeMail(store.db, deps, mail);
-		wake();
-	}
-
 	async function letAnswerOut(): Promise<void> {
 		for (let count = 0; count < YIELDS_BEFORE_WORK; count++) await clock.yieldLoop();
 	}
@@ -137,9 +129,18 @@ export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
 		async enqueue(trx, mail) {
 			if (mailer !== null) await writeMail(trx, deps, mail);
 		},
-		send(mail) {
+		later(write) {
+			if (mailer === null) return;
+			const work = async () => {
+				await letAnswerOut();
+				await store.transact(async (trx) => {
+					const mail = await write(trx);
+					if (mail !== null) await writeMail(trx, deps, mail);
+				});
+				wake();
+			};
 			// Neither the text nor the address is logged: the one holds a link, the other is nobody's business.
-			if (mailer !== null) supervise(writeLater(mail), "a mail could not be written; it is lost");
+			supervise(work(), "a mail could not be written; it is lost");
 		},
 		wake,
 		settled,
@@ -198,12 +199,11 @@ async function sendOne(deps: SendingDeps, mail: QueuedMail): Promise<boolean> {
 		await finishMail(store.db, id, { sent_at_ms: clock.nowMs() });
 		return true;
 	}
-	const { reason: refusal, isServers, isPermanent } = failure;
+	const { reason: refusal, isServers } = failure;
 	const delayMs = isServers ? SERVER_RETRY_MS : RETRY_DELAYS_MS[mail.tries];
-	// Where nobody's was taken, the fault may be in our settings, and be put right within the day.
-	const isHopeless = isPermanent && (await hasAnotherTheirs(store.db, mail));
+	// Also after a 5xx: the fault may be in our settings, and be put right within the day.
 	const nowMs = clock.nowMs();
-	if (delayMs === undefined || nowMs + delayMs >= goodUntilMs || isHopeless) {
+	if (delayMs === undefined || nowMs + delayMs >= goodUntilMs) {
 		await giveUp(deps, mail, failure);
 	} else {
 		log.warn({ ...failure, subject, nextAtMs: nowMs + delayMs }, "a mail could not be sent; trying again");
@@ -232,17 +232,10 @@ async function giveUp(
 	});
 }
 
-/** Of those who were written to at the same moment on the same topic. */
-async function hasAnotherTheirs(db: Db, { topic, created_at_ms: atMs }: QueuedMail): Promise<boolean> {
-	const others = topic === null ? [] : await listMailsOn(db, topic);
-	return others.some((other) => other.created_at_ms === atMs && other.sent_at_ms !== null);
-}
-
 interface Failure {
 	reason: string;
 	/** The server itself failed: it would take no other mail either. */
 	isServers: boolean;
-	isPermanent: boolean;
 	err?: unknown;
 }
 
@@ -251,6 +244,6 @@ async function trySending(mailer: Mailer, mail: Mail): Promise<Failure | null> {
 		const refusal = await mailer.send(mail);
 		return refusal === null ? null : { ...refusal, isServers: false };
 	} catch (err) {
-		return { err, reason: sayMailError(err), isServers: true, isPermanent: false };
+		return { err, reason: sayMailError(err), isServers: true };
 	}
 }

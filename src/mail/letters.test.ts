@@ -1,20 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HOUR_MS } from "../domain/time.ts";
-import {
-	composeAccessMail,
-	composeJoinMail,
-	composeProgrammeInvitationMail,
-	composeResetMail,
-} from "./letters.ts";
+import { composeAccessMail, composeInvitationMail, composeResetMail } from "./letters.ts";
 
 const LINK = "https://ringback.example/welcome/abc";
 const TO = "a@shop.example";
 
 test("a mail has its link on a line of its own, says how long it works, and is not sent later than that", () => {
 	const membership = { programme: { id: 1, name: "Shop" }, role: "owner" } as const;
-	const invitation = { to: TO, link: LINK, kind: "shop", membership, validDays: 7 } as const;
-	for (const mail of [composeJoinMail(invitation), composeProgrammeInvitationMail(invitation)]) {
+	for (const isByOwner of [false, true]) {
+		const mail = composeInvitationMail(TO, LINK, { kind: "shop", membership, isByOwner });
 		assert.match(mail.text, new RegExp(`7 days:\n${LINK}\n`));
 		assert.match(mail.text, /did not expect/);
 		assert.equal(mail.subject, 'You\'re invited to manage "Shop"');
@@ -31,10 +26,9 @@ test("the only link in an invitation is ours, whatever the programme is called",
 	const programmeName =
 		'Shop". Confirm at https://evil.example/login\r\nBcc: all@shop.example\n\nClick www.evil.example';
 	const membership = { programme: { id: 1, name: programmeName }, role: "developer" } as const;
-	const invitation = { to: TO, link: LINK, kind: "shop", membership, validDays: 7 } as const;
 	for (const { subject, text } of [
-		composeJoinMail(invitation),
-		composeProgrammeInvitationMail(invitation),
+		composeInvitationMail(TO, LINK, { kind: "shop", membership, isByOwner: false }),
+		composeInvitationMail(TO, LINK, { kind: "shop", membership, isByOwner: true }),
 		composeAccessMail(TO, membership, "https://ringback.example"),
 	]) {
 		assert.doesNotMatch(subject, /[\r\n]/);
@@ -56,15 +50,12 @@ test("an invitation says the role plainly, and whoever is to look on is not aske
 		["viewer", 'You\'re invited to "Shop" as a viewer', /Your role: viewer\..*changes nothing/],
 	] as const) {
 		const membership = { programme: { id: 1, name: "Shop" }, role };
-		const invitation = { to: TO, link: LINK, membership, validDays: 7 };
-		for (const mail of [
-			composeJoinMail({ ...invitation, kind: "shop" }),
-			composeProgrammeInvitationMail(invitation),
-		]) {
+		for (const isByOwner of [false, true]) {
+			const mail = composeInvitationMail(TO, LINK, { kind: "shop", membership, isByOwner });
 			assert.equal(mail.subject, subject);
 			assert.match(mail.text, says);
 		}
 	}
-	const staff = composeJoinMail({ to: TO, link: LINK, kind: "staff", membership: null, validDays: 7 });
+	const staff = composeInvitationMail(TO, LINK, { kind: "staff", membership: null, isByOwner: false });
 	assert.equal(staff.subject, "You're invited to join the network's staff");
 });

@@ -17,43 +17,29 @@ interface Membership {
 	role: ProgrammeRole;
 }
 
-interface Invitation {
-	to: string;
-	link: string;
-	validDays: number;
-}
+/** Long enough for a holiday weekend, short enough for a mailbox that somebody else reads later. */
+export const INVITATION_DAYS = 7;
 
-/** From staff, or the command line: the account is there, and waits for a password. */
-export function composeJoinMail(
-	invitation: Invitation & { kind: PersonKind; membership: Membership | null },
+/**
+ * From staff, or the command line, where the account is there and waits for a password. Or from an owner, to whoever has
+ * the mailbox: the page behind the link knows whether they need one.
+ */
+export function composeInvitationMail(
+	to: string,
+	link: string,
+	{ kind, membership, isByOwner }: { kind: PersonKind; membership: Membership | null; isByOwner: boolean },
 ): WrittenMail {
-	const { kind, membership } = invitation;
 	const what = kind === "staff" ? "join the network's staff" : "manage a programme";
-	const words =
+	const { subject, lines } =
 		membership === null
 			? { subject: `You're invited to ${what}`, lines: [`You are invited to ${what}.`] }
 			: inviteToProgramme(membership);
-	return invite(invitation, words, "to choose your password", "nothing happens unless you open the link");
-}
-
-/** From an owner, to whoever has the mailbox: the page behind the link knows whether they need a password. */
-export function composeProgrammeInvitationMail(
-	invitation: Invitation & { membership: Membership },
-): WrittenMail {
-	const words = inviteToProgramme(invitation.membership);
-	return invite(invitation, words, "to accept", "nothing changes unless you accept");
-}
-
-function invite(
-	{ to, link, validDays }: Invitation,
-	{ subject, lines }: { subject: string; lines: readonly string[] },
-	what: string,
-	otherwise: string,
-): WrittenMail {
-	const howLong = validDays === 1 ? "one day" : `${validDays} days`;
-	return letter(to, subject, validDays * DAY_MS, [
+	const otherwise = isByOwner
+		? "nothing changes unless you accept"
+		: "nothing happens unless you open the link";
+	return letter(to, subject, INVITATION_DAYS * DAY_MS, [
 		...lines,
-		...openLink(what, link, howLong),
+		...openLink(isByOwner ? "to accept" : "to choose your password", link, `${INVITATION_DAYS} days`),
 		`If you did not expect this mail, ignore it: ${otherwise}.`,
 	]);
 }

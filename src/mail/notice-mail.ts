@@ -22,7 +22,7 @@ export interface NoticeMailView {
 
 type Zone = NoticeMailView["zone"];
 
-/** A shop that fails on and off may have many; older ones than these are summed up. */
+/** A shop that fails on and off may have many; the page has the older ones. */
 const MOST_DESCRIBED = 6;
 
 export function composeNoticeMail(view: NoticeMailView, network: { publicUrl: string }): Omit<Mail, "to"> {
@@ -30,11 +30,11 @@ export function composeNoticeMail(view: NoticeMailView, network: { publicUrl: st
 	const [last] = notices.slice(-1);
 	const worksAgain = last?.kind === "callbacks_working_again";
 	const name = quote(programme.name);
-	const earlier = notices.slice(0, -MOST_DESCRIBED);
+	const earlier = Math.max(0, notices.length - MOST_DESCRIBED);
 	const described = notices.slice(-MOST_DESCRIBED);
 	const paragraphs: string[][] = [
 		[`Programme: ${name} (${programme.public_id})`],
-		...(earlier.length === 0 ? [] : [sumUp(earlier)]),
+		...(earlier === 0 ? [] : [[`${earlier} earlier notices are on the page of all notices.`]]),
 		...described.map((notice) => describeNotice(notice, zone)),
 		worksAgain ? sayWhatIsLeft(view) : sayWhatWaits(view),
 		...(worksAgain || last === undefined ? [] : [sayWhatToDo(last)]),
@@ -59,16 +59,6 @@ function headline(notices: readonly ShownNotice[], worksAgain: boolean, { failed
 /** Final failures that no mail has told of. */
 function countFresh(notices: readonly ShownNotice[]): number {
 	return notices.reduce((sum, { failures, mailed_failures }) => sum + failures - mailed_failures, 0);
-}
-
-function sumUp(earlier: readonly ShownNotice[]): string[] {
-	const troubles = earlier.filter(({ kind }) => kind === "callbacks_failing").length;
-	const times = troubles === 1 ? "once" : `${troubles} times`;
-	const fresh = countFresh(earlier);
-	return [
-		`Before that, callbacks to your shop failed ${times} for a while.`,
-		...(fresh === 0 ? [] : [`${countCallbacks(fresh)} to your shop failed permanently then.`]),
-	];
 }
 
 function describeNotice(notice: ShownNotice, zone: Zone): string[] {
@@ -135,21 +125,14 @@ function sayWhatToDo(last: ShownNotice): string[] {
 function listLinks({ programme, notices, undelivered }: NoticeMailView, publicUrl: string): string[][] {
 	const home = `${publicUrl}/programmes/${programme.public_id}`;
 	const failing = notices.findLast(({ kind }) => kind === "callbacks_failing");
-	const links: [what: string, url: string, isOffered: boolean][] = [
-		[
-			"The callback that failed last:",
-			`${home}/deliveries/${failing?.lastDeliveryPublicId}`,
-			(failing?.lastDeliveryPublicId ?? null) !== null,
-		],
-		[
-			"Failed callbacks, to be resent:",
-			`${home}/integration?state=failed#deliveries`,
-			undelivered.failed > 0,
-		],
-		["Waiting callbacks:", `${home}/integration?state=pending#deliveries`, undelivered.waiting > 0],
-		["All notices:", `${home}/notices`, true],
+	const callback = failing?.lastDeliveryPublicId ?? null;
+	const list = (state: string) => `${home}/integration?state=${state}#deliveries`;
+	return [
+		...(callback === null ? [] : [["The callback that failed last:", `${home}/deliveries/${callback}`]]),
+		...(undelivered.failed === 0 ? [] : [["Failed callbacks, to be resent:", list("failed")]]),
+		...(undelivered.waiting === 0 ? [] : [["Waiting callbacks:", list("pending")]]),
+		["All notices:", `${home}/notices`],
 	];
-	return links.filter(([, , isOffered]) => isOffered).map(([what, url]) => [what, url]);
 }
 
 function countCallbacks(count: number): string {

@@ -37,9 +37,7 @@ export function createSmtpMailer(smtpUrl: string, from: string): SmtpMailer {
 				return null;
 			} catch (error) {
 				if (!isAboutOneMail(error)) throw error;
-				const { message, responseCode } = error.rejectedErrors?.[0] ?? error;
-				// Without an answer of the server's nobody knows whether it is for good: then it is not.
-				return { reason: message, isPermanent: responseCode !== undefined && responseCode >= 500 };
+				return { reason: (error.rejectedErrors?.[0] ?? error).message };
 			}
 		},
 		async verify() {

@@ -77,8 +77,10 @@ export async function acceptLink(
 			return refuse("email_taken", `${email} has an account here already. Use another address.`, "email");
 		}
 		if (!(await spendLink(trx, link.id))) return linkNotValid();
+		const nothingElse = { programme: null, role: null, ended: null };
 		const used = await useLink(trx, deps, opened, entry.value, nowMs);
-		return succeed({ ...used, purpose: link.purpose });
+		const hasNewPassword = needsPassword(opened);
+		return succeed({ ...nothingElse, ...used, hasNewPassword, purpose: link.purpose });
 	});
 	deps.mails.wake();
 	return accepted;
@@ -112,29 +114,29 @@ async function useLink(
 	opened: OpenedLink,
 	entry: Entry,
 	nowMs: number,
-): Promise<Omit<AcceptedLink, "purpose">> {
+): Promise<Pick<AcceptedLink, "person"> & Partial<AcceptedLink>> {
 	switch (opened.kind) {
 		case "first": {
 			await removeFirstStaffLink(trx);
 			const person = await findOrMakePerson(trx, deps, entry.email, "staff");
-			return joined(await join(trx, person, entry, null, nowMs));
+			return { person: await join(trx, person, entry, null, nowMs) };
 		}
 		case "join":
-			return joined(await join(trx, opened.person, entry, null, nowMs));
+			return { person: await join(trx, opened.person, entry, null, nowMs) };
 		case "programme": {
 			const { programme, role, email } = opened;
 			const person = opened.person ?? (await findOrMakePerson(trx, deps, email, "shop"));
 			await addToProgramme(trx, programme.id, person.id, role);
 			// Somebody who got a password by another link a moment ago keeps that one.
-			if (!opened.hasAccount)
-				return { ...joined(await join(trx, person, entry, opened, nowMs)), programme, role };
+			if (!opened.hasAccount) {
+				return { person: await join(trx, person, entry, opened, nowMs), programme, role };
+			}
 			await noteJoined(trx, person, opened, nowMs);
-			return { ...joined(person), programme, role, hasNewPassword: false };
+			return { person, programme, role };
 		}
 		case "address": {
 			const { address } = entry;
-			const person = await changeAddress(trx, deps, opened.person, opened.email, { nowMs, address });
-			return { ...joined(person), hasNewPassword: false };
+			return { person: await changeAddress(trx, deps, opened.person, opened.email, { nowMs, address }) };
 		}
 		case "password": {
 			const { person } = opened;
@@ -144,7 +146,7 @@ async function useLink(
 			const note = { personId, action: "password.reset", subject, detail: "by link" } as const;
 			await noteAudit(trx, { ...note, address: entry.address }, nowMs);
 			await forgetWrongPasswords(trx, person.email, entry.address);
-			return { ...joined(person), ended };
+			return { person, ended };
 		}
 		default:
 			return opened satisfies never;
@@ -165,10 +167,6 @@ async function join(
 	await forgetWrongPasswords(trx, person.email, address);
 	await noteJoined(trx, person, membership, nowMs);
 	return { ...person, name };
-}
-
-function joined(person: Person): Omit<AcceptedLink, "purpose"> {
-	return { person, programme: null, role: null, hasNewPassword: true, ended: null };
 }
 
 async function noteJoined(

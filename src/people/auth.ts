@@ -1,13 +1,16 @@
 // Passwords, and sessions behind a signed cookie. Hashing is better-auth's; the rows are ours, written in the transaction
 // of what they belong to. Tables and cookie are those of 1.0.0, whose processes may still run beside this one.
-// How often one may try is for people/limits.
+// How often one may try is for people/limits. Sessions are named by their id: the token never leaves the cookie.
 
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import { hashPassword, verifyPassword } from "better-auth/crypto";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import type { Log } from "../ports.ts";
+import { noteAudit } from "../store/queries/audit.ts";
 import {
 	endSession,
+	endSessions,
 	findPasswordHash,
 	findSession,
 	insertSession,
@@ -18,7 +21,8 @@ import {
 } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { areCookiesSecure } from "./signed-cookies.ts";
+import { type Maker, transactAs } from "./links.ts";
+import { areCookiesSecure, makeDeviceCookie } from "./signed-cookies.ts";
 
 export const MIN_PASSWORD_LENGTH = 10;
 /** scrypt reads all of it: very long ones would keep the machine busy. */
@@ -53,8 +57,6 @@ export type AuthSession = StoredSession;
 
 export interface Auth {
 	findSession(visitor: Visitor): Promise<{ session: AuthSession; setCookies: readonly string[] } | null>;
-	/** Of the person whose session the visitor has; the one used last first. */
-	listSessions(visitor: Visitor): Promise<AuthSession[]>;
 	hashPassword(password: string): Promise<string>;
 	/** The hash that fits; null for a wrong password, and after the same work for somebody who has none. */
 	judgePassword(email: string, password: string): Promise<string | null>;
@@ -62,30 +64,19 @@ export interface Auth {
 
 export function createAuth(deps: Pick<AuthDeps, "store" | "clock" | "sealingKey" | "publicUrl">): Auth {
 	const { store, clock } = deps;
-
-	const findOwn: Auth["findSession"] = async (visitor) => {
-		const token = readTokenCookie(deps, SESSION, visitor);
-		const session = token === null ? undefined : await findSession(store.db, "token", token);
-		if (session === undefined) return null;
-		const nowMs = clock.nowMs();
-		if (isOver(session, nowMs)) {
-			await endSession(store.db, session.token);
-			return null;
-		}
-		if (nowMs - session.lastUsedAtMs < SESSION_RENEWAL_MS) return { session, setCookies: [] };
-		await noteSessionUse(store.db, session.id, { nowMs, expiresAtMs: nowMs + IDLE_SESSION_MS });
-		return { session, setCookies: [tokenCookie(deps, SESSION, session.token)] };
-	};
-
 	return {
-		findSession: findOwn,
-		async listSessions(visitor) {
-			const own = await findOwn(visitor);
-			if (own === null) return [];
-			const sessions = await listSessions(store.db, own.session.personPublicId);
-			return sessions
-				.filter((session) => !isOver(session, clock.nowMs()))
-				.sort((one, other) => other.lastUsedAtMs - one.lastUsedAtMs);
+		async findSession(visitor) {
+			const token = readTokenCookie(deps, SESSION, visitor);
+			const session = token === null ? undefined : await findSession(store.db, "token", token);
+			if (session === undefined) return null;
+			const nowMs = clock.nowMs();
+			if (isOver(session, nowMs)) {
+				await endSession(store.db, session.token);
+				return null;
+			}
+			if (nowMs - session.lastUsedAtMs < SESSION_RENEWAL_MS) return { session, setCookies: [] };
+			await noteSessionUse(store.db, session.id, { nowMs, expiresAtMs: nowMs + IDLE_SESSION_MS });
+			return { session, setCookies: [tokenCookie(deps, SESSION, session.token)] };
 		},
 		hashPassword,
 		async judgePassword(email, password) {
@@ -95,6 +86,76 @@ export function createAuth(deps: Pick<AuthDeps, "store" | "clock" | "sealingKey"
 			return null;
 		},
 	};
+}
+
+/** The one used last first. */
+export async function listOpenSessions(
+	{ store, clock }: Pick<AuthDeps, "store" | "clock">,
+	personPublicId: string,
+): Promise<AuthSession[]> {
+	const sessions = await listSessions(store.db, personPublicId);
+	return sessions
+		.filter((session) => !isOver(session, clock.nowMs()))
+		.sort((one, other) => other.lastUsedAtMs - one.lastUsedAtMs);
+}
+
+/**
+ * One of their own sessions, or, without an id, all but the one it is done in. Under the lock that a session holds which
+ * goes on under another token: none gets away by that.
+ */
+export function revokeSessions(
+	{ store, clock }: Pick<AuthDeps, "store" | "clock">,
+	maker: Maker,
+	sessionId?: string,
+): Promise<Result<true>> {
+	return transactAs(store, maker, async (trx) => {
+		const { personPublicId } = await requireSession(trx, maker);
+		if (sessionId === undefined) {
+			await endSessions(trx, personPublicId, maker.sessionId);
+		} else {
+			const found = await findSession(trx, "id", sessionId);
+			if (found?.personPublicId !== personPublicId) {
+				return refuse("unknown_session", "This session has ended already. Nothing is left to do.");
+			}
+			await endSession(trx, found.token);
+		}
+		const detail = sessionId === undefined ? "all others" : "one";
+		const note = { personId: maker.personId, action: "sessions.revoked", detail } as const;
+		await noteAudit(trx, note, clock.nowMs());
+		return succeed(true);
+	});
+}
+
+export interface Changed<Value> {
+	value: Value;
+	/** Of the session, and of the browser, which was known by what has changed. */
+	setCookies: readonly string[];
+}
+
+/**
+ * For a change that ends sessions, this one among them: it goes on under a new id and token, so that whoever copied its
+ * cookie has nothing. All in one transaction, or nothing. Refused by the change itself, or when the session has ended
+ * meanwhile.
+ */
+export function changeWithSession<Value>(
+	deps: Omit<AuthDeps, "log">,
+	maker: Maker,
+	email: string,
+	change: (trx: Db, session: AuthSession) => Promise<Result<Value>>,
+): Promise<Result<Changed<Value>>> {
+	return transactAs(deps.store, maker, async (trx) => {
+		const session = await requireSession(trx, maker);
+		const done = await change(trx, session);
+		if (!done.ok) return done;
+		const own = await resumeSession(trx, deps, session);
+		return succeed({ value: done.value, setCookies: [own, await makeDeviceCookie(trx, deps, email)] });
+	});
+}
+
+async function requireSession(trx: Db, { sessionId }: Maker): Promise<AuthSession> {
+	const session = await findSession(trx, "id", sessionId);
+	if (session === undefined) throw new Error("a session that was there a moment ago");
+	return session;
 }
 
 /** In the caller's transaction. Resolves to its cookie. */
@@ -110,7 +171,7 @@ export async function startSession(
 }
 
 /** The same session under a new id and token: whoever copied the old ones has nothing. Its thirty days go on. */
-export async function resumeSession(
+async function resumeSession(
 	trx: Db,
 	deps: Omit<AuthDeps, "log">,
 	session: Omit<AuthSession, "id" | "token" | "hasAuthenticator">,

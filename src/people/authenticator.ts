@@ -7,7 +7,7 @@ import { createHmac } from "node:crypto";
 import { symmetricDecrypt, symmetricEncrypt } from "better-auth/crypto";
 import { z } from "zod";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { isAuthenticatorRequired, type PersonKind, type StaffAuthenticator } from "../domain/roles.ts";
+import type { PersonKind } from "../domain/roles.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -24,12 +24,11 @@ import {
 	turnAuthenticatorOn,
 } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
-import { type AuthSession, type SignInDeps, signInSecret, type Visitor } from "./auth.ts";
+import { type AuthSession, changeWithSession, type SignInDeps, signInSecret, type Visitor } from "./auth.ts";
 import { giveUseBack, LIMITS, useLimits } from "./limits.ts";
 import { signedOut } from "./links.ts";
 import { checkPassword } from "./passwords.ts";
-import { changeWithSession } from "./sessions.ts";
-import { findDevice, makeDeviceCookie } from "./signed-cookies.ts";
+import { findDevice } from "./signed-cookies.ts";
 
 type Refusal = ReturnType<typeof refuse>;
 
@@ -106,31 +105,15 @@ export async function confirmAuthenticator(
 	);
 }
 
-export interface Proof {
+interface Proof {
 	password: string;
 	/** Of the authenticator that is on, or one of its backup codes. */
 	code: string;
 }
 
-/** Resolves to the session's new cookies. */
-export async function disableAuthenticator(
-	deps: SignInDeps & { staffAuthenticator: StaffAuthenticator },
-	person: Holder,
-	proof: Proof,
-	visitor: Visitor,
-): Promise<Result<readonly string[]>> {
-	if (isAuthenticatorRequired(deps.staffAuthenticator, person.kind)) {
-		return refuse(
-			"not_allowed",
-			"Staff of this network must have an authenticator, so it stays on. You can move it to a new phone.",
-		);
-	}
-	return removeAuthenticator(deps, person, proof, visitor);
-}
-
 /**
- * Also for a new phone: whoever must have an authenticator can do nothing but set up the new one afterwards.
- * The password comes first: a mistyped one must not use up a backup code.
+ * Also for a new phone: whoever must have an authenticator can do nothing but set up the new one afterwards. The password
+ * comes first: a mistyped one must not use up a backup code. Resolves to the session's new cookies.
  */
 export async function removeAuthenticator(
 	deps: SignInDeps,
@@ -165,14 +148,12 @@ async function commitChange(
 	const own = await deps.auth.findSession(visitor);
 	if (own === null) return signedOut();
 	const maker = { personId, kind, sessionId: own.session.id };
-	const changed = await changeWithSession(deps, maker, async (trx, session) => {
+	const changed = await changeWithSession(deps, maker, email, async (trx, session) => {
 		const applied = await apply(trx, session);
 		if (applied.ok) await noteAudit(trx, { personId, action, address: visitor.address }, deps.clock.nowMs());
 		return applied;
 	});
-	if (!changed.ok) return changed;
-	// The cookie that knows this browser was signed for the account as it was before.
-	return succeed([changed.value.setCookie, await makeDeviceCookie(deps, email)]);
+	return changed.ok ? succeed(changed.value.setCookies) : changed;
 }
 
 /** Around what judges a code. Only a wrong one stays counted, and one that was used before. */

@@ -8,21 +8,12 @@ import { lockLinks, type WithdrawnLink, withdrawLinks, withdrawLinksInto } from 
 import type { Person } from "../store/queries/people.ts";
 import { endChallenges, endSessions } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
-import { PURPOSES } from "./links.ts";
 
-export interface EndedLink {
-	called: "invitation" | "password link" | "email confirmation";
-	/** For whom it was. */
-	email: string;
-	/** The programme it belonged to; null for links of the network. */
-	programmeId: number | null;
-}
-
+/** How many of each. Whose links they were is on record, with an entry for each. */
 export interface EndedAccess {
 	sessions: number;
-	/** Sign-ins that waited for an authenticator's code. */
-	challenges: number;
-	links: readonly EndedLink[];
+	/** Of the programme alone where it is about one: what somebody did elsewhere is not its owners' to know. */
+	links: number;
 	/** Decisions and imports that they had applied, and are stopped. */
 	jobs: number;
 }
@@ -45,17 +36,15 @@ export async function endAccess(
 ): Promise<EndedAccess> {
 	await lockLinks(trx);
 	const sessions = (await endSessions(trx, person.public_id)) - (keepsOneSession ? 1 : 0);
-	const challenges = await endChallenges(trx, person.public_id);
+	// Sign-ins that wait for an authenticator's code.
+	await endChallenges(trx, person.public_id);
+	const why = `the access of ${person.email} ended`;
 	const withdrawn = await withdrawLinks(trx, person, nowMs);
-	await noteWithdrawn(trx, withdrawn, endedBy, `the access of ${person.email} ended`, nowMs);
+	await noteWithdrawn(trx, withdrawn, endedBy, why, nowMs);
 	const jobs = await endJobsOf(trx, person.id, nowMs);
-	await noteStopped(trx, jobs, endedBy, `the access of ${person.email} ended`, nowMs);
-	const ended: EndedAccess = {
-		sessions,
-		challenges,
-		links: describeLinks(withdrawn),
-		jobs: jobs.length,
-	};
+	await noteStopped(trx, jobs, endedBy, why, nowMs);
+	const told = withdrawn.filter((link) => programmeId === null || link.programmeId === programmeId);
+	const ended = { sessions, links: told.length, jobs: jobs.length };
 	const detail = sayWhatEnded(ended);
 	if (detail !== null) {
 		const note = { personId: endedBy, programmeId, action: "access.ended" } as const;
@@ -75,7 +64,7 @@ export async function endRightsIn(
 	await noteWithdrawn(trx, withdrawn, endedBy, `${person.email} may no longer invite people`, nowMs);
 	const jobs = await endJobsOf(trx, person.id, nowMs, programmeId);
 	await noteStopped(trx, jobs, endedBy, `${person.email} may no longer decide`, nowMs);
-	return { sessions: 0, challenges: 0, links: describeLinks(withdrawn), jobs: jobs.length };
+	return { sessions: 0, links: withdrawn.length, jobs: jobs.length };
 }
 
 async function noteWithdrawn(
@@ -107,47 +96,16 @@ async function noteStopped(
 	}
 }
 
-function describeLinks(withdrawn: readonly WithdrawnLink[]): EndedLink[] {
-	return withdrawn.map(({ purpose, ...link }) => ({ ...link, called: PURPOSES[purpose].called }));
-}
-
-/** A message is one line on a phone's page: the rest is counted. */
-const MAX_ADDRESSES_NAMED = 3;
-
-/** Such as "2 sessions and 1 invitation to x@y.example were withdrawn, and 1 job was stopped"; null: nothing. */
-export function sayWhatEnded(ended: EndedAccess): string | null {
+/** Such as "2 sessions and 1 link were ended, and 1 job was stopped"; null: nothing. */
+export function sayWhatEnded({ sessions, links, jobs }: EndedAccess): string | null {
+	const ended = [count(sessions, "session"), count(links, "link")].filter((text) => text !== null);
 	const parts = [
-		...countedPart(ended.sessions, "session"),
-		...countedPart(ended.challenges, "unfinished sign-in"),
-		...linksOf(ended, "invitation", "to"),
-		...linksOf(ended, "password link", "for"),
-		...linksOf(ended, "email confirmation", "for"),
-	];
-	const total = ended.sessions + ended.challenges + ended.links.length;
-	const said = [
-		...(parts.length === 0 ? [] : [`${listOf(parts)} ${total === 1 ? "was" : "were"} withdrawn`]),
-		...countedPart(ended.jobs, "job").map((text) => `${text} ${ended.jobs === 1 ? "was" : "were"} stopped`),
-	];
-	return said.length === 0 ? null : said.join(", and ");
+		ended.length === 0 ? null : `${ended.join(" and ")} ${sessions + links === 1 ? "was" : "were"} ended`,
+		jobs === 0 ? null : `${count(jobs, "job")} ${jobs === 1 ? "was" : "were"} stopped`,
+	].filter((text) => text !== null);
+	return parts.length === 0 ? null : parts.join(", and ");
 }
 
-/** For an owner, who is told about this programme alone: what else somebody did elsewhere is not theirs to know. */
-export function withinProgramme(ended: EndedAccess, programmeId: number): EndedAccess {
-	return { ...ended, links: ended.links.filter((link) => link.programmeId === programmeId) };
-}
-
-function linksOf({ links }: EndedAccess, called: EndedLink["called"], preposition: string): string[] {
-	const emails = links.filter((link) => link.called === called).map(({ email }) => email);
-	const named = [...new Set(emails)].slice(0, MAX_ADDRESSES_NAMED);
-	const more = new Set(emails).size - named.length;
-	const whom = more === 0 ? listOf(named) : `${named.join(", ")} and ${more} more`;
-	return countedPart(emails.length, called).map((text) => `${text} ${preposition} ${whom}`);
-}
-
-function countedPart(count: number, noun: string): string[] {
-	return count === 0 ? [] : [`${count} ${noun}${count === 1 ? "" : "s"}`];
-}
-
-function listOf(parts: readonly string[]): string {
-	return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
+function count(number: number, noun: string): string | null {
+	return number === 0 ? null : `${number} ${noun}${number === 1 ? "" : "s"}`;
 }

@@ -5,7 +5,7 @@
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { PersonKind } from "../domain/roles.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
-import { composeAccessMail, composeJoinMail, composeProgrammeInvitationMail } from "../mail/letters.ts";
+import { composeAccessMail, composeInvitationMail } from "../mail/letters.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { removeProgrammeInvitation } from "../store/queries/links.ts";
 import { findPersonByEmail, type Person, setDeactivated } from "../store/queries/people.ts";
@@ -14,14 +14,7 @@ import { hasPassword } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps, Actor } from "./deps.ts";
 import { LIMITS, useLimits } from "./limits.ts";
-import {
-	INVITATION_DAYS,
-	issueLink,
-	type Maker,
-	type Membership,
-	transactAs,
-	transactInProgramme,
-} from "./links.ts";
+import { issueLink, type Maker, type Membership, transactAs, transactInProgramme } from "./links.ts";
 import { findOrMakePerson, parseEmail } from "./people.ts";
 
 export interface InvitationsDeps extends Pick<AccountsDeps, "store" | "clock" | "random"> {
@@ -92,8 +85,7 @@ export async function welcomePerson(
 	await setDeactivated(trx, personId, null);
 	const purpose = kind === "staff" ? "staff_invitation" : "programme_invitation";
 	const link = `${publicUrl}${await issueLink(trx, deps, { purpose, personId, programmeId, maker })}`;
-	const invitation = { to: email, link, validDays: INVITATION_DAYS };
-	await mails.enqueue(trx, composeJoinMail({ ...invitation, kind, membership }));
+	await mails.enqueue(trx, composeInvitationMail(email, link, { kind, membership, isByOwner: false }));
 	return sentLink(deps, maker, { email, link });
 }
 
@@ -148,10 +140,10 @@ export async function inviteByOwner(
 		const note = { personId: maker.personId, programmeId, action: "person.invited" } as const;
 		const detail = isRenewed ? "new link" : role;
 		await noteAudit(trx, { ...note, subject: email, detail }, deps.clock.nowMs());
-		const invitation = { to: email, link, membership: { programme, role }, validDays: INVITATION_DAYS };
+		const membership = { programme, role };
+		const mail = composeInvitationMail(email, link, { kind: "shop", membership, isByOwner: true });
 		// Staff see every programme and are in none: there is nothing to accept, and the owner need not know.
-		const isWithheld = known?.kind === "staff";
-		await deps.mails.enqueue(trx, { ...composeProgrammeInvitationMail(invitation), isWithheld });
+		await deps.mails.enqueue(trx, { ...mail, isWithheld: known?.kind === "staff" });
 		return succeed(sentLink(deps, maker, { email, link }));
 	});
 }

@@ -5,6 +5,7 @@ import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { grants, type ProgrammeRole } from "../domain/roles.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
+import { INVITATION_DAYS } from "../mail/letters.ts";
 import { findOpenLink, type Link, lockLinks, replaceLink } from "../store/queries/links.ts";
 import { findPersonByEmail, findPersonById, type Person } from "../store/queries/people.ts";
 import { findRole } from "../store/queries/programme-people.ts";
@@ -17,28 +18,17 @@ import type { AccountsDeps, Actor } from "./deps.ts";
 /** 256 bits: nobody guesses one, so a plain hash is enough at rest. */
 const TOKEN_BYTES = 32;
 
-/** Long enough for a holiday weekend, short enough for a mailbox that somebody else reads later. */
-export const INVITATION_DAYS = 7;
-
-interface Purpose {
-	lifeMs: number;
-	/** When it is told that it ended. */
-	called: "invitation" | "password link" | "email confirmation";
-	/** Undefined when there is nothing left for it to do. */
-	open(db: Db, link: Link): Promise<OpenedLink | undefined>;
-}
-
-/** What each kind of link is good for, and for how long. Its mail is in mail/letters, its page in web/sign-in/welcome-page. */
-export const PURPOSES: Readonly<Record<LinkPurpose, Purpose>> = {
+/** How long each kind of link is good for. Its mail is in mail/letters, its page in web/sign-in/welcome-page. */
+const LIFE_MS: Readonly<Record<LinkPurpose, number>> = {
 	// It stands in the log of the start.
-	first_staff: { lifeMs: DAY_MS, called: "invitation", open: openFirst },
-	staff_invitation: { lifeMs: INVITATION_DAYS * DAY_MS, called: "invitation", open: openJoin },
-	programme_invitation: { lifeMs: INVITATION_DAYS * DAY_MS, called: "invitation", open: openProgramme },
+	first_staff: DAY_MS,
+	staff_invitation: INVITATION_DAYS * DAY_MS,
+	programme_invitation: INVITATION_DAYS * DAY_MS,
 	// Handed over by people who are talking to each other; it opens an account that is in use.
-	password_link: { lifeMs: DAY_MS, called: "password link", open: openPassword },
+	password_link: DAY_MS,
 	// Whoever asks for it is waiting for the mail.
-	password_mail: { lifeMs: HOUR_MS, called: "password link", open: openPassword },
-	address_mail: { lifeMs: HOUR_MS, called: "email confirmation", open: openAddress },
+	password_mail: HOUR_MS,
+	address_mail: HOUR_MS,
 };
 
 /** Whoever makes a link on a page, with the session they do it in. */
@@ -120,7 +110,7 @@ export async function issueLink(
 		role: role ?? null,
 		made_by: maker?.personId ?? null,
 		created_at_ms: nowMs,
-		expires_at_ms: nowMs + PURPOSES[purpose].lifeMs,
+		expires_at_ms: nowMs + LIFE_MS[purpose],
 		withdrawn: null,
 	});
 	return `/welcome/${token}`;
@@ -176,47 +166,37 @@ export async function readLink(
 	nowMs: number,
 ): Promise<{ link: Link; opened: OpenedLink } | undefined> {
 	const link = await findOpenLink(db, sha256Hex(token), nowMs);
-	const opened = link && (await PURPOSES[link.purpose].open(db, link));
+	const opened = link && (await openLink(db, link));
 	return link && opened && { link, opened };
 }
 
-async function openFirst(db: Db): Promise<OpenedLink | undefined> {
-	return (await hasStaffWithPassword(db)) ? undefined : { kind: "first" };
-}
-
-async function openJoin(db: Db, link: Link): Promise<OpenedLink | undefined> {
-	const person = await findPersonOf(db, link);
-	return person && !(await hasPassword(db, person.public_id)) ? { kind: "join", person } : undefined;
-}
-
-async function openPassword(db: Db, link: Link): Promise<OpenedLink | undefined> {
-	const person = await findPersonOf(db, link);
-	return person && (await hasPassword(db, person.public_id)) ? { kind: "password", person } : undefined;
-}
-
-async function openAddress(db: Db, link: Link): Promise<OpenedLink | undefined> {
-	const person = await findPersonOf(db, link);
-	if (person === undefined || link.email === null) return undefined;
-	const isFree = (await findPersonByEmail(db, link.email)) === undefined;
-	return isFree ? { kind: "address", person, email: link.email } : undefined;
+async function openLink(db: Db, link: Link): Promise<OpenedLink | undefined> {
+	const { purpose, email, person_id: personId } = link;
+	if (purpose === "first_staff") return (await hasStaffWithPassword(db)) ? undefined : { kind: "first" };
+	// An owner's; what staff made is for a person, who has their role already.
+	if (purpose === "programme_invitation" && email !== null) return openProgramme(db, link, email);
+	const person = personId === null ? undefined : await findPersonById(db, personId);
+	if (person === undefined || person.deactivated_at_ms !== null) return undefined;
+	if (purpose === "address_mail") {
+		const isFree = email !== null && (await findPersonByEmail(db, email)) === undefined;
+		return isFree ? { kind: "address", person, email } : undefined;
+	}
+	const kind = purpose === "password_link" || purpose === "password_mail" ? "password" : "join";
+	return (await hasPassword(db, person.public_id)) === (kind === "password") ? { kind, person } : undefined;
 }
 
 /** Staff see every programme and are in none: for them there is nothing to accept. */
-async function openProgramme(db: Db, link: Link): Promise<OpenedLink | undefined> {
-	const { email, programme_id: programmeId, role } = link;
-	// Made by staff: the person has their role already.
-	if (email === null) return openJoin(db, link);
+async function openProgramme(
+	db: Db,
+	{ programme_id: programmeId, role }: Link,
+	email: string,
+): Promise<OpenedLink | undefined> {
 	if (programmeId === null || role === null) return undefined;
 	const programme = (await findProgrammesById(db, [programmeId])).get(programmeId);
 	const person = await findPersonByEmail(db, email);
 	if (programme === undefined || person?.kind === "staff") return undefined;
 	const hasAccount = person !== undefined && (await hasPassword(db, person.public_id));
 	return { kind: "programme", email, person: person ?? null, programme, role, hasAccount };
-}
-
-async function findPersonOf(db: Db, { person_id: personId }: Link): Promise<Person | undefined> {
-	const person = personId === null ? undefined : await findPersonById(db, personId);
-	return person?.deactivated_at_ms === null ? person : undefined;
 }
 
 export function linkNotValid(): ReturnType<typeof refuse> {

@@ -2,7 +2,7 @@
 // address, which changes when whoever has the new mailbox opens the link that was sent there.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { MAIL_KINDS, type MailKind } from "../domain/notice.ts";
+import type { MailKind } from "../domain/notice.ts";
 import { isTimeZone } from "../domain/zone-day.ts";
 import { composeAddressMail, composeLeftAddressMail } from "../mail/letters.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -36,11 +36,6 @@ export const DATE_LOCALES = {
 	"pt-PT": "Português",
 	"sv-SE": "Svenska",
 } as const;
-type DateLocale = keyof typeof DATE_LOCALES;
-
-function isDateLocale(text: string): text is DateLocale {
-	return Object.hasOwn(DATE_LOCALES, text);
-}
 
 export interface SettingsInput {
 	name: string;
@@ -62,7 +57,7 @@ export async function saveOwnSettings(
 	if (input.zone !== "" && !isTimeZone(input.zone)) {
 		return refuse("invalid_field", "There is no such time zone. Choose one from the list.", "zone");
 	}
-	if (input.locale !== "" && !isDateLocale(input.locale)) {
+	if (input.locale !== "" && !Object.hasOwn(DATE_LOCALES, input.locale)) {
 		return refuse(
 			"invalid_field",
 			"Dates cannot be written in this language. Choose one from the list.",
@@ -76,34 +71,18 @@ export async function saveOwnSettings(
 		mails_callbacks_failing: input.mails.includes("callbacks_failing") ? 1 : 0,
 		mails_callbacks_working_again: input.mails.includes("callbacks_working_again") ? 1 : 0,
 	};
-	const changes = describeChanges(before, after);
-	if (changes.length === 0) return succeed(false);
+	const changed = (Object.keys(after) as (keyof PersonSettings)[]).filter(
+		(key) => before[key] !== after[key],
+	);
+	if (changed.length === 0) return succeed(false);
 	return transactAs(store, maker, async (trx) => {
 		const nowMs = clock.nowMs();
 		await updateSettings(trx, before.id, after);
 		await updateSignIn(trx, before.public_id, { name: after.name }, nowMs);
 		const note = { personId: before.id, action: "account.changed", subject: before.email } as const;
-		await noteAudit(trx, { ...note, detail: changes.join("; ") }, nowMs);
+		await noteAudit(trx, { ...note, detail: changed.join(", ").replaceAll("_", " ") }, nowMs);
 		return succeed(true);
 	});
-}
-
-function describeChanges(before: Person, after: PersonSettings): string[] {
-	const own = "the browser's own";
-	const pairs: readonly (readonly [string, string | number, string | number])[] = [
-		["name", before.name, after.name],
-		["time zone", before.zone ?? own, after.zone ?? own],
-		["language of dates", before.locale ?? own, after.locale ?? own],
-		...MAIL_KINDS.map((kind) => {
-			const column = `mails_${kind}` as const;
-			return [`mails: ${kind.replaceAll("_", " ")}`, onOff(before[column]), onOff(after[column])] as const;
-		}),
-	];
-	return pairs.flatMap(([what, was, is]) => (was === is ? [] : [`${what}: ${was} → ${is}`]));
-}
-
-function onOff(value: 0 | 1): string {
-	return value === 1 ? "on" : "off";
 }
 
 /**

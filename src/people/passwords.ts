@@ -6,30 +6,23 @@ import { networkOf } from "../domain/client-address.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { composeResetMail } from "../mail/letters.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { lockLinks, removeLinksOfPerson } from "../store/queries/links.ts";
+import { lockLinks } from "../store/queries/links.ts";
 import { findPersonByEmail, findPersonById } from "../store/queries/people.ts";
 import { hasPassword, setPassword } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
-import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, type SignInDeps, type Visitor } from "./auth.ts";
+import {
+	type Changed,
+	changeWithSession,
+	MAX_PASSWORD_LENGTH,
+	MIN_PASSWORD_LENGTH,
+	type SignInDeps,
+	type Visitor,
+} from "./auth.ts";
 import { type EndedAccess, endAccess } from "./end-access.ts";
 import type { InvitationsDeps } from "./invitations.ts";
 import { forgetUse, giveUseBack, LIMITS, triesFrom, type Use, useLimits } from "./limits.ts";
 import { issueLink, type Maker } from "./links.ts";
-import { changeWithSession } from "./sessions.ts";
-import { type CookieDeps, findDevice, makeConfirmationCookie, type SignInMoment } from "./signed-cookies.ts";
-
-/**
- * An id nobody has. For an unknown address the same rows are written, so that timing does not reveal whether an account
- * exists.
- */
-const NOBODY_ID = 0;
-
-export interface PasswordChanged {
-	/** What ended with the old password. The session that it was changed in goes on and is not counted. */
-	ended: EndedAccess;
-	/** Of that session, whose token is new. */
-	setCookies: readonly string[];
-}
+import { type DeviceDeps, findDevice } from "./signed-cookies.ts";
 
 export function judgePassword(password: string): Result<true> {
 	if (password.length < MIN_PASSWORD_LENGTH) {
@@ -46,12 +39,11 @@ export function judgePassword(password: string): Result<true> {
 	return succeed(true);
 }
 
-type LimitDeps = Pick<CookieDeps, "store" | "clock" | "sealingKey">;
 type Guesser = Pick<Visitor, "address" | "device">;
 
 /** Counted before it is judged: whoever took a session cannot guess it either. Resolves to the hash that it fits. */
 export async function checkPassword(
-	deps: LimitDeps & Pick<SignInDeps, "auth">,
+	deps: DeviceDeps & Pick<SignInDeps, "auth">,
 	email: string,
 	password: string,
 	guesser: Guesser,
@@ -71,7 +63,7 @@ export async function checkPassword(
 
 /** Counts one password as a wrong one. The first of the uses is that of the browser or network it came from. */
 export async function usePassword(
-	deps: LimitDeps,
+	deps: DeviceDeps,
 	email: string,
 	{ address, device }: Guesser,
 ): Promise<Result<readonly Use[]>> {
@@ -98,13 +90,16 @@ function fromNetwork(email: string, address: string): Use {
 	return { limit: LIMITS.wrongPasswordsHere, subject: `${email} ${networkOf(address)}` };
 }
 
-/** Ends every other session and every link: whoever knew the old password is out. */
+/**
+ * Ends every other session and every link: whoever knew the old password is out. Resolves to what ended; the session that
+ * it was changed in goes on and is not counted.
+ */
 export async function changePassword(
 	deps: Omit<SignInDeps, "log">,
 	person: Maker,
 	{ currentPassword, newPassword }: { currentPassword: string; newPassword: string },
 	visitor: Visitor,
-): Promise<Result<PasswordChanged>> {
+): Promise<Result<Changed<EndedAccess>>> {
 	const { auth, store, clock } = deps;
 	const judged = judgePassword(newPassword);
 	if (!judged.ok) return judged;
@@ -113,7 +108,7 @@ export async function changePassword(
 	const given = await checkPassword(deps, self.email, currentPassword, visitor);
 	if (!given.ok) return given;
 	const passwordHash = await auth.hashPassword(newPassword);
-	const changed = await changeWithSession(deps, person, async (trx) => {
+	return changeWithSession(deps, person, self.email, async (trx) => {
 		const nowMs = clock.nowMs();
 		const ended = await endAccess(trx, self, { endedBy: self.id, nowMs, keepsOneSession: true });
 		await setPassword(trx, self, passwordHash, nowMs);
@@ -122,19 +117,6 @@ export async function changePassword(
 		await noteAudit(trx, note, nowMs);
 		return succeed(ended);
 	});
-	if (!changed.ok) return changed;
-	return succeed({ ended: changed.value.value, setCookies: [changed.value.setCookie] });
-}
-
-/** The password given again in a session that is not new. Resolves to a whole Set-Cookie line. */
-export async function confirmPassword(
-	deps: SignInDeps,
-	signIn: SignInMoment,
-	password: string,
-	visitor: Visitor,
-): Promise<Result<string>> {
-	const given = await checkPassword(deps, signIn.email, password, visitor);
-	return given.ok ? succeed(await makeConfirmationCookie(deps, signIn)) : given;
 }
 
 /** Answers the same whether or not anybody has this address: only a mail may tell. */
@@ -149,22 +131,16 @@ export async function requestPasswordReset(
 	const uses = [...triesFrom(visitor.address), { limit: LIMITS.mailsTo, subject: `new password: ${email}` }];
 	const tooMany = await useLimits(store.db, uses, nowMs);
 	if (tooMany !== null) return tooMany;
-	// The same work for either, so that an account costs no more time than none.
-	const path = await store.transact(async (trx) => {
+	// Once the answer is out: the time that it takes would tell whether the account exists.
+	mails.later(async (trx) => {
 		await lockLinks(trx);
-		const found = await findPersonByEmail(trx, email);
-		const person = found !== undefined && (await hasPassword(trx, found.public_id)) ? found : undefined;
-		const personId = person?.id ?? NOBODY_ID;
-		const issued = await issueLink(trx, deps, { purpose: "password_mail", personId, maker: null });
-		if (person === undefined) {
-			await removeLinksOfPerson(trx, NOBODY_ID);
-			return null;
-		}
+		const person = await findPersonByEmail(trx, email);
+		if (person === undefined || !(await hasPassword(trx, person.public_id))) return null;
+		const order = { purpose: "password_mail", personId: person.id, maker: null } as const;
+		const link = `${publicUrl}${await issueLink(trx, deps, order)}`;
 		// By whoever knows the address: nobody is signed in.
 		await noteAudit(trx, { personId: null, action: "password.reset_asked", subject: email }, nowMs);
-		return issued;
+		return composeResetMail(email, link);
 	});
-	// Not awaited, on purpose: the time a mail takes would tell whether the account exists.
-	if (path !== null) mails.send(composeResetMail(email, `${publicUrl}${path}`));
 	return succeed(true);
 }

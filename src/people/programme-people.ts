@@ -4,11 +4,7 @@
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { grants, type ProgrammeRole } from "../domain/roles.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import {
-	findProgrammeInvitation,
-	removeProgrammeInvitation,
-	setInvitationRole,
-} from "../store/queries/links.ts";
+import { findProgrammeInvitation, removeProgrammeInvitation } from "../store/queries/links.ts";
 import {
 	findPersonById,
 	findPersonByPublicId,
@@ -68,14 +64,11 @@ export interface RoleChanged {
 	name: string;
 	before: ProgrammeRole;
 	after: ProgrammeRole;
-	/** The links they made here that they may no longer make; null for an invitation, which nobody has accepted. */
+	/** What they made here and may no longer make; null where they still may. */
 	ended: EndedAccess | null;
 }
 
-/**
- * Of one of its people, or of an invitation that waits, whoever sent it. Whoever may no longer invite loses the
- * invitations they sent, in the same transaction; they stay signed in.
- */
+/** Whoever may no longer invite loses the invitations they sent, in the same transaction; they stay signed in. */
 export async function changeRole(
 	deps: PeopleDeps,
 	maker: Maker,
@@ -88,17 +81,7 @@ export async function changeRole(
 	const after = parsed.value;
 	const nowMs = deps.clock.nowMs();
 	const programmeId = programme.id;
-	const note = { personId: maker.personId, programmeId, action: "person.role_changed" } as const;
 	return transactInProgramme<RoleChanged>(deps.store, maker, programmeId, async (trx) => {
-		const waiting = await findProgrammeInvitation(trx, programmeId, publicId);
-		if (waiting !== undefined) {
-			const { id, email, role: before } = waiting;
-			if (before !== after) {
-				await setInvitationRole(trx, id, after);
-				await noteAudit(trx, { ...note, subject: email, detail: `invitation: ${before} → ${after}` }, nowMs);
-			}
-			return succeed({ email, name: "", before, after, ended: null });
-		}
 		const found = await findLocked(trx, programme, publicId);
 		if (!found.ok) return found;
 		const { person, role: before } = found.value;
@@ -109,6 +92,7 @@ export async function changeRole(
 		const ended = grants(after, "manage")
 			? null
 			: await endRightsIn(trx, person, { endedBy: maker.personId, programmeId, nowMs });
+		const note = { personId: maker.personId, programmeId, action: "person.role_changed" } as const;
 		await noteAudit(trx, { ...note, subject: email, detail: `${before} → ${after}` }, nowMs);
 		return succeed({ email, name, before, after, ended });
 	});

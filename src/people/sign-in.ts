@@ -66,7 +66,7 @@ export async function signIn(
 		const isWrong = stepped.fault.code === "wrong_password";
 		return logRefusal(deps, visitor, "a sign-in was refused", isWrong ? wrongCredentials() : stepped);
 	}
-	return stepped.value.next === "home" ? withDevice(deps, email, stepped.value) : stepped;
+	return stepped;
 }
 
 /** The second step: the authenticator's six digits, or one of the backup codes. Each works once. */
@@ -101,7 +101,7 @@ export async function confirmSignIn(
 	);
 	if (!confirmed.ok) return refuseCode(confirmed);
 	const { next, setCookies } = confirmed.value;
-	return withDevice(deps, person.email, { next, setCookies: [...setCookies, tokenCookie(deps, CHALLENGE)] });
+	return succeed({ next, setCookies: [...setCookies, tokenCookie(deps, CHALLENGE)] });
 }
 
 /** Resolves to the cookies that make the browser forget. */
@@ -128,6 +128,7 @@ async function askForCode(
 	return succeed({ next: "code", setCookies: [tokenCookie(deps, CHALLENGE, token)] });
 }
 
+/** After the last step, and only here, the browser gets the cookie by which it is known from now on. */
 async function letIn(
 	trx: Db,
 	deps: SignInDeps,
@@ -136,16 +137,7 @@ async function letIn(
 ): Promise<Result<SignInStep>> {
 	const cookie = await startSession(trx, deps, person.public_id, visitor);
 	await note(trx, deps, person, "person.signed_in", visitor);
-	return succeed({ next: "home", setCookies: [cookie] });
-}
-
-/** After the last step, and only here, the browser gets the cookie by which it is known from now on. */
-async function withDevice(
-	deps: SignInDeps,
-	email: string,
-	{ next, setCookies }: SignInStep,
-): Promise<Result<SignInStep>> {
-	return succeed({ next, setCookies: [...setCookies, await makeDeviceCookie(deps, email)] });
+	return succeed({ next: "home", setCookies: [cookie, await makeDeviceCookie(trx, deps, person.email)] });
 }
 
 function note(

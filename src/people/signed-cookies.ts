@@ -1,16 +1,12 @@
-// What only this service can have written, signed and stored nowhere: form tokens, flash messages, and two cookies that
-// open nothing. Both are signed together with the password's hash, so that a new password, however it came about, ends
-// them all.
-//
-// device         a browser that has signed in to this account before. It has guesses of its own, so that strangers who
-//                use up the account's do not keep the person out. Also signed with the authenticator that was on: those
-//                whom the password alone let in have no guesses at its codes.
-// confirmation   the password was given again in a session that is not new. A copy of the session's own cookie, made
-//                before, does not profit from it; signed with the sign-in, it is worth nothing in another session.
+// What only this service can have written, signed and stored nowhere: form tokens, flash messages, and the device cookie
+// of a browser that has signed in to an account before. That one opens nothing and has guesses of its own, so that
+// strangers who use up the account's do not keep the person out. It is signed with the password's hash and the
+// authenticator that was on: a new password ends it, and those whom the password alone let in have no guesses at codes.
 
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
-import { DAY_MS, HOUR_MS, SECOND_MS } from "../domain/time.ts";
+import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import { findAuthenticatorId, findPasswordHash } from "../store/queries/sign-in.ts";
+import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
 
 export interface Signer {
@@ -19,10 +15,7 @@ export interface Signer {
 }
 
 /** A key for each use, so that a token for one is worth nothing for another. */
-export function createSigner(
-	sealingKey: Uint8Array,
-	use: "forms" | "flash" | "devices" | "confirmations",
-): Signer {
+export function createSigner(sealingKey: Uint8Array, use: "forms" | "flash" | "devices"): Signer {
 	const key = Buffer.from(hkdfSync("sha256", sealingKey, "", `ringback ${use}`, 32));
 	const sign = (text: string): string => createHmac("sha256", key).update(text).digest("base64url");
 	return {
@@ -47,122 +40,45 @@ export function cookieName(publicUrl: string, name: string): string {
 	return `${areCookiesSecure(publicUrl) ? "__Host-" : ""}ringback.${name}`;
 }
 
-export interface CookieDeps extends Pick<AccountsDeps, "store" | "clock" | "random" | "sealingKey"> {
-	publicUrl: string;
-}
+export type DeviceDeps = Pick<AccountsDeps, "store" | "clock" | "sealingKey">;
 
-interface SignedCookie {
-	name: string;
-	/** Of the key that signs it. */
-	label: "devices" | "confirmations";
-	/** What is signed, and the signature. */
-	shape: RegExp;
-	lifeMs: number;
-}
-
-const DEVICE: SignedCookie = {
-	name: "device",
-	label: "devices",
-	shape: /^([0-9a-f]{32}\.\d{1,16})\.([\w-]{43})$/,
-	// Browsers keep no cookie for longer than 400 days. Signing in makes a new one.
-	lifeMs: 365 * DAY_MS,
-};
+/** What is signed, and the signature. */
+const DEVICE_SHAPE = /^(([0-9a-f]{32})\.(\d{1,16}))\.([\w-]{43})$/;
 const DEVICE_NAME_BYTES = 16;
-
-const CONFIRMATION: SignedCookie = {
-	name: "confirmation",
-	label: "confirmations",
-	shape: /^(\d{1,16})\.([\w-]{43})$/,
-	// Long enough to set up an authenticator and look through the sessions in one visit.
-	lifeMs: HOUR_MS,
-};
-
-/** Whoever signed in today is not asked for the password a second time. */
-const FRESH_SIGN_IN_MS = DAY_MS;
+/** Browsers keep no cookie for longer than 400 days. Signing in makes a new one. */
+const DEVICE_LIFE_MS = 365 * DAY_MS;
 
 export function deviceCookieName(publicUrl: string): string {
-	return cookieName(publicUrl, DEVICE.name);
+	return cookieName(publicUrl, "device");
 }
 
-export function confirmationCookieName(publicUrl: string): string {
-	return cookieName(publicUrl, CONFIRMATION.name);
-}
-
-/** A whole Set-Cookie line, for somebody who has just shown that they are this person. */
-export async function makeDeviceCookie(deps: CookieDeps, email: string): Promise<string> {
-	const value = `${deps.random.hex(DEVICE_NAME_BYTES)}.${deps.clock.nowMs()}`;
-	return setCookie(deps, DEVICE, value, await deviceFacts(deps, email));
+/**
+ * A whole Set-Cookie line, for somebody who has just shown that they are this person. In that transaction: a password
+ * that changes a moment later must not have signed it.
+ */
+export async function makeDeviceCookie(
+	trx: Db,
+	{ clock, random, sealingKey, publicUrl }: Omit<AccountsDeps, "store"> & { publicUrl: string },
+	email: string,
+): Promise<string> {
+	const value = `${random.hex(DEVICE_NAME_BYTES)}.${clock.nowMs()}`;
+	const signature = createSigner(sealingKey, "devices").sign(`${value} ${await factsOf(trx, email)}`);
+	const secure = areCookiesSecure(publicUrl) ? "; Secure" : "";
+	return `${deviceCookieName(publicUrl)}=${value}.${signature}; Max-Age=${DEVICE_LIFE_MS / SECOND_MS}; Path=/; HttpOnly; SameSite=Lax${secure}`;
 }
 
 /** The browser's name, to count by; null for one that has not signed in to this account, or not with this password. */
 export async function findDevice(
-	deps: Pick<CookieDeps, "store" | "clock" | "sealingKey">,
+	{ store, clock, sealingKey }: DeviceDeps,
 	email: string,
 	cookie: string,
 ): Promise<string | null> {
-	const value = await readCookie(deps, DEVICE, cookie, () => deviceFacts(deps, email));
-	const [name, madeAtMs] = value?.split(".") ?? [];
-	return name !== undefined && deps.clock.nowMs() - Number(madeAtMs) < DEVICE.lifeMs ? name : null;
+	const [, value, name = "", madeAtMs, signature = ""] = DEVICE_SHAPE.exec(cookie) ?? [];
+	if (value === undefined || clock.nowMs() - Number(madeAtMs) >= DEVICE_LIFE_MS) return null;
+	const text = `${value} ${await factsOf(store.db, email)}`;
+	return createSigner(sealingKey, "devices").isSignature(signature, text) ? name : null;
 }
 
-/** One sign-in of one person. Its time stays the same where the session gets another id, as with a new authenticator. */
-export interface SignInMoment {
-	email: string;
-	signedInAtMs: number;
-}
-
-/** A whole Set-Cookie line, for somebody who has just given their password. */
-export async function makeConfirmationCookie(
-	deps: Omit<CookieDeps, "random">,
-	signIn: SignInMoment,
-): Promise<string> {
-	return setCookie(deps, CONFIRMATION, String(deps.clock.nowMs()), await confirmationFacts(deps, signIn));
-}
-
-/**
- * Whether the password was given recently enough to open the account: an old session may be in a browser that was left
- * open, or in somebody else's hands. A cookie of another session, or from before a new password, counts for nothing.
- */
-export async function isPasswordRecent(
-	deps: Pick<CookieDeps, "store" | "clock" | "sealingKey">,
-	signIn: SignInMoment,
-	cookie: string,
-): Promise<boolean> {
-	const nowMs = deps.clock.nowMs();
-	if (nowMs - signIn.signedInAtMs < FRESH_SIGN_IN_MS) return true;
-	const value = await readCookie(deps, CONFIRMATION, cookie, () => confirmationFacts(deps, signIn));
-	return value !== null && nowMs - Number(value) < CONFIRMATION.lifeMs;
-}
-
-async function deviceFacts({ store: { db } }: Pick<CookieDeps, "store">, email: string): Promise<string> {
+async function factsOf(db: Db, email: string): Promise<string> {
 	return JSON.stringify([email, await findPasswordHash(db, email), await findAuthenticatorId(db, email)]);
-}
-
-async function confirmationFacts(
-	{ store: { db } }: Pick<CookieDeps, "store">,
-	{ email, signedInAtMs }: SignInMoment,
-): Promise<string> {
-	return JSON.stringify([email, await findPasswordHash(db, email), signedInAtMs]);
-}
-
-function setCookie(
-	{ sealingKey, publicUrl }: Pick<CookieDeps, "sealingKey" | "publicUrl">,
-	cookie: SignedCookie,
-	value: string,
-	facts: string,
-): string {
-	const signature = createSigner(sealingKey, cookie.label).sign(`${value} ${facts}`);
-	const secure = areCookiesSecure(publicUrl) ? "; Secure" : "";
-	return `${cookieName(publicUrl, cookie.name)}=${value}.${signature}; Max-Age=${cookie.lifeMs / SECOND_MS}; Path=/; HttpOnly; SameSite=Lax${secure}`;
-}
-
-async function readCookie(
-	{ sealingKey }: Pick<CookieDeps, "sealingKey">,
-	{ label, shape }: SignedCookie,
-	text: string,
-	facts: () => Promise<string>,
-): Promise<string | null> {
-	const [, value, signature] = shape.exec(text) ?? [];
-	if (value === undefined || signature === undefined) return null;
-	return createSigner(sealingKey, label).isSignature(signature, `${value} ${await facts()}`) ? value : null;
 }

@@ -3,12 +3,11 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { HOUR_MS } from "../domain/time.ts";
 import { type FilledShop, openFilledShop } from "./filled-shop.test-support.ts";
-import { AUTHENTICATOR_PATH, ENTER_PASSWORD_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
+import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
 import type { Access, Route } from "./routes.ts";
 import { ROUTES } from "./site.ts";
-import { type Browser, createTestSite, type Shown, START_MS } from "./test-site.test-support.ts";
+import { type Browser, createTestSite, type Shown } from "./test-site.test-support.ts";
 
 type Visitor =
 	| "nobody"
@@ -19,9 +18,7 @@ type Visitor =
 	| "viewer"
 	| "staff"
 	/** Staff without the authenticator that the network asks for. */
-	| "unprepared"
-	/** The owner, who signed in more than a day ago. */
-	| "returning";
+	| "unprepared";
 
 type Outcome =
 	| "allowed"
@@ -30,12 +27,11 @@ type Outcome =
 	| "nothing"
 	/** Told that the role does not allow it. */
 	| "denied"
-	| "authenticator"
-	| "password";
+	| "authenticator";
 
 const EVERYBODY: readonly Visitor[] = [
 	...(["nobody", "outsider", "owner", "developer", "viewer", "staff"] as const),
-	...(["unprepared", "returning"] as const),
+	"unprepared",
 ];
 const SIGNED_IN = {
 	...({ nobody: "sign-in", outsider: "allowed", staff: "allowed" } as const),
@@ -43,11 +39,11 @@ const SIGNED_IN = {
 };
 const OF_PROGRAMME = {
 	...SIGNED_IN,
-	...({ outsider: "nothing", unprepared: "authenticator", returning: "allowed" } as const),
+	...({ outsider: "nothing", unprepared: "authenticator" } as const),
 };
 const EXPECTED: Readonly<Record<Access, Readonly<Record<Visitor, Outcome>>>> = {
-	anyone: { ...SIGNED_IN, nobody: "allowed", unprepared: "allowed", returning: "allowed" },
-	"signed-in": { ...SIGNED_IN, unprepared: "authenticator", returning: "allowed" },
+	anyone: { ...SIGNED_IN, nobody: "allowed", unprepared: "allowed" },
+	"signed-in": { ...SIGNED_IN, unprepared: "authenticator" },
 	programme: OF_PROGRAMME,
 	"programme-integrate": { ...OF_PROGRAMME, viewer: "denied" },
 	"programme-decide": { ...OF_PROGRAMME, developer: "denied", viewer: "denied" },
@@ -56,11 +52,8 @@ const EXPECTED: Readonly<Record<Access, Readonly<Record<Visitor, Outcome>>>> = {
 		...SIGNED_IN,
 		...{ outsider: "nothing", owner: "nothing", developer: "nothing", viewer: "nothing" },
 		unprepared: "authenticator",
-		returning: "nothing",
 	},
-	account: { ...SIGNED_IN, unprepared: "authenticator", returning: "password" },
-	"account-authenticator": { ...SIGNED_IN, unprepared: "allowed", returning: "password" },
-	"account-password": { ...SIGNED_IN, unprepared: "allowed", returning: "allowed" },
+	"account-authenticator": { ...SIGNED_IN, unprepared: "allowed" },
 };
 
 const UNKNOWN = "prg_00000000000000000000000000";
@@ -162,8 +155,6 @@ test("whoever may send a form is answered by what is behind it", async (t) => {
 			if (EXPECTED[route.access][visitor] !== "allowed") continue;
 			// Whoever leaves is gone for the rest of the walk: people/roles.test.ts has it.
 			if (route.path.endsWith("/people/leave")) continue;
-			// A form may bring a returning session up to date.
-			if (visitor === "returning") browser = await enter();
 			let answer = await ask(browser, route, pathOf(route));
 			// Some of them end the session: what comes behind one of those is sent from a new one.
 			if (judge(answer, route) !== "allowed") {
@@ -223,16 +214,6 @@ async function openService(t: TestContext): Promise<Service> {
 					return site.signIn(staff);
 				case "unprepared":
 					return strict.signIn(staff);
-				case "returning": {
-					const browser = await site.signIn(owner);
-					const createdAt = new Date(START_MS - 25 * HOUR_MS).toISOString();
-					await site.store.db
-						.updateTable("auth_sessions")
-						.set({ createdAt })
-						.where("userId", "=", owner.public_id)
-						.execute();
-					return browser;
-				}
 				default:
 					return visitor satisfies never;
 			}
@@ -263,6 +244,5 @@ function judge({ status, location, text }: Shown, route: Route): Outcome | "refu
 	if (route.access === "anyone") return "allowed";
 	if (text === ENDED) return "ended";
 	if (location?.split("?")[0] === SIGN_IN_PATH) return "sign-in";
-	if (location === AUTHENTICATOR_PATH) return "authenticator";
-	return location?.split("?")[0] === ENTER_PASSWORD_PATH ? "password" : "allowed";
+	return location === AUTHENTICATOR_PATH ? "authenticator" : "allowed";
 }

@@ -7,7 +7,6 @@ import type { MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { grants, type Right } from "../domain/roles.ts";
 import { recordOf } from "../request-notes.ts";
-import { requireRecentPassword } from "./account/enter-password-page.ts";
 import { answerError } from "./error-page.ts";
 import { answerEnded } from "./live-page.ts";
 import {
@@ -31,7 +30,6 @@ export function createGuards(
 ): (route: Pick<Route, "access" | "isStream" | "takesFile">) => readonly Guard[] {
 	const session = openSession(deps);
 	const guardForms = createFormGuards(deps);
-	const recentPassword = requireRecentPassword(deps);
 	const programme = (right: Right) => requireProgramme(deps, right);
 	return ({ access, isStream = false, takesFile }) => {
 		const signIn = requireSignIn(isStream);
@@ -44,9 +42,7 @@ export function createGuards(
 			"programme-decide": [...signedIn, programme("decide")],
 			"programme-manage": [...signedIn, programme("manage")],
 			staff: [...signedIn, requireStaff],
-			account: [...signedIn, recentPassword],
-			"account-authenticator": [signIn, recentPassword],
-			"account-password": [signIn],
+			"account-authenticator": [signIn],
 		};
 		return [securePages, session, guardAddress, ...guards[access], ...guardForms(takesFile ?? null)];
 	};

@@ -133,8 +133,6 @@ export interface WebEnv {
 		viewer: Viewer | null;
 		/** The session's id, to tell it from the person's others. */
 		sessionId: string | null;
-		/** When the session began; null without one. */
-		signedInAtMs: number | null;
 		/** Below /programmes/:programmeId; pages there ask `programmeOf`. */
 		programme: Programme;
 		/** What the viewer is to it; pages there ask `may`. */

@@ -16,8 +16,6 @@ export const PROBLEMS_PATH = "/problems";
 export const DOWNLOADS_PATH = "/downloads";
 
 export const ACCOUNT_PATH = "/account";
-/** Where the password is asked for again, before the account opens. */
-export const ENTER_PASSWORD_PATH = "/account/enter-password";
 /** Where the authenticator is set up. */
 export const AUTHENTICATOR_PATH = "/account/authenticator";
 

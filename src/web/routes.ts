@@ -18,12 +18,8 @@ export type Access =
 	| "programme-decide"
 	| "programme-manage"
 	| "staff"
-	/** One's own account: the password was given within a day. */
-	| "account"
-	/** The same, also for staff who must set up their authenticator first. */
-	| "account-authenticator"
-	/** The page that asks for the password again: signed in is enough. */
-	| "account-password";
+	/** Signed in, also staff who must set up their authenticator first. */
+	| "account-authenticator";
 
 export type Answer = (c: WebContext, deps: PageDeps) => Response | Promise<Response>;
 

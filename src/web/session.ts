@@ -38,9 +38,7 @@ export function openSession(deps: WebDeps): MiddlewareHandler<WebEnv> {
 		const viewer = found === null ? null : await loadViewer(deps, found.session);
 		c.set("viewer", viewer);
 		c.set("warnings", viewer === null ? [] : watchArrival(c, deps, viewer));
-		const session = viewer === null ? undefined : found?.session;
-		c.set("sessionId", session?.id ?? null);
-		c.set("signedInAtMs", session?.createdAtMs ?? null);
+		c.set("sessionId", viewer === null ? null : (found?.session.id ?? null));
 		if (found !== null && viewer !== null) {
 			formGuard.bindToSession(c, found.session.token);
 			// A session in use lasts longer. Before the page's own cookies, so that signing out has the last word.

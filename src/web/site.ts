@@ -6,7 +6,6 @@ import { idsOf, recordOf, routeOf } from "../request-notes.ts";
 import { createGuards, securePages } from "./access.ts";
 import * as account from "./account/account-page.ts";
 import * as authenticator from "./account/authenticator-page.ts";
-import * as password from "./account/enter-password-page.ts";
 import { mountAssets } from "./assets.ts";
 import { showConversion } from "./conversions/conversion-page.ts";
 import { EXPORT_LIMITS } from "./conversions/csv-answer.ts";
@@ -69,19 +68,16 @@ export const ROUTES: readonly Route[] = [
 	form(WELCOME, "anyone", welcome.acceptWelcome),
 	...DOCS_ROUTES,
 	// A person's own account: their settings, their address, their password, where they are signed in, their authenticator.
-	page(paths.ACCOUNT_PATH, "account", account.showAccount),
-	form(`${paths.ACCOUNT_PATH}/settings`, "account", account.saveSettings),
-	form(`${paths.ACCOUNT_PATH}/email`, "account", account.askForEmail),
-	form(PASSWORD, "account", account.changeOwnPassword),
-	form(`${SESSIONS}/end`, "account", account.endSession),
-	form(`${SESSIONS}/end-others`, "account", account.endOtherSessions),
-	page(paths.ENTER_PASSWORD_PATH, "account-password", password.showEnterPassword),
-	form(paths.ENTER_PASSWORD_PATH, "account-password", password.enterPassword),
+	page(paths.ACCOUNT_PATH, "signed-in", account.showAccount),
+	form(`${paths.ACCOUNT_PATH}/settings`, "signed-in", account.saveSettings),
+	form(`${paths.ACCOUNT_PATH}/email`, "signed-in", account.askForEmail),
+	form(PASSWORD, "signed-in", account.changeOwnPassword),
+	form(`${SESSIONS}/end`, "signed-in", account.endSession),
+	form(`${SESSIONS}/end-others`, "signed-in", account.endOtherSessions),
 	page(paths.AUTHENTICATOR_PATH, "account-authenticator", authenticator.showSetUp),
 	form(paths.AUTHENTICATOR_PATH, "account-authenticator", authenticator.beginSetUp),
 	form(`${paths.AUTHENTICATOR_PATH}/confirm`, "account-authenticator", authenticator.confirmSetUp),
-	form(`${paths.AUTHENTICATOR_PATH}/off`, "account", authenticator.turnOffAuthenticator),
-	form(`${paths.AUTHENTICATOR_PATH}/replace`, "account", authenticator.replaceAuthenticator),
+	form(`${paths.AUTHENTICATOR_PATH}/off`, "signed-in", authenticator.turnOffAuthenticator),
 	// Programmes as such: the list, making one, its settings.
 	page(paths.PROGRAMMES_PATH, "signed-in", programmes.showProgrammes),
 	page(paths.CREATE_PROGRAMME_PATH, "staff", newProgramme.showCreateForm),

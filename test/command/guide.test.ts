@@ -31,10 +31,7 @@ test("an alert, a setting, a metric and a heading are found by their names, in w
 		await said("RINGBACK_DRAIN_SECONDS"),
 		/^\| setting \| default \| meaning \|\n\|---\|---\|---\|\n\| `RINGBACK_DRAIN_SECONDS` \| `5` in production, else `0` \| [^\n]*\n$/,
 	);
-	match(
-		await said("ringback_slots"),
-		/\n\| `ringback_slots` \| gauge \| deliver \| slots that this process owns/,
-	);
+	match(await said("ringback_slots"), /\n\| `ringback_slots` \| gauge \| slots of this process/);
 	const section = await said("Going back to a point in time");
 	match(section, /recovery_target_time = '\$TARGET'/);
 	equal((section.match(/^```/gm)?.length ?? 1) % 2, 0, "no block of code is cut");

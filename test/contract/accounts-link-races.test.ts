@@ -4,15 +4,20 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
+import { succeed } from "../../src/domain/fault.ts";
 import type { PersonKind } from "../../src/domain/roles.ts";
 import { acceptLink } from "../../src/people/accept-link.ts";
+import { changeWithSession, revokeSessions } from "../../src/people/auth.ts";
 import { inviteByOwner, invitePerson, makePasswordLink } from "../../src/people/invitations.ts";
 import type { Maker } from "../../src/people/links.ts";
 import { changePassword } from "../../src/people/passwords.ts";
 import { createPerson } from "../../src/people/people.ts";
 import { changeRole, deactivateStaff, removePerson } from "../../src/people/programme-people.ts";
+import { signIn } from "../../src/people/sign-in.ts";
+import { findDevice } from "../../src/people/signed-cookies.ts";
 import type { Person } from "../../src/store/queries/people.ts";
 import { addToProgramme } from "../../src/store/queries/programme-people.ts";
+import { endSession, setPassword } from "../../src/store/queries/sign-in.ts";
 import type { Store } from "../../src/store/store.ts";
 import { newEmail } from "../../src/web/test-site.test-support.ts";
 import { MAIL_OFF } from "../support/app-deps.ts";
@@ -91,7 +96,6 @@ eachDatabase("links while access ends", (database) => {
 			const auth = {
 				hashPassword: async () => "another hash",
 				findSession: async () => null,
-				listSessions: async () => [],
 				judgePassword: async () => "the present hash",
 			};
 			const change = { currentPassword: "the present one", newPassword: "another horse battery" };
@@ -102,16 +106,64 @@ eachDatabase("links while access ends", (database) => {
 			]);
 			expectValue(changed);
 			deepEqual(await openLinksOf(person.person), []);
-			const sessions = await database.store.db
-				.selectFrom("auth_sessions")
-				.select("id")
-				.where("userId", "=", person.person.public_id)
-				.execute();
+			const sessions = await sessionsOf(person.person);
 			equal(sessions.length, 1, "the one in which it was changed");
 			ok(sessions[0]?.id !== person.maker.sessionId, "under another name");
 			const late = await makePasswordLink(depsOf(database.store), person.maker, head.person, null);
 			ok(!late.ok, "whoever had a copy of the old session makes nothing");
 		}
+	});
+
+	test("signing out everywhere else also ends a session that goes on under another token at that moment", async () => {
+		for (let round = 0; round < ROUNDS; round++) {
+			const { person, maker } = await addSignedIn("staff");
+			const userId = person.public_id;
+			const other = `${userId}-other`;
+			const moment = "2026-01-15T12:00:00.000Z";
+			const times = { expiresAt: moment, createdAt: moment, updatedAt: moment };
+			await database.store.db
+				.insertInto("auth_sessions")
+				.values({ id: other, token: other, userId, ...times })
+				.execute();
+			const renewing = { ...maker, sessionId: other };
+			const [, ended] = await Promise.all([
+				changeWithSession(depsOf(database.rival), renewing, person.email, async (trx, session) => {
+					await endSession(trx, session.token);
+					return succeed(true);
+				}),
+				revokeSessions(depsOf(database.store), maker),
+			]);
+			expectValue(ended);
+			deepEqual(
+				(await sessionsOf(person)).map(({ id }) => id),
+				[maker.sessionId],
+			);
+		}
+	});
+
+	test("a browser is known by the password that was given, though another is set a moment later", async () => {
+		const { person } = await addSignedIn("staff");
+		const store: Store = {
+			...database.store,
+			async transact(work, options) {
+				const done = await database.store.transact(work, options);
+				await database.store.transact((trx) => setPassword(trx, person, "another hash", 0));
+				return done;
+			},
+		};
+		const auth = {
+			hashPassword: async () => "",
+			findSession: async () => null,
+			judgePassword: async () => "hash",
+		};
+		const visitor = { cookies: "", address: "192.0.2.1", userAgent: "", device: "" };
+		const entered = { email: person.email, password: "the present one" };
+		const { setCookies } = expectValue(await signIn({ ...depsOf(store), auth }, entered, visitor));
+		const cookie = /ringback\.device=([^;]+)/.exec(setCookies.join("\n"))?.[1] ?? "";
+		equal(cookie === "", false);
+		equal(await findDevice(depsOf(database.store), person.email, cookie), null);
+		await database.store.transact((trx) => setPassword(trx, person, "hash", 0));
+		equal((await findDevice(depsOf(database.store), person.email, cookie)) === null, false);
 	});
 
 	test("a link that is used while its maker is deactivated was used before that, or not at all", async () => {
@@ -181,6 +233,11 @@ eachDatabase("links while access ends", (database) => {
 		const auth = { hashPassword: async () => "chosen" };
 		const entered = { email: "", name: "", password: "another horse battery" };
 		return acceptLink({ ...depsOf(store), auth }, token, entered);
+	}
+
+	function sessionsOf({ public_id }: Person): Promise<{ id: string }[]> {
+		const sessions = database.store.db.selectFrom("auth_sessions").select("id");
+		return sessions.where("userId", "=", public_id).execute();
 	}
 
 	/** Made by them, or for them. */

@@ -29,7 +29,7 @@ export interface CallbackOptions {
 
 export interface Answered {
 	status: number;
-	bodyBytes: number;
+	text: string;
 }
 
 /** No answer takes this long on the slowest machine: the receiver hangs. */
@@ -106,12 +106,12 @@ export function send(
 		const outgoing = request(
 			{ ...options, headers: { ...copyLists(headers), ...framing, Connection: "close" } },
 			(answer) => {
-				let bodyBytes = 0;
-				answer.on("data", (chunk: Buffer) => {
-					bodyBytes += chunk.length;
+				let text = "";
+				answer.setEncoding("utf8").on("data", (chunk: string) => {
+					text += chunk;
 				});
 				answer.on("error", () => undefined);
-				answer.on("close", () => resolve({ status: answer.statusCode ?? 0, bodyBytes }));
+				answer.on("close", () => resolve({ status: answer.statusCode ?? 0, text }));
 			},
 		);
 		// A receiver may refuse and hang up before it has read everything.

@@ -34,6 +34,9 @@ import { type Ended, endProcess, type Running, watchProcess } from "../support/w
 import { makeCallback, send } from "./callback.ts";
 import { TOOLCHAINS } from "./toolchains.ts";
 
+/** Every receiver is started with two, as while the secret is being replaced. */
+export const OLDER_SECRET = "the-secret-of-before";
+
 export interface RunningReceiver {
 	readonly port: number;
 	readonly process: Running;
@@ -129,7 +132,8 @@ export async function openExamples(
 			const port = await findFreePort();
 			const plain = toolchain.startReceiver(sources, port);
 			const command = hasFullDisk ? ([...WITH_FULL_DISK, ...plain] as const) : plain;
-			const process = start(command, { PORT: String(port), RINGBACK_SIGNING_SECRET: secret }, stdout);
+			const secrets = secret === "" ? "" : `${OLDER_SECRET},${secret},`;
+			const process = start(command, { PORT: String(port), RINGBACK_SIGNING_SECRET: secrets }, stdout);
 			const isUp = async () => (await send(port, makeCallback({ secret: "another" }))) !== undefined;
 			await until(
 				async () => !process.isRunning || (await isUp()),

@@ -1,8 +1,9 @@
 // What a receiver has to do with a callback, section 4.3 of the contract rule by rule: one table for every language.
 
-import { deepEqual, ok } from "node:assert/strict";
+import { deepEqual, match, ok } from "node:assert/strict";
 import { until } from "../support/until.ts";
 import { makeEvent, secondsFromNow } from "./callback.ts";
+import { OLDER_SECRET } from "./example-folder.ts";
 import {
 	expectLine,
 	expectNoLine,
@@ -24,7 +25,7 @@ export const RECEIVER_CASES: readonly ReceiverCase[] = [
 		check: async (at) => {
 			const event = makeEvent({ orderId: `O'Brien "1" \\ Übung 注文 🛒` });
 			const answered = await post(at, sealed(at, { body: JSON.stringify(event) }));
-			deepEqual(answered, { status: 204, bodyBytes: 0 });
+			deepEqual(answered, { status: 204, text: "" });
 			await expectLine(at, event);
 		},
 	},
@@ -92,6 +93,26 @@ export const RECEIVER_CASES: readonly ReceiverCase[] = [
 			await expectRefused(at, (body) => sealed(at, { body, signedMethod: "GET" }));
 			await expectRefused(at, (body) => sealed(at, { body, secret: `${at.secret}x` }));
 			await expectRefused(at, (body) => sealed(at, { body, secret: "" }));
+		},
+	},
+	{
+		title: "while the secret is being replaced, both are good",
+		check: async (at) => {
+			const event = makeEvent();
+			const callback = sealed(at, { body: JSON.stringify(event), secret: OLDER_SECRET });
+			await expectStatus(at, callback, 204);
+			await expectLine(at, event);
+			await expectRefused(at, (body) => sealed(at, { body, secret: `${OLDER_SECRET},${at.secret}` }));
+		},
+	},
+	{
+		title: "a refusal says why, and logs the path",
+		check: async (at) => {
+			const stale = await post(at, sealed(at, { timestamp: secondsFromNow(-700) }));
+			match(stale?.text ?? "", /timestamp.*7\d\d s/);
+			const foreign = await post(at, { ...sealed(at, {}), target: "/another?shop=2" });
+			match(foreign?.text ?? "", /signature/);
+			await until(() => at.receiver.process.stderr.includes("/another?shop=2"));
 		},
 	},
 	{

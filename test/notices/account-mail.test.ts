@@ -178,25 +178,6 @@ for (const kind of DATABASE_KINDS) {
 			equal(setup.mail.mails.length, 2);
 		});
 
-		test("hostile names cannot add a header, a line, a link or a recipient", async (t) => {
-			const setup = await startSetup(t, kind);
-			const name =
-				'X". Pay at https://evil.example/x\r\nBcc: thief@evil.example\r\n\r\n\u202eHello www.evil.example';
-			const shop = await setup.addShop({ owners: [OWNERS[0] ?? ""] });
-			// Refused by every form: put there by hand.
-			await setup.store.db.updateTable("programmes").set({ name }).execute();
-			const { id } = await setup.person("one@shop.example");
-			await setup.store.db.updateTable("people").set({ name }).where("id", "=", id).execute();
-			await issueKey(setup.service(), shop.programmeId, id);
-			await mails(setup, 1);
-			const [mail] = setup.mail.mails;
-			deepEqual(mail?.to, ["one@shop.example"]);
-			equal(mail?.headers.has("bcc"), false);
-			const text = `${subject(mail)}\n${textOf(mail)}`;
-			doesNotMatch(text, /^\s*(?:Bcc|Hello|Pay)/m);
-			doesNotMatch(text, /\u202e|evil\.example|https:\/\/evil|www\./);
-		});
-
 		test("a removed owner hears of the removal alone, whatever is told together with it", async (t) => {
 			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop({ name: "Garden & Tools", owners: [STAYS, REMOVED] });

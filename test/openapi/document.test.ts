@@ -60,23 +60,6 @@ test("what is published holds on the day an answer gains a field or a word; what
 	equal(requests(published.document), requests(document), "what we take is exactly what is said");
 });
 
-test("what came of an event is described with the status of an answer, and without one where none came", () => {
-	const described = api.find("POST", "/v1/events/answers");
-	ok(described !== undefined);
-	const isTaken = (answer: object) => {
-		const event = { conversionId: `cnv_${"0".repeat(26)}`, event: "conversion.recorded" };
-		const body = Buffer.from(JSON.stringify({ answers: [{ ...event, ...answer }] }));
-		return (
-			api.requestFlaws(described, new URL("https://ringback.example/v1/events/answers"), body).length === 0
-		);
-	};
-	deepEqual(
-		[{ outcome: "answered", status: 500 }, { outcome: "timeout" }, { outcome: "verified" }].map(isTaken),
-		[true, true, true],
-	);
-	deepEqual([{ outcome: "answered" }, { outcome: "timeout", status: 204 }].map(isTaken), [false, false]);
-});
-
 test("/openapi.json may be read by the scripts of any site, kept for a while, and only read", async (t) => {
 	const shop = await openTestShop(t);
 	const { status, headers } = await shop.request("/openapi.json");

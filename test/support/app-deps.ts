@@ -32,7 +32,7 @@ export function makeInstallation(
 export const MAIL_OFF: MailDispatcher = {
 	isOn: false,
 	enqueue: async () => undefined,
-	send: () => undefined,
+	later: () => undefined,
 	wake: () => undefined,
 	settled: async () => undefined,
 	stop: async () => undefined,

@@ -2,7 +2,7 @@
 // headers, its address as the server.
 
 import { networkName } from "../../domain/network.ts";
-import type { JsonSchema, OpenApiDocument, Operation, PathItem } from "../../openapi.ts";
+import type { JsonSchema, OpenApiDocument } from "../../openapi.ts";
 import type { NetworkFace } from "../../store/queries/known-network.ts";
 import { BATCH_BODY, CONVERSION_PAGE, LISTENING, ONE_CONVERSION, PROBLEM, SIGNED_EVENT } from "../answers.ts";
 import type { AppDeps } from "../deps.ts";
@@ -92,7 +92,7 @@ export function createDocumentAnswer(apiDocument: () => OpenApiDocument): () => 
 	const texts = new WeakMap<OpenApiDocument, string>();
 	return () => {
 		const document = apiDocument();
-		const text = texts.get(document) ?? JSON.stringify(openToMore(document), null, "\t");
+		const text = texts.get(document) ?? JSON.stringify(document, openAnswers, "\t");
 		texts.set(document, text);
 		return new Response(text, { headers: DOCUMENT_HEADERS });
 	};
@@ -100,32 +100,19 @@ export function createDocumentAnswer(apiDocument: () => OpenApiDocument): () => 
 
 /**
  * The document as shops get it. Ours is strict, so that no answer changes unnoticed; theirs must go on holding when
- * an answer gains a field or a word: a shop that checks or generates by it would break on that day.
+ * an answer gains a field or a word: a shop that checks or generates by it would break on that day. Requests stay
+ * strict: what we take is exactly what is said.
  */
-function openToMore(document: OpenApiDocument): OpenApiDocument {
-	const { paths, components } = document;
-	const openItem = (item: PathItem): PathItem =>
-		mapValues(item, (operation: Operation) => ({ ...operation, responses: openAll(operation.responses) }));
-	return {
-		...document,
-		paths: mapValues(paths, openItem),
-		components: { ...components, schemas: openAll(components.schemas) },
-	};
+function openAnswers(key: string, value: unknown): unknown {
+	return key === "responses" || key === "schemas" ? openAll(value) : value;
 }
 
 /** Every schema in it. What is known today stays, for people and for generators. */
-function openAll<Part>(part: Part): Part {
+function openAll(part: unknown): unknown {
 	return JSON.parse(JSON.stringify(part), (key, value) => {
 		if (key === "additionalProperties") return undefined;
 		if (!Array.isArray(value?.enum)) return value;
 		const { enum: known, type = "string", ...rest } = value;
 		return { ...rest, anyOf: [{ enum: known }, { type }] };
 	});
-}
-
-function mapValues<Value, Other>(
-	record: Readonly<Record<string, Value>>,
-	change: (value: Value) => Other,
-): Record<string, Other> {
-	return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
 }

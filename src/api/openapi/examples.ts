@@ -34,31 +34,26 @@ export const UNSIGNED: Operation["security"] = [];
 
 export function securitySchemes(brand: string): Record<string, SecurityScheme> {
 	const names = headerNames(brand);
+	const header = (name: string, description: string) =>
+		({ type: "apiKey", in: "header", name, description }) as const;
 	return {
 		apiKey: {
 			type: "http",
 			scheme: "bearer",
 			description: "The programme's API key, from its Integration page: it names the programme.",
 		},
-		timestamp: {
-			type: "apiKey",
-			in: "header",
-			name: names.timestamp,
-			description: `Unix time in seconds, digits only, at most ${TIMESTAMP_TOLERANCE_SECONDS} seconds away from the receiver's clock.`,
-		},
-		nonce: {
-			type: "apiKey",
-			in: "header",
-			name: names.nonce,
-			description:
-				"New for every request: 8 to 128 letters, digits, `-` or `_`, best 32 random hex digits. Each is accepted once.",
-		},
-		signature: {
-			type: "apiKey",
-			in: "header",
-			name: names.signature,
-			description: "Hex HMAC-SHA256 of the canonical string, with the programme's signing secret as the key.",
-		},
+		timestamp: header(
+			names.timestamp,
+			`Unix time in seconds, digits only, at most ${TIMESTAMP_TOLERANCE_SECONDS} seconds away from the receiver's clock.`,
+		),
+		nonce: header(
+			names.nonce,
+			"New for every request: 8 to 128 letters, digits, `-` or `_`, best 32 random hex digits. Each is accepted once.",
+		),
+		signature: header(
+			names.signature,
+			"Hex HMAC-SHA256 of the canonical string, with the programme's signing secret as the key.",
+		),
 	};
 }
 

@@ -13,7 +13,15 @@ import {
 	type FaultKind,
 	problemBody,
 } from "../../domain/fault.ts";
-import type { ApiResponse, HttpMethod, JsonSchema, Operation, Parameter, PathItem } from "../../openapi.ts";
+import type {
+	ApiResponse,
+	HttpMethod,
+	JsonSchema,
+	MediaType,
+	Operation,
+	Parameter,
+	PathItem,
+} from "../../openapi.ts";
 import {
 	ALIVE,
 	ANSWERS_KEPT_BODY,
@@ -49,13 +57,11 @@ import {
 import { jsonSchema } from "./json-schema.ts";
 
 interface SignedCall extends Pick<Operation, "operationId" | "summary" | "description" | "responses"> {
-	method: HttpMethod;
-	path: string;
 	tag: string;
 	query?: z.ZodObject;
 	parameters?: readonly Parameter[];
-	/** Of a POST. The first sample is the one of the example request. */
-	body?: { schema: z.ZodObject; means: string; samples: Readonly<Record<string, object>> };
+	/** Of a POST, with what the example request sends. */
+	body?: { schema: z.ZodObject; sample: object };
 	/** Of the faults that it can answer, besides those of every signed call. */
 	faults: readonly Exclude<FaultKind, "inbound log">[];
 	/** Where the path alone would be no example. */
@@ -67,32 +73,18 @@ const SALE = { orderId: EXAMPLE_ORDER_ID, basketValue: "129.90" };
 const REPEATED = "Repeating it answers as before, changes nothing and sends nothing.";
 const TAKEN = `Up to ${MAX_ITEMS} of them, in a body of at most ${MAX_BATCH_BYTES / 1_024} KiB. They are taken in their order, also several about one order, and \`results\` has the outcome or the problem of each at the same place. A problem with one is nobody else's: the others are done. The call may be repeated after a lost answer, signed anew: nothing is done twice.`;
 
-/** Made when the document is: no other part of a process needs it. */
-function signedCalls(): readonly SignedCall[] {
+/** By method and path. Made when the document is: no other part of a process needs it. */
+function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCall>> {
 	const recorded = exampleConversion("conversion.recorded");
-	return [
-		{
-			method: "post",
-			path: "/v1/conversions",
+	const approved = exampleConversion("conversion.approved");
+	return {
+		"post /v1/conversions": {
 			operationId: "recordConversion",
 			summary: "Report a sale, or confirm what a pixel reported",
 			description:
 				"Records the conversion and announces it with `conversion.recorded`. If a browser's pixel reported the order before, and it is parked or not decided yet, it is confirmed with the amount and time sent here, and no event is sent: this answer says it. If the pixel's report has expired, the order is recorded as a new sale. If your server reported the order before, or it is decided, nothing changes and the existing conversion is answered. So the call may be repeated after a lost answer, signed anew.",
 			tag: "Conversions",
-			body: {
-				schema: SALE_BODY,
-				means: "A sale as the shop's server reports it.",
-				samples: {
-					sale: SALE,
-					everything: {
-						...SALE,
-						eventType: "SALE",
-						currency: "EUR",
-						occurredAt: "2026-03-01T12:30:00+01:00",
-						test: true,
-					},
-				},
-			},
+			body: { schema: SALE_BODY, sample: SALE },
 			responses: {
 				"201": jsonAnswer("`RECORDED`: it is new.", outcomeAnswer(["RECORDED"], "It is new."), {
 					outcome: "RECORDED",
@@ -106,107 +98,76 @@ function signedCalls(): readonly SignedCall[] {
 			},
 			faults: ["fields", "sale", "event type"],
 		},
-		{
-			method: "get",
-			path: "/v1/conversions",
+		"get /v1/conversions": {
 			operationId: "listConversions",
 			summary: "List conversions, the newest first",
 			description:
 				"A page at a time: send `nextCursor` back as `cursor`, with the same filters, until it is null; a page may hold fewer than `limit` before that. Conversions that come in meanwhile do not shift the pages. With `occurredFrom` or `occurredBefore` the list is in the order of the sales, otherwise in that of their recording.",
 			tag: "Conversions",
 			query: CONVERSIONS_QUERY,
-			responses: {
-				"200": jsonAnswer("The page.", CONVERSION_PAGE, { conversions: [recorded], nextCursor: null }),
-			},
+			responses: ok("The page.", CONVERSION_PAGE, { conversions: [recorded], nextCursor: null }),
 			faults: ["fields", "cursor"],
 			sampleTarget: "/v1/conversions?status=RECORDED&limit=50",
 		},
-		{
-			method: "post",
-			path: "/v1/conversions/batch",
+		"post /v1/conversions/batch": {
 			operationId: "recordConversions",
 			summary: "Report many sales in one call",
 			description: `Each item is what \`POST /v1/conversions\` takes, and does what it does. ${TAKEN}`,
 			tag: "Conversions",
-			body: {
-				schema: batchBody(SALE_BODY),
-				means: "Sales as the shop's server reports them.",
-				samples: { sales: { items: [SALE] } },
-			},
-			responses: {
-				"200": jsonAnswer("What became of each.", BATCH_BODY, {
-					results: [{ outcome: "RECORDED", conversion: recorded }],
-				}),
-			},
+			body: { schema: batchBody(SALE_BODY), sample: { items: [SALE] } },
+			responses: ok("What became of each.", BATCH_BODY, {
+				results: [{ outcome: "RECORDED", conversion: recorded }],
+			}),
 			faults: ["fields"],
 		},
-		{
-			method: "get",
-			path: "/v1/conversions/{id}",
+		"get /v1/conversions/{id}": {
 			operationId: "showConversion",
 			summary: "Show one conversion",
 			description: "By our id of it. To look by order, list with `orderId`.",
 			tag: "Conversions",
 			parameters: [pathParameter("id", "The conversion's id.", EXAMPLE_CONVERSION_ID)],
-			responses: {
-				"200": jsonAnswer("The conversion.", ONE_CONVERSION, {
-					conversion: exampleConversion("conversion.approved"),
-				}),
-			},
+			responses: ok("The conversion.", ONE_CONVERSION, { conversion: approved }),
 			faults: ["one conversion"],
 			sampleTarget: `/v1/conversions/${EXAMPLE_CONVERSION_ID}`,
 		},
-		decisionCall({
-			path: "/v1/approvals",
+		"post /v1/approvals": decisionCall({
 			operationId: "approveConversion",
 			summary: "Approve a conversion",
 			description:
 				"For one that is `RECORDED`, before its approval window ends. Announced with `conversion.approved`.",
 			event: "conversion.approved",
 			outcome: "APPROVED",
-			reason: null,
 		}),
-		decisionCall({
-			path: "/v1/rejections",
+		"post /v1/rejections": decisionCall({
 			operationId: "rejectConversion",
 			summary: "Reject a conversion",
 			description: "For one that is `RECORDED`. Announced with `conversion.rejected`, and final.",
 			event: "conversion.rejected",
 			outcome: "REJECTED",
-			reason: "CANCELLED",
 		}),
-		decisionCall({
-			path: "/v1/reversals",
+		"post /v1/reversals": decisionCall({
 			operationId: "reverseConversion",
 			summary: "Report a reversal",
 			description:
 				"For one that is `RECORDED` or `APPROVED`: the goods came back, the payment failed. Announced with `conversion.reversed`, and final.",
 			event: "conversion.reversed",
 			outcome: "REVERSED",
-			reason: "RETURN",
 		}),
-		{
-			method: "post",
-			path: "/v1/decisions/batch",
+		"post /v1/decisions/batch": {
 			operationId: "decideConversions",
 			summary: "Decide about many conversions in one call",
 			description: `Each item is a decision, its order and, to reject or reverse, the reason. ${TAKEN} Of several decisions about one order the earlier are then refused with \`move_not_allowed\`.`,
 			tag: "Decisions",
 			body: {
 				schema: batchBody(DECISION_ITEM),
-				means: "Decisions by the shop's own order ids.",
-				samples: { decisions: { items: [{ decision: "approve", orderId: EXAMPLE_ORDER_ID }] } },
+				sample: { items: [{ decision: "approve", orderId: EXAMPLE_ORDER_ID }] },
 			},
-			responses: {
-				"200": jsonAnswer("What became of each.", BATCH_BODY, {
-					results: [{ outcome: "APPROVED", conversion: exampleConversion("conversion.approved") }],
-				}),
-			},
+			responses: ok("What became of each.", BATCH_BODY, {
+				results: [{ outcome: "APPROVED", conversion: approved }],
+			}),
 			faults: ["fields"],
 		},
-		{
-			method: "get",
-			path: "/v1/events",
+		"get /v1/events": {
 			operationId: "streamEvents",
 			summary: "Follow the programme's events as they happen",
 			description:
@@ -217,74 +178,54 @@ function signedCalls(): readonly SignedCall[] {
 				"200": {
 					description:
 						"First a message `listening` whose `data` says what is listened to (schema `Listening`); then a message for each event, with `event` (its name), `id` (a cursor for `after`), `data` (the body of its callback, schema `Event`) and, while a secret is active, `signed` (schema `SignedEvent`), with which it can be checked as a callback is. Lines that begin with a colon, and messages without `data`, only keep the connection and the cursor.",
-					content: {
-						"text/event-stream": {
-							schema: { type: "string" },
-							examples: { stream: { value: exampleStream() } },
-						},
-					},
+					content: { "text/event-stream": media({ type: "string" }, exampleStream()) },
 				},
 			},
 			faults: ["fields", "cursor", "stream"],
 			sampleTarget: "/v1/events?test=true",
 		},
-		{
-			method: "post",
-			path: "/v1/events/answers",
+		"post /v1/events/answers": {
 			operationId: "tellAnswers",
 			summary: "Tell what came of events on your machine",
 			description: `What \`ringback listen\` sends while it forwards events, so that the Integration page shows it: up to ${MAX_ANSWERS} answers in a call. It changes nothing of what is delivered to a saved Postback URL.`,
 			tag: "Events",
-			body: {
-				schema: ANSWERS_BODY,
-				means: "What came of events.",
-				samples: {
-					answers: {
-						answers: [
-							{
-								conversionId: EXAMPLE_CONVERSION_ID,
-								event: "conversion.recorded",
-								outcome: "answered",
-								status: 204,
-								tookMs: 12,
-							},
-						],
-					},
-				},
-			},
-			responses: { "200": jsonAnswer("How many were kept.", ANSWERS_KEPT_BODY, { kept: 1 }) },
+			body: { schema: ANSWERS_BODY, sample: { answers: [EXAMPLE_ANSWER] } },
+			responses: ok("How many were kept.", ANSWERS_KEPT_BODY, { kept: 1 }),
 			faults: ["fields"],
 		},
-	];
+	};
 }
 
-interface DecisionWords extends Pick<SignedCall, "path" | "operationId" | "summary" | "description"> {
+const EXAMPLE_ANSWER = {
+	conversionId: EXAMPLE_CONVERSION_ID,
+	event: "conversion.recorded",
+	outcome: "answered",
+	status: 204,
+	tookMs: 12,
+};
+
+interface DecisionWords extends Pick<SignedCall, "operationId" | "summary" | "description"> {
 	event: EventName;
 	outcome: DecisionOutcome;
-	/** Sent with the example's order; null where there is none. */
-	reason: string | null;
 }
 
-function decisionCall({ event, outcome, reason, description, ...own }: DecisionWords): SignedCall {
-	const hasReason = reason !== null;
+function decisionCall({ event, outcome, description, ...own }: DecisionWords): SignedCall {
+	const conversion = exampleConversion(event);
+	const { orderId, reason } = conversion;
 	const done = "It is done, now or before.";
 	return {
 		...own,
-		method: "post",
 		description: `${description} ${REPEATED}`,
 		tag: "Decisions",
-		body: {
-			schema: hasReason ? REASONED_BODY.required({ reason: true }) : APPROVAL_BODY,
-			means: `The order${hasReason ? ", and why" : ""}.`,
-			samples: { order: { orderId: EXAMPLE_ORDER_ID, ...(hasReason ? { reason } : {}) } },
-		},
-		responses: {
-			"200": jsonAnswer(`\`${outcome}\`: it is done, now or before.`, outcomeAnswer([outcome], done), {
-				outcome,
-				conversion: exampleConversion(event),
-			}),
-		},
-		faults: ["decision", "fields", "event type", ...(hasReason ? (["reason"] as const) : [])],
+		body:
+			reason === null
+				? { schema: APPROVAL_BODY, sample: { orderId } }
+				: { schema: REASONED_BODY.required({ reason: true }), sample: { orderId, reason } },
+		responses: ok(`\`${outcome}\`: it is done, now or before.`, outcomeAnswer([outcome], done), {
+			outcome,
+			conversion,
+		}),
+		faults: ["decision", "fields", "event type", ...(reason === null ? [] : (["reason"] as const))],
 	};
 }
 
@@ -300,57 +241,37 @@ function exampleStream(): string {
 
 export function describePaths(instance: Instance): Record<string, PathItem> {
 	const paths: Record<string, PathItem> = {};
-	for (const call of signedCalls()) {
-		paths[call.path] = { ...paths[call.path], [call.method]: signedOperation(instance, call) };
+	for (const [name, call] of Object.entries(signedCalls())) {
+		const [method, path] = name.split(" ") as [HttpMethod, string];
+		paths[path] = { ...paths[path], [method]: signedOperation(instance, method, path, call) };
 	}
 	return { ...paths, ...unsignedPaths(instance) };
 }
 
-function signedOperation(instance: Instance, call: SignedCall): Operation {
-	const {
-		method,
-		path,
-		tag,
-		query,
-		parameters = [],
-		body,
-		faults,
-		sampleTarget = path,
-		responses,
-		...own
-	} = call;
+function signedOperation(instance: Instance, method: HttpMethod, path: string, call: SignedCall): Operation {
+	const { tag, query, body, faults, sampleTarget = path, responses, ...own } = call;
 	const codes = codesOf(...(body === undefined ? [] : (["body"] as const)), "caller", ...faults, "own");
-	const [sample] = Object.values(body?.samples ?? {});
-	const allParameters = [...parameters, ...(query === undefined ? [] : queryParameters(query))];
+	const parameters = [...(own.parameters ?? []), ...(query === undefined ? [] : queryParameters(query))];
+	const sample = body === undefined ? "" : JSON.stringify(body.sample);
 	return {
 		...own,
 		tags: [tag],
 		security: SIGNED,
-		...(allParameters.length === 0 ? {} : { parameters: allParameters }),
+		...(parameters.length === 0 ? {} : { parameters }),
 		...(body === undefined ? {} : { requestBody: requestBody(body) }),
 		responses: { ...responses, ...problemAnswers(instance, codes) },
-		"x-codeSamples": sampleRequest(
-			instance,
-			method,
-			sampleTarget,
-			sample === undefined ? "" : JSON.stringify(sample),
-		),
+		"x-codeSamples": sampleRequest(instance, method, sampleTarget, sample),
 	};
 }
 
 /** As a caller may send it: what has a default may be left out. */
-function requestBody({ schema, means, samples }: NonNullable<SignedCall["body"]>) {
-	const examples = Object.entries(samples).map(([name, value]) => [name, { value }]);
-	return {
-		required: true as const,
-		description: means,
-		content: {
-			"application/json": {
-				schema: { ...jsonSchema(schema, "input"), description: means },
-				examples: Object.fromEntries(examples),
-			},
-		},
-	};
+function requestBody({ schema, sample }: NonNullable<SignedCall["body"]>) {
+	const content = { "application/json": media(jsonSchema(schema, "input"), sample) };
+	return { required: true as const, content };
+}
+
+function media(schema: JsonSchema, value: unknown): MediaType {
+	return { schema, examples: { example: { value } } };
 }
 
 function queryParameters(schema: z.ZodObject): Parameter[] {
@@ -375,8 +296,11 @@ function jsonAnswer<Schema extends z.ZodType>(
 	schema: Schema,
 	example: z.output<Schema>,
 ): ApiResponse {
-	const examples = { example: { value: example } };
-	return { description, content: { "application/json": { schema: jsonSchema(schema), examples } } };
+	return { description, content: { "application/json": media(jsonSchema(schema), example) } };
+}
+
+function ok<Schema extends z.ZodType>(description: string, schema: Schema, example: z.output<Schema>) {
+	return { "200": jsonAnswer(description, schema, example) };
 }
 
 /** One response a status, with exactly the codes that this operation can answer. */
@@ -388,51 +312,25 @@ function problemAnswers(instance: Instance, codes: readonly ApiFaultCode[]): Rec
 }
 
 function problemAnswer(instance: Instance, status: number, codes: readonly ApiFaultCode[]): ApiResponse {
+	const [first = "internal", ...others] = codes;
 	const headers = HEADERS_BY_STATUS[status];
-	const narrowed: JsonSchema = {
-		type: "object",
-		properties: { code: { enum: codes }, status: { const: status } },
-	};
-	const examples = codes
-		.slice(0, 1)
-		.map((code) => [code, { value: problemBody(instance, exampleFault(code, instance.brand)) }]);
+	const properties = { code: { enum: codes }, status: { const: status } };
+	const schema = { allOf: [{ $ref: "#/components/schemas/Problem" }, { type: "object", properties }] };
+	const example = problemBody(instance, exampleFault(first, instance.brand));
 	return {
-		description: describeCodes(codes),
+		description: others.length === 0 ? explainFault(first).meaning : "Refused. The code says why.",
 		...(headers === undefined ? {} : { headers }),
-		content: {
-			"application/problem+json": {
-				schema: { allOf: [{ $ref: "#/components/schemas/Problem" }, narrowed] },
-				examples: Object.fromEntries(examples),
-			},
-		},
+		content: { "application/problem+json": media(schema, example) },
 	};
 }
 
 const HEADERS_BY_STATUS: Readonly<Record<number, NonNullable<ApiResponse["headers"]>>> = {
-	401: {
-		"WWW-Authenticate": {
-			description: "Names the scheme: Bearer.",
-			required: true,
-			schema: { type: "string" },
-		},
-	},
-	503: {
-		"Retry-After": {
-			description: "Seconds to wait before the request is sent again.",
-			required: true,
-			schema: { type: "string", pattern: "^[0-9]+$" },
-		},
-	},
+	401: { "WWW-Authenticate": header("Names the scheme: Bearer.") },
+	503: { "Retry-After": header("Seconds to wait before the request is sent again.", "^[0-9]+$") },
 };
 
-const CODES_IN_ONE_SENTENCE = 4;
-
-function describeCodes(codes: readonly ApiFaultCode[]): string {
-	const [only, ...others] = codes;
-	if (only !== undefined && others.length === 0) return explainFault(only).meaning;
-	const shown = codes.slice(0, CODES_IN_ONE_SENTENCE).map((code) => `\`${code}\``);
-	const rest = codes.length - shown.length;
-	return `Refused: ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}. The code says why.`;
+function header(description: string, pattern = "^.+$") {
+	return { description, required: true, schema: { type: "string", pattern } };
 }
 
 /** The pixel for browsers, health for load balancers and supervisors. */
@@ -446,7 +344,7 @@ function unsignedPaths(instance: Instance): Record<string, PathItem> {
 				summary: "Does the process live",
 				description: "For a supervisor: it answers as long as the process does.",
 				...operators,
-				responses: { "200": jsonAnswer("It lives.", ALIVE, { status: "ok" }) },
+				responses: ok("It lives.", ALIVE, { status: "ok" }),
 			},
 		},
 		"/readyz": {
@@ -456,7 +354,7 @@ function unsignedPaths(instance: Instance): Record<string, PathItem> {
 				description: "For a load balancer: not while it starts, stops, or is without its database.",
 				...operators,
 				responses: {
-					"200": jsonAnswer("It can.", READY, { status: "ready" }),
+					...ok("It can.", READY, { status: "ready" }),
 					...problemAnswers(instance, ["unavailable"]),
 				},
 			},

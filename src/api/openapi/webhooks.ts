@@ -23,35 +23,20 @@ import { jsonSchema } from "./json-schema.ts";
 /** Where the examples are sent to: what is signed is the path and query of the saved URL. */
 const EXAMPLE_PATH = "/postback";
 
-interface EventWords {
-	schema: string;
-	summary: string;
-	description: string;
-}
-
-const WORDS_BY_EVENT: Readonly<Record<EventName, EventWords>> = {
-	"conversion.recorded": {
-		schema: "ConversionRecorded",
-		summary: "A conversion was recorded",
-		description:
-			"By the shop's own report, by the pixel of a programme that does not park, or as a test. Not sent when a report confirms what a pixel reported: the answer to that report says it.",
-	},
-	"conversion.approved": {
-		schema: "ConversionApproved",
-		summary: "A conversion was approved",
-		description: "By the end of the approval window, or by the shop before.",
-	},
-	"conversion.rejected": {
-		schema: "ConversionRejected",
-		summary: "A conversion was rejected",
-		description: "By the shop, or by the service's review team.",
-	},
-	"conversion.reversed": {
-		schema: "ConversionReversed",
-		summary: "A conversion was reversed",
-		description: "The shop reported a reversal.",
-	},
+const DESCRIPTIONS: Readonly<Record<EventName, string>> = {
+	"conversion.recorded":
+		"By the shop's own report, by the pixel of a programme that does not park, or as a test. Not sent when a report confirms what a pixel reported: the answer to that report says it.",
+	"conversion.approved": "By the end of the approval window, or by the shop before.",
+	"conversion.rejected": "By the shop, or by the service's review team.",
+	"conversion.reversed": "The shop reported a reversal.",
 };
+
+/** conversion.approved is the operation conversionApproved: "A conversion was approved". */
+function namesOf(event: EventName): { operationId: string; schema: string; summary: string } {
+	const [, done = ""] = event.split(".");
+	const name = `onversion${done.charAt(0).toUpperCase()}${done.slice(1)}`;
+	return { operationId: `c${name}`, schema: `C${name}`, summary: `A conversion was ${done}` };
+}
 
 const { orderId, programId, eventType, test, occurredAt, ...amounts } = SUBJECT_FIELDS;
 
@@ -75,7 +60,7 @@ const CALLBACK_BODY = z
 
 /** Once for each event: an approval has no reason, a rejection never lacks one. */
 const CALLBACKS = EVENT_NAMES.map((event) => {
-	const { schema: id, summary } = WORDS_BY_EVENT[event];
+	const { schema: id, summary } = namesOf(event);
 	const { status, reason } = STATE_BY_EVENT[event];
 	const { shape } = CALLBACK_BODY;
 	const body = CALLBACK_BODY.extend({
@@ -98,12 +83,13 @@ export function webhooks(instance: Instance): Record<string, { post: Operation }
 	);
 }
 
-function webhook(instance: Instance, event: EventName, body: JsonSchema): Operation {
-	const { schema, summary, description } = WORDS_BY_EVENT[event];
+function webhook(instance: Instance, event: EventName, schema: JsonSchema): Operation {
+	const { operationId, summary } = namesOf(event);
+	const examples = { event: { value: JSON.parse(exampleCallback(event)) } };
 	return {
-		operationId: schema.charAt(0).toLowerCase() + schema.slice(1),
+		operationId,
 		summary,
-		description: `${description} Sent once per conversion to the programme's Postback URL; a delivery can arrive twice, so deduplicate on \`conversionId\` and \`event\`.`,
+		description: `${DESCRIPTIONS[event]} Sent once per conversion to the programme's Postback URL; a delivery can arrive twice, so deduplicate on \`conversionId\` and \`event\`.`,
 		tags: ["Callbacks"],
 		// Callbacks need no credentials from the shop; their signature is described as headers.
 		security: UNSIGNED,
@@ -112,12 +98,7 @@ function webhook(instance: Instance, event: EventName, body: JsonSchema): Operat
 			required: true,
 			description:
 				"The signature covers these bytes as they came; a body that is parsed and serialised again has others.",
-			content: {
-				"application/json": {
-					schema: body,
-					examples: { event: { value: JSON.parse(exampleCallback(event)) } },
-				},
-			},
+			content: { "application/json": { schema, examples } },
 		},
 		responses: answersOfTheShop(),
 	};
@@ -125,12 +106,8 @@ function webhook(instance: Instance, event: EventName, body: JsonSchema): Operat
 
 function headerParameters(brand: string, event: EventName): Parameter[] {
 	const names = headerNames(brand);
-	const { timestamp, signature } = signExample(
-		"POST",
-		EXAMPLE_PATH,
-		exampleCallback(event),
-		exampleSentAtMs(event),
-	);
+	const body = exampleCallback(event);
+	const { timestamp, signature } = signExample("POST", EXAMPLE_PATH, body, exampleSentAtMs(event));
 	const header = (name: string, description: string, schema: JsonSchema, example: string): Parameter => ({
 		name,
 		in: "header",

@@ -119,11 +119,6 @@ export async function removeProgrammeInvitation(
 	return numDeletedRows > 0n;
 }
 
-/** The link stays as it is: the page behind it says what it is for. */
-export async function setInvitationRole(trx: Db, id: number, role: ProgrammeRole): Promise<void> {
-	await trx.updateTable("links").set({ role }).where("id", "=", id).execute();
-}
-
 export interface WithdrawnLink {
 	purpose: LinkPurpose;
 	/** For whom it was. */

@@ -2,12 +2,16 @@
 
 import { MAIL_KINDS } from "../../domain/notice.ts";
 import { isAuthenticatorRequired } from "../../domain/roles.ts";
-import { type AuthSession, IDLE_SESSION_DAYS, MIN_PASSWORD_LENGTH } from "../../people/auth.ts";
+import {
+	type AuthSession,
+	IDLE_SESSION_DAYS,
+	listOpenSessions,
+	MIN_PASSWORD_LENGTH,
+	revokeSessions,
+} from "../../people/auth.ts";
 import { sayWhatEnded } from "../../people/end-access.ts";
 import { askForAddress, DATE_LOCALES, saveOwnSettings } from "../../people/own-settings.ts";
 import { changePassword } from "../../people/passwords.ts";
-import { revokeOtherSessions, revokeSession } from "../../people/sessions.ts";
-import { makeConfirmationCookie, makeDeviceCookie } from "../../people/signed-cookies.ts";
 import { findPersonById, type Person } from "../../store/queries/people.ts";
 import { MAX_SESSION_DAYS } from "../../store/queries/sign-in.ts";
 import { declareForm, type FormField, readTextFields } from "../form.ts";
@@ -17,7 +21,6 @@ import { ACCOUNT_PATH, AUTHENTICATOR_PATH } from "../paths.ts";
 import { handOnCookies } from "../session.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { signInOf } from "./enter-password-page.ts";
 
 const BROWSERS_OWN = { value: "", label: "Same as my browser" };
 const ZONES = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== "UTC")];
@@ -71,7 +74,7 @@ export const AUTHENTICATOR_FORM = declareForm({
 export async function showAccount(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { email, name } = page.viewerOf(c);
 	const self = await selfOf(c, deps);
-	const sessions = await deps.auth.listSessions(c.get("visitor"));
+	const sessions = await listOpenSessions(deps, page.viewerOf(c).publicId);
 	return page.answerPage(c, {
 		title: "Account",
 		active: "account",
@@ -165,14 +168,11 @@ export async function askForEmail(c: WebContext, deps: WebDeps): Promise<Respons
 
 export async function changeOwnPassword(c: WebContext, deps: WebDeps): Promise<Response> {
 	const change = await PASSWORD_FORM.read(c);
-	const { email } = page.viewerOf(c);
 	const visitor = c.get("visitor");
 	const changed = await changePassword(deps, page.makerOf(c), change, visitor);
 	if (!changed.ok) return PASSWORD_FORM.refuse(c, changed, () => showAccount(c, deps));
 	handOnCookies(c, changed.value.setCookies);
-	// The new password ended both of them; this browser is the person's own, and both passwords were given here.
-	handOnCookies(c, [await makeDeviceCookie(deps, email), await makeConfirmationCookie(deps, signInOf(c))]);
-	const said = sayWhatEnded(changed.value.ended);
+	const said = sayWhatEnded(changed.value.value);
 	return page.leadTo(c, ACCOUNT_PATH, `Your password is changed.${said === null ? "" : ` ${said}.`}`);
 }
 
@@ -211,7 +211,7 @@ function authenticatorOff(c: WebContext, isRequired: boolean): Html {
 			}
 		: { label: "Turn off", confirm: "Sign in with the password alone from now on?" };
 	return AUTHENTICATOR_FORM.show(c, {
-		action: `${AUTHENTICATOR_PATH}/${isRequired ? "replace" : "off"}`,
+		action: `${AUTHENTICATOR_PATH}/off`,
 		send: html`<div>${ui.button({ ...look, tone: "danger" })}</div>`,
 	});
 }
@@ -266,13 +266,13 @@ const SESSIONS = `${ACCOUNT_PATH}#sessions`;
 
 export async function endSession(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { sessionId } = await readTextFields(c, ["sessionId"]);
-	const ended = await revokeSession(deps, page.viewerOf(c).personId, sessionId, c.get("visitor"));
+	const ended = await revokeSessions(deps, page.makerOf(c), sessionId);
 	if (!ended.ok) return page.leadTo(c, SESSIONS, ended.fault.detail, "bad");
 	return page.leadTo(c, SESSIONS, "The session has ended.");
 }
 
 export async function endOtherSessions(c: WebContext, deps: WebDeps): Promise<Response> {
-	const ended = await revokeOtherSessions(deps, page.viewerOf(c).personId, c.get("visitor"));
+	const ended = await revokeSessions(deps, page.makerOf(c));
 	if (!ended.ok) return page.leadTo(c, SESSIONS, ended.fault.detail, "bad");
 	return page.leadTo(c, SESSIONS, "All your other sessions have ended.");
 }

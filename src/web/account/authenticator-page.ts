@@ -1,12 +1,11 @@
 // /account/authenticator: the QR code and the backup codes, shown once, and the code that proves it works.
 
 import { renderSVG } from "uqr";
+import { isAuthenticatorRequired } from "../../domain/roles.ts";
 import {
 	type AuthenticatorSetup,
 	beginAuthenticator,
 	confirmAuthenticator,
-	disableAuthenticator,
-	type Proof,
 	removeAuthenticator,
 } from "../../people/authenticator.ts";
 import { titleOf } from "../document.ts";
@@ -70,23 +69,16 @@ export async function confirmSetUp(c: WebContext, deps: WebDeps): Promise<Respon
 }
 
 export async function turnOffAuthenticator(c: WebContext, deps: WebDeps): Promise<Response> {
-	const off = await disableAuthenticator(deps, viewerOf(c), await readProof(c), c.get("visitor"));
+	const { currentPassword: password, code } = await AUTHENTICATOR_FORM.read(c);
+	const viewer = viewerOf(c);
+	const off = await removeAuthenticator(deps, viewer, { password, code }, c.get("visitor"));
 	if (!off.ok) return AUTHENTICATOR_FORM.refuse(c, off, () => showAccount(c, deps), {});
 	handOnCookies(c, off.value);
-	return leadTo(c, SECTION, "The authenticator is off. Signing in needs the password alone.");
-}
-
-export async function replaceAuthenticator(c: WebContext, deps: WebDeps): Promise<Response> {
-	const removed = await removeAuthenticator(deps, viewerOf(c), await readProof(c), c.get("visitor"));
-	if (!removed.ok) return AUTHENTICATOR_FORM.refuse(c, removed, () => showAccount(c, deps), {});
-	handOnCookies(c, removed.value);
+	if (!isAuthenticatorRequired(deps.staffAuthenticator, viewer.kind)) {
+		return leadTo(c, SECTION, "The authenticator is off. Signing in needs the password alone.");
+	}
 	const said = "The old authenticator is removed. Set up the new one now.";
 	return leadTo(c, AUTHENTICATOR_PATH, said, "info");
-}
-
-async function readProof(c: WebContext): Promise<Proof> {
-	const { currentPassword, code } = await AUTHENTICATOR_FORM.read(c);
-	return { password: currentPassword, code };
 }
 
 /** Where staff are led who must have an authenticator and have none. */

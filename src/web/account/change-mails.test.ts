@@ -42,26 +42,6 @@ test("a changed password, the authenticator on, a backup code and the authentica
 	await isTold(site, staff, "Your account: authenticator turned off");
 });
 
-test("a link that staff made is told to the person with who made it, and its use as well", async (t) => {
-	const site = await openTestSite(t, { hasMail: true });
-	const programme = await site.addProgramme();
-	const owner = await site.addOwner(programme);
-	const staff = await site.addStaff("sam@network.example", "Sam Staff");
-	const path = `/programmes/${programme.public_id}/people`;
-	const boss = await site.signIn(staff);
-	await boss.open(path);
-	const { text } = await boss.submit(`${path}/${owner.public_id}/link`, {});
-	const [link = ""] = /\/welcome\/[\w-]+/.exec(text) ?? [];
-	const [mail] = await tellLater(site);
-	assert.deepEqual([mail?.to, mail?.subject], [owner.email, "Your account: password link created"]);
-	assert.match(mail?.text ?? "", /Done by "Sam Staff" \(sam@network\.example, network staff\)/);
-	assert.equal(mail?.text.includes(link), false, "the mailbox may be what was lost");
-	const browser = site.browser({ address: ADDRESS });
-	await browser.open(link);
-	await browser.submit(link, { password: NEW_PASSWORD });
-	await isTold(site, owner, "Your account: new password chosen");
-});
-
 test("a new password by the mailed link is told to the person, when it is used and not before", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const staff = await site.addStaff();

@@ -38,8 +38,8 @@ test("name, time zone and language of dates are saved, and every page says how i
 	const again = await browser.submit("/account/settings", { ...SETTINGS, callbacks_failing: "on" });
 	assert.equal(again.status, 303);
 	assert.deepEqual(await detailsOf(site, "account.changed"), [
-		"name: Olga Owner → Olga; time zone: the browser's own → Europe/Berlin; language of dates: the browser's own → de-DE; mails: callbacks failing: on → off; mails: callbacks working again: on → off",
-		"mails: callbacks failing: off → on",
+		"name, zone, locale, mails callbacks failing, mails callbacks working again",
+		"mails callbacks failing",
 	]);
 });
 
@@ -196,7 +196,7 @@ test("a link for a new address ends after an hour, with the next one, and with a
 		newPassword: "another horse battery",
 	});
 	assert.equal(await statusOf(third), 410);
-	assert.match((await browser.open("/account")).text, /1 email confirmation for \S+ was withdrawn/);
+	assert.match((await browser.open("/account")).text, /1 link was ended/);
 });
 
 test("without mail no address can be asked for, and the page says why", async (t) => {

@@ -211,7 +211,7 @@ test("a test mail goes to whoever asks, under the network's name", async (t) => 
 test("when the mail server refuses, its own words are told and the step stays open", async (t) => {
 	const failures: readonly [Mailer["send"], RegExp][] = [
 		[
-			async () => ({ reason: "550 5.7.1 Sender address rejected", isPermanent: true }),
+			async () => ({ reason: "550 5.7.1 Sender address rejected" }),
 			/It said: 550 5\.7\.1 Sender address rejected/,
 		],
 		[

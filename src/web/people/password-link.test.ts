@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Person } from "../../store/queries/people.ts";
-import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../account/totp.test-support.ts";
 import {
 	LINK,
 	NEW_PASSWORD,
@@ -113,26 +112,6 @@ test("owners make none, neither for each other nor for anybody of theirs elsewhe
 	await boss.open("/people");
 	const elsewhere = await boss.submit(`${path}/${stranger.public_id}/link`, {});
 	assert.equal(elsewhere.status, 404, "staff, too, where the person has nothing to do with the programme");
-});
-
-test("a link lets nobody past the authenticator, and ends what was asked for by mail", async (t) => {
-	const site = await openTestSite(t, { hasMail: true });
-	const programme = await site.addProgramme();
-	const owner = await site.addOwner(programme);
-	const { secret } = await turnAuthenticatorOn(await site.signIn(owner));
-	const reader = site.browser();
-	await reader.open("/forgot-password");
-	await reader.submit("/forgot-password", { email: owner.email });
-	const [mailed = ""] = /\/welcome\/\w+/.exec(site.mailbox.at(-1)?.text ?? "") ?? [];
-	const welcome = await makeLink(site, programme.public_id, owner);
-	await reader.open(welcome);
-	const used = await reader.submit(welcome, { password: NEW_PASSWORD });
-	assert.equal(used.location, "/sign-in/code");
-	assert.equal((await reader.open("/account")).status, 303);
-	assert.equal((await reader.open(mailed)).status, 410);
-	await reader.open("/sign-in/code");
-	const code = codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS);
-	assert.equal((await reader.submit("/sign-in/code", { code })).status, 303);
 });
 
 test("a link ends after a day, with the next one, and when the person chose a password otherwise", async (t) => {

@@ -3,7 +3,7 @@
 // everybody else sees the list.
 
 import { PROGRAMME_ROLES, type ProgrammeRole, ROLE_SUMMARIES } from "../../domain/roles.ts";
-import { type EndedAccess, sayWhatEnded, withinProgramme } from "../../people/end-access.ts";
+import { type EndedAccess, sayWhatEnded } from "../../people/end-access.ts";
 import { invitePerson, type SentLink } from "../../people/invitations.ts";
 import {
 	changeRole,
@@ -87,7 +87,8 @@ export async function showProgrammePeople(
 		hint: `Who has access to this programme.${mails.isOn ? " Owners and developers are mailed when callbacks fail." : ""}`,
 		list: { id: "people", title: "People", caption: "People of this programme" },
 		invite: mayManage ? { title: "Invite somebody", hint: sayInvitation(isStaff, mails.isOn) } : null,
-		roles: { mayChange: (person) => mayManage && !isLastOwner(person) },
+		// An invitation that waits is withdrawn and sent anew.
+		roles: { mayChange: (person) => mayManage && person.id !== null && !isLastOwner(person) },
 		people: [...people, ...waiting],
 		path: peoplePath(programme.public_id),
 		mayLinkPassword: () => isStaff,
@@ -138,10 +139,7 @@ export async function removeFromProgramme(c: WebContext, deps: WebDeps): Promise
 	const removed = await removePerson(deps, page.makerOf(c), programme, personIdOf(c));
 	if (!removed.ok) return page.tellRefusal(c, removed, () => showProgrammePeople(c, deps));
 	const { email, ended } = removed.value;
-	// All of it was theirs, also what did not belong to this programme: that is for staff to know.
-	const isStaff = page.viewerOf(c).kind === "staff";
-	const told = ended === null || isStaff ? ended : withinProgramme(ended, programme.id);
-	const said = told === null ? `The invitation to ${email} was withdrawn.` : sayEnded(removed.value, told);
+	const said = ended === null ? `The invitation to ${email} was withdrawn.` : sayEnded(removed.value, ended);
 	return page.leadTo(c, peoplePath(programme.public_id), said);
 }
 

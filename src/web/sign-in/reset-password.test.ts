@@ -44,7 +44,7 @@ test("a mail server that hangs keeps nobody waiting, and its failure does not re
 			mails: {
 				...MAIL_OFF,
 				isOn: true,
-				send: () => {
+				later: () => {
 					sent += 1;
 				},
 				settled: () => new Promise(() => undefined),
