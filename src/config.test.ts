@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { makeCertificates } from "../demo/certificate.ts";
-import { ALL_SETTINGS, type Config, type Environment, isStartedByNpm, readConfig } from "./config.ts";
+import { ALL_SETTINGS, type Config, type Environment, readConfig } from "./config.ts";
 import { POSTGRES_DEFAULTS } from "./store/postgres/setting.ts";
 
 const KEY = "0123456789abcdef".repeat(4);
@@ -131,20 +131,6 @@ describe("a secret may be in a file", () => {
 	}
 });
 
-describe("a setting that looks like a misspelt DATABASE_URL stops the start", () => {
-	for (const name of ["DATABASE_URI", "DATABASE", "DB_URL", "POSTGRES_URL", "DATABSE_URL", "database_url"]) {
-		test(`${name}, while DATABASE_URL is not set`, () => {
-			matchOne(
-				problemsOf({ [name]: POSTGRES }),
-				new RegExp(`^${name} is not read, and .*DATABASE_URL=sqlite:data/ringback\\.db\\.$`),
-			);
-			deepEqual(problemsOf({ [name]: "" }), [], "unset by a compose file");
-			const chosen = { DATABASE_URL: "sqlite:x.db" };
-			deepEqual(configOf({ ...chosen, [name]: POSTGRES }), configOf(chosen), "the right one wins");
-		});
-	}
-});
-
 test("others' variables, those of our own test runs, and what the shop's command reads are not our concern", () => {
 	const shops = {
 		RINGBACK_URL: "x",
@@ -168,8 +154,7 @@ test("a setting of 1.0.0 that is gone stops nothing, and is named with what is d
 	deepEqual(configOf({ RINGBACK_PREPARED_STATEMENTS: "" }).formerSettings, []);
 });
 
-test("a process of npm's or npx's, and one of systemd's, is known by what they set", () => {
-	deepEqual([isStartedByNpm({ npm_lifecycle_event: "npx" }), isStartedByNpm({})], [true, false]);
+test("a process of systemd's is known by what it sets", () => {
 	const socket = "/run/systemd/notify";
 	deepEqual(configOf({ NOTIFY_SOCKET: socket }).serviceManager, { socket, watchdogMs: null });
 	deepEqual(configOf({ NOTIFY_SOCKET: socket, WATCHDOG_USEC: "30000000" }).serviceManager, {

@@ -174,18 +174,6 @@ function findContradictions(reader: SettingReader, values: Values): void {
 	}
 }
 
-/**
- * What people write for DATABASE_URL. All of them name one database as a whole: PGHOST and its like are psql's, and
- * many have them set for something else.
- */
-const MISSPELT_DATABASE_URL: ReadonlySet<string> = new Set([
-	...["DATABASE", "DATABASE_URI", "DATABASE_DSN", "DATABASE_PATH", "DATABASE_FILE", "DATABASE_URL"],
-	...["DATABASEURL", "DATABASE_ULR", "DATABSE_URL", "DATBASE_URL", "DATEBASE_URL", "DATABASES_URL"],
-	...["DB_URL", "DB_URI", "DB_DSN", "DBURL", "PG_URL", "PG_URI", "PGURL"],
-	...["POSTGRES_URL", "POSTGRES_URI", "POSTGRES_DSN", "POSTGRESQL_URL", "POSTGRESQL_URI", "POSTGRESQL_DSN"],
-	...["SQLITE_URL", "SQLITE_PATH", "SQLITE_FILE"],
-]);
-
 /** A misspelt setting that is silently ignored is found in production. */
 function findUnknown(reader: SettingReader, environment: Environment): void {
 	const names = ALL_SETTINGS.flatMap(({ name, isSecret }) => (isSecret ? [name, `${name}_FILE`] : [name]));
@@ -194,13 +182,6 @@ function findUnknown(reader: SettingReader, environment: Environment): void {
 	for (const name of Object.keys(environment)) {
 		if (/^RINGBACK_(?!TEST_)/.test(name) && !harmless.has(name)) {
 			reader.problem(name, `is not a setting. Known are ${known.join(", ")}.`);
-		}
-		const isMisspelt = MISSPELT_DATABASE_URL.has(name.toUpperCase()) && reader.isSet(name);
-		if (isMisspelt && !reader.isSet("DATABASE_URL")) {
-			reader.problem(
-				name,
-				`is not read, and DATABASE_URL is not set. Call it DATABASE_URL; if a SQLite file is meant, set DATABASE_URL=${SETTINGS.databaseUrl.fallback}.`,
-			);
 		}
 	}
 }
@@ -228,9 +209,4 @@ export function publicUrlAt({ publicUrl, host }: Pick<Config, "publicUrl" | "hos
 	const isAnywhere = host === "0.0.0.0" || host === "::";
 	const name = host.includes(":") ? `[${host}]` : host;
 	return `http://${isAnywhere ? "localhost" : name}:${port}`;
-}
-
-/** Whether npm or npx started this process, as a script or a command: it is then to end with it. */
-export function isStartedByNpm(environment: Environment = process.env): boolean {
-	return environment["npm_lifecycle_event"] !== undefined;
 }

@@ -2,7 +2,14 @@
 
 import packageJson from "../package.json" with { type: "json" };
 import { backupCommand } from "./cli/backup.ts";
-import { type Command, describeCommand, EXIT, parseOptions, type Screen } from "./cli/command.ts";
+import {
+	type Command,
+	CommandError,
+	describeCommand,
+	EXIT,
+	parseOptions,
+	type Screen,
+} from "./cli/command.ts";
 import { doctorCommand } from "./cli/doctor.ts";
 import { guideCommand, licencesCommand } from "./cli/guide.ts";
 import { healthCommand } from "./cli/health.ts";
@@ -75,7 +82,7 @@ export async function main(
 		return await run(command, rest, screen, environment);
 	} catch (error) {
 		screen.error(describeFailure(error));
-		return EXIT.failed;
+		return error instanceof CommandError ? error.exit : EXIT.failed;
 	}
 }
 

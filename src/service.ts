@@ -10,12 +10,12 @@ import { type Config, publicUrlAt, warningSettings } from "./config.ts";
 import type { Warning } from "./domain/warning.ts";
 import { type HttpServer, listen, METRICS_LIMITS, PUBLIC_LIMITS } from "./outside/http-server.ts";
 import { createLoad } from "./outside/load.ts";
-import { watchProcess } from "./outside/process-figures.ts";
+import { findProcessFigures } from "./outside/process-figures.ts";
 import { tellServiceManager } from "./outside/service-manager.ts";
 import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporary-files.ts";
 import { makeFirstStaffPath } from "./people/links.ts";
 import type { AnsweredRequest, Load, Log } from "./ports.ts";
-import { passDrain, type StopOptions } from "./service/stop-signals.ts";
+import type { StopSignal } from "./service/stop-signals.ts";
 import { holdOrLetGo, tellPresence, watchFigures, watchSchema } from "./service/upkeep.ts";
 import {
 	addMail,
@@ -47,6 +47,13 @@ export interface Service extends Workplace {
 	stop(options?: StopOptions): Promise<void>;
 }
 
+interface StopOptions {
+	/** For the log. */
+	cause?: StopSignal | "outdated";
+	/** Unready for so long before it is closed to newcomers. Not in a worker: nobody sends it requests. */
+	drainMs?: number;
+}
+
 export async function startService(config: Config, options: OpenOptions = {}): Promise<Service> {
 	// A worker does without: pages and sign-in are half of the memory of a process that serves them.
 	const web = config.role === "worker" ? null : await import("./app.ts");
@@ -55,8 +62,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 	for (const sentence of config.formerSettings) log.warn({ kind: "former_setting" }, sentence);
 	const startedAtMs = clock.nowMs();
 	const load = createLoad();
-	const processFigures = watchProcess(startedAtMs);
-	const metrics = createMetrics([load.lags, ...processFigures.metrics]);
+	const metrics = createMetrics([load.lags, ...findProcessFigures()]);
 	const onAnswered = (request: AnsweredRequest): void => {
 		metrics.countRequest(request);
 		if (config.accessLog) writeAccess(parts.accessLog, request);
@@ -112,10 +118,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			clock,
 			everyMs: WATCH_INTERVAL_MS,
 			firstAfterMs: WATCH_INTERVAL_MS,
-			async run() {
-				for (const chore of chores) await chore.lookAtBacklog();
-				await installation.look();
-			},
+			run: installation.look,
 			onFailure: (error) => log.error({ err: error }, "the installation could not be looked at"),
 		});
 		const schema = watchSchema(workplace);
@@ -168,7 +171,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			welcomeLink: welcomePath === null ? null : `${publicUrl}${welcomePath}`,
 			outdated: schema.outdated,
 			warnings,
-			async stop({ cause, drainMs = 0, hurried }: StopOptions = {}) {
+			async stop({ cause, drainMs = 0 }: StopOptions = {}) {
 				unready = "stopping";
 				// Before anything else: the engine gives its slots to the other processes, and hands out nothing that it could
 				// not finish.
@@ -176,7 +179,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 				if (drainMs > 0 && web !== null) {
 					log.info({ cause, drainMs }, "stopping: not ready any more, and still answering");
 					site.endConnections();
-					await passDrain(clock, drainMs, hurried);
+					await new Promise<void>((resolve) => clock.after(drainMs, resolve));
 				}
 				log.info({ cause }, "stopping: finishing what is in flight");
 				stopping.abort();
@@ -193,14 +196,12 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 				]);
 				// After the last call was answered, and while there is a database to write it to.
 				await limitedCalls.stop();
-				processFigures.stop();
 				load.stop();
 				await workplace.close();
 				log.info({ cause }, "stopped");
 			},
 		};
 	} catch (error) {
-		processFigures.stop();
 		load.stop();
 		const closing = listeners.map((listener) => listener.close());
 		await Promise.all(closing);

@@ -93,7 +93,7 @@ export const SETTINGS = {
 		"DATABASE_URL",
 		{ takes: `\`sqlite:PATH\`, which names a file, or ${POSTGRES_EXAMPLE}`, parse: parseDatabaseUrl },
 		"sqlite:data/ringback.db",
-		"A SQLite file, or PostgreSQL 14 or later. The service does not start when only a misspelling of this name is set (`DATABASE_URI`, `DB_URL`, `POSTGRES_URL` …).",
+		"The database: a SQLite file, or PostgreSQL 14 or later.",
 		{
 			isSecret: true,
 			inProduction: `${POSTGRES_EXAMPLE}, or \`sqlite:PATH\` where a file on this machine is meant`,

@@ -4,7 +4,6 @@
 import { blockOf, findClientAddress } from "../domain/client-address.ts";
 import type { Fault } from "../domain/fault.ts";
 import type { Budget } from "../domain/token-bucket.ts";
-import { type Arrival, readArrival } from "../domain/warning.ts";
 import type { NewInboundCall } from "../store/hot-writes.ts";
 import { createBatches } from "../store/queries/batches.ts";
 import type { InboundKind } from "../store/tables/inbound.ts";
@@ -78,12 +77,6 @@ function requestTarget(c: AppContext): string {
 	if (onTheWire !== undefined) return onTheWire.replace(/^https?:\/\/[^/?]*/i, "");
 	const { pathname, search } = new URL(c.req.url);
 	return pathname + search;
-}
-
-/** What of a request tells how it reached us; read from what Node parsed, as above. */
-export function arrivalOf(c: AppContext): Arrival {
-	const { socket, headers } = incomingOf(c) ?? {};
-	return readArrival((name) => headers?.[name]?.toString(), socket?.remoteAddress);
 }
 
 function incomingOf(c: AppContext): AppEnv["Bindings"]["incoming"] {

@@ -9,7 +9,7 @@ import { type Fault, faultOf, type Result } from "../domain/fault.ts";
 import type { Caller, Callers } from "../programmes/callers.ts";
 import { idsOf, recordOf } from "../request-notes.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
-import { arrivalOf, type InboundCall, type RefusalLog, readInboundCall, targetQuery } from "./inbound-log.ts";
+import { type InboundCall, type RefusalLog, readInboundCall, targetQuery } from "./inbound-log.ts";
 import { type Intake, tooManyWaiting, type Work } from "./intake.ts";
 import { createLateAnswer } from "./pixel-limits.ts";
 import { addSafeHeaders, ourFault, problemAnswer, SAFE_HEADERS } from "./problem.ts";
@@ -64,7 +64,6 @@ export function createSignedCalls(
 		const caller = verified.value;
 		const record = recordOf(c);
 		if (record !== undefined) record.programme = programme.public_id;
-		deps.installation.note(arrivalOf(c), { isStaff: false, name: `programme ${programme.id}` });
 		const work = endpoint({
 			programme,
 			keyId: caller.keyId,

@@ -1,8 +1,7 @@
 // Why one attempt failed: what happened, and what the shop does about it. The same words on pages and in mails.
 
+import { isSuccess } from "../domain/verdict.ts";
 import type { AttemptResult } from "../store/tables/deliveries.ts";
-import { explainNetworkError, explainTimeout, isFromOurResolver } from "./network-cause.ts";
-import { type AttemptCause, explainStatus } from "./status-cause.ts";
 
 /** An attempt as it is stored. */
 export interface AttemptOutcome {
@@ -12,14 +11,23 @@ export interface AttemptOutcome {
 	detail: string | null;
 }
 
+interface AttemptCause {
+	/** Short enough for a badge or a cell. */
+	title: string;
+	/** What happened, as a sentence; empty for a success. */
+	meaning: string;
+	/** What to do about it, as sentences; empty where nothing is to be done. */
+	advice: string;
+}
+
 export function explainAttempt({ result, http_status, detail }: AttemptOutcome): AttemptCause {
 	switch (result) {
 		case "answered":
 			return explainStatus(http_status ?? 0);
 		case "timeout":
-			return explainTimeout(detail);
+			return explainOnTheWay(detail ?? "TIMEOUT (exchange)");
 		case "network-error":
-			return explainNetworkError(detail);
+			return explainOnTheWay(detail ?? "");
 		case "forbidden-address":
 			return FORBIDDEN;
 		default:
@@ -27,9 +35,13 @@ export function explainAttempt({ result, http_status, detail }: AttemptOutcome):
 	}
 }
 
+/** What name servers say of a name is the shop's to mend; how we fail to reach ours is nobody's business there. */
+const OF_THE_NAME = /^(?:ENOTFOUND|ENODATA|ETIMEOUT|ESERVFAIL|TOO_MANY_ADDRESSES) /;
+
 /** For the page: the engine's own words, as far as they are about the shop's side. */
 export function technicalDetail({ result, detail }: AttemptOutcome): string | null {
-	return result === "network-error" && !isFromOurResolver(detail) ? detail : null;
+	const isFromOurResolver = detail?.endsWith(" (look-up)") === true && !OF_THE_NAME.test(detail);
+	return result === "network-error" && !isFromOurResolver ? detail : null;
 }
 
 const FORBIDDEN: AttemptCause = {
@@ -37,3 +49,214 @@ const FORBIDDEN: AttemptCause = {
 	meaning: "Nothing was sent: the Postback URL leads to a private or internal address.",
 	advice: "Enter a URL that can be reached from the internet, or correct the DNS record of its host.",
 };
+
+function explainOnTheWay(detail: string): AttemptCause {
+	const found = ON_THE_WAY.find(([pattern]) => pattern.test(detail));
+	const [, title, meaning, advice] = found ?? UNKNOWN;
+	return { title, meaning, advice };
+}
+
+type Row = readonly [of: RegExp, title: string, meaning: string, advice: string];
+
+const UNKNOWN: Row = [
+	/^/,
+	"Network error",
+	"The connection to your server failed.",
+	"Check that your server can be reached from the internet.",
+];
+const IN_ITS_LOG =
+	"Check its log at this time for a crash or a restart, and whether a proxy or firewall drops the request.";
+
+/** By what the engine wrote. The first that fits: the last of each stage takes whatever else a system or library says. */
+const ON_THE_WAY: readonly Row[] = [
+	[
+		/^(?:ENOTFOUND|ENODATA) \(look-up\)$/,
+		"Name not found",
+		"The host of the Postback URL has no address in the DNS.",
+		"Check its spelling and its DNS record.",
+	],
+	[
+		/^TOO_MANY_ADDRESSES \(look-up\)$/,
+		"Too many addresses",
+		"The host of the Postback URL has more than 64 addresses in the DNS.",
+		"Give it fewer.",
+	],
+	[
+		/\(look-up\)$/,
+		"Name look-up failed",
+		"The DNS gave no usable answer for the host of the Postback URL within 5 seconds.",
+		"Check the name servers of the domain.",
+	],
+	[
+		/^ECONNREFUSED \(connect\)$/,
+		"Connection refused",
+		"Nothing listens at the address and port of the Postback URL.",
+		"Start the server, or correct the port.",
+	],
+	[
+		/^TIMEOUT \(connect\)$/,
+		"No connection in 5 s",
+		"Your server did not accept a connection within 5 seconds.",
+		"Check that it runs and that its firewall lets us in.",
+	],
+	[
+		/\(connect\)$/,
+		"Unreachable",
+		"No connection to your server's address could be made.",
+		"Check that it runs, its network and its firewall.",
+	],
+	[
+		/^CERT_HAS_EXPIRED \(tls\)$/,
+		"Certificate expired",
+		"Your server's TLS certificate has expired.",
+		"Renew it.",
+	],
+	[
+		/^ERR_TLS_CERT_ALTNAME_INVALID \(tls\)$/,
+		"Certificate of another host",
+		"Your server's TLS certificate does not name this host.",
+		"Get one that does.",
+	],
+	[
+		/SELF_SIGNED_CERT.* \(tls\)$/,
+		"Certificate not trusted",
+		"Your server's TLS certificate is self-signed.",
+		"Use one of a public authority, such as Let's Encrypt.",
+	],
+	[
+		/^UNABLE_TO_(?:VERIFY_LEAF|GET_ISSUER).* \(tls\)$/,
+		"Certificate not trusted",
+		"The issuer of your server's TLS certificate is not known here.",
+		"Serve the full chain, intermediate certificates included.",
+	],
+	[
+		/^(?:ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|EPROTO) \(tls\)$/,
+		"No TLS",
+		"Your server does not speak TLS at this port.",
+		"Check the port in the Postback URL, and that HTTPS is served there.",
+	],
+	[
+		/^TIMEOUT \(tls\)$/,
+		"No TLS in 5 s",
+		"Your server accepted the connection, but the TLS handshake was not finished within 5 seconds.",
+		"Check how busy the server is, and that HTTPS is served at the port of the Postback URL.",
+	],
+	[
+		/\(tls\)$/,
+		"TLS failed",
+		"Your server broke off the TLS handshake.",
+		"Check its TLS settings: TLS 1.2 or newer, and a certificate for this host name.",
+	],
+	[
+		/^CLOSED_WITHOUT_ANSWER \(exchange\)$/,
+		"Closed without an answer",
+		"We connected and TLS was fine, but your server closed the connection without answering the request.",
+		IN_ITS_LOG,
+	],
+	[
+		// HPE_: of llhttp, which undici parses with.
+		/^(?:BROKEN_ANSWER|HPE_\S+) \(exchange\)$/,
+		"Broken answer",
+		"Your server answered, but not with complete, valid HTTP headers.",
+		"Check what listens at this port, and what a proxy in front of it makes of the answer.",
+	],
+	[
+		/^(?:ANSWER_TOO_LARGE|UND_ERR_HEADERS_OVERFLOW) \(exchange\)$/,
+		"Answer too large",
+		"What your server sent before the body was larger than the 16 KB that we read.",
+		"Send fewer or smaller headers, cookies above all.",
+	],
+	[
+		/^TIMEOUT \(exchange\)$/,
+		"No answer in 5 s",
+		"We connected and sent the request, but your server did not answer within 5 seconds.",
+		"Answer first (204 is fine) and do slow work afterwards. Your server may have processed the event: deduplicate by conversionId and event.",
+	],
+	[
+		/\(exchange\)$/,
+		"Connection broke",
+		"We connected and TLS was fine, but the connection failed before an answer was complete.",
+		IN_ITS_LOG,
+	],
+];
+
+function explainStatus(status: number): AttemptCause {
+	const title = `HTTP ${status}`;
+	if (isSuccess(status)) return { title, meaning: "", advice: "" };
+	const [meaning, advice] = STATUSES.get(status) ?? explainOtherStatus(status);
+	return { title, meaning, advice };
+}
+
+type MeaningAndAdvice = readonly [meaning: string, advice: string];
+
+const STATUSES: ReadonlyMap<number, MeaningAndAdvice> = new Map<number, MeaningAndAdvice>([
+	[
+		401,
+		[
+			"Your server did not accept the signature or the timestamp.",
+			"Paste what your server received (path, headers and raw body, from its own log) into “Check a signature”: it shows what differs from what we sent.",
+		],
+	],
+	[
+		403,
+		[
+			"Your server refused access. Mostly that is a firewall or bot protection in front of it.",
+			"Let POST requests to this path through.",
+		],
+	],
+	[
+		404,
+		[
+			"Nothing answers at this path.",
+			"Check the Postback URL letter by letter, and that the route is deployed.",
+		],
+	],
+	[405, ["The path does not take POST requests.", "Check the Postback URL and the route behind it."]],
+	[
+		408,
+		["Your server gave up waiting for the request.", "Check the proxy in front of it and its time limits."],
+	],
+	[
+		413,
+		[
+			"Your server finds the body too large.",
+			"It has less than 2 KB: raise the limit of the server or proxy.",
+		],
+	],
+	[415, ["Your server does not take application/json at this path.", "Let the route accept JSON."]],
+	[429, ["Your server asks for fewer requests.", "Exempt our callbacks from its rate limit, or raise it."]],
+	[
+		502,
+		[
+			"The proxy in front of your application got no valid answer from it.",
+			"Check that the application runs, and its log at this time.",
+		],
+	],
+	[
+		503,
+		[
+			"Your server says that it is not available.",
+			"Check whether it was restarting, overloaded or in maintenance at this time.",
+		],
+	],
+	[
+		504,
+		[
+			"The proxy in front of your application waited for it in vain.",
+			"Answer first (204 is fine) and do slow work afterwards.",
+		],
+	],
+]);
+
+function explainOtherStatus(status: number): MeaningAndAdvice {
+	if (status >= 300 && status <= 399) {
+		return [
+			"Your server answered with a redirect. Redirects are not followed.",
+			"Enter the final URL as Postback URL. If it is a sign-in page, let the path be called without signing in.",
+		];
+	}
+	if (status >= 400 && status <= 499) {
+		return ["Your server rejected the request.", "Return 5xx, not 4xx, for temporary problems on your side."];
+	}
+	return ["Your server had an error.", "Check your server's log at this time."];
+}

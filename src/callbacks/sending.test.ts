@@ -1,8 +1,9 @@
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal } from "node:assert/strict";
 import { test } from "node:test";
+import { createLog } from "../../test/support/log.ts";
 import { dueDelivery } from "../../test/support/rows.ts";
 import { signingKey } from "../domain/signature.ts";
-import { judgeSending } from "./sending.ts";
+import { createForbiddenAddressLog, judgeSending } from "./sending.ts";
 import type { KnownTarget, Target } from "./targets.ts";
 
 const NOW_MS = 1_000_000;
@@ -53,4 +54,33 @@ test("where nothing is known of the target, the next pass reads it", () => {
 
 test("a clock that was set back since it was handed out makes nothing go out early", () => {
 	deepEqual([judge({}, { dueInMs: 1 }), judge({}, { dueInMs: -1 })], [1, TARGET.url]);
+});
+
+test("a host and its forbidden address are logged once, and again when the address is another", () => {
+	const log = createLog();
+	const note = createForbiddenAddressLog(log);
+	const forbid = (host: string, address: string) =>
+		note(`https://${host}/x?token=1`, {
+			kind: "forbidden-address",
+			address,
+			reason: `${address} is in a private network`,
+		});
+	note("https://shop.example/x?token=1", { kind: "answered", status: 204 });
+	equal(log.text(), "");
+	for (const address of ["10.20.30.40", "10.20.30.40", "10.20.30.41"]) forbid("shop.example", address);
+	forbid("other.example", "10.20.30.41");
+	const said = (host: string, address: string) => ({
+		host,
+		address,
+		reason: `${address} is in a private network`,
+	});
+	deepEqual(
+		log.lines.map(({ fields }) => fields),
+		[
+			said("shop.example", "10.20.30.40"),
+			said("shop.example", "10.20.30.41"),
+			said("other.example", "10.20.30.41"),
+		],
+	);
+	doesNotMatch(log.text(), /token/);
 });

@@ -3,12 +3,12 @@
 
 import type { KeptAnswer } from "../domain/kept-answer.ts";
 import { SECOND_MS } from "../domain/time.ts";
+import type { Outcome } from "../domain/verdict.ts";
 import type { Clock, Load, Log, Random, Transport } from "../ports.ts";
 import type { KnownWire } from "../store/queries/known-wire.ts";
 import type { DueDelivery, Settlement } from "../store/queries/queue.ts";
 import { createPreparer, type PrepareAttempt, settleAnswer } from "./attempt.ts";
 import type { EngineCounters } from "./counters.ts";
-import { createForbiddenAddressLog } from "./forbidden-addresses.ts";
 import type { Lanes } from "./lanes.ts";
 import { Pace } from "./pace.ts";
 import { isFresh, type KnownTarget, type Target } from "./targets.ts";
@@ -126,4 +126,25 @@ export function judgeSending(
 	if (nowMs < delivery.dueAtMs)
 		return { kind: "later", atMs: Math.min(delivery.dueAtMs, nowMs + NO_TARGET_RETRY_MS) };
 	return { kind: "send", target };
+}
+
+/** Only bounds memory; when full, what is forbidden is simply logged once more. */
+const MAX_REMEMBERED = 1_000;
+
+/**
+ * Callbacks that were not sent because their host resolves to a private or internal address. The address is for whoever
+ * runs the service: it goes to the log, and neither into the database nor onto a page. Each host with its address is
+ * logged once, not once a callback: a shop's mistake must not flood the log.
+ */
+export function createForbiddenAddressLog(log: Log): (url: string, outcome: Outcome) => void {
+	const logged = new Map<string, string>();
+	return (url, outcome) => {
+		if (outcome.kind !== "forbidden-address") return;
+		const host = URL.parse(url)?.host ?? "";
+		const { address, reason } = outcome;
+		if (logged.get(host) === address) return;
+		if (logged.size >= MAX_REMEMBERED) logged.clear();
+		logged.set(host, address);
+		log.warn({ host, address, reason }, "a callback was not sent: its host is not public");
+	};
 }

@@ -2,12 +2,10 @@
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { readConfig } from "../config.ts";
 import { sayBytes } from "../domain/bytes.ts";
 import type { BackupReport } from "../service/backup.ts";
-import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
+import { type Command, CommandError, EXIT, JSON_OPTION, type Screen, withSettings } from "./command.ts";
 import { choosePassphrase, PASSPHRASE_FILE, tellOn } from "./passphrase.ts";
-import { sayProblems } from "./workplace-command.ts";
 
 export const backupCommand: Command = {
 	name: "backup",
@@ -28,39 +26,27 @@ export const backupCommand: Command = {
 		},
 		json: JSON_OPTION,
 	},
-	async run(options, screen, environment) {
-		const read = readConfig(environment);
-		if (!read.ok) return sayProblems(screen, read.problems);
-		const { config } = read;
-		const { database } = config;
+	run: withSettings(async (options, screen, { database, secretKey }) => {
 		if (database.kind !== "sqlite") {
-			screen.error(
+			throw new CommandError(
 				"Nothing was written: DATABASE_URL names a PostgreSQL database, which is backed up with PostgreSQL's own programs, such as pg_dump. `ringback guide postgresql` has the commands.",
+				EXIT.failed,
 			);
-			return EXIT.failed;
 		}
 		const databasePath = resolve(database.path);
 		if (!existsSync(databasePath)) {
-			screen.error(`There is no database file ${databasePath}: correct DATABASE_URL.`);
-			return EXIT.failed;
+			throw new CommandError(`There is no database file ${databasePath}: correct DATABASE_URL.`, EXIT.failed);
 		}
 		const keep = readKeep(options.text("keep"));
-		if (keep === null) {
-			screen.error(`--keep is a whole number from 1 to ${MOST_KEPT}.`);
-			return EXIT.usage;
-		}
-		const isWithoutKey = options.flag("without-key");
-		const chosen = isWithoutKey ? null : await choosePassphrase(options.text("passphrase-file"), screen);
-		if (chosen?.ok === false) {
-			screen.error(chosen.problem);
-			return EXIT.usage;
-		}
+		const passphrase = options.flag("without-key")
+			? null
+			: await choosePassphrase(options.text("passphrase-file"), screen);
 		const { backUpSqlite, nameBackup, removeOldBackups } = await import("../service/backup.ts");
 		const report = await backUpSqlite(
-			{ secretKey: config.secretKey, databasePath },
+			{ secretKey, databasePath },
 			{
 				path: keep === undefined ? options.argument : nameBackup(options.argument),
-				passphrase: chosen?.text ?? null,
+				passphrase,
 				mayOverwrite: options.flag("force"),
 				tell: tellOn(screen),
 			},
@@ -71,17 +57,18 @@ export const backupCommand: Command = {
 		sayReport({ ...report, removed, isKeeping: keep !== undefined }, options.flag("json"), screen);
 		// It is there, and somebody must look: a timer that fails is seen.
 		return isBalanced ? EXIT.ok : EXIT.failed;
-	},
+	}),
 };
 
 /** One a day for ten years. */
 const MOST_KEPT = 3_660;
 
-/** Undefined when there is no such option, null when it is not a number. */
-function readKeep(text: string): number | undefined | null {
+/** Undefined when there is no such option. */
+function readKeep(text: string): number | undefined {
 	if (text === "") return undefined;
 	const number = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-	return number >= 1 && number <= MOST_KEPT ? number : null;
+	if (number >= 1 && number <= MOST_KEPT) return number;
+	throw new CommandError(`--keep is a whole number from 1 to ${MOST_KEPT}.`);
 }
 
 function sayReport(

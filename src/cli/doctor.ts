@@ -6,16 +6,11 @@ import { type Config, type Environment, readConfig, warningSettings } from "../c
 import { sayBytes } from "../domain/bytes.ts";
 import { sayOtherBrand } from "../domain/network.ts";
 import { isSilent, sumEngines } from "../domain/process.ts";
-import { isoTime, MINUTE_MS } from "../domain/time.ts";
+import { isoTime } from "../domain/time.ts";
 import { messageOf } from "../domain/visible-text.ts";
 import type { Warning } from "../domain/warning.ts";
 import type { Workplace } from "../service/workplace.ts";
-import {
-	canListen,
-	readServerState,
-	readStatementTimeout,
-	type ServerState,
-} from "../store/postgres/doctor.ts";
+import { canListen, readConnections, readStatementTimeout } from "../store/postgres/doctor.ts";
 import type { PostgresSetting } from "../store/postgres/setting.ts";
 import { readFigures } from "../store/queries/figures.ts";
 import { findNetwork } from "../store/queries/network.ts";
@@ -23,8 +18,7 @@ import { NOTHING_READ, readSystem } from "../store/queries/system.ts";
 import { readSchema, SchemaTooNewError } from "../store/schema/migrations.ts";
 import type { Db, Store } from "../store/store.ts";
 import { CHECKS, findWarnings, type WatchedState } from "../watch/checks.ts";
-import { type Command, EXIT, JSON_OPTION } from "./command.ts";
-import { type Finding, ok, problem, sayFinding, warning } from "./finding.ts";
+import { type Command, type Finding, JSON_OPTION, ok, problem, sayFindings, warning } from "./command.ts";
 
 /** A name that exists as long as the Internet does (RFC 2606 reserves it, IANA serves it). */
 const PROBE_NAME = "example.com";
@@ -34,11 +28,8 @@ export const doctorCommand: Command = {
 	summary:
 		"Checks settings, database, schema, the network's name and brand, chores, whether callbacks are paused, clock, DNS and mail. Exits 1 when something would not work. Rows are not compared: `ringback verify` does that.",
 	options: { json: JSON_OPTION },
-	async run(options, screen, environment) {
-		const findings = await examine(environment);
-		for (const finding of findings) sayFinding(screen, finding, options.flag("json"));
-		return findings.some((finding) => finding.state === "problem") ? EXIT.failed : EXIT.ok;
-	},
+	run: async (options, screen, environment) =>
+		sayFindings(screen, await examine(environment), options.flag("json")),
 };
 
 async function examine(environment?: Environment): Promise<Finding[]> {
@@ -189,18 +180,12 @@ async function checkMail({ mailer }: Workplace): Promise<Finding[]> {
 	}
 }
 
-/** While one is open, no dead row that it could still see is cleared away, in any table. */
-const LONG_TRANSACTION_MS = 5 * MINUTE_MS;
-
 async function examinePostgres(setting: PostgresSetting, workplace: Workplace): Promise<Finding[]> {
 	const { db } = workplace.store;
-	const state = await readServerState(db);
 	return [
 		await checkListen(setting, db),
 		await checkTimeouts(setting, db),
-		checkConnections(setting, state),
-		checkTransactions(state),
-		checkVacuum(state),
+		await checkConnections(setting, db),
 	];
 }
 
@@ -227,10 +212,8 @@ async function checkTimeouts({ directUrl }: PostgresSetting, db: Db): Promise<Fi
 	);
 }
 
-function checkConnections(
-	{ poolSize, directUrl }: PostgresSetting,
-	{ maxConnections, connections }: ServerState,
-): Finding {
+async function checkConnections({ poolSize, directUrl }: PostgresSetting, db: Db): Promise<Finding> {
+	const { maxConnections, connections } = await readConnections(db);
 	// Behind a pooler only the one that listens comes to the server itself.
 	const needed = (directUrl === null ? poolSize : 0) + 1;
 	const detail = `${connections} of ${maxConnections} are in use; a process takes up to ${needed}`;
@@ -239,24 +222,6 @@ function checkConnections(
 		"connections",
 		`${detail}, more than there are left. Lower RINGBACK_DATABASE_POOL, raise max_connections, or put PgBouncer in between.`,
 	);
-}
-
-function checkTransactions({ oldestTransactionMs }: ServerState): Finding {
-	const minutes = Math.floor((oldestTransactionMs ?? 0) / MINUTE_MS);
-	if ((oldestTransactionMs ?? 0) < LONG_TRANSACTION_MS)
-		return ok("transactions", "none has been open for long");
-	return warning(
-		"transactions",
-		`one has been open for ${minutes} minutes, and keeps dead rows from being cleared away. Find it: select pid, application_name, state, query from pg_stat_activity order by xact_start`,
-	);
-}
-
-function checkVacuum({ vacuumsByItself, bloated }: ServerState): Finding {
-	if (!vacuumsByItself)
-		return warning("vacuum", "autovacuum is off: turn it on, or every query becomes slower");
-	if (bloated.length === 0) return ok("vacuum", "autovacuum is on and keeps up");
-	const names = bloated.map(({ table, deadRows }) => `${table} (${deadRows})`).join(", ");
-	return warning("vacuum", `more dead rows than living ones in ${names}. Run: vacuum analyze`);
 }
 
 /** Whether the network has said what it is called, and whether the setting agrees with what its shops know. */

@@ -1,10 +1,9 @@
 // `ringback health`: asks the service that runs with these settings whether it is ready. For containers, which have
 // nothing else to ask it with.
 
-import { type Config, readConfig } from "../config.ts";
+import type { Config } from "../config.ts";
 import { SECOND_MS } from "../domain/time.ts";
-import { type Command, EXIT, JSON_OPTION } from "./command.ts";
-import { sayProblems } from "./workplace-command.ts";
+import { type Command, CommandError, EXIT, JSON_OPTION, withSettings } from "./command.ts";
 
 /** The service gives its database two. */
 const TIMEOUT_MS = 5 * SECOND_MS;
@@ -14,13 +13,11 @@ export const healthCommand: Command = {
 	summary:
 		"Asks the service that runs on this machine with these settings whether it is ready. Exits 1 when it is not, or does not answer within five seconds.",
 	options: { json: JSON_OPTION },
-	async run(options, screen, environment) {
-		const read = readConfig(environment);
-		if (!read.ok) return sayProblems(screen, read.problems);
-		const { config } = read;
+	run: withSettings(async (options, screen, config) => {
 		if (config.port === 0) {
-			screen.error("PORT is 0, which takes any free port: nobody can know which. Set it to a number.");
-			return EXIT.usage;
+			throw new CommandError(
+				"PORT is 0, which takes any free port: nobody can know which. Set it to a number.",
+			);
 		}
 		const { askReadiness } = await import("../service/readiness.ts");
 		const found = await askReadiness(config, TIMEOUT_MS);
@@ -28,7 +25,7 @@ export const healthCommand: Command = {
 		else if (found.isReady) screen.out(`Ready: ${found.url}`);
 		else screen.error(`Not ready: ${found.url}: ${found.why}. ${sayWhere(config)}`);
 		return found.isReady ? EXIT.ok : EXIT.failed;
-	},
+	}),
 };
 
 function sayWhere({ metricsAddress }: Config): string {

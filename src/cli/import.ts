@@ -1,10 +1,9 @@
 // `ringback import programmes|people|conversions FILE`: the job of the page, made and worked off by a command. It shows
-// what would come of the file, and, once somebody says so, what came of it.
+// what would come of the file, and with --yes what came of it.
 
 import { createReadStream, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename } from "node:path";
-import { createInterface } from "node:readline/promises";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import { discardJob, startJob } from "../jobs/job.ts";
@@ -16,8 +15,7 @@ import { type JobSummary, parseSummary } from "../jobs/summary.ts";
 import { finishJob } from "../jobs/work.ts";
 import type { Workplace } from "../service/workplace.ts";
 import type { Job } from "../store/queries/jobs.ts";
-import type { Command, Options, Screen } from "./command.ts";
-import { type Answer, workplaceCommand } from "./workplace-command.ts";
+import { type Answer, type Command, type Options, type Screen, workplaceCommand } from "./command.ts";
 
 const SUMMARIES: Readonly<Record<ImportKindName, string>> = {
 	programmes: "Imports programmes from other software, with their owners. Nobody is mailed.",
@@ -31,11 +29,10 @@ const PROGRESS_EVERY_MS = 2 * SECOND_MS;
 export const IMPORT_COMMANDS: readonly Command[] = IMPORT_KINDS.map((name) =>
 	workplaceCommand({
 		name: `import ${name}`,
-		summary: `${SUMMARIES[name]} Shows what would happen and asks first. The same file may be run again: what is there already stays as it is.`,
+		summary: `${SUMMARIES[name]} Shows what would happen, and does it with --yes. The same file may be run again: what is there already stays as it is.`,
 		argument: { value: "FILE", help: "a CSV file; `ringback guide import` shows one of each kind" },
 		options: {
-			"dry-run": { type: "boolean", help: "only show what would happen" },
-			yes: { type: "boolean", help: "do not ask" },
+			yes: { type: "boolean", help: "import it; otherwise only what would happen is shown" },
 			...(name === "people"
 				? { invite: { type: "boolean", help: "mail everybody their invitation" } as const }
 				: {}),
@@ -67,7 +64,6 @@ async function runImport(
 		finishJob(workplace, made.value, tellProgress(workplace, screen, kind, done));
 	const previewed = await work("checked");
 	if (previewed?.state !== "previewed") return refuseElsewhere();
-	const preview = parseSummary(previewed.summary);
 	const answer = async (job: Job, next?: string): Promise<Result<Answer>> => {
 		const isApplied = job.state !== "previewed";
 		if (result !== "") await writeResult(result, workplace, job);
@@ -80,17 +76,9 @@ async function runImport(
 			isIncomplete: summary.counts.refused > 0 || next !== undefined,
 		});
 	};
-	if (options.flag("dry-run") || preview.counts.change === 0) return answer(previewed);
+	if (parseSummary(previewed.summary).counts.change === 0) return answer(previewed);
 	if (!options.flag("yes")) {
-		if (options.flag("json") || process.stdin.isTTY !== true) {
-			return answer(previewed, "Nothing was imported yet: run it again with --yes.");
-		}
-		screen.out(describeSummary({ kind, name: file.name, summary: preview, isApplied: false }));
-		const { change } = preview.counts;
-		if (!(await isAgreed(`Import ${change} ${kind.noun[change === 1 ? 0 : 1]}? Type yes: `))) {
-			await discardJob(workplace, previewed, null);
-			return refuse("not_allowed", "Nothing was imported.");
-		}
+		return answer(previewed, "Nothing was imported yet: run it again with --yes.");
 	}
 	const started = await startJob(workplace, previewed, null, options.flag("invite"));
 	if (!started.ok) return started;
@@ -122,15 +110,6 @@ async function writeResult(path: string, { store }: Workplace, job: Job): Promis
 		for await (const text of jobResult(store.db, job, false)) await file.writeFile(text);
 	} finally {
 		await file.close();
-	}
-}
-
-async function isAgreed(question: string): Promise<boolean> {
-	const terminal = createInterface({ input: process.stdin, output: process.stderr });
-	try {
-		return /^y(?:es)?$/i.test((await terminal.question(question)).trim());
-	} finally {
-		terminal.close();
 	}
 }
 

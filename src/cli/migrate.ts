@@ -1,11 +1,7 @@
 // `ringback migrate`: brings the database to this program's schema without starting the service, or says what it would do.
 
-import { readConfig } from "../config.ts";
-import { DIALECTS } from "../store/schema/dialect.ts";
 import { checkSchema, findSchema, MIGRATIONS } from "../store/schema/migrations.ts";
-import type { Store } from "../store/store.ts";
-import { type Command, EXIT, JSON_OPTION } from "./command.ts";
-import { sayProblems } from "./workplace-command.ts";
+import { type Command, EXIT, JSON_OPTION, quietly, withSettings } from "./command.ts";
 
 export const migrateCommand: Command = {
 	name: "migrate",
@@ -18,25 +14,24 @@ export const migrateCommand: Command = {
 		},
 		json: JSON_OPTION,
 	},
-	async run(options, screen, environment) {
-		const read = readConfig(environment);
-		if (!read.ok) return sayProblems(screen, read.problems);
+	run: withSettings(async (options, screen, config) => {
 		const isCheck = options.flag("check");
-		const logLevel = read.config.logLevel === "info" ? "warn" : read.config.logLevel;
 		const { openWorkplace } = await import("../service/workplace.ts");
-		const workplace = await openWorkplace(
-			{ ...read.config, logLevel },
-			{ schema: isCheck ? "inspect" : "migrate", tellMigration: (progress) => screen.error(progress) },
-		);
+		const workplace = await openWorkplace(quietly(config), {
+			schema: isCheck ? "inspect" : "migrate",
+			tellMigration: (progress) => screen.error(progress),
+		});
 		try {
 			const { version, applied } = workplace.migration;
 			if (isCheck) checkSchema(await findSchema(workplace.store.db));
-			const pending = isCheck ? describePending(workplace.store, version) : [];
+			const pending = isCheck ? MIGRATIONS.slice(version).map(({ name }) => name) : [];
 			if (options.flag("json")) {
 				screen.out(JSON.stringify({ version, applied, ...(isCheck ? { pending } : {}) }));
 			} else if (pending.length > 0) {
-				screen.out(`The schema has version ${version}; this program's is ${MIGRATIONS.length}. To do:`);
-				for (const { name, steps } of pending) screen.out(`  ${name}: ${steps.join("; ")}`);
+				const known = MIGRATIONS.length;
+				screen.out(
+					`The schema has version ${version}; this program's is ${known}. To do: ${pending.join("; ")}.`,
+				);
 			} else if (applied.length === 0) {
 				screen.out(`The schema is current (version ${version}); nothing to do.`);
 			} else {
@@ -46,16 +41,5 @@ export const migrateCommand: Command = {
 		} finally {
 			await workplace.close();
 		}
-	},
+	}),
 };
-
-function describePending(
-	{ kind }: Store,
-	version: number,
-): { name: string; steps: string[]; isBreaking: boolean }[] {
-	return MIGRATIONS.slice(version).map(({ name, isBreaking, statements }) => ({
-		name,
-		isBreaking,
-		steps: [`${statements(DIALECTS[kind]).length} statements in one transaction`],
-	}));
-}

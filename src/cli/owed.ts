@@ -12,7 +12,7 @@ import {
 	type OwedProgramme,
 } from "../store/queries/owed.ts";
 import type { Db } from "../store/store.ts";
-import { workplaceCommand } from "./workplace-command.ts";
+import { workplaceCommand } from "./command.ts";
 
 export const owedCommand = workplaceCommand({
 	name: "owed",
@@ -30,6 +30,9 @@ export const owedCommand = workplaceCommand({
 });
 
 export interface Owed {
+	/** Over all programmes. */
+	waiting: number;
+	toCancel: number;
 	programmes: readonly OwedProgramme[];
 	next: readonly OwedDelivery[];
 	/** Recorded conversions whose approval window has ended: a worker approves them, and their callbacks come on top. */
@@ -41,17 +44,20 @@ const PROGRAMMES_SHOWN = 20;
 const NEXT_SHOWN = 5;
 
 export async function readOwed(db: Db, nowMs: number): Promise<Owed> {
+	const programmes = await listOwed(db);
 	return {
-		programmes: await listOwed(db),
+		waiting: programmes.reduce((sum, { waiting }) => sum + waiting, 0),
+		toCancel: programmes.reduce((sum, { toCancel }) => sum + toCancel, 0),
+		programmes,
 		next: await listNextOwed(db, NEXT_SHOWN),
 		toApprove: await countEndedWindows(db, nowMs),
 	};
 }
 
-export function owedJson({ programmes, next, toApprove }: Owed): object {
+export function owedJson({ waiting, toCancel, toApprove, programmes, next }: Owed): object {
 	return {
-		waiting: sum(programmes.map(({ waiting }) => waiting)),
-		toCancel: sum(programmes.map(({ toCancel }) => toCancel)),
+		waiting,
+		toCancel,
 		toApprove,
 		programmes: programmes.map(({ publicId, oldestAtMs, nextDueAtMs, ...programme }) => ({
 			id: publicId,
@@ -67,9 +73,7 @@ export function owedJson({ programmes, next, toApprove }: Owed): object {
 	};
 }
 
-export function describeOwed({ programmes, next, toApprove }: Owed): string[] {
-	const waiting = sum(programmes.map((programme) => programme.waiting));
-	const toCancel = sum(programmes.map((programme) => programme.toCancel));
+export function describeOwed({ waiting, toCancel, toApprove, programmes, next }: Owed): string[] {
 	const owing = programmes.filter((programme) => programme.waiting > 0);
 	const left = owing.length - PROGRAMMES_SHOWN;
 	return [
@@ -98,8 +102,4 @@ function describeProgramme({ publicId, name, url, waiting, oldestAtMs, nextDueAt
 function describeDelivery({ programmeName, orderId, event, dueAtMs, attempts }: OwedDelivery): string {
 	const tried = attempts === 0 ? "not tried yet" : `${attempts} attempts so far`;
 	return `  ${event} of order ${orderId}, ${programmeName}: due ${utcSecond(dueAtMs)}, ${tried}`;
-}
-
-function sum(numbers: readonly number[]): number {
-	return numbers.reduce((total, number) => total + number, 0);
 }

@@ -3,15 +3,16 @@
 // backups say meanwhile.
 
 import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
 import { judgePassphrase } from "../domain/passphrase.ts";
-import type { Screen } from "./command.ts";
+import { messageOf } from "../domain/visible-text.ts";
+import { CommandError, EXIT, type Screen } from "./command.ts";
 
 /** On a terminal, what begins now; elsewhere nothing, because a timer's mail is read only when something went wrong. */
 export function tellOn(screen: Screen): (stage: string) => void {
 	return process.stderr.isTTY ? (stage) => screen.error(`${stage} …`) : () => undefined;
 }
-
-export type Passphrase = { ok: true; text: string } | { ok: false; problem: string };
 
 export const PASSPHRASE_FILE = {
 	type: "string",
@@ -20,68 +21,54 @@ export const PASSPHRASE_FILE = {
 } as const;
 
 /** For a new backup: asked for twice. */
-export async function choosePassphrase(file: string, screen: Screen): Promise<Passphrase> {
-	const given = await read(file, screen, ["Passphrase: ", "Passphrase again: "]);
-	if (!given.ok) return given;
-	const problem = judgePassphrase(given.text);
-	return problem === null ? given : { ok: false, problem };
+export async function choosePassphrase(file: string, screen: Screen): Promise<string> {
+	const [text = "", ...others] = await read(file, screen, ["Passphrase: ", "Passphrase again: "]);
+	if (others.some((other) => other !== text)) throw new CommandError("The two are not the same.");
+	const problem = judgePassphrase(text);
+	if (problem !== null) throw new CommandError(problem);
+	return text;
 }
 
 /** For a backup that is there. */
-export function readPassphrase(file: string, screen: Screen): Promise<Passphrase> {
-	return read(file, screen, ["Passphrase: "]);
+export async function readPassphrase(file: string, screen: Screen): Promise<string> {
+	const [text = ""] = await read(file, screen, ["Passphrase: "]);
+	return text;
 }
 
-async function read(file: string, screen: Screen, questions: readonly string[]): Promise<Passphrase> {
+async function read(file: string, screen: Screen, questions: readonly string[]): Promise<string[]> {
 	if (file !== "") return readFirstLine(file);
 	if (process.stdin.isTTY !== true) {
-		return { ok: false, problem: "--passphrase-file is missing: there is no terminal to ask for it." };
+		throw new CommandError("--passphrase-file is missing: there is no terminal to ask for it.");
 	}
 	screen.error("The passphrase seals the key that opens the signing secrets.");
-	const answers = new Set(await ask(questions));
-	const [text = ""] = answers;
-	return answers.size > 1 ? { ok: false, problem: "The two are not the same." } : { ok: true, text };
+	return ask(questions);
 }
 
-function readFirstLine(file: string): Passphrase {
+function readFirstLine(file: string): string[] {
 	try {
-		const [text = ""] = readFileSync(file, "utf8").split(/\r?\n/, 1);
-		return { ok: true, text };
+		return readFileSync(file, "utf8").split(/\r?\n/, 1);
 	} catch (error) {
-		const reason = error instanceof Error ? error.message : String(error);
-		return { ok: false, problem: `The file with the passphrase cannot be read: ${reason}.` };
+		throw new CommandError(`The file with the passphrase cannot be read: ${messageOf(error)}.`);
 	}
 }
 
-const ENTER: readonly string[] = ["\r", "\n", "\u0004"];
-const CTRL_C = "\u0003";
-const BACKSPACE: readonly string[] = ["\b", "\u007f"];
-
-/** Nothing of what is typed is shown. */
+/** Nothing of what is typed is shown: what readline would echo goes nowhere. */
 async function ask(questions: readonly string[]): Promise<string[]> {
-	const { stdin, stderr } = process;
-	const answers: string[] = [];
-	let text = "";
-	stderr.write(questions[0] ?? "");
-	stdin.setEncoding("utf8");
-	stdin.setRawMode(true);
+	const nowhere = new Writable({ write: (_piece, _encoding, done) => done() });
+	const terminal = createInterface({ input: process.stdin, output: nowhere, terminal: true });
+	const broken = new AbortController();
+	terminal.once("SIGINT", () => broken.abort());
 	try {
-		for await (const typed of stdin.iterator({ destroyOnReturn: false })) {
-			for (const character of String(typed)) {
-				if (character === CTRL_C) throw new Error("Broken off. Nothing was done.");
-				if (ENTER.includes(character)) {
-					answers.push(text);
-					text = "";
-					stderr.write(`\n${questions[answers.length] ?? ""}`);
-					if (answers.length === questions.length) return answers;
-				} else {
-					text = BACKSPACE.includes(character) ? text.slice(0, -1) : `${text}${character}`;
-				}
-			}
+		const answers: string[] = [];
+		for (const question of questions) {
+			process.stderr.write(question);
+			answers.push(await terminal.question("", { signal: broken.signal }));
+			process.stderr.write("\n");
 		}
 		return answers;
+	} catch (error) {
+		throw broken.signal.aborted ? new CommandError("Broken off. Nothing was done.", EXIT.failed) : error;
 	} finally {
-		stdin.setRawMode(false);
-		stdin.pause();
+		terminal.close();
 	}
 }

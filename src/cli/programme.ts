@@ -4,7 +4,7 @@ import { succeed } from "../domain/fault.ts";
 import { issueKey } from "../programmes/keys.ts";
 import { openProgramme } from "../programmes/open-programme.ts";
 import { OWN_COMMAND } from "../shipped-files.ts";
-import { workplaceCommand } from "./workplace-command.ts";
+import { workplaceCommand } from "./command.ts";
 
 export const programmeCreateCommand = workplaceCommand({
 	name: "programme create",

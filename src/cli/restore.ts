@@ -1,12 +1,11 @@
 // `ringback restore PATH`: puts a backup in place, and ends with what the restored service will send.
 
-import { type Config, readConfig } from "../config.ts";
+import type { Config } from "../config.ts";
 import type { RestoredKey, RestoreReport } from "../service/restore.ts";
 import { openSqliteToRead } from "../store/sqlite/store.ts";
-import { type Command, EXIT, JSON_OPTION } from "./command.ts";
+import { type Command, CommandError, EXIT, JSON_OPTION, withSettings } from "./command.ts";
 import { describeOwed, type Owed, owedJson, readOwed } from "./owed.ts";
 import { PASSPHRASE_FILE, readPassphrase, tellOn } from "./passphrase.ts";
-import { sayProblems } from "./workplace-command.ts";
 
 export const restoreCommand: Command = {
 	name: "restore",
@@ -26,25 +25,13 @@ export const restoreCommand: Command = {
 		},
 		json: JSON_OPTION,
 	},
-	async run(options, screen, environment) {
-		const read = readConfig(environment);
-		if (!read.ok) return sayProblems(screen, read.problems);
-		const to = findTarget(options.text("to"), read.config);
-		if (to === null) {
-			screen.error(
-				"DATABASE_URL names a PostgreSQL database, and a backup holds a SQLite one. Name the file to make with --to; a dump is restored with pg_restore (`ringback guide postgresql`).",
-			);
-			return EXIT.usage;
-		}
+	run: withSettings(async (options, screen, config) => {
+		const to = findTarget(options.text("to"), config);
 		const { restoreSqlite } = await import("../service/restore.ts");
-		const report = await restoreSqlite(read.config, {
+		const report = await restoreSqlite(config, {
 			path: options.argument,
 			to,
-			readPassphrase: async () => {
-				const given = await readPassphrase(options.text("passphrase-file"), screen);
-				if (given.ok) return given.text;
-				throw new Error(given.problem);
-			},
+			readPassphrase: () => readPassphrase(options.text("passphrase-file"), screen),
 			mayReplace: options.flag("force"),
 			tell: tellOn(screen),
 		});
@@ -58,13 +45,16 @@ export const restoreCommand: Command = {
 			await store.close();
 		}
 		return EXIT.ok;
-	},
+	}),
 };
 
-/** A path, or as DATABASE_URL has it. Null when nobody says which file. */
-function findTarget(given: string, { database }: Config): string | null {
+/** A path, or as DATABASE_URL has it. */
+function findTarget(given: string, { database }: Config): string {
 	if (given !== "") return given.replace(/^sqlite:/, "");
-	return database.kind === "sqlite" ? database.path : null;
+	if (database.kind === "sqlite") return database.path;
+	throw new CommandError(
+		"DATABASE_URL names a PostgreSQL database, and a backup holds a SQLite one. Name the file to make with --to; a dump is restored with pg_restore (`ringback guide postgresql`).",
+	);
 }
 
 const KEY_WORDS: Readonly<Record<RestoredKey, string>> = {

@@ -1,15 +1,14 @@
 // `ringback serve`: runs until it is told to stop.
 
 import { resolve } from "node:path";
-import { ALL_SETTINGS, type Config, isStartedByNpm, readConfig } from "../config.ts";
+import { ALL_SETTINGS, type Config } from "../config.ts";
 import { headerNames } from "../domain/signature.ts";
-import { listenForStop, type StopSignals } from "../service/stop-signals.ts";
+import { listenForStop, type StopSignal } from "../service/stop-signals.ts";
 import type { Service } from "../service.ts";
 import { isExecutable } from "../shipped-files.ts";
 import type { NetworkFace } from "../store/queries/known-network.ts";
-import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
+import { type Command, EXIT, JSON_OPTION, type Screen, withSettings } from "./command.ts";
 import { boundHeap } from "./heap-bounds.ts";
-import { sayProblems } from "./workplace-command.ts";
 
 export const serveCommand: Command = {
 	name: "serve",
@@ -19,22 +18,13 @@ export const serveCommand: Command = {
 	notes: [
 		`Settings, from the environment (\`ringback guide settings\` says what each is for):\n${listSettings()}`,
 	],
-	async run(options, screen, environment) {
-		const read = readConfig(environment);
-		if (!read.ok) return sayProblems(screen, read.problems);
+	run: withSettings(async (options, screen, config) => {
 		// From now on: whoever reads "listens" may ask it to stop at once.
-		const signals = listenForStop({
-			isStartedByNpm: isStartedByNpm(),
-			onAsked(cause) {
-				if (cause === "SIGINT") screen.error("\nStopping… (Ctrl-C again to stop at once)");
-			},
+		const asked = listenForStop((signal) => {
+			if (signal === "SIGINT") screen.error("\nStopping… (Ctrl-C again to stop at once)");
 		});
-		try {
-			return await serveUntilAsked(read.config, signals, screen, options.flag("json"));
-		} finally {
-			signals.close();
-		}
-	},
+		return serveUntilAsked(config, asked, screen, options.flag("json"));
+	}),
 };
 
 function listSettings(): string {
@@ -55,7 +45,7 @@ export function describeTakenPort(error: unknown): string {
 
 async function serveUntilAsked(
 	config: Config,
-	{ asked, hurried }: StopSignals,
+	asked: Promise<StopSignal>,
 	screen: Screen,
 	asJson: boolean,
 ): Promise<number> {
@@ -70,7 +60,7 @@ async function serveUntilAsked(
 		await service.stop({ cause: "outdated" });
 		screen.error(cause.message);
 	} else {
-		await service.stop({ cause, hurried, drainMs: cause === "SIGINT" ? 0 : config.drainMs });
+		await service.stop({ cause, drainMs: cause === "SIGINT" ? 0 : config.drainMs });
 	}
 	if (!asJson) screen.out("Stopped.");
 	return cause instanceof Error ? EXIT.failed : EXIT.ok;

@@ -6,7 +6,7 @@ import { renewLink } from "../people/invitations.ts";
 import { createPerson, requirePersonByEmail } from "../people/people.ts";
 import type { Workplace } from "../service/workplace.ts";
 import type { Person } from "../store/queries/people.ts";
-import { type Answer, workplaceCommand } from "./workplace-command.ts";
+import { type Answer, workplaceCommand } from "./command.ts";
 
 const EMAIL_OPTION = {
 	type: "string",

@@ -1,13 +1,20 @@
 // `ringback verify [PATH]`: is a backup whole, a file or the live database? Says what was checked and what was not.
 
 import { resolve } from "node:path";
-import { type Config, readConfig } from "../config.ts";
+import type { Config } from "../config.ts";
 import type { CheckedDatabase, KeyCheck, VerifiedFile } from "../service/verify.ts";
 import { MIGRATIONS } from "../store/schema/migrations.ts";
-import { type Command, EXIT, JSON_OPTION } from "./command.ts";
-import { type Finding, ok, problem, sayFinding, warning } from "./finding.ts";
+import {
+	type Command,
+	type Finding,
+	JSON_OPTION,
+	ok,
+	problem,
+	sayFindings,
+	warning,
+	withSettings,
+} from "./command.ts";
 import { PASSPHRASE_FILE, readPassphrase, tellOn } from "./passphrase.ts";
-import { sayProblems } from "./workplace-command.ts";
 
 export const verifyCommand: Command = {
 	name: "verify",
@@ -15,19 +22,12 @@ export const verifyCommand: Command = {
 		"Checks a backup, a SQLite file, or without PATH the live database (also on PostgreSQL): pages, schema, key, and the ledger. Exits 1 when something is wrong.",
 	argument: { value: "PATH", help: "the file to check; the live database if left out", isOptional: true },
 	options: { "passphrase-file": PASSPHRASE_FILE, json: JSON_OPTION },
-	async run(options, screen, environment) {
-		const read = readConfig(environment);
-		if (!read.ok) return sayProblems(screen, read.problems);
+	run: withSettings(async (options, screen, config) => {
 		const file = options.text("passphrase-file");
-		const given = file === "" ? null : await readPassphrase(file, screen);
-		if (given?.ok === false) {
-			screen.error(given.problem);
-			return EXIT.usage;
-		}
-		const findings = await find(read.config, options.argument, given?.text ?? null, tellOn(screen));
-		for (const finding of findings) sayFinding(screen, finding, options.flag("json"));
-		return findings.some(({ state }) => state === "problem") ? EXIT.failed : EXIT.ok;
-	},
+		const passphrase = file === "" ? null : await readPassphrase(file, screen);
+		const findings = await find(config, options.argument, passphrase, tellOn(screen));
+		return sayFindings(screen, findings, options.flag("json"));
+	}),
 };
 
 async function find(

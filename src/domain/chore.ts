@@ -83,8 +83,6 @@ export interface ChoreReport {
 	failuresTotal: number;
 	/** How long the last run took that came to an end, well or not. */
 	lastRunMs?: number;
-	/** Since when the oldest has waited that should have been done by now, as the last look found it; null when none has. */
-	waitingSinceMs?: number | null;
 }
 
 /** Runs may be missed: a database that restarts, a process that is replaced. */

@@ -197,7 +197,7 @@ const CAUSES: readonly [what: string, last: Partial<LastFailure>, cause: RegExp]
 	["no name", broken("ENOTFOUND (look-up)"), /DNS/],
 	["no listener", broken("ECONNREFUSED (connect)"), /^Connection refused\. /],
 	["an old certificate", broken("CERT_HAS_EXPIRED (tls)"), /^Certificate expired\. /],
-	["a cut", broken("ECONNRESET (exchange)"), /^Connection reset\. /],
+	["a cut", broken("ECONNRESET (exchange)"), /^Connection broke\. /],
 	[
 		"a private address",
 		{ last_result: "forbidden-address", last_verdict: "forbidden address" },

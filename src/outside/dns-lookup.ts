@@ -54,11 +54,9 @@ export function createDnsLookUp(servers: readonly string[] | undefined): DnsLook
 	}
 
 	async function query(host: string): Promise<LookUp> {
-		const answer = merge(
-			await askBothFamilies(
-				askFamily((open) => open.resolve4(host)),
-				askFamily((open) => open.resolve6(host)),
-			),
+		const answer = await askBothFamilies(
+			askFamily((open) => open.resolve4(host)),
+			askFamily((open) => open.resolve6(host)),
 		);
 		asked.delete(host);
 		if (answer.ok) remember(host, answer);
@@ -114,51 +112,40 @@ function createResolver(servers: readonly string[] | undefined): dns.Resolver {
 	return resolver;
 }
 
-/** What both families said; a code for each that gave no address. */
-interface Answers {
+/** What one family said: some addresses, or a code. */
+interface Answer {
 	addresses: readonly string[];
-	codes: readonly string[];
+	code: string | null;
 }
 
-function askBothFamilies(
-	askingFour: Promise<readonly string[]>,
-	askingSix: Promise<readonly string[]>,
-): Promise<Answers> {
-	return new Promise((resolve) => {
-		let four: readonly string[] = [];
-		let six: readonly string[] = [];
-		const codes: string[] = [];
-		let outstanding = 2;
-		let wait: NodeJS.Timeout | undefined;
-
-		const finish = () => {
-			clearTimeout(wait);
-			resolve({ addresses: [...four, ...six], codes });
-		};
-		const settleOne = (found: readonly string[]) => {
-			outstanding -= 1;
-			if (outstanding === 0) finish();
-			else if (found.length > 0) wait = setTimeout(finish, OTHER_FAMILY_WAIT_MS);
-		};
-		const failOne = (error: unknown) => {
-			codes.push(readErrorCode(error));
-			settleOne([]);
-		};
-		askingFour.then((found) => {
-			four = found;
-			settleOne(found);
-		}, failOne);
-		askingSix.then((found) => {
-			six = found;
-			settleOne(found);
-		}, failOne);
+async function askBothFamilies(...asking: readonly Promise<readonly string[]>[]): Promise<LookUp> {
+	const answers: Answer[] = [];
+	const families = asking.map(async (family) => {
+		answers.push(
+			await family.then(
+				(addresses) => ({ addresses, code: null }),
+				(error: unknown) => ({ addresses: [], code: readErrorCode(error) }),
+			),
+		);
 	});
+	await Promise.race(families);
+	const both = Promise.all(families);
+	if (answers.some(({ addresses }) => addresses.length > 0)) {
+		const waited = Promise.withResolvers<void>();
+		const wait = setTimeout(waited.resolve, OTHER_FAMILY_WAIT_MS);
+		await Promise.race([both, waited.promise]);
+		clearTimeout(wait);
+	} else await both;
+	return merge(answers);
 }
 
-function merge({ addresses, codes }: Answers): LookUp {
+function merge(answers: readonly Answer[]): LookUp {
+	// IPv4 first: some hosts have an IPv6 address that leads nowhere.
+	const addresses = answers.flatMap((answer) => answer.addresses).toSorted((a, b) => isIP(a) - isIP(b));
 	if (addresses.length > MAX_ADDRESSES) return { ok: false, code: "TOO_MANY_ADDRESSES" };
 	if (addresses.length > 0) return { ok: true, addresses };
 	// The family that broke says more than the one that has no record.
+	const codes = answers.flatMap(({ code }) => code ?? []);
 	const broken = codes.find((code) => code !== "ENODATA" && code !== "ENOTFOUND");
 	return { ok: false, code: broken ?? (codes.includes("ENOTFOUND") ? "ENOTFOUND" : "ENODATA") };
 }

@@ -2,10 +2,9 @@
 // then given theirs. Names are given synchronously, so that a signal is heard before or after and never within.
 
 import { randomBytes } from "node:crypto";
-import { closeSync, constants, fsyncSync, linkSync, openSync, renameSync, rmSync } from "node:fs";
+import { closeSync, constants, fsyncSync, linkSync, openSync, renameSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
-import { readErrorCode } from "./error-code.ts";
 
 /** Process numbers come again, in containers at every start. */
 const NAME_BYTES = 6;
@@ -49,36 +48,12 @@ export function replaceDurably(from: string, to: string): void {
 	syncFolder(dirname(to));
 }
 
-/** False when there is something under that name. */
-export function placeDurably(from: string, to: string): boolean {
-	try {
-		nameAlso(from, to);
-	} catch (error) {
-		if (readErrorCode(error) === "EEXIST") return false;
-		throw error;
-	}
-	rmSync(from, { force: true });
-	syncFolder(dirname(to));
-	return true;
-}
-
-/** FAT and many network shares have none; EPERM is what Linux says of them, and of files that one may not link. */
-const WITHOUT_LINKS: readonly string[] = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV"];
-
-/** A second name for the file, or its only one where a file has no two. Fails with EEXIST when that is taken. */
+/** A second name for the file; its only one where a file has no two, as on FAT and many network shares. */
 export function nameAlso(path: string, name: string): void {
 	try {
 		linkSync(path, name);
-	} catch (error) {
-		if (!WITHOUT_LINKS.includes(readErrorCode(error))) throw error;
-		// An empty file takes the name first, because renaming alone would overwrite.
-		closeSync(openSync(name, NEW_FILE, 0o600));
-		try {
-			renameSync(path, name);
-		} catch (failure) {
-			rmSync(name);
-			throw failure;
-		}
+	} catch {
+		renameSync(path, name);
 	}
 }
 

@@ -99,37 +99,7 @@ suite("announcements", () => {
 			assert.deepEqual({ ...gate.state }, { passed: ANSWER + ANSWER, code: "ANSWER_TOO_LARGE" });
 		});
 	}
-
-	test("of 128 KiB are cut before they end", () => {
-		const gate = openGate();
-		gate.take(cut(announcementOf(128 * KIB) + ANSWER, 1));
-		assert.deepEqual({ ...gate.state }, { passed: "", code: "ANSWER_TOO_LARGE" });
-	});
-
-	test("cost the same for every byte, be they long or short, in pieces of one byte", () => {
-		const shortMs = measureCpuMs(256);
-		const longMs = measureCpuMs(16 * KIB);
-		// Searched from their beginning with each piece, the long ones take seven times as long as the short.
-		assert.ok(longMs < 3 * shortMs, `${longMs} ms, short ones ${shortMs} ms`);
-	});
 });
-
-/** Of 64 KiB in all, one byte at a time: the least of some runs, because the first ones are compiled. */
-function measureCpuMs(announcementBytes: number): number {
-	const pieces = cut(announcementOf(announcementBytes), 1);
-	const runs = Array.from({ length: 3 }, () => {
-		const gate = openGate();
-		const before = process.cpuUsage();
-		for (let bytes = 0; bytes < 64 * KIB; bytes += announcementBytes) {
-			gate.expect();
-			gate.take(pieces);
-		}
-		const { user, system } = process.cpuUsage(before);
-		assert.deepEqual({ ...gate.state }, { passed: "", code: null });
-		return (user + system) / 1_000;
-	});
-	return Math.min(...runs);
-}
 
 interface OpenGate {
 	readonly state: { passed: string; code: string | null };

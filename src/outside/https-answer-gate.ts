@@ -25,12 +25,10 @@ const BEGINNING = Buffer.from("HTTP/1.1 1");
 /** 101 is none: it is the answer to an upgrade that we never ask for (RFC 9110 section 15.2.2). */
 const ANNOUNCING_STATUS = /^HTTP\/1\.1 1(?!01)\d\d[ \r]/;
 const STATUS_BYTES = "HTTP/1.1 100 ".length;
-const CR = 0x0d;
-const LF = 0x0a;
 const NOTHING = Buffer.alloc(0);
-
-/** What the next byte of an announcement is. Only CR LF ends a line, and only an empty line ends the whole. */
-type State = "line start" | "line" | "line feed" | "last line feed" | "end" | "broken";
+/** Only CR LF ends a line, and only an empty line ends the whole. Anything else breaks it. */
+const END_OR_BREAK = /\r\n\r\n|[^\r]\n|\r[^\n]/;
+const END = "\r\n\r\n";
 
 export function placeAnswerGate(socket: Readable): AnswerGate {
 	const read = socket.read.bind(socket);
@@ -40,8 +38,8 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 	let isCut = false;
 	/** Too little to tell whether an announcement begins: less than STATUS_BYTES. */
 	let undecided: Buffer = NOTHING;
-	/** In the announcement that has begun; null while none has. */
-	let state: State | null = null;
+	/** Of the announcement that has begun, the last bytes, in which its end may have begun; null while none has. */
+	let tail: string | null = null;
 
 	function cut(code: "ANSWER_TOO_LARGE" | "BROKEN_ANSWER"): void {
 		isCut = true;
@@ -53,7 +51,7 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 		let bytes = undecided.length === 0 ? chunk : Buffer.concat([undecided, chunk]);
 		undecided = NOTHING;
 		while (bytes.length > 0 && !isCut) {
-			if (state === null) {
+			if (tail === null) {
 				const beginning = judgeBeginning(bytes);
 				if (beginning === "undecided") {
 					// A copy: these few bytes must not keep the whole piece in memory.
@@ -64,21 +62,23 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 					isBeforeAnswer = false;
 					return bytes;
 				}
-				state = "line";
+				tail = "";
 			}
-			bytes = skipAnnouncement(bytes, state);
+			bytes = skipAnnouncement(bytes, tail);
 		}
 		return NOTHING;
 	}
 
 	/** What is behind it, or behind as much of it as has come. */
-	function skipAnnouncement(bytes: Buffer, from: State): Buffer {
-		const { length, reached } = walkAnnouncement(bytes, from);
-		state = reached === "end" ? null : reached;
+	function skipAnnouncement(bytes: Buffer, before: string): Buffer {
+		const text = before + bytes.toString("latin1");
+		const found = END_OR_BREAK.exec(text);
+		const length = (found === null ? text.length : found.index + found[0].length) - before.length;
+		tail = found === null ? text.slice(1 - END.length) : null;
 		announcedBytes += length;
 		if (announcedBytes > MAX_ANNOUNCED_BYTES) cut("ANSWER_TOO_LARGE");
 		// The parser would not take it either; and with a bare LF, the end would be looked for in the answer proper.
-		else if (reached === "broken") cut("BROKEN_ANSWER");
+		else if (found !== null && found[0] !== END) cut("BROKEN_ANSWER");
 		return bytes.subarray(length);
 	}
 
@@ -101,7 +101,7 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 			announcedBytes = 0;
 			isBeforeAnswer = true;
 			undecided = NOTHING;
-			state = null;
+			tail = null;
 		},
 	};
 }
@@ -111,38 +111,4 @@ function judgeBeginning(bytes: Buffer): "announcement" | "answer" | "undecided" 
 	if (BEGINNING.compare(bytes, 0, known, 0, known) !== 0) return "answer";
 	if (bytes.length < STATUS_BYTES) return "undecided";
 	return ANNOUNCING_STATUS.test(bytes.toString("latin1", 0, STATUS_BYTES)) ? "announcement" : "answer";
-}
-
-function walkAnnouncement(bytes: Buffer, from: State): { length: number; reached: State } {
-	let reached = from;
-	let length = 0;
-	for (const byte of bytes) {
-		reached = step(reached, byte);
-		length += 1;
-		if (reached === "end" || reached === "broken") break;
-	}
-	return { length, reached };
-}
-
-function step(state: State, byte: number): State {
-	switch (state) {
-		case "line start":
-			return byte === CR ? "last line feed" : stepInLine(byte);
-		case "line":
-			return stepInLine(byte);
-		case "line feed":
-			return byte === LF ? "line start" : "broken";
-		case "last line feed":
-			return byte === LF ? "end" : "broken";
-		case "end":
-		case "broken":
-			return state;
-		default:
-			return state satisfies never;
-	}
-}
-
-function stepInLine(byte: number): State {
-	if (byte === LF) return "broken";
-	return byte === CR ? "line feed" : "line";
 }

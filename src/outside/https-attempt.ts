@@ -17,12 +17,10 @@ import { readErrorCode } from "./error-code.ts";
 import type { Connection } from "./https-connection.ts";
 import type { Expiring } from "./https-deadlines.ts";
 import type { Cancel } from "./https-dial.ts";
-import type { AnswerKeeper } from "./https-kept-answer.ts";
+import { type AnswerKeeper, keepBeginning } from "./https-kept-answer.ts";
 import type { Route, Target } from "./https-target.ts";
 
 export interface AttemptOwner {
-	/** An answer has begun that is not 2xx. */
-	keepAnswer(headers: AnswerHeaders): AnswerKeeper;
 	/** Settled with headers, the body still to come. */
 	onAnswer(attempt: Attempt): void;
 	/** The answer was read to its end: its connection may carry another request. */
@@ -139,7 +137,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
 		// 1xx announces the answer and is not it (RFC 9110 section 15.2).
 		if (status < 200) return;
-		if (!isSuccess(status)) this.#keeper = this.#owner.keepAnswer(headers);
+		if (!isSuccess(status)) this.#keeper = keepBeginning(headers);
 		this.settle({ kind: "answered", status }, true, this.#keeper?.kept ?? null);
 		this.#owner.onAnswer(this);
 	}

@@ -3,7 +3,6 @@
 import { constants } from "node:crypto";
 import { connect, createSecureContext, getCACertificates, type TLSSocket } from "node:tls";
 import type { PostbackUrl } from "../domain/postback-url.ts";
-import { HOUR_MS } from "../domain/time.ts";
 import { readErrorCode } from "./error-code.ts";
 import type { Route } from "./https-target.ts";
 
@@ -36,145 +35,74 @@ export function createDial(trustedCa: string | undefined): Dial {
 		// Setting `ca` replaces the default roots, so they are listed again; unset, Node shares one parsed store.
 		...(trustedCa === undefined ? {} : { ca: [...getCACertificates("default"), trustedCa] }),
 	});
-	const sessions = createSessions();
 
-	function open(url: PostbackUrl, route: Route): TLSSocket {
-		const session = sessions.recall(route.key);
+	/** By its address, so that no name is looked up a second time. */
+	function open(url: PostbackUrl, address: string): TLSSocket {
 		const socket = connect({
-			host: route.address,
+			host: address,
 			port: url.port,
 			secureContext,
 			// Without a server name the certificate is checked against `host`, the address itself.
 			...(url.isLiteral ? {} : { servername: url.hostname }),
-			...(session === undefined ? {} : { session }),
 			ALPNProtocols: ["http/1.1"],
 			// The default, unless NODE_TLS_REJECT_UNAUTHORIZED is in the environment.
 			rejectUnauthorized: true,
 		});
 		socket.setNoDelay(true);
-		socket.on("session", (ticket: Buffer) => sessions.remember(route.key, ticket, socket.isSessionReused()));
-		socket.on("error", () => {
-			if (!socket.authorized) sessions.forget(route.key);
-		});
 		return socket;
 	}
 
-	return (url, routes, leftMs, observer) => dialOneByOne(open, url, routes, leftMs, observer);
-}
+	// One address after the other. Only a failure to connect moves on to the next: once TCP stands it is the
+	// right host, and its TLS would fail at every address.
+	return (url, routes, leftMs, observer) => {
+		const endMs = performance.now() + leftMs;
+		let leavePresent: Cancel = () => undefined;
 
-// One address after the other. Only a failure to connect moves on to the next: once TCP stands it is the
-// right host, and its TLS would fail at every address.
-function dialOneByOne(
-	open: (url: PostbackUrl, route: Route) => TLSSocket,
-	url: PostbackUrl,
-	routes: readonly Route[],
-	leftMs: number,
-	observer: DialObserver,
-): Cancel {
-	const endMs = performance.now() + leftMs;
-	let lastCode = "ENOTFOUND";
-	let leavePresent: Cancel = () => undefined;
-
-	function tryRoute(index: number): void {
-		const route = routes[index];
-		if (route === undefined) {
-			observer.onFailure(lastCode);
-			return;
-		}
-		let socket: TLSSocket;
-		try {
-			socket = open(url, route);
-		} catch (error) {
-			lastCode = readErrorCode(error);
-			tryRoute(index + 1);
-			return;
-		}
-		let isConnected = false;
-		let isOver = false;
-		let share: NodeJS.Timeout | undefined;
-
-		const leave = () => {
-			isOver = true;
-			clearTimeout(share);
-			socket.destroy();
-		};
-		const fail = (code: string) => {
-			if (isOver) return;
-			leave();
-			lastCode = code;
-			tryRoute(isConnected ? routes.length : index + 1);
-		};
-		// Stays for the socket's whole life: an error that nobody hears would end the process.
-		socket.on("error", (error) => fail(readErrorCode(error)));
-		socket.once("close", () => fail("ECONNRESET"));
-		socket.once("connect", () => {
-			if (isOver) return;
-			isConnected = true;
-			clearTimeout(share);
-			observer.onConnect();
-		});
-		socket.once("secureConnect", () => {
-			if (isOver) return;
-			isOver = true;
-			observer.onSecure(socket, route);
-		});
-		// A black-holed address must leave time for those behind it; the last one has all that is left.
-		const ahead = routes.length - index;
-		if (ahead > 1) {
-			const shareMs = (endMs - performance.now()) / Math.min(ahead, MAX_SHARES);
-			// After one poll phase: when this process has stalled, the connection may stand and nobody has looked.
-			const giveUp = () => {
-				if (!isConnected) fail("ETIMEDOUT");
+		function tryRoute(index: number, lastCode: string): void {
+			const route = routes[index];
+			if (route === undefined) return void observer.onFailure(lastCode);
+			const socket = open(url, route.address);
+			let isConnected = false;
+			let isOver = false;
+			let share: NodeJS.Timeout | undefined;
+			const leave = () => {
+				isOver = true;
+				clearTimeout(share);
+				socket.destroy();
 			};
-			share = setTimeout(() => setImmediate(giveUp), shareMs);
-		}
-		leavePresent = leave;
-	}
-
-	tryRoute(0);
-	return () => leavePresent();
-}
-
-// TLS sessions to resume, so that a shop that hears from us now and then does not cost a full handshake each time: 1.0
-// against 1.45 ms of this process. Resuming skips the check of the certificate, its name included. So a session serves
-// only the name and the address it was made with (a route's key has both), and not for ever.
-
-interface Sessions {
-	recall(key: string): Buffer | undefined;
-	remember(key: string, ticket: Buffer, wasResumed: boolean): void;
-	/** After a handshake that failed: should the session be to blame, the next one is a full handshake. */
-	forget(key: string): void;
-}
-
-/** A few KB each. A shop that falls out pays one full handshake. */
-const MAX_SESSIONS = 1_000;
-/** A certificate that expired is noticed after an hour at the latest, however much is delivered. */
-const MAX_AGE_MS = HOUR_MS;
-
-function createSessions(): Sessions {
-	const sessions = new Map<string, { ticket: Buffer; checkedAtMs: number }>();
-
-	return {
-		recall(key) {
-			const session = sessions.get(key);
-			if (session === undefined) return undefined;
-			if (performance.now() - session.checkedAtMs < MAX_AGE_MS) return session.ticket;
-			sessions.delete(key);
-			return undefined;
-		},
-		remember(key, ticket, wasResumed) {
-			// A resumed connection brings new tickets, but its certificate was looked at when the first was made.
-			const checkedAtMs = wasResumed ? sessions.get(key)?.checkedAtMs : performance.now();
-			if (checkedAtMs === undefined) return;
-			sessions.delete(key);
-			if (sessions.size >= MAX_SESSIONS) {
-				const oldest = sessions.keys().next();
-				if (!oldest.done) sessions.delete(oldest.value);
+			const fail = (code: string) => {
+				if (isOver) return;
+				leave();
+				tryRoute(isConnected ? routes.length : index + 1, code);
+			};
+			// Stays for the socket's whole life: an error that nobody hears would end the process.
+			socket.on("error", (error) => fail(readErrorCode(error)));
+			socket.once("close", () => fail("ECONNRESET"));
+			socket.once("connect", () => {
+				if (isOver) return;
+				isConnected = true;
+				clearTimeout(share);
+				observer.onConnect();
+			});
+			socket.once("secureConnect", () => {
+				if (isOver) return;
+				isOver = true;
+				observer.onSecure(socket, route);
+			});
+			// A black-holed address must leave time for those behind it; the last one has all that is left.
+			const ahead = routes.length - index;
+			if (ahead > 1) {
+				const shareMs = (endMs - performance.now()) / Math.min(ahead, MAX_SHARES);
+				// After one poll phase: when this process has stalled, the connection may stand and nobody has looked.
+				const giveUp = () => {
+					if (!isConnected) fail("ETIMEDOUT");
+				};
+				share = setTimeout(() => setImmediate(giveUp), shareMs);
 			}
-			sessions.set(key, { ticket, checkedAtMs });
-		},
-		forget(key) {
-			sessions.delete(key);
-		},
+			leavePresent = leave;
+		}
+
+		tryRoute(0, "ENOTFOUND");
+		return () => leavePresent();
 	};
 }

@@ -5,7 +5,6 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { suite, type TestContext, test } from "node:test";
-import { gzipSync } from "node:zlib";
 import { type Shop, type ShopAnswer, startShop } from "../../test/support/shop.ts";
 import { parseRange } from "../domain/address.ts";
 import type { PostbackAnswer, Transport } from "../ports.ts";
@@ -51,19 +50,6 @@ suite("of an answer that is not 2xx", () => {
 			equal(await answer({ status, headers: { server: "x" }, ...body }), null, String(status));
 		}
 	});
-
-	test("nothing is kept where there was no answer", async (t) => {
-		const { shop, post } = await open(t);
-		shop.answer = () => ({ raw: (socket) => socket.end() });
-		const { outcome, kept } = await post();
-		deepEqual([outcome.kind, kept], ["network-error", null]);
-	});
-
-	test("the connection is used again when the body is read", async (t) => {
-		const { shop, answer } = await open(t);
-		for (let round = 0; round < 3; round++) equal((await answer({ status: 500, body: "x" }))?.body, "x");
-		deepEqual(new Set(shop.requests.map(({ connectionId }) => connectionId)), new Set([1]));
-	});
 });
 
 suite("the first 2 KB are kept", () => {
@@ -71,12 +57,6 @@ suite("the first 2 KB are kept", () => {
 		const { answer } = await open(t);
 		const kept = await answer({ status: 500, body: `begin${"x".repeat(60_000)}` });
 		deepEqual([kept?.body.slice(0, 6), kept?.body.length, kept?.isCut], ["beginx", 2_048, true]);
-	});
-
-	test("and exactly 2 KB are whole", async (t) => {
-		const { answer } = await open(t);
-		const kept = await answer({ status: 500, body: "x".repeat(2_048) });
-		deepEqual([kept?.body.length, kept?.isCut], [2_048, false]);
 	});
 
 	test("of a body without end, as soon as they are there", async (t) => {
@@ -87,15 +67,6 @@ suite("the first 2 KB are kept", () => {
 		});
 		deepEqual([kept?.body, kept?.isCut], ["x".repeat(2_048), true]);
 		ok(performance.now() - startedMs < SOON_MS);
-	});
-
-	test("of a body that comes in single bytes, in their order", async (t) => {
-		const { answer } = await open(t);
-		const letters = "abcdefghij";
-		const kept = await answer({
-			raw: (socket) => writeOneByOne(socket, "HTTP/1.1 500 E\r\ncontent-length: 10\r\n\r\n", letters),
-		});
-		deepEqual([kept?.body, kept?.isCut], [letters, false]);
 	});
 });
 
@@ -152,38 +123,6 @@ suite("a body that drips", () => {
 	});
 });
 
-suite("what a hostile shop sends is kept as harmless text", () => {
-	const cases: readonly [name: string, body: Buffer, shown: RegExp][] = [
-		["gzip, which is not unpacked", gzipSync("x".repeat(100)), /^\\x1f\\x8b\\x08/],
-		["zeros", Buffer.alloc(3_000), /^(\\x00){2048}$/],
-		["a terminal's commands", Buffer.from("\x1b]0;title\x07"), /^\\x1b\]0;title\\x07$/],
-		["bytes that are no UTF-8", Buffer.from([0xff, 0xfe, 0x41]), /^\\xff\\xfeA$/],
-		["text that runs backwards", Buffer.from("a\u202eb"), /^a\[U\+202E\]b$/],
-		["markup, for the page to escape", Buffer.from("<script>1</script>"), /^<script>1<\/script>$/],
-	];
-	test("whatever its bytes are", async (t) => {
-		const { answer } = await open(t);
-		for (const [name, body, shown] of cases) {
-			const head = `HTTP/1.1 500 E\r\nconnection: close\r\ncontent-encoding: gzip\r\ncontent-length: ${body.length}\r\n\r\n`;
-			const kept = await answer({ raw: (socket) => socket.write(Buffer.concat([Buffer.from(head), body])) });
-			match(kept?.body ?? "", shown, name);
-		}
-	});
-
-	test("headers as long as they may be, with bytes above ASCII", async (t) => {
-		const { answer } = await open(t);
-		const head = Buffer.from(`HTTP/1.1 302 F\r\nlocation: ${"\u00e9".repeat(15_000)}\r\n`, "latin1");
-		const kept = await answer({
-			raw(socket) {
-				socket.write(head);
-				socket.write("server: a\tb\r\ncontent-length: 0\r\n\r\n");
-			},
-		});
-		match(kept?.location ?? "", /^(\\xe9){250}…$/);
-		equal(kept?.server, "a\tb");
-	});
-});
-
 interface Opened {
 	shop: Shop;
 	transport: Transport;
@@ -228,13 +167,4 @@ function pour(t: TestContext, socket: Socket, head: string): void {
 	socket.on("drain", more);
 	t.after(() => socket.destroy());
 	more();
-}
-
-function writeOneByOne(socket: Socket, head: string, letters: string): void {
-	const [first = "", ...others] = letters;
-	socket.write(head + first, () => {
-		setImmediate(() => {
-			if (others.length > 0) writeOneByOne(socket, "", others.join(""));
-		});
-	});
 }

@@ -3,58 +3,39 @@
 // end, whichever comes first.
 
 import { type AnswerHeaders, KEPT_BODY_BYTES, type KeptAnswer, keepAnswer } from "../domain/kept-answer.ts";
-import { createDeadlines, type Expiring } from "./https-deadlines.ts";
 
 /** An error page comes with its headers or right behind; a shop that drips its own gets no more of our time. */
 export const KEEP_MS = 500;
 
-type KeepAnswer = (headers: AnswerHeaders) => AnswerKeeper;
-
-export function createAnswerKeepers(): KeepAnswer {
-	const deadlines = createDeadlines<AnswerKeeper>(KEEP_MS);
-	return (headers) => {
-		const keeper = new AnswerKeeper(headers, () => deadlines.remove(keeper));
-		deadlines.add(keeper);
-		return keeper;
-	};
+export interface AnswerKeeper {
+	readonly kept: Promise<KeptAnswer>;
+	take(piece: Buffer): void;
+	/** `isWhole`: the body has come to its end. The first call counts. */
+	end(isWhole: boolean): void;
 }
 
-export class AnswerKeeper implements Expiring {
-	readonly startedAtMs: number = performance.now();
-	readonly kept: Promise<KeptAnswer>;
-
-	readonly #headers: AnswerHeaders;
-	readonly #onEnd: () => void;
-	readonly #resolve: (answer: KeptAnswer) => void;
+export function keepBeginning(headers: AnswerHeaders): AnswerKeeper {
+	const { promise, resolve } = Promise.withResolvers<KeptAnswer>();
 	/** Copies: pieces are parts of what the socket read, which would stay in memory with them. */
-	#body: Buffer = Buffer.alloc(0);
-	#isEnded = false;
+	let body: Buffer = Buffer.alloc(0);
+	let isEnded = false;
+	const timer = setTimeout(() => end(false), KEEP_MS).unref();
 
-	constructor(headers: AnswerHeaders, onEnd: () => void) {
-		this.#headers = headers;
-		this.#onEnd = onEnd;
-		const { promise, resolve } = Promise.withResolvers<KeptAnswer>();
-		this.kept = promise;
-		this.#resolve = resolve;
+	function end(isWhole: boolean): void {
+		if (isEnded) return;
+		isEnded = true;
+		clearTimeout(timer);
+		resolve(keepAnswer(headers, body, !isWhole));
 	}
 
-	take(piece: Buffer): void {
-		if (this.#isEnded) return;
-		// One byte more than is kept: it tells that there was more.
-		const room = KEPT_BODY_BYTES + 1 - this.#body.length;
-		this.#body = Buffer.concat([this.#body, piece.subarray(0, room)]);
-		if (this.#body.length > KEPT_BODY_BYTES) this.end(false);
-	}
-
-	/** `isWhole`: the body has come to its end. The first call counts. */
-	end(isWhole: boolean): void {
-		if (this.#isEnded) return;
-		this.#isEnded = true;
-		this.#onEnd();
-		this.#resolve(keepAnswer(this.#headers, this.#body, !isWhole));
-	}
-
-	expire(): void {
-		this.end(false);
-	}
+	return {
+		kept: promise,
+		end,
+		take(piece) {
+			if (isEnded) return;
+			// One byte more than is kept: it tells that there was more.
+			body = Buffer.concat([body, piece.subarray(0, KEPT_BODY_BYTES + 1 - body.length)]);
+			if (body.length > KEPT_BODY_BYTES) end(false);
+		},
+	};
 }

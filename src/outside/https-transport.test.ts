@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createServer as createTcpServer, type Server } from "node:net";
 import { suite, type TestContext, test } from "node:test";
-import { TLSSocket } from "node:tls";
 import { makeCertificates } from "../../demo/certificate.ts";
 import { type Shop, type ShopOptions, startShop } from "../../test/support/shop.ts";
 import { type AddressRange, parseRange } from "../domain/address.ts";
@@ -145,25 +144,6 @@ suite("a handshake", () => {
 		const { outcome } = await transport.post(to(shop));
 		assert.equal(outcome.kind === "network-error" && outcome.code, "UNABLE_TO_VERIFY_LEAF_SIGNATURE");
 		assert.equal(shop.requests.length, 0);
-	});
-
-	test("is resumed with the same shop, and done in full again after an hour", async (t) => {
-		const { shop, transport } = await open(t);
-		const wasResumed: boolean[] = [];
-		shop.answer = () => ({
-			raw(socket) {
-				assert.ok(socket instanceof TLSSocket);
-				wasResumed.push(socket.isSessionReused());
-				socket.end("HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n");
-			},
-		});
-		for (const passedMs of [0, 0, 1_800_000, 3_599_000, 3_601_000]) {
-			const { now } = performance;
-			const moved = t.mock.method(performance, "now", () => now.call(performance) + passedMs);
-			assert.equal((await transport.post(to(shop))).outcome.kind, "answered");
-			moved.mock.restore();
-		}
-		assert.deepEqual(wasResumed, [false, true, true, true, false]);
 	});
 
 	test("that the other side resets is an error of TLS", async (t) => {

@@ -1,7 +1,6 @@
 // The way out: one signed request to one judged address, within one deadline, with one outcome.
 // Not a byte goes to an address that was not judged for this very attempt (invariant 7).
 
-import type { TLSSocket } from "node:tls";
 import type { AddressRange } from "../domain/address.ts";
 import type { LookUp, Transport } from "../ports.ts";
 import { createDnsLookUp } from "./dns-lookup.ts";
@@ -9,7 +8,6 @@ import { Attempt, type AttemptOwner } from "./https-attempt.ts";
 import { type Connection, createConnections } from "./https-connection.ts";
 import { createDeadlines } from "./https-deadlines.ts";
 import { createDial } from "./https-dial.ts";
-import { createAnswerKeepers } from "./https-kept-answer.ts";
 import { createTargets, type Route, type Target } from "./https-target.ts";
 
 export interface HttpsTransportOptions {
@@ -31,13 +29,11 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 	const dial = createDial(options.trustedCa);
 	const connections = createConnections();
 	const deadlines = createDeadlines<Attempt>(deadlineMs);
-	const keepAnswer = createAnswerKeepers();
 	const sendAfterPollPhase = createAfterPollPhase((attempt: Attempt) => attempt.send());
 	let closing: Promise<void> | undefined;
 	let onIdle: (() => void) | undefined;
 
 	const owner: AttemptOwner = {
-		keepAnswer,
 		onAnswer(attempt) {
 			if (closing !== undefined) attempt.abandon();
 		},
@@ -112,7 +108,7 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 		attempt.cancelDial = dial(target.url, attempt.routes, leftMs, {
 			onConnect: () => attempt.enter("tlsMs"),
 			onFailure: (code) => attempt.fail(code),
-			onSecure(socket: TLSSocket, route: Route) {
+			onSecure(socket, route) {
 				attempt.cancelDial = undefined;
 				attempt.enter("answerMs");
 				attempt.take(connections.open(target.url.origin, socket, route), false);

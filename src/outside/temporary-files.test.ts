@@ -50,21 +50,6 @@ test("a process that is killed while it writes leaves nothing", async (t) => {
 	deepEqual(readdirSync(folder), []);
 });
 
-test("a start removes what one that was killed left, and nothing else", (t) => {
-	const folder = makeFolder(t);
-	const left = `ringback.db.upload-${"0f".repeat(16)}`;
-	const others = [
-		"ringback.db",
-		"ringback.db.key",
-		"ringback.db.upload-notes.txt",
-		`other.db.upload-${"0f".repeat(16)}`,
-	];
-	for (const name of [left, ...others]) writeFileSync(join(folder, name), "");
-	createTemporaryFiles(join(folder, "ringback.db.upload-"));
-	deepEqual(readdirSync(folder).toSorted(), others.toSorted());
-	createTemporaryFiles(join(folder, "not-there", "x-"));
-});
-
 test("only this account may read it", {
 	skip: process.platform === "linux" ? false : "only Linux shows a process its open files in /proc",
 }, async (t) => {

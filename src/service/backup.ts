@@ -1,16 +1,7 @@
 // `ringback backup` on SQLite: a copy of one moment, checked, packed into one file with the sealed key, read back, and
 // only then given its name.
 
-import {
-	closeSync,
-	existsSync,
-	mkdirSync,
-	openSync,
-	readdirSync,
-	realpathSync,
-	rmSync,
-	statSync,
-} from "node:fs";
+import { closeSync, mkdirSync, openSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import type { Config } from "../config.ts";
@@ -20,7 +11,7 @@ import { SEALING_IV_BYTES } from "../domain/sealing.ts";
 import { DAY_MS, isoTime } from "../domain/time.ts";
 import { openBackupFile, readBackupFile, writeBackupFile } from "../outside/backup-file.ts";
 import { realClock } from "../outside/clock.ts";
-import { partialName, placeDurably, replaceDurably } from "../outside/durable-file.ts";
+import { partialName, replaceDurably } from "../outside/durable-file.ts";
 import { createRandom } from "../outside/random.ts";
 import type { BrokenRule } from "../store/queries/ledger.ts";
 import { noteBackup } from "../store/queries/system.ts";
@@ -97,8 +88,9 @@ export async function backUpSqlite(
 		rmSync(copy);
 		tell("reading it back");
 		await refuseUnread(packed);
-		if (request.mayOverwrite) replaceDurably(packed, path);
-		else if (!placeDurably(packed, path)) throw new BackupError(describeExisting(path));
+		// Again: minutes may have passed.
+		refuseTarget(path, databasePath, request.mayOverwrite);
+		replaceDurably(packed, path);
 		return { manifest, broken: checked.ledger?.broken ?? [] };
 	});
 	const noteProblem = await noteIn(databasePath, Date.parse(made.manifest.createdAt)).then(
@@ -124,32 +116,20 @@ function refuseTarget(path: string, databasePath: string, mayOverwrite: boolean)
 	const folder = dirname(path);
 	const found = lstatOf(path);
 	if (lstatOf(folder) === null) throw new BackupError(`There is no folder ${folder}. Make it first.`);
+	// The key is beside the name that the settings give, which may be a link; SQLite's files are beside what it leads to.
 	// Also where there is none now: SQLite and the service would take a backup under such a name for theirs.
-	if (findCompanions(databasePath).includes(withRealFolder(path))) {
+	const ofDatabase = [databasePath, realpathSync(databasePath)].flatMap((name) =>
+		["", ".key", ...LOG_SUFFIXES].map((suffix) => `${name}${suffix}`),
+	);
+	if (ofDatabase.includes(path) || ofDatabase.includes(join(realpathSync(folder), basename(path)))) {
 		throw new BackupError(`${path} belongs to the database. Name another file.`);
 	}
 	if (found === null) return;
 	if (found.isDirectory()) throw new BackupError(`${path} is a folder. Name a file in it.`);
 	if (!found.isFile()) throw new BackupError(`${path} is a link or a device. Name a file.`);
-	if (realpathSync(path) === realpathSync(databasePath)) {
-		throw new BackupError(`${path} is the database itself. Name another file.`);
+	if (!mayOverwrite) {
+		throw new BackupError(`${path} is there already. Choose another name, or --force to overwrite it.`);
 	}
-	if (!mayOverwrite) throw new BackupError(describeExisting(path));
-}
-
-/** The key is beside the name that the settings give, which may be a link; SQLite's files are beside what it leads to. */
-function findCompanions(databasePath: string): string[] {
-	const names = [withRealFolder(resolve(databasePath))];
-	if (existsSync(databasePath)) names.push(realpathSync(databasePath));
-	return names.flatMap((name) => [".key", ...LOG_SUFFIXES].map((suffix) => `${name}${suffix}`));
-}
-
-function withRealFolder(path: string): string {
-	return join(realpathSync(dirname(path)), basename(path));
-}
-
-function describeExisting(path: string): string {
-	return `${path} is there already. Choose another name, or --force to overwrite it.`;
 }
 
 /** What could not be restored from it would be found out when it is needed. */

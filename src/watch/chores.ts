@@ -7,23 +7,13 @@ import { tellEarly } from "../callbacks/failure-notices.ts";
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { approveDue, expireParked } from "../conversions/end-windows.ts";
 import { CHORES, type ChoreName, type ChoreReport } from "../domain/chore.ts";
-import type { Status } from "../domain/conversion.ts";
-import { SERIOUS_AFTER_MS } from "../domain/notice.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import { type JobWorkDeps, workOffJobs } from "../jobs/work.ts";
 import { type TellDeps, tellChanges, tellNotices } from "../mail/tell.ts";
 import type { Clock, Log } from "../ports.ts";
-import {
-	findOldestCancellation,
-	findOldestPastRetention,
-	findOldestUnmailed,
-	findOldestUntold,
-	findOldestWatched,
-} from "../store/queries/backlogs.ts";
 import { cancelAllRemoved } from "../store/queries/cancellations.ts";
-import { findOldestEndedWindow } from "../store/queries/conversions.ts";
 import { pruneCallbackHours } from "../store/queries/delivery-health.ts";
-import { findOldestWaitingJob, pruneJobs } from "../store/queries/jobs.ts";
+import { pruneJobs } from "../store/queries/jobs.ts";
 import { pruneUses } from "../store/queries/limit-counts.ts";
 import { pruneMails } from "../store/queries/mail-queue.ts";
 import {
@@ -43,13 +33,9 @@ import { type Loop, startLoop } from "./loop.ts";
 export interface Chore extends Loop {
 	/** As this process knows it, for its metrics. */
 	readonly report: ChoreReport;
-	/** Finds out since when the oldest has waited that the chore should have done. */
-	lookAtBacklog(): Promise<void>;
 }
 
 type Work = (isStopping: () => boolean) => Promise<unknown>;
-/** Null when nothing waits. */
-type BacklogLook = () => Promise<number | null>;
 
 /** What every chore runs with. */
 export interface ChoreDeps {
@@ -86,46 +72,25 @@ const MAX_ERROR_LENGTH = 200;
 /** The chores of a process that delivers callbacks. */
 export function startChores(deps: ChoresDeps): Chores {
 	const { store, clock, mails, isDeliveryPaused } = deps;
-	const endedSince = (status: Status) => () => findOldestEndedWindow(store, status, clock.nowMs());
 	// Without a mail server notices wait on record until there is one.
 	const mail =
 		!mails.isOn || isDeliveryPaused
 			? null
-			: startChore(
-					deps,
-					"notice_mails",
-					(isStopping) => tellNotices(deps, isStopping),
-					() => findOldestUnmailed(store.db, clock.nowMs()),
-				);
+			: startChore(deps, "notice_mails", (isStopping) => tellNotices(deps, isStopping));
 	const early = isDeliveryPaused
 		? null
-		: startChore(
-				deps,
-				"early_notices",
-				async (isStopping) => {
-					if ((await tellEarly(deps, isStopping)) > 0) mail?.runSoon();
-				},
-				() => findOldestWatched(store.db, SERIOUS_AFTER_MS, clock.nowMs()),
-			);
+		: startChore(deps, "early_notices", async (isStopping) => {
+				if ((await tellEarly(deps, isStopping)) > 0) mail?.runSoon();
+			});
 	const all = [
-		startChore(deps, "approvals", (isStopping) => approveDue(deps, isStopping), endedSince("RECORDED")),
-		startChore(deps, "expiries", (isStopping) => expireParked(deps, isStopping), endedSince("PARKED")),
-		startChore(
-			deps,
-			"cancellations",
-			(isStopping) => cancelAllRemoved(store, clock, isStopping),
-			() => findOldestCancellation(store.db, clock.nowMs()),
-		),
+		startChore(deps, "approvals", (isStopping) => approveDue(deps, isStopping)),
+		startChore(deps, "expiries", (isStopping) => expireParked(deps, isStopping)),
+		startChore(deps, "cancellations", (isStopping) => cancelAllRemoved(store, clock, isStopping)),
 		startChore(deps, "nonces", () => pruneNonces(store, clock.nowMs())),
 		startChore(deps, "limits", () => pruneUses(store.db, clock.nowMs())),
 		startChore(deps, "sessions", () => pruneSignIn(store.db, clock.nowMs())),
 		startChore(deps, "old_mails", () => pruneMails(store.db, clock.nowMs() - MAILS_KEPT_MS)),
-		startChore(
-			deps,
-			"retention",
-			(isStopping) => removeOld(deps, isStopping),
-			() => findOldestPastRetention(store.db, deps.retentionDays * DAY_MS, clock.nowMs()),
-		),
+		startChore(deps, "retention", (isStopping) => removeOld(deps, isStopping)),
 		early,
 		mail,
 	].filter((chore) => chore !== null);
@@ -153,33 +118,17 @@ async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<v
 
 /** Many decisions, and files that staff import. In every process: whichever is there takes up what another left behind. */
 export function startJobChore(deps: JobWorkDeps & ChoreDeps): Chore {
-	const { store, clock } = deps;
-	return startChore(
-		deps,
-		"jobs",
-		(isStopping) => workOffJobs(deps, isStopping),
-		() => findOldestWaitingJob(store.db, clock.nowMs()),
-	);
+	return startChore(deps, "jobs", (isStopping) => workOffJobs(deps, isStopping));
 }
 
 /** In every process that has a mail server: whichever is there tells. Without one, changes wait on record. */
 export function startTelling(deps: TellDeps & ChoreDeps): Chore | null {
-	const { store, clock, mails } = deps;
-	if (!mails.isOn) return null;
-	return startChore(
-		deps,
-		"change_mails",
-		(isStopping) => tellChanges(deps, isStopping),
-		() => findOldestUntold(store.db, clock.nowMs()),
-	);
+	return deps.mails.isOn
+		? startChore(deps, "change_mails", (isStopping) => tellChanges(deps, isStopping))
+		: null;
 }
 
-export function startChore(
-	{ store, clock, log }: ChoreDeps,
-	name: ChoreName,
-	work: Work,
-	look?: BacklogLook,
-): Chore {
+export function startChore({ store, clock, log }: ChoreDeps, name: ChoreName, work: Work): Chore {
 	const report: ChoreReport = { name, failures: 0, failuresTotal: 0 };
 	let savedAtMs = Number.NEGATIVE_INFINITY;
 	let saving: Promise<void> = Promise.resolve();
@@ -239,13 +188,6 @@ export function startChore(
 		async stop() {
 			await loop.stop();
 			await saving;
-		},
-		async lookAtBacklog() {
-			try {
-				if (look !== undefined) report.waitingSinceMs = await look();
-			} catch (error) {
-				log.warn({ err: error, chore: name }, "what waits for a chore could not be read");
-			}
 		},
 	};
 }

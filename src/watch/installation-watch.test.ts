@@ -1,4 +1,4 @@
-// Who can raise a warning, who cannot, and how long it stays.
+// What raises a warning, and how long it stays.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,6 @@ import type { ChoreRecord } from "../domain/chore.ts";
 import { HOUR_MS } from "../domain/time.ts";
 import type { Arrival, WarningSettings } from "../domain/warning.ts";
 import { NOTHING_READ, type SystemReading } from "../store/queries/system.ts";
-import type { ProvenCaller } from "./installation-watch.ts";
 
 const SETTINGS: WarningSettings = {
 	publicUrl: "http://localhost:8080",
@@ -16,7 +15,6 @@ const SETTINGS: WarningSettings = {
 	hasMail: true,
 	allowsPrivateRanges: false,
 };
-const STAFF: ProvenCaller = { isStaff: true, name: "person 1" };
 const OWN: Arrival = {
 	socketAddress: "127.0.0.1",
 	host: "localhost:8080",
@@ -43,30 +41,19 @@ function open(settings: Partial<WarningSettings> = {}, read: Partial<SystemReadi
 	return { watch, log, shown, moveBy, read };
 }
 
-const owner = (number: number): ProvenCaller => ({ isStaff: false, name: `person ${number}` });
-
 test("what staff did themselves is shown at once", () => {
 	const { watch, shown } = open();
-	watch.note(PLAIN, STAFF);
-	watch.note(PROXIED, STAFF);
+	watch.note(PLAIN);
+	watch.note(PROXIED);
 	deepEqual(shown(), ["untrusted_proxy", "plain_http"]);
-});
-
-test("one owner raises nothing, however often; three different ones do", () => {
-	const { watch, shown } = open();
-	for (let n = 0; n < 1_000; n++) watch.note(PROXIED, owner(2));
-	watch.note(PROXIED, owner(3));
-	deepEqual(shown(), []);
-	watch.note(PROXIED, owner(4));
-	deepEqual(shown(), ["untrusted_proxy"]);
 });
 
 test("the log is told once when something begins, whatever hosts are made up, and once when it is over", async () => {
 	const { watch, log, moveBy } = open();
-	for (let n = 0; n < 500; n++) watch.note({ ...OWN, host: `made-up-${n}.example` }, STAFF);
+	for (let n = 0; n < 500; n++) watch.note({ ...OWN, host: `made-up-${n}.example` });
 	await watch.look();
 	await watch.look();
-	watch.note(PLAIN, STAFF);
+	watch.note(PLAIN);
 	await watch.look();
 	moveBy(HOUR_MS);
 	await watch.look();
@@ -114,20 +101,18 @@ test("when nothing can be read what is known stays, and that is told", async () 
 	equal(log.lines[0]?.message, "how the other processes do could not be read");
 });
 
-test("what is not seen for an hour is gone, and callers from before do not count any more", () => {
+test("what is not seen for an hour is gone", () => {
 	const { watch, shown, moveBy } = open();
-	watch.note(PROXIED, STAFF);
+	watch.note(PROXIED);
 	moveBy(HOUR_MS - 1);
 	deepEqual(shown(), ["untrusted_proxy"]);
 	moveBy(1);
-	deepEqual(shown(), []);
-	watch.note(PROXIED, owner(2));
 	deepEqual(shown(), []);
 });
 
 test("it remembers a few, the latest, and takes no more memory than that", () => {
 	const { watch } = open();
-	for (let n = 0; n < 500; n++) watch.note({ ...OWN, host: `made-up-${n}.example` }, STAFF);
+	for (let n = 0; n < 500; n++) watch.note({ ...OWN, host: `made-up-${n}.example` });
 	const titles = watch.warningsFor(OWN).map(({ title }) => title);
 	equal(titles.length, 16);
 	match(titles.at(-1) ?? "", /made-up-499\.example$/);
@@ -152,6 +137,6 @@ test("without PUBLIC_URL staff are told wherever they came by, except on the mac
 
 test("a plain PUBLIC_URL is said once, also when requests show it too", () => {
 	const { watch, shown } = open({ publicUrl: "http://rb.example" });
-	watch.note(PLAIN, STAFF);
+	watch.note(PLAIN);
 	deepEqual(shown(), ["plain_http"]);
 });

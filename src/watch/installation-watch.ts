@@ -1,8 +1,7 @@
 // The installation as this process knows it: what it last read of the others, and what requests show. Every few seconds
 // the checks go over it; what they find goes into the log when it begins and when it is over.
 //
-// Of requests only those count whose caller proved who they are, and what one shop sends is not enough: its people may
-// have a proxy of their own, or make things up.
+// Of requests only staff's own count: a shop's people may have a proxy of their own, or make things up.
 
 import { HOUR_MS, SECOND_MS } from "../domain/time.ts";
 import {
@@ -17,7 +16,8 @@ import { NOTHING_READ, type SystemReading } from "../store/queries/system.ts";
 import { findWarnings, isLasting, type WatchedState } from "./checks.ts";
 
 export interface InstallationWatch {
-	note(arrival: Arrival, caller: ProvenCaller): void;
+	/** How a request of staff's came. */
+	note(arrival: Arrival): void;
 	/** As last read. */
 	state(): WatchedState;
 	/** For a page that staff opened by this request. */
@@ -28,13 +28,6 @@ export interface InstallationWatch {
 	read(): Promise<void>;
 	/** Reads it anew, and tells the log what has changed. */
 	look(): Promise<void>;
-}
-
-/** A signed-in person, or a programme whose signature was right. */
-export interface ProvenCaller {
-	isStaff: boolean;
-	/** One for each person and each programme. */
-	name: string;
 }
 
 export interface InstallationWatchDeps {
@@ -50,24 +43,15 @@ export interface InstallationWatchDeps {
 
 /** A few rows; while callbacks are held, the queue is counted. */
 export const WATCH_INTERVAL_MS = 15 * SECOND_MS;
-/** So many different callers, where none of them is staff: one shop alone cannot raise a warning. */
-const CALLERS_NEEDED = 3;
 /** What requests showed is over when nothing of its kind was seen for this long. */
 const FADES_AFTER_MS = HOUR_MS;
 /** A service has a few names and proxies; of more than that, those not seen for longest are forgotten. */
 const MAX_REMEMBERED = 16;
 
-interface Remembered {
-	sighting: Sighting;
-	callers: Set<string>;
-	isSeenByStaff: boolean;
-	seenAtMs: number;
-}
-
 export function createInstallationWatch(deps: InstallationWatchDeps): InstallationWatch {
 	const { clock, log, settings, clockOffsetMs } = deps;
 	/** In the order of the last sighting. */
-	const remembered = new Map<string, Remembered>();
+	const remembered = new Map<string, { sighting: Sighting; seenAtMs: number }>();
 	let known: SystemReading & { disk: DiskSpace | null } = { ...NOTHING_READ, disk: null };
 	const tell = createTeller(log);
 
@@ -79,16 +63,12 @@ export function createInstallationWatch(deps: InstallationWatchDeps): Installati
 
 	function state(): WatchedState {
 		forgetFaded();
-		const raised = [...remembered.values()].filter(
-			({ callers, isSeenByStaff }) => isSeenByStaff || callers.size >= CALLERS_NEEDED,
-		);
-		const sightings = raised.map(({ sighting }) => sighting);
 		return {
 			...known,
 			nowMs: clock.nowMs(),
 			settings,
 			host: deps.host,
-			sightings,
+			sightings: [...remembered.values()].map(({ sighting }) => sighting),
 			clockOffsetMs: clockOffsetMs(),
 		};
 	}
@@ -102,22 +82,13 @@ export function createInstallationWatch(deps: InstallationWatchDeps): Installati
 	}
 
 	return {
-		note(arrival, { isStaff, name }) {
+		note(arrival) {
 			const sighting = judgeArrival(arrival, settings);
 			if (sighting === null) return;
 			forgetFaded();
 			const key = `${sighting.kind} ${sighting.where}`;
-			const entry = remembered.get(key) ?? {
-				sighting,
-				callers: new Set<string>(),
-				isSeenByStaff: false,
-				seenAtMs: 0,
-			};
-			entry.seenAtMs = clock.nowMs();
-			entry.isSeenByStaff ||= isStaff;
-			if (entry.callers.size < CALLERS_NEEDED) entry.callers.add(name);
 			remembered.delete(key);
-			remembered.set(key, entry);
+			remembered.set(key, { sighting, seenAtMs: clock.nowMs() });
 			const [oldest] = remembered.keys();
 			if (remembered.size > MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
 		},

@@ -99,38 +99,24 @@ export function createMetrics(ofProcess: readonly Metric[]): Metrics {
 type Value = number | null | undefined;
 type Labelled = Iterable<readonly [label: string, value: Value]>;
 
-/** Series whose numbers are read when they are asked for. */
+/** Series whose numbers are read when they are asked for; with a label, one for each of its values. */
 interface Series {
 	gauge(name: string, help: string, read: () => Value): void;
-	/** One for each value of a label. */
 	gauges(name: string, help: string, label: string, read: () => Labelled): void;
 	counter(name: string, help: string, read: () => Value): void;
 	counters(name: string, help: string, label: string, read: () => Labelled): void;
 }
 
 function openSeries(registry: Registry): Series {
-	const registers = [registry];
+	const open =
+		(Kind: typeof Gauge | typeof Counter) =>
+		(name: string, help: string, label: string, read: () => Labelled): void => {
+			const labelNames = label === "" ? [] : [label];
+			const collect = (): void => fill(metric, label, read());
+			const metric: Gauge | Counter = new Kind({ name, help, labelNames, registers: [registry], collect });
+		};
+	const [gauges, counters] = [open(Gauge), open(Counter)];
 	const single = (read: () => Value) => () => [["", read()] as const];
-	function gauges(name: string, help: string, label: string, read: () => Labelled): void {
-		const labelNames = label === "" ? [] : [label];
-		const metric: Gauge = new Gauge({
-			name,
-			help,
-			labelNames,
-			registers,
-			collect: () => fill(metric, label, read()),
-		});
-	}
-	function counters(name: string, help: string, label: string, read: () => Labelled): void {
-		const labelNames = label === "" ? [] : [label];
-		const metric: Counter = new Counter({
-			name,
-			help,
-			labelNames,
-			registers,
-			collect: () => fill(metric, label, read()),
-		});
-	}
 	return {
 		gauge: (name, help, read) => gauges(name, help, "", single(read)),
 		gauges,
@@ -285,7 +271,7 @@ function describeState({ gauge, gauges }: Series, read: () => WatchedState): voi
 	);
 }
 
-function describeChores({ gauges, counters }: Series, { choreReports, clock }: WatchedService): void {
+function describeChores({ gauges, counters }: Series, { choreReports }: WatchedService): void {
 	const each = (value: (report: ChoreReport) => Value) => () =>
 		choreReports().map((report) => [report.name, value(report)] as const);
 	gauges(
@@ -317,14 +303,6 @@ function describeChores({ gauges, counters }: Series, { choreReports, clock }: W
 		"How long the last run took that came to an end",
 		"chore",
 		each(({ lastRunMs }) => inSeconds(lastRunMs)),
-	);
-	gauges(
-		"ringback_chore_backlog_seconds",
-		"How long the oldest has waited that the chore should have done by now; 0 when nothing waits; counts on while it cannot be read",
-		"chore",
-		each(({ waitingSinceMs: sinceMs }) =>
-			sinceMs === null ? 0 : inSeconds(sinceMs && clock.nowMs() - sinceMs),
-		),
 	);
 }
 

@@ -68,10 +68,10 @@ async function readFrame(
 
 /** What staff are to be told on this page. */
 function watchArrival(c: WebContext, { installation }: WebDeps, viewer: Viewer): readonly Warning[] {
+	if (viewer.kind !== "staff") return [];
 	const arrival = readArrival((name) => c.req.header(name), c.env?.incoming?.socket?.remoteAddress);
-	const isStaff = viewer.kind === "staff";
-	installation.note(arrival, { isStaff, name: `person ${viewer.personId}` });
-	return isStaff ? installation.warningsFor(arrival) : [];
+	installation.note(arrival);
+	return installation.warningsFor(arrival);
 }
 
 export function handOnCookies(c: WebContext, setCookies: readonly string[]): void {

@@ -96,19 +96,6 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 		}
 	});
 
-	test("with --keep never removes what it has just made, nor what has a later name", async (t) => {
-		const home = await openFilledHome(t, 0);
-		const folder = join(home.folder, "backups");
-		mkdirSync(folder);
-		const [old, later] = ["ringback-2020-01-01T00-00-00Z.backup", "ringback-2999-01-01T00-00-00Z.backup"];
-		for (const each of [old, later]) writeFileSync(join(folder, each), "");
-		const { code, stdout } = await home.runHere(["backup", folder, "--keep=1", "--without-key", "--json"]);
-		equal(code, 0);
-		const { path, removed } = JSON.parse(stdout);
-		deepEqual(removed, [old]);
-		deepEqual(readdirSync(folder).sort(), [basename(path), later]);
-	});
-
 	test("with --keep removes nothing while the ledger does not balance", async (t) => {
 		const home = await openFilledHome(t, 0);
 		const store = openSqlite(home.databasePath);
@@ -123,26 +110,6 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 		match(stdout, /WARNING: the ledger does not balance.*\n {2}no older backup was removed/);
 		equal(readdirSync(folder).length, 2);
 		equal(existsSync(join(folder, balanced)), true);
-	});
-
-	test("that cannot be noted in the database is whole all the same, and says so", async (t) => {
-		const home = await openFilledHome(t, 0);
-		const store = openSqlite(home.databasePath);
-		// As a database that is busy for too long, without the wait.
-		await sql`create trigger no_notes before update on network begin select raise(abort, 'not now'); end`.execute(
-			store.db,
-		);
-		await store.close();
-		const folder = join(home.folder, "backups");
-		mkdirSync(folder);
-		writeFileSync(join(folder, "ringback-2020-01-01T00-00-00Z.backup"), "");
-		const said = await home.runHere(["backup", folder, "--keep=1", "--without-key"]);
-		equal(said.code, 0, said.stderr);
-		match(said.stdout, /WARNING: the database could not note that it was backed up \(not now\)/);
-		match(said.stdout, /removed, because newer ones are there: ringback-2020/);
-		const [name = "", ...more] = readdirSync(folder);
-		deepEqual(more, []);
-		equal((await home.runHere(["verify", join(folder, name)])).code, 0);
 	});
 
 	test("asks for the passphrase twice on a terminal, shows nothing of it, and takes no other", async (t) => {

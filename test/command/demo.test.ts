@@ -105,17 +105,6 @@ describe("npm run demo", { concurrency: 2 }, () => {
 		deepEqual(readdirSync(home.folder), []);
 	});
 
-	test("is ended by SIGTERM as well, and by the copy of it that npm hands on, and leaves nothing", async (t) => {
-		const home = openHome(t);
-		const demo = home.startScript("demo/main.ts", []);
-		await demo.said(/^ {2}(\S+\.db) {3}the database/m);
-		demo.kill("SIGTERM");
-		demo.kill("SIGTERM");
-		const ended = await demo.ended();
-		deepEqual([ended.code, ended.stderr], [0, ""]);
-		deepEqual(readdirSync(home.folder), []);
-	});
-
 	test("cleans up as well when Ctrl-C comes in the middle of the story", async (t) => {
 		const home = openHome(t);
 		const demo = home.startScript("demo/main.ts", []);

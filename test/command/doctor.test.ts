@@ -1,8 +1,7 @@
 // `ringback doctor` before anything exists, when all is well, and with one thing wrong at a time.
 
 import { deepEqual, equal, match } from "node:assert/strict";
-import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
 import { saveChore, saveProcess } from "../../src/store/queries/system.ts";
@@ -103,31 +102,6 @@ describe("doctor", { concurrency: 2 }, () => {
 		equal(mail.server.mails.length, 0, "nobody was mailed");
 	});
 
-	test("warns of private ranges, and of mail that is off", async (t) => {
-		const home = await openFilledHome(t);
-		const settings = {
-			...(await withNames(t, "example.com")),
-			RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
-		};
-		const findings = await examine(home, settings);
-		equal(findings.code, 0);
-		match(findings.of("addresses"), /^warning .*development only/);
-		match(findings.of("mail"), /^warning Mail is off\. .* Set SMTP_URL and MAIL_FROM/);
-	});
-
-	test("warns when PUBLIC_URL is not set, or plain at a public name, and still ends with 0", async (t) => {
-		const home = await openFilledHome(t);
-		const settings = await withNames(t, "example.com");
-		const unset = await examine(home, settings);
-		match(
-			unset.of("public-url"),
-			/^warning PUBLIC_URL is not set\. .*Set PUBLIC_URL to the address people open/,
-		);
-		const plain = await examine(home, { ...settings, PUBLIC_URL: "http://ringback.example" });
-		match(plain.of("public-url"), /^warning .*plain HTTP at ringback\.example\. .*PUBLIC_URL to its https:/);
-		deepEqual([unset.code, plain.code], [0, 0]);
-	});
-
 	test("says what the network has not chosen yet, and when RINGBACK_BRAND is not what its shops know", async (t) => {
 		const settings = await withNames(t, "example.com");
 		const fresh = openHome(t);
@@ -204,15 +178,6 @@ describe("doctor", { concurrency: 2 }, () => {
 		equal(JSON.stringify(findings.all).includes("DATABASE_URL"), false, "the database is not to blame");
 	});
 
-	test("says when the key file is gone, and does not put another in its place", async (t) => {
-		const home = await openFilledHome(t);
-		rmSync(`${home.databasePath}.key`);
-		const findings = await examine(home, await withNames(t, "example.com"));
-		equal(findings.code, 1);
-		match(findings.of("settings"), /^problem .*restore the key file/);
-		equal(existsSync(`${home.databasePath}.key`), false);
-	});
-
 	test("says when a newer program has changed the schema beyond this one", async (t) => {
 		const home = await openFilledHome(t);
 		using database = new DatabaseSync(home.databasePath);
@@ -220,41 +185,6 @@ describe("doctor", { concurrency: 2 }, () => {
 		const findings = await examine(home, await withNames(t, "example.com"));
 		equal(findings.code, 1, "it would not start");
 		match(findings.of("schema"), /^problem .*newer Ringback/);
-	});
-
-	test("in production names all that is missing for real shops, and says when nothing is", async (t) => {
-		const home = await openFilledHome(t);
-		const production = { ...(await withNames(t, "example.com")), RINGBACK_ENV: "production" };
-		const bare = await examine(home, production);
-		equal(bare.code, 1);
-		deepEqual(
-			bare.all.map(({ check, state, detail }) => [check, state, detail.split(" ")[0]]),
-			["PUBLIC_URL", "SMTP_URL", "MAIL_FROM"].map((name) => ["settings", "problem", name]),
-		);
-		const mail = await withMail(t, PASSWORD);
-		const urlFile = join(home.folder, "smtp-url");
-		writeFileSync(urlFile, `${mail.settings["SMTP_URL"]}\n`);
-		const whole = await examine(home, {
-			...production,
-			PUBLIC_URL: "https://ringback.example",
-			SMTP_URL_FILE: urlFile,
-			MAIL_FROM: mail.settings["MAIL_FROM"] ?? "",
-		});
-		match(whole.of("settings"), /^ok .*all that production needs is there$/);
-		match(whole.of("mail"), /^ok /);
-	});
-
-	test("lists every wrong setting, without the secrets in them", async (t) => {
-		const ended = await openHome(t).run(["doctor"], {
-			PORT: "http",
-			RINGBACK_SECRET_KEY: PASSWORD,
-			SMTP_URL: `mail://me:${PASSWORD}@mail.example`,
-			RINGBACK_COLOUR: "red",
-		});
-		checkForbidden(ended);
-		equal(ended.code, 1);
-		const settings = [...ended.stdout.matchAll(/^PROBLEM +settings +(\w+)/gm)].map(([, name]) => name);
-		deepEqual(settings, ["PORT", "RINGBACK_SECRET_KEY", "SMTP_URL", "RINGBACK_COLOUR"]);
 	});
 
 	test("a setting of an earlier release is named, here and once in the service's log", async (t) => {

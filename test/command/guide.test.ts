@@ -21,27 +21,11 @@ test("it names its parts, and prints each as it is written", async (t) => {
 	}
 });
 
-test("an alert, a setting, a metric and a heading are found by their names, in whatever case", async (t) => {
-	const { runHere } = openHome(t);
-	const said = async (asked: string) => (await runHere(["guide", asked])).stdout;
-	const alert = await said("ringbackchorelate");
-	match(alert, /^## RingbackChoreLate\n\n\*\*Means:\*\* [\s\S]*\n\*\*Look at:\*\* [\s\S]*\n\*\*Do:\*\* /);
-	doesNotMatch(alert, /RingbackChoreBacklog/, "and not the next one");
-	match(
-		await said("RINGBACK_DRAIN_SECONDS"),
-		/^\| setting \| default \| meaning \|\n\|---\|---\|---\|\n\| `RINGBACK_DRAIN_SECONDS` \| `5` in production, else `0` \| [^\n]*\n$/,
-	);
-	match(await said("ringback_slots"), /\n\| `ringback_slots` \| gauge \| slots of this process/);
-	const section = await said("Going back to a point in time");
-	match(section, /recovery_target_time = '\$TARGET'/);
-	equal((section.match(/^```/gm)?.length ?? 1) % 2, 0, "no block of code is cut");
-});
-
 test("what it does not know ends with 2 and the list of parts; it needs no settings that are right", async (t) => {
 	const { runHere } = openHome(t);
 	const wrong = await runHere(["guide", "unicorns"], { PORT: "many" });
 	deepEqual([wrong.code, wrong.stdout], [2, ""]);
-	match(wrong.stderr, /^The guide says nothing under "unicorns"\. Its parts:\n\n {2}install +Install$/m);
+	match(wrong.stderr, /^The guide has no part "unicorns"\. Its parts:\n\n {2}install +Install$/m);
 	const refused = await runHere(["doctor"], { PORT: "many" });
 	equal(refused.code, 1);
 	equal((await runHere(["guide", "settings"], { PORT: "many" })).code, 0);

@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, test } from "node:test";
 import { type Home, hasStack, openHome } from "../support/command-home.ts";
-import { until } from "../support/until.ts";
 
 const GUIDE = readFileSync(new URL("../../docs/operations/import.md", import.meta.url), "utf8");
 const KINDS = ["programmes", "people", "conversions"] as const;
@@ -55,34 +54,6 @@ describe("ringback import", { concurrency: 2 }, () => {
 		for (const table of ["events", "deliveries", "queue", "mail_queue", "changes_to_tell"]) {
 			deepEqual(read<{ n: number }>(home, `select count(*) as n from ${table}`)[0]?.n, 0, table);
 		}
-	});
-
-	test("killed in the middle, it is finished by running it again", async (t) => {
-		const home = openHome(t);
-		writeSamples(home);
-		await home.runHere(["import", "programmes", join(home.folder, "programmes.csv"), "--yes"]);
-		const rows = 15_000;
-		const lines = Array.from({ length: rows }, (_, at) => `Garden Shop,O-${at},approved,2026-01-02,10.00`);
-		writeFileSync(
-			join(home.folder, "many.csv"),
-			["programme,order_id,status,sold_at,amount", ...lines].join("\n"),
-		);
-		const running = home.start(["import", "conversions", "many.csv", "--yes"]);
-		const count = () => read<{ n: number }>(home, "select count(*) as n from conversions")[0]?.n ?? 0;
-		await until(
-			() => count() >= 1_000,
-			() => "the first batches were not stored",
-		);
-		running.kill("SIGKILL");
-		await running.ended();
-		const stored = count();
-		equal(stored % 500, 0, "whole batches");
-		const again = await home.run(["import", "conversions", "many.csv", "--yes", "--json"]);
-		equal(again.code, 0, again.stderr);
-		const { counts } = JSON.parse(again.stdout);
-		deepEqual(counts, { import: rows - stored, already: stored, refused: 0 });
-		equal(count(), rows);
-		equal(read<{ n: number }>(home, "select count(*) as n from moves where move = 'import'")[0]?.n, rows);
 	});
 
 	test("the result file has every line with what to do, runs no formula, and comes back corrected", async (t) => {

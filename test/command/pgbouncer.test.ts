@@ -7,7 +7,6 @@ import { once } from "node:events";
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { sql } from "kysely";
 import { Browser, PASSWORD } from "../../src/web/test-site.test-support.ts";
 import { type Home, hasStack, openHome, type Running, type Settings } from "../support/command-home.ts";
 import { findProgram } from "../support/find-program.ts";
@@ -76,20 +75,6 @@ describe("behind PgBouncer", { skip: PROGRAM === "" ? MISSING : false }, () => {
 			const { code, stderr } = await running.ended();
 			equal(code, 0, stderr);
 			equal(/"level":"error"|"level":50/.test(stderr), false, stderr);
-		}
-	});
-
-	test("a transaction has the server's limits, and leaves none of them in the session it had", async (t) => {
-		const { url, database } = await openPooled(t);
-		const store = openPostgresAt(url, { directUrl: database.url });
-		try {
-			const inside = await store.transact((trx) => readTimeouts(trx));
-			deepEqual(inside, { statement: "15s", lock: "10s", idle: "15s" });
-			deepEqual(await readTimeouts(store.db), { statement: "0", lock: "0", idle: "0" });
-			const isolated = store.db.transaction().setIsolationLevel("repeatable read");
-			deepEqual(await isolated.execute(readTimeouts), inside);
-		} finally {
-			await store.close();
 		}
 	});
 
@@ -207,13 +192,6 @@ async function signIn(url: string, link: string): Promise<void> {
 	await second.open("/sign-in");
 	equal((await second.submit("/sign-in", { email, password: PASSWORD })).location, "/");
 	equal((await second.open("/programmes")).status, 200);
-}
-
-async function readTimeouts(db: Parameters<ReturnType<typeof sql>["execute"]>[0]) {
-	const { rows } = await sql<{ statement: string; lock: string; idle: string }>`
-		select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
-			current_setting('idle_in_transaction_session_timeout') as idle`.execute(db);
-	return rows[0];
 }
 
 interface PgBouncer {

@@ -103,7 +103,7 @@ describe("a schema that changes", { concurrency: 2 }, () => {
 			}
 			const planned = await home.runHere(["migrate", "--check"], checking);
 			equal(planned.code, 1);
-			match(planned.stdout, /^The schema has version 0; .*To do:\n {2}first schema: \d+ statements in one/);
+			match(planned.stdout, /^The schema has version 0; .*To do: first schema; /);
 			const tables = await database.open().db.introspection.getTables();
 			deepEqual(tables, [], "nothing was made");
 

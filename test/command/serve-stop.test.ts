@@ -9,8 +9,6 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
-import { setTimeout as wait } from "node:timers/promises";
-import { COPY_WINDOW_MS } from "../../src/service/stop-signals.ts";
 import { type Home, openHome, type Running, type Settings } from "../support/command-home.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import { type AnswerRequest, type Shop, startShop } from "../support/shop.ts";
@@ -144,19 +142,12 @@ describe("a stop", { concurrency: 3 }, () => {
 		equal(readAll(home, "select * from conversions").length, 3);
 		equal(shop.requests.length, 0);
 
-		// Somebody asks again, and means it: the rest of the drain is left out, and nothing else.
-		const isFinishing = () => running.stderr.includes("stopping: finishing what is in flight");
-		await until(
-			() => {
-				if (!isFinishing()) running.kill("SIGTERM");
-				return isFinishing();
-			},
-			() => running.stderr,
-			() => wait(COPY_WINDOW_MS),
-		);
-		const ended = await running.ended();
-		deepEqual([ended.code, ended.signal], [0, null]);
-		match(ended.stdout, /^Stopped\.$/m);
+		// A person insists: it ends at once, and nothing that was answered is lost.
+		await until(() => {
+			running.kill("SIGINT");
+			return !running.isRunning;
+		});
+		equal((await running.ended()).signal, "SIGINT");
 
 		const again = await site.start();
 		await until(() => shop.requests.length === 3);
@@ -182,23 +173,6 @@ describe("a stop", { concurrency: 3 }, () => {
 				["SIGTERM", "stopped"],
 			],
 		);
-	});
-
-	test("is clean with two signals close together, as npm and its service manager send them", async (t) => {
-		const held: Socket[] = [];
-		const site = await open(t, () => ({ raw: (socket) => held.push(socket) }));
-		const { home, running, url } = await site.start();
-		await sell(site.client(url), 1);
-		await until(() => held.length === 1);
-		running.kill("SIGTERM");
-		await running.said(/stopping: finishing what is in flight/);
-		running.kill("SIGTERM");
-		// It has heard the second when it has refused somebody afterwards.
-		await until(() => refuses(url));
-		for (const socket of held) socket.write("HTTP/1.1 204 No Content\r\n\r\n");
-		const ended = await running.ended();
-		deepEqual([ended.code, ended.signal], [0, null]);
-		deepEqual(count(home, "select state, count(*) as n from deliveries group by state"), { delivered: 1 });
 	});
 });
 

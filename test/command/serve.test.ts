@@ -64,12 +64,6 @@ describe("serve", { concurrency: 2 }, () => {
 		deepEqual(readdirSync(home.folder), [], "the key stays in the environment");
 	});
 
-	test("without its port says so, and ends with 1", async (t) => {
-		const port = await takePort(t);
-		const ended = await openHome(t).run(["serve"], { PORT: port, LOG_LEVEL: "error" });
-		checkRefusal(ended, 1, /^Port \d+ is taken, .*choose another port: PORT=809\d npm start\n$/);
-	});
-
 	test("has /metrics at its own address and nowhere else, and says where", async (t) => {
 		const home = openHome(t);
 		for (const role of ["all", "worker"]) {
@@ -94,13 +88,6 @@ describe("serve", { concurrency: 2 }, () => {
 			equal((await running.ended()).code, 0);
 			await rejects(fetch(metricsUrl), "it closed with the rest");
 		}
-	});
-
-	test("whose chosen metrics address is taken says so, and ends with 1", async (t) => {
-		const port = await takePort(t);
-		const address = { RINGBACK_METRICS_ADDRESS: `127.0.0.1:${port}` };
-		const ended = await openHome(t).run(["serve"], { PORT: "0", LOG_LEVEL: "error", ...address });
-		checkRefusal(ended, 1, /^RINGBACK_METRICS_ADDRESS cannot be listened on \(.*EADDRINUSE.*or off\.\n$/);
 	});
 
 	test("starts without metrics where the default address is taken, and warns", async (t) => {
@@ -140,25 +127,29 @@ describe("serve", { concurrency: 2 }, () => {
 		doesNotMatch(good.stderr, /PUBLIC_URL|plain_http/);
 	});
 
-	test("with an address that is not this machine's says so, and ends with 1", async (t) => {
-		const ended = await openHome(t).run(["serve"], { HOST: "192.0.2.1", PORT: "0", LOG_LEVEL: "error" });
-		checkRefusal(ended, 1, /^This machine does not have the address .*Set HOST .*\.\n$/);
-	});
-
-	test("without its database says so, without the password, and ends with 1", async (t) => {
-		const ended = await openHome(t).run(["serve"], {
-			DATABASE_URL: `postgres://ringback:${PASSWORD}@localhost:1/ringback`,
+	test("that cannot start says why in a sentence, without the password, and ends with 1", async (t) => {
+		const port = await takePort(t);
+		const postgres = (where: string): Settings => ({
+			DATABASE_URL: `postgres://ringback:${PASSWORD}@${where}/ringback`,
 			RINGBACK_SECRET_KEY: KEY,
 		});
-		checkRefusal(ended, 1, /^The database does not answer\. Check DATABASE_URL, and that it runs\.\n$/);
-	});
-
-	test("with a database whose name nobody knows says so, and ends with 1", async (t) => {
-		const ended = await openHome(t).run(["serve"], {
-			DATABASE_URL: `postgres://ringback:${PASSWORD}@nowhere.invalid/ringback`,
-			RINGBACK_SECRET_KEY: KEY,
-		});
-		checkRefusal(ended, 1, /^A host name cannot be looked up .*nowhere\.invalid.*DATABASE_URL.*\.\n$/);
+		const cases: readonly [settings: Settings, sentence: RegExp][] = [
+			[{ PORT: port }, /^Port \d+ is taken, .*choose another port: PORT=809\d npm start\n$/],
+			[
+				{ RINGBACK_METRICS_ADDRESS: `127.0.0.1:${port}` },
+				/^RINGBACK_METRICS_ADDRESS cannot be listened on \(.*EADDRINUSE.*or off\.\n$/,
+			],
+			[{ HOST: "192.0.2.1" }, /^This machine does not have the address .*Set HOST .*\.\n$/],
+			[postgres("localhost:1"), /^The database does not answer\. Check DATABASE_URL, and that it runs\.\n$/],
+			[
+				postgres("nowhere.invalid"),
+				/^A host name cannot be looked up .*nowhere\.invalid.*DATABASE_URL.*\.\n$/,
+			],
+		];
+		for (const [settings, sentence] of cases) {
+			const ended = await openHome(t).run(["serve"], { PORT: "0", LOG_LEVEL: "error", ...settings });
+			checkRefusal(ended, 1, sentence);
+		}
 	});
 
 	test("with another secret key than the database was sealed with says so, and ends with 1", async (t) => {

@@ -2,7 +2,6 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
-import { hasStack } from "../support/command-home.ts";
 import { openListenSetup, shown, untilReceived } from "./listen-setup.ts";
 
 describe("ringback trigger", { concurrency: 2 }, () => {
@@ -83,38 +82,5 @@ describe("ringback trigger", { concurrency: 2 }, () => {
 		const reason = await setup.run(["trigger", "conversion.reversed", "--reason", "BORED"]);
 		equal(reason.code, 2);
 		match(reason.stderr, /^--reason must be one of RETURN/);
-	});
-
-	test("an order id that cannot be told from another one is refused in the service's own words", async (t) => {
-		const setup = await openListenSetup(t);
-		for (const [orderId, words] of [
-			["mine ", /starts or ends with white space \(U\+0020\)/],
-			["mi\u{200b}ne", /cannot be seen \(U\+200B\)/],
-		] as const) {
-			const ended = await setup.run(["trigger", "conversion.recorded", "--order", orderId]);
-			equal(ended.code, 1);
-			match(ended.stderr, words);
-		}
-		const page = await setup.client.conversions({});
-		deepEqual(page.ok && page.conversions, []);
-	});
-
-	test("wrong usage ends with 2 and says what there is", async (t) => {
-		const setup = await openListenSetup(t);
-		const four = /conversion\.recorded, conversion\.approved, conversion\.rejected, conversion\.reversed/;
-		for (const [args, sentence] of [
-			["conversion.expired", /^"conversion\.expired" is not an event\./],
-			["", /^EVENT is missing: /],
-		] as const) {
-			const ended = await setup.run(["trigger", ...(args === "" ? [] : [args])]);
-			deepEqual([ended.code, ended.stdout], [2, ""]);
-			match(ended.stderr, sentence);
-			match(ended.stderr, four);
-			equal(hasStack(ended), false);
-		}
-		const from = await setup.run(["trigger", "conversion.reversed", "--from", "parked"]);
-		deepEqual([from.code, from.stderr.trim()], [2, "--from must be recorded or approved."]);
-		const stray = await setup.run(["trigger", "conversion.approved", "now"]);
-		match(stray.stderr, /^"now" is not expected here\./);
 	});
 });

@@ -5,7 +5,6 @@ import { equal, match } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { TestContext } from "node:test";
-import { setTimeout as wait } from "node:timers/promises";
 import { openSqlite } from "../../src/store/sqlite/store.ts";
 import { Browser, createTestSite, PASSWORD, START_MS } from "../../src/web/test-site.test-support.ts";
 import { type Home, openHome, type Running } from "../support/command-home.ts";
@@ -60,49 +59,22 @@ async function prepare(databasePath: string, ownerCount: number) {
 	return { programmeId: programme.public_id, emails, staffEmail };
 }
 
-export interface Cost {
-	/** Resident memory, in MiB. */
-	before: number;
-	most: number;
-	after: number;
-	/** How long /healthz took, in milliseconds: half of the time, nine times of ten, and at the most. */
-	healthMs: { asked: number; half: number; nineOfTen: number; most: number };
-}
-
-/** What a process goes through while something is done to it. */
-export async function watchCost<Done>(
-	{ url, running }: Pick<UploadSetup, "url" | "running">,
+/** By how much the memory of a process grows at the most, in MiB, while something is done to it. */
+export async function watchGrowth<Done>(
+	running: Running,
 	act: () => Promise<Done>,
-): Promise<{ cost: Cost; done: Done }> {
-	const before = residentMib(running);
-	const readings: number[] = [before];
-	const healthMs: number[] = [];
-	let isOver = false;
-	const watching = (async () => {
-		while (!isOver) {
-			const startMs = performance.now();
-			equal((await fetch(`${url}/healthz`)).status, 200);
-			healthMs.push(performance.now() - startMs);
-			readings.push(residentMib(running));
-			await wait(20);
-		}
-	})();
-	const done = await act();
-	isOver = true;
-	await watching;
-	const sorted = healthMs.toSorted((one, other) => one - other);
-	const cost = {
-		before,
-		most: Math.max(...readings),
-		after: residentMib(running),
-		healthMs: {
-			asked: sorted.length,
-			half: Math.round(sorted[Math.floor(sorted.length / 2)] ?? 0),
-			nineOfTen: Math.round(sorted[Math.floor(sorted.length * 0.9)] ?? 0),
-			most: Math.round(sorted.at(-1) ?? 0),
-		},
-	};
-	return { cost, done };
+): Promise<{ growthMib: number; done: Done }> {
+	const beforeMib = residentMib(running);
+	let mostMib = beforeMib;
+	const timer = setInterval(() => {
+		mostMib = Math.max(mostMib, residentMib(running));
+	}, 20);
+	try {
+		const done = await act();
+		return { done, growthMib: mostMib - beforeMib };
+	} finally {
+		clearInterval(timer);
+	}
 }
 
 function residentMib({ pid }: Running): number {

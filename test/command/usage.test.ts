@@ -1,13 +1,8 @@
 // Help at every level, and what is wrong with a command that cannot be understood.
 
-import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { deepEqual, equal, match } from "node:assert/strict";
+import { readdirSync } from "node:fs";
 import { describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { hasStack, openHome } from "../support/command-home.ts";
 
 const COMMANDS = [
@@ -84,22 +79,4 @@ describe("wrong usage says what is wrong, shows the usage and ends with 2", () =
 			deepEqual(readdirSync(home.folder), [], "nothing was begun");
 		});
 	}
-});
-
-test("`npx ringback --help` works in the checkout, as README says, with no network", async (t) => {
-	const cache = mkdtempSync(join(tmpdir(), "ringback-npx-"));
-	t.after(() => rmSync(cache, { recursive: true, force: true }));
-	const child = spawn("npx", ["--offline", "ringback", "--help"], {
-		cwd: fileURLToPath(new URL("../../", import.meta.url)),
-		env: { PATH: process.env["PATH"], HOME: cache, npm_config_cache: cache },
-		stdio: ["ignore", "pipe", "pipe"],
-	});
-	t.after(() => child.kill("SIGKILL"));
-	const [stdout, stderr, [code]] = await Promise.all([
-		child.stdout.toArray(),
-		child.stderr.toArray(),
-		once(child, "close"),
-	]);
-	equal(code, 0, Buffer.concat(stderr).toString());
-	ok(Buffer.concat(stdout).includes("Usage: ringback COMMAND [OPTIONS]"));
 });

@@ -3,8 +3,7 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { resendDelivery, resendFailed } from "../../src/callbacks/resend.ts";
-import { sendNow } from "../../src/callbacks/send-now.ts";
+import { resendDelivery, resendFailed, sendNow } from "../../src/callbacks/resend.ts";
 import { eachService, type RunningService } from "../support/running-service.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
 

@@ -3,8 +3,7 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { sendAllWaiting } from "../../src/callbacks/send-now.ts";
-import { sendSelected } from "../../src/callbacks/send-selected.ts";
+import { sendAllWaiting, sendSelected } from "../../src/callbacks/resend.ts";
 import { SECOND_MS } from "../../src/domain/time.ts";
 import { bringForward } from "../../src/store/queries/bring-forward.ts";
 import { removeEndpoint, setEndpoint } from "../../src/store/queries/programmes.ts";

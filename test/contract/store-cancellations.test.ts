@@ -8,7 +8,6 @@ import { slotOf } from "../../src/domain/slot.ts";
 import { SECOND_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { removePostbackUrl } from "../../src/programmes/postback-url.ts";
-import { findOldestCancellation } from "../../src/store/queries/backlogs.ts";
 import { findSendingEpoch } from "../../src/store/queries/bring-forward.ts";
 import {
 	type Cancellation,
@@ -161,8 +160,6 @@ eachDatabase("removing a URL", (database) => {
 		await demandNoLimbo(store, programme);
 		await chore(store, NOW_MS + CLAIM_MS - 1);
 		equal(await countPending(store, programme), 1_200, "somebody may be at work on it");
-		equal(await findOldestCancellation(store.db, NOW_MS + CLAIM_MS - 1), null);
-		equal(await findOldestCancellation(store.db, NOW_MS + CLAIM_MS), NOW_MS);
 		// A worker that is stopped after a batch lets another go on at once.
 		let looks = 0;
 		await cancelAllRemoved(store, createClock(NOW_MS + CLAIM_MS), () => ++looks > 2);

@@ -3,7 +3,6 @@
 import { deepEqual, equal, fail, match, ok } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { MINUTE_MS } from "../../src/domain/time.ts";
-import { findOldestPastRetention } from "../../src/store/queries/backlogs.ts";
 import { listChoreRecords, NOTHING_READ, saveChore } from "../../src/store/queries/system.ts";
 import type { Store } from "../../src/store/store.ts";
 import { startChore } from "../../src/watch/chores.ts";
@@ -13,7 +12,6 @@ import { makeInstallation } from "../support/app-deps.ts";
 import { createClock, type MovableClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
-import { addDelivery, addProgramme } from "../support/rows.ts";
 import { untilOnClock } from "../support/until.ts";
 
 const HOST = "ringback.example";
@@ -121,7 +119,7 @@ eachDatabase("records of chores", (database) => {
 		await Promise.all([...chores, good.watch, bad.watch].map((one) => one.stop()));
 	});
 
-	test("a record that cannot be written stops no chore, and what waits is looked at all the same", async () => {
+	test("a record that cannot be written stops no chore", async () => {
 		const { store } = database;
 		const log = createLog();
 		let runs = 0;
@@ -129,30 +127,11 @@ eachDatabase("records of chores", (database) => {
 			{ store: { ...store, db: store.db.withSchema("gone") }, clock, log },
 			"approvals",
 			async () => runs++,
-			async () => START_MS - 5,
 		);
 		for (let minutes = 0; minutes < 3; minutes++) await clock.moveBy(MINUTE_MS);
 		await untilOnClock(clock, "it has tried to", () => log.lines.length > 1, WATCH_INTERVAL_MS);
 		ok(runs > 10);
-		await chore.lookAtBacklog();
-		equal(chore.report.waitingSinceMs, START_MS - 5);
 		equal(log.lines[0]?.message, "how a chore went could not be written down");
 		await chore.stop();
-	});
-
-	test("what is past retention and still here counts from when it should have gone", async () => {
-		const { store } = database;
-		const programme = await addProgramme(store);
-		const id = await addDelivery(store, programme, START_MS);
-		const find = (nowMs: number) => findOldestPastRetention(store.db, MINUTE_MS, nowMs);
-		equal(await find(START_MS + 5 * MINUTE_MS), null, "what is pending stays");
-		const finished_at_ms = START_MS + 100;
-		await store.db
-			.updateTable("deliveries")
-			.set({ state: "delivered", finished_at_ms })
-			.where("id", "=", id)
-			.execute();
-		equal(await find(finished_at_ms + MINUTE_MS), null);
-		equal(await find(finished_at_ms + MINUTE_MS + 1), finished_at_ms + MINUTE_MS);
 	});
 });

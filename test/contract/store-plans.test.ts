@@ -12,11 +12,6 @@ import { SLOTS } from "../../src/domain/slot.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { listAudit, readAuditSubjects } from "../../src/store/queries/audit-list.ts";
-import {
-	findOldestPastRetention,
-	findOldestUnmailed,
-	findOldestWatched,
-} from "../../src/store/queries/backlogs.ts";
 import { bringForward, listWaiting } from "../../src/store/queries/bring-forward.ts";
 import { cancelRemoved } from "../../src/store/queries/cancellations.ts";
 import {
@@ -57,7 +52,7 @@ import { listFailingShops } from "../../src/store/queries/failing-shops.ts";
 import { countUnmailedNotices } from "../../src/store/queries/figures.ts";
 import { readIntegrationChecks } from "../../src/store/queries/first-times.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
-import { claimJob, findOldestWaitingJob, listJobs, pruneJobs } from "../../src/store/queries/jobs.ts";
+import { claimJob, listJobs, pruneJobs } from "../../src/store/queries/jobs.ts";
 import { listApiKeys } from "../../src/store/queries/keys.ts";
 import { findAnnounced, listAnswersOf, listNewestAnswers } from "../../src/store/queries/local-answers.ts";
 import {
@@ -229,7 +224,6 @@ const READS: readonly Read[] = [
 			},
 		],
 	),
-	["deliveries past retention", [], (db) => findOldestPastRetention(db, 1, START_MS)],
 	...[LARGE, SMALL].map(
 		(programmeId): Read => [
 			`what is pending of programme ${programmeId}, whose URL was removed`,
@@ -259,11 +253,8 @@ const READS: readonly Read[] = [
 		["conversions_by_window"],
 		(db) => countEndedWindows(db, START_MS),
 	],
-	["mails that are overdue", ["notices_to_mail"], (db) => findOldestUnmailed(db, START_MS)],
-	["trouble that is told late", ["notices_watched"], (db) => findOldestWatched(db, 1, START_MS)],
 	["trouble that is to be told", ["notices_watched"], (db) => findWatched(db, START_MS, 100)],
 	["a trouble that ends", ["notices_open"], (db) => endTroubles(db, [LARGE], "success", START_MS)],
-	["jobs that wait", ["jobs_to_do"], (db) => findOldestWaitingJob(db, START_MS)],
 	["the next job to do", ["jobs_to_do"], (db) => claimJob(db, "claim", START_MS, START_MS)],
 	["a programme to be mailed", ["notices_to_mail"], (db) => findProgrammeToMail(db, START_MS - 1)],
 	["what it is to be mailed", ["notices_by_receiver"], (db) => findNoticesToMail(db, SMALL)],

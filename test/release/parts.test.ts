@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { findFailed, runChecks } from "../../release/checklist.ts";
+import { runChecks } from "../../release/checklist.ts";
 import { writeLicences } from "../../release/licences.ts";
 import { type LockedPackage, packagePathOf, resolveNeed } from "../../release/lock-file.ts";
 import { describePackages, type ReleasedPackage } from "../../release/released-packages.ts";
@@ -209,13 +209,6 @@ test("the list that must hold before a release goes on after what fails, and say
 		],
 	);
 	deepEqual(await runChecks([], say), true);
-});
-
-test("of a run that failed the list names the tests", () => {
-	const stdout =
-		"✔ good (1ms)\n✖ early (2ms)\n\n✖ failing tests:\n\ntest at a.ts:1:1\n  ✖ early (2ms)\n  Error: no\n";
-	deepEqual(findFailed(Object.assign(new Error("npm"), { stdout })), ["✖ early (2ms)"]);
-	deepEqual(findFailed(new Error("there is no npm")), []);
 });
 
 function locked(path: string): LockedPackage {

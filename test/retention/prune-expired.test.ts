@@ -3,26 +3,20 @@
 
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { isDeepStrictEqual } from "node:util";
 import { hasReached } from "../../src/conversions/event-feed.ts";
 import { exportConversions } from "../../src/conversions/export.ts";
 import { makeMoves } from "../../src/conversions/make-moves.ts";
-import { type Report, recordConversion } from "../../src/conversions/record.ts";
-import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import type { Conversion } from "../../src/store/queries/conversions.ts";
 import { listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { pruneExpired } from "../../src/store/queries/prune.ts";
 import type { Db, Store } from "../../src/store/store.ts";
-import { startChores } from "../../src/watch/chores.ts";
-import { MAIL_OFF } from "../support/app-deps.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { startListening } from "../support/listener.ts";
-import { createLog } from "../support/log.ts";
 import { addProgramme, newConversion } from "../support/rows.ts";
-import { untilOnClock } from "../support/until.ts";
 
 const CUTOFF_MS = START_MS;
 const OLD_MS = CUTOFF_MS - 1;
@@ -184,25 +178,6 @@ eachDatabase("retention of expired conversions", (database) => {
 		);
 	});
 
-	test("a postback for an order that was removed is a sale like any other", async () => {
-		await add("forgotten", "EXPIRED");
-		await add("sale", "RECORDED");
-		equal(await prune(), 1);
-		const report: Report = {
-			source: "postback",
-			orderId: "forgotten",
-			eventType: "SALE",
-			basketValue: "5.00",
-			occurredAtMs: null,
-			isTest: false,
-		};
-		const result = await database.store.transact((trx) =>
-			recordConversion(trx, { ...deps, store: database.store }, programme, report),
-		);
-		ok(result.ok);
-		deepEqual([result.value.outcome, result.value.conversion.pixel_basket_value], ["RECORDED", null]);
-	});
-
 	test("a call that is still in the log names its order without a link to what was removed", async () => {
 		const { db } = database.store;
 		const { public_id: conversion } = await add("forgotten", "EXPIRED");
@@ -238,32 +213,5 @@ eachDatabase("retention of expired conversions", (database) => {
 		}
 		equal(lines.length, 1 + 1_005);
 		equal(new Set(lines.map((line) => line.split(",")[0])).size, lines.length);
-	});
-
-	test("the service removes them by itself, by the number of days in its settings", async (t) => {
-		const { store } = database;
-		const retentionDays = 7;
-		const own = createClock(CUTOFF_MS + retentionDays * DAY_MS);
-		await add("old", "EXPIRED", CUTOFF_MS - 1);
-		await add("younger", "EXPIRED", CUTOFF_MS + HOUR_MS / 2);
-		await add("sale", "RECORDED", own.nowMs() + 900 * DAY_MS);
-		const log = createLog();
-		const chores = startChores({
-			...deps,
-			isDeliveryPaused: false,
-			store,
-			clock: own,
-			log,
-			mails: MAIL_OFF,
-			publicUrl: "https://ringback.example",
-			retentionDays,
-		});
-		t.after(() => chores.stop());
-		for (const left of [["younger", "sale"], ["sale"]]) {
-			const isDone = async () => isDeepStrictEqual((await remaining()).orders, left);
-			await untilOnClock(own, `there is ${left.join(" and ")}`, isDone, HOUR_MS / 100);
-		}
-		await chores.stop();
-		deepEqual(log.lines, []);
 	});
 });

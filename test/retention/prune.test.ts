@@ -8,12 +8,10 @@ import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { realClock } from "../../src/outside/clock.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { findDelivery, requeue } from "../../src/store/queries/deliveries.ts";
-import { insertLocalAnswers, listNewestAnswers } from "../../src/store/queries/local-answers.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import {
 	pruneDeliveries,
 	pruneInboundCalls,
-	pruneLocalAnswers,
 	pruneNonces,
 	pruneNotices,
 } from "../../src/store/queries/prune.ts";
@@ -171,29 +169,6 @@ eachDatabase("retention", (database) => {
 		deepEqual(
 			left.map(({ nonce }) => nonce),
 			["nonce0", "nonce1"],
-		);
-	});
-
-	test("what listeners told goes by its age, in batches", async () => {
-		const { store } = database;
-		const told = {
-			conversionId: "cnv_1",
-			event: "conversion.recorded",
-			outcome: "verified",
-			httpStatus: null,
-			code: null,
-			tookMs: null,
-		} as const;
-		const batch = Array.from({ length: BATCH_ROWS }, () => told);
-		for (let n = 0; n < 2; n++) await insertLocalAnswers(store.db, programme.id, batch, OLD_MS);
-		await insertLocalAnswers(store.db, programme.id, [told], CUTOFF_MS);
-		let asked = 0;
-		equal(await pruneLocalAnswers(store, realClock, CUTOFF_MS, () => asked++ > 0), BATCH_ROWS);
-		equal(await pruneLocalAnswers(store, realClock, CUTOFF_MS, never), BATCH_ROWS);
-		const left = await listNewestAnswers(store.db, programme.id, 10);
-		deepEqual(
-			left.map(({ atMs }) => atMs),
-			[CUTOFF_MS],
 		);
 	});
 

@@ -1,7 +1,7 @@
 // People who do not wait for the next attempt: they press "Send now", once or twice at the same moment, shortly before it
 // is due anyway, or after it was tried, on a page that is out of date. Each through the real use case in some process.
 
-import { sendAllWaiting, sendNow } from "../../src/callbacks/send-now.ts";
+import { sendAllWaiting, sendNow } from "../../src/callbacks/resend.ts";
 import { demand } from "../support/broken.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { ProgrammeRecord } from "./programme-record.ts";

@@ -37,8 +37,6 @@ const HEALTHY: Series = {
 	[`ringback_engines_taken_over_total{${TARGET}}`]: steady(1),
 	[`ringback_missed_programmes_total{${TARGET}}`]: steady(0),
 	[`ringback_chore_late{${TARGET},chore="approvals"}`]: steady(0),
-	[`ringback_chore_backlog_seconds{${TARGET},chore="approvals"}`]: steady(12),
-	[`ringback_chore_backlog_seconds{${TARGET},chore="retention"}`]: steady(3_600),
 	[`ringback_waiting_mails{${TARGET}}`]: steady(0),
 	[`ringback_unmailed_notices{${TARGET}}`]: steady(0),
 	[`ringback_delivery_paused{${TARGET}}`]: steady(0),
@@ -87,7 +85,6 @@ const TROUBLES: Readonly<Record<string, Readonly<Record<string, string | null>>>
 	RingbackTakenOver: { [name("ringback_engines_taken_over_total")]: rising(1) },
 	RingbackMissedCallbacks: { [name("ringback_missed_programmes_total")]: rising(1) },
 	RingbackChoreLate: { [name("ringback_chore_late", 'chore="approvals"')]: steady(1) },
-	RingbackChoreBacklog: { [name("ringback_chore_backlog_seconds", 'chore="approvals"')]: steady(901) },
 	RingbackMailStuck: { [name("ringback_unmailed_notices")]: steady(1) },
 	RingbackErrors: {
 		[name("ringback_http_requests_total", 'method="POST",route="/v1/conversions",status="503"')]: rising(30),

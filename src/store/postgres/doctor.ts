@@ -47,45 +47,6 @@ export function canListen(setting: PostgresSetting, db: Db): Promise<boolean> {
 	});
 }
 
-/** What every account may ask, and a pooler passes on. */
-interface DatabaseEnd {
-	name: string;
-	/** Another one after the database was dropped and made again; clusters give the same numbers, though. */
-	id: string;
-	/** To the microsecond: no two servers have the same. */
-	serverStart: string;
-}
-
-const READ_END = `select current_database() as name,
-	(select oid::text from pg_database where datname = current_database()) as id,
-	extract(epoch from pg_postmaster_start_time())::text as "serverStart"`;
-
-/**
- * Whether both addresses lead to the same database. Where they do not, migrations would build tables in one database while
- * queries go to the other, and nothing announced in one is heard in the other. A sentence on what is wrong; null when
- * nothing is, or when one of them does not answer: whoever needs it will say so.
- */
-export async function findDifferentEnds(setting: PostgresSetting, db: Db): Promise<string | null> {
-	if (setting.directUrl === null) return null;
-	try {
-		const [queried] = (await sql.raw<DatabaseEnd>(READ_END).execute(db)).rows;
-		const [direct] = (await askDirectly(setting, (client) => client.query<DatabaseEnd>(READ_END))).rows;
-		return queried === undefined || direct === undefined ? null : describeDifference(queried, direct);
-	} catch {
-		return null;
-	}
-}
-
-function describeDifference(queried: DatabaseEnd, direct: DatabaseEnd): string | null {
-	const isSameServer = queried.serverStart === direct.serverStart;
-	if (isSameServer && queried.id === direct.id) return null;
-	const where = `"${queried.name}" and "${direct.name}" on ${isSameServer ? "one server" : "different servers"}`;
-	return (
-		`DATABASE_URL and RINGBACK_DATABASE_DIRECT_URL lead to different databases (${where}). Set ` +
-		"RINGBACK_DATABASE_DIRECT_URL to the database that the pooler at DATABASE_URL leads to."
-	);
-}
-
 /** In milliseconds; 0 is without end. As a statement outside a transaction meets it. */
 export async function readStatementTimeout(db: Db): Promise<number> {
 	const { rows } = await sql<{ ms: number }>`
@@ -93,34 +54,15 @@ export async function readStatementTimeout(db: Db): Promise<number> {
 	return rows[0]?.ms ?? 0;
 }
 
-export interface ServerState {
-	/** Connections that are there for accounts like ours, and those in use by anybody. */
-	maxConnections: number;
-	connections: number;
-	/** Of the transaction that has been open for longest in this database; null when none is. */
-	oldestTransactionMs: number | null;
-	vacuumsByItself: boolean;
-	/** Tables with more dead rows than living ones, and many. */
-	bloated: readonly { table: string; deadRows: number }[];
-}
-
-/** Below this many nobody notices them. */
-const MANY_DEAD_ROWS = 100_000;
-
-export async function readServerState(db: Db): Promise<ServerState> {
-	const { rows } = await sql<Omit<ServerState, "bloated">>`
+/** Connections that are there for accounts like ours, and those in use by anybody. */
+export async function readConnections(db: Db): Promise<{ maxConnections: number; connections: number }> {
+	const { rows } = await sql<{ maxConnections: number; connections: number }>`
 		select
 			current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
 				as "maxConnections",
-			count(*)::int as connections,
-			(extract(epoch from max(now() - xact_start) filter (
-				where datname = current_database() and pid <> pg_backend_pid())) * 1000)::bigint as "oldestTransactionMs",
-			current_setting('autovacuum')::boolean as "vacuumsByItself"
+			count(*)::int as connections
 		from pg_stat_activity where backend_type = 'client backend'`.execute(db);
-	const [state] = rows;
-	if (state === undefined) throw new Error("PostgreSQL tells nothing about itself");
-	const bloated = await sql<{ table: string; deadRows: number }>`
-		select relname as "table", n_dead_tup as "deadRows" from pg_stat_user_tables
-		where n_dead_tup > greatest(n_live_tup, ${MANY_DEAD_ROWS}) order by n_dead_tup desc`.execute(db);
-	return { ...state, bloated: bloated.rows };
+	const [found] = rows;
+	if (found === undefined) throw new Error("PostgreSQL tells nothing about itself");
+	return found;
 }

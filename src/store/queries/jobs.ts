@@ -151,14 +151,6 @@ export async function claimJob(
 	return rows[0];
 }
 
-/** Since when the longest waiting one was made, of those that no process is at work on. */
-export async function findOldestWaitingJob(db: Db, nowMs: number): Promise<number | null> {
-	const { rows } = await sql<{ sinceMs: number }>`select created_at_ms as "sinceMs" from jobs
-		where state in ('uploaded', 'applying') and claim_until_ms <= ${nowMs}
-		order by claim_until_ms, id limit 1`.execute(db);
-	return rows[0]?.sinceMs ?? null;
-}
-
 /** Undefined when the claim was taken: by another process, or by whoever stopped the job. Then nothing may be written. */
 export async function advanceJob(
 	db: Db,

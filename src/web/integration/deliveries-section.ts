@@ -1,9 +1,16 @@
 // "Postbacks sent to your shop": a row a delivery, with filter, search and pages by cursor; and sending callbacks again:
 // one, those that are ticked, all that failed, all that wait, or what failed since a time.
 
-import { resendDelivery, resendFailed } from "../../callbacks/resend.ts";
-import { type SentNow, sendAllWaiting, sendNow } from "../../callbacks/send-now.ts";
-import { type SeenDelivery, type SelectedSent, sendSelected } from "../../callbacks/send-selected.ts";
+import {
+	resendDelivery,
+	resendFailed,
+	type SeenDelivery,
+	type SelectedSent,
+	type SentNow,
+	sendAllWaiting,
+	sendNow,
+	sendSelected,
+} from "../../callbacks/resend.ts";
 import { type Result, refuse, succeed } from "../../domain/fault.ts";
 import { attemptsInWords } from "../../domain/retry.ts";
 import { isTimeZone, minuteMs } from "../../domain/zone-day.ts";

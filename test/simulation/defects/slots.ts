@@ -309,7 +309,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 		seenWith: 8,
 		edits: [
 			{
-				file: "callbacks/send-now.ts",
+				file: "callbacks/resend.ts",
 				find: 'if (sent.ok && sent.value === "sent")',
 				put: "if (sent.ok && nowMs < 0)",
 			},
