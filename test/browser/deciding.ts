@@ -162,7 +162,7 @@ export function testDeciding(browser: () => Browser): void {
 			await page.getByLabel(`Select order ${order}`).check();
 			await page.getByLabel(/^Reason/).selectOption("FRAUD");
 			await page.getByRole("button", { name: "Reject" }).click();
-			await page.getByRole("button", { name: `Reject order ${order}` }).click();
+			await page.getByRole("button", { name: "Reject this order" }).click();
 			await page.getByText(`Order ${order} is rejected.`).waitFor();
 			await visitor.leave();
 		});

@@ -143,11 +143,13 @@ function showQuestion(
 	back: string,
 ): Promise<Response> {
 	const [only, ...others] = changed;
-	const what =
+	const verb = MOVE_WORDS[move].look.label;
+	const several = `${verb} ${countOf(changed.length, "conversion")}`;
+	// An order id may be too long for a button.
+	const [title, label] =
 		only !== undefined && others.length === 0
-			? `order ${only.order_id}`
-			: countOf(changed.length, "conversion");
-	const label = `${MOVE_WORDS[move].look.label} ${what}`;
+			? [`${verb} order ${only.order_id}?`, `${verb} this order`]
+			: [`${several}?`, several];
 	const { sums, tests } = sumUp(changed);
 	const amounts = (part: "basket" | "commission"): Content =>
 		sums.map((sum) => html`<div>${ui.amount(sum[part], sum.currency)}</div>`);
@@ -166,10 +168,10 @@ function showQuestion(
 	];
 	const brought = { decision: move, reason, sure: "yes", back };
 	return answerPage(c, {
-		title: `${label}?`,
+		title,
 		active: c.get("programme") === undefined ? "all-conversions" : "conversions",
 		body: html`${ui.pageHeader({
-			title: `${label}?`,
+			title,
 			hint:
 				move === "approve"
 					? "An approval cannot be taken back; an approved conversion can only be reversed. The shop is told."
