@@ -32,7 +32,6 @@ const SUMMARY = z.object({
 
 export type JobSummary = z.infer<typeof SUMMARY>;
 export type MoneyTotal = z.infer<typeof MONEY_TOTAL>;
-export type Problem = JobSummary["problems"][number];
 
 /** Of a job that nothing was found of yet: null. */
 export function parseSummary(json: string | null): JobSummary {

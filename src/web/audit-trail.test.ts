@@ -182,7 +182,7 @@ async function walkIntegration(
 	await at("/postback-url", { postbackUrl: "https://shop.example/postback" });
 	await at("/test");
 	const test = await site.store.db.selectFrom("conversions").selectAll().executeTakeFirstOrThrow();
-	await at(`/test/${test.public_id}`, { move: "approve" }, "/test/:conversionId");
+	await at(`/test/${test.public_id}`, { decision: "approve" }, "/test/:conversionId");
 	await runCallbacks(site, programme, { kind: "answered", status: 404 });
 	site.moveClock(1_000);
 	await at("/resend-failed", { since: "2020-01-01T00:00" });
@@ -212,11 +212,10 @@ async function walkConversions(
 	const browser = await site.signIn(owner);
 	const base = `/programmes/${programme.public_id}/conversions`;
 	const add = (order_id: string) => addConversion(site.store, programme.id, { order_id });
-	const [one, two, three] = [await add("A-1"), await add("A-2"), await add("A-3")];
+	const [one, three] = [await add("A-1"), await add("A-3")];
 	await add("A-4");
 	const decide = { decision: "approve", reason: "", conversion: one.public_id };
 	await send(`${CONVERSIONS}/decide`, browser, `${base}/decide`, decide);
-	await send(`${CONVERSIONS}/:conversionId/decide`, browser, `${base}/${two.public_id}/decide`, decide);
 	for (const actions of [["discard"], ["apply", "stop"]]) {
 		const form = new FormData();
 		form.set("file", new File(["orderId,decision\nA-4,approve\n"], "decisions.csv", { type: "text/csv" }));
@@ -227,8 +226,8 @@ async function walkConversions(
 		}
 	}
 	const staff = await site.signIn(await site.addStaff());
-	const reject = { reason: "FRAUD", conversion: three.public_id };
-	await send("/conversions/reject", staff, "/conversions/reject", reject);
+	const reject = { decision: "reject", reason: "FRAUD", conversion: three.public_id, sure: "yes" };
+	await send("/conversions/decide", staff, "/conversions/decide", reject);
 }
 
 async function newestSecretId({ store }: TestSite): Promise<string> {

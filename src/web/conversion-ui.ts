@@ -1,23 +1,14 @@
-// What several pages show of conversions and callbacks: words, cells, the bar that decides, the banner of trouble, charts.
+// What several pages show of conversions and callbacks: words, cells, the banner of trouble, charts.
 
 import { type AttemptOutcome, explainAttempt } from "../callbacks/attempt-cause.ts";
 import { explainFailure } from "../callbacks/failure-cause.ts";
 import type { PresentTrouble } from "../callbacks/failure-notices.ts";
-import {
-	type DecidedBy,
-	type EventType,
-	REASONS,
-	type Reason,
-	type Source,
-	type Status,
-} from "../domain/conversion.ts";
+import type { DecidedBy, EventType, Reason, Source, Status } from "../domain/conversion.ts";
 import type { DeliveryState } from "../domain/delivery.ts";
-import { type Fault, plainWords } from "../domain/fault.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import { MAX_COUNTED_UNDELIVERED, type Undelivered } from "../store/queries/delivery-health.ts";
 import type { ListedDelivery } from "../store/queries/delivery-list.ts";
 import type { ShownNotice } from "../store/queries/notices.ts";
-import type { Programme } from "../store/queries/programmes.ts";
 import { conversionPath, deliveryPath, integrationPath, noticesPath, withQuery } from "./paths.ts";
 import * as ui from "./ui.ts";
 import { type Content, type Html, html } from "./ui.ts";
@@ -31,27 +22,16 @@ export const STATUS_WORDS: Readonly<Record<Status, string>> = {
 	EXPIRED: "Expired",
 };
 
-const SOURCE_WORDS: Readonly<Record<Source, string>> = {
+export const SOURCE_WORDS: Readonly<Record<Source, string>> = {
 	postback: "signed request",
 	pixel: "pixel",
 	test: "test",
 	import: "import",
 };
 
-export const REPORTER_WORDS: Readonly<Record<Source, string>> = {
-	postback: "a signed request from the shop's server",
-	pixel: "a pixel call from a browser",
-	test: "a test on Integration",
-	import: "the software it was imported from",
-};
-
 /** Recorded or decided on the word of a pixel alone, which anyone can call. */
-export function isUnconfirmed({
-	source,
-	status,
-	confirmed_at_ms: confirmedAtMs,
-}: Pick<Conversion, "source" | "status" | "confirmed_at_ms">): boolean {
-	return source === "pixel" && confirmedAtMs === null && status !== "PARKED" && status !== "EXPIRED";
+export function isUnconfirmed({ source, status, confirmed_at_ms }: Conversion): boolean {
+	return source === "pixel" && confirmed_at_ms === null && status !== "PARKED" && status !== "EXPIRED";
 }
 
 export const DECIDER_WORDS: Readonly<Record<DecidedBy, string>> = {
@@ -59,10 +39,6 @@ export const DECIDER_WORDS: Readonly<Record<DecidedBy, string>> = {
 	review: "by the review team",
 	window: "automatically",
 };
-
-export function reasonWords(reason: Reason): string {
-	return titleCase(reason);
-}
 
 /** PAYMENT_FAILED → Payment failed. */
 export function titleCase(word: Reason | EventType): string {
@@ -83,14 +59,12 @@ export function statusBadge(status: Status): Html {
 	return ui.badge(STATUS_TONES[status] ?? "plain", STATUS_WORDS[status]);
 }
 
-/** For the way back: the filters of the list that it stands in, by the name that the conversion's page reads. */
-export type CameFrom = Readonly<Partial<Record<"list" | "network", string | undefined>>>;
-
-export function orderCell(conversion: Conversion, programmePublicId: string, from: CameFrom): Html {
+/** `back`: the list that it stands in, where that is not its programme's. */
+export function orderCell(conversion: Conversion, programmeId: string, back: string | undefined): Html {
 	const { event_type: eventType, source, test } = conversion;
 	// A test that was sent from Integration came from nowhere else: one word says both.
 	const way = source === "test" ? null : ` · ${SOURCE_WORDS[source]}`;
-	const href = withQuery(conversionPath(programmePublicId, conversion.public_id), from);
+	const href = withQuery(conversionPath(programmeId, conversion.public_id), { back });
 	// Long ids are cut with an ellipsis where there is no room; the whole one is in its title.
 	return html`<a class="order-id mono" href="${href}" title="${conversion.order_id}">${conversion.order_id}</a><span class="secondary">${titleCase(eventType)}${way}${isUnconfirmed(conversion) ? ", unconfirmed" : null}${
 		test === 1 ? html` · <span class="test-mark">Test</span>` : null
@@ -108,73 +82,8 @@ function nextStep(conversion: Conversion): Html | null {
 	if (endsAtMs !== null && status === "RECORDED") return html`approves on ${ui.dayTag(endsAtMs)}`;
 	if (endsAtMs !== null && status === "PARKED") return html`waits until ${ui.dayTag(endsAtMs)}`;
 	if (decidedBy === null) return null;
-	const why = reason === null ? "" : `${reasonWords(reason)} · `;
+	const why = reason === null ? "" : `${titleCase(reason)} · `;
 	return html`${why}${DECIDER_WORDS[decidedBy]}`;
-}
-
-// The reason and the buttons by which people decide: the same on a list and on a conversion's own page.
-
-type BarMove = "approve" | "reject" | "reverse";
-
-/** What somebody sent and what was wrong with it: shown again, so that nothing has to be chosen twice. */
-export interface RefusedDecision {
-	ticked: readonly string[];
-	/** Whether everything that the filters find was asked for. */
-	isAll?: boolean;
-	reason: string;
-	fault: Fault;
-}
-
-export interface DecisionBar {
-	/** What this reader may do here. */
-	moves: readonly BarMove[];
-	refused?: RefusedDecision | undefined;
-	/** Asked by the browser, where no page comes in between that asks. */
-	confirm?: string;
-}
-
-const BUTTONS: Readonly<Record<BarMove, ui.Button>> = {
-	// Approving needs no reason, so the required field is not checked.
-	approve: { label: "Approve", tone: "primary", skipsChecks: true },
-	reject: { label: "Reject", tone: "danger" },
-	reverse: { label: "Reverse", tone: "danger" },
-};
-
-export function decisionBar({ moves, refused, confirm }: DecisionBar): Html {
-	const needsReason = moves.filter((move) => move !== "approve");
-	const reason = ui.selectField({
-		name: "reason",
-		label: needsReason.length === moves.length ? "Reason" : `Reason (to ${needsReason.join(" or ")})`,
-		value: refused?.reason ?? "",
-		error: refused !== undefined && isAboutReason(refused) ? plainWords(refused.fault) : undefined,
-		isRequired: true,
-		options: [
-			{ value: "", label: "Choose a reason" },
-			...REASONS.map((value) => ({ value, label: reasonWords(value) })),
-		],
-	});
-	const question = confirm === undefined ? {} : { confirm };
-	return html`<div class="decision-bar">${needsReason.length === 0 ? null : reason}<div class="row">${moves.map(
-		(move) => ui.button({ ...BUTTONS[move], name: "decision", value: move, ...question }),
-	)}</div></div>`;
-}
-
-/** What a form brings along, where it is set. */
-export function hiddenFields(values: Readonly<Record<string, string | undefined>>): Content {
-	return Object.entries(values).map(([name, value]) =>
-		value === undefined ? null : html`<input type="hidden" name="${name}" value="${value}">`,
-	);
-}
-
-/** What is wrong with anything but the reason, for above the list or the page. */
-export function refusalMessage(refused: RefusedDecision | undefined): Content {
-	return refused === undefined || isAboutReason(refused)
-		? null
-		: ui.message("bad", plainWords(refused.fault));
-}
-
-function isAboutReason({ fault }: RefusedDecision): boolean {
-	return fault.field === "reason";
 }
 
 /** Above boxes to tick, one that ticks them all. It needs scripts, and shows only with them. */
@@ -324,35 +233,6 @@ export function countUndelivered(number: number): string {
 	return number < MAX_COUNTED_UNDELIVERED ? ui.count(number) : `${ui.count(MAX_COUNTED_UNDELIVERED)}+`;
 }
 
-// Where callbacks have failed for good, they are sent again: all of them, or after a look at the list.
-
-interface ResendOffer {
-	programme: Programme;
-	mayResend: boolean;
-	/** How many have failed and were not resent; as far as they are counted. */
-	failed: number;
-}
-
-export function resendOffer({ programme, mayResend, failed }: ResendOffer): Html | null {
-	if (failed === 0) return null;
-	const list = ui.linkButton({
-		label: "Failed callbacks",
-		href: deliveriesPath(programme.public_id, "failed"),
-		isSmall: true,
-	});
-	if (programme.endpoint_id === null || !mayResend) return html`<div class="row">${list}</div>`;
-	return ui.postForm({
-		action: `${integrationPath(programme.public_id)}/resend-failed`,
-		className: "row",
-		body: html`<input type="hidden" name="back" value="?state=pending">${ui.button({
-			label: `Resend ${countUndelivered(failed)} failed`,
-			isSmall: true,
-			confirm:
-				"Send all callbacks again that failed permanently? Your receiver ignores events it has already processed.",
-		})}${list}`,
-	});
-}
-
 // A chart with the table it is drawn from. Without scripts, and for those who cannot see it, the table is the chart.
 
 export interface ChartSeries {
@@ -369,7 +249,6 @@ interface ChartView {
 	/** Days as YYYY-MM-DD. */
 	days: readonly string[];
 	series: readonly ChartSeries[];
-	isStacked?: boolean;
 	/** What stands in its place while every value is zero. */
 	empty: Content;
 }
@@ -377,7 +256,7 @@ interface ChartView {
 export function chart(view: ChartView): Html {
 	const { days, series } = view;
 	if (series.every(({ values }) => values.every((value) => value === 0))) return html`${view.empty}`;
-	const data = JSON.stringify({ days, series, isStacked: view.isStacked === true });
+	const data = JSON.stringify({ days, series });
 	return html`<figure class="chart" id="${view.id}">
 	<figcaption><h3>${view.title}</h3></figcaption>
 	<div class="chart-plot" data-chart="${data}" aria-hidden="true"></div>

@@ -1,11 +1,12 @@
-// One file out of a multipart form, written to a disk as it comes: no more than a piece of it is ever held.
+// One file out of a multipart form, written to a disk as it comes: no more than a piece of it is ever held, a few come in
+// at a time, and each is gone when its request has been answered. Who may send one is known before it is read.
 
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import busboy from "busboy";
 import type { Next } from "hono";
 import { MEGABYTE } from "../domain/bytes.ts";
-import { type Fault, fault, type Result, succeed } from "../domain/fault.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { Clock, TemporaryFile, TemporaryFiles } from "../ports.ts";
 import { answerError } from "./error-page.ts";
 import { type Upload, viewerOf, type WebContext, type WebDeps } from "./page.ts";
@@ -41,174 +42,8 @@ export const IMPORT_FILES: FileBounds = {
 
 /** The form around the file: the headers of its parts. */
 const MAX_FRAME_BYTES = 64 * 1_024;
-
-export function maxFileBytes({ megabytes }: FileBounds): number {
-	return megabytes * MEGABYTE;
-}
-
-function maxUploadBytes(bounds: FileBounds): number {
-	return maxFileBytes(bounds) + MAX_FRAME_BYTES;
-}
-
-const FILE_FIELD = "file";
-/** Ours have none besides the file. */
-const MAX_FIELDS = 1_000;
-const MAX_FIELD_BYTES = 1_024;
-/** Browsers write three. */
-const MAX_PART_HEADERS = 20;
-
-const ignore = () => undefined;
-
-type Receipt =
-	/** Whoever gets it removes it. */
-	| { kind: "file"; name: string; bytes: number; file: TemporaryFile }
-	/** No file was chosen. */
-	| { kind: "none" }
-	/** Its file cannot be taken. */
-	| { kind: "refused"; fault: Fault }
-	/** No form that a page of ours sends. */
-	| { kind: "foreign"; code: "form_not_valid" | "invalid_field" | "body_too_large" };
-
-interface Receiving {
-	/** The form's Content-Type. */
-	type: string;
-	bounds: FileBounds;
-	files: TemporaryFiles;
-}
-
-/** Takes no more of `body` than it needs to know: the rest is the caller's. */
-async function receiveFile(
-	body: AsyncIterator<Uint8Array>,
-	{ type, bounds, files }: Receiving,
-): Promise<Receipt> {
-	let stopped: Receipt | undefined;
-	let name = "";
-	let keeping: Promise<Kept> | undefined;
-	const parser = openParser(type, bounds);
-	if (parser === undefined) return { kind: "foreign", code: "form_not_valid" };
-	// Only noted here: busboy is in the middle of a write when it emits these.
-	const stop = (receipt: Receipt) => {
-		stopped ??= receipt;
-	};
-	// What is wrong with a form is known by how feeding it ends; told here a second time, it would end the process.
-	parser.on("error", ignore);
-	parser.on("file", (field, stream, info) => {
-		stream.on("error", ignore);
-		if (stopped !== undefined || field !== FILE_FIELD || !info.filename) {
-			stream.resume();
-			return;
-		}
-		name = info.filename;
-		stream.once("limit", () => stop(tooLarge(bounds)));
-		keeping = keepFile(stream, files, () => parser.destroy());
-	});
-	for (const limit of ["partsLimit", "fieldsLimit", "filesLimit"] as const) {
-		parser.on(limit, () => stop({ kind: "foreign", code: "body_too_large" }));
-	}
-	const isWhole = await feed(parser, body, bounds, () => stopped !== undefined, stop);
-	const kept = await keeping;
-	const receipt = stopped ?? judge(isWhole, name, kept);
-	if (receipt.kind !== "file" || kept?.failure !== undefined) await kept?.file?.remove();
-	if (kept?.failure !== undefined) throw kept.failure;
-	return receipt;
-}
-
-function judge(isWhole: boolean, name: string, kept: Kept | undefined): Receipt {
-	// Cut off on the way, or with characters that no form has: a file name may hold them.
-	if (!isWhole) return { kind: "foreign", code: "invalid_field" };
-	if (kept?.file === undefined) return { kind: "none" };
-	return { kind: "file", name, bytes: kept.bytes, file: kept.file };
-}
-
-/** Undefined for what names no boundary. */
-function openParser(type: string, bounds: FileBounds): busboy.Busboy | undefined {
-	try {
-		return busboy({
-			headers: { "content-type": type },
-			defParamCharset: "utf8",
-			limits: {
-				// It tells when the limit is reached, and not when it is passed.
-				fileSize: maxFileBytes(bounds) + 1,
-				files: 1,
-				fields: MAX_FIELDS,
-				fieldSize: MAX_FIELD_BYTES,
-				parts: MAX_FIELDS,
-				headerPairs: MAX_PART_HEADERS,
-			},
-		});
-	} catch {
-		return undefined;
-	}
-}
-
-/** False when it is not a whole form, or was stopped before its end. */
-async function feed(
-	parser: busboy.Busboy,
-	body: AsyncIterator<Uint8Array>,
-	bounds: FileBounds,
-	isStopped: () => boolean,
-	stop: (receipt: Receipt) => void,
-): Promise<boolean> {
-	let bytes = 0;
-	async function* pieces(): AsyncGenerator<Uint8Array> {
-		while (!isStopped()) {
-			const { done, value } = await body.next();
-			if (done === true) return;
-			bytes += value.length;
-			if (bytes > maxUploadBytes(bounds)) stop(tooLarge(bounds));
-			else yield value;
-		}
-	}
-	try {
-		await pipeline(pieces(), parser);
-		return true;
-	} catch {
-		// Whatever the parser did not understand, and whoever hung up on the way: all the same to us.
-		return false;
-	}
-}
-
-interface Kept {
-	file?: TemporaryFile;
-	bytes: number;
-	/** The disk's, and not the sender's. */
-	failure?: unknown;
-}
-
-async function keepFile(stream: Readable, files: TemporaryFiles, onFailure: () => void): Promise<Kept> {
-	let file: TemporaryFile | undefined;
-	let bytes = 0;
-	try {
-		file = await files.create();
-		for await (const piece of pieces(stream)) {
-			await file.append(piece);
-			bytes += piece.length;
-		}
-		return { file, bytes };
-	} catch (failure) {
-		onFailure();
-		return file === undefined ? { bytes, failure } : { file, bytes, failure };
-	}
-}
-
-async function* pieces(stream: Readable): AsyncGenerator<Uint8Array> {
-	try {
-		for await (const piece of stream) if (piece instanceof Uint8Array) yield piece;
-	} catch {
-		// Cut off: known already.
-	}
-}
-
-function tooLarge(bounds: FileBounds): Receipt {
-	return { kind: "refused", fault: fault("body_too_large", sayTooLarge(bounds), "file") };
-}
-
-export function sayTooLarge({ megabytes, advice }: FileBounds): string {
-	return `The file is larger than ${megabytes} MB. ${advice}`;
-}
-
-// The guard of forms that bring a file. Who may send one is known before it is read; it is streamed to a disk, a few
-// at a time, and gone when the request has been answered.
+/** Ours has one field, of 43 characters, and browsers write three headers a part. */
+const LIMITS = { files: 1, fields: 1_000, parts: 1_000, fieldSize: 1_024, headerPairs: 20 } as const;
 
 /**
  * What is refused is first read to its end and thrown away: a browser that is still sending would show that the
@@ -217,6 +52,14 @@ export function sayTooLarge({ megabytes, advice }: FileBounds): string {
  */
 const DISCARD_LIMITS: SlotLimits = { aPerson: 1, inAll: 2, pauseMs: 5_000 };
 const MAX_DISCARDED_BYTES = 64 * MEGABYTE;
+
+export function maxFileBytes({ megabytes }: FileBounds): number {
+	return megabytes * MEGABYTE;
+}
+
+export function sayTooLarge({ megabytes, advice }: FileBounds): string {
+	return `The file is larger than ${megabytes} MB. ${advice}`;
+}
 
 /** Asked where a file is taken. Everything else is an ordinary form, with the bounds of one. */
 export function isUpload(c: WebContext): boolean {
@@ -227,10 +70,7 @@ export type UploadDeps = Pick<WebDeps, "temporaryFiles" | "clock">;
 export type UploadGuard = (c: WebContext, next: Next) => Promise<Response | undefined>;
 
 /** Behind the sign-in and the right to the programme. Hands the file on as `upload`, or why there is none. */
-export function createUploadGuard(
-	{ temporaryFiles: files, clock }: UploadDeps,
-	bounds: FileBounds,
-): UploadGuard {
+export function createUploadGuard({ temporaryFiles, clock }: UploadDeps, bounds: FileBounds): UploadGuard {
 	const slots = createSlots(bounds.slots, clock);
 	const discards = createSlots(DISCARD_LIMITS, clock);
 	const refusals = createQueue(clock);
@@ -240,67 +80,147 @@ export function createUploadGuard(
 		const { personId } = viewerOf(c);
 		const body = openBody(c);
 		// Refused by what it says of itself, where it says so: nothing of it is parsed then.
-		const isTooLarge = Number(c.req.header("content-length") ?? 0) > maxUploadBytes(bounds);
+		const isTooLarge = Number(c.req.header("content-length") ?? 0) > maxFileBytes(bounds) + MAX_FRAME_BYTES;
 		const giveBack = isTooLarge ? undefined : slots.take(personId);
-		let receipt = isTooLarge ? tooLarge(bounds) : tooMany(bounds);
+		let received: Received = { upload: isTooLarge ? tooLarge(bounds) : tooMany(bounds) };
 		try {
 			// A slow line may take its time: how many upload at once is bounded here.
 			if (giveBack !== undefined) {
 				c.env?.outgoing?.emit("takesLong");
-				receipt = await receive(c, body, files, bounds);
+				received = await receiveFile(c, body, temporaryFiles, bounds);
 			}
-			if (receipt.kind !== "file") {
+			if (received.file === undefined) {
 				giveBack?.();
 				const endDiscard = discards.take(personId);
 				if (endDiscard === undefined) c.header("connection", "close");
 				else await discard(body).finally(endDiscard);
 			}
-			if (receipt.kind === "foreign") return await answerError(c, receipt.code);
-			c.set("upload", toUpload(receipt));
-			await (receipt.kind === "file" ? readers : refusals)(next);
+			if (received.foreign !== undefined) return await answerError(c, received.foreign);
+			c.set("upload", received.upload);
+			await (received.file === undefined ? refusals : readers)(next);
 			return undefined;
 		} finally {
-			if (receipt.kind === "file") await receipt.file.remove();
+			await received.file?.remove();
 			giveBack?.();
 		}
 	};
 }
 
-function receive(c: WebContext, body: Body, files: TemporaryFiles, bounds: FileBounds): Promise<Receipt> {
-	const type = c.req.header("content-type") ?? "";
-	return receiveFile(body, { type, bounds, files });
+interface Received {
+	/** What the page is told of it: the file, that none was chosen, or why it cannot be taken. */
+	upload?: Result<Upload | null>;
+	/** What is to be removed afterwards. */
+	file?: TemporaryFile;
+	/** Of a form that is not ours, or no form at all. */
+	foreign?: "form_not_valid" | "invalid_field" | "body_too_large";
 }
 
-function toUpload(receipt: Exclude<Receipt, { kind: "foreign" }>): Result<Upload | null> {
-	switch (receipt.kind) {
-		case "file":
-			return succeed({
-				name: showableName(receipt.name),
-				bytes: receipt.bytes,
-				read: () => receipt.file.read(),
-			});
-		case "none":
-			return succeed(null);
-		case "refused":
-			return { ok: false, fault: receipt.fault };
-		default:
-			return receipt satisfies never;
+/** Takes no more of `body` than it needs to know: the rest is the caller's. */
+async function receiveFile(
+	c: WebContext,
+	body: Body,
+	files: TemporaryFiles,
+	bounds: FileBounds,
+): Promise<Received> {
+	const parser = openParser(c.req.header("content-type") ?? "", bounds);
+	if (parser === undefined) return { foreign: "form_not_valid" };
+	// Only noted: busboy is in the middle of a write when it tells of these.
+	let stopped: Received | undefined;
+	const stop = (why: Received) => {
+		stopped ??= why;
+	};
+	let kept: { name: string; bytes: number; file: TemporaryFile } | undefined;
+	/** The disk's, and not the sender's. */
+	let failure: { error: unknown } | undefined;
+	let keeping = Promise.resolve();
+	const keep = async (stream: Readable, name: string) => {
+		try {
+			kept = { name, bytes: 0, file: await files.create() };
+			for await (const piece of piecesOf(stream)) {
+				await kept.file.append(piece);
+				kept.bytes += piece.length;
+			}
+		} catch (error) {
+			failure = { error };
+			parser.destroy();
+		}
+	};
+	// What is wrong with a form is known by how feeding it ends; told here a second time, it would end the process.
+	parser.on("error", ignore);
+	parser.on("file", (field, stream, { filename }) => {
+		stream.on("error", ignore);
+		if (stopped !== undefined || field !== "file" || !filename) return void stream.resume();
+		stream.once("limit", () => stop({ upload: tooLarge(bounds) }));
+		keeping = keep(stream, filename);
+	});
+	for (const limit of ["partsLimit", "fieldsLimit", "filesLimit"] as const) {
+		parser.on(limit, () => stop({ foreign: "body_too_large" }));
+	}
+	async function* pieces(): AsyncGenerator<Uint8Array> {
+		for (let bytes = 0; stopped === undefined; ) {
+			const { done, value } = await body.next();
+			if (done === true) return;
+			bytes += value.length;
+			if (bytes > maxFileBytes(bounds) + MAX_FRAME_BYTES) stop({ upload: tooLarge(bounds) });
+			else yield value;
+		}
+	}
+	// Whatever the parser did not understand, and whoever hung up on the way: all the same to us.
+	const isWhole = await pipeline(pieces(), parser).then(
+		() => true,
+		() => false,
+	);
+	await keeping;
+	if (failure === undefined && stopped === undefined && isWhole) {
+		return kept === undefined
+			? { upload: succeed(null) }
+			: { upload: succeed(toUpload(kept)), file: kept.file };
+	}
+	await kept?.file.remove();
+	if (failure !== undefined) throw failure.error;
+	// Cut off on the way, or with characters that no form has: a file name may hold them.
+	return stopped ?? { foreign: "invalid_field" };
+}
+
+const ignore = () => undefined;
+
+/** Undefined for what names no boundary. */
+function openParser(type: string, bounds: FileBounds): busboy.Busboy | undefined {
+	// It tells when the limit is reached, and not when it is passed.
+	const limits = { ...LIMITS, fileSize: maxFileBytes(bounds) + 1 };
+	try {
+		return busboy({ headers: { "content-type": type }, defParamCharset: "utf8", limits });
+	} catch {
+		return undefined;
+	}
+}
+
+async function* piecesOf(stream: Readable): AsyncGenerator<Uint8Array> {
+	try {
+		for await (const piece of stream) if (piece instanceof Uint8Array) yield piece;
+	} catch {
+		// Cut off: known already.
 	}
 }
 
 const MAX_NAME_CHARACTERS = 120;
 
-/** Bounded, and nothing that a database refuses to store. */
-function showableName(name: string): string {
-	return name
+/** Its name is bounded, and nothing that a database refuses to store. */
+function toUpload({ name, bytes, file }: { name: string; bytes: number; file: TemporaryFile }): Upload {
+	const shown = name
 		.slice(0, MAX_NAME_CHARACTERS)
 		.toWellFormed()
 		.replace(/\p{Cc}/gu, "");
+	return { name: shown, bytes, read: () => file.read() };
 }
 
-function tooMany({ slots: { aPerson, inAll } }: FileBounds): Receipt {
+function tooLarge(bounds: FileBounds): Result<never> {
+	return refuse("body_too_large", sayTooLarge(bounds), "file");
+}
+
+function tooMany({ slots: { aPerson, inAll } }: FileBounds): Result<never> {
 	const detail = `Too many files are being uploaded at once: ${aPerson} by one person, or ${inAll} in all. Wait a few seconds, then upload this one again.`;
-	return { kind: "refused", fault: fault("too_many_uploads", detail, "file") };
+	return refuse("too_many_uploads", detail, "file");
 }
 
 /**
@@ -311,7 +231,7 @@ function createQueue(clock: Pick<Clock, "yieldLoop">): (run: () => Promise<void>
 	let last: Promise<void> = Promise.resolve();
 	return (run) => {
 		const done = last.then(run);
-		last = done.catch(() => undefined).then(() => clock.yieldLoop());
+		last = done.catch(ignore).then(() => clock.yieldLoop());
 		return done;
 	};
 }

@@ -57,12 +57,11 @@ test("the address of a form, opened, leads to the page above it that has the for
 	for (const [form, page] of [
 		[`${own}/integration/keys/key_x/revoke`, `${own}/integration/keys`],
 		[`${own}/integration/postback-url/remove`, `${own}/integration`],
-		[`${own}/deliveries/dlv_x/resend`, `${own}/deliveries/dlv_x`],
+		[`${own}/deliveries/a%20b/resend`, `${own}/deliveries/a%20b`],
 		[`${own}/conversions/decide`, `${own}/conversions`],
-		[`${own}/conversions/a%20b/decide`, `${own}/conversions/a%20b`],
 		[`${own}/people/invite`, `${own}/people`],
 		["/account/sessions/end", "/account"],
-		["/conversions/reject", "/conversions"],
+		["/conversions/decide", "/conversions"],
 		["/sign-out", "/"],
 	] as const) {
 		const { status, location } = await staff.open(form);

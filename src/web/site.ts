@@ -7,9 +7,10 @@ import { createGuards, securePages } from "./access.ts";
 import * as account from "./account/account-page.ts";
 import * as authenticator from "./account/authenticator-page.ts";
 import { mountAssets } from "./assets.ts";
+import { showConversion } from "./conversions/conversion-page.ts";
 import { EXPORT_LIMITS } from "./conversions/csv-answer.ts";
+import { decide } from "./conversions/decide-action.ts";
 import * as conversions from "./conversions/list-page.ts";
-import { CONVERSION_ROUTES } from "./conversions/routes.ts";
 import * as docs from "./docs/docs-pages.ts";
 import { showSearch } from "./docs/search-page.ts";
 import { mountDownloads } from "./downloads.ts";
@@ -24,8 +25,8 @@ import * as test from "./integration/test-section.ts";
 import { JOB_ROUTES } from "./jobs/routes.ts";
 import { createLiveStreams } from "./live-page.ts";
 import * as network from "./network/network-page.ts";
-import * as networkTotals from "./overview/network-totals-page.ts";
 import * as overview from "./overview/overview-page.ts";
+import * as totals from "./overview/totals-page.ts";
 import { type PageDeps, programmeOf, type WebContext, type WebDeps, type WebEnv } from "./page.ts";
 import * as paths from "./paths.ts";
 import * as people from "./people/people-page.ts";
@@ -44,6 +45,7 @@ const PASSWORD = `${paths.ACCOUNT_PATH}/password`;
 const SESSIONS = `${paths.ACCOUNT_PATH}/sessions`;
 const SETTINGS = paths.settingsPath(":programmeId");
 const OVERVIEW = paths.overviewPath(":programmeId");
+const CONVERSIONS = paths.conversionsPath(":programmeId");
 const INTEGRATION = paths.integrationPath(":programmeId");
 const KEYS = paths.keysPath(":programmeId");
 const SIGNATURE = paths.signaturePath(":programmeId");
@@ -92,7 +94,7 @@ export const ROUTES: readonly Route[] = [
 	form(SETTINGS, "programme-manage", terms.saveSettings),
 	// How a programme does, at one look; and the network, for staff.
 	page(OVERVIEW, "programme", overview.showOverview),
-	page(paths.TOTALS_PATH, "staff", networkTotals.showNetworkTotals),
+	page(paths.TOTALS_PATH, "staff", totals.showNetworkTotals),
 	// What a shop's developer works with: the four tabs, with the forms of each, and a delivery.
 	page(INTEGRATION, "programme", callbacks.showCallbacks),
 	stream(`${INTEGRATION}/live`, "programme", callbacks.watchCallbacks),
@@ -107,14 +109,13 @@ export const ROUTES: readonly Route[] = [
 	form(KEYS, "programme-integrate", keys.issueApiKey),
 	form(`${KEYS}/:keyId/revoke`, "programme-integrate", keys.revokeApiKey),
 	form(`${KEYS}/secret`, "programme-integrate", keys.issueNextSecret),
-	form(`${KEYS}/secret/activate`, "programme-integrate", keys.activateNextSecret),
-	form(`${KEYS}/secret/discard`, "programme-integrate", keys.discardNextSecret),
-	form(`${KEYS}/secret/end`, "programme-integrate", keys.endOldSecret),
+	form(`${KEYS}/secret/activate`, "programme-integrate", keys.changeSecret("activate")),
+	form(`${KEYS}/secret/discard`, "programme-integrate", keys.changeSecret("discard")),
+	form(`${KEYS}/secret/end`, "programme-integrate", keys.changeSecret("end")),
 	page(paths.inboundPath(":programmeId"), "programme", inbound.showInbound),
 	page(SIGNATURE, "programme-integrate", signature.showSignatureForm),
 	form(SIGNATURE, "programme-integrate", signature.checkPasted),
 	page(DELIVERY, "programme", delivery.showDelivery),
-	stream(`${DELIVERY}/live`, "programme", delivery.watchDelivery),
 	form(`${DELIVERY}/resend`, "programme-integrate", deliveries.resendPostback),
 	form(`${DELIVERY}/send-now`, "programme-integrate", deliveries.sendPostbackNow),
 	// People: a programme's, and the staff.
@@ -130,10 +131,13 @@ export const ROUTES: readonly Route[] = [
 	form(`${paths.STAFF_PATH}/:personId/deactivate`, "staff", people.deactivatePerson),
 	// Before the conversions: "bulk" would be taken for an id.
 	...JOB_ROUTES,
-	...CONVERSION_ROUTES,
+	page(CONVERSIONS, "programme", conversions.showConversions),
+	form(`${CONVERSIONS}/decide`, "programme-decide", decide),
+	page(`${CONVERSIONS}/export.csv`, "programme", conversions.showExport),
+	page(paths.conversionPath(":programmeId", ":conversionId"), "programme", showConversion),
 	// The same list for staff, of all programmes.
 	page(paths.ALL_CONVERSIONS_PATH, "staff", conversions.showConversions),
-	form(`${paths.ALL_CONVERSIONS_PATH}/reject`, "staff", conversions.rejectSelected),
+	form(`${paths.ALL_CONVERSIONS_PATH}/decide`, "staff", decide),
 	// The network itself: its name, its look and its mails, and the guided set-up of a new one.
 	page(paths.NETWORK_PATH, "staff", network.showNetwork),
 	form(paths.NETWORK_PATH, "staff", network.saveNetwork),
@@ -147,7 +151,7 @@ export const ROUTES: readonly Route[] = [
 	page(paths.AUDIT_PATH, "staff", audit.showAudit),
 	page(paths.AUDIT_EXPORT_PATH, "staff", audit.exportAudit),
 	// Where pages were before they became parts of others.
-	page("/review", "staff", conversions.showReview),
+	page("/review", "staff", (c) => c.redirect(`${paths.ALL_CONVERSIONS_PATH}?status=RECORDED`, 301)),
 	page("/set-up", "staff", (c) => c.redirect(paths.NETWORK_PATH, 301)),
 	page("/programmes/:programmeId/notices", "programme", (c) =>
 		c.redirect(paths.noticesPath(programmeOf(c).public_id), 301),

@@ -156,7 +156,7 @@ export function testDeciding(browser: () => Browser): void {
 			await page.getByLabel(/^Reason/).selectOption("FRAUD");
 			await page.getByRole("button", { name: "Reject" }).click();
 			await page.getByRole("heading", { name: `Reject order ${order}?` }).waitFor();
-			await page.getByRole("link", { name: "Keep it as it is" }).click();
+			await page.getByRole("link", { name: "Cancel" }).click();
 			const row = page.getByRole("row").filter({ hasText: order });
 			await row.getByText("Recorded", { exact: true }).waitFor();
 			await page.getByLabel(`Select order ${order}`).check();

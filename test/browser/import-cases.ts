@@ -81,7 +81,7 @@ async function uploadWrongly(page: Page): Promise<void> {
 async function uploadPeople(page: Page): Promise<void> {
 	const email = `${"long".repeat(12)}@${"shop".repeat(12)}.example`;
 	await upload(page, ["email;programme;role", `new-${email};${NAME};viewer`, `${email};Nowhere;owner`]);
-	await page.getByRole("heading", { name: "Check before you import" }).waitFor();
+	await page.getByRole("heading", { name: "Check before you apply" }).waitFor();
 }
 
 const HISTORY = [
@@ -95,13 +95,13 @@ const HISTORY = [
 
 async function uploadHistory(page: Page): Promise<void> {
 	await upload(page, HISTORY);
-	await page.getByRole("heading", { name: "Check before you import" }).waitFor();
+	await page.getByRole("heading", { name: "Check before you apply" }).waitFor();
 }
 
 async function importHistory(page: Page): Promise<void> {
 	await uploadHistory(page);
 	await press("Import 3 conversions")(page);
-	await page.getByRole("heading", { name: "Import finished" }).waitFor();
+	await page.getByRole("heading", { name: "Done" }).waitFor();
 }
 
 async function uploadHistoryAgain(page: Page): Promise<void> {

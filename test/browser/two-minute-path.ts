@@ -116,6 +116,7 @@ export function testTwoMinutePath(browser: () => Browser): void {
 		await joinAsOwner(page, await linkFromMail(mail, OWNER, /invited to manage/));
 		await page.locator("#test").getByRole("button", { name: "Approve" }).click();
 		await deliveredRow(page, "conversion.approved").waitFor();
+		await page.locator("#test").getByLabel("Reason", { exact: true }).selectOption("RETURN");
 		await page.locator("#test").getByRole("button", { name: "Reverse" }).click();
 		await deliveredRow(page, "conversion.reversed").waitFor();
 		deepEqual(

@@ -22,16 +22,6 @@ export async function listProgrammesOf(db: Db, personId: number, limit: number):
 		.execute();
 }
 
-/** Newest first, whosever they are. */
-export async function listNewestProgrammes(db: Db, limit: number): Promise<ProgrammeName[]> {
-	return db
-		.selectFrom("programmes")
-		.select(["public_id as publicId", "name"])
-		.orderBy("id", "desc")
-		.limit(limit)
-		.execute();
-}
-
 /** With what they are there. Undefined when there is no such programme, or they are none of its people. */
 export async function findProgrammeOf(
 	db: Db,

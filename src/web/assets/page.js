@@ -136,10 +136,9 @@
 
 	function drawChart(plot) {
 		if (window.uPlot === undefined || plot.clientWidth === 0) return;
-		const { days, series, isStacked } = JSON.parse(plot.dataset.chart);
-		const shown = isStacked ? pile(series) : series.map(({ values }) => values);
-		const order = series.map((_, index) => index);
-		if (isStacked) order.reverse();
+		const { days, series } = JSON.parse(plot.dataset.chart);
+		const shown = pile(series);
+		const order = series.map((_, index) => index).reverse();
 		const grid = gridUpTo(Math.max(1, ...shown.flat()));
 		const ink = colourOf(plot, "ink-faint");
 		const line = colourOf(plot, "line");
@@ -154,7 +153,7 @@
 					x: { time: false, range: [-0.6, days.length - 0.4] },
 					y: { range: [0, grid.at(-1)] },
 				},
-				cursor: { points: { show: !isStacked }, drag: { x: false, y: false } },
+				cursor: { points: { show: false }, drag: { x: false, y: false } },
 				axes: [
 					{
 						stroke: ink,
@@ -180,11 +179,11 @@
 					...order.map((index) => ({
 						label: series[index].label,
 						stroke: colourOf(plot, `chart-${series[index].colour}`),
-						width: isStacked ? 0 : 2,
-						fill: isStacked ? colourOf(plot, `chart-${series[index].colour}`) : undefined,
-						paths: isStacked ? window.uPlot.paths.bars({ size: [0.64, 44] }) : undefined,
+						width: 0,
+						fill: colourOf(plot, `chart-${series[index].colour}`),
+						paths: window.uPlot.paths.bars({ size: [0.64, 44] }),
 						value: (_, __, ___, at) => (at === null ? "" : String(series[index].values[at])),
-						points: { show: !isStacked && days.length < 40 },
+						points: { show: false },
 					})),
 				],
 			},

@@ -1,198 +1,215 @@
-// The buttons of the list and of a conversion's own page. One conversion is approved at once; what cannot be undone, and
-// several together, after a question. All that the filters find become a job, which shows first what it would do.
+// Deciding on the pages: the bar with the reason and the buttons, the same on every list and on a conversion's own page,
+// and what it does. One conversion is approved at once; what cannot be undone, and several together, after a question. All
+// that the filters of a programme's list find become a job, which shows first what it would do.
 
 import * as z from "zod";
-import { type DecisionMove, parseMove } from "../../conversions/decide.ts";
-import { REASONS } from "../../domain/conversion.ts";
-import { type Fault, plainWords } from "../../domain/fault.ts";
-import { formatMinor, minorUnits } from "../../domain/money.ts";
-import { type DecidedOnPage, decideTicked, previewTicked } from "../../jobs/decide-from-page.ts";
-import { decideMatching } from "../../jobs/make-job.ts";
-import type { Conversion } from "../../store/queries/conversions.ts";
-import { hiddenFields, reasonWords, statusBadge, titleCase } from "../conversion-ui.ts";
-import { answerError } from "../error-page.ts";
-import { answerPage, makerOf, type PageDeps, programmeOf, setFlash, type WebContext } from "../page.ts";
-import { bulkJobPath, conversionPath, conversionsPath, withQuery } from "../paths.ts";
 import {
-	amount,
-	button,
-	type Content,
-	card,
-	count,
-	countOf,
-	facts,
-	html,
-	linkButton,
-	pageHeader,
-	postForm,
-} from "../ui.ts";
-import { showConversion } from "./conversion-page.ts";
-import { deciderOf, describeDecided, MOVE_WORDS } from "./deciding.ts";
-import { SELECTION_FORM, showListOf } from "./list-page.ts";
-import { addressOf, digitsOf, listAddress, parseListQuery, toConversionFilter } from "./list-query.ts";
+	DECISION_MOVES,
+	type DecisionMove,
+	judgeDecision,
+	parseMove,
+	sideOf,
+} from "../../conversions/decide.ts";
+import { judgeMove, REASONS, type Status } from "../../domain/conversion.ts";
+import { type Fault, plainWords } from "../../domain/fault.ts";
+import { grants, type Standing } from "../../domain/roles.ts";
+import {
+	type DecidedOnPage,
+	type Decider,
+	decideTicked,
+	previewTicked,
+} from "../../jobs/decide-from-page.ts";
+import { decideMatching } from "../../jobs/make-job.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
+import { titleCase } from "../conversion-ui.ts";
+import { answerPage, leadTo, makerOf, type PageDeps, type WebContext } from "../page.ts";
+import { bulkJobPath, ownPath, withQuery } from "../paths.ts";
+import * as ui from "../ui.ts";
+import { type Content, countOf, type Html, html } from "../ui.ts";
+import { addressOf, listPath, parseListQuery, sumUp, toConversionFilter } from "./list-query.ts";
 
-/** From the list with its filters in `back`, or from the conversion's own page without. */
-const FORM = SELECTION_FORM.extend({
+export function deciderOf(c: WebContext): Decider {
+	const maker = makerOf(c);
+	return { ...maker, side: sideOf(maker.kind) };
+}
+
+/** Which buttons a reader gets; with a status, those that can do something to a conversion that has it. */
+export function movesFor(standing: Standing, status?: Status): readonly DecisionMove[] {
+	if (!grants(standing, "decide")) return [];
+	const side = sideOf(standing === "staff" ? "staff" : "shop");
+	return DECISION_MOVES.filter((move) => {
+		// With any reason, because whether one is given is not the question yet.
+		const mayDecide = judgeDecision(side, move, "OTHER").ok;
+		return mayDecide && (status === undefined || judgeMove(status, move).kind === "apply");
+	});
+}
+
+const MOVE_WORDS: Readonly<Record<DecisionMove, { done: string; look: ui.Button }>> = {
+	// Approving needs no reason, so the required field is not checked.
+	approve: { done: "approved", look: { label: "Approve", tone: "primary", skipsChecks: true } },
+	reject: { done: "rejected", look: { label: "Reject", tone: "danger" } },
+	reverse: { done: "reversed", look: { label: "Reverse", tone: "danger" } },
+};
+
+export function decisionBar(moves: readonly DecisionMove[]): Html {
+	const needsReason = moves.filter((move) => move !== "approve");
+	const reason = ui.selectField({
+		name: "reason",
+		label: needsReason.length === moves.length ? "Reason" : `Reason (to ${needsReason.join(" or ")})`,
+		isRequired: true,
+		options: [
+			{ value: "", label: "Choose a reason" },
+			...REASONS.map((value) => ({ value, label: titleCase(value) })),
+		],
+	});
+	return html`<div class="decision-bar">${needsReason.length === 0 ? null : reason}<div class="row">${moves.map(
+		(move) => ui.button({ ...MOVE_WORDS[move].look, name: "decision", value: move }),
+	)}</div></div>`;
+}
+
+const FORM = z.object({
 	decision: z.string().catch(""),
-	/** On a conversion's own page: the filters of the list that it was opened from: the programme's, or staff's of all. */
-	list: z.string().optional().catch(undefined),
-	network: z.string().optional().catch(undefined),
+	reason: z.string().catch(""),
+	conversion: z.union([z.string().transform((id) => [id]), z.array(z.string())]).catch([]),
+	/** Everything that the filters of the list find, ticked or not. */
+	all: z.literal("yes").optional().catch(undefined),
+	/** The page that it was sent from: a list with its filters, or a conversion's own. */
+	back: z.string().optional().catch(undefined),
 	/** Said by the page that asked. */
 	sure: z.literal("yes").optional().catch(undefined),
 });
 
-type Form = z.output<typeof FORM>;
-
-export async function decideSelected(c: WebContext, deps: PageDeps): Promise<Response> {
+/** For a programme's people and staff below the programme; for staff below all conversions, whatever programmes they are of. */
+export async function decide(c: WebContext, deps: PageDeps): Promise<Response> {
 	const form = FORM.parse(await c.req.parseBody({ all: true }));
-	const filters = parseListQuery(form.back ?? "");
-	const { public_id: programmeId } = programmeOf(c);
-	const isAll = form.all === "yes";
-	const refuse = (fault: Fault) =>
-		showListOf(c, deps, filters, { ticked: form.conversion, isAll, reason: form.reason, fault });
-	if (!isAll) {
-		const back = withQuery("", addressOf(filters.query));
-		return decide(c, deps, { ...form, back }, `${conversionsPath(programmeId)}${back}`, refuse);
-	}
+	const programme: Programme | undefined = c.get("programme");
+	const back = ownPath(form.back) ?? listPath(programme);
+	const refuse = (fault: Fault) => leadTo(c, back, plainWords(fault), "bad");
 	const move = parseMove(form.decision);
 	if (!move.ok) return refuse(move.fault);
-	// A filter that is not understood lists nothing, and nothing is what it finds.
-	if (Object.keys(filters.problems).length > 0) return showListOf(c, deps, filters);
-	const { cursor: _, ...listed } = filters.query;
-	const deciding = { programmeId: programmeOf(c).id, side: deciderOf(c).side };
-	const job = await decideMatching(deps, makerOf(c), deciding, {
-		move: move.value,
-		reason: form.reason,
-		listQuery: withQuery("", addressOf(listed)),
-		filter: toConversionFilter(deciding.programmeId, listed),
+	const asked = { move: move.value, reason: form.reason };
+	if (form.all === "yes" && programme !== undefined) {
+		const job = await decideAll(c, deps, programme, asked, back);
+		if (job === null) return c.redirect(back, 303);
+		if (!job.ok) return refuse(job.fault);
+		deps.jobs.wake();
+		return c.redirect(bulkJobPath(programme.public_id, job.value.public_id), 303);
+	}
+	const isAsked = form.sure === undefined && !(form.conversion.length === 1 && move.value === "approve");
+	const decided = await (isAsked ? previewTicked : decideTicked)(deps, deciderOf(c), {
+		programmeId: programme?.id ?? null,
+		conversionIds: form.conversion,
+		...asked,
 	});
-	if (!job.ok) return refuse(job.fault);
-	deps.jobs.wake();
-	return c.redirect(bulkJobPath(programmeId, job.value.public_id), 303);
+	if (!decided.ok) return refuse(decided.fault);
+	if (isAsked && decided.value.changed.length > 0) return showQuestion(c, asked, decided.value, back);
+	const [tone, text] = describeDecided(move.value, decided.value);
+	return leadTo(c, back, text, tone);
 }
 
-export async function decideConversion(c: WebContext, deps: PageDeps): Promise<Response> {
-	const form = FORM.parse(await c.req.parseBody({ all: true }));
-	const { public_id: programmeId } = programmeOf(c);
-	const conversionId = c.req.param("conversionId") ?? "";
-	const own = conversionPath(programmeId, encodeURIComponent(conversionId));
-	const backHref =
-		form.back === undefined
-			? withQuery(own, { list: form.list, network: form.network })
-			: listAddress(conversionsPath(programmeId), form.back);
-	return decide(c, deps, { ...form, conversion: [conversionId] }, backHref, (fault) =>
-		fault.code === "nothing_selected"
-			? answerError(c, "not_found")
-			: showConversion(c, deps, { ticked: [], reason: form.reason, fault }),
+interface Asked {
+	move: DecisionMove;
+	reason: string;
+}
+
+/** Null for a filter that is not understood: it lists nothing, and nothing is what it finds. */
+async function decideAll(
+	c: WebContext,
+	deps: PageDeps,
+	{ id: programmeId }: Programme,
+	asked: Asked,
+	back: string,
+) {
+	const { query, problems } = parseListQuery(back.replace(/^[^?]*/, ""));
+	if (Object.keys(problems).length > 0) return null;
+	const { cursor: _, ...listed } = query;
+	return decideMatching(
+		deps,
+		makerOf(c),
+		{ programmeId, side: deciderOf(c).side },
+		{
+			...asked,
+			listQuery: withQuery("", addressOf(listed)),
+			filter: toConversionFilter(programmeId, listed),
+		},
 	);
 }
 
-async function decide(
-	c: WebContext,
-	deps: PageDeps,
-	form: Form,
-	backHref: string,
-	refuse: (fault: Fault) => Promise<Response>,
-): Promise<Response> {
-	const move = parseMove(form.decision);
-	if (!move.ok) return refuse(move.fault);
-	const isOne = form.conversion.length === 1;
-	const isAsked = form.sure === undefined && !(isOne && move.value === "approve");
-	const decided = await (isAsked ? previewTicked : decideTicked)(deps, deciderOf(c), {
-		programmeId: programmeOf(c).id,
-		conversionIds: form.conversion,
-		move: move.value,
-		reason: form.reason,
-	});
-	if (!decided.ok) return refuse(decided.fault);
-	const [first] = decided.value.refused;
-	const isNone = decided.value.changed.length === 0 && decided.value.already.length === 0;
-	if (isOne && isNone && first !== undefined) return refuse(first.fault);
-	if (isAsked && decided.value.changed.length > 0) {
-		return showQuestion(c, { form, backHref, move: move.value, foreseen: decided.value });
-	}
-	setFlash(c, ...describeDecided(move.value, decided.value));
-	return c.redirect(backHref, 303);
-}
-
-interface Question {
-	form: Form;
-	backHref: string;
-	move: DecisionMove;
-	foreseen: DecidedOnPage;
-}
-
 /** Asked on a page of its own, because it cannot be undone, and with scripts off as well. */
-function showQuestion(c: WebContext, { form, backHref, move, foreseen }: Question): Promise<Response> {
-	const { verb } = MOVE_WORDS[move];
-	const { changed } = foreseen;
-	const [only] = changed;
-	const isOne = form.conversion.length === 1 && only !== undefined;
+function showQuestion(
+	c: WebContext,
+	{ move, reason }: Asked,
+	{ changed, already, refused }: DecidedOnPage,
+	back: string,
+): Promise<Response> {
+	const [only, ...others] = changed;
+	const verb = MOVE_WORDS[move].look.label;
 	const several = `${verb} ${countOf(changed.length, "conversion")}`;
-	const title = isOne ? `${verb} order ${only.order_id}?` : `${several}?`;
-	const reason = REASONS.find((known) => known === form.reason);
+	// An order id may be too long for a button.
+	const [title, label] =
+		only !== undefined && others.length === 0
+			? [`${verb} order ${only.order_id}?`, `${verb} this order`]
+			: [`${several}?`, several];
+	const { sums, tests } = sumUp(changed);
+	const amounts = (part: "basket" | "commission"): Content =>
+		sums.map((sum) => html`<div>${ui.amount(sum[part], sum.currency)}</div>`);
+	const left = refused.map(
+		({ conversion, fault }) => html`<div>Order ${conversion.order_id}: ${plainWords(fault)}</div>`,
+	);
+	const known = REASONS.find((word) => word === reason);
+	const facts: readonly (readonly [isThere: boolean, term: string, value: Content])[] = [
+		[true, "Conversions", ui.count(changed.length)],
+		[sums.length > 0, "Basket", amounts("basket")],
+		[sums.length > 0, "Commission", amounts("commission")],
+		[tests > 0, "Tests", `${ui.count(tests)}, not in the sums`],
+		[already.length > 0, "No change needed", ui.count(already.length)],
+		[left.length > 0, "Left out", left],
+		[move !== "approve", "Reason", known === undefined ? "" : titleCase(known)],
+	];
+	const brought = { decision: move, reason, sure: "yes", back };
 	return answerPage(c, {
 		title,
-		active: "conversions",
-		body: html`${pageHeader({
+		active: c.get("programme") === undefined ? "all-conversions" : "conversions",
+		body: html`${ui.pageHeader({
 			title,
 			hint:
 				move === "approve"
 					? "An approval cannot be taken back; an approved conversion can only be reversed. The shop is told."
 					: "This cannot be undone. The shop is told, with the reason.",
-		})}${card(
-			facts([
-				...(isOne ? factsOfOne(only) : factsOfSeveral(foreseen)),
-				...(reason === undefined || move === "approve" ? [] : [["Reason", reasonWords(reason)] as const]),
-			]),
-			postForm({
+		})}${ui.card(
+			ui.facts(facts.flatMap(([isThere, ...fact]) => (isThere ? [fact] : []))),
+			ui.postForm({
 				action: c.req.path,
 				className: "row",
-				body: html`${hiddenFields({ decision: move, reason: form.reason, sure: "yes", back: form.back, list: form.list, network: form.network })}${form.conversion.map(
-					(id) => html`<input type="hidden" name="conversion" value="${id}">`,
-				)}${button({ label: isOne ? `${verb} this order` : several, tone: "primary" })}${linkButton({
-					label: isOne ? "Keep it as it is" : "Cancel",
-					tone: "quiet",
-					href: backHref,
-				})}`,
+				body: [
+					...[
+						...Object.entries(brought),
+						...changed.map(({ public_id }) => ["conversion", public_id] as const),
+					].map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`),
+					ui.button({ label, tone: "primary" }),
+					ui.linkButton({ label: "Cancel", tone: "quiet", href: back }),
+				],
 			}),
 		)}`,
 	});
 }
 
-type Fact = readonly [term: string, value: Content];
-
-function factsOfOne({ status, event_type, basket_value, commission, currency }: Conversion): Fact[] {
-	return [
-		["Status now", statusBadge(status)],
-		["Event type", titleCase(event_type)],
-		["Basket", amount(basket_value, currency)],
-		["Commission", amount(commission, currency)],
-	];
-}
-
-/** Tests stay out of all sums. */
-function factsOfSeveral({ changed, already, refused }: DecidedOnPage): Fact[] {
-	const byCurrency = Map.groupBy(
-		changed.filter(({ test }) => test === 0),
-		({ currency }) => currency,
-	);
-	const sums = (part: "basket_value" | "commission"): Content =>
-		[...byCurrency].map(([currency, rows]) => {
-			const minor = rows.reduce((sum, row) => sum + minorUnits(row[part]), 0n);
-			return html`<div>${amount(formatMinor(minor, digitsOf(currency)), currency)}</div>`;
-		});
-	const tests = changed.filter(({ test }) => test === 1).length;
-	const left = refused.map(
-		({ conversion, fault }) => html`<div>Order ${conversion.order_id}: ${plainWords(fault)}</div>`,
-	);
-	const all: readonly (readonly [isThere: boolean, ...Fact])[] = [
-		[true, "Conversions", count(changed.length)],
-		[true, "Basket", sums("basket_value")],
-		[true, "Commission", sums("commission")],
-		[tests > 0, "Tests", `${count(tests)}, not in the sums`],
-		[already.length > 0, "No change needed", count(already.length)],
-		[left.length > 0, "Left out", left],
-	];
-	return all.flatMap(([isThere, ...fact]) => (isThere ? [fact] : []));
+function describeDecided(
+	move: DecisionMove,
+	{ changed, already, refused }: DecidedOnPage,
+): readonly ["good" | "warn" | "info", string] {
+	const { done } = MOVE_WORDS[move];
+	const were = (count: number) => (count === 1 ? "was" : "were");
+	const [only, ...others] = changed;
+	const [first, ...rest] = refused;
+	const sentences = [
+		only !== undefined && others.length === 0 ? `Order ${only.order_id} is ${done}.` : null,
+		others.length > 0 ? `${countOf(changed.length, "conversion")} ${done}.` : null,
+		only === undefined ? "Nothing was changed." : null,
+		already.length > 0 ? `${already.length} ${were(already.length)} ${done} before.` : null,
+		first === undefined ? null : `Order ${first.conversion.order_id}: ${plainWords(first.fault)}`,
+		rest.length > 0 ? `${rest.length} more ${were(rest.length)} refused.` : null,
+	].filter((sentence) => sentence !== null);
+	const tone = first === undefined ? (only === undefined ? "info" : "good") : "warn";
+	return [tone, sentences.join(" ")];
 }

@@ -2,52 +2,34 @@
 // and for staff those of all programmes, below /conversions. Filters above, what they find in all, a row each with a box
 // to tick, a bar that stays in sight with the buttons that decide, and pages.
 
-import * as z from "zod";
 import { exportConversions } from "../../conversions/export.ts";
 import { utcDay } from "../../domain/time.ts";
-import { decideTicked } from "../../jobs/decide-from-page.ts";
 import { listConversions } from "../../store/queries/conversion-list.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
-import type { ListPage } from "../../store/queries/list-page.ts";
-import { findProgramme, findProgrammesById, type Programme } from "../../store/queries/programmes.ts";
+import { findProgrammesById, type Programme } from "../../store/queries/programmes.ts";
 import type { Db } from "../../store/store.ts";
-import {
-	decisionBar,
-	orderCell,
-	type RefusedDecision,
-	refusalMessage,
-	selectAll,
-	statusCell,
-} from "../conversion-ui.ts";
-import {
-	cursorOf,
-	notUnderstood,
-	type PagedList,
-	pager,
-	pagesOf,
-	type ReadFilters,
-} from "../filter-query.ts";
+import { orderCell, selectAll, statusCell } from "../conversion-ui.ts";
+import { cursorOf, notUnderstood, pager, pagesOf, type ReadFilters } from "../filter-query.ts";
 import {
 	answerPage,
 	may,
 	type PageDeps,
 	programmeOf,
-	setFlash,
 	standingOf,
 	viewerOf,
 	type WebContext,
 } from "../page.ts";
-import { ALL_CONVERSIONS_PATH, bulkPath, conversionsPath, integrationPath, withQuery } from "../paths.ts";
+import { bulkPath, conversionsPath, integrationPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { answerCsv } from "./csv-answer.ts";
-import { deciderOf, describeDecided, movesFor } from "./deciding.ts";
+import { decisionBar, movesFor } from "./decide-action.ts";
 import {
 	addressOf,
 	type ConversionList,
 	filterForm,
 	type ListQuery,
-	NO_PROGRAMME,
+	listPath,
 	parseListQuery,
 	readTotals,
 	SORT_NAMES,
@@ -60,101 +42,64 @@ import {
 /** Two screens: enough to decide about, quick to read. */
 const PAGE_ROWS = 50;
 
-/** What the form around the rows sends. */
-export const SELECTION_FORM = z.object({
-	reason: z.string().catch(""),
-	/** The filters of the list it comes from. */
-	back: z.string().optional().catch(undefined),
-	/** Everything that they find, ticked or not. */
-	all: z.literal("yes").optional().catch(undefined),
-	conversion: z.union([z.string().transform((id) => [id]), z.array(z.string())]).catch([]),
-});
-
-export function showConversions(c: WebContext, deps: PageDeps): Promise<Response> {
-	return showListOf(c, deps, parseListQuery(new URL(c.req.url).search));
-}
-
-/** Where staff's list was before. It began with what can still be rejected. */
-export function showReview(c: WebContext): Response {
-	const { programme, orderId, status } = c.req.query();
-	return c.redirect(
-		withQuery(ALL_CONVERSIONS_PATH, { programme, orderId, status: status ?? "RECORDED" }),
-		301,
-	);
-}
-
 /** The list as a file: the same filters and order, every row. */
 export function showExport(c: WebContext, deps: PageDeps): Response | Promise<Response> {
 	const { store, clock } = deps;
 	const programme = programmeOf(c);
 	const filters = parseListQuery(new URL(c.req.url).search);
 	// The page that says which filter is not understood: a file of everything would be taken for the answer.
-	if (Object.keys(filters.problems).length > 0) return showListOf(c, deps, filters);
+	if (Object.keys(filters.problems).length > 0) return showConversions(c, deps);
 	const { query } = filters;
-	const separator = separatorFor(viewerOf(c).locale);
+	// Spreadsheets expect semicolons where decimals have a comma.
+	const hasComma = new Intl.NumberFormat(viewerOf(c).locale ?? "en").format(0.5).includes(",");
 	const filter = toConversionFilter(programme.id, query);
-	const lines = exportConversions(store.db, filter, sortOf(query), separator);
+	const lines = exportConversions(store.db, filter, sortOf(query), hasComma ? ";" : ",");
 	return answerCsv(c, deps, `conversions-${programme.public_id}-${utcDay(clock.nowMs())}.csv`, lines);
 }
 
-/** Spreadsheets expect semicolons where decimals have a comma. */
-function separatorFor(locale: string | null): "," | ";" {
-	return new Intl.NumberFormat(locale ?? "en").format(0.5).includes(",") ? ";" : ",";
-}
-
-/** The review team rejects what it ticked, in whatever programmes it is. */
-export async function rejectSelected(c: WebContext, deps: PageDeps): Promise<Response> {
-	const form = SELECTION_FORM.parse(await c.req.parseBody({ all: true }));
-	const rejected = await decideTicked(deps, deciderOf(c), {
-		programmeId: null,
-		conversionIds: form.conversion,
-		move: "reject",
-		reason: form.reason,
-	});
-	const filters = parseListQuery(form.back ?? "");
-	if (!rejected.ok) {
-		const refused = { ticked: form.conversion, reason: form.reason, fault: rejected.fault };
-		return showListOf(c, deps, filters, refused);
-	}
-	setFlash(c, ...describeDecided("reject", rejected.value));
-	return c.redirect(withQuery(ALL_CONVERSIONS_PATH, addressOf(filters.query)), 303);
-}
-
-export async function showListOf(
-	c: WebContext,
-	deps: PageDeps,
-	read: ReadFilters<ListQuery>,
-	refused?: RefusedDecision,
-): Promise<Response> {
-	const { db } = deps.store;
-	const own: Programme | null = c.get("programme") ?? null;
-	const { programme: chosen } = read.query;
-	const programme = own ?? (chosen === undefined ? null : ((await findProgramme(db, chosen)) ?? null));
-	const filters = own === null ? judgeNetwork(read, programme) : read;
+export async function showConversions(c: WebContext, deps: PageDeps): Promise<Response> {
+	const { search } = new URL(c.req.url);
+	const programme: Programme | null = c.get("programme") ?? null;
+	const chosen = c.req.query("programme");
+	// Those of one programme are on its own page, for staff as well.
+	if (programme === null && chosen)
+		return c.redirect(`${conversionsPath(encodeURIComponent(chosen))}${search}`, 303);
+	const read = parseListQuery(search);
+	const filters = programme === null ? judgeNetwork(read) : read;
 	const { sort } = filters.query;
 	const list: ConversionList = {
 		name: `conversions${programme === null ? "" : ` of programme:${programme.id}`}${sort === undefined ? "" : ` ${sort}`}`,
-		path: own === null ? ALL_CONVERSIONS_PATH : conversionsPath(own.public_id),
+		path: listPath(programme),
 		query: addressOf(filters.query),
 		cursorName: "cursor",
-		own,
 		programme,
 		filters,
-		refused,
 	};
 	const isUnderstood = Object.keys(filters.problems).length === 0;
+	const listed = withQuery("", { ...list.query, cursor: undefined });
+	const actions = programme !== null && [
+		may(c, "decide")
+			? ui.linkButton({
+					label: "Approve or reject by CSV",
+					href: withQuery(bulkPath(programme.public_id), {
+						back: listed === "" ? undefined : `${list.path}${listed}`,
+					}),
+				})
+			: null,
+		isUnderstood ? ui.linkButton({ label: "Export", href: `${list.path}/export.csv${listed}` }) : null,
+	];
 	return answerPage(c, {
 		title: "Conversions",
-		active: own === null ? "all-conversions" : "conversions",
-		status: refused?.fault.httpStatus ?? (isUnderstood ? 200 : 422),
+		active: programme === null ? "all-conversions" : "conversions",
+		status: isUnderstood ? 200 : 422,
 		body: html`${ui.pageHeader({
 			title: "Conversions",
 			hint:
-				own === null
+				programme === null
 					? "Sales of all programmes. Reject what should not be paid: the shop gets a callback with the reason."
 					: "All reported sales and their status.",
-			actions: own === null ? null : fileLinks(c, own, list),
-		})}${refusalMessage(refused)}<div class="card"><h2 class="visually-hidden">The list</h2>${await filterForm(db, list)}${
+			actions: actions || null,
+		})}<div class="card"><h2 class="visually-hidden">The list</h2>${filterForm(list)}${
 			isUnderstood
 				? await renderPage(c, deps, list)
 				: notUnderstood(
@@ -166,37 +111,16 @@ export async function showListOf(
 }
 
 /** Over all programmes there is an index for when they were recorded, and for nothing else. */
-function judgeNetwork(filters: ReadFilters<ListQuery>, programme: Programme | null): ReadFilters<ListQuery> {
+function judgeNetwork(filters: ReadFilters<ListQuery>): ReadFilters<ListQuery> {
 	const { query } = filters;
-	if (programme !== null) return filters;
 	const needsProgramme =
-		"Choose a programme first. All programmes together are listed by when they were recorded.";
-	const sort = sortOf(query).by === "recorded" ? query.sort : undefined;
+		"Open a programme's own list for this. All programmes together are listed by when they were recorded.";
 	const problems = {
-		...(query.programme === undefined ? {} : { programme: NO_PROGRAMME }),
 		...(query.dates === undefined ? {} : { dates: needsProgramme }),
 		...filters.problems,
 	};
+	const sort = sortOf(query).by === "recorded" ? query.sort : undefined;
 	return { ...filters, problems, query: { ...query, sort } };
-}
-
-/** A conversion is opened with the filters of its list, so that the way back leads there. */
-function listedOf({ query: { cursor: _, ...listed } }: PagedList): string {
-	return withQuery("", listed);
-}
-
-function fileLinks(c: WebContext, { public_id: publicId }: Programme, list: ConversionList): Content {
-	const isUnderstood = Object.keys(list.filters.problems).length === 0;
-	const listed = listedOf(list);
-	return [
-		may(c, "decide")
-			? ui.linkButton({
-					label: "Approve or reject by CSV",
-					href: withQuery(bulkPath(publicId), { list: listed || undefined }),
-				})
-			: null,
-		isUnderstood ? ui.linkButton({ label: "Export", href: `${list.path}/export.csv${listed}` }) : null,
-	];
 }
 
 /** The heading of a column: sorts by it, the largest or latest first, and pressed again the other way round. */
@@ -221,8 +145,8 @@ async function renderPage(c: WebContext, deps: PageDeps, list: ConversionList): 
 		: `${page.rows.length} on this page`;
 	const words = query.sort === undefined ? (["Newest", "Older"] as const) : (["First", "Next"] as const);
 	const pages = pager(pagesOf(deps, list, page, shown), words);
-	if (page.rows.length === 0) return html`${nothingFound(list, page)}${pages}`;
-	const totals = await readTotals(deps, filter, list.programme);
+	if (page.rows.length === 0) return html`${nothingFound(list, page.isPartial)}${pages}`;
+	const totals = await readTotals(deps, filter);
 	return html`${totalsLine(totals)}${await renderRows(c, deps, list, page.rows, totals, pages)}`;
 }
 
@@ -234,50 +158,61 @@ async function renderRows(
 	totals: Totals,
 	pages: Content,
 ): Promise<Html> {
-	const { own, refused } = list;
+	const { programme: own } = list;
 	const { sort } = list.filters.query;
-	const { columns, rowName } = await tableOf(store.db, list, rows);
-	const table = (select: readonly ui.Column<Conversion>[]) =>
-		ui.dataTable({
-			caption: `Conversions, ${sort === undefined ? "the newest first" : SORTS[sort].words}`,
-			columns: [...select, ...columns],
-			rows,
-			empty: null,
-			stacks: true,
-		});
-	const bar =
-		own === null
-			? { moves: ["reject"] as const, confirm: "Reject the selected conversions? This cannot be undone." }
-			: { moves: movesFor(standingOf(c)) };
-	// Whoever may decide nothing has nothing to tick.
-	if (bar.moves.length === 0) return html`${table([])}${pages}`;
+	const moves = movesFor(own === null ? "staff" : standingOf(c));
+	const columns = await columnsOf(store.db, list, rows, moves.length > 0);
+	const table = ui.dataTable({
+		caption: `Conversions, ${sort === undefined ? "the newest first" : SORTS[sort].words}`,
+		columns,
+		rows,
+		empty: null,
+		stacks: true,
+	});
+	if (moves.length === 0) return html`${table}${pages}`;
 	// A job is of one programme: it is made on that programme's own page.
 	const hasMore = own !== null && (totals.count > rows.length || !totals.isAll);
 	return ui.postForm({
-		action: `${list.path}/${own === null ? "reject" : "decide"}`,
+		action: `${list.path}/decide`,
 		className: "list-form",
-		body: html`<input type="hidden" name="back" value="${withQuery("", list.query)}">${table([
-			selectColumn(rowName, refused?.ticked),
-		])}${pages}<div class="selection-bar"><div class="selection"><p data-selection role="status">Select conversions, then choose what to do.</p>${
-			hasMore ? allBox(totals, refused) : null
-		}</div>${decisionBar({ ...bar, refused })}</div>`,
+		body: html`<input type="hidden" name="back" value="${withQuery(list.path, list.query)}">${table}${pages}<div class="selection-bar"><div class="selection"><p data-selection role="status">Select conversions, then choose what to do.</p>${
+			hasMore ? allBox(totals) : null
+		}</div>${decisionBar(moves)}</div>`,
 	});
 }
 
-/** Besides the boxes to tick; and what a row is called for those who hear a box without it. */
-async function tableOf(db: Db, list: ConversionList, rows: readonly Conversion[]) {
-	const { own } = list;
+/** Whoever may decide nothing has nothing to tick. */
+async function columnsOf(
+	db: Db,
+	list: ConversionList,
+	rows: readonly Conversion[],
+	mayDecide: boolean,
+): Promise<readonly ui.Column<Conversion>[]> {
+	const { programme: own } = list;
 	const ids = [...new Set(rows.map((row) => row.programme_id))];
 	const programmes = own === null ? await findProgrammesById(db, ids) : new Map([[own.id, own]]);
 	const publicIdOf = (row: Conversion) => programmes.get(row.programme_id)?.public_id ?? "";
 	const nameOf = (row: Conversion) => programmes.get(row.programme_id)?.name ?? "";
-	const from = own === null ? { network: listedOf(list) } : { list: listedOf(list) || undefined };
-	const only = (row: Conversion) =>
-		withQuery(list.path, { ...list.query, cursor: undefined, programme: publicIdOf(row) });
+	const listed = { ...list.query, cursor: undefined };
+	// A conversion is opened with the list that it stands in, so that the way back leads there.
+	const address = withQuery(list.path, listed);
+	const back = own !== null && address === list.path ? undefined : address;
+	const select: ui.Column<Conversion> = {
+		title: selectAll("conversion"),
+		cell: (row) =>
+			html`<input type="checkbox" name="conversion"${ui.attrs({
+				value: row.public_id,
+				"data-basket": row.basket_value,
+				"data-currency": row.currency,
+				"data-test": row.test === 1,
+				// For those who hear a box without its row.
+				"aria-label": `Select order ${row.order_id}${own === null ? ` of ${nameOf(row)}` : ""}`,
+			})}>`,
+	};
 	const programme: ui.Column<Conversion> = {
 		title: "Programme",
 		cell: (row) =>
-			html`<a class="cell-clip" href="${only(row)}" title="Only ${nameOf(row)}">${nameOf(row)}</a>`,
+			html`<a class="cell-clip" href="${withQuery(conversionsPath(publicIdOf(row)), listed)}" title="Only ${nameOf(row)}">${nameOf(row)}</a>`,
 	};
 	const amountOf = (title: string, name: "basket_value" | "commission" | "network_fee") => ({
 		title,
@@ -287,8 +222,9 @@ async function tableOf(db: Db, list: ConversionList, rows: readonly Conversion[]
 	const basket = amountOf("Basket", "basket_value");
 	const commission = amountOf("Commission", "commission");
 	const sold = (row: Conversion) => ui.timeTag(row.occurred_at_ms);
-	const columns: readonly ui.Column<Conversion>[] = [
-		{ title: "Order", namesRow: true, cell: (row) => orderCell(row, publicIdOf(row), from) },
+	return [
+		...(mayDecide ? [select] : []),
+		{ title: "Order", namesRow: true, cell: (row) => orderCell(row, publicIdOf(row), back) },
 		...(own === null ? [programme] : []),
 		{ title: "Status", cell: statusCell },
 		// Beside the programme there is no room for all of them.
@@ -307,61 +243,41 @@ async function tableOf(db: Db, list: ConversionList, rows: readonly Conversion[]
 				html`${ui.timeTag(row.created_at_ms)}${own === null ? html`<span class="secondary">sold ${sold(row)}</span>` : null}`,
 		},
 	];
-	const rowName = (row: Conversion) => `order ${row.order_id}${own === null ? ` of ${nameOf(row)}` : ""}`;
-	return { columns, rowName };
 }
 
 function nothingFound(
-	{ own, path, filters: { query } }: ConversionList,
-	{ isPartial }: ListPage<unknown>,
+	{ programme: own, path, filters: { query } }: ConversionList,
+	isPartial: boolean,
 ): Html {
-	const all = (words: string) => ui.linkButton({ label: words, href: withQuery(path, { test: "all" }) });
-	if (isPartial) {
-		return ui.emptyState({
-			title: "None found so far",
-			text: "Many orders had to be looked at. Look further, or narrow the filters.",
-		});
-	}
 	const { zone: _, sort: __, ...set } = query;
-	if (Object.values(set).some((value) => value !== undefined)) {
-		return ui.emptyState({
-			title: "No conversion matches",
-			text: "Check the order ID, or remove a filter. Calls that were refused are in the inbound log on Integration.",
-			action: all("Show all conversions"),
-		});
-	}
+	const isFiltered = Object.values(set).some((value) => value !== undefined);
+	const look = {
+		label: isFiltered ? "Show all conversions" : "Show tests",
+		href: withQuery(path, { test: "all" }),
+	};
+	const start =
+		own === null
+			? ""
+			: html` Begin with an API key on <a href="${integrationPath(own.public_id)}">Integration</a>.`;
+	const text = isFiltered
+		? "Check the order ID, or remove a filter. Calls that were refused are in the inbound log on Integration."
+		: html`They appear here as soon as a shop's server reports them.${start} Tests are hidden.`;
 	return ui.emptyState({
-		title: "No conversions yet",
-		text:
-			own === null
-				? "They appear here as shops report them. Tests are hidden."
-				: html`They appear here as soon as your server reports them: begin with an API key on <a href="${integrationPath(own.public_id)}">Integration</a>. Tests are hidden.`,
-		action: all("Show tests"),
+		title: isPartial ? "None found so far" : isFiltered ? "No conversion matches" : "No conversions yet",
+		text: isPartial ? "Many orders had to be looked at. Look further, or narrow the filters." : text,
+		...(isPartial ? {} : { action: ui.linkButton(look) }),
 	});
 }
 
 /** Also without scripts: what is ticked besides does not matter then. */
-function allBox(totals: Totals, refused: RefusedDecision | undefined): Html {
-	const words = totals.isAll ? `all ${ui.count(totals.count)} that match` : "all that match";
-	const sums = totals.sums.map(({ basket, currency }) => `${ui.thousands(basket)} ${currency}`);
-	const all = `${totals.isAll ? `All ${ui.count(totals.count)}` : "All"} that match`;
-	const hint = totals.isAll ? testWords(totals.tests) : null;
-	const data = [all, ...sums, ...(hint === null ? [] : [hint])].join(" · ");
-	return html`<label class="check"><input type="checkbox" name="all" value="yes" data-all-matching="${data}"${
-		refused?.isAll === true ? html` checked` : null
-	}><span>Select ${words} the filters</span></label>`;
-}
-
-/** `ticked`: before, on a form that was refused. */
-function selectColumn(
-	rowName: (row: Conversion) => string,
-	ticked: readonly string[] = [],
-): ui.Column<Conversion> {
-	return {
-		title: selectAll("conversion"),
-		cell: (row) =>
-			html`<input type="checkbox" name="conversion" value="${row.public_id}" data-basket="${row.basket_value}" data-currency="${row.currency}"${row.test === 1 ? html` data-test` : null} aria-label="Select ${rowName(row)}"${ticked.includes(row.public_id) ? html` checked` : null}>`,
-	};
+function allBox({ isAll, count, sums, tests }: Totals): Html {
+	const all = isAll ? `all ${ui.count(count)}` : "all";
+	const words = [
+		`${all.replace("a", "A")} that match`,
+		...sums.map(({ basket, currency }) => `${ui.thousands(basket)} ${currency}`),
+		...(tests > 0 ? [testWords(tests)] : []),
+	];
+	return html`<label class="check"><input type="checkbox" name="all" value="yes" data-all-matching="${words.join(" · ")}"><span>Select ${all} that match the filters</span></label>`;
 }
 
 function totalsLine({ count: found, isAll, tests, sums }: Totals): Html {

@@ -3,21 +3,18 @@
 
 import * as z from "zod";
 import { EVENT_TYPES, STATUSES } from "../../domain/conversion.ts";
-import { currencyDigits, formatMinor } from "../../domain/money.ts";
+import { currencyDigits, formatMinor, minorUnits } from "../../domain/money.ts";
 import { readOrderSearch } from "../../domain/order-id.ts";
 import { dayEndMs, dayStartMs, isTimeZone } from "../../domain/zone-day.ts";
 import {
 	type ConversionFilter,
 	type ConversionSort,
 	collectMatches,
-	MAX_COLLECTED,
 	NEWEST_FIRST,
 } from "../../store/queries/conversion-list.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
-import { listNewestProgrammes } from "../../store/queries/programme-people.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
-import type { Db } from "../../store/store.ts";
-import { type RefusedDecision, STATUS_WORDS, titleCase } from "../conversion-ui.ts";
+import { STATUS_WORDS, titleCase } from "../conversion-ui.ts";
 import {
 	choice,
 	declareFilters,
@@ -28,11 +25,9 @@ import {
 	UNSEEN,
 } from "../filter-query.ts";
 import type { PageDeps } from "../page.ts";
-import { withQuery } from "../paths.ts";
+import { ALL_CONVERSIONS_PATH, conversionsPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
-
-export const NO_PROGRAMME = "There is no such programme. Choose one.";
 
 /** The ways to sort, as the address names them, and the words for them. The newest recorded first has no name. */
 export const SORTS = {
@@ -63,11 +58,6 @@ function day(label: string): Filter<string> {
 
 const FILTERS = declareFilters({
 	orderId: PART_OF_ORDER,
-	/** Of the network's list; a programme's own has no other. */
-	programme: {
-		schema: z.string().regex(/^[0-9A-Za-z_]{1,64}$/, { error: NO_PROGRAMME }),
-		field: () => null,
-	},
 	status: choice("Status", "Any", STATUSES, (status) => STATUS_WORDS[status]),
 	from: day("From"),
 	to: day("To"),
@@ -75,19 +65,7 @@ const FILTERS = declareFilters({
 	dates: choice("Dates", "Recorded", ["sale"], () => "Sold"),
 	eventType: choice("Event type", "Any", EVENT_TYPES, titleCase),
 	/** Hidden until they are asked for. */
-	test: {
-		schema: z.enum(["all", "yes", "no"], { error: "Choose one of these." }),
-		field: (own) =>
-			ui.selectField({
-				...own,
-				label: "Tests",
-				options: [
-					{ value: own.value === "no" ? "no" : "", label: "Hidden" },
-					{ value: "all", label: "Shown" },
-					{ value: "yes", label: "Only tests" },
-				],
-			}),
-	},
+	test: choice("Tests", "Hidden", ["all", "yes"], (which) => (which === "all" ? "Shown" : "Only tests")),
 	/** Whose days they are. One that is not known here is UTC, as the fields then say. */
 	zone: {
 		schema: z.string().refine(isTimeZone).optional().catch(undefined),
@@ -111,9 +89,9 @@ export function addressOf({ zone, ...query }: ListQuery): Readonly<Record<string
 	return query.from === undefined && query.to === undefined ? query : { ...query, zone };
 }
 
-/** What an address brought along of the list that somebody came from, checked. */
-export function listAddress(path: string, listQuery: string | undefined | null): string {
-	return withQuery(path, addressOf(parseListQuery(listQuery ?? "").query));
+/** Of a programme, or for staff of all. */
+export function listPath(programme: Programme | null | undefined): string {
+	return programme == null ? ALL_CONVERSIONS_PATH : conversionsPath(programme.public_id);
 }
 
 export function sortOf({ sort }: ListQuery): ConversionSort {
@@ -137,68 +115,40 @@ export function toConversionFilter(programmeId: number | undefined, query: ListQ
 	};
 }
 
-// What the conversions that a filter finds come to: how many, tests included, as a list shows them and a decision takes
-// them; and sums without tests, on which no money hangs. Counted one by one up to a limit; beyond it, the overview's
-// count is taken where the filter asks for no more than it knows.
+// What the conversions that a filter finds come to, counted one by one up to a limit.
 
-export interface Totals {
-	/** How many; at least so many where there are more than are counted. */
+export interface Totals extends Sums {
+	/** How many, tests included; at least so many where there are more than are counted. */
 	count: number;
 	isAll: boolean;
-	/** How many of them are tests. */
-	tests: number;
-	/** By currency, without tests. Empty where there are too many to be added up. */
-	sums: readonly MoneySum[];
 }
 
-interface MoneySum {
-	currency: string;
-	basket: string;
-	commission: string;
+interface Sums {
+	tests: number;
+	/** By currency, without tests, on which no money hangs. Empty where there are too many to be added up. */
+	sums: readonly { currency: string; basket: string; commission: string }[];
 }
 
 export async function readTotals(
-	deps: Pick<PageDeps, "store" | "clock" | "tallies">,
+	{ store, clock }: Pick<PageDeps, "store" | "clock">,
 	filter: ConversionFilter,
-	/** Null where the list is of all programmes. */
-	programme: Programme | null,
 ): Promise<Totals> {
-	const known = programme === null ? null : await readTally(deps, filter, programme);
-	if (known !== null) return known;
-	const { rows, isAll } = await collectMatches(deps.store.db, filter, () => deps.clock.yieldLoop());
+	const { rows, isAll } = await collectMatches(store.db, filter, () => clock.yieldLoop());
+	return { count: rows.length, isAll, ...(isAll ? sumUp(rows) : { tests: 0, sums: [] }) };
+}
+
+export function sumUp(rows: readonly Conversion[]): Sums {
 	const live = rows.filter(({ test }) => test === 0);
-	return { count: rows.length, isAll, tests: rows.length - live.length, sums: isAll ? sumUp(live) : [] };
-}
-
-/** Null where there are few enough to be counted now, or the tally does not know. */
-async function readTally(
-	{ tallies }: Pick<PageDeps, "tallies">,
-	{ programmeId: _, status, isTest, ...others }: ConversionFilter,
-	{ id, currency }: Programme,
-): Promise<Totals | null> {
-	if (isTest !== false || Object.values(others).some((value) => value !== undefined)) return null;
-	const { count: tally } = await tallies.look(id);
-	const totals = [...(tally?.totals ?? [])].flatMap(([of, total]) =>
-		status === undefined || of === status ? [total] : [],
-	);
-	const count = totals.reduce((sum, total) => sum + total.count, 0);
-	if (count <= MAX_COLLECTED) return null;
-	const decimal = (minor: bigint) => formatMinor(minor, digitsOf(currency));
-	const basket = decimal(totals.reduce((sum, { basketMinor }) => sum + basketMinor, 0n));
-	const commission = decimal(totals.reduce((sum, { commissionMinor }) => sum + commissionMinor, 0n));
-	return { count, isAll: true, tests: 0, sums: [{ currency, basket, commission }] };
-}
-
-function sumUp(rows: readonly Conversion[]): MoneySum[] {
-	const byCurrency = Map.groupBy(rows, ({ currency }) => currency);
-	return [...byCurrency].map(([currency, own]) => {
+	const byCurrency = Map.groupBy(live, ({ currency }) => currency);
+	const sums = [...byCurrency].map(([currency, own]) => {
 		const add = (name: "basket_value" | "commission") =>
 			formatMinor(
-				own.reduce((sum, row) => sum + BigInt(row[name].replace(".", "")), 0n),
+				own.reduce((sum, row) => sum + minorUnits(row[name]), 0n),
 				digitsOf(currency),
 			);
 		return { currency, basket: add("basket_value"), commission: add("commission") };
 	});
+	return { tests: rows.length - live.length, sums };
 }
 
 /** Every currency on record is one that was known when it came in. */
@@ -209,21 +159,15 @@ export function digitsOf(currency: string): number {
 
 // The fields in which people filter.
 
-/** More do not fit into a menu; an older programme's conversions are found on its own page. */
-const PROGRAMMES_IN_MENU = 50;
-
 export interface ConversionList extends PagedList {
-	/** Whose page it is; null on the network's. */
-	own: Programme | null;
 	/** Whose conversions are listed; null for those of all programmes. */
 	programme: Programme | null;
 	filters: ReadFilters<ListQuery>;
-	refused: RefusedDecision | undefined;
 }
 
 const RARE = ["dates", "eventType", "test"] as const;
 
-export async function filterForm(db: Db, { filters, path, own, programme }: ConversionList): Promise<Html> {
+export function filterForm({ filters, path }: ConversionList): Html {
 	const { typed } = filters;
 	// The days' time zone is no filter by itself.
 	const isSet = Object.keys(typed).some((name) => !["cursor", "zone", "sort"].includes(name));
@@ -233,30 +177,9 @@ export async function filterForm(db: Db, { filters, path, own, programme }: Conv
 		label: "Filter conversions",
 		search: FILTERS.fields(filters, ["orderId"]),
 		fields: [
-			own === null ? await programmeField(db, filters, programme) : null,
 			FILTERS.fields(filters, ["status", "from", "to", "zone", "sort"]),
 			html`<details class="more filter-more"${ui.attrs({ open: isRareSet })}><summary>More</summary><div class="filter-rare">${FILTERS.fields(filters, RARE)}</div></details>`,
 		],
 		...(isSet ? { clearHref: path } : {}),
-	});
-}
-
-async function programmeField(
-	db: Db,
-	{ typed, problems }: ReadFilters<ListQuery>,
-	programme: Programme | null,
-): Promise<Html> {
-	const newest = await listNewestProgrammes(db, PROGRAMMES_IN_MENU);
-	// The one that is chosen may be older than those in the menu.
-	const isListed = newest.some(({ publicId }) => publicId === programme?.public_id);
-	const chosen =
-		programme === null || isListed ? [] : [{ publicId: programme.public_id, name: programme.name }];
-	const listed = [...chosen, ...newest].map(({ publicId, name }) => ({ value: publicId, label: name }));
-	return ui.selectField({
-		name: "programme",
-		value: typed["programme"] ?? "",
-		error: problems["programme"],
-		label: "Programme",
-		options: [{ value: "", label: "All" }, ...listed],
 	});
 }

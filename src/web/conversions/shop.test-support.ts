@@ -10,7 +10,6 @@ import type { Programme } from "../../store/queries/programmes.ts";
 import {
 	type Browser,
 	openTestSite,
-	type Shown,
 	type SiteOptions,
 	START_MS,
 	type TestSite,
@@ -62,9 +61,12 @@ export async function follow(browser: Browser, location: string | null): Promise
 	return page.text;
 }
 
-/** A form with a file, or with several values of one name. */
-export function submitForm(browser: Browser, path: string, form: FormData | URLSearchParams): Promise<Shown> {
-	return browser.submitForm(path, form);
+/** What somebody reads. */
+export function plain(text: string): string {
+	return text
+		.replace(/<[^>]+>/g, " ")
+		.replaceAll("\u00a0", " ")
+		.replace(/\s+/g, " ");
 }
 
 export function uploadForm(text: string | Uint8Array<ArrayBuffer>, name = "decisions.csv"): FormData {

@@ -4,8 +4,6 @@
 
 import { sha256Hex } from "../../domain/signature.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../programmes/postback-url.ts";
-import type { Cancelled } from "../../store/queries/cancellations.ts";
-import { findOldestPending } from "../../store/queries/delivery-health.ts";
 import { newestProgress } from "../../store/queries/delivery-list.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import { lastFailure, TROUBLE_TARGET, troubleBanner } from "../conversion-ui.ts";
@@ -17,18 +15,26 @@ import { DOCS_PATH, integrationPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { attrs, type Content, countOf, type Html, html, type StepState } from "../ui.ts";
 import { type CallbacksView, isListened, readCallbacks } from "./callbacks-view.ts";
-import { DELIVERIES_TARGET, deliveriesSection, deliveriesTable } from "./deliveries-section.ts";
+import { deliveriesSection, deliveriesTable } from "./deliveries-section.ts";
 import { answerTab, type FormPart, finish } from "./frame.ts";
 import { countPending, healthChart, healthStrip } from "./health-section.ts";
 import { type Issued, takeIssued } from "./issued-cookie.ts";
 import { issuedOnce } from "./keys-page.ts";
-import { TEST_TARGET, testResult, testSection } from "./test-section.ts";
+import { testResult, testSection } from "./test-section.ts";
 
-const CHECKS_TARGET = "checks-live";
-const HEALTH_TARGET = "health-live";
-const HEALTH_CHART_TARGET = "health-chart-live";
-const WAITING_TARGET = "waiting-live";
-const LISTENING_TARGET = "listening-live";
+/** What changes by itself: it stands on the page under its id, and is pushed there again. */
+const LIVE_PARTS: Readonly<Record<string, (view: CallbacksView) => Content>> = {
+	[TROUBLE_TARGET]: (view) => troubleBanner(view.health.trouble, view.programme.public_id, view),
+	"checks-live": checkSteps,
+	"waiting-live": waiting,
+	"listening-live": listening,
+	"test-live": testResult,
+	// The table alone: the filter above it and the time below it stay under the reader's fingers.
+	"deliveries-live": deliveriesTable,
+	"health-live": ({ health }) => healthStrip(health),
+	"health-chart-live": ({ health }) => healthChart(health),
+};
+
 const FINGERPRINT_LENGTH = 16;
 
 /** What was entered and refused, and why; with the filters of the list, as the form brought them. */
@@ -55,7 +61,7 @@ export async function showCallbacks(
 	const hasNone = url === null && isLive && view.deliveries?.page.rows.length === 0;
 	// Nothing can be tried yet: the first page has one thing to do.
 	const isUntouched = !view.checks.hasKey && view.test === null && hasNone;
-	const checks = html`<h2 class="visually-hidden">What works so far</h2><div id="${CHECKS_TARGET}">${checkSteps(view)}</div>`;
+	const checks = html`<h2 class="visually-hidden">What works so far</h2><div id="checks-live">${checkSteps(view)}</div>`;
 	const keys = firstKeySection(view, issued);
 	const test = html`<div${attrs({ hidden: isUntouched })}>${testSection(view, isShown || isTestNext)}</div>`;
 	const callback = html`<div class="columns">${callbackSection(view, refused, isShown)}${healthPart(view)}</div>`;
@@ -74,12 +80,12 @@ ${
 
 /** Out of sight while there is no URL; but there, for what the stream pushes. */
 function healthPart({ health, url }: CallbacksView): Html {
-	return html`<div class="stack"${attrs({ hidden: url === null })}><div id="${HEALTH_TARGET}">${healthStrip(health)}</div>${ui.section(
+	return html`<div class="stack"${attrs({ hidden: url === null })}><div id="health-live">${healthStrip(health)}</div>${ui.section(
 		{
 			id: "health",
 			title: "The last 14 days",
 			hint: "Attempts per day (UTC): successful (2xx) and failed.",
-			body: ui.padded(html`<div id="${HEALTH_CHART_TARGET}">${healthChart(health)}</div>`),
+			body: ui.padded(html`<div id="health-chart-live">${healthChart(health)}</div>`),
 		},
 	)}</div>`;
 }
@@ -92,20 +98,11 @@ export function watchCallbacks(c: WebContext, deps: PageDeps): Response {
 	});
 }
 
-/** What the stream pushes when something has changed. */
 async function renderLive(view: CallbacksView): Promise<string> {
-	const parts: readonly (readonly [target: string, content: Content])[] = [
-		[TROUBLE_TARGET, troubleBanner(view.health.trouble, view.programme.public_id, view)],
-		[CHECKS_TARGET, checkSteps(view)],
-		[WAITING_TARGET, waiting(view)],
-		// Only whoever may listen has it on the page.
-		...(view.mayIntegrate && view.checks.hasKey ? [[LISTENING_TARGET, listening(view)] as const] : []),
-		[TEST_TARGET, testResult(view)],
-		[DELIVERIES_TARGET, deliveriesTable(view)],
-		[HEALTH_TARGET, healthStrip(view.health)],
-		[HEALTH_CHART_TARGET, healthChart(view.health)],
-	];
-	return String(await html`${parts.map(([target, content]) => partial(target, content))}`);
+	// Only whoever may listen has it on the page.
+	const isOffered = view.mayIntegrate && view.checks.hasKey;
+	const parts = Object.entries(LIVE_PARTS).filter(([target]) => isOffered || target !== "listening-live");
+	return String(await html`${parts.map(([target, show]) => partial(target, show(view)))}`);
 }
 
 async function fingerprintOf(deps: WebDeps, programme: Programme): Promise<string> {
@@ -117,11 +114,11 @@ async function fingerprintOf(deps: WebDeps, programme: Programme): Promise<strin
 function checkSteps(view: CallbacksView): Html {
 	const { checks, programme, keysPath } = view;
 	const parksPixels = programme.parks_pixels === 1;
-	const step = (title: string, isDone: boolean, done: string, toDo: Content, toKnow: string) => ({
+	const step = (title: string, isDone: boolean, done: string, toDo: Content) => ({
 		title,
 		state: isDone ? ("done" as const) : ("to do" as const),
 		// Whoever may only look is not told to do what they cannot.
-		text: isDone ? done : view.mayIntegrate ? toDo : toKnow,
+		text: isDone ? done : view.mayIntegrate ? toDo : "Not yet.",
 	});
 	return ui.steps([
 		step(
@@ -129,21 +126,18 @@ function checkSteps(view: CallbacksView): Html {
 			checks.hasKey,
 			"Your server can use the API.",
 			html`<a href="#keys">Issue an API key</a>. Your first key comes with a signing secret.`,
-			"No key has been issued.",
 		),
 		step(
 			"Signed request accepted",
 			checks.hasSignedRequest,
 			"Your server's requests arrive and verify.",
 			html`Send one with the <a href="${keysPath}#snippets">ready snippet</a>.`,
-			"None has come in yet.",
 		),
 		step(
 			parksPixels ? "Pixel confirmed" : "Pixel recorded",
 			checks.hasPixel,
 			parksPixels ? "Browser and server agree on an order." : "Your thank-you page's pixel arrives.",
 			html`Optional: place the <a href="${keysPath}#snippets">pixel</a> on your thank-you page${parksPixels ? ", then confirm its order by a signed request" : null}.`,
-			"Optional. None has come in yet.",
 		),
 		callbackStep(view),
 	]);
@@ -168,7 +162,7 @@ function callbackStep(view: CallbacksView): { title: string; state: StepState; t
 			text: html`On a developer's machine, through <code>listen</code>.${mayIntegrate ? next : null}`,
 		};
 	}
-	if (!mayIntegrate) return { title, state: "to do", text: "None has been answered yet." };
+	if (!mayIntegrate) return { title, state: "to do", text: "Not yet." };
 	const send = html`<a href="#test">send a test</a>`;
 	const advised =
 		url === null ? html`<a href="#callback">Save a Postback URL</a>, then ${send}.` : html`Now ${send}.`;
@@ -236,7 +230,7 @@ function callbackSection(view: CallbacksView, refused: RefusedUrl | null, isTold
 		body: ui.padded(
 			noSecret(view),
 			mayIntegrate ? saveForm(view, refused, isToldAbove) : ui.facts([["Postback URL", saved]]),
-			html`<div class="row-end"><p class="small soft grow" id="${WAITING_TARGET}">${waiting(view)}</p>${
+			html`<div class="row-end"><p class="small soft grow" id="waiting-live">${waiting(view)}</p>${
 				url === null || !mayIntegrate ? null : remove
 			}</div>`,
 			mayIntegrate && checks.hasKey && !isToldAbove ? onYourMachine(view) : null,
@@ -287,22 +281,20 @@ function onYourMachine(view: CallbacksView): Html {
 
 /** With what is shown once, or with its place. */
 function listenBlock(view: CallbacksView, shown?: ShownOnce): Html {
-	return html`${ui.codeBlock(view.listenCommand(shown), "the command")}<p class="small soft" id="${LISTENING_TARGET}" aria-live="polite">${listening(view)}</p>`;
+	return html`${ui.codeBlock(view.listenCommand(shown), "the command")}<p class="small soft" id="listening-live" aria-live="polite">${listening(view)}</p>`;
 }
 
-/** What is pushed. */
 function listening({ isListening, test }: CallbacksView): Content {
 	if (!isListening) return "Not connected.";
 	const send = html`Now <a href="#test">send a test conversion</a>.`;
 	return html`${ui.badge("good", "Connected")} ${test === null ? send : null}`;
 }
 
-/** What is pushed: how much is on its way changes while somebody looks. */
+/** How much is on its way changes while somebody looks. */
 function waiting({ url, health: { pending }, mayIntegrate }: CallbacksView): string {
+	if (mayIntegrate && url === null) return "Only status changes after saving are sent.";
 	const words = `Pending callbacks: ${countPending(pending.count)}.`;
 	if (!mayIntegrate) return words;
-	if (url === null) return "Only status changes after saving are sent.";
-	if (pending.count === 0) return "If you remove it, status changes are no longer sent.";
 	return `${words} If you save another URL, they go there; if you remove this one, they are cancelled for good.`;
 }
 
@@ -313,26 +305,17 @@ export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { postbackUrl, back } = await readTextFields(c, ["postbackUrl", "back"]);
 	const saved = await savePostbackUrl(deps, programme.public_id, postbackUrl, makerOf(c));
 	if (!saved.ok) return showCallbacks(c, deps, { value: postbackUrl, error: saved.fault.detail, back });
-	const { url, replaced } = saved.value;
-	const isOther = replaced !== null && replaced !== url;
-	const { count: pending } = isOther ? await findOldestPending(deps.store.db, programme.id) : { count: 0 };
-	const rest =
-		pending === 0
-			? "Status changes from now on are sent there."
-			: "Pending callbacks are sent to the new URL.";
-	return finish(c, CALLBACK, saved, `The Postback URL is saved. ${rest}`);
+	const text =
+		"The Postback URL is saved. Pending callbacks, and status changes from now on, are sent there.";
+	return finish(c, CALLBACK, saved, text);
 }
 
 export async function removeUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 	const removed = await removePostbackUrl(deps, programmeOf(c).public_id, makerOf(c));
-	return finish(c, CALLBACK, removed, (cancelled) => [
-		"good",
-		`The Postback URL is removed: nothing more is sent.${tellCancelled(cancelled)}`,
-	]);
-}
-
-function tellCancelled({ count, isComplete }: Cancelled): string {
-	if (count === 0) return isComplete ? "" : " What is still pending is being cancelled.";
-	const cancelled = ` ${countOf(count, "callback")} ${count === 1 ? "was" : "were"} cancelled`;
-	return isComplete ? `${cancelled}.` : `${cancelled} so far; the rest follow by themselves.`;
+	return finish(c, CALLBACK, removed, ({ count, isComplete }) => {
+		const cancelled =
+			count === 0 ? "" : ` ${countOf(count, "callback")} ${count === 1 ? "was" : "were"} cancelled.`;
+		const rest = isComplete ? "" : " What is still pending is being cancelled.";
+		return ["good", `The Postback URL is removed: nothing more is sent.${cancelled}${rest}`];
+	});
 }

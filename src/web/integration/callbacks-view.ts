@@ -1,41 +1,22 @@
 // What the tab Callbacks shows, read in one go: for the page, and again for its stream when something has changed.
 
-import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.ts";
+import { readCallbackHealth } from "../../callbacks/health.ts";
 import { EVENT_NAMES } from "../../domain/event-name.ts";
 import { isGoodAnswer } from "../../domain/local-answer.ts";
 import { SECOND_MS } from "../../domain/time.ts";
-import { type Conversion, findNewestTest } from "../../store/queries/conversions.ts";
+import { findNewestTest } from "../../store/queries/conversions.ts";
 import { countFailed, countWaiting } from "../../store/queries/delivery-health.ts";
-import {
-	type ListedDelivery,
-	listDeliveries,
-	listDeliveriesOfConversion,
-} from "../../store/queries/delivery-list.ts";
-import { type IntegrationChecks, readIntegrationChecks } from "../../store/queries/first-times.ts";
-import type { ListPage } from "../../store/queries/list-page.ts";
-import {
-	findListener,
-	listAnswersOf,
-	listNewestAnswers,
-	type StoredLocalAnswer,
-} from "../../store/queries/local-answers.ts";
+import { listDeliveries, listDeliveriesOfConversion } from "../../store/queries/delivery-list.ts";
+import { readIntegrationChecks } from "../../store/queries/first-times.ts";
+import { findListener, listAnswersOf, listNewestAnswers } from "../../store/queries/local-answers.ts";
 import { type Programme, presentUrl } from "../../store/queries/programmes.ts";
 import { findUsableSecrets, stateOf } from "../../store/queries/signing-secrets.ts";
 import { STATE_WORDS } from "../conversion-ui.ts";
-import {
-	choice,
-	cursorOf,
-	declareFilters,
-	type Pages,
-	pagesOf,
-	UNSEEN,
-	WHOLE_ORDER,
-} from "../filter-query.ts";
+import { choice, cursorOf, declareFilters, pagesOf, UNSEEN, WHOLE_ORDER } from "../filter-query.ts";
 import { listenCommand, type ShownOnce } from "../listen-command.ts";
 import { flashAt, may, programmeOf, type WebContext, type WebDeps } from "../page.ts";
 import { integrationPath, keysPath } from "../paths.ts";
-import type { Html } from "../ui.ts";
-import { type FormPart, type HiddenFields, hiddenFields, queryOf } from "./frame.ts";
+import { type FormPart, hiddenFields, queryOf } from "./frame.ts";
 
 export const DELIVERY_FILTERS = declareFilters({
 	state: choice(
@@ -49,52 +30,6 @@ export const DELIVERY_FILTERS = declareFilters({
 	after: UNSEEN,
 });
 
-export interface CallbacksView {
-	programme: Programme;
-	/** Of the page, and of its forms, which are below it. */
-	path: string;
-	keysPath: string;
-	/** For its forms: the list as it is filtered. */
-	hidden: HiddenFields;
-	/** The list as it is filtered, for pages that lead back to it; undefined while it is not. */
-	back: string | undefined;
-	/** Whoever may not is offered no button. */
-	mayIntegrate: boolean;
-	/** What the last form came to, for the part that it was about. */
-	told(part: FormPart["part"]): Html | null;
-	nowMs: number;
-	/** What is pasted into a terminal to hear of events there; with what is shown once, where it is known. */
-	listenCommand(shown?: ShownOnce): string;
-	/** Somebody listens, or did a moment ago. */
-	isListening: boolean;
-	/** The last thing that a listener told of, where it is good. */
-	goodAnswer: StoredLocalAnswer | null;
-	/** The Postback URL that is saved now. */
-	url: string | null;
-	/** A secret signs callbacks. */
-	hasSecret: boolean;
-	checks: IntegrationChecks;
-	health: CallbackHealth;
-	test: TestedConversion | null;
-	filters: ReturnType<typeof DELIVERY_FILTERS.read>;
-	/** Null when a filter is not understood: nothing is listed then. */
-	deliveries: { page: ListPage<ListedDelivery>; pages: Pages } | null;
-	/** The newest, of all kinds: what is new belongs on the page. */
-	isLive: boolean;
-	/** There is somewhere to send to, and its reader may. */
-	canSend: boolean;
-	/** How many failed, and how many wait for a later attempt; as far as they are counted. */
-	failedCount: number;
-	waitingCount: number;
-}
-
-export interface TestedConversion {
-	conversion: Conversion;
-	deliveries: readonly ListedDelivery[];
-	/** What listeners told of its events. */
-	localAnswers: readonly StoredLocalAnswer[];
-}
-
 /** Twice the time between two signs of life of a silent stream, and some. */
 const LISTENING_WITHIN_MS = 40 * SECOND_MS;
 /** A test has four events; one may be told of several times. */
@@ -102,34 +37,55 @@ const ANSWERS_OF_TEST = 20;
 /** A screenful: the whole tab is to be three at most. */
 const PAGE_ROWS = 15;
 
+export type CallbacksView = Awaited<ReturnType<typeof readCallbacks>>;
+
 /** `search`: the filters of the deliveries, as they stand in the page's address. */
-export async function readCallbacks(c: WebContext, deps: WebDeps, search = ""): Promise<CallbacksView> {
+export async function readCallbacks(c: WebContext, deps: WebDeps, search = "") {
 	const programme = programmeOf(c);
 	const { db } = deps.store;
 	const nowMs = deps.clock.nowMs();
+	const path = integrationPath(programme.public_id);
+	const mayIntegrate = may(c, "integrate");
 	const url = (await presentUrl(db, programme.id)) ?? null;
 	const secrets = await findUsableSecrets(db, [programme.id], nowMs);
 	const hasSecret = secrets.some((secret) => stateOf(secret, nowMs) === "active");
 	const [lastAnswer] = await listNewestAnswers(db, programme.id, 1);
+	const filters = DELIVERY_FILTERS.read(search);
 	return {
 		programme,
-		path: integrationPath(programme.public_id),
+		/** Of the page, and of its forms, which are below it. */
+		path,
 		keysPath: keysPath(programme.public_id),
+		/** For its forms: the token, and the list as it is filtered. */
 		hidden: hiddenFields(search),
+		/** The list as it is filtered, for pages that lead back to it; undefined while it is not. */
 		back: queryOf(search) || undefined,
-		mayIntegrate: may(c, "integrate"),
-		told: (part) => flashAt(c, part),
+		/** Whoever may not is offered no button. */
+		mayIntegrate,
+		/** What the last form came to, for the part that it was about. */
+		told: (part: FormPart["part"]) => flashAt(c, part),
 		nowMs,
-		listenCommand: (shown) => listenCommand(deps.publicUrl, deps.network.face.brand, shown),
+		/** What is pasted into a terminal to hear of events there; with what is shown once, where it is known. */
+		listenCommand: (shown?: ShownOnce) => listenCommand(deps.publicUrl, deps.network.face.brand, shown),
+		/** Somebody listens, or did a moment ago. */
 		isListening: await isListened(deps, programme),
+		/** The last thing that a listener told of, where it is good. */
 		goodAnswer: lastAnswer !== undefined && isGoodAnswer(lastAnswer) ? lastAnswer : null,
+		/** The Postback URL that is saved now. */
 		url,
+		/** A secret signs callbacks. */
 		hasSecret,
 		checks: await readIntegrationChecks(db, programme.id),
 		health: await readCallbackHealth(db, programme, nowMs),
 		test: await readTest(deps, programme),
-		...(await readDeliveries(deps, programme, search)),
-		canSend: may(c, "integrate") && url !== null && hasSecret,
+		filters,
+		/** Null when a filter is not understood: nothing is listed then. */
+		deliveries: await readDeliveries(deps, programme, filters),
+		/** The newest, of all kinds: what is new belongs on the page. */
+		isLive: Object.keys(filters.typed).length === 0,
+		/** There is somewhere to send to, and its reader may. */
+		canSend: mayIntegrate && url !== null && hasSecret,
+		/** How many failed, and how many wait for a later attempt; as far as they are counted. */
 		failedCount: await countFailed(db, programme.id),
 		waitingCount: await countWaiting(db, programme.id, nowMs),
 	};
@@ -146,7 +102,8 @@ export async function isListened(
 	return (closedAtMs ?? 0) < seenAtMs && clock.nowMs() - seenAtMs <= LISTENING_WITHIN_MS;
 }
 
-async function readTest({ store: { db } }: WebDeps, programme: Programme): Promise<TestedConversion | null> {
+/** The newest test, with what listeners told of its events. */
+async function readTest({ store: { db } }: WebDeps, programme: Programme) {
 	const conversion = await findNewestTest(db, programme.id);
 	if (conversion === undefined) return null;
 	return {
@@ -158,27 +115,19 @@ async function readTest({ store: { db } }: WebDeps, programme: Programme): Promi
 
 async function readDeliveries(
 	deps: WebDeps,
-	programme: Programme,
-	search: string,
-): Promise<Pick<CallbacksView, "filters" | "deliveries" | "isLive">> {
-	const filters = DELIVERY_FILTERS.read(search);
-	const { query, problems } = filters;
-	if (Object.keys(problems).length > 0) return { filters, deliveries: null, isLive: false };
+	{ id: programmeId, public_id: publicId }: Programme,
+	{ query, problems }: ReturnType<typeof DELIVERY_FILTERS.read>,
+) {
+	if (Object.keys(problems).length > 0) return null;
 	const list = {
-		name: `deliveries of programme:${programme.id}`,
-		path: integrationPath(programme.public_id),
+		name: `deliveries of programme:${programmeId}`,
+		path: integrationPath(publicId),
 		query,
 		cursorName: "after",
 		hash: "#deliveries",
 	};
-	const page = await listDeliveries(deps.store.db, {
-		programmeId: programme.id,
-		state: query.state,
-		event: query.event,
-		orderId: query.order,
-		after: cursorOf(deps, list),
-		limit: PAGE_ROWS,
-	});
-	const isLive = Object.values(query).every((value) => value === undefined);
-	return { filters, deliveries: { page, pages: pagesOf(deps, list, page) }, isLive };
+	const { order: orderId, state, event } = query;
+	const request = { after: cursorOf(deps, list), limit: PAGE_ROWS };
+	const page = await listDeliveries(deps.store.db, { programmeId, state, event, orderId, ...request });
+	return { page, pages: pagesOf(deps, list, page) };
 }

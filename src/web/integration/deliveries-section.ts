@@ -27,12 +27,8 @@ import { type Content, countOf, type Html, html } from "../ui.ts";
 import { type CallbacksView, DELIVERY_FILTERS } from "./callbacks-view.ts";
 import { type FormPart, finish, queryOf, type Told } from "./frame.ts";
 
-/** The table alone is pushed: the filter above it and the time below it stay under the reader's fingers. */
-export const DELIVERIES_TARGET = "deliveries-live";
-
 export function deliveriesSection(view: CallbacksView): Html {
 	const { path, filters, isLive } = view;
-	const { state, event, order } = filters.typed;
 	return ui.section({
 		id: "deliveries",
 		title: "Postbacks sent to your shop",
@@ -43,14 +39,13 @@ export function deliveriesSection(view: CallbacksView): Html {
 			action: `${path}#deliveries`,
 			label: "Filter the callbacks",
 			fields: DELIVERY_FILTERS.fields(filters, ["state", "event", "order"], "delivery-"),
-			...((state ?? event ?? order) === undefined ? {} : { clearHref: `${path}#deliveries` }),
-		})}<div id="${DELIVERIES_TARGET}" aria-live="polite">${deliveriesTable(view)}</div>${
+			...(isLive ? {} : { clearHref: `${path}#deliveries` }),
+		})}<div id="deliveries-live" aria-live="polite">${deliveriesTable(view)}</div>${
 			view.canSend ? ui.padded(ui.more("Resend all failed callbacks since…", sinceForm(view))) : null
 		}`,
 	});
 }
 
-/** What is pushed. */
 export function deliveriesTable(view: CallbacksView): Html {
 	const { path, canSend, deliveries, programme, nowMs, back } = view;
 	if (deliveries === null) {
@@ -68,16 +63,10 @@ export function deliveriesTable(view: CallbacksView): Html {
 	return html`${canSend ? listForm(view, rows.length > 0, table) : table}${pager(deliveries.pages)}`;
 }
 
-function emptyOf({ filters: { query }, url, mayIntegrate }: CallbacksView, isEnd: boolean): Content {
-	if (query.order !== undefined) {
-		return ui.emptyState({
-			title: `Nothing was sent for order ${query.order}`,
-			text: "Enter the whole order ID as your shop reported it. The inbound log shows whether we received it.",
-		});
-	}
-	if ((query.state ?? query.event ?? query.after) !== undefined) {
+function emptyOf({ filters: { typed }, url, mayIntegrate }: CallbacksView, isEnd: boolean): Content {
+	if (Object.keys(typed).length > 0) {
 		const text = isEnd
-			? "Choose another state or event, or clear the filter."
+			? "Choose another state or event, or clear the filter. An order ID must be the whole one, as your shop reported it; the inbound log shows whether we received it."
 			: "None found so far. Choose “Older” to look further back.";
 		return ui.emptyState({ title: "No callback matches", text });
 	}

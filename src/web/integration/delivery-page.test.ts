@@ -64,28 +64,6 @@ test("a failed attempt shows what the shop answered, and nothing of it as markup
 	ok(!/<script>alert|<b>nginx|" onload=/.test(text));
 });
 
-test("an answer without a body says so, and a success shows nothing of its answer", async (t) => {
-	const { send, page, site } = await openSent(t);
-	await send(answered(500), ANSWER);
-	match(await page(), /The answer had no body/);
-	site.moveClock(HOUR_MS);
-	await send(answered(500), { ...ANSWER, isCut: true });
-	match(await page(), /did not arrive in time/);
-	site.moveClock(HOUR_MS);
-	await send(answered(204));
-	const [newest = ""] = (await page()).split('<section class="card" id="attempt-').slice(1);
-	match(newest, /HTTP 204/);
-	ok(!/answered|answer had/.test(newest));
-});
-
-test("a redirect shows where it leads", async (t) => {
-	const { send, page } = await openSent(t);
-	await send(answered(301), { ...ANSWER, location: "/postback/?shop=1" });
-	const text = await page();
-	match(text, /<dt>Location<\/dt><dd><span class="mono">\/postback\/\?shop=1</);
-	match(text, /It is not retried/);
-});
-
 test("the last HTTP status received stays beside what came later, in the list and on the page", async (t) => {
 	const { send, page, row, site } = await openSent(t);
 	await send(REFUSED);

@@ -5,7 +5,6 @@ import type { DeliveryState } from "../../domain/delivery.ts";
 import { KEPT_BODY_BYTES, type KeptAnswer, readKeptAnswer } from "../../domain/kept-answer.ts";
 import { MAX_ATTEMPTS } from "../../domain/retry.ts";
 import { rebuildRequest, type SentRequest } from "../../domain/sent-request.ts";
-import { sha256Hex } from "../../domain/signature.ts";
 import { isSuccess, type Verdict } from "../../domain/verdict.ts";
 import {
 	type DeliveryDetail,
@@ -16,91 +15,57 @@ import {
 import type { Programme } from "../../store/queries/programmes.ts";
 import { lastAnswer, nextAttempt, stateCell } from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
-import { answerStream, liveConnector, liveDot, partial } from "../live-page.ts";
-import { answerPage, may, type PageDeps, programmeOf, type WebContext, type WebDeps } from "../page.ts";
+import { answerPage, may, programmeOf, type WebContext, type WebDeps } from "../page.ts";
 import { conversionPath, deliveryPath, integrationPath, signaturePath, withQuery } from "../paths.ts";
 import { quote } from "../shell-words.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { type HiddenFields, hiddenFields, queryOf } from "./frame.ts";
 
-const DELIVERY_TARGET = "delivery-live";
-
-export async function showDelivery(c: WebContext, deps: WebDeps): Promise<Response> {
+/** While there is more to come it moves on by itself, as long as somebody looks. */
+export async function showDelivery(c: WebContext, { store, clock, network }: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
-	const { db } = deps.store;
-	const delivery = await findDeliveryDetail(db, programme.id, c.req.param("deliveryId") ?? "");
+	const delivery = await findDeliveryDetail(store.db, programme.id, c.req.param("deliveryId") ?? "");
 	if (delivery === undefined) return answerError(c, "not_found");
-	const path = deliveryPath(programme.public_id, delivery.publicId);
-	const back = queryOf(c.req.query("back") ?? "");
-	const live = { seen: fingerprintOf(delivery), back: back || undefined };
-	return answerPage(c, {
-		title: `${delivery.event} for ${delivery.orderId}`,
-		active: "integration",
-		body: html`${liveConnector(withQuery(`${path}/live`, live))}
-${ui.pageHeader({
-	title: delivery.event,
-	hint: html`Order <span class="mono">${delivery.orderId}</span> · <a href="${integrationPath(programme.public_id)}${back}#deliveries">${back === "" ? "All callbacks" : "Back to the list"}</a>`,
-	actions: liveDot(),
-})}
-<div id="${DELIVERY_TARGET}" class="stack" aria-live="polite">${await renderParts(c, deps, programme, delivery)}</div>`,
-	});
-}
-
-export async function watchDelivery(c: WebContext, deps: PageDeps): Promise<Response> {
-	const programme = programmeOf(c);
-	const find = () => findDeliveryDetail(deps.store.db, programme.id, c.req.param("deliveryId") ?? "");
-	if ((await find()) === undefined) return answerError(c, "not_found");
-	return answerStream(c, deps, {
-		async fingerprint() {
-			const delivery = await find();
-			return delivery === undefined ? "gone" : fingerprintOf(delivery);
-		},
-		async render() {
-			const delivery = await find();
-			if (delivery === undefined) return "";
-			return String(await partial(DELIVERY_TARGET, await renderParts(c, deps, programme, delivery)));
-		},
-	});
-}
-
-function fingerprintOf({ state, run, attempts, dueAtMs }: DeliveryDetail): string {
-	return sha256Hex(JSON.stringify([state, run, attempts, dueAtMs])).slice(0, 16);
-}
-
-async function renderParts(
-	c: WebContext,
-	{ store, clock, network }: WebDeps,
-	programme: Programme,
-	delivery: DeliveryDetail,
-): Promise<Html> {
 	const attempts = await listAttempts(store.db, delivery.id);
 	const nowMs = clock.nowMs();
 	const mayIntegrate = may(c, "integrate");
-	const hidden = mayIntegrate ? hiddenFields(c.req.query("back") ?? "") : null;
-	return html`${summary(programme, delivery, attempts[0] ?? null, hidden, nowMs)}${
-		attempts.length === 0
-			? ui.card(
-					ui.emptyState({
-						title: "No attempt yet",
-						text:
-							delivery.state === "pending"
-								? "It will be sent in a moment."
-								: "It was cancelled before anything was sent.",
-					}),
-				)
-			: attempts.map((attempt, index) =>
-					attemptSection({
-						programme,
-						delivery,
-						attempt,
-						number: numberOf(attempt, attempts),
-						brand: network.face.brand,
-						mayIntegrate,
-						next: index === 0 ? describeNext(delivery, nowMs, mayIntegrate) : null,
-					}),
-				)
-	}`;
+	const back = queryOf(c.req.query("back") ?? "");
+	const href = withQuery(deliveryPath(programme.public_id, delivery.publicId), { back: back || undefined });
+	const again = {
+		"hx-get": href,
+		"hx-trigger": "every 2s",
+		"hx-select": "#delivery-live",
+		"hx-swap": "outerMorph",
+	};
+	const hidden = mayIntegrate ? hiddenFields(back) : null;
+	const isPending = delivery.state === "pending";
+	const text = isPending ? "It will be sent in a moment." : "It was cancelled before anything was sent.";
+	return answerPage(c, {
+		title: `${delivery.event} for ${delivery.orderId}`,
+		active: "integration",
+		body: html`${ui.pageHeader({
+			title: delivery.event,
+			hint: html`Order <span class="mono">${delivery.orderId}</span> · <a href="${integrationPath(programme.public_id)}${back}#deliveries">${back === "" ? "All callbacks" : "Back to the list"}</a>`,
+		})}<div id="delivery-live" class="stack"${ui.attrs(isPending ? again : {})}>${summary(
+			programme,
+			delivery,
+			attempts[0] ?? null,
+			hidden,
+			nowMs,
+		)}${attempts.length === 0 ? ui.card(ui.emptyState({ title: "No attempt yet", text })) : null}${attempts.map(
+			(attempt, index) =>
+				attemptSection({
+					programme,
+					delivery,
+					attempt,
+					number: numberOf(attempt, attempts),
+					brand: network.face.brand,
+					mayIntegrate,
+					next: index === 0 ? describeNext(delivery, nowMs, mayIntegrate) : null,
+				}),
+		)}</div>`,
+	});
 }
 
 /** Among the seven of its run. */
@@ -153,13 +118,13 @@ function sendForm(
 	nowMs: number,
 ): Content {
 	const path = deliveryPath(programme.public_id, publicId);
-	if (state === "delivered") return ui.buttonForm({ action: `${path}/resend`, hidden, label: "Resend" });
-	if (state === "failed") {
-		return ui.buttonForm({ action: `${path}/resend`, hidden, label: "Resend", tone: "primary" });
+	const look = state === "delivered" ? {} : ({ tone: "primary" } as const);
+	if (state === "delivered" || state === "failed") {
+		return ui.buttonForm({ action: `${path}/resend`, hidden, label: "Resend", ...look });
 	}
 	if (state === "cancelled" || dueAtMs === null || dueAtMs <= nowMs) return null;
 	const waiting = { ...hidden, seq: String(seq) };
-	return ui.buttonForm({ action: `${path}/send-now`, hidden: waiting, label: "Send now", tone: "primary" });
+	return ui.buttonForm({ action: `${path}/send-now`, hidden: waiting, label: "Send now", ...look });
 }
 
 export interface DeliveryFate {

@@ -63,13 +63,11 @@ export function sharePercent(delivered: number, sent: number): string {
 	return String(Math.floor((delivered / sent) * 1_000) / 10);
 }
 
-/** What is pushed. */
 export function healthChart({ days }: CallbackHealth): Html {
 	return chart({
 		id: "health-chart",
 		title: "Attempts per day",
 		days: days.map(({ day }) => day),
-		isStacked: true,
 		series: [
 			{ label: "Successful (2xx)", colour: "good", values: days.map(({ delivered }) => delivered) },
 			{ label: "Failed", colour: "bad", values: days.map(({ failed }) => failed) },

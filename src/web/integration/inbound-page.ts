@@ -41,16 +41,15 @@ export async function showInbound(c: WebContext, deps: WebDeps): Promise<Respons
 	const { kind, result, order } = query;
 	const list = { name: `calls of programme:${programmeId}`, path, query, cursorName: "after" };
 	const isUnderstood = Object.keys(filters.problems).length === 0;
-	const page = isUnderstood
-		? await listInboundCalls(deps.store.db, {
-				programmeId,
-				kind,
-				result,
-				orderId: order,
-				after: cursorOf(deps, list),
-				limit: PAGE_ROWS,
-			})
-		: null;
+	const request = {
+		programmeId,
+		kind,
+		result,
+		orderId: order,
+		after: cursorOf(deps, list),
+		limit: PAGE_ROWS,
+	};
+	const page = isUnderstood ? await listInboundCalls(deps.store.db, request) : null;
 	return answerTab(c, {
 		tab: "inbound",
 		hint: "Every signed request and pixel call for this programme, including refused ones, with the reason. When very many pixel calls come in at once, those that were not accepted are counted in one row per minute.",
@@ -63,7 +62,7 @@ export async function showInbound(c: WebContext, deps: WebDeps): Promise<Respons
 				action: path,
 				label: "Filter the inbound log",
 				fields: FILTERS.fields(filters, ["kind", "result", "order"]),
-				...((kind ?? result ?? order) === undefined && isUnderstood ? {} : { clearHref: path }),
+				...(Object.keys(filters.typed).length === 0 ? {} : { clearHref: path }),
 			})}${
 				page === null
 					? notUnderstood(html`Correct it above, or <a href="${path}">see all calls</a>.`)
@@ -81,10 +80,7 @@ function table(rows: readonly ListedCall[], empty: Html, programmeId: string): H
 		stacks: "tight",
 		columns: [
 			{ title: "When", namesRow: true, cell: ({ atMs }) => ui.timeTag(atMs) },
-			{
-				title: "Came as",
-				cell: ({ kind }) => html`<span class="nowrap">${KIND_WORDS[kind]}</span>`,
-			},
+			{ title: "Came as", cell: ({ kind }) => html`<span class="nowrap">${KIND_WORDS[kind]}</span>` },
 			{ title: "Order", cell: (call) => orderCell(call, programmeId) },
 			{
 				title: "Outcome",
@@ -123,27 +119,28 @@ function orderCell({ orderId, conversionId }: ListedCall, programmeId: string): 
 		: html`<a href="${conversionPath(programmeId, conversionId)}">${text}</a>`;
 }
 
-type Query = ReturnType<typeof FILTERS.read>["query"];
-
-function emptyOf({ kind, result, order, after }: Query, programmeId: string, isEnd: boolean): Html {
-	if (order !== undefined && kind === undefined && result === undefined) {
-		return ui.emptyState({
-			title: "No call has mentioned this order",
-			text: "As far back as the log goes. Check that your shop's code runs for this order, and that it uses this programme's API key. Calls that were refused before their content was read are listed without an order.",
-			action: ui.linkButton({
-				label: "Search the conversions",
-				href: withQuery(conversionsPath(programmeId), { orderId: order }),
-			}),
-		});
-	}
-	if ((kind ?? result ?? after) !== undefined) {
+function emptyOf({ order, ...query }: Query, programmeId: string, isEnd: boolean): Html {
+	const isFiltered = Object.values(query).some((value) => value !== undefined);
+	if (!isEnd || isFiltered) {
 		const text = isEnd
 			? "Choose other filters, or clear them."
 			: "None found so far. Choose “Older” to look further back.";
 		return ui.emptyState({ title: "No call matches", text });
 	}
+	if (order === undefined) {
+		return ui.emptyState({
+			title: "Nothing has come in yet",
+			text: "Send a signed request or place the pixel: start from “Keys and snippets”. Every call shows here, refused ones too.",
+		});
+	}
 	return ui.emptyState({
-		title: "Nothing has come in yet",
-		text: "Send a signed request or place the pixel: start from “Keys and snippets”. Every call shows here, refused ones too.",
+		title: "No call has mentioned this order",
+		text: "As far back as the log goes. Check that your shop's code runs for this order, and that it uses this programme's API key. Calls that were refused before their content was read are listed without an order.",
+		action: ui.linkButton({
+			label: "Search the conversions",
+			href: withQuery(conversionsPath(programmeId), { orderId: order }),
+		}),
 	});
 }
+
+type Query = ReturnType<typeof FILTERS.read>["query"];

@@ -31,13 +31,3 @@ for (const [what, answer, words] of ANSWERS) {
 		assert.ok(JSON.stringify(line).includes(HOST) && JSON.stringify(line).includes(secret));
 	});
 }
-
-test("an address that the owner typed is repeated, with what is wrong with it", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme();
-	const browser = await site.signIn(await site.addOwner(programme));
-	const path = `/programmes/${programme.public_id}/integration`;
-	await browser.open(path);
-	const refused = await browser.submit(`${path}/postback-url`, { postbackUrl: `https://${INSIDE}/x` });
-	assert.match(refused.text, /10\.20\.30\.40 is not public/);
-});

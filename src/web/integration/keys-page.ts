@@ -3,6 +3,8 @@
 
 import { showKey } from "../../domain/action.ts";
 import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
+import type { Result } from "../../domain/fault.ts";
+import type { Maker } from "../../people/links.ts";
 import { issueKey, revokeKey } from "../../programmes/keys.ts";
 import {
 	activateSecret,
@@ -10,7 +12,7 @@ import {
 	endReplacedSecrets,
 	prepareSecret,
 } from "../../programmes/signing-secret.ts";
-import { type ApiKey, listApiKeys } from "../../store/queries/keys.ts";
+import { listApiKeys } from "../../store/queries/keys.ts";
 import {
 	findUsableSecrets,
 	goodUntilMs,
@@ -31,54 +33,50 @@ import { readTextFields } from "../form.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
 import { flashAt, makerOf, may, programmeOf, type WebContext, type WebDeps } from "../page.ts";
 import { DOCS_PATH, DOWNLOADS_PATH, integrationPath, keysPath, withQuery } from "../paths.ts";
+import type { Answer } from "../routes.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
-import { answerTab, type FormPart, finish, type HiddenFields, hiddenFields } from "./frame.ts";
+import { answerTab, type FormPart, finish, hiddenFields } from "./frame.ts";
 import { handOverIssued, type Issued, takeIssued } from "./issued-cookie.ts";
 
 /** Revoked keys shown below those in use. */
 const MAX_REVOKED_SHOWN = 5;
 
-interface KeysView {
-	/** Of the tab, and of its forms, which are below it. */
-	path: string;
-	/** For its forms: the token, and the language of the snippets. */
-	hidden: HiddenFields;
-	/** Whoever may not is offered no button. */
-	mayIntegrate: boolean;
-	nowMs: number;
-	keys: readonly ApiKey[];
-	/** All that are good for something. */
-	secrets: readonly SigningSecret[];
-	/** Shown this one time. */
-	issued: Issued | null;
-}
+type KeysView = Awaited<ReturnType<typeof readKeys>>;
 
-export async function showKeys(c: WebContext, deps: WebDeps): Promise<Response> {
+async function readKeys(c: WebContext, deps: WebDeps) {
 	const programme = programmeOf(c);
 	const { db } = deps.store;
 	const nowMs = deps.clock.nowMs();
-	const view: KeysView = {
+	return {
+		/** Of the tab, and of its forms, which are below it. */
 		path: keysPath(programme.public_id),
+		/** For its forms: the token, and the language of the snippets. */
 		hidden: hiddenFields(new URL(c.req.url).search),
+		/** Whoever may not is offered no button. */
 		mayIntegrate: may(c, "integrate"),
 		nowMs,
 		keys: await listApiKeys(db, programme.id, MAX_REVOKED_SHOWN),
+		/** All that are good for something. */
 		secrets: await findUsableSecrets(db, [programme.id], nowMs),
+		/** Shown this one time. */
 		issued: takeIssued(c, deps, programme),
 	};
-	const values = {
-		publicUrl: deps.publicUrl,
-		brand: deps.network.face.brand,
-		programId: programme.public_id,
-	};
+}
+
+export async function showKeys(c: WebContext, deps: WebDeps): Promise<Response> {
+	const view = await readKeys(c, deps);
+	const { publicUrl, network } = deps;
+	const values = { publicUrl, brand: network.face.brand, programId: programmeOf(c).public_id };
 	return answerTab(c, {
 		tab: "keys",
 		hint: "What your server signs its requests with and checks our callbacks with, and code to start from.",
-		body: html`${keysSection(view, flashAt(c, "keys"))}${
+		body: [
+			keysSection(view, flashAt(c, "keys")),
 			// Nothing before the first key.
-			view.secrets.length === 0 ? null : secretSection(view, flashAt(c, "secret"))
-		}${snippetsSection(view.path, c.req.query("lang"), values, view.secrets.length > 1)}`,
+			view.secrets.length === 0 ? null : secretSection(view, flashAt(c, "secret")),
+			snippetsSection(view.path, c.req.query("lang"), values),
+		],
 	});
 }
 
@@ -180,24 +178,8 @@ function keyTable({ keys, path, hidden, mayIntegrate }: KeysView): Html {
 // The signing secret of a programme, and its replacement in four steps: no callback is lost if they are done in
 // this order.
 
-function secretSection(view: KeysView, told: Html | null): Html {
-	const { secrets, nowMs, issued, path, hidden, mayIntegrate } = view;
-	const states = new Set(secrets.map((secret) => stateOf(secret, nowMs)));
-	const isUnderWay = states.has("prepared") || states.has("replaced");
-	const prepare = { action: `${path}/secret`, hidden, label: "Prepare new secret", isSmall: true };
-	return ui.section({
-		id: "secret",
-		title: "Signing secret",
-		hint: "It signs your requests to us and our callbacks to you. Replacing it takes two steps, and nothing is lost in between.",
-		actions: states.has("prepared") || !mayIntegrate ? null : ui.buttonForm(prepare),
-		told,
-		body: html`${issued === null || issued.key !== null ? null : ui.padded(issuedOnce(issued))}${secretTable(view)}${ui.padded(
-			ui.foldable("How to replace the secret", isUnderWay, replacementSteps(states)),
-		)}`,
-	});
-}
-
 type SecretState = ReturnType<typeof stateOf>;
+type SecretVerb = "activate" | "discard" | "end";
 
 const SECRET_WORDS: Readonly<Record<SecretState, readonly [tone: ui.Tone, word: string, meaning: string]>> = {
 	active: ["good", "Active", "Signs callbacks. Accepted in your requests."],
@@ -206,32 +188,83 @@ const SECRET_WORDS: Readonly<Record<SecretState, readonly [tone: ui.Tone, word: 
 	ended: ["plain", "Ended", "No longer accepted in your requests."],
 };
 
-/** What can be done with a secret in each state. */
-const SECRET_ACTIONS: Readonly<Partial<Record<SecretState, readonly (ui.Button & { verb: string })[]>>> = {
-	prepared: [
-		{
-			verb: "activate",
+/** What can be done with a secret in a state, and what is told then. */
+const SECRET_CHANGES: Readonly<Record<SecretVerb, SecretChange>> = {
+	activate: {
+		of: "prepared",
+		work: activateSecret,
+		look: {
 			label: "Activate",
 			tone: "primary",
 			confirm:
 				"Activate the new secret? Callbacks are signed with it from the next attempt on, so your receiver must accept it already.",
 		},
-		{
-			verb: "discard",
+		told: "The new secret is active: callbacks are signed with it. When nothing of yours uses the old one any more, end it.",
+	},
+	discard: {
+		of: "prepared",
+		work: discardSecret,
+		look: {
 			label: "Discard",
 			confirm: "Discard the prepared secret? Requests signed with it are refused from this moment on.",
 		},
-	],
-	replaced: [
-		{
-			verb: "end",
+		told: "The prepared secret is discarded. The active one stays as it is.",
+	},
+	end: {
+		of: "replaced",
+		work: (deps, programmeId, _, maker) => endReplacedSecrets(deps, programmeId, maker),
+		look: {
 			label: "End it now",
 			tone: "danger",
 			confirm:
 				"End the old secret now? Requests that are still signed with it are refused from this moment on.",
 		},
-	],
+		told: "The old secret has ended: requests signed with it are refused from now on.",
+	},
 };
+
+interface SecretChange {
+	of: SecretState;
+	work(deps: WebDeps, programmeId: string, secretId: string, maker: Maker): Promise<Result<unknown>>;
+	look: ui.Button;
+	told: string;
+}
+
+const REPLACEMENT = [
+	[
+		"Prepare",
+		"Creates the new secret and shows it once. You can sign your requests with it right away; callbacks are still signed with the old one.",
+	],
+	[
+		"Add it to your receiver",
+		"Let your receiver accept both secrets, the old and the new one: in Node, give secret as a list. Sign your own requests with the new one.",
+	],
+	["Activate", "From the next attempt on, callbacks are signed with the new secret."],
+	[
+		"End the old one",
+		"Remove it from your systems, then end it here. Otherwise it ends automatically 24 hours after the activation. If the old secret leaked, end it right away.",
+	],
+] as const;
+
+function secretSection(view: KeysView, told: Html | null): Html {
+	const { secrets, nowMs, issued, path, hidden, mayIntegrate } = view;
+	const states = new Set(secrets.map((secret) => stateOf(secret, nowMs)));
+	const isUnderWay = states.has("prepared") || states.has("replaced");
+	const prepare = { action: `${path}/secret`, hidden, label: "Prepare new secret", isSmall: true };
+	const steps = html`<ol class="points small">${REPLACEMENT.map(
+		([title, text]) => html`<li><strong>${title}</strong><br><span class="soft">${text}</span></li>`,
+	)}</ol>`;
+	return ui.section({
+		id: "secret",
+		title: "Signing secret",
+		hint: "It signs your requests to us and our callbacks to you. Replacing it takes two steps, and nothing is lost in between.",
+		actions: states.has("prepared") || !mayIntegrate ? null : ui.buttonForm(prepare),
+		told,
+		body: html`${issued === null || issued.key !== null ? null : ui.padded(issuedOnce(issued))}${secretTable(view)}${ui.padded(
+			ui.foldable("How to replace the secret", isUnderWay, steps),
+		)}`,
+	});
+}
 
 function secretTable({ secrets, nowMs, path, hidden, mayIntegrate }: KeysView): Html {
 	const order = Object.keys(SECRET_WORDS);
@@ -257,48 +290,22 @@ function secretTable({ secrets, nowMs, path, hidden, mayIntegrate }: KeysView): 
 				title: "Change",
 				isTitleHidden: true,
 				isNumber: true,
-				cell: (secret) => {
-					const offered = mayIntegrate ? (SECRET_ACTIONS[stateOf(secret, nowMs)] ?? []) : [];
-					return html`<div class="row-end">${offered.map(({ verb, ...look }) =>
-						ui.buttonForm({
-							...look,
-							action: `${path}/secret/${verb}`,
-							className: "",
-							hidden: { ...hidden, secretId: secret.public_id },
-							isSmall: true,
-							ariaLabel: `${look.label}: the secret that ends in ${secret.hint}`,
-						}),
-					)}</div>`;
-				},
+				cell: (secret) =>
+					html`<div class="row-end">${Object.entries(SECRET_CHANGES)
+						.filter(([, { of }]) => mayIntegrate && of === stateOf(secret, nowMs))
+						.map(([verb, { look }]) =>
+							ui.buttonForm({
+								...look,
+								action: `${path}/secret/${verb}`,
+								className: "",
+								hidden: { ...hidden, secretId: secret.public_id },
+								isSmall: true,
+								ariaLabel: `${look.label}: the secret that ends in ${secret.hint}`,
+							}),
+						)}</div>`,
 			},
 		],
 	});
-}
-
-function replacementSteps(states: ReadonlySet<SecretState>): Html {
-	const isActivated = !states.has("prepared") && states.has("replaced");
-	const steps: readonly (readonly [title: string, text: string, isDone: boolean])[] = [
-		[
-			"Prepare",
-			"Creates the new secret and shows it once. You can sign your requests with it right away; callbacks are still signed with the old one.",
-			states.has("prepared") || isActivated,
-		],
-		[
-			"Add it to your receiver",
-			"Let your receiver accept both secrets, the old and the new one. Sign your own requests with the new one.",
-			isActivated,
-		],
-		["Activate", "From the next attempt on, callbacks are signed with the new secret.", isActivated],
-		[
-			"End the old one",
-			"Remove it from your systems, then end it here. Otherwise it ends automatically 24 hours after the activation. If the old secret leaked, end it right away.",
-			false,
-		],
-	];
-	return html`<ol class="points small">${steps.map(
-		([title, text, isDone]) =>
-			html`<li><strong>${title}</strong>${isDone ? html` ${ui.badge("good", "Done")}` : null}<br><span class="soft">${text}</span></li>`,
-	)}</ol>`;
 }
 
 // Ready snippets with the programme's own values, both directions, one tab a language: the files of examples/.
@@ -307,13 +314,7 @@ interface SnippetValues extends ExampleValues {
 	programId: string;
 }
 
-export function snippetsSection(
-	path: string,
-	asked: string | undefined,
-	values: SnippetValues,
-	/** More than one secret is good for something just now. */
-	isReplacing: boolean,
-): Html {
+export function snippetsSection(path: string, asked: string | undefined, values: SnippetValues): Html {
 	const { value: language, label } = parseLanguage(asked);
 	const snippet = (title: string, role: ExampleRole) =>
 		html`<div class="stack-tight"><h3>${title}</h3>${ui.codeBlock(
@@ -326,12 +327,6 @@ export function snippetsSection(
 		title: "Ready snippets",
 		hint: html`With this programme's values. Put the key into <code>${API_KEY_VARIABLE}</code> and the secret into <code>${SECRET_VARIABLE}</code>. <a href="${DOCS_PATH}#the-rules">The rules they keep, and why</a>`,
 		body: ui.padded(
-			isReplacing
-				? ui.message(
-						"info",
-						html`The signing secret is being replaced. Sign your requests with the new one, and let your receiver accept both until the old one has ended: in Node, give <code>secret</code> as a list. <a href="${DOCS_PATH}#replacing-the-secret-without-losing-a-callback">How to replace it</a>`,
-					)
-				: null,
 			ui.tabs(
 				"Language",
 				EXAMPLE_LANGUAGES.map((other) => ({
@@ -341,7 +336,9 @@ export function snippetsSection(
 				})),
 			),
 			// The other languages need nothing but themselves.
-			language === "node" ? installation(values.publicUrl) : null,
+			language === "node"
+				? html`<div class="stack-tight"><p class="small soft">Install the library from this service first. SHA-256 <code class="break">${DOWNLOADS[0].sha256}</code>. <a href="${DOWNLOADS_PATH}">All checksums</a></p>${ui.codeBlock(`npm install ${downloadUrl(values.publicUrl)}`, "the command to install the library")}</div>`
+				: null,
 			html`<div class="columns">${snippet("Sign a request to us", "sender")}${snippet("Verify a callback from us", "receiver")}</div>`,
 			ui.more(
 				"The pixel for your thank-you page",
@@ -351,16 +348,8 @@ export function snippetsSection(
 	});
 }
 
-function installation(publicUrl: string): Html {
-	const [{ sha256 }] = DOWNLOADS;
-	return html`<div class="stack-tight"><p class="small soft">Install the library from this service first. SHA-256 <code class="break">${sha256}</code>. <a href="${DOWNLOADS_PATH}">All checksums</a></p>${ui.codeBlock(`npm install ${downloadUrl(publicUrl)}`, "the command to install the library")}</div>`;
-}
-
 /** For the shop's thank-you page: the browser reports, the shop's server confirms. */
-export function pixelSnippet({
-	publicUrl,
-	programId,
-}: Pick<SnippetValues, "publicUrl" | "programId">): string {
+export function pixelSnippet({ publicUrl, programId }: Omit<SnippetValues, "brand">): string {
 	return `<img src="${publicUrl}/pixel/${programId}.gif?orderId=ORDER_ID&amp;basketValue=AMOUNT" width="1" height="1" alt="">
 `;
 }
@@ -393,24 +382,11 @@ export async function issueNextSecret(c: WebContext, deps: WebDeps): Promise<Res
 	return finish(c, SECRET, prepared, () => null);
 }
 
-export async function activateNextSecret(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { secretId } = await readTextFields(c, ["secretId"]);
-	const { public_id: programmeId } = programmeOf(c);
-	const activated = await activateSecret(deps, programmeId, secretId, makerOf(c));
-	const text =
-		"The new secret is active: callbacks are signed with it. When nothing of yours uses the old one any more, end it.";
-	return finish(c, SECRET, activated, text);
-}
-
-export async function discardNextSecret(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { secretId } = await readTextFields(c, ["secretId"]);
-	const { public_id: programmeId } = programmeOf(c);
-	const discarded = await discardSecret(deps, programmeId, secretId, makerOf(c));
-	return finish(c, SECRET, discarded, "The prepared secret is discarded. The active one stays as it is.");
-}
-
-export async function endOldSecret(c: WebContext, deps: WebDeps): Promise<Response> {
-	const ended = await endReplacedSecrets(deps, programmeOf(c).public_id, makerOf(c));
-	const text = "The old secret has ended: requests signed with it are refused from now on.";
-	return finish(c, SECRET, ended, text);
+export function changeSecret(verb: SecretVerb): Answer {
+	const { work, told } = SECRET_CHANGES[verb];
+	return async (c, deps) => {
+		const { secretId } = await readTextFields(c, ["secretId"]);
+		const changed = await work(deps, programmeOf(c).public_id, secretId, makerOf(c));
+		return finish(c, SECRET, changed, told);
+	};
 }

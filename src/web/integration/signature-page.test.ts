@@ -70,22 +70,14 @@ test("a pasted body that begins with a line break comes back with it", async (t)
 	assert.match(text, /<textarea id="body"[^>]*>\n\n\{\}</);
 });
 
-test("more than any request has is refused, field by field", async (t) => {
+test("more than any request has is refused, and not sent back", async (t) => {
 	const { browser, path } = await openShop(t);
 	await browser.open(`${path}/signature`);
-	for (const [field, length] of [
-		["target", 4_097],
-		["headers", 16_385],
-		["body", 131_073],
-		["secret", 1_025],
-		["computed", 1_025],
-	] as const) {
-		const { status, text } = await browser.submit(`${path}/signature`, {
-			...EMPTY,
-			[field]: "x".repeat(length),
-		});
+	for (const field of ["target", "headers", "body", "secret", "computed"]) {
+		const sent = { ...EMPTY, [field]: "x".repeat(131_073) };
+		const { status, text } = await browser.submit(`${path}/signature`, sent);
 		assert.equal(status, 422, field);
 		assert.match(text, /has more than .* characters\. Paste less\./);
-		assert.ok(!text.includes("xxxx"), "it is not sent back");
+		assert.ok(!text.includes("xxxx"));
 	}
 });

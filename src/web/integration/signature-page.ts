@@ -14,18 +14,8 @@ import * as ui from "../ui.ts";
 import { type Content, count, type Html, html } from "../ui.ts";
 import { answerTab } from "./frame.ts";
 
-/**
- * Each with the most that is looked at: every spelling of the body is hashed, and no server takes more headers. The largest
- * request of either direction but a batch is half of it.
- */
-const FIELDS = {
-	method: ["Method", 32],
-	target: ["Path and query", 4_096],
-	headers: ["Headers", 16_384],
-	body: ["Body", 131_072],
-	secret: ["Signing secret", 1_024],
-	computed: ["Signature your code computed", 1_024],
-} as const;
+/** Every spelling of the body is hashed. The largest request of either direction but a batch is half of it. */
+const MOST_CHARACTERS = 131_072;
 const FIELD_NAMES = ["method", "target", "headers", "body", "secret", "computed"] as const;
 const EMPTY: PastedRequest = { method: "POST", target: "/v1/conversions", headers: "", body: "" };
 const METHODS = ["POST", "GET", "PUT", "PATCH", "DELETE"] as const;
@@ -40,13 +30,11 @@ export async function showSignatureForm(c: WebContext, deps: WebDeps): Promise<R
 export async function checkPasted(c: WebContext, deps: WebDeps): Promise<Response> {
 	const fields = await readTextFields(c, FIELD_NAMES);
 	const { secret, computed, ...pasted } = fields;
-	const tooLong = FIELD_NAMES.find((name) => fields[name].length > FIELDS[name][1]);
-	if (tooLong !== undefined) {
-		const [label, most] = FIELDS[tooLong];
-		const text = `The field ${label} has more than ${count(most)} characters. Paste less.`;
+	if (Object.values(fields).some((text) => text.length > MOST_CHARACTERS)) {
+		const text = `A field has more than ${count(MOST_CHARACTERS)} characters. Paste less.`;
 		const body = ui.padded(ui.message("bad", text));
 		const findings = ui.section({ id: "findings", title: "Not checked", body });
-		return render(c, deps, { pasted: { ...pasted, [tooLong]: "" }, findings, status: 422 });
+		return render(c, deps, { pasted: EMPTY, findings, status: 422 });
 	}
 	const found = await checkSignature(deps, programmeOf(c), { pasted, secret, computed });
 	const findings = findingsSection(programmeOf(c).public_id, found);

@@ -3,7 +3,7 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { readdirSync } from "node:fs";
-import { describe, test } from "node:test";
+import { test } from "node:test";
 import { DOWNLOADS } from "../downloads.ts";
 import { EXAMPLE_LANGUAGES, fillIn, readExample } from "../examples.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
@@ -23,33 +23,25 @@ const EXAMPLES = EXAMPLE_LANGUAGES.flatMap(({ value }) =>
 	})),
 );
 
-for (const { language, role, text } of EXAMPLES) {
-	describe(`the ${role} in ${language}`, () => {
-		test("is short, and no line is cut", () => {
-			const lines = text.split("\n");
-			ok(lines.length - 1 <= PAGE_LINES, `${lines.length - 1} lines`);
-			deepEqual(
-				lines.filter((line) => line.replaceAll("\t", "    ").length > PAGE_COLUMNS),
-				[],
-			);
-			ok(text.endsWith("\n") && !text.endsWith("\n\n"));
-		});
-
-		test("names its secrets and holds none", () => {
-			ok(text.includes(SECRET_VARIABLE));
-			doesNotMatch(text, /rb[ks]_/);
-			equal(text.includes(API_KEY_VARIABLE), role === "sender");
-		});
-
-		test("has the brand and the address of the instance once it is filled in", () => {
-			const filled = fillIn(text, { publicUrl: PUBLIC_URL, brand: "Acme-Net" });
-			doesNotMatch(filled, /X-Service|X_SERVICE|"Service"|ringback\.example/i);
-			match(filled, /X-Acme-Net-|HTTP_X_ACME_NET_|brand: "Acme-Net"/);
-			// Node's are installed from it, too.
-			equal(filled.includes(PUBLIC_URL), role === "sender" || language === "node");
-		});
-	});
-}
+test("each example is at most a page, names its secrets and holds none, and has the instance's brand and address", () => {
+	for (const { language, role, text } of EXAMPLES) {
+		const what = `${role} in ${language}`;
+		const lines = text.split("\n");
+		ok(lines.length - 1 <= PAGE_LINES, what);
+		ok(
+			lines.every((line) => line.replaceAll("\t", "    ").length <= PAGE_COLUMNS),
+			what,
+		);
+		ok(text.endsWith("\n") && !text.endsWith("\n\n") && text.includes(SECRET_VARIABLE), what);
+		doesNotMatch(text, /rb[ks]_/, what);
+		equal(text.includes(API_KEY_VARIABLE), role === "sender", what);
+		const filled = fillIn(text, { publicUrl: PUBLIC_URL, brand: "Acme-Net" });
+		doesNotMatch(filled, /X-Service|X_SERVICE|"Service"|ringback\.example/i, what);
+		match(filled, /X-Acme-Net-|HTTP_X_ACME_NET_|brand: "Acme-Net"/, what);
+		// Node's are installed from it, too.
+		equal(filled.includes(PUBLIC_URL), role === "sender" || language === "node", what);
+	}
+});
 
 test("a value with replacement patterns in it is filled in as it is", () => {
 	equal(fillIn("https://ringback.example/", { publicUrl: "$&$1", brand: "Service" }), "$&$1/");
@@ -63,8 +55,7 @@ test("every folder of examples/ is shown, and no other", () => {
 
 test("the section shows both directions in the language asked for, and Node when there is no such", () => {
 	const values = { publicUrl: PUBLIC_URL, brand: "Acme", programId: "prg_1" };
-	const shown = (language: string | undefined) =>
-		String(snippetsSection("/integration", language, values, false));
+	const shown = (language: string | undefined) => String(snippetsSection("/integration", language, values));
 	match(shown("csharp"), /aria-current="true">C#<[\s\S]*static class Sender[\s\S]*static class Receiver/);
 	match(shown("curl"), /aria-current="true">Node</);
 	equal(shown(undefined), shown("node"));
@@ -73,7 +64,7 @@ test("the section shows both directions in the language asked for, and Node when
 
 test("only Node needs something installed, and the section says from where, with its checksum", () => {
 	const values = { publicUrl: PUBLIC_URL, brand: "Acme", programId: "prg_1" };
-	const shown = (language: string) => String(snippetsSection("/keys", language, values, false));
+	const shown = (language: string) => String(snippetsSection("/keys", language, values));
 	const [{ file, sha256 }] = DOWNLOADS;
 	ok(shown("node").includes(`<code>npm install ${PUBLIC_URL}/downloads/${file}</code>`));
 	ok(shown("node").includes(sha256));

@@ -2,24 +2,24 @@
 // came to shows in place as it arrives.
 
 import { explainAttempt } from "../../callbacks/attempt-cause.ts";
-import { judgeTestDecision, parseMove, sideOf } from "../../conversions/decide.ts";
+import { DECISION_MOVES, judgeTestDecision, parseMove, sideOf } from "../../conversions/decide.ts";
 import { sendTestConversion, type TestSent, walkTestConversion } from "../../conversions/send-test.ts";
-import { REASONS, type Status } from "../../domain/conversion.ts";
+import { judgeMove } from "../../domain/conversion.ts";
 import type { Result } from "../../domain/fault.ts";
 import { isGoodAnswer, type LocalOutcome } from "../../domain/local-answer.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
 import type { ListedDelivery } from "../../store/queries/delivery-list.ts";
 import type { StoredLocalAnswer } from "../../store/queries/local-answers.ts";
-import { deliveryColumns, reasonWords, STATUS_WORDS, statusBadge } from "../conversion-ui.ts";
+import { deliveryColumns, STATUS_WORDS, statusBadge } from "../conversion-ui.ts";
+import { decisionBar } from "../conversions/decide-action.ts";
 import { readTextFields } from "../form.ts";
 import { programmeOf, viewerOf, type WebContext, type WebDeps } from "../page.ts";
 import { conversionPath, integrationPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { type CallbacksView, isListened, type TestedConversion } from "./callbacks-view.ts";
+import { type CallbacksView, isListened } from "./callbacks-view.ts";
 import { type FormPart, finish } from "./frame.ts";
 
-export const TEST_TARGET = "test-live";
 const SECTION = "test";
 
 /** `isNext`: sending one is what to do now. */
@@ -38,12 +38,11 @@ export function testSection(view: CallbacksView, isNext: boolean): Html {
 				})
 			: null,
 		told: view.told("test"),
-		body: html`<div id="${TEST_TARGET}" aria-live="polite">${testResult(view)}</div>
+		body: html`<div id="test-live" aria-live="polite">${testResult(view)}</div>
 <noscript><p class="card-body small soft">Reload the page to see what has arrived.</p></noscript>`,
 	});
 }
 
-/** What is pushed. */
 export function testResult(view: CallbacksView): Html {
 	const { test, programme } = view;
 	if (test === null) return ui.emptyState({ title: "No test conversion yet", text: advice(view) });
@@ -51,31 +50,36 @@ export function testResult(view: CallbacksView): Html {
 	return html`${ui.padded(
 		html`<div class="row-end"><p class="grow"><a class="mono" href="${conversionPath(programme.public_id, conversion.public_id)}">${conversion.order_id}</a> ${statusBadge(conversion.status)}</p>${walkForms(view, conversion)}</div>`,
 	)}${localAnswers.length === 0 ? null : localAnswersTable(localAnswers)}${
-		deliveries.length === 0 && localAnswers.length > 0 ? null : deliveredTable(view, test)
+		deliveries.length === 0 && localAnswers.length > 0 ? null : deliveredTable(view, deliveries)
 	}`;
 }
 
-function deliveredTable(view: CallbacksView, { deliveries }: TestedConversion): Html {
+function deliveredTable(view: CallbacksView, deliveries: readonly ListedDelivery[]): Html {
 	const { event, state, next, when } = deliveryColumns(view.programme.public_id, view.nowMs);
 	return ui.dataTable<ListedDelivery>({
 		caption: "Callbacks of this test conversion",
 		rows: deliveries,
-		empty: nothingSent(view),
+		empty:
+			view.url === null && view.isListening
+				? ui.emptyState({ title: "On its way", text: "If nothing comes, send a new test conversion." })
+				: ui.emptyState({ title: "No callback was sent for it", text: NOTHING_SENT }),
 		stacks: "tight",
-		columns: [event, state, { title: "What came back", cell: (row) => whatCameBack(row, view) }, next, when],
+		// In words, so that nobody has to open the delivery to know what to do.
+		columns: [
+			event,
+			state,
+			{
+				title: "What came back",
+				cell: ({ lastHttpStatus, lastAttempt }) => {
+					if (lastAttempt === null) return lastHttpStatus === null ? "—" : `HTTP ${lastHttpStatus}`;
+					const { title, meaning, advice } = explainAttempt(lastAttempt);
+					return html`${title}<span class="secondary break">${meaning} ${view.mayIntegrate ? advice : null}</span>`;
+				},
+			},
+			next,
+			when,
+		],
 	});
-}
-
-/** In one line, so that nobody has to open the delivery to know what to do. */
-function whatCameBack(
-	{ lastHttpStatus, lastAttempt }: ListedDelivery,
-	{ mayIntegrate }: CallbacksView,
-): Content {
-	if (lastAttempt === null) {
-		return lastHttpStatus === null ? html`<span class="faint">—</span>` : `HTTP ${lastHttpStatus}`;
-	}
-	const { title, meaning, advice } = explainAttempt(lastAttempt);
-	return html`${title}<span class="secondary break">${meaning} ${mayIntegrate ? advice : null}</span>`;
 }
 
 function advice({ url, hasSecret, mayIntegrate, isListening }: CallbacksView): Content {
@@ -89,50 +93,23 @@ function advice({ url, hasSecret, mayIntegrate, isListening }: CallbacksView): C
 		: html`No callback would be sent yet: paste the command into a terminal, or <a href="#callback">save a Postback URL</a>.`;
 }
 
-function nothingSent(view: CallbacksView): Html {
-	const { url, hasSecret, isListening, mayIntegrate } = view;
-	if (url === null && isListening) {
-		return ui.emptyState({
-			title: "On its way",
-			text: html`To <code>listen</code> on your machine. If nothing comes, send a new test conversion.`,
-		});
-	}
-	const isAdvised = mayIntegrate && (url === null || !hasSecret);
-	return ui.emptyState({
-		title: "No callback was sent for it",
-		text: isAdvised
-			? advice(view)
-			: "There was no Postback URL or no signing secret when its status changed, and earlier changes are never sent. Send a new test conversion.",
-	});
-}
-
-const OFFERED: readonly { move: string; label: string; from: readonly Status[] }[] = [
-	{ move: "approve", label: "Approve", from: ["RECORDED"] },
-	{ move: "reject", label: "Reject", from: ["RECORDED"] },
-	{ move: "reverse", label: "Reverse", from: ["RECORDED", "APPROVED"] },
-];
+const NOTHING_SENT =
+	"There was no Postback URL or no signing secret when its status changed, and earlier changes are never sent. Once you have both, send a new test conversion.";
 
 function walkForms(
 	{ path, hidden, mayIntegrate }: CallbacksView,
 	{ public_id: conversionId, status }: Conversion,
 ): Content {
 	if (!mayIntegrate) return null;
-	const offered = OFFERED.filter(({ from }) => from.includes(status));
-	if (offered.length === 0) {
+	const moves = DECISION_MOVES.filter((move) => judgeMove(status, move).kind === "apply");
+	if (moves.length === 0) {
 		return html`<p class="small soft">This test is finished. Send another to start over.</p>`;
 	}
 	return ui.postForm({
 		action: `${path}/test/${conversionId}`,
 		hidden,
-		className: "row-end",
 		changes: SECTION,
-		body: html`${ui.selectField({
-			name: "reason",
-			id: "test-reason",
-			label: status === "RECORDED" ? "Reason (to reject or reverse)" : "Reason",
-			value: "RETURN",
-			options: REASONS.map((reason) => ({ value: reason, label: reasonWords(reason) })),
-		})}<div class="row">${offered.map(({ move, label }) => ui.button({ label, name: "move", value: move }))}</div>`,
+		body: decisionBar(moves),
 	});
 }
 
@@ -185,16 +162,12 @@ export async function sendTest(c: WebContext, deps: WebDeps): Promise<Response> 
 
 export async function moveTest(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { personId, kind } = viewerOf(c);
-	const { move, reason } = await readTextFields(c, ["move", "reason"]);
+	const { decision: move, reason } = await readTextFields(c, ["decision", "reason"]);
 	const parsed = parseMove(move);
 	const decision = parsed.ok ? judgeTestDecision(sideOf(kind), parsed.value, reason) : parsed;
 	if (!decision.ok) return afterTest(c, deps, decision);
-	const conversionId = c.req.param("conversionId") ?? "";
-	return afterTest(
-		c,
-		deps,
-		await walkTestConversion(deps, programmeOf(c), conversionId, decision.value, personId),
-	);
+	const id = c.req.param("conversionId") ?? "";
+	return afterTest(c, deps, await walkTestConversion(deps, programmeOf(c), id, decision.value, personId));
 }
 
 /** What comes of the callback shows below, as it happens: nothing is said here that would be untrue a second later. */

@@ -1,49 +1,368 @@
-// A job: being checked, the preview, being applied, the result; or stopped on the way. Any of the staff may go on with what
-// another has uploaded, and any of a shop's owners.
+// A job: being checked, the preview, being applied, the result; or stopped on the way. What it would do and did: counts,
+// money, programmes, and the lines that need fixing; what of it cannot be undone, what keeps it from getting on, and what
+// to do next. Any of the staff may go on with what another has uploaded, and any of a shop's owners.
 
 import type { Fault } from "../../domain/fault.ts";
+import { SECOND_MS } from "../../domain/time.ts";
 import { discardJob, startJob, stopJob, whyNotYours } from "../../jobs/job.ts";
-import { JOB_KINDS } from "../../jobs/kinds.ts";
-import { jobResult, readFailure } from "../../jobs/lines.ts";
-import { parseSummary } from "../../jobs/summary.ts";
-import { findJob, type ListedJob } from "../../store/queries/jobs.ts";
+import type { JobKind } from "../../jobs/kind.ts";
+import { IMPORT_KINDS, JOB_KINDS } from "../../jobs/kinds.ts";
+import { type BatchFailure, jobResult, readFailure } from "../../jobs/lines.ts";
+import { type JobSummary, type MoneyTotal, parseSummary } from "../../jobs/summary.ts";
+import { CLAIM_MS } from "../../jobs/work.ts";
+import { LIMITS } from "../../people/limits.ts";
+import { findJob, type Job, type ListedJob } from "../../store/queries/jobs.ts";
+import type { JobState } from "../../store/tables/jobs.ts";
+import { STATUS_WORDS } from "../conversion-ui.ts";
 import { answerCsv } from "../conversions/csv-answer.ts";
-import { deciderOf } from "../conversions/deciding.ts";
+import { deciderOf } from "../conversions/decide-action.ts";
 import { answerError } from "../error-page.ts";
 import { readTextFields } from "../form.ts";
-import { answerPage, makerOf, type PageDeps, setFlash, viewerOf, type WebContext } from "../page.ts";
-import type { Answer } from "../routes.ts";
 import {
-	backPath,
-	isRestDiscarded,
-	type JobView,
-	jobPath,
-	renderJob,
-	uploadPath,
-	wordsOf,
-} from "./job-view.ts";
+	answerPage,
+	leadTo,
+	makerOf,
+	type PageDeps,
+	programmeOf,
+	viewerOf,
+	type WebContext,
+} from "../page.ts";
+import * as paths from "../paths.ts";
+import type { Answer } from "../routes.ts";
+import * as ui from "../ui.ts";
+import { type Content, count, countOf, type Html, html, message } from "../ui.ts";
 
+/** Its page's title, and its state in a list. */
+const STATES: Readonly<Record<JobState, readonly [ui.Tone, string]>> = {
+	storing: ["plain", "Checking the file"],
+	uploaded: ["info", "Checking the file"],
+	previewed: ["warn", "Check before you apply"],
+	applying: ["info", "Under way"],
+	stopped: ["warn", "Stopped"],
+	done: ["good", "Done"],
+	discarded: ["plain", "Discarded"],
+};
+
+export function stateOf(job: Job): readonly [ui.Tone, string] {
+	if (isRestDiscarded(job)) return ["plain", "Stopped, rest discarded"];
+	return isMoving(job) && job.failure !== null ? ["warn", "Trying again"] : STATES[job.state];
+}
+
+/** By somebody, or because it was left for days. */
+function isRestDiscarded({ state, lines }: Job): boolean {
+	return state === "stopped" && lines !== "kept";
+}
+
+function isMoving({ state }: Job): boolean {
+	return state === "uploaded" || state === "applying";
+}
+
+/** What its button does, and what was done then. */
+function verbOf({ name }: JobKind): readonly [verb: string, done: string] {
+	return name === "decisions" ? ["Decide", "decided"] : ["Import", "imported"];
+}
+
+export function uploadPath(c: WebContext, name: JobKind["name"]): string {
+	return name === "decisions" ? paths.bulkPath(programmeOf(c).public_id) : paths.importKindPath(name);
+}
+
+export function jobPath(c: WebContext, { kind, public_id: id }: Job): string {
+	return kind === "decisions" ? paths.bulkJobPath(programmeOf(c).public_id, id) : paths.importJobPath(id);
+}
+
+function backPath(c: WebContext, { kind, list_query: query }: Job): string {
+	if (kind !== "decisions") return paths.importKindPath(kind);
+	return `${paths.conversionsPath(programmeOf(c).public_id)}${query ?? ""}`;
+}
+
+/** Where it came from, in words. */
+export function originOf({ file_name: fileName }: Pick<Job, "file_name">): string {
+	return fileName === null ? "All that matched the filters" : fileName || "A file";
+}
+
+/** A shop is not told who it was in the review team. */
+export function whoOf({ decided_by: decidedBy }: Job, email: string | null): Content {
+	if (decidedBy === "review") return "the review team";
+	return email === null ? "–" : ui.emailText(email);
+}
+
+interface JobView {
+	job: ListedJob;
+	kind: JobKind;
+	summary: JobSummary;
+	href: string;
+	/** Why this reader may not apply it; null when they may. */
+	notYours: string | null;
+	/** Whether mails can be sent. */
+	isMailOn: boolean;
+}
+
+/** While there is more to come it moves on by itself: htmx asks again every second; without scripts the browser reloads. */
 export async function showJob(c: WebContext, deps: PageDeps): Promise<Response> {
 	const job = await jobOf(c, deps);
 	if (job === undefined) return answerError(c, "not_found");
-	const kind = JOB_KINDS[job.kind];
-	const words = wordsOf(kind);
-	const title = isRestDiscarded(job) ? `${words.states.stopped}, rest discarded` : words.states[job.state];
+	const [, title] = stateOf(job);
 	const view: JobView = {
-		title,
 		job,
-		kind,
-		words,
-		summary: job.summary === null ? null : parseSummary(job.summary),
-		failure: readFailure(job.failure),
+		kind: JOB_KINDS[job.kind],
+		summary: parseSummary(job.summary),
 		href: jobPath(c, job),
-		backHref: backPath(c, job),
 		notYours: whyNotYours(job, deciderOf(c).side),
 		isMailOn: deps.mails.isOn,
 	};
-	const active = job.programme_id === null ? "programmes" : "conversions";
-	return answerPage(c, { title, active, body: renderJob(view) });
+	const header = ui.pageHeader({
+		title,
+		hint: hintOf(view),
+		actions: ui.linkButton({
+			label: job.kind === "decisions" ? "Back to the list" : "All imports",
+			href: backPath(c, job),
+		}),
+	});
+	const again = {
+		"hx-get": view.href,
+		"hx-trigger": "every 1s",
+		"hx-select": "#job",
+		"hx-target": "this",
+		"hx-swap": "outerHTML",
+	};
+	const body = isMoving(job) ? renderProgress(view) : renderOutcome(view);
+	return answerPage(c, {
+		title,
+		active: job.programme_id === null ? "programmes" : "conversions",
+		body: html`<div id="job" class="stack"${ui.attrs(isMoving(job) ? again : {})}>${header}${body}</div>`,
+	});
 }
+
+function hintOf({ job, kind }: JobView): Content {
+	const file = `${originOf(job)} · ${countOf(job.row_count, "line")} about ${kind.noun[1]}`;
+	const made = html`${job.file_name === null ? "chosen" : "uploaded"} by ${whoOf(job, job.email)}, ${ui.timeTag(job.created_at_ms)}`;
+	const begun =
+		job.applied_at_ms === null
+			? null
+			: html` · begun by ${whoOf(job, job.appliedByEmail)}, ${ui.timeTag(job.applied_at_ms)}`;
+	return html`<span class="break">${file}</span> · ${made}${begun}`;
+}
+
+function renderProgress({ job, href, notYours }: JobView): Html {
+	const isChecked = job.state === "uploaded";
+	const [action, label] = isChecked ? ["discard", "Cancel"] : ["stop", "Stop"];
+	const text = `${count(job.done_rows)} of ${countOf(job.row_count, "line")} ${isChecked ? "checked" : "done"}`;
+	return html`${failureMessage(job)}${ui.section({
+		id: "progress",
+		title: isChecked ? "Checking every line" : "Working through every line",
+		hint: "You can leave this page: the work goes on, and the result stays here.",
+		body: ui.padded(
+			html`<progress class="bar-share" max="${job.row_count}" value="${job.done_rows}" aria-label="${text}">${text}</progress>`,
+			html`<p class="soft" role="status">${text}</p>`,
+			html`<noscript><meta http-equiv="refresh" content="2"></noscript>`,
+			notYours === null ? ui.buttonForm({ action: `${href}/${action}`, label }) : null,
+		),
+	})}`;
+}
+
+/** The preview, the result, or where it was stopped. */
+function renderOutcome(view: JobView): Html {
+	const { job, kind, summary } = view;
+	const { counts, rows } = summary;
+	const [, done] = verbOf(kind);
+	const left = job.row_count - rows;
+	const stats = ui.statStrip([
+		{ label: job.state === "previewed" ? `Will be ${done}` : capitalise(done), value: count(counts.change) },
+		{ label: "No change needed", value: count(counts.already) },
+		{ label: "Needs fixing", value: count(counts.refused) },
+		...(left > 0 ? [{ label: "Not looked at yet", value: count(left) }] : []),
+	]);
+	const told =
+		job.state === "previewed" ? null : job.state === "done" ? doneMessage(view) : stoppedMessage(job);
+	// Of what came from 1.0.
+	const isUnknown = job.summary === null && job.lines === "gone";
+	return html`${told}${accessMessage(job)}${failureMessage(job)}${isUnknown ? null : stats}${whatNext(view)}${moneySection(summary)}${problemsSection(view)}${filesNote(view)}`;
+}
+
+function whatNext(view: JobView): Content {
+	const { job, kind, summary, notYours } = view;
+	if (job.state === "done") return nextKind(kind);
+	if (notYours !== null || job.lines !== "kept") return notYours === null ? null : message("info", notYours);
+	if (job.state !== "previewed") return applyForm(view, "Go on", "Discard the rest");
+	const { change, refused } = summary.counts;
+	if (change === 0) {
+		const advice =
+			refused === 0 ? "" : " or needs fixing. Correct the lines below, and upload the file again";
+		const discard = ui.buttonForm({ action: `${view.href}/discard`, label: "Discard" });
+		return [message("warn", `Nothing to do: everything in it is as it should be already${advice}.`), discard];
+	}
+	const leftOut = `${countOf(refused, "line")} will be left out, because ${refused === 1 ? "it needs" : "they need"} fixing. Go on with the others now and those later, or correct the file and upload it again.`;
+	const [verb] = verbOf(kind);
+	return [
+		refused === 0 ? null : message("warn", leftOut),
+		message("info", kind.advice),
+		applyForm(view, `${verb} ${countOf(change, ...kind.noun)}`, "Discard"),
+	];
+}
+
+function nextKind({ name }: JobKind): Content {
+	const next = name === "decisions" ? undefined : IMPORT_KINDS[IMPORT_KINDS.indexOf(name) + 1];
+	if (next === undefined) return null;
+	const href = paths.importKindPath(next);
+	return html`<div class="row">${ui.linkButton({ label: `Next: their ${next}`, tone: "primary", href })}</div>`;
+}
+
+/** Whoever goes on with it may be another than who began: whether people are mailed is asked again. */
+function applyForm({ kind, href, isMailOn }: JobView, label: string, discard: string): Html {
+	const invites = isMailOn
+		? html`${ui.checkbox({ name: "invite", label: "Mail each of them an invitation now" })}<p class="small soft">Without it nobody is mailed: when a shop is ready, send its people their links from its People page. At most ${count(LIMITS.importedInvitations.max)} are mailed within an hour; whoever is beyond that is added without a mail, and the result says who.</p>`
+		: html`<p class="small soft">Nobody is mailed: this service has no mail server. When a shop is ready, create the links on its People page.</p>`;
+	return ui.postForm({
+		action: `${href}/apply`,
+		body: [
+			kind.name === "people" ? invites : null,
+			html`<div class="row">${ui.button({ label, tone: "primary" })}${ui.button({ label: discard, tone: "quiet", formAction: `${href}/discard` })}</div>`,
+		],
+	});
+}
+
+function doneMessage({ kind, job, summary: { counts, remarks } }: JobView): Html {
+	if (job.summary === null) {
+		return message(
+			"info",
+			"What became of each line was not kept when the service was upgraded. The history of a conversion says what was decided about it.",
+		);
+	}
+	const [, done] = verbOf(kind);
+	const sentences = [
+		`${countOf(counts.change, ...kind.noun)} ${done}.`,
+		job.invites === 1 && counts.change > remarks ? "Their invitations are on their way." : "",
+		remarks > 0
+			? `${countOf(remarks, ...kind.noun)} came in without a mail; the result file says who and why.`
+			: "",
+		counts.refused > 0 ? `${countOf(counts.refused, "line")} left out: see below.` : "",
+	];
+	const tone = counts.refused === 0 && remarks === 0 ? "good" : "warn";
+	return message(tone, sentences.filter((sentence) => sentence !== "").join(" "));
+}
+
+function stoppedMessage(job: Job): Html {
+	const rest = isRestDiscarded(job)
+		? " Its other lines were removed: upload the file again for the rest."
+		: "";
+	return message(
+		"warn",
+		`Stopped after ${count(job.done_rows)} of ${countOf(job.row_count, "line")}. What was done until then stays.${rest}`,
+	);
+}
+
+/** Whoever has somebody's password can upload in their name, too. */
+function accessMessage(job: ListedJob): Content {
+	if (job.access_ended_at_ms === null) return null;
+	return message(
+		"warn",
+		html`${whoOf(job, job.appliedByEmail ?? job.email)} got a new password or lost their access (${ui.timeTag(job.access_ended_at_ms)}), so nothing more was done in their name. Look at what it did or would change before you go on; if nobody knows the file, discard it.`,
+	);
+}
+
+const WHY: Readonly<Record<BatchFailure["cause"], readonly [cause: string, advice: string]>> = {
+	database: [
+		"the database was out of reach, too busy, or out of room",
+		"look at the System page: it says how the database does, and how much room there is",
+	],
+	unexpected: [
+		"an unexpected error",
+		"look into the service’s log at that time, for “a chore failed”. The other lines can do without these: take these out of the file, and upload it again",
+	],
+};
+
+/** While it is tried again, and once somebody has stopped it. */
+function failureMessage(job: Job): Content {
+	const failure = readFailure(job.failure);
+	if (failure === null) return null;
+	const [cause, advice] = WHY[failure.cause];
+	const again = isMoving(job) ? `, and they are tried again every ${CLAIM_MS / SECOND_MS} seconds` : "";
+	return message(
+		"bad",
+		html`Lines ${count(failure.firstLine)} to ${count(failure.lastLine)} could not be ${job.state === "uploaded" ? "checked" : "stored"} (${ui.timeTag(failure.atMs)}): ${cause}. None of them was stored${again}. If it continues, ${advice}.`,
+	);
+}
+
+function capitalise(text: string): string {
+	return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
+function moneyColumns(): readonly ui.Column<MoneyTotal>[] {
+	const column = (title: string, part: "basket" | "commission" | "fee"): ui.Column<MoneyTotal> => ({
+		title,
+		isNumber: true,
+		cell: (row) => ui.amount(row[part], row.currency),
+	});
+	return [column("Amount", "basket"), column("Commission", "commission"), column("Fee", "fee")];
+}
+
+function moneySection({ money }: JobSummary): Content {
+	if (money.length === 0) return null;
+	return ui.section({
+		id: "money",
+		title: "By status",
+		...(money.some(({ tests }) => tests > 0) ? { hint: "Sums leave tests out." } : {}),
+		body: ui.dataTable<MoneyTotal>({
+			caption: "By status and currency",
+			rows: money,
+			empty: null,
+			stacks: true,
+			columns: [
+				{ title: "Status", namesRow: true, cell: ({ status }) => STATUS_WORDS[status] },
+				{
+					title: "Conversions",
+					isNumber: true,
+					cell: ({ rows, tests }) =>
+						html`${count(rows)}${tests === 0 ? null : html`<span class="secondary">${countOf(tests, "test")}</span>`}`,
+				},
+				...moneyColumns(),
+			],
+		}),
+	});
+}
+
+function problemsSection({ job, href, summary: { problems, counts } }: JobView): Content {
+	if (problems.length === 0) return null;
+	const file = ui.linkButton({ label: "Download these lines", isSmall: true, href: `${href}/problems.csv` });
+	return ui.section({
+		id: "problems",
+		title: "Needs fixing",
+		hint:
+			counts.refused > problems.length
+				? `The first ${count(problems.length)} of ${countOf(counts.refused, "line")}. The file has all of them.`
+				: "Corrected, the file of these lines can be uploaded as it is.",
+		actions: job.lines === "kept" ? file : null,
+		body: ui.dataTable({
+			caption: "Lines that need fixing",
+			rows: problems,
+			empty: null,
+			stacks: true,
+			columns: [
+				{
+					title: "Line",
+					namesRow: true,
+					cell: ({ line }) => html`<span class="nowrap">Line ${count(line)}</span>`,
+				},
+				{ title: "What to put right", cell: ({ detail }) => html`<span class="break">${detail}</span>` },
+			],
+		}),
+	});
+}
+
+function filesNote({ job, href }: JobView): Html {
+	const file = ui.linkButton({
+		label: "Download every line with its result",
+		isSmall: true,
+		href: `${href}/result.csv`,
+	});
+	const until =
+		job.state === "previewed"
+			? "Not applied within three days, it is discarded."
+			: "The lines are removed three days after the end; the counts stay.";
+	return html`<div class="row">${job.lines === "kept" ? file : null}<span class="small soft">${until}</span></div>`;
+}
+
+// What its buttons do.
 
 export const applyJobPage = change(async (c, deps, job) => {
 	const { invite } = await readTextFields(c, ["invite"]);
@@ -56,7 +375,6 @@ export const discardJobPage = change((c, deps, job) => discardJob(deps, job, vie
 
 type Done = "started" | "already" | "stopped" | "discarded" | "rest discarded";
 
-/** Each is one button of the page. */
 function change(
 	work: (
 		c: WebContext,
@@ -68,20 +386,19 @@ function change(
 		const job = await jobOf(c, deps);
 		if (job === undefined) return answerError(c, "not_found");
 		const notYours = whyNotYours(job, deciderOf(c).side);
-		const done = notYours === null ? await work(c, deps, job) : null;
-		if (done === null || !done.ok) {
-			setFlash(c, "bad", done === null ? (notYours ?? "") : done.fault.detail);
+		if (notYours !== null) return leadTo(c, jobPath(c, job), notYours, "bad");
+		const done = await work(c, deps, job);
+		if (!done.ok) {
 			// On the job's own page, unless somebody has discarded it meanwhile.
 			const isThere = (await jobOf(c, deps)) !== undefined;
-			return c.redirect(isThere ? jobPath(c, job) : uploadPath(c, JOB_KINDS[job.kind]), 303);
+			return leadTo(c, isThere ? jobPath(c, job) : uploadPath(c, job.kind), done.fault.detail, "bad");
 		}
 		deps.jobs.wake();
-		if (done.value === "rest discarded") {
-			setFlash(c, "info", "The rest of the file is discarded. What was done stays.");
+		if (done.value === "discarded") {
+			const path = job.file_name === null ? backPath(c, job) : uploadPath(c, job.kind);
+			return leadTo(c, path, "Discarded. Nothing was changed.", "info");
 		}
-		if (done.value !== "discarded") return c.redirect(jobPath(c, job), 303);
-		setFlash(c, "info", "Discarded. Nothing was changed.");
-		return c.redirect(job.file_name === null ? backPath(c, job) : uploadPath(c, JOB_KINDS[job.kind]), 303);
+		return c.redirect(jobPath(c, job), 303);
 	};
 }
 
@@ -89,8 +406,7 @@ function change(
 export function showResultFile(isOfProblems: boolean): Answer {
 	return async (c, deps) => {
 		const job = await jobOf(c, deps);
-		const isLookedAt = job !== undefined && job.state !== "uploaded" && job.state !== "applying";
-		if (!isLookedAt || job.lines !== "kept") return answerError(c, "not_found");
+		if (job === undefined || isMoving(job) || job.lines !== "kept") return answerError(c, "not_found");
 		const name = `${isOfProblems ? "needs-fixing" : "result"}-${job.public_id}.csv`;
 		return answerCsv(c, deps, name, jobResult(deps.store.db, job, isOfProblems));
 	};

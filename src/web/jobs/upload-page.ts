@@ -1,6 +1,5 @@
 // Where files are uploaded: the form, what each kind of file must look like, and the jobs of the last weeks.
 
-import { csvFile } from "../../conversions/csv-file.ts";
 import { EVENT_TYPES, REASONS } from "../../domain/conversion.ts";
 import { type Fault, succeed } from "../../domain/fault.ts";
 import type { JobColumn, JobKind } from "../../jobs/kind.ts";
@@ -8,27 +7,18 @@ import { IMPORT_KINDS } from "../../jobs/kinds.ts";
 import { MAX_WAITING_FILES, uploadFile } from "../../jobs/make-job.ts";
 import { type ListedJob, listJobs } from "../../store/queries/jobs.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
-import type { JobKindName, JobState } from "../../store/tables/jobs.ts";
-import { answerCsv } from "../conversions/csv-answer.ts";
-import { deciderOf } from "../conversions/deciding.ts";
-import { listAddress } from "../conversions/list-query.ts";
+import type { JobKindName } from "../../store/tables/jobs.ts";
+import { deciderOf } from "../conversions/decide-action.ts";
 import { answerPage, makerOf, type PageDeps, viewerOf, type WebContext } from "../page.ts";
-import { conversionsPath, importKindPath, PROGRAMMES_PATH } from "../paths.ts";
+import { conversionsPath, importKindPath, ownPath, PROGRAMMES_PATH } from "../paths.ts";
 import { IMPORT_FILES, maxFileBytes, SMALL_FILES, sayTooLarge } from "../receive-file.ts";
 import type { Answer } from "../routes.ts";
 import * as ui from "../ui.ts";
-import { type Content, type Html, html } from "../ui.ts";
-import { isRestDiscarded, jobPath, originOf, uploadPath, whoOf, wordsOf } from "./job-view.ts";
+import { type Html, html } from "../ui.ts";
+import { jobPath, originOf, stateOf, uploadPath, whoOf } from "./job-page.ts";
 
 /** All that may wait, and some that have ended. */
 const MAX_LISTED_JOBS = MAX_WAITING_FILES + 20;
-
-const KIND_TITLES: Readonly<Record<JobKindName, string>> = {
-	decisions: "Decisions",
-	programmes: "Programmes",
-	people: "People",
-	conversions: "Conversions",
-};
 
 const HINTS: Readonly<Record<JobKindName, string>> = {
 	decisions:
@@ -59,19 +49,6 @@ export function receiveUpload(kind: JobKind): Answer {
 	};
 }
 
-/** Its first line, for whoever begins with an empty file. With semicolons where spreadsheets part cells by them. */
-export function showTemplate(kind: JobKind): Answer {
-	return (c, deps) => {
-		const columns = kind.columns.map(({ name }) => [name, () => ""] as const);
-		const separator = c.req.query("csv") === "semicolon" ? ";" : ",";
-		return answerCsv(c, deps, `${kind.name}.csv`, csvFile(columns, noRows(), separator));
-	};
-}
-
-async function* noRows(): AsyncGenerator<readonly never[]> {
-	yield [];
-}
-
 async function answerUploadPage(
 	c: WebContext,
 	{ store }: PageDeps,
@@ -80,18 +57,18 @@ async function answerUploadPage(
 ): Promise<Response> {
 	const programme = c.get("programme");
 	const jobs = await listJobs(store.db, programme?.id ?? null, MAX_LISTED_JOBS);
-	const { page: title } = wordsOf(kind);
+	const title = programme === undefined ? "Import from other software" : "Approve or reject by CSV";
 	return answerPage(c, {
 		title,
 		active: programme === undefined ? "programmes" : "conversions",
 		status: problem?.httpStatus ?? 200,
-		body: html`${programme === undefined ? importHeader(kind, title) : decisionsHeader(c, programme, title)}<div class="columns">${uploadSection(c, kind, problem?.detail)}${exampleSection(c, kind)}</div>${columnsSection(kind)}${jobsSection(c, kind, jobs)}`,
+		body: html`${programme === undefined ? importHeader(kind, title) : decisionsHeader(c, programme, title)}${uploadSection(c, kind, problem?.detail)}${jobsSection(c, kind, jobs)}${exampleSection(kind)}`,
 	});
 }
 
 function importHeader({ name }: JobKind, title: string): Html {
 	const kinds = IMPORT_KINDS.map((kind, index) => ({
-		label: `${index + 1}. ${KIND_TITLES[kind]}`,
+		label: `${index + 1}. ${titleOf(kind)}`,
 		href: importKindPath(kind),
 		isActive: kind === name,
 	}));
@@ -103,16 +80,13 @@ function importHeader({ name }: JobKind, title: string): Html {
 }
 
 function decisionsHeader(c: WebContext, { public_id: publicId }: Programme, title: string): Html {
-	const who =
-		viewerOf(c).kind === "staff"
-			? "You can reject; only the shop can approve or reverse."
-			: "Approve, reject or reverse.";
+	const isStaff = viewerOf(c).kind === "staff";
 	return ui.pageHeader({
 		title,
-		hint: `${who} You see what would change before anything does.`,
+		hint: `${isStaff ? "You can reject; only the shop can approve or reverse." : "Approve, reject or reverse."} You see what would change before anything does.`,
 		actions: ui.linkButton({
 			label: "Back to the list",
-			href: listAddress(conversionsPath(publicId), c.req.query("list")),
+			href: ownPath(c.req.query("back")) ?? conversionsPath(publicId),
 		}),
 	});
 }
@@ -127,7 +101,7 @@ function uploadSection(c: WebContext, kind: JobKind, error: string | undefined):
 		hint: HINTS[kind.name],
 		body: ui.padded(
 			ui.postForm({
-				action: uploadPath(c, kind),
+				action: uploadPath(c, kind.name),
 				isUpload: true,
 				body: [
 					ui.fileField({
@@ -149,48 +123,37 @@ function uploadSection(c: WebContext, kind: JobKind, error: string | undefined):
 	});
 }
 
-function exampleSection(c: WebContext, kind: JobKind): Html {
-	const template = `${uploadPath(c, kind)}/template.csv`;
-	const languages =
-		" The columns may also have the names that German, French, Spanish, Italian and Dutch spreadsheets give them, such as Bestellnummer, décision or motivo.";
+function exampleSection({ name, example, columns }: JobKind): Html {
+	const words =
+		name === "decisions"
+			? html` The columns may also have the names that German, French, Spanish, Italian and Dutch spreadsheets give them, such as Bestellnummer, décision or motivo. Event types: ${EVENT_TYPES.join(", ")}. Reasons: ${REASONS.join(", ")}.`
+			: null;
 	return ui.section({
 		id: "example",
 		title: "What it looks like",
-		body: ui.padded(
-			ui.codeBlock(kind.example, "example file"),
-			html`<p class="small soft">Commas, semicolons and tabs work, a decimal comma or point, and any order of columns; in UTF-8 or as Excel’s “Unicode text”.${kind.name === "decisions" ? languages : null}</p>`,
-			html`<div class="row">${ui.linkButton({ label: "Template (commas)", isSmall: true, href: template })}${ui.linkButton({ label: "Template (semicolons)", isSmall: true, href: `${template}?csv=semicolon` })}</div>`,
-		),
-	});
-}
-
-function columnsSection(kind: JobKind): Html {
-	const table = ui.dataTable<JobColumn>({
-		caption: `Columns of a file of ${kind.name}`,
-		rows: kind.columns,
-		empty: null,
-		stacks: true,
-		columns: [
-			{ title: "Name", namesRow: true, cell: ({ name }) => html`<code>${name}</code>` },
-			{ title: "Needed", cell: ({ isOptional }) => (isOptional === true ? "no" : "yes") },
-			{ title: "What to write", cell: ({ means }) => means },
+		body: [
+			ui.padded(
+				ui.codeBlock(example, "example file"),
+				html`<p class="small soft break">Commas, semicolons and tabs work, a decimal comma or point, and any order of columns; in UTF-8 or as Excel’s “Unicode text”.${words}</p>`,
+			),
+			ui.dataTable<JobColumn>({
+				caption: `Columns of a file of ${name}`,
+				rows: columns,
+				empty: null,
+				stacks: true,
+				columns: [
+					{ title: "Column", namesRow: true, cell: (column) => html`<code>${column.name}</code>` },
+					{ title: "Needed", cell: ({ isOptional }) => (isOptional === true ? "no" : "yes") },
+					{ title: "What to write", cell: ({ means }) => means },
+				],
+			}),
 		],
 	});
-	const words =
-		kind.name === "decisions"
-			? ui.padded(
-					ui.more(
-						"Event types and reasons",
-						html`<p class="small">${EVENT_TYPES.join(", ")}</p><p class="small">${REASONS.join(", ")}</p>`,
-					),
-				)
-			: null;
-	return ui.section({ id: "columns", title: "Columns", body: html`${table}${words}` });
 }
 
 function jobsSection(c: WebContext, kind: JobKind, jobs: readonly ListedJob[]): Html {
 	const isImport = kind.name !== "decisions";
-	const kindColumn: ui.Column<ListedJob> = { title: "Kind", cell: ({ kind: name }) => KIND_TITLES[name] };
+	const kindColumn: ui.Column<ListedJob> = { title: "Kind", cell: ({ kind: name }) => titleOf(name) };
 	return ui.section({
 		id: "jobs",
 		title: isImport ? "Earlier imports" : "Earlier decisions",
@@ -211,33 +174,15 @@ function jobsSection(c: WebContext, kind: JobKind, jobs: readonly ListedJob[]): 
 					cell: (job) => html`<a class="break" href="${jobPath(c, job)}">${originOf(job)}</a>`,
 				},
 				...(isImport ? [kindColumn] : []),
-				{ title: "State", cell: stateBadge },
+				{ title: "State", cell: (job) => ui.badge(...stateOf(job)) },
 				{ title: "Lines", isNumber: true, cell: (job) => ui.count(job.row_count) },
-				{ title: "By", cell: madeBy },
+				{ title: "By", cell: (job) => whoOf(job, job.email) },
 				{ title: "When", cell: (job) => ui.timeTag(job.created_at_ms) },
 			],
 		}),
 	});
 }
 
-function madeBy({ decided_by, email }: ListedJob): Content {
-	return decided_by === "review" ? "the review team" : whoOf(email);
-}
-
-const JOB_STATES: Readonly<Record<JobState, readonly [ui.Tone, string]>> = {
-	storing: ["plain", "Uploading"],
-	uploaded: ["info", "Checking"],
-	previewed: ["warn", "Waiting for you"],
-	applying: ["info", "Under way"],
-	stopped: ["warn", "Stopped"],
-	done: ["good", "Done"],
-	discarded: ["plain", "Discarded"],
-};
-
-function stateBadge(job: ListedJob): Html {
-	if (isRestDiscarded(job)) return ui.badge("plain", "Stopped, rest discarded");
-	const isMoving = job.state === "uploaded" || job.state === "applying";
-	return isMoving && job.failure !== null
-		? ui.badge("warn", "Trying again")
-		: ui.badge(...JOB_STATES[job.state]);
+function titleOf(name: JobKindName): string {
+	return name.replace(/^./, (letter) => letter.toUpperCase());
 }

@@ -4,14 +4,11 @@
 import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.ts";
 import type { Tally } from "../../conversions/tally.ts";
 import { formatMinor } from "../../domain/money.ts";
-import { callbacksTopic, MAILED_ROLES } from "../../domain/notice.ts";
 import { listConversions } from "../../store/queries/conversion-list.ts";
 import { countFailed } from "../../store/queries/delivery-health.ts";
-import { listMailsOn, type MailState } from "../../store/queries/mail-queue.ts";
 import { listNotices, type ShownNotice } from "../../store/queries/notices.ts";
 import { hasConversions } from "../../store/queries/programme-list.ts";
-import { addresseesOf } from "../../store/queries/programme-people.ts";
-import { countUndelivered, lastFailure, resendOffer } from "../conversion-ui.ts";
+import { countUndelivered, deliveriesPath, lastFailure } from "../conversion-ui.ts";
 import { digitsOf } from "../conversions/list-query.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import { healthStrip } from "../integration/health-section.ts";
@@ -26,7 +23,7 @@ import {
 } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { countedPart, moneyTable, statusChart } from "./totals-part.ts";
+import { countedPart, moneyTable, statusChart } from "./totals-page.ts";
 
 const DAYS_SHOWN = 30;
 const NOTICES_SHOWN = 20;
@@ -47,7 +44,10 @@ export async function showOverview(c: WebContext, deps: PageDeps): Promise<Respo
 			}),
 			isNew
 				? firstStep(c)
-				: [await totalsParts(c, deps), callbacksPart(c, await readHealth(c, deps), failed)],
+				: [
+						await totalsParts(c, deps),
+						callbacksPart(c, await readCallbackHealth(db, programme, deps.clock.nowMs()), failed),
+					],
 			await noticesPart(c, deps),
 		],
 	});
@@ -79,7 +79,7 @@ async function totalsParts(c: WebContext, { tallies, store, clock }: PageDeps): 
 		sort: { by: "recorded", direction: "asc" },
 		limit: 1,
 	});
-	const hrefOf = (status: string) => withQuery(conversionsPath(programmeId), { status, test: "no" });
+	const hrefOf = (status: string) => withQuery(conversionsPath(programmeId), { status });
 	return countedPart(overviewPath(programmeId), look, (tally, counted) => [
 		waitingPart(c, tally, oldest.rows[0]?.window_ends_at_ms ?? null, hrefOf("RECORDED")),
 		ui.section({
@@ -114,10 +114,6 @@ function waitingPart(c: WebContext, { totals }: Tally, endsAtMs: number | null, 
 	});
 }
 
-function readHealth(c: WebContext, { store, clock }: PageDeps): Promise<CallbackHealth> {
-	return readCallbackHealth(store.db, programmeOf(c), clock.nowMs());
-}
-
 /** With what failed, and the one button that resends it. */
 function callbacksPart(c: WebContext, health: CallbackHealth, failed: number): Html {
 	const programme = programmeOf(c);
@@ -126,21 +122,30 @@ function callbacksPart(c: WebContext, health: CallbackHealth, failed: number): H
 		health.listenedAtMs === null
 			? "No Postback URL is saved, so no callbacks are sent."
 			: html`No Postback URL is saved: callbacks go to <code>listen</code> only, while it runs.`;
-	const offer = { programme, mayResend: may(c, "integrate"), failed };
+	const path = integrationPath(programme.public_id);
+	const count = countUndelivered(failed);
+	const resend = ui.buttonForm({
+		action: `${path}/resend-failed`,
+		hidden: { back: "?state=pending" },
+		label: `Resend ${count} failed`,
+		isSmall: true,
+		confirm:
+			"Send all callbacks again that failed permanently? Your receiver ignores events it has already processed.",
+	});
 	return ui.section({
 		id: "callbacks",
 		title: "Callbacks to your shop",
 		hint: isSetUp ? "How your server responds." : without,
 		actions: ui.linkButton({
 			label: isSetUp ? "All callbacks" : "Set up callbacks",
-			href: `${integrationPath(programme.public_id)}#${isSetUp ? "deliveries" : "callback"}`,
+			href: `${path}#${isSetUp ? "deliveries" : "callback"}`,
 			isSmall: true,
 		}),
 		body: ui.padded(
 			healthStrip(health),
 			failed === 0
 				? null
-				: html`<p>${failed === 1 ? "1 callback" : `${countUndelivered(failed)} callbacks`} failed permanently and ${failed === 1 ? "was" : "were"} not resent.</p>${resendOffer(offer)}`,
+				: html`<p><a href="${deliveriesPath(programme.public_id, "failed")}">${failed === 1 ? "1 callback" : `${count} callbacks`}</a> failed permanently and ${failed === 1 ? "was" : "were"} not resent.</p>${isSetUp && may(c, "integrate") ? resend : null}`,
 		),
 	});
 }
@@ -161,11 +166,6 @@ async function noticesPart(c: WebContext, deps: PageDeps): Promise<Content> {
 		limit: NOTICES_SHOWN,
 	});
 	if (page.rows.length === 0 && programme.endpoint_id === null) return null;
-	const state: MailedState = {
-		canMail: mails.isOn,
-		hasReaders: (await addresseesOf(store.db, programme.id, MAILED_ROLES)).length > 0,
-		queued: await listMailsOn(store.db, callbacksTopic(programme.id)),
-	};
 	const mailed = mails.isOn
 		? html`The programme's owners and developers are mailed at once, then at most every 15 minutes. They can switch it off under <a href="${ACCOUNT_PATH}#settings">Account</a>.`
 		: "Nobody is mailed: this installation sends no mail.";
@@ -189,7 +189,7 @@ async function noticesPart(c: WebContext, deps: PageDeps): Promise<Content> {
 					cell: (notice) =>
 						notice.kind === "callbacks_failing" ? lastFailure(notice, programme.public_id) : null,
 				},
-				{ title: "Mail", cell: (notice) => whoWasMailed(notice, state) },
+				...(mails.isOn ? [{ title: "Mail", cell: mailCell }] : []),
 			],
 		})}${pager(pagesOf(deps, list, page))}`,
 	});
@@ -214,43 +214,18 @@ function failedCell({ kind, failed_attempts: attempts, failures }: ShownNotice):
 	return html`${inARow}<span class="secondary">${ui.countOf(failures, "callback")} permanently; no more retries</span>`;
 }
 
-interface MailedState {
-	canMail: boolean;
-	/** Somebody there has a role that is mailed, wanted or not. */
-	hasReaders: boolean;
-	/** Mails of the last days: some of them may wait. */
-	queued: readonly MailState[];
-}
-
-function whoWasMailed(notice: ShownNotice, { canMail, hasReaders, queued }: MailedState): Content {
-	const { mailed_at_ms: atMs, mail_due_at_ms: dueAtMs } = notice;
-	const isDue = dueAtMs !== null && canMail && hasReaders;
-	const next = isDue ? html`; the next at ${ui.timeTag(dueAtMs)} or soon after` : null;
-	if (atMs === null) {
-		if (!canMail) return "not sent: this installation sends no mail (SMTP_URL is not set)";
-		if (isDue) return html`not sent yet${next}`;
-		return dueAtMs === null ? "none" : "not sent: the programme has no owner or developer yet";
-	}
-	const waiting = queued
-		.filter((mail) => mail.created_at_ms === atMs && mail.due_at_ms !== null)
-		.map((mail) => mail.to_address);
-	const refused = listed(notice.mail_refused_to);
-	const got = listed(notice.mailed_to).filter((email) => ![...waiting, ...refused].includes(email));
-	const words = [
-		got.length === 0 ? null : html`${ui.timeTag(atMs)} to ${addresses(got)}`,
-		waiting.length === 0 ? null : html`waiting to be sent to ${addresses(waiting)}`,
-		refused.length === 0
+function mailCell({
+	mailed_at_ms: atMs,
+	mailed_to,
+	mail_refused_to,
+	mail_due_at_ms: dueAtMs,
+}: ShownNotice): Content {
+	const addresses = (emails: string) => html`<span class="break">${emails}</span>`;
+	return [
+		atMs === null ? "none so far" : html`${ui.timeTag(atMs)} to ${addresses(mailed_to ?? "")}`,
+		mail_refused_to === null || mail_refused_to === ""
 			? null
-			: html`refused by the mail server for ${addresses(refused)}: check the address on the People page`,
-	].filter((part) => part !== null);
-	if (words.length === 0) return "not sent: everybody here has switched these mails off";
-	return html`${words.map((part, index) => (index === 0 ? part : html`; ${part}`))}${next}`;
-}
-
-function listed(text: string | null): string[] {
-	return text === null || text === "" ? [] : text.split(", ");
-}
-
-function addresses(emails: readonly string[]): Html {
-	return html`<span class="break">${emails.join(", ")}</span>`;
+			: html`; refused by the mail server for ${addresses(mail_refused_to)}: check the address on the People page`,
+		dueAtMs === null ? null : html`; the next at ${ui.timeTag(dueAtMs)} or soon after`,
+	];
 }

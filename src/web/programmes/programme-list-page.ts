@@ -164,7 +164,7 @@ function programmeTable(rows: readonly ListedProgramme[], empty: Content): Html 
 					numberLink(
 						waiting,
 						waiting >= WAITING_COUNTED ? `${ui.count(WAITING_COUNTED)}+` : ui.count(waiting),
-						paths.withQuery(paths.conversionsPath(publicId), { status: "RECORDED", test: "no" }),
+						paths.withQuery(paths.conversionsPath(publicId), { status: "RECORDED" }),
 					),
 			},
 		],

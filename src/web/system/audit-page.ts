@@ -27,7 +27,7 @@ import {
 	type ReadFilters,
 	readFilters,
 } from "../filter-query.ts";
-import { originOf } from "../jobs/job-view.ts";
+import { originOf } from "../jobs/job-page.ts";
 import { answerPage, type PageDeps, viewerOf, type WebContext, type WebDeps } from "../page.ts";
 import {
 	AUDIT_EXPORT_PATH,
