@@ -12,11 +12,13 @@ import type { SignedCalls } from "./signed-call.ts";
 
 export function createBareApp(deps: AppDeps, signedCalls: SignedCalls | null): Hono<AppEnv> {
 	const app = new Hono<AppEnv>();
+	const isSecure = deps.publicUrl.startsWith("https:");
 	app.use(async (c, next) => {
 		await next();
 		const record = recordOf(c);
 		if (record !== undefined) record.route ??= routeOf(c);
 		addSafeHeaders(c.res);
+		if (isSecure) c.res.headers.set("strict-transport-security", "max-age=31536000");
 	});
 	answerFailures(app, deps);
 	app.notFound((c) => {

@@ -197,7 +197,7 @@ export function watchStatements(store: Store, table: string): { store: Store; se
 				trx.withPlugin({
 					transformQuery({ node }) {
 						statements += 1;
-						if (JSON.stringify(node).includes(`"${table}"`)) places.push(statements);
+						if (JSON.stringify(node).includes(table)) places.push(statements);
 						return node;
 					},
 					transformResult: async ({ result }) => result,

@@ -54,7 +54,8 @@ export function recordRequests(serve: ServeRequest, options: RecordingOptions): 
 	return (incoming: RecordedIncoming, outgoing) => {
 		const startedAtMs = performance.now();
 		const { socket, headers, method = "" } = incoming;
-		const sentBefore = socket.bytesWritten;
+		// A connection that is gone has no address any more.
+		const { bytesWritten: sentBefore, remoteAddress } = socket;
 		const record: RequestRecord = {
 			id: findId(headers[ID_HEADER], random),
 			route: null,
@@ -74,7 +75,7 @@ export function recordRequests(serve: ServeRequest, options: RecordingOptions): 
 				tookMs: endedAtMs - startedAtMs,
 				sentBytes: socket.bytesWritten - sentBefore,
 				findAddress: () =>
-					findClientAddress(socket.remoteAddress, headers["x-forwarded-for"]?.toString(), trustedProxies),
+					findClientAddress(remoteAddress, headers["x-forwarded-for"]?.toString(), trustedProxies),
 			});
 		});
 		return serve(incoming, outgoing);

@@ -221,11 +221,12 @@ function mailCell({
 	mail_due_at_ms: dueAtMs,
 }: ShownNotice): Content {
 	const addresses = (emails: string) => html`<span class="break">${emails}</span>`;
+	if (atMs !== null && !mailed_to) return "not sent: everybody here has switched these mails off";
 	return [
 		atMs === null ? "none so far" : html`${ui.timeTag(atMs)} to ${addresses(mailed_to ?? "")}`,
-		mail_refused_to === null || mail_refused_to === ""
-			? null
-			: html`; refused by the mail server for ${addresses(mail_refused_to)}: check the address on the People page`,
+		mail_refused_to
+			? html`; refused by the mail server for ${addresses(mail_refused_to)}: check the address on the People page`
+			: null,
 		dueAtMs === null ? null : html`; the next at ${ui.timeTag(dueAtMs)} or soon after`,
 	];
 }
