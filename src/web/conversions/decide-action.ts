@@ -167,6 +167,7 @@ function showQuestion(
 		[move !== "approve", "Reason", known === undefined ? "" : titleCase(known)],
 	];
 	const brought = { decision: move, reason, sure: "yes", back };
+	const server = deciderOf(c).side === "shop" ? "Your server" : "The shop's server";
 	return answerPage(c, {
 		title,
 		active: c.get("programme") === undefined ? "all-conversions" : "conversions",
@@ -174,8 +175,8 @@ function showQuestion(
 			title,
 			hint:
 				move === "approve"
-					? "An approval cannot be taken back; an approved conversion can only be reversed. The shop is told."
-					: "This cannot be undone. The shop is told, with the reason.",
+					? `${server} gets a callback. Approved by mistake, a conversion can still be reversed.`
+					: `This cannot be undone. ${server} gets a callback with the reason.`,
 		})}${ui.card(
 			ui.facts(facts.flatMap(([isThere, ...fact]) => (isThere ? [fact] : []))),
 			ui.postForm({
