@@ -265,7 +265,10 @@ test("several ticked are one question with the money and what is left out, then 
 	const back = `${base}?sort=basket-desc`;
 	const form = formOf({ decision: "reject", reason: "FRAUD", back }, [...two, tried, gone, expired, foreign]);
 	const asked = plain((await owner.submitForm(`${base}/decide`, form)).text);
-	match(asked, /Reject 3 conversions\?.*This cannot be undone\. Your server gets a callback with the reason\./);
+	match(
+		asked,
+		/Reject 3 conversions\?.*This cannot be undone\. Your server gets a callback with the reason\./,
+	);
 	match(
 		asked,
 		/Conversions ?3 ?Basket ?725\.68 EUR ?Commission ?54\.43 EUR ?Tests ?1, not in the sums ?No change needed ?1 ?Left out ?Order late: .*Reason ?Fraud/,

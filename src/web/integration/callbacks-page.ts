@@ -111,7 +111,8 @@ async function fingerprintOf(deps: WebDeps, programme: Programme): Promise<strin
 	return sha256Hex(`${isListening} ${progress}`).slice(0, FINGERPRINT_LENGTH);
 }
 
-function checkSteps(view: CallbacksView): Html {
+/** Until all of them are done: then the numbers below say more. */
+function checkSteps(view: CallbacksView): Html | null {
 	const { checks, programme, keysPath } = view;
 	const parksPixels = programme.parks_pixels === 1;
 	const step = (title: string, isDone: boolean, done: string, toDo: Content) => ({
@@ -120,7 +121,7 @@ function checkSteps(view: CallbacksView): Html {
 		// Whoever may only look is not told to do what they cannot.
 		text: isDone ? done : view.mayIntegrate ? toDo : "Not yet.",
 	});
-	return ui.steps([
+	const steps = [
 		step(
 			"Key issued",
 			checks.hasKey,
@@ -136,11 +137,14 @@ function checkSteps(view: CallbacksView): Html {
 		step(
 			parksPixels ? "Pixel confirmed" : "Pixel recorded",
 			checks.hasPixel,
-			parksPixels ? "Browser and server agree on an order." : "Your thank-you page's pixel arrives.",
+			parksPixels
+				? "A pixel call and a signed request named the same order."
+				: "Your thank-you page's pixel arrives.",
 			html`Optional: place the <a href="${keysPath}#snippets">pixel</a> on your thank-you page${parksPixels ? ", then confirm its order by a signed request" : null}.`,
 		),
 		callbackStep(view),
-	]);
+	];
+	return steps.every(({ state }) => state === "done") ? null : ui.steps(steps);
 }
 
 /** The present, and not the past: one that worked once and fails now is not done. */
