@@ -87,7 +87,7 @@ async function visitors(
 		list,
 		`${list}?status=PARKED`,
 		`${list}?status=APPROVED`,
-		`${list}?eventType=LEAD&test=no`,
+		`${list}?eventType=LEAD`,
 		`${list}?orderId=ORDER-${middle}`,
 		`${list}?orderId=ORDER-0`,
 		`${list}?orderId=${middle.slice(3)}`,

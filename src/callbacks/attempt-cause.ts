@@ -118,6 +118,12 @@ const ON_THE_WAY: readonly Row[] = [
 		"Get one that does.",
 	],
 	[
+		/^CERT_NOT_YET_VALID \(tls\)$/,
+		"Certificate not valid yet",
+		"Your server's TLS certificate is not valid yet.",
+		"Check its dates and your server's clock.",
+	],
+	[
 		/SELF_SIGNED_CERT.* \(tls\)$/,
 		"Certificate not trusted",
 		"Your server's TLS certificate is self-signed.",
@@ -144,7 +150,7 @@ const ON_THE_WAY: readonly Row[] = [
 	[
 		/\(tls\)$/,
 		"TLS failed",
-		"Your server broke off the TLS handshake.",
+		"The TLS handshake with your server failed.",
 		"Check its TLS settings: TLS 1.2 or newer, and a certificate for this host name.",
 	],
 	[

@@ -1,6 +1,6 @@
 // When a failed attempt is tried again: contract section 8.
 
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "./time.ts";
+import { HOUR_MS, MINUTE_MS } from "./time.ts";
 
 export const RETRY_DELAYS_MS: readonly number[] = [
 	1 * MINUTE_MS,
@@ -24,14 +24,4 @@ const NUMBER_WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven
 /** For sentences to people: "seven attempts". */
 export function attemptsInWords(count: number = MAX_ATTEMPTS): string {
 	return `${NUMBER_WORDS[count] ?? count} attempt${count === 1 ? "" : "s"}`;
-}
-
-/** For sentences to people: "a day and a half" between the first attempt and the last, to half a day. */
-export function retrySpanInWords(delaysMs: readonly number[] = RETRY_DELAYS_MS): string {
-	const totalMs = delaysMs.reduce((total, delayMs) => total + delayMs, 0);
-	const halfDays = Math.max(1, Math.round((2 * totalMs) / DAY_MS));
-	const days = Math.floor(halfDays / 2);
-	if (days === 0) return "half a day";
-	const half = halfDays % 2 === 0 ? "" : " and a half";
-	return days === 1 ? `a day${half}` : `${NUMBER_WORDS[days] ?? days}${half} days`;
 }

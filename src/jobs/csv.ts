@@ -4,14 +4,20 @@
 import { pipeline, Readable } from "node:stream";
 import { CsvError, parse } from "csv-parse";
 import * as z from "zod";
-import { BATCH_ROWS } from "../conversions/deps.ts";
 import { type Fault, fault } from "../domain/fault.ts";
 
 /** Of ours none comes near: an order id has 512 bytes at most. */
 const MAX_LINE_BYTES = 20_000;
+/** Of records with other columns than the header's: the parser takes twenty times as long for one. */
+const MAX_UNEVEN = 20_000;
+/** The parser holds everything else up for as long as a piece takes it. */
+const PIECE_LENGTH = 4_096;
 const LINE_FEED = 10;
 
-const PARSED = z.object({ record: z.array(z.string()), info: z.object({ lines: z.number() }) });
+const PARSED = z.object({
+	record: z.array(z.string()),
+	info: z.object({ lines: z.number(), invalid_field_length: z.number() }),
+});
 
 export interface CsvRecord {
 	/** Where it ends in the file. */
@@ -40,11 +46,13 @@ export async function* readRecords(
 	const texts = asText(bytes);
 	try {
 		const { value: first = "" } = await texts.next();
-		let seen = 0;
-		for await (const item of openParser(first, texts)) {
-			// Blank rows count too: spreadsheets write them by the hundred thousand.
-			if (seen++ % BATCH_ROWS === 0) await yieldLoop();
+		for await (const item of openParser(first, texts, yieldLoop)) {
 			const { record: cells, info } = PARSED.parse(item);
+			if (info.invalid_field_length > MAX_UNEVEN) {
+				throw new FileRefusedError(
+					`More than ${MAX_UNEVEN} lines have more or fewer cells than the first one. Save it again as CSV with the same columns in every line, and without blank lines at its end.`,
+				);
+			}
 			if (cells.some((cell) => cell.trim() !== "")) yield { line: info.lines, cells };
 		}
 	} catch (error) {
@@ -58,7 +66,11 @@ export async function* readRecords(
 /** Excel's own line, "sep=;": it says what parts the cells, and is no row. */
 const SEPARATOR_LINE = /^"?sep=([,;\t])"?\r?\n/i;
 
-function openParser(first: string, others: AsyncIterable<string>): AsyncIterable<unknown> {
+function openParser(
+	first: string,
+	others: AsyncIterable<string>,
+	yieldLoop: () => Promise<void>,
+): AsyncIterable<unknown> {
 	const parser = parse({
 		delimiter: delimiterOf(first),
 		info: true,
@@ -69,8 +81,14 @@ function openParser(first: string, others: AsyncIterable<string>): AsyncIterable
 	});
 	async function* join(): AsyncGenerator<string> {
 		// A blank line in its place, so that lines keep their numbers.
-		yield first.replace(SEPARATOR_LINE, "\n");
-		yield* others;
+		yield* inPieces(first.replace(SEPARATOR_LINE, "\n"));
+		for await (const text of others) yield* inPieces(text);
+	}
+	async function* inPieces(text: string): AsyncGenerator<string> {
+		for (let at = 0; at < text.length; at += PIECE_LENGTH) {
+			await yieldLoop();
+			yield text.slice(at, at + PIECE_LENGTH);
+		}
 	}
 	// Whatever goes wrong on the way is thrown to whoever reads the records.
 	return pipeline(Readable.from(join()), parser, () => undefined);

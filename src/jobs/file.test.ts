@@ -157,6 +157,13 @@ test("what Excel calls Unicode text is read, whichever way round its bytes are",
 	}
 });
 
+test("a file of lines with other columns than its first is refused before it takes long", async () => {
+	const { detail } = await refusalOf(`orderId,decision\n${" \n".repeat(20_002)}`);
+	match(detail, /More than 20000 lines have more or fewer cells/);
+	const { result } = await read(`orderId,decision\n${" \n".repeat(20_000)}A-1,approve\n`);
+	ok(result.ok, "a spreadsheet's blank rows");
+});
+
 test("rows that are blank take their yields", async () => {
 	const blank = await read(`orderId,decision\n${",,,\n".repeat(5_000)}${"\n".repeat(500_000)}A-1,approve\n`);
 	deepEqual(blank.result, { ok: true, value: 1 });

@@ -30,11 +30,11 @@ export function composeNoticeMail(view: NoticeMailView, network: { publicUrl: st
 	const [last] = notices.slice(-1);
 	const worksAgain = last?.kind === "callbacks_working_again";
 	const name = quote(programme.name);
-	const earlier = Math.max(0, notices.length - MOST_DESCRIBED);
+	const earlier = notices.slice(0, -MOST_DESCRIBED);
 	const described = notices.slice(-MOST_DESCRIBED);
 	const paragraphs: string[][] = [
 		[`Programme: ${name} (${programme.public_id})`],
-		...(earlier === 0 ? [] : [[`${earlier} earlier notices are on the page of all notices.`]]),
+		...(earlier.length === 0 ? [] : [sumUp(earlier)]),
 		...described.map((notice) => describeNotice(notice, zone)),
 		worksAgain ? sayWhatIsLeft(view) : sayWhatWaits(view),
 		...(worksAgain || last === undefined ? [] : [sayWhatToDo(last)]),
@@ -59,6 +59,15 @@ function headline(notices: readonly ShownNotice[], worksAgain: boolean, { failed
 /** Final failures that no mail has told of. */
 function countFresh(notices: readonly ShownNotice[]): number {
 	return notices.reduce((sum, { failures, mailed_failures }) => sum + failures - mailed_failures, 0);
+}
+
+/** Of a final failure people hear in any case: the contract asks for it. */
+function sumUp(earlier: readonly ShownNotice[]): string[] {
+	const fresh = countFresh(earlier);
+	return [
+		`${earlier.length} earlier notices are on the page of all notices.`,
+		...(fresh === 0 ? [] : [`${countCallbacks(fresh)} to your shop failed permanently then.`]),
+	];
 }
 
 function describeNotice(notice: ShownNotice, zone: Zone): string[] {

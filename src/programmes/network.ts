@@ -178,7 +178,7 @@ export async function sendTestMail(
 	return succeed(true);
 }
 
-/** Six hex digits behind a number sign, in small letters. The style sheet makes it readable: see `writeTheme` in web/document. */
+/** Six hex digits behind a number sign, in small letters. The style sheet makes it readable: see `writeTheme` in web/assets. */
 type Colour = string;
 
 /** Null for an empty field: the colour that Ringback comes with. */

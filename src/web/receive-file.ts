@@ -42,7 +42,7 @@ export const IMPORT_FILES: FileBounds = {
 
 /** The form around the file: the headers of its parts. */
 const MAX_FRAME_BYTES = 64 * 1_024;
-/** Ours has one field, of 43 characters, and browsers write three headers a part. */
+/** Ours has nothing besides the file, and browsers write three headers a part. */
 const LIMITS = { files: 1, fields: 1_000, parts: 1_000, fieldSize: 1_024, headerPairs: 20 } as const;
 
 /**

@@ -144,6 +144,24 @@ for (const kind of DATABASE_KINDS) {
 			);
 		});
 
+		test("of many changes each is told, 200 a mail", async (t) => {
+			const setup = await startSetup(t, kind);
+			await setup.addShop({ owners: OWNERS });
+			const { id: personId } = await setup.person("one@shop.example");
+			await setup.store.transact(async (trx) => {
+				for (let change = 0; change < 230; change++) {
+					await noteAudit(trx, { personId, action: "password.changed" }, setup.clock.nowMs());
+				}
+			});
+			await mails(setup, 1);
+			await setup.clock.moveBy(MINUTE_MS);
+			await mails(setup, 2);
+			const told = setup.mail.mails.map(
+				(mail) => textOf(mail).split("password of your account was changed").length - 1,
+			);
+			deepEqual(told, [200, 30]);
+		});
+
 		test("what is rolled back is told to nobody, and without a mail server nothing breaks", async (t) => {
 			const setup = await startSetup(t, kind, { withoutMail: true });
 			const shop = await setup.addShop({ owners: OWNERS });

@@ -159,11 +159,21 @@ export async function postponeTopic(db: Db, topic: string, dueAtMs: number): Pro
 	await db.updateTable("changes_to_tell").set({ due_at_ms: dueAtMs }).where("topic", "=", topic).execute();
 }
 
+/** What one mail lists: what is left over waits for the next. */
+const CHANGES_A_MAIL = 200;
+
 /** In the transaction that writes the mail. Empty when another process was faster. The oldest first. */
 export async function takeChanges(trx: Db, topic: string): Promise<Change[]> {
+	const oldest = trx
+		.selectFrom("changes_to_tell")
+		.select("audit_entry_id")
+		.where("topic", "=", topic)
+		.orderBy("audit_entry_id")
+		.limit(CHANGES_A_MAIL);
 	const taken = await trx
 		.deleteFrom("changes_to_tell")
 		.where("topic", "=", topic)
+		.where("audit_entry_id", "in", oldest)
 		.returning("audit_entry_id")
 		.execute();
 	if (taken.length === 0) return [];

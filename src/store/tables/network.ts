@@ -5,7 +5,7 @@ export interface NetworkTable {
 	name: string | null;
 	/** Null until it is chosen, or the first signing secret is made: see store/queries/known-network. */
 	brand: string | null;
-	/** As domain/colour has it. */
+	/** As programmes/network has it. */
 	colour: string | null;
 	support_address: string | null;
 	sender_name: string | null;

@@ -56,7 +56,7 @@ export async function readCallbacks(c: WebContext, deps: WebDeps, search = "") {
 		/** Of the page, and of its forms, which are below it. */
 		path,
 		keysPath: keysPath(programme.public_id),
-		/** For its forms: the token, and the list as it is filtered. */
+		/** For its forms: the list as it is filtered. */
 		hidden: hiddenFields(search),
 		/** The list as it is filtered, for pages that lead back to it; undefined while it is not. */
 		back: queryOf(search) || undefined,

@@ -51,7 +51,7 @@ async function readKeys(c: WebContext, deps: WebDeps) {
 	return {
 		/** Of the tab, and of its forms, which are below it. */
 		path: keysPath(programme.public_id),
-		/** For its forms: the token, and the language of the snippets. */
+		/** For its forms: the language of the snippets. */
 		hidden: hiddenFields(new URL(c.req.url).search),
 		/** Whoever may not is offered no button. */
 		mayIntegrate: may(c, "integrate"),
