@@ -168,7 +168,7 @@ export const SETTINGS = {
 		"RINGBACK_STAFF_AUTHENTICATOR",
 		oneOf(STAFF_AUTHENTICATOR),
 		"optional",
-		"`required`: staff must set up an authenticator before they can open anything else, and cannot turn it off.",
+		"`required`: staff must set up an authenticator before they can open anything else, and a new one when they turn it off.",
 	),
 	smtpUrl: row(
 		"SMTP_URL",

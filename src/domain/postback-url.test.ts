@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseRange } from "./address.ts";
 import type { Fault } from "./fault.ts";
-import { judgeHost, type PostbackUrl, parsePostbackUrl } from "./postback-url.ts";
+import { judgeHost, type PostbackUrl, parsePostbackUrl, refusePlaceholder } from "./postback-url.ts";
 
 const LABEL_63 = "a".repeat(63);
 const HOST_253 = `${LABEL_63}.${LABEL_63}.${LABEL_63}.${"b".repeat(61)}`;
@@ -288,3 +288,26 @@ function refused(text: string): Fault {
 	const result = parsePostbackUrl(text);
 	return result.ok ? assert.fail(`${JSON.stringify(text)} must not be accepted`) : result.fault;
 }
+
+test("placeholders of other networks are refused by name, and what only looks like one is not", () => {
+	for (const [placeholder, url] of [
+		["{order_id}", "https://shop.example/p?order={order_id}"],
+		["{order id}", "https://shop.example/{order id}/p"],
+		["%7Border_id%7D", "https://shop.example/p?order=%7Border_id%7D"],
+		["[status]", "https://shop.example/p?s=[status]&x=1"],
+		["#click#", "https://shop.example/p?c=#click#"],
+	] as const) {
+		const refused = refusePlaceholder(url);
+		assert.ok(
+			refused?.fault.detail.startsWith(`Placeholders such as ${placeholder} are not filled in.`),
+			url,
+		);
+	}
+	for (const url of [
+		"https://shop.example/p?filter[status]=x",
+		"https://[2001:db8::1]/p",
+		"https://shop.example/p#x",
+	]) {
+		assert.equal(refusePlaceholder(url), null, url);
+	}
+});

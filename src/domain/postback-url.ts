@@ -47,6 +47,19 @@ export function parsePostbackUrl(text: string): Result<PostbackUrl> {
 	return refuseHostname(url) ?? refuseTarget(url, target) ?? succeed(url);
 }
 
+/** As other networks fill them in: `{order_id}`, `%7Border_id%7D`, `[status]` as a whole value, `#click#`. */
+const PLACEHOLDER = /\{[\w .-]+\}|%7B[\w .-]+%7D|[=/]\[[\w .-]+\](?=[&/]|$)|#[\w.-]+#/i;
+
+/** Only of what is saved now: a URL that was saved with one before goes on as it is. */
+export function refusePlaceholder(text: string): Refusal | null {
+	const [found] = PLACEHOLDER.exec(text) ?? [];
+	if (found === undefined) return null;
+	return refuseUrl(
+		"postback_url_malformed",
+		`Placeholders such as ${found.replace(/^[=/]/, "")} are not filled in. Enter the URL without: order, status and amounts are in the JSON body of each callback.`,
+	);
+}
+
 /** Dial one of the returned addresses and look nothing up again: another answer would be unjudged. */
 export function judgeHost(
 	url: PostbackUrl,

@@ -1,7 +1,7 @@
 // Saving and removing a programme's Postback URL, with the same verdict as every delivery will give.
 
 import { type Result, succeed } from "../domain/fault.ts";
-import { judgeHost, parsePostbackUrl } from "../domain/postback-url.ts";
+import { judgeHost, parsePostbackUrl, refusePlaceholder } from "../domain/postback-url.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Maker } from "../people/links.ts";
@@ -34,7 +34,7 @@ export async function savePostbackUrl(
 	text: string,
 	maker: Maker | null = null,
 ): Promise<Result<SavedPostbackUrl>> {
-	const parsed = parsePostbackUrl(text);
+	const parsed = refusePlaceholder(text) ?? parsePostbackUrl(text);
 	if (!parsed.ok) return parsed;
 	const url = parsed.value;
 	const lookUp = url.isLiteral ? undefined : await deps.transport.lookUp(url.hostname);
