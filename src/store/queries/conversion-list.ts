@@ -76,7 +76,7 @@ export async function* readAllConversions(
 }
 
 /** Some twenty milliseconds. */
-const MAX_COLLECTED = 5_000;
+export const MAX_COLLECTED = 5_000;
 const SLICE_ROWS = 1_000;
 
 export interface CollectedConversions {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { setImmediate as yieldLoop } from "node:timers/promises";
 import type { KyselyPlugin } from "kysely";
 import { sql } from "kysely";
+import { until } from "../../../test/support/until.ts";
 import { createApp } from "../../app.ts";
 import { exportConversions } from "../../conversions/export.ts";
 import { EXPORT_LIMITS, streamText } from "./csv-answer.ts";
@@ -102,6 +103,16 @@ test("days are looked for once in an export, however many pages it has", async (
 	equal(lines - 1, 6_000, "and a header");
 	// Two borders by halving, a first and a last id for each, and three statements for each of six pages.
 	ok(queries <= 2 * (Math.ceil(Math.log2(rows)) + 1 + 2) + 6 * 3, `${queries} queries`);
+
+	// More than are counted for a list one by one: it has the overview's count and sums.
+	const owner = await site.signIn(await site.addOwner(programme));
+	const list = async (query: string) => {
+		const { text } = await owner.open(`/programmes/${programme.public_id}/conversions${query}`);
+		return /<p class="totals".*?<\/p>/s.exec(text)?.[0].replaceAll(/<[^>]*>/g, "");
+	};
+	await until(async () => /^8\s?000 conversions/.test((await list("?status=APPROVED")) ?? ""));
+	match((await list("")) ?? "", /Basket 8\s?000\.00 EUR.*Commission 800\.00 EUR/);
+	match((await list("?eventType=SALE")) ?? "", /^More than 5\s?000 conversions/);
 });
 
 test("100,000 rows are streamed: the first bytes come before the rest is read, memory stays flat, each row comes once", async (t) => {

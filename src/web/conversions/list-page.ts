@@ -146,7 +146,7 @@ async function renderPage(c: WebContext, deps: PageDeps, list: ConversionList): 
 	const words = query.sort === undefined ? (["Newest", "Older"] as const) : (["First", "Next"] as const);
 	const pages = pager(pagesOf(deps, list, page, shown), words);
 	if (page.rows.length === 0) return html`${nothingFound(list, page.isPartial)}${pages}`;
-	const totals = await readTotals(deps, filter);
+	const totals = await readTotals(deps, filter, list.programme);
 	return html`${totalsLine(totals)}${await renderRows(c, deps, list, page.rows, totals, pages)}`;
 }
 

@@ -10,6 +10,7 @@ import {
 	type ConversionFilter,
 	type ConversionSort,
 	collectMatches,
+	MAX_COLLECTED,
 	NEWEST_FIRST,
 } from "../../store/queries/conversion-list.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
@@ -115,7 +116,8 @@ export function toConversionFilter(programmeId: number | undefined, query: ListQ
 	};
 }
 
-// What the conversions that a filter finds come to, counted one by one up to a limit.
+// What the conversions that a filter finds come to, counted one by one up to a limit. Beyond it, the overview's count is
+// taken where the filter asks for no more than it knows.
 
 export interface Totals extends Sums {
 	/** How many, tests included; at least so many where there are more than are counted. */
@@ -130,11 +132,37 @@ interface Sums {
 }
 
 export async function readTotals(
-	{ store, clock }: Pick<PageDeps, "store" | "clock">,
+	{ store, clock, tallies }: Pick<PageDeps, "store" | "clock" | "tallies">,
 	filter: ConversionFilter,
+	/** Null where the list is of all programmes. */
+	programme: Programme | null,
 ): Promise<Totals> {
+	const known = programme === null ? null : await readTally(tallies, filter, programme);
+	if (known !== null) return known;
 	const { rows, isAll } = await collectMatches(store.db, filter, () => clock.yieldLoop());
 	return { count: rows.length, isAll, ...(isAll ? sumUp(rows) : { tests: 0, sums: [] }) };
+}
+
+/** Null where there are few enough to be counted now, or the tally does not know. */
+async function readTally(
+	tallies: PageDeps["tallies"],
+	{ programmeId: _, status, isTest, ...others }: ConversionFilter,
+	{ id, currency }: Programme,
+): Promise<Totals | null> {
+	if (isTest !== false || Object.values(others).some((value) => value !== undefined)) return null;
+	const { count: tally } = await tallies.look(id);
+	const totals = [...(tally?.totals ?? [])].flatMap(([of, total]) =>
+		status === undefined || of === status ? [total] : [],
+	);
+	const count = totals.reduce((sum, total) => sum + total.count, 0);
+	if (count <= MAX_COLLECTED) return null;
+	const sumOf = (part: "basketMinor" | "commissionMinor") =>
+		formatMinor(
+			totals.reduce((sum, total) => sum + total[part], 0n),
+			digitsOf(currency),
+		);
+	const sums = [{ currency, basket: sumOf("basketMinor"), commission: sumOf("commissionMinor") }];
+	return { count, isAll: true, tests: 0, sums };
 }
 
 export function sumUp(rows: readonly Conversion[]): Sums {
