@@ -19,6 +19,7 @@ import type { SmtpMailer } from "../outside/mailer.ts";
 import { createRandom } from "../outside/random.ts";
 import type { AddressPolicy, Clock, DiskSpace, Log, Random, Transport } from "../ports.ts";
 import { type DatabaseSetting, isPoolerRefusal, openStore, prepareSchema } from "../store/open.ts";
+import { findDifferentEnds } from "../store/postgres/doctor.ts";
 import { createKnownNetwork, type KnownNetwork } from "../store/queries/known-network.ts";
 import { keepGivenBrand } from "../store/queries/network.ts";
 import { newestSecret, type SigningSecret } from "../store/queries/signing-secrets.ts";
@@ -128,6 +129,7 @@ export async function openParts(
 	const opened = new AsyncDisposableStack();
 	opened.defer(() => store.close());
 	try {
+		await refuseDifferentEnds(config.database, store);
 		// Before anything is stored or compared.
 		const readTime = store.readTime && (options.readTime ?? store.readTime);
 		const clock = await openSharedClock(machineClock, readTime);
@@ -190,6 +192,12 @@ function refuseMissingFile(database: DatabaseSetting): void {
 	throw new StartError(
 		`There is no database file ${resolve(database.path)}. Run \`ringback migrate\` to make it, or correct DATABASE_URL if it should be there.`,
 	);
+}
+
+/** Before anything is built or looked at: it would be in the wrong place. */
+async function refuseDifferentEnds(database: DatabaseSetting, { db }: Store): Promise<void> {
+	const difference = database.kind === "sqlite" ? null : await findDifferentEnds(database, db);
+	if (difference !== null) throw new StartError(difference);
 }
 
 /** The setting wins. That it is not what receivers know must not go unnoticed. */

@@ -1,6 +1,6 @@
 // What `ringback doctor` says about PostgreSQL: the server's state, and its clock.
 
-import { equal, match } from "node:assert/strict";
+import { deepEqual, equal, match } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { openHome } from "../support/command-home.ts";
 import { createTestDatabase } from "../support/test-database.ts";
@@ -27,6 +27,29 @@ describe("doctor on PostgreSQL", { concurrency: 2 }, () => {
 			/^warning .* up to 501, more than there are left\. Lower RINGBACK_DATABASE_POOL/,
 		);
 		equal(bad.code, 0, "it works all the same");
+	});
+
+	test("two addresses that lead to different databases are refused, and nothing is built in either", async (t) => {
+		const home = openHome(t);
+		const [queried, direct] = [
+			await createTestDatabase("PostgreSQL"),
+			await createTestDatabase("PostgreSQL"),
+		];
+		t.after(() => Promise.all([queried.remove(), direct.remove()]));
+		const settings = {
+			...(await withNames(t, "example.com")),
+			DATABASE_URL: queried.location,
+			RINGBACK_DATABASE_DIRECT_URL: direct.location,
+			RINGBACK_SECRET_KEY: KEY,
+		};
+		for (const command of ["doctor", "migrate"]) {
+			const { code, stdout, stderr } = await home.runHere([command], settings);
+			equal(code, 1, command);
+			match(stdout + stderr, /lead to different databases \(.*on one server\)\./, command);
+		}
+		for (const { db } of [queried.open(), direct.open()]) {
+			deepEqual(await db.introspection.getTables(), []);
+		}
 	});
 
 	test("compares this machine's clock with PostgreSQL's: a warning above 5 s, a problem above a minute", async (t) => {

@@ -47,6 +47,45 @@ export function canListen(setting: PostgresSetting, db: Db): Promise<boolean> {
 	});
 }
 
+/** What every account may ask, and a pooler passes on. */
+interface DatabaseEnd {
+	name: string;
+	/** Another one after the database was dropped and made again; clusters give the same numbers, though. */
+	id: string;
+	/** To the microsecond: no two servers have the same. */
+	serverStart: string;
+}
+
+const READ_END = `select current_database() as name,
+	(select oid::text from pg_database where datname = current_database()) as id,
+	extract(epoch from pg_postmaster_start_time())::text as "serverStart"`;
+
+/**
+ * Whether both addresses lead to the same database. Where they do not, migrations would build tables in one database while
+ * queries go to the other, and nothing announced in one is heard in the other. A sentence on what is wrong; null when
+ * nothing is, or when one of them does not answer: whoever needs it will say so.
+ */
+export async function findDifferentEnds(setting: PostgresSetting, db: Db): Promise<string | null> {
+	if (setting.directUrl === null) return null;
+	try {
+		const [queried] = (await sql.raw<DatabaseEnd>(READ_END).execute(db)).rows;
+		const [direct] = (await askDirectly(setting, (client) => client.query<DatabaseEnd>(READ_END))).rows;
+		return queried === undefined || direct === undefined ? null : describeDifference(queried, direct);
+	} catch {
+		return null;
+	}
+}
+
+function describeDifference(queried: DatabaseEnd, direct: DatabaseEnd): string | null {
+	const isSameServer = queried.serverStart === direct.serverStart;
+	if (isSameServer && queried.id === direct.id) return null;
+	const where = `"${queried.name}" and "${direct.name}" on ${isSameServer ? "one server" : "different servers"}`;
+	return (
+		`DATABASE_URL and RINGBACK_DATABASE_DIRECT_URL lead to different databases (${where}). Set ` +
+		"RINGBACK_DATABASE_DIRECT_URL to the database that the pooler at DATABASE_URL leads to."
+	);
+}
+
 /** In milliseconds; 0 is without end. As a statement outside a transaction meets it. */
 export async function readStatementTimeout(db: Db): Promise<number> {
 	const { rows } = await sql<{ ms: number }>`

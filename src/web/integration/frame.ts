@@ -29,7 +29,7 @@ export async function answerTab(
 		body: html`${pageHeader({
 			title: "Integration",
 			hint: page.hint,
-			actions: html`<span class="small soft">Programme id</span> ${copyable(programmeId, "the programme id")}`,
+			actions: html`<span class="small soft">Programme ID</span> ${copyable(programmeId, "the programme ID")}`,
 		})}${tabs(
 			"Integration",
 			Object.entries(TABS)

@@ -266,7 +266,7 @@ function ownerForm(c: WebContext, programme: Programme): Html {
 
 function fixedFacts(programme: Programme, standing: Standing): Html {
 	const own: readonly (readonly [string, Content])[] = [
-		["Programme id", ui.copyable(programme.public_id, "the programme's id")],
+		["Programme ID", ui.copyable(programme.public_id, "the programme's ID")],
 		["Currency", programme.currency],
 		["Since", ui.dayTag(programme.created_at_ms)],
 	];
