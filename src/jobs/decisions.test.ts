@@ -10,6 +10,7 @@ import type { Result } from "../domain/fault.ts";
 import { MAX_ORDER_ID_CHARACTERS } from "../domain/order-id.ts";
 import { endAccess } from "../people/end-access.ts";
 import { issueKey } from "../programmes/keys.ts";
+import { changeProgramme } from "../programmes/programme-terms.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import type { Job } from "../store/queries/jobs.ts";
 import { addToProgramme, removeFromProgramme, setRole } from "../store/queries/programme-people.ts";
@@ -424,6 +425,8 @@ eachDatabase("many decisions", (database) => {
 		const codes = (results: readonly Result<unknown>[]) => results.map((one) => one.ok || one.fault.code);
 		await setRole(deps.store.db, programme.id, owner.id, "developer");
 		deepEqual(codes(await decide()), Array(3).fill("not_allowed"));
+		const sooner = await changeProgramme(deps, maker, programme, { approvalDays: 1 });
+		equal(sooner.ok || sooner.faults[0].code, "not_allowed", "a shorter window is money, too");
 		deepEqual(codes([await issueKey(keyDeps, programme.public_id, maker)]), [true]);
 		await removeFromProgramme(deps.store.db, programme.id, owner.id);
 		deepEqual(codes(await decide()), Array(3).fill("not_allowed"));

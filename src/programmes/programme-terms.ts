@@ -6,7 +6,8 @@
 import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
 import { type Fault, fault, type Result, refuse, succeed } from "../domain/fault.ts";
 import { parseRate } from "../domain/money.ts";
-import type { AccountsDeps, Actor } from "../people/deps.ts";
+import type { AccountsDeps } from "../people/deps.ts";
+import { type Maker, transactInProgramme } from "../people/links.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import {
 	findProgrammesById,
@@ -14,6 +15,7 @@ import {
 	type Programme,
 	updateProgramme,
 } from "../store/queries/programmes.ts";
+import type { Db } from "../store/store.ts";
 
 /** Ten years: longer is a typing error. */
 const MAX_DAYS = 3_650;
@@ -191,7 +193,8 @@ export interface TermChange {
  */
 export async function changeProgramme(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
-	actor: Actor,
+	/** Null is the command line, which may everything. */
+	maker: Maker | null,
 	programme: Programme,
 	wanted: Partial<TermsInput>,
 	shown: Partial<TermsInput> = {},
@@ -201,7 +204,7 @@ export async function changeProgramme(
 	const seen = parseTerms({ ...termsOf(programme), ...shown });
 	const opened = seen.ok ? seen.value : termsOf(programme);
 	const asked = TERMS.filter((term) => parsed.value[term] !== opened[term]);
-	const done = await store.transact(async (trx): Promise<Checked<readonly TermChange[]>> => {
+	const change = async (trx: Db): Promise<Checked<readonly TermChange[]>> => {
 		await lockProgramme(trx, programme.id);
 		const before = termsOf((await findProgrammesById(trx, [programme.id])).get(programme.id) ?? programme);
 		const after: Terms = {
@@ -211,10 +214,10 @@ export async function changeProgramme(
 		const changed = asked.filter((term) => after[term] !== before[term]);
 		const overtaken = changed.filter((term) => before[term] !== opened[term]);
 		if (overtaken.length > 0) return refuseAll(overtaken.map((term) => changedMeanwhile(term, before[term])));
-		const forbidden = actor.kind === "staff" ? [] : STAFF_TERMS.filter((term) => changed.includes(term));
+		const forbidden = maker?.kind !== "shop" ? [] : STAFF_TERMS.filter((term) => changed.includes(term));
 		if (forbidden.length > 0) return refuseAll(forbidden.map(notYours));
 		const outside =
-			actor.kind === "shop" && changed.includes("approvalDays")
+			maker?.kind === "shop" && changed.includes("approvalDays")
 				? judgeOwnersDays(after.approvalDays, before)
 				: null;
 		if (outside !== null) return refuseAll([outside]);
@@ -226,7 +229,7 @@ export async function changeProgramme(
 		}));
 		await updateProgramme(trx, programme.id, rowOfTerms(after));
 		const note = {
-			personId: actor.personId,
+			personId: maker?.personId ?? null,
 			programmeId: programme.id,
 			action: "programme.changed",
 			subject: programme.public_id,
@@ -236,7 +239,11 @@ export async function changeProgramme(
 		} as const;
 		await noteAudit(trx, note, clock.nowMs());
 		return succeed(changes);
-	});
+	};
+	const asMaker = await transactInProgramme(store, maker, programme.id, async (trx) =>
+		succeed(await change(trx)),
+	);
+	const done = asMaker.ok ? asMaker.value : refuseAll([asMaker.fault]);
 	if (done.ok && done.value.length > 0) store.announceChange(programme.id);
 	return done;
 }

@@ -218,7 +218,7 @@ export async function saveSettings(c: WebContext, deps: WebDeps): Promise<Respon
 			? readTerms(typed)
 			: { name: typed.name, approvalDays: readDays(typed.approvalDays) };
 	const opened = typed.shown === "" ? {} : readTerms(shown);
-	const changed = await terms.changeProgramme(deps, viewer, programme, wanted, opened);
+	const changed = await terms.changeProgramme(deps, makerOf(c), programme, wanted, opened);
 	if (!changed.ok) {
 		// Whoever was overtaken sees what the others saved, and types again what they wanted.
 		const isOvertaken = changed.faults.some(({ code }) => code === "changed_meanwhile");
