@@ -65,7 +65,7 @@ async function fill(store: Store, site: TestSite, conversions: number, say: Say)
 	const large = await site.addProgramme("Nordlicht Outdoor");
 	const small = [];
 	for (let i = 0; i < SMALL_PROGRAMMES; i++) small.push(await site.addProgramme(`Shop ${i}`));
-	await issueKey(site.deps, large.public_id);
+	await issueKey(site.deps, large.public_id, null);
 	await setEndpoint(store.db, large.id, "https://shop.example/postback", Date.now());
 	await site.addStaff("mira@network.example");
 	await site.addOwner(large, "jonas@nordlicht.example");

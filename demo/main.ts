@@ -133,8 +133,8 @@ async function openSampleProgramme(
 			},
 		),
 	);
-	const issued = must(await issueKey(service, programme.public_id));
-	must(await savePostbackUrl(service, programme.public_id, postbackUrl));
+	const issued = must(await issueKey(service, programme.public_id, null));
+	must(await savePostbackUrl(service, programme.public_id, postbackUrl, null));
 	return { apiKey: issued.key, secret: issued.secret ?? "" };
 }
 

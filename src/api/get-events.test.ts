@@ -315,7 +315,7 @@ test("a secret that is ended ends the streams that were opened with it", async (
 	await replaceSecret(shop.deps, shop.programme.public_id);
 	await clock.moveBy(16_000);
 	assert.equal(stream.hasEnded, false, "the old one is good for a day, unless somebody ends it");
-	await endReplacedSecrets(shop.deps, shop.programme.public_id);
+	await endReplacedSecrets(shop.deps, shop.programme.public_id, null);
 	await shop.store.db
 		.insertInto("moves")
 		.values(await anyMove(shop))

@@ -14,7 +14,7 @@ import { openTestShop, read, START_MS, type TestShop } from "./test-shop.test-su
 
 /** Another key of the same programme. */
 async function addKey({ deps, programme, credentials }: TestShop) {
-	const { keyId, key } = expectValue(await issueKey(deps, programme.public_id));
+	const { keyId, key } = expectValue(await issueKey(deps, programme.public_id, null));
 	return { keyId, credentials: { ...credentials, key } };
 }
 
@@ -52,7 +52,7 @@ test("a key that is revoked here is refused from the next call on, and one revok
 			read(await shop.request(signedRequest("GET", "/v1/conversions", credentials, { nowMs: START_MS })));
 		assert.equal((await call()).status, 200);
 		if (isHere) {
-			expectValue(await revokeKey(shop.deps, shop.programme.public_id, keyId));
+			expectValue(await revokeKey(shop.deps, shop.programme.public_id, keyId, null));
 		} else {
 			// As another process does it: nobody here is told.
 			await revokeApiKey(shop.store.db, shop.programme.id, keyId, START_MS);
@@ -86,7 +86,7 @@ test("a key that is revoked while it is being read is not kept as good", async (
 	const call = async () =>
 		read(await shop.request(signedRequest("GET", "/v1/conversions", credentials, { nowMs: START_MS })));
 	// In the middle of the first reading: it has the key as it was.
-	onReading = () => revokeKey({ ...shop.deps, store: shop.store }, shop.programme.public_id, keyId);
+	onReading = () => revokeKey({ ...shop.deps, store: shop.store }, shop.programme.public_id, keyId, null);
 	await call();
 	assert.equal(onReading, undefined);
 	assert.equal((await call()).json.code, "revoked_api_key");
@@ -99,7 +99,7 @@ test("a key that is revoked while the body is on its way opens nothing", async (
 	const signed = signedRequest("POST", "/v1/conversions", credentials, { body, nowMs: START_MS });
 	const slow = new ReadableStream({
 		async pull(controller) {
-			expectValue(await revokeKey(shop.deps, shop.programme.public_id, keyId));
+			expectValue(await revokeKey(shop.deps, shop.programme.public_id, keyId, null));
 			controller.enqueue(new TextEncoder().encode(JSON.stringify(body)));
 			controller.close();
 		},
@@ -119,12 +119,12 @@ test("a key that is revoked while the body is on its way opens nothing", async (
 test("a secret that is prepared or discarded here counts from the next call on", async (t) => {
 	const shop = await openTestShop(t);
 	assert.equal((await shop.call("GET", "/v1/conversions")).status, 200);
-	const { secretId, secret } = expectValue(await prepareSecret(shop.deps, shop.programme.public_id));
+	const { secretId, secret } = expectValue(await prepareSecret(shop.deps, shop.programme.public_id, null));
 	const credentials = { ...shop.credentials, secret };
 	const call = async () =>
 		read(await shop.request(signedRequest("GET", "/v1/conversions", credentials, { nowMs: START_MS })));
 	assert.equal((await call()).status, 200);
-	expectValue(await discardSecret(shop.deps, shop.programme.public_id, secretId));
+	expectValue(await discardSecret(shop.deps, shop.programme.public_id, secretId, null));
 	assert.equal((await call()).json.code, "bad_signature");
 });
 

@@ -43,8 +43,8 @@ export const CALLER_SCENARIOS: Readonly<Record<CallerCode, readonly Scenario[]>>
 		{
 			what: "a key that was revoked",
 			call: async (shop) => {
-				const second = expectValue(await issueKey(shop.deps, shop.programme.public_id));
-				expectValue(await revokeKey(shop.deps, shop.programme.public_id, second.keyId));
+				const second = expectValue(await issueKey(shop.deps, shop.programme.public_id, null));
+				expectValue(await revokeKey(shop.deps, shop.programme.public_id, second.keyId, null));
 				// The change of keys is announced; the refused call must announce nothing.
 				shop.announced.length = 0;
 				return recordAs(shop, { key: second.key });

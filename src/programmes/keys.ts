@@ -32,7 +32,7 @@ export interface IssuedKey {
 export async function issueKey(
 	deps: AccountsDeps,
 	programmePublicId: string,
-	maker: Maker | null = null,
+	maker: Maker | null,
 	nameText = "",
 ): Promise<Result<IssuedKey>> {
 	const given = nameText.trim() === "" ? null : parseKeyName(nameText);
@@ -78,7 +78,7 @@ export async function revokeKey(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
 	keyId: string,
-	maker: Maker | null = null,
+	maker: Maker | null,
 ): Promise<Result<true>> {
 	return changeLocked(deps, programmePublicId, maker, async ({ trx, programmeId, personId, nowMs }) => {
 		const revoked = await revokeApiKey(trx, programmeId, keyId, nowMs);

@@ -32,7 +32,7 @@ export async function savePostbackUrl(
 	deps: PostbackUrlDeps,
 	programmePublicId: string,
 	text: string,
-	maker: Maker | null = null,
+	maker: Maker | null,
 ): Promise<Result<SavedPostbackUrl>> {
 	const parsed = refusePlaceholder(text) ?? parsePostbackUrl(text);
 	if (!parsed.ok) return parsed;
@@ -63,7 +63,7 @@ export async function savePostbackUrl(
 export async function removePostbackUrl(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
-	maker: Maker | null = null,
+	maker: Maker | null,
 ): Promise<Result<Cancelled>> {
 	const { store, clock } = deps;
 	const removed = await changeLocked(

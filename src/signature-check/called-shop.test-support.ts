@@ -32,7 +32,7 @@ export interface CalledShop {
 export async function openCalledShop(store: Store): Promise<CalledShop> {
 	const site = createTestSite(store);
 	const programme = await site.addProgramme();
-	const issued = await issueKey(site.deps, programme.public_id);
+	const issued = await issueKey(site.deps, programme.public_id, null);
 	assert.ok(issued.ok);
 	const { key, secret } = issued.value;
 	assert.ok(secret !== null);

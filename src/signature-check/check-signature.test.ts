@@ -408,17 +408,17 @@ describe("the shop's side", () => {
 		const early = await callBack(shop, "early");
 		const [toUs, first] = [request(), shop.secret];
 		shop.site.moveClock(60_000);
-		const prepared = await prepareSecret(deps, shop.programme.public_id);
+		const prepared = await prepareSecret(deps, shop.programme.public_id, null);
 		ok(prepared.ok);
 		match(
 			await secretOf(request({ secret: prepared.value.secret })),
 			/^warn: .* prepared secret .* We accept it/,
 		);
-		await activateSecret(deps, shop.programme.public_id, prepared.value.secretId);
+		await activateSecret(deps, shop.programme.public_id, prepared.value.secretId, null);
 		match(await secretOf(await callBack(shop, "late")), /^good: Signed with the active secret/);
 		match(await secretOf(early), /^warn: .* replaced secret .* It was active then/);
 		match(await secretOf(request({ secret: first })), /^warn: .* We accept it until 2026-03-02/);
-		await endReplacedSecrets(deps, shop.programme.public_id);
+		await endReplacedSecrets(deps, shop.programme.public_id, null);
 		shop.site.moveClock(1_000);
 		deepEqual(wrongIn((await check(shop, request({ secret: first }))).findings), ["secret: old-secret"]);
 		match(await secretOf(toUs), /^warn: .* It ended on/, "signed before it ended: it was good then");

@@ -28,9 +28,9 @@ export async function openFilledShop(
 	const { deps, store } = site;
 	const programme = await site.addProgramme(name);
 	const owner = await site.addOwner(programme);
-	const issued = await issueKey(deps, programme.public_id);
+	const issued = await issueKey(deps, programme.public_id, null);
 	assert.ok(issued.ok);
-	await savePostbackUrl(deps, programme.public_id, "https://shop.example/postback");
+	await savePostbackUrl(deps, programme.public_id, "https://shop.example/postback", null);
 	// As no form would take it, should an older version have stored one.
 	await setEndpoint(store.db, programme.id, "https://shop.example/%3Cscript%3E", 0);
 	const recorded = await store.transact((trx) =>

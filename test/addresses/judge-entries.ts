@@ -152,7 +152,7 @@ async function judgeInTime(
 /** For a programme that is not there: what the address policy lets pass gets as far as that, and writes nothing. */
 const judgeSaving: Judge = async ({ entry, url, workplace, log }) => {
 	const programme = `prg_${entry.at}`;
-	const saved = await savePostbackUrl(workplace, programme, url);
+	const saved = await savePostbackUrl(workplace, programme, url, null);
 	const { code, detail } = saved.ok ? { code: "saved", detail: "" } : saved.fault;
 	const line = log.lines.findLast(({ fields }) => "programme" in fields && fields.programme === programme);
 	const logged: { dns?: string; addresses?: readonly string[] } = line?.fields ?? {};

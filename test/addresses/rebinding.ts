@@ -207,7 +207,7 @@ async function openRebinding(cleaning: AsyncDisposableStack) {
 		/** A name nobody used before. */
 		newName: () => `rebind-${made++}.names.example`,
 		async save(name: string) {
-			const saved = await savePostbackUrl(workplace, "prg_none", shop.url("/", name));
+			const saved = await savePostbackUrl(workplace, "prg_none", shop.url("/", name), null);
 			return saved.ok ? "saved" : saved.fault.code;
 		},
 		async send(name: string): Promise<Kind> {

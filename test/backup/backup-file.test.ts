@@ -28,7 +28,7 @@ import { writeBackupFile } from "../../src/outside/backup-file.ts";
 import { type BackupRequest, backUpSqlite } from "../../src/service/backup.ts";
 import { restoreSqlite } from "../../src/service/restore.ts";
 import { findDiskWays, openDisk } from "../support/full-disk.ts";
-import { noteNotRun } from "../support/not-run.ts";
+import { skipHere } from "../support/not-run.ts";
 import "../support/quick-passphrases.ts";
 import { enlarge, openBackupSetup, PASSPHRASE, tell } from "./backup-setup.ts";
 
@@ -203,11 +203,7 @@ test("a backup never takes the name of a file that belongs to the database, ther
 
 test("as root the restored files go to the folder's owner, and never what a link put in their place leads to", async (t) => {
 	if (process.getuid?.() !== 0) {
-		const reason = "Giving restored files to the folder's owner needs root.";
-		noteNotRun(reason);
-		// Nobody else may give files away.
-		t.skip(reason);
-		return;
+		return skipHere(t, "Giving restored files to the folder's owner needs root.");
 	}
 	const setup = await openBackupSetup(t);
 	await setup.backUp();
@@ -434,11 +430,7 @@ test("a backup of a newer schema or form is refused", async (t) => {
 test("a disk that is full, or becomes full on the way, is said in words and left as it was", async (t) => {
 	const ways = await findDiskWays();
 	if (!ways.includes("small file system")) {
-		const reason = "A backup on a full disk needs root, to mount a small file system.";
-		noteNotRun(reason);
-		// Only root may mount one.
-		t.skip(reason);
-		return;
+		return skipHere(t, "A backup on a full disk needs root, to mount a small file system.");
 	}
 	const setup = await openBackupSetup(t);
 	const store = setup.open();

@@ -21,7 +21,7 @@ import { openSqlite } from "../../src/store/sqlite/store.ts";
 import { type Home, hasStack, openHome } from "../support/command-home.ts";
 import { COMPILE_CACHE } from "../support/compile-cache.ts";
 import { loaderArguments } from "../support/loader-arguments.ts";
-import { noteNotRun } from "../support/not-run.ts";
+import { skipHere } from "../support/not-run.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import { addOwedConversion } from "../support/rows.ts";
 import { until } from "../support/until.ts";
@@ -114,7 +114,7 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 
 	test("asks for the passphrase twice on a terminal, shows nothing of it, and takes no other", async (t) => {
 		if (!hasProgram("script"))
-			return skip(t, "The prompt on a terminal needs the program `script` (util-linux).");
+			return skipHere(t, "The prompt on a terminal needs the program `script` (util-linux).");
 		const home = await openFilledHome(t, 0);
 		const different = await typeAt(home, "backup one.backup", [PASSPHRASE, `${PASSPHRASE}!`]);
 		match(different, /The two are not the same\./);
@@ -268,10 +268,4 @@ function hasProgram(name: string): boolean {
 	} catch {
 		return false;
 	}
-}
-
-function skip(t: TestContext, reason: string): void {
-	noteNotRun(reason);
-	// What is missing, the reason says.
-	t.skip(reason);
 }

@@ -101,7 +101,7 @@ async function fillMain(
 	const endMs = clock.nowMs();
 	const monthAgoMs = endMs - 31 * DAY_MS;
 	const past = { ...service, clock: { ...clock, nowMs: () => monthAgoMs } };
-	const { secret } = expectValue(await issueKey(past, public_id));
+	const { secret } = expectValue(await issueKey(past, public_id, null));
 	await store.db
 		.updateTable("api_keys")
 		.set({ last_used_at_ms: endMs })

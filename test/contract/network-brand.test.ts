@@ -33,7 +33,7 @@ describe("several processes on PostgreSQL", () => {
 
 		expectValue(await changeNetwork(first, null, { name: "Acme Partners", brand: "Acme" }));
 		const { programmeId, apiKey, secret } = await addAccount(first);
-		expectValue(await savePostbackUrl(first, programmeId, shop.url("/postback")));
+		expectValue(await savePostbackUrl(first, programmeId, shop.url("/postback"), null));
 		const call = (url: string, orderId: string, brand: string) =>
 			createClient({ url, apiKey, secret, brand, retry: { maxAttempts: 1 } }).record({
 				orderId,
@@ -96,7 +96,7 @@ eachDatabase("the brand", (database) => {
 		const theirs = createKnownNetwork({ ...deps, store: database.rival }, null);
 		const [chosen] = await Promise.all([
 			changeNetwork({ ...deps, store: database.rival, network: theirs }, null, { brand: "Raced" }),
-			issueKey(deps, programme.public_id).then(expectValue),
+			issueKey(deps, programme.public_id, null).then(expectValue),
 		]);
 		const { brand } = await findNetwork(database.store.db);
 		equal(brand, chosen.ok ? "Raced" : "Given");

@@ -25,7 +25,7 @@ eachService(
 	"section 1 rule 2, a public address",
 	(running) => {
 		const trySaving = async (programId: string, url: string) => {
-			const saved = await savePostbackUrl(running.service, programId, url);
+			const saved = await savePostbackUrl(running.service, programId, url, null);
 			return saved.ok ? "saved" : saved.fault.code;
 		};
 

@@ -12,7 +12,7 @@ import type { ShopProgramme } from "../support/shop-programme.ts";
 eachService("section 1, what the service does", (running) => {
 	/** The fault's code, or "saved". */
 	const trySaving = async ({ programId }: ShopProgramme, url: string) => {
-		const saved = await savePostbackUrl(running.service, programId, url);
+		const saved = await savePostbackUrl(running.service, programId, url, null);
 		return saved.ok ? "saved" : saved.fault.code;
 	};
 

@@ -37,7 +37,7 @@ eachService("section 4, endpoints", (running) => {
 			["/a b", "/a%20b"],
 			["/?", "/"],
 		] as const) {
-			const saved = await savePostbackUrl(running.service, programId, running.shop.url(entered));
+			const saved = await savePostbackUrl(running.service, programId, running.shop.url(entered), null);
 			equal(saved.ok ? "saved" : saved.fault.code, "postback_url_not_wire_form");
 			equal(!saved.ok && saved.fault.detail.includes(running.shop.url(sent)), true);
 		}

@@ -126,7 +126,7 @@ eachService("section 5, authentication", (running) => {
 		programme.answer = () => ({ status: 503 });
 		await programme.record("A-1");
 		await programme.settled();
-		const prepared = expectValue(await prepareSecret(running.service, programme.programId));
+		const prepared = expectValue(await prepareSecret(running.service, programme.programId, null));
 		await programme.retryNow();
 		for (const callback of programme.received) {
 			equal((await verify(callback, { secret: active })).ok, true);

@@ -62,7 +62,7 @@ eachDatabase("removing a URL", (database) => {
 	test("the URL of a shop that is owed nothing leaves nothing to do behind", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
-		const removed = await removePostbackUrl({ store, clock: createClock() }, programme.public_id);
+		const removed = await removePostbackUrl({ store, clock: createClock() }, programme.public_id, null);
 		deepEqual(expectValue(removed), { count: 0, isComplete: true });
 		deepEqual(await waiting(store), []);
 	});
@@ -71,7 +71,7 @@ eachDatabase("removing a URL", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		await addDeliveries(store, programme, START_MS, START_MS);
-		expectValue(await removePostbackUrl({ store, clock: createClock() }, programme.public_id));
+		expectValue(await removePostbackUrl({ store, clock: createClock() }, programme.public_id, null));
 		const entries = store.db.selectFrom("audit_entries").select(["action", "detail"]);
 		deepEqual(
 			(await entries.where("programme_id", "=", programme.id).execute()).map((row) => ({ ...row })),

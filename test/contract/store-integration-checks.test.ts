@@ -136,7 +136,7 @@ eachDatabase("the checks of an integration", (database) => {
 		const deps = { ...DEPS, store, sealingKey: new Uint8Array(32).fill(7) };
 		const programme = await addProgramme(store);
 		const issue = async () => {
-			const issued = await issueKey(deps, programme.public_id);
+			const issued = await issueKey(deps, programme.public_id, null);
 			return issued.ok ? issued.value.keyId : issued.fault.code;
 		};
 		const first = await issue();
@@ -144,7 +144,7 @@ eachDatabase("the checks of an integration", (database) => {
 		const revoked: string[] = [];
 		for (let n = 0; n < 12; n++) {
 			const keyId = await issue();
-			await revokeKey(deps, programme.public_id, keyId);
+			await revokeKey(deps, programme.public_id, keyId, null);
 			revoked.unshift(keyId);
 		}
 		const listed = (await listApiKeys(store.db, programme.id, 10)).map((key) => key.public_id);
@@ -152,7 +152,7 @@ eachDatabase("the checks of an integration", (database) => {
 		for (let n = 1; n < MAX_USABLE_KEYS; n++) ok((await issue()).startsWith("key_"));
 		equal(await issue(), "too_many_keys");
 		equal((await listApiKeys(store.db, programme.id, 0)).length, MAX_USABLE_KEYS);
-		await revokeKey(deps, programme.public_id, first);
+		await revokeKey(deps, programme.public_id, first, null);
 		ok((await issue()).startsWith("key_"), "one less, one more");
 	});
 });

@@ -44,9 +44,9 @@ eachDatabase("signing secrets", (database) => {
 			Array.from({ length: RIVALS }, (_, n) => act(depsOf(n % 2 === 0 ? database.store : database.rival), n)),
 		);
 	const prepare = async (programme: Programme, nowMs?: number) =>
-		expectValue(await prepareSecret(depsOf(database.store, nowMs), programme.public_id));
+		expectValue(await prepareSecret(depsOf(database.store, nowMs), programme.public_id, null));
 	const activate = async (programme: Programme, secretId: string, nowMs?: number) =>
-		activateSecret(depsOf(database.store, nowMs), programme.public_id, secretId);
+		activateSecret(depsOf(database.store, nowMs), programme.public_id, secretId, null);
 	const states = async (programme: Programme, nowMs = START_MS) => {
 		const rows = await database.store.db
 			.selectFrom("signing_secrets")
@@ -76,7 +76,7 @@ eachDatabase("signing secrets", (database) => {
 		const usable = async (nowMs: number) => (await findUsableSecrets(store.db, [programme.id], nowMs)).length;
 		const dayLaterMs = START_MS + 10 + REPLACED_SECRET_GRACE_MS;
 		deepEqual([await usable(dayLaterMs - 1), await usable(dayLaterMs)], [2, 1]);
-		const ended = await endReplacedSecrets(depsOf(store, START_MS + 20), programme.public_id);
+		const ended = await endReplacedSecrets(depsOf(store, START_MS + 20), programme.public_id, null);
 		equal(expectValue(ended), 1);
 		equal(await usable(START_MS + 20), 1);
 		deepEqual(await states(programme, START_MS + 20), ["ended", "active"]);
@@ -89,15 +89,15 @@ eachDatabase("signing secrets", (database) => {
 			const { secretId } = await prepare(programme, atMs);
 			equal((await activate(programme, secretId, atMs)).ok, true);
 		}
-		const ended = await endReplacedSecrets(depsOf(database.store, START_MS + 3), programme.public_id);
+		const ended = await endReplacedSecrets(depsOf(database.store, START_MS + 3), programme.public_id, null);
 		equal(expectValue(ended), 2);
 		deepEqual(await states(programme, START_MS + 3), ["ended", "ended", "active"]);
-		equal(expectValue(await endReplacedSecrets(depsOf(database.store), programme.public_id)), 0);
+		equal(expectValue(await endReplacedSecrets(depsOf(database.store), programme.public_id, null)), 0);
 	});
 
 	test("of many who prepare at once one does, and the others are told", async () => {
 		const programme = await addProgramme(database.store);
-		const made = await race((deps) => prepareSecret(deps, programme.public_id));
+		const made = await race((deps) => prepareSecret(deps, programme.public_id, null));
 		deepEqual(codesOf(made), { made: 1, secret_already_prepared: RIVALS - 1 });
 		deepEqual(await states(programme), ["active", "prepared"]);
 		deepEqual(await audited(programme), ["secret.prepared"]);
@@ -106,7 +106,7 @@ eachDatabase("signing secrets", (database) => {
 	test("activated by many at once it is activated once", async () => {
 		const programme = await addProgramme(database.store);
 		const { secretId } = await prepare(programme);
-		const activated = await race((deps) => activateSecret(deps, programme.public_id, secretId));
+		const activated = await race((deps) => activateSecret(deps, programme.public_id, secretId, null));
 		deepEqual(codesOf(activated), { made: RIVALS });
 		deepEqual(await states(programme), ["replaced", "active"]);
 		deepEqual(await audited(programme), ["secret.prepared", "secret.activated"]);
@@ -117,8 +117,8 @@ eachDatabase("signing secrets", (database) => {
 		const { secretId } = await prepare(programme);
 		await race((deps, n) =>
 			n % 4 < 2
-				? activateSecret(deps, programme.public_id, secretId)
-				: discardSecret(deps, programme.public_id, secretId),
+				? activateSecret(deps, programme.public_id, secretId, null)
+				: discardSecret(deps, programme.public_id, secretId, null),
 		);
 		const found = (await states(programme)).join();
 		equal(found === "replaced,active" || found === "active,ended", true, found);
@@ -128,7 +128,7 @@ eachDatabase("signing secrets", (database) => {
 	test("a discarded one is good for nothing, and another can be prepared", async () => {
 		const programme = await addProgramme(database.store);
 		const { secretId } = await prepare(programme);
-		const discard = () => discardSecret(depsOf(database.store), programme.public_id, secretId);
+		const discard = () => discardSecret(depsOf(database.store), programme.public_id, secretId, null);
 		deepEqual([(await discard()).ok, (await discard()).ok], [true, true]);
 		equal((await findUsableSecrets(database.store.db, [programme.id], START_MS)).length, 1);
 		deepEqual(codesOf([await activate(programme, secretId)]), { secret_not_prepared: 1 });
@@ -142,19 +142,21 @@ eachDatabase("signing secrets", (database) => {
 		const { secretId } = await prepare(mine);
 		const deps = depsOf(database.store);
 		const foreign = [
-			await activateSecret(deps, other.public_id, secretId),
-			await discardSecret(deps, other.public_id, secretId),
+			await activateSecret(deps, other.public_id, secretId, null),
+			await discardSecret(deps, other.public_id, secretId, null),
 		];
 		deepEqual(codesOf(foreign), { secret_not_prepared: 2 });
 		equal((await activate(mine, secretId)).ok, true);
-		deepEqual(codesOf([await discardSecret(deps, mine.public_id, secretId)]), { secret_not_prepared: 1 });
+		deepEqual(codesOf([await discardSecret(deps, mine.public_id, secretId, null)]), {
+			secret_not_prepared: 1,
+		});
 		deepEqual([await states(mine), await states(other)], [["replaced", "active"], ["active"]]);
 	});
 
 	test("without a secret there is nothing to replace", async () => {
 		const programme = await addProgramme(database.store);
 		await database.store.db.deleteFrom("signing_secrets").where("receiver_id", "=", programme.id).execute();
-		const made = await prepareSecret(depsOf(database.store), programme.public_id);
+		const made = await prepareSecret(depsOf(database.store), programme.public_id, null);
 		deepEqual(codesOf([made]), { no_signing_secret: 1 });
 	});
 

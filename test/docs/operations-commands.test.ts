@@ -20,7 +20,7 @@ import {
 	readSettings,
 	runInShell,
 } from "../support/guide-blocks.ts";
-import { noteNotRun } from "../support/not-run.ts";
+import { skipHere } from "../support/not-run.ts";
 import { openService } from "../support/open-service.ts";
 import { createPostgresAtHand } from "../support/postgres.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
@@ -189,9 +189,7 @@ test("the documented backup is taken, checked, put back and listed; then callbac
 
 test("the samples are written once, and Prometheus takes them with the network's own address", async (t) => {
 	if (findPrometheus() === undefined) {
-		noteNotRun(PROMETHEUS_MISSING);
-		// What is missing, the reason says.
-		return t.skip(PROMETHEUS_MISSING);
+		return skipHere(t, PROMETHEUS_MISSING);
 	}
 	const { folder } = openHome(t);
 	await runInShell(

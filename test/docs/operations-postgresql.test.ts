@@ -4,11 +4,11 @@
 import { doesNotMatch, equal, match } from "node:assert/strict";
 import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import pg from "pg";
 import { DEBIAN_POSTGRES_MISSING, findDebianPostgres } from "../support/debian-postgres.ts";
 import { blocksToRun, blockToRun, readSettings, runInShell } from "../support/guide-blocks.ts";
-import { noteNotRun } from "../support/not-run.ts";
+import { skipHere } from "../support/not-run.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { reachableTempFolder, serverAccount } from "../support/postgres-binaries.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
@@ -20,7 +20,7 @@ const KEY = "ab".repeat(32);
 const DEBIAN = findDebianPostgres();
 
 test("the documented dump and base backup bring back what was owed", async (t) => {
-	if (DEBIAN === undefined) return skip(t);
+	if (DEBIAN === undefined) return skipHere(t, DEBIAN_POSTGRES_MISSING);
 	const { programs, binaries } = DEBIAN;
 	const account = serverAccount();
 	const folder = mkdtempSync(join(reachableTempFolder(account), "ringback-point-in-time-"));
@@ -114,10 +114,4 @@ function dumpSettings(folder: string, url: string): Record<string, string> {
 	const [database, file] = [pathname.slice(1), join(folder, "pgpass")];
 	writeFileSync(file, `${hostname}:${port}:${database}:${username}:${password}\n`, { mode: 0o600 });
 	return { PGHOST: hostname, PGPORT: port, PGUSER: username, PGDATABASE: database, PGPASSFILE: file };
-}
-
-function skip(t: TestContext): void {
-	noteNotRun(DEBIAN_POSTGRES_MISSING);
-	// What is missing, the reason says.
-	t.skip(DEBIAN_POSTGRES_MISSING);
 }

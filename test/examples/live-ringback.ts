@@ -47,7 +47,9 @@ async function openProgramme(service: Service) {
 		/** From now on callbacks go through a TLS front to this port; resolves to the bytes it passes on. */
 		async deliverTo(t: TestContext, port: number, target: string) {
 			const front = await openFront(t, port);
-			expectValue(await savePostbackUrl(service, programmeId, `https://127.0.0.1:${front.port}${target}`));
+			expectValue(
+				await savePostbackUrl(service, programmeId, `https://127.0.0.1:${front.port}${target}`, null),
+			);
 			return front.passed;
 		},
 	};

@@ -75,9 +75,9 @@ for (const kind of DATABASE_KINDS) {
 			doesNotMatch(told, /rbk_[0-9a-f]{8}|rbs_[0-9a-f]{8}/);
 			equal(subject(setup.mail.mails[0]), '9 changes to the programme: "Shop"');
 			const firstAtMs = setup.mail.mails[0]?.atMs ?? 0;
-			await savePostbackUrl(setup.service(), shop.programmeId, setup.shop.url());
+			await savePostbackUrl(setup.service(), shop.programmeId, setup.shop.url(), null);
 			await setup.clock.moveTo(firstAtMs + 14 * MINUTE_MS);
-			await issueKey(setup.service(), shop.programmeId);
+			await issueKey(setup.service(), shop.programmeId, null);
 			equal(setup.mail.mails.length, 1, "nothing within the fifteen minutes");
 			await setup.clock.moveTo(firstAtMs + 15 * MINUTE_MS);
 			await mails(setup, 2);
@@ -95,18 +95,21 @@ for (const kind of DATABASE_KINDS) {
 			};
 			const known = await audited();
 			const url = setup.shop.url("/a?token=1");
-			expectValue(await savePostbackUrl(service, programmeId, url));
-			equal(expectValue(await savePostbackUrl(service, programmeId, url)).replaced, url);
+			expectValue(await savePostbackUrl(service, programmeId, url, null));
+			equal(expectValue(await savePostbackUrl(service, programmeId, url, null)).replaced, url);
 			// What differs in the query alone is a change, though the mail does not show it.
-			expectValue(await savePostbackUrl(service, programmeId, setup.shop.url("/a?token=2")));
-			expectValue(await removePostbackUrl(service, programmeId));
-			deepEqual(expectValue(await removePostbackUrl(service, programmeId)), { count: 0, isComplete: true });
+			expectValue(await savePostbackUrl(service, programmeId, setup.shop.url("/a?token=2"), null));
+			expectValue(await removePostbackUrl(service, programmeId, null));
+			deepEqual(expectValue(await removePostbackUrl(service, programmeId, null)), {
+				count: 0,
+				isComplete: true,
+			});
 			const saved = "postback_url.saved";
 			deepEqual((await audited()).slice(known.length), [saved, saved, "postback_url.removed"]);
 			await setup.clock.moveBy(MINUTE_MS);
 			await setup.until(() => setup.mail.mails.length === 1);
 			equal(setup.mail.mails[0]?.headers.get("subject"), '3 changes to the programme: "Shop"');
-			expectValue(await removePostbackUrl(service, programmeId));
+			expectValue(await removePostbackUrl(service, programmeId, null));
 			await setup.clock.moveBy(20 * MINUTE_MS);
 			equal(setup.mail.mails.length, 1);
 		});
@@ -173,7 +176,7 @@ for (const kind of DATABASE_KINDS) {
 			});
 			await failed.catch(() => undefined);
 			deepEqual(await setup.store.db.selectFrom("changes_to_tell").selectAll().execute(), []);
-			expectValue(await issueKey(setup.service(), shop.programmeId));
+			expectValue(await issueKey(setup.service(), shop.programmeId, null));
 			await setup.clock.moveBy(MINUTE_MS);
 			equal(setup.mail.mails.length, 0);
 			// Told once there is a mail server, as long as it is news.
@@ -185,7 +188,7 @@ for (const kind of DATABASE_KINDS) {
 		test("a restart between the change and its mail loses nothing, and two processes tell it once", async (t) => {
 			const setup = await startSetup(t, kind, { withoutMail: true });
 			const shop = await setup.addShop({ owners: OWNERS });
-			await issueKey(setup.service(), shop.programmeId);
+			await issueKey(setup.service(), shop.programmeId, null);
 			await setup.stop();
 			await setup.start();
 			const deps = { ...setup.service(), publicUrl: "https://ringback.example" };
@@ -325,15 +328,15 @@ const WALKED = [
 
 async function walk(setup: Setup, { programmeId }: ShopAccount): Promise<void> {
 	const service = setup.service();
-	const { keyId } = expectValue(await issueKey(service, programmeId));
-	expectValue(await revokeKey(service, programmeId, keyId));
-	const first = expectValue(await prepareSecret(service, programmeId));
-	expectValue(await discardSecret(service, programmeId, first.secretId));
-	const second = expectValue(await prepareSecret(service, programmeId));
-	expectValue(await activateSecret(service, programmeId, second.secretId));
-	expectValue(await endReplacedSecrets(service, programmeId));
-	expectValue(await savePostbackUrl(service, programmeId, setup.shop.url("/other?token=very-secret")));
-	expectValue(await removePostbackUrl(service, programmeId));
+	const { keyId } = expectValue(await issueKey(service, programmeId, null));
+	expectValue(await revokeKey(service, programmeId, keyId, null));
+	const first = expectValue(await prepareSecret(service, programmeId, null));
+	expectValue(await discardSecret(service, programmeId, first.secretId, null));
+	const second = expectValue(await prepareSecret(service, programmeId, null));
+	expectValue(await activateSecret(service, programmeId, second.secretId, null));
+	expectValue(await endReplacedSecrets(service, programmeId, null));
+	expectValue(await savePostbackUrl(service, programmeId, setup.shop.url("/other?token=very-secret"), null));
+	expectValue(await removePostbackUrl(service, programmeId, null));
 }
 
 async function mails(setup: Setup, count: number): Promise<void> {

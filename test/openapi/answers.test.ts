@@ -235,8 +235,8 @@ function wordsOf(
 }
 
 async function callWithRevokedKey(shop: TestShop, method: string, target: string) {
-	const { key, keyId } = expectValue(await issueKey(shop.deps, shop.programme.public_id));
-	expectValue(await revokeKey(shop.deps, shop.programme.public_id, keyId));
+	const { key, keyId } = expectValue(await issueKey(shop.deps, shop.programme.public_id, null));
+	expectValue(await revokeKey(shop.deps, shop.programme.public_id, keyId, null));
 	return shop.call(method, target, { headers: { authorization: `Bearer ${key}` } });
 }
 

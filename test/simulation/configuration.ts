@@ -56,6 +56,7 @@ export function createConfiguration(site: ConfigurationSite) {
 				},
 				programme.publicId,
 				url,
+				null,
 			),
 		);
 		site.readProgramme(programme);
@@ -73,7 +74,7 @@ export function createConfiguration(site: ConfigurationSite) {
 
 	async function issue(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
 		const result = await answerOrNothing(() =>
-			issueKey({ ...process, clock: process.clock, sealingKey: site.sealingKey }, programme.publicId),
+			issueKey({ ...process, clock: process.clock, sealingKey: site.sealingKey }, programme.publicId, null),
 		);
 		site.readProgramme(programme);
 		note("issue", programme, result);
@@ -84,7 +85,11 @@ export function createConfiguration(site: ConfigurationSite) {
 	/** Signs nothing yet: the auditor knows only the active one. */
 	async function prepare(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
 		const result = await answerOrNothing(() =>
-			prepareSecret({ ...process, clock: process.clock, sealingKey: site.sealingKey }, programme.publicId),
+			prepareSecret(
+				{ ...process, clock: process.clock, sealingKey: site.sealingKey },
+				programme.publicId,
+				null,
+			),
 		);
 		site.readProgramme(programme);
 		note("prepare", programme, result);
@@ -93,7 +98,9 @@ export function createConfiguration(site: ConfigurationSite) {
 	async function activate(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
 		const found = await answerOrNothing(() => findPreparedSecret(process.store.db, programme.id));
 		if (!found) return prepare(process, programme);
-		const result = await answerOrNothing(() => activateSecret(process, programme.publicId, found.public_id));
+		const result = await answerOrNothing(() =>
+			activateSecret(process, programme.publicId, found.public_id, null),
+		);
 		site.readProgramme(programme);
 		note("activate", programme, result);
 		if (result?.ok === true)
@@ -103,12 +110,14 @@ export function createConfiguration(site: ConfigurationSite) {
 	async function discard(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
 		const found = await answerOrNothing(() => findPreparedSecret(process.store.db, programme.id));
 		if (!found) return;
-		const result = await answerOrNothing(() => discardSecret(process, programme.publicId, found.public_id));
+		const result = await answerOrNothing(() =>
+			discardSecret(process, programme.publicId, found.public_id, null),
+		);
 		note("discard", programme, result);
 	}
 
 	async function endReplaced(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
-		const result = await answerOrNothing(() => endReplacedSecrets(process, programme.publicId));
+		const result = await answerOrNothing(() => endReplacedSecrets(process, programme.publicId, null));
 		note("end", programme, result);
 	}
 
@@ -123,7 +132,7 @@ export function createConfiguration(site: ConfigurationSite) {
 			},
 		};
 		const { clock } = process;
-		const result = await answerOrNothing(() => removePostbackUrl({ store, clock }, programme.publicId));
+		const result = await answerOrNothing(() => removePostbackUrl({ store, clock }, programme.publicId, null));
 		site.readProgramme(programme);
 		note("remove", programme, result);
 	}

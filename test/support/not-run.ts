@@ -3,6 +3,7 @@
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import type { TestContext } from "node:test";
 
 /** A file that every test process can add to; test/global-setup.ts makes it and reads it. */
 const FILE_VARIABLE = "RINGBACK_TEST_NOT_RUN_FILE";
@@ -23,6 +24,12 @@ export function reportNotRun(reason: string): string {
 export function noteNotRun(reason: string): void {
 	const file = process.env[FILE_VARIABLE];
 	if (file !== undefined) appendFileSync(file, `${reason}\n`);
+}
+
+/** The same for the one test that asks. */
+export function skipHere(t: Pick<TestContext, "skip">, reason: string): void {
+	noteNotRun(reason);
+	t.skip(reason);
 }
 
 export function openNotRunFile(): void {

@@ -6,8 +6,8 @@ import { activateSecret, prepareSecret } from "../../src/programmes/signing-secr
 
 /** Resolves to the new secret, which callbacks are signed with from now on. */
 export async function replaceSecret(deps: AccountsDeps, programmeId: string): Promise<Result<string>> {
-	const prepared = await prepareSecret(deps, programmeId);
+	const prepared = await prepareSecret(deps, programmeId, null);
 	if (!prepared.ok) return prepared;
-	const activated = await activateSecret(deps, programmeId, prepared.value.secretId);
+	const activated = await activateSecret(deps, programmeId, prepared.value.secretId, null);
 	return activated.ok ? succeed(prepared.value.secret) : activated;
 }

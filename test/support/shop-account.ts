@@ -65,7 +65,7 @@ export async function addProgrammeOf(
 export async function addAccount(deps: AccountsDeps, terms: ProgrammeTerms = {}): Promise<ShopAccount> {
 	const programme = await addProgrammeOf(deps, terms);
 	const programmeId = programme.public_id;
-	const { key, secret } = expectValue(await issueKey(deps, programmeId));
+	const { key, secret } = expectValue(await issueKey(deps, programmeId, null));
 	return { programme, programmeId, programmeRow: programme.id, apiKey: key, secret: secret ?? "" };
 }
 
@@ -75,7 +75,7 @@ export async function openAccount(
 ): Promise<ShopAccount> {
 	const account = await addAccount(workplace, terms);
 	if (postbackUrl !== undefined) {
-		expectValue(await savePostbackUrl(workplace, account.programmeId, postbackUrl));
+		expectValue(await savePostbackUrl(workplace, account.programmeId, postbackUrl, null));
 	}
 	return account;
 }

@@ -162,17 +162,17 @@ export class ShopProgramme {
 	}
 
 	async saveUrl(url: string): Promise<void> {
-		expectValue(await savePostbackUrl(this.#running.service, this.programId, url));
+		expectValue(await savePostbackUrl(this.#running.service, this.programId, url, null));
 	}
 
 	/** Resolves to how many deliveries were cancelled at once. */
 	async removeUrl(): Promise<number> {
-		return expectValue(await removePostbackUrl(this.#running.service, this.programId)).count;
+		return expectValue(await removePostbackUrl(this.#running.service, this.programId, null)).count;
 	}
 
 	/** Resolves to the secret that came with it, null for every key but the first. */
 	async issueKey(): Promise<string | null> {
-		const { key, secret } = expectValue(await issueKey(this.#running.service, this.programId));
+		const { key, secret } = expectValue(await issueKey(this.#running.service, this.programId, null));
 		this.key = key;
 		this.secret = secret ?? this.secret;
 		return secret;

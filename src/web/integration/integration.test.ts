@@ -187,7 +187,7 @@ test("a delivery's page shows each attempt, and its request verifies as the shop
 test("the list is filtered, searched and paged by plain links", async (t) => {
 	const { browser, path, site, programme } = await openShop(t);
 	await issue(browser, path);
-	await savePostbackUrl(site.deps, programme.public_id, URL_ENTERED);
+	await savePostbackUrl(site.deps, programme.public_id, URL_ENTERED, null);
 	for (let n = 0; n < 30; n++) await browser.submit(`${path}/test`, {});
 	const first = await browser.open(path);
 	const rows = (text: string) =>

@@ -112,7 +112,7 @@ test("the brand can be chosen with a warning until a programme has a key, and th
 	assert.match(open.text, /name="brand"/);
 	await save(staff, SAVED);
 	const programme = await site.addProgramme();
-	assert.equal((await issueKey(site.deps, programme.public_id)).ok, true);
+	assert.equal((await issueKey(site.deps, programme.public_id, null)).ok, true);
 	site.moveClock(1_000);
 	const fixed = await staff.open("/network");
 	assert.doesNotMatch(fixed.text, /name="brand"/);
