@@ -8,8 +8,7 @@ import { canonicalString, sha256Hex, sign, signingKey } from "../src/domain/sign
 import { createRandom } from "../src/outside/random.ts";
 import { percentile } from "./figures.ts";
 import { findFrame } from "./http-frames.ts";
-import type { LoadAnswer } from "./load-process.ts";
-import type { SeededShop } from "./seed-shops.ts";
+import type { LoadAnswer, LoadShop } from "./load-process.ts";
 
 const [url = "", shopsFile = "", requests = "", connections = "", prefix = ""] = process.argv.slice(2);
 const TARGET = "/v1/conversions";
@@ -17,7 +16,7 @@ const STATUS_START = "HTTP/1.1 ".length;
 const STATUS_END = STATUS_START + 3;
 
 const { hostname, port } = new URL(url);
-const shops: SeededShop[] = JSON.parse(readFileSync(shopsFile, "utf8"));
+const shops: LoadShop[] = JSON.parse(readFileSync(shopsFile, "utf8"));
 const waiting = signAll(Number(requests));
 const statuses: Record<string, number> = {};
 const waitsMs: number[] = [];
@@ -33,7 +32,11 @@ function signAll(count: number): Buffer[] {
 	return Array.from({ length: count }, (_, number) => {
 		const shop = number % shops.length;
 		const key = keys[shop] ?? signingKey("");
-		const body = JSON.stringify({ orderId: `${prefix}${number}`, basketValue: "129.90" });
+		const body = JSON.stringify({
+			orderId: `${prefix}${number}`,
+			basketValue: "129.90",
+			...shops[shop]?.fields,
+		});
 		const nonce = random.hex(16);
 		const signature = sign(key, canonicalString("POST", TARGET, timestamp, nonce, sha256Hex(body)));
 		return Buffer.from(

@@ -13,11 +13,14 @@ export interface LoadAnswer {
 	statuses: Readonly<Record<string, number>>;
 }
 
+/** With what it adds to each report. */
+export type LoadShop = SeededShop & { fields?: Readonly<Record<string, string>> };
+
 /** As many shops talk to one process at a busy moment; a caller's network may have 256. */
-const CONNECTIONS = 64;
+export const CONNECTIONS = 64;
 let runs = 0;
 
-export function writeShops(folder: string, shops: readonly SeededShop[]): string {
+export function writeShops(folder: string, shops: readonly LoadShop[]): string {
 	const file = join(mkdtempSync(join(folder, "shops-")), "shops.json");
 	writeFileSync(file, JSON.stringify(shops), { mode: 0o600 });
 	return file;

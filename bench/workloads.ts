@@ -1,5 +1,6 @@
 // Every workload, in the order in which they run.
 
+import { c1Clicks } from "./c1-clicks.ts";
 import { l1Lists } from "./l1-lists.ts";
 import { w1Drain } from "./w1-drain.ts";
 import { w2MonthsEnd } from "./w2-months-end.ts";
@@ -31,4 +32,5 @@ export const WORKLOADS: readonly Workload[] = [
 	w12Cost,
 	w13LowLoad,
 	l1Lists,
+	c1Clicks,
 ];

@@ -9,6 +9,7 @@ import { createClient } from "@ringback/receiver";
 import { readConfig } from "../src/config.ts";
 import { parseRange } from "../src/domain/address.ts";
 import type { Result } from "../src/domain/fault.ts";
+import { addPartnership, invitePartner } from "../src/partners/partners.ts";
 import { createPerson } from "../src/people/people.ts";
 import { issueKey } from "../src/programmes/keys.ts";
 import { changeNetwork } from "../src/programmes/network.ts";
@@ -16,6 +17,8 @@ import { openProgramme } from "../src/programmes/open-programme.ts";
 import { savePostbackUrl } from "../src/programmes/postback-url.ts";
 import { COPY_WINDOW_MS } from "../src/service/stop-signals.ts";
 import { type Service, startService } from "../src/service.ts";
+import { insertLink, replaceLandingHosts } from "../src/store/queries/partners.ts";
+import { type Programme, updateProgramme } from "../src/store/queries/programmes.ts";
 import type { Store } from "../src/store/store.ts";
 import { createDemoClock } from "./demo-clock.ts";
 import { describeCallback, describeCallbackAsJson } from "./print.ts";
@@ -55,7 +58,8 @@ async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
 	try {
 		service = await startDemoService(folder, shop.caPem, clock);
 		const { store } = service;
-		const { apiKey, secret } = await openSampleProgramme(service, shop.url);
+		const { apiKey, secret, linkCode } = await openSampleProgramme(service, shop.url);
+		const { url } = service;
 		shop.secret = secret;
 		if (asJson) print(JSON.stringify({ type: "secret", secret }));
 		say(`Ringback listens on ${service.url}, the sample shop on ${shop.url}`);
@@ -63,7 +67,14 @@ async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
 		// Without retries: the service is in this process, and one that does not answer has been told to stop.
 		const retry = { maxAttempts: 1 };
 		const client = createClient({ url: service.url, apiKey, secret, now: clock.nowMs, retry });
-		const story = tellStory(client, shop, clock, () => retryIsPlanned(store), say);
+		const story = tellStory(
+			client,
+			shop,
+			clock,
+			() => clickOn(`${url}/c/${linkCode}?s1=newsletter`),
+			() => retryIsPlanned(store),
+			say,
+		);
 		const isTold = await Promise.race([story.then(() => true), interrupted.then(() => false)]);
 		if (isTold && !once) {
 			inviteToLook(service, say);
@@ -115,7 +126,7 @@ async function startDemoService(
 async function openSampleProgramme(
 	service: Service,
 	postbackUrl: string,
-): Promise<{ apiKey: string; secret: string }> {
+): Promise<{ apiKey: string; secret: string; linkCode: string }> {
 	must(await changeNetwork(service, null, { name: "Sample network" }));
 	const owner = must(await createPerson(service, { email: "owner@shop.example", kind: "shop" }));
 	const { programme } = must(
@@ -135,7 +146,31 @@ async function openSampleProgramme(
 	);
 	const issued = must(await issueKey(service, programme.public_id, null));
 	must(await savePostbackUrl(service, programme.public_id, postbackUrl, null));
-	return { apiKey: issued.key, secret: issued.secret ?? "" };
+	const linkCode = await addSamplePartner(service, programme);
+	return { apiKey: issued.key, secret: issued.secret ?? "", linkCode };
+}
+
+/** The programme credits partners from now on, and has one. */
+async function addSamplePartner(service: Service, programme: Programme): Promise<string> {
+	const { db } = service.store;
+	await updateProgramme(db, programme.id, { credits_partners: 1 });
+	await replaceLandingHosts(db, programme.id, [{ host: "shop.example", withSubdomains: false }]);
+	const sample = { name: "Sample blog", site: "https://blog.example/", email: "mira@blog.example" };
+	const { partner } = must(await invitePartner(service, null, sample));
+	const { id } = must(await addPartnership(service, null, programme, partner.public_id, "10"));
+	const code = "sample-blog";
+	const link = { name: "Newsletter", target: "https://shop.example/shoes" };
+	await insertLink(db, { ...link, code, partnership_id: id, created_at_ms: service.clock.nowMs() });
+	return code;
+}
+
+/** As a browser does, up to the address that it is led to: the sample shop has none that a link may lead to. */
+async function clickOn(link: string): Promise<string> {
+	const headers = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0" };
+	const { status, headers: answered } = await fetch(link, { headers, redirect: "manual" });
+	const location = answered.get("location");
+	if (location === null) throw new Error(`the link was answered ${status}`);
+	return location;
 }
 
 /** The delay counts from the end of the failed attempt: skipping ahead before it is stored would skip nothing. */

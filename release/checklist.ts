@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { buildRelease, executableName, type ReleaseFile } from "./build.ts";
 import { ARCHITECTURES } from "./node-package.ts";
 import { findSbomProblems } from "./sbom-problems.ts";
-import { tryExecutable } from "./try-executable.ts";
+import { type Emulation, findEmulation, tryExecutable } from "./try-executable.ts";
 import { findVersionProblems, readVersions } from "./versions.ts";
 
 export interface CheckOptions {
@@ -31,7 +31,11 @@ export async function checkRelease(root: string, { isTested, say }: CheckOptions
 	const folder = mkdtempSync(join(tmpdir(), "ringback-check-"));
 	try {
 		if (isTested) say("left    npm run test: you said that it was run on just this");
-		return await runChecks(listChecks(root, folder, isTested), say);
+		const emulation = findEmulation(OTHER);
+		if (!emulation.isThere) {
+			say(`left    the executable for ${OTHER}: nothing here can run it. On Debian: ${emulation.toInstall}`);
+		}
+		return await runChecks(listChecks(root, folder, isTested, emulation), say);
 	} finally {
 		rmSync(folder, { recursive: true, force: true });
 	}
@@ -55,7 +59,9 @@ export async function runChecks(checks: readonly Check[], say: (line: string) =>
 	return isReady;
 }
 
-function listChecks(root: string, folder: string, isTested: boolean): Check[] {
+const [OWN, OTHER] = process.arch === "x64" ? (["x64", "arm64"] as const) : (["arm64", "x64"] as const);
+
+function listChecks(root: string, folder: string, isTested: boolean, emulation: Emulation): Check[] {
 	const built: ReleaseFile[] = [];
 	const build = (name: string) =>
 		buildRelease({
@@ -99,11 +105,18 @@ function listChecks(root: string, folder: string, isTested: boolean): Check[] {
 		{
 			name: "the executable of this machine's kind answers",
 			run: async () => {
-				const arch = process.arch === "x64" ? "x64" : "arm64";
 				if (process.platform !== "linux") return ["Run this on Linux: the executable is for it."];
-				return tryExecutable(join(folder, "first", executableName(arch)));
+				return tryExecutable(join(folder, "first", executableName(OWN)));
 			},
 		},
+		...(emulation.isThere
+			? [
+					{
+						name: `the executable for ${OTHER} answers under ${emulation.words[0]}`,
+						run: () => tryExecutable(join(folder, "first", executableName(OTHER)), emulation.words),
+					},
+				]
+			: []),
 	];
 }
 

@@ -17,6 +17,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { GUIDE_PARTS, GUIDE_START } from "../src/operations-guide.ts";
+import { MAINTAINER, writeControlPage, writeDebianChangelog, writeManualPage } from "./debian-documents.ts";
 import type { Architecture } from "./node-package.ts";
 
 const OURS = fileURLToPath(new URL("debian/", import.meta.url));
@@ -75,7 +76,16 @@ export async function makeDebianPackage(parts: DebianParts): Promise<string> {
 		put(document(`examples/${path}`), readFileSync(join(root, "ops", path)), FILE);
 	}
 	put(document("copyright"), licences, FILE);
-	put(document("changelog.gz"), gzipSync(readFileSync(join(root, "CHANGELOG.md")), { level: 9 }), FILE);
+	const putPacked = (path: string, text: string): void =>
+		put(`${path}.gz`, gzipSync(text, { level: 9 }), FILE);
+	const changelog = readFileSync(join(root, "CHANGELOG.md"), "utf8");
+	putPacked(document("CHANGELOG.md"), changelog);
+	putPacked(
+		document("changelog"),
+		writeDebianChangelog(changelog, version, new Date(MADE_AT_SECONDS * 1000)),
+	);
+	putPacked("usr/share/man/man1/ringback.1", await writeManualPage(version));
+	putPacked("usr/share/man/man8/ringbackctl.8", writeControlPage(version));
 	put("DEBIAN/conffiles", "/etc/ringback/ringback.env\n", FILE);
 	for (const name of MAINTAINER_SCRIPTS) put(`DEBIAN/${name}`, ours(name), PROGRAM);
 	put("DEBIAN/control", describeToDebian(version, arch, installedKilobytes(workFolder)), FILE);
@@ -93,7 +103,7 @@ function describeToDebian(version: string, arch: Architecture, kilobytes: number
 	return `Package: ringback
 Version: ${version}
 Architecture: ${DEBIAN_NAMES[arch]}
-Maintainer: The Ringback maintainers <maintainers@ringback.example>
+Maintainer: ${MAINTAINER}
 Installed-Size: ${kilobytes}
 Depends: adduser, init-system-helpers, libatomic1, libc6 (>= 2.28), libgcc-s1, libstdc++6 (>= 8)
 Recommends: systemd

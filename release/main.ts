@@ -1,11 +1,13 @@
 // `npm run release`: makes what people download into dist/, or, with --check, says whether it may be published.
 
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type Command, describeCommand, EXIT, type Options, parseOptions } from "../src/cli/command.ts";
 import { buildRelease } from "./build.ts";
 import { checkRelease } from "./checklist.ts";
 import { canMakeDebianPackages } from "./debian-package.ts";
 import { ARCHITECTURES, type Architecture } from "./node-package.ts";
+import { describeSigner, signChecksums } from "./signature.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
@@ -18,6 +20,11 @@ const command: Command = {
 		check: {
 			type: "boolean",
 			help: "build nothing into dist/, but go through all that must hold before a release is published",
+		},
+		sign: {
+			type: "string",
+			value: "KEYFILE",
+			help: "sign SHA256SUMS with this SSH key; install.md says how people check it",
 		},
 		tested: { type: "boolean", help: 'with --check: "npm test" has been run, do not run it again' },
 	},
@@ -52,13 +59,20 @@ async function run(options: Options): Promise<number> {
 	const withDebianPackages = canMakeDebianPackages();
 	if (!withDebianPackages) console.log("There is no dpkg-deb here: Debian packages are left out.");
 	const startedMs = performance.now();
+	const folder = fileURLToPath(new URL("../dist/", import.meta.url));
 	const files = await buildRelease({
 		root: ROOT,
-		folder: fileURLToPath(new URL("../dist/", import.meta.url)),
+		folder,
 		architectures,
 		withDebianPackages,
 		progress: (step) => console.log(`… ${step}`),
 	});
+	const keyFile = options.text("sign");
+	if (keyFile !== "") {
+		const name = signChecksums(folder, keyFile);
+		console.log(`Signed: dist/${name}. People check it with this line in their allowed_signers:`);
+		console.log(describeSigner(readFileSync(keyFile.replace(/(?:\.pub)?$/, ".pub"), "utf8")));
+	}
 	for (const { name, bytes, sha256 } of files) {
 		console.log(`${(bytes / 1e6).toFixed(1).padStart(7)} MB  ${sha256.slice(0, 12)}…  dist/${name}`);
 	}

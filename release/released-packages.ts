@@ -12,7 +12,7 @@ export interface ReleasedPackage extends LockedPackage {
 }
 
 /** Those that allow shipping a copy with its licence text beside it, which is what LICENSES.txt does. */
-const ALLOWED = ["0BSD", "Apache-2.0", "BSD-3-Clause", "ISC", "MIT", "MIT-0"] as const;
+const ALLOWED = ["0BSD", "Apache-2.0", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "Unlicense"] as const;
 export type Licence = (typeof ALLOWED)[number];
 
 /** What packages write, where it is not what SPDX says. */

@@ -26,9 +26,10 @@ export interface ShippedFrom {
 
 /** Paths in the repository, sorted. */
 export function listShippedFiles(root: string): string[] {
-	const examples = EXAMPLE_LANGUAGES.flatMap(({ value, receiver, sender }) => [
+	const examples = EXAMPLE_LANGUAGES.flatMap(({ value, receiver, sender, click }) => [
 		`examples/${value}/${receiver}`,
 		`examples/${value}/${sender}`,
+		`examples/${value}/${click}`,
 	]);
 	const assets = globSync("src/web/assets/*.{css,js,svg}", { cwd: root });
 	const downloads = globSync("receiver/downloads/*", { cwd: root });

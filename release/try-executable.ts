@@ -1,21 +1,50 @@
 // Starts an executable as a newcomer does, in an empty folder, and looks whether it answers and stops.
 
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { Architecture } from "./node-package.ts";
 
 const PAGES = ["/readyz", "/sign-in", "/docs"];
-const LIMIT_MS = 60_000;
+/** An emulator takes some ten times as long as the machine. */
+const LIMIT_MS = 180_000;
+
+/** Debian's names for the emulator of a kind of machine, and for the libraries that a program of it needs. */
+const EMULATED: Readonly<Record<Architecture, { machine: string; debianName: string }>> = {
+	x64: { machine: "x86_64", debianName: "amd64" },
+	arm64: { machine: "aarch64", debianName: "arm64" },
+};
+
+export type Emulation = { isThere: true; words: readonly string[] } | { isThere: false; toInstall: string };
+
+/** How a program of another kind of machine is started here: by qemu-user, over Debian's cross libraries. */
+export function findEmulation(arch: Architecture): Emulation {
+	const { machine, debianName } = EMULATED[arch];
+	const [emulator, libraries] = [`qemu-${machine}`, `/usr/${machine}-linux-gnu`];
+	const isThere = spawnSync(emulator, ["--version"]).status === 0 && existsSync(libraries);
+	if (isThere) return { isThere, words: [emulator, "-L", libraries] };
+	const packages = ["libc6", "libstdc++6", "libatomic1", "libgcc-s1"].map(
+		(name) => `${name}-${debianName}-cross`,
+	);
+	return { isThere, toInstall: `apt-get install qemu-user ${packages.join(" ")}` };
+}
 
 /** Resolves to what is wrong; empty when nothing is. */
-export async function tryExecutable(file: string): Promise<string[]> {
+export async function tryExecutable(file: string, emulator: readonly string[] = []): Promise<string[]> {
 	const folder = mkdtempSync(join(tmpdir(), "ringback-try-"));
-	const child = spawn(file, ["serve", "--json"], {
+	const [program = file, ...args] = [...emulator, file, "serve", "--json"];
+	const child = spawn(program, args, {
 		cwd: folder,
-		env: { PORT: "0", RINGBACK_METRICS_ADDRESS: "off", LOG_LEVEL: "error", TMPDIR: folder },
+		env: {
+			PATH: process.env["PATH"],
+			PORT: "0",
+			RINGBACK_METRICS_ADDRESS: "off",
+			LOG_LEVEL: "error",
+			TMPDIR: folder,
+		},
 		stdio: ["ignore", "pipe", "inherit"],
 		timeout: LIMIT_MS,
 	});

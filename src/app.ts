@@ -3,25 +3,35 @@
 
 import { Hono } from "hono";
 import { answerFailures, createBareApp, mountHealth, refuseOtherMethods } from "./api/bare-app.ts";
+import { createClickAnswer } from "./api/click.ts";
 import type { AppContext, AppDeps, AppEnv } from "./api/deps.ts";
 import { createGetConversions, getConversion } from "./api/get-conversions.ts";
 import { createGetEvents } from "./api/get-events.ts";
-import { createRefusalLog, readInboundCall } from "./api/inbound-log.ts";
+import { callerBlock, createRefusalLog, readInboundCall } from "./api/inbound-log.ts";
 import { createIntake } from "./api/intake.ts";
 import { createApiDocument, createDocumentAnswer } from "./api/openapi/document.ts";
 import { createPixel } from "./api/pixel.ts";
 import { createPosts } from "./api/post-conversions.ts";
 import { createPostEventAnswers } from "./api/post-event-answers.ts";
+import { problemAnswer } from "./api/problem.ts";
 import { createSignedCalls, type Endpoint, type SignedCalls } from "./api/signed-call.ts";
-import { faultOf } from "./domain/fault.ts";
+import { createLinks } from "./clicks/links.ts";
+import { fault, faultOf } from "./domain/fault.ts";
 import { createAuth } from "./people/auth.ts";
 import { createCallers } from "./programmes/callers.ts";
 import { recordOf } from "./request-notes.ts";
+import { createTurns } from "./turns.ts";
 import type { WebDeps } from "./web/page.ts";
 import { createSite } from "./web/site.ts";
 
 /** As it is counted: the programme in it is the caller's own. */
 const PIXEL_ROUTE = "/pixel/:programme.gif";
+
+const CLICK_ROUTE = "/c/:code";
+const TOO_MANY_WAIT = fault(
+	"unavailable",
+	"More requests wait than we can answer at the moment. Ask again in a few seconds.",
+);
 
 /** By path, then by method. */
 function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string, Endpoint>>> {
@@ -42,11 +52,17 @@ function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string
 	};
 }
 
-export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "apiDocument">;
+export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "apiDocument" | "turns">;
 
 export function createApp(deps: AllDeps): Hono<AppEnv> {
 	const refusals = createRefusalLog(deps);
-	const ways = { callers: createCallers(deps, deps.network.wire), intake: createIntake(deps), refusals };
+	const turns = createTurns(deps.clock, deps.stopSignal);
+	const ways = {
+		callers: createCallers(deps, deps.network.wire),
+		intake: createIntake(deps),
+		refusals,
+		turns,
+	};
 	const signedCalls = createSignedCalls(deps, ways);
 	// These by themselves: they come thousands of times a second, and Hono finds one of a few paths sooner than one of all.
 	const app = new Hono<AppEnv>();
@@ -66,17 +82,24 @@ export function createApp(deps: AllDeps): Hono<AppEnv> {
 		noteRoute(c, PIXEL_ROUTE);
 		return c.req.method === "GET" ? answerPixel(c) : refuseMethod(c, deps, signedCalls, "pixel", ["GET"]);
 	});
+	const answerClick = createClickAnswer({ ...deps, links: createLinks(deps) });
+	app.get("/c/*", (c: AppContext) => {
+		noteRoute(c, CLICK_ROUTE);
+		return answerClick(c);
+	});
 	const rest = createBareApp(deps, signedCalls);
 	app.notFound((c) => rest.fetch(c.req.raw, c.env));
 	mountHealth(rest, deps);
 	const apiDocument = createApiDocument(deps);
 	const answerDocument = createDocumentAnswer(apiDocument);
-	rest.get("/openapi.json", async () => {
-		await deps.network.read();
+	rest.get("/openapi.json", async (c) => {
+		const endTurn = await turns.wait("pages", callerBlock(c, deps) ?? "inside");
+		if (endTurn === undefined) return problemAnswer(deps, TOO_MANY_WAIT);
+		await deps.network.read().finally(endTurn);
 		return answerDocument();
 	});
 	refuseOtherMethods(rest, deps, ["/openapi.json"]);
-	rest.route("/", createSite({ ...deps, auth: createAuth(deps), apiDocument }));
+	rest.route("/", createSite({ ...deps, auth: createAuth(deps), apiDocument, turns }));
 	// For whoever asks which there are: tests do.
 	app.routes.push(...rest.routes);
 	return app;

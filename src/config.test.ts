@@ -37,11 +37,11 @@ test("without any setting the service runs on this machine alone, on a file", ()
 		retentionDays: 180,
 		role: "all",
 		accessLog: false,
-		delivery: "on",
 		drainMs: 0,
 		logLevel: "info",
 		serviceManager: null,
 		formerSettings: [],
+		givenSettings: [],
 	} satisfies Config);
 });
 
@@ -150,6 +150,7 @@ test("a setting of 1.0.0 that is gone stops nothing, and is named with what is d
 		"RINGBACK_PREPARED_STATEMENTS has no effect any more: statements are prepared by name, unless RINGBACK_DATABASE_DIRECT_URL is set. Remove it.",
 	]);
 	deepEqual({ ...rest, formerSettings: [] }, configOf({}));
+	match(configOf({ RINGBACK_DELIVERY: "on" }).formerSettings[0] ?? "", /`ringback hold`/);
 	match(configOf({ RINGBACK_ARCHIVE_FOLDER: "x" }).formerSettings[0] ?? "", /nothing is archived/);
 	deepEqual(configOf({ RINGBACK_PREPARED_STATEMENTS: "" }).formerSettings, []);
 });
@@ -219,7 +220,6 @@ describe("a good value is taken as it is meant", () => {
 		[{ RINGBACK_MIGRATE: "check" }, { migrate: "check" }],
 		[{ RINGBACK_DRAIN_SECONDS: "300" }, { drainMs: 300_000 }],
 		[{ RINGBACK_ROLE: "worker" }, { role: "worker" }],
-		[{ RINGBACK_DELIVERY: "paused" }, { delivery: "paused" }],
 		[{ RINGBACK_STAFF_AUTHENTICATOR: "required" }, { staffAuthenticator: "required" }],
 		[{ RINGBACK_ACCESS_LOG: "on" }, { accessLog: true }],
 		[{ LOG_LEVEL: "silent" }, { logLevel: "silent" }],
@@ -329,7 +329,7 @@ describe("a wrong value is one problem that names the setting, what it takes and
 		["RINGBACK_ROLE", ["boss"], /^Name must be one of all, web, worker, not "boss"\.$/],
 		["RINGBACK_STAFF_AUTHENTICATOR", ["yes"], /^Name must be one of optional, required, not "yes"\.$/],
 		["RINGBACK_ACCESS_LOG", ["yes"], /^Name must be one of on, off, not "yes"\.$/],
-		["RINGBACK_DELIVERY", ["off"], /^Name must be one of on, paused, not "off"\.$/],
+		["RINGBACK_DELIVERY", ["paused"], /^Name is not a setting any more.*run `ringback hold`/],
 		["LOG_LEVEL", ["loud"], /^Name must be one of info, warn, error, silent, not "loud"\.$/],
 		["RINGBACK_BRANT", ["Acme"], /^Name is not a setting\. Known are .*RINGBACK_BRAND/],
 	];

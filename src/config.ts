@@ -23,6 +23,8 @@ export interface Config extends Omit<Values, Part> {
 	serviceManager: ServiceManager | null;
 	/** A sentence about each setting that is set and has no effect any more. */
 	formerSettings: readonly string[];
+	/** The names of those that are set. */
+	givenSettings: readonly string[];
 }
 
 export type RoleSetting = Config["role"];
@@ -64,6 +66,7 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 			accessLog: values.accessLog === "on",
 			drainMs: (drainSeconds ?? (isProduction ? PRODUCTION_DRAIN_SECONDS : 0)) * SECOND_MS,
 			serviceManager: readServiceManager(environment),
+			givenSettings: ALL_SETTINGS.map(({ name }) => name).filter((name) => reader.isSet(name)),
 			formerSettings: [...FORMER_SETTINGS].flatMap(([name, instead]) =>
 				reader.isSet(name) ? [`${name} has no effect any more: ${instead}. Remove it.`] : [],
 			),
@@ -91,11 +94,11 @@ class SettingReader {
 
 	/** Also where the value, or its file, turned out to be of no use. */
 	isSet(name: string): boolean {
-		return this.#text(name) !== undefined || this.#text(`${name}_FILE`) !== undefined;
+		return this.text(name) !== undefined || this.text(`${name}_FILE`) !== undefined;
 	}
 
 	read<Value>({ name, takes, parse, fallback, isSecret }: Setting<Value>): Value {
-		const text = isSecret ? this.#secret(name) : this.#text(name);
+		const text = isSecret ? this.#secret(name) : this.text(name);
 		if (text === undefined) return fallback;
 		const value = parse(text);
 		if (value !== undefined) return value;
@@ -104,7 +107,7 @@ class SettingReader {
 		return fallback;
 	}
 
-	#text(name: string): string | undefined {
+	text(name: string): string | undefined {
 		return this.#environment[name]?.trim() || undefined;
 	}
 
@@ -113,8 +116,8 @@ class SettingReader {
 	 * Neither value is ever repeated: the secret itself may have been written for the path.
 	 */
 	#secret(name: string): string | undefined {
-		const text = this.#text(name);
-		const path = this.#text(`${name}_FILE`);
+		const text = this.text(name);
+		const path = this.text(`${name}_FILE`);
 		if (path === undefined) return text;
 		if (text === undefined) return this.#readFile(`${name}_FILE`, path);
 		this.problem(`${name}_FILE`, `and ${name} are both set. Keep one of them.`);
@@ -141,6 +144,13 @@ class SettingReader {
 function findContradictions(reader: SettingReader, values: Values): void {
 	const { environment, publicUrl, allowedPrivateRanges, databaseUrl } = values;
 	const isProduction = environment === "production";
+	// Not only a word of warning: whoever starts with it relies on it that nothing is sent.
+	if (reader.text("RINGBACK_DELIVERY") === "paused") {
+		reader.problem(
+			"RINGBACK_DELIVERY",
+			"is not a setting any more, and callbacks would be sent. Remove it and run `ringback hold`; `ringback release` sends them.",
+		);
+	}
 	for (const { name, inProduction } of isProduction ? ALL_SETTINGS : []) {
 		if (inProduction !== null && !reader.isSet(name)) {
 			reader.problem(name, `is required ${IN_PRODUCTION}: ${plain(inProduction)}.`);
@@ -200,6 +210,7 @@ export function warningSettings(config: Config): WarningSettings {
 		trustedProxies: config.trustedProxies,
 		hasMail: config.smtpUrl !== null,
 		allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
+		isOnFile: config.database.kind === "sqlite",
 	};
 }
 

@@ -13,12 +13,15 @@ import {
 import { doctorCommand } from "./cli/doctor.ts";
 import { guideCommand, licencesCommand } from "./cli/guide.ts";
 import { healthCommand } from "./cli/health.ts";
+import { HOLD_COMMANDS } from "./cli/hold.ts";
 import { IMPORT_COMMANDS } from "./cli/import.ts";
 import { migrateCommand } from "./cli/migrate.ts";
+import { moveCommand } from "./cli/move.ts";
 import { owedCommand } from "./cli/owed.ts";
 import { keyIssueCommand, programmeCreateCommand } from "./cli/programme.ts";
+import { resendCommand } from "./cli/resend.ts";
 import { restoreCommand } from "./cli/restore.ts";
-import { describeTakenPort, serveCommand } from "./cli/serve.ts";
+import { describeNotAllowed, describeTakenPort, serveCommand } from "./cli/serve.ts";
 import { userCreateCommand, userLinkCommand } from "./cli/user.ts";
 import { verifyCommand } from "./cli/verify.ts";
 import type { Environment } from "./config.ts";
@@ -37,7 +40,10 @@ const COMMANDS: readonly Command[] = [
 	backupCommand,
 	restoreCommand,
 	verifyCommand,
+	moveCommand,
 	owedCommand,
+	...HOLD_COMMANDS,
+	resendCommand,
 	guideCommand,
 	licencesCommand,
 ];
@@ -73,7 +79,7 @@ export async function main(
 		screen.error(
 			OF_THE_SHOP.includes(args[0] ?? "")
 				? `\`ringback ${args[0]}\` is a command of the shop's package, not of the service. Integration shows the line to paste, and /downloads on the service how to install the package.`
-				: `There is no command "${named}".\n\n${describeCommands(COMMANDS)}`,
+				: `There is no command "${named}". ${sayHelp(family.length > 0 ? (args[0] ?? "") : "")}`,
 		);
 		return EXIT.usage;
 	}
@@ -94,7 +100,7 @@ async function run(
 ): Promise<number> {
 	const parsed = parseOptions(command, args);
 	if (!parsed.ok) {
-		screen.error(`${parsed.problem}\n\n${describeCommand(command)}`);
+		screen.error(`${parsed.problem}\n${sayHelp(command.name)}`);
 		return EXIT.usage;
 	}
 	if (parsed.wantsHelp) {
@@ -114,6 +120,11 @@ function openTerminal(): Screen {
 		out: (line) => process.stdout.write(`${line}\n`),
 		error: (line) => process.stderr.write(`${line}\n`),
 	};
+}
+
+/** One line: the sentence before it must not scroll away. */
+function sayHelp(name: string): string {
+	return `See \`ringback ${name === "" ? "" : `${name} `}--help\`.`;
 }
 
 function asksForHelp(arg: string | undefined): boolean {
@@ -147,7 +158,7 @@ function describeFailure(error: unknown): string {
 		case "EAI_AGAIN":
 			return `A host name cannot be looked up (${messageOf(error)}). Check HOST and DATABASE_URL, and that DNS works.`;
 		case "EACCES":
-			return `Not allowed: ${messageOf(error)}. Run as an account that may, or choose another PORT or path.`;
+			return describeNotAllowed(error);
 		case "ECONNREFUSED":
 			return "The database does not answer. Check DATABASE_URL, and that it runs.";
 		default:

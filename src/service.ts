@@ -4,11 +4,19 @@
 import { writeAccess } from "./api/access-log.ts";
 import { createMetricsApp, createWorkerApp } from "./api/bare-app.ts";
 import type { Unready } from "./api/deps.ts";
+import { createStoringWatch } from "./api/health.ts";
 import { createLimitedCalls } from "./api/pixel-limits.ts";
 import { Engine } from "./callbacks/engine.ts";
+import { createClickCounts } from "./clicks/counts.ts";
 import { type Config, publicUrlAt, warningSettings } from "./config.ts";
 import type { Warning } from "./domain/warning.ts";
-import { type HttpServer, listen, METRICS_LIMITS, PUBLIC_LIMITS } from "./outside/http-server.ts";
+import {
+	type HttpServer,
+	listen,
+	METRICS_LIMITS,
+	PUBLIC_LIMITS,
+	refuseTakenPort,
+} from "./outside/http-server.ts";
 import { createLoad } from "./outside/load.ts";
 import { findProcessFigures } from "./outside/process-figures.ts";
 import { tellServiceManager } from "./outside/service-manager.ts";
@@ -16,7 +24,7 @@ import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporar
 import { makeFirstStaffPath } from "./people/links.ts";
 import type { AnsweredRequest, Load, Log } from "./ports.ts";
 import type { StopSignal } from "./service/stop-signals.ts";
-import { holdOrLetGo, tellPresence, watchFigures, watchSchema } from "./service/upkeep.ts";
+import { tellPresence, watchFigures, watchSchema } from "./service/upkeep.ts";
 import {
 	addMail,
 	type OpenedParts,
@@ -57,6 +65,8 @@ interface StopOptions {
 export async function startService(config: Config, options: OpenOptions = {}): Promise<Service> {
 	// A worker does without: pages and sign-in are half of the memory of a process that serves them.
 	const web = config.role === "worker" ? null : await import("./app.ts");
+	// Before the database is made or migrated.
+	await refuseTakenPort(config.host, config.port);
 	const parts = await openParts(config, options, config.role);
 	const { store, clock, log, random, readDisk } = parts;
 	for (const sentence of config.formerSettings) log.warn({ kind: "former_setting" }, sentence);
@@ -78,7 +88,6 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		readDisk,
 	});
 	try {
-		await holdOrLetGo(parts, config);
 		await installation.look();
 		const warnings = findWarnings(installation.state()).filter(isLasting);
 		const welcomePath = config.role === "worker" ? null : await offerFirstStaff(parts);
@@ -139,6 +148,8 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		});
 		const { database } = config;
 		const limitedCalls = createLimitedCalls(workplace);
+		const clickCounts = createClickCounts(workplace);
+		const storing = createStoringWatch(clock);
 		const appDeps = {
 			...workplace,
 			jobs: { wake: jobs.runSoon },
@@ -149,12 +160,15 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			trustedProxies: config.trustedProxies,
 			metrics,
 			limitedCalls,
+			clickCounts,
+			storing,
 			installation,
 			temporaryFiles:
 				database.kind === "sqlite" ? temporaryFilesBeside(database.path) : temporaryFilesOfSystem(),
 			unready: () => {
 				if (unready !== null) return unready;
 				if (schema.problem !== null) return { reason: schema.problem.message };
+				if (storing.isFailing()) return NOT_STORING;
 				return clock.isSure() ? null : UNSURE;
 			},
 			stopSignal: stopping.signal,
@@ -196,6 +210,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 				]);
 				// After the last call was answered, and while there is a database to write it to.
 				await limitedCalls.stop();
+				await clickCounts.flush();
 				load.stop();
 				await workplace.close();
 				log.info({ cause }, "stopped");
@@ -209,6 +224,10 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		throw error;
 	}
 }
+
+const NOT_STORING: Unready = {
+	reason: "The database answers but stores nothing: see the log. Is the disk of its server full?",
+};
 
 const UNSURE: Unready = {
 	reason: "This machine's clock and the database server's are more than a minute apart: set both by NTP.",
@@ -250,8 +269,7 @@ async function offerFirstStaff(workplace: OpenedParts): Promise<string | null> {
 }
 
 interface Worker {
-	/** Null while callbacks are held: it takes no slot, so that a process that may send finds all of them free. */
-	engine: Engine | null;
+	engine: Engine;
 	chores: readonly Chore[];
 	stop(): Promise<void>;
 }
@@ -259,26 +277,19 @@ interface Worker {
 /** What delivers callbacks and does the periodic work. */
 function startWorker(workplace: Workplace, load: Load): Worker {
 	const { config } = workplace;
-	const isPaused = config.delivery === "paused";
-	const engine = isPaused
-		? null
-		: new Engine({
-				...workplace,
-				wire: workplace.network.wire,
-				caps: { perProgramme: config.maxInFlightPerProgramme, overall: config.maxInFlight },
-				load,
-				onNotice: () => chores.mailNow(),
-			});
-	const chores = startChores({
+	const engine = new Engine({
 		...workplace,
-		retentionDays: config.retentionDays,
-		isDeliveryPaused: isPaused,
+		wire: workplace.network.wire,
+		caps: { perProgramme: config.maxInFlightPerProgramme, overall: config.maxInFlight },
+		load,
+		onNotice: () => chores.mailNow(),
 	});
+	const chores = startChores({ ...workplace, retentionDays: config.retentionDays });
 	return {
 		engine,
 		chores: chores.all,
 		async stop() {
-			await Promise.all([engine?.stop(), chores.stop()]);
+			await Promise.all([engine.stop(), chores.stop()]);
 		},
 	};
 }

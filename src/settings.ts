@@ -177,10 +177,11 @@ export const SETTINGS = {
 			parse: parseSmtpUrl,
 		},
 		null,
-		"The mail server. Without it nobody is mailed. Mails wait in the database until the server accepts them: links while they work, changes for two days, notices for 30 days.",
+		"The mail server. Without it no mail is sent. Mails wait in the database until the server accepts them: links while they work, changes for two days, notices for 30 days.",
 		{
 			isSecret: true,
-			inProduction: "without mail nobody hears that callbacks fail, or that a password or a key was changed",
+			inProduction:
+				"without mail owners do not hear that callbacks fail, or that a password or a key was changed",
 		},
 	),
 	mailFrom: row(
@@ -198,12 +199,6 @@ export const SETTINGS = {
 		oneOf(["all", "web", "worker"]),
 		"all",
 		"`web` answers requests, `worker` sends callbacks and does the periodic work (its public port has only `/healthz` and `/readyz`), `all` does both.",
-	),
-	delivery: row(
-		"RINGBACK_DELIVERY",
-		oneOf(["on", "paused"]),
-		"on",
-		"`paused`: no callback is sent. See [Holding callbacks](backups.md#holding-callbacks).",
 	),
 	maxInFlightPerProgramme: row(
 		"RINGBACK_MAX_IN_FLIGHT_PER_PROGRAMME",
@@ -252,6 +247,7 @@ export const FORMER_SETTINGS: ReadonlyMap<string, string> = new Map([
 	],
 	["RINGBACK_CONVERSION_RETENTION_DAYS", "conversions are kept for ever"],
 	["RINGBACK_AUDIT_RETENTION_DAYS", "the audit log is kept for ever"],
+	["RINGBACK_DELIVERY", "`ringback hold` and `ringback release` hold callbacks and release them"],
 	["RINGBACK_ARCHIVE_FOLDER", "nothing is archived; what was stays in its files"],
 ]);
 

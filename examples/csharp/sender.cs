@@ -1,7 +1,8 @@
-// Reports a sale. .NET 10: dotnet run sender.cs ORDER-1001 49.90
+// Reports a sale. .NET 10: dotnet run sender.cs ORDER-1001 49.90 [CLICK_ID [COUPON_CODE]]
 // Mono: mcs -r:System.Net.Http sender.cs && mono sender.exe ORDER-1001 49.90
 // No answer, or 5xx? Run it again: an order is never recorded twice, the answer is then DUPLICATE.
 using System;
+using System.Linq;
 using System.Net.Http;
 using System.Security.Cryptography;
 using System.Text;
@@ -12,7 +13,8 @@ static class Sender
     {
         string service = Setting("RINGBACK_URL") ?? "https://ringback.example";
         string key = Setting("RINGBACK_API_KEY"), secret = Setting("RINGBACK_SIGNING_SECRET");
-        if (string.IsNullOrEmpty(key) || string.IsNullOrEmpty(secret) || args.Length != 2)
+        bool isCounted = args.Length >= 2 && args.Length <= 4;
+        if (string.IsNullOrEmpty(key) || string.IsNullOrEmpty(secret) || !isCounted)
         {
             string what = "RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET";
             Console.Error.WriteLine($"Set {what}; give order and amount.");
@@ -20,8 +22,9 @@ static class Sender
         }
         string path = "/v1/conversions";
         // Amounts are strings. The bytes hashed here are exactly those sent below.
-        string sale = $"{{\"orderId\":{Quote(args[0])},\"basketValue\":{Quote(args[1])}}}";
-        byte[] body = Encoding.UTF8.GetBytes(sale);
+        string[] names = { "orderId", "basketValue", "clickId", "couponCode" };
+        var fields = args.Select((value, at) => Quote(names[at]) + ":" + Quote(value));
+        byte[] body = Encoding.UTF8.GetBytes("{" + string.Join(",", fields) + "}");
         string timestamp = DateTimeOffset.UtcNow.ToUnixTimeSeconds().ToString();
         var random = new byte[16];
         RandomNumberGenerator.Create().GetBytes(random);

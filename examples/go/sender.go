@@ -1,4 +1,4 @@
-// Reports a sale: go run sender.go ORDER-1001 49.90
+// Reports a sale: go run sender.go ORDER-1001 49.90 [CLICK_ID [COUPON_CODE]]
 // No answer, or 5xx? Run it again: an order is never recorded twice, the answer is then DUPLICATE.
 package main
 
@@ -25,11 +25,14 @@ func main() {
 		service = "https://ringback.example"
 	}
 	key, secret := os.Getenv("RINGBACK_API_KEY"), os.Getenv("RINGBACK_SIGNING_SECRET")
-	if key == "" || secret == "" || len(os.Args) != 3 {
+	if key == "" || secret == "" || len(os.Args) < 3 || len(os.Args) > 5 {
 		log.Fatal("Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; give order and amount.")
 	}
 	// Amounts are strings. The bytes hashed here are exactly those sent below.
-	sale := map[string]string{"orderId": os.Args[1], "basketValue": os.Args[2]}
+	sale, names := map[string]string{}, []string{"orderId", "basketValue", "clickId", "couponCode"}
+	for index, value := range os.Args[1:] {
+		sale[names[index]] = value
+	}
 	body, err := json.Marshal(sale)
 	check(err)
 	timestamp := strconv.FormatInt(time.Now().Unix(), 10)

@@ -1,4 +1,5 @@
-// Reports a sale: java Sender.java ORDER-1001 49.90 (17 or later, in a UTF-8 locale)
+// Reports a sale (17 or later, in a UTF-8 locale):
+// java Sender.java ORDER-1001 49.90 [CLICK_ID [COUPON_CODE]]
 // No answer, or 5xx? Run it again: an order is never recorded twice, the answer is then DUPLICATE.
 import static java.nio.charset.StandardCharsets.UTF_8;
 
@@ -6,7 +7,7 @@ import java.net.URI;
 import java.net.http.*;
 import java.security.*;
 import java.time.*;
-import java.util.HexFormat;
+import java.util.*;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
@@ -16,7 +17,7 @@ public class Sender {
         String service = env.getOrDefault("RINGBACK_URL", "https://ringback.example");
         String key = env.getOrDefault("RINGBACK_API_KEY", "");
         String secret = env.getOrDefault("RINGBACK_SIGNING_SECRET", "");
-        if (key.isEmpty() || secret.isEmpty() || args.length != 2) {
+        if (key.isEmpty() || secret.isEmpty() || args.length < 2 || args.length > 4) {
             String what = "RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET";
             System.err.println("Set " + what + "; give order and amount.");
             System.exit(2);
@@ -24,8 +25,10 @@ public class Sender {
 
         String path = "/v1/conversions";
         // Amounts are strings. The bytes hashed here are exactly those sent below.
-        String sale = "{\"orderId\":" + quote(args[0]) + ",\"basketValue\":" + quote(args[1]) + "}";
-        byte[] body = sale.getBytes(UTF_8);
+        String[] names = {"orderId", "basketValue", "clickId", "couponCode"};
+        var sale = new StringJoiner(",", "{", "}");
+        for (int at = 0; at < args.length; at++) sale.add(quote(names[at]) + ":" + quote(args[at]));
+        byte[] body = sale.toString().getBytes(UTF_8);
         String timestamp = String.valueOf(Instant.now().getEpochSecond());
         HexFormat hex = HexFormat.of();
         byte[] random = new byte[16];

@@ -1,10 +1,10 @@
-// Reports a sale: node sender.mjs ORDER-1001 49.90. Needs our package:
-// npm install https://ringback.example/downloads/ringback-receiver-1.0.0.tgz
+// Reports a sale: node sender.mjs ORDER-1001 49.90 [CLICK_ID [COUPON_CODE]]. Needs our package:
+// npm install https://ringback.example/downloads/ringback-receiver-1.1.0.tgz
 // The client signs each request and retries: an order is never recorded twice.
 import { createClient } from "@ringback/receiver";
 
 const { RINGBACK_API_KEY: apiKey, RINGBACK_SIGNING_SECRET: secret } = process.env;
-const [orderId, basketValue] = process.argv.slice(2); // amounts are strings
+const [orderId, basketValue, clickId, couponCode] = process.argv.slice(2); // amounts are strings
 if (!apiKey || !secret || !basketValue) {
 	console.error("Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; give order and amount.");
 	process.exit(2);
@@ -17,7 +17,7 @@ const client = createClient({
 	brand: "Service", // the word in the header names
 });
 
-const result = await client.record({ orderId, basketValue });
+const result = await client.record({ orderId, basketValue, clickId, couponCode });
 if (result.ok) {
 	console.log(result.outcome, result.conversion);
 } else {

@@ -1,19 +1,20 @@
 <?php
-// Reports a sale: php sender.php ORDER-1001 49.90 (needs php-curl).
+// Reports a sale: php sender.php ORDER-1001 49.90 [CLICK_ID [COUPON_CODE]] (php-curl).
 // No answer, or 5xx? Run it again: an order is never recorded twice, the answer is then DUPLICATE.
 declare(strict_types=1);
 
 $service = getenv('RINGBACK_URL') ?: 'https://ringback.example';
 [$apiKey, $secret] = [getenv('RINGBACK_API_KEY'), getenv('RINGBACK_SIGNING_SECRET')];
-if (!$apiKey || !$secret || $argc !== 3) {
+if (!$apiKey || !$secret || $argc < 3 || $argc > 5) {
     fwrite(STDERR, "Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; give order and amount.\n");
     exit(2);
 }
-[, $orderId, $basketValue] = $argv;
+$names = ['orderId', 'basketValue', 'clickId', 'couponCode'];
+$sale = array_combine(array_slice($names, 0, $argc - 1), array_slice($argv, 1));
 
 $path = '/v1/conversions';
 // Amounts are strings. The bytes hashed here are exactly those sent below.
-$body = json_encode(['orderId' => $orderId, 'basketValue' => $basketValue], JSON_THROW_ON_ERROR);
+$body = json_encode($sale, JSON_THROW_ON_ERROR);
 $timestamp = (string) time();
 $nonce = bin2hex(random_bytes(16));
 $signed = implode("\n", ['POST', $path, $timestamp, $nonce, hash('sha256', $body)]);

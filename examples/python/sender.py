@@ -1,4 +1,4 @@
-"""Reports a sale: python3 sender.py ORDER-1001 49.90
+"""Reports a sale: python3 sender.py ORDER-1001 49.90 [CLICK_ID [COUPON_CODE]]
 
 No answer, or 5xx? Run it again: an order is never recorded twice, the answer is then DUPLICATE.
 """
@@ -9,13 +9,13 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 service = os.environ.get("RINGBACK_URL", "https://ringback.example")
 api_key = os.environ.get("RINGBACK_API_KEY")
 secret = os.environ.get("RINGBACK_SIGNING_SECRET")
-if not api_key or not secret or len(sys.argv) != 3:
+if not api_key or not secret or len(sys.argv) not in (3, 4, 5):
     sys.exit("Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; give order and amount.")
-order_id, basket_value = sys.argv[1:]
+sale = dict(zip(["orderId", "basketValue", "clickId", "couponCode"], sys.argv[1:]))
 
 path = "/v1/conversions"
 # Amounts are strings. The bytes hashed here are exactly those sent below.
-body = json.dumps({"orderId": order_id, "basketValue": basket_value}).encode()
+body = json.dumps(sale).encode()
 timestamp = str(int(time.time()))
 nonce = secrets.token_hex(16)
 signed = "\n".join(["POST", path, timestamp, nonce, hashlib.sha256(body).hexdigest()])

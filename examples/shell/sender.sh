@@ -1,8 +1,9 @@
 #!/bin/sh
-# Reports a sale: sh sender.sh ORDER-1001 49.90 (needs curl and openssl)
+# Reports a sale: sh sender.sh ORDER-1001 49.90 [CLICK_ID [COUPON_CODE]] (needs curl and openssl)
 # No answer, or 5xx? Run it again: an order is never recorded twice, the answer is then DUPLICATE.
 # While it runs, others on this machine can see the secret in its arguments.
-if [ -z "$RINGBACK_API_KEY" ] || [ -z "$RINGBACK_SIGNING_SECRET" ] || [ $# -ne 2 ]; then
+if [ -z "$RINGBACK_API_KEY" ] || [ -z "$RINGBACK_SIGNING_SECRET" ] ||
+  [ $# -lt 2 ] || [ $# -gt 4 ]; then
   echo 'Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; give order and amount.' >&2 && exit 2
 fi
 service=${RINGBACK_URL:-https://ringback.example}
@@ -10,7 +11,8 @@ path=/v1/conversions
 
 quote() { printf '"%s"' "$(printf '%s' "$1" | sed 's/[\\"]/\\&/g')"; }
 # Amounts are strings. The bytes hashed here are exactly those sent below.
-body="{\"orderId\":$(quote "$1"),\"basketValue\":$(quote "$2")}"
+more=${3:+,\"clickId\":$(quote "$3")}${4:+,\"couponCode\":$(quote "$4")}
+body="{\"orderId\":$(quote "$1"),\"basketValue\":$(quote "$2")$more}"
 timestamp=$(date +%s)
 nonce=$(openssl rand -hex 16)
 digest=$(printf '%s' "$body" | openssl dgst -sha256 | sed 's/^.* //')

@@ -54,7 +54,7 @@ async function judgeSignature(read: ReadRequest): Promise<Refusal | undefined> {
 	}
 	return refuse(
 		"bad_signature",
-		"No secret gives this signature. If the sender is genuine, check that it is the same secret, and that path, " +
+		"None of your secrets produces this signature. If the sender is genuine, check that it is the same secret, and that path, " +
 			"query string and body get here as they were sent.",
 	);
 }

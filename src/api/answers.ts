@@ -5,9 +5,10 @@
 
 import * as z from "zod";
 import type { DecisionOutcome } from "../conversions/decide.ts";
-import type { Decided } from "../conversions/deps.ts";
+import { type Decided, DIFFERING_FIELDS } from "../conversions/deps.ts";
 import type { RecordOutcome } from "../conversions/record.ts";
-import { DECIDERS, EVENT_TYPES, REASONS, SOURCES, STATUSES } from "../domain/conversion.ts";
+import { DECIDERS, EVENT_TYPES, REASONS, reportedOrderId, SOURCES, STATUSES } from "../domain/conversion.ts";
+import { CREDIT_WORDS } from "../domain/credit.ts";
 import { API_FAULT_CODES, type Fault } from "../domain/fault.ts";
 import { isoTime } from "../domain/time.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
@@ -54,13 +55,13 @@ export const UTC_TIME = z
 	.meta({ format: "date-time" });
 
 export const CONVERSION_ID = idOf("cnv").meta({
-	description: "The conversion's id.",
+	description: "The conversion's ID.",
 	examples: [EXAMPLE_CONVERSION_ID],
 });
 
 /** What a conversion and the callback's body have in common, each field described once. */
 export const SUBJECT_FIELDS = {
-	orderId: z.string().meta({ description: "The shop's own order id.", examples: [EXAMPLE_ORDER_ID] }),
+	orderId: z.string().meta({ description: "The shop's own order ID.", examples: [EXAMPLE_ORDER_ID] }),
 	programId: idOf("prg").meta({
 		description: "The programme it belongs to.",
 		examples: [EXAMPLE_PROGRAM_ID],
@@ -87,7 +88,7 @@ const CONVERSION = z
 		status: z
 			.enum(STATUSES)
 			.describe(
-				"Where it stands. `PARKED` (a browser's report that waits for the shop's server) and `EXPIRED` (nobody confirmed it in time) are in no callback.",
+				"Where it stands. `PARKED` (a browser's report that waits for the shop's server) and `EXPIRED` (not confirmed in time) are in no callback.",
 			),
 		eventType,
 		...amounts,
@@ -96,7 +97,7 @@ const CONVERSION = z
 		source: z
 			.enum(SOURCES)
 			.describe(
-				"Who reported the sale: the shop's server, a browser's pixel or a test. `import`: it was decided in other software before, and no callback told of it.",
+				"Who reported the sale. `postback`: the shop's server, by its own signed request to us. `pixel`: a browser. `test`: a test conversion. `import`: it was decided in other software before, and no callback told of it.",
 			),
 		pixelBasketValue: AMOUNT.nullable().meta({
 			description: "What the browser's pixel had claimed; null when there was none.",
@@ -111,7 +112,7 @@ const CONVERSION = z
 		occurredAt,
 		createdAt: UTC_TIME.describe("When it was recorded, or first reported by a pixel."),
 		approvesAt: UTC_TIME.nullable().describe(
-			"While `RECORDED`: when it is approved by itself; null otherwise.",
+			"While `RECORDED`: when it is approved by itself; null otherwise, and while only a pixel has reported it.",
 		),
 		expiresAt: UTC_TIME.nullable().describe("While `PARKED`: when it expires unconfirmed; null otherwise."),
 	})
@@ -143,7 +144,33 @@ export function outcomeAnswer(outcomes: readonly Outcome[], description: string)
 		.strictObject({ outcome: z.enum(outcomes).describe("What was done."), conversion: CONVERSION })
 		.meta({ description });
 }
-export type OutcomeBody = z.output<ReturnType<typeof outcomeAnswer>>;
+
+/** Where the order may have been reported before. */
+export const DIFFERS = {
+	differs: z
+		.array(z.enum(DIFFERING_FIELDS))
+		.min(1)
+		.optional()
+		.meta({
+			description:
+				"Of a `DUPLICATE`: the fields in which the request differs from the conversion on record, which stays as it is. Not there when nothing differs.",
+			examples: [["basketValue"]],
+		}),
+};
+
+/** Of a programme that credits partners. */
+export const CREDIT = {
+	credit: z
+		.enum(CREDIT_WORDS)
+		.optional()
+		.meta({
+			description:
+				"Where the programme credits partners: what the sale was credited by (`CODE`, `CLICK`), or why nobody was. Not there for a `DUPLICATE`, whose credit stays as it is.",
+			examples: ["CLICK"],
+		}),
+};
+export type OutcomeBody = z.output<ReturnType<typeof outcomeAnswer>> &
+	z.output<z.ZodObject<typeof DIFFERS & typeof CREDIT>>;
 
 /** OpenAPI 3.1 has no place for what a stream is made of: this one is named in the answer's description. */
 export const LISTENING = z
@@ -209,6 +236,8 @@ const BATCH_ITEM = z.union([
 			.enum(["RECORDED", "CONFIRMED", "DUPLICATE", "PARKED", "APPROVED", "REJECTED", "REVERSED"])
 			.describe("What was done."),
 		conversion: CONVERSION,
+		...DIFFERS,
+		...CREDIT,
 	}),
 	z.strictObject({ problem: z.strictObject({ ...PROBLEM.shape, code: z.string() }) }),
 ]);
@@ -231,16 +260,29 @@ function statusAnswer<const Status extends string>(status: Status, description: 
 	return z.strictObject({ status: z.literal(status).describe("Always this word.") }).meta({ description });
 }
 
-export function decidedAnswer(
-	{ outcome, conversion }: Decided<Outcome>,
-	programme: Pick<Programme, "public_id">,
-): Answer {
+export function decidedAnswer(decided: Decided<Outcome>, programme: Pick<Programme, "public_id">): Answer {
+	const { outcome, conversion, differs = [] } = decided;
 	return {
 		outcome,
 		httpStatus: outcome === "RECORDED" ? 201 : 200,
-		body: { outcome, conversion: conversionBody(conversion, programme) },
+		body: outcomeBody(decided, programme),
 		conversionId: conversion.public_id,
+		...(differs.length === 0
+			? {}
+			: { detail: `Differs from the conversion on record: ${differs.join(", ")}` }),
 	};
+}
+
+export function outcomeBody(
+	{ outcome, conversion, credit, differs = [] }: Decided<Outcome>,
+	programme: Pick<Programme, "public_id">,
+): OutcomeBody {
+	const body = {
+		outcome,
+		conversion: conversionBody(conversion, programme),
+		...(credit === undefined ? {} : { credit }),
+	};
+	return differs.length === 0 ? body : { ...body, differs: [...differs] };
 }
 
 /** Amounts are strings, times ISO 8601 in UTC with milliseconds, as in the callback's body (contract section 2.1). */
@@ -252,7 +294,7 @@ export function conversionBody(
 	const windowEndsAt = windowEndsAtMs === null ? null : isoTime(windowEndsAtMs);
 	return {
 		id: conversion.public_id,
-		orderId: conversion.order_id,
+		orderId: reportedOrderId(conversion),
 		programId: programme.public_id,
 		status,
 		eventType: conversion.event_type,

@@ -1,6 +1,7 @@
 // What the HTTP side of the house needs from whoever wires it up.
 
 import type { Context } from "hono";
+import type { ClickCounts } from "../clicks/counts.ts";
 import type { AddressRange } from "../domain/address.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Log, RequestRecord } from "../ports.ts";
@@ -20,8 +21,12 @@ export interface AppDeps extends AccountsDeps {
 	metrics: Metrics;
 	/** Counts the pixel calls that were not taken; whoever stops the service has it write them down. */
 	limitedCalls: LimitedCalls;
+	/** Clicks on partners' links; whoever stops the service has it write them down. */
+	clickCounts: ClickCounts;
 	/** Whose X-Forwarded-For says who is calling. */
 	trustedProxies: readonly AddressRange[];
+	/** Hears how it went whenever calls were stored. */
+	storing?: StoringWatch;
 	/** What /readyz asks besides the database: null while the service can work. */
 	unready?: () => Unready | null;
 	/** Aborted when the service stops: whoever is only listening is not waited for. */
@@ -30,6 +35,12 @@ export interface AppDeps extends AccountsDeps {
 
 /** Why a service takes no more: somebody stops it, or for a reason that is the operator's alone to read. */
 export type Unready = "stopping" | { reason: string };
+
+export interface StoringWatch {
+	/** The error, or null when they are stored. */
+	note(error: unknown): void;
+	isFailing(): boolean;
+}
 
 export interface LimitedCalls {
 	/** `programmeId` is what the address names. */

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createClock } from "../../test/support/clock.ts";
 import { createApp } from "../app.ts";
+import { createStoringWatch } from "./health.ts";
 import { MAX_REFUSALS_WAITING, PROGRAMME_REFUSALS, STRANGERS_REFUSALS } from "./inbound-log.ts";
 import { MAX_BODY_BYTES } from "./read-request.ts";
 import { openTestShop, read, type TestShop } from "./test-shop.test-support.ts";
@@ -38,6 +40,22 @@ test("a database out of reach or out of room answers unavailable and says when t
 		assert.deepEqual(answer, [503, "unavailable", "5"], JSON.stringify(fields));
 		assert.equal((await shop.inbound()).at(-1)?.outcome, "unavailable");
 	}
+});
+
+test("three batches in a row that the database has no room for are noticed, one that is stored ends it, and so does time", () => {
+	const clock = createClock();
+	const storing = createStoringWatch(clock);
+	const full = Object.assign(new Error("full"), { code: "53100" });
+	const held = Object.assign(new Error("held"), { code: "55P03" });
+	const after = (...results: readonly unknown[]) => {
+		for (const result of results) storing.note(result);
+		return storing.isFailing();
+	};
+	assert.equal(after(full, full, held, new Error("ours")), false);
+	assert.equal(after(full), true);
+	assert.equal(after(null), false);
+	assert.equal(after(full, full, full), true);
+	return clock.moveBy(10_000).then(() => assert.equal(storing.isFailing(), false, "tried again"));
 });
 
 test("while nobody is sure of the time a signed call is answered unavailable, and afterwards the same one is taken", async (t) => {

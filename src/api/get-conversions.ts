@@ -5,7 +5,7 @@ import * as z from "zod";
 import { STATUSES, type Status } from "../domain/conversion.ts";
 import { type Cursor, type CursorSeal, readCursor, writeCursor } from "../domain/cursor.ts";
 import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
-import { parseOrderId } from "../domain/order-id.ts";
+import { parseKnownOrderId } from "../domain/order-id.ts";
 import { type ConversionListRequest, listConversions } from "../store/queries/conversion-list.ts";
 import { findByPublicId } from "../store/queries/conversions.ts";
 import { conversionBody } from "./answers.ts";
@@ -113,7 +113,7 @@ function parseRequest(
 	const moment = (name: MomentName) => given(fields.value[name], (text) => parseMoment(name, text));
 	return together({
 		status: given(status, parseStatus),
-		orderId: given(orderId, parseOrderId),
+		orderId: given(orderId, parseKnownOrderId),
 		fromMs: moment("recordedFrom"),
 		beforeMs: moment("recordedBefore"),
 		soldFromMs: moment("occurredFrom"),

@@ -106,7 +106,7 @@ async function parseRequest(
 	}
 	return refuse(
 		"malformed_cursor",
-		"This cursor is not one of this programme's. Take the id of an event as it is, or leave it out to listen from now on.",
+		"This cursor is not one of this programme's. Take the ID of an event as it is, or leave it out to listen from now on.",
 		"after",
 	);
 }

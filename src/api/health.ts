@@ -4,9 +4,11 @@
 import type { EngineCounters } from "../callbacks/counters.ts";
 import { fault } from "../domain/fault.ts";
 import { isoTime, SECOND_MS } from "../domain/time.ts";
+import type { Clock } from "../ports.ts";
+import { isDatabaseUnavailable, waitedForLock, wasEndedForOthers } from "../store/unavailable.ts";
 import { findWarnings, type WatchedState } from "../watch/checks.ts";
 import type { Alive, Ready } from "./answers.ts";
-import type { AppDeps, Unready } from "./deps.ts";
+import type { AppDeps, StoringWatch, Unready } from "./deps.ts";
 import { problemAnswer } from "./problem.ts";
 
 export interface ProcessDetails {
@@ -29,6 +31,26 @@ export const STOPPING =
 	"The service is stopping. Send requests to another process, or come back in a moment.";
 
 const HEADERS = { "content-type": "application/json", "cache-control": "no-store" };
+
+/** Of batches of calls, one after the other: a connection that broke once is no reason. */
+const FAILED_BATCHES = 3;
+/** Whoever is sent no more calls would never hear that they can be stored again: so long after the last, it is tried. */
+const TRY_AGAIN_MS = 10 * SECOND_MS;
+
+/** Whether what is taken can be stored: a database server whose disk is full still answers what it is asked. */
+export function createStoringWatch(clock: Pick<Clock, "nowMs">): StoringWatch {
+	let [failed, failedAtMs] = [0, 0];
+	return {
+		note(error) {
+			if (error === null) failed = 0;
+			// A row that somebody holds is the trouble of its own programme.
+			if (!isDatabaseUnavailable(error) || waitedForLock(error) || wasEndedForOthers(error)) return;
+			failed++;
+			failedAtMs = clock.nowMs();
+		},
+		isFailing: () => failed >= FAILED_BATCHES && clock.nowMs() - failedAtMs < TRY_AGAIN_MS,
+	};
+}
 
 export function createHealth(deps: HealthDeps) {
 	let underWay: Promise<boolean> | null = null;

@@ -22,6 +22,7 @@ import type { Owed } from "../store/queries/queue.ts";
 import type { Db, LockWaitMs, Store } from "../store/store.ts";
 import { isDatabaseUnavailable, waitedForLock, wasEndedForOthers } from "../store/unavailable.ts";
 import type { Answer, Outcome } from "./answers.ts";
+import type { StoringWatch } from "./deps.ts";
 import { type InboundCall, inboundRow, refusedRow } from "./inbound-log.ts";
 
 /**
@@ -85,6 +86,7 @@ export interface IntakeDeps extends InTransaction {
 	store: Pick<Store, "transact" | "announceDue" | "writes" | "queue">;
 	log: Log;
 	stopSignal?: AbortSignal | undefined;
+	storing?: StoringWatch;
 }
 
 type Tried =
@@ -152,8 +154,10 @@ export function createIntake(deps: IntakeDeps): Intake {
 				maxLockWaitMs === undefined ? {} : { maxLockWaitMs },
 			);
 			store.announceDue(owed);
+			deps.storing?.note(null);
 			return { ok: true, results };
 		} catch (error) {
+			deps.storing?.note(error);
 			return { ok: false, error, isUncertain };
 		}
 	}

@@ -3,16 +3,15 @@ import { describe, test } from "node:test";
 import { createClock, settle } from "../../test/support/clock.ts";
 import { createLog } from "../../test/support/log.ts";
 import { MINUTE_MS } from "../domain/time.ts";
+import { createLateAnswer, LATE_MS, MAX_LATE } from "../turns.ts";
 import { createKeptBudgets } from "./kept-budgets.ts";
 import {
 	BLOCK_BUDGET,
-	createLateAnswer,
 	createLimitedCalls,
 	createPixelBudgets,
 	createPixelSlots,
-	LATE_MS,
+	INSIDE_BUDGET,
 	MAX_AT_ONCE,
-	MAX_LATE,
 	MAX_WAITING,
 	PROCESS_BUDGET,
 	PROGRAMME_BUDGET,
@@ -43,7 +42,7 @@ describe("the budgets of the pixel", () => {
 			() => "prg_1",
 			PROGRAMME_BUDGET,
 		],
-		["behind a proxy that nobody trusts does so, too", () => null, () => "prg_1", PROGRAMME_BUDGET],
+		["from private addresses ends at theirs", () => null, (call: number) => `prg_${call % 7}`, INSIDE_BUDGET],
 		[
 			"that names anything ends at the process's",
 			(call: number) => `2a00:${call}:1`,

@@ -5,11 +5,12 @@
 //   slots: few at a time work with the database, the others wait
 //   late answer: what is not taken is answered a second later
 //
-// The budgets stand in this order so that whoever floods runs out of their own and not of the programme's. Calls from
-// a proxy that is not trusted have no block: everybody is behind it.
+// The budgets stand in this order so that whoever floods runs out of their own and not of the programme's. Private
+// addresses share one, of five blocks' rate: they may be one machine, or a proxy that nobody trusts with everybody behind.
 
+import { groupDigits } from "../domain/bytes.ts";
 import { type Fault, faultOf } from "../domain/fault.ts";
-import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 import type { Budget } from "../domain/token-bucket.ts";
 import type { Clock, Log } from "../ports.ts";
 import { findProgrammesByPublicId } from "../store/queries/programmes.ts";
@@ -23,6 +24,8 @@ import { createKeptBudgets } from "./kept-budgets.ts";
  * of all customers, as of a mobile carrier, then has 10 a second.
  */
 export const BLOCK_BUDGET: Budget = { burst: 300, perSecond: 10 };
+/** Of all private addresses together: half of what one programme may have. */
+export const INSIDE_BUDGET: Budget = { burst: 300, perSecond: 50 };
 /** A fifth of such a peak in one shop; from one block comes at most a sixth of the burst. */
 export const PROGRAMME_BUDGET: Budget = { burst: 2_000, perSecond: 100 };
 /** Such a peak, and ten seconds of it at once. */
@@ -34,12 +37,13 @@ const MAX_PROGRAMMES = 10_000;
 
 export function createPixelBudgets() {
 	const blocks = createKeptBudgets(BLOCK_BUDGET, MAX_BLOCKS);
+	const inside = createKeptBudgets(INSIDE_BUDGET, 1);
 	const programmes = createKeptBudgets(PROGRAMME_BUDGET, MAX_PROGRAMMES);
 	const all = createKeptBudgets(PROCESS_BUDGET, 1);
 	return {
 		/** `programmeId` is what the address names, whether or not there is such a programme. */
 		take: (block: string | null, programmeId: string, nowMs: number): boolean =>
-			(block === null || blocks.take(block, nowMs)) &&
+			(block === null ? inside.take("inside", nowMs) : blocks.take(block, nowMs)) &&
 			programmes.take(programmeId, nowMs) &&
 			all.take("all", nowMs),
 	};
@@ -78,39 +82,6 @@ export function createPixelSlots(clock: Pick<Clock, "yieldLoop">) {
 		/** Undefined when too many wait already: nothing was done. */
 		take: <Answer>(work: () => Promise<Answer>): Promise<Answer> | undefined =>
 			waiting.length >= MAX_WAITING ? undefined : workInSlot(work),
-	};
-}
-
-/** A customer never sees the pixel, so that one of theirs may be late too. */
-export const LATE_MS = SECOND_MS;
-/** Each holds a connection and some kilobytes; beyond it answers come at once. Half of the connections there may be. */
-export const MAX_LATE = 1_000;
-
-/**
- * Whoever floods with one call after the other is slowed down to one call a second and connection, and the process has
- * its time for others.
- */
-export function createLateAnswer(
-	clock: Pick<Clock, "after">,
-	stopSignal: AbortSignal | undefined,
-): () => Promise<void> {
-	const waiting = new Set<() => void>();
-	// A service that stops does not wait for them.
-	const answerAll = (): void => {
-		for (const answer of waiting) answer();
-	};
-	stopSignal?.addEventListener("abort", answerAll, { once: true });
-	return () => {
-		if (waiting.size >= MAX_LATE || stopSignal?.aborted === true) return Promise.resolve();
-		return new Promise((resolve) => {
-			const answer = (): void => {
-				cancel();
-				waiting.delete(answer);
-				resolve();
-			};
-			const cancel = clock.after(LATE_MS, answer);
-			waiting.add(answer);
-		});
 	};
 }
 
@@ -191,9 +162,8 @@ function rowOf(publicId: string, programmeId: number, tally: Tally, nowMs: numbe
 
 /** For the shop's people: what happened, what it means for them, and what to do. */
 function describe({ calls, blocks }: Tally): Fault {
-	const number = new Intl.NumberFormat("en-GB");
-	const counted = calls === 1 ? "1 pixel call was" : `${number.format(calls)} pixel calls were`;
-	const where = blocks.size === 1 ? "1 network" : `${number.format(blocks.size)} networks`;
+	const counted = calls === 1 ? "1 pixel call was" : `${groupDigits(calls)} pixel calls were`;
+	const where = blocks.size === 1 ? "1 network" : `${groupDigits(blocks.size)} networks`;
 	const from =
 		blocks.size === 0 ? "" : ` They came from ${where}${blocks.size < MAX_COUNTED_BLOCKS ? "" : " or more"}.`;
 	return faultOf("pixel_limited", { calls: counted, from });

@@ -10,6 +10,7 @@ import { type Fault, type FaultCode, type Result, succeed } from "../domain/faul
 import type { Callers } from "../programmes/callers.ts";
 import { unknownProgramme } from "../programmes/programmes.ts";
 import type { Programme } from "../store/queries/programmes.ts";
+import { createLateAnswer } from "../turns.ts";
 import { type Answer, decidedAnswer } from "./answers.ts";
 import type { AppContext, AppDeps } from "./deps.ts";
 import {
@@ -20,7 +21,7 @@ import {
 	targetQuery,
 } from "./inbound-log.ts";
 import { type Intake, tooManyWaiting } from "./intake.ts";
-import { createLateAnswer, createPixelBudgets, createPixelSlots } from "./pixel-limits.ts";
+import { createPixelBudgets, createPixelSlots } from "./pixel-limits.ts";
 import { ourFault, SAFE_HEADERS } from "./problem.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
 import { mentionedOrderId, parseSale, SALE } from "./sale-fields.ts";

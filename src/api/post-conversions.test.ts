@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { expectValue } from "../../test/support/shop-account.ts";
+import { signedRequest } from "../../test/support/signed-request.ts";
+import { issueKey } from "../programmes/keys.ts";
 import { MAX_BATCH_BYTES, MAX_ITEMS } from "./post-conversions.ts";
-import { openTestShop, START_MS, type TestShop } from "./test-shop.test-support.ts";
+import { openTestShop, read, START_MS, type TestShop } from "./test-shop.test-support.ts";
 
 interface Item {
 	outcome?: string;
+	differs?: string[];
 	conversion?: { id: string; orderId: string; status: string };
 	problem?: { code: string; field?: string; detail: string };
 }
@@ -46,6 +50,117 @@ test("each sale of a batch has its outcome or its problem, at its own place", as
 	const events = await shop.store.db.selectFrom("events").selectAll().execute();
 	assert.equal(events.length, 2);
 	assert.deepEqual([...new Set(shop.announced)], [shop.programme.id]);
+});
+
+test("a repeated sale is a DUPLICATE that says in what it differs, in the answer and in the inbound log", async (t) => {
+	const shop = await openTestShop(t);
+	const occurredAt = "2026-02-01T00:00:00.000Z";
+	const first = { ...sale("A-1"), occurredAt };
+	await shop.call("POST", "/v1/conversions", { body: first });
+	const cases: readonly [said: object, differs: readonly string[] | undefined][] = [
+		[first, undefined],
+		[sale("A-1", "100.0"), undefined],
+		[sale("A-1", "7.00"), ["basketValue"]],
+		[{ ...first, occurredAt: "2026-02-02T00:00:00Z" }, ["occurredAt"]],
+		[
+			{ ...sale("A-1", "7.00"), occurredAt: "2026-02-02T00:00:00Z", test: true },
+			["basketValue", "occurredAt", "test"],
+		],
+	];
+	for (const [body, differs] of cases) {
+		const { status, json } = await shop.call("POST", "/v1/conversions", { body });
+		assert.deepEqual([status, json.outcome, json.differs], [200, "DUPLICATE", differs]);
+		assert.deepEqual([json.conversion?.basketValue, json.conversion?.occurredAt], ["100.00", occurredAt]);
+		const said =
+			differs === undefined ? null : `Differs from the conversion on record: ${differs.join(", ")}`;
+		assert.equal((await shop.inbound()).at(-1)?.detail, said);
+	}
+	const items = await send(shop, SALES, [sale("A-1"), sale("A-1", "8.00")]);
+	assert.deepEqual(
+		items.map(({ differs }) => differs),
+		[undefined, ["basketValue"]],
+	);
+	const said = "2 items: 2 DUPLICATE. Differs from the conversion on record: A-1 (basketValue)";
+	assert.equal((await shop.inbound()).at(-1)?.detail, said);
+});
+
+test("a signed test about what a pixel reported is a DUPLICATE: the sale stays one, and is confirmed by a report that is no test", async (t) => {
+	for (const parksPixels of [true, false]) {
+		const shop = await openTestShop(t, { parksPixels });
+		const { public_id: programmeId } = shop.programme;
+		await shop.request(`/pixel/${programmeId}.gif?orderId=P-1&basketValue=100.00`);
+		const status = parksPixels ? "PARKED" : "RECORDED";
+		const tested = await shop.call("POST", "/v1/conversions", { body: { ...sale("P-1"), test: true } });
+		assert.deepEqual([tested.status, tested.json.outcome, tested.json.differs], [200, "DUPLICATE", ["test"]]);
+		assert.deepEqual([tested.json.conversion?.status, tested.json.conversion?.test], [status, false]);
+		const confirmed = await shop.call("POST", "/v1/conversions", { body: sale("P-1") });
+		assert.deepEqual([confirmed.json.outcome, confirmed.json.conversion?.test], ["CONFIRMED", false]);
+	}
+});
+
+test("nobody takes the name of a conversion that makes way: the order's signed report is recorded", async (t) => {
+	const shop = await openTestShop(t, { parksPixels: false });
+	const pixel = (orderId: string) => {
+		const query = new URLSearchParams({ orderId, basketValue: "1.00" });
+		return shop.request(`/pixel/${shop.programme.public_id}.gif?${query}`);
+	};
+	await pixel("A-1");
+	const rejection = { orderId: "A-1", reason: "FRAUD" };
+	const { json } = await shop.call("POST", "/v1/rejections", { body: rejection });
+	const taken = `A-1 (${json.conversion?.id})`;
+	await pixel(taken);
+	assert.match((await shop.inbound()).at(-1)?.detail ?? "", /ID of a conversion in brackets/);
+	const refused = await shop.call("POST", "/v1/conversions", { body: sale(taken) });
+	assert.deepEqual([refused.status, refused.json.field], [422, "orderId"]);
+	const recorded = await shop.call("POST", "/v1/conversions", { body: sale("A-1") });
+	assert.deepEqual([recorded.status, recorded.json.outcome], [201, "RECORDED"]);
+	const listed = await shop.call("GET", `/v1/conversions?orderId=${encodeURIComponent(taken)}`, {});
+	assert.equal(listed.status, 200, "the one that made way can be looked for");
+});
+
+test("a key that reports takes sales and reversals; of decisions it takes those about tests alone, single or in a batch", async (t) => {
+	const shop = await openTestShop(t);
+	const asked = { right: "report" };
+	const { key } = expectValue(await issueKey(shop.deps, shop.programme.public_id, null, asked));
+	const reporting: TestShop = {
+		...shop,
+		call: async (method, target, call) => {
+			const credentials = { ...shop.credentials, key };
+			return read(
+				await shop.request(signedRequest(method, target, credentials, { nowMs: START_MS, ...call })),
+			);
+		},
+	};
+	const test = { ...sale("T-1"), test: true };
+	assert.deepEqual(words(await send(reporting, SALES, [sale("A-1"), sale("A-2"), test])), [
+		...["RECORDED", "RECORDED", "RECORDED"],
+	]);
+	const results = await send(reporting, DECISIONS, [
+		{ decision: "approve", orderId: "A-1" },
+		{ decision: "reject", orderId: "A-1", reason: "FRAUD" },
+		{ decision: "reverse", orderId: "A-2", reason: "RETURN" },
+		{ decision: "approve", orderId: "T-1" },
+		{ decision: "approve", orderId: "nobody's" },
+	]);
+	assert.deepEqual(words(results), [
+		...["key_may_not_decide", "key_may_not_decide", "REVERSED", "APPROVED", "unknown_order"],
+	]);
+	for (const target of ["/v1/approvals", "/v1/rejections"]) {
+		const body = { orderId: "A-1", ...(target === "/v1/rejections" ? { reason: "FRAUD" } : {}) };
+		const { status, json } = await reporting.call("POST", target, { body });
+		assert.deepEqual([status, json.code], [403, "key_may_not_decide"]);
+	}
+	const { json } = await shop.call("GET", "/v1/conversions?orderId=A-1");
+	assert.deepEqual(
+		json.conversions?.map(({ status }) => status),
+		["RECORDED"],
+	);
+	// As 1.0.0 left its keys.
+	await shop.store.db.updateTable("api_keys").set({ key_right: null }).execute();
+	shop.store.announceChange(shop.programme.id);
+	assert.deepEqual(words(await send(reporting, DECISIONS, [{ decision: "approve", orderId: "A-1" }])), [
+		"APPROVED",
+	]);
 });
 
 test("decisions of a batch are taken in their order, each with its reason", async (t) => {

@@ -8,12 +8,16 @@ import { DECISION_MOVES, type DecisionMove, decisionRequest, judgeDecision } fro
 import { BATCH_ROWS, type Decided, type InTransaction } from "../conversions/deps.ts";
 import { type OrderRequest, refuseBusy } from "../conversions/judge-and-move.ts";
 import { type Report, reportRequest } from "../conversions/record.ts";
-import { problemBody, type Result, refuse, succeed } from "../domain/fault.ts";
+import { type ClickSealer, createClickSealer } from "../domain/click-token.ts";
+import { readClickIds } from "../domain/credit.ts";
+import { problemBody, type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { type Answer, type BatchItem, conversionBody, decidedAnswer, type Outcome } from "./answers.ts";
+import { type Answer, type BatchItem, decidedAnswer, type Outcome, outcomeBody } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
 import { checkFields, parseJson } from "./read-request.ts";
 import {
+	CLICK_ID,
+	COUPON_CODE,
 	mentionedOrderId,
 	OCCURRED_AT,
 	ORDER_NAME,
@@ -35,6 +39,8 @@ export const SALE_BODY = z.strictObject({
 	...SALE,
 	occurredAt: OCCURRED_AT.optional(),
 	test: TEST.default(false),
+	clickId: CLICK_ID.optional(),
+	couponCode: COUPON_CODE.optional(),
 });
 export const APPROVAL_BODY = z.strictObject(ORDER_NAME);
 /** Optional here because a missing reason has a code of its own. */
@@ -64,15 +70,16 @@ export function batchBody(item: z.ZodObject) {
 /** A JSON object as a request about an order. */
 type Parse = (json: unknown, call: SignedCall) => Result<OrderRequest<Decided<Outcome>>>;
 
-export function createPosts(deps: InTransaction & Pick<AppDeps, "publicUrl">) {
+export function createPosts(deps: InTransaction & Pick<AppDeps, "publicUrl" | "sealingKey">) {
+	const sealer = createClickSealer(deps.sealingKey);
 	const sale: Parse = (json, call) => {
-		const report = parseReport(json, call);
+		const report = parseReport(json, call, sealer);
 		return report.ok ? succeed(reportRequest(deps, call.programme, report.value)) : report;
 	};
 	const decision =
 		(move: DecisionMove): Parse =>
-		(json, { programme }) =>
-			parseDecision(json, programme, move);
+		(json, call) =>
+			parseDecision(json, call, move);
 	return {
 		conversions: single(sale),
 		approvals: single(decision("approve")),
@@ -83,20 +90,29 @@ export function createPosts(deps: InTransaction & Pick<AppDeps, "publicUrl">) {
 	};
 }
 
-function parseReport(json: unknown, { programme, nowMs }: SignedCall): Result<Report> {
+function parseReport(json: unknown, { programme, nowMs }: SignedCall, sealer: ClickSealer): Result<Report> {
 	const fields = checkFields(SALE_BODY, json);
 	if (!fields.ok) return fields;
-	const { occurredAt, test: isTest } = fields.value;
+	const { occurredAt, test: isTest, clickId, couponCode } = fields.value;
 	const sale = parseSale(programme, fields.value);
 	if (!sale.ok) return sale;
 	const occurredAtMs = occurredAt === undefined ? succeed(null) : parseOccurredAt(occurredAt, nowMs);
 	if (!occurredAtMs.ok) return occurredAtMs;
-	return succeed({ source: "postback", ...sale.value, occurredAtMs: occurredAtMs.value, isTest });
+	// A bad click id never refuses a sale: the answer's word says what was wrong with it.
+	const clicks = clickId === undefined ? [] : readClickIds(clickId).map(sealer.open);
+	return succeed({
+		source: "postback",
+		...sale.value,
+		occurredAtMs: occurredAtMs.value,
+		isTest,
+		clicks,
+		couponCode,
+	});
 }
 
 function parseDecision(
 	json: unknown,
-	programme: Programme,
+	{ programme, mayDecide }: SignedCall,
 	move: DecisionMove,
 ): Result<OrderRequest<Decided<Outcome>>> {
 	const fields: Result<{ orderId: string; eventType: string; reason?: string | undefined }> =
@@ -105,15 +121,28 @@ function parseDecision(
 	const order = parseOrderName(fields.value);
 	if (!order.ok) return order;
 	const decision = judgeDecision("shop", move, fields.value.reason);
-	return decision.ok ? succeed(decisionRequest(programme, order.value, decision.value)) : decision;
+	if (!decision.ok) return decision;
+	const request = decisionRequest(programme, order.value, decision.value);
+	return succeed(mayDecide || move === "reverse" ? request : onTestsAlone(request));
 }
 
-function parseDecisionItem(json: unknown, { programme }: SignedCall): Result<OrderRequest<Decided<Outcome>>> {
+/** For a key that reports: no money hangs on a test conversion, so those it walks through every step. */
+function onTestsAlone<Done>(request: OrderRequest<Done>): OrderRequest<Done> {
+	return {
+		...request,
+		judge: (present, namesakes, partnerships) =>
+			present === null || present.test === 1
+				? request.judge(present, namesakes, partnerships)
+				: { kind: "answer", result: refusalOf("key_may_not_decide", {}) },
+	};
+}
+
+function parseDecisionItem(json: unknown, call: SignedCall): Result<OrderRequest<Decided<Outcome>>> {
 	const fields = checkFields(DECISION_ITEM, json);
 	if (!fields.ok) return fields;
 	const { decision: word, ...body } = fields.value;
 	const move = DECISION_MOVES.find((known) => known === word);
-	if (move !== undefined) return parseDecision(body, programme, move);
+	if (move !== undefined) return parseDecision(body, call, move);
 	return refuse("invalid_field", `decision must be one of ${DECISION_MOVES.join(", ")}.`, "decision");
 }
 
@@ -179,9 +208,7 @@ function batchAnswer(
 ): Answer {
 	const results = items.map(
 		({ result }): BatchItem =>
-			result.ok
-				? { outcome: result.value.outcome, conversion: conversionBody(result.value.conversion, programme) }
-				: { problem: problemBody(deps, result.fault) },
+			result.ok ? outcomeBody(result.value, programme) : { problem: problemBody(deps, result.fault) },
 	);
 	const refusedItems = items.flatMap(({ orderId, result }) =>
 		result.ok ? [] : [{ orderId, fault: result.fault }],
@@ -196,9 +223,14 @@ function batchAnswer(
 	};
 }
 
-/** "3 items: 2 RECORDED, 1 refused". */
+/** "3 items: 2 RECORDED, 1 DUPLICATE. Differs from the conversion on record: A-1 (basketValue)". */
 function summarize(items: readonly DoneItem[]): string {
 	const counts = Map.groupBy(items, ({ result }) => (result.ok ? result.value.outcome : "refused"));
 	const words = [...counts].map(([word, { length }]) => `${length} ${word}`);
-	return `${items.length} ${items.length === 1 ? "item" : "items"}: ${words.join(", ")}`;
+	const differing = items.flatMap(({ orderId, result }) =>
+		result.ok && result.value.differs?.length ? [`${orderId} (${result.value.differs.join(", ")})`] : [],
+	);
+	const also =
+		differing.length === 0 ? "" : `. Differs from the conversion on record: ${differing.join(", ")}`;
+	return `${items.length} ${items.length === 1 ? "item" : "items"}: ${words.join(", ")}${also}`;
 }

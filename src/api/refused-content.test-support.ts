@@ -1,10 +1,12 @@
 // Calls refused for what they say: a table, by code.
 
 import assert from "node:assert/strict";
+import { expectValue } from "../../test/support/shop-account.ts";
 import { signedRequest } from "../../test/support/signed-request.ts";
 import { expireParked } from "../conversions/end-windows.ts";
 import type { Status } from "../domain/conversion.ts";
 import { DAY_MS } from "../domain/time.ts";
+import { issueKey } from "../programmes/keys.ts";
 import { MAX_STREAMS_A_PROGRAMME } from "./get-events.ts";
 import { MAX_BODY_BYTES } from "./read-request.ts";
 import {
@@ -15,7 +17,7 @@ import {
 	SALE,
 	type Scenario,
 } from "./refusal-scenario.test-support.ts";
-import type { TestShop } from "./test-shop.test-support.ts";
+import { read, type TestShop } from "./test-shop.test-support.ts";
 
 const get = (target: string) => (shop: TestShop) => shop.call("GET", target);
 const park = async (shop: TestShop) =>
@@ -42,6 +44,21 @@ const wrongType = (what: string, contentType: string | undefined, contentEncodin
 const wrongJson = (what: string, body: unknown): Scenario => ({
 	what,
 	call: post("/v1/conversions", body),
+});
+const reportingKey = (target: string, body: object): Scenario => ({
+	what: `${target} with a key that reports`,
+	orderId: "A-1",
+	detail: /ask an owner of the programme/,
+	prepare: record,
+	call: async (shop) => {
+		const asked = { right: "report" };
+		const { key } = expectValue(await issueKey(shop.deps, shop.programme.public_id, null, asked));
+		// The change of keys is announced; the refused call must announce nothing.
+		shop.announced.length = 0;
+		const options = { body: { orderId: "A-1", ...body }, nowMs: shop.deps.clock.nowMs() };
+		const credentials = { ...shop.credentials, key };
+		return read(await shop.request(signedRequest("POST", target, credentials, options)));
+	},
 });
 /** The detail names the status that the order is in. */
 const wrongMove = (
@@ -238,6 +255,10 @@ export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]
 			assert.equal(await expireParked(shop.deps, () => false), 1);
 			shop.moveClock(-31 * DAY_MS);
 		}),
+	],
+	key_may_not_decide: [
+		reportingKey("/v1/approvals", {}),
+		reportingKey("/v1/rejections", { reason: "FRAUD" }),
 	],
 	too_many_streams: [
 		{

@@ -4,6 +4,7 @@
 import * as z from "zod";
 import type { Report } from "../conversions/record.ts";
 import { EVENT_TYPES, parseEventType, REASONS } from "../domain/conversion.ts";
+import { MAX_CLICK_ID_CHARACTERS, MAX_COUPON_CODE_CHARACTERS } from "../domain/credit.ts";
 import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { currencyDigits, MAX_CURRENCY_DIGITS, MAX_WHOLE_DIGITS, parseAmount } from "../domain/money.ts";
 import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";
@@ -80,6 +81,23 @@ export const TEST = z.boolean().meta({
 		"A test conversion: it obeys every rule, its events carry `test: true`, and no total counts it.",
 	examples: [false],
 });
+
+export const CLICK_ID = z
+	.string()
+	.max(MAX_CLICK_ID_CHARACTERS)
+	.meta({
+		description:
+			"Who brought the customer: the value of the parameter `rbclick` with which they first came to the shop's page, or the last two, joined by a dot. One that cannot be read never refuses a sale; `credit` in the answer says why nobody was credited.",
+		examples: ["AVBSq0m0Yw9Vq3bT5kL1ZrE8SgW2c4"],
+	});
+
+export const COUPON_CODE = z
+	.string()
+	.max(MAX_COUPON_CODE_CHARACTERS)
+	.meta({
+		description: "A coupon code that the customer used. It is compared without case.",
+		examples: ["SUMMER10"],
+	});
 
 export const REASON = z.string().meta({
 	enum: REASONS,

@@ -5,18 +5,18 @@
 // A refusal after the caller is verified commits the nonce and the log row and nothing else. If our side fails, the
 // nonce is not spent.
 
-import { type Fault, faultOf, type Result } from "../domain/fault.ts";
+import { type Fault, fault, faultOf, type Result } from "../domain/fault.ts";
 import type { Caller, Callers } from "../programmes/callers.ts";
 import { idsOf, recordOf } from "../request-notes.ts";
+import { createLateAnswer, type Turns } from "../turns.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
 import { type InboundCall, type RefusalLog, readInboundCall, targetQuery } from "./inbound-log.ts";
 import { type Intake, tooManyWaiting, type Work } from "./intake.ts";
-import { createLateAnswer } from "./pixel-limits.ts";
 import { addSafeHeaders, ourFault, problemAnswer, SAFE_HEADERS } from "./problem.ts";
 import { MAX_BODY_BYTES, type RawBody, readBody } from "./read-request.ts";
 
 /** A call whose signature is good; its nonce is yet to be accepted, inside the transaction. */
-export interface SignedCall extends RawBody, Pick<Caller, "programme" | "keyId" | "secretId"> {
+export interface SignedCall extends RawBody, Pick<Caller, "programme" | "keyId" | "mayDecide" | "secretId"> {
 	nowMs: number;
 	query: URLSearchParams;
 	/** The `:id` of the path; empty where the path has none. */
@@ -36,16 +36,36 @@ export function refusedWork(refusal: Result<never>, orderId: string | null = nul
 	return { orderId, requests: [], answer: () => refusal };
 }
 
+const TOO_MANY_READS = fault(
+	"unavailable",
+	"More requests wait than we can answer at the moment. Send this one again in a few seconds, signed anew.",
+);
+
 export type SignedCalls = ReturnType<typeof createSignedCalls>;
 
 const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store", ...SAFE_HEADERS };
 
 export function createSignedCalls(
 	deps: AppDeps,
-	{ callers, intake, refusals }: { callers: Callers; intake: Intake; refusals: RefusalLog },
+	{
+		callers,
+		intake,
+		refusals,
+		turns,
+	}: { callers: Callers; intake: Intake; refusals: RefusalLog; turns: Turns },
 ) {
 	const { clock, log, metrics } = deps;
 	const answerLate = createLateAnswer(clock, deps.stopSignal);
+
+	/** What only reads takes turns with the pages, each programme's by itself. */
+	async function answerRead(c: AppContext, inbound: InboundCall, endpoint: Endpoint): Promise<Response> {
+		const known = await callers.findKey(c.req.header("authorization"));
+		if (!known.ok) return refuse(inbound, known.fault);
+		const { programme } = known.value;
+		const endTurn = await turns.wait("pages", programme.public_id);
+		if (endTurn === undefined) return refuse(inbound, TOO_MANY_READS, {}, programme.id);
+		return answer(c, inbound, endpoint).finally(endTurn);
+	}
 
 	async function answer(c: AppContext, inbound: InboundCall, endpoint: Endpoint): Promise<Response> {
 		const { method, target } = inbound;
@@ -67,6 +87,7 @@ export function createSignedCalls(
 		const work = endpoint({
 			programme,
 			keyId: caller.keyId,
+			mayDecide: caller.mayDecide,
 			secretId: caller.secretId,
 			nowMs: clock.nowMs(),
 			contentType: header("content-type"),
@@ -113,7 +134,8 @@ export function createSignedCalls(
 		async serve(c: AppContext, endpoint: Endpoint): Promise<Response> {
 			const call = readInboundCall(c, deps, "api");
 			try {
-				return await answer(c, call, endpoint);
+				if (call.method === "GET") return await answerRead(c, call, endpoint);
+				return await turns.goAhead(() => answer(c, call, endpoint));
 			} catch (error) {
 				const about = { ...idsOf(recordOf(c)), method: call.method, target: call.target };
 				log.error({ err: error, ...about }, "a signed call failed");

@@ -248,7 +248,7 @@ const STATUSES: ReadonlyMap<number, MeaningAndAdvice> = new Map<number, MeaningA
 	[
 		504,
 		[
-			"The proxy in front of your application waited for it in vain.",
+			"The proxy in front of your application got no answer from it in time.",
 			"Answer first (204 is fine) and do slow work afterwards.",
 		],
 	],

@@ -8,6 +8,7 @@ import { addEngine } from "../../test/support/queue-rows.ts";
 import { addDelivery } from "../../test/support/rows.ts";
 import { SLOTS, slotOf } from "../domain/slot.ts";
 import { MINUTE_MS } from "../domain/time.ts";
+import { beginPause, endPause } from "../store/queries/delivery-pause.ts";
 import { SILENT_MS } from "../store/queries/queue.ts";
 import type { Store } from "../store/store.ts";
 import { ANSWER, startEngine, type TestEngine, type TestEngineOptions } from "./test-engine.test-support.ts";
@@ -282,5 +283,39 @@ describe("engines that share the slots", () => {
 		const [line] = log.lines;
 		equal(line?.message, "an engine fell silent; what it had in flight is sent again");
 		ok(line && "mostInFlight" in line.fields && line.fields.mostInFlight === 512);
+	});
+});
+
+describe("an engine whose callbacks are held", () => {
+	const hold = (store: Store) => beginPause(store.db, null, START_MS);
+
+	test("finishes what is in flight, gives up its slots and sends nothing more, retries that fall due included", async (t) => {
+		const { engine, sell, record, states, lease, attempts, store, world, posted, clock, ...shop } =
+			await startEngine(t);
+		world.answer = FAILS;
+		shop.hold();
+		await sell(3);
+		deepEqual(posted, ["1", "2"]);
+		await hold(store);
+		await clock.moveBy(500);
+		await shop.letGo();
+		await clock.moveBy(500);
+		deepEqual([await lease(), await attempts()], [[false, []], 2], "their results are stored");
+		await sell();
+		await clock.moveBy(2 * MINUTE_MS);
+		deepEqual([posted.length, await attempts(), engine.counters.backlog.oldestDueAtMs], [2, 2, null]);
+		world.answer = ANSWER;
+		await endPause(store.db, clock.nowMs());
+		await clock.moveBy(600);
+		deepEqual([...posted].sort(), ["1", "1", "2", "2", "3", "4"]);
+		await clock.moveBy(200);
+		deepEqual([await states(), engine.counters.missed], [Array(4).fill("delivered"), 0]);
+	});
+
+	test("sends nothing from its start on, and stops as ever", async (t) => {
+		const { sell, posted, ids, clock } = await startEngine(t, { prepare: hold });
+		await sell();
+		await clock.moveBy(MINUTE_MS);
+		deepEqual([posted, ids], [[], []]);
 	});
 });

@@ -5,8 +5,8 @@
 //   idle ──due by the agenda: read from the queue by a pass──────────────▶ in hand
 //
 //   without a row ──register──▶ running ──its row is gone: another engine has its slots──▶ without a row; all in hand is void
-//   running ──stop, or the clock is not sure──▶ leaving: hands out nothing, drops what waits, stores what was in flight,
-//                                               gives its slots up, removes its row ──▶ stopped, or without a row
+//   running ──stop, callbacks are held, or the clock is not sure──▶ leaving: hands out nothing, drops what waits, stores
+//                            what was in flight, gives its slots up, removes its row ──▶ stopped, or without a row
 //
 // What it relies on: each pass that writes begins at the engine's row, which only a silent engine loses; and it sends
 // nothing when its last renewal is old. What was in flight when a process died is sent again by the next owner.
@@ -18,10 +18,11 @@ import type { Store } from "../store/store.ts";
 import { Agenda } from "./agenda.ts";
 import { Alarm } from "./alarm.ts";
 import { type Backlog, countStored, type EngineCounters, newCounters } from "./counters.ts";
+import { HoldWatch } from "./hold-watch.ts";
 import { type Caps, Lanes } from "./lanes.ts";
 import { createPass, type Pass, type PassInput, type PassOutput } from "./pass.ts";
 import { createSending, type Sending, type SendingDeps } from "./sending.ts";
-import { type Lease, lookAgainInMs, maySend, PATIENT_FOR_MS, RENEW_EVERY_MS, Slots } from "./slots.ts";
+import { type Lease, lookAgainInMs, maySend, PATIENT_FOR_MS, Slots } from "./slots.ts";
 import { AGING_MS, createTargetOpener, type OpenTarget } from "./targets.ts";
 
 export interface EngineDeps extends SendingDeps {
@@ -58,6 +59,7 @@ export class Engine {
 	readonly #openTarget: OpenTarget;
 	readonly #sending: Sending;
 	readonly #pass: Pass;
+	readonly #hold: HoldWatch;
 	readonly #counters = newCounters();
 	readonly #stopListening: () => void;
 	readonly #alarm: Alarm;
@@ -97,6 +99,7 @@ export class Engine {
 		this.#openTarget = createTargetOpener(deps.sealingKey, deps.log);
 		this.#lanes = new Lanes(caps);
 		this.#pass = createPass(store, deps.random);
+		this.#hold = new HoldWatch(deps);
 		this.#sending = createSending(
 			{
 				...deps,
@@ -150,14 +153,14 @@ export class Engine {
 		this.#sending.stop();
 	}
 
-	/** Neither stopping, nor in doubt about the time: then it gives everything up, and others send. */
+	/** Not while it stops, callbacks are held, or the time is in doubt: then it gives everything up. */
 	get #wantsSlots(): boolean {
-		return !this.#isStopping && this.#deps.clock.isSure();
+		return !this.#isStopping && !this.#hold.isHeld && this.#deps.clock.isSure();
 	}
 
 	#maySend(): boolean {
-		const { clock } = this.#deps;
-		return this.#wantsSlots && this.#lease !== null && maySend(this.#lease, clock.monotonicMs());
+		const monotonicMs = this.#deps.clock.monotonicMs();
+		return this.#wantsSlots && this.#lease !== null && maySend(this.#lease, monotonicMs);
 	}
 
 	/** Something has become due, by this process or another. Returns the programmes that another engine sends to. */
@@ -246,8 +249,7 @@ export class Engine {
 	}
 
 	#wakeSoon(): void {
-		const sinceMs = this.#deps.clock.monotonicMs() - this.#wokeAtMs;
-		if (sinceMs >= BUSY_GAP_MS) this.#wake();
+		if (this.#deps.clock.monotonicMs() - this.#wokeAtMs >= BUSY_GAP_MS) this.#wake();
 		else this.#alarm.ringWithin(BUSY_GAP_MS);
 	}
 
@@ -268,9 +270,10 @@ export class Engine {
 		for (;;) {
 			if (wire.names === null) await wire.read();
 			this.#wokeAtMs = clock.monotonicMs();
+			await this.#hold.lookInTime();
 			if (this.#lease === null) {
 				if (this.#isStopping) return this.#ended.resolve();
-				if (!this.#wantsSlots) return this.#sleep(RENEW_EVERY_MS);
+				if (!this.#wantsSlots) return this.#sleep(this.#hold.nextLookInMs);
 				this.#lease = await this.#register();
 			}
 			const plan = this.#plan(this.#lease);
@@ -324,6 +327,7 @@ export class Engine {
 			return Math.min(
 				this.#agenda.nextAtMs - nowMs,
 				Math.min(this.#lookAtMs, this.#checkAtMs, this.#flushAtMs) - monotonicMs,
+				this.#hold.nextLookInMs,
 				monotonicMs < this.#elsewhereUntilMs ? ELSEWHERE_LOOK_MS : Number.POSITIVE_INFINITY,
 			);
 		return {

@@ -2,7 +2,14 @@ import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { KyselyPlugin } from "kysely";
 import { START_MS } from "../../test/support/clock.ts";
-import { addProgramme, delivered, dueDelivery, failed, retried } from "../../test/support/rows.ts";
+import {
+	addDeliveries,
+	addProgramme,
+	delivered,
+	dueDelivery,
+	failed,
+	retried,
+} from "../../test/support/rows.ts";
 import { openStore } from "../../test/support/test-database.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { createRandom } from "../outside/random.ts";
@@ -234,3 +241,34 @@ test("a notice is written with its result or not at all", async (t) => {
 	await rejects(crash, /caught fire/);
 	deepEqual(await notices(), []);
 });
+
+test("a test conversion's callback raises no alarm, however often it fails, and is set aside; its success ends one", async (t) => {
+	const { store, programmeId, note, notices } = await setUp(t);
+	const dueAtMs = Array<number>(3).fill(START_MS);
+	const [id = 0, real = 0, resent = 0] = await addDeliveries(store, await programmeOf(store), ...dueAtMs);
+	const failure = { state: "failed", failed_at_ms: START_MS } as const;
+	await store.db.updateTable("deliveries").set(failure).where("id", "in", [id, real]).execute();
+	const eventBody = '{"orderId":"\\"test\\":true","test":true}';
+	const ofTest = dueDelivery({ programmeId, id, eventBody });
+	const { failing, hasNews } = await note([failed(ofTest), ...Array(6).fill(retried(ofTest, START_MS + 1))]);
+	deepEqual([failing, hasNews, await notices()], [[], false, []]);
+	await note([failed(dueDelivery({ programmeId, id: resent, eventBody }))]);
+	await note([
+		failed(dueDelivery({ programmeId, id: real, eventBody: '{"orderId":"\\"test\\":true","test":false}' })),
+	]);
+	equal((await notices()).length, 1);
+	const rows = await store.db.selectFrom("deliveries").select(["id", "set_aside"]).orderBy("id").execute();
+	deepEqual(
+		rows.map((row) => [row.id, row.set_aside]),
+		[
+			[id, 1],
+			[real, null],
+			[resent, null],
+		],
+	);
+	deepEqual((await note([delivered(ofTest)], [programmeId])).recovered, [programmeId]);
+});
+
+async function programmeOf(store: Store) {
+	return store.db.selectFrom("programmes").selectAll().executeTakeFirstOrThrow();
+}

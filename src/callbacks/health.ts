@@ -1,6 +1,7 @@
 // How a programme's callbacks are doing: now, the last 24 hours, the answers' speed, what waits, the last 14 days.
 
-import { DAY_MS, utcDay } from "../domain/time.ts";
+import { DAY_MS } from "../domain/time.ts";
+import { dayIn, dayStartMs } from "../domain/zone-day.ts";
 import {
 	findOldestPending,
 	listCallbackHours,
@@ -34,10 +35,16 @@ export async function readCallbackHealth(
 	db: Db,
 	programme: Pick<Programme, "id" | "endpoint_id">,
 	nowMs: number,
+	/** Whose days the last ones are. */
+	zone = "UTC",
 ): Promise<CallbackHealth> {
 	const { id: programmeId } = programme;
-	const today = Math.floor(nowMs / DAY_MS);
-	const hours = await listCallbackHours(db, programmeId, (today - CHART_DAYS + 1) * DAY_MS);
+	const today = Temporal.PlainDate.from(dayIn(nowMs, zone));
+	const days = Array.from({ length: CHART_DAYS }, (_, index) =>
+		today.subtract({ days: CHART_DAYS - 1 - index }).toString(),
+	);
+	const hours = await listCallbackHours(db, programmeId, dayStartMs(days[0] ?? "", zone));
+	const byDay = Map.groupBy(hours, ({ hourMs }) => dayIn(hourMs, zone));
 	const [listened] = await listNewestAnswers(db, programmeId, 1);
 	const recent = hours.filter(({ hourMs }) => hourMs > nowMs - DAY_MS);
 	return {
@@ -47,11 +54,10 @@ export async function readCallbackHealth(
 		p95Ms: percentile(await newestAnswerTimes(db, programmeId, nowMs - DAY_MS)),
 		pending: await findOldestPending(db, programmeId),
 		listenedAtMs: listened !== undefined && listened.atMs > nowMs - DAY_MS ? listened.atMs : null,
-		days: Array.from({ length: CHART_DAYS }, (_, index) => {
-			const day = today - CHART_DAYS + 1 + index;
-			const ofDay = hours.filter(({ hourMs }) => Math.floor(hourMs / DAY_MS) === day);
+		days: days.map((day) => {
+			const ofDay = byDay.get(day) ?? [];
 			return {
-				day: utcDay(day * DAY_MS),
+				day,
 				delivered: sum(ofDay.map(({ delivered }) => delivered)),
 				failed: sum(ofDay.map(({ failed }) => failed)),
 			};

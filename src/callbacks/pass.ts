@@ -16,7 +16,7 @@ import type {
 } from "../store/queries/queue.ts";
 import type { Db, Store } from "../store/store.ts";
 import type { AgendaRequest } from "./agenda.ts";
-import { isFailedAttempt, noteFailures } from "./failure-notices.ts";
+import { isFailedAttempt, isTest, noteFailures } from "./failure-notices.ts";
 import { countToTake } from "./slots.ts";
 
 export interface PassInput {
@@ -164,11 +164,11 @@ function deliveredTo(settled: Iterable<Settlement>): number[] {
 	return [...programmeIds];
 }
 
-/** How many attempts were answered 2xx and how many were not, by programme and hour. */
+/** How many attempts were answered 2xx and how many were not, by programme and hour; tests are left out. */
 function countHours(settled: readonly Settlement[]): CallbackCount[] {
 	const hours = new Map<number, Map<number, CallbackCount>>();
 	for (const settlement of settled) {
-		if (settlement.kind === "cancelled") continue;
+		if (settlement.kind === "cancelled" || isTest(settlement)) continue;
 		const { programmeId } = settlement.delivery;
 		const hourMs = Math.floor(settlement.endedAtMs / HOUR_MS) * HOUR_MS;
 		const programmes = hours.getOrInsertComputed(hourMs, () => new Map<number, CallbackCount>());

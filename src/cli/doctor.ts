@@ -10,12 +10,13 @@ import { isoTime } from "../domain/time.ts";
 import { messageOf } from "../domain/visible-text.ts";
 import type { Warning } from "../domain/warning.ts";
 import type { Workplace } from "../service/workplace.ts";
-import { canListen, readConnections, readStatementTimeout } from "../store/postgres/doctor.ts";
+import { refuseSchema } from "../store/open.ts";
+import { canListen, hasAutovacuum, readConnections, readStatementTimeout } from "../store/postgres/doctor.ts";
 import type { PostgresSetting } from "../store/postgres/setting.ts";
 import { readFigures } from "../store/queries/figures.ts";
 import { findNetwork } from "../store/queries/network.ts";
-import { NOTHING_READ, readSystem } from "../store/queries/system.ts";
-import { readSchema, SchemaTooNewError } from "../store/schema/migrations.ts";
+import { NOTHING_READ, readSystem, type SystemReading } from "../store/queries/system.ts";
+import { findSchema, MIGRATIONS, type PresentSchema } from "../store/schema/migrations.ts";
 import type { Db, Store } from "../store/store.ts";
 import { CHECKS, findWarnings, type WatchedState } from "../watch/checks.ts";
 import { type Command, type Finding, JSON_OPTION, ok, problem, sayFindings, warning } from "./command.ts";
@@ -26,7 +27,7 @@ const PROBE_NAME = "example.com";
 export const doctorCommand: Command = {
 	name: "doctor",
 	summary:
-		"Checks settings, database, schema, the network's name and brand, chores, whether callbacks are paused, clock, DNS and mail. Exits 1 when something would not work. Rows are not compared: `ringback verify` does that.",
+		"Checks settings, database, schema, the network's name and brand, chores, whether callbacks are held, clock, DNS and mail. Exits 1 when something would not work. Rows are not compared: `ringback verify` does that.",
 	options: { json: JSON_OPTION },
 	run: async (options, screen, environment) =>
 		sayFindings(screen, await examine(environment), options.flag("json")),
@@ -55,15 +56,24 @@ async function examine(environment?: Environment): Promise<Finding[]> {
 	}
 	try {
 		const name = database.kind === "sqlite" ? resolve(database.path) : database.kind;
-		const isEmpty = workplace.migration.version === 0;
+		const schema = await findSchema(workplace.store.db);
+		const refusal = isMissing ? null : findRefusal(schema, read.config);
+		const known = MIGRATIONS.length;
+		// Of another schema its tables may not be ours to read.
+		const bare: SystemReading | null =
+			refusal === null && schema.version >= known
+				? null
+				: { ...NOTHING_READ, schema: { version: isMissing ? known : schema.version, known } };
+		const installation = await examineInstallation(workplace, bare);
 		return [
 			...settings,
 			isMissing
 				? warning("database", `there is no file ${name} yet: \`ringback serve\` makes it`)
 				: ok("database", `${name} answers`),
 			...(database.kind === "sqlite" ? [] : await examinePostgres(database, workplace)),
-			...(isEmpty ? [] : [await examineNetwork(workplace.store, read.config)]),
-			...(await examineInstallation(workplace, isMissing)),
+			...(bare === null ? [await examineNetwork(workplace.store, read.config)] : []),
+			...(refusal === null ? [] : [problem("schema", refusal)]),
+			...installation.filter(({ check }) => refusal === null || check !== "schema"),
 			await checkDns(workplace),
 			...(await checkMail(workplace)),
 		];
@@ -75,20 +85,32 @@ async function examine(environment?: Environment): Promise<Finding[]> {
 /** In place of a file that is not to be made. */
 const ELSEWHERE = { kind: "sqlite", path: ":memory:" } as const;
 
-function sayEnvironment({ environment }: Config): string {
-	if (environment === "production") return "all settings can be read, and all that production needs is there";
-	return "all settings can be read (set RINGBACK_ENV=production where real shops are served: it then insists on what they need)";
+/** A shell may have other settings than the service: the reader must see whose were looked at. */
+function sayEnvironment({ environment, givenSettings }: Config): string {
+	const whose =
+		givenSettings.length === 0
+			? "None is set in the environment of this command: run it with those of the service."
+			: `These are set in the environment of this command: ${givenSettings.join(", ")}.`;
+	const isProduction = environment === "production";
+	return `all settings can be read${isProduction ? ", and all that production needs is there" : " (set RINGBACK_ENV=production where real shops are served: it then insists on what they need)"}. ${whose}`;
 }
 
-/** What staff's pages warn of, and of what is well, how well it is. */
-async function examineInstallation(workplace: Workplace, isMissing: boolean): Promise<Finding[]> {
-	const { store, clock, config, migration, readDisk } = workplace;
+/** Why a service with these settings would not run on it; null when it would. */
+function findRefusal(schema: PresentSchema, { migrate }: Config): string | null {
+	try {
+		refuseSchema(schema, migrate === "auto" ? "migrate" : "check");
+		return null;
+	} catch (error) {
+		return messageOf(error);
+	}
+}
+
+/** What staff's pages warn of, and of what is well, how well it is. Reads no table where `bare` stands for them. */
+async function examineInstallation(workplace: Workplace, bare: SystemReading | null): Promise<Finding[]> {
+	const { store, clock, config, readDisk } = workplace;
 	const nowMs = clock.nowMs();
-	const isEmpty = migration.version === 0;
-	const { known } = NOTHING_READ.schema;
-	const ofEmpty = { ...NOTHING_READ, schema: { version: isMissing ? known : 0, known } };
 	const state: WatchedState = {
-		...(isEmpty ? ofEmpty : await readSystem(store.db, nowMs)),
+		...(bare ?? (await readSystem(store.db, nowMs))),
 		nowMs,
 		settings: warningSettings(config),
 		// How people come to us cannot be known here.
@@ -97,11 +119,8 @@ async function examineInstallation(workplace: Workplace, isMissing: boolean): Pr
 		clockOffsetMs: clock.offsetMs(),
 		disk: await readDisk(),
 	};
-	const oldestProgram = migration.version > known ? (await readSchema(store.db)).oldestProgram : 0;
-	const tooNew =
-		oldestProgram > known ? new SchemaTooNewError(migration.version, oldestProgram, known) : null;
-	const found = findWarnings(state).map((one) => describeWarning(one, config, tooNew));
-	const well = [describeClock(state), ...(isEmpty ? [] : await describeWell(state, store, config))];
+	const found = findWarnings(state).map(describeWarning);
+	const well = [describeClock(state), ...(bare === null ? await describeWell(state, store) : [])];
 	// What is well is not said beside a warning of the same check.
 	return [
 		...well.filter(({ check, state: how }) => how !== "ok" || found.every((other) => other.check !== check)),
@@ -109,17 +128,13 @@ async function examineInstallation(workplace: Workplace, isMissing: boolean): Pr
 	];
 }
 
-function describeWarning(
-	{ kind, about, title, text }: Warning,
-	{ delivery }: Config,
-	tooNew: SchemaTooNewError | null,
-): Finding {
+function describeWarning({ kind, about, title, text }: Warning): Finding {
 	const area = CHECKS.find((check) => check.kind === kind)?.area ?? kind;
-	if (kind === "schema_differs" && tooNew !== null) return problem(area, tooNew.message);
 	const say = kind === "clock_off" && about === "problem" ? problem : warning;
-	const isLetGo = kind === "delivery_paused" && delivery === "on";
-	const next = isLetGo ? " RINGBACK_DELIVERY is on here: the next start lets them go." : "";
-	return say(area, `${title}. ${text}${next}`);
+	// A running service may have other settings.
+	const isOfSettings = kind === "mail_off" || kind === "no_public_url";
+	const whose = isOfSettings ? " (By the settings of this command, see above.)" : "";
+	return say(area, `${title}. ${text}${whose}`);
 }
 
 function describeClock({ clockOffsetMs, nowMs }: WatchedState): Finding {
@@ -129,7 +144,7 @@ function describeClock({ clockOffsetMs, nowMs }: WatchedState): Finding {
 	return ok("clock", `${Math.abs(clockOffsetMs)} ms from the database server's clock`);
 }
 
-async function describeWell(state: WatchedState, store: Store, { delivery }: Config): Promise<Finding[]> {
+async function describeWell(state: WatchedState, store: Store): Promise<Finding[]> {
 	const { schema, processes, chores, backedUpAtMs, disk, nowMs } = state;
 	const { queued, databaseBytes } = await readFigures(store, nowMs);
 	const alive = processes.filter((record) => !isSilent(record, nowMs));
@@ -156,17 +171,18 @@ async function describeWell(state: WatchedState, store: Store, { delivery }: Con
 		...(backedUpAtMs === null
 			? []
 			: [ok("backup", `the last has everything that was stored by ${isoTime(backedUpAtMs)}`)]),
-		delivery === "paused" && state.pause === null
-			? warning("delivery", "RINGBACK_DELIVERY is paused: from the next start on no callback is sent")
-			: ok("delivery", "callbacks are not paused"),
+		ok("delivery", "callbacks are not held"),
 	];
 }
 
 async function checkDns({ transport }: Workplace): Promise<Finding> {
 	const found = await transport.lookUp(PROBE_NAME);
 	if (found.ok) return ok("dns", `${PROBE_NAME} is ${found.addresses.join(", ")}`);
-	const detail = `${PROBE_NAME} cannot be looked up (${found.code}): callbacks to host names will fail until DNS works`;
-	return problem("dns", detail);
+	// A remark: a network may look up its shops' names and no others.
+	return warning(
+		"dns",
+		`${PROBE_NAME} cannot be looked up (${found.code}). If the names of shops cannot be either, their callbacks fail until DNS works`,
+	);
 }
 
 /** Without a mail server there is nobody to ask. */
@@ -186,8 +202,12 @@ async function examinePostgres(setting: PostgresSetting, workplace: Workplace): 
 		await checkListen(setting, db),
 		await checkTimeouts(setting, db),
 		await checkConnections(setting, db),
+		...((await hasAutovacuum(db)) ? [] : [warning("autovacuum", AUTOVACUUM_OFF)]),
 	];
 }
+
+const AUTOVACUUM_OFF =
+	"autovacuum is off, or track_counts, which it needs: dead rows slow the queue down more every day, and new order IDs make sales wait for the search index. Set both on in postgresql.conf and reload the server.";
 
 async function checkListen(setting: PostgresSetting, db: Db): Promise<Finding> {
 	const address = setting.directUrl === null ? "DATABASE_URL" : "RINGBACK_DATABASE_DIRECT_URL";

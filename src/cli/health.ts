@@ -16,7 +16,7 @@ export const healthCommand: Command = {
 	run: withSettings(async (options, screen, config) => {
 		if (config.port === 0) {
 			throw new CommandError(
-				"PORT is 0, which takes any free port: nobody can know which. Set it to a number.",
+				"PORT is 0, which takes any free port, so it is not known which. Set it to a number.",
 			);
 		}
 		const { askReadiness } = await import("../service/readiness.ts");

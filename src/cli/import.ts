@@ -18,9 +18,8 @@ import type { Job } from "../store/queries/jobs.ts";
 import { type Answer, type Command, type Options, type Screen, workplaceCommand } from "./command.ts";
 
 const SUMMARIES: Readonly<Record<ImportKindName, string>> = {
-	programmes: "Imports programmes from other software, with their owners. Nobody is mailed.",
-	people:
-		"Imports people from other software into their programmes. Nobody is mailed, unless --invite says so.",
+	programmes: "Imports programmes from other software, with their owners. No mail is sent.",
+	people: "Imports people from other software into their programmes. No mail is sent without --invite.",
 	conversions: "Imports decided conversions from other software. No callback is sent for them.",
 };
 
@@ -29,10 +28,10 @@ const PROGRESS_EVERY_MS = 2 * SECOND_MS;
 export const IMPORT_COMMANDS: readonly Command[] = IMPORT_KINDS.map((name) =>
 	workplaceCommand({
 		name: `import ${name}`,
-		summary: `${SUMMARIES[name]} Shows what would happen, and does it with --yes. The same file may be run again: what is there already stays as it is.`,
+		summary: `${SUMMARIES[name]} Shows a preview, and imports with --yes. You can run the same file again: existing values stay as they are.`,
 		argument: { value: "FILE", help: "a CSV file; `ringback guide import` shows one of each kind" },
 		options: {
-			yes: { type: "boolean", help: "import it; otherwise only what would happen is shown" },
+			yes: { type: "boolean", help: "import it; without it, only a preview is shown" },
 			...(name === "people"
 				? { invite: { type: "boolean", help: "mail everybody their invitation" } as const }
 				: {}),
@@ -87,10 +86,7 @@ async function runImport(
 }
 
 function refuseElsewhere(): ReturnType<typeof refuse> {
-	return refuse(
-		"job_not_ready",
-		"Somebody has stopped or discarded this import on the page Import. Look there.",
-	);
+	return refuse("job_not_ready", "This import was stopped or discarded on the page Import. Look there.");
 }
 
 /** A line on standard error every two seconds: whoever waits sees that it goes on. */

@@ -1,7 +1,8 @@
-// `ringback owed`: what would be sent, by programme. Before callbacks are let go that were held, and after a restore.
+// `ringback owed`: what would be sent, by programme. Before callbacks are released that were held, and after a restore.
 
 import { succeed } from "../domain/fault.ts";
 import { isoTime, utcSecond } from "../domain/time.ts";
+import { showOrderId } from "../domain/visible-text.ts";
 import type { Workplace } from "../service/workplace.ts";
 import { readPause } from "../store/queries/delivery-pause.ts";
 import {
@@ -24,7 +25,10 @@ export const owedCommand = workplaceCommand({
 		const paused = pause === null ? null : isoTime(pause.sinceMs);
 		const json = { pausedSince: paused, ...owedJson(owed) };
 		const lines = describeOwed(owed);
-		const held = paused === null ? [] : [`They have been paused since ${paused} (RINGBACK_DELIVERY=paused).`];
+		const held =
+			paused === null
+				? []
+				: [`All callbacks have been held since ${paused}: \`ringback release\` sends them.`];
 		return succeed({ json, text: [...lines, ...held].join("\n") });
 	},
 });
@@ -101,5 +105,5 @@ function describeProgramme({ publicId, name, url, waiting, oldestAtMs, nextDueAt
 
 function describeDelivery({ programmeName, orderId, event, dueAtMs, attempts }: OwedDelivery): string {
 	const tried = attempts === 0 ? "not tried yet" : `${attempts} attempts so far`;
-	return `  ${event} of order ${orderId}, ${programmeName}: due ${utcSecond(dueAtMs)}, ${tried}`;
+	return `  ${event} of order ${showOrderId(orderId)}, ${programmeName}: due ${utcSecond(dueAtMs)}, ${tried}`;
 }

@@ -1,6 +1,7 @@
 // `ringback programme create` and `ringback key issue`.
 
 import { succeed } from "../domain/fault.ts";
+import { KEY_RIGHT_WORDS } from "../domain/roles.ts";
 import { issueKey } from "../programmes/keys.ts";
 import { openProgramme } from "../programmes/open-programme.ts";
 import { OWN_COMMAND } from "../shipped-files.ts";
@@ -63,18 +64,24 @@ export const keyIssueCommand = workplaceCommand({
 	summary:
 		"Issues an API key. The programme's first key comes with its signing secret; both are shown only once.",
 	options: {
-		programme: { type: "string", value: "ID", help: "the programme's id, prg_…", isRequired: true },
+		programme: { type: "string", value: "ID", help: "the programme's ID, prg_…", isRequired: true },
 		name: { type: "string", value: "TEXT", help: "what people call it, such as “Shop server”" },
+		right: {
+			type: "string",
+			value: "decide|report",
+			help: "`report` takes sales and reversals only; `decide`, if not given, approvals and rejections too",
+		},
 	},
 	async work(workplace, options) {
-		const issued = await issueKey(workplace, options.text("programme"), null, options.text("name"));
+		const asked = { name: options.text("name"), right: options.text("right") };
+		const issued = await issueKey(workplace, options.text("programme"), null, asked);
 		if (!issued.ok) return issued;
-		const { keyId, name, key, secret } = issued.value;
+		const { keyId, name, key, right, secret } = issued.value;
 		const text = [
-			`API key         ${key}   (${name}, ${keyId})`,
+			`API key         ${key}   (${name}, ${keyId}; ${KEY_RIGHT_WORDS[right]})`,
 			`Signing secret  ${secret ?? "as before: it came with the first key"}`,
 			"They are not shown again: keep them where your shop keeps its passwords.",
 		].join("\n");
-		return succeed({ json: { id: keyId, name, key, secret }, text });
+		return succeed({ json: { id: keyId, name, key, right, secret }, text });
 	},
 });

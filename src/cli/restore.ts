@@ -92,14 +92,14 @@ function describeReport(
 		"",
 		...(owed === null
 			? [
-					"What it will send can be listed once it was brought up to date: start it paused, then run `ringback owed`.",
+					"What it will send can be listed once it was brought up to date: run `ringback hold`, which does that, then `ringback owed`.",
 				]
 			: describeOwed(owed)),
 		"",
 		`How many of them were delivered after ${createdAt}, Ringback cannot tell: those are sent again. Receivers know a callback by conversionId and event, and take each once.`,
 		"What was reported or decided after that is gone. Shops may report their orders again: one that is known is not recorded twice.",
 		"",
-		"To hold callbacks until you have looked around: RINGBACK_DELIVERY=paused ringback serve",
-		"`ringback owed` lists them again at any time. Start without that setting to let them go.",
+		"To hold callbacks until you have looked around, run `ringback hold` before you start the service.",
+		"`ringback owed` lists them again at any time, and `ringback release` sends them.",
 	];
 }

@@ -3,6 +3,7 @@
 import { resolve } from "node:path";
 import { ALL_SETTINGS, type Config } from "../config.ts";
 import { headerNames } from "../domain/signature.ts";
+import { messageOf } from "../domain/visible-text.ts";
 import { listenForStop, type StopSignal } from "../service/stop-signals.ts";
 import type { Service } from "../service.ts";
 import { isExecutable } from "../shipped-files.ts";
@@ -41,6 +42,16 @@ export function describeTakenPort(error: unknown): string {
 	const start = `PORT=${other} ${isExecutable ? "ringback serve" : "npm start"}`;
 	const which = Number.isNaN(port) ? "The port" : `Port ${port}`;
 	return `${which} is taken, perhaps by another Ringback. Stop that one, or choose another port: ${start}`;
+}
+
+/** A port, or a file or folder: the system says which. */
+export function describeNotAllowed(error: unknown): string {
+	const { syscall, port, path } = error as { syscall?: unknown; port?: unknown; path?: unknown };
+	if (syscall === "listen" || syscall === "bind") {
+		return `This account may not listen on port ${String(port)}. Ports below 1024 need the capability CAP_NET_BIND_SERVICE; or choose another one: PORT=8090`;
+	}
+	const where = typeof path === "string" ? path : messageOf(error);
+	return `This account may not use ${where}. Give it the file or folder (chown), run as an account that may, or choose another path: of the database, by DATABASE_URL.`;
 }
 
 async function serveUntilAsked(

@@ -2,7 +2,7 @@
 // password.
 
 import { type Result, succeed } from "../domain/fault.ts";
-import { renewLink } from "../people/invitations.ts";
+import { renewLink, sayOpensOnlyHere } from "../people/invitations.ts";
 import { createPerson, requirePersonByEmail } from "../people/people.ts";
 import type { Workplace } from "../service/workplace.ts";
 import type { Person } from "../store/queries/people.ts";
@@ -57,6 +57,6 @@ async function giveLink(
 	const { public_id: id, email, kind } = person;
 	return succeed({
 		json: { id, email, kind, link, isMailed },
-		text: [...lines, about, link ?? ""].join("\n"),
+		text: [...lines, about, link ?? "", sayOpensOnlyHere(link ?? "") ?? ""].join("\n").trimEnd(),
 	});
 }

@@ -148,7 +148,7 @@ export function refuseUnknownOrder(
 	{ orderId, eventType }: OrderName,
 	known: readonly EventType[],
 ): ReturnType<typeof refuse> {
-	const found = `This programme has no ${eventType} with order id ${orderId}.`;
+	const found = `This programme has no ${eventType} with order ID ${orderId}.`;
 	const others = known.join(", ");
 	if (known.length > 0) {
 		return refuse(

@@ -1,5 +1,6 @@
 // What conversion use cases need.
 
+import type { CreditWord } from "../domain/credit.ts";
 import type { Clock, Random } from "../ports.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import type { Owed } from "../store/queries/queue.ts";
@@ -28,7 +29,15 @@ export interface Decided<Outcome extends string> {
 	conversion: Conversion;
 	/** Browser and server agree on the order, or its programme does not park: its pixel works. */
 	showsPixelWorks: boolean;
+	/** Who brought it, where the programme credits partners and the shop's server reported it just now. */
+	credit?: CreditWord;
+	/** Of a repeated report: what it says otherwise than the conversion on record. */
+	differs?: readonly DifferingField[];
 }
+
+/** As the API names them. The event type is not among them: with another it is another conversion. */
+export const DIFFERING_FIELDS = ["basketValue", "occurredAt", "test"] as const;
+export type DifferingField = (typeof DIFFERING_FIELDS)[number];
 
 /** After the commit the caller tells the engines of it. */
 export interface Owing {

@@ -9,6 +9,7 @@ import type { EventType } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { HotWrites } from "../store/hot-writes.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
+import { type KnownPartnerships, readPartnerships, type Signals } from "../store/queries/credits.ts";
 import { NOTHING_OWED, type Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import type { InTransaction } from "./deps.ts";
@@ -21,8 +22,14 @@ export interface OrderRequest<Done> {
 	eventType: EventType;
 	/** As it was read before; null where it is taken for new until that proves wrong. Undefined: it has to be read. */
 	present: Conversion | null | undefined;
+	/** What it may be credited by, read for all requests at once; left out where nobody is credited. */
+	signals?: Signals | undefined;
 	/** `namesakes` are the event types that the order was found with, when it was read. */
-	judge(present: Conversion | null, namesakes: readonly EventType[]): Judgement<Done>;
+	judge(
+		present: Conversion | null,
+		namesakes: readonly EventType[],
+		partnerships: KnownPartnerships,
+	): Judgement<Done>;
 }
 
 export type Judgement<Done> =
@@ -46,6 +53,10 @@ export async function judgeAndMove<Done>(
 	requests: readonly OrderRequest<Done>[],
 ): Promise<Judged<Done>> {
 	const orders = new KnownOrders(deps.store.writes);
+	const partnerships = await readPartnerships(
+		trx,
+		requests.flatMap(({ signals }) => signals ?? []),
+	);
 	const results = new Map<OrderRequest<Done>, Result<Done>>();
 	let owed = NOTHING_OWED;
 	for (const round of roundsOf(requests)) {
@@ -57,7 +68,11 @@ export async function judgeAndMove<Done>(
 			);
 			const moving = new Map<OrderRequest<Done>, Extract<Judgement<Done>, { kind: "move" }>>();
 			for (const request of open) {
-				const judged = request.judge(orders.presentOf(request) ?? null, orders.namesakesOf(request));
+				const judged = request.judge(
+					orders.presentOf(request) ?? null,
+					orders.namesakesOf(request),
+					partnerships,
+				);
 				if (judged.kind === "answer") results.set(request, judged.result);
 				else moving.set(request, judged);
 			}

@@ -1,5 +1,5 @@
-// The one way a conversion changes. A use case judges what should happen and hands it over here as steps, one or many:
-// the rows are written unless somebody changed them since they were read, each gets its line of history, and what the
+// The one way a conversion changes its status (staff may also assign its partner: partners/assign). A use case judges what
+// should happen and hands it over here as steps, one or many: the rows are written unless somebody changed them since they were read, each gets its line of history, and what the
 // domain's table announces is owed. All of it in the caller's transaction, in a fixed number of statements however many
 // steps there are, so that a status change and its event are stored together or not at all.
 
@@ -9,12 +9,14 @@ import {
 	type DecidedStatus,
 	type LivedMove,
 	moveRule,
+	nameAsReplaced,
 	type Reason,
 	type Status,
-	startsAnew,
 } from "../domain/conversion.ts";
+import type { Credit } from "../domain/credit.ts";
 import type { Change, HotWrites } from "../store/hot-writes.ts";
 import type { Conversion, NewConversion } from "../store/queries/conversions.ts";
+import type { StoredCredit } from "../store/queries/credits.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import { BATCH_ROWS, type InTransaction } from "./deps.ts";
@@ -46,11 +48,15 @@ export type Step = {
 	decidedBy?: DecidedBy;
 	personId?: number | null;
 	reason?: Reason | null;
+	/** Who brought it; left out where the programme credits nobody, or the shop's server has not spoken yet. */
+	credit?: Credit | undefined;
 } & (FirstReport | NextMove | ImportedHistory);
 
 interface FirstReport {
 	move: LivedMove;
 	known: null;
+	/** The order's conversion so far, which keeps its life and gives its name away. */
+	replaced?: Conversion | null;
 	sale: Sale;
 }
 
@@ -58,11 +64,12 @@ interface FirstReport {
 interface ImportedHistory {
 	move: "import";
 	known: null;
+	replaced?: null;
 	sale: Sale & { status: DecidedStatus };
 }
 
 interface NextMove {
-	move: LivedMove;
+	move: Exclude<LivedMove, "record" | "park">;
 	/** As it was read. */
 	known: Conversion;
 	change: Partial<Omit<Conversion, Derived | "id" | "public_id">>;
@@ -112,6 +119,12 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 			at_ms: nowMs,
 		})),
 	);
+	await writes.insertCredits(
+		trx,
+		made.flatMap(({ step: { credit }, conversion }) =>
+			credit === undefined ? [] : [rowOf(credit, conversion)],
+		),
+	);
 	const announcements = made.flatMap(({ step, conversion }) => {
 		const event = announcedBy(step.move);
 		return event === null ? [] : [{ event, conversion }];
@@ -120,39 +133,51 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 	return { conversions: steps.map((step) => written.get(step)), owed };
 }
 
-/** First reports, and conversions that start anew: removed and stored again under a new number. */
+export function rowOf(
+	{ partnershipId, word, linkId, clickedAtMs, subIds }: Credit,
+	{ id, programme_id, occurred_at_ms }: Pick<Conversion, "id" | "programme_id" | "occurred_at_ms">,
+): StoredCredit {
+	return {
+		conversion_id: id,
+		programme_id,
+		partnership_id: partnershipId,
+		word,
+		sold_at_ms: occurred_at_ms,
+		link_id: linkId,
+		clicked_at_ms: clickedAtMs,
+		sub_1: subIds[0],
+		sub_2: subIds[1],
+		sub_3: subIds[2],
+	};
+}
+
+/** First reports, also of an order whose conversion so far makes way. */
 async function writeStarts(
 	trx: Db,
 	writes: HotWrites,
 	steps: readonly Step[],
 	nowMs: number,
 ): Promise<Map<Step, Conversion>> {
-	const renewed = steps.flatMap((step) => (step.known !== null && isRenewal(step) ? [step.known] : []));
-	const removed = await writes.removeUnlessChanged(trx, renewed);
+	const replaced = steps.flatMap((step) => (step.known === null && step.replaced ? [step.replaced] : []));
+	const renamed = await writes.renameUnlessChanged(
+		trx,
+		replaced.map((known) => ({ ...known, order_id: nameAsReplaced(known) })),
+	);
 	const rows = new Map<Step, NewConversion>();
 	for (const step of steps) {
+		if (step.known !== null || (step.replaced && !renamed.has(step.replaced.id))) continue;
 		const times = { status: statusAfter(step), created_at_ms: nowMs, updated_at_ms: nowMs };
-		if (step.known === null) {
-			rows.set(step, { ...NOT_YET, ...step.sale, ...times });
-		} else if (removed.has(step.known.id)) {
-			const { id: _, ...kept } = step.known;
-			rows.set(step, { ...kept, ...step.change, ...times });
-		}
+		rows.set(step, { ...NOT_YET, ...step.sale, ...times });
 	}
 	// In the order of the unique index, so that two processes do not wait for each other's orders.
 	const stored = await writes.insertConversions(trx, [...rows.values()].sort(byOrder));
 	const byPublicId = new Map(stored.map((conversion) => [conversion.public_id, conversion]));
-	const started = new Map<Step, Conversion>();
-	for (const [step, { public_id }] of rows) {
-		const conversion = byPublicId.get(public_id);
-		if (conversion !== undefined) started.set(step, conversion);
-		else if (step.known !== null) throw new Error("an order was taken while its row was being replaced");
-	}
-	await writes.relinkMoves(
-		trx,
-		[...started].flatMap(([{ known }, { id }]) => (known === null ? [] : [{ from_id: known.id, to_id: id }])),
+	return new Map(
+		[...rows].flatMap(([step, { public_id }]) => {
+			const conversion = byPublicId.get(public_id);
+			return conversion === undefined ? [] : [[step, conversion] as const];
+		}),
 	);
-	return started;
 }
 
 function byOrder(a: NewConversion, b: NewConversion): number {
@@ -169,8 +194,10 @@ async function writeChanges(
 ): Promise<Map<Step, Conversion>> {
 	const changes = new Map<Step, Change>();
 	for (const step of steps) {
-		if (step.known === null || isRenewal(step)) continue;
-		const { known: before, change } = step;
+		if (step.known === null) continue;
+		const { known: before, change, move } = step;
+		// Whoever made such a step has not judged it.
+		if (!moveRule(move).from.includes(before.status)) throw new Error(`${before.status} cannot ${move}`);
 		const after = { ...before, ...change, status: moveRule(step.move).to, updated_at_ms: nowMs };
 		changes.set(step, { before, after });
 	}
@@ -184,12 +211,4 @@ async function writeChanges(
 
 function statusAfter(step: Step): Status {
 	return step.move === "import" ? step.sale.status : moveRule(step.move).to;
-}
-
-/** Throws for a step that the table of moves does not know: whoever made it has not judged it. */
-function isRenewal(step: Step): boolean {
-	if (step.known === null) return false;
-	const { move, known } = step;
-	if (!moveRule(move).from.includes(known.status)) throw new Error(`${known.status} cannot ${move}`);
-	return startsAnew(known.status, move);
 }

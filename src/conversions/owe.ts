@@ -1,6 +1,7 @@
 // Turns status changes into owed events, in the transaction that makes the changes. A programme without
 // a Postback URL or a signing secret at this moment is owed nothing, ever (contract section 1, rules 4 and 5).
 
+import { reportedOrderId } from "../domain/conversion.ts";
 import { composeEvent, type EventSubject } from "../domain/event.ts";
 import type { EventName } from "../domain/event-name.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -74,7 +75,7 @@ export function subjectOf(
 ): EventSubject {
 	return {
 		conversionId: conversion.public_id,
-		orderId: conversion.order_id,
+		orderId: reportedOrderId(conversion),
 		programId,
 		status: conversion.status,
 		eventType: conversion.event_type,

@@ -2,6 +2,7 @@
 // order and event type; the server's word wins over the pixel's in whatever order they arrive: its amount and time
 // replace the pixel's, whose amount stays on record.
 
+import type { Click } from "../domain/click-token.ts";
 import {
 	type EventType,
 	judgeReport,
@@ -9,16 +10,24 @@ import {
 	type Reporter,
 	type ReportMove,
 } from "../domain/conversion.ts";
+import { type Credit, creditedRates, foldCode, judgeCredit } from "../domain/credit.ts";
 import { composeEvent } from "../domain/event.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { shareOf } from "../domain/money.ts";
 import { DAY_MS } from "../domain/time.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
+import type { KnownPartnerships, Signals } from "../store/queries/credits.ts";
 import { noteFirstTime } from "../store/queries/first-times.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
-import type { Decided, InTransaction, Owing } from "./deps.ts";
+import {
+	type Decided,
+	DIFFERING_FIELDS,
+	type DifferingField,
+	type InTransaction,
+	type Owing,
+} from "./deps.ts";
 import { judgeAndMove, type OrderRequest, refuseBusy } from "./judge-and-move.ts";
 import type { Step } from "./make-moves.ts";
 import { subjectOf } from "./owe.ts";
@@ -32,6 +41,9 @@ export interface Report {
 	/** The time of the sale; null when the reporter did not say. */
 	occurredAtMs: number | null;
 	isTest: boolean;
+	/** What the shop's server says of who brought it: clicks that were opened, and a coupon code. */
+	clicks?: readonly (Click | null)[];
+	couponCode?: string | undefined;
 }
 
 export type RecordOutcome = "RECORDED" | "PARKED" | "CONFIRMED" | "DUPLICATE";
@@ -50,24 +62,79 @@ export function reportRequest(
 		eventType: report.eventType,
 		// Most reports are an order's first, so nothing is read before it is inserted.
 		present: null,
-		judge(present) {
-			const verdict = judgeReport(report.source, programme.parks_pixels === 1, knownOrder(present));
+		signals: signalsOf(programme, report),
+		judge(present, _, partnerships) {
+			const verdict = judgeReport(report, programme.parks_pixels === 1, knownOrder(present));
 			if (verdict.kind === "apply") {
 				const { move } = verdict;
 				const isRecordedFromPixel = report.source === "pixel" && move === "record";
 				const showsPixelWorks = isRecordedFromPixel || move === "confirm";
+				const nowMs = deps.clock.nowMs();
+				const credited = creditOf(programme, report, nowMs, partnerships);
+				const step = stepFor(
+					deps,
+					credited === undefined ? programme : { ...programme, ...credited.rates },
+					present,
+					report,
+					move,
+				);
+				const word = credited?.credit?.word;
 				return {
 					kind: "move",
-					step: stepFor(deps, programme, present, report, move),
-					done: (conversion) => ({ outcome: OUTCOMES[move], conversion, showsPixelWorks }),
+					step: { ...step, credit: credited?.credit },
+					done: (conversion) => ({
+						outcome: OUTCOMES[move],
+						conversion,
+						showsPixelWorks,
+						...(word === undefined ? {} : { credit: word }),
+					}),
 				};
 			}
 			if (present === null) throw new Error("a first report was taken for a repeated one");
 			const showsPixelWorks = agrees(present, report);
-			const repeated = { outcome: "DUPLICATE", conversion: present, showsPixelWorks } as const;
+			const differs = report.source === "pixel" ? [] : differingFields(present, report);
+			const repeated = { outcome: "DUPLICATE", conversion: present, showsPixelWorks, differs } as const;
 			return { kind: "answer", result: succeed(repeated) };
 		},
 	};
+}
+
+/** Anyone can call a pixel: it credits nobody. */
+function isCredited(programme: Programme, { source }: Report): boolean {
+	return programme.credits_partners === 1 && source !== "pixel";
+}
+
+function signalsOf(programme: Programme, report: Report): Signals | undefined {
+	if (!isCredited(programme, report)) return undefined;
+	const { clicks = [], couponCode } = report;
+	return {
+		programmeId: programme.id,
+		code: couponCode === undefined ? null : foldCode(couponCode),
+		partnershipIds: clicks.flatMap((click) => click?.partnershipId ?? []),
+	};
+}
+
+/** Undefined where the programme credits nobody: its own rates hold. */
+function creditOf(
+	programme: Programme,
+	report: Report,
+	nowMs: number,
+	partnerships: KnownPartnerships,
+): { credit?: Credit; rates: ReturnType<typeof creditedRates> } | undefined {
+	if (programme.credits_partners === 0) return undefined;
+	if (!isCredited(programme, report)) return { rates: creditedRates(programme, null) };
+	const { clicks = [], couponCode, occurredAtMs } = report;
+	const code = couponCode === undefined ? undefined : partnerships.ofCode(programme.id, foldCode(couponCode));
+	const credit = judgeCredit({
+		clicks,
+		codePartnershipId: code,
+		programmeId: programme.id,
+		soldAtMs: occurredAtMs ?? nowMs,
+		windowDays: programme.click_days,
+	});
+	const { partnershipId } = credit;
+	const own = partnershipId === null ? null : { commission_rate: partnerships.rateOf(partnershipId) };
+	return { credit, rates: creditedRates(programme, own) };
 }
 
 /** One by itself. */
@@ -86,6 +153,17 @@ export async function recordConversion(
 	return succeed({ ...result.value, owed });
 }
 
+/** A time that the report does not name is no other time. */
+function differingFields(known: Conversion, report: Report): DifferingField[] {
+	const { basketValue, occurredAtMs, isTest } = report;
+	const isOther: Readonly<Record<DifferingField, boolean>> = {
+		basketValue: basketValue !== known.basket_value,
+		occurredAt: occurredAtMs !== null && occurredAtMs !== known.occurred_at_ms,
+		test: isTest !== (known.test === 1),
+	};
+	return DIFFERING_FIELDS.filter((field) => isOther[field]);
+}
+
 function knownOrder(known: Conversion | null): KnownOrder | null {
 	if (known === null) return null;
 	return { status: known.status, source: known.source, isConfirmed: known.confirmed_at_ms !== null };
@@ -100,24 +178,23 @@ function stepFor(
 ): Step {
 	const nowMs = clock.nowMs();
 	const sale = saleOf(programme, report, move, nowMs);
-	if (known === null) {
+	if (known === null || move !== "confirm") {
 		const names = {
 			public_id: makeId("cnv", nowMs, random.bytes(ID_RANDOM_BYTES)),
 			programme_id: programme.id,
 			order_id: report.orderId,
 			event_type: report.eventType,
 		};
-		return { move, known, sale: { ...sale, ...names, source: report.source } };
+		const claimed = { pixel_basket_value: known?.basket_value ?? null };
+		return {
+			move,
+			known: null,
+			replaced: known,
+			sale: { ...sale, ...names, ...claimed, source: report.source },
+		};
 	}
-	const change = { ...sale, pixel_basket_value: known.basket_value };
-	// An expired one is the server's own sale now; a confirmed one stays the pixel's.
-	if (move !== "confirm") return { move, known, change: { ...change, source: report.source } };
-	const confirmed = {
-		move,
-		known,
-		change: { ...change, confirmed_at_ms: nowMs },
-		decidedBy: "shop",
-	} as const;
+	const change = { ...sale, pixel_basket_value: known.basket_value, confirmed_at_ms: nowMs };
+	const confirmed = { move, known, change, decidedBy: "shop" } as const;
 	if (known.status !== "RECORDED") return confirmed;
 	// It was recorded without parking, and announced with the pixel's amount.
 	const announcedBody = composeEvent("conversion.recorded", subjectOf(known, programme.public_id));
@@ -127,6 +204,8 @@ function stepFor(
 /** The rates are those of this moment: later changes of them do not touch the conversion. */
 function saleOf(programme: Programme, report: Report, move: ReportMove, nowMs: number) {
 	const waitDays = move === "park" ? programme.parked_days : programme.approval_days;
+	// Nobody but a person approves what only a pixel has reported.
+	const hasWindow = move === "park" || report.source !== "pixel";
 	return {
 		basket_value: report.basketValue,
 		commission: shareOf(report.basketValue, programme.commission_rate),
@@ -134,7 +213,7 @@ function saleOf(programme: Programme, report: Report, move: ReportMove, nowMs: n
 		currency: programme.currency,
 		test: report.isTest ? (1 as const) : (0 as const),
 		occurred_at_ms: report.occurredAtMs ?? nowMs,
-		window_ends_at_ms: nowMs + waitDays * DAY_MS,
+		window_ends_at_ms: hasWindow ? nowMs + waitDays * DAY_MS : null,
 	};
 }
 

@@ -47,7 +47,7 @@ export interface KeptCounts<Key, Count> {
 	look(key: Key): Promise<CountLook<Count>>;
 }
 
-interface CountDeps {
+export interface CountDeps {
 	clock: Clock;
 	log: Log;
 	/** Aborted when the service stops: a count under way ends after its slice. */
@@ -178,7 +178,7 @@ interface Entry<Count> {
 }
 
 /** `countAll` resolves to null when it was stopped. */
-function keepCounts<Key, Count extends { countedAtMs: number }>(
+export function keepCounts<Key, Count extends { countedAtMs: number }>(
 	{ clock, log, stopSignal }: CountDeps,
 	countAll: (key: Key, isStopping: () => boolean) => Promise<Count | null>,
 ): KeptCounts<Key, Count> {

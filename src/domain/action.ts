@@ -75,6 +75,7 @@ const ACTIONS = {
 	"person.removed": ["Person removed", "owners", "The {access} of {subject} was {ended}"],
 	"key.issued": ["API key issued", "owners", "A new API key{key} was issued"],
 	"key.renamed": "API key renamed",
+	"key.lowered": ["API key lowered", "owners", "The API key{key} no longer approves or rejects"],
 	"key.revoked": ["API key revoked", "owners", "The API key{key} was revoked"],
 	"secret.prepared": ["New signing secret prepared", "owners", "A new signing secret{secret} was prepared"],
 	"secret.activated": [
@@ -94,6 +95,25 @@ const ACTIONS = {
 		"owners",
 		"The Postback URL was removed: status changes are no longer sent",
 	],
+	"partner.invited": "Partner invited",
+	"partner.ended": "Partner ended",
+	"partnership.started": [
+		"Partnership started",
+		"owners",
+		"{quoted detail} became a partner of the programme",
+	],
+	"partnership.rate_changed": "Partner's rate changed",
+	"partnership.ended": ["Partnership ended", "owners", "The partnership with {quoted detail} was ended"],
+	"application.made": [
+		"Partner application",
+		"owners",
+		"{quoted detail} applied as a partner. Accept or decline the application on the programme's page Partners",
+	],
+	"application.declined": "Application declined",
+	"link.made": "Partner link created",
+	"code.added": "Coupon code added",
+	"code.removed": "Coupon code removed",
+	"credit.assigned": "Partner of a conversion changed",
 	"import.prepared": "File uploaded for import",
 	"import.started": "Import started",
 	"import.stopped": "Import stopped",
@@ -110,8 +130,11 @@ const ACTIONS = {
 	"conversion.test_sent": "Test conversion sent",
 	"delivery.resent": "Callback sent again",
 	"deliveries.resent": "Callbacks sent again",
+	"deliveries.set_aside": "Failed callbacks set aside",
 	"delivery.sent_now": "Waiting callback sent now",
 	"deliveries.sent_now": "Waiting callbacks sent now",
+	"callbacks.held": "All callbacks held",
+	"callbacks.released": "All callbacks released",
 } as const satisfies Readonly<Record<string, ActionKind>>;
 
 export type AuditAction = keyof typeof ACTIONS;
@@ -119,8 +142,8 @@ export const AUDIT_ACTIONS = Object.keys(ACTIONS) as AuditAction[];
 
 /** What strangers chose is quoted. */
 const FILLINGS: Readonly<Record<string, (done: Done) => string>> = {
-	who: ({ subject }) => subject ?? "Somebody",
-	subject: ({ subject }) => subject ?? "somebody",
+	who: ({ subject }) => subject ?? "A person",
+	subject: ({ subject }) => subject ?? "a person",
 	detail: ({ detail }) => detail ?? "",
 	"quoted subject": ({ subject }) => quote(subject ?? ""),
 	"quoted detail": ({ detail }) => quote(detail ?? ""),

@@ -14,7 +14,7 @@ function say(value: number, unit: string): string {
 	return `${value >= 100 ? Math.round(value) : Number(value.toFixed(1))} ${unit}`;
 }
 
-/** A count as a sentence has it, its digits in threes. On pages numbers are marked up instead (web/ui). */
+/** A count as an English sentence has it: "5,000". What pages count themselves is in the reader's language (web/numbers). */
 export function groupDigits(value: number): string {
-	return String(value).replace(/\B(?=(?:\d{3})+$)/g, "\u00a0");
+	return value.toLocaleString("en-GB");
 }

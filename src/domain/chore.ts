@@ -19,7 +19,7 @@ export const CHORES = {
 	},
 	expiries: {
 		intervalMs: 10 * SECOND_MS,
-		undone: "Parked conversions that nobody confirmed are not expiring",
+		undone: "Unconfirmed parked conversions are not expiring",
 	},
 	// How long what a removed URL leaves pending stays so, when the person's own request did not get to its end.
 	cancellations: {

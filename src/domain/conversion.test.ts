@@ -8,15 +8,16 @@ import {
 	judgeReport,
 	type KnownOrder,
 	moveRule,
+	nameAsReplaced,
 	parseEventType,
 	parseReason,
 	REASONS,
 	type Reporter,
+	reportedOrderId,
 	SOURCES,
 	type Source,
 	STATUSES,
 	type Status,
-	startsAnew,
 } from "./conversion.ts";
 import { EVENT_NAMES, type EventName } from "./event-name.ts";
 import { plainWords } from "./fault.ts";
@@ -53,14 +54,11 @@ for (const present of STATUSES) {
 	}
 }
 
-test("an expired conversion starts anew with the server's report, and nothing else does", () => {
-	const moves = ["record", "park", "confirm", ...MOVES] as const;
-	const anew = STATUSES.flatMap((from) =>
-		moves.flatMap((move) =>
-			moveRule(move).from.includes(from) && startsAnew(from, move) ? [`${from} ${move}`] : [],
-		),
-	);
-	assert.deepEqual(anew, ["EXPIRED record"]);
+test("the name of an order whose conversion made way leads to what was reported", () => {
+	const known = { order_id: "A-1", public_id: "cnv_1" };
+	const named = { ...known, order_id: nameAsReplaced(known) };
+	assert.notEqual(named.order_id, "A-1");
+	for (const one of [known, named]) assert.equal(reportedOrderId(one), "A-1");
 });
 
 test("a refused move names the present status and says what to do instead", () => {
@@ -125,8 +123,10 @@ const REPORTS: readonly [
 	[["pixel", "RECORDED"], confirms, nothing, nothing],
 	[["pixel", "RECORDED", "confirmed"], nothing, nothing, nothing],
 	[["pixel", "APPROVED"], nothing, nothing, nothing],
-	[["pixel", "REJECTED"], nothing, nothing, nothing],
-	[["pixel", "REVERSED"], nothing, nothing, nothing],
+	[["pixel", "REJECTED"], records, nothing, nothing],
+	[["pixel", "REVERSED"], records, nothing, nothing],
+	[["pixel", "REJECTED", "confirmed"], nothing, nothing, nothing],
+	[["pixel", "REVERSED", "confirmed"], nothing, nothing, nothing],
 	[["pixel", "APPROVED", "confirmed"], nothing, nothing, nothing],
 	[["postback", "RECORDED"], nothing, nothing, nothing],
 	[["postback", "APPROVED"], nothing, nothing, nothing],
@@ -144,8 +144,14 @@ for (const [known, byServer, byParkingPixel, byRecordingPixel] of REPORTS) {
 		const order: KnownOrder | null =
 			known === null ? null : { source: known[0], status: known[1], isConfirmed: known[2] === "confirmed" };
 		const judge = (source: Reporter, parksPixels: boolean) => {
-			const verdict = judgeReport(source, parksPixels, order);
+			const verdict = judgeReport({ source, isTest: false }, parksPixels, order);
 			if (verdict.kind !== "apply") return verdict.kind;
+			const ofTest = judgeReport({ source, isTest: true }, parksPixels, order);
+			assert.equal(
+				ofTest.kind,
+				verdict.move === "confirm" ? "duplicate" : "apply",
+				"a test confirms nothing",
+			);
 			const { to, announces } = moveRule(verdict.move);
 			return [verdict.move, to, announces];
 		};
@@ -174,13 +180,17 @@ test("contract 3 rules 1 and 2: no sequence of reports and moves announces an ev
 			open.push({ order: next, sent: announces === null ? sent : [...sent, announces] });
 		for (const source of ["postback", "pixel"] as const) {
 			for (const parksPixels of [true, false]) {
-				const verdict = judgeReport(source, parksPixels, order);
+				const verdict = judgeReport({ source, isTest: false }, parksPixels, order);
 				if (verdict.kind === "duplicate") continue;
 				const { to, announces } = moveRule(verdict.move);
 				if (verdict.move === "confirm") assert.equal(announces, null);
 				const isConfirmed = verdict.move === "confirm";
 				const reporter = isConfirmed && order !== null ? order.source : source;
-				go({ source: reporter, status: to, isConfirmed }, announces);
+				// A conversion of its own: what the one before announced is not its.
+				const isAnother = order !== null && verdict.move === "record";
+				const next = { source: reporter, status: to, isConfirmed };
+				if (isAnother) open.push({ order: next, sent: announces === null ? [] : [announces] });
+				else go(next, announces);
 			}
 		}
 		for (const move of order === null ? [] : MOVES) {

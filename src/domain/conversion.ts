@@ -4,15 +4,17 @@
 //   none ──park────────────▶ PARKED     (never on the wire; pixels only)
 //   PARKED ──confirm───────▶ RECORDED   no event: the answer to the shop's own postback says it
 //   PARKED ──expire────────▶ EXPIRED    (never on the wire)
-//   EXPIRED ──record───────▶ RECORDED   conversion.recorded: the shop's server reports a new sale
 //   RECORDED ──confirm─────▶ RECORDED   no event; only what a pixel reported and no server has confirmed
+//   EXPIRED | REJECTED | REVERSED, likewise: the server's report is a new conversion of the order (none ──record─▶),
+//                                       and this one stays as it is
 //   RECORDED ──approve─────▶ APPROVED   conversion.approved
 //   RECORDED ──reject──────▶ REJECTED   conversion.rejected (final)
 //   RECORDED | APPROVED ──reverse──▶ REVERSED   conversion.reversed (final)
 //   none ──import──────────▶ APPROVED | REJECTED | REVERSED   no event: it was decided in other software, before
 //
 // Anyone can call a pixel, so a pixel call never takes anything from the shop's server: it cannot block an order,
-// and its amount and time hold only until the server reports them.
+// its amount and time hold only until the server reports them, and the approval window passes over what only a pixel has
+// reported.
 //
 // Repeating the move that already happened changes nothing and sends nothing. Every other move is
 // refused, and the refusal names the present status.
@@ -77,7 +79,12 @@ interface MoveRule {
 }
 
 const MOVES: Readonly<Record<LivedMove, MoveRule>> = {
-	record: { from: ["EXPIRED"], to: "RECORDED", announces: "conversion.recorded", done: "recorded" },
+	record: {
+		from: ["EXPIRED", "REJECTED", "REVERSED"],
+		to: "RECORDED",
+		announces: "conversion.recorded",
+		done: "recorded",
+	},
 	park: { from: [], to: "PARKED", announces: null, done: "parked" },
 	confirm: { from: ["PARKED", "RECORDED"], to: "RECORDED", announces: null, done: "confirmed" },
 	expire: { from: ["PARKED"], to: "EXPIRED", announces: null, done: "expired" },
@@ -104,12 +111,24 @@ export function announcedBy(move: Move): EventName | null {
 	return move === "import" ? null : MOVES[move].announces;
 }
 
+interface NamedConversion {
+	order_id: string;
+	public_id: string;
+}
+
 /**
- * An expired conversion is over. When the server reports the sale after all, it is a new one: of that day, and listed
- * among that day's sales.
+ * What is over has told its events, each of which is told once, so what the server reports after it is a conversion with
+ * an ID of its own. The order's name goes to that one, and the old one's name gets its own ID behind it, which no report
+ * can have guessed.
  */
-export function startsAnew(from: Status, move: LivedMove): boolean {
-	return from === "EXPIRED" && MOVES[move].to === "RECORDED";
+export function nameAsReplaced({ order_id, public_id }: NamedConversion): string {
+	return `${order_id} (${public_id})`;
+}
+
+/** As it was reported: what events and the API say. */
+export function reportedOrderId({ order_id, public_id }: NamedConversion): string {
+	const mark = ` (${public_id})`;
+	return order_id.endsWith(mark) ? order_id.slice(0, -mark.length) : order_id;
 }
 
 export type MoveVerdict = { kind: "apply" } | { kind: "already" } | { kind: "refuse"; fault: Fault };
@@ -152,19 +171,25 @@ export interface KnownOrder {
 
 export type ReportVerdict = { kind: "apply"; move: ReportMove } | { kind: "duplicate" };
 
-/** What a report makes of an order; `known` is null for the first report. */
-export function judgeReport(source: Reporter, parksPixels: boolean, known: KnownOrder | null): ReportVerdict {
+/**
+ * What a report makes of an order; `known` is null for the first report. No pixel reports a test, and a test confirms
+ * nothing: the sale would leave the totals, and who may not decide could decide about it.
+ */
+export function judgeReport(
+	{ source, isTest }: { source: Reporter; isTest: boolean },
+	parksPixels: boolean,
+	known: KnownOrder | null,
+): ReportVerdict {
 	const move = reportMove(source, parksPixels, known);
-	if (move === null) return { kind: "duplicate" };
+	if (move === null || (move === "confirm" && isTest)) return { kind: "duplicate" };
 	const mayStart = known === null || MOVES[move].from.includes(known.status);
 	return mayStart ? { kind: "apply", move } : { kind: "duplicate" };
 }
 
 function reportMove(source: Reporter, parksPixels: boolean, known: KnownOrder | null): ReportMove | null {
 	if (known === null) return source === "pixel" && parksPixels ? "park" : "record";
-	if (source === "pixel") return null;
-	if (known.status === "EXPIRED") return "record";
-	return known.source === "pixel" && !known.isConfirmed ? "confirm" : null;
+	if (source === "pixel" || known.source !== "pixel" || known.isConfirmed) return null;
+	return MOVES.record.from.includes(known.status) ? "record" : "confirm";
 }
 
 export function parseEventType(text: string): Result<EventType> {

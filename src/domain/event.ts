@@ -40,6 +40,11 @@ export function composeEvent(event: EventName, subject: EventSubject): string {
 	});
 }
 
+/** Of a test conversion: quotes in a value are escaped, so only the field itself reads like this. */
+export function isTestEvent(composedEvent: string): boolean {
+	return composedEvent.includes('"test":true');
+}
+
 /** The body of one attempt. Joins text instead of parsing: this runs for every request sent. */
 export function bodySentAt(composedEvent: string, sentAtMs: number): string {
 	return `${composedEvent.slice(0, -1)},"sentAt":"${isoTime(sentAtMs)}"}`;

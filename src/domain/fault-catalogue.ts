@@ -100,7 +100,7 @@ export const FAULTS_BY_KIND = {
 			status: 422,
 			meaning: "There is no such field here.",
 			detail:
-				"{field:orderID} is not a field {where:here. Known are orderId, eventType, basketValue, currency, occurredAt, test}.",
+				"{field:orderID} is not a field {where:here. Known are orderId, eventType, basketValue, currency, occurredAt, test, clickId, couponCode}.",
 		},
 	},
 	/** A sale, or its amount. */
@@ -115,7 +115,7 @@ export const FAULTS_BY_KIND = {
 			status: 422,
 			meaning: "The amount is not a decimal number.",
 			detail:
-				'{field:basketValue} must be digits with a point before the decimals, such as {example:"129.90"}.',
+				'{field:basketValue} must be digits with a point before the decimals and without grouping, such as {example:"129.90"}.',
 		},
 		negative_amount: {
 			status: 422,
@@ -180,12 +180,21 @@ export const FAULTS_BY_KIND = {
 			field: "cursor",
 		},
 	},
+	/** An approval or a rejection. */
+	"key's right": {
+		key_may_not_decide: {
+			status: 403,
+			meaning: "This API key reports sales and reversals. It does not approve or reject.",
+			detail:
+				"This API key may report sales and reversals, and decide about test conversions alone. To approve and reject over the API, ask an owner of the programme to issue a key that decides (Integration, Keys and snippets).",
+		},
+	},
 	decision: {
 		unknown_order: {
 			status: 404,
 			meaning: "The programme has no such order of that event type.",
 			detail:
-				"This programme has no {eventType:SALE} with order id {orderId:ORDER-1001}. Check the spelling, and that its POST /v1/conversions was answered RECORDED or CONFIRMED.",
+				"This programme has no {eventType:SALE} with order ID {orderId:ORDER-1001}. Check the spelling, and that its POST /v1/conversions was answered RECORDED or CONFIRMED.",
 			field: "orderId",
 		},
 		move_not_allowed: {
@@ -198,9 +207,9 @@ export const FAULTS_BY_KIND = {
 	"one conversion": {
 		unknown_conversion: {
 			status: 404,
-			meaning: "The programme has no conversion with that id.",
+			meaning: "The programme has no conversion with that ID.",
 			detail:
-				"This programme has no conversion with that id. Ids start with cnv_; to look by order, use GET /v1/conversions?orderId=…",
+				"This programme has no conversion with that ID. IDs start with cnv_; to look by order, use GET /v1/conversions?orderId=…",
 		},
 	},
 	stream: {

@@ -70,7 +70,7 @@ test("the places of a sentence are filled by whoever refuses, and by an example 
 	assert.deepEqual(refusalOf("unknown_order", { eventType: "SALE", orderId: hostile }, "Plain.").fault, {
 		code: "unknown_order",
 		httpStatus: 404,
-		detail: `This programme has no SALE with order id ${hostile}. Check the spelling, and that its POST /v1/conversions was answered RECORDED or CONFIRMED.`,
+		detail: `This programme has no SALE with order ID ${hostile}. Check the spelling, and that its POST /v1/conversions was answered RECORDED or CONFIRMED.`,
 		field: "orderId",
 		plain: "Plain.",
 	});

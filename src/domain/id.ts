@@ -5,7 +5,20 @@ const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const TIME_CHARACTERS = 10;
 export const ID_RANDOM_BYTES = 10;
 
-export type IdPrefix = "cnv" | "prg" | "dlv" | "key" | "usr" | "ntc" | "job" | "imp" | "lnk" | "sec";
+export type IdPrefix =
+	| "cnv"
+	| "prg"
+	| "dlv"
+	| "key"
+	| "usr"
+	| "ntc"
+	| "job"
+	| "imp"
+	| "lnk"
+	| "sec"
+	| "ptn"
+	| "pts"
+	| "apl";
 
 export function makeId(prefix: IdPrefix, nowMs: number, random: Uint8Array): string {
 	return `${prefix}_${encodeTime(nowMs)}${encodeBytes(random)}`;

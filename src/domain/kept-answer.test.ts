@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { KEPT_BODY_BYTES, keepAnswer, readKeptAnswer, writeKeptAnswer } from "./kept-answer.ts";
+import { firstLineOf, KEPT_BODY_BYTES, keepAnswer, readKeptAnswer, writeKeptAnswer } from "./kept-answer.ts";
 
 const NOTHING = Buffer.alloc(0);
 
@@ -62,4 +62,17 @@ test("what is stored reads back as it was, and has no NUL whatever the shop sent
 
 test("nothing kept, or nothing that can be read, is null", () => {
 	for (const stored of [null, "", "x", "null", "7"]) equal(readKeptAnswer(stored), null);
+});
+
+test("the first line of an answer is the receiver's own words; of a page there are none", () => {
+	const lineOf = (body: string) => firstLineOf(writeKeptAnswer(keepAnswer({}, Buffer.from(body), false)));
+	const words = "The timestamp is 600 s behind this clock";
+	deepEqual(["", " \n", "<html>", `\n${words}\nmore`, "x".repeat(300)].map(lineOf), [
+		null,
+		null,
+		null,
+		words,
+		`${"x".repeat(200)}…`,
+	]);
+	deepEqual(firstLineOf(null), null);
 });

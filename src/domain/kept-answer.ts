@@ -55,3 +55,12 @@ export type KeptAnswer = z.infer<typeof KEPT>;
 export function readKeptAnswer(stored: string | null): KeptAnswer | null {
 	return KEPT.safeParse(stored === null ? null : readJson(stored)).data ?? null;
 }
+
+const LINE_CHARACTERS = 200;
+
+/** The receiver's own words; null where it said nothing, or sent a page. */
+export function firstLineOf(stored: string | null): string | null {
+	const line = readKeptAnswer(stored)?.body.trimStart().split("\n", 1)[0]?.trim() ?? "";
+	if (line === "" || line.startsWith("<")) return null;
+	return line.length > LINE_CHARACTERS ? `${line.slice(0, LINE_CHARACTERS)}…` : line;
+}

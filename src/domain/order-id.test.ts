@@ -1,14 +1,27 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { nameAsReplaced } from "./conversion.ts";
 import { plainWords } from "./fault.ts";
-import { indexedPattern, MAX_ORDER_ID_CHARACTERS, parseOrderId, readOrderSearch } from "./order-id.ts";
+import { ID_RANDOM_BYTES, makeId } from "./id.ts";
+import {
+	hasOrder,
+	MAX_ORDER_ID_CHARACTERS,
+	parseKnownOrderId,
+	parseOrderId,
+	patternOf,
+	rarestOf,
+	readOrderSearch,
+	trigramsOf,
+} from "./order-id.ts";
 
 const TAKEN: readonly string[] = [
 	"1",
 	"ORDER-1001",
 	"test-0a1b2c3d4e",
 	"#2026/03 (B2B)",
+	"A-1 (cnv_1)",
+	"(cnv_01KJ9XMZ00ABCDEFGHJKMNPQRS) A-1",
 	"Bücher 1/2",
 	"two  spaces inside",
 	// What some languages put between the digits of a number.
@@ -22,6 +35,8 @@ const TAKEN: readonly string[] = [
 	"x".repeat(MAX_ORDER_ID_CHARACTERS),
 	"😀".repeat(MAX_ORDER_ID_CHARACTERS),
 ];
+
+const REPLACED = { order_id: "A-1", public_id: makeId("cnv", 0, new Uint8Array(ID_RANDOM_BYTES)) };
 
 const REFUSED: readonly (readonly [what: string, text: string, sentence: RegExp])[] = [
 	["nothing", "", /1 to 128 characters/],
@@ -41,6 +56,7 @@ const REFUSED: readonly (readonly [what: string, text: string, sentence: RegExp]
 	["a figure space at the end", "8001\u{2007}", /white space \(U\+2007\)/],
 	["an ideographic space in front", "\u{3000}8001", /white space \(U\+3000\)/],
 	["a blank Braille pattern at the end", "8001\u{2800}", /white space \(U\+2800\)/],
+	["the name of one that was replaced", nameAsReplaced(REPLACED), /ID of a conversion in brackets/],
 	["an emoji that is glued together", "👩\u{200d}💻-42", /U\+200D/],
 	// Soft hyphen, joiners, direction marks, fillers, variation selectors, tags, marks of annotations.
 	..."AD 34F 61C 180E 200B 200D 200E 202E 2060 2064 2067 3164 FE0F FEFF FFF9 E0041 E0100"
@@ -62,8 +78,9 @@ describe("an order id", () => {
 			assert.deepEqual([parsed.fault.code, parsed.fault.field], ["invalid_field", "orderId"]);
 			assert.match(parsed.fault.detail, sentence, what);
 			assert.match(parsed.fault.detail, /^orderId /);
-			assert.match(plainWords(parsed.fault), /^The order id /);
+			assert.match(plainWords(parsed.fault), /^The order ID /);
 		}
+		assert.ok(parseKnownOrderId(nameAsReplaced(REPLACED)).ok, "it can be looked for");
 	});
 
 	test("that is taken holds nothing Unicode calls a zero-width, direction or format-only character, and no outer space", () => {
@@ -91,17 +108,38 @@ test("an order is looked for by any part of its id, a conversion by its own; an 
 	for (const typed of [publicId, ` ${publicId.toLowerCase()} `]) {
 		assert.deepEqual(readOrderSearch(typed), { kind: "conversion", publicId });
 	}
-	for (const [typed, pattern] of [
-		["100", "%100%"],
-		["A-b-100%", "%a-b-100_%"],
-		["é\\200", "%__200%"],
-		["cnv_01KZ", "%cnv_01kz%"],
-		["10", null],
-		["1-2-3", null],
-		["日本語", null],
+	for (const [typed, pattern, trigrams] of [
+		["100", "%100%", ["100"]],
+		["A-b-1001%", "%a-b-1001_%", ["100", "001"]],
+		["é\\200", "%__200%", ["200"]],
+		["111111", "%111111%", ["111"]],
+		["10", "%10%", []],
+		["1-2-3", "%1-2-3%", []],
+		["日本語", "%___%", []],
 	] as const) {
 		const term = typed.toLowerCase();
 		assert.deepEqual(readOrderSearch(typed), { kind: "orders", term });
-		assert.equal(indexedPattern(term), pattern, typed);
+		assert.equal(patternOf(term), pattern);
+		assert.deepEqual(trigramsOf(term), trigrams, typed);
 	}
+});
+
+test("letters are folded one by one: an id is found by itself and by its parts, also where a small letter is two", () => {
+	for (const [orderId, typed, pattern] of [
+		["SİPARİŞ-10001", "SİPARİŞ-10001", "%s_par__-10001%"],
+		["SİPARİŞ-10001", "sİpar", "%s_par%"],
+		["ΜΕΣΟΣ-1001", "ΜΕΣ", "%___%"],
+		["ΜΕΣΟΣ-1001", "μεσος-1", "%_____-1%"],
+		["\u212A-1001", "\u212A-1001", "%_-1001%"],
+	] as const) {
+		const search = readOrderSearch(typed);
+		assert.ok(search.kind === "orders" && hasOrder(orderId, search.term), typed);
+		assert.equal(patternOf(search.term), pattern);
+	}
+});
+
+test("the index is asked for the trigrams of an order id that the fewest others have", () => {
+	const others = ["ORDER-1000", "ORDER-1001", "ORDER-1002"];
+	assert.deepEqual(rarestOf(trigramsOf("order-1042"), others), ["104", "042", "ord"]);
+	assert.deepEqual(rarestOf(["100"], []), ["100"]);
 });

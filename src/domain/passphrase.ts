@@ -35,7 +35,7 @@ export type SealedKey = z.infer<typeof SEALED_KEY>;
 /** Null when it will do. */
 export function judgePassphrase(passphrase: string): string | null {
 	if (normalise(passphrase).length >= LEAST_PASSPHRASE) return null;
-	return `The passphrase must have at least ${LEAST_PASSPHRASE} characters: whoever has the backup and guesses it has every signing secret.`;
+	return `The passphrase must have at least ${LEAST_PASSPHRASE} characters: anyone who has the backup and guesses it has every signing secret.`;
 }
 
 /** `salt` and `iv` must be fresh random bytes. */

@@ -119,9 +119,9 @@ test("a URL that cannot be used is refused with its code and a sentence that say
 			`http://shop.example/x HTTP://shop.example/x ftp://shop.example/x javascript:alert(1)
 			file:///etc/passwd data:text/plain,x httpss://shop.example/ wss://shop.example/`,
 		],
-		["too_long", "2049 characters", "", BASE + "a".repeat(2_049 - BASE.length)],
-		["too_long", "at most 2048", "", "x".repeat(1_000_000)],
-		["too_long", "2421 characters in the form that is sent", `${BASE}${"ä".repeat(400)}`],
+		["too_long", "2,049 characters", "", BASE + "a".repeat(2_049 - BASE.length)],
+		["too_long", "at most 2,048", "", "x".repeat(1_000_000)],
+		["too_long", "2,421 characters in the form that is sent", `${BASE}${"ä".repeat(400)}`],
 		[
 			"has_credentials",
 			"@",

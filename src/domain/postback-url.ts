@@ -2,6 +2,7 @@
 // Pure, so that saving and every delivery come to the same verdict (contract section 1).
 
 import { type AddressRange, isAddress, judgeAddresses } from "./address.ts";
+import { groupDigits } from "./bytes.ts";
 import { type FaultCode, type Result, refuse, succeed } from "./fault.ts";
 
 export interface PostbackUrl {
@@ -31,7 +32,7 @@ type Refusal = ReturnType<typeof refuse>;
 
 export function parsePostbackUrl(text: string): Result<PostbackUrl> {
 	const entered = text.trim();
-	if (entered.length > MAX_LENGTH) return refuseLength(`has ${entered.length} characters`);
+	if (entered.length > MAX_LENGTH) return refuseLength(`has ${groupDigits(entered.length)} characters`);
 	const [, code, sentence = ""] = OBJECTIONS.find(([form]) => form.test(entered)) ?? [];
 	if (code !== undefined) return refuseUrl(code, sentence);
 
@@ -163,17 +164,21 @@ function refuseHostname({ hostname, isLiteral }: PostbackUrl): Refusal | undefin
 }
 
 function refuseTarget({ href, target }: PostbackUrl, entered: string): Refusal | undefined {
-	if (href.length > MAX_LENGTH) return refuseLength(`has ${href.length} characters in the form that is sent`);
+	if (href.length > MAX_LENGTH)
+		return refuseLength(`has ${groupDigits(href.length)} characters in the form that is sent`);
 	// A bare host is accepted: it has only one form on the wire.
 	if (entered === target || entered === "") return undefined;
 	return refuseUrl(
 		"postback_url_not_wire_form",
-		`Path and query are signed, so enter them exactly as they are sent: ${href}`,
+		`Enter the exact path and query your server receives: they are part of the signature. Here: ${href}`,
 	);
 }
 
 function refuseLength(finding: string): Refusal {
-	return refuseUrl("postback_url_too_long", `The URL ${finding}. Enter one of at most ${MAX_LENGTH}.`);
+	return refuseUrl(
+		"postback_url_too_long",
+		`The URL ${finding}. Enter one of at most ${groupDigits(MAX_LENGTH)}.`,
+	);
 }
 
 function refuseTrailingDot(host: string): Refusal {

@@ -31,6 +31,22 @@ export function grants(standing: Standing, right: Right): boolean {
 	return GRANTED[standing].includes(right);
 }
 
+/** What an API key is good for: sales and reversals, or approvals and rejections, too. */
+export type KeyRight = "report" | "decide";
+
+export const KEY_RIGHT_WORDS: Readonly<Record<KeyRight, string>> = {
+	report: "reports sales and reversals",
+	decide: "reports, approves and rejects",
+};
+
+/**
+ * The rights that somebody's keys can have, the usual one first: nobody hands on more than they may do. Staff decide in
+ * the name of the review team, a key in the shop's. Null is the command line.
+ */
+export function keyRightsOf(standing: Standing | null): readonly [KeyRight, ...KeyRight[]] {
+	return standing === null || standing === "owner" ? ["decide", "report"] : ["report"];
+}
+
 /** Whether the network asks its own people to have an authenticator: a setting. */
 export type StaffAuthenticator = "optional" | "required";
 export const STAFF_AUTHENTICATOR: readonly StaffAuthenticator[] = ["optional", "required"];

@@ -18,6 +18,11 @@ export function showUnseen(text: string): string {
 	return text.replace(UNSEEN, writeOut);
 }
 
+/** Or a sentence with order ids in it. A page draws several spaces as one. */
+export function showOrderId(text: string): string {
+	return showUnseen(text).replace(/ {2,}/g, writeOut);
+}
+
 /** Also where only half of it came. */
 const WINDOWS_LINE_BREAK = /\r(?:\n|$)/g;
 /** What no text has. */

@@ -11,6 +11,7 @@ const SETTINGS: WarningSettings = {
 	trustedProxies: [],
 	hasMail: true,
 	allowsPrivateRanges: false,
+	isOnFile: false,
 };
 const HTTPS: WarningSettings = { ...SETTINGS, publicUrl: "https://ringback.example" };
 const TRUSTING: WarningSettings = {

@@ -21,6 +21,8 @@ export interface WarningSettings {
 	trustedProxies: readonly AddressRange[];
 	hasMail: boolean;
 	allowsPrivateRanges: boolean;
+	/** The database is a SQLite file. */
+	isOnFile: boolean;
 }
 
 /** How a request came to us. */

@@ -16,9 +16,21 @@ export function dayStartMs(day: string, zone: string): number {
 	return startOf(Temporal.PlainDate.from(day), zone);
 }
 
+/** The day of a moment there. */
+export function dayIn(atMs: number, zone: string): string {
+	return Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(zone).toPlainDate().toString();
+}
+
 /** The first moment after it. */
 export function dayEndMs(day: string, zone: string): number {
 	return startOf(Temporal.PlainDate.from(day).add({ days: 1 }), zone);
+}
+
+/** The first and the last day of the present month, or of one that many before it. */
+export function monthDays(nowMs: number, zone: string, monthsBack: number): { from: string; to: string } {
+	const today = Temporal.Instant.fromEpochMilliseconds(nowMs).toZonedDateTimeISO(zone).toPlainDate();
+	const first = today.with({ day: 1 }).subtract({ months: monthsBack });
+	return { from: first.toString(), to: first.add({ months: 1 }).subtract({ days: 1 }).toString() };
 }
 
 /**

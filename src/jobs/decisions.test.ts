@@ -15,7 +15,7 @@ import type { Conversion } from "../store/queries/conversions.ts";
 import type { Job } from "../store/queries/jobs.ts";
 import { addToProgramme, removeFromProgramme, setRole } from "../store/queries/programme-people.ts";
 import { decideTicked } from "./decide-from-page.ts";
-import { startJob } from "./job.ts";
+import { discardJob, startJob, stopJob } from "./job.ts";
 import {
 	createJobSetup,
 	fileOf,
@@ -153,7 +153,7 @@ eachDatabase("many decisions", (database) => {
 		const result = await resultOf(deps, job);
 		match(result, /^\u{FEFF}line,result,detail,conversionId,orderId,eventType,decision,reason\r\n/u);
 		match(result, /\r\n2,changed,,cnv_\w+,recorded,,approve,\r\n3,already,/);
-		match(result, /\r\n5,unknown_order,"?This programme has no SALE with order id unknown/);
+		match(result, /\r\n5,unknown_order,"?This programme has no SALE with order ID unknown/);
 		match(result, /\r\n6,unknown_order,.*It is known as SALE/);
 		match(result, /\r\n8,malformed,"?reason must be one of/);
 		const audit = await deps.store.db
@@ -181,8 +181,8 @@ eachDatabase("many decisions", (database) => {
 
 	test("a line that makes no sense says so, and the others stand", async () => {
 		const bad: readonly [line: string, problem: RegExp][] = [
-			[",,approve,", /order id must have 1 to 128 characters/],
-			[`,${"x".repeat(129)},approve,`, /order id must have 1 to 128 characters/],
+			[",,approve,", /order ID must have 1 to 128 characters/],
+			[`,${"x".repeat(129)},approve,`, /order ID must have 1 to 128 characters/],
 			[",\u00a08001,approve,", /starts or ends with white space/],
 			[",8001 ,approve,", /starts or ends with white space/],
 			[",80\x0101,approve,", /control characters/],
@@ -420,16 +420,18 @@ eachDatabase("many decisions", (database) => {
 		const decide = async () => [
 			await decideTicked(deps, { ...maker, side: "shop" }, asked),
 			await startJob(deps, before, maker, false),
+			await discardJob(deps, before, maker),
+			await stopJob(deps, before, maker),
 			await uploadFile(deps, JOB_KINDS.decisions, { maker, deciding }, fileOf(`${HEADER}\n,T-1,,approve,`)),
 		];
 		const codes = (results: readonly Result<unknown>[]) => results.map((one) => one.ok || one.fault.code);
 		await setRole(deps.store.db, programme.id, owner.id, "developer");
-		deepEqual(codes(await decide()), Array(3).fill("not_allowed"));
+		deepEqual(codes(await decide()), Array(5).fill("not_allowed"));
 		const sooner = await changeProgramme(deps, maker, programme, { approvalDays: 1 });
 		equal(sooner.ok || sooner.faults[0].code, "not_allowed", "a shorter window is money, too");
 		deepEqual(codes([await issueKey(keyDeps, programme.public_id, maker)]), [true]);
 		await removeFromProgramme(deps.store.db, programme.id, owner.id);
-		deepEqual(codes(await decide()), Array(3).fill("not_allowed"));
+		deepEqual(codes(await decide()), Array(5).fill("not_allowed"));
 		deepEqual(codes([await issueKey(keyDeps, programme.public_id, maker)]), ["not_allowed"]);
 		deepEqual([await statuses(), (await reload(deps, job)).state], [["RECORDED"], "previewed"]);
 	});

@@ -13,7 +13,7 @@ import { BATCH_ROWS } from "../conversions/deps.ts";
 import { type DecidedStatus, judgeMove, parseEventType } from "../domain/conversion.ts";
 import { plainWords, type Result, refuse } from "../domain/fault.ts";
 import { parseOrderId } from "../domain/order-id.ts";
-import { showUnseen } from "../domain/visible-text.ts";
+import { showOrderId } from "../domain/visible-text.ts";
 import { type Conversion, findByOrders, findManyByPublicId } from "../store/queries/conversions.ts";
 import type { Db } from "../store/store.ts";
 import {
@@ -77,7 +77,7 @@ A-1001,SALE,approve,
 A-1002,,reject,FRAUD
 A-1003,LEAD,reverse,RETURN`,
 	advice:
-		"Rejections and reversals cannot be undone; an approved conversion can only be reversed. The shop gets a callback for each change.",
+		"Rejections and reversals cannot be undone. An approved conversion can still be reversed. The shop gets a callback for each change.",
 	resultWords: { change: ["will_be_changed", "changed"], already: "already", refused: "refused" },
 	// What the largest networks take in one job.
 	maxRows: 40_000,
@@ -277,9 +277,9 @@ function whyUnknown(cells: Cells, byOrder: ByOrder): string {
 function findDisagreement({ line, cells }: JobRow, conversion: Conversion): string | null {
 	const { public_id, order_id, event_type } = conversion;
 	const says = `Line ${line} names conversion ${public_id}`;
-	const advice = `That conversion is ${event_type} ${showUnseen(order_id)}. Correct the line, or leave its conversionId empty to decide by orderId.`;
+	const advice = `That conversion is ${event_type} ${showOrderId(order_id)}. Correct the line, or leave its conversionId empty to decide by orderId.`;
 	const [orderId, eventType] = [cellOf(cells, "orderId"), cellOf(cells, "eventType")];
-	if (orderId !== "" && orderId !== order_id) return `${says} but order ${showUnseen(orderId)}. ${advice}`;
+	if (orderId !== "" && orderId !== order_id) return `${says} but order ${showOrderId(orderId)}. ${advice}`;
 	if (eventType !== "" && eventType !== event_type) {
 		return `${says} but the event type ${eventType}. ${advice}`;
 	}

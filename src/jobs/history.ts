@@ -45,7 +45,7 @@ import {
 import { readWrittenTime } from "./written-time.ts";
 
 const HISTORY_COLUMNS: readonly JobColumn[] = [
-	{ name: "programme", means: "Its name as it is here, or its id (prg_…)." },
+	{ name: "programme", means: "Its name as it is here, or its ID (prg_…)." },
 	// With a space more or less it would be the name of another order.
 	{ name: "order_id", means: "The shop's own order number.", keepsSpace: true },
 	{ name: "event_type", means: `${EVENT_TYPES.join(", ")}. Left out, it is SALE.`, isOptional: true },
@@ -60,7 +60,7 @@ const HISTORY_COLUMNS: readonly JobColumn[] = [
 	},
 	{ name: "decided_at", means: "When it was decided, written like sold_at.", isOptional: true },
 	{ name: "amount", means: "129.90 or 129,90, without a separator for thousands." },
-	{ name: "currency", means: "Only to make sure: it must be the programme's.", isOptional: true },
+	{ name: "currency", means: "For checking only: it must be the programme's.", isOptional: true },
 	{
 		name: "commission",
 		means: "An amount, not a percentage. Left out, it follows from the programme's rate.",
@@ -296,7 +296,13 @@ function readMoney(
 		const detail = `The programme is in ${currency}, and the line in ${said}. Convert the amounts, or correct the currency.`;
 		return refuse("wrong_currency", detail, "currency");
 	}
-	const read = (column: string) => parseAmount(pointed(cellOf(cells, column)), currency, column);
+	const read = (column: string) => {
+		const cell = cellOf(cells, column);
+		// Both signs, or one of them twice: thousands are grouped, and no guess may be wrong by a factor of a thousand.
+		if (!/[.,].*[.,]/.test(cell)) return parseAmount(pointed(cell), currency, column);
+		const detail = `${column} “${cell}” has its thousands grouped. Write amounts with a point and without grouping, as 1234.50.`;
+		return refuse("malformed_amount", detail, column);
+	};
 	const basket = read("amount");
 	if (!basket.ok) return basket;
 	const says = { commission: cellOf(cells, "commission") !== "", fee: cellOf(cells, "fee") !== "" };

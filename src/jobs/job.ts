@@ -40,7 +40,7 @@ export function whyNotYours({ decided_by: decidedBy }: Pick<Job, "decided_by">, 
 }
 
 /**
- * A transaction in which somebody makes or begins a job: they are still signed in, and may still decide where it is about
+ * A transaction in which somebody makes, begins or ends a job: they are still signed in, and may still decide where it is about
  * decisions. Under the lock of the links: whoever ends their access meanwhile finds the job, and stops it.
  */
 export function transactOnJob<Value>(
@@ -81,8 +81,7 @@ export async function startJob(
 		if (!(await moveJob(trx, job.id, [job.state], change))) {
 			const found = judgeStart(await findJob(trx, job.programme_id, job.public_id));
 			return (
-				found ??
-				refuse("job_not_ready", "Somebody else has stopped this job. Look at it, then go on with it.")
+				found ?? refuse("job_not_ready", "Another person has stopped this job. Check it, then continue it.")
 			);
 		}
 		const detail =
@@ -104,18 +103,18 @@ function judgeStart(job: Job | undefined): Result<"already"> | null {
 	if (job.lines === "kept") return null;
 	return refuse(
 		"job_not_ready",
-		"The lines of this file were removed: they are kept for three days, or until somebody discards them. Upload it again.",
+		"The lines of this file were removed: they are kept for three days, or until they are discarded. Upload it again.",
 	);
 }
 
 /** What was done by then stays. */
-export function stopJob({ store, clock }: Deps, job: Job, personId: number): Promise<Result<"stopped">> {
+export function stopJob({ store, clock }: Deps, job: Job, maker: Maker): Promise<Result<"stopped">> {
 	const nowMs = clock.nowMs();
-	return store.transact(async (trx) => {
+	return transactOnJob(store, maker, job.programme_id, async (trx) => {
 		if (!(await moveJob(trx, job.id, ["applying"], stoppedAt(nowMs)))) {
 			return refuse("job_not_ready", "Only a job that is under way can be stopped.");
 		}
-		await noteJob(trx, job, "stopped", { personId, nowMs });
+		await noteJob(trx, job, "stopped", { personId: maker.personId, nowMs });
 		return succeed("stopped");
 	});
 }
@@ -128,11 +127,12 @@ export function discardJob(
 	{ store, clock }: Deps,
 	job: Job,
 	/** Null: left for some days, or the command line. */
-	personId: number | null,
+	maker: Maker | null,
 	why?: string,
 ): Promise<Result<"discarded" | "rest discarded">> {
 	const nowMs = clock.nowMs();
-	return store.transact(async (trx) => {
+	const personId = maker?.personId ?? null;
+	return transactOnJob<"discarded" | "rest discarded">(store, maker, job.programme_id, async (trx) => {
 		if (await moveJob(trx, job.id, ["stopped"], { lines: "going" })) {
 			const detail = `${job.row_count - job.done_rows} of ${job.row_count} lines discarded`;
 			await noteJob(trx, job, "discarded", { personId, detail, nowMs });

@@ -131,7 +131,7 @@ eachDatabase("a file that is uploaded", (database) => {
 			await upload(deps, staff, "conversions", lines),
 			await upload(deps, staff, "conversions", lines),
 		];
-		ok((await discardJob(deps, await reload(deps, discarded), staff.id)).ok);
+		ok((await discardJob(deps, await reload(deps, discarded), makerOf(staff))).ok);
 		await workOffJobs(deps, never);
 		equal(await findJob(deps.store.db, null, discarded.public_id), undefined);
 		equal(await linesOf(discarded), 0);
@@ -164,7 +164,7 @@ eachDatabase("a file that is uploaded", (database) => {
 		const result = jobResult(deps.store.db, await reload(deps, job), false);
 		await result.next();
 		await result.next();
-		ok((await discardJob(deps, await reload(deps, job), staff.id)).ok);
+		ok((await discardJob(deps, await reload(deps, job), makerOf(staff))).ok);
 		await workOffJobs(deps, never);
 		await rejects(Array.fromAsync(result), /removed while they were read/);
 	});
@@ -181,7 +181,7 @@ eachDatabase("a file that is uploaded", (database) => {
 			return reload(deps, job);
 		};
 		const discarded = await prepare();
-		ok((await discardJob(deps, discarded, staff.id)).ok);
+		ok((await discardJob(deps, discarded, makerOf(staff))).ok);
 		const gone = "This file was discarded, and nothing was changed. Upload it again.";
 		equal(await start(discarded), gone);
 		await workOffJobs(deps, never);
@@ -190,13 +190,13 @@ eachDatabase("a file that is uploaded", (database) => {
 		const previewed = await prepare();
 		equal(await start(previewed), "started");
 		equal(await start(previewed), "already");
-		ok((await stopJob(deps, await reload(deps, previewed), staff.id)).ok);
-		equal(await start(previewed), "Somebody else has stopped this job. Look at it, then go on with it.");
+		ok((await stopJob(deps, await reload(deps, previewed), makerOf(staff))).ok);
+		equal(await start(previewed), "Another person has stopped this job. Check it, then continue it.");
 		const stopped = await reload(deps, previewed);
 		ok(await moveJob(deps.store.db, stopped.id, ["stopped"], { lines: "going" }));
 		equal(
 			await start(stopped),
-			"The lines of this file were removed: they are kept for three days, or until somebody discards them. Upload it again.",
+			"The lines of this file were removed: they are kept for three days, or until they are discarded. Upload it again.",
 		);
 	});
 
@@ -380,7 +380,7 @@ eachDatabase("work on an uploaded file", (database) => {
 		equal(await countConversions(programme), 500);
 		await deps.clock.moveBy(3 * CLAIM_MS);
 		const stopped = afterOneBatch(async () => {
-			ok((await stopJob(deps, await reload(deps, job), staff.id)).ok);
+			ok((await stopJob(deps, await reload(deps, job), makerOf(staff))).ok);
 		});
 		await workOffJobs(stopped, never);
 		deepEqual([(await reload(deps, job)).state, await countConversions(programme)], ["stopped", 1_000]);
@@ -394,7 +394,7 @@ eachDatabase("work on an uploaded file", (database) => {
 		await workOffJobs(deps, never);
 		deepEqual([(await reload(deps, job)).state, await countConversions(programme)], ["done", 1_700]);
 		deepEqual((await summaryOf(deps, job)).counts, { change: 1_700, already: 0, refused: 0 });
-		const late = await discardJob(deps, await reload(deps, job), staff.id);
+		const late = await discardJob(deps, await reload(deps, job), makerOf(staff));
 		equal(late.ok, false, "what was done stays on record");
 	});
 
@@ -413,7 +413,7 @@ eachDatabase("work on an uploaded file", (database) => {
 	test("whoever clears a file that another has cleared already leaves the next one alone", async () => {
 		const { deps, staff, programme } = await open();
 		const job = await upload(deps, staff, "conversions", history(programme, 3));
-		ok((await discardJob(deps, await reload(deps, job), staff.id)).ok);
+		ok((await discardJob(deps, await reload(deps, job), makerOf(staff))).ok);
 		ok(await moveJob(deps.store.db, job.id, ["discarded"], { lines: "going" }));
 		const late = createInterruption(deps.store);
 		let next = job;
@@ -537,7 +537,7 @@ eachDatabase("somebody whose access ends", (database) => {
 		deepEqual([done.state, done.access_ended_at_ms, done.applied_by], ["done", null, other.id]);
 	});
 
-	test("begins nothing with a request that came before, neither an import nor an upload", async () => {
+	test("begins and ends nothing with a request that came before, neither an import nor an upload", async () => {
 		const { deps, staff, programme } = await open();
 		const job = await upload(deps, staff, "conversions", history(programme, 3));
 		await workOffJobs(deps, never);
@@ -546,6 +546,8 @@ eachDatabase("somebody whose access ends", (database) => {
 		const file = { ...fileOf(history(programme, 3).join("\n")), name: "late.csv", bytes: 100 };
 		for (const refused of [
 			await startJob(deps, before, makerOf(staff), false),
+			await discardJob(deps, before, makerOf(staff)),
+			await stopJob(deps, before, makerOf(staff)),
 			await uploadFile(deps, JOB_KINDS.conversions, { maker: makerOf(staff) }, file),
 		]) {
 			match(refused.ok ? "" : refused.fault.detail, /You have been signed out\. Nothing was changed/);
@@ -559,8 +561,8 @@ eachDatabase("somebody whose access ends", (database) => {
 		const job = await upload(deps, staff, "conversions", history(programme, 700));
 		await workOffJobs(deps, never);
 		ok((await startJob(deps, await reload(deps, job), makerOf(staff), false)).ok);
-		ok((await stopJob(deps, await reload(deps, job), staff.id)).ok);
-		const discard = async () => discardJob(deps, await reload(deps, job), staff.id);
+		ok((await stopJob(deps, await reload(deps, job), makerOf(staff))).ok);
+		const discard = async () => discardJob(deps, await reload(deps, job), makerOf(staff));
 		deepEqual(await discard(), { ok: true, value: "rest discarded" });
 		deepEqual(await discard(), { ok: true, value: "rest discarded" }, "a second time, too");
 		equal((await startJob(deps, await reload(deps, job), makerOf(staff), false)).ok, false);

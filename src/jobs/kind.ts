@@ -189,12 +189,12 @@ export async function findNamedProgrammes(db: Db, named: readonly string[]): Pro
 		if (known !== undefined) return succeed(known);
 		const [programme, another] = byName.get(parseName(text) ?? "") ?? [];
 		if (another !== undefined) {
-			return refuseProgramme(`Several programmes are called “${text}”. Write the id, prg_…, instead.`);
+			return refuseProgramme(`Several programmes are called “${text}”. Write the ID, prg_…, instead.`);
 		}
 		if (programme !== undefined) return succeed(programme);
 		return refuseProgramme(
 			text === ""
-				? "The programme is missing. Write its name, or its id."
+				? "The programme is missing. Write its name, or its ID."
 				: `There is no programme “${text}”. Import the programmes first, or correct the name.`,
 		);
 	};

@@ -34,8 +34,8 @@ export const PEOPLE_IMPORT: JobKind = {
 	noun: ["person", "people"],
 	columns: [
 		{ name: "email", means: "One line for each person and programme." },
-		{ name: "name", means: "Whoever has an account keeps the name they chose.", isOptional: true },
-		{ name: "programme", means: "Its name as it is here, or its id (prg_…)." },
+		{ name: "name", means: "People who have an account keep the name they chose.", isOptional: true },
+		{ name: "programme", means: "Its name as it is here, or its ID (prg_…)." },
 		{ name: "role", means: "owner, developer or viewer." },
 	],
 	example: `email,name,programme,role

@@ -35,11 +35,14 @@ export const PROGRAMMES_IMPORT: JobKind = {
 	noun: ["programme", "programmes"],
 	columns: [
 		{ name: "programme", means: "The name that people read. Files of people and conversions name it, too." },
-		{ name: "owner_email", means: "Who looks after it. They get an account; whoever has one keeps it." },
+		{
+			name: "owner_email",
+			means: "The person who manages it. They get an account, or keep the one they have.",
+		},
 		{ name: "currency", means: "Three letters, such as EUR. It cannot be changed later." },
 		{ name: "commission", means: "The affiliate's share of the amount in percent: 7.5 or 7,5." },
 		{ name: "fee", means: "The network's own share in percent." },
-		{ name: "approval_days", means: "Days until a conversion is approved by itself." },
+		{ name: "approval_days", means: "Days until a conversion is approved automatically." },
 		{
 			name: "parks_pixels",
 			means: "yes: what the pixel reports waits for the shop's server. Left out, it is yes.",
@@ -50,7 +53,7 @@ export const PROGRAMMES_IMPORT: JobKind = {
 Garden Shop;owner@garden.example;EUR;7,5;2;30;yes
 Book Club;owner@books.example;GBP;10;1,25;14;no`,
 	advice:
-		"Imported programmes cannot be removed. Their terms can be changed on their Settings pages. Nobody is mailed.",
+		"Imported programmes cannot be removed. Their terms can be changed on their Settings pages. No mail is sent.",
 	resultWords: IMPORT_WORDS,
 	maxRows: MAX_IMPORTED_ROWS,
 	// Several statements each, and everybody who makes a link waits meanwhile.

@@ -38,7 +38,7 @@ export function composeProgrammeChangeMail(
 			`   ${page}/integration/keys`,
 			"   And the Postback URL:",
 			`   ${page}/integration`,
-			"2. Check who has access, and remove whoever should not:",
+			"2. Check who has access, and remove everyone who should not:",
 			`   ${page}/people`,
 			"3. Choose a new password for your account, and end all other sessions:",
 			`   ${publicUrl}/account`,
@@ -114,9 +114,13 @@ function sayLine(change: Change, what: string, { zone, own }: Reader): string {
 }
 
 function sayActor({ actor, action }: Change, own: string | null): string {
-	if (actor === null) return "somebody at the service's command line";
+	if (actor === null) {
+		return action === "application.made"
+			? "a visitor of the programme's public page"
+			: "the operator, at the service's command line";
+	}
 	if (actor.email === own)
-		return action === "password.reset" ? "whoever used the link" : "whoever is signed in as you";
+		return action === "password.reset" ? "the person who used the link" : "a person signed in as you";
 	const staff = actor.kind === "staff" ? ", network staff" : "";
 	return actor.name === "" ? `${actor.email}${staff}` : `${quote(actor.name)} (${actor.email}${staff})`;
 }

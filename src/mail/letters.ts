@@ -44,6 +44,25 @@ export function composeInvitationMail(
 	]);
 }
 
+/** `link` is null for somebody who can sign in already. */
+export function composePartnerMail(
+	to: string,
+	partnerName: string,
+	link: string | null,
+	publicUrl: string,
+): WrittenMail {
+	const name = quote(partnerName);
+	const next =
+		link === null
+			? [`\nSign in as usual:\n${publicUrl}/sign-in`]
+			: openLink("to choose your password", link, `${INVITATION_DAYS} days`);
+	return letter(to, `You're invited as a partner: ${name}`, INVITATION_DAYS * DAY_MS, [
+		`You are invited to sign in for the partner ${name}. There you make links, and see what they bring and earn.`,
+		...next,
+		"If you did not expect this mail, ignore it: nothing happens unless you open the link.",
+	]);
+}
+
 /** For somebody who can sign in already: nothing to set up, only something new to see. */
 export function composeAccessMail(to: string, membership: Membership, publicUrl: string): WrittenMail {
 	const name = quote(membership.programme.name);
@@ -69,7 +88,7 @@ function sayRole(role: ProgrammeRole): string {
 
 export function composeResetMail(to: string, link: string): WrittenMail {
 	return letter(to, "Choose a new password", HOUR_MS, [
-		"Somebody, probably you, asked for a new password for your account.",
+		"A new password was requested for your account, probably by you.",
 		...openLink("to choose one", link, "one hour"),
 		"If it was not you, ignore this mail: your password stays as it is.",
 	]);
@@ -78,7 +97,7 @@ export function composeResetMail(to: string, link: string): WrittenMail {
 /** To the new address: whoever opens the link has its mailbox. */
 export function composeAddressMail(to: string, before: string, link: string): WrittenMail {
 	return letter(to, "Confirm your new email address", HOUR_MS, [
-		`Somebody, probably you, wants to use this address for the account of ${quote(before)}.`,
+		`This address was entered as the new one of the account ${quote(before)}, probably by you.`,
 		...openLink("to confirm", link, "one hour"),
 		"If it was not you, ignore this mail: nothing changes.",
 	]);

@@ -53,7 +53,8 @@ export function addressMail(mail: Mail, face: NetworkFace, publicUrl: string): M
 	const { supportAddress } = face;
 	const from = senderOf(face);
 	// A reader must be able to tell who writes to them, and check it.
-	const sender = `This mail was sent by the affiliate network ${networkName(face) ?? new URL(publicUrl).host} at ${publicUrl}`;
+	const name = networkName(face);
+	const sender = `This mail was sent by the affiliate network ${name === null ? "" : `${name} `}at ${publicUrl}`;
 	const questions = supportAddress === null ? [] : [`Questions? Write to ${supportAddress}`];
 	return {
 		...mail,

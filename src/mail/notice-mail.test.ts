@@ -79,8 +79,9 @@ test("the first final failure: what failed, why, when, what to do, and the very 
 		text,
 		/^The callback that failed last:\nhttps:\/\/ringback\.example\/programmes\/prg_1\/deliveries\/dlv_9$/m,
 	);
-	ok(text.includes(`\n${HOME}/integration?state=failed#deliveries\n`));
+	ok(text.includes(`\nResend it:\n${HOME}/overview#failed\n`));
 	ok(text.endsWith(`\n${HOME}/notices`));
+	doesNotMatch(text, /not resent:|Before that/, "nothing is said twice");
 	match(text, /^No callback is waiting\.$/m);
 });
 
@@ -149,7 +150,7 @@ test("a recovery: what failed before it, with its own time, and that every callb
 	);
 	match(text, /^The last failed attempt: 2026-01-15 12:05 UTC,/m);
 	match(text, /^Since 2026-01-15 12:06 UTC your server accepts callbacks again\.$/m);
-	match(text, /^Every callback has been delivered\.$/m);
+	match(text, /^No callback is undelivered\.$/m);
 	doesNotMatch(text, /What to do|state=/);
 });
 
@@ -161,8 +162,8 @@ test("a recovery says how many are still undelivered, and where they are resent"
 		text,
 		/^Still undelivered:\nWaiting: 3 callbacks; .*\nFailed permanently and not resent: 2 callbacks\.$/m,
 	);
-	match(text, /^Failed callbacks are not retried automatically\. Resend them/m);
-	ok(text.includes(`\n${HOME}/integration?state=failed#deliveries\n`));
+	match(text, /^Failed callbacks are not retried automatically: resend them, or set them aside\.$/m);
+	ok(text.includes(`\nResend all 2:\n${HOME}/overview#failed\n`));
 	doesNotMatch(text, /deliveries\/|null|undefined/);
 });
 
@@ -172,9 +173,41 @@ test("a shop that fails on and off gets a mail that can be read: the newest in f
 		RECOVERY,
 	]).flat();
 	const { text } = compose(flaps);
-	match(text, /^94 earlier notices .*\n94 callbacks to your shop failed permanently then\.$/m);
+	match(text, /^47 earlier notices .*\n94 callbacks to your shop failed permanently then\.$/m);
 	equal([...text.matchAll(/^2 callbacks to your shop failed permanently/gm)].length, 3);
 	ok(text.length < 3_000, `${text.length}`);
+});
+
+test("what is so now comes first, then what to do, then what was before, and each once", () => {
+	const before = notice({
+		ended_at_ms: OPENED_AT_MS + 60_000,
+		ended_by: "success",
+		failures: 2,
+		mailed_failures: 0,
+	});
+	const now = notice({
+		opened_at_ms: OPENED_AT_MS + 120_000,
+		last_http_status: 500,
+		last_verdict: "retry",
+		failures: 0,
+	});
+	const undelivered = { waiting: 1, failed: 2, nextDueAtMs: OPENED_AT_MS + 360_000 };
+	const { text } = compose([before, RECOVERY, now], { undelivered });
+	const parts = [
+		"have been failing since 2026-01-15 12:07",
+		"Waiting: 1",
+		"What to do:",
+		"Resend all 2:",
+		"Before that:",
+	];
+	const places = [...parts, "failed from 2026-01-15 12:05"].map((part) => text.indexOf(part));
+	ok(!places.includes(-1), text);
+	deepEqual(
+		places,
+		places.toSorted((a, b) => a - b),
+	);
+	doesNotMatch(text, /accepts callbacks again/, "that it ended is said with what it ended");
+	for (const line of text.split("\n").filter((line) => line !== "")) equal(text.split(line).length, 2, line);
 });
 
 test("more than are counted is told as such", () => {
@@ -230,5 +263,5 @@ test("a line break or an address in a name or an order adds no header, no line a
 	const { subject, text } = compose([notice({ lastOrderId: "1\nhttps://evil.example/x" })], { programme });
 	doesNotMatch(subject, /[\r\n]/);
 	deepEqual(text.split("\n").slice(0, 1), ['Programme: "Shop Bcc: everybody[at]example[.]org" (prg_1)']);
-	match(text, /order "1 https\[:\]\/\/evil\[\.\]example\/x"/);
+	match(text, /order "1\[U\+000A\]https\[:\]\/\/evil\[\.\]example\/x"/);
 });

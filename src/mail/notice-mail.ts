@@ -1,11 +1,17 @@
-// The words of a notice mail: what fails and since when, why, what is undelivered, what to do, and links to the very
-// callback and to the lists. Plain text: it must be readable in any client, on any phone.
+// The words of a notice mail. First what is so now: what fails and since when, why, what is undelivered, what to do, and
+// links to the very callback and to the lists. Then what was before, each thing once. Plain text: it must be readable in
+// any client, on any phone.
 
 import { explainFailure } from "../callbacks/failure-cause.ts";
 import { quote } from "../domain/mail-text.ts";
+import { showOrderId } from "../domain/visible-text.ts";
 import { minuteIn } from "../domain/zone-day.ts";
 import type { Mail } from "../ports.ts";
-import { MAX_COUNTED_UNDELIVERED, type Undelivered } from "../store/queries/delivery-health.ts";
+import {
+	type FailingShops,
+	MAX_COUNTED_UNDELIVERED,
+	type Undelivered,
+} from "../store/queries/delivery-health.ts";
 import type { ShownNotice } from "../store/queries/notices.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 
@@ -23,22 +29,26 @@ export interface NoticeMailView {
 type Zone = NoticeMailView["zone"];
 
 /** A shop that fails on and off may have many; the page has the older ones. */
-const MOST_DESCRIBED = 6;
+const MOST_DESCRIBED = 3;
 
 export function composeNoticeMail(view: NoticeMailView, network: { publicUrl: string }): Omit<Mail, "to"> {
 	const { programme, notices, undelivered, zone } = view;
 	const [last] = notices.slice(-1);
 	const worksAgain = last?.kind === "callbacks_working_again";
 	const name = quote(programme.name);
-	const earlier = notices.slice(0, -MOST_DESCRIBED);
-	const described = notices.slice(-MOST_DESCRIBED);
+	// When a trouble ended is said with it, so a recovery in between is not said again.
+	const before = notices.slice(0, -1).filter(({ kind }) => kind === "callbacks_failing");
+	const described = before.slice(-MOST_DESCRIBED);
+	const earlier = before.slice(0, -MOST_DESCRIBED);
 	const paragraphs: string[][] = [
 		[`Programme: ${name} (${programme.public_id})`],
-		...(earlier.length === 0 ? [] : [sumUp(earlier)]),
-		...described.map((notice) => describeNotice(notice, zone)),
+		...(last === undefined ? [] : [describeNotice(last, zone)]),
 		worksAgain ? sayWhatIsLeft(view) : sayWhatWaits(view),
-		...(worksAgain || last === undefined ? [] : [sayWhatToDo(last)]),
+		...(worksAgain || last === undefined ? [] : [sayWhatToDo(last, undelivered)]),
 		...listLinks(view, network.publicUrl),
+		...(before.length === 0 ? [] : [["Before that:"]]),
+		...described.map((notice) => describeNotice(notice, zone)),
+		...(earlier.length === 0 ? [] : [sumUp(earlier)]),
 	];
 	return {
 		subject: `${headline(notices, worksAgain, undelivered)}: ${name}`,
@@ -65,7 +75,7 @@ function countFresh(notices: readonly ShownNotice[]): number {
 function sumUp(earlier: readonly ShownNotice[]): string[] {
 	const fresh = countFresh(earlier);
 	return [
-		`${earlier.length} earlier notices are on the page of all notices.`,
+		`${earlier.length === 1 ? "1 earlier notice is" : `${earlier.length} earlier notices are`} on the page of all notices.`,
 		...(fresh === 0 ? [] : [`${countCallbacks(fresh)} to your shop failed permanently then.`]),
 	];
 }
@@ -98,36 +108,42 @@ function describeLast(notice: ShownNotice, zone: Zone): string[] {
 	if (notice.last_failed_at_ms === null) return [];
 	const { cause } = explainFailure(notice);
 	const order =
-		notice.lastOrderId === null ? "" : `, order ${quote(notice.lastOrderId)} (${notice.lastEvent})`;
+		notice.lastOrderId === null
+			? ""
+			: `, order ${quote(showOrderId(notice.lastOrderId))} (${notice.lastEvent})`;
 	return [`The last failed attempt: ${minuteIn(notice.last_failed_at_ms, zone)}${order}: ${cause}`];
 }
 
-function sayWhatWaits({ undelivered, nowMs, zone }: NoticeMailView): string[] {
+function sayWhatWaits({ notices, undelivered, nowMs, zone }: NoticeMailView): string[] {
 	const { waiting, failed, nextDueAtMs } = undelivered;
 	const next =
 		nextDueAtMs === null || nextDueAtMs <= nowMs
 			? "the next attempt is being made now"
 			: `the next attempt is at ${minuteIn(nextDueAtMs, zone)}`;
+	const isSaidAbove = failed === countFresh(notices.slice(-1));
 	return [
 		waiting === 0 ? "No callback is waiting." : `Waiting: ${countUndelivered(waiting)}; ${next}.`,
-		...(failed === 0 ? [] : [`Failed permanently and not resent: ${countUndelivered(failed)}.`]),
+		...(isSaidAbove ? [] : [`Failed permanently and not resent: ${countUndelivered(failed)}.`]),
 	];
 }
 
 function sayWhatIsLeft(view: NoticeMailView): string[] {
 	const { waiting, failed } = view.undelivered;
-	if (waiting === 0 && failed === 0) return ["Every callback has been delivered."];
-	const rest =
-		failed === 0
-			? "They are sent automatically; there is nothing to do."
-			: "Failed callbacks are not retried automatically. Resend them with the button above their list.";
+	if (waiting === 0 && failed === 0) return ["No callback is undelivered."];
+	const rest = failed === 0 ? "They are sent automatically; there is nothing to do." : RESEND;
 	return ["Still undelivered:", ...sayWhatWaits(view), rest];
 }
 
-function sayWhatToDo(last: ShownNotice): string[] {
+const RESEND = "Failed callbacks are not retried automatically: resend them, or set them aside.";
+
+function sayWhatToDo(last: ShownNotice, { waiting, failed }: Undelivered): string[] {
 	const { advice } = explainFailure(last);
-	const then = "Waiting callbacks are retried automatically; failed ones have to be resent from their list.";
-	return ["What to do:", ...(advice === "" ? [] : [advice]), then];
+	return [
+		"What to do:",
+		...(advice === "" ? [] : [advice]),
+		...(waiting === 0 ? [] : ["Waiting callbacks are retried automatically."]),
+		...(failed === 0 ? [] : [RESEND]),
+	];
 }
 
 /** The addresses are those of the pages; a test opens each of them. */
@@ -135,11 +151,20 @@ function listLinks({ programme, notices, undelivered }: NoticeMailView, publicUr
 	const home = `${publicUrl}/programmes/${programme.public_id}`;
 	const failing = notices.findLast(({ kind }) => kind === "callbacks_failing");
 	const callback = failing?.lastDeliveryPublicId ?? null;
-	const list = (state: string) => `${home}/integration?state=${state}#deliveries`;
+	const { failed, waiting } = undelivered;
 	return [
 		...(callback === null ? [] : [["The callback that failed last:", `${home}/deliveries/${callback}`]]),
-		...(undelivered.failed === 0 ? [] : [["Failed callbacks, to be resent:", list("failed")]]),
-		...(undelivered.waiting === 0 ? [] : [["Waiting callbacks:", list("pending")]]),
+		...(failed === 0
+			? []
+			: [
+					[
+						failed === 1
+							? "Resend it:"
+							: `Resend all ${failed < MAX_COUNTED_UNDELIVERED ? failed : "that failed"}:`,
+						`${home}/overview#failed`,
+					],
+				]),
+		...(waiting === 0 ? [] : [["Waiting callbacks:", `${home}/integration?state=pending#deliveries`]]),
 		["All notices:", `${home}/notices`],
 	];
 }
@@ -151,4 +176,29 @@ function countCallbacks(count: number): string {
 /** What is undelivered is counted up to a limit. */
 function countUndelivered(count: number): string {
 	return count < MAX_COUNTED_UNDELIVERED ? countCallbacks(count) : `${count} or more callbacks`;
+}
+
+/** To the network's staff, who see every shop. */
+export function composeStaffMail(
+	{ shops, more }: FailingShops,
+	zone: Zone,
+	publicUrl: string,
+): Omit<Mail, "to"> {
+	const count = shops.length + more;
+	const described = shops.map((shop) => [
+		`${quote(shop.name)} (${shop.publicId}), failing since ${minuteIn(shop.sinceMs, zone)}: ${explainFailure(shop).cause}`,
+		`Waiting: ${shop.waiting}. Failed permanently and not resent: ${shop.failed}.`,
+		`${publicUrl}/programmes/${shop.publicId}/overview`,
+	]);
+	const paragraphs = [
+		["Their owners and developers are told, too. Ask those who do not react whether they need help."],
+		...described,
+		...(more === 0 ? [] : [[`${more} more are failing.`]]),
+		["All programmes:", `${publicUrl}/programmes`],
+		["You get this mail at most once a day. Switch it off under:", `${publicUrl}/account#settings`],
+	];
+	return {
+		subject: count === 1 ? "Callbacks to 1 shop are failing" : `Callbacks to ${count} shops are failing`,
+		text: paragraphs.map((lines) => lines.join("\n")).join("\n\n"),
+	};
 }

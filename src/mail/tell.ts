@@ -8,22 +8,23 @@ import { callbacksTopic, MAIL_INTERVAL_MS, MAILED_ROLES } from "../domain/notice
 import { DAY_MS, MINUTE_MS } from "../domain/time.ts";
 import type { Clock } from "../ports.ts";
 import { type Change, findDueTopic, postponeTopic, type Topic, takeChanges } from "../store/queries/audit.ts";
-import { countUndelivered } from "../store/queries/delivery-health.ts";
+import { countUndelivered, listFailingShops } from "../store/queries/delivery-health.ts";
 import { listMailsOn, type MailState } from "../store/queries/mail-queue.ts";
 import {
 	claimNoticeMail,
+	claimStaffMail,
 	findNoticesToMail,
 	findProgrammeToMail,
 	markMailed,
 	postponeNoticeMail,
 } from "../store/queries/notices.ts";
 import { findPersonById } from "../store/queries/people.ts";
-import { addresseesOf } from "../store/queries/programme-people.ts";
+import { addresseesOf, findStaffToTell } from "../store/queries/programme-people.ts";
 import { findProgrammesById } from "../store/queries/programmes.ts";
 import type { Db, Store } from "../store/store.ts";
 import { composeAccountChangeMail, composeProgrammeChangeMail, composeStandingMail } from "./change-mail.ts";
 import type { MailDispatcher, WrittenMail } from "./dispatcher.ts";
-import { composeNoticeMail } from "./notice-mail.ts";
+import { composeNoticeMail, composeStaffMail } from "./notice-mail.ts";
 
 export interface TellDeps {
 	store: Store;
@@ -68,7 +69,9 @@ export function tellChanges(deps: TellDeps, isStopping: () => boolean): Promise<
 export function tellNotices(deps: TellDeps, isStopping: () => boolean): Promise<void> {
 	return tell(deps, isStopping, async (db, nowMs) => {
 		const due = await findProgrammeToMail(db, nowMs);
-		return due && newsOfCallbacks(due.programmeId, deps.publicUrl);
+		return due === undefined
+			? newsForStaff(db, nowMs, deps.publicUrl)
+			: newsOfCallbacks(due.programmeId, deps.publicUrl);
 	});
 }
 
@@ -153,16 +156,24 @@ async function writeToOwners(
 	const programme = (await findProgrammesById(trx, [programmeId])).get(programmeId);
 	if (programme === undefined) return [];
 	const owners = await addresseesOf(trx, programmeId, ["owner"]);
-	// Whoever was invited has a mail of their own; and an import mails nobody whom it adds.
-	const [only, ...others] = changes;
-	const invited = only?.action === "person.invited" && others.length === 0 ? only.subject : null;
+	const toldTo = (email: string) => changes.filter((change) => !isKnownTo(email, change));
+	// An import mails nobody whom it adds.
 	const added = changes.filter(({ action }) => action === "person.imported").map(({ subject }) => subject);
 	return owners
-		.filter(({ email }) => email !== invited && !added.includes(email))
+		.filter(({ email }) => toldTo(email).length > 0 && !added.includes(email))
 		.map((owner) => ({
 			to: owner.email,
-			...composeProgrammeChangeMail(owner, programme, changes, publicUrl),
+			...composeProgrammeChangeMail(owner, programme, toldTo(owner.email), publicUrl),
 		}));
+}
+
+/**
+ * That they were invited themselves has a mail of its own, that they joined they know, and so does whoever sent an
+ * invitation: if it was a thief in their session, they hear of it when it is accepted.
+ */
+function isKnownTo(email: string, { action, subject, actor }: Change): boolean {
+	if (action === "person.invited") return email === subject || email === actor?.email;
+	return action === "person.joined" && email === subject;
 }
 
 function newsOfCallbacks(programmeId: number, publicUrl: string): News {
@@ -197,5 +208,28 @@ function newsOfCallbacks(programmeId: number, publicUrl: string): News {
 				...composeNoticeMail({ ...view, zone }, { publicUrl }),
 			}));
 		},
+	};
+}
+
+const STAFF_INTERVAL_MS = DAY_MS;
+/** The page of all programmes has the rest. */
+const MOST_SHOPS_TOLD = 20;
+
+/** One mail of all shops that fail now; none while all is well. */
+async function newsForStaff(db: Db, nowMs: number, publicUrl: string): Promise<News | undefined> {
+	const notSinceMs = nowMs - STAFF_INTERVAL_MS;
+	const readers = await findStaffToTell(db, notSinceMs);
+	if (readers.length === 0) return undefined;
+	const failing = await listFailingShops(db, MOST_SHOPS_TOLD, nowMs);
+	if (failing.shops.length === 0) return undefined;
+	return {
+		topic: "staff:failing",
+		intervalMs: STAFF_INTERVAL_MS,
+		goodForMs: STAFF_INTERVAL_MS,
+		postpone: async (trx, untilMs) => void (await claimStaffMail(trx, nowMs, untilMs - STAFF_INTERVAL_MS)),
+		write: async (trx) =>
+			(await claimStaffMail(trx, notSinceMs, nowMs))
+				? readers.map(({ email, zone }) => ({ to: email, ...composeStaffMail(failing, zone, publicUrl) }))
+				: [],
 	};
 }

@@ -11,6 +11,6 @@ export function askHealth(url: string, timeoutMs: number): Promise<number> {
 		// What it says besides does not matter, and may come from anybody.
 		answer.destroy();
 		resolve(answer.statusCode ?? 0);
-	}).on("error", () => reject(new Error(signal.aborted ? "no answer in time" : "nobody answers")));
+	}).on("error", () => reject(new Error(signal.aborted ? "no answer in time" : "nothing answers")));
 	return promise;
 }

@@ -1,5 +1,6 @@
 // The listening socket.
 
+import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
@@ -99,6 +100,15 @@ export function listen({ host, port, limits, recording, log }: ListenOptions): P
 			});
 		});
 	});
+}
+
+/** Rejects as listening would: to be asked before anything is made. Nobody is answered meanwhile. */
+export async function refuseTakenPort(host: string, port: number): Promise<void> {
+	if (port === 0) return;
+	const server = createServer().listen(port, host);
+	await once(server, "listening");
+	server.close();
+	await once(server, "close");
 }
 
 function urlOf({ family, address, port }: AddressInfo): string {

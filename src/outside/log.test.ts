@@ -16,7 +16,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
+import { createClock } from "../../test/support/clock.ts";
+import { createLog as createKeptLog } from "../../test/support/log.ts";
 import { PATIENCE_MS } from "../../test/support/patience.ts";
+import { foldRepeats } from "./log.ts";
 
 const LOG = new URL("log.ts", import.meta.url).href;
 const WRITER = new URL("line-writer.ts", import.meta.url).href;
@@ -34,6 +37,49 @@ async function textOf(stream: NodeJS.ReadableStream): Promise<string> {
 	for await (const part of stream) text += String(part);
 	return text;
 }
+
+test("the same trouble is told once with its stack, then once a second with a count, and anew when it comes back", async () => {
+	const clock = createClock();
+	const kept = createKeptLog();
+	const log = foldRepeats(kept, clock.after);
+	const fail = (order: number, text = `no space for "order ${order}"`) =>
+		log.error({ err: Object.assign(new Error(text), { code: "53100" }), order }, "a signed call failed");
+	for (let second = 0; second < 3; second++) {
+		for (let order = 1; order <= 1_000; order++) fail(order);
+		await clock.moveBy(1_000);
+	}
+	const told = () => kept.lines.splice(0).map(({ fields }) => fields as Record<string, unknown>);
+	const lines = told();
+	deepEqual(
+		lines.map(({ times, order }) => [times, order]),
+		[
+			[undefined, 1],
+			[999, 1_000],
+			[1_000, 1_000],
+			[1_000, 1_000],
+		],
+	);
+	ok(lines[0]?.["err"] instanceof Error, "the first has its stack");
+	deepEqual(lines[1]?.["err"], { type: "Error", message: 'no space for "order 1000"', code: "53100" });
+	await clock.moveBy(1_000);
+	fail(7);
+	fail(8, "another trouble");
+	log.error({ order: 9 }, "a signed call failed");
+	log.error({ order: 9 }, "a signed call failed");
+	deepEqual(
+		told().map(({ times, order }) => [times, order]),
+		[7, 8, 9, 9].map((order) => [undefined, order]),
+		"each in full: after a second without it, for another reason, and without an error",
+	);
+	const failHere = (property: string) => new TypeError(`Cannot read (reading '${property}')`);
+	const failThere = (property: string) => new TypeError(`Cannot read (reading '${property}')`);
+	for (const err of [failHere("basket"), failThere("secret"), failHere("basket"), failThere("secret")]) {
+		// As a library's do, which fail in the same place for whoever calls them.
+		err.stack = String(err.stack).replace("\n", "\n    at parse (/app/node_modules/pg/parser.js:1:1)\n");
+		log.error({ err }, "a page failed");
+	}
+	equal(told().length, 2, "what fails in another place is another trouble, with its own stack");
+});
 
 test("every line says which process wrote it; the access log has no level, and a crash loses no line", async () => {
 	const child = start(`const ends = () => process.listenerCount("exit");

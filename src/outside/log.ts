@@ -3,6 +3,7 @@
 
 import { pino } from "pino";
 import { readJson } from "../domain/json.ts";
+import { SECOND_MS } from "../domain/time.ts";
 import { showBytes } from "../domain/visible-text.ts";
 import type { Log } from "../ports.ts";
 import { createLineWriter, type LineWriter } from "./line-writer.ts";
@@ -41,7 +42,57 @@ export function createLog(
 			{ level: atLeast, base: { ...identity }, timestamp: () => `,"time":"${new Date().toISOString()}"` },
 			destination,
 		);
-	return { log: make(level), access: make("info"), droppedLines: lines.droppedLines };
+	const log = foldRepeats(make(level), (delayMs, run) => setTimeout(run, delayMs).unref());
+	return { log, access: make("info"), droppedLines: lines.droppedLines };
+}
+
+/** So many kinds at a time; whatever is beyond is told each time. */
+const MAX_TROUBLES = 100;
+
+/**
+ * The same trouble, such as a full disk, is one line with its stack, and from then on one a second with how often it
+ * happened (`times`) and what the last one was about. A second without it, and the next one is told in full again.
+ */
+export function foldRepeats(log: Log, after: (delayMs: number, run: () => void) => unknown): Log {
+	/** By kind: how often since it was last told, and how to tell it. */
+	const troubles = new Map<string, { times: number; tell(times: number): void }>();
+	const tellLater = (kind: string): unknown =>
+		after(SECOND_MS, () => {
+			const { times, tell } = troubles.get(kind) ?? { times: 0 };
+			if (tell === undefined || times === 0) return void troubles.delete(kind);
+			tell(times);
+			troubles.set(kind, { times: 0, tell });
+			tellLater(kind);
+		});
+	const fold =
+		(level: "warn" | "error"): Log["error"] =>
+		(fields, message) => {
+			const err: unknown = "err" in fields ? fields.err : undefined;
+			if (!(err instanceof Error)) return log[level](fields, message);
+			const { name: type, message: said } = err;
+			const code = "code" in err ? err.code : undefined;
+			// Numbers and names in it may differ from one call to the next.
+			const words = said.replace(/\d+|"[^"]*"|'[^']*'/g, "");
+			const kind = [level, message, type, code, words, placeOf(err)].join(" ");
+			const tell = (times: number) =>
+				log[level]({ ...fields, err: { type, message: said, code }, times }, message);
+			const known = troubles.get(kind);
+			if (known === undefined) log[level](fields, message);
+			if (known === undefined && troubles.size >= MAX_TROUBLES) return;
+			troubles.set(kind, { times: known === undefined ? 0 : known.times + 1, tell });
+			if (known === undefined) tellLater(kind);
+		};
+	return {
+		info: (fields, message) => log.info(fields, message),
+		warn: fold("warn"),
+		error: fold("error"),
+	};
+}
+
+/** Where our own code failed, or called what failed: two troubles in the same words are told apart by it. */
+function placeOf({ stack = "" }: Error): string | undefined {
+	const frames = stack.split("\n").filter((line) => /^ +at /.test(line));
+	return frames.find((line) => !/node_modules|node:/.test(line)) ?? frames[0];
 }
 
 /** One, as the process has one, however many services are opened in it after each other. */

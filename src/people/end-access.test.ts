@@ -7,12 +7,22 @@ const CASES: readonly [ended: Partial<EndedAccess>, said: string | null][] = [
 	[{ sessions: 1 }, "1 session was ended"],
 	[{ links: 2 }, "2 links were ended"],
 	[{ sessions: 1, links: 1 }, "1 session and 1 link were ended"],
+	[{ keys: 1 }, "1 API key was ended"],
+	[
+		{ sessions: 1, links: 1, keys: 2, secrets: 1 },
+		"1 session, 1 link, 2 API keys and 1 prepared secret were ended",
+	],
+	[{ lowered: 1 }, "1 API key can no longer approve or reject"],
+	[
+		{ links: 1, lowered: 2, jobs: 1 },
+		"1 link was ended, and 2 API keys can no longer approve or reject, and 1 job was stopped",
+	],
 	[{ jobs: 1 }, "1 job was stopped"],
 	[{ sessions: 2, jobs: 2 }, "2 sessions were ended, and 2 jobs were stopped"],
 ];
 
 for (const [ended, said] of CASES) {
 	test(`what ended is told as: ${said ?? "nothing"}`, () => {
-		equal(sayWhatEnded({ sessions: 0, links: 0, jobs: 0, ...ended }), said);
+		equal(sayWhatEnded({ sessions: 0, links: 0, keys: 0, lowered: 0, secrets: 0, jobs: 0, ...ended }), said);
 	});
 }

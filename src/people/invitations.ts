@@ -181,7 +181,7 @@ export async function makePasswordLink(
 ): Promise<Result<SentLink>> {
 	if (maker?.kind === "shop") {
 		const whomToAsk =
-			"Whoever forgot theirs chooses a new one on the sign-in page, or asks the network's staff for a link.";
+			"People who forgot theirs choose a new one on the sign-in page, or ask the network's staff for a link.";
 		return refuse("not_allowed", `${email} has a password already. ${whomToAsk}`);
 	}
 	// Whoever finds a browser signed in must not make the account their own.
@@ -231,4 +231,10 @@ function sentLink(
 ): SentLink {
 	const isLinkWithheld = maker?.kind === "shop" && link !== null;
 	return { email, link: isLinkWithheld ? null : link, isLinkWithheld, isMailed: mails.isOn, isForPassword };
+}
+
+/** Null for a link that others can open, too. */
+export function sayOpensOnlyHere(link: string): string | null {
+	if (!/^https?:\/\/(?:localhost|127\.|\[::1\])/.test(link)) return null;
+	return "This link opens only on the machine that the service runs on. For others, set PUBLIC_URL to the service's address and create a new link.";
 }

@@ -81,6 +81,13 @@ export const LIMITS = {
 		windowMs: HOUR_MS,
 		says: "200 invitations were mailed within an hour. Send the link from the programme's People page, {when} at the earliest.",
 	},
+	/** From one network: strangers who want to become partners. */
+	applications: {
+		name: "applications-from",
+		max: 5,
+		windowMs: HOUR_MS,
+		says: "Several applications came from your network within an hour. Try again {when}.",
+	},
 } as const satisfies Record<string, Limit>;
 
 /** A household has one network, an office a few; those who have thousands are not many people. */
@@ -90,8 +97,7 @@ const NETWORKS_OF_ONE_SITE = 6;
  * What comes from one network, before anything else is looked at. Whoever has a whole site of IPv6 networks gets no
  * further than with a few of them, and cannot fill the table of limits.
  */
-export function triesFrom(address: string): readonly Use[] {
-	const limit = LIMITS.tries;
+export function triesFrom(address: string, limit: Limit = LIMITS.tries): readonly Use[] {
 	const own = { limit, subject: networkOf(address) };
 	const site = siteOf(address);
 	if (site === null) return [own];

@@ -2,11 +2,12 @@
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { grants, type ProgrammeRole, type Right } from "../domain/roles.ts";
+import { grants, type ProgrammeRole, type Right, type Standing } from "../domain/roles.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import { INVITATION_DAYS } from "../mail/letters.ts";
 import { findOpenLink, type Link, lockLinks, replaceLink } from "../store/queries/links.ts";
+import { listPartnersOf } from "../store/queries/partners.ts";
 import { findPersonByEmail, findPersonById, type Person } from "../store/queries/people.ts";
 import { findRole } from "../store/queries/programme-people.ts";
 import { findProgrammesById, type Programme } from "../store/queries/programmes.ts";
@@ -83,13 +84,13 @@ export function transactInProgramme<Value>(
 	store: Pick<Store, "transact">,
 	maker: Maker | null,
 	programmeId: number,
-	work: (trx: Db) => Promise<Result<Value>>,
+	work: (trx: Db, standing: Standing | null) => Promise<Result<Value>>,
 	right: Right = "manage",
 ): Promise<Result<Value>> {
-	if (maker === null) return store.transact(work);
+	if (maker === null) return store.transact((trx) => work(trx, null));
 	return transactAs(store, maker, async (trx) => {
 		const standing = maker.kind === "staff" ? maker.kind : await findRole(trx, programmeId, maker.personId);
-		if (standing !== undefined && grants(standing, right)) return work(trx);
+		if (standing !== undefined && grants(standing, right)) return work(trx, standing);
 		return refuse("not_allowed", "Your role in this programme was changed. Nothing else was changed.");
 	});
 }
@@ -136,8 +137,8 @@ export async function makeFirstStaffPath(
 export type OpenedLink =
 	/** First start: the visitor enters name and e-mail. */
 	| { kind: "first" }
-	/** An account waits for a name and a password. */
-	| { kind: "join"; person: Person }
+	/** An account waits for a name and a password; of somebody who was invited for a partner, with its name. */
+	| { kind: "join"; person: Person; partnerName: string | null }
 	/** An owner invites to a programme; `person` is null for an address that has no account yet. */
 	| {
 			kind: "programme";
@@ -183,8 +184,11 @@ async function openLink(db: Db, link: Link): Promise<OpenedLink | undefined> {
 		const isFree = email !== null && (await findPersonByEmail(db, email)) === undefined;
 		return isFree ? { kind: "address", person, email } : undefined;
 	}
-	const kind = purpose === "password_link" || purpose === "password_mail" ? "password" : "join";
-	return (await hasPassword(db, person.public_id)) === (kind === "password") ? { kind, person } : undefined;
+	const isForPassword = purpose === "password_link" || purpose === "password_mail";
+	if ((await hasPassword(db, person.public_id)) !== isForPassword) return undefined;
+	if (isForPassword) return { kind: "password", person };
+	const partner = link.programme_id === null ? (await listPartnersOf(db, person.id)).at(-1) : undefined;
+	return { kind: "join", person, partnerName: partner?.name ?? null };
 }
 
 /** Staff see every programme and are in none: for them there is nothing to accept. */

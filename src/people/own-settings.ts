@@ -60,7 +60,7 @@ export async function saveOwnSettings(
 	if (input.locale !== "" && !Object.hasOwn(DATE_LOCALES, input.locale)) {
 		return refuse(
 			"invalid_field",
-			"Dates cannot be written in this language. Choose one from the list.",
+			"Dates and numbers cannot be written in this language. Choose one from the list.",
 			"locale",
 		);
 	}
@@ -101,7 +101,7 @@ export async function askForAddress(
 	const email = parsed.value;
 	if (email === self.email) return refuse("email_taken", "This is your address already.", "email");
 	if (!deps.mails.isOn) {
-		return refuse("not_allowed", "No mail can be sent from here, so a new address cannot be confirmed.");
+		return refuse("not_allowed", "This service cannot send mail, so a new address cannot be confirmed.");
 	}
 	const given = await checkPassword(deps, self.email, currentPassword, visitor);
 	if (!given.ok) return given;

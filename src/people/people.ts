@@ -59,7 +59,7 @@ export async function requirePersonByEmail(
 	if (person !== undefined) return succeed(person);
 	return refuse(
 		"unknown_person",
-		`Nobody has the email ${email}. Check the spelling, or invite them.`,
+		`There is no account with the email ${email}. Check the spelling, or invite them.`,
 		"email",
 	);
 }

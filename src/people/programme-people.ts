@@ -16,7 +16,7 @@ import { lockProgramme, type Programme } from "../store/queries/programmes.ts";
 import { removeSignIn } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { type EndedAccess, endAccess, endRightsIn } from "./end-access.ts";
+import { type EndedAccess, endAccess, endRightsIn, previewEnding } from "./end-access.ts";
 import {
 	type InvitationsDeps,
 	inviteByOwner,
@@ -68,7 +68,7 @@ export interface RoleChanged {
 	ended: EndedAccess | null;
 }
 
-/** Whoever may no longer invite loses the invitations they sent, in the same transaction; they stay signed in. */
+/** What somebody made that goes beyond the new role ends in the same transaction; they stay signed in. */
 export async function changeRole(
 	deps: PeopleDeps,
 	maker: Maker,
@@ -81,7 +81,7 @@ export async function changeRole(
 	const after = parsed.value;
 	const nowMs = deps.clock.nowMs();
 	const programmeId = programme.id;
-	return transactInProgramme<RoleChanged>(deps.store, maker, programmeId, async (trx) => {
+	const changed = await transactInProgramme<RoleChanged>(deps.store, maker, programmeId, async (trx) => {
 		const found = await findLocked(trx, programme, publicId);
 		if (!found.ok) return found;
 		const { person, role: before } = found.value;
@@ -91,11 +91,13 @@ export async function changeRole(
 		await setRole(trx, programmeId, personId, after);
 		const ended = grants(after, "manage")
 			? null
-			: await endRightsIn(trx, person, { endedBy: maker.personId, programmeId, nowMs });
+			: await endRightsIn(trx, person, after, { endedBy: maker.personId, programmeId, nowMs });
 		const note = { personId: maker.personId, programmeId, action: "person.role_changed" } as const;
 		await noteAudit(trx, { ...note, subject: email, detail: `${before} → ${after}` }, nowMs);
 		return succeed({ email, name, before, after, ended });
 	});
+	if (changed.ok) deps.store.announceChange(programmeId);
+	return changed;
 }
 
 export interface PersonRemoved {
@@ -115,9 +117,10 @@ export async function removePerson(
 	maker: Maker,
 	programme: Programme,
 	publicId: string,
+	keptKeys: readonly string[] = [],
 ): Promise<Result<PersonRemoved>> {
 	const [nowMs, programmeId] = [clock.nowMs(), programme.id];
-	return transactInProgramme<PersonRemoved>(store, maker, programmeId, async (trx) => {
+	const removed = await transactInProgramme<PersonRemoved>(store, maker, programmeId, async (trx) => {
 		const waiting = await findProgrammeInvitation(trx, programmeId, publicId);
 		if (waiting !== undefined) {
 			const { email } = waiting;
@@ -127,8 +130,11 @@ export async function removePerson(
 			return succeed({ email, name: "", personId: null, ended: null });
 		}
 		const found = await findLocked(trx, programme, publicId);
-		return found.ok ? takeOut(trx, maker, programmeId, found.value, nowMs) : found;
+		return found.ok ? takeOut(trx, maker, programmeId, found.value, { nowMs, keptKeys }) : found;
 	});
+	// Their keys count no more from this moment on.
+	if (removed.ok) store.announceChange(programmeId);
+	return removed;
 }
 
 /** Of their own will, whatever they may do there. They are signed out as everybody is whose access ends. */
@@ -136,12 +142,16 @@ export async function leaveProgramme(
 	{ store, clock }: PeopleDeps,
 	maker: Maker,
 	programme: Programme,
+	keptKeys: readonly string[] = [],
 ): Promise<Result<PersonRemoved>> {
-	return transactAs<PersonRemoved>(store, maker, async (trx) => {
+	const left = await transactAs<PersonRemoved>(store, maker, async (trx) => {
 		const self = await findPersonById(trx, maker.personId);
 		const found = await findLocked(trx, programme, self?.public_id ?? "");
-		return found.ok ? takeOut(trx, maker, programme.id, found.value, clock.nowMs()) : found;
+		const ending = { nowMs: clock.nowMs(), keptKeys };
+		return found.ok ? takeOut(trx, maker, programme.id, found.value, ending) : found;
 	});
+	if (left.ok) store.announceChange(programme.id);
+	return left;
 }
 
 /** The caller holds the programme's lock. */
@@ -150,12 +160,12 @@ async function takeOut(
 	maker: Maker,
 	programmeId: number,
 	{ person, role }: Member,
-	nowMs: number,
+	{ nowMs, keptKeys }: { nowMs: number; keptKeys: readonly string[] },
 ): Promise<Result<PersonRemoved>> {
 	const { id: personId, email, name } = person;
 	if (role === "owner" && !(await hasOtherOwner(trx, programmeId, personId))) return lastOwner(email);
 	await removeFromProgramme(trx, programmeId, personId);
-	const ended = await endAccess(trx, person, { endedBy: maker.personId, programmeId, nowMs });
+	const ended = await endAccess(trx, person, { endedBy: maker.personId, programmeId, nowMs, keptKeys });
 	const note = { personId: maker.personId, programmeId, action: "person.removed" } as const;
 	await noteAudit(trx, { ...note, subject: email, detail: role }, nowMs);
 	return succeed({ email, name, personId, ended });
@@ -182,7 +192,7 @@ async function findMember(db: Db, programme: Programme, publicId: string): Promi
 function lastOwner(email: string): ReturnType<typeof refuse> {
 	return refuse(
 		"not_allowed",
-		`${email} is the last owner of this programme. Make somebody else an owner first.`,
+		`${email} is the last owner of this programme. Make another person an owner first.`,
 	);
 }
 
@@ -200,23 +210,30 @@ export async function deactivateStaff(
 	{ store, clock }: PeopleDeps,
 	maker: Maker,
 	publicId: string,
+	keptKeys: readonly string[] = [],
 ): Promise<Result<{ person: Person; ended: EndedAccess }>> {
 	const found = await findStaff({ store }, publicId);
 	if (!found.ok) return found;
 	const person = found.value;
 	if (person.id === maker.personId) {
-		return refuse("not_allowed", "You cannot deactivate your own account. Ask somebody else of the staff.");
+		return refuse("not_allowed", "You cannot deactivate your own account. Ask another member of the staff.");
 	}
 	// Whoever asks may have been deactivated a moment ago: two who end each other's access would leave nobody.
-	return transactAs(store, maker, async (trx) => {
+	const touched = new Set<number>();
+	const done = await transactAs<{ person: Person; ended: EndedAccess }>(store, maker, async (trx) => {
 		const nowMs = clock.nowMs();
-		const ended = await endAccess(trx, person, { endedBy: maker.personId, nowMs });
+		const { keys, secrets } = await previewEnding(trx, person, null, nowMs);
+		for (const { programme_id } of keys) touched.add(programme_id);
+		for (const { receiver_id } of secrets) touched.add(receiver_id);
+		const ended = await endAccess(trx, person, { endedBy: maker.personId, nowMs, keptKeys });
 		await removeSignIn(trx, person.public_id);
 		await setDeactivated(trx, person.id, nowMs);
 		const note = { personId: maker.personId, action: "person.removed", subject: person.email } as const;
 		await noteAudit(trx, { ...note, detail: "staff" }, nowMs);
 		return succeed({ person, ended });
 	});
+	if (done.ok) for (const programmeId of touched) store.announceChange(programmeId);
+	return done;
 }
 
 async function findStaff({ store }: Pick<AccountsDeps, "store">, publicId: string): Promise<Result<Person>> {
@@ -224,6 +241,6 @@ async function findStaff({ store }: Pick<AccountsDeps, "store">, publicId: strin
 	if (person?.kind === "staff") return succeed(person);
 	return refuse(
 		"unknown_person",
-		"Nobody of the staff has this account. Reload the page to see who is there.",
+		"No member of the staff has this account. Reload the page to see who is there.",
 	);
 }

@@ -54,6 +54,8 @@ export interface Caller {
 	programme: Programme;
 	/** The row of the API key. */
 	keyId: number;
+	/** Whether the key approves and rejects, too. */
+	mayDecide: boolean;
 	/** The row of the secret that it was signed with. */
 	secretId: number;
 	/** To be noted as its last use; null when one was noted a few minutes ago. */
@@ -105,6 +107,8 @@ export function createCallers(
 			return succeed({
 				programme,
 				keyId: apiKey.id,
+				// Those of 1.0.0 have no right noted, and decide.
+				mayDecide: apiKey.key_right !== "report",
 				secretId: verified.value,
 				keyUsedAtMs: isNoted ? null : nowMs,
 				nonce: {

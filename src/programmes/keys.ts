@@ -5,6 +5,7 @@ import { writeKeyLabel } from "../domain/action.ts";
 import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { type KeyRight, keyRightsOf } from "../domain/roles.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Maker } from "../people/links.ts";
@@ -24,30 +25,35 @@ export interface IssuedKey {
 	keyId: string;
 	name: string;
 	key: string;
+	right: KeyRight;
 	/** Only with the programme's first key. */
 	secret: string | null;
 }
 
-/** Left without a name it gets a number. */
+/** Left without a name it gets a number; without a right, the usual one of who issues it. */
 export async function issueKey(
 	deps: AccountsDeps,
 	programmePublicId: string,
 	maker: Maker | null,
-	nameText = "",
+	{ name: nameText = "", right = "" }: { name?: string; right?: string } = {},
 ): Promise<Result<IssuedKey>> {
 	const given = nameText.trim() === "" ? null : parseKeyName(nameText);
 	if (given?.ok === false) return given;
 	return changeLocked(deps, programmePublicId, maker, (programme) =>
-		insertKey(deps, programme, given?.value ?? null),
+		insertKey(deps, programme, given?.value ?? null, right),
 	);
 }
 
 /** Within a transaction that holds the programme's lock, or has just made it. */
 export async function insertKey(
 	deps: AccountsDeps,
-	{ trx, programmeId, personId, nowMs }: LockedProgramme,
+	{ trx, programmeId, personId, standing, nowMs }: LockedProgramme,
 	givenName: string | null,
+	askedRight: string,
 ): Promise<Result<IssuedKey>> {
+	const rights = keyRightsOf(standing);
+	const right = askedRight === "" ? rights[0] : rights.find((known) => known === askedRight);
+	if (right === undefined) return refuseRight(askedRight);
 	if ((await countUsableKeys(trx, programmeId)) >= MAX_USABLE_KEYS) {
 		return refuse(
 			"too_many_keys",
@@ -65,12 +71,14 @@ export async function insertKey(
 		hash: sha256Hex(key),
 		hint,
 		created_at_ms: nowMs,
+		key_right: right,
+		issued_by: personId,
 	});
 	const note = { personId, programmeId, action: "key.issued", subject: keyId } as const;
 	await noteAudit(trx, { ...note, detail: writeKeyLabel({ hint, name }) }, nowMs);
 	const isFirst = (await findActiveSecret(trx, programmeId)) === undefined;
 	const made = isFirst ? await makeSecret(trx, deps, programmeId, nowMs, nowMs) : null;
-	return succeed({ keyId, name, key, secret: made?.secret ?? null });
+	return succeed({ keyId, name, key, right, secret: made?.secret ?? null });
 }
 
 /** Of this programme's keys only: another shop's id is as unknown here as one that never was. */
@@ -89,6 +97,11 @@ export async function revokeKey(
 	});
 }
 
+function refuseRight(asked: string): ReturnType<typeof refuse> {
+	if (asked !== "decide") return refuse("invalid_field", 'right must be "report" or "decide".', "right");
+	return refuse("not_allowed", "Only an owner can issue a key that approves and rejects.", "right");
+}
+
 function parseKeyName(text: string): Result<string> {
 	const name = parseName(text);
 	if (name !== null) return succeed(name);
@@ -100,5 +113,5 @@ function parseKeyName(text: string): Result<string> {
 }
 
 function notUsable(keyId: string): ReturnType<typeof refuse> {
-	return refuse("unknown_key", `There is no usable key ${keyId}: check the id, or it was revoked before.`);
+	return refuse("unknown_key", `There is no usable key ${keyId}: check the ID, or it was revoked before.`);
 }

@@ -2,6 +2,7 @@
 // headers by it yet, its brand on the wire.
 
 import type { Updateable } from "kysely";
+import { groupDigits } from "../domain/bytes.ts";
 import { type Fault, fault, type Result, refuse, succeed } from "../domain/fault.ts";
 import {
 	parseBrand,
@@ -16,6 +17,7 @@ import { composeTestMail } from "../mail/letters.ts";
 import { sayMailError } from "../mail/network-mailer.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import { LIMITS, useLimits } from "../people/limits.ts";
+import { type Maker, transactAs } from "../people/links.ts";
 import type { Mailer } from "../ports.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import type { KnownNetwork } from "../store/queries/known-network.ts";
@@ -51,7 +53,7 @@ const HASH_LENGTH = 16;
 /** Resolves to the fields that were changed. */
 export async function changeNetwork(
 	deps: NetworkDeps,
-	personId: number | null,
+	maker: Maker | null,
 	input: NetworkInput,
 ): Promise<Checked<readonly NetworkField[]>> {
 	const wanted: Updateable<NetworkTable> = {};
@@ -63,7 +65,7 @@ export async function changeNetwork(
 		else if (parsed !== undefined) wanted[FIELDS[name].column] = parsed.value;
 	}
 	if (faults.length > 0) return refuseAll(faults);
-	const changed = await deps.store.transact(async (trx) => {
+	const changed = await transactAs<readonly NetworkField[]>(deps.store, maker, async (trx) => {
 		const before = await lockNetwork(trx);
 		const names = FIELD_NAMES.filter((name) => isChange(name, wanted, before));
 		if (names.includes("brand")) {
@@ -73,6 +75,7 @@ export async function changeNetwork(
 		if (names.length === 0) return succeed(names);
 		await changeNetworkRow(trx, wanted);
 		const detail = names.map((name) => `${name}: ${wanted[FIELDS[name].column] ?? "none"}`).join("; ");
+		const personId = maker?.personId ?? null;
 		await noteAudit(trx, { personId, action: "network.changed", detail }, deps.clock.nowMs());
 		return succeed(names);
 	});
@@ -106,24 +109,24 @@ function judgeBrandChange({ network }: NetworkDeps, { brand, secret_id }: Networ
 
 export async function saveLogo(
 	deps: NetworkDeps,
-	personId: number,
+	maker: Maker,
 	bytes: Uint8Array,
 ): Promise<Result<{ width: number; height: number }>> {
 	const judged = judgeLogo(bytes);
 	if (!judged.ok) return judged;
 	const { width, height } = judged.value;
-	await changeLogo(deps, personId, `logo: ${width} × ${height}`, {
+	const saved = await changeRow(deps, maker, `logo: ${width} × ${height}`, {
 		logo_type: LOGO_TYPE,
 		logo_hash: sha256Hex(bytes).slice(0, HASH_LENGTH),
 		logo_width: width,
 		logo_height: height,
 		logo_data: Buffer.from(bytes).toString("base64"),
 	});
-	return succeed({ width, height });
+	return saved.ok ? succeed({ width, height }) : saved;
 }
 
-export async function removeLogo(deps: NetworkDeps, personId: number): Promise<void> {
-	await changeLogo(deps, personId, "logo: none", {
+export function removeLogo(deps: NetworkDeps, maker: Maker): Promise<Result<true>> {
+	return changeRow(deps, maker, "logo: none", {
 		logo_type: null,
 		logo_hash: null,
 		logo_width: null,
@@ -132,27 +135,26 @@ export async function removeLogo(deps: NetworkDeps, personId: number): Promise<v
 	});
 }
 
-async function changeLogo(
+/** Refused when whoever asks was deactivated a moment ago, as everything that staff change. */
+async function changeRow(
 	deps: NetworkDeps,
-	personId: number,
+	maker: Maker | null,
 	detail: string,
 	change: Updateable<NetworkTable>,
-): Promise<void> {
-	await deps.store.transact(async (trx) => {
+): Promise<Result<true>> {
+	const changed = await transactAs<true>(deps.store, maker, async (trx) => {
 		await changeNetworkRow(trx, change);
+		const personId = maker?.personId ?? null;
 		await noteAudit(trx, { personId, action: "network.changed", detail }, deps.clock.nowMs());
+		return succeed(true);
 	});
 	deps.network.forget();
+	return changed;
 }
 
 /** The guided set-up is offered no more. */
-export async function endSetUp(deps: NetworkDeps, personId: number | null): Promise<void> {
-	const nowMs = deps.clock.nowMs();
-	await deps.store.transact(async (trx) => {
-		await changeNetworkRow(trx, { set_up_ended_at_ms: nowMs });
-		await noteAudit(trx, { personId, action: "network.changed", detail: "set-up: ended" }, nowMs);
-	});
-	deps.network.forget();
+export function endSetUp(deps: NetworkDeps, maker: Maker | null): Promise<Result<true>> {
+	return changeRow(deps, maker, "set-up: ended", { set_up_ended_at_ms: deps.clock.nowMs() });
 }
 
 /** A mail to oneself, sent at once. Resolves when the server has taken it, or with what the server said, in its words. */
@@ -222,6 +224,6 @@ export function judgeLogo(bytes: Uint8Array): Result<{ width: number; height: nu
 }
 
 function refuseImage(what: string): ReturnType<typeof refuse> {
-	const rule = `Choose a PNG of at most ${MAX_LOGO_BYTES / 1_024} KB, ${MIN_LOGO_PIXELS} to ${MAX_LOGO_PIXELS.toLocaleString("en")} pixels wide and high.`;
+	const rule = `Choose a PNG of at most ${MAX_LOGO_BYTES / 1_024} KB, ${MIN_LOGO_PIXELS} to ${groupDigits(MAX_LOGO_PIXELS)} pixels wide and high.`;
 	return refuse("invalid_image", `${what} ${rule}`, "file");
 }

@@ -193,7 +193,7 @@ async function giveOwner(
 function unknownOwner(email: string): ReturnType<typeof refuse> {
 	return refuse(
 		"unknown_person",
-		`Nobody has the email ${email}. Make the account first: ringback user create --email ${email} --kind shop`,
+		`There is no account with the email ${email}. Create it first: ringback user create --email ${email} --kind shop`,
 		"owner",
 	);
 }
@@ -229,8 +229,8 @@ export async function openSampleProgramme(
 		if (!opened.ok) return opened;
 		const { programme } = opened.value;
 		const { personId } = inviter.maker;
-		const locked = { trx, programmeId: programme.id, personId, nowMs: deps.clock.nowMs() };
-		const issued = await insertKey(deps, locked, null);
+		const made = { trx, programmeId: programme.id, personId, standing: "staff" } as const;
+		const issued = await insertKey(deps, { ...made, nowMs: deps.clock.nowMs() }, null, "");
 		return issued.ok ? succeed({ programme, issued: issued.value }) : issued;
 	});
 }

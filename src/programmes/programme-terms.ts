@@ -3,6 +3,7 @@
 // and the window they were given. Owners may change the name and, within the limits that the network's staff set, the
 // approval window; rates and what is done with pixels are agreed with the network, so only its staff may.
 
+import { groupDigits } from "../domain/bytes.ts";
 import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
 import { type Fault, fault, type Result, refuse, succeed } from "../domain/fault.ts";
 import { parseRate } from "../domain/money.ts";
@@ -112,7 +113,7 @@ const DAYS_WORDS = {
 
 function parseDays(days: number, least: number, field: keyof typeof DAYS_WORDS): Result<number> {
 	if (Number.isInteger(days) && days >= least && days <= MAX_DAYS) return succeed(days);
-	const text = `${DAYS_WORDS[field]} a whole number of days from ${least} to ${MAX_DAYS}.`;
+	const text = `${DAYS_WORDS[field]} a whole number of days from ${least} to ${groupDigits(MAX_DAYS)}.`;
 	return refuse("invalid_days", text, field);
 }
 
@@ -256,7 +257,7 @@ function sayTerm(term: keyof Terms, value: string | number | boolean): string {
 function changedMeanwhile(term: keyof Terms, now: string | number | boolean): Fault {
 	return fault(
 		"changed_meanwhile",
-		`Somebody changed ${LABELS[term]} to ${sayTerm(term, now)} while this page was open. Nothing was saved: check it, and save again.`,
+		`Another person changed ${LABELS[term]} to ${sayTerm(term, now)} while this page was open. Nothing was saved: check it, and save again.`,
 		term,
 	);
 }

@@ -2,6 +2,7 @@
 // the programme's lock, so that two people who press the same button do it once.
 
 import { type Result, refuse } from "../domain/fault.ts";
+import type { Standing } from "../domain/roles.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import { type Maker, transactInProgramme } from "../people/links.ts";
 import { findProgramme, lockProgramme } from "../store/queries/programmes.ts";
@@ -12,6 +13,8 @@ export interface LockedProgramme {
 	programmeId: number;
 	/** Who changes it; null: the command line. */
 	personId: number | null;
+	/** What they are to it. */
+	standing: Standing | null;
 	nowMs: number;
 }
 
@@ -28,9 +31,9 @@ export async function changeLocked<Value>(
 	const programme = await findProgramme(store.db, programmePublicId);
 	if (programme === undefined) return unknownProgramme(programmePublicId);
 	const { id: programmeId } = programme;
-	const locked = async (trx: Db) => {
+	const locked = async (trx: Db, standing: Standing | null) => {
 		await lockProgramme(trx, programmeId);
-		return work({ trx, programmeId, personId: maker?.personId ?? null, nowMs: clock.nowMs() });
+		return work({ trx, programmeId, personId: maker?.personId ?? null, standing, nowMs: clock.nowMs() });
 	};
 	const done = await transactInProgramme(store, maker, programmeId, locked, "integrate");
 	if (done.ok) store.announceChange(programme.id);
@@ -38,5 +41,5 @@ export async function changeLocked<Value>(
 }
 
 export function unknownProgramme(publicId: string): ReturnType<typeof refuse> {
-	return refuse("unknown_programme", `There is no programme ${publicId}. Check the id: it starts with prg_.`);
+	return refuse("unknown_programme", `There is no programme ${publicId}. Check the ID: it starts with prg_.`);
 }

@@ -52,7 +52,7 @@ export async function prepareSecret(
 				"A new secret is prepared already. Activate it, or discard it and prepare another.",
 			);
 		}
-		const made = await makeSecret(trx, deps, programmeId, nowMs, null);
+		const made = await makeSecret(trx, deps, programmeId, nowMs, null, personId);
 		const named = { receiver_id: programmeId, hint: hintOf(made.secret) };
 		await noteStep(trx, "secret.prepared", personId, named, nowMs);
 		return succeed(made);
@@ -118,6 +118,7 @@ export async function makeSecret(
 	programmeId: number,
 	nowMs: number,
 	activatedAtMs: number | null,
+	preparedBy: number | null = null,
 ): Promise<MadeSecret> {
 	// Before the secret: whoever chooses a brand just now is done, or finds it fixed.
 	await fixBrand(trx);
@@ -130,6 +131,7 @@ export async function makeSecret(
 		hint: hintOf(secret),
 		created_at_ms: nowMs,
 		activated_at_ms: activatedAtMs,
+		prepared_by: preparedBy,
 	});
 	return { secretId, secret };
 }
@@ -151,6 +153,6 @@ function hintOf(secret: string): string {
 function notPrepared(): ReturnType<typeof refuse> {
 	return refuse(
 		"secret_not_prepared",
-		"This secret is not prepared any more: somebody discarded or replaced it. Reload the page to see which ones there are.",
+		"This secret is not prepared any more: it was discarded or replaced. Reload the page to see which ones there are.",
 	);
 }

@@ -1,21 +1,18 @@
-// What a process does besides its work, for those who watch it: tells that it is there, holds callbacks or lets them go,
-// reads how much there is, and notices when the schema has become too new for it. Whatever fails here stops nothing.
+// What a process does besides its work, for those who watch it: tells that it is there, reads how
+// much there is, and notices when the schema has become too new for it. Whatever fails here stops nothing.
 
-import type { Config } from "../config.ts";
 import {
 	FORGOTTEN_AFTER_MS,
 	type MailFailure,
 	type ProcessEngine,
 	TELLS_EVERY_MS,
 } from "../domain/process.ts";
-import { isoTime, MINUTE_MS, SECOND_MS } from "../domain/time.ts";
+import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import type { Clock, DiskSpace, Log } from "../ports.ts";
-import { beginPause, endPause } from "../store/queries/delivery-pause.ts";
 import { readFigures } from "../store/queries/figures.ts";
 import { forgetProcesses, removeProcess, saveProcess } from "../store/queries/system.ts";
 import { checkSchema, readSchema, SchemaTooNewError } from "../store/schema/migrations.ts";
 import type { Store } from "../store/store.ts";
-import { isDatabaseUnavailable } from "../store/unavailable.ts";
 import { startLoop } from "../watch/loop.ts";
 import type { InstallationFigures } from "../watch/metrics.ts";
 
@@ -67,26 +64,6 @@ export function tellPresence(deps: PresenceDeps): Upkeep {
 			}
 		},
 	};
-}
-
-/** To be called before anything is sent or told. A process of role web sends nothing either way, so it has no say. */
-export async function holdOrLetGo(
-	{ store, clock, log }: UpkeepDeps,
-	{ role, delivery }: Pick<Config, "delivery" | "role">,
-): Promise<void> {
-	if (role === "web") return;
-	try {
-		if (delivery === "paused") {
-			await beginPause(store.db, clock.nowMs());
-			return;
-		}
-		const sinceMs = await endPause(store, clock.nowMs());
-		if (sinceMs !== null) log.info({ pausedSince: isoTime(sinceMs) }, "callbacks are sent again");
-	} catch (error) {
-		// A database that takes nothing just now must not keep callbacks from going out.
-		if (!isDatabaseUnavailable(error)) throw error;
-		log.error({ err: error }, "whether callbacks are paused could not be written down");
-	}
 }
 
 export const FIGURES_INTERVAL_MS = MINUTE_MS;

@@ -159,7 +159,7 @@ export async function checkSqliteFile(
 }
 
 /** Also one that is at work. */
-async function checkStore(store: Store, key: Uint8Array | null, tell: Tell): Promise<CheckedDatabase> {
+export async function checkStore(store: Store, key: Uint8Array | null, tell: Tell): Promise<CheckedDatabase> {
 	const schema = await findSchema(store.db);
 	const schemaProblem = findSchemaProblem(schema);
 	if (schemaProblem !== null) {

@@ -23,7 +23,7 @@ import { findDifferentEnds } from "../store/postgres/doctor.ts";
 import { createKnownNetwork, type KnownNetwork } from "../store/queries/known-network.ts";
 import { keepGivenBrand } from "../store/queries/network.ts";
 import { newestSecret, type SigningSecret } from "../store/queries/signing-secrets.ts";
-import type { MigrationReport } from "../store/schema/migrations.ts";
+import { MIGRATIONS, type MigrationReport } from "../store/schema/migrations.ts";
 import type { Store } from "../store/store.ts";
 import { openSharedClock, type SharedClock } from "./shared-clock.ts";
 
@@ -136,7 +136,9 @@ export async function openParts(
 		opened.defer(() => clock.stop());
 		const tell = options.tellMigration ?? ((progress) => log.info({ progress }, "migrating the database"));
 		const migration = await prepareSchema(store, schema, clock.nowMs(), { tell });
-		const sealed = migration.version > 0 ? await newestSecret(store.db) : undefined;
+		// Of another schema its tables may not be ours to read.
+		const isReadable = schema !== "inspect" || migration.version === MIGRATIONS.length;
+		const sealed = isReadable ? await newestSecret(store.db) : undefined;
 		// Never a new key for secrets that were sealed with another: it would only hide what is missing.
 		const sealingKey = findSealingKey(config, log, schema !== "inspect" && sealed === undefined);
 		checkSealingKey(sealingKey, sealed);

@@ -205,21 +205,26 @@ export interface Explanation {
  */
 export const MAX_TRIES = 200;
 
-/** Null when no single mistake explains its signature. `targets`: what else may have been signed as the target. */
-export function explain(
+/**
+ * Null when no single mistake explains its signature. `targets`: what else may have been signed as the target. `giveWay`
+ * lets others get on: writing a long body anew and hashing it takes a millisecond or two each time.
+ */
+export async function explain(
 	seen: SignedParts,
 	keys: readonly KeyCandidate[],
 	targets: readonly string[],
-): { found: Explanation | null; tries: number } {
+	giveWay: () => Promise<void>,
+): Promise<{ found: Explanation | null; tries: number }> {
 	const signature = hexOf(seen.signature) ?? "";
 	const rightKeys = keys.filter(({ isRight }) => isRight);
-	const texts = [
-		{ parts: seen, end: "", tried: keys },
-		{ parts: seen, end: "\n", tried: rightKeys },
-		...withOneMistake(seen, targets).map((parts) => ({ parts, end: "", tried: rightKeys })),
-	];
+	function* texts() {
+		yield { parts: seen, end: "", tried: keys };
+		yield { parts: seen, end: "\n", tried: rightKeys };
+		for (const parts of withOneMistake(seen, targets)) yield { parts, end: "", tried: rightKeys };
+	}
 	let tries = 0;
-	for (const { parts, end, tried } of texts) {
+	for (const { parts, end, tried } of texts()) {
+		await giveWay();
 		const text = canonicalOf(parts) + end;
 		for (const key of tried) {
 			if (tries === MAX_TRIES) return { found: null, tries };
@@ -231,12 +236,12 @@ export function explain(
 	return { found: null, tries };
 }
 
-function withOneMistake(seen: SignedParts, targets: readonly string[]): SignedParts[] {
+function* withOneMistake(seen: SignedParts, targets: readonly string[]): Generator<SignedParts> {
 	const { method, target, timestamp, body } = seen;
 	const path = pathOf(target);
 	const query = target.slice(path.length);
-	const candidates: Partial<Record<keyof SignedParts, readonly string[]>> = {
-		body: [`${body}\n`, `${body}\r\n`, body.trimEnd(), body.replaceAll("\n", "\r\n"), ...rewritten(body), ""],
+	const candidates: Partial<Record<keyof SignedParts, Iterable<string>>> = {
+		body: rewritten(body),
 		target: [
 			path,
 			...targets,
@@ -249,17 +254,22 @@ function withOneMistake(seen: SignedParts, targets: readonly string[]): SignedPa
 		timestamp: [`${timestamp}000`, timestamp.replace(/^(\d{10})\d{3}$/, "$1")],
 		method: [method.toUpperCase(), "POST", "GET"],
 	};
-	return Object.entries(candidates).flatMap(([part, values]) =>
-		[...new Set(values)].map((value) => ({ ...seen, [part]: value })),
-	);
+	for (const [part, values] of Object.entries(candidates)) {
+		const known = new Set<string>();
+		for (const value of values) {
+			if (!known.has(value)) yield { ...seen, [part]: value };
+			known.add(value);
+		}
+	}
 }
 
 function pathOf(target: string): string {
 	return target.split("?", 1)[0] ?? "";
 }
 
-/** The same JSON as the usual programs write it. */
-function rewritten(body: string): string[] {
+/** With another end, as the usual programs write the same JSON, and none; each made when it is asked for. */
+function* rewritten(body: string): Generator<string> {
+	yield* [`${body}\n`, `${body}\r\n`, body.trimEnd(), body.replaceAll("\n", "\r\n"), ""];
 	try {
 		const json = JSON.parse(body);
 		const plain = JSON.stringify(json);
@@ -267,30 +277,29 @@ function rewritten(body: string): string[] {
 		const spaced = plain.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|[,:]/gs, (token) =>
 			token.length === 1 ? `${token} ` : token,
 		);
-		return [
-			plain,
-			JSON.stringify(json, null, 2),
-			JSON.stringify(json, null, 4),
-			spaced,
-			escapeUnicode(spaced),
-			// PHP, and with its flags for letters or for slashes.
-			escapeUnicode(plain).replaceAll("/", "\\/"),
-			plain.replaceAll("/", "\\/"),
-			escapeUnicode(plain),
-			// Go.
-			plain.replace(/[<>&]/g, unicodeEscape),
-			JSON.stringify(json, sortKeys),
-		];
+		yield plain;
+		yield JSON.stringify(json, null, 2);
+		yield JSON.stringify(json, null, 4);
+		yield spaced;
+		yield escapeUnicode(spaced);
+		// PHP, and with its flags for letters or for slashes.
+		yield escapeUnicode(plain).replaceAll("/", "\\/");
+		yield plain.replaceAll("/", "\\/");
+		yield escapeUnicode(plain);
+		// Go.
+		yield plain.replace(/[<>&]/g, unicodeEscape);
+		yield JSON.stringify(json, sortKeys);
 	} catch {
 		// It is no JSON, or nests deeper than any request does.
-		return [];
 	}
 }
 
-/** The last of them is sorted: of the same JSON it is the same. */
 function isSameJson(a: string, b: string): boolean {
-	const sorted = rewritten(a).at(-1);
-	return sorted !== undefined && sorted === rewritten(b).at(-1);
+	try {
+		return JSON.stringify(JSON.parse(a), sortKeys) === JSON.stringify(JSON.parse(b), sortKeys);
+	} catch {
+		return false;
+	}
 }
 
 function sortKeys(_: string, value: unknown): unknown {

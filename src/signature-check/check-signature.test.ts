@@ -185,7 +185,7 @@ eachDatabase("a callback of ours", (database) => {
 		match(checked.conclusion, /^We do not know what is wrong: none of the \d+ usual mistakes/);
 		match(
 			checked.findings.find(({ part }) => part === "nonce")?.text ?? "",
-			/last 2\u00a0000 callbacks, has this nonce/,
+			/last 2,000 callbacks, has this nonce/,
 		);
 	});
 });
@@ -365,8 +365,10 @@ describe("the shop's side", () => {
 		const fit = { key: signingKey("x"), isRight: true, verdict: "good", cause: null, text: "" } as const;
 		const keys = Array.from({ length: 45 }, (_, index) => ({ ...fit, isRight: index < 4 }));
 		const targets = Array.from({ length: 6 }, (_, index) => `/${index}`);
-		const tries = (tried: typeof keys) => explain({ ...seen, signature: NO_SIGNATURE }, tried, targets).tries;
-		deepEqual([tries(keys), tries([...keys, ...keys, ...keys])], [181, MAX_TRIES], "as its comment counts");
+		const tries = async (tried: typeof keys) =>
+			(await explain({ ...seen, signature: NO_SIGNATURE }, tried, targets, async () => undefined)).tries;
+		const most = [await tries(keys), await tries([...keys, ...keys, ...keys])];
+		deepEqual(most, [181, MAX_TRIES], "as its comment counts");
 		const trio = Object.entries(request().headers).map(([name, value]) => `${name}: ${value}`);
 		const headers = trio.join("\n");
 		const pastes = [

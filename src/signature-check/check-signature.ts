@@ -77,6 +77,7 @@ export async function checkSignature(
 	{ store, clock, sealingKey, network, publicUrl }: SignatureCheckDeps,
 	programme: Programme,
 	{ pasted, secret, computed }: SignatureQuestion,
+	giveWay = () => clock.yieldLoop(),
 ): Promise<CheckedSignature> {
 	const nowMs = clock.nowMs();
 	const { brand } = network.face;
@@ -100,9 +101,9 @@ export async function checkSignature(
 	const base = isOurs ? (urls[0] ?? new URL(publicUrl)) : new URL(publicUrl);
 	const underBase = `${base.pathname.replace(/\/$/, "")}${seen.target}`;
 	const targets = [base.origin + seen.target, ...(isOurs ? callbackTargets : [underBase])];
-	const ask: Ask = (parts) => explain(parts, keys, targets);
+	const ask: Ask = (parts) => explain(parts, keys, targets, giveWay);
 
-	const { found, tries } = ask(sent?.parts ?? seen);
+	const { found, tries } = await ask(sent?.parts ?? seen);
 	const findings =
 		sent !== null
 			? compareWith(sent.parts, found, seen, direction)
@@ -116,7 +117,7 @@ export async function checkSignature(
 	const judged = findings.map((one) =>
 		!isOurs && one.part === "timestamp" && one.verdict === "good" ? judgeClock(seen.timestamp, nowMs) : one,
 	);
-	const ofComputed = isOurs ? explainComputed(computed, seen, sent, ask) : null;
+	const ofComputed = isOurs ? await explainComputed(computed, seen, sent, ask) : null;
 	return {
 		direction,
 		...conclude(judged, direction, { sent, tries, isComputedJudged: ofComputed !== null }),
@@ -225,17 +226,17 @@ function judgeClock(timestamp: string, nowMs: number): Finding {
 }
 
 /** What the shop's own code made of the callback that it received; also where its value was pasted in place of ours. */
-function explainComputed(
+async function explainComputed(
 	computed: string,
 	seen: SeenRequest,
 	sent: SentCallback | null,
 	ask: Ask,
-): Finding[] | null {
+): Promise<Finding[] | null> {
 	const isForeign = sent !== null && hexOf(seen.signature) !== sent.parts.signature;
 	const given = computed.trim() || (isForeign ? seen.signature : "");
 	if (given === "") return null;
 	const asComputed = { ...seen, signature: given };
-	const { found } = ask(asComputed);
+	const { found } = await ask(asComputed);
 	if (found === null) {
 		const text =
 			"We do not know what your code signed: none of your secrets produces this value. Compare the last characters of your server's secret with those under Keys and snippets, then the text below with the one your code signs.";

@@ -7,22 +7,18 @@ import type { EventName } from "../domain/event-name.ts";
 import type { Db } from "./schema/tables.ts";
 import type { Conversion, MovesTable, NewConversion } from "./tables/conversions.ts";
 import type { InboundCallsTable } from "./tables/inbound.ts";
+import type { CreditsTable } from "./tables/partners.ts";
 import type { NoncesTable } from "./tables/programmes.ts";
 
 export type NewMove = Insertable<MovesTable>;
 export type NewInboundCall = Insertable<InboundCallsTable>;
+export type NewCredit = CreditsTable;
 export type NewNonce = Insertable<NoncesTable>;
 
 export interface Change {
 	/** As it was read. */
 	before: Conversion;
 	after: Conversion;
-}
-
-/** A conversion that got a new number. */
-export interface MoveLink {
-	from_id: number;
-	to_id: number;
 }
 
 export interface AnnouncedBody {
@@ -56,10 +52,8 @@ export interface HotWrites {
 	 * in between: every move changes one of the two.
 	 */
 	updateUnlessChanged(trx: Db, changes: readonly Change[]): Promise<Set<number>>;
-	/** Returns the ids of those that were removed, to be inserted again under a new number. */
-	removeUnlessChanged(trx: Db, conversions: readonly Conversion[]): Promise<Set<number>>;
-	/** The history follows a conversion to its new number. */
-	relinkMoves(trx: Db, links: readonly MoveLink[]): Promise<void>;
+	/** Returns the ids of those that got this order id. */
+	renameUnlessChanged(trx: Db, conversions: readonly Conversion[]): Promise<Set<number>>;
 	/**
 	 * A statement of its own, behind those that changed the conversions: on PostgreSQL it then sees all their earlier moves
 	 * as ended, and listeners are told of a conversion's moves in their order.
@@ -67,6 +61,8 @@ export interface HotWrites {
 	insertMoves(trx: Db, moves: readonly NewMove[]): Promise<void>;
 	/** A reader of the events must see later what was announced then, not what the conversion has become since. */
 	keepAnnouncedBodies(trx: Db, bodies: readonly AnnouncedBody[]): Promise<void>;
+	/** Of conversions that have none yet: a credit is made once, and changed by people only. */
+	insertCredits(trx: Db, credits: readonly NewCredit[]): Promise<void>;
 	/**
 	 * In the transaction of the status changes that they announce, so that neither exists without the other; at most one
 	 * for each conversion. Resolves to the number of each delivery, by its conversion.
@@ -130,6 +126,19 @@ export const MOVE = {
 	at_ms: "bigint",
 	announced_body: "text",
 } as const satisfies ColumnsOf<NewMove>;
+
+export const CREDIT = {
+	conversion_id: "bigint",
+	programme_id: "bigint",
+	partnership_id: "bigint",
+	word: "text",
+	sold_at_ms: "bigint",
+	link_id: "bigint",
+	clicked_at_ms: "bigint",
+	sub_1: "text",
+	sub_2: "text",
+	sub_3: "text",
+} as const satisfies ColumnsOf<NewCredit>;
 
 export const NONCE = {
 	programme_id: "bigint",

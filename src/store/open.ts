@@ -8,6 +8,7 @@ import {
 	MIGRATIONS,
 	type MigrateOptions,
 	type MigrationReport,
+	type PresentSchema,
 	SchemaTooOldError,
 } from "./schema/migrations.ts";
 import { openSqlite } from "./sqlite/store.ts";
@@ -28,11 +29,15 @@ export async function prepareSchema(
 ): Promise<MigrationReport> {
 	if (schema === "migrate") return store.migrate(nowMs, options);
 	const present = await findSchema(store.db);
-	if (schema === "check") {
-		checkSchema(present);
-		if (present.version < MIGRATIONS.length) throw new SchemaTooOldError(present.version, MIGRATIONS.length);
-	}
+	if (schema === "check") refuseSchema(present, schema);
 	return { version: present.version, applied: [] };
+}
+
+/** Throws when a service that was started so would not run on it. */
+export function refuseSchema(present: PresentSchema, schema: "migrate" | "check"): void {
+	checkSchema(present);
+	const isOld = present.version < MIGRATIONS.length;
+	if (schema === "check" && isOld) throw new SchemaTooOldError(present.version, MIGRATIONS.length);
 }
 
 /** What a pooler answers to start-up parameters that it does not know (SQLSTATE protocol_violation). */

@@ -63,6 +63,7 @@ export const CHECKS: readonly Check[] = [
 	{ kind: "no_worker", area: "processes", mendsItself: true, find: findNoWorker },
 	{ kind: "process_silent", area: "processes", mendsItself: true, find: findSilent },
 	{ kind: "mixed_versions", area: "processes", mendsItself: true, find: findVersions },
+	{ kind: "shared_file", area: "processes", mendsItself: true, find: findSharedFile },
 	{ kind: "queue_overdue", area: "queue", mendsItself: true, find: findOverdue },
 	{ kind: "mail_failing", area: "mail", mendsItself: true, find: findMailFailure },
 	{ kind: "schema_differs", area: "schema", find: findSchema },
@@ -101,7 +102,7 @@ export const CHECKS: readonly Check[] = [
 				? null
 				: {
 						title: "Mail is off",
-						text: "Nobody is mailed about failed callbacks, invitations or forgotten passwords. Set SMTP_URL and MAIL_FROM.",
+						text: "No mail is sent about failed callbacks, invitations or forgotten passwords. Set SMTP_URL and MAIL_FROM.",
 					},
 	},
 ];
@@ -118,17 +119,11 @@ export function isLasting({ kind }: Warning): boolean {
 /** Callbacks that are held on purpose: nobody should forget it. */
 function findPause({ pause }: WatchedState): Found {
 	if (pause === null) return null;
-	const since = utcMinute(pause.sinceMs);
-	if (pause.isSentElsewhere) {
-		return {
-			title: `A process has sent no callbacks since ${since}, and others send them`,
-			text: "It runs with RINGBACK_DELIVERY=paused. To hold all callbacks, restart every process with that setting; to let all go, restart that one without it.",
-		};
-	}
 	const waiting = pause.waiting === 1 ? "1 waits" : `${pause.waiting} wait`;
+	const by = pause.heldBy ?? "`ringback hold`";
 	return {
-		title: `Callbacks have been paused since ${since}, and ${waiting}`,
-		text: "RINGBACK_DELIVERY is paused: conversions and decisions are taken, and no shop is told. `ringback owed` lists what would be sent. Restart without the setting to let it go.",
+		title: `All callbacks have been held since ${utcMinute(pause.sinceMs)} by ${by}, and ${waiting}`,
+		text: "Conversions and decisions are accepted, and no shop is told. `ringback owed` lists what would be sent. Release callbacks on System or with `ringback release`.",
 	};
 }
 
@@ -151,16 +146,12 @@ function findClock({ clockOffsetMs: offsetMs }: WatchedState): Found {
 	};
 }
 
-/** Nobody does them while there is no mail server, or while callbacks are held: then they are not late. */
+/** Nobody does them while there is no mail server: then they are not late. */
 const NEED_MAIL: readonly ChoreName[] = ["change_mails", "notice_mails"];
-const NEED_DELIVERY: readonly ChoreName[] = ["early_notices", "notice_mails"];
 
-export function findLateChores({ chores, settings, pause, nowMs }: WatchedState): readonly ChoreRecord[] {
+export function findLateChores({ chores, settings, nowMs }: WatchedState): readonly ChoreRecord[] {
 	return chores.filter(
-		(record) =>
-			isLate(record, nowMs) &&
-			(settings.hasMail || !NEED_MAIL.includes(record.name)) &&
-			(pause === null || !NEED_DELIVERY.includes(record.name)),
+		(record) => isLate(record, nowMs) && (settings.hasMail || !NEED_MAIL.includes(record.name)),
 	);
 }
 
@@ -243,6 +234,16 @@ function findVersions(state: WatchedState): Found {
 	};
 }
 
+/** During a restart it is so for a moment. */
+function findSharedFile(state: WatchedState): Found {
+	const running = alive(state);
+	if (!state.settings.isOnFile || running.length < 2) return null;
+	return {
+		title: `${running.length} processes share one SQLite file`,
+		text: "Only one of them sends callbacks. It hears of sales that another has taken up to five seconds late, and all wait for each other when they write. Run one process, or move to PostgreSQL: `ringback move`.",
+	};
+}
+
 function findOverdue({ processes, nowMs }: WatchedState): Found {
 	const oldestDueAtMs = sumEngines(processes, nowMs)?.oldestDueAtMs ?? null;
 	if (oldestDueAtMs === null || nowMs - oldestDueAtMs < OVERDUE_MS) return null;
@@ -256,7 +257,7 @@ function findMailFailure(state: WatchedState): Found {
 	const failure = lastMailFailure(alive(state));
 	if (failure === null) return null;
 	return {
-		title: "The mail server did not take the last mail",
+		title: "The mail server did not accept the last mail",
 		text: `At ${isoTime(failure.atMs)} it said: ${failure.reason}. Mails are tried again by themselves. Check SMTP_URL, and send yourself a test mail from the Network page.`,
 	};
 }
@@ -275,7 +276,7 @@ function findSchema({ schema: { version, known } }: WatchedState): Found {
 		title: `The database's schema has version ${version}, this program knows ${known}`,
 		text:
 			version > known
-				? "Somebody has upgraded already: upgrade this process, too."
+				? "The database was upgraded already: upgrade this process, too."
 				: "Run `ringback migrate`, or start with RINGBACK_MIGRATE=auto.",
 	};
 }
@@ -292,7 +293,7 @@ function findBackup({ backedUpAtMs, nowMs }: WatchedState): Found {
 	if (backedUpAtMs === null || nowMs - backedUpAtMs < BACKUP_OLD_MS) return null;
 	return {
 		title: `The last backup is ${Math.floor((nowMs - backedUpAtMs) / DAY_MS)} days old`,
-		text: "Whatever makes it has stopped or fails. Look at what it says (with the Debian package: journalctl -u ringback-backup), and run `ringback backup` once by hand.",
+		text: "The job that makes backups has stopped or fails. Read its log (with the Debian package: journalctl -u ringback-backup), and run `ringback backup` once by hand.",
 	};
 }
 

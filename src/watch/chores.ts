@@ -13,6 +13,7 @@ import { type TellDeps, tellChanges, tellNotices } from "../mail/tell.ts";
 import type { Clock, Log } from "../ports.ts";
 import { cancelAllRemoved } from "../store/queries/cancellations.ts";
 import { pruneCallbackHours } from "../store/queries/delivery-health.ts";
+import { readIsHeld } from "../store/queries/delivery-pause.ts";
 import { pruneJobs } from "../store/queries/jobs.ts";
 import { pruneUses } from "../store/queries/limit-counts.ts";
 import { pruneMails } from "../store/queries/mail-queue.ts";
@@ -46,11 +47,6 @@ export interface ChoreDeps {
 
 export interface ChoresDeps extends ChoreDeps, ConversionsDeps, TellDeps {
 	retentionDays: number;
-	/**
-	 * Callbacks are held on purpose: no shop has a chance to answer, so nobody is told that callbacks fail. What there is
-	 * to tell waits, too.
-	 */
-	isDeliveryPaused: boolean;
 }
 
 export interface Chores {
@@ -71,17 +67,23 @@ const MAX_ERROR_LENGTH = 200;
 
 /** The chores of a process that delivers callbacks. */
 export function startChores(deps: ChoresDeps): Chores {
-	const { store, clock, mails, isDeliveryPaused } = deps;
+	const { store, clock, mails } = deps;
+	// While callbacks are held, no shop has a chance to answer: what there is to tell of failures waits, too.
+	const unlessHeld =
+		(work: Work): Work =>
+		async (isStopping) =>
+			(await readIsHeld(store.db)) ? undefined : work(isStopping);
 	// Without a mail server notices wait on record until there is one.
-	const mail =
-		!mails.isOn || isDeliveryPaused
-			? null
-			: startChore(deps, "notice_mails", (isStopping) => tellNotices(deps, isStopping));
-	const early = isDeliveryPaused
-		? null
-		: startChore(deps, "early_notices", async (isStopping) => {
-				if ((await tellEarly(deps, isStopping)) > 0) mail?.runSoon();
-			});
+	const mail = mails.isOn
+		? startChore(
+				deps,
+				"notice_mails",
+				unlessHeld((isStopping) => tellNotices(deps, isStopping)),
+			)
+		: null;
+	const tellInTime = unlessHeld(async (isStopping) => {
+		if ((await tellEarly(deps, isStopping)) > 0) mail?.runSoon();
+	});
 	const all = [
 		startChore(deps, "approvals", (isStopping) => approveDue(deps, isStopping)),
 		startChore(deps, "expiries", (isStopping) => expireParked(deps, isStopping)),
@@ -91,7 +93,7 @@ export function startChores(deps: ChoresDeps): Chores {
 		startChore(deps, "sessions", () => pruneSignIn(store.db, clock.nowMs())),
 		startChore(deps, "old_mails", () => pruneMails(store.db, clock.nowMs() - MAILS_KEPT_MS)),
 		startChore(deps, "retention", (isStopping) => removeOld(deps, isStopping)),
-		early,
+		startChore(deps, "early_notices", tellInTime),
 		mail,
 	].filter((chore) => chore !== null);
 	return {

@@ -14,6 +14,7 @@ const SETTINGS: WarningSettings = {
 	trustedProxies: [],
 	hasMail: true,
 	allowsPrivateRanges: false,
+	isOnFile: false,
 };
 const OWN: Arrival = {
 	socketAddress: "127.0.0.1",

@@ -96,7 +96,7 @@ export function createInstallationWatch(deps: InstallationWatchDeps): Installati
 		warningsFor: ({ host }) =>
 			// Private ranges are said on every page already.
 			findWarnings({ ...state(), host }).filter(({ kind }) => kind !== "private_ranges"),
-		pausedSinceMs: () => (known.pause?.isSentElsewhere === false ? known.pause.sinceMs : null),
+		pausedSinceMs: () => known.pause?.sinceMs ?? null,
 		read,
 		async look() {
 			await read();

@@ -251,12 +251,12 @@ function describeState({ gauge, gauges }: Series, read: () => WatchedState): voi
 	});
 	gauge(
 		"ringback_delivery_paused",
-		"1 while callbacks are held on purpose (RINGBACK_DELIVERY=paused) and no process sends them; read every 15 s",
-		() => (read().pause?.isSentElsewhere === false ? 1 : 0),
+		"1 while all callbacks are held on purpose (`ringback hold`, or on System); read every 15 s",
+		() => (read().pause === null ? 0 : 1),
 	);
 	gauge(
 		"ringback_delivery_paused_timestamp_seconds",
-		"Since when callbacks have been held on purpose in at least one process; 0 while they are not",
+		"Since when callbacks have been held on purpose; 0 while they are not",
 		() => inSeconds(read().pause?.sinceMs ?? 0),
 	);
 	gauge(
@@ -345,7 +345,7 @@ function describeProcess(
 	);
 	counter(
 		"ringback_log_lines_dropped_total",
-		"Lines of the log that were dropped because nobody read them in time; must stay 0",
+		"Lines of the log that were dropped because they were not read in time; must stay 0",
 		service.droppedLogLines,
 	);
 }

@@ -3,7 +3,9 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { addPartnerPerson } from "../store/queries/partners.ts";
 import { type FilledShop, openFilledShop } from "./filled-shop.test-support.ts";
+import { addPartner } from "./partner/partner-shop.test-support.ts";
 import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
 import type { Access, Route } from "./routes.ts";
 import { ROUTES } from "./site.ts";
@@ -17,6 +19,8 @@ type Visitor =
 	| "developer"
 	| "viewer"
 	| "staff"
+	/** Signs in for a partner, and is in no programme. */
+	| "partner"
 	/** Staff without the authenticator that the network asks for. */
 	| "unprepared";
 
@@ -30,17 +34,22 @@ type Outcome =
 	| "authenticator";
 
 const EVERYBODY: readonly Visitor[] = [
-	...(["nobody", "outsider", "owner", "developer", "viewer", "staff"] as const),
+	...(["nobody", "outsider", "owner", "developer", "viewer", "staff", "partner"] as const),
 	"unprepared",
 ];
 const SIGNED_IN = {
 	...({ nobody: "sign-in", outsider: "allowed", staff: "allowed" } as const),
-	...({ owner: "allowed", developer: "allowed", viewer: "allowed" } as const),
+	...({ owner: "allowed", developer: "allowed", viewer: "allowed", partner: "allowed" } as const),
 };
 const OF_PROGRAMME = {
 	...SIGNED_IN,
-	...({ outsider: "nothing", unprepared: "authenticator" } as const),
+	...({ outsider: "nothing", partner: "nothing", unprepared: "authenticator" } as const),
 };
+const OF_NO_SHOP = {
+	...SIGNED_IN,
+	...({ outsider: "nothing", owner: "nothing", developer: "nothing", viewer: "nothing" } as const),
+	unprepared: "authenticator",
+} as const;
 const EXPECTED: Readonly<Record<Access, Readonly<Record<Visitor, Outcome>>>> = {
 	anyone: { ...SIGNED_IN, nobody: "allowed", unprepared: "allowed" },
 	"signed-in": { ...SIGNED_IN, unprepared: "authenticator" },
@@ -48,21 +57,20 @@ const EXPECTED: Readonly<Record<Access, Readonly<Record<Visitor, Outcome>>>> = {
 	"programme-integrate": { ...OF_PROGRAMME, viewer: "denied" },
 	"programme-decide": { ...OF_PROGRAMME, developer: "denied", viewer: "denied" },
 	"programme-manage": { ...OF_PROGRAMME, developer: "denied", viewer: "denied" },
-	staff: {
-		...SIGNED_IN,
-		...{ outsider: "nothing", owner: "nothing", developer: "nothing", viewer: "nothing" },
-		unprepared: "authenticator",
-	},
+	partner: { ...OF_NO_SHOP, staff: "nothing" },
+	staff: { ...OF_NO_SHOP, partner: "nothing" },
 	"account-authenticator": { ...SIGNED_IN, unprepared: "allowed" },
 };
 
+/** Instead of the programme or the partner in an address. */
+const OF_WHOM = /(?:prg|ptn)_\w+/;
 const UNKNOWN = "prg_00000000000000000000000000";
 const ENDED = "event: ended\ndata:\n\n";
 /** What the forms ask for, so that nobody is refused for want of it. */
 const FIELDS = {
 	...{ name: "Taken over", approvalDays: "1", email: "thief@shop.example", role: "owner" },
 	...{ postbackUrl: "https://thief.example/", move: "approve", reason: "RETURN", since: "2020-01-01T00:00" },
-	...{ method: "POST", target: "/", headers: "", body: "", secret: "" },
+	...{ method: "POST", target: "/", headers: "", body: "", secret: "", partnership: "pts_x" },
 };
 /** As old browsers say it, and as all others do. */
 const FOREIGN_FORMS = [
@@ -91,7 +99,7 @@ test("whoever may not open a page or send a form is led away or told nothing, an
 				assert.equal(answer.location, withNext(SIGN_IN_PATH, next), what);
 			}
 			if (expected === "nothing") {
-				const missing = await ask(browser, route, path.replace(shop.programme.public_id, UNKNOWN));
+				const missing = await ask(browser, route, path.replace(OF_WHOM, UNKNOWN));
 				assert.deepEqual([answer.status, answer.text], [404, missing.text], what);
 				assert.deepEqual([...answer.headers], [...missing.headers], what);
 			}
@@ -122,6 +130,8 @@ test("whoever may is answered, with the strict headers and without inline script
 		const browser = await visit(visitor);
 		for (const route of ROUTES.filter(({ method }) => method === "GET")) {
 			if (EXPECTED[route.access][visitor] !== "allowed") continue;
+			// Staff are in no programme that they could leave.
+			if (visitor === "staff" && route.path.endsWith("/leave")) continue;
 			const what = `${visitor}: ${pathOf(route)}`;
 			// A stream would stay open; its HEAD is refused behind all guards, so that none is opened for nobody to read.
 			if (isStream(route)) {
@@ -153,6 +163,10 @@ async function openService(t: TestContext): Promise<Service> {
 	const outsider = await site.addOwner(await site.addProgramme("Outsider"));
 	const developer = await site.addPerson(programme, "developer");
 	const viewer = await site.addPerson(programme, "viewer");
+	const ofPartner = await addPartner(site, "Blog");
+	// Of one partner, and not of the other.
+	const ofAnother = await addPartner(site, "Another");
+	await addPartnerPerson(site.store.db, ofAnother.partner.id, outsider.id);
 	const staff = await site.addStaff();
 	// Whom the forms about people are about: whoever looks stays.
 	const [partner, colleague] = [await site.addOwner(programme), await site.addStaff()];
@@ -162,6 +176,7 @@ async function openService(t: TestContext): Promise<Service> {
 		Object.entries({
 			...shop.ids,
 			programmeId: programme.public_id,
+			partnerId: ofPartner.partner.public_id,
 			token: "used",
 			code: "internal",
 			part: "install",
@@ -185,6 +200,8 @@ async function openService(t: TestContext): Promise<Service> {
 					return site.signIn(viewer);
 				case "staff":
 					return site.signIn(staff);
+				case "partner":
+					return site.signIn(ofPartner);
 				case "unprepared":
 					return strict.signIn(staff);
 				default:
@@ -211,7 +228,7 @@ function isStream(route: Route): boolean {
 
 function judge({ status, location, text }: Shown, route: Route): Outcome | "refused" | "ended" {
 	if (status === 404 && text.includes("Page not found")) return "nothing";
-	if (status === 403 && text.includes("This form cannot be taken")) return "refused";
+	if (status === 403 && text.includes("This form cannot be accepted")) return "refused";
 	if (status === 403 && text.includes("You don&#39;t have access")) return "denied";
 	// Before signing in, being led to the sign-in is an answer like any other.
 	if (route.access === "anyone") return "allowed";

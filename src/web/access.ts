@@ -1,23 +1,25 @@
 // This room is the pages; begin at `site.ts`.
 // Here: the guards of a route, in their order: headers, session, address, who may open it, the form. People of a shop
-// open their own programmes, staff all of them. What is not theirs is answered exactly like what does not exist; what
+// open their own programmes, staff all of them, a partner's people their own partner. What is not theirs is answered exactly like what does not exist; what
 // their role does not allow, with a page that says so.
 
 import type { MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { getCookie } from "hono/cookie";
 import { readTrouble } from "../callbacks/failure-notices.ts";
-import { findClientAddress } from "../domain/client-address.ts";
+import { blockOf, findClientAddress } from "../domain/client-address.ts";
 import { grants, type Right } from "../domain/roles.ts";
 import { readArrival, type Warning } from "../domain/warning.ts";
-import type { Visitor } from "../people/auth.ts";
+import { readTokenCookie, SESSION, type Visitor } from "../people/auth.ts";
 import { deviceCookieName } from "../people/signed-cookies.ts";
 import { recordOf } from "../request-notes.ts";
+import { countFailed } from "../store/queries/delivery-health.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { troubleBanner } from "./conversion-ui.ts";
 import type { DocumentProgramme, Viewer } from "./document.ts";
 import { answerError } from "./error-page.ts";
 import { answerEnded } from "./live-page.ts";
+import { inLanguage } from "./numbers.ts";
 import {
 	createFlashCookie,
 	findProgrammeFor,
@@ -41,13 +43,19 @@ import type { Access, Route } from "./routes.ts";
 
 type Guard = MiddlewareHandler<WebEnv>;
 
+/** By the token of their session, once it has opened a page: whoever is signed in many times is one name all the same. */
+export type KnownPeople = Map<string, string>;
+/** Some megabyte. Whoever is forgotten is known again by the next page. */
+const MAX_KNOWN_PEOPLE = 10_000;
+
 export function createGuards(
 	deps: WebDeps,
-): (route: Pick<Route, "access" | "isStream" | "takesFile">) => readonly Guard[] {
-	const session = openSession(deps);
+	people: KnownPeople,
+): (route: Pick<Route, "access" | "isStream" | "takesFile" | "waitsOutside">) => readonly Guard[] {
+	const session = openSession(deps, people);
 	const guardForms = createFormGuards(deps);
 	const programme = (right: Right) => requireProgramme(deps, right);
-	return ({ access, isStream = false, takesFile }) => {
+	return ({ access, isStream = false, takesFile, waitsOutside = false }) => {
 		const signIn = requireSignIn(isStream);
 		const signedIn = [signIn, requireAuthenticator(isStream)];
 		const guards: Readonly<Record<Access, readonly Guard[]>> = {
@@ -57,10 +65,11 @@ export function createGuards(
 			"programme-integrate": [...signedIn, programme("integrate")],
 			"programme-decide": [...signedIn, programme("decide")],
 			"programme-manage": [...signedIn, programme("manage")],
+			partner: [...signedIn, requirePartner],
 			staff: [...signedIn, requireStaff],
 			"account-authenticator": [signIn],
 		};
-		return [securePages, session, guardAddress, ...guards[access], ...guardForms(takesFile)];
+		return [securePages, session, guardAddress, ...guards[access], ...guardForms(takesFile, waitsOutside)];
 	};
 }
 
@@ -86,6 +95,14 @@ function requireAuthenticator(isStream: boolean): Guard {
 const requireStaff: Guard = async (c, next) =>
 	viewerOf(c).kind === "staff" ? next() : answerError(c, "not_found");
 
+/** One that has ended still shows what it earned. */
+const requirePartner: Guard = async (c, next) => {
+	const partner = viewerOf(c).partners.find(({ public_id }) => public_id === c.req.param("partnerId"));
+	if (partner === undefined) return answerError(c, "not_found");
+	c.set("partner", partner);
+	return next();
+};
+
 function requireProgramme({ store }: Pick<WebDeps, "store">, right: Right): Guard {
 	return async (c, next) => {
 		const found = await findProgrammeFor(store.db, viewerOf(c), c.req.param("programmeId") ?? "");
@@ -98,12 +115,31 @@ function requireProgramme({ store }: Pick<WebDeps, "store">, right: Right): Guar
 	};
 }
 
+/** A page takes its turn as soon as it is asked for, a form when all of it is in: who sends slowly keeps nobody waiting. */
+export function takeTurns(deps: WebDeps, people: KnownPeople): Guard {
+	return async (c, next) => {
+		if (c.req.method !== "GET" && c.req.method !== "HEAD") return next();
+		const name = turnNameOf(readVisitor(c, deps), deps);
+		const endTurn = await deps.turns.wait("pages", people.get(name) ?? name);
+		if (endTurn !== undefined) return next().finally(endTurn);
+		c.set("network", await deps.network.read());
+		await securePages(c, async () => {
+			c.res = await answerError(c, "busy");
+		});
+		return c.res;
+	};
+}
+
+function turnNameOf(visitor: Visitor, deps: WebDeps): string {
+	return readTokenCookie(deps, SESSION, visitor) ?? blockOf(visitor.address) ?? visitor.address;
+}
+
 // The first thing on every page: the cookie becomes a visitor, and, if its session is good, a viewer.
 
 /** Longer ones are of no use on the list of sessions. */
 const MAX_USER_AGENT_LENGTH = 300;
 
-function openSession(deps: WebDeps): Guard {
+function openSession(deps: WebDeps, people: KnownPeople): Guard {
 	const flashCookie = createFlashCookie(deps);
 	return async (c, next) => {
 		c.set("network", await deps.network.read());
@@ -120,8 +156,12 @@ function openSession(deps: WebDeps): Guard {
 		if (found !== null && viewer !== null) {
 			// A session in use lasts longer. Before the page's own cookies, so that signing out has the last word.
 			handOnCookies(c, found.setCookies);
+			if (people.size >= MAX_KNOWN_PEOPLE) people.clear();
+			people.set(found.session.token, viewer.publicId);
 		}
-		return next();
+		// What strangers read may be kept for others, and is in English.
+		const languages = viewer === null ? undefined : (viewer.locale ?? c.req.header("accept-language"));
+		return inLanguage(languages, next);
 	};
 }
 
@@ -137,6 +177,7 @@ async function readFrame(
 	return {
 		publicId,
 		name,
+		failed: trouble?.undelivered.failed ?? (await countFailed(store.db, programme.id)),
 		trouble: troubleBanner(trouble, publicId, { nowMs, mayIntegrate }),
 		// Without a URL nothing would be sent anyway.
 		pausedSinceMs: endpointId === null ? null : installation.pausedSinceMs(),
@@ -190,22 +231,24 @@ const MAX_FIELDS = 1_000;
 
 /** Before any handler that changes something: what bounds the form, and what says whether it is ours. */
 function createFormGuards(
-	deps: Pick<WebDeps, "publicUrl"> & UploadDeps,
-): (takesFile: FileBounds | undefined) => readonly Guard[] {
+	deps: WebDeps & UploadDeps,
+): (takesFile: FileBounds | undefined, waitsOutside: boolean) => readonly Guard[] {
 	const { origin } = new URL(deps.publicUrl);
 	// One for each, because forms of the same bounds share their slots.
 	const uploads = new Map<FileBounds, UploadGuard>();
 	const onError = (c: WebContext) => answerError(c, "body_too_large");
 	const ofStrangers = bodyLimit({ maxSize: MAX_STRANGER_BYTES, onError });
 	const ofPeople = bodyLimit({ maxSize: MAX_FORM_BYTES, onError });
-	return (bounds) => {
+	return (bounds, waitsOutside) => {
 		const upload = bounds && (uploads.get(bounds) ?? createUploadGuard(deps, bounds));
 		if (bounds !== undefined && upload !== undefined) uploads.set(bounds, upload);
-		const limit: Guard = (c, next) => {
+		const limit: Guard = async (c, next) => {
 			if (c.get("viewer") === null) return ofStrangers(c, next);
 			// Files have limits of their own, and are never held: see receive-file.ts.
 			return upload !== undefined && isUpload(c) ? next() : ofPeople(c, next);
 		};
+		// It reads a form that does not say how long it is, and that may break off. What fails behind it is answered there.
+		const safeLimit: Guard = (c, next) => limit(c, next).catch(() => answerError(c, "cut_off"));
 		// Only GET, HEAD and POST are spoken here.
 		const guard: Guard = async (c, next) => {
 			const { method } = c.req;
@@ -213,24 +256,37 @@ function createFormGuards(
 			if (method !== "POST") return answerError(c, "method_not_allowed");
 			if (!isFromHere(c, origin)) return answerError(c, "form_not_valid");
 			if (upload !== undefined && isUpload(c)) return upload(c, next);
-			const wrong = await findWrong(c);
-			return wrong === null ? next() : answerError(c, wrong);
+			const body = await c.req.arrayBuffer().catch(() => undefined);
+			if (body === undefined) return answerError(c, "cut_off");
+			const viewer = c.get("viewer");
+			const lane = waitsOutside ? "outside" : "pages";
+			const endTurn = await (viewer === null
+				? deps.turns.wait("passwords", turnNameOf(c.get("visitor"), deps))
+				: deps.turns.wait(lane, viewer.publicId));
+			if (endTurn === undefined) return answerError(c, "busy");
+			try {
+				const wrong = await findWrong(c, Buffer.from(body));
+				return wrong === null ? await next() : await answerError(c, wrong);
+			} finally {
+				endTurn();
+			}
 		};
-		return [limit, guard];
+		return [safeLimit, guard];
 	};
 }
 
 async function findWrong(
 	c: WebContext,
+	body: Buffer,
 ): Promise<"body_too_large" | "invalid_field" | "form_not_valid" | null> {
 	try {
-		if (hasTooManyFields(c, Buffer.from(await c.req.arrayBuffer()))) return "body_too_large";
+		if (hasTooManyFields(c, body)) return "body_too_large";
 		const fields = Object.values(await c.req.parseBody({ all: true })).flat();
 		// Of text and of files' names; what is in a file is left to whoever reads it.
 		const hasNul = fields.some((field) => (typeof field === "string" ? field : field.name).includes(NUL));
 		return hasNul ? "invalid_field" : null;
 	} catch {
-		// Cut off on its way, or no form at all: nothing of ours has failed.
+		// No form at all: nothing of ours has failed.
 		return "form_not_valid";
 	}
 }

@@ -8,7 +8,8 @@ import { findLogo } from "../store/queries/network.ts";
 import type { Store } from "../store/store.ts";
 
 interface Asset {
-	body: string;
+	/** One for all who read it. */
+	body: Uint8Array<ArrayBuffer>;
 	type: string;
 	hash: string;
 }
@@ -38,7 +39,8 @@ const ASSETS: ReadonlyMap<string, Asset> = new Map(
 			["uplot.js", packageFile("uplot/dist/uPlot.iife.min.js"), SCRIPT],
 			["uplot.css", packageFile("uplot/dist/uPlot.min.css"), STYLE],
 		] as const
-	).map(([name, body, type]) => {
+	).map(([name, text, type]) => {
+		const body = new TextEncoder().encode(text);
 		const hash = createHash("sha256").update(body).digest("hex").slice(0, 12);
 		return [name, { body, type, hash }];
 	}),

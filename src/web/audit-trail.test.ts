@@ -11,6 +11,7 @@ import type { Person } from "../store/queries/people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { codeAt } from "./account/totp.test-support.ts";
 import { runCallbacks } from "./integration/callback-run.test-support.ts";
+import { addCreditingProgramme, addPartner, join } from "./partner/partner-shop.test-support.ts";
 import { ROUTES } from "./site.ts";
 import { type Browser, newEmail, openTestSite, PASSWORD, type TestSite } from "./test-site.test-support.ts";
 
@@ -53,7 +54,10 @@ test("every POST route leaves an entry in the audit log, or has a reason not to"
 	await walkPeople(site, send, programme, owner);
 	await walkIntegration(site, send, programme, owner);
 	await walkConversions(site, send, programme, owner);
+	await walkPartners(site, send, programme);
 	await walkImports(site, send);
+	await walkProgrammePartners(site, send, programme, owner);
+	await walkPartner(site, send);
 
 	const mounted = ROUTES.filter(({ method }) => method === "POST").map(({ path }) => path);
 	ok(mounted.length > 30, "the routes are found");
@@ -104,6 +108,30 @@ async function walkAccount(site: TestSite, send: Send): Promise<void> {
 	await send("/account/authenticator/off", browser, "/account/authenticator/off", off);
 }
 
+async function walkPartners(site: TestSite, send: Send, programme: Programme): Promise<void> {
+	const { db } = site.store;
+	const browser = await site.signIn(await site.addStaff());
+	const email = newEmail("shop");
+	await send("/partners/invite", browser, "/partners/invite", { name: "Blog", email });
+	const partner = await db.selectFrom("partners").select("public_id").executeTakeFirstOrThrow();
+	const [route, path] = ["/partners/:partnerId", `/partners/${partner.public_id}`];
+	await send(`${route}/people`, browser, `${path}/people`, { email: newEmail("shop") });
+	const { public_id: personId } = await personOf(site, email);
+	await send(`${route}/people/:personId/remove`, browser, `${path}/people/${personId}/remove`);
+	const joined = { programme: programme.public_id, rate: "5" };
+	await send(`${route}/partnerships`, browser, `${path}/partnerships`, joined);
+	const { public_id: id } = await db.selectFrom("partnerships").select("public_id").executeTakeFirstOrThrow();
+	for (const verb of ["rate", "end", "resume"]) {
+		const own = `${route}/partnerships/:partnershipId/${verb}`;
+		await send(own, browser, `${path}/partnerships/${id}/${verb}`, { rate: "6" });
+	}
+	const conversion = await addConversion(site.store, programme.id);
+	const assigned = { partner: "Blog", reason: "as agreed" };
+	const form = `/conversions/${conversion.public_id}/partner`;
+	await send("/conversions/:conversionId/partner", browser, form, assigned);
+	await send(`${route}/end`, browser, `${path}/end`);
+}
+
 async function walkNetwork(site: TestSite, send: Send): Promise<void> {
 	const browser = await site.signIn(await site.addStaff());
 	await send("/set-up/end", browser, "/set-up/end");
@@ -113,6 +141,8 @@ async function walkNetwork(site: TestSite, send: Send): Promise<void> {
 	form.append("file", new File([Uint8Array.from(pngOf(64, 64))], "logo.png"));
 	await send("/network/logo", browser, "/network/logo", form);
 	await send("/network/logo/remove", browser, "/network/logo/remove");
+	await send("/system/hold", browser, "/system/hold", { to: "held" });
+	await send("/system/hold", browser, "/system/hold", { to: "released" });
 }
 
 async function walkStaff(site: TestSite, send: Send): Promise<void> {
@@ -186,18 +216,29 @@ async function walkIntegration(
 	await runCallbacks(site, programme, { kind: "answered", status: 404 });
 	site.moveClock(1_000);
 	await at("/resend-failed", { since: "2020-01-01T00:00" });
+	await runCallbacks(site, programme, { kind: "answered", status: 404 });
+	site.moveClock(1_000);
+	const staff = await site.signIn(await site.addStaff());
+	const span = { from: "2020-01-01T00:00", asOfMs: String(site.deps.clock.nowMs()) };
+	await send("/system/resend", staff, "/system/resend", span);
 	await runCallbacks(site, programme, { kind: "answered", status: 503 });
 	site.moveClock(1_000);
 	const delivery = await site.store.db.selectFrom("deliveries").selectAll().executeTakeFirstOrThrow();
 	const one = "/programmes/:programmeId/deliveries/:deliveryId";
 	const own = `/programmes/${programme.public_id}/deliveries/${delivery.public_id}`;
-	await send(`${one}/send-now`, browser, `${own}/send-now`, { seq: "2" });
+	await send(`${one}/send-now`, browser, `${own}/send-now`, { seq: "3" });
 	await at("/send-waiting");
 	await runCallbacks(site, programme, { kind: "answered", status: 404 });
 	site.moveClock(1_000);
 	await send(`${one}/resend`, browser, `${own}/resend`);
 	await runCallbacks(site, programme, { kind: "answered", status: 404 });
-	await at("/resend", { delivery: `${delivery.public_id}.3.4` });
+	await at("/resend", { delivery: `${delivery.public_id}.4.5` });
+	const failed = { state: "failed", failed_at_ms: 1, set_aside: null } as const;
+	await site.store.db.updateTable("deliveries").set(failed).execute();
+	const aside = "/overview/set-aside";
+	await send(`/programmes/:programmeId${aside}`, browser, `/programmes/${programme.public_id}${aside}`, {
+		until: "1",
+	});
 	const request = { method: "POST", target: "/", headers: "", body: "", secret: "" };
 	await at("/signature", request);
 	await at("/postback-url/remove");
@@ -228,6 +269,42 @@ async function walkConversions(
 	const staff = await site.signIn(await site.addStaff());
 	const reject = { decision: "reject", reason: "FRAUD", conversion: three.public_id, sure: "yes" };
 	await send("/conversions/decide", staff, "/conversions/decide", reject);
+}
+
+async function walkProgrammePartners(
+	site: TestSite,
+	send: Send,
+	programme: Programme,
+	owner: Person,
+): Promise<void> {
+	const browser = await site.signIn(owner);
+	const [route, base] = ["/programmes/:programmeId/partners", `/programmes/${programme.public_id}/partners`];
+	const settings = { clickDays: "30", clickParameter: "rbclick", takesApplications: "on" };
+	await send(`${route}/settings`, browser, `${base}/settings`, settings);
+	const join = `/join/${programme.public_id}`;
+	const [, termsMark = ""] = /name="termsMark" value="(\w+)"/.exec((await browser.open(join)).text) ?? [];
+	const applicant = { name: "Blog", email: "ann@blog.example", about: "News", acceptsTerms: "on", termsMark };
+	await send("/join/:programmeId", site.browser(), join, applicant);
+	const { db } = site.store;
+	const application = await db.selectFrom("applications").select("public_id").executeTakeFirstOrThrow();
+	const accepted = `${base}/applications/${application.public_id}`;
+	await send(`${route}/applications/:applicationId`, browser, accepted, { answer: "accept" });
+	const { public_id: id } = await db.selectFrom("partnerships").select("public_id").executeTakeFirstOrThrow();
+	for (const [path, fields] of [
+		["codes", { code: "SUMMER" }],
+		["codes/remove", { code: "SUMMER" }],
+		["change", { to: "ended" }],
+	] as const) {
+		await send(`${route}/:partnershipId/${path}`, browser, `${base}/${id}/${path}`, fields);
+	}
+}
+
+async function walkPartner(site: TestSite, send: Send): Promise<void> {
+	const { partner, email } = await addPartner(site, "Blog");
+	const own = await join(site, await addCreditingProgramme(site, "Credits"), partner);
+	const link = { partnership: own.public_id, target: "https://shop.example/", name: "", code: "" };
+	const path = `/partner/${partner.public_id}/links`;
+	await send("/partner/:partnerId/links", await site.signIn({ email }), path, link);
 }
 
 async function newestSecretId({ store }: TestSite): Promise<string> {

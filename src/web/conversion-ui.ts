@@ -5,6 +5,7 @@ import { explainFailure } from "../callbacks/failure-cause.ts";
 import type { PresentTrouble } from "../callbacks/failure-notices.ts";
 import type { DecidedBy, EventType, Reason, Source, Status } from "../domain/conversion.ts";
 import type { DeliveryState } from "../domain/delivery.ts";
+import { showOrderId } from "../domain/visible-text.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import { MAX_COUNTED_UNDELIVERED, type Undelivered } from "../store/queries/delivery-health.ts";
 import type { ListedDelivery } from "../store/queries/delivery-list.ts";
@@ -66,7 +67,7 @@ export function orderCell(conversion: Conversion, programmeId: string, back: str
 	const way = source === "test" ? null : ` · ${SOURCE_WORDS[source]}`;
 	const href = withQuery(conversionPath(programmeId, conversion.public_id), { back });
 	// Long ids are cut with an ellipsis where there is no room; the whole one is in its title.
-	return html`<a class="order-id mono" href="${href}" title="${conversion.order_id}">${conversion.order_id}</a><span class="secondary">${titleCase(eventType)}${way}${isUnconfirmed(conversion) ? ", unconfirmed" : null}${
+	return html`<a class="order-id mono" href="${href}" title="${showOrderId(conversion.order_id)}">${showOrderId(conversion.order_id)}</a><span class="secondary">${titleCase(eventType)}${way}${isUnconfirmed(conversion) ? ", unconfirmed" : null}${
 		test === 1 ? html` · <span class="test-mark">Test</span>` : null
 	}</span>`;
 }
@@ -106,6 +107,8 @@ interface DeliveryProgress {
 	attempts: number;
 	run: number;
 	dueAtMs: number | null;
+	setAside: number | null;
+	test: number;
 }
 
 const STATE_TONES: Readonly<Record<Exclude<DeliveryState, "pending">, ui.Tone>> = {
@@ -119,10 +122,11 @@ function stateBadge({ state, attempts }: DeliveryProgress): Html {
 	return attempts === 0 ? ui.badge("info", "Waiting") : ui.badge("warn", "Retrying");
 }
 
-/** With what is said of one that a person sent again. */
+/** With what a person did: sent it again, or set it aside after it failed. */
 export function stateCell(delivery: DeliveryProgress): Html {
-	const resent = html`<span class="small faint nowrap">resent by hand</span>`;
-	return html`${stateBadge(delivery)} ${delivery.run > 1 ? resent : null}`;
+	const isSetAside = delivery.setAside === 1 && delivery.test === 0;
+	const done = [delivery.run > 1 ? "resent by hand" : [], isSetAside ? "set aside" : []].flat().join(", ");
+	return html`${stateBadge(delivery)} ${done === "" ? null : html`<span class="small faint nowrap">${done}</span>`}`;
 }
 
 export function nextAttempt({ state, dueAtMs }: DeliveryProgress, nowMs: number): Content {
@@ -158,7 +162,8 @@ export function deliveryColumns(programmeId: string, nowMs: number, back?: strin
 		},
 		order: {
 			title: "Order",
-			cell: ({ orderId }) => html`<div class="mono cell-clip" title="${orderId}">${orderId}</div>`,
+			cell: ({ orderId }) =>
+				html`<div class="mono cell-clip" title="${showOrderId(orderId)}">${showOrderId(orderId)}</div>`,
 		},
 		state: { title: "State", cell: stateCell },
 		attempts: { title: "Attempts", isNumber: true, cell: ({ attempts }) => String(attempts) },
@@ -266,8 +271,8 @@ export function chart(view: ChartView): Html {
 			<thead><tr><th scope="col">Day</th>${series.map(({ label }) => html`<th scope="col" class="number">${label}</th>`)}</tr></thead>
 			<tbody>${days.map(
 				(day, index) =>
-					html`<tr><th scope="row" class="nowrap">${day}</th>${series.map(
-						({ values }) => html`<td class="number">${values[index] ?? 0}</td>`,
+					html`<tr><th scope="row" class="nowrap"><time datetime="${day}">${day}</time></th>${series.map(
+						({ values }) => html`<td class="number">${ui.count(values[index] ?? 0)}</td>`,
 					)}</tr>`,
 			)}</tbody>
 		</table></div>

@@ -4,8 +4,9 @@ import { networkName } from "../domain/network.ts";
 import type { PersonKind } from "../domain/roles.ts";
 import type { Warning } from "../domain/warning.ts";
 import type { KnownLogo, NetworkFace } from "../store/queries/known-network.ts";
+import type { Partner } from "../store/queries/partners.ts";
 import { assetUrl, logoUrl, themeUrl } from "./assets.ts";
-import { TROUBLE_TARGET } from "./conversion-ui.ts";
+import { countUndelivered, TROUBLE_TARGET } from "./conversion-ui.ts";
 import * as paths from "./paths.ts";
 import { attrs, type Content, type Html, html, message, timeTag } from "./ui.ts";
 
@@ -21,6 +22,8 @@ export interface Viewer {
 	locale: string | null;
 	/** How many somebody of a shop has, counted up to two; 0 for staff, who see all. */
 	programmeCount: number;
+	/** For which partners they sign in. */
+	partners: readonly Partner[];
 	hasAuthenticator: boolean;
 	/** Must set up an authenticator before anything else: of the staff, where the network asks it of them. */
 	awaitsAuthenticator: boolean;
@@ -31,6 +34,8 @@ export interface DocumentProgramme {
 	name: string;
 	/** That its callbacks are failing: on every page of it. Null while they work. */
 	trouble: Html | null;
+	/** Callbacks that failed for good and were neither resent nor set aside. */
+	failed: number;
 	/** The operator holds all callbacks since then; null while they are sent. */
 	pausedSinceMs: number | null;
 }
@@ -39,11 +44,16 @@ export type Area =
 	| "overview"
 	| "integration"
 	| "conversions"
+	| "programme-partners"
 	| "settings"
 	| "people"
+	| "earnings"
+	| "links"
+	| "partner-conversions"
 	| "all-conversions"
 	| "totals"
 	| "programmes"
+	| "partners"
 	| "staff"
 	| "network"
 	| "system"
@@ -53,7 +63,14 @@ export type Area =
 /** Only these load the chart library, which is 50 KB. */
 const AREAS_WITH_CHARTS: readonly Area[] = ["overview", "integration", "totals"];
 /** Staff's own pages. Those of a programme are about the shop, and not about the installation. */
-export const STAFF_AREAS: readonly Area[] = ["programmes", "totals", "all-conversions", "staff", "network"];
+export const STAFF_AREAS: readonly Area[] = [
+	"programmes",
+	"partners",
+	"totals",
+	"all-conversions",
+	"staff",
+	"network",
+];
 
 export interface Flash {
 	tone: "good" | "bad" | "warn" | "info";
@@ -70,6 +87,8 @@ interface DocumentView {
 	viewer: Viewer | null;
 	active: Area;
 	programme: DocumentProgramme | undefined;
+	/** On a partner's own pages. */
+	partner: Partner | undefined;
 	/** What the last form came to. */
 	flash: Flash | null;
 	/** A development setting that must not go unnoticed. */
@@ -80,17 +99,26 @@ interface DocumentView {
 	body: Content;
 }
 
-const PROGRAMME_PAGES: readonly { area: Area; path(programmeId: string): string; label: string }[] = [
+type SidebarPages = readonly { area: Area; path(publicId: string): string; label: string }[];
+
+const PROGRAMME_PAGES: SidebarPages = [
 	{ area: "overview", path: paths.overviewPath, label: "Overview" },
 	{ area: "conversions", path: paths.conversionsPath, label: "Conversions" },
+	{ area: "programme-partners", path: paths.programmePartnersPath, label: "Partners" },
 	{ area: "integration", path: paths.integrationPath, label: "Integration" },
 	{ area: "people", path: paths.peoplePath, label: "People" },
 	{ area: "settings", path: paths.settingsPath, label: "Settings" },
 ];
+const PARTNER_PAGES: SidebarPages = [
+	{ area: "earnings", path: paths.earningsPath, label: "Earnings" },
+	{ area: "links", path: paths.partnerLinksPath, label: "Links" },
+	{ area: "partner-conversions", path: paths.partnerConversionsPath, label: "Conversions" },
+];
 
 export function renderDocument(view: DocumentView): Html {
-	const { programme, network, viewer, active, flash } = view;
-	const where = programme === undefined ? titleOf(network) : `${programme.name} · ${titleOf(network)}`;
+	const { programme, partner, network, viewer, active, flash } = view;
+	const whose = programme ?? partner;
+	const where = whose === undefined ? titleOf(network) : `${whose.name} · ${titleOf(network)}`;
 	return skeleton(
 		{ title: `${view.title} · ${where}`, network, viewer, active },
 		html`<body>
@@ -98,10 +126,12 @@ export function renderDocument(view: DocumentView): Html {
 	<header class="topbar">
 		${masthead(network)}
 		${programme === undefined ? null : programmeName(viewer, programme)}
+		${partner === undefined ? null : html`<div class="topbar-programme"><a href="${paths.earningsPath(partner.public_id)}">${partner.name}</a></div>`}
 		<nav${attrs({ class: ["topbar-links", viewer?.kind === "staff" && "topbar-links-staff"] })} aria-label="Network">${topLinks(view)}${accountMenu(view)}</nav>
 	</header>
-	<div${attrs({ class: ["frame", programme === undefined && "frame-plain"] })}>
-		${programme === undefined ? null : sidebar(programme, active)}
+	<div${attrs({ class: ["frame", whose === undefined && "frame-plain"] })}>
+		${programme === undefined ? null : sidebar("Programme", PROGRAMME_PAGES, programme.publicId, view)}
+		${partner === undefined ? null : sidebar("Partner", PARTNER_PAGES, partner.public_id, view)}
 		<main id="main" tabindex="-1">
 			${view.allowsPrivateRanges ? PRIVATE_RANGES_WARNING : null}
 			${view.isSetUpOffered ? SET_UP_OFFER : null}
@@ -175,6 +205,7 @@ interface TopLink {
 
 const STAFF_LINKS: readonly TopLink[] = [
 	{ area: "programmes", href: paths.PROGRAMMES_PATH, label: "Programmes" },
+	{ area: "partners", href: paths.PARTNERS_PATH, label: "Partners", inMenu: "Partners" },
 	{ area: "totals", href: paths.TOTALS_PATH, label: "Totals", inMenu: "Network totals" },
 	{
 		area: "all-conversions",
@@ -202,6 +233,10 @@ function staffLinksOf(viewer: Viewer | null): readonly TopLink[] {
 function accountMenu({ viewer }: DocumentView): Html {
 	if (viewer === null) return html`<a href="${paths.SIGN_IN_PATH}">Sign in</a>`;
 	const links = [
+		...viewer.partners.map(({ public_id, name }) => [paths.earningsPath(public_id), `Partner: ${name}`]),
+		...(viewer.partners.length > 0 && viewer.programmeCount > 0
+			? [[paths.PROGRAMMES_PATH, "Programmes"]]
+			: []),
 		...(viewer.awaitsAuthenticator ? [] : [[paths.ACCOUNT_PATH, "Account settings"]]),
 		...staffLinksOf(viewer).flatMap(({ href, inMenu }) => (inMenu === undefined ? [] : [[href, inMenu]])),
 		...(staffLinksOf(viewer).length === 0 ? [] : [[paths.IMPORT_PATH, "Import from other software"]]),
@@ -209,20 +244,30 @@ function accountMenu({ viewer }: DocumentView): Html {
 	];
 	return html`<details class="menu"><summary>Account</summary><div class="menu-panel">
 	<p class="small soft">${viewer.email}${viewer.kind === "staff" ? " · staff" : ""}</p>
-	${links.map(([href, label]) => html`<a href="${href}">${label}</a>`)}
+	${links.map(([href, label]) => html`<a class="break" href="${href}">${label}</a>`)}
 	<form method="post" action="${paths.SIGN_OUT_PATH}"><button type="submit">Sign out</button></form>
 </div></details>`;
 }
 
-function sidebar({ publicId, trouble }: DocumentProgramme, active: Area): Html {
-	return html`<nav class="sidebar" aria-label="Programme">${PROGRAMME_PAGES.map(
-		({ area, path, label }) =>
-			html`<a href="${path(publicId)}"${attrs({ "aria-current": area === active && "page" })}>${label}${
-				area === "overview" && trouble !== null
-					? html`<span class="badge badge-bad">1<span class="visually-hidden"> open</span></span>`
-					: null
+function sidebar(
+	label: string,
+	pages: SidebarPages,
+	publicId: string,
+	{ active, programme }: DocumentView,
+): Html {
+	return html`<nav class="sidebar" aria-label="${label}">${pages.map(
+		({ area, path, label: page }) =>
+			html`<a href="${path(publicId)}"${attrs({ "aria-current": area === active && "page" })}>${page}${
+				area === "overview" && programme !== undefined ? openBadge(programme) : null
 			}</a>`,
 	)}</nav>`;
+}
+
+/** Until what failed was resent or set aside, and while callbacks fail. */
+function openBadge({ trouble, failed }: DocumentProgramme): Html | null {
+	if (trouble === null && failed === 0) return null;
+	const what = failed === 0 ? "open" : "failed";
+	return html`<span class="badge badge-bad">${failed === 0 ? "1" : countUndelivered(failed)}<span class="visually-hidden"> ${what}</span></span>`;
 }
 
 const PRIVATE_RANGES_WARNING = message(
@@ -240,7 +285,7 @@ function pauseNotice({ pausedSinceMs }: DocumentProgramme): Html | null {
 	if (pausedSinceMs === null) return null;
 	return message(
 		"info",
-		html`<strong>Callbacks are paused</strong> by the network since ${timeTag(pausedSinceMs)}. None is lost: all that wait are sent when the pause ends.`,
+		html`<strong>Callbacks are paused</strong> by the network since ${timeTag(pausedSinceMs)}. None is lost: all waiting callbacks are sent when the pause ends.`,
 	);
 }
 

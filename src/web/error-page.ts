@@ -21,7 +21,7 @@ const WORDS = {
 		text: "Open the page in a browser and use its buttons.",
 	},
 	form_not_valid: {
-		title: "This form cannot be taken",
+		title: "This form cannot be accepted",
 		text: "Nothing was changed. It did not come from a page of this service, or was cut off on its way. Go back, reload the page and send it again.",
 	},
 	invalid_field: {
@@ -33,6 +33,16 @@ const WORDS = {
 		title: "Too many files at once",
 		text: "You can download two files at a time, and the service a few more. Wait until one has finished, or cancel it in your browser, and try again.",
 	},
+	cut_off: {
+		as: "malformed_json",
+		title: "This form was cut off",
+		text: "Nothing was changed. Only a part of it arrived. Go back and send it again.",
+	},
+	busy: {
+		as: "unavailable",
+		title: "One moment, please",
+		text: "More requests are waiting than the service can answer at the moment. Nothing was changed. Try again in a few seconds.",
+	},
 	unavailable: {
 		title: "One moment, please",
 		text: "The database cannot be reached just now. Try again in a few seconds.",
@@ -41,12 +51,16 @@ const WORDS = {
 		title: "Something went wrong",
 		text: "The fault is ours, and it has been recorded. Try again; if it happens again, tell the network's staff.",
 	},
-} as const satisfies Partial<Record<FaultCode, { title: string; text: string }>>;
+} as const satisfies Record<string, { title: string; text: string; as?: FaultCode }>;
 type ErrorCode = keyof typeof WORDS;
 
+/** As the API says it. */
+const RETRY_AFTER_SECONDS = 5;
+
 export function answerError(c: WebContext, code: ErrorCode): Promise<Response> {
-	const { title, text } = WORDS[code];
-	const status = httpStatusOf(code) ?? 500;
+	const { title, text, ...more } = WORDS[code];
+	const status = httpStatusOf("as" in more ? more.as : code) ?? 500;
+	if (status === 503) c.header("retry-after", String(RETRY_AFTER_SECONDS));
 	const way = html`<p>${linkButton({ label: "Go to the home page", href: START_PATH, tone: "primary" })}</p>`;
 	if ((c.get("viewer") ?? null) === null) {
 		return answerPlainPage(c, { title, status, body: html`<p>${text}</p>${way}` });

@@ -1,14 +1,16 @@
 // A shop in which there is something behind every address: a key, a URL, a test conversion whose callback failed, a
-// refused call, a job that is done, a file to import that waits.
+// refused call, a partner, a job that is done, a file to import that waits.
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { recordConversion } from "../conversions/record.ts";
 import { workOffJobs } from "../jobs/work.ts";
+import { addPartnership, invitePartner } from "../partners/partners.ts";
 import { issueKey } from "../programmes/keys.ts";
 import { savePostbackUrl } from "../programmes/postback-url.ts";
+import { insertApplication, insertCode, insertLink } from "../store/queries/partners.ts";
 import type { Person } from "../store/queries/people.ts";
-import { type Programme, setEndpoint } from "../store/queries/programmes.ts";
+import { type Programme, setEndpoint, updateProgramme } from "../store/queries/programmes.ts";
 import { runCallbacks } from "./integration/callback-run.test-support.ts";
 import { openTestSite, type SiteOptions, type TestSite } from "./test-site.test-support.ts";
 
@@ -16,7 +18,18 @@ export interface FilledShop {
 	site: TestSite;
 	programme: Programme;
 	owner: Person;
-	ids: { keyId: string; conversionId: string; deliveryId: string; jobId: string; importId: string };
+	ids: Record<
+		| "keyId"
+		| "conversionId"
+		| "deliveryId"
+		| "jobId"
+		| "importId"
+		| "personId"
+		| "partnerId"
+		| "partnershipId"
+		| "applicationId",
+		string
+	>;
 }
 
 /** `order` is also what the shop's server and whoever calls the pixel are made to say. */
@@ -59,6 +72,7 @@ export async function openFilledShop(
 			at_ms: deps.clock.nowMs(),
 		},
 	]);
+	const { partnerId, partnershipId } = await addPartner(site, programme, order);
 	const delivery = await store.db.selectFrom("deliveries").select("public_id").executeTakeFirstOrThrow();
 	return {
 		site,
@@ -70,8 +84,39 @@ export async function openFilledShop(
 			deliveryId: delivery.public_id,
 			jobId: await finishJob(site, programme, owner),
 			importId: await previewImport(site),
+			personId: owner.public_id,
+			partnerId,
+			partnershipId,
+			applicationId: APPLICATION_ID,
 		},
 	};
+}
+
+const APPLICATION_ID = "apl_filled";
+
+/** With a link and a coupon code, and somebody else who has applied. */
+async function addPartner({ deps, store }: TestSite, programme: Programme, name: string) {
+	const input = { name, site: "", email: "partner@blog.example" };
+	const invited = await invitePartner(deps, null, input);
+	assert.ok(invited.ok);
+	const { public_id: partnerId } = invited.value.partner;
+	const added = await addPartnership(deps, null, programme, partnerId, "");
+	assert.ok(added.ok);
+	const { id, public_id: partnershipId } = added.value;
+	const nowMs = deps.clock.nowMs();
+	await updateProgramme(store.db, programme.id, { credits_partners: 1, takes_applications: 1 });
+	const row = { partnership_id: id, created_at_ms: nowMs };
+	await insertLink(store.db, { ...row, code: "filled", name, target: "https://shop.example/" });
+	await insertCode(store.db, { ...row, programme_id: programme.id, folded: "filled", code: name });
+	await insertApplication(store.db, {
+		...input,
+		public_id: APPLICATION_ID,
+		programme_id: programme.id,
+		about: name,
+		terms: name,
+		created_at_ms: nowMs,
+	});
+	return { partnerId, partnershipId };
 }
 
 /** Decisions about an order that is not there: uploaded, looked at, applied. */

@@ -4,10 +4,10 @@
 import * as z from "zod";
 import { type Cursor, type CursorSeal, readCursor, writeCursor } from "../domain/cursor.ts";
 import { plainWords } from "../domain/fault.ts";
-import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";
+import { MAX_ORDER_ID_CHARACTERS, parseKnownOrderId } from "../domain/order-id.ts";
 import type { ListPage } from "../store/queries/list-page.ts";
 import { withQuery } from "./paths.ts";
-import { type Content, emptyState, type Html, html, selectField, textField } from "./ui.ts";
+import { type Content, emptyState, filterBar, type Html, html, selectField, textField } from "./ui.ts";
 
 export interface ReadFilters<Query> {
 	/** What is understood. */
@@ -153,7 +153,7 @@ export const PART_OF_ORDER: Filter<string> = {
 const ORDER_FIELD = { type: "search", maxLength: MAX_ORDER_ID_CHARACTERS } as const;
 
 function refineOrderId(text: string, context: z.RefinementCtx): void {
-	const parsed = parseOrderId(text);
+	const parsed = parseKnownOrderId(text);
 	if (!parsed.ok) context.addIssue({ code: "custom", message: plainWords(parsed.fault) });
 }
 
@@ -183,3 +183,29 @@ export function pager(
 			: html`<a class="button button-small" href="${olderHref}" rel="next">${older}</a>`
 	}</span></nav>`;
 }
+
+/** One field that finds something by its name or id. */
+export function searchBar(bar: {
+	action: string;
+	label: string;
+	name: string;
+	value: string;
+	fieldLabel?: string;
+}): Html {
+	const { action, label, name, value, fieldLabel = "Name or ID" } = bar;
+	return filterBar({
+		action,
+		label,
+		fields: html`<div class="field-search">${textField({
+			name,
+			id: `find-${name}`,
+			label: fieldLabel,
+			type: "search",
+			value,
+			maxLength: MAX_SEARCH_LENGTH,
+		})}</div>`,
+		...(value === "" ? {} : { clearHref: action }),
+	});
+}
+
+export const MAX_SEARCH_LENGTH = 100;

@@ -13,6 +13,8 @@ export interface FormField extends Omit<ui.TextField, "name" | "value" | "error"
 	options?: readonly ui.Option[];
 	/** A file of these kinds, which the guard of uploads reads. */
 	accept?: string;
+	/** Several lines of text, this many in sight. */
+	rows?: number;
 	/** Ticked ("on") or not (empty). */
 	isBox?: true;
 	/** Brought along and not shown. */
@@ -107,12 +109,14 @@ export function declareForm<Name extends string>(
 const MARKED = "Nothing was saved yet. Correct what is marked below.";
 
 function renderField(look: FormField, name: string, value: string, error: string | undefined): Html {
-	const { options, accept, isBox, isHidden, ...rest } = look;
+	const { options, accept, isBox, isHidden, rows, ...rest } = look;
+	const said = error === undefined ? undefined : capitalise(error);
 	if (isHidden === true) return html`<input type="hidden" name="${name}" value="${value}">`;
-	if (isBox === true) return ui.checkbox({ name, label: look.label, isChecked: value !== "" });
+	if (isBox === true) return ui.checkbox({ name, label: look.label, isChecked: value !== "", error: said });
 	// A password is typed again.
 	const shown = look.type === "password" ? "" : value;
-	const field = { ...rest, name, value: shown, error: error === undefined ? undefined : capitalise(error) };
+	const field = { ...rest, name, value: shown, error: said };
+	if (rows !== undefined) return ui.textArea({ ...field, rows, isProse: look.isMono !== true });
 	if (accept !== undefined) return ui.fileField({ ...field, accept });
 	return options === undefined ? ui.textField(field) : ui.selectField({ ...field, options });
 }

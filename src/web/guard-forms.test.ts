@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createClock, settle } from "../../test/support/clock.ts";
+import { PATIENCE_MS } from "../../test/support/patience.ts";
+import { createApiDocument } from "../api/openapi/document.ts";
 import { temporaryFilesOfSystem } from "../outside/temporary-files.ts";
-import type { TemporaryFiles } from "../ports.ts";
-import { openAsOwner, openAsStaff, openTestSite, type Shown } from "./test-site.test-support.ts";
+import { createAuth } from "../people/auth.ts";
+import type { LookUp, TemporaryFiles } from "../ports.ts";
+import { createTurns } from "../turns.ts";
+import { createSite } from "./site.ts";
+import { Browser, openAsOwner, openAsStaff, openTestSite, type Shown } from "./test-site.test-support.ts";
 
 const ORIGINS: readonly [what: string, headers: Record<string, string>, isTaken: boolean][] = [
 	["another site, by Sec-Fetch-Site", { "sec-fetch-site": "cross-site" }, false],
@@ -146,6 +152,57 @@ test("a disk that takes nothing is our failure: it is told and logged, and the s
 
 function assertRefused({ status, text, setCookies }: Shown): void {
 	assert.equal(status, 403);
-	assert.match(text, /This form cannot be taken/);
+	assert.match(text, /This form cannot be accepted/);
 	assert.ok(!setCookies.some((line) => line.includes("session_token")));
 }
+
+test("name servers that do not answer keep no page waiting, and a person signed in twice takes turns as one", {
+	timeout: PATIENCE_MS,
+}, async (t) => {
+	const answered = Promise.withResolvers<LookUp>();
+	const hosts: string[] = [];
+	const asked: string[] = [];
+	const { site, programme, owner } = await openAsOwner(t);
+	const turns = createTurns(createClock(), undefined);
+	const watched = createSite({
+		...site.deps,
+		auth: createAuth(site.deps),
+		apiDocument: createApiDocument(site.deps),
+		transport: {
+			lookUp: (host) => {
+				hosts.push(host);
+				return answered.promise;
+			},
+		},
+		turns: {
+			...turns,
+			wait: (lane, name) => {
+				asked.push(`${lane} ${name}`);
+				return turns.wait(lane, name);
+			},
+		},
+	});
+	const signIn = async (person: Parameters<typeof site.signIn>[0]): Promise<Browser> => {
+		const browser = new Browser((path, init, env) => watched.request(path, init, env));
+		for (const [name, value] of (await site.signIn(person)).cookies) browser.cookies.set(name, value);
+		return browser;
+	};
+	const path = `/programmes/${programme.public_id}/integration`;
+	const saves: Promise<Shown>[] = [];
+	for (let n = 0; n < 4; n++) {
+		const browser = await signIn(await site.addOwner(programme));
+		const save = () => browser.submit(`${path}/postback-url`, { postbackUrl: "https://slow.example/" });
+		saves.push(save(), save());
+	}
+	while (hosts.length < saves.length) await settle();
+	for (const browser of [await signIn(owner), await signIn(owner)]) {
+		await browser.open(path);
+		assert.equal((await browser.open(path)).status, 200);
+		assert.equal(asked.at(-1), `pages ${owner.public_id}`);
+	}
+	answered.resolve({ ok: true, addresses: ["93.184.215.14"] });
+	for (const saved of await Promise.all(saves)) assert.equal(saved.status, 303);
+	const staff = await site.addStaff();
+	await (await signIn(staff)).submit("/network/test-mail", {});
+	assert.equal(asked.at(-1), `outside ${staff.public_id}`);
+});

@@ -3,6 +3,7 @@
 // the pieces that are sent, and the stream between them.
 
 import { EventStreams, STREAM_HEADERS, type StreamDeps } from "../server-sent-events.ts";
+import { keepLanguage } from "./numbers.ts";
 import {
 	findProgrammeFor,
 	loadViewer,
@@ -68,8 +69,10 @@ export function answerStream(
 	// A client that comes back says what it saw last; the first time the page's address says it.
 	const seen = c.req.header("last-event-id") ?? c.req.query("seen");
 	const isAllowed = createStillAllowed(c, deps);
+	const inItsLanguage = keepLanguage();
+	const render = () => inItsLanguage(() => source.render());
 	const onOpened = () => void c.env?.outgoing?.emit("takesLong");
-	return openLive(deps.streams, viewerOf(c).personId, { ...source, isAllowed, onOpened }, seen);
+	return openLive(deps.streams, viewerOf(c).personId, { ...source, render, isAllowed, onOpened }, seen);
 }
 
 /** `seen`: the fingerprint of what the page already shows. */

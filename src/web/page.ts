@@ -4,7 +4,7 @@
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { StatusCode } from "hono/utils/http-status";
-import type { NetworkTallies, Tallies } from "../conversions/tally.ts";
+import type { KeptCounts, NetworkTallies, Tallies } from "../conversions/tally.ts";
 import type { AddressRange } from "../domain/address.ts";
 import type { Fault, Result } from "../domain/fault.ts";
 import {
@@ -17,6 +17,7 @@ import {
 import type { Warning } from "../domain/warning.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
 import type { OpenApiDocument } from "../openapi.ts";
+import type { Earnings } from "../partners/earnings.ts";
 import type { Auth, AuthSession, Visitor } from "../people/auth.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Maker } from "../people/links.ts";
@@ -24,10 +25,12 @@ import { areCookiesSecure, cookieName, createSigner } from "../people/signed-coo
 import type { AddressPolicy, Log, Mailer, RequestRecord, TemporaryFiles, Transport } from "../ports.ts";
 import type { EventStreams } from "../server-sent-events.ts";
 import type { KnownNetwork, NetworkFace } from "../store/queries/known-network.ts";
+import { listPartnersOf, type Partner } from "../store/queries/partners.ts";
 import { findPersonByPublicId } from "../store/queries/people.ts";
 import { findProgrammeOf, listProgrammesOf } from "../store/queries/programme-people.ts";
 import { findProgramme, type Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
+import type { Turns } from "../turns.ts";
 import type { InstallationWatch } from "../watch/installation-watch.ts";
 import {
 	type Area,
@@ -66,6 +69,8 @@ export interface WebDeps extends AccountsDeps {
 	/** Judges a Postback URL as every delivery will. */
 	transport: Pick<Transport, "lookUp">;
 	addressPolicy: AddressPolicy;
+	/** Behind shops' reports. */
+	turns: Turns;
 	/** Where uploads go before anything reads them. */
 	temporaryFiles: TemporaryFiles;
 	/** Told when many decisions, or a file to import, wait to be worked on. */
@@ -81,6 +86,8 @@ export interface PageDeps extends WebDeps {
 	/** Sums of a programme and of the network, counted in the background. */
 	tallies: Tallies;
 	networkTallies: NetworkTallies;
+	/** What a partner earned, counted in the same way. */
+	earnings: KeptCounts<number, Earnings>;
 	streams: EventStreams;
 	/** How many files may be on their way at once. */
 	exportSlots: Slots;
@@ -123,6 +130,8 @@ export interface WebEnv {
 		programme: Programme;
 		/** What the viewer is to it; pages there ask `may`. */
 		standing: Standing;
+		/** Below /partner/:partnerId; pages there ask `partnerOf`. */
+		partner: Partner;
 		/** The programme as it stands in the frame around its pages. */
 		readFrame(programme: Programme): Promise<DocumentProgramme>;
 		/** Of a form that may bring a file: it, nothing, or why it was not taken. */
@@ -153,12 +162,13 @@ export async function answerPage(
 	c: WebContext,
 	page: Page & {
 		active: Area;
-		/** True where nothing of the programme in the address is to be told, not even its name. */
+		/** True where nothing of the programme or partner in the address is to be told, not even its name. */
 		isOutsideProgramme?: boolean;
 	},
 ): Promise<Response> {
 	const { title, active, body, status } = page;
-	const programme: Programme | undefined = page.isOutsideProgramme === true ? undefined : c.get("programme");
+	const isOutside = page.isOutsideProgramme === true;
+	const programme: Programme | undefined = isOutside ? undefined : c.get("programme");
 	const viewer = c.get("viewer");
 	const network = c.get("network");
 	const isSetUp = viewer?.kind === "staff" && network.setUpEndedAtMs === null;
@@ -168,6 +178,7 @@ export async function answerPage(
 		viewer,
 		active,
 		programme: programme === undefined ? undefined : await c.get("readFrame")(programme),
+		partner: isOutside ? undefined : c.get("partner"),
 		flash: viewer === null ? null : readFlash(c),
 		allowsPrivateRanges: viewer !== null && c.get("allowsPrivateRanges"),
 		// While there is the set-up, that mail is off is one of its steps.
@@ -207,8 +218,9 @@ export async function loadViewer(
 	const own = kind === "staff" ? [] : await listProgrammesOf(db, personId, PROGRAMMES_COUNTED);
 	const awaitsAuthenticator = !hasAuthenticator && isAuthenticatorRequired(staffAuthenticator, kind);
 	const programmeCount = own.length;
+	const partners = kind === "staff" ? [] : await listPartnersOf(db, personId);
 	const settings = { email, name, kind, zone, locale };
-	return { personId, publicId, ...settings, programmeCount, hasAuthenticator, awaitsAuthenticator };
+	return { personId, publicId, ...settings, programmeCount, partners, hasAuthenticator, awaitsAuthenticator };
 }
 
 /** Undefined when there is no such programme, or it is none of theirs. */
@@ -251,6 +263,13 @@ export function programmeOf(c: WebContext): Programme {
 	const programme: Programme | undefined = c.get("programme");
 	if (programme === undefined) throw new Error("a page that is not below a programme");
 	return programme;
+}
+
+/** For pages below /partner/:partnerId: this viewer signs in for it. */
+export function partnerOf(c: WebContext): Partner {
+	const partner: Partner | undefined = c.get("partner");
+	if (partner === undefined) throw new Error("a page that is not below a partner");
+	return partner;
 }
 
 /** What the viewer is to that programme. */

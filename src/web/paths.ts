@@ -25,6 +25,10 @@ export const CREATE_PROGRAMME_PATH = "/programmes/new";
 export const ALL_CONVERSIONS_PATH = "/conversions";
 /** Of the whole network. */
 export const TOTALS_PATH = "/totals";
+/** Who brings sales, for staff. */
+export const PARTNERS_PATH = "/partners";
+export const PARTNER_TOTALS_PATH = "/partners/totals";
+export const PARTNER_TOTALS_EXPORT_PATH = "/partners/totals.csv";
 export const STAFF_PATH = "/people";
 export const NETWORK_PATH = "/network";
 export const LOGO_PATH = "/network/logo";
@@ -32,6 +36,8 @@ export const REMOVE_LOGO_PATH = "/network/logo/remove";
 export const TEST_MAIL_PATH = "/network/test-mail";
 /** How the installation does. */
 export const SYSTEM_PATH = "/system";
+export const HOLD_PATH = "/system/hold";
+export const RESEND_PATH = "/system/resend";
 export const AUDIT_PATH = "/system/audit";
 export const AUDIT_EXPORT_PATH = "/system/audit.csv";
 /** Where files from other software are uploaded, below it a page for each kind of file. */
@@ -53,11 +59,24 @@ export const noticesPath = (programmeId: string) => `${overviewPath(programmeId)
 export const peoplePath = (programmeId: string) => `/programmes/${programmeId}/people`;
 export const settingsPath = (programmeId: string) => `/programmes/${programmeId}/settings`;
 
+/** A programme's own; below it one of its partners, and what the programme says to them all. */
+export const programmePartnersPath = (programmeId: string) => `/programmes/${programmeId}/partners`;
+export const programmePartnerPath = (programmeId: string, partnershipId: string) =>
+	`${programmePartnersPath(programmeId)}/${partnershipId}`;
+export const partnerSettingsPath = (programmeId: string) => `${programmePartnersPath(programmeId)}/settings`;
+/** Where strangers apply as partners. */
+export const joinPath = (programmeId: string) => `/join/${programmeId}`;
+
 export const conversionPath = (programmeId: string, conversionId: string) =>
 	`${conversionsPath(programmeId)}/${conversionId}`;
 /** Where decisions are uploaded as a file. */
 export const bulkPath = (programmeId: string) => `${conversionsPath(programmeId)}/bulk`;
 export const bulkJobPath = (programmeId: string, jobId: string) => `${bulkPath(programmeId)}/${jobId}`;
+
+/** A partner's own pages. */
+export const earningsPath = (partnerId: string) => `/partner/${partnerId}/earnings`;
+export const partnerLinksPath = (partnerId: string) => `/partner/${partnerId}/links`;
+export const partnerConversionsPath = (partnerId: string) => `/partner/${partnerId}/conversions`;
 
 /** Of the four tabs of Integration the first is `integrationPath`. */
 export const keysPath = (programmeId: string) => `${integrationPath(programmeId)}/keys`;
@@ -65,6 +84,10 @@ export const inboundPath = (programmeId: string) => `${integrationPath(programme
 export const signaturePath = (programmeId: string) => `${integrationPath(programmeId)}/signature`;
 export const deliveryPath = (programmeId: string, deliveryId: string) =>
 	`/programmes/${programmeId}/deliveries/${deliveryId}`;
+
+export const partnerPath = (partnerId: string) => `${PARTNERS_PATH}/${partnerId}`;
+export const partnershipPath = (partnerId: string, partnershipId: string) =>
+	`${partnerPath(partnerId)}/partnerships/${partnershipId}`;
 
 export const importKindPath = (kind: string) => `${IMPORT_PATH}/${kind}`;
 export const importJobPath = (jobId: string) => `${IMPORT_PATH}/jobs/${jobId}`;

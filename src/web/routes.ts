@@ -17,6 +17,8 @@ export type Access =
 	| "programme-integrate"
 	| "programme-decide"
 	| "programme-manage"
+	/** The people of the partner in the address; nobody else, staff included. */
+	| "partner"
 	| "staff"
 	/** Signed in, also staff who must set up their authenticator first. */
 	| "account-authenticator";
@@ -34,6 +36,8 @@ export interface Route {
 	isStream?: boolean;
 	/** A form that may bring a file, within these bounds: see receive-file.ts. */
 	takesFile?: FileBounds | undefined;
+	/** A form whose answer waits for another machine, such as a name server: it takes its turn with others of its kind. */
+	waitsOutside?: boolean;
 }
 
 export function page(path: string, access: Access, answer: Answer): Route {

@@ -31,7 +31,8 @@ test("the form that makes a programme is not taken for a programme, and there is
 test("what is in no table is guarded like its neighbours: nobody learns what is there and what is not", async (t) => {
 	const { site, programme, browser: owner } = await openAsOwner(t);
 	const paths = [
-		`/programmes/${programme.public_id}`,
+		`/programmes/${programme.public_id}/x`,
+		"/programmes/x",
 		"/programmes/x/y",
 		"/conversions/x",
 		"/people/x",
@@ -48,6 +49,12 @@ test("what is in no table is guarded like its neighbours: nobody learns what is 
 			assert.equal((await owner.send(path, { method, headers })).status, 405, `${method} ${path}`);
 		}
 	}
+});
+
+test("a programme's own address leads to its overview", async (t) => {
+	const { programme, browser: owner } = await openAsOwner(t);
+	const { status, location } = await owner.open(`/programmes/${programme.public_id}`);
+	assert.deepEqual([status, location], [301, `/programmes/${programme.public_id}/overview`]);
 });
 
 test("the address of a form, opened, leads to the page above it that has the form", async (t) => {

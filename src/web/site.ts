@@ -2,12 +2,13 @@
 
 import { Hono } from "hono";
 import { createNetworkTallies, createTallies } from "../conversions/tally.ts";
+import { createEarnings } from "../partners/earnings.ts";
 import { idsOf, recordOf, routeOf } from "../request-notes.ts";
-import { createGuards, securePages } from "./access.ts";
+import { createGuards, type KnownPeople, securePages, takeTurns } from "./access.ts";
 import * as account from "./account/account-page.ts";
 import * as authenticator from "./account/authenticator-page.ts";
 import { mountAssets } from "./assets.ts";
-import { showConversion } from "./conversions/conversion-page.ts";
+import { assign, showConversion } from "./conversions/conversion-page.ts";
 import { EXPORT_LIMITS } from "./conversions/csv-answer.ts";
 import { decide } from "./conversions/decide-action.ts";
 import * as conversions from "./conversions/list-page.ts";
@@ -28,7 +29,18 @@ import * as network from "./network/network-page.ts";
 import * as overview from "./overview/overview-page.ts";
 import * as totals from "./overview/totals-page.ts";
 import { type PageDeps, programmeOf, type WebContext, type WebDeps, type WebEnv } from "./page.ts";
+import * as partnerConversions from "./partner/conversions-page.ts";
+import { showEarnings } from "./partner/earnings-page.ts";
+import * as links from "./partner/links-page.ts";
+import * as join from "./partners/join-page.ts";
+import * as partners from "./partners/partner-list-page.ts";
+import * as partner from "./partners/partner-page.ts";
+import * as partnerSettings from "./partners/partner-settings-page.ts";
+import * as partnerTotals from "./partners/partner-totals-page.ts";
+import * as partnership from "./partners/partnership-page.ts";
+import * as programmePartners from "./partners/programme-partners-page.ts";
 import * as paths from "./paths.ts";
+import { askToEnd } from "./people/end-access-page.ts";
 import * as people from "./people/people-page.ts";
 import * as programmes from "./programmes/programme-list-page.ts";
 import * as terms from "./programmes/terms-pages.ts";
@@ -38,6 +50,7 @@ import * as signIn from "./sign-in/sign-in-page.ts";
 import * as welcome from "./sign-in/welcome-page.ts";
 import { createSlots } from "./slots.ts";
 import * as audit from "./system/audit-page.ts";
+import * as resend from "./system/resend-page.ts";
 import * as system from "./system/system-page.ts";
 
 const WELCOME = paths.welcomePath(":token");
@@ -50,8 +63,16 @@ const INTEGRATION = paths.integrationPath(":programmeId");
 const KEYS = paths.keysPath(":programmeId");
 const SIGNATURE = paths.signaturePath(":programmeId");
 const DELIVERY = paths.deliveryPath(":programmeId", ":deliveryId");
+const PARTNERS = paths.programmePartnersPath(":programmeId");
+const PROGRAMME_PARTNER = paths.programmePartnerPath(":programmeId", ":partnershipId");
+const PARTNER_SETTINGS = paths.partnerSettingsPath(":programmeId");
+const JOIN = paths.joinPath(":programmeId");
 const PEOPLE = paths.peoplePath(":programmeId");
+const PARTNER = paths.partnerPath(":partnerId");
+const PARTNERSHIP = paths.partnershipPath(":partnerId", ":partnershipId");
 const PERSON = `${PEOPLE}/:personId`;
+const PARTNER_LINKS = paths.partnerLinksPath(":partnerId");
+const PARTNER_CONVERSIONS = paths.partnerConversionsPath(":partnerId");
 
 /** The first that fits an address answers: fixed words stand before parameters. */
 export const ROUTES: readonly Route[] = [
@@ -92,13 +113,28 @@ export const ROUTES: readonly Route[] = [
 	form(paths.CREATE_PROGRAMME_PATH, "staff", terms.createProgramme),
 	page(SETTINGS, "programme", terms.showSettings),
 	form(SETTINGS, "programme-manage", terms.saveSettings),
+	// Who brings sales.
+	page(paths.PARTNERS_PATH, "staff", partners.showPartners),
+	form(`${paths.PARTNERS_PATH}/invite`, "staff", partners.invite),
+	page(paths.PARTNER_TOTALS_PATH, "staff", partnerTotals.showTotals),
+	page(paths.PARTNER_TOTALS_EXPORT_PATH, "staff", partnerTotals.exportTotals),
+	page(PARTNER, "staff", partner.showPartner),
+	page(`${PARTNER}/end`, "staff", partner.askToEndPartner),
+	form(`${PARTNER}/end`, "staff", partner.endPartner),
+	form(`${PARTNER}/people`, "staff", partner.invitePerson),
+	form(`${PARTNER}/people/:personId/remove`, "staff", partner.removePerson),
+	form(`${PARTNER}/partnerships`, "staff", partner.addProgramme),
+	form(`${PARTNERSHIP}/rate`, "staff", partner.saveRate),
+	form(`${PARTNERSHIP}/end`, "staff", partner.endOne),
+	form(`${PARTNERSHIP}/resume`, "staff", partner.resumeOne),
 	// How a programme does, at one look; and the network, for staff.
 	page(OVERVIEW, "programme", overview.showOverview),
+	form(`${OVERVIEW}/set-aside`, "programme-integrate", overview.setFailuresAside),
 	page(paths.TOTALS_PATH, "staff", totals.showNetworkTotals),
 	// What a shop's developer works with: the four tabs, with the forms of each, and a delivery.
 	page(INTEGRATION, "programme", callbacks.showCallbacks),
 	stream(`${INTEGRATION}/live`, "programme", callbacks.watchCallbacks),
-	form(`${INTEGRATION}/postback-url`, "programme-integrate", callbacks.saveUrl),
+	{ ...form(`${INTEGRATION}/postback-url`, "programme-integrate", callbacks.saveUrl), waitsOutside: true },
 	form(`${INTEGRATION}/postback-url/remove`, "programme-integrate", callbacks.removeUrl),
 	form(`${INTEGRATION}/test`, "programme-integrate", test.sendTest),
 	form(`${INTEGRATION}/test/:conversionId`, "programme-integrate", test.moveTest),
@@ -118,16 +154,31 @@ export const ROUTES: readonly Route[] = [
 	page(DELIVERY, "programme", delivery.showDelivery),
 	form(`${DELIVERY}/resend`, "programme-integrate", deliveries.resendPostback),
 	form(`${DELIVERY}/send-now`, "programme-integrate", deliveries.sendPostbackNow),
+	// A programme's partners, what it says to them, and the public page where they apply.
+	page(PARTNERS, "programme", programmePartners.showProgrammePartners),
+	form(`${PARTNERS}/applications/:applicationId`, "programme-manage", programmePartners.answerApplication),
+	page(PARTNER_SETTINGS, "programme-manage", partnerSettings.showPartnerSettings),
+	form(PARTNER_SETTINGS, "programme-manage", partnerSettings.savePartnerSettings),
+	page(PROGRAMME_PARTNER, "programme", partnership.showPartnership),
+	form(`${PROGRAMME_PARTNER}/codes`, "programme-manage", partnership.addCouponCode),
+	form(`${PROGRAMME_PARTNER}/codes/remove`, "programme-manage", partnership.removeCouponCode),
+	page(`${PROGRAMME_PARTNER}/change`, "programme-manage", partnership.askToChange),
+	form(`${PROGRAMME_PARTNER}/change`, "programme-manage", partnership.changeState),
+	page(JOIN, "anyone", join.showJoin),
+	form(JOIN, "anyone", join.sendApplication),
 	// People: a programme's, and the staff.
 	page(PEOPLE, "programme", people.showPeople),
 	form(`${PEOPLE}/invite`, "programme-manage", people.invite),
+	page(`${PEOPLE}/leave`, "programme", askToEnd),
 	form(`${PEOPLE}/leave`, "programme", people.leave),
 	form(`${PERSON}/link`, "programme-manage", people.renewLink),
 	form(`${PERSON}/role`, "programme-manage", people.changeRoleOf),
+	page(`${PERSON}/remove`, "programme-manage", askToEnd),
 	form(`${PERSON}/remove`, "programme-manage", people.removeFromProgramme),
 	page(paths.STAFF_PATH, "staff", people.showPeople),
 	form(`${paths.STAFF_PATH}/invite`, "staff", people.invite),
 	form(`${paths.STAFF_PATH}/:personId/link`, "staff", people.renewLink),
+	page(`${paths.STAFF_PATH}/:personId/deactivate`, "staff", askToEnd),
 	form(`${paths.STAFF_PATH}/:personId/deactivate`, "staff", people.deactivatePerson),
 	// Before the conversions: "bulk" would be taken for an id.
 	...JOB_ROUTES,
@@ -138,20 +189,33 @@ export const ROUTES: readonly Route[] = [
 	// The same list for staff, of all programmes.
 	page(paths.ALL_CONVERSIONS_PATH, "staff", conversions.showConversions),
 	form(`${paths.ALL_CONVERSIONS_PATH}/decide`, "staff", decide),
+	form(`${paths.ALL_CONVERSIONS_PATH}/:conversionId/partner`, "staff", assign),
+	// A partner's own pages: what it earned, its links, its conversions.
+	page(paths.earningsPath(":partnerId"), "partner", showEarnings),
+	page(PARTNER_LINKS, "partner", links.showLinks),
+	form(PARTNER_LINKS, "partner", links.makeOwnLink),
+	page(PARTNER_CONVERSIONS, "partner", partnerConversions.showCredited),
+	page(`${PARTNER_CONVERSIONS}/export.csv`, "partner", partnerConversions.exportCredited),
 	// The network itself: its name, its look and its mails, and the guided set-up of a new one.
 	page(paths.NETWORK_PATH, "staff", network.showNetwork),
 	form(paths.NETWORK_PATH, "staff", network.saveNetwork),
 	form(paths.LOGO_PATH, "staff", network.uploadLogo, SMALL_FILES),
 	form(paths.REMOVE_LOGO_PATH, "staff", network.dropLogo),
-	form(paths.TEST_MAIL_PATH, "staff", network.sendTest),
+	{ ...form(paths.TEST_MAIL_PATH, "staff", network.sendTest), waitsOutside: true },
 	form(paths.SAMPLE_PROGRAMME_PATH, "staff", network.trySample),
 	form(paths.END_SET_UP_PATH, "staff", network.finishSetUp),
 	// How the installation does, and who did what in it.
 	page(paths.SYSTEM_PATH, "staff", system.showSystem),
+	form(paths.HOLD_PATH, "staff", system.hold),
+	page(paths.RESEND_PATH, "staff", resend.showResend),
+	form(paths.RESEND_PATH, "staff", resend.resendAll),
 	page(paths.AUDIT_PATH, "staff", audit.showAudit),
 	page(paths.AUDIT_EXPORT_PATH, "staff", audit.exportAudit),
 	// Where pages were before they became parts of others.
 	page("/review", "staff", (c) => c.redirect(`${paths.ALL_CONVERSIONS_PATH}?status=RECORDED`, 301)),
+	page("/programmes/:programmeId", "programme", (c) =>
+		c.redirect(paths.overviewPath(programmeOf(c).public_id), 301),
+	),
 	page("/set-up", "staff", (c) => c.redirect(paths.NETWORK_PATH, 301)),
 	page("/programmes/:programmeId/notices", "programme", (c) =>
 		c.redirect(paths.noticesPath(programmeOf(c).public_id), 301),
@@ -163,6 +227,7 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 		...webDeps,
 		tallies: createTallies(webDeps),
 		networkTallies: createNetworkTallies(webDeps),
+		earnings: createEarnings(webDeps),
 		streams: createLiveStreams(webDeps),
 		exportSlots: createSlots(EXPORT_LIMITS, webDeps.clock),
 	};
@@ -173,12 +238,14 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 		deps.log.error({ err: error, ...idsOf(recordOf(c)), method: c.req.method, route }, "a page failed");
 		return answerError(c, errorCodeOf(error));
 	});
+	const knownPeople: KnownPeople = new Map();
+	site.use(takeTurns(deps, knownPeople));
 	site.use("/assets/*", securePages);
 	mountAssets(site, deps.store);
 	site.use(`${paths.DOWNLOADS_PATH}/*`, securePages);
 	mountDownloads(site);
 
-	const guardsOf = createGuards(deps);
+	const guardsOf = createGuards(deps, knownPeople);
 	for (const route of ROUTES) {
 		const guards = guardsOf(route);
 		site.on([route.method], [route.path], ...guards, (c) =>

@@ -4,8 +4,9 @@
 import { html } from "hono/html";
 import { isoTime, utcDay, utcMinute } from "../domain/time.ts";
 import { type CodeLanguage, highlight, LANGUAGE_NAMES } from "./highlight.ts";
+import { count, countOf, decimal } from "./numbers.ts";
 
-export { html };
+export { count, countOf, decimal, html };
 
 /** Markup whose every inserted value has been escaped. */
 export type Html = ReturnType<typeof html>;
@@ -55,41 +56,14 @@ export function emailText(email: string): Html {
 	return html`${email.split(/(?<=[@.])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`))}`;
 }
 
-/**
- * The digits as they are stored: never through a number. The gaps between thousands are the style sheet's, so that
- * what is copied is digits and a point, which every spreadsheet takes.
- */
+/** In the reader's own writing, so that their spreadsheet takes what they copy. */
 export function amount(value: string, currency: string): Html {
-	const [whole = "", ...decimals] = value.split(".");
-	const [first, ...groups] = thousandsOf(whole);
-	return html`<span class="number">${first}${groups.map((group) => html`<span class="thousands">${group}</span>`)}${decimals.map(
-		(digits) => `.${digits}`,
-	)} <span class="faint">${currency}</span></span>`;
-}
-
-/** For sentences: with a space that does not break, which reads the same in every language. */
-export function count(value: number): string {
-	return thousandsOf(String(value)).join("\u00a0");
-}
-
-/** "1 row", "40 000 rows". */
-export function countOf(value: number, noun: string, plural = `${noun}s`): string {
-	return `${count(value)} ${value === 1 ? noun : plural}`;
-}
-
-/** An amount in plain text, where there can be no elements: with spaces that do not break. */
-export function thousands(value: string): string {
-	const [whole = "", ...decimals] = value.split(".");
-	return [thousandsOf(whole).join("\u00a0"), ...decimals].join(".");
-}
-
-function thousandsOf(digits: string): readonly string[] {
-	return digits.split(/\B(?=(?:\d{3})+$)/);
+	return html`<span class="number">${decimal(value)} <span class="faint">${currency}</span></span>`;
 }
 
 /** With scripts, a button beside it; without, text that selects as a whole. */
-export function copyable(text: string, label: string): Html {
-	return html`<span class="copyable"><code>${text}</code><button type="button" class="button button-small" hidden data-copy="${text}" aria-label="Copy ${label}">Copy</button></span>`;
+export function copyable(text: string, label: string, shown = text): Html {
+	return html`<span class="copyable"><code>${shown}</code><button type="button" class="button button-small" hidden data-copy="${text}" aria-label="Copy ${label}">Copy</button></span>`;
 }
 
 /**
@@ -256,11 +230,15 @@ export function textField(field: TextField): Html {
 	);
 }
 
-export function textArea(field: FieldFrame & { value?: string; rows?: number }): Html {
+/** For code and the like, unless it is prose. */
+export function textArea(
+	field: FieldFrame & { value?: string; rows?: number; isProse?: boolean; maxLength?: number },
+): Html {
+	const look = field.isProse === true ? {} : { class: "mono", spellcheck: "false" };
 	return frame(
 		field,
 		// Browsers drop the first line break behind the tag: what begins with one keeps it.
-		html`<textarea${controlAttrs(field)} class="mono" rows="${field.rows ?? 6}" spellcheck="false">\n${field.value ?? ""}</textarea>`,
+		html`<textarea${controlAttrs(field)}${attrs({ ...look, rows: field.rows ?? 6, maxlength: field.maxLength })}>\n${field.value ?? ""}</textarea>`,
 	);
 }
 
@@ -294,9 +272,19 @@ export function fileField(field: FieldFrame & { accept: string; limit?: FileLimi
 	);
 }
 
-export function checkbox(box: { name: string; value?: string; label: Content; isChecked?: boolean }): Html {
-	const values = { name: box.name, value: box.value ?? "on", checked: box.isChecked };
-	return html`<label class="check"><input type="checkbox"${attrs(values)}><span>${box.label}</span></label>`;
+export function checkbox(box: {
+	name: string;
+	value?: string;
+	label: Content;
+	isChecked?: boolean;
+	error?: string | undefined;
+}): Html {
+	const { name, error } = box;
+	const wrong = error !== undefined && { "aria-invalid": "true", "aria-describedby": `${name}-error` };
+	const values = { name, value: box.value ?? "on", checked: box.isChecked, ...wrong };
+	return html`<label class="check"><input type="checkbox"${attrs(values)}><span>${box.label}</span></label>${
+		error === undefined ? null : html`<p class="field-error" id="${name}-error">${error}</p>`
+	}`;
 }
 
 export interface Button {
@@ -329,9 +317,9 @@ export function button(look: Button): Html {
 }
 
 export function linkButton(
-	look: Pick<Button, "label" | "tone" | "isSmall" | "isWide"> & { href: string },
+	look: Pick<Button, "label" | "tone" | "isSmall" | "isWide" | "ariaLabel"> & { href: string },
 ): Html {
-	return html`<a${attrs({ class: classes(look), href: look.href })}>${look.label}</a>`;
+	return html`<a${attrs({ class: classes(look), href: look.href, "aria-label": look.ariaLabel })}>${look.label}</a>`;
 }
 
 interface PostForm {

@@ -1,5 +1,5 @@
 // The whole way on real parts: a service that is reported to and sends is backed up, killed, restored elsewhere, started
-// with its callbacks held, looked at, and let go. Nothing that was answered before the backup is lost.
+// with its callbacks held, looked at, and released. Nothing that was answered before the backup is lost.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -26,7 +26,7 @@ interface Answered {
 const BEFORE = 60;
 const AFTER = 15;
 
-test("backed up under load, killed, restored, held and let go: nothing answered before the backup is lost", async (t) => {
+test("backed up under load, killed, restored, held and released: nothing answered before the backup is lost", async (t) => {
 	const { home, shop, account, settings, start } = await open(t);
 	const service = await start({});
 	const load = startLoad(service.url, account);
@@ -69,8 +69,11 @@ test("backed up under load, killed, restored, held and let go: nothing answered 
 	database.close();
 	const sent = shop.requests.length;
 	const there = { DATABASE_URL: `sqlite:${elsewhere}` };
-	const held = await start({ ...there, RINGBACK_DELIVERY: "paused" });
-	await held.running.said(/^ {2}WARNING {2}Callbacks have been paused since .* UTC, and \d+ wait\. /m);
+	equal((await home.runHere(["hold"], { ...settings, ...there })).code, 0);
+	const held = await start(there);
+	await held.running.said(
+		/^ {2}WARNING {2}All callbacks have been held since .* UTC by `ringback hold`, and \d+ wait\. /m,
+	);
 	equal((await fetch(`${held.url}/readyz`)).status, 200);
 	const late = await createShopClient(held.url, account.apiKey, account.secret, Date.now).post(
 		"/v1/conversions",
@@ -81,10 +84,7 @@ test("backed up under load, killed, restored, held and let go: nothing answered 
 	equal(listed["waiting"], inFile + 1);
 	ok(typeof listed["pausedSince"] === "string");
 	equal(shop.requests.length, sent, "nothing is sent while it is held");
-	held.running.kill("SIGTERM");
-	equal((await held.running.ended()).code, 0);
-
-	const again = await start(there);
+	match((await home.runHere(["release"], { ...settings, ...there })).stdout, /^Callbacks are sent again:/);
 	await until(() => count(elsewhere, "queue") === 0);
 	const arrived = new Set(shop.requests.map(nameOf));
 	deepEqual(
@@ -93,8 +93,8 @@ test("backed up under load, killed, restored, held and let go: nothing answered 
 		"every change reached the shop",
 	);
 	ok(arrived.has(`${late.conversion.id} conversion.recorded`));
-	again.running.kill("SIGTERM");
-	equal((await again.running.ended()).code, 0);
+	held.running.kill("SIGTERM");
+	equal((await held.running.ended()).code, 0);
 	const live = await home.runHere(["verify"], { ...settings, ...there });
 	equal(live.code, 0, live.stdout);
 });

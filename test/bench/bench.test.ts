@@ -12,7 +12,7 @@ import { WORKLOADS } from "../../bench/workloads.ts";
 import { isLong } from "../support/proof.ts";
 
 /** Few processes to start: all of them take minutes on a busy machine. */
-const SMOKE = isLong ? ["W1", "W11"] : [];
+const SMOKE = isLong ? ["W1", "W11", "C1"] : [];
 
 for (const { name, run } of WORKLOADS.filter((workload) => SMOKE.includes(workload.name))) {
 	test(`${name} runs in its smallest form and gives its figures`, async () => {

@@ -9,6 +9,7 @@ import { testDocs } from "./docs.ts";
 import { testEveryPage } from "./every-page.ts";
 import { testFlaws } from "./flaws.ts";
 import { testKeyboard } from "./keyboard.ts";
+import { testLandingUrls } from "./landing-urls.ts";
 import { testLive } from "./live.ts";
 import { testScriptsOff } from "./scripts-off.ts";
 import { testTwoMinutePath } from "./two-minute-path.ts";
@@ -28,6 +29,7 @@ describe("in a browser", { skip: found.isThere ? false : reportNotRun(found.reas
 	describe("with scripts off", () => testScriptsOff(browser));
 	describe("deciding", () => testDeciding(browser));
 	describe("the guide", () => testDocs(browser));
+	describe("where links lead", () => testLandingUrls(browser));
 	describe("live pages", () => testLive(browser));
 	// Four readers, two at a time: each has a process of the browser to itself.
 	describe("every page", { concurrency: 2 }, () => testEveryPage(browser));

@@ -10,7 +10,7 @@ import { becomeFirstStaff, createProgramme, trySample } from "./first-steps.ts";
 import { LONG_ORDER, MARKUP_ORDER, NAME } from "./hard-names.ts";
 import { IMPORT_PAGES, storeMovingImports } from "./import-cases.ts";
 import { NETWORK_PAGES } from "./network-cases.ts";
-import { type Case, NOBODYS, ownersPages, staffPages, viewersPages } from "./page-cases.ts";
+import { type Case, NOBODYS, ownersPages, partnersPages, staffPages, viewersPages } from "./page-cases.ts";
 import { findExcess, findFlaws, findInline, type MeasuredLooks } from "./page-checks.ts";
 import { fillSampleNetwork, type SampleNetwork } from "./sample-network.ts";
 import { openSetup, type Setup } from "./setup.ts";
@@ -59,9 +59,10 @@ export function testEveryPage(browser: () => Browser): void {
 		nobody: () => [...NOBODYS],
 		owner: () => ownersPages(site),
 		viewer: () => viewersPages(site),
+		partner: () => partnersPages(site),
 		staff: () => [...staffPages(site), ...NETWORK_PAGES, ...IMPORT_PAGES],
 	};
-	for (const reader of ["nobody", "owner", "viewer", "staff"] as const) {
+	for (const reader of ["nobody", "owner", "viewer", "partner", "staff"] as const) {
 		test(`every page as ${reader === "nobody" ? "nobody" : `the ${reader}`} sees it`, async (t) => {
 			const storageState = reader === "nobody" ? undefined : site[reader];
 			const visitor = await openVisitor(browser(), setup.service.url, storageState && { storageState });

@@ -6,6 +6,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import type { Service } from "../../src/service.ts";
 import type { MailServer } from "../support/mail-server.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
+import { signedRequest } from "../support/signed-request.ts";
 import { openVisitor } from "./visitor.ts";
 
 export const PASSWORD = "correct horse battery";
@@ -128,6 +129,15 @@ async function readShownKey(page: Page): Promise<ShownKey> {
 	await shown.first().waitFor();
 	const [key = "", secret = ""] = await shown.allTextContents();
 	return { key, secret };
+}
+
+/** By the shop's server: charts and health do not count tests. */
+export async function reportSale({ url }: Service, credentials: ShownKey, brand = "Service"): Promise<void> {
+	const body = { orderId: "A-1", basketValue: "10.00" };
+	const call = signedRequest("POST", "/v1/conversions", credentials, { body, nowMs: Date.now(), brand });
+	const { headers } = call;
+	const answer = await fetch(`${url}/v1/conversions`, { method: "POST", headers, body: await call.text() });
+	equal(answer.status, 201);
 }
 
 export async function savePostbackUrl(page: Page, url: string): Promise<void> {

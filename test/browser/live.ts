@@ -6,7 +6,7 @@ import type { Browser, Locator, Page } from "playwright-core";
 import { MAX_STREAMS_A_PERSON } from "../../src/web/live-page.ts";
 import { until } from "../support/until.ts";
 import { openLine } from "./cuttable-line.ts";
-import { issueKey, openFirstShop, PASSWORD, savePostbackUrl, signIn } from "./first-steps.ts";
+import { issueKey, openFirstShop, PASSWORD, reportSale, savePostbackUrl, signIn } from "./first-steps.ts";
 import { openSetup, type Setup } from "./setup.ts";
 import { openVisitor } from "./visitor.ts";
 
@@ -17,11 +17,12 @@ const LONGEST_WAIT_FOR_ROOM_MS = 80_000;
 export function testLive(browser: () => Browser): void {
 	let setup: Setup;
 	let main: string;
+	let credentials: Awaited<ReturnType<typeof issueKey>>;
 	before(async () => {
 		setup = await openSetup();
 		const { service, shop } = setup;
 		({ path: main } = await openFirstShop(browser(), service, OWNER, async (page) => {
-			await issueKey(page);
+			credentials = await issueKey(page);
 			await savePostbackUrl(page, shop.url("/ringback"));
 		}));
 	});
@@ -39,7 +40,7 @@ export function testLive(browser: () => Browser): void {
 		shop.answer = () => ({ status: 410, delayMs: 1_500 });
 		const other = await openVisitor(browser(), service.url, { storageState });
 		await other.page.goto(`${main}/integration`);
-		await other.page.getByRole("button", { name: "Send test conversion" }).click();
+		await reportSale(service, credentials);
 		await row.getByText(/Waiting|Sending/).waitFor();
 		await row.getByText("Failed").waitFor();
 		await row.getByText("410").waitFor();
@@ -47,6 +48,7 @@ export function testLive(browser: () => Browser): void {
 		await chart.locator("canvas").waitFor();
 		await chart.getByText("The numbers behind").click();
 		shop.answer = () => ({ status: 204 });
+		await other.page.reload();
 		await other.page.locator("#deliveries-live a").first().click();
 		await other.page.getByRole("button", { name: "Resend" }).click();
 		await row.getByText("Delivered").waitFor();
@@ -91,8 +93,8 @@ export function testLive(browser: () => Browser): void {
 		await page.goto(`${main}/integration?state=failed`);
 		await page.getByText("Resend all failed callbacks since…").click();
 		await page.getByLabel("Failed since (Europe/Berlin)").fill(minuteInBerlin(Date.now() - 60_000));
-		page.once("dialog", (dialog) => dialog.accept());
 		await page.getByRole("button", { name: "Resend failed", exact: true }).click();
+		await page.getByRole("dialog").getByRole("button", { name: "Resend failed" }).click();
 		await demandInSight(page, page.getByText("1 callback is being sent again."));
 		equal(await page.getByLabel("State").inputValue(), "failed");
 		await other.leave();

@@ -12,6 +12,8 @@ export const NETWORK_PAGES: readonly Case[] = [
 	look("system", "/system"),
 	look("the operations guide", "/docs/operations"),
 	look("the operations guide, a part with code and tables", "/docs/operations/watching"),
+	look("failed callbacks", "/system/resend"),
+	look("failed callbacks, a preview", "/system/resend?from=2020-01-01T00:00"),
 	look("the audit log", "/system/audit"),
 	look("the audit log, none found", "/system/audit?person=nobody@network.example"),
 	look("the audit log, a filter that is not understood", "/system/audit?from=tomorrow", undefined, 422),

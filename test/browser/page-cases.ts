@@ -58,6 +58,13 @@ export function ownersPages({ main, fresh }: SampleNetwork): Case[] {
 			at("/integration/keys?lang=php"),
 			press("Issue API key"),
 		),
+		look("keys and snippets, asked before a key is revoked", at("/integration/keys"), async (page) => {
+			await page
+				.getByRole("button", { name: /^Revoke the key/ })
+				.first()
+				.click();
+			await page.getByRole("dialog").waitFor();
+		}),
 		look("integration, an URL that is refused", at("/integration"), saveWrongUrl, 422),
 		bounded("postbacks, the failed ones", at("/integration?state=failed")),
 		look("postbacks, an order that is not there", at("/integration?order=nothing")),
@@ -95,6 +102,14 @@ export function ownersPages({ main, fresh }: SampleNetwork): Case[] {
 		look("a conversion that waits", at("/conversions?status=PARKED"), openConversion),
 		look("approve or reject by CSV", at("/conversions/bulk")),
 		look("approve or reject by CSV, the preview", at("/conversions/bulk"), uploadDecisions(LONG_ORDER)),
+		look("partners", at("/partners")),
+		look("a partner", at("/partners"), openPartner),
+		look("a partner, a code that another has", at("/partners"), addTakenCode, 409),
+		look("a partner, asked before it ends", at("/partners"), askToEndPartner),
+		look("settings for partners", at("/partners/settings")),
+		look("settings for partners, refused", at("/partners/settings"), allowSubdomains, 403),
+		look("where partners apply", main.replace("/programmes/", "/join/")),
+		look("where partners apply, refused", main.replace("/programmes/", "/join/"), applyWrongly, 422),
 		look("people", at("/people")),
 		look("people, an invitation", at("/people"), invite),
 		look("settings", at("/settings")),
@@ -118,13 +133,48 @@ export function viewersPages({ main }: SampleNetwork): Case[] {
 		look("keys and snippets", at("/integration/keys")),
 		look("a delivery", at("/integration?state=failed"), openDelivery),
 		look("conversions", at("/conversions")),
+		look("partners", at("/partners")),
+		look("a partner", at("/partners"), openPartner),
 		look("people", at("/people")),
+		look("people, before they leave", at("/people/leave")),
 		look("settings", at("/settings")),
 		look("what the role does not allow", at("/conversions/bulk"), undefined, 403),
 	];
 }
 
-export function staffPages({ main, fresh, failing }: SampleNetwork): Case[] {
+/** A partner's people: their own pages, and nothing of a programme. */
+export function partnersPages({ partnerBase, main }: SampleNetwork): Case[] {
+	const at = (path: string) => `${partnerBase}${path}`;
+	return [
+		look("earnings", at("/earnings")),
+		look("earnings, the open menu", at("/earnings"), async (page) =>
+			page.getByText("Account").first().click(),
+		),
+		look("links", at("/links")),
+		look("links, one made", at("/links"), makeLink),
+		look("links, one refused", at("/links"), makeForeignLink, 422),
+		look("links, one with sub IDs", at("/links?link=bergblog-spring&s1=newsletter&s2=top"), undefined),
+		look("conversions", at("/conversions")),
+		look("conversions, none found", at("/conversions?to=2001-01-01")),
+		look("conversions, a filter that is not understood", at("/conversions?status=BOGUS"), undefined, 422),
+		look("a programme's page", `${main}/overview`, undefined, 404),
+	];
+}
+
+async function makeLink(page: Page): Promise<void> {
+	await page.getByLabel("Target address").fill("https://shop.nordlicht.example/");
+	await page.getByLabel("Name (optional)").fill("N".repeat(100));
+	await press("Make link")(page);
+	await page.getByText("is ready. Copy its address below.").waitFor();
+}
+
+async function makeForeignLink(page: Page): Promise<void> {
+	await page.getByLabel("Target address").fill("https://elsewhere.example/");
+	await press("Make link")(page);
+	await page.locator("#target-error").waitFor();
+}
+
+export function staffPages({ main, fresh, failing, partnerPage: partner }: SampleNetwork): Case[] {
 	return [
 		look("programmes", "/programmes"),
 		look("programmes, none found", "/programmes?search=nothing"),
@@ -136,6 +186,15 @@ export function staffPages({ main, fresh, failing }: SampleNetwork): Case[] {
 		look("conversions of all programmes, an order", `/conversions?orderId=${LONG_ORDER}`),
 		look("conversions of all, a filter that is not understood", "/conversions?dates=sale", undefined, 422),
 		look("conversions of all programmes, none found", "/conversions?to=2001-01-01"),
+		look("partners", "/partners"),
+		look("partners, none found", "/partners?search=nothing"),
+		look("partners, an invitation", "/partners", invitePartner),
+		look("a partner", partner),
+		look("a partner, asked before the end", `${partner}/end`),
+		look("totals by partner", "/partners/totals?from=2020-01-01"),
+		look("totals by partner, none found", "/partners/totals?to=2001-01-01"),
+		look("conversions of a partner", `${main}/conversions?partner=blog`),
+		look("a conversion of a partner", `${main}/conversions?partner=blog&status=RECORDED`, openCredited),
 		look("staff", "/people"),
 		look("people, a link for a new password", `${main}/people`, makePasswordLink),
 		look("a new password by that link", `${main}/people`, openPasswordLink),
@@ -146,6 +205,8 @@ export function staffPages({ main, fresh, failing }: SampleNetwork): Case[] {
 		look("inbound log of a new programme", `${fresh}/integration/inbound`),
 		look("conversions of a new programme", `${fresh}/conversions`),
 		look("people of a new programme", `${fresh}/people`),
+		look("partners of a new programme", `${fresh}/partners`),
+		look("settings for partners of a new programme", `${fresh}/partners/settings`),
 		look("overview, callbacks are failing", `${failing}/overview`),
 		look("integration, callbacks are failing", `${failing}/integration`),
 		look("programmes, with warnings", "/programmes", comeOverUnknownProxy),
@@ -188,6 +249,38 @@ async function askForLink(page: Page): Promise<void> {
 	await page.getByRole("heading", { name: "Check your inbox" }).waitFor();
 }
 
+async function openPartner(page: Page): Promise<void> {
+	await page.getByRole("link", { name: "Bergblog" }).click();
+	await page.getByRole("heading", { name: "Coupon codes" }).waitFor();
+}
+
+async function addTakenCode(page: Page): Promise<void> {
+	await openPartner(page);
+	await page.getByLabel("New coupon code").fill("gutschein");
+	await press("Add code")(page);
+	await page.locator("#code-error").waitFor();
+}
+
+async function askToEndPartner(page: Page): Promise<void> {
+	await openPartner(page);
+	await page.getByRole("link", { name: "End partnership" }).click();
+	await page.getByRole("heading", { name: "What happens" }).waitFor();
+}
+
+async function allowSubdomains(page: Page): Promise<void> {
+	await page.getByLabel("Landing hosts").fill("*.nordlicht.example");
+	await press("Save")(page);
+	await page.locator("#hosts-error").waitFor();
+}
+
+async function applyWrongly(page: Page): Promise<void> {
+	await page.getByLabel("Your name or company").fill("A blog");
+	await page.getByLabel("Email").fill("ann@blog.example");
+	await page.getByLabel("How would you bring sales?").fill("Reviews");
+	await press("Apply")(page);
+	await page.locator("#acceptsTerms-error").waitFor();
+}
+
 async function saveWrongUrl(page: Page): Promise<void> {
 	await page.getByLabel("Postback URL").fill("http://shop.example/postback");
 	await press("Save URL")(page);
@@ -222,10 +315,24 @@ async function invite(page: Page): Promise<void> {
 	await page.getByRole("heading", { name: /Invitation for/ }).waitFor();
 }
 
+async function invitePartner(page: Page): Promise<void> {
+	await page.getByLabel("Name", { exact: true }).fill(NAME);
+	await page.getByLabel("Email").fill("somebody@blog.example");
+	await press("Invite")(page);
+	await page.getByRole("heading", { name: /Invitation for/ }).waitFor();
+}
+
+async function openCredited(page: Page): Promise<void> {
+	await openConversion(page);
+	await openDetails(page);
+}
+
 async function makePasswordLink(page: Page): Promise<void> {
-	page.once("dialog", (dialog) => dialog.accept());
-	const button = page.getByRole("button", { name: /^Password link for/ }).first();
-	await button.click();
+	await page
+		.getByRole("button", { name: /^Password link for/ })
+		.first()
+		.click();
+	await page.getByRole("dialog").getByRole("button", { name: "Password link" }).click();
 	await page.getByRole("heading", { name: /New password for/ }).waitFor();
 }
 

@@ -1,17 +1,33 @@
 // A network that has been running for a month: staff, shops and their people, one shop with a history, one that has
 // only begun, one in trouble. People come in by the pages, as they do.
 
-import type { Browser } from "playwright-core";
+import { sql } from "kysely";
+import type { Browser, Page } from "playwright-core";
+import { foldCode } from "../../src/domain/credit.ts";
 import type { ProgrammeRole } from "../../src/domain/roles.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { addPartnership, invitePartner } from "../../src/partners/partners.ts";
 import { invitePerson } from "../../src/people/invitations.ts";
 import { issueKey } from "../../src/programmes/keys.ts";
 import type { Service } from "../../src/service.ts";
-import { findProgramme, type Programme, setEndpoint } from "../../src/store/queries/programmes.ts";
+import { addClicks } from "../../src/store/queries/clicks.ts";
+import { replaceCredit } from "../../src/store/queries/credits.ts";
+import {
+	insertApplication,
+	insertCode,
+	insertLink,
+	replaceLandingHosts,
+} from "../../src/store/queries/partners.ts";
+import {
+	findProgramme,
+	type Programme,
+	setEndpoint,
+	updateProgramme,
+} from "../../src/store/queries/programmes.ts";
 import { newNotice } from "../support/notices.ts";
 import { addDeliveries } from "../support/rows.ts";
 import { expectValue } from "../support/shop-account.ts";
-import { becomeFirstStaff, createProgramme, joinAsOwner, nameNetwork } from "./first-steps.ts";
+import { becomeFirstStaff, createProgramme, joinAsOwner, nameNetwork, PASSWORD } from "./first-steps.ts";
 import { OUTAGE_DAYS_AGO, SAMPLE_PATH } from "./sample-answers.ts";
 import { writeHistory } from "./sample-history.ts";
 import { openVisitor } from "./visitor.ts";
@@ -24,10 +40,16 @@ export interface SampleNetwork {
 	owner: SignedIn;
 	/** Of the same programme, and may only look. */
 	viewer: SignedIn;
+	/** Signs in for a partner of the main programme, and is in no programme. */
+	partner: SignedIn;
+	/** The path of the partner's own pages. */
+	partnerBase: string;
 	/** Paths of the programmes: with a month behind it, where nothing has happened yet, and whose callbacks are failing. */
 	main: string;
 	fresh: string;
 	failing: string;
+	/** Staff's page of a partner that brought every third sale, and nobody the next. */
+	partnerPage: string;
 }
 
 export interface SampleOptions {
@@ -60,18 +82,26 @@ export async function fillSampleNetwork(
 	const viewer = await openVisitor(browser, service.url);
 	await joinAsOwner(viewer.page, await inviteMore(service, await findByPath(service, main)), "Vera Blick");
 	await fillMain(service, await findByPath(service, main), options);
+	await addPartners(service, await findByPath(service, main));
+	const partnerPage = await creditPartner(service, await findByPath(service, main));
 	const failing = await breakShop(service, "Velo & Faden");
+	const partner = await openVisitor(browser, service.url);
+	const partnerBase = await joinAsPartner(service, partner.page, await findByPath(service, main));
 	const site = {
 		staff: await staff.context.storageState(),
 		owner: await owner.context.storageState(),
 		viewer: await viewer.context.storageState(),
+		partner: await partner.context.storageState(),
+		partnerBase,
 		main,
 		fresh,
 		failing,
+		partnerPage,
 	};
 	await staff.leave();
 	await owner.leave();
 	await viewer.leave();
+	await partner.leave();
 	return site;
 }
 
@@ -90,6 +120,50 @@ async function inviteMore(service: Service, programme: Programme): Promise<strin
 	const colleague = { email: "tomasz@network.example", membership: null, invitedBy: null };
 	expectValue(await invitePerson(deps, colleague));
 	return (await invite("vera@nordlicht.example", "viewer")).link ?? "";
+}
+
+/** With a link that was clicked, and every third sale of the programme. Resolves to the path of the partner's pages. */
+async function joinAsPartner(service: Service, page: Page, programme: Programme): Promise<string> {
+	const { store, clock } = service;
+	const deps = { ...service, publicUrl: service.url };
+	const input = { name: programme.name, site: "", email: "pia@bergblog.example" };
+	const { partner, link } = expectValue(await invitePartner(deps, null, input));
+	const joined = expectValue(await addPartnership(deps, null, programme, partner.public_id, ""));
+	await replaceLandingHosts(store.db, programme.id, [
+		{ host: "shop.nordlicht.example", withSubdomains: false },
+	]);
+	await page.goto(link ?? "");
+	await page.getByLabel("Your name").fill("Pia Berg");
+	await page.getByLabel("Password").fill(PASSWORD);
+	await page.getByRole("button", { name: "Continue" }).click();
+	await page.getByRole("heading", { name: "Earnings" }).waitFor();
+	const target = "https://shop.nordlicht.example/boots?colour=red";
+	const row = { code: "bergblog-spring", partnership_id: joined.id, name: "", target, created_at_ms: 0 };
+	const made = await insertLink(store.db, row);
+	const hour = Math.floor(clock.nowMs() / HOUR_MS);
+	const clicks = {
+		partnershipId: joined.id,
+		linkId: made?.id ?? 0,
+		hour,
+		kind: "click",
+		clicks: 12_345,
+	} as const;
+	await addClicks(store.db, [clicks, { ...clicks, kind: "crawler", clicks: 678 }]);
+	const { rows } = await sql<{
+		id: number;
+		sold_at_ms: number;
+	}>`select id, occurred_at_ms as sold_at_ms from conversions where programme_id = ${programme.id}
+		and status not in ('PARKED', 'EXPIRED') and id % 3 = 0`.execute(store.db);
+	const credit = {
+		programme_id: programme.id,
+		partnership_id: joined.id,
+		word: "CLICK",
+		link_id: null,
+	} as const;
+	const subs = { clicked_at_ms: null, sub_1: "newsletter-spring", sub_2: "", sub_3: "W".repeat(40) };
+	for (const { id, sold_at_ms } of rows)
+		await replaceCredit(store.db, { conversion_id: id, sold_at_ms, ...credit, ...subs });
+	return `/partner/${partner.public_id}`;
 }
 
 async function fillMain(
@@ -124,6 +198,110 @@ async function fillMain(
 	if (programme === undefined || secret === null) throw new Error("the programme was just made");
 	await writeHistory({ ...options, store, programme, secret, endMs, seed: 7 });
 	await writeNotices(service, programme, endMs);
+}
+
+/** Two of them, one with sales, and somebody who has applied. */
+async function addPartners(service: Service, programme: Programme): Promise<void> {
+	const { store, clock } = service;
+	const { db } = store;
+	const deps = { ...service, publicUrl: service.url };
+	const nowMs = clock.nowMs();
+	await updateProgramme(db, programme.id, {
+		credits_partners: 1,
+		takes_applications: 1,
+		partner_terms: "Say who you are. Bid on no brand names.\n\nWe pay what is approved, once a month.",
+	});
+	await replaceLandingHosts(db, programme.id, [{ host: "shop.nordlicht.example", withSubdomains: false }]);
+	const sales = await db
+		.selectFrom("conversions")
+		.select(["id", "occurred_at_ms"])
+		.where("programme_id", "=", programme.id)
+		.where("test", "=", 0)
+		.execute();
+	for (const [name, code] of [
+		["Gutscheinseite mit einem sehr langen Namen, der umbrechen muss", "GUTSCHEIN"],
+		["Bergblog", "BERG10"],
+	] as const) {
+		const input = { name, site: "https://blog.example/", email: `${code.toLowerCase()}@blog.example` };
+		const { partner } = expectValue(await invitePartner(deps, null, input));
+		const own = expectValue(await addPartnership(deps, null, programme, partner.public_id, "12.5"));
+		const row = { partnership_id: own.id, created_at_ms: nowMs };
+		const folded = foldCode(code);
+		await insertCode(db, { ...row, programme_id: programme.id, folded, code });
+		const target = "https://shop.nordlicht.example/zelte?saison=sommer";
+		const link = await insertLink(db, { ...row, code: folded.toLowerCase(), name: "Top banner", target });
+		const hour = Math.floor(nowMs / HOUR_MS);
+		const clicks = { partnershipId: own.id, linkId: link?.id ?? 0, kind: "click" } as const;
+		await addClicks(db, [{ ...clicks, hour, clicks: 412 }]);
+		await addClicks(db, [{ ...clicks, hour: hour - 40 * 24, clicks: 12_345 }]);
+		const mine = sales.splice(0, code === "BERG10" ? 40 : 0);
+		for (const { id, occurred_at_ms: soldAtMs } of mine) {
+			await replaceCredit(db, {
+				conversion_id: id,
+				programme_id: programme.id,
+				partnership_id: own.id,
+				word: "CODE",
+				sold_at_ms: soldAtMs,
+				link_id: null,
+				clicked_at_ms: null,
+				sub_1: "",
+				sub_2: "",
+				sub_3: "",
+			});
+		}
+	}
+	await insertApplication(db, {
+		public_id: "apl_sample",
+		programme_id: programme.id,
+		name: "Zelt & Co. Reviews",
+		email: "kontakt@zeltundco.example",
+		site: "https://zeltundco.example/",
+		about: "We test tents in all weather.\nAbout 20,000 readers a month.",
+		terms: "",
+		created_at_ms: nowMs,
+	});
+}
+
+/** Resolves to the path of the partner. */
+async function creditPartner(service: Service, programme: Programme): Promise<string> {
+	const { store, clock } = service;
+	const { db } = store;
+	const deps = { ...service, publicUrl: service.url };
+	const input = { name: "Bergfreunde-Blog", site: "https://blog.example/", email: "anna@blog.example" };
+	const { partner } = expectValue(await invitePartner(deps, null, input));
+	const { id } = expectValue(await addPartnership(deps, null, programme, partner.public_id, "7.5"));
+	const nowMs = clock.nowMs();
+	const target = "https://shop.nordlicht.example/zelte";
+	const link = await insertLink(db, {
+		code: "zelte",
+		partnership_id: id,
+		name: "Tents in spring",
+		target,
+		created_at_ms: nowMs,
+	});
+	await updateProgramme(db, programme.id, { credits_partners: 1 });
+	const sold = await db
+		.selectFrom("conversions")
+		.select(["id", "occurred_at_ms"])
+		.where("programme_id", "=", programme.id)
+		.where("status", "!=", "PARKED")
+		.execute();
+	for (const sale of sold.filter((one) => one.id % 3 > 0)) {
+		const isTheirs = sale.id % 3 === 1;
+		await replaceCredit(db, {
+			conversion_id: sale.id,
+			programme_id: programme.id,
+			partnership_id: isTheirs ? id : null,
+			word: isTheirs ? "CLICK" : "CLICK_TOO_OLD",
+			sold_at_ms: sale.occurred_at_ms,
+			link_id: isTheirs ? (link?.id ?? null) : null,
+			clicked_at_ms: isTheirs ? sale.occurred_at_ms - HOUR_MS : null,
+			sub_1: isTheirs ? "newsletter" : "",
+			sub_2: "",
+			sub_3: "",
+		});
+	}
+	return `/partners/${partner.public_id}`;
 }
 
 /** Its server is down: three orders wait, and one has failed for good. */

@@ -11,6 +11,7 @@ import {
 	joinAsOwner,
 	linkFromMail,
 	nameNetwork,
+	reportSale,
 	savePostbackUrl,
 } from "./first-steps.ts";
 import { openSetup, type Setup } from "./setup.ts";
@@ -38,7 +39,8 @@ export function testScriptsOff(browser: () => Browser): void {
 		const owner = await openVisitor(browser(), service.url, off);
 		const { page } = owner;
 		const main = await joinAsOwner(page, await linkFromMail(mail, OWNER, /invited to manage/));
-		ok((await issueKey(page)).secret.length > 30);
+		const credentials = await issueKey(page);
+		ok(credentials.secret.length > 30);
 		equal(await page.locator("button[data-copy]:visible").count(), 0, "no button that does nothing");
 		equal(await page.locator(".live-dot:visible").count(), 0, "nothing is live");
 		await savePostbackUrl(page, shop.url("/ringback"));
@@ -69,6 +71,8 @@ export function testScriptsOff(browser: () => Browser): void {
 		await page.locator(".order-id").click();
 		await page.getByRole("heading", { name: "History" }).waitFor();
 		await page.goto(`${main}/integration`);
+		await reportSale(service, credentials, "Acme");
+		await reloadUntil(page, page.getByText("The numbers behind"));
 		await page.getByText("The numbers behind").click();
 		await page.getByRole("region", { name: /as a table/ }).waitFor();
 		await page.locator("details.menu > summary").click();

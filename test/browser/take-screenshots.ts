@@ -9,7 +9,7 @@ import { findBrowser } from "../support/browser.ts";
 import { LONG_ORDER, MARKUP_ORDER, NAME } from "./hard-names.ts";
 import { IMPORT_PAGES, storeMovingImports } from "./import-cases.ts";
 import { NETWORK_PAGES } from "./network-cases.ts";
-import { type Case, look, NOBODYS, ownersPages, staffPages } from "./page-cases.ts";
+import { type Case, look, NOBODYS, ownersPages, partnersPages, staffPages } from "./page-cases.ts";
 import { fillSampleNetwork } from "./sample-network.ts";
 import { openSetup } from "./setup.ts";
 import { openVisitor } from "./visitor.ts";
@@ -49,6 +49,8 @@ try {
 		mkdirSync(folder, { recursive: true });
 		await takeAll(NOBODYS, folder, {});
 		await takeAll(ownersPages(site), folder, { storageState: site.owner });
+		mkdirSync(join(folder, "partner"), { recursive: true });
+		await takeAll(partnersPages(site), join(folder, "partner"), { storageState: site.partner });
 		const pages = [...staffPages(site), ...NETWORK_PAGES, ...IMPORT_PAGES];
 		await takeAll(pages, folder, { storageState: site.staff });
 	}

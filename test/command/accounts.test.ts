@@ -19,7 +19,7 @@ test("README's first steps make a person, a programme and a key, in words", asyn
 	const user = await home.run(["user", "create", "--email", "Owner@Shop.example", "--kind", "shop"]);
 	match(
 		onlyOutput(user),
-		/^Made shop person owner@shop\.example \(usr_\w+\)\.\nThe link [^\n]*seven days\.\nhttp:\/\/127\.0\.0\.1:8080\/welcome\/[0-9a-f]{64}\n$/,
+		/^Made shop person owner@shop\.example \(usr_\w+\)\.\nThe link [^\n]*seven days\.\nhttp:\/\/127\.0\.0\.1:8080\/welcome\/[0-9a-f]{64}\nThis link opens only on the machine [^\n]+\n$/,
 	);
 
 	const programme = await home.run(programmeArgs());
@@ -27,12 +27,12 @@ test("README's first steps make a person, a programme and a key, in words", asyn
 	match(programme.stdout, new RegExp(`^Next: npx --no-install ringback key issue --programme ${id}$`, "m"));
 
 	const first = onlyOutput(await home.run(["key", "issue", "--programme", id]));
-	match(first, /^API key {9}rbk_[0-9a-f]{64} {3}\(Key 1, key_\w+\)$/m);
+	match(first, /^API key {9}rbk_[0-9a-f]{64} {3}\(Key 1, key_\w+; reports, approves and rejects\)$/m);
 	match(first, /^Signing secret {2}rbs_[0-9a-f]{64}$/m);
 	match(first, /not shown again/);
 
 	const second = onlyOutput(await home.run(["key", "issue", "--programme", id, "--name", "Till"]));
-	match(second, /^API key .* \(Till, key_\w+\)$/m);
+	match(second, /^API key .* \(Till, key_\w+; reports, approves and rejects\)$/m);
 	match(second, /^Signing secret {2}as before: it came with the first key$/m);
 	equal(second.includes("rbs_"), false, "the secret is shown once");
 });
@@ -65,7 +65,7 @@ test("with --json each prints one object, and the database holds neither the key
 
 	const issue = ["key", "issue", "--programme", String(programme["id"]), "--json"];
 	const [first, second] = [onlyJson(await home.runHere(issue)), onlyJson(await home.runHere(issue))];
-	deepEqual(Object.keys(first), ["id", "name", "key", "secret"]);
+	deepEqual(Object.keys(first), ["id", "name", "key", "right", "secret"]);
 	match(String(first["secret"]), /^rbs_/);
 	equal(second["secret"], null);
 
@@ -117,7 +117,7 @@ const REFUSALS: readonly [title: string, args: readonly string[], error: string,
 		"a link for nobody",
 		["user", "link", "--email", "b@shop.example"],
 		"unknown_person",
-		/Nobody has the email/,
+		/There is no account with the email/,
 	],
 	["an unknown kind", userArgs("x@shop.example", "king"), "unknown_kind", /"shop" .* or "staff"/],
 	[
@@ -134,7 +134,7 @@ const REFUSALS: readonly [title: string, args: readonly string[], error: string,
 	],
 	["a bad currency", programmeArgs({ "--currency": "euro" }), "unknown_currency", /EURO/],
 	["a bad rate", programmeArgs({ "--commission": "eight" }), "invalid_rate", /commission/],
-	["bad days", programmeArgs({ "--approval-days": "1.5" }), "invalid_days", /from 0 to 3650/],
+	["bad days", programmeArgs({ "--approval-days": "1.5" }), "invalid_days", /from 0 to 3,650/],
 	["an unknown programme", ["key", "issue", "--programme", "prg_x"], "unknown_programme", /prg_x/],
 ];
 

@@ -46,6 +46,11 @@ describe("npm run demo -- --once --json", () => {
 		equal(nonces.has(undefined), false);
 	});
 
+	test("the first sale came by a partner's link, and has the partner's commission of ten percent", () => {
+		const [first = {}] = printed.requests.map(bodyOf);
+		deepEqual([first["orderId"], first["basketValue"], first["commission"]], ["1001", "129.90", "12.99"]);
+	});
+
 	test("shows all four events, a test conversion, and a failure with its retry", () => {
 		const shown = printed.requests.map((request) => ({ ...request, body: bodyOf(request) }));
 		deepEqual([...new Set(shown.map(({ body }) => body["event"]))].toSorted(), [

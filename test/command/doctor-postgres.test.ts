@@ -21,6 +21,12 @@ describe("doctor on PostgreSQL", { concurrency: 2 }, () => {
 		for (const check of ["listen", "timeouts", "connections"]) {
 			match(good.of(check), /^ok /, check);
 		}
+		equal(good.of("autovacuum"), "", "it is on: nothing is said of it");
+		const without = { ...settings, DATABASE_URL: `${database.location}?options=-c%20track_counts%3Doff` };
+		match(
+			(await examine(home, without)).of("autovacuum"),
+			/^warning autovacuum is off, .* Set both on in postgresql\.conf/,
+		);
 		const bad = await examine(home, { ...settings, RINGBACK_DATABASE_POOL: "500" });
 		match(
 			bad.of("connections"),

@@ -4,7 +4,9 @@ import { deepEqual, equal, match } from "node:assert/strict";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
+import { sql } from "kysely";
 import { saveChore, saveProcess } from "../../src/store/queries/system.ts";
+import { MIGRATIONS } from "../../src/store/schema/migrations.ts";
 import { START_MS } from "../support/clock.ts";
 import { type Home, openHome, type Settings } from "../support/command-home.ts";
 import { type MailServer, startMailServer } from "../support/mail-server.ts";
@@ -123,30 +125,36 @@ describe("doctor", { concurrency: 2 }, () => {
 		equal(other.code, 1);
 	});
 
-	test("says that callbacks are paused, since when and how many wait", async (t) => {
+	test("says that callbacks are held, since when and how many wait", async (t) => {
 		const home = await openFilledHome(t);
 		const settings = await withNames(t, "example.com");
-		const paused = { ...settings, RINGBACK_DELIVERY: "paused" };
-		match(
-			(await examine(home, paused)).of("delivery"),
-			/^warning RINGBACK_DELIVERY is paused: from the next start/,
-		);
+		match((await examine(home, settings)).of("delivery"), /^ok callbacks are not held/);
 		using database = new DatabaseSync(home.databasePath);
-		database.exec(`insert into delivery_pause values (1, ${START_MS})`);
-		const findings = await examine(home, paused);
+		database.exec(`insert into delivery_pause (one, since_ms) values (1, ${START_MS})`);
+		const findings = await examine(home, settings);
 		equal(findings.code, 0);
 		match(
 			findings.of("delivery"),
-			/^warning Callbacks have been paused since 2026-01-15 12:00 UTC, and 0 wait\. /,
+			/^warning All callbacks have been held since 2026-01-15 12:00 UTC by `ringback hold`, and 0 wait\. /,
 		);
-		match((await examine(home, settings)).of("delivery"), /the next start lets them go\.$/);
 	});
 
-	test("says when names cannot be looked up", async (t) => {
+	test("remarks when names cannot be looked up: a network may know only its shops' names", async (t) => {
 		const home = await openFilledHome(t);
 		const findings = await examine(home, await withNames(t));
-		equal(findings.code, 1);
-		match(findings.of("dns"), /^problem .*ENOTFOUND.*callbacks to host names will fail/);
+		equal(findings.code, 0);
+		match(findings.of("dns"), /^warning example\.com .*ENOTFOUND.*their callbacks fail until DNS works$/);
+	});
+
+	test("says whose settings it has looked at", async (t) => {
+		const home = await openFilledHome(t);
+		const names = await withNames(t, "example.com");
+		const findings = await examine(home, names);
+		match(
+			findings.of("settings"),
+			/These are set in the environment of this command: RINGBACK_METRICS_ADDRESS, DATABASE_URL, RINGBACK_DNS_SERVERS\.$/,
+		);
+		match(findings.of("mail"), /^warning Mail is off\. .*\(By the settings of this command, see above\.\)$/);
 	});
 
 	test("says when the mail server refuses us, without our password", async (t) => {
@@ -186,6 +194,40 @@ describe("doctor", { concurrency: 2 }, () => {
 		equal(findings.code, 1, "it would not start");
 		match(findings.of("schema"), /^problem .*newer Ringback/);
 	});
+
+	for (const kind of ["SQLite", "PostgreSQL"] as const) {
+		test(`on another schema says what serve says, and reads no table of it (${kind})`, async (t) => {
+			const home = openHome(t);
+			const database = await createTestDatabase(kind);
+			t.after(() => database.remove());
+			const settings = {
+				...(await withNames(t, "example.com")),
+				DATABASE_URL: kind === "SQLite" ? `sqlite:${database.location}` : database.location,
+				RINGBACK_SECRET_KEY: KEY,
+			};
+			const store = database.open();
+			await store.migrate(START_MS, { migrations: MIGRATIONS.slice(0, 1) });
+			for (const table of ["chores", "network", "signing_secrets"])
+				await sql`drop table ${sql.table(table)}`.execute(store.db);
+			const older = await examine(home, settings);
+			equal(older.code, 0, "the start brings it up");
+			match(older.of("schema"), /^warning .* version 1, this program knows 2\. Run `ringback migrate`/);
+			match(older.of("database"), /^ok /);
+			const fixed = { ...settings, RINGBACK_MIGRATE: "check" };
+			for (const [oldestProgram, given, said] of [
+				[1, fixed, /version 1, and this Ringback needs 2\. Run `ringback migrate` first/],
+				[99, settings, /needs a Ringback that knows version 99 or later; .*Start a newer Ringback/],
+			] as const) {
+				await store.db.updateTable("schema_versions").set({ oldest_program: oldestProgram }).execute();
+				const found = await examine(home, given);
+				equal(found.code, 1, "it would not start");
+				const [, sentence = ""] = /^problem (.*)$/m.exec(found.of("schema")) ?? [];
+				match(sentence, said);
+				const served = await home.runHere(["serve"], { ...given, PORT: "0" });
+				deepEqual([served.code, served.stderr.trim()], [1, sentence]);
+			}
+		});
+	}
 
 	test("a setting of an earlier release is named, here and once in the service's log", async (t) => {
 		const former = { RINGBACK_PREPARED_STATEMENTS: "on" };

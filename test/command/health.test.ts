@@ -26,14 +26,14 @@ test("is 0 while the service is ready, 1 while it drains, and 1 once it is gone"
 	await stopped;
 	const gone = await ask();
 	equal(gone.code, 1);
-	match(gone.stderr, /readyz: nobody answers\./);
+	match(gone.stderr, /readyz: nothing answers\./);
 	equal(hasStack(gone), false);
 	const goneInJson = await openHome(t).runHere(["health", "--json"], { PORT: port });
 	equal(goneInJson.code, 1);
 	deepEqual(JSON.parse(goneInJson.stdout), {
 		isReady: false,
 		url: `http://127.0.0.1:${port}/readyz`,
-		why: "nobody answers",
+		why: "nothing answers",
 	});
 });
 

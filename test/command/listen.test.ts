@@ -56,7 +56,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		match(checking.stdout, /\(all events, tests too\), checking their signatures$/m);
 		await setup.client.record({ orderId: "ORDER-1", basketValue: "49.90" });
 		await checking.said(
-			/^\d\d:\d\d:\d\d {2}conversion\.recorded {2}ORDER-1 +RECORDED {2}→ signature right$/m,
+			/^\d\d:\d\d:\d\d {2}conversion\.recorded {2}ORDER-1 +RECORDED {2}→ signature valid$/m,
 		);
 		await untilTold(1);
 		checking.kill("SIGINT");

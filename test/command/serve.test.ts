@@ -2,10 +2,11 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok, rejects } from "node:assert/strict";
 import { once } from "node:events";
-import { readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import { describeNotAllowed } from "../../src/cli/serve.ts";
 import { type Ended, hasStack, openHome, type Settings } from "../support/command-home.ts";
 import { portOf } from "../support/port-of.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
@@ -147,9 +148,19 @@ describe("serve", { concurrency: 2 }, () => {
 			],
 		];
 		for (const [settings, sentence] of cases) {
-			const ended = await openHome(t).run(["serve"], { PORT: "0", LOG_LEVEL: "error", ...settings });
+			const home = openHome(t);
+			const ended = await home.run(["serve"], { PORT: "0", LOG_LEVEL: "error", ...settings });
 			checkRefusal(ended, 1, sentence);
+			if (settings["PORT"] === port) equal(existsSync(home.databasePath), false, "nothing was made before");
 		}
+	});
+
+	test("that may not use its port or its folder names which, and what to do", () => {
+		const port = Object.assign(new Error("listen EACCES"), { syscall: "listen", port: 80 });
+		match(describeNotAllowed(port), /may not listen on port 80\. .*PORT=8090$/);
+		const folder = Object.assign(new Error("mkdir EACCES"), { syscall: "mkdir", path: "/srv/ringback" });
+		match(describeNotAllowed(folder), /may not use \/srv\/ringback\. .*DATABASE_URL/);
+		doesNotMatch(describeNotAllowed(folder), /PORT/);
 	});
 
 	test("with another secret key than the database was sealed with says so, and ends with 1", async (t) => {

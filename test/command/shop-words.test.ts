@@ -147,9 +147,9 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 			const setup = await openListenSetup(t);
 			const other = await serve(t, (_, answer) => answer.end("<html>"));
 			for (const [settings, sentence] of [
-				[{ RINGBACK_SIGNING_SECRET: "rbs_wrong" }, /does not match\..*Check RINGBACK_SIGNING_SECRET\.$/m],
-				[{ RINGBACK_API_KEY: "rbk_wrong" }, /This API key is not known here\..*Check RINGBACK_API_KEY\.$/m],
-				[{ RINGBACK_BRAND: "Acme" }, /X-Service-Timestamp is missing.*set RINGBACK_BRAND to it\.$/m],
+				[{ RINGBACK_SIGNING_SECRET: "rbs_wrong" }, /^Check RINGBACK_SIGNING_SECRET\. .*does not match/m],
+				[{ RINGBACK_API_KEY: "rbk_wrong" }, /^Check RINGBACK_API_KEY\. This API key is not known here\./m],
+				[{ RINGBACK_BRAND: "Acme" }, /set RINGBACK_BRAND to it\. .*X-Service-Timestamp is missing/m],
 				[
 					{ RINGBACK_URL: "http://127.0.0.1:2" },
 					/^Nothing answers at http:\/\/127\.0\.0\.1:2 \(.*ECONNREFUSED.*\)\. Check RINGBACK_URL or --url, and that the service runs\.$/m,

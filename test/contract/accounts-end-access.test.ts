@@ -1,7 +1,7 @@
 // Access that ends is over: every way to lose it, and everything that somebody may hold or have made by then. What
 // others hold, and made for others, goes on.
 
-import { deepEqual, equal, match } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
 import { before, test } from "node:test";
 import { type Auth, createAuth } from "../../src/people/auth.ts";
 import { makePasswordLink } from "../../src/people/invitations.ts";
@@ -177,6 +177,63 @@ eachDatabase("access that ends", (database) => {
 				equal((await site.browser().open(path)).status, 200, link);
 			}
 			for (const browser of setup.bystanders.sessions) equal((await browser.open("/account")).status, 200);
+		});
+	}
+
+	for (const kind of ["shop", "staff"] as const) {
+		test(`keys and prepared secrets of ${kind} end with their access, but for the keys that are not ticked`, async () => {
+			const { db } = site.store;
+			const programme = await site.addProgramme("Keys");
+			const { public_id: programmeId, id } = programme;
+			await site.addOwner(programme);
+			const person = kind === "staff" ? await site.addStaff() : await site.addPerson(programme, "developer");
+			const browser = await site.signIn(person);
+			const keys = `/programmes/${programmeId}/integration/keys`;
+			for (const name of ["Mine", "Shop", "Late"]) await browser.submit(keys, { name });
+			await setup.bossBrowser.submit(keys, { name: "Boss" });
+			await browser.submit(`${keys}/secret`, {});
+			const rows = await db.selectFrom("api_keys").selectAll().where("programme_id", "=", id).execute();
+			deepEqual(
+				rows.map(({ key_right, issued_by }) => [key_right, issued_by === person.id]),
+				[...[1, 2, 3].map(() => ["report", true]), ["report", false]],
+			);
+			const [mine = "", shop = ""] = rows.map(({ public_id }) => public_id);
+			const path =
+				kind === "staff"
+					? `/people/${person.public_id}/deactivate`
+					: `/programmes/${programmeId}/people/${person.public_id}/remove`;
+			const { text } = await setup.bossBrowser.open(path);
+			match(text, /1 session ends[\s\S]*prepared signing secret <code>rbs_…\w{4}<\/code> is discarded/);
+			for (const name of ["Mine", "Shop", "Late"]) match(text, new RegExp(`>${name}</span>`));
+			doesNotMatch(text, />Boss<\/span>/);
+			// "Late" was issued after the page was shown: it is not listed, and ends.
+			const fields = new URLSearchParams([...[mine, shop].map((key) => ["listed", key]), ["end", mine]]);
+			equal((await setup.bossBrowser.submitForm(path, fields)).status, 303);
+			const after = await db
+				.selectFrom("api_keys")
+				.select(["name", "revoked_at_ms"])
+				.where("programme_id", "=", id)
+				.execute();
+			deepEqual(
+				after.filter(({ revoked_at_ms }) => revoked_at_ms === null).map(({ name }) => name),
+				["Shop", "Boss"],
+			);
+			const secrets = await db
+				.selectFrom("signing_secrets")
+				.selectAll()
+				.where("receiver_id", "=", id)
+				.execute();
+			deepEqual(
+				secrets.map(({ activated_at_ms, ended_at_ms }) => [activated_at_ms !== null, ended_at_ms !== null]),
+				[
+					[true, false],
+					[false, true],
+				],
+			);
+			const audit = db.selectFrom("audit_entries").select("action").where("programme_id", "=", id);
+			const actions = (await audit.execute()).map(({ action }) => action);
+			equal(actions.filter((action) => action === "key.revoked").length, 2);
+			equal(actions.filter((action) => action === "secret.discarded").length, 1);
 		});
 	}
 

@@ -11,8 +11,8 @@ import {
 	MAX_WAIT_WHILE_STOPPING_MS,
 	WAITING_ROOM,
 } from "../../src/api/intake.ts";
-import { LATE_MS } from "../../src/api/pixel-limits.ts";
 import type { Answered } from "../../src/api/test-shop.test-support.ts";
+import { LATE_MS } from "../../src/turns.ts";
 import { settle } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createIntakeSetup, word } from "./intake-setup.ts";

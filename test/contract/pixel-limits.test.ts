@@ -4,12 +4,13 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { BLOCK_REFUSALS, MAX_TARGET_LENGTH, PROGRAMME_REFUSALS } from "../../src/api/inbound-log.ts";
-import { BLOCK_BUDGET, createLimitedCalls, LATE_MS } from "../../src/api/pixel-limits.ts";
+import { BLOCK_BUDGET, createLimitedCalls } from "../../src/api/pixel-limits.ts";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
 import { parseRange } from "../../src/domain/address.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 import type { Store } from "../../src/store/store.ts";
+import { LATE_MS } from "../../src/turns.ts";
 import { createTestSite } from "../../src/web/test-site.test-support.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";

@@ -3,7 +3,7 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { resendDelivery, resendFailed, sendNow } from "../../src/callbacks/resend.ts";
+import { resendDelivery, resendFailed, sendNow } from "../../src/programmes/resend.ts";
 import { eachService, type RunningService } from "../support/running-service.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
 
@@ -129,8 +129,21 @@ eachService("section 8, limits", (running) => {
 		await programme.settled();
 		const [failed] = await programme.deliveries();
 		programme.answer = () => ({ status: 503 });
-		equal((await resendDelivery(running.service, programme.id, failed?.public_id ?? "")).ok, true);
-		const again = await resendDelivery(running.service, programme.id, failed?.public_id ?? "");
+		equal(
+			(
+				await resendDelivery(
+					running.service,
+					{ programmeId: programme.id, maker: null },
+					failed?.public_id ?? "",
+				)
+			).ok,
+			true,
+		);
+		const again = await resendDelivery(
+			running.service,
+			{ programmeId: programme.id, maker: null },
+			failed?.public_id ?? "",
+		);
 		equal(!again.ok && again.fault.code, "delivery_not_finished");
 		await programme.settled();
 		for (let retry = 0; retry < 6; retry++) await programme.retryNow();
@@ -148,7 +161,7 @@ eachService("section 8, limits", (running) => {
 		await programme.settled();
 		const publicId = (await programme.deliveries())[0]?.public_id ?? "";
 		const press = async (seen: number) => {
-			const sent = await sendNow(service, programme.id, publicId, seen);
+			const sent = await sendNow(service, { programmeId: programme.id, maker: null }, publicId, seen);
 			return sent.ok && sent.value;
 		};
 		for (let seen = 1; seen < 7; seen++) {
@@ -181,7 +194,11 @@ eachService("section 8, limits", (running) => {
 		for (const orderId of ["A-1", "A-2"]) await programme.record(orderId);
 		await programme.settled();
 		programme.answer = () => ({ status: 204 });
-		const resent = await resendFailed(running.service, programme.id, sinceMs);
+		const resent = await resendFailed(
+			running.service,
+			{ programmeIds: [programme.id], maker: null },
+			{ fromMs: sinceMs },
+		);
 		equal(resent.ok && resent.value, 2);
 		await programme.settled();
 		const states = (await programme.deliveries()).map(({ state, run }) => [state, run]);

@@ -65,7 +65,7 @@ eachService("a signed report beats an unsigned one", (running) => {
 		equal(await countOf(programme, "RECORDED"), 50);
 	});
 
-	test("what was decided before the server reported it stays decided", async () => {
+	test("what a person approved before the server reported it stays; what was turned down costs nobody the sale", async () => {
 		const programme = await running.openProgramme({ parksPixels: false });
 		for (const orderId of ["APPROVED", "REJECTED", "REVERSED"]) await programme.pixel(orderId, "1.00");
 		await programme.approve("APPROVED");
@@ -73,10 +73,16 @@ eachService("a signed report beats an unsigned one", (running) => {
 		await programme.reverse("REVERSED", "RETURN");
 		for (const orderId of ["APPROVED", "REJECTED", "REVERSED"]) {
 			const { outcome, conversion } = await programme.record(orderId, { basketValue: SERVERS_AMOUNT });
-			deepEqual([outcome, conversion?.status, conversion?.basketValue], ["DUPLICATE", orderId, "1.00"]);
+			deepEqual(
+				[outcome, conversion?.status, conversion?.basketValue],
+				orderId === "APPROVED" ? ["DUPLICATE", "APPROVED", "1.00"] : ["RECORDED", "RECORDED", SERVERS_AMOUNT],
+			);
 		}
 		await programme.settled();
-		equal((await programme.deliveries()).length, 6, "each was recorded and decided, and nothing more");
+		equal((await programme.deliveries()).length, 8, "each was recorded and decided, and two recorded anew");
+		await programme.reject("REJECTED", "FRAUD");
+		await programme.settled();
+		equal((await programme.deliveries()).length, 9, "and its own rejection is told, too");
 	});
 
 	test("the event that was owed before the confirmation keeps its body, also when it is retried after it", async () => {

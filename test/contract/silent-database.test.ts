@@ -4,6 +4,7 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
+import { sql } from "kysely";
 import { Browser, PASSWORD } from "../../src/web/test-site.test-support.ts";
 import { prepareService } from "../support/open-service.ts";
 import { openAccount } from "../support/shop-account.ts";
@@ -76,6 +77,27 @@ for (const [way, what] of Object.entries(WAYS)) {
 	});
 }
 
+test("a PostgreSQL that answers and stores nothing makes the process unready, until a call is stored again", async (t) => {
+	const { shop, url, db } = await openSite(t);
+	const isReady = async () => (await fetch(`${url}/readyz`)).ok;
+	const report = async (orderId: string) => (await shop.post("/v1/conversions", sale(orderId))).status;
+	equal(await report("before"), 201);
+	// As it is with a full disk.
+	await sql`create function refuse() returns trigger as $$
+		begin raise exception 'could not extend file' using errcode = '53100'; end $$ language plpgsql`.execute(
+		db,
+	);
+	await sql`create trigger full_disk before insert on conversions execute function refuse()`.execute(db);
+	for (const [order, ready] of [true, true, false, false].entries()) {
+		equal(await report(`full-${order}`), 503);
+		equal(await isReady(), ready, `after ${order + 1}`);
+	}
+	await sql`drop trigger full_disk on conversions`.execute(db);
+	equal(await isReady(), false, "nobody knows yet");
+	equal(await report("after"), 201);
+	equal(await isReady(), true);
+});
+
 interface Told {
 	kind: string;
 	status: number;
@@ -114,9 +136,10 @@ async function openSite(t: TestContext) {
 	await staff.open(welcome);
 	equal((await staff.submit(welcome, { email: EMAIL, name: "First", password: PASSWORD })).status, 303);
 	equal((await staff.open("/programmes")).status, 200);
+	const { db } = opened.database.open();
 	const storedOrders = async () => {
-		const rows = opened.database.open().db.selectFrom("conversions").select("order_id");
+		const rows = db.selectFrom("conversions").select("order_id");
 		return (await rows.orderBy("order_id").execute()).map(({ order_id }) => order_id);
 	};
-	return { line, shop, staff, url, storedOrders };
+	return { line, shop, staff, url, db, storedOrders };
 }

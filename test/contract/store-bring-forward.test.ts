@@ -3,8 +3,14 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { sendAllWaiting, sendSelected } from "../../src/callbacks/resend.ts";
 import { SECOND_MS } from "../../src/domain/time.ts";
+import {
+	resendDelivery,
+	resendFailed,
+	sendAllWaiting,
+	sendNow,
+	sendSelected,
+} from "../../src/programmes/resend.ts";
 import { bringForward } from "../../src/store/queries/bring-forward.ts";
 import { removeEndpoint, setEndpoint } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -19,6 +25,8 @@ import { until } from "../support/until.ts";
 
 const NOW_MS = START_MS + 5_000;
 const LATER_MS = START_MS + 60_000;
+
+const asked = ({ id }: { id: number }) => ({ programmeId: id, maker: null });
 
 eachDatabase("what is sent now", (database) => {
 	test("is due at once, and has its attempts behind it", async () => {
@@ -121,14 +129,14 @@ eachDatabase("what is sent now", (database) => {
 		const tried = await addWaiting(store, programme);
 		const tryingAtMs = { last_attempt_at_ms: NOW_MS + 1 };
 		await store.db.updateTable("deliveries").set(tryingAtMs).where("id", "=", tried).execute();
-		equal(expectValue(await sendAllWaiting({ store, clock: createClock(NOW_MS) }, programme.id)), 1_100);
+		equal(expectValue(await sendAllWaiting({ store, clock: createClock(NOW_MS) }, asked(programme))), 1_100);
 		const later = store.db.selectFrom("queue").select("id").where("due_at_ms", ">", NOW_MS);
 		deepEqual(
 			(await later.where("receiver_id", "=", programme.id).execute()).map((row) => row.id),
 			[tried],
 		);
 		equal((await readAll(store, due)).queued?.due_at_ms, NOW_MS);
-		equal(expectValue(await sendAllWaiting({ store, clock: createClock(NOW_MS) }, programme.id)), 0);
+		equal(expectValue(await sendAllWaiting({ store, clock: createClock(NOW_MS) }, asked(programme))), 0);
 	});
 
 	test("ticked ones: what has ended starts a new run, what waits is sent now, what has changed since is left alone", async () => {
@@ -149,13 +157,38 @@ eachDatabase("what is sent now", (database) => {
 			...seen.map((one, index) => (index === 2 ? { ...one, seq: 0 } : one)),
 			{ publicId: theirs.public_id, run: 1, seq: 1 },
 		];
-		const press = () => sendSelected({ store, clock: createClock(NOW_MS) }, programme.id, selected);
+		const press = () => sendSelected({ store, clock: createClock(NOW_MS) }, asked(programme), selected);
 		deepEqual(expectValue(await press()), { resent: 1, sentNow: 1, leftAlone: 2 });
 		deepEqual(expectValue(await press()), { resent: 0, sentNow: 0, leftAlone: 4 }, "pressed twice");
 		const { delivery, queued } = await readAll(store, ended);
 		deepEqual([delivery.state, delivery.run, queued?.due_at_ms], ["pending", 2, NOW_MS]);
 		equal((await readAll(store, waits)).queued?.due_at_ms, NOW_MS);
 		equal((await readAll(store, changed)).queued?.due_at_ms, LATER_MS);
+	});
+
+	test("nothing is sent for somebody who has been signed out since their request came", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const ended = await addDelivery(store, programme);
+		await settle(store, failed(await takeOne(store, programme.id, START_MS)));
+		const waits = await addWaiting(store, programme);
+		const [finished, waiting] = [await readAll(store, ended), await readAll(store, waits)];
+		const deps = { store, clock: createClock(NOW_MS) };
+		const maker = { personId: 1, kind: "staff", sessionId: "gone" } as const;
+		const who = { programmeId: programme.id, maker };
+		const { public_id: publicId, run, attempts: seq } = finished.delivery;
+		const refusals = await Promise.all([
+			resendDelivery(deps, who, publicId),
+			sendNow(deps, who, waiting.delivery.public_id, 1),
+			resendFailed(deps, { programmeIds: [programme.id], maker }),
+			sendAllWaiting(deps, who),
+			sendSelected(deps, who, [{ publicId, run, seq }]),
+		]);
+		deepEqual(
+			refusals.map((result) => result.ok || result.fault.code),
+			Array(5).fill("not_allowed"),
+		);
+		deepEqual([await readAll(store, ended), await readAll(store, waits)], [finished, waiting]);
 	});
 });
 

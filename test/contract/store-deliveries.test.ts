@@ -3,7 +3,13 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { realClock } from "../../src/outside/clock.ts";
-import { type Delivery, failedSince, findDelivery, requeue } from "../../src/store/queries/deliveries.ts";
+import {
+	type Delivery,
+	failedWithin,
+	findDelivery,
+	listFailedProgrammes,
+	requeue,
+} from "../../src/store/queries/deliveries.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { removeEndpoint } from "../../src/store/queries/programmes.ts";
 import { pruneDeliveries, pruneInboundCalls } from "../../src/store/queries/prune.ts";
@@ -37,16 +43,52 @@ eachDatabase("deliveries", (database) => {
 			failed(newer, START_MS + 20),
 		);
 		const since = async (sinceMs: number, limit = 10) =>
-			(await failedSince(store.db, programme.id, sinceMs, limit)).map(({ id }) => id);
+			(await failedWithin(store.db, programme.id, { fromMs: sinceMs, untilMs: START_MS + 1_000 }, limit)).map(
+				({ id }) => id,
+			);
 		deepEqual(await since(START_MS), ids.slice(0, 3));
 		deepEqual(await since(START_MS + 20), ids.slice(1, 3));
 		deepEqual(await since(START_MS, 2), ids.slice(0, 2));
-		const upTo20 = await failedSince(store.db, programme.id, START_MS, 10, START_MS + 19);
+		const upTo20 = await failedWithin(
+			store.db,
+			programme.id,
+			{ fromMs: START_MS, untilMs: START_MS + 19 },
+			10,
+		);
 		deepEqual(
 			upTo20.map(({ id }) => id),
 			ids.slice(0, 1),
 			"what fails later belongs to another round",
 		);
+	});
+
+	test("programmes with failures within a span are listed with the most first, unless they have no URL", async () => {
+		const { store } = database;
+		const [few, many, gone] = [
+			await addProgramme(store),
+			await addProgramme(store),
+			await addProgramme(store),
+		];
+		const fail = async (programme: Programme, ...endedAtMs: readonly number[]) => {
+			for (const atMs of endedAtMs) {
+				await addDelivery(store, programme, START_MS);
+				await settle(store, failed(await takeOne(store, programme.id, START_MS), atMs));
+			}
+		};
+		await fail(few, START_MS + 5_020);
+		await fail(many, START_MS + 5_010, START_MS + 5_030, START_MS + 5_031);
+		await fail(gone, START_MS + 5_020);
+		await store.transact((trx) => removeEndpoint(trx, gone.id, START_MS));
+		const list = async (fromMs: number, untilMs: number, id?: string) =>
+			(
+				await listFailedProgrammes(store.db, { fromMs: START_MS + fromMs, untilMs: START_MS + untilMs }, id)
+			).map((row) => [row.id, row.failed, row.oldestAtMs - START_MS, row.newestAtMs - START_MS]);
+		deepEqual(await list(5_010, 5_030), [
+			[many.id, 2, 5_010, 5_030],
+			[few.id, 1, 5_020, 5_020],
+		]);
+		deepEqual(await list(5_010, 5_030, few.public_id), [[few.id, 1, 5_020, 5_020]]);
+		deepEqual(await list(6_000, 7_000), []);
 	});
 
 	test("sending again is a new run of the same delivery, numbered behind the attempts before", async () => {

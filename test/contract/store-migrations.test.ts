@@ -263,7 +263,7 @@ test("a table that somebody reads is waited for two seconds at a time, and nobod
 		return { migrating: begun };
 	});
 	deepEqual((await migrating).applied, ["from the future"]);
-	match(told[0] ?? "", /somebody is using a table that has to be changed; trying again \(1 of 100\)/);
+	match(told[0] ?? "", /a table that has to be changed is in use; trying again \(1 of 100\)/);
 	// Two seconds and what a busy machine adds. Behind one that waits on and on it would be the fifteen of a statement.
 	ok(longestMs < 10_000, `somebody waited for ${longestMs} ms`);
 });

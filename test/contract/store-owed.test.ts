@@ -3,14 +3,14 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { MINUTE_MS } from "../../src/domain/time.ts";
-import { beginPause, endPause, readPause } from "../../src/store/queries/delivery-pause.ts";
+import { beginPause, endPause, readIsHeld, readPause } from "../../src/store/queries/delivery-pause.ts";
 import { addFailures } from "../../src/store/queries/notices.ts";
 import { countEndedWindows, listNextOwed, listOwed } from "../../src/store/queries/owed.ts";
-import { SILENT_MS } from "../../src/store/queries/queue.ts";
+import { insertPerson } from "../../src/store/queries/people.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { failedAttempts } from "../support/notices.ts";
-import { addEngine, settle, takeOne } from "../support/queue-rows.ts";
+import { settle, takeOne } from "../support/queue-rows.ts";
 import { addConversion, addDeliveries, addProgramme, delivered } from "../support/rows.ts";
 
 eachDatabase("what is owed", (database) => {
@@ -88,26 +88,25 @@ eachDatabase("what is owed", (database) => {
 });
 
 eachDatabase("a pause", (database) => {
-	test("is known since it first began, with what waits, until a worker lets callbacks go", async () => {
+	test("is known since it first began, with who holds and what waits, until it is ended", async () => {
 		const { store } = database;
-		equal(await readPause(store.db, START_MS), null);
+		deepEqual([await readPause(store.db, START_MS), await readIsHeld(store.db)], [null, false]);
 		await addDeliveries(store, await addProgramme(store), START_MS, START_MS + MINUTE_MS);
-		await beginPause(store.db, START_MS);
-		await beginPause(store.db, START_MS + MINUTE_MS);
-		const pause = { sinceMs: START_MS, waiting: 2, isSentElsewhere: false };
-		deepEqual(await readPause(store.db, START_MS + MINUTE_MS), pause);
-		await addEngine(store, START_MS + MINUTE_MS);
-		// On PostgreSQL by the server's clock.
-		await store.db
-			.updateTable("engines")
-			.set({ renewed_at_ms: START_MS + MINUTE_MS })
-			.execute();
-		const silentAtMs = START_MS + MINUTE_MS + SILENT_MS;
-		deepEqual(await readPause(store.db, silentAtMs - 1), { ...pause, isSentElsewhere: true });
-		deepEqual(await readPause(store.db, silentAtMs), pause, "it has fallen silent");
-		equal(await endPause(store, START_MS + 5 * MINUTE_MS), START_MS);
-		equal(await endPause(store, START_MS + 5 * MINUTE_MS), null);
-		equal(await readPause(store.db, START_MS), null);
+		const holder = await insertPerson(store.db, {
+			public_id: "prs_holder",
+			email: "staff@network.example",
+			kind: "staff",
+			created_at_ms: START_MS,
+		});
+		equal(await beginPause(store.db, holder?.id ?? 0, START_MS), true);
+		equal(await beginPause(store.db, null, START_MS + MINUTE_MS), false);
+		const pause = { sinceMs: START_MS, heldBy: "staff@network.example", waiting: 2, due: 1 };
+		deepEqual({ ...(await readPause(store.db, START_MS)) }, pause);
+		deepEqual({ ...(await readPause(store.db, START_MS + MINUTE_MS)) }, { ...pause, due: 2 });
+		equal(await readIsHeld(store.db), true);
+		equal(await endPause(store.db, START_MS + 5 * MINUTE_MS), START_MS);
+		equal(await endPause(store.db, START_MS + 5 * MINUTE_MS), null);
+		deepEqual([await readPause(store.db, START_MS), await readIsHeld(store.db)], [null, false]);
 	});
 
 	test("does not count for trouble that was watched when it began; what was told stays as it is", async () => {
@@ -121,8 +120,8 @@ eachDatabase("a pause", (database) => {
 			.set({ told_at_ms: START_MS + 1 })
 			.where("receiver_id", "=", told.id)
 			.execute();
-		await beginPause(store.db, START_MS + 2 * MINUTE_MS);
-		await endPause(store, START_MS + 62 * MINUTE_MS);
+		await beginPause(store.db, null, START_MS + 2 * MINUTE_MS);
+		await endPause(store.db, START_MS + 62 * MINUTE_MS);
 		const opened = await store.db
 			.selectFrom("notices")
 			.select(["receiver_id", "opened_at_ms"])

@@ -49,7 +49,7 @@ const PIXEL: Report = {
 const POSTBACK: Report = { ...PIXEL, source: "postback", basketValue: SERVERS_AMOUNT };
 const never = () => false;
 
-type Step = "pixel" | "server" | "server again" | "wait" | "approve";
+type Step = "pixel" | "server" | "server again" | "wait" | "approve" | "reject" | "reverse";
 
 const STORIES: readonly (readonly Step[])[] = [
 	["server", "pixel"],
@@ -62,12 +62,17 @@ const STORIES: readonly (readonly Step[])[] = [
 	["pixel", "wait", "pixel", "server", "pixel", "server again"],
 	["pixel", "server", "approve", "pixel", "server again"],
 	["pixel", "wait", "server", "approve"],
+	["pixel", "reject", "server", "server again"],
+	["pixel", "reject", "pixel", "server", "reject", "server again"],
+	["pixel", "reverse", "server", "approve", "reverse", "server again"],
+	["pixel", "approve", "reverse", "server", "pixel"],
 ];
 
 /** Null for waiting. */
 function actOf(step: Step, nowMs: number, namesTime: boolean): Act | null {
 	if (step === "wait") return null;
 	if (step === "approve") return { kind: "approve" };
+	if (step === "reject" || step === "reverse") return { kind: step, reason: "FRAUD" };
 	if (step === "pixel") return { kind: "report", ...PIXEL };
 	const isFirst = step === "server";
 	const soldAtMs = isFirst && !namesTime ? null : nowMs - (isFirst ? 1 : 9) * DAY_MS;
@@ -151,11 +156,27 @@ eachDatabase("reports of one order", (database) => {
 		);
 		for (const { name, body } of events)
 			partialDeepStrictEqual(JSON.parse(body), expected.events.get(name), name);
+		const named = programme.id;
+		const rows = await database.store.db.selectFrom("conversions").selectAll().execute();
+		const [before, ...others] = rows.filter((row) => row.programme_id === named && row.id !== stored.id);
+		deepEqual([before?.status, others], [expected.replaced?.status, []]);
+		if (before === undefined) return;
+		deepEqual(
+			[before.order_id, before.reason],
+			[`${ORDER.orderId} (${before.public_id})`, expected.replaced?.reason],
+		);
+		deepEqual(
+			(await eventsOf(before.id)).map(({ name }) => name),
+			[...(expected.replaced?.events.keys() ?? [])],
+			"what was announced of it stays",
+		);
 	}
 
 	async function perform(programme: Programme, act: Act): Promise<string> {
 		if (act.kind === "report") return (await report(programme, { ...ORDER, ...act })).outcome;
-		const decision = { move: "approve", decidedBy: "shop" } as const;
+		const by = { decidedBy: "shop" } as const;
+		const decision: Decision =
+			act.kind === "approve" ? { move: act.kind, ...by } : { move: act.kind, ...by, reason: "FRAUD" };
 		const decided = await decide(programme, decision);
 		return decided?.ok === true ? decided.value.outcome : (decided?.fault.code ?? "");
 	}
@@ -188,11 +209,14 @@ eachDatabase("reports of one order", (database) => {
 		["PARKED", true, "CONFIRMED"],
 		["EXPIRED", true, "RECORDED"],
 		["RECORDED", false, "CONFIRMED"],
+		["REJECTED", false, "RECORDED"],
 	] as const) {
 		test(`of many postbacks at once for an order that is ${state} one counts, and its event is owed once`, async () => {
 			const programme = await openProgramme(parksPixels);
 			if (state !== "new") await report(programme, PIXEL);
 			if (state === "EXPIRED") await waitPastIt();
+			if (state === "REJECTED")
+				await decide(programme, { move: "reject", decidedBy: "shop", reason: "FRAUD" });
 			const { store, rival } = database;
 			const done = await Promise.all(
 				Array.from({ length: 8 }, (_, n) =>
@@ -210,7 +234,7 @@ eachDatabase("reports of one order", (database) => {
 		});
 	}
 
-	test("an expired order is recorded with its history, its public id and its calls, where today's sales are", async () => {
+	test("an expired order is recorded as a conversion of its own, where today's sales are; the expired one stays", async () => {
 		const { db } = database.store;
 		const programme = await openProgramme(true);
 		const parked = await report(programme, PIXEL);
@@ -227,22 +251,21 @@ eachDatabase("reports of one order", (database) => {
 		equal(outcome, "RECORDED");
 		deepEqual(
 			[conversion.public_id, conversion.source, conversion.created_at_ms, conversion.confirmed_at_ms],
-			[parked.conversion.public_id, "postback", clock.nowMs(), null],
+			[conversion.public_id, "postback", clock.nowMs(), null],
 		);
-		const moves = await listMoves(db, conversion.id);
-		deepEqual(
-			moves.map(({ move }) => move),
-			["park", "expire", "record"],
-		);
+		const movesOf = async (id: number) => (await listMoves(db, id)).map(({ move }) => move);
+		deepEqual(await movesOf(conversion.id), ["record"]);
+		deepEqual(await movesOf(parked.conversion.id), ["park", "expire"]);
 		const [logged] = (await listInboundCalls(db, { programmeId: programme.id, limit: 5 })).rows;
-		equal(logged?.conversionId, conversion.public_id);
+		equal(logged?.conversionId, parked.conversion.public_id);
+		const name = `A-1 (${parked.conversion.public_id})`;
 		const listed = async (query: object) =>
 			(await listConversions(db, { programmeId: programme.id, limit: 10, ...query })).rows.map(
 				({ order_id }) => order_id,
 			);
-		deepEqual(await listed({}), ["A-1", "A-2"], "the newest first");
+		deepEqual(await listed({}), ["A-1", "A-2", name], "the newest first");
 		deepEqual(await listed({ fromMs: clock.nowMs() }), ["A-1"]);
-		deepEqual(await listed({ beforeMs: clock.nowMs() }), ["A-2"]);
+		deepEqual(await listed({ beforeMs: clock.nowMs() }), ["A-2", name]);
 		ok(between.conversion.id < conversion.id);
 	});
 
@@ -265,6 +288,43 @@ eachDatabase("reports of one order", (database) => {
 		}
 	});
 
+	test("the window approves nothing that only a pixel has reported, not even what 1.0.0 gave a window", async () => {
+		const { store } = database;
+		const programme = await openProgramme(false);
+		const { conversion } = await report(programme, PIXEL);
+		equal(conversion.window_ends_at_ms, null);
+		const row = () => findConversion(store.db, programme.id, ORDER.orderId);
+		const given = store.db.updateTable("conversions").where("id", "=", conversion.id);
+		await given.set({ window_ends_at_ms: clock.nowMs() }).execute();
+		await approveDue(deps(), never);
+		equal((await row())?.status, "RECORDED");
+		equal((await decide(programme, { move: "approve", decidedBy: "shop" }))?.ok, true, "a person may");
+	});
+
+	test("events and searches find a pixel's rejected order and the server's sale of it, each under its own ID", async () => {
+		const { store } = database;
+		const programme = await openProgramme(false);
+		const start = await startOfFeed(store);
+		const { conversion: pixels } = await report(programme, PIXEL);
+		await decide(programme, { move: "reject", decidedBy: "shop", reason: "FRAUD" });
+		const { conversion: servers } = await report(programme, POSTBACK);
+		const listener = await startListening(store, programme, { from: start, nowMs: clock.nowMs() });
+		await listener.catchUp();
+		deepEqual(
+			listener.events.map(({ body }) => JSON.parse(body)).map((said) => [said.conversionId, said.orderId]),
+			[pixels, pixels, servers].map(({ public_id }) => [public_id, ORDER.orderId]),
+		);
+		const found = await listConversions(store.db, {
+			programmeId: programme.id,
+			limit: 9,
+			search: { kind: "orders", term: "a-1" },
+		});
+		deepEqual(
+			found.rows.map(({ public_id }) => public_id),
+			[servers.public_id, pixels.public_id],
+		);
+	});
+
 	test("whoever reads the events later sees the pixel's amount in what was announced before the confirmation", async () => {
 		const { store } = database;
 		const programme = await openProgramme(false);
@@ -272,7 +332,7 @@ eachDatabase("reports of one order", (database) => {
 		await report(programme, PIXEL);
 		const pixelAtMs = clock.nowMs();
 		await clock.moveBy(DAY_MS);
-		const { conversion } = await report(programme, { ...POSTBACK, isTest: true });
+		const { conversion } = await report(programme, POSTBACK);
 		const decision = { move: "approve", decidedBy: "shop" } as const;
 		await decide(programme, decision);
 		const nowMs = clock.nowMs();
@@ -288,7 +348,7 @@ eachDatabase("reports of one order", (database) => {
 			]),
 			[
 				["conversion.recorded", STRANGERS_AMOUNT, new Date(pixelAtMs).toISOString(), false],
-				["conversion.approved", SERVERS_AMOUNT, new Date(nowMs).toISOString(), true],
+				["conversion.approved", SERVERS_AMOUNT, new Date(nowMs).toISOString(), false],
 			],
 		);
 		const owed = (await eventsOf(conversion.id)).map(({ body }) => JSON.parse(body));
@@ -300,9 +360,6 @@ eachDatabase("reports of one order", (database) => {
 		);
 		const tests = await startListening(store, programme, { from: start, testOnly: true, nowMs });
 		await tests.catchUp();
-		deepEqual(
-			tests.events.map(({ event }) => event),
-			["conversion.approved"],
-		);
+		deepEqual(tests.events, []);
 	});
 });

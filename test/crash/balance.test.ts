@@ -63,7 +63,12 @@ function makeDelivery(key: string, log: DeliveryEntry["log"]): Entry {
 		...{ id: 1, public_id: "dlv_1", programme_id: 1, receiver_id: 1, state: "pending", run: 1, key, log },
 		...{ attempts: log.length, interrupted: 0, last_verdict: "retry", created_at_ms: 0, queued: null },
 		last_http_status: log.at(-1)?.http_status ?? null,
-		...{ last_attempt_at_ms: log.at(-1)?.started_at_ms ?? null, finished_at_ms: null, failed_at_ms: null },
+		...{
+			last_attempt_at_ms: log.at(-1)?.started_at_ms ?? null,
+			finished_at_ms: null,
+			failed_at_ms: null,
+			set_aside: null,
+		},
 	};
 }
 

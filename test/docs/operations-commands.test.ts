@@ -2,24 +2,17 @@
 // work. What needs PostgreSQL's own programs is in operations-postgresql.test.ts.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, globSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
 import pg from "pg";
 import { readConfig } from "../../src/config.ts";
 import { CHORES } from "../../src/domain/chore.ts";
 import { openSqlite } from "../../src/store/sqlite/store.ts";
 import { type Home, hasStack, openHome, type Settings } from "../support/command-home.ts";
-import {
-	blocksToRun,
-	blockToRun,
-	GUIDE_BLOCKS,
-	putRingback,
-	readSettings,
-	runInShell,
-} from "../support/guide-blocks.ts";
+import { blocksToRun, blockToRun, GUIDE_BLOCKS, readSettings, runInShell } from "../support/guide-blocks.ts";
 import { skipHere } from "../support/not-run.ts";
 import { openService } from "../support/open-service.ts";
 import { createPostgresAtHand } from "../support/postgres.ts";
@@ -27,7 +20,6 @@ import { prepareDatabase } from "../support/prepare-database.ts";
 import { findPrometheus, PROMETHEUS_MISSING } from "../support/prometheus.ts";
 import { addOwedConversion } from "../support/rows.ts";
 import { createTestDatabase, DATABASE_KINDS } from "../support/test-database.ts";
-import { endProcess, watchProcess } from "../support/watched-process.ts";
 import { startNameServer } from "../support/zone-server.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -181,10 +173,28 @@ test("the documented backup is taken, checked, put back and listed; then callbac
 	match(restored, /kept aside: .*ringback\.db\.before-/);
 	equal(restored.match(/^1 callback is owed to 1 programme:$/gm)?.length, 2, "by restore, and by owed");
 
-	const held = startInShell(t, blockToRun("paused"), folder, settings);
-	await held.said(/^ {2}WARNING {2}Callbacks have been paused since .*, and 1 waits\./m);
-	held.kill("SIGTERM");
-	equal((await held.ended()).code, 0);
+	const held = await runInShell(blockToRun("hold"), { folder, settings });
+	match(held, /^All callbacks are held from now on: 1 wait\./m);
+	match(held, /^All callbacks have been held since /m);
+	match(held, /^Callbacks are sent again: 1 are due now, and 0 later\.$/m);
+
+	using database = new DatabaseSync(databasePath);
+	const failedAtMs = Date.parse("2026-03-01T13:00:00Z");
+	database.exec(
+		`delete from queue; update deliveries set state = 'failed', failed_at_ms = ${failedAtMs}, finished_at_ms = ${failedAtMs}`,
+	);
+	const resent = await runInShell(blockToRun("resend"), { folder, settings });
+	match(
+		resent,
+		/^1 callbacks of 1 programmes failed then\.\n {2}1 {2}.* \(prg_\w+\), from 2026-03-01 13:00:00/m,
+	);
+	match(resent, /^Nothing was sent yet: run it again with --yes\.$/m);
+	match(resent, /^1 are being sent again\.$/m);
+	match(
+		await runInShell(blockToRun("resend"), { folder, settings }),
+		/^0 callbacks of 0 programmes failed then\.$/m,
+	);
+	equal(database.prepare("select count(*) as n from queue").get()?.["n"], 1, "once");
 });
 
 test("the samples are written once, and Prometheus takes them with the network's own address", async (t) => {
@@ -226,15 +236,4 @@ function writeSamples(folder: string): void {
 	for (const [, name = "", text = ""] of part.matchAll(/^`(\w+\.csv)`: .*?^```csv\n(.*?)^```$/gms)) {
 		writeFileSync(join(folder, name), text);
 	}
-}
-
-function startInShell(t: TestContext, script: string, folder: string, settings: Settings) {
-	const PATH = `${putRingback(folder)}:${process.env["PATH"]}`;
-	// In the shell's place, so that a signal reaches it.
-	const child = spawn("sh", ["-c", script.replace("ringback serve", "exec ringback serve")], {
-		cwd: folder,
-		env: { ...settings, PATH },
-	});
-	t.after(() => endProcess(child));
-	return watchProcess(child);
 }

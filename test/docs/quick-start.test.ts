@@ -67,8 +67,8 @@ test("the line that it begins with brings a callback to a terminal in an empty f
 	await listening.said(/, checking their signatures$/m);
 	const client = createClient({ url: service.url, apiKey, secret });
 	equal((await client.record({ orderId: "test-1", basketValue: "1.00", test: true })).ok, true);
-	await listening.said(/conversion\.recorded {2}test-1 .*→ signature right {2}test$/m);
-	match(quickStart, /both say signature right\./);
+	await listening.said(/conversion\.recorded {2}test-1 .*→ signature valid {2}test$/m);
+	match(quickStart, /both say signature valid\./);
 });
 
 test("without the package `npx --no-install` runs nothing, and `npx -p` with its address runs it", async (t) => {

@@ -264,7 +264,7 @@ function statusesOnTheWire(): Status[] {
 }
 
 function firstRecorded(): Status[] {
-	const verdict = judgeReport("postback", true, null);
+	const verdict = judgeReport({ source: "postback", isTest: false }, true, null);
 	return verdict.kind === "apply" ? [moveRule(verdict.move).to] : [];
 }
 

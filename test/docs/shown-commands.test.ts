@@ -49,7 +49,7 @@ test("each is complete: the command's own parser takes it, and it gets as far as
 		const screen = { out: (line: string) => said.push(line), error: (line: string) => said.push(line) };
 		const code = await runCommand(words, { environment, screen, isTerminal: false });
 		const shown = `${document}: ringback ${words.join(" ")}`;
-		deepEqual([shown, code, ...said], [shown, 1, "This API key is not known here. Check RINGBACK_API_KEY."]);
+		deepEqual([shown, code, ...said], [shown, 1, "Check RINGBACK_API_KEY. This API key is not known here."]);
 	}
 });
 

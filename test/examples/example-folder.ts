@@ -51,6 +51,12 @@ export interface StartOptions {
 	hasFullDisk?: boolean;
 }
 
+interface ShopPage {
+	/** The header Set-Cookie. */
+	cookie: string | null;
+	body: string;
+}
+
 export type ExampleFolder = Awaited<ReturnType<typeof openExamples>>;
 
 const run = promisify(execFile);
@@ -88,9 +94,11 @@ export async function openExamples(
 		folder,
 		receiver: sourceOf(folder, language, "receiver"),
 		sender: sourceOf(folder, language, "sender"),
+		click: sourceOf(folder, language, "click"),
 	};
 	writeFileSync(sources.receiver, change(readExample(language, "receiver")));
 	writeFileSync(sources.sender, change(readExample(language, "sender")));
+	writeFileSync(sources.click, change(readExample(language, "click")));
 	for (const [program, ...args] of toolchain.build?.(sources) ?? []) {
 		await run(program, args, { cwd: folder, env });
 	}
@@ -137,6 +145,29 @@ export async function openExamples(
 		runSender: (args: readonly string[], settings: Readonly<Record<string, string>>) => {
 			const [program, ...first] = toolchain.startSender(sources);
 			return start([program, ...first, ...args], settings).ended();
+		},
+		/** A page of a shop that keeps click ids; the shell's is started for each request. */
+		async openShop(): Promise<(path: string, cookies: string) => Promise<ShopPage>> {
+			const { startClick } = toolchain;
+			if (startClick === null) {
+				return async (path, cookies) => {
+					const { search } = new URL(path, "http://shop.example");
+					const cgi = { QUERY_STRING: search.slice(1), HTTP_COOKIE: cookies };
+					const [head = "", body = ""] = (await start(["sh", sources.click], cgi).ended()).stdout.split(
+						"\r\n\r\n",
+					);
+					return { cookie: /^Set-Cookie: (.*)$/m.exec(head)?.[1]?.trim() ?? null, body };
+				};
+			}
+			const port = await findFreePort();
+			const process = start(startClick(sources, port), { PORT: String(port) });
+			const open = async (path: string, cookies: string) => {
+				const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { cookie: cookies } });
+				return { cookie: answer.headers.get("set-cookie"), body: await answer.text() };
+			};
+			const isUp = () => open("/", "").then(Boolean, () => false);
+			await until(isUp, () => `it does not listen; ${process.stderr}`);
+			return open;
 		},
 		/** Which port it takes is left to it; no secret where that is empty. */
 		startWithoutPort: (secret: string) =>

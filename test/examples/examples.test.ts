@@ -9,6 +9,7 @@ import { noteNotRun } from "../support/not-run.ts";
 import { isLong } from "../support/proof.ts";
 import { until } from "../support/until.ts";
 import { makeCallback, send, sha256, sign } from "./callback.ts";
+import { checkClicks } from "./click-cases.ts";
 import { asItStands, type ExampleFolder, filledIn, openExamples } from "./example-folder.ts";
 import { type LiveRingback, startRingback } from "./live-ringback.ts";
 import { expectStatus, RECEIVER_CASES, sealed } from "./receiver-cases.ts";
@@ -79,6 +80,7 @@ describe("examples", { concurrency: 2 }, () => {
 				await checkSlowWork(t, examples);
 			}
 			await checkSender(t, examples);
+			await checkClicks(t, examples);
 			for (const { brand, ringback } of ringbacks) {
 				await t.test(`both directions with a live Ringback of the brand ${brand}`, (t) =>
 					checkLive(t, language, brand, ringback, examples),

@@ -53,6 +53,28 @@ export async function checkSender(t: TestContext, examples: ExampleFolder): Prom
 			match(ended.stderr, /^[^\n]*Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; [^\n]+\n$/);
 		});
 	}
+	await t.test("sends who brought the sale where that is given, and else neither field", async (t) => {
+		const sent: string[] = [];
+		const url = await listen(t, "127.0.0.1", (request, response) => {
+			let body = "";
+			request.setEncoding("utf8").on("data", (piece) => {
+				body += piece;
+			});
+			request.on("end", () => {
+				sent.push(body);
+				response.writeHead(201, { "Content-Type": RECORD.type }).end(RECORD.body);
+			});
+		});
+		for (const more of [[], ["AV-_1"], ["AV-_1", 'SUMMER "10"']]) {
+			await examples.runSender([...ARGS, ...more], { ...SETTINGS, RINGBACK_URL: url });
+		}
+		const sale = { orderId: "ORDER-1001", basketValue: "49.90" };
+		const clicked = { ...sale, clickId: "AV-_1" };
+		deepEqual(
+			[...new Set(sent)].map((body) => JSON.parse(body)),
+			[sale, clicked, { ...clicked, couponCode: 'SUMMER "10"' }],
+		);
+	});
 	for (const { title, status, type, body, isRedirect } of FALSE_ANSWERS) {
 		await t.test(`${title} is no success, and nobody else is asked`, async (t) => {
 			const askedElsewhere: string[] = [];

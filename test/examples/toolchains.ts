@@ -13,6 +13,7 @@ export interface ExampleSources {
 	folder: string;
 	receiver: string;
 	sender: string;
+	click: string;
 }
 
 export interface Toolchain {
@@ -29,6 +30,8 @@ export interface Toolchain {
 	build?: (sources: ExampleSources) => readonly Command[];
 	startReceiver: (sources: ExampleSources, port: number) => Command;
 	startSender: (sources: ExampleSources) => Command;
+	/** Null for the shell's, which a web server starts for each request. */
+	startClick: ((sources: ExampleSources, port: number) => Command) | null;
 }
 
 const run = promisify(execFile);
@@ -48,6 +51,7 @@ export const TOOLCHAINS: Readonly<Record<ExampleLanguage, Toolchain>> = {
 		whyNoSlowWork: "console.log never waits; receiver/src/node-handler.test.ts shows it of the package",
 		startReceiver: ({ receiver }) => [process.execPath, receiver],
 		startSender: ({ sender }) => [process.execPath, sender],
+		startClick: ({ click }) => [process.execPath, click],
 	},
 	php: {
 		needs: [
@@ -61,6 +65,7 @@ export const TOOLCHAINS: Readonly<Record<ExampleLanguage, Toolchain>> = {
 		isServedByCommand: true,
 		startReceiver: ({ receiver }, port) => ["php", "-S", `127.0.0.1:${port}`, receiver],
 		startSender: ({ sender }) => ["php", sender],
+		startClick: ({ click }, port) => ["php", "-S", `127.0.0.1:${port}`, click],
 	},
 	python: {
 		needs: [[PYTHON, "--version"]],
@@ -68,6 +73,7 @@ export const TOOLCHAINS: Readonly<Record<ExampleLanguage, Toolchain>> = {
 		store: FILE_STORE,
 		startReceiver: ({ receiver }) => [PYTHON, receiver],
 		startSender: ({ sender }) => [PYTHON, sender],
+		startClick: ({ click }) => [PYTHON, click],
 	},
 	ruby: {
 		needs: [
@@ -79,15 +85,17 @@ export const TOOLCHAINS: Readonly<Record<ExampleLanguage, Toolchain>> = {
 		isServedByCommand: true,
 		startReceiver: ({ receiver }, port) => ["puma", "-b", `tcp://127.0.0.1:${port}`, receiver],
 		startSender: ({ sender }) => ["ruby", sender],
+		startClick: ({ click }, port) => ["puma", "-b", `tcp://127.0.0.1:${port}`, click],
 	},
 	go: {
 		needs: [["go", "version"]],
 		packages: "golang-go",
 		store: FOLDER_STORE,
-		build: ({ receiver, sender }) =>
-			[receiver, sender].map((source) => ["go", "build", "-o", binaryOf(source), source]),
+		build: ({ receiver, sender, click }) =>
+			[receiver, sender, click].map((source) => ["go", "build", "-o", binaryOf(source), source]),
 		startReceiver: ({ receiver }) => [binaryOf(receiver)],
 		startSender: ({ sender }) => [binaryOf(sender)],
+		startClick: ({ click }) => [binaryOf(click)],
 	},
 	java: {
 		needs: [
@@ -96,9 +104,12 @@ export const TOOLCHAINS: Readonly<Record<ExampleLanguage, Toolchain>> = {
 		],
 		packages: "openjdk-17-jdk-headless",
 		store: FOLDER_STORE,
-		build: ({ folder, receiver, sender }) => [[...JAVAC, "-d", join(folder, "classes"), receiver, sender]],
+		build: ({ folder, receiver, sender, click }) => [
+			[...JAVAC, "-d", join(folder, "classes"), receiver, sender, click],
+		],
 		startReceiver: ({ folder }) => [...JAVA, "-cp", join(folder, "classes"), "Receiver"],
 		startSender: ({ folder }) => [...JAVA, "-cp", join(folder, "classes"), "Sender"],
+		startClick: ({ folder }) => [...JAVA, "-cp", join(folder, "classes"), "Click"],
 	},
 	csharp: {
 		needs: [
@@ -108,12 +119,14 @@ export const TOOLCHAINS: Readonly<Record<ExampleLanguage, Toolchain>> = {
 		packages:
 			"mono-mcs mono-runtime libmono-system-core4.0-cil libmono-system-net-http4.0-cil libmono-system-runtime-serialization4.0-cil",
 		store: FOLDER_STORE,
-		build: ({ receiver, sender }) => [
+		build: ({ receiver, sender, click }) => [
 			["mcs", "-warnaserror", "-r:System.Runtime.Serialization", `-out:${binaryOf(receiver)}`, receiver],
 			["mcs", "-warnaserror", "-r:System.Net.Http", `-out:${binaryOf(sender)}`, sender],
+			["mcs", "-warnaserror", `-out:${binaryOf(click)}`, click],
 		],
 		startReceiver: ({ receiver }) => ["mono", binaryOf(receiver)],
 		startSender: ({ sender }) => ["mono", binaryOf(sender)],
+		startClick: ({ click }) => ["mono", binaryOf(click)],
 	},
 	shell: {
 		needs: [
@@ -124,6 +137,7 @@ export const TOOLCHAINS: Readonly<Record<ExampleLanguage, Toolchain>> = {
 		store: null,
 		startReceiver: ({ receiver }) => ["sh", receiver],
 		startSender: ({ sender }) => ["sh", sender],
+		startClick: null,
 	},
 };
 

@@ -9,7 +9,7 @@ import type { Decided } from "../../src/conversions/deps.ts";
 import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
 import { judgeAndMove, type OrderRequest } from "../../src/conversions/judge-and-move.ts";
 import { reportRequest } from "../../src/conversions/record.ts";
-import { type EventType, REASONS } from "../../src/domain/conversion.ts";
+import { type EventType, REASONS, reportedOrderId } from "../../src/domain/conversion.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 import { type Programme, removeEndpoint, setEndpoint } from "../../src/store/queries/programmes.ts";
 import {
@@ -120,6 +120,8 @@ const BATCH = fc.array(fc.oneof(REPORT, DECISION), { minLength: 1, maxLength: 8 
 			meet(word);
 			if (before === "EXPIRED" && word === "RECORDED") meet("late RECORDED");
 			if (before === "RECORDED" && word === "CONFIRMED") meet("CONFIRMED without parking");
+			if (before === "REJECTED" && word === "RECORDED") meet("RECORDED after a pixel's was rejected");
+			if (before === "REVERSED" && word === "RECORDED") meet("RECORDED after a pixel's was reversed");
 		}
 	}),
 );
@@ -178,6 +180,7 @@ const WALKS: FuzzProperty = {
 	kinds: [
 		...["RECORDED", "PARKED", "CONFIRMED", "DUPLICATE", "APPROVED", "REJECTED", "REVERSED"],
 		...["unknown_order", "move_not_allowed", "late RECORDED", "CONFIRMED without parking"],
+		...["RECORDED after a pixel's was rejected", "RECORDED after a pixel's was reversed"],
 	],
 	share: 0.2,
 	async open({ seed, meet }) {
@@ -216,10 +219,18 @@ function makeStep(name: string, run: Step["run"]): Step {
 }
 
 /** Two maps are equal whatever their order; two lists are not. */
-type InOrder = Omit<LifeState, "events"> & { events: [name: string, body: OwedBody][] };
+type InOrder = Omit<LifeState, "events" | "replaced"> & {
+	events: [name: string, body: OwedBody][];
+	replaced: InOrder | null;
+};
 
 function withEventsInOrder(conversions: ReadonlyMap<string, LifeState>): Map<string, InOrder> {
-	return new Map([...conversions].map(([key, state]) => [key, { ...state, events: [...state.events] }]));
+	return new Map([...conversions].map(([key, state]) => [key, inOrder(state)]));
+}
+
+function inOrder(state: LifeState): InOrder {
+	const { events, replaced } = state;
+	return { ...state, events: [...events], replaced: replaced === null ? null : inOrder(replaced) };
 }
 
 async function readConversions(
@@ -238,7 +249,10 @@ async function readConversions(
 				.where("conversion_id", "=", row.id)
 				.orderBy("events.id")
 				.execute();
-			found.set(`${name} ${row.order_id} ${row.event_type}`, {
+			const key = `${name} ${reportedOrderId(row)} ${row.event_type}`;
+			const replaced = found.get(key) ?? null;
+			ok(replaced === null || replaced.isUnsigned, "only a pixel's conversion makes way");
+			found.set(key, {
 				status: row.status,
 				basketValue: row.basket_value,
 				pixelBasketValue: row.pixel_basket_value,
@@ -248,6 +262,7 @@ async function readConversions(
 				reason: row.reason,
 				events: events.map((event) => [event.name, readOwed(event.body)]),
 				windowEndsAtMs: row.window_ends_at_ms,
+				replaced,
 			});
 		}
 	}

@@ -1,5 +1,6 @@
 // Every property, in the order of their numbers on the command line.
 
+import { CLICK_PROPERTIES } from "./click-properties.ts";
 import { EVENT_PROPERTIES } from "./event-properties.ts";
 import type { FuzzProperty } from "./fuzz-property.ts";
 import { INTAKE_PROPERTIES } from "./intake-properties.ts";
@@ -19,4 +20,5 @@ export const PROPERTIES: readonly FuzzProperty[] = [
 	...INTAKE_PROPERTIES,
 	...LIFECYCLE_PROPERTIES,
 	...EVENT_PROPERTIES,
+	...CLICK_PROPERTIES,
 ];

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { portOf } from "../support/port-of.ts";
 import { isLong, noProgress } from "../support/proof.ts";
 import { until } from "../support/until.ts";
+import { describeFloods, measureFloods } from "./floods.ts";
 import { startIntake } from "./intake.ts";
 import { growthOf } from "./memory.ts";
 import { runLoad } from "./proof.ts";
@@ -26,6 +27,18 @@ for (const usesPostgres of WITH_POSTGRES) {
 		ok(calls > 0 && delivered > 0 && waiting > 0, "it proves too little");
 		// Each of them has ended; their handles go with the next rounds of the event loop.
 		await until(() => !process.getActiveResourcesInfo().includes("ProcessWrap"));
+	});
+}
+
+for (const usesPostgres of WITH_POSTGRES) {
+	const database = usesPostgres ? "PostgreSQL" : "SQLite";
+	test(`in a flood of pages, sign-ins, reads or checks a sale goes ahead (${database})`, async (t) => {
+		const names = isLong ? {} : { names: ["search", "signature checks"] };
+		const all = await measureFloods(database, { sales: 15, rounds: 1, ...names }, () => undefined);
+		t.diagnostic(describeFloods(database, all));
+		// Three times is for `npm run load -- --floods 1` on a quiet machine; without turns it was a hundred times.
+		for (const { name, quietMs, floodMs } of all)
+			ok(floodMs < 20 * Math.max(quietMs, 10), `${name}: ${floodMs}`);
 	});
 }
 

@@ -15,6 +15,7 @@ import { createPostgresAtHand } from "../support/postgres.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import { BrokenPromise, type Progress, type Proof } from "../support/proof.ts";
 import type { ShopAccount } from "../support/shop-account.ts";
+import { describeFloods, measureFloods } from "./floods.ts";
 import { type AnsweredShop, type Intake, startIntake } from "./intake.ts";
 import { growthOf, type Memory, median, openMemory } from "./memory.ts";
 import type { ShopArrivals, ShopsOpened } from "./shop-process.ts";
@@ -61,9 +62,15 @@ export const loadProof: Proof = {
 	options: {
 		seconds: { value: "N", help: "how long reports come in", preset: 300, least: 1 },
 		seed: { value: "S", help: "the same reports in the same order", preset: null },
+		floods: { value: "0|1", help: "1 for a sale's time beside floods of other requests", preset: 0, most: 1 },
 		postgres: { value: "0|1", help: "1 for PostgreSQL instead of an SQLite file", preset: 0, most: 1 },
 	},
-	async run({ seconds, seed, postgres }, progress) {
+	async run({ seconds, seed, floods, postgres }, progress) {
+		if (floods === 1) {
+			const database = postgres === 1 ? "PostgreSQL" : "SQLite";
+			const options = { sales: 100, rounds: 3 };
+			return describeFloods(database, await measureFloods(database, options, ({ name }) => progress(name)));
+		}
 		const chosen = { seconds: seconds ?? 1, seed: seed ?? randomInt(2 ** 31), usesPostgres: postgres === 1 };
 		return (await runLoad({ ...chosen, drainSeconds: DRAIN_SECONDS }, progress)).text;
 	},

@@ -35,7 +35,7 @@ for (const kind of DATABASE_KINDS) {
 			const [delivery] = await setup.store.db.selectFrom("deliveries").select("public_id").execute();
 			const page = `https://ringback.example/programmes/${failing.programmeId}`;
 			ok(mail.text.includes(`${page}/deliveries/${delivery?.public_id}`), "the very callback");
-			ok(mail.text.includes(`${page}/integration?state=failed#deliveries`), "and the list to resend from");
+			ok(mail.text.includes(`${page}/overview#failed`), "and the list to resend from");
 			match(mail.text, /order "1" \(conversion\.recorded\)/);
 			const [notice, ...more] = await setup.notices(failing);
 			deepEqual(more, []);

@@ -25,7 +25,7 @@ export interface Setup {
 	service(): Service;
 	/** A store of the test's own. */
 	store: Store;
-	start(options?: { withoutMail?: boolean; withoutPublicUrl?: boolean; isPaused?: boolean }): Promise<void>;
+	start(options?: { withoutMail?: boolean; withoutPublicUrl?: boolean; hasMetrics?: boolean }): Promise<void>;
 	stop(): Promise<void>;
 	addShop(options?: AccountOptions): Promise<ShopAccount>;
 	/** So many sales; each owes the shop one callback. */
@@ -69,10 +69,10 @@ export async function startSetup(
 		mail,
 		store,
 		service: () => prepared.service,
-		async start({ withoutMail = false, withoutPublicUrl = false, isPaused = false } = {}) {
+		async start({ withoutMail = false, withoutPublicUrl = false, hasMetrics = false } = {}) {
 			await prepared.start({
 				...(withoutPublicUrl ? {} : { PUBLIC_URL: "https://ringback.example" }),
-				...(isPaused ? { RINGBACK_DELIVERY: "paused", RINGBACK_METRICS_ADDRESS: "127.0.0.1:0" } : {}),
+				...(hasMetrics ? { RINGBACK_METRICS_ADDRESS: "127.0.0.1:0" } : {}),
 				...(withoutMail ? {} : { SMTP_URL: mail.url, MAIL_FROM: "Ringback <rb@network.example>" }),
 			});
 		},

@@ -1,20 +1,22 @@
-// Callbacks that are held on purpose (RINGBACK_DELIVERY=paused): everything is taken, nothing is sent and nobody is told
-// that callbacks fail; when they are let go, all of it is sent, and our own pause is nobody's trouble.
+// Callbacks that staff hold while the service runs: everything is taken, nothing is sent and nobody is told that callbacks
+// fail; when they are released, all of it is sent, and our own pause is nobody's trouble.
 
-import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
-import { MINUTE_MS } from "../../src/domain/time.ts";
+import { MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
+import { changeHold } from "../../src/programmes/callback-hold.ts";
 import { WATCH_INTERVAL_MS } from "../../src/watch/installation-watch.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
 import { type Setup, startSetup } from "./notice-setup.ts";
 
 for (const kind of DATABASE_KINDS) {
-	describe(`callbacks that are paused (${kind})`, { concurrency: 2 }, () => {
-		test("wait while conversions and decisions are taken and windows end, and all go when they are let go", async (t) => {
-			const setup = await startSetup(t, kind, { isPaused: true });
+	describe(`callbacks that are held (${kind})`, { concurrency: 2 }, () => {
+		test("wait while conversions and decisions are taken and windows end, and all go when they are released", async (t) => {
+			const setup = await startSetup(t, kind, { hasMetrics: true });
 			setup.shop.answer = () => ({ status: 204 });
 			const shop = await setup.addShop({ approvalDays: 0 });
 			const sinceMs = setup.clock.nowMs();
+			await hold(setup);
 			await setup.sell(shop, 2);
 			const { url, metricsUrl } = setup.service();
 			equal((await fetch(`${url}/readyz`)).status, 200);
@@ -28,16 +30,22 @@ for (const kind of DATABASE_KINDS) {
 				numbers,
 				new RegExp(`^ringback_delivery_paused_timestamp_seconds ${Math.floor(sinceMs / 1000)}`, "m"),
 			);
-			doesNotMatch(numbers, /^ringback_in_flight/m, "there is no engine");
+			match(numbers, /^ringback_slots 0$/m);
 			const health = await (await fetch(`${metricsUrl}/health`)).text();
-			match(health, /"kind":"delivery_paused","title":"Callbacks have been paused since [^"]*, and 4 wait"/);
-			ok(warned(setup).some((line) => /^Callbacks have been paused since /.test(line)));
+			match(
+				health,
+				/"kind":"delivery_paused","title":"All callbacks have been held since [^"]* by `ringback hold`, and 4 wait"/,
+			);
+			ok(warned(setup).some((line) => /^All callbacks have been held since /.test(line)));
 
 			deepEqual([setup.shop.requests.length, setup.mail.mails.length], [0, 0]);
 			deepEqual(await pending(setup), [0, 0, 0, 0], "no attempt was made");
 
 			await setup.stop();
 			await setup.start();
+			await setup.clock.moveBy(MINUTE_MS);
+			equal(setup.shop.requests.length, 0, "a restart releases nothing");
+			await release(setup);
 			await setup.until(() => setup.shop.requests.length === 4);
 			await setup.until(async () => (await pending(setup)).length === 0);
 			equal(setup.mail.mails.length, 0);
@@ -50,14 +58,12 @@ for (const kind of DATABASE_KINDS) {
 			const shop = await setup.addShop();
 			await setup.sell(shop);
 			await setup.until(async () => (await setup.notices(shop)).length === 1);
-			await setup.stop();
-			await setup.start({ isPaused: true });
+			await hold(setup);
 			await setup.clock.moveBy(12 * MINUTE_MS);
 			const [watched] = await setup.notices(shop);
 			equal(watched?.told_at_ms, null, "nobody is told while it is held");
-			await setup.stop();
 			// It is sent, and fails again: had the time counted, the second failure would be told at once.
-			await setup.start();
+			await release(setup);
 			await setup.until(async () => (await setup.notices(shop))[0]?.failed_attempts === 2);
 			deepEqual([(await setup.notices(shop))[0]?.told_at_ms, setup.mail.mails.length], [null, 0]);
 			setup.shop.answer = () => ({ status: 204 });
@@ -66,6 +72,17 @@ for (const kind of DATABASE_KINDS) {
 			equal(setup.mail.mails.length, 0);
 		});
 	});
+}
+
+/** As the command does it, in another process, and until the engine has seen it. */
+async function hold({ store, clock }: Setup): Promise<void> {
+	ok((await changeHold({ store, clock }, null, "held")).ok);
+	await clock.moveBy(SECOND_MS);
+}
+
+async function release({ store, clock }: Setup): Promise<void> {
+	ok((await changeHold({ store, clock }, null, "released")).ok);
+	await clock.moveBy(SECOND_MS);
 }
 
 async function metrics(url: string | null): Promise<string> {

@@ -212,7 +212,7 @@ test("the example of every problem is what a call was answered, but for its own 
 		text
 			.replace(/[0-9a-f]{64}/g, "DIGEST")
 			.replace(/\(\d{10}\)/g, "(TIME)")
-			.replace(/order id [\w-]+/g, "order id ID");
+			.replace(/order ID [\w-]+/g, "order ID ID");
 	for (const code of API_FAULT_CODES) {
 		const { detail, field } = exampleFault(code, "Service");
 		const answered = (watch.details.get(code) ?? []).map((said) => [general(said.detail), said.field]);

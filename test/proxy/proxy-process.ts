@@ -62,7 +62,8 @@ async function startNginx(t: TestContext, upstream: string): Promise<RunningProx
 		"daemon off;",
 		...(process.getuid?.() === 0 ? ["user root;"] : []),
 		`pid ${join(folder, "pid")};`,
-		"events {}",
+		// As the sample's first lines ask for.
+		"events { worker_connections 8192; }",
 		`http { access_log off; gzip on; ${temporary.join(" ")} include ${put("sample.conf", sample)}; }`,
 	];
 	const program = expectProgram("nginx");

@@ -25,7 +25,10 @@ const TRICKLE_MS = 1_000;
 const FIRST_BYTES: Record<SlowClientsOrder["what"], string> = {
 	head: "GET / HTTP/1.1\r\nHost: ",
 	body: `POST /v1/conversions HTTP/1.1\r\nHost: flood\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n${"[".repeat(50_000)}`,
-	answer: "GET /openapi.json HTTP/1.1\r\nHost: flood\r\n\r\n".repeat(4),
+	// The longest there are for strangers.
+	answer: ["/openapi.json", "/docs/api", "/docs", "/assets/htmx.js"]
+		.map((path) => `GET ${path} HTTP/1.1\r\nHost: flood\r\n\r\n`)
+		.join(""),
 };
 
 /** Connections they have had in all. */

@@ -158,7 +158,8 @@ describe("the executable", { skip, concurrency: 2 }, () => {
 		match(verified.stdout, /^ok +ledger +\d+ rules hold/m);
 		const restored = await home.run(["restore", "one.backup", "--force", ...passphrase]);
 		equal(restored.code, 0, restored.stderr);
-		const again = home.start(["serve"], { PORT: "0", ...trust(home, shop), RINGBACK_DELIVERY: "paused" });
+		equal((await home.run(["hold"])).code, 0);
+		const again = home.start(["serve"], { PORT: "0", ...trust(home, shop) });
 		await again.said(/^Ringback listens on /m);
 		using database = new DatabaseSync(join(home.folder, "data/ringback.db"), { readOnly: true });
 		const stored = database.prepare("select order_id from conversions").all();

@@ -2,19 +2,25 @@
 // whether versions and the list of parts are sound.
 
 import { deepEqual, match, ok, throws } from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runChecks } from "../../release/checklist.ts";
+import { writeControlPage, writeDebianChangelog, writeManualPage } from "../../release/debian-documents.ts";
 import { writeLicences } from "../../release/licences.ts";
 import { type LockedPackage, packagePathOf, resolveNeed } from "../../release/lock-file.ts";
 import { describePackages, type ReleasedPackage } from "../../release/released-packages.ts";
 import { type Sbom, writeSbom } from "../../release/sbom.ts";
 import { findSbomProblems } from "../../release/sbom-problems.ts";
+import { describeSigner, signChecksums } from "../../release/signature.ts";
 import { findVersionProblems, readVersions } from "../../release/versions.ts";
 import { readConfig } from "../../src/config.ts";
+import { sha256Hex } from "../../src/domain/signature.ts";
+import { GUIDE_BLOCKS } from "../support/guide-blocks.ts";
+import { skipHere } from "../support/not-run.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** What it has after the drain: five for callbacks, a minute for a mail. */
@@ -159,6 +165,54 @@ test("systemd waits for the longest drain that can be set, and what is in flight
 	const isTaken = (drain: number) => readConfig({ RINGBACK_DRAIN_SECONDS: String(drain) }).ok;
 	const longest = Number(seconds) - IN_FLIGHT_SECONDS;
 	ok(isTaken(longest) && !isTaken(longest + 1), unit);
+});
+
+test("a signed SHA256SUMS is accepted as the guide says, and one that was changed, or signed by another, is not", (t) => {
+	const folder = mkdtempSync(join(tmpdir(), "ringback-signature-"));
+	t.after(() => rmSync(folder, { recursive: true }));
+	const run = (program: string, args: readonly string[]) =>
+		spawnSync(program, args, { cwd: folder, encoding: "utf8" });
+	const makeKey = (name: string) => run("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", name]);
+	if (makeKey("key").error !== undefined) return skipHere(t, "ssh-keygen (Debian: openssh-client)");
+	makeKey("other");
+	const publicKey = readFileSync(join(folder, "key.pub"), "utf8");
+	writeFileSync(join(folder, "allowed_signers"), `${describeSigner(publicKey)}\n`);
+	const sums = join(folder, "SHA256SUMS");
+	const guide = GUIDE_BLOCKS.filter(({ file }) => file === "docs/operations/install.md");
+	const block = guide.find(({ text }) => text.includes("ssh-keygen"));
+	const check = () => run("sh", ["-c", block?.text ?? "exit 1"]).status;
+	writeFileSync(join(folder, "ringback"), "a program");
+	writeFileSync(sums, `${sha256Hex("a program")}  ringback\n`);
+	deepEqual(signChecksums(folder, join(folder, "key")), "SHA256SUMS.sig");
+	deepEqual(check(), 0);
+	writeFileSync(join(folder, "ringback"), "another program");
+	deepEqual(check() === 0, false, "a file was changed");
+	writeFileSync(sums, `${sha256Hex("another program")}  ringback\n`);
+	deepEqual(check() === 0, false, "and the sums with it");
+	signChecksums(folder, join(folder, "other"));
+	deepEqual(check() === 0, false, "and signed by somebody else");
+	signChecksums(folder, join(folder, "key"));
+	deepEqual(check(), 0, "a second signature takes the place of the first");
+});
+
+test("Debian's changelog has the version's changes in Debian's form, dated as the section is", () => {
+	const long = `- **Much:** ${"word ".repeat(30)}end, see [here](docs/x.md).`;
+	const changelog = `# Changelog\n\n## Unreleased\n\n- Not yet.\n\n## 1.1.0, 1 May 2027\n\n${long}\n\n## 1.0.0\n\n- First.\n`;
+	const written = writeDebianChangelog(changelog, "1.1.0", new Date(0));
+	const lines = written.split("\n");
+	deepEqual(lines[0], "ringback (1.1.0) stable; urgency=medium");
+	match(lines.at(-2) ?? "", /^ -- \S.* <\S+@\S+> {2}Sat, 01 May 2027 00:00:00 \+0000$/);
+	match(written, /^ {2}\* Much: word(?: word)+\n {4}word.* end, see here\.$/ms);
+	ok(lines.slice(0, -2).every((line) => line.length <= 80) && !written.includes("Not yet"), written);
+	match(writeDebianChangelog(changelog, "1.0.0", new Date(0)), /\* First\.\n\n -- .*Thu, 01 Jan 1970/);
+});
+
+test("the manual page has every command with its options, and nothing that roff would take for its own", async () => {
+	const page = await writeManualPage("1.1.0");
+	for (const name of ["serve", "move", "user create"]) match(page, new RegExp(`^\\.SS ${name}$`, "m"));
+	match(page, /^ *\\-\\-passphrase\\-file FILE/m);
+	for (const line of page.split("\n")) match(line, /^(?![.'])|^\.(?:TH|SH|SS|B|nf|fi)\b/);
+	match(writeControlPage("1.1.0"), /^\.TH RINGBACKCTL 8/);
 });
 
 describe("the version", () => {

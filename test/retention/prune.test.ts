@@ -235,7 +235,6 @@ eachDatabase("retention", (database) => {
 			mails: MAIL_OFF,
 			publicUrl: "https://ringback.example",
 			retentionDays: 7,
-			isDeliveryPaused: false,
 		});
 		t.after(() => chores.stop());
 		await untilEqual(stay);

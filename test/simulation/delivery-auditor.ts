@@ -27,6 +27,7 @@ interface DeliveryRow extends StoredDelivery {
 	id: number;
 	programme_id: number;
 	created_at_ms: number;
+	set_aside: number | null;
 }
 
 interface AttemptRow extends StoredAttempt {
@@ -83,6 +84,9 @@ export interface Circumstances {
 	hurried: ReadonlyMap<number, readonly Hurry[]>;
 }
 
+/** As the callback itself says it (contract section 2.1). */
+export const TEST_EVENTS = "select id from events where json_extract(body, '$.test')";
+
 export function auditDeliveries(
 	database: DatabaseSync,
 	circumstances: Circumstances,
@@ -106,12 +110,26 @@ export function auditDeliveries(
 	}
 	const attemptsOf = Map.groupBy(attempts, (row) => row.delivery_id);
 	const sentOf = Map.groupBy(sent, (entry) => entry.deliveryId);
+	const tests = new Set(
+		database
+			.prepare(TEST_EVENTS)
+			.all()
+			.map(({ id }) => Number(id)),
+	);
 	const failuresOf = new Map<number, number>();
 	const resentOf = new Map<number, number>();
 	for (const delivery of deliveries) {
 		const rows = attemptsOf.get(delivery.id) ?? [];
 		const failures = auditDelivery(delivery, rows, sentOf.get(delivery.id) ?? [], circumstances);
-		add(failuresOf, delivery.programme_id, failures);
+		// Of tests nobody is told, and they are not in sight among what is to be resent.
+		if (!tests.has(delivery.id)) add(failuresOf, delivery.programme_id, failures);
+		const isInSight = delivery.state === "failed" && delivery.set_aside === null;
+		const isToBe = delivery.state === "failed" && !tests.has(delivery.id);
+		demand(
+			isInSight === isToBe,
+			"8 owners are told",
+			() => `delivery ${delivery.id} is in sight: ${isInSight}`,
+		);
 		add(resentOf, delivery.programme_id, delivery.run - 1);
 	}
 	const lost = sent.length - attempts.length;

@@ -1,7 +1,7 @@
 // People who do not wait for the next attempt: they press "Send now", once or twice at the same moment, shortly before it
 // is due anyway, or after it was tried, on a page that is out of date. Each through the real use case in some process.
 
-import { sendAllWaiting, sendNow } from "../../src/callbacks/resend.ts";
+import { sendAllWaiting, sendNow } from "../../src/programmes/resend.ts";
 import { demand } from "../support/broken.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { ProgrammeRecord } from "./programme-record.ts";
@@ -73,7 +73,9 @@ export function createImpatience(site: ImpatienceSite) {
 		const process = site.pickProcess();
 		if (process === undefined) return;
 		const asked = { seq, fromMs: site.nowMs(), clockMs: process.clock.nowMs() };
-		const result = await answerOrNothing(() => sendNow(process, programme.id, publicId, seq));
+		const result = await answerOrNothing(() =>
+			sendNow(process, { programmeId: programme.id, maker: null }, publicId, seq),
+		);
 		const isSure = result?.ok === true && result.value === "sent";
 		if (isSure || result === null) note(id, { ...asked, toMs: site.nowMs(), isSure });
 		site.trace(`send now ${publicId} after ${seq}: ${JSON.stringify(result)}`);
@@ -83,7 +85,9 @@ export function createImpatience(site: ImpatienceSite) {
 		const process = site.pickProcess();
 		if (process === undefined) return;
 		const asked = { fromMs: site.nowMs(), clockMs: process.clock.nowMs() };
-		const result = await answerOrNothing(() => sendAllWaiting(process, programme.id));
+		const result = await answerOrNothing(() =>
+			sendAllWaiting(process, { programmeId: programme.id, maker: null }),
+		);
 		// What is under way at this moment may fail before its turn: it then waits, too.
 		for (const { id, seq } of waiting) {
 			for (const last of [seq, seq + 1]) note(id, { ...asked, seq: last, toMs: site.nowMs(), isSure: false });

@@ -3,11 +3,12 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { demand } from "../support/broken.ts";
-import type { LifeState, OwedBody } from "../support/lifecycle-model.ts";
+import { type LifeState, type OwedBody, UNKNOWN } from "../support/lifecycle-model.ts";
 import type { Order, OrderLedger } from "./order-ledger.ts";
 
 interface ConversionRow {
 	id: number;
+	public_id: string;
 	programme_id: number;
 	order_id: string;
 	event_type: string;
@@ -38,32 +39,49 @@ export function auditLives(database: DatabaseSync, ledger: OrderLedger): void {
 		conversions.map((row) => [`${row.programme_id} ${row.event_type} ${row.order_id}`, row]),
 	);
 	const eventsOf = Map.groupBy(events, (row) => Number(row["conversion_id"]));
+	const take = (name: string) => {
+		const row = byOrder.get(name);
+		byOrder.delete(name);
+		const owed = row === undefined ? [] : (eventsOf.get(row.id) ?? []);
+		if (row !== undefined) eventsOf.delete(row.id);
+		return { row, owed };
+	};
+	const replacedNames = new Map(
+		[...byOrder].flatMap(([name, { public_id: id }]) =>
+			name.endsWith(` (${id})`) ? [[name.slice(0, -` (${id})`.length), name] as const] : [],
+		),
+	);
 	const isPlain = byOrder.size === conversions.length;
 	demand(isPlain, "2 one event per move", () => "an order has two conversions");
 	for (const order of ledger.orders) {
-		const row = byOrder.get(`${order.programme.id} ${order.eventType} ${order.orderId}`);
-		if (row !== undefined) byOrder.delete(`${order.programme.id} ${order.eventType} ${order.orderId}`);
-		const owed = row === undefined ? [] : (eventsOf.get(row.id) ?? []);
-		if (row !== undefined) eventsOf.delete(row.id);
-		auditOrder(order, ledger, row, owed);
+		const name = `${order.programme.id} ${order.eventType} ${order.orderId}`;
+		auditOrder(order, ledger, [take(name), take(replacedNames.get(name) ?? "")]);
 	}
 	const strays = [...byOrder.keys(), ...eventsOf.keys()];
 	demand(strays.length === 0, "nothing unexpected", () => `nobody reported ${strays.join(", ")}`);
 }
 
+interface Stored {
+	row: ConversionRow | undefined;
+	owed: readonly Record<string, unknown>[];
+}
+
 function auditOrder(
 	order: Order,
 	ledger: OrderLedger,
-	row: ConversionRow | undefined,
-	events: readonly Record<string, unknown>[],
+	[{ row, owed: events }, before]: readonly [Stored, Stored],
 ): void {
 	const possible = ledger.statesNow(order);
-	const stored = possible.filter((state) => isStoredAs(state, row));
+	const stored = possible.filter(
+		(state) => isStoredAs(state, row) && isStoredAs(state.replaced ?? UNKNOWN, before.row),
+	);
 	demand(stored.length > 0, "1 what was answered is stored", () => {
 		const statuses = possible.map(({ status, basketValue }) => `${status} ${basketValue}`).join(" or ");
 		return `order ${order.orderId} must be ${statuses} and is ${row?.status ?? "not there"} ${row?.basket_value ?? ""}`;
 	});
-	const owing = stored.filter((state) => owesJust(state, events));
+	const owing = stored.filter(
+		(state) => owesJust(state, events) && owesJust(state.replaced ?? UNKNOWN, before.owed),
+	);
 	const present = events.map(({ name }) => name).join(", ");
 	demand(owing.length > 0, "2 one event per move", () => {
 		const owed = stored.map((state) => [...state.events.keys()].join(", ") || "nothing").join(" or ");

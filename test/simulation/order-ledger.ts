@@ -66,7 +66,8 @@ export function createOrderLedger(nowMs: () => number) {
 			if (order === undefined) return [];
 			const unanswered = order.underWay.map((asked) => ({ ...asked, answer: null }));
 			const states = explain(statesNow(order), unanswered, programme.terms, owesEvents(programme));
-			return states.flatMap(({ events }) => events.get(event) ?? []);
+			const lives = states.flatMap((state) => (state.replaced === null ? state : [state, state.replaced]));
+			return lives.flatMap(({ events }) => events.get(event) ?? []);
 		},
 	};
 }

@@ -16,6 +16,8 @@ export interface Plan {
 	/** How far the machines' clocks may be from the database's, and whether they jump. */
 	clocks: "exact" | "close" | "wild";
 	faults: Faults;
+	/** How often staff hold all callbacks. */
+	holds: number;
 }
 
 export interface ProgrammePlan {
@@ -48,7 +50,7 @@ export interface Faults {
 const CURRENCIES = ["EUR", "JPY", "BHD"] as const;
 const RATES = ["0", "5", "7.5", "12.3456", "33.3333", "100"];
 
-export function drawPlan(random: SeededRandom): Plan {
+export function drawPlan(random: SeededRandom): Omit<Plan, "holds"> {
 	const maybe = (share: number): number => (random.chance(0.5) ? share * random.fraction() : 0);
 	return {
 		processes: random.between(1, 3),
@@ -88,8 +90,8 @@ function drawProgramme(random: SeededRandom, isFirst: boolean): ProgrammePlan {
 }
 
 /** Without anything that delays: every attempt then comes at its time. */
-export function isPunctual({ faults, clocks, capPerProgramme }: Plan): boolean {
-	const delays = faults.kill + faults.stall + faults.deploy + faults.databaseFailure;
+export function isPunctual({ faults, holds, clocks, capPerProgramme }: Plan): boolean {
+	const delays = faults.kill + faults.stall + faults.deploy + faults.databaseFailure + holds;
 	return delays === 0 && clocks !== "wild" && capPerProgramme > 1;
 }
 

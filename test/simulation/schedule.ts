@@ -5,6 +5,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Configuration } from "./configuration.ts";
+import type { Holding } from "./holding.ts";
 import type { Impatience } from "./impatience.ts";
 import type { Network } from "./network.ts";
 import type { Plan } from "./plan.ts";
@@ -23,6 +24,7 @@ export interface ScheduleSite {
 	workload: Workload;
 	configuration: Configuration;
 	impatience: Impatience;
+	holding: Holding;
 	supervise(work: Promise<void>): void;
 }
 
@@ -76,6 +78,11 @@ export function scheduleLife(site: ScheduleSite): void {
 			if (random.chance(plan.faults.stall)) at(soonMs, () => site.cluster.stallOne());
 			if (random.chance(plan.faults.deploy)) at(soonMs, () => site.cluster.deployOne());
 		}
+	}
+	for (let hold = 0; hold < plan.holds; hold++) {
+		// The last is over well before everything must come to an end.
+		const startsMs = Math.min((bursts[hold] ?? bursts[0] ?? 0) + BURST_MS / 2, lengthMs - HOUR_MS);
+		site.holding.holdAt(timeline.nowMs + startsMs);
 	}
 	for (let press = 0; press < plan.actsPerBurst; press++) {
 		const withinMs = random.pick(IMPATIENT_WITHIN_MS);

@@ -135,7 +135,6 @@ export class ServiceProcess implements Owner {
 			mails,
 			publicUrl: "https://ringback.example",
 			retentionDays: RETENTION_DAYS,
-			isDeliveryPaused: false,
 		});
 		this.#running = {
 			clock,

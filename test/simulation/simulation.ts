@@ -13,6 +13,7 @@ import { createSeededRandom } from "../support/seeded-random.ts";
 import { createCluster } from "./cluster.ts";
 import { createConfiguration } from "./configuration.ts";
 import { auditDeliveries, type DeliveryTotals } from "./delivery-auditor.ts";
+import { createHolding } from "./holding.ts";
 import { createImpatience, type WaitingDelivery } from "./impatience.ts";
 import { auditLives } from "./life-auditor.ts";
 import { createMailServer } from "./mail-server.ts";
@@ -46,6 +47,8 @@ export interface RunReport {
 	lateSales: number;
 	/** Confirmations of what a pixel had recorded without parking. */
 	unparkedConfirmations: number;
+	/** Sales that the shop's server reported after the pixel's report had been turned down. */
+	replacedPixels: number;
 }
 
 /** The longest window is 30 days, the longest retry a day. */
@@ -53,6 +56,7 @@ const CALM_DAYS = 33;
 const BRAND = "Service";
 /** Another stream of random numbers than the rest of a seed's. */
 const IMPATIENCE = 0x5eed;
+const HOLDING = 0x401d;
 /** The service's own preset; no run comes near it. */
 const CAP_OVERALL = 512;
 
@@ -60,7 +64,9 @@ export async function simulate(seed: number): Promise<RunReport> {
 	using database = new DatabaseSync(":memory:");
 	const random = createSeededRandom(seed);
 	const fork = () => createSeededRandom(random.between(0, 2 ** 31 - 1));
-	const plan = drawPlan(random);
+	const holdRandom = createSeededRandom(seed ^ HOLDING);
+	const holds = holdRandom.chance(0.4) ? holdRandom.between(1, 2) : 0;
+	const plan = { ...drawPlan(random), holds };
 	const timeline = new Timeline(START_MS);
 	const store = createSqliteStore(database);
 	await store.migrate(START_MS);
@@ -91,7 +97,18 @@ export async function simulate(seed: number): Promise<RunReport> {
 	const watchSettling = createSettlingAuditor(database, attempt);
 	const readProgramme = createProgrammeReader(database, sealingKey);
 	const ledger = createOrderLedger(() => timeline.nowMs);
+	const heldRow = database.prepare("select one from delivery_pause");
+	const holding = createHolding({
+		random: holdRandom,
+		nowMs: () => timeline.nowMs,
+		at: (atMs, run) => timeline.setOccasion(atMs, run),
+		pickProcess: () => cluster.pick(),
+		readIsHeld: () => heldRow.get() !== undefined,
+		trace,
+		supervise,
+	});
 	const auditor = createStreamAuditor({
+		heldForMs: holding.heldForMs,
 		timeline,
 		database,
 		plan,
@@ -176,7 +193,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 	});
 	const { hurried } = impatience;
 	const watch = createStoreWatch(database, timeline, {
-		upSinceMs: () => cluster.upSinceMs,
+		upSinceMs: () => Math.max(cluster.upSinceMs, holding.releasedSinceMs()),
 		isCalm: () => isCalm,
 		onLeap: cluster.maybeHarm,
 		slack: fork(),
@@ -195,6 +212,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 		workload,
 		configuration,
 		impatience,
+		holding,
 		supervise,
 	});
 	await timeline.liveUntil(START_MS + plan.days * DAY_MS, watch);
@@ -232,8 +250,9 @@ export async function simulate(seed: number): Promise<RunReport> {
 		lost: totals.lost,
 		mails: mailServer.mails.length,
 		hurried: [...hurried.values()].flat().filter(({ isSure }) => isSure).length,
-		lateSales: countAfter(database, "record", "expire"),
+		lateSales: countReplaced(database, "= 'EXPIRED'"),
 		unparkedConfirmations: countAfter(database, "confirm", "record"),
+		replacedPixels: countReplaced(database, "<> 'EXPIRED'"),
 	};
 }
 
@@ -284,6 +303,12 @@ function countAfter(database: DatabaseSync, move: string, earlier: string): numb
 		)
 		.get(move, earlier);
 	return Number(row?.["count"]);
+}
+
+/** Conversions that made way for the server's report. */
+function countReplaced(database: DatabaseSync, status: string): number {
+	const query = `select count(*) as n from conversions where order_id like '% (cnv%)' and status ${status}`;
+	return Number(database.prepare(query).get()?.["n"]);
 }
 
 function dump(database: DatabaseSync): string {

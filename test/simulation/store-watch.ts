@@ -83,7 +83,9 @@ export function createStoreWatch(
 		},
 		demandNothingWaits() {
 			const open = database.prepare(
-				"select count(*) as at from conversions where status in ('RECORDED', 'PARKED')",
+				// What only a pixel has recorded waits for a person.
+				`select count(*) as at from conversions
+					where status = 'PARKED' or (status = 'RECORDED' and (source <> 'pixel' or confirmed_at_ms is not null))`,
 			);
 			const stillOpen = read(open);
 			demand(

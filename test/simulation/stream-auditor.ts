@@ -60,6 +60,8 @@ export function createStreamAuditor(site: {
 	brand: string;
 	programmes: readonly ProgrammeRecord[];
 	expectations: Expectations;
+	/** How long callbacks have been held; 0 while they are not. */
+	heldForMs(): number;
 	attempt(check: () => void): void;
 	trace(line: string): void;
 }): NetworkAuditor & { readonly sent: readonly Sent[] } {
@@ -97,6 +99,7 @@ export function createStreamAuditor(site: {
 			programme,
 		};
 		checkTime(what, row, made);
+		checkHold(what);
 		checkOwner(what, row, made);
 		checkCancellation(what, row, made);
 		checkTarget(what, made);
@@ -114,6 +117,17 @@ export function createStreamAuditor(site: {
 			Math.abs(made.senderNowMs - made.sentAtMs) <= 1,
 			VERIFIABLE,
 			() => `${what} was sent at ${made.sentAtMs} by a clock that shows ${made.senderNowMs}`,
+		);
+	}
+
+	/** A process that stands still, or does not reach the database, may send until its lease is old. */
+	function checkHold(what: string): void {
+		const isDisturbed = plan.faults.stall + plan.faults.databaseFailure > 0;
+		const heldForMs = site.heldForMs();
+		demand(
+			heldForMs <= (isDisturbed ? SENDABLE_FOR_MS : 1_000),
+			"nothing is sent while held",
+			() => `${what} was sent when callbacks had been held for ${heldForMs} ms`,
 		);
 	}
 

@@ -2,12 +2,12 @@
 // the real use case in some process. Every answer is held against the workload's own ledger.
 
 import { decidedAnswer } from "../../src/api/answers.ts";
-import { resendDelivery, resendFailed } from "../../src/callbacks/resend.ts";
 import { type Decision, decisionRequest } from "../../src/conversions/decide.ts";
 import { refuseBusy } from "../../src/conversions/judge-and-move.ts";
 import { reportRequest } from "../../src/conversions/record.ts";
 import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
 import { succeed } from "../../src/domain/fault.ts";
+import { resendDelivery, resendFailed } from "../../src/programmes/resend.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { Broken, demand } from "../support/broken.ts";
 import type { Act, Answered } from "../support/lifecycle-model.ts";
@@ -130,7 +130,9 @@ export function createWorkload(site: WorkloadSite) {
 			const sinceMs = nowMs - random.between(0, MAX_RESEND_AGE_MS);
 			const failed = site.countFailed(programme, sinceMs, nowMs);
 			const settledBefore = site.settledCount();
-			const result = await answerOrNothing(() => resendFailed(process, programme.id, sinceMs));
+			const result = await answerOrNothing(() =>
+				resendFailed(process, { programmeIds: [programme.id], maker: null }, { fromMs: sinceMs }),
+			);
 			if (result === null) count.perhaps += failed;
 			else if (result.ok) count.surely += result.value;
 			// Unless more failed at the very same moment.
@@ -147,7 +149,9 @@ export function createWorkload(site: WorkloadSite) {
 		const finished = site.pickFinished(programme);
 		if (finished === undefined) return;
 		const { publicId, state } = finished;
-		const result = await answerOrNothing(() => resendDelivery(process, programme.id, publicId));
+		const result = await answerOrNothing(() =>
+			resendDelivery(process, { programmeId: programme.id, maker: null }, publicId),
+		);
 		if (result === null) count.perhaps++;
 		else if (result.ok) count.surely++;
 		if (result !== null && state === "cancelled") {

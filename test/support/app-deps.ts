@@ -3,6 +3,7 @@
 
 import { createLimitedCalls } from "../../src/api/pixel-limits.ts";
 import type { AllDeps } from "../../src/app.ts";
+import { createClickCounts } from "../../src/clicks/counts.ts";
 import type { MailDispatcher } from "../../src/mail/dispatcher.ts";
 import { temporaryFilesOfSystem } from "../../src/outside/temporary-files.ts";
 import { createKnownNetwork } from "../../src/store/queries/known-network.ts";
@@ -49,6 +50,7 @@ export function makeAppDeps(parts: Pick<AllDeps, "store" | "clock" | "random" | 
 		staffAuthenticator: "optional",
 		metrics: makeMetrics(parts),
 		limitedCalls: createLimitedCalls(parts),
+		clickCounts: createClickCounts(parts),
 		mails: MAIL_OFF,
 		mailer: null,
 		installation: makeInstallation(parts),

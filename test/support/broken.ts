@@ -16,6 +16,7 @@ export type PromiseName =
 	| "the URL and secret of now"
 	| "the verdict follows from the answer"
 	| "everything due ends"
+	| "nothing is sent while held"
 	| "nothing unexpected";
 
 export class Broken extends Error {

@@ -128,6 +128,16 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 			case when i % 100 = 0 then 'kept' else 'gone' end, ${START_MS} + i % 3 - 1, ${START_MS} + i`,
 		ROWS / 2,
 	],
+	[
+		"credits",
+		"conversion_id, programme_id, partnership_id, word, sold_at_ms, sub_1, sub_2, sub_3",
+		`i, ${PROGRAMME}, case when i % 3 = 0 then null when i % 2 = 0 then 1 else 2 + i % 99 end, 'CODE', ${OVER_TIME}, '', '', ''`,
+	],
+	[
+		"click_hours",
+		"partnership_id, hour, link_id, kind, clicks",
+		`1 + i % ${PROGRAMMES}, i / ${PROGRAMMES}, 1 + i % ${PROGRAMMES}, 'click', 1`,
+	],
 	["nonces", "programme_id, nonce, expires_at_ms", `${PROGRAMME}, 'nonce ' || i, ${START_MS} + i`],
 ];
 

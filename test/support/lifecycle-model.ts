@@ -29,6 +29,8 @@ export interface LifeState {
 	windowEndsAtMs: number | null;
 	/** Owed so far, by name. */
 	events: ReadonlyMap<string, OwedBody>;
+	/** The order's conversion before this one, which only a pixel had reported and which was over. */
+	replaced: LifeState | null;
 }
 
 /** The body's fields that follow from the conversion's life; conversionId and programId are names, not facts. */
@@ -71,6 +73,7 @@ export const UNKNOWN: LifeState = {
 	occurredAtMs: 0,
 	windowEndsAtMs: null,
 	events: new Map(),
+	replaced: null,
 };
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -115,11 +118,13 @@ export function letWindowsPass(
 	return withoutTwins(reached);
 }
 
-/** What was recorded is approved, what was parked expires; anything else stays as it is. */
+/** What the shop recorded is approved, what was parked expires; anything else stays as it is. */
 export function endWindow(state: LifeState, nowMs: number, terms: Terms, owes: boolean): LifeState {
 	if (state.windowEndsAtMs === null || state.windowEndsAtMs > nowMs) return state;
 	if (state.status === "PARKED") return { ...state, status: "EXPIRED", windowEndsAtMs: null };
-	return state.status === "RECORDED" ? move(state, "APPROVED", null, terms, owes) : state;
+	return state.status === "RECORDED" && !state.isUnsigned
+		? move(state, "APPROVED", null, terms, owes)
+		: state;
 }
 
 /** `owes`: the programme has a Postback URL and a secret at that moment; without them nothing is owed, ever. */
@@ -153,7 +158,7 @@ function report(
 		isUnsigned,
 		test: isTest,
 		occurredAtMs: occurredAtMs ?? nowMs,
-		windowEndsAtMs: nowMs + terms.approvalDays * DAY_MS,
+		windowEndsAtMs: isUnsigned ? null : nowMs + terms.approvalDays * DAY_MS,
 	};
 	const announced = owes ? announce(recorded, "conversion.recorded", terms) : recorded;
 	if (state.status === "NONE") {
@@ -164,12 +169,19 @@ function report(
 	if (isUnsigned || !state.isUnsigned) return { answer: "DUPLICATE", next: state };
 	const pixelBasketValue = state.basketValue;
 	switch (state.status) {
-		case "EXPIRED":
-			return { answer: "RECORDED", next: { ...announced, pixelBasketValue } };
 		case "PARKED":
 		case "RECORDED":
+			// A sale that a pixel reported is no test, and does not become one.
+			if (isTest) return { answer: "DUPLICATE", next: state };
 			// Rule 1 of section 3: no event.
 			return { answer: "CONFIRMED", next: { ...recorded, pixelBasketValue } };
+		case "EXPIRED":
+		case "REJECTED":
+		case "REVERSED": {
+			// Each event is sent once per conversion, so it is another conversion.
+			const first = { ...recorded, reason: null, events: new Map(), pixelBasketValue, replaced: state };
+			return { answer: "RECORDED", next: owes ? announce(first, "conversion.recorded", terms) : first };
+		}
 		default:
 			return { answer: "DUPLICATE", next: state };
 	}
@@ -227,6 +239,9 @@ function share(basketValue: string, ratePercent: string, digits: number): string
 function withoutTwins(states: readonly LifeState[]): LifeState[] {
 	if (states.length < 2) return [...states];
 	const known = new Map<string, LifeState>();
-	for (const state of states) known.set(JSON.stringify({ ...state, events: [...state.events] }), state);
+	for (const state of states) {
+		const replaced = [...(state.replaced?.events ?? [])];
+		known.set(JSON.stringify({ ...state, events: [...state.events, ...replaced] }), state);
+	}
 	return [...known.values()];
 }

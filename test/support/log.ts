@@ -10,7 +10,7 @@ export interface LogLine {
 }
 
 export interface KeptLog extends Log {
-	readonly lines: readonly LogLine[];
+	readonly lines: LogLine[];
 	/** Everything, nested fields and errors included: to search for what must never be logged. */
 	text(): string;
 }

@@ -13,6 +13,7 @@ export const SOUND_STATE: WatchedState = {
 		trustedProxies: [],
 		hasMail: true,
 		allowsPrivateRanges: false,
+		isOnFile: false,
 	},
 	host: "ringback.example",
 	sightings: [],

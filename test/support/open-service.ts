@@ -3,6 +3,7 @@
 
 import { deepEqual } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import { readConfig } from "../../src/config.ts";
 import type { Clock } from "../../src/ports.ts";
 import { openWorkplace } from "../../src/service/workplace.ts";
@@ -84,6 +85,9 @@ export async function prepareService(options: ServiceOptions = {}) {
 		async start(settings: Settings = first) {
 			service = await startService(configOf(settings), outside);
 			({ port } = new URL(service.url));
+			// The engine's first transaction ends before a test uses a connection of its own: SQLite waits for a lock without
+			// letting anybody else of this process get on.
+			await setImmediate();
 			return service;
 		},
 		/** Once; whoever asks again waits for the same stop. */

@@ -69,10 +69,9 @@ const name = (metric: string, labels = ""): string =>
 const TROUBLES: Readonly<Record<string, Readonly<Record<string, string | null>>>> = {
 	RingbackDown: { [name("up")]: steady(0) },
 	RingbackNoWorker: { [name("ringback_oldest_due_age_seconds")]: null },
-	// Held, with a worker that has no engine and a notice that waits: nobody needs to hear more than that.
+	// Held, with a notice that waits: nobody needs to hear more than that.
 	RingbackDeliveryPaused: {
 		[name("ringback_delivery_paused")]: steady(1),
-		[name("ringback_oldest_due_age_seconds")]: null,
 		[name("ringback_unmailed_notices")]: steady(1),
 	},
 	RingbackCallbacksOverdue: { [name("ringback_oldest_due_age_seconds")]: steady(301) },

@@ -17,6 +17,10 @@ export type Sale = {
 	readonly occurredAt?: string | Date | undefined;
 	/** Default false. */
 	readonly test?: boolean | undefined;
+	/** Who brought the customer: the click ID that they came to the shop's page with. */
+	readonly clickId?: string | undefined;
+	/** A coupon code that the customer used. */
+	readonly couponCode?: string | undefined;
 };
 
 export type Approval = {

@@ -33,7 +33,7 @@ export function judgeForward(outcome: Exclude<ForwardOutcome, { kind: "stopped" 
 
 /** Of an event that went to no endpoint. */
 export function judgeCheck(found: "verified" | "unsigned" | Refusal): Judgement {
-	if (found === "verified") return { verdict: "verified", answer: "signature right", advice: "" };
+	if (found === "verified") return { verdict: "verified", answer: "signature valid", advice: "" };
 	if (found === "unsigned") {
 		const advice = "the service did not sign it: it is older, or has no active secret";
 		return { verdict: "unsigned", answer: "not checked", advice };
@@ -42,7 +42,7 @@ export function judgeCheck(found: "verified" | "unsigned" | Refusal): Judgement 
 		found.reason === "bad_signature"
 			? "Is RINGBACK_SIGNING_SECRET the active one on the Integration page?"
 			: found.detail;
-	return { verdict: "not_verified", answer: `signature not right (${found.reason})`, advice };
+	return { verdict: "not_verified", answer: `signature not valid (${found.reason})`, advice };
 }
 
 function judgeStatus(status: number, tookMs: number): Judgement {

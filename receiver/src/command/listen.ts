@@ -48,7 +48,7 @@ export const listenUsage: Usage = {
 	},
 	notes: [
 		`Each event is forwarded once, whatever your endpoint answers; the line says what the service would do
-with that answer. While the connection is lost nothing is missed: it comes back and goes on where it
+with that answer. While the connection is lost nothing is missed: it comes back and continues where it
 was. Callbacks to a saved Postback URL go on as before. The Integration page shows what came of each.`,
 		settingsNote,
 	],
@@ -117,7 +117,7 @@ async function followEvents(
 		await pauseFor(reconnectPauseMs(failures), stopSignal);
 	}
 	await teller.finish();
-	const [done, lacking] = target === null ? ["Checked", "a right signature"] : ["Forwarded", "a 2xx"];
+	const [done, lacking] = target === null ? ["Checked", "a valid signature"] : ["Forwarded", "a 2xx"];
 	const failed = unhappy === 0 ? "" : `, ${unhappy} of them without ${lacking}`;
 	screen.error(`\n${done} ${handled} event${handled === 1 ? "" : "s"}${failed}.`);
 	return exitCode.ok;

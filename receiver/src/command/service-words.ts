@@ -31,7 +31,7 @@ export function describeProblem(url: string, problem: ServiceProblem): string {
 			return `${url} answers, but is not ready: ${detail}. Try again in a moment.`;
 		case "refused": {
 			const hint = hints.get(problem.code);
-			return hint === undefined ? `${detail}.` : `${detail}. ${hint}`;
+			return hint === undefined ? `${detail}.` : `${hint} ${detail}.`;
 		}
 		case "aborted":
 			return `${detail}.`;

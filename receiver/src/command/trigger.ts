@@ -31,7 +31,7 @@ export const triggerUsage: Usage = {
 		"Creates a test conversion and moves it to an event, so that you can see the callback. No real order is changed.",
 	argument: { value: "EVENT", help: `one of ${events.join(", ")}` },
 	options: {
-		order: { type: "string", value: "ID", help: "its order id; test- and a random word if not given" },
+		order: { type: "string", value: "ID", help: "its order ID; test- and a random word if not given" },
 		"basket-value": {
 			type: "string",
 			value: "AMOUNT",
@@ -51,7 +51,7 @@ export const triggerUsage: Usage = {
 		json: { type: "boolean", help: "print JSON, one object per line, for scripts" },
 	},
 	notes: [
-		"The event goes to the saved Postback URL, if there is one, and to whoever runs `ringback listen`.",
+		"The event goes to the saved Postback URL, if there is one, and to everyone who runs `ringback listen`.",
 		settingsNote,
 	],
 };

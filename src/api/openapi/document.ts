@@ -16,14 +16,14 @@ const TAGS: OpenApiDocument["tags"] = [
 		name: "Conversions",
 		description: "The shop's server reports its sales and reads their status.",
 	},
-	{ name: "Decisions", description: "The shop's server decides, by its own order id." },
+	{ name: "Decisions", description: "The shop's server decides, by its own order ID." },
 	{ name: "Events", description: "The status changes as a stream, for developers." },
 	{
 		name: "Callbacks",
 		description: "What the service sends to the shop's Postback URL, once for each status change.",
 	},
 	{ name: "Pixel", description: "The customer's browser reports a sale; the shop's server confirms it." },
-	{ name: "Operators", description: "For whoever runs the service." },
+	{ name: "Operators", description: "For the operator of the service." },
 ];
 
 export function describeApi(instance: Instance): OpenApiDocument {
@@ -87,14 +87,17 @@ const DOCUMENT_HEADERS = {
 	"access-control-allow-origin": "*",
 };
 
+const UTF8 = new TextEncoder();
+
 /** The answer to GET /openapi.json. */
 export function createDocumentAnswer(apiDocument: () => OpenApiDocument): () => Response {
-	const texts = new WeakMap<OpenApiDocument, string>();
+	/** Sent to everybody from one place in memory: whoever reads slowly holds no copy. */
+	const bodies = new WeakMap<OpenApiDocument, Uint8Array<ArrayBuffer>>();
 	return () => {
 		const document = apiDocument();
-		const text = texts.get(document) ?? JSON.stringify(document, openAnswers, "\t");
-		texts.set(document, text);
-		return new Response(text, { headers: DOCUMENT_HEADERS });
+		const body = bodies.get(document) ?? UTF8.encode(JSON.stringify(document, openAnswers, "\t"));
+		bodies.set(document, body);
+		return new Response(body, { headers: DOCUMENT_HEADERS });
 	};
 }
 

@@ -81,7 +81,7 @@ ${canonical}
 
 the signature is \`${signature}\`. The example requests below are signed with the same secret, so that you can compare your own step by step.
 
-A prepared secret is good for requests at once. After it was activated in place of another, the old one is good for requests for another 24 hours, unless somebody ends it before.`;
+A prepared secret is good for requests at once. After it was activated in place of another, the old one is good for requests for another 24 hours, unless it is ended before.`;
 }
 
 const EXAMPLE_APPROVAL = '{"orderId":"ORDER-1001"}';

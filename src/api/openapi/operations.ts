@@ -27,6 +27,8 @@ import {
 	ANSWERS_KEPT_BODY,
 	BATCH_BODY,
 	CONVERSION_PAGE,
+	CREDIT,
+	DIFFERS,
 	type Listening,
 	ONE_CONVERSION,
 	outcomeAnswer,
@@ -71,7 +73,7 @@ interface SignedCall extends Pick<Operation, "operationId" | "summary" | "descri
 const SALE = { orderId: EXAMPLE_ORDER_ID, basketValue: "129.90" };
 
 const REPEATED = "Repeating it answers as before, changes nothing and sends nothing.";
-const TAKEN = `Up to ${MAX_ITEMS} of them, in a body of at most ${MAX_BATCH_BYTES / 1_024} KiB. They are taken in their order, also several about one order, and \`results\` has the outcome or the problem of each at the same place. A problem with one is nobody else's: the others are done. The call may be repeated after a lost answer, signed anew: nothing is done twice.`;
+const TAKEN = `Up to ${MAX_ITEMS} of them, in a body of at most ${MAX_BATCH_BYTES / 1_024} KiB. They are taken in their order, also several about one order, and \`results\` has the outcome or the problem of each at the same place. A problem with one does not affect the others. The call may be repeated after a lost answer, signed anew: nothing is done twice.`;
 
 /** By method and path. Made when the document is: no other part of a process needs it. */
 function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCall>> {
@@ -82,17 +84,24 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 			operationId: "recordConversion",
 			summary: "Report a sale, or confirm what a pixel reported",
 			description:
-				"Records the conversion and announces it with `conversion.recorded`. If a browser's pixel reported the order before, and it is parked or not decided yet, it is confirmed with the amount and time sent here, and no event is sent: this answer says it. If the pixel's report has expired, the order is recorded as a new sale. If your server reported the order before, or it is decided, nothing changes and the existing conversion is answered. So the call may be repeated after a lost answer, signed anew.",
+				"Records the conversion and announces it with `conversion.recorded`. If a browser's pixel reported the order before, and it is parked or not decided yet, it is confirmed with the amount and time sent here, and no event is sent: this answer says it. If the pixel's report has expired, or was rejected or reversed, the order is recorded as a new sale. If your server reported the order before, or it was approved, nothing changes and the existing conversion is answered. So the call may be repeated after a lost answer, signed anew.",
 			tag: "Conversions",
 			body: { schema: SALE_BODY, sample: SALE },
 			responses: {
-				"201": jsonAnswer("`RECORDED`: it is new.", outcomeAnswer(["RECORDED"], "It is new."), {
-					outcome: "RECORDED",
-					conversion: recorded,
-				}),
+				"201": jsonAnswer(
+					"`RECORDED`: it is new.",
+					outcomeAnswer(["RECORDED"], "It is new.").extend(CREDIT),
+					{
+						outcome: "RECORDED",
+						conversion: recorded,
+					},
+				),
 				"200": jsonAnswer(
-					"`CONFIRMED`: a pixel had reported it; the amount and time sent here count now. `DUPLICATE`: it was there already, and nothing changed.",
-					outcomeAnswer(["CONFIRMED", "DUPLICATE"], "Nothing new was recorded."),
+					"`CONFIRMED`: a pixel had reported it; the amount and time sent here count now. `DUPLICATE`: it was there already, and nothing changed; `differs` names what the request says otherwise.",
+					outcomeAnswer(["CONFIRMED", "DUPLICATE"], "Nothing new was recorded.").extend({
+						...DIFFERS,
+						...CREDIT,
+					}),
 					{ outcome: "DUPLICATE", conversion: recorded },
 				),
 			},
@@ -125,7 +134,7 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 			summary: "Show one conversion",
 			description: "By our id of it. To look by order, list with `orderId`.",
 			tag: "Conversions",
-			parameters: [pathParameter("id", "The conversion's id.", EXAMPLE_CONVERSION_ID)],
+			parameters: [pathParameter("id", "The conversion's ID.", EXAMPLE_CONVERSION_ID)],
 			responses: ok("The conversion.", ONE_CONVERSION, { conversion: approved }),
 			faults: ["one conversion"],
 			sampleTarget: `/v1/conversions/${EXAMPLE_CONVERSION_ID}`,
@@ -134,14 +143,15 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 			operationId: "approveConversion",
 			summary: "Approve a conversion",
 			description:
-				"For one that is `RECORDED`, before its approval window ends. Announced with `conversion.approved`.",
+				"For one that is `RECORDED`, before its approval window ends. Announced with `conversion.approved`. A key that only reports may do it with test conversions alone.",
 			event: "conversion.approved",
 			outcome: "APPROVED",
 		}),
 		"post /v1/rejections": decisionCall({
 			operationId: "rejectConversion",
 			summary: "Reject a conversion",
-			description: "For one that is `RECORDED`. Announced with `conversion.rejected`, and final.",
+			description:
+				"For one that is `RECORDED`. Announced with `conversion.rejected`, and final. A key that only reports may do it with test conversions alone.",
 			event: "conversion.rejected",
 			outcome: "REJECTED",
 		}),
@@ -156,7 +166,7 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 		"post /v1/decisions/batch": {
 			operationId: "decideConversions",
 			summary: "Decide about many conversions in one call",
-			description: `Each item is a decision, its order and, to reject or reverse, the reason. ${TAKEN} Of several decisions about one order the earlier are then refused with \`move_not_allowed\`.`,
+			description: `Each item is a decision, its order and, to reject or reverse, the reason. ${TAKEN} Of several decisions about one order the earlier are then refused with \`move_not_allowed\`. With a key that only reports, approvals and rejections of real conversions are refused with \`key_may_not_decide\`.`,
 			tag: "Decisions",
 			body: {
 				schema: batchBody(DECISION_ITEM),
@@ -225,7 +235,11 @@ function decisionCall({ event, outcome, description, ...own }: DecisionWords): S
 			outcome,
 			conversion,
 		}),
-		faults: ["decision", "fields", "event type", ...(reason === null ? [] : (["reason"] as const))],
+		faults: [
+			...(outcome === "REVERSED" ? [] : (["key's right"] as const)),
+			...(["decision", "fields", "event type"] as const),
+			...(reason === null ? [] : (["reason"] as const)),
+		],
 	};
 }
 
@@ -372,7 +386,7 @@ function loadPixel({ publicUrl }: Instance): Operation {
 		tags: ["Pixel"],
 		security: UNSIGNED,
 		parameters: [
-			pathParameter("programId", "The programme's id.", EXAMPLE_PROGRAM_ID),
+			pathParameter("programId", "The programme's ID.", EXAMPLE_PROGRAM_ID),
 			...queryParameters(PIXEL_QUERY),
 		],
 		responses: { "200": { description: "A transparent point.", content: { "image/gif": {} } } },

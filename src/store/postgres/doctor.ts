@@ -93,6 +93,15 @@ export async function readStatementTimeout(db: Db): Promise<number> {
 	return rows[0]?.ms ?? 0;
 }
 
+/** It removes dead rows, and empties the list of new entries of the search index. */
+export async function hasAutovacuum(db: Db): Promise<boolean> {
+	const { rows } = await sql<{ isOn: boolean }>`
+		select current_setting('autovacuum')::bool and current_setting('track_counts')::bool as "isOn"`.execute(
+		db,
+	);
+	return rows[0]?.isOn === true;
+}
+
 /** Connections that are there for accounts like ours, and those in use by anybody. */
 export async function readConnections(db: Db): Promise<{ maxConnections: number; connections: number }> {
 	const { rows } = await sql<{ maxConnections: number; connections: number }>`

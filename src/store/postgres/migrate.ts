@@ -86,7 +86,7 @@ async function withPatience<Value>(
 			return await work();
 		} catch (error) {
 			if (!waitedForLock(error) || tried === LOCK_TRIES) throw error;
-			tell(`somebody is using a table that has to be changed; trying again (${tried} of ${LOCK_TRIES})`);
+			tell(`a table that has to be changed is in use; trying again (${tried} of ${LOCK_TRIES})`);
 			await pause(connection, LOCK_PAUSE_SECONDS);
 		}
 	}

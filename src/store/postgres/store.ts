@@ -159,10 +159,11 @@ async function keepToIndexes(trx: Kysely<Schema>): Promise<void> {
 }
 
 /**
- * A dump that is restored into another cluster brings moves of transactions whose numbers are still to come there:
- * listeners would miss what is new, and be told the old again later. From the highest of them on, numbers rise again.
+ * A dump that is restored into another cluster, or a SQLite file that is moved here, brings moves of transactions whose
+ * numbers are still to come: listeners would miss what is new, and be told the old again later. From the highest of them
+ * on, numbers rise again.
  */
-async function countTransactionsOn(trx: Kysely<Schema>): Promise<void> {
+export async function countTransactionsOn(trx: Kysely<Schema>): Promise<void> {
 	// Not this transaction's own number: others may have begun after it, and stored their moves before this look.
 	const { rows } = await sql<{ newest: number | null; next: number }>`
 		select max(transaction) as newest, transaction_number(pg_snapshot_xmax(pg_current_snapshot())) as next

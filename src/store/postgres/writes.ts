@@ -4,6 +4,7 @@ import {
 	CHANGING,
 	CONVERSION,
 	type ColumnType,
+	CREDIT,
 	distinctOrders,
 	type HotWrites,
 	INBOUND_CALL,
@@ -20,9 +21,8 @@ type Cell = string | number | null;
 type Numbered = { id: number };
 
 const CHANGE = { id: "bigint", was_status: "text", was_confirmed_at_ms: "bigint", ...CHANGING } as const;
-const READ = { id: "bigint", status: "text" } as const;
+const RENAMED = { id: "bigint", status: "text", order_id: "text" } as const;
 const ORDER = { programme_id: "bigint", order_id: "text" } as const;
-const LINK = { from_id: "bigint", to_id: "bigint" } as const;
 const KEPT = { conversion_id: "bigint", body: "text" } as const;
 const OWED = {
 	conversionId: "bigint",
@@ -61,18 +61,15 @@ const UPDATE_CONVERSIONS = forSet(
 			and conversions.confirmed_at_ms is not distinct from next.was_confirmed_at_ms
 		returning conversions.id`),
 );
-const REMOVE_CONVERSIONS = forSet(
-	READ,
+const RENAME_CONVERSIONS = forSet(
+	RENAMED,
 	hotStatement<Numbered>(`with locked as (select id from conversions where id = any($1::bigint[]) order by id for update)
-	delete from conversions using ${listText("read", READ)}
-		where (select count(*) from locked) > 0 and conversions.id = read.id and conversions.status = read.status returning conversions.id`),
-);
-const RELINK_MOVES = forSet(
-	LINK,
-	hotStatement(`update moves set conversion_id = link.to_id from ${listText("link", LINK)}
-		where moves.conversion_id = link.from_id`),
+	update conversions set order_id = next.order_id from ${listText("next", RENAMED)}
+		where (select count(*) from locked) > 0 and conversions.id = next.id and conversions.status = next.status
+		returning conversions.id`),
 );
 const INSERT_MOVES = forSet(MOVE, hotStatement(insertText("moves", MOVE)));
+const INSERT_CREDITS = forSet(CREDIT, hotStatement(insertText("credits", CREDIT)));
 const KEEP_BODIES = forSet(
 	KEPT,
 	hotStatement(`update moves set announced_body = kept.body from ${listText("kept", KEPT)}
@@ -124,9 +121,9 @@ export const POSTGRES_WRITES: HotWrites = {
 		}));
 		return idsOf(await UPDATE_CONVERSIONS(trx, list));
 	},
-	removeUnlessChanged: async (trx, conversions) => idsOf(await REMOVE_CONVERSIONS(trx, conversions)),
-	relinkMoves: async (trx, links) => void (await RELINK_MOVES(trx, links)),
+	renameUnlessChanged: async (trx, conversions) => idsOf(await RENAME_CONVERSIONS(trx, conversions)),
 	insertMoves: async (trx, moves) => void (await INSERT_MOVES(trx, moves)),
+	insertCredits: async (trx, credits) => void (await INSERT_CREDITS(trx, credits)),
 	keepAnnouncedBodies: async (trx, bodies) => void (await KEEP_BODIES(trx, bodies)),
 	async insertOwedEvents(trx, owed, nowMs) {
 		const rows = await INSERT_OWED(

@@ -75,19 +75,17 @@ export interface Stretch {
 	exactly?: RawBuilder<unknown>;
 }
 
-/** The first positions of the stretch, in the order that is asked for. */
-export async function readPositions(
-	db: Db,
+/** The first positions of the stretch, in the order that is asked for: a statement, or part of one. */
+export function positionsIn(
 	buckets: readonly Bucket[],
 	stretch: Stretch,
 	{ by, direction, limit }: ConversionSort & { limit: number },
-): Promise<Cursor[]> {
+): RawBuilder<Cursor> {
 	const key = KEYS[by];
 	const way = sql.raw(direction);
 	const parts = buckets.map((bucket, index) => readBucket(bucket, key, stretch, way, limit, index));
 	const order = key === null ? sql`id ${way}` : sql`at ${way}, id ${way}`;
-	const merged = sql<Cursor>`${sql.join(parts, sql` union all `)} order by ${order} limit ${limit}`;
-	return (await merged.execute(db)).rows;
+	return sql<Cursor>`${sql.join(parts, sql` union all `)} order by ${order} limit ${limit}`;
 }
 
 /**

@@ -2,8 +2,9 @@
 // index to walk; filters that the index does not know are held against the rows that are read. Where a page ends so with
 // too few, the index of order ids is asked, or all that the narrowest filter finds is read and sorted.
 
+import { type RawBuilder, sql } from "kysely";
 import type { Cursor } from "../../domain/cursor.ts";
-import { hasOrder, indexedPattern, type OrderSearch } from "../../domain/order-id.ts";
+import { hasOrder, type OrderSearch, patternOf, rarestOf, trigramsOf } from "../../domain/order-id.ts";
 import type { Db } from "../store.ts";
 import {
 	type BucketFilter,
@@ -11,11 +12,12 @@ import {
 	type ConversionSort,
 	findStretch,
 	MOST_MINOR,
-	readPositions,
+	positionsIn,
 	type Stretch,
 	type TimeFilter,
 } from "./conversion-buckets.ts";
 import { type Conversion, findManyByPublicId } from "./conversions.ts";
+import { findCredits } from "./credits.ts";
 import { endId, type ListPage, type ListWalk, type PageRequest, readListPage, walkAll } from "./list-page.ts";
 
 export type { ConversionSort } from "./conversion-buckets.ts";
@@ -29,6 +31,8 @@ export interface ConversionFilter extends BucketFilter, TimeFilter {
 	/** Sold at this moment or later, and before that one. Within a programme only. */
 	soldFromMs?: number | undefined;
 	soldBeforeMs?: number | undefined;
+	/** Credited to one of these. Such a list is in the order of the sales. */
+	partnershipIds?: readonly number[] | undefined;
 }
 
 export interface ConversionListRequest extends ConversionFilter, PageRequest {
@@ -38,7 +42,10 @@ export interface ConversionListRequest extends ConversionFilter, PageRequest {
 
 export const NEWEST_FIRST: ConversionSort = { by: "recorded", direction: "desc" };
 
-type Walk = ListWalk<Conversion>;
+interface Walk extends ListWalk<Conversion> {
+	/** How many rows there are to look at, counted up to the limit. */
+	count(limit: number): Promise<number>;
+}
 
 export async function listConversions(
 	db: Db,
@@ -48,7 +55,7 @@ export async function listConversions(
 	const few = await findFew(db, filter);
 	if (few !== null) return readListPage(walkRows(few, filter, sort), request);
 	const page = await readListPage(await walkIndex(db, filter, sort), request);
-	if (!page.isPartial) return page;
+	if (!page.isPartial || filter.partnershipIds !== undefined) return page;
 	const other = await openOtherWalk(db, filter, sort);
 	if (other === null) return page;
 	const next = await readListPage(other, request);
@@ -80,58 +87,68 @@ export const MAX_COLLECTED = 5_000;
 const SLICE_ROWS = 1_000;
 
 export interface CollectedConversions {
-	rows: readonly Conversion[];
-	/** False when there were more to look at than `MAX_COLLECTED`: there may be more that match. */
-	isAll: boolean;
+	/** Null when there are more to look at than `MAX_COLLECTED`. */
+	rows: Conversion[] | null;
+	/** How many match, at least. */
+	count: number;
 }
 
-/** All that a filter finds, as long as it is not too much. `pause` lets everybody else get on between two slices. */
-export async function collectMatches(
-	db: Db,
-	filter: ConversionFilter,
-	pause: () => Promise<void> = async () => undefined,
-): Promise<CollectedConversions> {
-	const rows: Conversion[] = [];
-	let looked = 0;
-	const isSold = filter.programmeId !== undefined && hasSaleRange(filter) && patternOf(filter) === null;
+/** All that a filter finds, as long as it is not too much. */
+export async function collectMatches(db: Db, filter: ConversionFilter): Promise<CollectedConversions> {
+	const isSold =
+		filter.programmeId !== undefined &&
+		filter.partnershipIds === undefined &&
+		hasSaleRange(filter) &&
+		indexedTerm(filter) === null;
 	const walk = await openWalk(db, filter, isSold ? { by: "sale", direction: "desc" } : NEWEST_FIRST);
-	for await (const batch of walkAll(walk, SLICE_ROWS)) {
-		looked += batch.looked;
-		if (looked > MAX_COLLECTED) return { rows, isAll: false };
-		rows.push(...batch.rows);
-		await pause();
+	if ((await walk.count(MAX_COLLECTED + 1)) > MAX_COLLECTED) {
+		return { rows: null, count: walk.matches === undefined ? MAX_COLLECTED : 0 };
 	}
-	return { rows, isAll: true };
+	const rows: Conversion[] = [];
+	for await (const batch of walkAll(walk, SLICE_ROWS)) rows.push(...batch.rows);
+	return { rows, count: rows.length };
 }
 
 /** The one that leads to the end of the list along the fewest rows. */
 async function openWalk(db: Db, filter: ConversionFilter, sort: ConversionSort): Promise<Walk> {
 	const few = await findFew(db, filter);
 	if (few !== null) return walkRows(few, filter, sort);
-	const pattern = patternOf(filter);
-	return pattern !== null && isNewestFirst(sort)
-		? walkFound(db, filter, pattern)
-		: walkIndex(db, filter, sort);
+	const walk = await walkIndex(db, filter, sort);
+	const term = filter.partnershipIds === undefined ? indexedTerm(filter) : null;
+	if (term === null || !isNewestFirst(sort)) return walk;
+	return (await walk.count(MAX_COLLECTED + 1)) > MAX_COLLECTED ? walkFound(db, filter, term) : walk;
 }
 
 /** For a list of which the index's own order showed too little; null where nothing else leads further. */
 async function openOtherWalk(db: Db, filter: ConversionFilter, sort: ConversionSort): Promise<Walk | null> {
-	const pattern = patternOf(filter);
-	if (pattern !== null && isNewestFirst(sort)) return walkFound(db, filter, pattern);
-	const { rows, isAll } = await collectMatches(db, filter);
-	return isAll ? walkRows(rows, filter, sort) : null;
+	const term = indexedTerm(filter);
+	if (term !== null && isNewestFirst(sort)) return walkFound(db, filter, term);
+	const { rows } = await collectMatches(db, filter);
+	return rows === null ? null : walkRows(rows, filter, sort);
 }
 
 function isNewestFirst({ by, direction }: ConversionSort): boolean {
 	return by === "recorded" && direction === "desc";
 }
 
-function patternOf({ search }: ConversionFilter): string | null {
-	return search?.kind === "orders" ? indexedPattern(search.term) : null;
+/** What somebody typed, where the index of order ids knows a part of it. */
+function indexedTerm({ search }: ConversionFilter): string | null {
+	return search?.kind === "orders" && trigramsOf(search.term).length > 0 ? search.term : null;
 }
 
 /** The rows of one order or of one conversion; null where the filter names neither. */
-async function findFew(
+async function findFew(db: Db, filter: ConversionFilter): Promise<Conversion[] | null> {
+	const few = await findOne(db, filter);
+	const { partnershipIds } = filter;
+	if (few === null || partnershipIds === undefined) return few;
+	const credits = await findCredits(
+		db,
+		few.map(({ id }) => id),
+	);
+	return few.filter(({ id }) => partnershipIds.includes(credits.get(id)?.partnership_id ?? 0));
+}
+
+async function findOne(
 	db: Db,
 	{ orderId, search, programmeId }: ConversionFilter,
 ): Promise<Conversion[] | null> {
@@ -146,9 +163,10 @@ async function findFew(
 }
 
 async function walkIndex(db: Db, filter: ConversionFilter, sort: ConversionSort): Promise<Walk> {
+	if (filter.partnershipIds !== undefined) return walkCredited(db, filter, filter.partnershipIds, sort);
 	const { programmeId, soldFromMs = 0, soldBeforeMs = Number.MAX_SAFE_INTEGER } = filter;
 	// Times of sale are later than 1970, and ids above 0.
-	const stretches = {
+	const stretches: Record<ConversionSort["by"], () => Promise<Stretch>> = {
 		recorded: () => findStretch(db, filter),
 		sale: async () => ({ low: { at: soldFromMs, id: 0 }, high: { at: soldBeforeMs, id: 0 } }),
 		basket: async () => ({ low: { at: 0, id: 0 }, high: { at: MOST_MINOR, id: 0 } }),
@@ -162,41 +180,116 @@ async function walkIndex(db: Db, filter: ConversionFilter, sort: ConversionSort)
 		sale: ["programmeId", "soldFromMs", "soldBeforeMs"],
 		basket: ["programmeId"],
 	};
-	return {
-		async read(after, limit) {
+	return walkPositions(
+		db,
+		by,
+		(after, limit) => {
 			const rest =
 				sort.direction === "desc" ? { high: after ?? stretch.high } : { low: after ?? stretch.low };
-			const asked = { by, direction: sort.direction, limit };
-			const positions = await readPositions(db, buckets, { ...stretch, ...rest }, asked);
-			return readRows(db, positions, limit);
+			return positionsIn(buckets, { ...stretch, ...rest }, { by, direction: sort.direction, limit });
 		},
-		matches: matcherOf(filter, known[by]),
+		matcherOf(filter, known[by]),
+	);
+}
+
+/** Along what is credited to them, in the order of the sales: a stretch of credits_by_sale for each. */
+function walkCredited(
+	db: Db,
+	filter: ConversionFilter,
+	partnershipIds: readonly number[],
+	{ direction }: ConversionSort,
+): Walk {
+	const { soldFromMs = 0, soldBeforeMs = Number.MAX_SAFE_INTEGER } = filter;
+	const way = sql.raw(direction);
+	// Said twice, as for other stretches: see conversion-buckets.
+	const creditsOf = (of: number, low: Cursor, high: Cursor, limit: number) => sql`
+		select id, at from (select conversion_id as id, sold_at_ms as at from credits where partnership_id = ${of}
+			and sold_at_ms >= ${low.at} and sold_at_ms <= ${high.at}
+			and (sold_at_ms, conversion_id) > (${low.at}, ${low.id})
+			and (sold_at_ms, conversion_id) < (${high.at}, ${high.id})
+			order by partnership_id ${way}, sold_at_ms ${way}, conversion_id ${way} limit ${limit}) as ${sql.id(`of_${of}`)}`;
+	return walkPositions(
+		db,
+		"sale",
+		(after, limit) => {
+			const low = direction === "asc" && after !== undefined ? after : { at: soldFromMs, id: 0 };
+			const high = direction === "desc" && after !== undefined ? after : { at: soldBeforeMs, id: 0 };
+			// Nobody has the number 0.
+			const parts = [0, ...partnershipIds].map((of) => creditsOf(of, low, high, limit));
+			return sql<Cursor>`${sql.join(parts, sql` union all `)} order by at ${way}, id ${way} limit ${limit}`;
+		},
+		matcherOf(filter, ["soldFromMs", "soldBeforeMs"]),
+	);
+}
+
+const EVERYWHERE: Stretch = {
+	low: { at: 0, id: 0 },
+	high: { at: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER },
+};
+const OF_A_PROGRAMME = ["programmeId", "eventType", "isTest"] as const;
+
+/** How many ids tell which trigrams are in most of them. */
+const SAMPLE_ROWS = 200;
+
+/** Those that have the term in their order id, the newest first. */
+async function walkFound(db: Db, filter: ConversionFilter, term: string): Promise<Walk> {
+	const { programmeId } = filter;
+	const newest = positionsIn(bucketsOf({ programmeId }), EVERYWHERE, { ...NEWEST_FIRST, limit: SAMPLE_ROWS });
+	const sample = await readRows(db, (await newest.execute(db)).rows);
+	const orderIds = sample.map((row) => row.order_id);
+	const asked = rarestOf(trigramsOf(term), orderIds).map((trigram) => `%${trigram}%`);
+	// SQLite keeps the order of a cross join: it begins with the index of trigrams. PostgreSQL asks its own for the whole
+	// pattern as well, and knows where words begin and end.
+	const foundIn = (table: "order_search" | "order_tail", after: Cursor | undefined, limit: number) => {
+		const likes = asked.map((part) => sql`order_search.order_id like ${part}`);
+		const own = programmeId === undefined ? sql`` : sql`and conversions.programme_id = ${programmeId}`;
+		return sql`select * from (select conversions.id, conversions.id as at
+			from ${sql.table(table)} as order_search cross join conversions
+			where conversions.id = order_search.rowid and ${sql.join(likes, sql` and `)} ${own}
+				and lower(conversions.order_id) like ${patternOf(term)} and order_search.rowid < ${endId(after)}
+			order by order_search.rowid desc limit ${limit}) as ${sql.id(`in_${table}`)}`;
+	};
+	return walkPositions(
+		db,
+		"recorded",
+		(after, limit) => sql<Cursor>`${foundIn("order_search", after, limit)} union all
+			${foundIn("order_tail", after, limit)} order by id desc limit ${limit}`,
+		matcherOf(filter),
+	);
+}
+
+/** Along positions that a statement finds. */
+function walkPositions(
+	db: Db,
+	by: ConversionSort["by"],
+	positions: (after: Cursor | undefined, limit: number) => RawBuilder<Cursor>,
+	matches: Walk["matches"],
+): Walk {
+	return {
+		async read(after, limit) {
+			const found = (await positions(after, limit).execute(db)).rows;
+			return { rows: await readRows(db, found), next: found.length < limit ? null : (found.at(-1) ?? null) };
+		},
+		async count(limit) {
+			const found = db.selectFrom(sql<Cursor>`(${positions(undefined, limit)})`.as("found"));
+			return (await found.select(({ fn }) => fn.countAll<number>().as("rows")).executeTakeFirstOrThrow())
+				.rows;
+		},
+		matches,
 		cursorOf: (row) => positionIn(by, row),
 	};
 }
 
-const OF_A_PROGRAMME = ["programmeId", "eventType", "isTest"] as const;
-
-/** Those whose order id fits the pattern, the newest first. */
-function walkFound(db: Db, filter: ConversionFilter, pattern: string): Walk {
-	return {
-		async read(after, limit) {
-			const foundIn = (table: "order_search" | "order_tail") =>
-				db
-					.selectFrom(table)
-					.select(["rowid as id", "rowid as at"])
-					.where("order_id", "like", pattern)
-					.where("rowid", "<", endId(after));
-			const found = await foundIn("order_search")
-				.unionAll(foundIn("order_tail"))
-				.orderBy("id", "desc")
-				.limit(limit)
-				.execute();
-			return readRows(db, found, limit);
-		},
-		matches: matcherOf(filter),
-		cursorOf: (row) => positionIn("recorded", row),
-	};
+/**
+ * In the order of the positions. What was removed since they were read is left out. Apart from finding them: PostgreSQL
+ * would read a table of medium size from end to end to join them.
+ */
+async function readRows(db: Db, positions: readonly Cursor[]): Promise<Conversion[]> {
+	const ids = positions.map(({ id }) => id);
+	const rows =
+		ids.length === 0 ? [] : await db.selectFrom("conversions").selectAll().where("id", "in", ids).execute();
+	const byId = new Map(rows.map((row) => [row.id, row]));
+	return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
 function walkRows(rows: readonly Conversion[], filter: ConversionFilter, sort: ConversionSort): Walk {
@@ -210,19 +303,10 @@ function walkRows(rows: readonly Conversion[], filter: ConversionFilter, sort: C
 			const last = page.at(-1);
 			return { rows: page, next: behind.length > limit && last !== undefined ? cursorOf(last) : null };
 		},
+		count: async (limit) => Math.min(rows.length, limit),
 		matches: matcherOf(filter),
 		cursorOf,
 	};
-}
-
-/** In the order of the positions. What was removed since they were read is left out, and does not end the list. */
-async function readRows(db: Db, positions: readonly Cursor[], limit: number) {
-	const ids = positions.map(({ id }) => id);
-	const rows =
-		ids.length === 0 ? [] : await db.selectFrom("conversions").selectAll().where("id", "in", ids).execute();
-	const byId = new Map(rows.map((row) => [row.id, row]));
-	const next = positions.length < limit ? null : (positions.at(-1) ?? null);
-	return { rows: ids.flatMap((id) => byId.get(id) ?? []), next };
 }
 
 function positionIn(by: ConversionSort["by"], row: Conversion): Cursor {
@@ -241,14 +325,18 @@ function matcherOf(
 	filter: ConversionFilter,
 	known: readonly (keyof ConversionFilter)[] = [],
 ): Walk["matches"] {
-	const names = Object.keys(CHECKS) as (keyof ConversionFilter)[];
+	const names = Object.keys(CHECKS) as (keyof typeof CHECKS)[];
 	const set = names.filter((name) => filter[name] !== undefined && !known.includes(name));
 	return set.length === 0 ? undefined : (row) => set.every((name) => CHECKS[name](row, filter));
 }
 
 /** Each is asked only where its filter is set. */
 const CHECKS: Readonly<
-	Record<keyof ConversionFilter, (row: Conversion, filter: ConversionFilter) => boolean>
+	Record<
+		// Who is credited is asked of the credits, before a row is read.
+		Exclude<keyof ConversionFilter, "partnershipIds">,
+		(row: Conversion, filter: ConversionFilter) => boolean
+	>
 > = {
 	programmeId: (row, { programmeId }) => row.programme_id === programmeId,
 	status: (row, { status }) => row.status === status,

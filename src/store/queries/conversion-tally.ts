@@ -9,7 +9,7 @@ import type { Db } from "../store.ts";
 export interface TallyGroup {
 	status: Status;
 	currency: string;
-	/** Days since 1970-01-01, UTC: when it was recorded, or sold where it was imported. */
+	/** Days since 1970-01-01, UTC: when it was recorded here, as the list of conversions has it. */
 	day: number;
 	count: number;
 	/** In minor units of the currency. */
@@ -41,7 +41,7 @@ export async function tallySlice(db: Db, request: SliceRequest): Promise<TallySl
 			"status",
 			"test",
 			"currency",
-			sql<number>`told_at_ms / ${sql.lit(DAY_MS)}`.as("day"),
+			sql<number>`created_at_ms / ${sql.lit(DAY_MS)}`.as("day"),
 			eb.fn.countAll<number>().as("count"),
 			eb.fn.max("id").as("last_id"),
 			...sumOf("basket_value"),
@@ -68,12 +68,10 @@ export async function tallySlice(db: Db, request: SliceRequest): Promise<TallySl
 }
 
 function sliceOf(db: Db, { programmeId, afterId, limit }: SliceRequest) {
-	const columns = ["id", "status", "test", "currency"] as const;
-	// Years of history that were imported in an hour are shown where they happened.
-	const toldAt = sql<number>`case when source = 'import' then occurred_at_ms else created_at_ms end`;
+	const columns = ["id", "status", "test", "currency", "created_at_ms"] as const;
 	const rows = db
 		.selectFrom("conversions")
-		.select([...columns, "basket_value", "commission", "network_fee", toldAt.as("told_at_ms")])
+		.select([...columns, "basket_value", "commission", "network_fee"])
 		.where("id", ">", afterId)
 		.orderBy("id")
 		.limit(limit);
@@ -85,7 +83,7 @@ function sliceOf(db: Db, { programmeId, afterId, limit }: SliceRequest) {
 
 const HALF = 100_000_000;
 
-function sumOf<Column extends "basket_value" | "commission" | "network_fee">(column: Column) {
+export function sumOf<Column extends "basket_value" | "commission" | "network_fee">(column: Column) {
 	// Amounts have exactly the currency's digits: without the point they are minor units.
 	const minor = sql`cast(replace(${sql.ref(column)}, '.', '') as bigint)`;
 	return [
@@ -94,6 +92,6 @@ function sumOf<Column extends "basket_value" | "commission" | "network_fee">(col
 	] as const;
 }
 
-function joinHalves(high: number, low: number): bigint {
+export function joinHalves(high: number, low: number): bigint {
 	return BigInt(high) * BigInt(HALF) + BigInt(low);
 }

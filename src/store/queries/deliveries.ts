@@ -31,23 +31,84 @@ export async function findDeliveries(
 		.execute();
 }
 
+/** When it finally failed, both ends included. */
+export interface FailedSpan {
+	fromMs: number;
+	untilMs: number;
+}
+
 /** The oldest failures first. */
-export async function failedSince(
+export async function failedWithin(
 	db: Db,
 	programmeId: number,
-	sinceMs: number,
+	{ fromMs, untilMs }: FailedSpan,
 	limit: number,
-	untilMs: number = Number.MAX_SAFE_INTEGER,
 ): Promise<Delivery[]> {
 	return db
 		.selectFrom("deliveries")
 		.selectAll()
 		.where("receiver_id", "=", programmeId)
-		.where("failed_at_ms", ">=", sinceMs)
+		.where("failed_at_ms", ">=", fromMs)
 		.where("failed_at_ms", "<=", untilMs)
 		.orderBy("failed_at_ms")
 		.limit(limit)
 		.execute();
+}
+
+export type FailedProgramme = Awaited<ReturnType<typeof listFailedProgrammes>>[number];
+
+/** Programmes with a Postback URL whose callbacks failed within the span, those with the most first; or that one. */
+export async function listFailedProgrammes(
+	db: Db,
+	{ fromMs, untilMs }: FailedSpan,
+	programmePublicId: string | undefined,
+) {
+	return db
+		.selectFrom("deliveries")
+		.innerJoin("programmes", "programmes.id", "deliveries.receiver_id")
+		.select((eb) => [
+			"programmes.id",
+			"programmes.public_id as publicId",
+			"programmes.name",
+			eb.fn.countAll<number>().as("failed"),
+			eb.fn.min<number>("failed_at_ms").as("oldestAtMs"),
+			eb.fn.max<number>("failed_at_ms").as("newestAtMs"),
+		])
+		.where("failed_at_ms", ">=", fromMs)
+		.where("failed_at_ms", "<=", untilMs)
+		.where("programmes.endpoint_id", "is not", null)
+		.$if(programmePublicId !== undefined, (query) =>
+			query.where("programmes.public_id", "=", programmePublicId ?? ""),
+		)
+		.groupBy(["programmes.id", "programmes.public_id", "programmes.name"])
+		.orderBy("failed", "desc")
+		.orderBy("programmes.id")
+		.execute();
+}
+
+/** Those that failed and were neither resent nor set aside, the oldest first. Along deliveries_in_sight. */
+export async function failedInSight(
+	db: Db,
+	programmeId: number,
+	limit: number,
+	untilMs: number,
+): Promise<Delivery[]> {
+	return db
+		.selectFrom("deliveries")
+		.selectAll()
+		.where("receiver_id", "=", programmeId)
+		.where("failed_at_ms", "<=", untilMs)
+		.where("set_aside", "is", null)
+		.orderBy("failed_at_ms")
+		.limit(limit)
+		.execute();
+}
+
+/** Only what is failed still: one that was resent meanwhile would be out of sight when it fails again. */
+export async function setAside(trx: Db, ids: readonly number[]): Promise<void> {
+	if (ids.length === 0) return;
+	const failed = trx.updateTable("deliveries").where("id", "in", ids).where("failed_at_ms", "is not", null);
+	await failed.set({ set_aside: 1 }).execute();
 }
 
 /** Starts a new run of each and returns those it started; null when there is no URL or no secret now. */
@@ -65,7 +126,8 @@ export async function requeue(
 	const list = deliveries.map(({ id, state, run }) => ({ id, state, run }));
 	const columns = { id: "bigint", state: "text", run: "integer" } as const;
 	const { rows } = await sql<{ id: number }>`with ${valueList("found", columns, list)}
-		update deliveries set state = 'pending', run = deliveries.run + 1, finished_at_ms = null, failed_at_ms = null
+		update deliveries set state = 'pending', run = deliveries.run + 1, finished_at_ms = null, failed_at_ms = null,
+			set_aside = null
 			from found
 			where deliveries.id = found.id and deliveries.state = found.state and deliveries.run = found.run
 				and deliveries.id in (select id from found)

@@ -15,13 +15,14 @@ export const MAX_COUNTED_UNDELIVERED = 1_000;
 /** How many of the latest-due rows are read when there are too many to read all. */
 const LATEST_LOOKED_AT = 1_000;
 
-/** Failed ones, counted up to the limit, along deliveries_failed. */
+/** Those that failed and were neither resent nor set aside, counted up to the limit. Along deliveries_in_sight. */
 export async function countFailed(db: Db, programmeId: number): Promise<number> {
 	const failed = db
 		.selectFrom("deliveries")
 		.select("id")
 		.where("receiver_id", "=", programmeId)
 		.where("failed_at_ms", "is not", null)
+		.where("set_aside", "is", null)
 		.limit(MAX_COUNTED_UNDELIVERED);
 	return (await failed.execute()).length;
 }
@@ -88,11 +89,11 @@ export interface Undelivered {
 	waiting: number;
 	/** When the next of them is due; it may be in the past while it is under way. Null when none waits. */
 	nextDueAtMs: number | null;
-	/** Finally failed, and not resent since. */
+	/** Finally failed, and neither resent nor set aside since. */
 	failed: number;
 }
 
-/** Along queue_by_due and deliveries_failed. */
+/** Along queue_by_due and deliveries_in_sight. */
 export async function countUndelivered(db: Db, programmeId: number): Promise<Undelivered> {
 	const waiting = await selectQueued(db, programmeId, "asc", MAX_COUNTED_UNDELIVERED).execute();
 	return {
@@ -217,7 +218,7 @@ async function readFailing(db: Db): Promise<FailingShop[]> {
 			n.last_http_status, n.last_detail,
 			(select count(*) from (select 1 from queue q where q.receiver_id = n.receiver_id limit ${few}) f) as waiting,
 			(select count(*) from (select 1 from deliveries d where d.receiver_id = n.receiver_id
-				and d.failed_at_ms is not null limit ${few}) f) as failed
+				and d.failed_at_ms is not null and d.set_aside is null limit ${few}) f) as failed
 		from (select * from notices where kind = 'callbacks_failing' and ended_at_ms is null and receiver_id > 0
 			order by opened_at_ms limit ${MAX_LOOKED_AT}) n
 		join programmes p on p.id = n.receiver_id where p.endpoint_id is not null`.execute(db);

@@ -4,8 +4,10 @@ import { sql } from "kysely";
 import type { Cursor } from "../../domain/cursor.ts";
 import type { DeliveryState } from "../../domain/delivery.ts";
 import type { EventName } from "../../domain/event-name.ts";
+import type { OrderSearch } from "../../domain/order-id.ts";
 import type { Db } from "../store.ts";
 import type { AttemptResult, AttemptsTable } from "../tables/deliveries.ts";
+import { listConversions } from "./conversion-list.ts";
 import { endId, type ListPage, type PageRequest, readListPage, walkOf } from "./list-page.ts";
 import { listNewestAnswers } from "./local-answers.ts";
 
@@ -13,11 +15,11 @@ export interface DeliveryFilter extends PageRequest {
 	programmeId: number;
 	state?: DeliveryState | undefined;
 	event?: EventName | undefined;
-	/** The whole one. */
-	orderId?: string | undefined;
+	/** Any part of an order id, or a conversion's id. */
+	search?: OrderSearch | undefined;
 }
 
-type DeliveryRow = Awaited<ReturnType<typeof readOfOrder>>[number];
+type DeliveryRow = Awaited<ReturnType<typeof readRows>>[number];
 
 export interface ListedDelivery extends DeliveryRow {
 	/** Of one that is tried and not delivered: the status that was received last may be of an earlier attempt. */
@@ -26,8 +28,6 @@ export interface ListedDelivery extends DeliveryRow {
 
 /** More than a page shows at once. */
 const WATCHED_ROWS = 50;
-/** An order has a conversion for each of seven event types, and each of them four events. */
-const MAX_OF_ONE_ORDER = 28;
 
 /** The newest first; failed ones by when they failed, pending ones by when they are due. */
 export async function listDeliveries(db: Db, filter: DeliveryFilter): Promise<ListPage<ListedDelivery>> {
@@ -36,12 +36,19 @@ export async function listDeliveries(db: Db, filter: DeliveryFilter): Promise<Li
 }
 
 async function readPage(db: Db, filter: DeliveryFilter): Promise<ListPage<DeliveryRow>> {
-	const { state, event, orderId } = filter;
+	const { programmeId, state, event, search } = filter;
 	const matches = (row: DeliveryRow) =>
 		(state === undefined || row.state === state) && (event === undefined || row.event === event);
-	if (orderId !== undefined) {
-		const rows = await readOfOrder(db, filter.programmeId, orderId);
-		return { rows: rows.filter(matches), next: null, isPartial: false };
+	if (search !== undefined) {
+		// The conversions a page, as their own list finds them; each has four callbacks at most.
+		const found = await listConversions(db, {
+			programmeId,
+			search,
+			after: filter.after,
+			limit: filter.limit,
+		});
+		const rows = await readOfConversions(db, found.rows);
+		return { ...found, rows: rows.filter(matches) };
 	}
 	const isFiltered = event !== undefined || state === "delivered" || state === "cancelled";
 	const cursorOf = (row: DeliveryRow) => ({ at: sortedBy(row, state), id: row.id });
@@ -112,6 +119,7 @@ function selectDeliveries(db: Db) {
 			"deliveries.created_at_ms as createdAtMs",
 			"deliveries.last_attempt_at_ms as lastAttemptAtMs",
 			"deliveries.failed_at_ms as failedAtMs",
+			"deliveries.set_aside as setAside",
 			"events.name as event",
 			"conversions.order_id as orderId",
 			"conversions.test",
@@ -120,12 +128,7 @@ function selectDeliveries(db: Db) {
 }
 
 /** Each along its index: deliveries_failed, queue_by_due (a row is in it while its delivery is pending), deliveries_by_receiver. */
-function readRows(
-	db: Db,
-	{ programmeId, state }: DeliveryFilter,
-	after: Cursor | undefined,
-	limit: number,
-): Promise<DeliveryRow[]> {
+function readRows(db: Db, { programmeId, state }: DeliveryFilter, after: Cursor | undefined, limit: number) {
 	const rows = selectDeliveries(db).limit(limit);
 	if (state === "pending") {
 		return rows
@@ -152,14 +155,11 @@ function readRows(
 		.execute();
 }
 
-/** Along conversions_by_order. */
-function readOfOrder(db: Db, programmeId: number, orderId: string) {
-	return selectDeliveries(db)
-		.where("conversions.programme_id", "=", programmeId)
-		.where("conversions.order_id", "=", orderId)
-		.orderBy("deliveries.id", "desc")
-		.limit(MAX_OF_ONE_ORDER)
-		.execute();
+async function readOfConversions(db: Db, conversions: readonly { id: number }[]): Promise<DeliveryRow[]> {
+	const ids = conversions.map(({ id }) => id);
+	if (ids.length === 0) return [];
+	const ofThem = selectDeliveries(db).where("events.conversion_id", "in", ids);
+	return ofThem.orderBy("events.conversion_id", "desc").orderBy("deliveries.id", "desc").execute();
 }
 
 // One delivery with everything that was sent for it: its event, and every attempt with where it went.
@@ -200,7 +200,7 @@ export async function listAttempts(db: Db, deliveryId: number) {
 
 // The newest attempt of each of a few deliveries, for lists that say what came back last.
 
-export interface LastAttempt extends Pick<AttemptsTable, "http_status" | "detail"> {
+export interface LastAttempt extends Pick<AttemptsTable, "http_status" | "detail" | "answer"> {
 	deliveryId: number;
 	result: AttemptResult;
 }
@@ -210,7 +210,7 @@ export async function listLastAttempts(db: Db, deliveryIds: readonly number[]): 
 	if (deliveryIds.length === 0) return [];
 	// Attempts are numbered from one, and the delivery knows how many there are.
 	const { rows } = await sql<LastAttempt>`
-		select a.delivery_id as "deliveryId", a.result, a.http_status, a.detail
+		select a.delivery_id as "deliveryId", a.result, a.http_status, a.detail, a.answer
 		from deliveries d join attempts a on a.delivery_id = d.id and a.seq = d.attempts
 		where d.id in (${sql.join(deliveryIds)}) and a.result <> 'interrupted'`.execute(db);
 	return rows;

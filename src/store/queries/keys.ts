@@ -2,10 +2,17 @@
 // timestamp's window.
 
 import type { Insertable, Selectable } from "kysely";
+import type { PersonKind } from "../../domain/roles.ts";
 import type { Db } from "../store.ts";
 import type { ApiKeysTable } from "../tables/programmes.ts";
 
 export type ApiKey = Selectable<ApiKeysTable>;
+
+export interface ListedKey extends ApiKey {
+	/** Null: the command line, or nobody knows. */
+	issuerEmail: string | null;
+	issuerKind: PersonKind | null;
+}
 
 export async function insertApiKey(db: Db, key: Insertable<ApiKeysTable>): Promise<void> {
 	await db.insertInto("api_keys").values(key).execute();
@@ -57,16 +64,39 @@ export async function revokeApiKey(
 		.executeTakeFirst();
 }
 
+/** It reports from now on, and decides no more. */
+export async function lowerApiKey(trx: Db, id: number): Promise<void> {
+	await trx.updateTable("api_keys").set({ key_right: "report" }).where("id", "=", id).execute();
+}
+
 /** All that can be used, and behind them the newest that were revoked: a key in use is never out of sight. */
-export async function listApiKeys(db: Db, programmeId: number, maxRevoked: number): Promise<ApiKey[]> {
+export async function listApiKeys(db: Db, programmeId: number, maxRevoked: number): Promise<ListedKey[]> {
 	const ofProgramme = db
 		.selectFrom("api_keys")
-		.selectAll()
+		.leftJoin("people", "people.id", "api_keys.issued_by")
+		.selectAll("api_keys")
+		.select(["people.email as issuerEmail", "people.kind as issuerKind"])
 		.where("programme_id", "=", programmeId)
-		.orderBy("id", "desc");
+		.orderBy("api_keys.id", "desc");
 	const usable = await ofProgramme.where("revoked_at_ms", "is", null).execute();
 	const revoked = await ofProgramme.where("revoked_at_ms", "is not", null).limit(maxRevoked).execute();
 	return [...usable, ...revoked];
+}
+
+export type IssuedApiKey = Awaited<ReturnType<typeof listKeysIssuedBy>>[number];
+
+/** Those that can be used, of one programme or (null) of all, in the order in which they are locked. */
+export async function listKeysIssuedBy(db: Db, personId: number, programmeId: number | null) {
+	return db
+		.selectFrom("api_keys")
+		.innerJoin("programmes", "programmes.id", "api_keys.programme_id")
+		.selectAll("api_keys")
+		.select("programmes.name as programmeName")
+		.where("issued_by", "=", personId)
+		.where("revoked_at_ms", "is", null)
+		.$if(programmeId !== null, (keys) => keys.where("programme_id", "=", programmeId ?? 0))
+		.orderBy("api_keys.id")
+		.execute();
 }
 
 export async function countUsableKeys(db: Db, programmeId: number): Promise<number> {

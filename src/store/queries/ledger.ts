@@ -57,7 +57,7 @@ export const LEDGER_RULES: readonly Rule[] = [
 		where: "d.state <> 'pending' or d.run <> r.run or d.attempts <> r.seq",
 	},
 	{
-		problem: "deliveries are pending and not in the queue: nobody would send them",
+		problem: "deliveries are pending and not in the queue: they would never be sent",
 		...along("deliveries"),
 		where: "r.state = 'pending' and not exists (select 1 from queue q where q.id = r.id)",
 	},

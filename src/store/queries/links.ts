@@ -140,8 +140,7 @@ export async function withdrawLinks(
 	person: { id: number; email: string },
 	nowMs: number,
 ): Promise<WithdrawnLink[]> {
-	const isTheirs = sql`(l.made_by = ${person.id} or l.person_id = ${person.id} or l.email = ${person.email})`;
-	const links = await findOpenLinks(trx, isTheirs, nowMs);
+	const links = await findLinksOf(trx, person, nowMs);
 	const ends = Object.groupBy(links, ({ purpose, personId, email }) => {
 		// What is for the person alone has nothing left to be sent again; an owner's invitation is on that owner's list.
 		if (!purpose.endsWith("_invitation") || personId === person.id) return "gone";
@@ -152,6 +151,12 @@ export async function withdrawLinks(
 	const gone = ends.gone?.map(({ id }) => id) ?? [];
 	if (gone.length > 0) await trx.deleteFrom("links").where("id", "in", gone).execute();
 	return links;
+}
+
+/** What `withdrawLinks` would withdraw now. */
+export function findLinksOf(db: Db, person: { id: number; email: string }, nowMs: number) {
+	const isTheirs = sql`(l.made_by = ${person.id} or l.person_id = ${person.id} or l.email = ${person.email})`;
+	return findOpenLinks(db, isTheirs, nowMs);
 }
 
 /** Of one programme, those that this person made. They stay as withdrawn ones: somebody else may send them again. */

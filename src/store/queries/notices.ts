@@ -321,3 +321,13 @@ export async function postponeNoticeMail(trx: Db, programmeId: number, untilMs: 
 		.where("mail_due_at_ms", "<", untilMs)
 		.execute();
 }
+
+/** Staff are mailed of failing shops, at most once in so long a time. False when another process was faster. */
+export async function claimStaffMail(trx: Db, notSinceMs: number, nowMs: number): Promise<boolean> {
+	const { numUpdatedRows } = await trx
+		.updateTable("network")
+		.set({ staff_told_at_ms: nowMs })
+		.where((eb) => eb.or([eb("staff_told_at_ms", "is", null), eb("staff_told_at_ms", "<=", notSinceMs)]))
+		.executeTakeFirst();
+	return numUpdatedRows > 0n;
+}

@@ -1,4 +1,4 @@
-// What is still to be sent: for whoever restores a database or lets callbacks go that were held.
+// What is still to be sent: for whoever restores a database or releases callbacks that were held.
 
 import { sql } from "kysely";
 import type { EventName } from "../../domain/event-name.ts";

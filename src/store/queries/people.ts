@@ -81,6 +81,12 @@ export function listProgrammePeople(db: Db, programmeId: number, nowMs: number):
 	return listPeople(db, nowMs, programmeId, isOne);
 }
 
+/** Who signs in for a partner. */
+export function listPartnerPeople(db: Db, partnerId: number, nowMs: number): Promise<ListedPerson[]> {
+	const isOne = sql`p.id in (select person_id from partner_people where partner_id = ${partnerId})`;
+	return listPeople(db, nowMs, null, isOne);
+}
+
 export function listStaff(db: Db, nowMs: number): Promise<ListedPerson[]> {
 	return listPeople(db, nowMs, null, sql`p.kind = 'staff'`);
 }

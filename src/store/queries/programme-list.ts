@@ -1,6 +1,6 @@
 // Programmes as a list shows them: whether callbacks are set up and work, and how much waits for a decision.
 
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { foldText } from "../../domain/visible-text.ts";
 import type { Db } from "../store.ts";
 import { endId, type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
@@ -42,11 +42,14 @@ async function readProgrammes(
 	limit: number,
 ): Promise<ListedProgramme[]> {
 	const isById = search?.startsWith(ID_PREFIX) === true;
+	const theirs = personId === undefined ? null : isOf(personId);
 	const named =
-		search === undefined || isById ? undefined : await findByName(db, personId, search, beforeId, limit);
+		search === undefined || isById
+			? undefined
+			: await findByName(db, "programmes", theirs, search, beforeId, limit);
 	if (named?.length === 0) return [];
 	const only = [
-		personId === undefined ? [] : isOf(personId),
+		theirs ?? [],
 		isById ? sql`p.public_id = ${search}` : [],
 		named === undefined ? [] : sql`p.id in (${sql.join(named)})`,
 	].flat();
@@ -65,9 +68,12 @@ async function readProgrammes(
  * Reads along the primary key until the page is full: a network has thousands of programmes, not millions. Compared
  * here and not there, because SQLite knows the small letters of English alone, and neither database folds as people do.
  */
-async function findByName(
+export async function findByName(
 	db: Db,
-	personId: number | undefined,
+	/** As `p`. */
+	table: "programmes" | "partners",
+	/** Which of them; null for all. */
+	only: RawBuilder<boolean> | null,
 	search: string,
 	beforeId: number,
 	limit: number,
@@ -76,9 +82,13 @@ async function findByName(
 	const found: number[] = [];
 	let before = beforeId;
 	while (found.length < limit) {
-		const isTheirs = personId === undefined ? sql`` : sql`and ${isOf(personId)}`;
-		const { rows: names } = await sql<{ id: number; name: string }>`select p.id, p.name from programmes p
-			where p.id < ${before} ${isTheirs} order by p.id desc limit ${NAMES_AT_ONCE}`.execute(db);
+		const { rows: names } = await sql<{
+			id: number;
+			name: string;
+		}>`select p.id, p.name from ${sql.table(table)} p
+			where p.id < ${before} ${only === null ? sql`` : sql`and ${only}`} order by p.id desc limit ${NAMES_AT_ONCE}`.execute(
+			db,
+		);
 		found.push(...names.filter(({ name }) => foldText(name).includes(wanted)).map(({ id }) => id));
 		if (names.length < NAMES_AT_ONCE) break;
 		before = endId(names.at(-1));

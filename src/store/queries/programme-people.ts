@@ -1,5 +1,6 @@
 // A programme's people, with what each is there: who may open it, who is mailed, who stays.
 
+import { sql } from "kysely";
 import type { MailKind } from "../../domain/notice.ts";
 import type { ProgrammeRole } from "../../domain/roles.ts";
 import type { Db } from "../store.ts";
@@ -130,4 +131,14 @@ export async function addresseesOf(
 		.orderBy("people.email");
 	if (kinds === undefined) return all.execute();
 	return all.where((eb) => eb.or(kinds.map((kind) => eb(`people.mails_${kind}`, "=", 1)))).execute();
+}
+
+/** Whoever of the staff can sign in and wants it. Nobody when they were told since then. */
+export async function findStaffToTell(db: Db, notSinceMs: number): Promise<Addressee[]> {
+	const { rows } = await sql<Addressee>`select p.email, p.zone from people p join network n on true
+		where p.kind = 'staff' and p.deactivated_at_ms is null and p.mails_callbacks_failing = 1
+			and (n.staff_told_at_ms is null or n.staff_told_at_ms <= ${notSinceMs})
+			and exists (select 1 from auth_accounts a where a."userId" = p.public_id)
+		order by p.email`.execute(db);
+	return rows;
 }

@@ -26,13 +26,13 @@ export interface DeliveryInHand {
 	counted: number;
 	/** The number of the last row in `attempts`, before this one's. */
 	seq: number;
+	eventBody: string;
 }
 
 /** A row of the queue that is due, with what is needed to send it. */
 export interface DueDelivery extends DeliveryInHand {
 	endpointEpoch: number;
 	eventName: EventName;
-	eventBody: string;
 }
 
 /** Where a programme's callbacks go and how they are signed. */

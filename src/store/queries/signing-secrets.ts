@@ -79,6 +79,25 @@ export async function findActiveSecret(db: Db, programmeId: number): Promise<Sig
 		.executeTakeFirst();
 }
 
+/** An attempt may still be signed with the secret before it: no target is used that was read longer ago (callbacks/targets). */
+const TARGET_AGE_MS = 5_000;
+/** Of the newest: whoever replaces a secret looks within the day. */
+const DELIVERIES_LOOKED_AT = 500;
+
+/** A callback signed with the active secret was answered 2xx. */
+export async function isActiveAccepted(db: Db, programmeId: number): Promise<boolean> {
+	const active = await findActiveSecret(db, programmeId);
+	const sinceMs = (active?.activated_at_ms ?? Number.POSITIVE_INFINITY) + TARGET_AGE_MS;
+	const newest = await db
+		.selectFrom("deliveries")
+		.select(["last_verdict as verdict", "last_attempt_at_ms as atMs"])
+		.where("receiver_id", "=", programmeId)
+		.orderBy("id", "desc")
+		.limit(DELIVERIES_LOOKED_AT)
+		.execute();
+	return newest.some(({ verdict, atMs }) => verdict === "delivered" && (atMs ?? 0) > sinceMs);
+}
+
 export async function findPreparedSecret(db: Db, programmeId: number): Promise<SigningSecret | undefined> {
 	return secretsOf(db, programmeId)
 		.where("activated_at_ms", "is", null)
@@ -91,6 +110,22 @@ function secretsOf(db: Db, programmeId: number) {
 }
 
 /** In the order that keeps at most one of them active at every moment. */
+/** Not activated and not discarded; of one programme or (null) of all. */
+export async function listSecretsPreparedBy(
+	db: Db,
+	personId: number,
+	programmeId: number | null,
+): Promise<SigningSecret[]> {
+	return db
+		.selectFrom("signing_secrets")
+		.selectAll()
+		.where("prepared_by", "=", personId)
+		.where("activated_at_ms", "is", null)
+		.where("ended_at_ms", "is", null)
+		.$if(programmeId !== null, (secrets) => secrets.where("receiver_id", "=", programmeId ?? 0))
+		.execute();
+}
+
 export async function activatePrepared(
 	trx: Db,
 	{ id, receiver_id }: SigningSecret,
@@ -124,7 +159,7 @@ export function stateOf(secret: SigningSecret, nowMs: number): SecretState {
 	);
 }
 
-/** Of one that was replaced: until when requests may be signed with it, unless somebody ends it before. */
+/** Of one that was replaced: until when requests may be signed with it, unless it is ended before. */
 export function goodUntilMs({ replaced_at_ms }: SigningSecret): number | null {
 	return replaced_at_ms === null ? null : graceEndsAtMs(replaced_at_ms);
 }

@@ -1,4 +1,4 @@
-// The schema of 1.0.0. Frozen: its hash is stored in every database, and another is refused. `traces`, `lanes`, `handouts`
+// The schema of 1.0.0. Frozen: a test knows its hash. `traces`, `lanes`, `handouts`
 // and `archive_duty` stand only because they were in it.
 
 import type { Dialect } from "./dialect.ts";

@@ -16,11 +16,30 @@ export function engineSlots(dialect: Dialect): readonly string[] {
 	return [
 		...slotTables(dialect),
 		...PROCESS_CAP,
+		...HOLDER,
 		...rowByRow(dialect),
 		...orderSearch(dialect),
 		...jobTables(dialect),
+		...partnerTables(dialect),
+		...ISSUERS,
+		// Along conversions_by_window: the approval window is no longer for what only a pixel has reported.
+		`update conversions set window_ends_at_ms = null where status = 'RECORDED' and window_ends_at_ms is not null
+			and source = 'pixel' and confirmed_at_ms is null`,
+		...FAILURES_IN_SIGHT,
+		...STAFF_DIGEST,
 	];
 }
+
+/** Who issued a key and what it may ask for, who prepared a secret: of earlier ones as far as the audit trail knows. */
+const ISSUERS: readonly string[] = [
+	"alter table api_keys add column key_right text",
+	"alter table api_keys add column issued_by bigint",
+	"alter table signing_secrets add column prepared_by bigint",
+	`update api_keys set issued_by = a.person_id from audit_entries a
+		where a.action = 'key.issued' and a.subject = api_keys.public_id`,
+	`update signing_secrets set prepared_by = a.person_id from audit_entries a
+		where a.action = 'secret.prepared' and a.programme_id = receiver_id and a.subject = 'rbs_…' || hint`,
+];
 
 /** Engines own slots instead of leasing lanes. */
 function slotTables({ givenId }: Dialect): readonly string[] {
@@ -33,8 +52,20 @@ function slotTables({ givenId }: Dialect): readonly string[] {
 	];
 }
 
+/** What failed for good stays in sight until it is resent or set aside. */
+const FAILURES_IN_SIGHT: readonly string[] = [
+	"alter table deliveries add column set_aside integer",
+	`create index deliveries_in_sight on deliveries (receiver_id, failed_at_ms)
+		where failed_at_ms is not null and set_aside is null`,
+];
+
+const STAFF_DIGEST: readonly string[] = ["alter table network add column staff_told_at_ms bigint"];
+
 /** A process also tells how many requests it may have on their way. */
 const PROCESS_CAP: readonly string[] = ["alter table processes add column most_in_flight integer"];
+
+/** Who holds all callbacks; null for the command line, and for a process of 1.0.0 that ran with the setting. */
+const HOLDER: readonly string[] = ["alter table delivery_pause add column held_by bigint"];
 
 /**
  * Retention deletes row by row from what was in partitions by time. No row is moved: each table has a default partition,
@@ -145,6 +176,10 @@ function orderSearch({ kind }: Dialect): readonly string[] {
 			`create trigger conversions_lost after delete on conversions
 				when old.id <= (select up_to from order_indexed) begin
 				insert into order_search (order_search, rowid, order_id) values ('delete', old.id, old.order_id); end`,
+			`create trigger conversions_renamed after update of order_id on conversions
+				when old.id <= (select up_to from order_indexed) begin
+				insert into order_search (order_search, rowid, order_id) values ('delete', old.id, old.order_id);
+				insert into order_search (rowid, order_id) values (new.id, new.order_id); end`,
 		],
 		postgres: [
 			"create extension if not exists pg_trgm",
@@ -158,4 +193,54 @@ function orderSearch({ kind }: Dialect): readonly string[] {
 		],
 	};
 	return [...index[kind], "drop table order_blocks", "drop table order_position"];
+}
+
+/** Who brings sales. Clicks have no rows, only hourly counts: the click id carries what a credit needs. */
+function partnerTables({ lastingId, givenId, clustered, rewritten }: Dialect): readonly string[] {
+	return [
+		...[
+			"credits_partners integer not null default 0",
+			"click_days integer not null default 30",
+			"click_parameter text not null default 'rbclick'",
+			"shows_baskets integer not null default 0",
+			"takes_applications integer not null default 0",
+			"partner_terms text not null default ''",
+		].map((column) => `alter table programmes add column ${column}`),
+		`create table partners (
+			id ${lastingId}, public_id text not null unique, name text not null, site text not null,
+			created_at_ms bigint not null, ended_at_ms bigint)`,
+		`create table partner_people (
+			partner_id bigint not null, person_id bigint not null, primary key (partner_id, person_id)) ${clustered}`,
+		"create index partner_people_by_person on partner_people (person_id)",
+		`create table partnerships (
+			id ${lastingId}, public_id text not null unique, programme_id bigint not null, partner_id bigint not null,
+			commission_rate text, terms text not null, created_at_ms bigint not null, ended_at_ms bigint,
+			unique (programme_id, partner_id))`,
+		"create index partnerships_by_partner on partnerships (partner_id)",
+		`create table applications (
+			id ${lastingId}, public_id text not null unique, programme_id bigint not null, name text not null,
+			email text not null, site text not null, about text not null, terms text not null,
+			created_at_ms bigint not null, decided_at_ms bigint, accepted integer)`,
+		"create index applications_by_programme on applications (programme_id, id)",
+		`create table partner_links (
+			id ${lastingId}, code text not null unique, partnership_id bigint not null, name text not null,
+			target text not null, created_at_ms bigint not null)`,
+		"create index partner_links_by_partnership on partner_links (partnership_id, id)",
+		`create table coupon_codes (
+			programme_id bigint not null, folded text not null, code text not null, partnership_id bigint not null,
+			created_at_ms bigint not null, primary key (programme_id, folded)) ${clustered}`,
+		"create index coupon_codes_by_partnership on coupon_codes (partnership_id)",
+		`create table landing_hosts (
+			programme_id bigint not null, host text not null, with_subdomains integer not null,
+			primary key (programme_id, host)) ${clustered}`,
+		`create table click_hours (
+			partnership_id bigint not null, hour integer not null, link_id bigint not null, kind text not null,
+			clicks bigint not null, primary key (partnership_id, hour, link_id, kind)) ${rewritten || clustered}`,
+		`create table credits (
+			conversion_id ${givenId}, programme_id bigint not null, partnership_id bigint, word text not null,
+			sold_at_ms bigint not null, link_id bigint, clicked_at_ms bigint, sub_1 text not null, sub_2 text not null, sub_3 text not null)`,
+		"create index credits_by_partnership on credits (partnership_id, conversion_id) where partnership_id is not null",
+		`create index credits_by_sale on credits (partnership_id, sold_at_ms, conversion_id)
+			where partnership_id is not null`,
+	];
 }

@@ -8,6 +8,7 @@ import type * as inbound from "../tables/inbound.ts";
 import type * as jobs from "../tables/jobs.ts";
 import type * as network from "../tables/network.ts";
 import type * as notices from "../tables/notices.ts";
+import type * as partners from "../tables/partners.ts";
 import type * as people from "../tables/people.ts";
 import type * as programmes from "../tables/programmes.ts";
 
@@ -54,6 +55,15 @@ export interface Schema {
 	callback_hours: deliveries.CallbackHoursTable;
 	chores: network.ChoresTable;
 	processes: network.ProcessesTable;
+	partners: partners.PartnersTable;
+	partner_people: partners.PartnerPeopleTable;
+	partnerships: partners.PartnershipsTable;
+	applications: partners.ApplicationsTable;
+	partner_links: partners.PartnerLinksTable;
+	coupon_codes: partners.CouponCodesTable;
+	landing_hosts: partners.LandingHostsTable;
+	click_hours: partners.ClickHoursTable;
+	credits: partners.CreditsTable;
 	schema_versions: SchemaVersionsTable;
 }
 

@@ -53,6 +53,15 @@ export function closeLog(path: string): Closing {
 	}
 }
 
+/** Nobody else can read it or write to it until it is closed. Null while another process works on it. */
+export function openAlone(path: string): DatabaseSync | null {
+	if (closeLog(path) === "in use") return null;
+	const database = new DatabaseSync(path, { timeout: IN_USE_TIMEOUT_MS });
+	// In this mode the lock stays when the transaction ends.
+	database.exec("pragma locking_mode = exclusive; begin exclusive; commit");
+	return database;
+}
+
 type SqliteError = Error & { errcode: number };
 
 function isSqliteError(error: unknown): error is SqliteError {

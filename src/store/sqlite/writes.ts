@@ -7,6 +7,7 @@ import {
 	CHANGING,
 	type Change,
 	CONVERSION,
+	CREDIT,
 	DECIDING,
 	distinctOrders,
 	type HotWrites,
@@ -35,16 +36,18 @@ export function createSqliteWrites(database: DatabaseSync): HotWrites {
 				runForEach(insertConversion, CONVERSION, rows).map(({ row, id }) => ({ ...row, id })),
 			),
 		updateUnlessChanged: (trx, changes) => write(trx, (prepared) => updateUnlessChanged(prepared, changes)),
-		removeUnlessChanged: (trx, rows) =>
-			write(trx, ({ removeConversion }) => {
-				const removed = rows.filter(({ id, status }) => removeConversion.run(id, status).changes !== 0);
-				return new Set(removed.map(({ id }) => id));
-			}),
-		relinkMoves: (trx, links) =>
-			write(trx, (prepared) => {
-				prepared.relinkMoves.run(JSON.stringify(links.map(({ from_id, to_id }) => [from_id, to_id])));
+		renameUnlessChanged: (trx, rows) =>
+			write(trx, ({ renameConversion }) => {
+				const renamed = rows.filter(
+					({ order_id, id, status }) => renameConversion.run(order_id, id, status).changes !== 0,
+				);
+				return new Set(renamed.map(({ id }) => id));
 			}),
 		insertMoves: (trx, moves) => write(trx, ({ insertMove }) => void runForEach(insertMove, MOVE, moves)),
+		insertCredits: async (trx, credits) => {
+			if (credits.length === 0) return;
+			await write(trx, ({ insertCredit }) => void runForEach(insertCredit(), CREDIT, credits));
+		},
 		keepAnnouncedBodies: (trx, bodies) =>
 			write(trx, ({ keepBody }) => {
 				for (const { conversion_id, body } of bodies) keepBody.run(body, conversion_id);
@@ -61,19 +64,20 @@ type Statements = ReturnType<typeof prepareStatements>;
 
 function prepareStatements(database: DatabaseSync) {
 	const prepare = (text: string): StatementSync => database.prepare(text);
+	let insertCredit: StatementSync | undefined;
 	return {
 		insertConversion: prepare(
 			`${insertText("conversions", CONVERSION)} on conflict (programme_id, order_id, event_type) do nothing`,
 		),
 		updateConversion: prepare(updateText(CHANGING)),
 		decideConversion: prepare(updateText(DECIDING)),
-		removeConversion: prepare("delete from conversions where id = ? and status = ?"),
-		// All at once: of two that go together, one may get the number that the other has left.
-		relinkMoves: prepare(
-			`update moves set conversion_id = link.value ->> 1 from json_each(?) as link
-				where moves.conversion_id = link.value ->> 0`,
-		),
+		renameConversion: prepare("update conversions set order_id = ? where id = ? and status = ?"),
 		insertMove: prepare(insertText("moves", MOVE)),
+		// When it is first needed: 1.0.0 has no such table, and tests write its rows.
+		insertCredit: () => {
+			insertCredit ??= prepare(insertText("credits", CREDIT));
+			return insertCredit;
+		},
 		keepBody: prepare("update moves set announced_body = ? where conversion_id = ? and move = 'record'"),
 		insertEvent: prepare(
 			"insert into events (programme_id, receiver_id, conversion_id, name, body) values (?, ?, ?, ?, ?)",

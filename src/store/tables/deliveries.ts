@@ -38,6 +38,8 @@ export interface DeliveriesTable {
 	finished_at_ms: number | null;
 	/** The same, for those that ended as failed. */
 	failed_at_ms: number | null;
+	/** 1 of one that failed and nobody need look at: a person has set it aside, or it is of a test conversion. */
+	set_aside: number | null;
 }
 
 /**

@@ -24,6 +24,8 @@ export interface NetworkTable {
 	set_up_ended_at_ms: number | null;
 	/** When `ringback backup` last took what was stored by then. */
 	backed_up_at_ms: number | null;
+	/** When staff were last mailed that shops are failing. */
+	staff_told_at_ms: number | null;
 }
 
 // How periodic work goes, as all processes know it.
@@ -85,4 +87,6 @@ export interface SlotsTable {
 export interface DeliveryPauseTable {
 	one: 1;
 	since_ms: number;
+	/** Null: the command line. */
+	held_by: number | null;
 }

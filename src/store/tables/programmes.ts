@@ -1,7 +1,7 @@
 // Programmes, who looks after them, and every Postback URL they have had.
 
 import type { Generated } from "kysely";
-import type { ProgrammeRole } from "../../domain/roles.ts";
+import type { KeyRight, ProgrammeRole } from "../../domain/roles.ts";
 
 export interface ProgrammesTable {
 	id: Generated<number>;
@@ -17,6 +17,17 @@ export interface ProgrammesTable {
 	approval_days_max: Generated<number>;
 	parks_pixels: 0 | 1;
 	parked_days: number;
+	/** Commission and fee are for what a partner brought; nobody's sale has none. */
+	credits_partners: Generated<0 | 1>;
+	/** For how long after a click a sale is credited to it. */
+	click_days: Generated<number>;
+	/** What brings the click id to the shop's page. */
+	click_parameter: Generated<string>;
+	/** Whether partners see the value of what they brought. */
+	shows_baskets: Generated<0 | 1>;
+	/** Whether strangers may apply as partners on a public page. */
+	takes_applications: Generated<0 | 1>;
+	partner_terms: Generated<string>;
 	/** The Postback URL saved now. */
 	endpoint_id: number | null;
 	/** Goes up when the URL is removed: a delivery of an older epoch is cancelled for good. */
@@ -60,6 +71,10 @@ export interface ApiKeysTable {
 	revoked_at_ms: number | null;
 	/** To five minutes: a key in use must not cost a write for every request. */
 	last_used_at_ms: number | null;
+	/** Null for one that 1.0.0 issued: those decide. */
+	key_right: KeyRight | null;
+	/** The person; null: the command line, or nobody knows. */
+	issued_by: number | null;
 }
 
 export interface SigningSecretsTable {
@@ -77,6 +92,8 @@ export interface SigningSecretsTable {
 	replaced_at_ms: number | null;
 	/** Set when it was discarded, or ended before its time. */
 	ended_at_ms: number | null;
+	/** The person; null: the command line, nobody knows, or it came with the first key. */
+	prepared_by: number | null;
 }
 
 export interface NoncesTable {

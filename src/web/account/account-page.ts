@@ -37,11 +37,12 @@ const SETTINGS_FORM = declareForm({
 		options: [BROWSERS_OWN, ...ZONES.map((zone) => ({ value: zone, label: zone.replaceAll("_", " ") }))],
 	},
 	locale: {
-		label: "Language of dates",
+		label: "Language of dates and numbers",
 		options: [BROWSERS_OWN, ...Object.entries(DATE_LOCALES).map(([value, label]) => ({ value, label }))],
 	},
 	callbacks_failing: { label: "Callbacks of my programmes are failing", isBox: true },
-	callbacks_working_again: { label: "They have recovered", isBox: true },
+	callbacks_working_again: { label: "Callbacks of my programmes have recovered", isBox: true },
+	shops_failing: { label: "Callbacks to shops are failing (at most one mail a day)", isBox: true },
 });
 const EMAIL_FORM = declareForm({
 	email: { label: "New email", type: "email", autocomplete: "off", isRequired: true },
@@ -105,6 +106,7 @@ async function selfOf(c: WebContext, { store }: WebDeps): Promise<Person> {
 function settingsSection(c: WebContext, self: Person): Html {
 	const { name, zone, locale, kind } = self;
 	const mails = MAIL_KINDS.map((of) => [of, self[`mails_${of}`] === 1 ? "on" : ""]);
+	const failing = self.mails_callbacks_failing === 1 ? "on" : "";
 	return ui.section({
 		id: "settings",
 		title: "Your settings",
@@ -112,13 +114,12 @@ function settingsSection(c: WebContext, self: Person): Html {
 			SETTINGS_FORM.show(c, {
 				action: `${ACCOUNT_PATH}/settings`,
 				send: "Save settings",
-				values: { name, zone, locale, ...Object.fromEntries(mails) },
+				values: { name, zone, locale, ...Object.fromEntries(mails), shops_failing: failing },
 				rows: ({ fields }) =>
 					html`<div class="form-grid">${fields("name", "zone", "locale")}</div>${
-						// Staff are mailed about no shop's callbacks.
 						kind === "staff"
-							? null
-							: html`<fieldset class="stack-tight"><legend>Mail me when</legend>${fields(...MAIL_KINDS)}<p class="small soft">As an owner or developer of a programme. Mails about changes to your account, keys and people are always sent.</p></fieldset>`
+							? html`<fieldset class="stack-tight"><legend>Mail me when</legend>${fields("shops_failing")}</fieldset>`
+							: html`<fieldset class="stack-tight"><legend>Mail me when</legend>${fields(...MAIL_KINDS)}<p class="small soft">We send these to owners and developers of a programme. Mails about changes to your account, keys and people are always sent.</p></fieldset>`
 					}`,
 			}),
 		),
@@ -128,10 +129,11 @@ function settingsSection(c: WebContext, self: Person): Html {
 export async function saveSettings(c: WebContext, deps: WebDeps): Promise<Response> {
 	const typed = await SETTINGS_FORM.read(c);
 	const self = await selfOf(c, deps);
-	// Staff have no such boxes: what they had stays.
-	const mails = MAIL_KINDS.filter((kind) =>
-		self.kind === "staff" ? self[`mails_${kind}`] === 1 : typed[kind] !== "",
-	);
+	// Staff have a box of their own for what fails, and none for the rest: what they had stays.
+	const mails = MAIL_KINDS.filter((kind) => {
+		if (self.kind !== "staff") return typed[kind] !== "";
+		return kind === "callbacks_failing" ? typed.shops_failing !== "" : self[`mails_${kind}`] === 1;
+	});
 	const saved = await saveOwnSettings(deps, page.makerOf(c), self, { ...typed, mails });
 	if (!saved.ok) return SETTINGS_FORM.refuse(c, saved, () => showAccount(c, deps));
 	if (!saved.value) return page.leadTo(c, ACCOUNT_PATH, "Nothing was changed.", "info");
@@ -147,10 +149,10 @@ function emailSection(c: WebContext, { mails }: WebDeps): Html {
 			mails.isOn
 				? EMAIL_FORM.show(c, {
 						action: `${ACCOUNT_PATH}/email`,
-						send: html`<p class="small soft">We send a link to the new address. Nothing changes until you open it. The old address is told.</p><div>${ui.button({ label: "Change email" })}</div>`,
+						send: html`<p class="small soft">We send a link to the new address. Nothing changes until you open it. The old address gets a mail, too.</p><div>${ui.button({ label: "Change email" })}</div>`,
 						rows: ({ fields }) => html`<div class="form-grid">${fields()}</div>`,
 					})
-				: html`<p class="soft">No mail can be sent from here, so a new address cannot be confirmed. Ask the network's staff.</p>`,
+				: html`<p class="soft">This service cannot send mail, so a new address cannot be confirmed. Ask the network's staff.</p>`,
 		),
 	});
 }
@@ -181,7 +183,7 @@ function authenticatorSection(c: WebContext, deps: WebDeps): Html {
 	return ui.section({
 		id: "authenticator",
 		title: "Authenticator",
-		hint: "With it, signing in also needs a code from an app on your phone.",
+		hint: "When it is on, signing in also needs a code from an app on your phone.",
 		actions: hasAuthenticator ? ui.badge("good", "On") : ui.badge("plain", "Off"),
 		body: ui.padded(
 			hasAuthenticator && isRequired
@@ -208,7 +210,10 @@ function authenticatorOff(c: WebContext, isRequired: boolean): Html {
 				label: "Set up on a new phone",
 				confirm: "Remove the present authenticator and set up a new one?",
 			}
-		: { label: "Turn off", confirm: "Sign in with the password alone from now on?" };
+		: {
+				label: "Turn off",
+				confirm: "Turn the authenticator off? You then sign in with your password alone.",
+			};
 	return AUTHENTICATOR_FORM.show(c, {
 		action: `${AUTHENTICATOR_PATH}/off`,
 		send: html`<div>${ui.button({ ...look, tone: "danger" })}</div>`,

@@ -99,7 +99,12 @@ test("an authenticator that is on cannot be set up anew, and is turned off with 
 		assert.equal(refused.status, status);
 		assert.match(refused.text, words);
 	}
-	assert.equal((await enterPassword(site.browser(), staff)).location, "/sign-in/code");
+	const asked = site.browser();
+	assert.equal((await enterPassword(asked, staff)).location, "/sign-in/code");
+	assert.match(
+		(await asked.open("/sign-in/code")).text,
+		/lose your phone and your backup codes\? [^<]*Ask an owner/,
+	);
 	const off = await browser.submit("/account/authenticator/off", { currentPassword: PASSWORD, code });
 	assert.equal(off.location, "/account#authenticator");
 	await site.signIn(staff);

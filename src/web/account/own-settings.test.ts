@@ -3,11 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newNotice } from "../../../test/support/notices.ts";
+import { addConversion } from "../../../test/support/rows.ts";
 import { HOUR_MS } from "../../domain/time.ts";
+import { addCallbackCounts } from "../../store/queries/delivery-health.ts";
 import {
 	type Browser,
 	LINK,
 	newEmail,
+	openAsOwner,
 	openAsStaff,
 	openTestSite,
 	PASSWORD,
@@ -44,6 +47,37 @@ test("name, time zone and language of dates are saved, and every page says how i
 	]);
 });
 
+test("amounts and counts are written in the account's language, or in the browser's", async (t) => {
+	const { site, programme, browser } = await openAsOwner(t);
+	await addConversion(site.store, programme.id, { basket_value: "1234567.50" });
+	const path = `/programmes/${programme.public_id}/conversions`;
+	const basket = async (language: string) => {
+		const { text } = await browser.open(path, { "accept-language": language });
+		return /<td class="number".*?>([\d.,\s]+) <span class="faint">EUR/.exec(text)?.[1];
+	};
+	assert.equal(await basket(""), "1,234,567.50");
+	assert.equal(await basket("de-AT,de;q=0.9,en;q=0.8"), "1\u00a0234\u00a0567,50");
+	assert.equal(await basket("*;q=1"), "1,234,567.50");
+	await browser.submit("/account/settings", SETTINGS);
+	assert.equal(await basket("en-US"), "1.234.567,50");
+	const file = await browser.open(`${path}/export.csv`);
+	assert.match(file.text, /;"1234567,50";/, "the file that its spreadsheet takes");
+});
+
+test("the chart of callbacks has the days of the account's zone", async (t) => {
+	const { site, programme, browser } = await openAsOwner(t);
+	const count = { programmeId: programme.id, hourMs: START_MS, delivered: 3, failed: 0 };
+	await addCallbackCounts(site.store.db, [count]);
+	const lastDay = async () => {
+		const { text } = await browser.open(`/programmes/${programme.public_id}/integration`);
+		const cells = /<time datetime="([\d-]+)">[^/]*<\/time><\/th><td class="number">3</.exec(text);
+		return [cells?.[1], /Attempts per day \((.*?)\)/.exec(text)?.[1]];
+	};
+	assert.deepEqual(await lastDay(), ["2026-03-01", "UTC"]);
+	await browser.submit("/account/settings", { ...SETTINGS, zone: "Pacific/Auckland" });
+	assert.deepEqual(await lastDay(), ["2026-03-02", "Pacific/Auckland"]);
+});
+
 test("what is no zone, language or name is said at its field, with what was typed, and changes nothing", async (t) => {
 	const { site, browser } = await openAsStaff(t);
 	for (const [field, value] of [
@@ -56,7 +90,11 @@ test("what is no zone, language or name is said at its field, with what was type
 		assert.match(text, new RegExp(`id="${field}-error"`), field);
 	}
 	assert.deepEqual(await detailsOf(site, "account.changed"), []);
-	assert.doesNotMatch((await browser.open("/account")).text, /Mail me when/, "staff get no such mails");
+	assert.doesNotMatch(
+		(await browser.open("/account")).text,
+		/name="callbacks_/,
+		"staff have a box of their own",
+	);
 });
 
 test("who wants no mail about failing callbacks gets none; where nobody does, the page says so", async (t) => {
@@ -85,7 +123,7 @@ test("who wants no mail about failing callbacks gets none; where nobody does, th
 		.execute();
 	assert.deepEqual(waiting, [], "nothing is tried again and again");
 	const { text } = await browser.open(`/programmes/${programme.public_id}/overview`);
-	assert.match(text, /everybody here has switched these mails off/);
+	assert.match(text, /all owners and developers have switched these mails off/);
 	// What may be the only sign of a thief is not to be switched off.
 	await browser.submit(`/programmes/${programme.public_id}/integration/keys`, {});
 	await site.tellChanges();

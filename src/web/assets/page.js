@@ -6,6 +6,11 @@
 	const dayOnly = dateFormat({ dateStyle: "medium" });
 	// "long" names the zone.
 	const timeOnly = dateFormat({ timeStyle: "long" });
+	const minuteOnly = dateFormat({ timeStyle: "short" });
+	const dayOfYear = dateFormat({ month: "short", day: "numeric" });
+	// A day that has no time: the same one in every zone.
+	const plainDay = dateFormat({ dateStyle: "medium", timeZone: "UTC" });
+	const numbers = numberFormat();
 
 	/** As the reader has chosen under Account, or else as their browser has it. */
 	function dateFormat(options) {
@@ -18,13 +23,26 @@
 		}
 	}
 
+	function numberFormat() {
+		const options = { numberingSystem: "latn" };
+		return new Intl.NumberFormat(document.documentElement.dataset.locale, options);
+	}
+
 	function showLocalTimes(root) {
+		const thisYear = new Date().getFullYear();
 		for (const element of root.querySelectorAll("time[datetime]")) {
 			const at = new Date(element.dateTime);
 			if (Number.isNaN(at.getTime())) continue;
 			// In a narrow cell it may break between day and time, and nowhere else.
-			const parts = element.dataset.show === "day" ? [dayOnly] : [dayOnly, timeOnly];
-			element.textContent = parts.map((part) => part.format(at).replaceAll(" ", "\u00a0")).join(", ");
+			const say = (parts) => parts.map((part) => part.format(at).replaceAll(" ", "\u00a0")).join(", ");
+			if (!element.dateTime.includes("T")) element.textContent = say([plainDay]);
+			else if (element.dataset.show === "day") element.textContent = say([dayOnly]);
+			else if (element.closest("td") === null) element.textContent = say([dayOnly, timeOnly]);
+			else {
+				// Rows are read at a glance: to the minute, and the whole of it on hover.
+				element.textContent = say([at.getFullYear() === thisYear ? dayOfYear : dayOnly, minuteOnly]);
+				element.title = `${say([dayOnly, timeOnly])} (${element.dateTime.replace("T", " ").replace(/\.\d+Z/, " UTC")})`;
+			}
 		}
 	}
 
@@ -57,8 +75,9 @@
 			return sum + BigInt(whole + decimals.padEnd(digits, "0"));
 		}, 0n);
 		const text = String(minor).padStart(digits + 1, "0");
-		const whole = text.slice(0, text.length - digits).replace(/\B(?=(?:\d{3})+$)/g, "\u00a0");
-		return digits === 0 ? whole : `${whole}.${text.slice(-digits)}`;
+		const whole = numbers.format(BigInt(text.slice(0, text.length - digits)));
+		const sign = numbers.formatToParts(0.5).find(({ type }) => type === "decimal").value;
+		return digits === 0 ? whole : `${whole}${sign}${text.slice(-digits)}`;
 	}
 
 	/** What is ticked, and what it comes to. */
@@ -171,18 +190,21 @@
 						ticks: { show: false },
 						size: 40,
 						splits: () => grid,
-						values: (_, ticks) => ticks.map(String),
+						values: (_, ticks) => ticks.map((tick) => numbers.format(tick)),
 					},
 				],
 				series: [
-					{ label: "Day", value: (_, index) => (index === null ? "" : (days[index] ?? "")) },
+					{
+						label: "Day",
+						value: (_, index) => (days[index] === undefined ? "" : plainDay.format(new Date(days[index]))),
+					},
 					...order.map((index) => ({
 						label: series[index].label,
 						stroke: colourOf(plot, `chart-${series[index].colour}`),
 						width: 0,
 						fill: colourOf(plot, `chart-${series[index].colour}`),
 						paths: window.uPlot.paths.bars({ size: [0.64, 44] }),
-						value: (_, __, ___, at) => (at === null ? "" : String(series[index].values[at])),
+						value: (_, __, ___, at) => (at === null ? "" : numbers.format(series[index].values[at])),
 						points: { show: false },
 					})),
 				],
@@ -209,12 +231,55 @@
 		const target = event.target instanceof Element ? event.target : null;
 		const copying = target?.closest("button[data-copy]");
 		if (copying) copy(copying);
-		const asking = target?.closest("[data-confirm]");
-		if (asking && !window.confirm(asking.dataset.confirm)) event.preventDefault();
+		const asking = target?.closest("button[data-confirm]");
+		if (asking) {
+			event.preventDefault();
+			if (asking.formNoValidate || asking.form.reportValidity()) askBefore(asking);
+		}
 		for (const menu of document.querySelectorAll("details.menu[open]")) {
 			if (!menu.contains(target)) menu.open = false;
 		}
 	});
+
+	/** A box over the page: a sentence, and the buttons to answer it with. Resolves to the value of the pressed one. */
+	function openBox(text, buttons) {
+		const box = document.createElement("dialog");
+		box.className = "box";
+		const words = document.createElement("p");
+		words.id = "box-words";
+		words.textContent = text;
+		box.setAttribute("aria-labelledby", words.id);
+		const form = document.createElement("form");
+		form.method = "dialog";
+		form.className = "row";
+		for (const { label, value, className } of buttons) {
+			const button = document.createElement("button");
+			Object.assign(button, { className: `button ${className}`, value, textContent: label });
+			form.append(button);
+		}
+		box.append(words, form);
+		document.body.append(box);
+		box.showModal();
+		return new Promise((resolve) => {
+			box.addEventListener("close", () => {
+				box.remove();
+				resolve(box.returnValue);
+			});
+		});
+	}
+
+	async function askBefore(button) {
+		const tone = button.classList.contains("button-danger") ? "button-danger" : "button-primary";
+		const answer = await openBox(button.dataset.confirm, [
+			{ label: button.textContent.trim(), value: "yes", className: tone },
+			{ label: "Cancel", value: "", className: "button-quiet" },
+		]);
+		if (answer === "yes") button.form?.requestSubmit(button);
+	}
+
+	function tell(text) {
+		return openBox(text, [{ label: "Close", value: "", className: "" }]);
+	}
 
 	document.addEventListener("keydown", (event) => {
 		if (event.key !== "Escape") return;
@@ -384,7 +449,7 @@
 		// What is shown once stays, whatever went wrong.
 		const isKept = document.querySelector("[data-shown-once]") !== null;
 		if (ctx.response.raw.redirected && !isKept) location.reload();
-		else window.alert(wordsOf(ctx.text));
+		else tell(wordsOf(ctx.text));
 	}
 
 	function wordsOf(page) {
@@ -396,7 +461,7 @@
 	/** Nobody else says so: the page stays as it was. */
 	function tellUnreachable({ detail: { ctx } }) {
 		if (ctx?.sourceElement instanceof HTMLFormElement) {
-			window.alert("The service does not answer. Try again in a moment.");
+			tell("The service does not answer. Try again in a moment.");
 		}
 	}
 

@@ -1,14 +1,20 @@
 // A conversion's own page: what it is, what happened to it, what the shop was told, and what can be done now.
 
-import { announcedBy } from "../../domain/conversion.ts";
+import { announcedBy, reportedOrderId } from "../../domain/conversion.ts";
+import { succeed } from "../../domain/fault.ts";
 import type { Standing } from "../../domain/roles.ts";
+import { showOrderId } from "../../domain/visible-text.ts";
+import { assignPartner } from "../../partners/assign.ts";
 import {
 	type Conversion,
 	findByPublicId,
+	findManyByPublicId,
 	type HistoryMove,
 	listMoves,
 } from "../../store/queries/conversions.ts";
 import { type ListedDelivery, listDeliveriesOfConversion } from "../../store/queries/delivery-list.ts";
+import { findPartnerships } from "../../store/queries/partners.ts";
+import { findProgrammesById } from "../../store/queries/programmes.ts";
 import {
 	DECIDER_WORDS,
 	deliveryColumns,
@@ -18,13 +24,24 @@ import {
 	titleCase,
 } from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
-import { answerPage, type PageDeps, programmeOf, standingOf, type WebContext } from "../page.ts";
+import {
+	answerPage,
+	leadTo,
+	makerOf,
+	type PageDeps,
+	programmeOf,
+	standingOf,
+	type WebContext,
+} from "../page.ts";
+import { MATCHES_NAMED, pickNamed } from "../partners/pick-named.ts";
 import { conversionPath, conversionsPath, integrationPath, ownPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
+import { ASSIGN_FORM, creditSection } from "./credit-section.ts";
 import { decisionBar, movesFor } from "./decide-action.ts";
 
-export async function showConversion(c: WebContext, { store, clock }: PageDeps): Promise<Response> {
+export async function showConversion(c: WebContext, deps: PageDeps): Promise<Response> {
+	const { store, clock } = deps;
 	const { id, public_id: programmeId } = programmeOf(c);
 	const conversion = await findByPublicId(store.db, id, c.req.param("conversionId") ?? "");
 	if (conversion === undefined) return answerError(c, "not_found");
@@ -33,7 +50,7 @@ export async function showConversion(c: WebContext, { store, clock }: PageDeps):
 	// The list that it was opened from.
 	const back = ownPath(c.req.query("back")) ?? undefined;
 	const { event, state, attempts, answer, next, when } = deliveryColumns(programmeId, clock.nowMs());
-	const title = `Order ${conversion.order_id}`;
+	const title = `Order ${showOrderId(reportedOrderId(conversion))}`;
 	return answerPage(c, {
 		title,
 		active: "conversions",
@@ -56,6 +73,7 @@ export async function showConversion(c: WebContext, { store, clock }: PageDeps):
 					html`<ol class="timeline">${moves.map((move, index) => historyItem(move, index === 0, conversion, standingOf(c)))}</ol>`,
 				),
 			})}</div>`,
+			await creditSection(c, deps, conversion),
 			ui.section({
 				id: "callbacks",
 				title: "Callbacks for this conversion",
@@ -72,12 +90,37 @@ export async function showConversion(c: WebContext, { store, clock }: PageDeps):
 	});
 }
 
+/** For staff, of any programme. */
+export async function assign(c: WebContext, deps: PageDeps): Promise<Response> {
+	const { db } = deps.store;
+	const [conversion] = await findManyByPublicId(db, [c.req.param("conversionId") ?? ""]);
+	const programme =
+		conversion && (await findProgrammesById(db, [conversion.programme_id])).get(conversion.programme_id);
+	if (conversion === undefined || programme === undefined) return answerError(c, "not_found");
+	c.set("programme", programme);
+	c.set("standing", "staff");
+	const { partner: typed, reason } = await ASSIGN_FORM.read(c);
+	const search = typed.trim();
+	const limit = MATCHES_NAMED;
+	const found = search === "" ? [] : await findPartnerships(db, { programmeId: programme.id, search, limit });
+	const named = found.map((own) => ({ ...own, name: own.partner_name, publicId: own.partner_public_id }));
+	const chosen = search === "" ? succeed({ public_id: "" }) : pickNamed(named, search, "partner");
+	const { public_id: id } = conversion;
+	const assigned = chosen.ok
+		? await assignPartner(deps, makerOf(c), programme, id, chosen.value.public_id, reason)
+		: chosen;
+	if (!assigned.ok) return ASSIGN_FORM.refuse(c, assigned, () => showConversion(c, deps));
+	const { commission, currency } = assigned.value;
+	const text = `The partner was changed. The commission is now ${commission} ${currency}.`;
+	return leadTo(c, conversionPath(programme.public_id, id), text);
+}
+
 /** Why the shop was told nothing: because there was nothing to tell, or for want of what is needed to tell it. */
 function explainSilence({ status, source }: Conversion, moves: readonly HistoryMove[], href: string): Html {
 	const title = "Nothing was sent";
 	if (status === "PARKED" || status === "EXPIRED") {
 		const text =
-			"Parked and expired conversions send no callbacks: they wait, or waited in vain, for your server to confirm the order.";
+			"Parked and expired conversions send no callbacks. Your server has to confirm the order first.";
 		return ui.emptyState({ title, text });
 	}
 	if (source === "import") {
@@ -92,7 +135,7 @@ function explainSilence({ status, source }: Conversion, moves: readonly HistoryM
 	}
 	return ui.emptyState({
 		title,
-		text: "Only changes after the Postback URL was saved are sent, and only once a signing secret exists. Callbacks older than the retention period are no longer listed.",
+		text: "We send only status changes that happen after a Postback URL is saved and a signing secret exists. Callbacks older than the retention period are no longer listed.",
 		action: ui.linkButton({ label: "Status callback", href }),
 	});
 }
@@ -114,7 +157,7 @@ function mismatchMessage({ pixel_basket_value: pixelValue, basket_value, currenc
 	if (pixelValue === null || pixelValue === basket_value) return null;
 	return ui.message(
 		"warn",
-		html`<strong>The amounts differ.</strong> The pixel reported ${pixelValue} ${currency}, the shop's server ${basket_value} ${currency}. The server's amount counts.`,
+		html`<strong>The amounts differ.</strong> The pixel reported ${ui.amount(pixelValue, currency)}, the shop's server ${ui.amount(basket_value, currency)}. The server's amount counts.`,
 	);
 }
 
@@ -123,8 +166,11 @@ type Fact = readonly [term: string, value: Content];
 function factsOf(conversion: Conversion): readonly Fact[] {
 	const { currency } = conversion;
 	return [
-		["Order ID", ui.copyable(conversion.order_id, "order id")],
-		["Conversion ID", ui.copyable(conversion.public_id, "conversion id")],
+		[
+			"Order ID",
+			ui.copyable(reportedOrderId(conversion), "order ID", showOrderId(reportedOrderId(conversion))),
+		],
+		["Conversion ID", ui.copyable(conversion.public_id, "conversion ID")],
 		["Event type", titleCase(conversion.event_type)],
 		["Reported by", SOURCE_WORDS[conversion.source]],
 		...confirmation(conversion),
@@ -142,8 +188,12 @@ function confirmation(conversion: Conversion): readonly Fact[] {
 	const { status, confirmed_at_ms: confirmedAtMs } = conversion;
 	const term = "Confirmed by the shop's server";
 	if (confirmedAtMs !== null) return [[term, ui.timeTag(confirmedAtMs)]];
+	if (conversion.order_id !== reportedOrderId(conversion)) {
+		return [[term, "No. The server reported this order later, and that sale is a conversion of its own."]];
+	}
 	if (!isUnconfirmed(conversion)) return [];
-	const open = "Not yet. When it reports this order, its amount and time replace the pixel's.";
+	const open =
+		"Not yet. When it reports this order, its amount and time replace the pixel's. Until then only a person can approve it.";
 	return [[term, status === "RECORDED" ? open : "No"]];
 }
 
@@ -172,6 +222,7 @@ function sentenceFor(move: HistoryMove, isFirst: boolean): string {
 	const why = move.reason === null ? "" : `: ${titleCase(move.reason)}`;
 	switch (move.move) {
 		case "record":
+			// Of one that had expired, before 1.1.
 			return isFirst ? "Reported" : "Reported by the shop's server as a new sale";
 		case "park":
 			return "Waits for the shop's server to confirm it";

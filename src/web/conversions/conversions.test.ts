@@ -91,6 +91,23 @@ test("a page goes on where the one before ended, however the list is sorted", as
 	}
 });
 
+test("spaces that a page would draw as plain ones are written out wherever an order id is shown", async (t) => {
+	const { owner, base, add } = await openShop(t);
+	const noBreak = await add({ order_id: "A\u00a01" });
+	const double = await add({ order_id: "A  1" });
+	await add({ order_id: "A 1" });
+	const list = (await owner.open(base)).text;
+	for (const shown of [">A[U+00A0]1<", ">A[U+0020][U+0020]1<", ">A 1<"]) ok(list.includes(shown), shown);
+	for (const [{ public_id }, shown, copied] of [
+		[noBreak, "A[U+00A0]1", "A\u00a01"],
+		[double, "A[U+0020][U+0020]1", "A  1"],
+	] as const) {
+		const { text } = await owner.open(`${base}/${public_id}`);
+		ok(text.includes(`Order ${shown}`) && text.includes(`<code>${shown}</code>`), text);
+		ok(text.includes(`data-copy="${copied}"`), "what is copied is the order id itself");
+	}
+});
+
 test("days are those of the zone that comes with them, and of UTC where none does", async (t) => {
 	const { owner, base, add } = await openShop(t);
 	// In Berlin the clocks are put back on 25 October: that day has 25 hours.
@@ -161,7 +178,10 @@ test("a row and the line above it say what there is, in which status, and what i
 	});
 	const { text } = await owner.open(`${base}?test=all`);
 	const words = plain(text);
-	match(words, /3 conversions ?Basket 239\.50 EUR ?Commission 106\.26 EUR ?1 test not in the sum/);
+	match(
+		words,
+		/3 conversions ?Basket 239\.50 EUR ?Commission: 7\.50 EUR parked, 98\.76 EUR recorded ?1 test not in the sum/,
+	);
 	match(words, /approves on 2026-03-31.*234\.50 EUR 98\.76 EUR 30\.86 EUR/);
 	match(words, /Payment failed · by the review team/);
 	match(words, /Lead · pixel.*waits until/);
@@ -414,14 +434,14 @@ test("a conversion's page tells the whole story: a pixel that parked, expired or
 		ok(said.ok);
 		return `${base}/${said.value.conversion.public_id}`;
 	};
-	await say("expired", "pixel", "1.00", 40);
+	const expired = await say("expired", "pixel", "1.00", 40);
 	const clock = { ...site.deps.clock, nowMs: () => START_MS - 5 * DAY_MS };
 	equal(await expireParked({ ...site.deps, clock }, () => false), 1);
 	const after = plain((await owner.open(await say("expired", "postback", "100.00"))).text);
 	match(after, /The amounts differ.*1\.00.*100\.00/);
 	match(
-		after,
-		/Reported by signed request.*Not confirmed in time.*Reported by the shop&#39;s server as a new sale/,
+		plain((await owner.open(expired)).text),
+		/The server reported this order later, and that sale is a conversion of its own.*Not confirmed in time/,
 	);
 	const alone = await say("alone", "pixel", "99.00", 0, 0);
 	match(plain((await owner.open(alone)).text), /Confirmed by the shop&#39;s server ?Not yet/);
@@ -460,8 +480,8 @@ test("why nothing was sent for a conversion is said on its page", async (t) => {
 		["PARKED", ["park"], /Parked and expired conversions send no callbacks/],
 		["EXPIRED", ["park", "expire"], /Parked and expired conversions send no callbacks/],
 		["RECORDED", ["park", "confirm"], /Your server confirmed the order/],
-		["RECORDED", ["record"], /Only changes after the Postback URL was saved/],
-		["APPROVED", ["park", "confirm", "approve"], /Only changes after the Postback URL was saved/],
+		["RECORDED", ["record"], /after a Postback URL is saved and a signing secret exists/],
+		["APPROVED", ["park", "confirm", "approve"], /after a Postback URL is saved and a signing secret exists/],
 	] as const) {
 		const conversion = await add({ status, order_id: `${MARKUP} ${moves.join()}` });
 		for (const move of moves) {

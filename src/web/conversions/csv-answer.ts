@@ -1,8 +1,10 @@
 // A CSV file as an answer: sent as it is made, and made no faster than it is taken.
 
+import type { CsvSeparator } from "../../conversions/csv-file.ts";
 import { MINUTE_MS } from "../../domain/time.ts";
 import type { Clock } from "../../ports.ts";
 import { answerError } from "../error-page.ts";
+import { hasDecimalComma } from "../numbers.ts";
 import { viewerOf, type WebContext } from "../page.ts";
 import type { SlotLimits, Slots } from "../slots.ts";
 
@@ -33,6 +35,11 @@ export function answerCsv(
 	if (giveBack === undefined) return answerError(c, "too_many_exports");
 	c.env?.outgoing?.emit("takesLong");
 	return c.body(streamText(lines, clock, giveBack), 200, headers);
+}
+
+/** In the account's language: spreadsheets expect semicolons where decimals have a comma. */
+export function separatorFor(): CsvSeparator {
+	return hasDecimalComma() ? ";" : ",";
 }
 
 /** Between two pieces everybody else is served: reading rows never waits, and would keep them out. */

@@ -13,6 +13,7 @@ import {
 import { judgeMove, REASONS, type Status } from "../../domain/conversion.ts";
 import { type Fault, plainWords } from "../../domain/fault.ts";
 import { grants, type Standing } from "../../domain/roles.ts";
+import { showOrderId } from "../../domain/visible-text.ts";
 import {
 	type DecidedOnPage,
 	type Decider,
@@ -26,7 +27,7 @@ import { answerPage, leadTo, makerOf, type PageDeps, type WebContext } from "../
 import { bulkJobPath, ownPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, countOf, type Html, html } from "../ui.ts";
-import { addressOf, listPath, parseListQuery, sumUp, toConversionFilter } from "./list-query.ts";
+import { addressOf, listPath, readList, sumUp } from "./list-query.ts";
 
 export function deciderOf(c: WebContext): Decider {
 	const maker = makerOf(c);
@@ -113,25 +114,16 @@ interface Asked {
 }
 
 /** Null for a filter that is not understood: it lists nothing, and nothing is what it finds. */
-async function decideAll(
-	c: WebContext,
-	deps: PageDeps,
-	{ id: programmeId }: Programme,
-	asked: Asked,
-	back: string,
-) {
-	const { query, problems } = parseListQuery(back.replace(/^[^?]*/, ""));
+async function decideAll(c: WebContext, deps: PageDeps, programme: Programme, asked: Asked, back: string) {
+	const search = back.replace(/^[^?]*/, "");
+	const { query, problems, filter } = await readList(deps.store.db, programme, search);
 	if (Object.keys(problems).length > 0) return null;
 	const { cursor: _, ...listed } = query;
 	return decideMatching(
 		deps,
 		makerOf(c),
-		{ programmeId, side: deciderOf(c).side },
-		{
-			...asked,
-			listQuery: withQuery("", addressOf(listed)),
-			filter: toConversionFilter(programmeId, listed),
-		},
+		{ programmeId: programme.id, side: deciderOf(c).side },
+		{ ...asked, listQuery: withQuery("", addressOf(listed)), filter },
 	);
 }
 
@@ -148,13 +140,14 @@ function showQuestion(
 	// An order id may be too long for a button.
 	const [title, label] =
 		only !== undefined && others.length === 0
-			? [`${verb} order ${only.order_id}?`, `${verb} this order`]
+			? [`${verb} order ${showOrderId(only.order_id)}?`, `${verb} this order`]
 			: [`${several}?`, several];
 	const { sums, tests } = sumUp(changed);
 	const amounts = (part: "basket" | "commission"): Content =>
 		sums.map((sum) => html`<div>${ui.amount(sum[part], sum.currency)}</div>`);
 	const left = refused.map(
-		({ conversion, fault }) => html`<div>Order ${conversion.order_id}: ${plainWords(fault)}</div>`,
+		({ conversion, fault }) =>
+			html`<div>Order ${showOrderId(conversion.order_id)}: ${plainWords(fault)}</div>`,
 	);
 	const known = REASONS.find((word) => word === reason);
 	const facts: readonly (readonly [isThere: boolean, term: string, value: Content])[] = [
@@ -204,11 +197,13 @@ function describeDecided(
 	const [only, ...others] = changed;
 	const [first, ...rest] = refused;
 	const sentences = [
-		only !== undefined && others.length === 0 ? `Order ${only.order_id} is ${done}.` : null,
+		only !== undefined && others.length === 0 ? `Order ${showOrderId(only.order_id)} is ${done}.` : null,
 		others.length > 0 ? `${countOf(changed.length, "conversion")} ${done}.` : null,
 		only === undefined ? "Nothing was changed." : null,
 		already.length > 0 ? `${already.length} ${were(already.length)} ${done} before.` : null,
-		first === undefined ? null : `Order ${first.conversion.order_id}: ${plainWords(first.fault)}`,
+		first === undefined
+			? null
+			: `Order ${showOrderId(first.conversion.order_id)}: ${plainWords(first.fault)}`,
 		rest.length > 0 ? `${rest.length} more ${were(rest.length)} refused.` : null,
 	].filter((sentence) => sentence !== null);
 	const tone = first === undefined ? (only === undefined ? "info" : "good") : "warn";

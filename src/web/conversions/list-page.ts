@@ -4,56 +4,46 @@
 
 import { exportConversions } from "../../conversions/export.ts";
 import { utcDay } from "../../domain/time.ts";
+import { showOrderId } from "../../domain/visible-text.ts";
 import { listConversions } from "../../store/queries/conversion-list.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
+import { findNamedCredits } from "../../store/queries/credits.ts";
 import { findProgrammesById, type Programme } from "../../store/queries/programmes.ts";
 import type { Db } from "../../store/store.ts";
-import { orderCell, selectAll, statusCell } from "../conversion-ui.ts";
-import { cursorOf, notUnderstood, pager, pagesOf, type ReadFilters } from "../filter-query.ts";
-import {
-	answerPage,
-	may,
-	type PageDeps,
-	programmeOf,
-	standingOf,
-	viewerOf,
-	type WebContext,
-} from "../page.ts";
+import { orderCell, STATUS_WORDS, selectAll, statusCell } from "../conversion-ui.ts";
+import { cursorOf, notUnderstood, pager, pagesOf } from "../filter-query.ts";
+import { answerPage, may, type PageDeps, programmeOf, standingOf, type WebContext } from "../page.ts";
 import { bulkPath, conversionsPath, integrationPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { answerCsv } from "./csv-answer.ts";
+import { answerCsv, separatorFor } from "./csv-answer.ts";
 import { decisionBar, movesFor } from "./decide-action.ts";
 import {
 	addressOf,
+	BY_DAY,
 	type ConversionList,
 	filterForm,
-	type ListQuery,
 	listPath,
-	parseListQuery,
+	readList,
 	readTotals,
 	SORT_NAMES,
 	SORTS,
 	sortOf,
 	type Totals,
-	toConversionFilter,
 } from "./list-query.ts";
 
 /** Two screens: enough to decide about, quick to read. */
 const PAGE_ROWS = 50;
 
 /** The list as a file: the same filters and order, every row. */
-export function showExport(c: WebContext, deps: PageDeps): Response | Promise<Response> {
+export async function showExport(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { store, clock } = deps;
 	const programme = programmeOf(c);
-	const filters = parseListQuery(new URL(c.req.url).search);
+	const filters = await readList(store.db, programme, new URL(c.req.url).search);
 	// The page that says which filter is not understood: a file of everything would be taken for the answer.
 	if (Object.keys(filters.problems).length > 0) return showConversions(c, deps);
-	const { query } = filters;
-	// Spreadsheets expect semicolons where decimals have a comma.
-	const hasComma = new Intl.NumberFormat(viewerOf(c).locale ?? "en").format(0.5).includes(",");
-	const filter = toConversionFilter(programme.id, query);
-	const lines = exportConversions(store.db, filter, sortOf(query), hasComma ? ";" : ",");
+	const { query, filter } = filters;
+	const lines = exportConversions(store.db, filter, sortOf(query), separatorFor());
 	return answerCsv(c, deps, `conversions-${programme.public_id}-${utcDay(clock.nowMs())}.csv`, lines);
 }
 
@@ -64,8 +54,7 @@ export async function showConversions(c: WebContext, deps: PageDeps): Promise<Re
 	// Those of one programme are on its own page, for staff as well.
 	if (programme === null && chosen)
 		return c.redirect(`${conversionsPath(encodeURIComponent(chosen))}${search}`, 303);
-	const read = parseListQuery(search);
-	const filters = programme === null ? judgeNetwork(read) : read;
+	const filters = await readList(deps.store.db, programme, search);
 	const { sort } = filters.query;
 	const list: ConversionList = {
 		name: `conversions${programme === null ? "" : ` of programme:${programme.id}`}${sort === undefined ? "" : ` ${sort}`}`,
@@ -96,8 +85,8 @@ export async function showConversions(c: WebContext, deps: PageDeps): Promise<Re
 			title: "Conversions",
 			hint:
 				programme === null
-					? "Sales of all programmes. Reject what should not be paid: the shop gets a callback with the reason."
-					: "All reported sales and their status.",
+					? `Sales of all programmes. Reject what should not be paid: the shop gets a callback with the reason. ${BY_DAY}`
+					: `All reported sales and their status. ${BY_DAY}`,
 			actions: actions || null,
 		})}<div class="card"><h2 class="visually-hidden">The list</h2>${filterForm(list)}${
 			isUnderstood
@@ -110,34 +99,21 @@ export async function showConversions(c: WebContext, deps: PageDeps): Promise<Re
 	});
 }
 
-/** Over all programmes there is an index for when they were recorded, and for nothing else. */
-function judgeNetwork(filters: ReadFilters<ListQuery>): ReadFilters<ListQuery> {
-	const { query } = filters;
-	const needsProgramme =
-		"Open a programme's own list for this. All programmes together are listed by when they were recorded.";
-	const problems = {
-		...(query.dates === undefined ? {} : { dates: needsProgramme }),
-		...filters.problems,
-	};
-	const sort = sortOf(query).by === "recorded" ? query.sort : undefined;
-	return { ...filters, problems, query: { ...query, sort } };
-}
-
 /** The heading of a column: sorts by it, the largest or latest first, and pressed again the other way round. */
 function sortLink(
 	{ path, filters: { query } }: ConversionList,
 	by: "recorded" | "sale" | "basket",
-): ui.SortedColumn {
+): { sorted?: ui.SortedColumn } {
+	if (by !== "sale" && query.partner !== undefined) return {};
 	const present = sortOf(query);
 	const direction = present.by === by ? present.direction : null;
 	const next = direction === "desc" ? "asc" : "desc";
 	const sort = SORT_NAMES.find((name) => SORTS[name].by === by && SORTS[name].direction === next);
-	return { direction, href: withQuery(path, addressOf({ ...query, sort, cursor: undefined })) };
+	return { sorted: { direction, href: withQuery(path, addressOf({ ...query, sort, cursor: undefined })) } };
 }
 
 async function renderPage(c: WebContext, deps: PageDeps, list: ConversionList): Promise<Html> {
-	const { query } = list.filters;
-	const filter = toConversionFilter(list.programme?.id, query);
+	const { query, filter } = list.filters;
 	const request = { after: cursorOf(deps, list), limit: PAGE_ROWS };
 	const page = await listConversions(deps.store.db, { ...filter, sort: sortOf(query), ...request });
 	const shown = page.isPartial
@@ -146,7 +122,8 @@ async function renderPage(c: WebContext, deps: PageDeps, list: ConversionList): 
 	const words = query.sort === undefined ? (["Newest", "Older"] as const) : (["First", "Next"] as const);
 	const pages = pager(pagesOf(deps, list, page, shown), words);
 	if (page.rows.length === 0) return html`${nothingFound(list, page.isPartial)}${pages}`;
-	const totals = await readTotals(deps, filter, list.programme);
+	const isAll = request.after === undefined && page.next === null;
+	const totals = await readTotals(deps, filter, list.programme, { rows: page.rows, isAll });
 	return html`${totalsLine(totals)}${await renderRows(c, deps, list, page.rows, totals, pages)}`;
 }
 
@@ -206,13 +183,31 @@ async function columnsOf(
 				"data-currency": row.currency,
 				"data-test": row.test === 1,
 				// For those who hear a box without its row.
-				"aria-label": `Select order ${row.order_id}${own === null ? ` of ${nameOf(row)}` : ""}`,
+				"aria-label": `Select order ${showOrderId(row.order_id)}${own === null ? ` of ${nameOf(row)}` : ""}`,
 			})}>`,
 	};
 	const programme: ui.Column<Conversion> = {
 		title: "Programme",
 		cell: (row) =>
 			html`<a class="cell-clip" href="${withQuery(conversionsPath(publicIdOf(row)), listed)}" title="Only ${nameOf(row)}">${nameOf(row)}</a>`,
+	};
+	const credits = await findNamedCredits(
+		db,
+		rows.map(({ id }) => id),
+	);
+	// Of all programmes: where one of those in sight credits partners.
+	const isCredited = [...programmes.values()].some((of) => of.credits_partners === 1);
+	const partner: ui.Column<Conversion> = {
+		title: "Partner",
+		cell: (row) => {
+			const credit = credits.get(row.id);
+			if (credit === undefined || credit.partnership === null) {
+				return credit === undefined ? null : html`<span class="faint">nobody</span>`;
+			}
+			const { partner_name: name, partner_public_id: partnerId } = credit.partnership;
+			const href = withQuery(list.path, { ...listed, sort: undefined, partner: partnerId });
+			return html`<a class="cell-clip" href="${href}" title="Only ${name}">${name}</a>`;
+		},
 	};
 	const amountOf = (title: string, name: "basket_value" | "commission" | "network_fee") => ({
 		title,
@@ -226,19 +221,20 @@ async function columnsOf(
 		...(mayDecide ? [select] : []),
 		{ title: "Order", namesRow: true, cell: (row) => orderCell(row, publicIdOf(row), back) },
 		...(own === null ? [programme] : []),
+		...(isCredited ? [partner] : []),
 		{ title: "Status", cell: statusCell },
 		// Beside the programme there is no room for all of them.
 		...(own === null
 			? [basket, commission]
 			: [
-					{ ...basket, sorted: sortLink(list, "basket") },
+					{ ...basket, ...sortLink(list, "basket") },
 					commission,
 					amountOf("Fee", "network_fee"),
-					{ title: "Sold", sorted: sortLink(list, "sale"), cell: sold },
+					{ title: "Sold", ...sortLink(list, "sale"), cell: sold },
 				]),
 		{
 			title: "Recorded",
-			sorted: sortLink(list, "recorded"),
+			...sortLink(list, "recorded"),
 			cell: (row) =>
 				html`${ui.timeTag(row.created_at_ms)}${own === null ? html`<span class="secondary">sold ${sold(row)}</span>` : null}`,
 		},
@@ -274,7 +270,7 @@ function allBox({ isAll, count, sums, tests }: Totals): Html {
 	const all = isAll ? `all ${ui.count(count)}` : "all";
 	const words = [
 		`${all.replace("a", "A")} that match`,
-		...sums.map(({ basket, currency }) => `${ui.thousands(basket)} ${currency}`),
+		...sums.map(({ basket, currency }) => `${ui.decimal(basket)} ${currency}`),
 		...(tests > 0 ? [testWords(tests)] : []),
 	];
 	return html`<label class="check"><input type="checkbox" name="all" value="yes" data-all-matching="${words.join(" · ")}"><span>Select ${all} that match the filters</span></label>`;
@@ -284,8 +280,11 @@ function totalsLine({ count: found, isAll, tests, sums }: Totals): Html {
 	const words = isAll ? ui.countOf(found, "conversion") : `More than ${ui.count(found)} conversions`;
 	const hint = isAll ? testWords(tests) : "Narrow the filters to see the sums.";
 	return html`<p class="totals" role="status"><strong>${words}</strong>${sums.map(
-		({ currency, basket, commission }) =>
-			html`<span>Basket ${ui.amount(basket, currency)}</span><span>Commission ${ui.amount(commission, currency)}</span>`,
+		({ currency, basket, commissions }) =>
+			html`<span>Basket ${ui.amount(basket, currency)}</span><span>Commission: ${commissions.map(
+				([status, commission], at) =>
+					html`${at === 0 ? null : ", "}${ui.amount(commission, currency)} ${STATUS_WORDS[status].toLowerCase()}`,
+			)}</span>`,
 	)}<span class="faint">${hint}</span></p>`;
 }
 

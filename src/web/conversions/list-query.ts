@@ -2,7 +2,7 @@
 // to.
 
 import * as z from "zod";
-import { EVENT_TYPES, STATUSES } from "../../domain/conversion.ts";
+import { EVENT_TYPES, STATUSES, type Status } from "../../domain/conversion.ts";
 import { currencyDigits, formatMinor, minorUnits } from "../../domain/money.ts";
 import { readOrderSearch } from "../../domain/order-id.ts";
 import { dayEndMs, dayStartMs, isTimeZone } from "../../domain/zone-day.ts";
@@ -14,7 +14,9 @@ import {
 	NEWEST_FIRST,
 } from "../../store/queries/conversion-list.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
+import { findPartnerships } from "../../store/queries/partners.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
+import type { Db } from "../../store/store.ts";
 import { STATUS_WORDS, titleCase } from "../conversion-ui.ts";
 import {
 	choice,
@@ -42,7 +44,10 @@ export const SORTS = {
 type SortName = keyof typeof SORTS;
 export const SORT_NAMES = Object.keys(SORTS) as SortName[];
 
-function day(label: string): Filter<string> {
+/** The rule of From and To, and of every chart and total: said on each of these pages. */
+export const BY_DAY = "Days are when a conversion was recorded here, or imported.";
+
+export function day(label: string): Filter<string> {
 	return {
 		schema: z.iso.date({ error: "Enter a day such as 2026-03-01." }),
 		field: ({ zone = "", ...own }) =>
@@ -57,21 +62,28 @@ function day(label: string): Filter<string> {
 	};
 }
 
+/** Whose days they are. One that is not known here is UTC, as the fields then say. */
+export const ZONE: Filter<string | undefined> = {
+	schema: z.string().refine(isTimeZone).optional().catch(undefined),
+	field: ({ name, value }) => html`<input type="hidden" name="${name}" value="${value}" data-zone>`,
+};
+
 const FILTERS = declareFilters({
 	orderId: PART_OF_ORDER,
 	status: choice("Status", "Any", STATUSES, (status) => STATUS_WORDS[status]),
 	from: day("From"),
 	to: day("To"),
 	/** Which day is meant: that of the recording unless told. */
-	dates: choice("Dates", "Recorded", ["sale"], () => "Sold"),
+	dates: choice("Dates", "Recorded or imported", ["sale"], () => "Sold"),
 	eventType: choice("Event type", "Any", EVENT_TYPES, titleCase),
+	partner: {
+		schema: z.string().trim(),
+		field: (own) =>
+			ui.textField({ ...own, label: "Partner", type: "search", placeholder: "Name or ID", maxLength: 100 }),
+	},
 	/** Hidden until they are asked for. */
 	test: choice("Tests", "Hidden", ["all", "yes"], (which) => (which === "all" ? "Shown" : "Only tests")),
-	/** Whose days they are. One that is not known here is UTC, as the fields then say. */
-	zone: {
-		schema: z.string().refine(isTimeZone).optional().catch(undefined),
-		field: ({ name, value }) => html`<input type="hidden" name="${name}" value="${value}" data-zone>`,
-	},
+	zone: ZONE,
 	/** Chosen at the head of a column; stays when a filter is changed. */
 	sort: {
 		schema: z.enum(SORT_NAMES).optional().catch(undefined),
@@ -82,12 +94,56 @@ const FILTERS = declareFilters({
 	cursor: UNSEEN,
 });
 
-export const parseListQuery = FILTERS.read;
-export type ListQuery = ReturnType<typeof parseListQuery>["query"];
+type ListQuery = ReturnType<typeof FILTERS.read>["query"];
+
+export interface ReadList extends ReadFilters<ListQuery> {
+	/** What the store is asked for, once nothing is wrong. */
+	filter: ConversionFilter;
+}
+
+/** Each is a stretch of an index that the list walks side by side with the others. */
+const MAX_PARTNERSHIPS = 100;
+
+/** Of a programme, or for staff of all: over these there is an index for when they were recorded, and for nothing else. */
+export async function readList(db: Db, programme: Programme | null, search: string): Promise<ReadList> {
+	const read = FILTERS.read(search);
+	const { partner, dates } = read.query;
+	const found =
+		partner === undefined
+			? undefined
+			: await findPartnerships(db, {
+					programmeId: programme?.id,
+					search: partner,
+					limit: MAX_PARTNERSHIPS + 1,
+				});
+	const needsProgramme =
+		"Open a programme's own list for this. All programmes together are listed by when they were recorded.";
+	const problems = {
+		...(programme === null && dates !== undefined ? { dates: needsProgramme } : {}),
+		...(found !== undefined && found.length > MAX_PARTNERSHIPS
+			? { partner: "Many partners match. Enter more of the name, or open a programme's own list." }
+			: {}),
+		...read.problems,
+	};
+	const query = { ...read.query, sort: judgeSort(read.query, programme) };
+	const partnershipIds = found?.map(({ id }) => id);
+	return {
+		...read,
+		problems,
+		query,
+		filter: { ...toConversionFilter(programme?.id, query), partnershipIds },
+	};
+}
 
 /** The filters for an address: a time zone only with the days that it is for. */
 export function addressOf({ zone, ...query }: ListQuery): Readonly<Record<string, string | undefined>> {
 	return query.from === undefined && query.to === undefined ? query : { ...query, zone };
+}
+
+/** Sales of a partner are listed by the time of the sale, whoever's programme it is. */
+function judgeSort({ partner, sort }: ListQuery, programme: Programme | null): SortName | undefined {
+	if (partner !== undefined) return sort === "sale-asc" ? sort : "sale-desc";
+	return programme === null && sort !== "recorded-asc" ? undefined : sort;
 }
 
 /** Of a programme, or for staff of all. */
@@ -100,7 +156,7 @@ export function sortOf({ sort }: ListQuery): ConversionSort {
 }
 
 /** The last day is included. */
-export function toConversionFilter(programmeId: number | undefined, query: ListQuery): ConversionFilter {
+function toConversionFilter(programmeId: number | undefined, query: ListQuery): ConversionFilter {
 	const { from, to, zone = "UTC", test } = query;
 	const fromMs = from === undefined ? undefined : dayStartMs(from, zone);
 	const beforeMs = to === undefined ? undefined : dayEndMs(to, zone);
@@ -116,11 +172,11 @@ export function toConversionFilter(programmeId: number | undefined, query: ListQ
 	};
 }
 
-// What the conversions that a filter finds come to, counted one by one up to a limit. Beyond it, the overview's count is
-// taken where the filter asks for no more than it knows.
+// What the conversions that a filter finds come to, added up from the rows if they are not too many. Otherwise the
+// overview's count is taken where the filter asks for no more than it knows.
 
 export interface Totals extends Sums {
-	/** How many, tests included; at least so many where there are more than are counted. */
+	/** How many, tests included; more than that where not all are counted. */
 	count: number;
 	isAll: boolean;
 }
@@ -128,19 +184,35 @@ export interface Totals extends Sums {
 interface Sums {
 	tests: number;
 	/** By currency, without tests, on which no money hangs. Empty where there are too many to be added up. */
-	sums: readonly { currency: string; basket: string; commission: string }[];
+	sums: readonly CurrencySum[];
+}
+
+interface CurrencySum {
+	currency: string;
+	basket: string;
+	commission: string;
+	/** The commission of each status that some have: only what is approved is owed. */
+	commissions: readonly (readonly [status: Status, commission: string])[];
 }
 
 export async function readTotals(
-	{ store, clock, tallies }: Pick<PageDeps, "store" | "clock" | "tallies">,
+	{ store, tallies }: Pick<PageDeps, "store" | "tallies">,
 	filter: ConversionFilter,
 	/** Null where the list is of all programmes. */
 	programme: Programme | null,
+	/** A page of them, and whether it is all. */
+	shown: { rows: readonly Conversion[]; isAll: boolean },
 ): Promise<Totals> {
+	if (shown.isAll) return sumOf(shown.rows);
 	const known = programme === null ? null : await readTally(tallies, filter, programme);
 	if (known !== null) return known;
-	const { rows, isAll } = await collectMatches(store.db, filter, () => clock.yieldLoop());
-	return { count: rows.length, isAll, ...(isAll ? sumUp(rows) : { tests: 0, sums: [] }) };
+	const { rows, count } = await collectMatches(store.db, filter);
+	if (rows !== null) return sumOf(rows);
+	return { count: Math.max(count, shown.rows.length), isAll: false, tests: 0, sums: [] };
+}
+
+function sumOf(rows: readonly Conversion[]): Totals {
+	return { count: rows.length, isAll: true, ...sumUp(rows) };
 }
 
 /** Null where there are few enough to be counted now, or the tally does not know. */
@@ -151,17 +223,19 @@ async function readTally(
 ): Promise<Totals | null> {
 	if (isTest !== false || Object.values(others).some((value) => value !== undefined)) return null;
 	const { count: tally } = await tallies.look(id);
-	const totals = [...(tally?.totals ?? [])].flatMap(([of, total]) =>
-		status === undefined || of === status ? [total] : [],
-	);
+	const found = [...(tally?.totals ?? [])].filter(([of]) => status === undefined || of === status);
+	const totals = found.map(([, total]) => total);
 	const count = totals.reduce((sum, total) => sum + total.count, 0);
 	if (count <= MAX_COLLECTED) return null;
-	const sumOf = (part: "basketMinor" | "commissionMinor") =>
+	const add = (part: "basketMinor" | "commissionMinor") =>
 		formatMinor(
 			totals.reduce((sum, total) => sum + total[part], 0n),
 			digitsOf(currency),
 		);
-	const sums = [{ currency, basket: sumOf("basketMinor"), commission: sumOf("commissionMinor") }];
+	const commissions = found
+		.filter(([, total]) => total.count > 0)
+		.map(([of, total]) => [of, formatMinor(total.commissionMinor, digitsOf(currency))] as const);
+	const sums = [{ currency, basket: add("basketMinor"), commission: add("commissionMinor"), commissions }];
 	return { count, isAll: true, tests: 0, sums };
 }
 
@@ -169,12 +243,17 @@ export function sumUp(rows: readonly Conversion[]): Sums {
 	const live = rows.filter(({ test }) => test === 0);
 	const byCurrency = Map.groupBy(live, ({ currency }) => currency);
 	const sums = [...byCurrency].map(([currency, own]) => {
-		const add = (name: "basket_value" | "commission") =>
+		const add = (name: "basket_value" | "commission", of = own) =>
 			formatMinor(
-				own.reduce((sum, row) => sum + minorUnits(row[name]), 0n),
+				of.reduce((sum, row) => sum + minorUnits(row[name]), 0n),
 				digitsOf(currency),
 			);
-		return { currency, basket: add("basket_value"), commission: add("commission") };
+		const byStatus = Map.groupBy(own, ({ status }) => status);
+		const commissions = STATUSES.flatMap((status) => {
+			const of = byStatus.get(status);
+			return of === undefined ? [] : [[status, add("commission", of)] as const];
+		});
+		return { currency, basket: add("basket_value"), commission: add("commission"), commissions };
 	});
 	return { tests: rows.length - live.length, sums };
 }
@@ -190,23 +269,23 @@ export function digitsOf(currency: string): number {
 export interface ConversionList extends PagedList {
 	/** Whose conversions are listed; null for those of all programmes. */
 	programme: Programme | null;
-	filters: ReadFilters<ListQuery>;
+	filters: ReadList;
 }
 
-const RARE = ["dates", "eventType", "test"] as const;
-
-export function filterForm({ filters, path }: ConversionList): Html {
+export function filterForm({ filters, path, programme }: ConversionList): Html {
 	const { typed } = filters;
+	const namesPartners = programme?.credits_partners !== 0 || typed["partner"] !== undefined;
+	const rare = [...(namesPartners ? (["partner"] as const) : []), "dates", "eventType", "test"] as const;
 	// The days' time zone is no filter by itself.
 	const isSet = Object.keys(typed).some((name) => !["cursor", "zone", "sort"].includes(name));
-	const isRareSet = RARE.some((name) => typed[name] !== undefined);
+	const isRareSet = rare.some((name) => typed[name] !== undefined);
 	return ui.filterBar({
 		action: path,
 		label: "Filter conversions",
 		search: FILTERS.fields(filters, ["orderId"]),
 		fields: [
 			FILTERS.fields(filters, ["status", "from", "to", "zone", "sort"]),
-			html`<details class="more filter-more"${ui.attrs({ open: isRareSet })}><summary>More</summary><div class="filter-rare">${FILTERS.fields(filters, RARE)}</div></details>`,
+			html`<details class="more filter-more"${ui.attrs({ open: isRareSet })}><summary>More</summary><div class="filter-rare">${FILTERS.fields(filters, rare)}</div></details>`,
 		],
 		...(isSet ? { clearHref: path } : {}),
 	});

@@ -4,6 +4,7 @@ import { createApiDocument } from "../../api/openapi/document.ts";
 import { codesOf } from "../../domain/fault.ts";
 import type { OpenApiDocument } from "../../openapi.ts";
 import { createAuth } from "../../people/auth.ts";
+import { createTurns } from "../../turns.ts";
 import { createSite } from "../site.ts";
 import { Browser, openTestSite, type Shown, type TestSite } from "../test-site.test-support.ts";
 import { headingId } from "./markdown.ts";
@@ -40,7 +41,12 @@ test("whatever the document says, none of it is taken for markup", async (t) => 
 			: value,
 	);
 	const document: OpenApiDocument = JSON.parse(text);
-	const app = createSite({ ...site.deps, auth: createAuth(site.deps), apiDocument: () => document });
+	const app = createSite({
+		...site.deps,
+		auth: createAuth(site.deps),
+		apiDocument: () => document,
+		turns: createTurns(site.deps.clock, undefined),
+	});
 	const shown = await new Browser((path, init, env) => app.request(path, init, env)).open("/docs/api");
 	assert.equal(shown.status, 200);
 	assert.doesNotMatch(shown.text, /<i[ >]/);

@@ -1,6 +1,7 @@
 // The page around a document that everybody may read: where else to read, what is on this page, and the text.
 // A stranger's copy sets no cookie and may be cached on its way; whoever is signed in gets a copy of their own.
 
+import type { NetworkFace } from "../../store/queries/known-network.ts";
 import { answerPage, isStaffViewer, type WebContext } from "../page.ts";
 import {
 	API_REFERENCE_PATH,
@@ -54,21 +55,35 @@ type DocsName = (typeof DOCUMENTS)[number]["name"];
 const rendered = new Map<string, RenderedMarkdown>();
 const MAX_RENDERED = 200;
 
-export function answerDocument(c: WebContext, source: DocsSource): Promise<Response> {
+/** As strangers get it: one in memory for all who read it, however slowly. */
+const ofStrangers = new WeakMap<RenderedMarkdown, { network: NetworkFace; body: ArrayBuffer }>();
+
+export async function answerDocument(c: WebContext, source: DocsSource): Promise<Response> {
 	const { active, markdown, variant, parts } = source;
 	const key = `${variant} ${markdown}`;
 	const page = rendered.get(key) ?? renderMarkdown(markdown, source);
 	if (rendered.size >= MAX_RENDERED) rendered.clear();
 	rendered.set(key, page);
-	return answerDocs(c, { ...page, active, parts });
+	const network = c.get("network");
+	const kept = ofStrangers.get(page);
+	const answer = () => answerDocs(c, { ...page, active, parts });
+	if (c.get("viewer") !== null) return answer();
+	const body = kept?.network === network ? kept.body : await (await answer()).arrayBuffer();
+	ofStrangers.set(page, { network, body });
+	setCaching(c);
+	return c.body(new Uint8Array(body), 200, { "content-type": "text/html; charset=UTF-8" });
 }
 
 export function answerDocs(c: WebContext, page: DocsPage): Promise<Response> {
-	c.header("vary", "cookie");
-	c.header("cache-control", c.get("viewer") === null ? `public, max-age=${CACHE_SECONDS}` : "no-store");
+	setCaching(c);
 	// A shop's developer has nothing to operate.
 	const documents = DOCUMENTS.filter(({ name }) => name !== "operations" || isStaffViewer(c));
 	return answerPage(c, { title: page.title, active: "docs", body: docsBody(page, documents) });
+}
+
+function setCaching(c: WebContext): void {
+	c.header("vary", "cookie");
+	c.header("cache-control", c.get("viewer") === null ? `public, max-age=${CACHE_SECONDS}` : "no-store");
 }
 
 function docsBody(page: DocsPage, documents: readonly (typeof DOCUMENTS)[number][]): Html {

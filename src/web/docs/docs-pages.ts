@@ -136,7 +136,7 @@ Or try its commands without installing anything:
 
 ${fence("sh", `npx -p ${downloadUrl(publicUrl)} ringback --help`)}
 
-The package is in no public registry: install it by this address. \`npx ringback\` alone would run whatever somebody else may have registered under that name; once it is installed, write \`npx --no-install ringback\`.
+The package is in no public registry: install it by this address. \`npx ringback\` alone would run any package that another person registered under that name; once it is installed, write \`npx --no-install ringback\`.
 
 If this address has a certificate of a private authority, tell npm to trust it: \`npm config set cafile /path/to/ca.pem\`. If npm answers that \`allow-remote\` forbids it, add \`--allow-remote=root\`.
 

@@ -31,7 +31,7 @@ const LIVE_PARTS: Readonly<Record<string, (view: CallbacksView) => Content>> = {
 	"test-live": testResult,
 	// The table alone: the filter above it and the time below it stay under the reader's fingers.
 	"deliveries-live": deliveriesTable,
-	"health-live": ({ health }) => healthStrip(health),
+	"health-live": ({ health, isStaff }) => healthStrip(health, isStaff),
 	"health-chart-live": ({ health }) => healthChart(health),
 };
 
@@ -67,7 +67,7 @@ export async function showCallbacks(
 	const callback = html`<div class="columns">${callbackSection(view, refused, isShown)}${healthPart(view)}</div>`;
 	return answerTab(c, {
 		tab: "callbacks",
-		hint: "Your server reports sales to us with signed requests; we tell it of every status change.",
+		hint: "Your server reports sales with signed requests. We send it a callback for each status change.",
 		status: refused === null && view.deliveries !== null ? 200 : 422,
 		body: html`${isLive ? liveConnector(`${path}/live?seen=${seen}`) : null}
 ${
@@ -79,12 +79,12 @@ ${
 }
 
 /** Out of sight while there is no URL; but there, for what the stream pushes. */
-function healthPart({ health, url }: CallbacksView): Html {
-	return html`<div class="stack"${attrs({ hidden: url === null })}><div id="health-live">${healthStrip(health)}</div>${ui.section(
+function healthPart({ health, url, zone, isStaff }: CallbacksView): Html {
+	return html`<div class="stack"${attrs({ hidden: url === null })}><div id="health-live">${healthStrip(health, isStaff)}</div>${ui.section(
 		{
 			id: "health",
 			title: "The last 14 days",
-			hint: "Attempts per day (UTC): successful (2xx) and failed.",
+			hint: `Attempts per day (${zone}): successful (2xx) and failed.`,
 			body: ui.padded(html`<div id="health-chart-live">${healthChart(health)}</div>`),
 		},
 	)}</div>`;
@@ -131,7 +131,7 @@ function checkSteps(view: CallbacksView): Html | null {
 		step(
 			"Signed request accepted",
 			checks.hasSignedRequest,
-			"Your server's requests arrive and verify.",
+			"Your server's signed requests are accepted.",
 			html`Send one with the <a href="${keysPath}#snippets">ready snippet</a>.`,
 		),
 		step(
@@ -139,7 +139,7 @@ function checkSteps(view: CallbacksView): Html | null {
 			checks.hasPixel,
 			parksPixels
 				? "A pixel call and a signed request named the same order."
-				: "Your thank-you page's pixel arrives.",
+				: "Pixel calls from your thank-you page arrive.",
 			html`Optional: place the <a href="${keysPath}#snippets">pixel</a> on your thank-you page${parksPixels ? ", then confirm its order by a signed request" : null}.`,
 		),
 		callbackStep(view),
@@ -261,7 +261,7 @@ function saveForm(view: CallbacksView, refused: RefusedUrl | null, isToldAbove: 
 			name: "postbackUrl",
 			label: "Postback URL",
 			value: refused?.value ?? url ?? "",
-			hint: "A public HTTPS address, and the final one: redirects are not followed.",
+			hint: "Enter a public HTTPS address, and the final one: we do not follow redirects.",
 			error: refused?.error,
 			// Whoever was refused must not have to look for the reason.
 			hasFocus: refused !== null,
@@ -296,7 +296,8 @@ function listening({ isListening, test }: CallbacksView): Content {
 
 /** How much is on its way changes while somebody looks. */
 function waiting({ url, health: { pending }, mayIntegrate }: CallbacksView): string {
-	if (mayIntegrate && url === null) return "Only status changes after saving are sent.";
+	if (mayIntegrate && url === null)
+		return "Once you save a URL, we send status changes from then on, not earlier ones.";
 	const words = `Pending callbacks: ${countPending(pending.count)}.`;
 	if (!mayIntegrate) return words;
 	return `${words} If you save another URL, they go there; if you remove this one, they are cancelled for good.`;
@@ -309,8 +310,10 @@ export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { postbackUrl, back } = await readTextFields(c, ["postbackUrl", "back"]);
 	const saved = await savePostbackUrl(deps, programme.public_id, postbackUrl, makerOf(c));
 	if (!saved.ok) return showCallbacks(c, deps, { value: postbackUrl, error: saved.fault.detail, back });
-	const text =
-		"The Postback URL is saved. Pending callbacks, and status changes from now on, are sent there.";
+	const { url } = saved.value;
+	// Outer spaces, the usual port, capitals in the host's name, the slash after it.
+	const as = url === postbackUrl ? "" : ` as ${url}`;
+	const text = `The Postback URL is saved${as}. Pending callbacks, and status changes from now on, are sent there.`;
 	return finish(c, CALLBACK, saved, text);
 }
 
@@ -319,7 +322,7 @@ export async function removeUrl(c: WebContext, deps: WebDeps): Promise<Response>
 	return finish(c, CALLBACK, removed, ({ count, isComplete }) => {
 		const cancelled =
 			count === 0 ? "" : ` ${countOf(count, "callback")} ${count === 1 ? "was" : "were"} cancelled.`;
-		const rest = isComplete ? "" : " What is still pending is being cancelled.";
+		const rest = isComplete ? "" : " The callbacks that are still pending are being cancelled.";
 		return ["good", `The Postback URL is removed: nothing more is sent.${cancelled}${rest}`];
 	});
 }

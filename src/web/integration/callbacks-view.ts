@@ -3,6 +3,7 @@
 import { readCallbackHealth } from "../../callbacks/health.ts";
 import { EVENT_NAMES } from "../../domain/event-name.ts";
 import { isGoodAnswer } from "../../domain/local-answer.ts";
+import { readOrderSearch } from "../../domain/order-id.ts";
 import { SECOND_MS } from "../../domain/time.ts";
 import { findNewestTest } from "../../store/queries/conversions.ts";
 import { countFailed, countWaiting } from "../../store/queries/delivery-health.ts";
@@ -12,9 +13,9 @@ import { findListener, listAnswersOf, listNewestAnswers } from "../../store/quer
 import { type Programme, presentUrl } from "../../store/queries/programmes.ts";
 import { findUsableSecrets, stateOf } from "../../store/queries/signing-secrets.ts";
 import { STATE_WORDS } from "../conversion-ui.ts";
-import { choice, cursorOf, declareFilters, pagesOf, UNSEEN, WHOLE_ORDER } from "../filter-query.ts";
+import { choice, cursorOf, declareFilters, PART_OF_ORDER, pagesOf, UNSEEN } from "../filter-query.ts";
 import { listenCommand, type ShownOnce } from "../listen-command.ts";
-import { flashAt, may, programmeOf, type WebContext, type WebDeps } from "../page.ts";
+import { flashAt, may, programmeOf, viewerOf, type WebContext, type WebDeps } from "../page.ts";
 import { integrationPath, keysPath } from "../paths.ts";
 import { type FormPart, hiddenFields, queryOf } from "./frame.ts";
 
@@ -26,7 +27,7 @@ export const DELIVERY_FILTERS = declareFilters({
 		(state) => STATE_WORDS[state],
 	),
 	event: choice("Event", "All events", EVENT_NAMES),
-	order: WHOLE_ORDER,
+	order: PART_OF_ORDER,
 	after: UNSEEN,
 });
 
@@ -46,6 +47,8 @@ export async function readCallbacks(c: WebContext, deps: WebDeps, search = "") {
 	const nowMs = deps.clock.nowMs();
 	const path = integrationPath(programme.public_id);
 	const mayIntegrate = may(c, "integrate");
+	/** Of the days of its chart; the browser's own is not known here. */
+	const zone = viewerOf(c).zone ?? "UTC";
 	const url = (await presentUrl(db, programme.id)) ?? null;
 	const secrets = await findUsableSecrets(db, [programme.id], nowMs);
 	const hasSecret = secrets.some((secret) => stateOf(secret, nowMs) === "active");
@@ -62,6 +65,7 @@ export async function readCallbacks(c: WebContext, deps: WebDeps, search = "") {
 		back: queryOf(search) || undefined,
 		/** Whoever may not is offered no button. */
 		mayIntegrate,
+		isStaff: viewerOf(c).kind === "staff",
 		/** What the last form came to, for the part that it was about. */
 		told: (part: FormPart["part"]) => flashAt(c, part),
 		nowMs,
@@ -76,7 +80,8 @@ export async function readCallbacks(c: WebContext, deps: WebDeps, search = "") {
 		/** A secret signs callbacks. */
 		hasSecret,
 		checks: await readIntegrationChecks(db, programme.id),
-		health: await readCallbackHealth(db, programme, nowMs),
+		zone,
+		health: await readCallbackHealth(db, programme, nowMs, zone),
 		test: await readTest(deps, programme),
 		filters,
 		/** Null when a filter is not understood: nothing is listed then. */
@@ -126,8 +131,9 @@ async function readDeliveries(
 		cursorName: "after",
 		hash: "#deliveries",
 	};
-	const { order: orderId, state, event } = query;
+	const { order, state, event } = query;
+	const search = order === undefined ? undefined : readOrderSearch(order);
 	const request = { after: cursorOf(deps, list), limit: PAGE_ROWS };
-	const page = await listDeliveries(deps.store.db, { programmeId, state, event, orderId, ...request });
+	const page = await listDeliveries(deps.store.db, { programmeId, state, event, search, ...request });
 	return { page, pages: pagesOf(deps, list, page) };
 }

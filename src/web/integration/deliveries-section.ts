@@ -1,7 +1,12 @@
 // "Postbacks sent to your shop": a row a delivery, with filter, search and pages by cursor; and sending callbacks again:
 // one, those that are ticked, all that failed, all that wait, or what failed since a time.
 
+import { type Result, refuse, succeed } from "../../domain/fault.ts";
+import { attemptsInWords } from "../../domain/retry.ts";
+import { showOrderId } from "../../domain/visible-text.ts";
+import { isTimeZone, minuteMs } from "../../domain/zone-day.ts";
 import {
+	type Asked,
 	resendDelivery,
 	resendFailed,
 	type SeenDelivery,
@@ -10,17 +15,14 @@ import {
 	sendAllWaiting,
 	sendNow,
 	sendSelected,
-} from "../../callbacks/resend.ts";
-import { type Result, refuse, succeed } from "../../domain/fault.ts";
-import { attemptsInWords } from "../../domain/retry.ts";
-import { isTimeZone, minuteMs } from "../../domain/zone-day.ts";
+} from "../../programmes/resend.ts";
 import type { ListedDelivery } from "../../store/queries/delivery-list.ts";
 import { countUndelivered, deliveryColumns, selectAll } from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
 import { notUnderstood, pager } from "../filter-query.ts";
 import { readTextFields } from "../form.ts";
 import { liveDot } from "../live-page.ts";
-import { programmeOf, setFlash, viewerOf, type WebContext, type WebDeps } from "../page.ts";
+import { makerOf, programmeOf, setFlash, type WebContext, type WebDeps } from "../page.ts";
 import { deliveryPath, integrationPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, countOf, type Html, html } from "../ui.ts";
@@ -38,7 +40,8 @@ export function deliveriesSection(view: CallbacksView): Html {
 		body: html`${ui.filterBar({
 			action: `${path}#deliveries`,
 			label: "Filter the callbacks",
-			fields: DELIVERY_FILTERS.fields(filters, ["state", "event", "order"], "delivery-"),
+			search: DELIVERY_FILTERS.fields(filters, ["order"], "delivery-"),
+			fields: DELIVERY_FILTERS.fields(filters, ["state", "event"], "delivery-"),
 			...(isLive ? {} : { clearHref: `${path}#deliveries` }),
 		})}<div id="deliveries-live" aria-live="polite">${deliveriesTable(view)}</div>${
 			view.canSend ? ui.padded(ui.more("Resend all failed callbacks since…", sinceForm(view))) : null
@@ -66,7 +69,7 @@ export function deliveriesTable(view: CallbacksView): Html {
 function emptyOf({ filters: { typed }, url, mayIntegrate }: CallbacksView, isEnd: boolean): Content {
 	if (Object.keys(typed).length > 0) {
 		const text = isEnd
-			? "Choose another state or event, or clear the filter. An order ID must be the whole one, as your shop reported it; the inbound log shows whether we received it."
+			? "Choose another state or event, or clear the filter. The inbound log shows whether we received an order."
 			: "None found so far. Choose “Older” to look further back.";
 		return ui.emptyState({ title: "No callback matches", text });
 	}
@@ -92,7 +95,7 @@ const TICK_COLUMN: ui.Column<ListedDelivery> = {
 	cell: ({ state, publicId, run, seq, event, orderId }) =>
 		state === "cancelled"
 			? null
-			: html`<input type="checkbox" id="tick-${publicId}" name="${TICK_FIELD}" value="${publicId}.${run}.${seq}" aria-label="Select ${event} of order ${orderId}">`,
+			: html`<input type="checkbox" id="tick-${publicId}" name="${TICK_FIELD}" value="${publicId}.${run}.${seq}" aria-label="Select ${event} of order ${showOrderId(orderId)}">`,
 };
 
 /** Null for what no page of ours has written. */
@@ -151,16 +154,17 @@ function sinceForm({ path, hidden }: CallbacksView): Html {
 
 // What they do.
 
+function askedBy(c: WebContext): Asked {
+	return { programmeId: programmeOf(c).id, maker: makerOf(c) };
+}
+
 const LIST: FormPart = { path: integrationPath, part: "deliveries" };
 
 export async function resendTicked(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { [TICK_FIELD]: ticked = [] } = await c.req.parseBody({ all: true });
 	const seen = [ticked].flat().flatMap((text) => readSeen(text) ?? []);
 	const nothing = refuse("invalid_field", "Nothing is selected. Select the callbacks to send again.");
-	const sent =
-		seen.length === 0
-			? nothing
-			: await sendSelected(deps, programmeOf(c).id, seen.slice(0, MAX_TICKED), viewerOf(c).personId);
+	const sent = seen.length === 0 ? nothing : await sendSelected(deps, askedBy(c), seen.slice(0, MAX_TICKED));
 	return finish(c, LIST, sent, tellSelected);
 }
 
@@ -170,7 +174,7 @@ function tellSelected({ resent, sentNow, leftAlone }: SelectedSent): Told {
 		sentNow === 0 ? null : `${callbacksAre(sentNow, "waiting callback")} being sent now.`,
 		leftAlone === 0
 			? null
-			: `${countOf(leftAlone, "callback")} ${leftAlone === 1 ? "was" : "were"} skipped: cancelled, being sent right now, or already sent by somebody else.`,
+			: `${countOf(leftAlone, "callback")} ${leftAlone === 1 ? "was" : "were"} skipped: cancelled, being sent right now, or already sent by another person.`,
 	];
 	return [resent + sentNow === 0 ? "info" : "good", parts.filter((part) => part !== null).join(" ")];
 }
@@ -180,7 +184,7 @@ export async function resendAllFailed(c: WebContext, deps: WebDeps): Promise<Res
 	const { since, zone } = await readTextFields(c, ["since", "zone"]);
 	const from = readSince(since, zone);
 	const resent = from.ok
-		? await resendFailed(deps, programmeOf(c).id, from.value, viewerOf(c).personId)
+		? await resendFailed(deps, { programmeIds: [programmeOf(c).id], maker: makerOf(c) }, from.value)
 		: from;
 	return finish(c, LIST, resent, (count) =>
 		count === 0
@@ -189,17 +193,17 @@ export async function resendAllFailed(c: WebContext, deps: WebDeps): Promise<Res
 	);
 }
 
-/** Null for all. Where no script said which zone it is in, the form says that it is UTC. */
-function readSince(since: string, zone: string): Result<number | null> {
-	if (since === "") return succeed(null);
+/** Empty for all. Where no script said which zone it is in, the form says that it is UTC. */
+function readSince(since: string, zone: string): Result<{ fromMs?: number }> {
+	if (since === "") return succeed({});
 	const atMs = minuteMs(since, isTimeZone(zone) ? zone : "UTC");
 	return atMs === null
 		? refuse("invalid_field", "Enter a date and a time, such as 2026-03-01T12:00.")
-		: succeed(atMs);
+		: succeed({ fromMs: atMs });
 }
 
 export async function sendWaiting(c: WebContext, deps: WebDeps): Promise<Response> {
-	const sent = await sendAllWaiting(deps, programmeOf(c).id, viewerOf(c).personId);
+	const sent = await sendAllWaiting(deps, askedBy(c));
 	return finish(c, LIST, sent, (count) =>
 		count === 0
 			? ["info", "No callback is waiting for a later attempt."]
@@ -216,7 +220,7 @@ function callbacksAre(callbacks: number, noun = "callback"): string {
 
 export async function resendPostback(c: WebContext, deps: WebDeps): Promise<Response> {
 	const deliveryId = c.req.param("deliveryId") ?? "";
-	const resent = await resendDelivery(deps, programmeOf(c).id, deliveryId, viewerOf(c).personId);
+	const resent = await resendDelivery(deps, askedBy(c), deliveryId);
 	return backToDelivery(c, resent, () => [
 		"good",
 		`It is being sent again, with up to ${attemptsInWords()}.`,
@@ -233,7 +237,7 @@ const SENT_NOW: Readonly<Record<SentNow, Told>> = {
 export async function sendPostbackNow(c: WebContext, deps: WebDeps): Promise<Response> {
 	const deliveryId = c.req.param("deliveryId") ?? "";
 	const { seq } = await readTextFields(c, ["seq"]);
-	const sent = await sendNow(deps, programmeOf(c).id, deliveryId, Number(seq), viewerOf(c).personId);
+	const sent = await sendNow(deps, askedBy(c), deliveryId, Number(seq));
 	return backToDelivery(c, sent, (how) => SENT_NOW[how]);
 }
 

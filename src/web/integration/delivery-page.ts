@@ -6,6 +6,7 @@ import { KEPT_BODY_BYTES, type KeptAnswer, readKeptAnswer } from "../../domain/k
 import { MAX_ATTEMPTS } from "../../domain/retry.ts";
 import { rebuildRequest, type SentRequest } from "../../domain/sent-request.ts";
 import { isSuccess, type Verdict } from "../../domain/verdict.ts";
+import { showOrderId } from "../../domain/visible-text.ts";
 import {
 	type DeliveryDetail,
 	findDeliveryDetail,
@@ -42,11 +43,11 @@ export async function showDelivery(c: WebContext, { store, clock, network }: Web
 	const isPending = delivery.state === "pending";
 	const text = isPending ? "It will be sent in a moment." : "It was cancelled before anything was sent.";
 	return answerPage(c, {
-		title: `${delivery.event} for ${delivery.orderId}`,
+		title: `${delivery.event} for ${showOrderId(delivery.orderId)}`,
 		active: "integration",
 		body: html`${ui.pageHeader({
 			title: delivery.event,
-			hint: html`Order <span class="mono">${delivery.orderId}</span> · <a href="${integrationPath(programme.public_id)}${back}#deliveries">${back === "" ? "All callbacks" : "Back to the list"}</a>`,
+			hint: html`Order <span class="mono">${showOrderId(delivery.orderId)}</span> · <a href="${integrationPath(programme.public_id)}${back}#deliveries">${back === "" ? "All callbacks" : "Back to the list"}</a>`,
 		})}<div id="delivery-live" class="stack"${ui.attrs(isPending ? again : {})}>${summary(
 			programme,
 			delivery,
@@ -98,7 +99,7 @@ function summary(
 					"Conversion",
 					html`<a class="mono" href="${conversionPath(programme.public_id, delivery.conversionId)}">${delivery.conversionId}</a>`,
 				],
-				["Callback id", html`<span class="mono">${delivery.publicId}</span>`],
+				["Callback ID", html`<span class="mono">${delivery.publicId}</span>`],
 			]),
 			state === "cancelled"
 				? ui.message(
@@ -235,6 +236,15 @@ function requestParts({ programme, attempt, delivery, brand, mayIntegrate }: Sho
 		delivery: delivery.publicId,
 		attempt: String(attempt.seq),
 	});
+	if (!mayIntegrate) {
+		const headers = request.headers.map(([name, value]) =>
+			name.endsWith("-Signature")
+				? ([name, "(for owners and developers only)"] as const)
+				: ([name, value] as const),
+		);
+		const shown = ui.codeBlock(requestText({ ...request, headers }), `Request of attempt ${attempt.seq}`);
+		return ui.more("The request as it was sent, without its signature", shown);
+	}
 	return html`${ui.more(
 		"The request as it was sent",
 		ui.codeBlock(requestText(request), `Request of attempt ${attempt.seq}`),
@@ -242,11 +252,7 @@ function requestParts({ programme, attempt, delivery, brand, mayIntegrate }: Sho
 		"Copy as curl",
 		html`<p class="small soft">The signature is valid for 300 seconds after it was created.</p>`,
 		ui.codeBlock(curlCommand(request), `Attempt ${attempt.seq} as curl`),
-	)}${
-		mayIntegrate
-			? html`<div class="row">${ui.linkButton({ label: "Check its signature", href: signedHref, isSmall: true })}</div>`
-			: null
-	}`;
+	)}<div class="row">${ui.linkButton({ label: "Check its signature", href: signedHref, isSmall: true })}</div>`;
 }
 
 function duration(attempt: ListedAttempt): Content {
@@ -269,7 +275,7 @@ function duration(attempt: ListedAttempt): Content {
 }
 
 function milliseconds(ms: number): string {
-	return `${ms < 10 ? Math.round(ms * 10) / 10 : Math.round(ms)} ms`;
+	return `${ui.count(ms < 10 ? Math.round(ms * 10) / 10 : Math.round(ms))} ms`;
 }
 
 // The request of an attempt as people read it and send it again: as HTTP writes it, and as a command.

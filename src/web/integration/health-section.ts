@@ -7,9 +7,15 @@ import { chart } from "../conversion-ui.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
-export function healthStrip(health: CallbackHealth): Html {
+/** `isStaff`: to owners a percentile says nothing. */
+export function healthStrip(health: CallbackHealth, isStaff: boolean): Html {
 	const { delivered, failed, p95Ms, pending } = health;
 	const sent = delivered + failed;
+	const speed = {
+		label: "95th percentile response time",
+		value: p95Ms === null ? "—" : `${ui.count(Math.round(p95Ms))} ms`,
+		hint: `${ui.count(5_000)} ms is the limit`,
+	};
 	return ui.statStrip([
 		presentState(health),
 		{
@@ -17,14 +23,10 @@ export function healthStrip(health: CallbackHealth): Html {
 			value: sent === 0 ? "—" : `${sharePercent(delivered, sent)} %`,
 			hint:
 				sent === 0
-					? "nothing was sent to a Postback URL"
+					? "nothing was sent (tests do not count)"
 					: `${ui.count(delivered)} of ${ui.count(sent)} attempts`,
 		},
-		{
-			label: "95th percentile response time",
-			value: p95Ms === null ? "—" : `${ui.count(Math.round(p95Ms))} ms`,
-			hint: `${ui.count(5_000)} ms is the limit`,
-		},
+		...(isStaff ? [speed] : []),
 		{
 			label: "Pending",
 			value: countPending(pending.count),
@@ -38,7 +40,7 @@ function presentState({ trouble, delivered }: CallbackHealth): ui.Stat {
 	const label = "Right now";
 	if (trouble === null) {
 		return delivered === 0
-			? { label, value: "—", hint: "no callback was delivered in the last 24 hours" }
+			? { label, value: "—", hint: "nothing was delivered in the last 24 hours (tests do not count)" }
 			: { label, value: ui.badge("good", "Working"), hint: "the last attempt succeeded" };
 	}
 	const { notice, isSerious } = trouble;
@@ -60,7 +62,7 @@ function oldestHint({ count: waiting, oldestAtMs }: CallbackHealth["pending"]): 
 
 /** One decimal, cut: 99.96 % is not all. */
 export function sharePercent(delivered: number, sent: number): string {
-	return String(Math.floor((delivered / sent) * 1_000) / 10);
+	return ui.count(Math.floor((delivered / sent) * 1_000) / 10);
 }
 
 export function healthChart({ days }: CallbackHealth): Html {
@@ -74,7 +76,7 @@ export function healthChart({ days }: CallbackHealth): Html {
 		],
 		empty: ui.emptyState({
 			title: "No attempts in the last 14 days",
-			text: "Attempts appear here as soon as they finish.",
+			text: "Attempts appear here as soon as they finish. Tests are not counted.",
 		}),
 	});
 }

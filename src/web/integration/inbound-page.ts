@@ -2,6 +2,7 @@
 // order is not here.
 
 import { type FaultCode, isExplained } from "../../domain/fault.ts";
+import { showOrderId } from "../../domain/visible-text.ts";
 import { type ListedCall, listInboundCalls, resultOf } from "../../store/queries/inbound-calls.ts";
 import {
 	choice,
@@ -57,7 +58,7 @@ export async function showInbound(c: WebContext, deps: WebDeps): Promise<Respons
 		body: ui.section({
 			id: "calls",
 			title: "Calls",
-			hint: "Why is an order not here? Search for its id.",
+			hint: "Is an order missing? Search for its ID.",
 			body: html`${ui.filterBar({
 				action: path,
 				label: "Filter the inbound log",
@@ -113,7 +114,7 @@ function toneOf(call: ListedCall): "good" | "warn" | "bad" {
 
 function orderCell({ orderId, conversionId }: ListedCall, programmeId: string): Content {
 	if (orderId === null) return html`<span class="faint">not read</span>`;
-	const text = html`<span class="mono cell-clip" title="${orderId}">${orderId}</span>`;
+	const text = html`<span class="mono cell-clip" title="${showOrderId(orderId)}">${showOrderId(orderId)}</span>`;
 	return conversionId === null
 		? text
 		: html`<a href="${conversionPath(programmeId, conversionId)}">${text}</a>`;
@@ -135,7 +136,7 @@ function emptyOf({ order, ...query }: Query, programmeId: string, isEnd: boolean
 	}
 	return ui.emptyState({
 		title: "No call has mentioned this order",
-		text: "As far back as the log goes. Check that your shop's code runs for this order, and that it uses this programme's API key. Calls that were refused before their content was read are listed without an order.",
+		text: "The log has no call that names it. Check that your shop's code runs for this order, and that it uses this programme's API key. Calls that were refused before their content was read are listed without an order.",
 		action: ui.linkButton({
 			label: "Search the conversions",
 			href: withQuery(conversionsPath(programmeId), { orderId: order }),

@@ -73,7 +73,7 @@ test("a URL that is refused stays in the field, with the reason beside it, and i
 		["https://inside.example/x", "resolves to a private or internal address"],
 		["https://nowhere.example/x", "No address was found for nowhere.example"],
 		["https://127.0.0.1/x", "must point to a public address"],
-		['https://shop.example/"><script>', "exactly as they are sent"],
+		['https://shop.example/"><script>', "they are part of the signature"],
 	] as const) {
 		const page = await browser.submit(`${path}/postback-url`, { postbackUrl: entered });
 		assert.equal(page.status, 422, entered);

@@ -4,6 +4,7 @@
 import { showKey } from "../../domain/action.ts";
 import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
 import type { Result } from "../../domain/fault.ts";
+import { KEY_RIGHT_WORDS, type KeyRight, keyRightsOf } from "../../domain/roles.ts";
 import type { Maker } from "../../people/links.ts";
 import { issueKey, revokeKey } from "../../programmes/keys.ts";
 import {
@@ -12,10 +13,11 @@ import {
 	endReplacedSecrets,
 	prepareSecret,
 } from "../../programmes/signing-secret.ts";
-import { listApiKeys } from "../../store/queries/keys.ts";
+import { type ListedKey, listApiKeys } from "../../store/queries/keys.ts";
 import {
 	findUsableSecrets,
 	goodUntilMs,
+	isActiveAccepted,
 	type SigningSecret,
 	stateOf,
 } from "../../store/queries/signing-secrets.ts";
@@ -31,11 +33,11 @@ import {
 } from "../examples.ts";
 import { readTextFields } from "../form.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
-import { flashAt, makerOf, may, programmeOf, type WebContext, type WebDeps } from "../page.ts";
+import { flashAt, makerOf, may, programmeOf, standingOf, type WebContext, type WebDeps } from "../page.ts";
 import { DOCS_PATH, DOWNLOADS_PATH, integrationPath, keysPath, withQuery } from "../paths.ts";
 import type { Answer } from "../routes.ts";
 import * as ui from "../ui.ts";
-import { type Html, html } from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
 import { answerTab, type FormPart, finish, hiddenFields } from "./frame.ts";
 import { handOverIssued, type Issued, takeIssued } from "./issued-cookie.ts";
 
@@ -55,10 +57,14 @@ async function readKeys(c: WebContext, deps: WebDeps) {
 		hidden: hiddenFields(new URL(c.req.url).search),
 		/** Whoever may not is offered no button. */
 		mayIntegrate: may(c, "integrate"),
+		/** What a key of theirs may do. */
+		rights: keyRightsOf(standingOf(c)),
+		isStaff: standingOf(c) === "staff",
 		nowMs,
 		keys: await listApiKeys(db, programme.id, MAX_REVOKED_SHOWN),
 		/** All that are good for something. */
 		secrets: await findUsableSecrets(db, [programme.id], nowMs),
+		isActiveAccepted: await isActiveAccepted(db, programme.id),
 		/** Shown this one time. */
 		issued: takeIssued(c, deps, programme),
 	};
@@ -67,21 +73,28 @@ async function readKeys(c: WebContext, deps: WebDeps) {
 export async function showKeys(c: WebContext, deps: WebDeps): Promise<Response> {
 	const view = await readKeys(c, deps);
 	const { publicUrl, network } = deps;
-	const values = { publicUrl, brand: network.face.brand, programId: programmeOf(c).public_id };
+	const {
+		public_id: programId,
+		credits_partners,
+		click_parameter: parameter,
+		click_days: days,
+	} = programmeOf(c);
+	const values = { publicUrl, brand: network.face.brand, programId, click: { parameter, days } };
 	return answerTab(c, {
 		tab: "keys",
-		hint: "What your server signs its requests with and checks our callbacks with, and code to start from.",
+		hint: "Your server signs its requests and checks our callbacks with these. The snippets show how.",
 		body: [
 			keysSection(view, flashAt(c, "keys")),
 			// Nothing before the first key.
 			view.secrets.length === 0 ? null : secretSection(view, flashAt(c, "secret")),
 			snippetsSection(view.path, c.req.query("lang"), values),
+			credits_partners === 1 ? partnerLinksSection(c.req.query("lang"), values) : null,
 		],
 	});
 }
 
 function keysSection(view: KeysView, told: Html | null): Html {
-	const { path, hidden, issued, keys, mayIntegrate } = view;
+	const { path, hidden, issued, keys, mayIntegrate, rights } = view;
 	const isNext = !keys.some((key) => key.revoked_at_ms === null);
 	const form = ui.postForm({
 		action: path,
@@ -94,7 +107,16 @@ function keysSection(view: KeysView, told: Html | null): Html {
 			placeholder: "Shop server",
 			maxLength: MAX_NAME_LENGTH,
 			autocomplete: "off",
-		})}${ui.button({ label: "Issue API key", ...(isNext ? { tone: "primary" } : {}) })}`,
+		})}${
+			rights.length < 2
+				? null
+				: ui.selectField({
+						name: "right",
+						id: "key-right",
+						label: "What the key may do",
+						options: rights.map((value) => ({ value, label: RIGHT_OPTIONS[value] })),
+					})
+		}${ui.button({ label: "Issue API key", ...(isNext ? { tone: "primary" } : {}) })}`,
 	});
 	return ui.section({
 		id: "keys",
@@ -102,7 +124,14 @@ function keysSection(view: KeysView, told: Html | null): Html {
 		hint: "The API key identifies your programme; the secret signs your requests and our callbacks. Both are shown once.",
 		told,
 		body: html`${issued === null || issued.key === null ? null : ui.padded(issuedOnce(issued))}${
-			mayIntegrate ? ui.padded(form) : null
+			mayIntegrate
+				? ui.padded(
+						form,
+						rights.includes("decide")
+							? null
+							: html`<p class="small soft">A key that you issue reports sales and reversals. To approve and reject over the API, ask an owner of this programme to issue the key.</p>`,
+					)
+				: null
 		}${keyTable(view)}`,
 	});
 }
@@ -128,7 +157,18 @@ export function issuedOnce({ key, secret }: Issued): Html {
 	);
 }
 
-function keyTable({ keys, path, hidden, mayIntegrate }: KeysView): Html {
+const RIGHT_OPTIONS: Readonly<Record<KeyRight, string>> = {
+	decide: "Report sales and reversals, approve and reject",
+	report: "Report sales and reversals only",
+};
+
+/** Who it was in the network is the network's own business. */
+function issuerOf({ issuerEmail, issuerKind }: ListedKey, isStaff: boolean): Content {
+	if (issuerEmail === null) return "issuer not on record";
+	return issuerKind === "staff" && !isStaff ? "by the network" : html`by ${ui.emailText(issuerEmail)}`;
+}
+
+function keyTable({ keys, path, hidden, mayIntegrate, isStaff }: KeysView): Html {
 	return ui.dataTable({
 		caption: "API keys, one per row",
 		rows: keys,
@@ -140,7 +180,12 @@ function keyTable({ keys, path, hidden, mayIntegrate }: KeysView): Html {
 		columns: [
 			{ title: "Name", namesRow: true, cell: ({ name }) => html`<span class="break">${name}</span>` },
 			{ title: "Key", cell: ({ hint }) => html`<code>${showKey(hint)}</code>` },
-			{ title: "Created", cell: (key) => ui.timeTag(key.created_at_ms) },
+			{ title: "Right", cell: ({ key_right: right }) => KEY_RIGHT_WORDS[right ?? "decide"] },
+			{
+				title: "Issued",
+				cell: (key) =>
+					html`${ui.timeTag(key.created_at_ms)}<span class="secondary">${issuerOf(key, isStaff)}</span>`,
+			},
 			{
 				title: "Last used",
 				cell: ({ last_used_at_ms: atMs }) =>
@@ -199,7 +244,7 @@ const SECRET_CHANGES: Readonly<Record<SecretVerb, SecretChange>> = {
 			confirm:
 				"Activate the new secret? Callbacks are signed with it from the next attempt on, so your receiver must accept it already.",
 		},
-		told: "The new secret is active: callbacks are signed with it. When nothing of yours uses the old one any more, end it.",
+		told: "The new secret is active: callbacks are signed with it. When none of your servers uses the old one any more, end it.",
 	},
 	discard: {
 		of: "prepared",
@@ -247,17 +292,24 @@ const REPLACEMENT = [
 ] as const;
 
 function secretSection(view: KeysView, told: Html | null): Html {
-	const { secrets, nowMs, issued, path, hidden, mayIntegrate } = view;
+	const { secrets, nowMs, issued, path, hidden, mayIntegrate, isActiveAccepted: isAccepted } = view;
 	const states = new Set(secrets.map((secret) => stateOf(secret, nowMs)));
 	const isUnderWay = states.has("prepared") || states.has("replaced");
 	const prepare = { action: `${path}/secret`, hidden, label: "Prepare new secret", isSmall: true };
+	const isActivated = states.has("replaced") && !states.has("prepared");
+	// In the order of the steps. That the receiver knows the new secret is what we saw, and nobody's click.
+	const areDone = [isUnderWay, isActivated && isAccepted, isActivated, false];
+	const seen = isAccepted
+		? "Your server answered 2xx to a callback signed with the new secret."
+		: "No callback signed with the new secret was answered 2xx yet. Send a test conversion before you end the old one.";
 	const steps = html`<ol class="points small">${REPLACEMENT.map(
-		([title, text]) => html`<li><strong>${title}</strong><br><span class="soft">${text}</span></li>`,
+		([title, text], at) =>
+			html`<li><strong>${title}</strong> ${areDone[at] ? ui.badge("good", "Done") : null}<br><span class="soft">${text}${at === 1 && isActivated ? html` <strong>${seen}</strong>` : null}</span></li>`,
 	)}</ol>`;
 	return ui.section({
 		id: "secret",
 		title: "Signing secret",
-		hint: "It signs your requests to us and our callbacks to you. Replacing it takes two steps, and nothing is lost in between.",
+		hint: "It signs your requests to us and our callbacks to you. Replace it in four steps: no callback is lost.",
 		actions: states.has("prepared") || !mayIntegrate ? null : ui.buttonForm(prepare),
 		told,
 		body: html`${issued === null || issued.key !== null ? null : ui.padded(issuedOnce(issued))}${secretTable(view)}${ui.padded(
@@ -310,46 +362,66 @@ function secretTable({ secrets, nowMs, path, hidden, mayIntegrate }: KeysView): 
 
 // Ready snippets with the programme's own values, both directions, one tab a language: the files of examples/.
 
-interface SnippetValues extends ExampleValues {
+interface SnippetValues extends Required<ExampleValues> {
 	programId: string;
 }
 
+type Language = ReturnType<typeof parseLanguage>;
+
+function snippet({ value, label }: Language, title: string, role: ExampleRole, values: SnippetValues): Html {
+	return ui.codeBlock(fillIn(readExample(value, role), values), `${title}, ${label}`, codeLanguageOf(value));
+}
+
 export function snippetsSection(path: string, asked: string | undefined, values: SnippetValues): Html {
-	const { value: language, label } = parseLanguage(asked);
-	const snippet = (title: string, role: ExampleRole) =>
-		html`<div class="stack-tight"><h3>${title}</h3>${ui.codeBlock(
-			fillIn(readExample(language, role), values),
-			`${title}, ${label}`,
-			codeLanguageOf(language),
-		)}</div>`;
+	const language = parseLanguage(asked);
 	return ui.section({
 		id: "snippets",
 		title: "Ready snippets",
-		hint: html`With this programme's values. Put the key into <code>${API_KEY_VARIABLE}</code> and the secret into <code>${SECRET_VARIABLE}</code>. <a href="${DOCS_PATH}#the-rules">The rules they keep, and why</a>`,
+		hint: html`With this programme's values. Put the key into <code>${API_KEY_VARIABLE}</code> and the secret into <code>${SECRET_VARIABLE}</code>. <a href="${DOCS_PATH}#the-rules">The rules they follow, and why</a>`,
 		body: ui.padded(
 			ui.tabs(
 				"Language",
 				EXAMPLE_LANGUAGES.map((other) => ({
 					label: other.label,
 					href: `${withQuery(path, { lang: other.value })}#snippets`,
-					isActive: other.value === language,
+					isActive: other.value === language.value,
 				})),
 			),
 			// The other languages need nothing but themselves.
-			language === "node"
+			language.value === "node"
 				? html`<div class="stack-tight"><p class="small soft">Install the library from this service first. SHA-256 <code class="break">${DOWNLOADS[0].sha256}</code>. <a href="${DOWNLOADS_PATH}">All checksums</a></p>${ui.codeBlock(`npm install ${downloadUrl(values.publicUrl)}`, "the command to install the library")}</div>`
 				: null,
-			html`<div class="columns">${snippet("Sign a request to us", "sender")}${snippet("Verify a callback from us", "receiver")}</div>`,
+			// One open, the other a click away: side by side they would be cut.
+			ui.foldable("Sign a request to us", true, snippet(language, "Sign a request to us", "sender", values)),
+			ui.foldable(
+				"Verify a callback from us",
+				false,
+				snippet(language, "Verify a callback from us", "receiver", values),
+			),
 			ui.more(
 				"The pixel for your thank-you page",
-				html`<p class="small soft">Let your shop write each order's own id and amount in place of <code>ORDER_ID</code> and <code>AMOUNT</code>; pasted as it is, the call is refused. Anyone can call the pixel, so a pixel call by itself proves nothing: confirm each order with a signed request from your server.</p>${ui.codeBlock(pixelSnippet(values), "The pixel, HTML", "html")}`,
+				html`<p class="small soft">Your shop must write each order's ID and amount in place of <code>ORDER_ID</code> and <code>AMOUNT</code>; pasted unchanged, the call is refused. Anyone can call the pixel, so a pixel call by itself proves nothing: confirm each order with a signed request from your server.</p>${ui.codeBlock(pixelSnippet(values), "The pixel, HTML", "html")}`,
 			),
 		),
 	});
 }
 
+/** In the language of the snippets above. */
+export function partnerLinksSection(asked: string | undefined, values: SnippetValues): Html {
+	const { parameter, days } = values.click;
+	return ui.section({
+		id: "partner-links",
+		title: "Partner links",
+		hint: html`A partner's link opens your shop with the click ID in the parameter <code>${parameter}</code>. Your server keeps it for ${ui.countOf(days, "day")} in a cookie that scripts cannot read, and sends it as <code>clickId</code> with the signed request of the sale. If the customer used a coupon code, send it as <code>couponCode</code>.`,
+		body: ui.padded(snippet(parseLanguage(asked), "Keep the click ID", "click", values)),
+	});
+}
+
 /** For the shop's thank-you page: the browser reports, the shop's server confirms. */
-export function pixelSnippet({ publicUrl, programId }: Omit<SnippetValues, "brand">): string {
+export function pixelSnippet({
+	publicUrl,
+	programId,
+}: Pick<SnippetValues, "publicUrl" | "programId">): string {
 	return `<img src="${publicUrl}/pixel/${programId}.gif?orderId=ORDER_ID&amp;basketValue=AMOUNT" width="1" height="1" alt="">
 `;
 }
@@ -362,8 +434,8 @@ const SECRET: FormPart = { path: keysPath, part: "secret" };
 /** The first one is issued on the tab that leads through the set-up, and shown there. */
 export async function issueApiKey(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
-	const { on, name } = await readTextFields(c, ["on", "name"]);
-	const issued = await issueKey(deps, programme.public_id, makerOf(c), name);
+	const { on, name, right } = await readTextFields(c, ["on", "name", "right"]);
+	const issued = await issueKey(deps, programme.public_id, makerOf(c), { name, right });
 	if (issued.ok) handOverIssued(c, deps, programme, issued.value);
 	const at: FormPart = on === "callbacks" ? { path: integrationPath, part: "keys" } : KEYS;
 	return finish(c, at, issued, () => null);

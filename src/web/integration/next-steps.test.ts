@@ -111,7 +111,7 @@ test("what `listen` told of a test shows where it was sent, and no Postback URL 
 	assert.match(failed, /Answered 401 Answered by your machine, through listen \./);
 	assert.match(failed, /Callback answered 2xx : to do/);
 	const verified = await tell({ ...nothing, outcome: "verified" });
-	assert.match(verified, /Signature right Checked on your machine by listen , with your secret\./);
+	assert.match(verified, /Signature valid Checked on your machine by listen , with your secret\./);
 	assert.match(
 		verified,
 		/Callback verified : done On a developer's machine, through listen \. Next, for your real server: save a Postback URL \./,

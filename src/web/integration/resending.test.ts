@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { START_MS } from "../test-site.test-support.ts";
 import { runCallbacks } from "./callback-run.test-support.ts";
-import { issue, openShop, type Shop, URL_ENTERED } from "./integration-shop.test-support.ts";
+import { issue, openShop, report, type Shop, URL_ENTERED } from "./integration-shop.test-support.ts";
 
 const REFUSED = { kind: "answered", status: 404 } as const;
 const DOWN = { kind: "answered", status: 503 } as const;
@@ -68,7 +68,7 @@ test("ticked callbacks are sent: ended ones again, waiting ones now; the rest is
 	assert.equal((await runCallbacks(site, programme, FINE)).length, 3);
 	await browser.submit(`${path}/postback-url/remove`, {});
 	const removed = await listOf(shop);
-	assert.doesNotMatch(removed, /Resend|type="checkbox"/, "nowhere to send to");
+	assert.doesNotMatch(removed, /Resend|name="delivery"/, "nowhere to send to");
 });
 
 test("a waiting callback is sent now from its page, once, and it says so there", async (t) => {
@@ -138,14 +138,14 @@ test("the list keeps its filters through every form, the way to a callback and b
 
 async function openSending(
 	t: TestContext,
-	tests: number,
+	sales: number,
 	outcome: Parameters<typeof runCallbacks>[2],
 ): Promise<Shop> {
 	const shop = await openShop(t);
 	const { browser, path, site, programme } = shop;
-	await issue(browser, path);
+	const credentials = await issue(browser, path);
 	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
-	for (let n = 0; n < tests; n++) await browser.submit(`${path}/test`, {});
+	for (let n = 0; n < sales; n++) await report(site, credentials, `A-${n}`);
 	await browser.open(path);
 	await runCallbacks(site, programme, outcome);
 	site.moveClock(1_000);

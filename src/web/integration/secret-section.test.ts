@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HOUR_MS } from "../../domain/time.ts";
 import type { Browser, TestSite } from "../test-site.test-support.ts";
+import { runCallbacks } from "./callback-run.test-support.ts";
 import { issue, openShop, report, SECRET } from "./integration-shop.test-support.ts";
 
 test("prepare shows the new secret once; both are good for requests, and the page says what comes next", async (t) => {
@@ -47,6 +48,38 @@ test("activate makes the old one a replaced one for 24 hours, and end it now end
 	assert.equal((await report(shop.site, { key, secret: prepared.secret }, "3")).status, 201);
 	assert.doesNotMatch((await shop.browser.open(shop.keys)).text, /End it now/);
 	assert.deepEqual(await audited(shop.site), ["secret.prepared", "secret.activated", "secret.ended"]);
+});
+
+test("that the receiver knows the new secret is ticked by an accepted callback, and by nobody's click", async (t) => {
+	const shop = await openShop(t);
+	const { site, browser, programme, keys, path } = shop;
+	await issue(browser, path);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: "https://shop.example/postback" });
+	const sendTest = async (status: number) => {
+		await browser.submit(`${path}/test`, {});
+		await runCallbacks(site, programme, { kind: "answered", status });
+	};
+	const done = async () => {
+		const { text } = await browser.open(keys);
+		return [...text.matchAll(/<li><strong>([^<]+)<\/strong> <span class="badge badge-good">Done</g)].map(
+			([, title]) => title,
+		);
+	};
+	await sendTest(204);
+	assert.deepEqual(await done(), []);
+	const { secretId } = await prepare(browser, keys);
+	assert.deepEqual(await done(), ["Prepare"]);
+	await browser.submit(`${keys}/secret/activate`, { secretId });
+	assert.deepEqual(await done(), ["Prepare", "Activate"]);
+	site.moveClock(10_000);
+	await sendTest(401);
+	assert.deepEqual(await done(), ["Prepare", "Activate"]);
+	assert.match(
+		(await browser.open(keys)).text,
+		/No callback signed with the new secret was answered 2xx yet/,
+	);
+	await sendTest(204);
+	assert.deepEqual(await done(), ["Prepare", "Add it to your receiver", "Activate"]);
 });
 
 test("a discarded secret is refused at once, and activating it afterwards changes nothing", async (t) => {

@@ -36,7 +36,9 @@ export async function checkPasted(c: WebContext, deps: WebDeps): Promise<Respons
 		const findings = ui.section({ id: "findings", title: "Not checked", body });
 		return render(c, deps, { pasted: EMPTY, findings, status: 422 });
 	}
-	const found = await checkSignature(deps, programmeOf(c), { pasted, secret, computed });
+	const { giveWay } = deps.turns;
+	const found = await checkSignature(deps, programmeOf(c), { pasted, secret, computed }, giveWay);
+	await giveWay();
 	const findings = findingsSection(programmeOf(c).public_id, found);
 	return render(c, deps, { pasted, computed, findings });
 }
@@ -104,20 +106,20 @@ function formFields(pasted: PastedRequest, computed: string, brand: string): Htm
 		label: "Body, exactly as it arrived",
 		value: pasted.body,
 		rows: 7,
-		hint: "Not formatted, not shortened. Even one extra space changes the signature.",
+		hint: "Paste it unformatted and complete. Even one extra space changes the signature.",
 	})}<div class="form-grid">${ui.textField({
 		name: "computed",
 		label: "Signature your code computed (optional)",
 		value: computed,
 		isMono: true,
 		autocomplete: "off",
-		hint: "For a callback that your server refuses: we say what your code did differently.",
+		hint: "If your server refuses a callback, paste the signature it expected: we say what your code did differently.",
 	})}${ui.textField({
 		name: "secret",
 		label: "Signing secret (optional)",
 		type: "password",
 		autocomplete: "off",
-		hint: "Leave it empty to check with the programme's own. It is not stored, not logged and not shown again.",
+		hint: "Leave empty to check with the programme's own secrets. What you enter is not stored, not logged and not shown again.",
 	})}</div><div class="row">${ui.button({ label: "Check", tone: "primary" })}</div>`;
 }
 
@@ -159,7 +161,7 @@ function findingsSection(programmeId: string, found: CheckedSignature): Html {
 				: [
 						ui.padded(
 							html`<h3>The signature your code computed</h3>`,
-							html`<p class="small soft">Judged over the request as you pasted it.</p>`,
+							html`<p class="small soft">We compared it with the request as you pasted it.</p>`,
 						),
 						findingsTable("The signature your code computed", computed, ["Computed over", "You pasted"]),
 					],

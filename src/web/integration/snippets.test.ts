@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { DOWNLOADS } from "../downloads.ts";
 import { EXAMPLE_LANGUAGES, fillIn, readExample } from "../examples.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
-import { pixelSnippet, snippetsSection } from "./keys-page.ts";
+import { partnerLinksSection, pixelSnippet, snippetsSection } from "./keys-page.ts";
 
 /** Short enough to be read at once; C# and Java are the longest. */
 const PAGE_LINES = 115;
@@ -15,6 +15,8 @@ const PAGE_LINES = 115;
 const PAGE_COLUMNS = 100;
 
 const PUBLIC_URL = "https://network.example:8443";
+const CLICK = { parameter: "via", days: 7 };
+const VALUES = { publicUrl: PUBLIC_URL, brand: "Acme", programId: "prg_1", click: CLICK };
 const EXAMPLES = EXAMPLE_LANGUAGES.flatMap(({ value }) =>
 	(["receiver", "sender"] as const).map((role) => ({
 		language: value,
@@ -43,6 +45,27 @@ test("each example is at most a page, names its secrets and holds none, and has 
 	}
 });
 
+test("what keeps a click id has the programme's parameter and days, and a cookie that scripts cannot read", () => {
+	for (const { value } of EXAMPLE_LANGUAGES) {
+		const text = readExample(value, "click");
+		ok(text.split("\n").length <= 45, value);
+		ok(
+			text.split("\n").every((line) => line.replaceAll("\t", "    ").length <= PAGE_COLUMNS),
+			value,
+		);
+		ok(text.includes("rbclick") && text.includes("2592000"), value);
+		match(text, /HttpOnly/i, value);
+		match(text, /Secure/i, value);
+		match(text, /SameSite[\s\S]{1,30}Lax/i, value);
+		doesNotMatch(text, /rb[ks]_/, value);
+		const filled = fillIn(text, VALUES);
+		ok(filled.includes("via") && filled.includes("604800"), value);
+		doesNotMatch(filled, /rbclick|2592000/, value);
+		const section = String(partnerLinksSection(value, VALUES));
+		match(section, /<code>via<\/code>[\s\S]*for 7 days/);
+	}
+});
+
 test("a value with replacement patterns in it is filled in as it is", () => {
 	equal(fillIn("https://ringback.example/", { publicUrl: "$&$1", brand: "Service" }), "$&$1/");
 });
@@ -54,8 +77,7 @@ test("every folder of examples/ is shown, and no other", () => {
 });
 
 test("the section shows both directions in the language asked for, and Node when there is no such", () => {
-	const values = { publicUrl: PUBLIC_URL, brand: "Acme", programId: "prg_1" };
-	const shown = (language: string | undefined) => String(snippetsSection("/integration", language, values));
+	const shown = (language: string | undefined) => String(snippetsSection("/integration", language, VALUES));
 	match(shown("csharp"), /aria-current="true">C#<[\s\S]*static class Sender[\s\S]*static class Receiver/);
 	match(shown("curl"), /aria-current="true">Node</);
 	equal(shown(undefined), shown("node"));
@@ -63,8 +85,7 @@ test("the section shows both directions in the language asked for, and Node when
 });
 
 test("only Node needs something installed, and the section says from where, with its checksum", () => {
-	const values = { publicUrl: PUBLIC_URL, brand: "Acme", programId: "prg_1" };
-	const shown = (language: string) => String(snippetsSection("/keys", language, values));
+	const shown = (language: string) => String(snippetsSection("/keys", language, VALUES));
 	const [{ file, sha256 }] = DOWNLOADS;
 	ok(shown("node").includes(`<code>npm install ${PUBLIC_URL}/downloads/${file}</code>`));
 	ok(shown("node").includes(sha256));
@@ -72,6 +93,5 @@ test("only Node needs something installed, and the section says from where, with
 });
 
 test("the pixel has the programme's own address", () => {
-	const values = { publicUrl: PUBLIC_URL, brand: "Service", programId: "prg_1" };
-	match(pixelSnippet(values), /https:\/\/network\.example:8443\/pixel\/prg_1\.gif/);
+	match(pixelSnippet(VALUES), /https:\/\/network\.example:8443\/pixel\/prg_1\.gif/);
 });

@@ -6,7 +6,9 @@ import { DECISION_MOVES, judgeTestDecision, parseMove, sideOf } from "../../conv
 import { sendTestConversion, type TestSent, walkTestConversion } from "../../conversions/send-test.ts";
 import { judgeMove } from "../../domain/conversion.ts";
 import type { Result } from "../../domain/fault.ts";
+import { firstLineOf } from "../../domain/kept-answer.ts";
 import { isGoodAnswer, type LocalOutcome } from "../../domain/local-answer.ts";
+import { showOrderId } from "../../domain/visible-text.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
 import type { ListedDelivery } from "../../store/queries/delivery-list.ts";
 import type { StoredLocalAnswer } from "../../store/queries/local-answers.ts";
@@ -27,7 +29,7 @@ export function testSection(view: CallbacksView, isNext: boolean): Html {
 	return ui.section({
 		id: SECTION,
 		title: "Test conversion",
-		hint: "Behaves like a real conversion, is marked “test” and stays out of all totals.",
+		hint: "It behaves like a real conversion, is marked “test” and stays out of all totals.",
 		actions: view.mayIntegrate
 			? ui.buttonForm({
 					action: `${view.path}/test`,
@@ -48,7 +50,7 @@ export function testResult(view: CallbacksView): Html {
 	if (test === null) return ui.emptyState({ title: "No test conversion yet", text: advice(view) });
 	const { conversion, localAnswers, deliveries } = test;
 	return html`${ui.padded(
-		html`<div class="row-end"><p class="grow"><a class="mono" href="${conversionPath(programme.public_id, conversion.public_id)}">${conversion.order_id}</a> ${statusBadge(conversion.status)}</p>${walkForms(view, conversion)}</div>`,
+		html`<div class="row-end"><p class="grow"><a class="mono" href="${conversionPath(programme.public_id, conversion.public_id)}">${showOrderId(conversion.order_id)}</a> ${statusBadge(conversion.status)}</p>${walkForms(view, conversion)}</div>`,
 	)}${localAnswers.length === 0 ? null : localAnswersTable(localAnswers)}${
 		deliveries.length === 0 && localAnswers.length > 0 ? null : deliveredTable(view, deliveries)
 	}`;
@@ -73,7 +75,8 @@ function deliveredTable(view: CallbacksView, deliveries: readonly ListedDelivery
 				cell: ({ lastHttpStatus, lastAttempt }) => {
 					if (lastAttempt === null) return lastHttpStatus === null ? "—" : `HTTP ${lastHttpStatus}`;
 					const { title, meaning, advice } = explainAttempt(lastAttempt);
-					return html`${title}<span class="secondary break">${meaning} ${view.mayIntegrate ? advice : null}</span>`;
+					const said = firstLineOf(lastAttempt.answer);
+					return html`${title}<span class="secondary break">${said === null ? null : html`Your server said: “${said}” `}${meaning} ${view.mayIntegrate ? advice : null}</span>`;
 				},
 			},
 			next,
@@ -116,7 +119,7 @@ function walkForms(
 /** What `ringback listen` told of events on a developer's machine: never as if it were a callback to the saved URL. */
 function localAnswersTable(answers: readonly StoredLocalAnswer[]): Html {
 	return ui.dataTable<StoredLocalAnswer>({
-		caption: "What came of it on your machine",
+		caption: "Callbacks on your machine",
 		rows: answers,
 		empty: null,
 		stacks: "tight",
@@ -147,9 +150,9 @@ const LOCAL_WORDS: Readonly<Record<LocalOutcome, readonly [state: string, meanin
 		"No connection",
 		html`<code>listen</code> found no receiver at its <code>--to</code> address.`,
 	],
-	verified: ["Signature right", html`Checked on your machine by <code>listen</code>, with your secret.`],
+	verified: ["Signature valid", html`Checked on your machine by <code>listen</code>, with your secret.`],
 	not_verified: [
-		"Signature not right",
+		"Signature not valid",
 		html`<code>listen</code> could not verify it. Compare its secret with the active one.`,
 	],
 };
@@ -175,7 +178,7 @@ async function afterTest(c: WebContext, deps: WebDeps, sent: Result<TestSent>): 
 	const programme = programmeOf(c);
 	const isHeard = await isListened(deps, programme);
 	return finish(c, TEST, sent, ({ conversion, isOwed }) => {
-		const what = `Test conversion ${conversion.order_id} is ${STATUS_WORDS[conversion.status].toLowerCase()}.`;
+		const what = `Test conversion ${showOrderId(conversion.order_id)} is ${STATUS_WORDS[conversion.status].toLowerCase()}.`;
 		if (isOwed || isHeard) return ["good", what];
 		const why =
 			programme.endpoint_id === null

@@ -33,7 +33,7 @@ test("a file is checked, previewed, applied once however often the button is pre
 	match(preview.text, /Decide 2 conversions/);
 	match(preview.text, /2 lines will be left out/);
 	match(preview.text, /By status.*Approved.*700\.00.*Rejected/s);
-	match(preview.text, /This programme has no SALE with order id three/);
+	match(preview.text, /This programme has no SALE with order ID three/);
 	match(preview.text, /reason must be one of/);
 	doesNotMatch(preview.text, /every 1s/);
 	match((await owner.open(`${href}/result.csv`)).text, /\r\n2,will_be_changed,,cnv_\w+,one,/);
@@ -100,7 +100,7 @@ test("what is no file of decisions is refused on the form itself, leaves no time
 	for (const [form, status, sentence] of [
 		[new FormData(), 422, /Choose a CSV file first/],
 		[uploadForm(`${HEADER}one,,,\n`), 422, /No line has a decision\. Write approve/],
-		[uploadForm(`orderId,decision\n${"A,approve\n".repeat(40_001)}`), 422, /40\u00a0000 rows/],
+		[uploadForm(`orderId,decision\n${"A,approve\n".repeat(40_001)}`), 422, /40,000 rows/],
 		[uploadForm(new Uint8Array(maxFileBytes(SMALL_FILES) + 1)), 413, /larger than 10 MB/],
 	] as const) {
 		const refused = await owner.submitForm(`${base}/bulk`, form);

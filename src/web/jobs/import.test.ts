@@ -9,7 +9,7 @@ test("a network moves here by three files, each looked at before it comes in, an
 	const start = await staff.open("/import");
 	equal(start.location, "/import/programmes");
 	match((await staff.open("/programmes")).text, /href="\/import"[^>]*>Import</);
-	match((await staff.open("/import/programmes")).text, /None yet.*What it looks like.*owner_email/s);
+	match((await staff.open("/import/programmes")).text, /None yet.*What the file looks like.*owner_email/s);
 
 	const shops = await upload(staff, "programmes", [
 		PROGRAMMES,
@@ -41,7 +41,7 @@ test("a network moves here by three files, each looked at before it comes in, an
 		"dev@garden.example,Ada,Garden Shop,developer",
 	]);
 	await workOff(site);
-	match((await staff.open(people)).text, /Nobody is mailed: this service has no mail server/);
+	match((await staff.open(people)).text, /No mail is sent: this service has no mail server/);
 	await staff.submit(`${people}/apply`, {});
 	await workOff(site);
 	match((await staff.open(people)).text, /1 person imported.*Next: their conversions/s);
@@ -58,7 +58,7 @@ test("a network moves here by three files, each looked at before it comes in, an
 	match(text, /Will be imported<\/dt><dd>2<.*Needs fixing<\/dt><dd>2</s);
 	match(text, /2 lines will be left out/);
 	match(text, /Imported conversions cannot be removed\. No callback is sent for them\./);
-	match(text, /By status.*Approved.*1<span class="thousands">299<\/span>.50.*Rejected/s);
+	match(text, /By status.*Approved.*1,299\.50.*Rejected/s);
 	match(text, /Line 4<.*still open cannot be imported.*Line 5<.*There is no programme “=Nowhere”/s);
 	const toFix = await staff.open(`${history}/problems.csv`);
 	equal(toFix.headers.get("content-type"), "text/csv; charset=utf-8");
@@ -100,7 +100,7 @@ test("with mail, whoever imports people says whether they are invited", async (t
 		await workOff(site);
 		match(
 			(await staff.open(job)).text,
-			/type="checkbox" name="invite"(?! value="on" checked).*At most 200 are mailed/s,
+			/type="checkbox" name="invite"(?! value="on" checked).*At most 200 invitations are mailed/s,
 		);
 		await staff.submit(`${job}/apply`, fields);
 		await workOff(site);

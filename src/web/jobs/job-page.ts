@@ -4,6 +4,7 @@
 
 import type { Fault } from "../../domain/fault.ts";
 import { SECOND_MS } from "../../domain/time.ts";
+import { showOrderId } from "../../domain/visible-text.ts";
 import { discardJob, startJob, stopJob, whyNotYours } from "../../jobs/job.ts";
 import type { JobKind } from "../../jobs/kind.ts";
 import { IMPORT_KINDS, JOB_KINDS } from "../../jobs/kinds.ts";
@@ -18,15 +19,7 @@ import { answerCsv } from "../conversions/csv-answer.ts";
 import { deciderOf } from "../conversions/decide-action.ts";
 import { answerError } from "../error-page.ts";
 import { readTextFields } from "../form.ts";
-import {
-	answerPage,
-	leadTo,
-	makerOf,
-	type PageDeps,
-	programmeOf,
-	viewerOf,
-	type WebContext,
-} from "../page.ts";
+import { answerPage, leadTo, makerOf, type PageDeps, programmeOf, type WebContext } from "../page.ts";
 import * as paths from "../paths.ts";
 import type { Answer } from "../routes.ts";
 import * as ui from "../ui.ts";
@@ -189,7 +182,7 @@ function whatNext(view: JobView): Content {
 		const advice =
 			refused === 0 ? "" : " or needs fixing. Correct the lines below, and upload the file again";
 		const discard = ui.buttonForm({ action: `${view.href}/discard`, label: "Discard" });
-		return [message("warn", `Nothing to do: everything in it is as it should be already${advice}.`), discard];
+		return [message("warn", `Nothing to do: every line is done already${advice}.`), discard];
 	}
 	const leftOut = `${countOf(refused, "line")} will be left out, because ${refused === 1 ? "it needs" : "they need"} fixing. Go on with the others now and those later, or correct the file and upload it again.`;
 	const [verb] = verbOf(kind);
@@ -210,8 +203,8 @@ function nextKind({ name }: JobKind): Content {
 /** Whoever goes on with it may be another than who began: whether people are mailed is asked again. */
 function applyForm({ kind, href, isMailOn }: JobView, label: string, discard: string): Html {
 	const invites = isMailOn
-		? html`${ui.checkbox({ name: "invite", label: "Mail each of them an invitation now" })}<p class="small soft">Without it nobody is mailed: when a shop is ready, send its people their links from its People page. At most ${count(LIMITS.importedInvitations.max)} are mailed within an hour; whoever is beyond that is added without a mail, and the result says who.</p>`
-		: html`<p class="small soft">Nobody is mailed: this service has no mail server. When a shop is ready, create the links on its People page.</p>`;
+		? html`${ui.checkbox({ name: "invite", label: "Mail each of them an invitation now" })}<p class="small soft">Otherwise no mail is sent: when a shop is ready, send its people their links from its People page. At most ${count(LIMITS.importedInvitations.max)} invitations are mailed within an hour; the people after that are added without a mail, and the result says who they are.</p>`
+		: html`<p class="small soft">No mail is sent: this service has no mail server. When a shop is ready, create the links on its People page.</p>`;
 	return ui.postForm({
 		action: `${href}/apply`,
 		body: [
@@ -225,7 +218,7 @@ function doneMessage({ kind, job, summary: { counts, remarks } }: JobView): Html
 	if (job.summary === null) {
 		return message(
 			"info",
-			"What became of each line was not kept when the service was upgraded. The history of a conversion says what was decided about it.",
+			"The result of each line was not kept when the service was upgraded. The history of a conversion says what was decided about it.",
 		);
 	}
 	const [, done] = verbOf(kind);
@@ -256,14 +249,14 @@ function accessMessage(job: ListedJob): Content {
 	if (job.access_ended_at_ms === null) return null;
 	return message(
 		"warn",
-		html`${whoOf(job, job.appliedByEmail ?? job.email)} got a new password or lost their access (${ui.timeTag(job.access_ended_at_ms)}), so nothing more was done in their name. Look at what it did or would change before you go on; if nobody knows the file, discard it.`,
+		html`${whoOf(job, job.appliedByEmail ?? job.email)} got a new password or lost their access (${ui.timeTag(job.access_ended_at_ms)}), so nothing more was done in their name. Check what it did or would change before you continue. If you do not recognise the file, discard it.`,
 	);
 }
 
 const WHY: Readonly<Record<BatchFailure["cause"], readonly [cause: string, advice: string]>> = {
 	database: [
 		"the database was out of reach, too busy, or out of room",
-		"look at the System page: it says how the database does, and how much room there is",
+		"check the database and its free room on the System page",
 	],
 	unexpected: [
 		"an unexpected error",
@@ -330,7 +323,7 @@ function problemsSection({ job, href, summary: { problems, counts } }: JobView):
 		hint:
 			counts.refused > problems.length
 				? `The first ${count(problems.length)} of ${countOf(counts.refused, "line")}. The file has all of them.`
-				: "Corrected, the file of these lines can be uploaded as it is.",
+				: "Download these lines, correct them, and upload that file.",
 		actions: job.lines === "kept" ? file : null,
 		body: ui.dataTable({
 			caption: "Lines that need fixing",
@@ -343,7 +336,10 @@ function problemsSection({ job, href, summary: { problems, counts } }: JobView):
 					namesRow: true,
 					cell: ({ line }) => html`<span class="nowrap">Line ${count(line)}</span>`,
 				},
-				{ title: "What to put right", cell: ({ detail }) => html`<span class="break">${detail}</span>` },
+				{
+					title: "What to put right",
+					cell: ({ detail }) => html`<span class="break">${showOrderId(detail)}</span>`,
+				},
 			],
 		}),
 	});
@@ -357,7 +353,7 @@ function filesNote({ job, href }: JobView): Html {
 	});
 	const until =
 		job.state === "previewed"
-			? "Not applied within three days, it is discarded."
+			? "It is discarded if you do not apply it within three days."
 			: "The lines are removed three days after the end; the counts stay.";
 	return html`<div class="row">${job.lines === "kept" ? file : null}<span class="small soft">${until}</span></div>`;
 }
@@ -369,9 +365,9 @@ export const applyJobPage = change(async (c, deps, job) => {
 	return startJob(deps, job, makerOf(c), job.kind === "people" && invite === "on");
 });
 
-export const stopJobPage = change((c, deps, job) => stopJob(deps, job, viewerOf(c).personId));
+export const stopJobPage = change((c, deps, job) => stopJob(deps, job, makerOf(c)));
 
-export const discardJobPage = change((c, deps, job) => discardJob(deps, job, viewerOf(c).personId));
+export const discardJobPage = change((c, deps, job) => discardJob(deps, job, makerOf(c)));
 
 type Done = "started" | "already" | "stopped" | "discarded" | "rest discarded";
 

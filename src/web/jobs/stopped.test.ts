@@ -35,7 +35,7 @@ test("a new password stops the imports of whoever has it; they or others go on, 
 	match((await other.open(first)).text, stopped);
 	match(
 		(await other.open(waiting)).text,
-		/sam@.* got a new password or lost their access.*if nobody knows the file, discard it/s,
+		/sam@.* got a new password or lost their access.*If you do not recognise the file, discard it/s,
 	);
 	match((await staff.open(first)).text, stopped, "who changed it stays signed in");
 	await staff.submit(`${first}/apply`, {});

@@ -21,12 +21,11 @@ import { jobPath, originOf, stateOf, uploadPath, whoOf } from "./job-page.ts";
 const MAX_LISTED_JOBS = MAX_WAITING_FILES + 20;
 
 const HINTS: Readonly<Record<JobKindName, string>> = {
-	decisions:
-		"The easiest way: export the list, add a column named decision, and upload the file. Two lines that decide the same order differently are both refused.",
-	programmes: "One line a programme. Its owner gets an account, and no mail.",
-	people: "One line for each person and programme. Nobody is mailed unless you say so after the preview.",
+	decisions: "Export, add a column named decision, upload.",
+	programmes: "One line per programme. Its owner gets an account but no mail.",
+	people: "One line for each person and programme. No mail is sent unless you choose it after the preview.",
 	conversions:
-		"One line a conversion that was approved, rejected or reversed. It counts in every total, and the shop is not told of it.",
+		"One line per conversion that was approved, rejected or reversed. It counts in every total and sends no callback.",
 };
 
 export function showUploadPage(kind: JobKind): Answer {
@@ -74,7 +73,7 @@ function importHeader({ name }: JobKind, title: string): Html {
 	}));
 	return html`${ui.pageHeader({
 		title,
-		hint: "First programmes, then their people, then decided conversions. You see what would come of a file before anything is imported, and no callback is sent for what is.",
+		hint: "First programmes, then their people, then decided conversions. You see a preview first. Imported conversions send no callbacks.",
 		actions: ui.linkButton({ label: "Back to Programmes", href: PROGRAMMES_PATH }),
 	})}${ui.tabs("Kinds of files", kinds)}`;
 }
@@ -83,7 +82,7 @@ function decisionsHeader(c: WebContext, { public_id: publicId }: Programme, titl
 	const isStaff = viewerOf(c).kind === "staff";
 	return ui.pageHeader({
 		title,
-		hint: `${isStaff ? "You can reject; only the shop can approve or reverse." : "Approve, reject or reverse."} You see what would change before anything does.`,
+		hint: `${isStaff ? "You can reject; only the shop can approve or reverse." : "Approve, reject or reverse."} You see a preview first.`,
 		actions: ui.linkButton({
 			label: "Back to the list",
 			href: ownPath(c.req.query("back")) ?? conversionsPath(publicId),
@@ -118,37 +117,33 @@ function uploadSection(c: WebContext, kind: JobKind, error: string | undefined):
 					html`<div>${ui.button({ label: "Upload and check", tone: "primary" })}</div>`,
 				],
 			}),
-			html`<p class="small soft">The same file may be uploaded as often as you like: what is as it should be stays as it is${isImport ? ", and what differs is never overwritten" : null}.</p>`,
+			html`<p class="small soft">You can upload the same file again: lines that are done already change nothing${isImport ? ", and existing values are never overwritten" : null}.</p>`,
 		),
 	});
 }
 
 function exampleSection({ name, example, columns }: JobKind): Html {
-	const words =
-		name === "decisions"
-			? html` The columns may also have the names that German, French, Spanish, Italian and Dutch spreadsheets give them, such as Bestellnummer, décision or motivo. Event types: ${EVENT_TYPES.join(", ")}. Reasons: ${REASONS.join(", ")}.`
-			: null;
-	return ui.section({
-		id: "example",
-		title: "What it looks like",
-		body: [
-			ui.padded(
-				ui.codeBlock(example, "example file"),
-				html`<p class="small soft break">Commas, semicolons and tabs work, a decimal comma or point, and any order of columns; in UTF-8 or as Excel’s “Unicode text”.${words}</p>`,
-			),
-			ui.dataTable<JobColumn>({
-				caption: `Columns of a file of ${name}`,
-				rows: columns,
-				empty: null,
-				stacks: true,
-				columns: [
-					{ title: "Column", namesRow: true, cell: (column) => html`<code>${column.name}</code>` },
-					{ title: "Needed", cell: ({ isOptional }) => (isOptional === true ? "no" : "yes") },
-					{ title: "What to write", cell: ({ means }) => means },
-				],
-			}),
-		],
-	});
+	const isDecisions = name === "decisions";
+	const words = isDecisions
+		? html` Two lines that decide the same order differently are both refused. The columns may also have the names that German, French, Spanish, Italian and Dutch spreadsheets give them, such as Bestellnummer, décision or motivo. Event types: ${EVENT_TYPES.join(", ")}. Reasons: ${REASONS.join(", ")}.`
+		: null;
+	const parts = [
+		html`<div class="stack">${ui.codeBlock(example, "example file")}<p class="small soft break">Cells may be separated by commas, semicolons or tabs, and columns may be in any order. Save the file in UTF-8 or as Excel’s “Unicode text”.${words}</p></div>`,
+		ui.dataTable<JobColumn>({
+			caption: `Columns of a file of ${name}`,
+			rows: columns,
+			empty: null,
+			stacks: true,
+			columns: [
+				{ title: "Column", namesRow: true, cell: (column) => html`<code>${column.name}</code>` },
+				{ title: "Needed", cell: ({ isOptional }) => (isOptional === true ? "no" : "yes") },
+				{ title: "What to write", cell: ({ means }) => means },
+			],
+		}),
+	];
+	// The export has these columns already.
+	const body = ui.padded(isDecisions ? ui.more("Columns and an example", ...parts) : parts);
+	return ui.section({ id: "example", title: "What the file looks like", body });
 }
 
 function jobsSection(c: WebContext, kind: JobKind, jobs: readonly ListedJob[]): Html {
@@ -164,7 +159,7 @@ function jobsSection(c: WebContext, kind: JobKind, jobs: readonly ListedJob[]): 
 			empty: ui.emptyState({
 				title: "None yet",
 				text: isImport
-					? "Files that you or others of the staff upload show up here."
+					? "Files that you or other staff upload appear here."
 					: "Upload a file, or choose all that match the filters of the list.",
 			}),
 			columns: [

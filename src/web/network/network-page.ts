@@ -22,7 +22,15 @@ import { findFirstProgramme } from "../../store/queries/programmes.ts";
 import { logoImage } from "../document.ts";
 import { declareForm, HIDDEN } from "../form.ts";
 import { handOverIssued } from "../integration/issued-cookie.ts";
-import { answerPage, leadTo, makerOf, viewerOf, type WebContext, type WebDeps } from "../page.ts";
+import {
+	answerPage,
+	leadTo,
+	makerOf,
+	tellRefusal,
+	viewerOf,
+	type WebContext,
+	type WebDeps,
+} from "../page.ts";
 import * as paths from "../paths.ts";
 import { NETWORK_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";
@@ -33,7 +41,7 @@ const FORM = declareForm<NetworkField | "isFirst">({
 	isFirst: HIDDEN,
 	name: {
 		label: "Network name",
-		hint: "On every page and in every mail.",
+		hint: "Shown on every page and in every mail.",
 		autocomplete: "organization",
 		maxLength: MAX_NAME_LENGTH,
 		isRequired: true,
@@ -41,7 +49,7 @@ const FORM = declareForm<NetworkField | "isFirst">({
 	brand: { label: "Brand in header names (optional)", isMono: true, maxLength: MAX_BRAND_LENGTH },
 	colour: {
 		label: "Colour",
-		hint: "Six hex digits, such as #3b4fd8. Where it would be hard to read, it is made darker or lighter. Empty: Ringback's own.",
+		hint: "Six hex digits, such as #3b4fd8. Where it would be hard to read, we make it darker or lighter. Leave empty to use Ringback's colour.",
 		isMono: true,
 		maxLength: 7,
 	},
@@ -50,10 +58,14 @@ const FORM = declareForm<NetworkField | "isFirst">({
 		hint: "Shown below every page and mail. Replies to mails go there.",
 		type: "email",
 	},
-	senderName: { label: "Sender's name", hint: "Empty: the network's name.", maxLength: MAX_NAME_LENGTH },
+	senderName: {
+		label: "Sender's name",
+		hint: "Leave empty to use the network's name.",
+		maxLength: MAX_NAME_LENGTH,
+	},
 	senderAddress: {
 		label: "Sender's address",
-		hint: "Empty: the address of MAIL_FROM. Your mail server must allow it: send a test mail.",
+		hint: "Leave empty to use the address in MAIL_FROM. Your mail server must allow the address: send a test mail to check.",
 		type: "email",
 	},
 });
@@ -61,7 +73,7 @@ const LOGO_FORM = declareForm({
 	file: {
 		label: "Picture",
 		accept: LOGO_TYPE,
-		hint: "PNG, at most 256 KB, 16 to 1,024 pixels wide and high. It is shown 28 pixels high; one that is at least twice as wide as high takes the place of the name.",
+		hint: "PNG, at most 256 KB, 16 to 1,024 pixels wide and high. It is shown 28 pixels high. A wide logo (2:1 or more) replaces the name.",
 		isRequired: true,
 	},
 });
@@ -86,8 +98,8 @@ export async function showNetwork(c: WebContext, { store, mailer }: WebDeps): Pr
 		active: "network",
 		body: [
 			isSetUp
-				? ui.pageHeader({ title, hint: "What is still to do can wait.", actions: end })
-				: ui.pageHeader({ title, hint: "What people see on pages and in mails. Changes show at once." }),
+				? ui.pageHeader({ title, hint: "You can do the open steps later.", actions: end })
+				: ui.pageHeader({ title, hint: "People see this on pages and in mails. Changes show at once." }),
 			isSetUp
 				? ui.section({
 						id: "programme",
@@ -163,7 +175,7 @@ function brandFields({ brandState }: NetworkFace): readonly "brand"[] {
 
 function brandHint({ brand, isBrandChosen }: NetworkFace): Content {
 	const shown = headerNames(isBrandChosen && isBrand(brand) ? brand : "Acme").signature;
-	return html`As in <code>${shown}</code>. Empty: made from the name.`;
+	return html`As in <code>${shown}</code>. Leave empty to use the name.`;
 }
 
 /** While it can be chosen: that it stays. Afterwards: why it cannot. */
@@ -190,7 +202,7 @@ export async function saveNetwork(c: WebContext, deps: WebDeps): Promise<Respons
 	const { brandState } = c.get("network");
 	const chosen = brandState === "open" ? { brand } : {};
 	const input = { ...(isFirst === "" ? others : { name: typed.name }), ...chosen };
-	const changed = await changeNetwork(deps, viewerOf(c).personId, input);
+	const changed = await changeNetwork(deps, makerOf(c), input);
 	if (!changed.ok) return FORM.refuse(c, changed, () => showNetwork(c, deps), { ...typed, isFirst: "yes" });
 	if (isFirst === "sample") return trySample(c, deps);
 	const hasProgramme = isFirst === "" || (await findFirstProgramme(deps.store.db)) !== undefined;
@@ -200,8 +212,9 @@ export async function saveNetwork(c: WebContext, deps: WebDeps): Promise<Respons
 }
 
 export async function finishSetUp(c: WebContext, deps: WebDeps): Promise<Response> {
-	await endSetUp(deps, viewerOf(c).personId);
-	const said = "The set-up is no longer shown. What it asked for is under Network.";
+	const ended = await endSetUp(deps, makerOf(c));
+	if (!ended.ok) return tellRefusal(c, ended, () => showNetwork(c, deps));
+	const said = "The set-up is no longer shown. You find its settings under Network.";
 	return leadTo(c, paths.PROGRAMMES_PATH, said, "info");
 }
 
@@ -259,7 +272,7 @@ const MAIL_IS_OFF = ui.message(
 function testMail(c: WebContext, { mailTestedAtMs }: NetworkFace): Html {
 	const tested =
 		mailTestedAtMs === null
-			? html`<p>Mail is on. Send one to yourself to see what it looks like, and that it arrives.</p>`
+			? html`<p>Mail is on. Send a test to yourself to check that it arrives and how it looks.</p>`
 			: html`<p>Your mail server last accepted a test mail on ${ui.timeTag(mailTestedAtMs)}.</p>`;
 	return html`${tested}${ui.postForm({
 		action: paths.TEST_MAIL_PATH,
@@ -309,10 +322,11 @@ async function takeLogo(c: WebContext, deps: WebDeps): ReturnType<typeof saveLog
 	if (isLarge || (picture?.bytes ?? 0) > MAX_LOGO_BYTES)
 		return refuse(`The picture is larger than ${MAX_LOGO_BYTES / 1_024} KB. Choose a smaller one.`);
 	if (picture === null) return upload.ok ? refuse("Choose a picture first.") : upload;
-	return saveLogo(deps, viewerOf(c).personId, Buffer.concat(await Array.fromAsync(picture.read())));
+	return saveLogo(deps, makerOf(c), Buffer.concat(await Array.fromAsync(picture.read())));
 }
 
 export async function dropLogo(c: WebContext, deps: WebDeps): Promise<Response> {
-	await removeLogo(deps, viewerOf(c).personId);
+	const removed = await removeLogo(deps, makerOf(c));
+	if (!removed.ok) return tellRefusal(c, removed, () => showNetwork(c, deps));
 	return leadTo(c, LOGO_ANCHOR, "The logo is removed.");
 }

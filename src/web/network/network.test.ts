@@ -5,7 +5,7 @@ import { composeTestMail } from "../../mail/letters.ts";
 import { addressMail } from "../../mail/network-mailer.ts";
 import type { Mailer } from "../../ports.ts";
 import { issueKey } from "../../programmes/keys.ts";
-import { endSetUp } from "../../programmes/network.ts";
+import { changeNetwork, endSetUp, removeLogo, saveLogo } from "../../programmes/network.ts";
 import { findNetwork } from "../../store/queries/network.ts";
 import { type Browser, openTestSite, type Shown, type TestSite } from "../test-site.test-support.ts";
 
@@ -37,6 +37,20 @@ function upload(staff: Browser, bytes: Uint8Array, name = "logo.png", type = "im
 	form.append("file", new File([Uint8Array.from(bytes)], name, { type }));
 	return staff.submitForm("/network/logo", form);
 }
+
+test("whoever was deactivated a moment ago changes nothing of the network", async (t) => {
+	const { site } = await openStaff(t);
+	const { id: personId } = await site.addStaff();
+	const maker = { personId, kind: "staff", sessionId: "ended" } as const;
+	const refused = [
+		await changeNetwork(site.deps, maker, { name: "Taken" }),
+		await saveLogo(site.deps, maker, pngOf(32, 32)),
+		await removeLogo(site.deps, maker),
+		await endSetUp(site.deps, maker),
+	];
+	for (const one of refused) assert.equal(one.ok || one.fault.code, "not_allowed");
+	assert.doesNotMatch((await site.browser().open("/sign-in")).text, /Taken/);
+});
 
 test("what staff save is on every page at once, for everybody, and Ringback only in the footer", async (t) => {
 	const { site, staff } = await openStaff(t);

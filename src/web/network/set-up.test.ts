@@ -24,11 +24,11 @@ async function startFirst(
 
 test("before any account the sign-in says where the one-time link is, and not afterwards", async (t) => {
 	const { site } = await startFirst(t);
-	assert.doesNotMatch((await site.browser().open("/sign-in")).text, /Nobody can sign in yet/);
+	assert.doesNotMatch((await site.browser().open("/sign-in")).text, /There is no account yet/);
 	const empty = await openTestSite(t);
 	assert.match(
 		(await empty.browser().open("/sign-in")).text,
-		/Nobody can sign in yet\.[\s\S]*printed a one-time link/,
+		/There is no account yet\.[\s\S]*printed a one-time link/,
 	);
 });
 

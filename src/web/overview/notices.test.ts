@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newNotice } from "../../../test/support/notices.ts";
 import { addConversion, addDeliveries, newSecret } from "../../../test/support/rows.ts";
+import { keepAnswer } from "../../domain/kept-answer.ts";
 import { setEndpoint } from "../../store/queries/programmes.ts";
 import { insertSecret } from "../../store/queries/signing-secrets.ts";
+import { runCallbacks } from "../integration/callback-run.test-support.ts";
 import { openTestSite, type SiteOptions, START_MS, type TestSite } from "../test-site.test-support.ts";
 
 test("nothing to tell: without a URL there is no part of notices, with one it says that all is well", async (t) => {
@@ -11,7 +13,7 @@ test("nothing to tell: without a URL there is no part of notices, with one it sa
 	assert.doesNotMatch((await open()).text, /id="notices"/);
 	await setEndpoint(site.store.db, programme.id, "https://shop.example/postback", START_MS);
 	const { text } = await open();
-	assert.match(text, /If callbacks to your shop fail, you read here why/);
+	assert.match(text, /If callbacks to your shop fail, this list says why/);
 	assert.doesNotMatch(text, /badge-bad/);
 	const moved = await browser.open(`${path}/notices`);
 	assert.deepEqual([moved.status, moved.location], [301, `${path}/overview#notices`]);
@@ -41,7 +43,7 @@ test("an open notice says since when, how many, why, what waits, what to do, and
 	assert.ok(text.includes(`href="${path}/deliveries/${await publicIdOf(site, lost)}"`));
 	assert.ok(text.includes(`href="${path}/integration?state=failed#deliveries"`));
 	assert.match(text, /Overview<span class="badge badge-bad">1</);
-	assert.match(text, /Nobody is mailed: this installation sends no mail/);
+	assert.match(text, /No mail is sent: this installation has no mail server/);
 });
 
 test("a notice that is over has the time of its last failure, not that of the recovery", async (t) => {
@@ -136,21 +138,62 @@ test("a viewer reads what is wrong, and nothing of what others do about it or of
 	assert.match(text, /owners and developers are mailed at once/);
 });
 
-test("after a recovery the overview says how many failed for good, and resends them", async (t) => {
+test("what failed for good stays in sight, on the badge and the overview, until it is resent or set aside", async (t) => {
 	const { site, programme, browser, path } = await openNotices(t);
 	await addConversion(site.store, programme.id);
-	assert.doesNotMatch((await browser.open(`${path}/overview`)).text, /failed permanently and/);
-	for (const id of await addDeliveries(site.store, programme, START_MS, START_MS))
-		await failForGood(site, id);
-	const { text } = await browser.open(`${path}/overview`);
-	assert.match(text, /2 callbacks<\/a> failed permanently and were not resent\./);
-	assert.match(text, new RegExp(`action="${path}/integration/resend-failed".*Resend 2 failed`, "s"));
+	const look = async (page = "overview") => (await browser.open(`${path}/${page}`)).text;
+	const badge = /badge-bad">(\d+)<span class="visually-hidden"> failed/;
+	assert.doesNotMatch(await look(), /failed permanently/);
+	const [, , later = 0, ...lost] = await addDeliveries(site.store, programme, ...Array(5).fill(START_MS));
+	const [one = 0, two = 0] = lost;
+	for (const id of [one, two]) await failForGood(site, id);
+	// A trouble that is over: the next success has taken the banner away.
+	await addNotice(site, programme.id, { ended_at_ms: START_MS, ended_by: "success", failures: 2 });
+	const text = await look();
+	assert.match(text, /2 callbacks<\/a> failed permanently<\/strong> and were not resent\./);
+	assert.match(text, new RegExp(`action="${path}/integration/resend-failed".*Resend all 2`, "s"));
+	assert.equal(badge.exec(await look("conversions"))?.[1], "2");
 	const viewer = await site.signIn(await site.addPerson(programme, "viewer"));
 	const seen = (await viewer.open(`${path}/overview`)).text;
 	assert.match(seen, /integration\?state=failed#deliveries">2 callbacks<\/a> failed permanently/);
-	assert.doesNotMatch(seen, /resend-failed/);
+	assert.doesNotMatch(seen, /resend-failed|set-aside/);
+	// What fails after the page was read is not set aside with the rest.
+	const until = /name="until" value="(\d+)"/.exec(text)?.[1] ?? "";
+	await failForGood(site, later, START_MS + 1);
+	await browser.submit(`${path}/overview/set-aside`, { until });
+	assert.match(await look(), /2 callbacks are set aside\./);
+	assert.match(await look(), /1 callback<\/a> failed permanently<\/strong> and was not resent\./);
+	assert.equal(
+		(await look("integration?state=failed")).split("set aside</span>").length,
+		3,
+		"still in the list",
+	);
+	site.moveClock(1_000);
 	await browser.submit(`${path}/integration/resend-failed`, { back: "?state=pending" });
-	assert.doesNotMatch((await browser.open(`${path}/overview`)).text, /failed permanently/);
+	assert.doesNotMatch(await look(), /failed permanently<|visually-hidden"> failed/);
+	const runs = await site.store.db.selectFrom("deliveries").select("run").where("run", ">", 1).execute();
+	assert.equal(runs.length, 1, "what was set aside is not resent with the rest");
+});
+
+test("a failed test shows beside the test and in the list, and raises no alarm anywhere else", async (t) => {
+	const { site, programme, browser, path } = await openNotices(t);
+	await browser.submit(`${path}/integration/test`, {});
+	const kept = keepAnswer({}, Buffer.from("The timestamp is 600 s behind this clock\nat line 1"), false);
+	await runCallbacks(site, programme, { kind: "answered", status: 401 }, kept);
+	const integration = (await browser.open(`${path}/integration?state=failed`)).text;
+	assert.match(
+		integration,
+		/id="test-live".*HTTP 401.*Your server said: “The timestamp is 600 s behind this clock”.*id="deliveries-live".*badge-bad">Failed</s,
+	);
+	const text = (await browser.open(`${path}/overview`)).text;
+	for (const page of [text, integration]) {
+		assert.doesNotMatch(
+			page,
+			/Callbacks are failing|failed permanently|visually-hidden"> (failed|open)|ntc_/,
+		);
+		assert.match(page, /nothing was sent \(tests do not count\)/);
+	}
+	assert.deepEqual(await site.store.db.selectFrom("notices").selectAll().execute(), []);
 });
 
 test("when it was mailed and to whom is what the mail itself left behind", async (t) => {
@@ -172,6 +215,36 @@ test("when it was mailed and to whom is what the mail itself left behind", async
 		// The list of notices has moved since the mail's link was written.
 		assert.equal((await browser.open(path)).status, path.endsWith("/notices") ? 301 : 200, link);
 	}
+});
+
+test("staff are mailed of failing shops at most once a day, each who has it on; System says it, too", async (t) => {
+	const { site, programme } = await openNotices(t, { hasMail: true });
+	const [wants, wantsNot] = [await site.addStaff(), await site.addStaff()];
+	const staff = await site.signIn(wantsNot);
+	const tell = async (afterMs: number) => {
+		site.moveClock(afterMs);
+		await site.tellChanges();
+		return site.mailbox.splice(0).filter(({ subject }) => subject.startsWith("Callbacks to"));
+	};
+	assert.match((await staff.open("/account")).text, /name="shops_failing"[^>]* checked/);
+	await staff.submit("/account/settings", { name: "Quiet", zone: "", locale: "" });
+	assert.doesNotMatch((await staff.open("/account")).text, /name="shops_failing"[^>]* checked/);
+	assert.deepEqual(await tell(0), [], "nothing fails");
+	assert.match((await staff.open("/system")).text, /No problems found/);
+	await addNotice(site, programme.id, { last_http_status: 503, failures: 1 });
+	const system = (await staff.open("/system")).text;
+	assert.match(
+		system,
+		/id="warnings".*Callbacks to 1 shop are failing\..*id="queue".*Programmes failing<\/dt><dd>1</s,
+	);
+	assert.doesNotMatch(system, /No problems found/);
+	const [mail, ...more] = await tell(1_000);
+	assert.deepEqual([mail?.to, mail?.subject, more], [wants.email, "Callbacks to 1 shop are failing", []]);
+	assert.match(mail?.text ?? "", /"Shop" \(prg_\w+\), failing since 2026-03-01 12:00 UTC: HTTP 503\./);
+	assert.deepEqual(await tell(23 * 3_600_000), [], "once a day");
+	assert.equal((await tell(3_600_000)).length, 1, "still failing");
+	await site.store.db.updateTable("notices").set({ ended_at_ms: START_MS, ended_by: "success" }).execute();
+	assert.deepEqual(await tell(25 * 3_600_000), [], "only while some are failing");
 });
 
 test("a long history goes on page by page", async (t) => {
@@ -221,9 +294,9 @@ async function addNotice(
 		.execute();
 }
 
-async function failForGood({ store }: TestSite, deliveryId: number): Promise<void> {
+async function failForGood({ store }: TestSite, deliveryId: number, atMs = START_MS): Promise<void> {
 	await store.db.deleteFrom("queue").where("id", "=", deliveryId).execute();
-	const failed = { state: "failed", finished_at_ms: START_MS, failed_at_ms: START_MS } as const;
+	const failed = { state: "failed", finished_at_ms: atMs, failed_at_ms: atMs } as const;
 	await store.db.updateTable("deliveries").set(failed).where("id", "=", deliveryId).execute();
 }
 

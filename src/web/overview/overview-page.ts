@@ -4,15 +4,27 @@
 import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.ts";
 import type { Tally } from "../../conversions/tally.ts";
 import { formatMinor } from "../../domain/money.ts";
+import { setFailedAside } from "../../programmes/set-aside.ts";
 import { listConversions } from "../../store/queries/conversion-list.ts";
 import { countFailed } from "../../store/queries/delivery-health.ts";
 import { listNotices, type ShownNotice } from "../../store/queries/notices.ts";
 import { hasConversions } from "../../store/queries/programme-list.ts";
 import { countUndelivered, deliveriesPath, lastFailure } from "../conversion-ui.ts";
-import { digitsOf } from "../conversions/list-query.ts";
+import { BY_DAY, digitsOf } from "../conversions/list-query.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
+import { readTextFields } from "../form.ts";
 import { healthStrip } from "../integration/health-section.ts";
-import { answerPage, may, type PageDeps, programmeOf, standingOf, type WebContext } from "../page.ts";
+import {
+	answerPage,
+	leadTo,
+	makerOf,
+	may,
+	type PageDeps,
+	programmeOf,
+	standingOf,
+	viewerOf,
+	type WebContext,
+} from "../page.ts";
 import {
 	ACCOUNT_PATH,
 	conversionsPath,
@@ -40,13 +52,14 @@ export async function showOverview(c: WebContext, deps: PageDeps): Promise<Respo
 		body: [
 			ui.pageHeader({
 				title: "Overview",
-				hint: "Conversions and money leave tests out. Callbacks count every attempt, also for tests.",
+				hint: "Tests are left out.",
 			}),
+			failedPart(c, failed, deps.clock.nowMs()),
 			isNew
 				? firstStep(c)
 				: [
 						await totalsParts(c, deps),
-						callbacksPart(c, await readCallbackHealth(db, programme, deps.clock.nowMs()), failed),
+						callbacksPart(c, await readCallbackHealth(db, programme, deps.clock.nowMs())),
 					],
 			await noticesPart(c, deps),
 		],
@@ -62,7 +75,9 @@ function firstStep(c: WebContext): Html {
 	return html`<div class="card">${ui.emptyState({
 		isAlone: true,
 		title: "No conversion yet",
-		text: `${isOwner ? "Your shop's developer connects it: invite them, or go on yourself. " : ""}Issue an API key, sign a request and report a sale, or send a test conversion: the Integration page takes you through it.`,
+		text: isOwner
+			? "Your shop's developer connects the shop: invite them. Sales that wait for your decision then appear here."
+			: "Issue an API key, sign a request and report a sale, or send a test conversion: the Integration page takes you through it.",
 		action: isOwner
 			? [ui.linkButton({ ...invite, tone: "primary" }), ui.linkButton(go)]
 			: ui.linkButton({ ...go, tone: "primary" }),
@@ -85,7 +100,7 @@ async function totalsParts(c: WebContext, { tallies, store, clock }: PageDeps): 
 		ui.section({
 			id: "conversions",
 			title: "Conversions",
-			hint: counted,
+			hint: html`${counted} ${BY_DAY}`,
 			body: ui.padded(statusChart(tally.days, DAYS_SHOWN, clock.nowMs())),
 		}),
 		ui.section({
@@ -114,39 +129,59 @@ function waitingPart(c: WebContext, { totals }: Tally, endsAtMs: number | null, 
 	});
 }
 
-/** With what failed, and the one button that resends it. */
-function callbacksPart(c: WebContext, health: CallbackHealth, failed: number): Html {
+/** What failed for good, until it is resent or set aside; a mail's link leads here. */
+function failedPart(c: WebContext, failed: number, nowMs: number): Content {
+	if (failed === 0) return null;
+	const { public_id: programmeId, endpoint_id: endpointId } = programmeOf(c);
+	const count = countUndelivered(failed);
+	const resend = ui.buttonForm({
+		action: `${integrationPath(programmeId)}/resend-failed`,
+		hidden: { back: "?state=pending" },
+		label: failed === 1 ? "Resend it" : `Resend all ${count}`,
+		tone: "primary",
+	});
+	const aside = ui.buttonForm({
+		action: `${overviewPath(programmeId)}/set-aside`,
+		hidden: { until: String(nowMs) },
+		label: "Set aside",
+	});
+	return html`<section id="failed" class="message message-warn" aria-label="Failed callbacks"><div class="stack-tight">
+	<p><strong><a href="${deliveriesPath(programmeId, "failed")}">${failed === 1 ? "1 callback" : `${count} callbacks`}</a> failed permanently</strong> and ${failed === 1 ? "was" : "were"} not resent. ${may(c, "integrate") ? "Resending is safe: your receiver ignores events it has already processed. “Set aside” only removes this reminder." : null}</p>
+	${may(c, "integrate") ? html`<div class="row">${endpointId === null ? null : resend}${aside}</div>` : null}
+</div></section>`;
+}
+
+export async function setFailuresAside(c: WebContext, deps: PageDeps): Promise<Response> {
+	const { id, public_id: programmeId } = programmeOf(c);
+	const { until } = await readTextFields(c, ["until"]);
+	const asked = { programmeId: id, maker: makerOf(c) };
+	const done = await setFailedAside(deps, asked, Number(until) || 0);
+	if (!done.ok) return leadTo(c, overviewPath(programmeId), done.fault.detail, "bad");
+	const count = done.value;
+	const said =
+		count === 0
+			? "There was nothing to set aside."
+			: `${ui.countOf(count, "callback")} ${count === 1 ? "is" : "are"} set aside. You find them under Integration, in the list of failed callbacks.`;
+	return leadTo(c, overviewPath(programmeId), said, count === 0 ? "info" : "good");
+}
+
+function callbacksPart(c: WebContext, health: CallbackHealth): Html {
 	const programme = programmeOf(c);
 	const isSetUp = programme.endpoint_id !== null;
 	const without =
 		health.listenedAtMs === null
 			? "No Postback URL is saved, so no callbacks are sent."
 			: html`No Postback URL is saved: callbacks go to <code>listen</code> only, while it runs.`;
-	const path = integrationPath(programme.public_id);
-	const count = countUndelivered(failed);
-	const resend = ui.buttonForm({
-		action: `${path}/resend-failed`,
-		hidden: { back: "?state=pending" },
-		label: `Resend ${count} failed`,
-		isSmall: true,
-		confirm:
-			"Send all callbacks again that failed permanently? Your receiver ignores events it has already processed.",
-	});
 	return ui.section({
 		id: "callbacks",
 		title: "Callbacks to your shop",
 		hint: isSetUp ? "How your server responds." : without,
 		actions: ui.linkButton({
 			label: isSetUp ? "All callbacks" : "Set up callbacks",
-			href: `${path}#${isSetUp ? "deliveries" : "callback"}`,
+			href: `${integrationPath(programme.public_id)}#${isSetUp ? "deliveries" : "callback"}`,
 			isSmall: true,
 		}),
-		body: ui.padded(
-			healthStrip(health),
-			failed === 0
-				? null
-				: html`<p><a href="${deliveriesPath(programme.public_id, "failed")}">${failed === 1 ? "1 callback" : `${count} callbacks`}</a> failed permanently and ${failed === 1 ? "was" : "were"} not resent.</p>${isSetUp && may(c, "integrate") ? resend : null}`,
-		),
+		body: ui.padded(healthStrip(health, viewerOf(c).kind === "staff")),
 	});
 }
 
@@ -168,7 +203,7 @@ async function noticesPart(c: WebContext, deps: PageDeps): Promise<Content> {
 	if (page.rows.length === 0 && programme.endpoint_id === null) return null;
 	const mailed = mails.isOn
 		? html`The programme's owners and developers are mailed at once, then at most every 15 minutes. They can switch it off under <a href="${ACCOUNT_PATH}#settings">Account</a>.`
-		: "Nobody is mailed: this installation sends no mail.";
+		: "No mail is sent: this installation has no mail server.";
 	return ui.section({
 		id: "notices",
 		title: "Notices",
@@ -179,7 +214,7 @@ async function noticesPart(c: WebContext, deps: PageDeps): Promise<Content> {
 			rowId: ({ public_id }) => public_id,
 			stacks: true,
 			empty: ui.padded(
-				html`<p class="soft">None. If callbacks to your shop fail, you read here why and what to do.</p>`,
+				html`<p class="soft">No notices. If callbacks to your shop fail, this list says why and what to do.</p>`,
 			),
 			columns: [
 				{ title: "Notice", namesRow: true, cell: noticeCell },
@@ -221,7 +256,7 @@ function mailCell({
 	mail_due_at_ms: dueAtMs,
 }: ShownNotice): Content {
 	const addresses = (emails: string) => html`<span class="break">${emails}</span>`;
-	if (atMs !== null && !mailed_to) return "not sent: everybody here has switched these mails off";
+	if (atMs !== null && !mailed_to) return "not sent: all owners and developers have switched these mails off";
 	return [
 		atMs === null ? "none so far" : html`${ui.timeTag(atMs)} to ${addresses(mailed_to ?? "")}`,
 		mail_refused_to

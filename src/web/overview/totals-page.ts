@@ -6,7 +6,7 @@ import type { Status } from "../../domain/conversion.ts";
 import { formatMinor } from "../../domain/money.ts";
 import { DAY_MS, utcDay } from "../../domain/time.ts";
 import { type ChartSeries, chart, STATUS_WORDS, statusBadge } from "../conversion-ui.ts";
-import { digitsOf } from "../conversions/list-query.ts";
+import { BY_DAY, digitsOf } from "../conversions/list-query.ts";
 import { sharePercent } from "../integration/health-section.ts";
 import { answerPage, type PageDeps, type WebContext } from "../page.ts";
 import { TOTALS_PATH, withQuery } from "../paths.ts";
@@ -37,13 +37,13 @@ export async function showNetworkTotals(c: WebContext, deps: PageDeps): Promise<
 		active: "totals",
 		body: html`${ui.pageHeader({
 			title: "Totals",
-			hint: "Of all programmes. Conversions and money leave tests out. Callbacks count every attempt, also for tests.",
+			hint: "Of all programmes. Tests are left out.",
 		})}${ui.tabs("Period", periods)}${countedPart(pathOf(days), look, (tally, counted) => [
 			numbers(tally),
 			ui.section({
 				id: "conversions",
 				title: "Conversions",
-				hint: counted,
+				hint: html`${counted} ${BY_DAY}`,
 				body: ui.padded(statusChart(tally.days, days, span.nowMs)),
 			}),
 			ui.section({

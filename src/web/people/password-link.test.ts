@@ -24,7 +24,7 @@ for (const hasMail of [false, true]) {
 		const made = await browser.submit(`${path}/${owner.public_id}/link`, {});
 		assert.equal(made.status, 200);
 		const [, welcome = "", token = ""] = LINK.exec(made.text) ?? [];
-		assert.match(made.text, /New password for .*Whoever opens this link can sign in as/s);
+		assert.match(made.text, /New password for .*Anyone who opens this link can sign in as/s);
 		assert.equal((await elsewhere.open("/account")).status, 200, "nothing changes before it is used");
 		await site.signIn(owner);
 		const listed = await browser.open(path);

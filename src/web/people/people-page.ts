@@ -4,7 +4,7 @@
 
 import { PROGRAMME_ROLES, type ProgrammeRole, ROLE_SUMMARIES } from "../../domain/roles.ts";
 import { type EndedAccess, sayWhatEnded } from "../../people/end-access.ts";
-import { invitePerson, type SentLink } from "../../people/invitations.ts";
+import { invitePerson, type SentLink, sayOpensOnlyHere } from "../../people/invitations.ts";
 import {
 	changeRole,
 	deactivateStaff,
@@ -90,7 +90,8 @@ export async function changeRoleOf(c: WebContext, deps: WebDeps): Promise<Respon
 
 export async function removeFromProgramme(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = page.programmeOf(c);
-	const removed = await removePerson(deps, page.makerOf(c), programme, personIdOf(c));
+	const keptKeys = await readKeptKeys(c);
+	const removed = await removePerson(deps, page.makerOf(c), programme, personIdOf(c), keptKeys);
 	if (!removed.ok) return page.tellRefusal(c, removed, () => showPeople(c, deps));
 	const { email, ended } = removed.value;
 	const said = ended === null ? `The invitation to ${email} was withdrawn.` : sayEnded(removed.value, ended);
@@ -100,15 +101,22 @@ export async function removeFromProgramme(c: WebContext, deps: WebDeps): Promise
 /** Whoever leaves is signed out everywhere, as everybody is whose access ends. */
 export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = page.programmeOf(c);
-	const left = await leaveProgramme(deps, page.makerOf(c), programme);
+	const left = await leaveProgramme(deps, page.makerOf(c), programme, await readKeptKeys(c));
 	if (!left.ok) return page.tellRefusal(c, left, () => showPeople(c, deps));
 	return page.leadTo(c, SIGN_IN_PATH, `You left ${programme.name}.${sayAlso(left.value.ended)}`);
 }
 
 export async function deactivatePerson(c: WebContext, deps: WebDeps): Promise<Response> {
-	const ended = await deactivateStaff(deps, page.makerOf(c), personIdOf(c));
+	const ended = await deactivateStaff(deps, page.makerOf(c), personIdOf(c), await readKeptKeys(c));
 	if (!ended.ok) return page.tellRefusal(c, ended, () => showPeople(c, deps));
 	return page.leadTo(c, STAFF_PATH, sayEnded(ended.value.person, ended.value.ended));
+}
+
+/** Those that were listed and are not ticked: one that was issued since the page was shown ends, too. */
+async function readKeptKeys(c: WebContext): Promise<string[]> {
+	const { listed = [], end = [] } = await c.req.parseBody({ all: true });
+	const ended = new Set([end].flat());
+	return [listed].flat().filter((id) => typeof id === "string" && !ended.has(id)) as string[];
 }
 
 function personIdOf(c: WebContext): string {
@@ -130,7 +138,7 @@ function sayInvitation(isStaff: boolean, canMail: boolean): string {
 	if (!isStaff) {
 		return canMail
 			? "They get a link by mail and have access once they accept."
-			: "No mail can be sent from here: once you have invited them, ask the network's staff to hand the link over.";
+			: "This service cannot send mail: once you have invited them, ask the network's staff to hand the link over.";
 	}
 	return canMail
 		? "They get a link to choose a password. You can copy it, too."
@@ -159,6 +167,9 @@ function waitingPerson(invitation: ProgrammeInvitation, nowMs: number, isStaff: 
 	};
 }
 
+const LESSER_ROLE =
+	" Whoever gets a lesser role also loses what their API keys could do beyond it: a developer's keys only report, and a viewer's are revoked.";
+
 /** `invited`: its link is in the answer itself, shown this once. It must not pass through an address or a cookie. */
 export async function showPeople(c: WebContext, deps: WebDeps, invited?: SentLink): Promise<Response> {
 	const programme = programmeHere(c);
@@ -177,7 +188,7 @@ export async function showPeople(c: WebContext, deps: WebDeps, invited?: SentLin
 				]
 			: [
 					"People",
-					`Who has access to this programme.${canMail ? " Owners and developers are mailed when callbacks fail." : ""}`,
+					`Who has access to this programme.${canMail ? " Owners and developers are mailed when callbacks fail." : ""}${mayManage ? LESSER_ROLE : ""}`,
 				];
 	const form = () =>
 		INVITE_FORM.show(c, {
@@ -197,7 +208,7 @@ export async function showPeople(c: WebContext, deps: WebDeps, invited?: SentLin
 				title: programme === undefined ? "Accounts" : "People",
 				body: peopleTable(c, people, mayManage),
 			}),
-			mayManage ? ui.section({ id: "invite", title: "Invite somebody", body: ui.padded(form()) }) : null,
+			mayManage ? ui.section({ id: "invite", title: "Invite a person", body: ui.padded(form()) }) : null,
 		],
 	});
 }
@@ -236,7 +247,7 @@ function peopleTable(c: WebContext, people: readonly ListedPerson[], mayManage: 
 		caption: isOfStaff ? "Staff" : "People of this programme",
 		rows: people,
 		stacks: true,
-		empty: html`<p class="card-body soft">Nobody yet.${mayManage ? " Invite somebody below." : ""}</p>`,
+		empty: html`<p class="card-body soft">No people yet.${mayManage ? " Invite the first one below." : ""}</p>`,
 		columns: [
 			{
 				title: "Person",
@@ -262,8 +273,10 @@ function peopleTable(c: WebContext, people: readonly ListedPerson[], mayManage: 
 				title: "Actions",
 				isTitleHidden: true,
 				cell: (person) => {
-					const forms = actionsOf(person).map(({ action, ...look }) =>
-						ui.buttonForm({ action: `${path}/${action}`, isSmall: true, ...look }),
+					const forms = actionsOf(person).map(({ action, asksFirst, ...look }) =>
+						asksFirst === true
+							? ui.linkButton({ href: `${path}/${action}`, isSmall: true, ...look })
+							: ui.buttonForm({ action: `${path}/${action}`, isSmall: true, ...look }),
 					);
 					return forms.length === 0 ? null : html`<div class="row row-end">${forms}</div>`;
 				},
@@ -272,7 +285,12 @@ function peopleTable(c: WebContext, people: readonly ListedPerson[], mayManage: 
 	});
 }
 
-function personState({ hasPassword, linkEndsAtMs, isLinkWithdrawn, deactivatedAtMs }: ListedPerson): Html {
+export function personState({
+	hasPassword,
+	linkEndsAtMs,
+	isLinkWithdrawn,
+	deactivatedAtMs,
+}: ListedPerson): Html {
 	const state = (badge: Html, more: Content) =>
 		html`${badge}${more === null ? null : html`<span class="secondary">${more}</span>`}`;
 	const until = linkEndsAtMs === null ? null : html`link valid until ${ui.timeTag(linkEndsAtMs)}`;
@@ -310,6 +328,8 @@ function roleCell(path: string, person: ListedPerson, mayChange: boolean): Html 
 
 interface PersonAction extends ui.Button {
 	action: string;
+	/** On a page of its own, at the same address: see end-access-page.ts. */
+	asksFirst?: true;
 }
 
 const LEAVE: PersonAction = {
@@ -317,8 +337,7 @@ const LEAVE: PersonAction = {
 	label: "Leave",
 	tone: "danger",
 	ariaLabel: "Leave this programme",
-	confirm:
-		"Leave this programme? You lose access at once and are signed out everywhere. To come back, you need a new invitation.",
+	asksFirst: true,
 };
 
 function endAction({ id, publicId, email }: ListedPerson, isOfStaff: boolean): PersonAction {
@@ -333,13 +352,7 @@ function endAction({ id, publicId, email }: ListedPerson, isOfStaff: boolean): P
 			confirm: `Withdraw the invitation to ${email}? Its link stops working.`,
 		};
 	}
-	const from = isOfStaff ? "" : " from this programme";
-	return {
-		...end,
-		label,
-		ariaLabel: `${label} ${email}`,
-		confirm: `${label} ${email}${from}? They are signed out everywhere at once, and every link they made stops working.`,
-	};
+	return { ...end, label, ariaLabel: `${label} ${email}`, asksFirst: true };
 }
 
 function linkAction({ publicId, email, hasPassword, deactivatedAtMs }: ListedPerson): PersonAction {
@@ -358,17 +371,23 @@ function linkAction({ publicId, email, hasPassword, deactivatedAtMs }: ListedPer
 }
 
 /** The link, shown once to whoever made it, and whether it was mailed. */
-function invitationCard(invited: SentLink): Html {
+export function invitationCard(invited: SentLink, where = "the programme"): Html {
+	const onlyHere = sayOpensOnlyHere(invited.link ?? "");
 	return ui.section({
 		id: "invitation",
 		title: `${invited.isForPassword ? "New password" : "Invitation"} for ${invited.email}`,
-		body: ui.padded(html`<div class="stack">${describeInvitation(invited)}</div>`),
+		body: ui.padded(
+			html`<div class="stack">${describeInvitation(invited, where)}${onlyHere === null ? null : ui.message("warn", onlyHere)}</div>`,
+		),
 	});
 }
 
-function describeInvitation({ link, isMailed, isLinkWithheld, isForPassword, email }: SentLink): Content {
+function describeInvitation(
+	{ link, isMailed, isLinkWithheld, isForPassword, email }: SentLink,
+	where: string,
+): Content {
 	if (link !== null && isForPassword) {
-		return html`<p class="break">Whoever opens this link can sign in as ${email}. Make sure that it is really them who asked, and hand it over yourself:</p>
+		return html`<p class="break">Anyone who opens this link can sign in as ${email}. Make sure that they asked for it, and hand it over yourself:</p>
 	<p>${ui.copyable(link, "the link for a new password")}</p>
 	<p class="small soft">It works once, for 24 hours, and is not shown again. They are signed out everywhere when they use it; an authenticator stays on.${
 		isMailed ? " A mail tells them that it was created." : ""
@@ -378,13 +397,13 @@ function describeInvitation({ link, isMailed, isLinkWithheld, isForPassword, ema
 		return html`<p>${
 			isMailed
 				? "It is on its way by mail. You can hand it over yourself, too:"
-				: "No mail can be sent from here (SMTP_URL is not set). Hand this link over yourself:"
+				: "This service cannot send mail (SMTP_URL is not set). Hand this link over yourself:"
 		}</p>
 	<p>${ui.copyable(link, "the invitation link")}</p>
 	<p class="small soft">It works once, for seven days, and is not shown again. A new link replaces it.</p>`;
 	}
 	if (isMailed) return html`<p class="break">A mail is on its way to ${email}.</p>`;
 	return isLinkWithheld
-		? html`<p class="break">No mail can be sent from here, and only the network's staff may hand over a link, because whoever has it can sign in as ${email}. Ask the network's staff for it.</p>`
-		: html`<p class="break">${email} can sign in already and finds the programme there. No mail can be sent from here, so tell them yourself.</p>`;
+		? html`<p class="break">This service cannot send mail, and only the network's staff may hand over a link, because anyone who has it can sign in as ${email}. Ask the network's staff for it.</p>`
+		: html`<p class="break">${email} can sign in already and finds ${where} there. This service cannot send mail, so tell them yourself.</p>`;
 }

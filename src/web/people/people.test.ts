@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { expectValue } from "../../../test/support/shop-account.ts";
+import { issueKey } from "../../programmes/keys.ts";
 import {
 	LINK,
 	newEmail,
@@ -38,6 +40,14 @@ test("an owner is not shown the link of somebody they invite: its holder becomes
 		// Staff may hand it over.
 		const again = /people\/(lnk_\w+)\/link/.exec((await staff.open(path)).text)?.[1] ?? "";
 		assert.match((await staff.submit(`${path}/${again}/link`, {})).text, LINK);
+	}
+});
+
+test("an invitation whose address is this machine's says that nobody else can open it", async (t) => {
+	for (const publicUrl of ["https://ringback.example", "http://127.0.0.1:8080"]) {
+		const { browser } = await openAsStaff(t, { publicUrl });
+		const { text } = await browser.submit("/people/invite", { email: newEmail("network") });
+		assert.equal(/opens only on the machine/.test(text), publicUrl.startsWith("http:"), publicUrl);
 	}
 });
 
@@ -222,6 +232,23 @@ test("somebody who was deactivated can be asked back", async (t) => {
 	const theirs = site.browser();
 	await theirs.submit(`/welcome/${token}`, { name: "Back again", password: PASSWORD });
 	assert.equal((await (await site.signIn(leaver)).open("/people")).status, 200);
+});
+
+test("the keys of staff who are deactivated end at once, also for calls that know them already", async (t) => {
+	const site = await openTestSite(t);
+	const programme = await site.addProgramme();
+	const [boss, leaver] = [await site.addStaff(), await site.addStaff()];
+	const { keyId } = expectValue(await issueKey(site.deps, programme.public_id, null));
+	await site.store.db
+		.updateTable("api_keys")
+		.set({ issued_by: leaver.id })
+		.where("public_id", "=", keyId)
+		.execute();
+	const announced: number[] = [];
+	site.store.onChange((id) => announced.push(id));
+	await (await site.signIn(boss)).submit(`/people/${leaver.public_id}/deactivate`, {});
+	assert.equal((await site.audit("key.revoked")).length, 1);
+	assert.deepEqual(announced, [programme.id]);
 });
 
 test("nobody deactivates themselves, and an owner is none of the staff", async (t) => {

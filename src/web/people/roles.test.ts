@@ -3,9 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hono } from "hono";
+import { expectValue } from "../../../test/support/shop-account.ts";
 import { createAuth } from "../../people/auth.ts";
+import { issueKey } from "../../programmes/keys.ts";
 import type { Person } from "../../store/queries/people.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
+import { listSecretsPreparedBy } from "../../store/queries/signing-secrets.ts";
 import { createStillAllowed } from "../live-page.ts";
 import type { WebEnv } from "../page.ts";
 import {
@@ -44,7 +47,7 @@ for (const by of ["owner", "staff"] as const) {
 		assert.equal((await reader.open(`/programmes/${programme.public_id}/integration`)).status, 200);
 		const list = await reader.open(path);
 		assert.equal(list.status, 200);
-		assert.doesNotMatch(list.text, /Invite somebody|>Remove<|>Change<|New link/);
+		assert.doesNotMatch(list.text, /Invite a person|>Remove<|>Change<|New link/);
 		for (const [action, fields] of [
 			["invite", { email: newEmail("shop"), role: "owner" }],
 			[`${(await personOf(site, email)).public_id}/role`, { role: "owner" }],
@@ -96,7 +99,7 @@ test("the last owner stays one, whoever asks, and is offered nothing else", asyn
 		] as const) {
 			const refused = await who.submit(`${path}/${owner.public_id}/${action}`, fields);
 			assert.equal(refused.status, 403);
-			assert.match(refused.text, /is the last owner of this programme\. Make somebody else an owner first/);
+			assert.match(refused.text, /is the last owner of this programme\. Make another person an owner first/);
 		}
 	}
 	assert.equal(await roleOf(site, programme, owner.email), "owner");
@@ -117,7 +120,7 @@ for (const role of ["developer", "viewer", "owner"] as const) {
 		const browser = await site.signIn(person);
 		const { text } = await browser.open(path);
 		assert.equal(text.match(/people\/leave"/g)?.length, 1, "in one's own row");
-		assert.match(text, /data-confirm="Leave this programme\?/);
+		assert.match((await browser.open(`${path}/leave`)).text, /<h1>Leave Garden &amp; Tools\?<\/h1>/);
 		const left = await browser.submit(`${path}/leave`, { personId: owner.public_id });
 		assert.deepEqual([left.status, left.location], [303, "/sign-in"]);
 		assert.match((await browser.open("/sign-in")).text, /You left Garden &amp; Tools\./);
@@ -173,6 +176,62 @@ test("whoever may no longer invite loses the invitations they sent there, and no
 		[["x@shop.example", `programme invitation: ${lowered.email} may no longer invite people`]],
 	);
 });
+
+for (const role of ["developer", "viewer"] as const) {
+	test(`an owner who becomes ${role} leaves no API key or prepared secret that can do more than a ${role}`, async (t) => {
+		const { site, programme, path, browser, owner } = await openShop(t, "owner");
+		const { store } = site;
+		const lowered = await site.addOwner(programme, newEmail("shop"), "Lara");
+		const keysOf = async (person: Person) => {
+			const rows = await store.db
+				.selectFrom("api_keys")
+				.selectAll()
+				.where("issued_by", "=", person.id)
+				.orderBy("id")
+				.execute();
+			return rows.map(({ key_right, revoked_at_ms }) => [key_right, revoked_at_ms === null]);
+		};
+		// Null: as those of 1.0.0, which decide.
+		const issued = [
+			[lowered, "decide"],
+			[owner, "decide"],
+			[lowered, "report"],
+			[lowered, null],
+		] as const;
+		for (const [person, key_right] of issued) {
+			const { keyId } = expectValue(await issueKey(site.deps, programme.public_id, null));
+			const values = { key_right, issued_by: person.id };
+			await store.db.updateTable("api_keys").set(values).where("public_id", "=", keyId).execute();
+		}
+		const theirs = await site.signIn(lowered);
+		await theirs.submit(`/programmes/${programme.public_id}/integration/keys/secret`, {});
+		assert.equal((await listSecretsPreparedBy(store.db, lowered.id, programme.id)).length, 1);
+		const announced: number[] = [];
+		store.onChange((id) => announced.push(id));
+		await browser.submit(`${path}/${lowered.public_id}/role`, { role });
+		const isDeveloper = role === "developer";
+		const told = isDeveloper
+			? /was owner\)\. 2 API keys can no longer approve or reject\./
+			: /was owner\)\. 3 API keys and 1 prepared secret were ended\./;
+		const { text } = await browser.open(path);
+		assert.match(text, told);
+		assert.match(text, /Whoever gets a lesser role also loses what their API keys/);
+		const report = ["report", true];
+		const revoked = [
+			["decide", false],
+			["report", false],
+			[null, false],
+		];
+		assert.deepEqual(await keysOf(lowered), isDeveloper ? [report, report, report] : revoked);
+		assert.deepEqual(await keysOf(owner), [["decide", true]], "the other owner's stay");
+		const prepared = await listSecretsPreparedBy(store.db, lowered.id, programme.id);
+		assert.equal(prepared.length, isDeveloper ? 1 : 0);
+		assert.equal((await site.audit("key.lowered")).length, isDeveloper ? 2 : 0);
+		assert.equal((await site.audit("key.revoked")).length, isDeveloper ? 0 : 3);
+		assert.equal((await site.audit("secret.discarded")).length, isDeveloper ? 0 : 1);
+		assert.ok(announced.includes(programme.id), "at once, also for calls that know the key already");
+	});
+}
 
 test("an invitation that waits keeps its role, also with a new link", async (t) => {
 	const { site, path, browser } = await openShop(t, "owner");

@@ -6,7 +6,7 @@ import { explainFailure } from "../../callbacks/failure-cause.ts";
 import { type FailingShop, listFailingShops } from "../../store/queries/delivery-health.ts";
 import { type ListedProgramme, listProgrammes, WAITING_COUNTED } from "../../store/queries/programme-list.ts";
 import { countUndelivered, deliveriesPath } from "../conversion-ui.ts";
-import { cursorOf, pager, pagesOf, readFilters } from "../filter-query.ts";
+import { cursorOf, MAX_SEARCH_LENGTH, pager, pagesOf, readFilters, searchBar } from "../filter-query.ts";
 import { sampleForm } from "../network/network-page.ts";
 import { answerPage, viewerOf, type WebContext, type WebDeps } from "../page.ts";
 import * as paths from "../paths.ts";
@@ -17,7 +17,6 @@ import { type Content, type Html, html } from "../ui.ts";
 const PAGE_ROWS = 50;
 /** Shown above the list. */
 const MOST_FAILING = 10;
-const MAX_SEARCH_LENGTH = 100;
 
 const QUERY = z.object({
 	search: z.string().trim().max(MAX_SEARCH_LENGTH).catch("").default(""),
@@ -46,6 +45,9 @@ export async function showProgrammes(c: WebContext, deps: WebDeps): Promise<Resp
 	const [only] = rows;
 	if (!isStaff && isWhole && only !== undefined && rows.length === 1)
 		return c.redirect(paths.overviewPath(only.publicId), 303);
+	const [partner] = viewer.partners;
+	if (isWhole && only === undefined && partner !== undefined)
+		return c.redirect(paths.earningsPath(partner.public_id), 303);
 	const header = isStaff
 		? { hint: "Every shop on this service, the newest first.", actions: CREATE }
 		: { hint: "The programmes you manage." };
@@ -54,7 +56,7 @@ export async function showProgrammes(c: WebContext, deps: WebDeps): Promise<Resp
 		active: "programmes",
 		body: html`${ui.pageHeader({ title: "Programmes", ...header })}${
 			isStaff && isWhole ? await failingSection(deps) : null
-		}<div class="card">${isStaff && !(isWhole && rows.length === 0) ? searchBar(search) : null}${programmeTable(
+		}<div class="card">${isStaff && !(isWhole && rows.length === 0) ? searchBar({ action: PROGRAMMES_PATH, label: "Find a programme", name: "search", value: search }) : null}${programmeTable(
 			rows,
 			isWhole ? noProgrammes(isStaff ? sampleForm(c) : undefined) : NOT_FOUND,
 		)}${pager(pagesOf(deps, list, page))}</div>`,
@@ -108,25 +110,10 @@ function numberLink(number: number, words: string, href: string): Html {
 	return number === 0 ? html`<span class="faint">0</span>` : html`<a href="${href}">${words}</a>`;
 }
 
-function searchBar(search: string): Html {
-	return ui.filterBar({
-		action: PROGRAMMES_PATH,
-		label: "Find a programme",
-		fields: html`<div class="field-search">${ui.textField({
-			name: "search",
-			label: "Name or id",
-			type: "search",
-			value: search,
-			maxLength: MAX_SEARCH_LENGTH,
-		})}</div>`,
-		...(search === "" ? {} : { clearHref: PROGRAMMES_PATH }),
-	});
-}
-
 const NOT_FOUND = ui.emptyState({
 	isAlone: true,
 	title: "No programme found",
-	text: "Search for part of the name, or for the whole id (prg_…).",
+	text: "Search for part of the name, or for the whole ID (prg_…).",
 	action: ui.linkButton({ label: "Show all", href: PROGRAMMES_PATH }),
 });
 
@@ -136,7 +123,7 @@ function noProgrammes(sample: Html | null | undefined): Html {
 		return ui.emptyState({
 			isAlone: true,
 			title: "You have no programme",
-			text: "Nobody has added you to one, or you were removed. Ask the network's staff to invite you.",
+			text: "You were not added to a programme yet, or you were removed. Ask the network's staff to invite you.",
 		});
 	}
 	return ui.emptyState({

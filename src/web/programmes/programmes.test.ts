@@ -128,13 +128,13 @@ test("staff create a programme: its owner is invited, and the link to copy is sh
 	const form = await browser.open("/programmes/new");
 	assert.match(
 		form.text,
-		/Anyone can call the pixel.*proves nothing.*Keep parking on.*approve pixel conversions by hand/s,
+		/Anyone can call the pixel.*proves nothing.*Keep parking on.*approve the others by hand/s,
 	);
 	const programmeId = hiddenId(form.text);
 	const email = newEmail("shop");
 	const made = await browser.submit("/programmes/new", { ...TERMS, email, programmeId });
 	assert.equal(made.status, 200);
-	assert.match(made.text, /No mail can be sent from here/);
+	assert.match(made.text, /This service cannot send mail/);
 	const link = /https:\/\/ringback\.example\/welcome\/\w+/.exec(made.text)?.[0] ?? "";
 	assert.equal((await site.browser().open(new URL(link).pathname)).status, 200);
 	const row = await site.store.db.selectFrom("programmes").selectAll().executeTakeFirstOrThrow();
@@ -163,17 +163,17 @@ test("staff create a programme: its owner is invited, and the link to copy is sh
 test("without an owner's address staff go straight to Integration, and invite the owner later", async (t) => {
 	const { site, browser } = await openAsStaff(t);
 	const form = (await browser.open("/programmes/new")).text;
-	assert.match(form, /staff cannot own a programme\. Empty: invite them later, under People/);
+	assert.match(form, /staff cannot own a programme\. Leave empty to invite them later under People/);
 	assert.deepEqual(form.match(/[^>]*changed later[^<]*/g), ["It cannot be changed later."], "said once");
 	assert.doesNotMatch(form, /id="email"[^>]* required/);
-	assert.match(form, /<details class="more"><summary>Approval window \(30 days\)/, "folded");
+	assert.match(form, /<details class="more"><summary>Approved automatically after 30 days\./, "folded");
 	const programmeId = hiddenId(form);
 	const made = await browser.submit("/programmes/new", { ...TERMS, email: "", programmeId });
 	assert.deepEqual([made.status, made.location], [303, `/programmes/${programmeId}/integration`]);
 	assert.match((await browser.open(made.location ?? "")).text, /New shop is created\./);
 	assert.deepEqual(await auditOf(site), [["programme.created", programmeId]]);
 	assert.deepEqual(await site.store.db.selectFrom("programme_people").selectAll().execute(), []);
-	assert.match((await browser.open(`/programmes/${programmeId}/people`)).text, /Nobody yet/);
+	assert.match((await browser.open(`/programmes/${programmeId}/people`)).text, /No people yet/);
 	const wrong = await browser.submit("/programmes/new", { ...TERMS, email: "", approvalDays: "" });
 	assert.equal(wrong.status, 422);
 	assert.match(wrong.text, /<details class="more" open>[\s\S]*id="approvalDays-error"/, "in sight");

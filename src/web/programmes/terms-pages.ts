@@ -48,7 +48,7 @@ const TERMS_FORM = declareForm({
 		label: "Owner's email (optional)",
 		type: "email",
 		autocomplete: "off",
-		hint: "Of the shop: staff cannot own a programme. Empty: invite them later, under People.",
+		hint: "A person of the shop: staff cannot own a programme. Leave empty to invite them later under People.",
 	},
 	currency: { label: "Currency", maxLength: 3, hint: "It cannot be changed later.", isRequired: true },
 	commissionRate: { label: "Commission, %", alsoCalled: ["commission"], ...RATE },
@@ -64,7 +64,7 @@ const TERMS_FORM = declareForm({
 	parkedDays: {
 		label: "Parked for at most, days",
 		inputMode: "numeric",
-		hint: "A parked conversion that nobody confirms in this time expires.",
+		hint: "A parked conversion expires if the shop's server does not confirm it in this time.",
 		alsoCalled: ["parksPixels"],
 	},
 });
@@ -108,7 +108,7 @@ const PIXEL_WORTH =
 
 /** What staff agree on with the shop, besides the rates. */
 function windowAndPixelRows({ fields }: Pick<FilledForm<keyof terms.Terms>, "fields">): Content {
-	return html`<div class="form-grid">${fields("approvalDays", "approvalDaysMin", "approvalDaysMax")}</div>${fields("parksPixels")}<p class="small soft">${PIXEL_WORTH} Keep parking on (recommended): the conversion then counts only after the shop's server has confirmed the order. Without parking, every pixel call is recorded as a sale and approved automatically after the approval window, unless somebody rejects it first: review and approve pixel conversions by hand.</p><div class="form-grid">${fields("parkedDays")}</div>`;
+	return html`<div class="form-grid">${fields("approvalDays", "approvalDaysMin", "approvalDaysMax")}</div>${fields("parksPixels")}<p class="small soft">${PIXEL_WORTH} Keep parking on (recommended): the conversion then counts only after the shop's server has confirmed the order. Without parking, every pixel call is recorded as a sale. It is never approved automatically unless the shop's server confirms the order: review and approve the others by hand.</p><div class="form-grid">${fields("parkedDays")}</div>`;
 }
 
 /** Folded away, unless one of them is wrong. */
@@ -132,7 +132,7 @@ export async function showCreateForm(c: WebContext, { store, clock, random }: We
 	<div class="form-grid">${fields("name", "email")}</div>
 	<div class="form-grid">${fields("currency", "commissionRate", "feeRate")}</div>
 	${ui.foldable(
-		`Approval window (${terms.DEFAULT_APPROVAL_DAYS} days) and pixel (parked)`,
+		`Approved automatically after ${terms.DEFAULT_APPROVAL_DAYS} days. Pixel sales wait for the shop's server to confirm them.`,
 		FOLDED.some(isWrong),
 		html`<div class="stack">${windowAndPixelRows({ fields })}</div>`,
 	)}`,
@@ -187,14 +187,14 @@ export function showSettings(c: WebContext): Promise<Response> {
 		body: [
 			ui.pageHeader({
 				title: "Settings",
-				hint: "What applies to this programme's new conversions.",
+				hint: "These terms apply to new conversions of this programme.",
 				actions: isStaff ? ui.linkButton({ label: "Who did what", href: audit }) : null,
 			}),
 			may(c, "manage")
 				? ui.section({
 						id: "terms",
 						title: "Terms",
-						hint: "Changes apply to conversions that come in from now on. Those on record keep their amounts and their dates.",
+						hint: "Changes apply to conversions that come in from now on. Existing conversions keep their amounts and dates.",
 						body: ui.padded(isStaff ? staffForm(c, programme) : ownerForm(c, programme)),
 					})
 				: null,
@@ -255,7 +255,7 @@ function ownerForm(c: WebContext, programme: Programme): Html {
 		...formOf(programme),
 		shown: ["shown", "name", "approvalDays"],
 		looks: {
-			name: { hint: "What your people and the network's staff see everywhere." },
+			name: { hint: "Your people and the network's staff see this name everywhere." },
 			approvalDays: {
 				hint: `Days until a conversion is approved automatically, from ${least} to ${ui.count(most)}. The network sets these limits.`,
 			},
@@ -275,13 +275,13 @@ function fixedFacts(programme: Programme, standing: Standing): Html {
 	return html`${ui.facts([
 		...own,
 		...(grants(standing, "manage") ? [] : [["Approval window", days] as const]),
-		["Commission", `${terms.shortenRate(programme.commission_rate)} % of the basket`],
-		["Network fee", `${terms.shortenRate(programme.fee_rate)} % of the basket`],
+		["Commission", `${ui.decimal(terms.shortenRate(programme.commission_rate))} % of the basket`],
+		["Network fee", `${ui.decimal(terms.shortenRate(programme.fee_rate))} % of the basket`],
 		[
 			"Pixels",
 			programme.parks_pixels === 1
-				? `parked until your server confirms them, for at most ${programme.parked_days} days`
-				: html`recorded at once, without your server's confirmation. ${PIXEL_WORTH} Check pixel conversions before they are approved, or ask for parking.`,
+				? `parked until your server confirms them, for at most ${ui.countOf(programme.parked_days, "day")}`
+				: html`recorded at once, without your server's confirmation. ${PIXEL_WORTH} Conversions that your server does not confirm wait for you to approve or reject them.`,
 		],
 	])}<p class="small soft">Rates and the handling of pixels are agreed with the network: ask its staff to change them.</p>`;
 }

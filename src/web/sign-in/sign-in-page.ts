@@ -37,7 +37,7 @@ export function wideButton(label: string): Html {
 
 const FIRST_START = message(
 	"info",
-	html`<strong>Nobody can sign in yet.</strong> When Ringback started, it printed a one-time link in its terminal or log. Open that link to create the first account. It works for 24 hours; restart the service to get a new one.`,
+	html`<strong>There is no account yet.</strong> When Ringback started, it printed a one-time link in its terminal or log. Open that link to create the first account. It works for 24 hours; restart the service to get a new one.`,
 );
 
 export function showStart(c: WebContext): Response {
@@ -98,7 +98,8 @@ function answerCodeForm(c: WebContext, next: string): Promise<Response> {
 	return answerPlainPage(c, {
 		title: "Enter your code",
 		body: html`${CODE_FORM.show(c, { action: paths.CODE_PATH, values: { next }, send: wideButton("Continue") })}
-		<p class="small"><a href="${SIGN_IN_PATH}">Start over</a></p>`,
+		<p class="small"><a href="${SIGN_IN_PATH}">Start over</a></p>
+		<p class="small soft">Did you lose your phone and your backup codes? Nobody can switch the authenticator off for you. Ask an owner of your programme, or the network's staff, to invite you under another email address. Are you on the staff? Ask a colleague to deactivate your account and invite you again.</p>`,
 	});
 }
 
@@ -137,6 +138,6 @@ const TO_SIGN_IN = linkButton({ label: "Go to sign-in", href: SIGN_IN_PATH });
 const LINK_COMMAND = `${OWN_COMMAND} user link --email you@example.com`;
 
 const WITHOUT_MAIL = html`<p>This service cannot send mail. Ask the network's staff: they can create a link for you to choose a new password.</p>
-	<p>Nobody on the staff can sign in? Whoever runs this service creates a link on its machine${isExecutable ? "" : ", in its folder"} and with its settings:</p>
+	<p>If no staff member can sign in, the operator creates a link with this command, on the service's machine${isExecutable ? "" : ", in its folder"} and with its settings:</p>
 	${codeBlock(LINK_COMMAND, "the command")}
 	<p>${TO_SIGN_IN}</p>`;

@@ -122,14 +122,17 @@ function partsOf(opened: OpenedLink, network: string): Parts {
 		case "first":
 			return {
 				title,
-				lead: "This makes the first staff account.",
+				lead: "This creates the first staff account.",
 				asks: ["email", "name", "password"],
 				button: "Continue",
 			};
 		case "join":
 			return {
 				title,
-				lead: "Choose a password to sign in with.",
+				lead:
+					opened.partnerName === null
+						? "Choose a password to sign in with."
+						: html`You are invited to sign in for the partner <strong class="break">${opened.partnerName}</strong>. You make links, and see what they bring and earn. Choose a password to sign in with.`,
 				asks: ["name", "password"],
 				email: opened.person.email,
 				name: opened.person.name,

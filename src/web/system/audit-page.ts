@@ -5,6 +5,7 @@ import * as z from "zod";
 import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
 import { AUDIT_ACTIONS, sayAction } from "../../domain/action.ts";
 import { isoTime, utcDay } from "../../domain/time.ts";
+import { showOrderId } from "../../domain/visible-text.ts";
 import { dayEndMs, dayStartMs } from "../../domain/zone-day.ts";
 import {
 	type AuditFilter,
@@ -36,6 +37,7 @@ import {
 	conversionPath,
 	deliveryPath,
 	keysPath,
+	partnerPath,
 	peoplePath,
 	settingsPath,
 	withQuery,
@@ -73,7 +75,7 @@ export async function showAudit(c: WebContext, deps: WebDeps): Promise<Response>
 		status: page === null ? 422 : 200,
 		body: html`${ui.pageHeader({
 			title: "Audit log",
-			hint: "Who did what, the newest first. The address it came from is kept of sign-ins and of changes to an account.",
+			hint: "Who did what, the newest first. We store the IP address of each sign-in and of each change to an account.",
 			...(page === null
 				? {}
 				: { actions: ui.linkButton({ label: "Export CSV", href: withQuery(AUDIT_EXPORT_PATH, shown) }) }),
@@ -158,7 +160,7 @@ function filterForm(c: WebContext, filters: ReadFilters<AuditQuery>): Html {
 					),
 				],
 			},
-		)}${ui.textField({ ...field("programme"), label: "Programme's id", type: "search", placeholder: "prg_…" })}${ui.textField(
+		)}${ui.textField({ ...field("programme"), label: "Programme ID", type: "search", placeholder: "prg_…" })}${ui.textField(
 			{
 				...day("from"),
 				label: `First day, ${days}`,
@@ -226,6 +228,7 @@ function auditDetails(
 
 /** By its name, and with a link where it has a page; as it was noted where nothing is known of it any more. */
 function subjectOf(subject: string, subjects: AuditSubjects, programme: EntryProgramme | null): Content {
+	if (subject.startsWith("ptn_")) return html`<a href="${partnerPath(subject)}">${subject}</a>`;
 	const person = subjects.people.get(subject);
 	const who = person === undefined || person === "" ? subject : `${person} (${subject})`;
 	if (programme === null) return who;
@@ -233,12 +236,12 @@ function subjectOf(subject: string, subjects: AuditSubjects, programme: EntryPro
 	if (subject === programmeId) return name;
 	const orderId = subjects.orders.get(subject);
 	if (orderId !== undefined) {
-		return html`<a href="${conversionPath(programmeId, subject)}">order ${orderId}</a>`;
+		return html`<a href="${conversionPath(programmeId, subject)}">order ${showOrderId(orderId)}</a>`;
 	}
 	const callback = subjects.callbacks.get(subject);
 	if (callback !== undefined) {
 		const { event, orderId: order } = callback;
-		return html`<a href="${deliveryPath(programmeId, subject)}">${event} for order ${order}</a>`;
+		return html`<a href="${deliveryPath(programmeId, subject)}">${event} for order ${showOrderId(order)}</a>`;
 	}
 	const job = subjects.jobs.get(subject);
 	if (job !== undefined) return html`<a href="${bulkJobPath(programmeId, subject)}">${originOf(job)}</a>`;

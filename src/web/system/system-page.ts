@@ -1,17 +1,28 @@
 // /system: how the installation does, for staff: what to put right, which is where a chore that is late and a process that
-// has fallen silent stand; and behind it queue, mail and room.
+// has fallen silent stand; and behind it queue, mail and room. All callbacks are held and released here.
 
 import { sayBytes } from "../../domain/bytes.ts";
 import { isSilent, sumEngines } from "../../domain/process.ts";
 import type { Warning } from "../../domain/warning.ts";
+import { changeHold } from "../../programmes/callback-hold.ts";
+import type { DeliveryPause } from "../../store/queries/delivery-pause.ts";
 import { type Figures, MAX_COUNTED_MAILS, readFigures } from "../../store/queries/figures.ts";
 import { listUnsentMails, type MailState } from "../../store/queries/mail-queue.ts";
 import type { Store } from "../../store/store.ts";
 import { lastMailFailure, type WatchedState } from "../../watch/checks.ts";
-import { answerPage, type WebContext, type WebDeps } from "../page.ts";
-import { AUDIT_PATH, NETWORK_PATH, OPERATIONS_PATH, SYSTEM_PATH } from "../paths.ts";
+import { readTextFields } from "../form.ts";
+import { answerPage, leadTo, makerOf, type WebContext, type WebDeps } from "../page.ts";
+import {
+	AUDIT_PATH,
+	HOLD_PATH,
+	NETWORK_PATH,
+	OPERATIONS_PATH,
+	PROGRAMMES_PATH,
+	RESEND_PATH,
+	SYSTEM_PATH,
+} from "../paths.ts";
 import * as ui from "../ui.ts";
-import { type Html, html } from "../ui.ts";
+import { countOf, type Html, html } from "../ui.ts";
 
 const UNSENT_SHOWN = 20;
 
@@ -26,7 +37,7 @@ export async function showSystem(c: WebContext, deps: WebDeps): Promise<Response
 		title: "System",
 		hint: `Ringback ${system.version} on ${store.kind === "sqlite" ? "SQLite" : "PostgreSQL"}. This page was answered by process ${system.instance}.`,
 		actions: ui.linkButton({ label: "Operations guide", href: OPERATIONS_PATH }),
-	})}${systemTabs("status")}${warningSection(warnings)}${queueSection(state, figures)}${mailSection(deps, state, figures)}${unsentSection(await listUnsentMails(store.db, UNSENT_SHOWN))}${ui.section(
+	})}${systemTabs("status")}${warningSection(warnings, figures)}${queueSection(state, figures)}${mailSection(deps, state, figures)}${unsentSection(await listUnsentMails(store.db, UNSENT_SHOWN))}${ui.section(
 		{
 			id: "database",
 			title: "Database",
@@ -37,7 +48,7 @@ export async function showSystem(c: WebContext, deps: WebDeps): Promise<Response
 					[
 						"Free room",
 						disk === null
-							? "Ask the database server: its disk cannot be seen from here."
+							? "Not known here: check the disk of the database server."
 							: `${sayBytes(disk.freeBytes)} of ${sayBytes(disk.sizeBytes)}`,
 					],
 					["Last backup", backupWords(store.kind, backedUpAtMs)],
@@ -48,26 +59,36 @@ export async function showSystem(c: WebContext, deps: WebDeps): Promise<Response
 	return answerPage(c, { title: "System", active: "system", body });
 }
 
-function warningSection(warnings: readonly Warning[]): Html {
+function warningSection(warnings: readonly Warning[], { failing }: Figures): Html {
+	const count = failing.shops.length + failing.more;
+	const shops = html`<li><strong>Callbacks to ${ui.countOf(count, "shop")} are failing.</strong> <a href="${PROGRAMMES_PATH}">See which, and why</a></li>`;
 	return ui.section({
 		id: "warnings",
 		title: "Problems",
 		body: ui.padded(
-			warnings.length === 0
+			warnings.length + count === 0
 				? ui.message("good", "No problems found.")
-				: html`<ul class="points">${warnings.map(({ title, text }) => html`<li><strong>${title}.</strong> ${text}</li>`)}</ul>`,
+				: html`<ul class="points">${warnings.map(({ title, text }) => html`<li><strong>${title}.</strong> ${text}</li>`)}${count === 0 ? null : shops}</ul>`,
 		),
 	});
 }
 
-function queueSection({ processes, nowMs }: WatchedState, { queued, failing }: Figures): Html {
+function queueSection({ processes, pause, nowMs }: WatchedState, { queued, failing }: Figures): Html {
 	const engines = sumEngines(processes, nowMs);
 	const running = processes.filter((record) => !isSilent(record, nowMs));
 	return ui.section({
 		id: "queue",
 		title: "Callbacks and processes",
+		actions: holdButton(pause),
 		body: ui.statStrip([
-			{ label: "In the queue", value: ui.count(queued), hint: "due now or later, retries included" },
+			{
+				label: "In the queue",
+				value: ui.count(queued),
+				hint:
+					pause === null
+						? "due now or later, retries included"
+						: `held; ${ui.count(pause.due)} would be sent at once`,
+			},
 			{
 				label: "Oldest due",
 				value:
@@ -81,7 +102,7 @@ function queueSection({ processes, nowMs }: WatchedState, { queued, failing }: F
 						? "no process delivers"
 						: `${ui.count(engines.programmesDue)} programmes have something due`,
 			},
-			{ label: "Being sent", value: ui.count(engines?.inHand ?? 0), hint: "or next" },
+			{ label: "Being sent", value: ui.count(engines?.inHand ?? 0), hint: "right now, or next" },
 			{
 				label: "Programmes failing",
 				value: ui.count(failing.shops.length + failing.more),
@@ -94,6 +115,32 @@ function queueSection({ processes, nowMs }: WatchedState, { queued, failing }: F
 			},
 		]),
 	});
+}
+
+/** The question says how many go out at once. */
+function holdButton(pause: DeliveryPause | null): Html {
+	const ask =
+		pause === null
+			? "Hold all callbacks? No shop is told anything until you release them."
+			: `Release all callbacks? ${countOf(pause.due, "callback")} will be sent at once, and ${ui.count(pause.waiting - pause.due)} later, when they are due.`;
+	return ui.buttonForm({
+		action: HOLD_PATH,
+		hidden: { to: pause === null ? "held" : "released" },
+		label: pause === null ? "Hold all callbacks" : "Release all callbacks",
+		confirm: ask,
+	});
+}
+
+export async function hold(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { to } = await readTextFields(c, ["to"]);
+	if (to !== "held" && to !== "released") {
+		return leadTo(c, SYSTEM_PATH, "Nothing was changed. Use the button on this page.", "bad");
+	}
+	const changed = await changeHold(deps, makerOf(c), to);
+	if (!changed.ok) return leadTo(c, SYSTEM_PATH, changed.fault.detail, "bad");
+	const said =
+		to === "held" ? "All callbacks are held. Those under way are finished." : "Callbacks are sent again.";
+	return leadTo(c, SYSTEM_PATH, changed.value === null ? `${said} It was so already.` : said);
 }
 
 function mailSection(
@@ -109,7 +156,7 @@ function mailSection(
 		body: ui.padded(
 			ui.facts([
 				["Mail server", mailer === null ? "Off: SMTP_URL is not set." : "Set."],
-				["Mails that wait", upTo(waitingMails)],
+				["Waiting mails", upTo(waitingMails)],
 				mailer === null
 					? [
 							"Notices not mailed",
@@ -119,7 +166,7 @@ function mailSection(
 				[
 					"Last failure",
 					failure === null
-						? "None since the last mail that was taken."
+						? "None since the last accepted mail."
 						: html`${ui.timeTag(failure.atMs)} <span class="break">${failure.reason}</span>`,
 				],
 			]),
@@ -132,10 +179,10 @@ function unsentSection(mails: readonly MailState[]): Html | null {
 	if (mails.length === 0) return null;
 	return ui.section({
 		id: "unsent",
-		title: "Mails that were not taken",
+		title: "Mails that were not accepted",
 		hint: "Of the last seven days. For those that were given up, correct the address, or tell the person in another way.",
 		body: ui.dataTable<MailState>({
-			caption: "Mails that the mail server did not take, those that are tried again first",
+			caption: "Mails that the mail server did not accept, those that are tried again first",
 			rows: mails,
 			stacks: true,
 			empty: null,
@@ -163,7 +210,8 @@ function upTo(number: number): string {
 
 function backupWords(kind: Store["kind"], backedUpAtMs: number | null): Html | string {
 	if (backedUpAtMs !== null) return html`${ui.timeTag(backedUpAtMs)} by <code>ringback backup</code>`;
-	if (kind !== "sqlite") return "Ask whoever runs the database server: PostgreSQL's own programs make it.";
+	if (kind !== "sqlite")
+		return "Made with PostgreSQL's own tools: ask the administrator of the database server.";
 	return html`None by <code>ringback backup</code> yet.`;
 }
 
@@ -173,11 +221,12 @@ function schemaWords({ version, known }: WatchedState["schema"]): string {
 		: `Version ${version}; this program knows ${known}`;
 }
 
-// The two pages about the installation.
+// The pages about the installation.
 
-export function systemTabs(active: "status" | "audit"): Html {
+export function systemTabs(active: "status" | "resend" | "audit"): Html {
 	return ui.tabs("System", [
 		{ label: "Status", href: SYSTEM_PATH, isActive: active === "status" },
+		{ label: "Failed callbacks", href: RESEND_PATH, isActive: active === "resend" },
 		{ label: "Audit log", href: AUDIT_PATH, isActive: active === "audit" },
 	]);
 }

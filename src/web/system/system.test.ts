@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newNotice } from "../../../test/support/notices.ts";
+import { settle, takeDue } from "../../../test/support/queue-rows.ts";
+import { addDeliveries, addProgramme, failed } from "../../../test/support/rows.ts";
 import type { ChoreRecord } from "../../domain/chore.ts";
+import { changeHold } from "../../programmes/callback-hold.ts";
+import { readIsHeld } from "../../store/queries/delivery-pause.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
 import { noteBackup, saveProcess } from "../../store/queries/system.ts";
+import type { Store } from "../../store/store.ts";
 import { type Browser, openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
 
 const WORKER = {
@@ -49,7 +55,7 @@ test("a sound installation: its version, its processes and its queue, no chore b
 		/<dt>Processes<\/dt><dd>3<small>version 1\.2\.3</,
 		/Version \d+, which is current/,
 		/<dt>Size<\/dt><dd>[\d.]+ [kM]B/,
-		/None since the last mail that was taken/,
+		/None since the last accepted mail/,
 	]) {
 		assert.match(text, words);
 	}
@@ -124,7 +130,7 @@ for (const [hasMail, words] of [
 
 test("mails that the server did not take are listed while they are tried again and when they were given up", async (t) => {
 	const { site, staff } = await openStaff(t, { hasMail: true });
-	assert.doesNotMatch((await staff.open("/system")).text, /Mails that were not taken/);
+	assert.doesNotMatch((await staff.open("/system")).text, /Mails that were not accepted/);
 	const mail = { subject: "Hello", created_at_ms: START_MS, good_until_ms: START_MS + 60_000 };
 	const refused = { to_address: "gone@shop.example", refusal: "550 <no> such mailbox" };
 	const away = {
@@ -142,12 +148,102 @@ test("mails that the server did not take are listed while they are tried again a
 	const { text } = await staff.open("/system");
 	assert.match(
 		text,
-		/Mails that were not taken.*one@<wbr>shop.*12:01.*ECONNREFUSED.*gone@<wbr>shop.*given up .*550 &lt;no&gt;/s,
+		/Mails that were not accepted.*one@<wbr>shop.*12:01.*ECONNREFUSED.*gone@<wbr>shop.*given up .*550 &lt;no&gt;/s,
 	);
 	assert.doesNotMatch(text, /new@<wbr>shop/);
 	assert.match(
 		text,
-		/<dt>Mails that wait<\/dt><dd>2</,
+		/<dt>Waiting mails<\/dt><dd>2</,
 		"the one that is due, and the one that the server could not take",
 	);
+});
+
+test("staff hold all callbacks and release them, with a question that says how many go at once; both are noted", async (t) => {
+	const { site, staff } = await openStaff(t);
+	const programme = await addProgramme(site.store);
+	await addDeliveries(site.store, programme, START_MS, START_MS, START_MS + 60_000);
+	const before = await staff.open("/system");
+	assert.match(before.text, /<button[^>]*data-confirm="Hold all callbacks\? [^"]*"[^>]*>Hold all callbacks</);
+	const press = async (to: string) => {
+		await staff.submit("/system/hold", { to });
+		return staff.open("/system");
+	};
+	const held = await press("held");
+	assert.match(held.text, /All callbacks are held\. Those under way are finished\.</);
+	assert.match(
+		held.text,
+		/held since 2026-03-01 12:00 UTC by [\w@.]+, and 3 wait\.[\s\S]*held; 2 would be sent at once/,
+	);
+	assert.match(
+		held.text,
+		/data-confirm="Release all callbacks\? 2 callbacks will be sent at once, and 1 later/,
+	);
+	assert.match((await press("held")).text, /It was so already\./);
+	for (const word of ["", "hold", "HELD"]) assert.match((await press(word)).text, /Nothing was changed\./);
+	assert.match((await staff.open("/system")).text, /Release all callbacks</, "they are held still");
+	const released = await press("released");
+	assert.match(released.text, /Callbacks are sent again\.</);
+	assert.match(released.text, /Hold all callbacks</);
+	assert.match((await press("released")).text, /It was so already\./);
+	const { text } = await staff.open("/system/audit");
+	assert.match(text, /All callbacks released[\s\S]*3 waited/);
+	assert.equal((await site.audit("callbacks.held")).length, 1);
+	assert.equal((await site.audit("callbacks.released")).length, 1);
+});
+
+test("failed callbacks of all programmes are shown first and then sent again, once", async (t) => {
+	const { site, staff } = await openStaff(t);
+	const { store } = site;
+	const [many, one, other] = [
+		await addProgramme(store),
+		await addProgramme(store),
+		await addProgramme(store),
+	];
+	await failAll(store, many, 3, START_MS - 120_000);
+	await failAll(store, one, 1, START_MS - 60_000);
+	await failAll(store, other, 1, START_MS - 7_200_000);
+	const query = { from: "2026-03-01T11:00", to: "", programme: "", zone: "UTC" };
+	const path = `/system/resend?${new URLSearchParams(query)}`;
+	assert.doesNotMatch((await staff.open("/system/resend")).text, /again\?/, "nothing is chosen yet");
+	const { text } = await staff.open(path);
+	assert.match(text, /Send 4 callbacks of 2 programmes again/);
+	assert.doesNotMatch(text, new RegExp(other.public_id));
+	const only = await staff.open(path.replace("programme=", `programme=${one.public_id}`));
+	assert.match(only.text, /Send 1 callback of 1 programme again/);
+	const asOfMs = /name="asOfMs" value="(\d+)"/.exec(text)?.[1] ?? "";
+	const press = async (asOf = asOfMs) => {
+		const { location } = await staff.submit("/system/resend", { ...query, asOfMs: asOf });
+		return staff.open(location ?? "");
+	};
+	assert.match((await press()).text, /4 callbacks are being sent again\.<[\s\S]*No callback failed then/);
+	assert.match((await press()).text, /0 callbacks are being sent again\./, "pressed twice");
+	const entries = await site.audit("deliveries.resent");
+	assert.deepEqual(
+		entries.map(({ programme_id, detail }) => [programme_id, detail]),
+		[
+			[many.id, "3: that failed since 2026-03-01T11:00:00.000Z until 2026-03-01T12:00:00.000Z"],
+			[one.id, "1: that failed since 2026-03-01T11:00:00.000Z until 2026-03-01T12:00:00.000Z"],
+		],
+	);
+	for (const wrong of ["2026-02-30T12:00", "yesterday"])
+		assert.match(
+			(await staff.open(path.replace(/from=[^&]*/, `from=${wrong}`))).text,
+			/No callback failed then/,
+		);
+});
+
+async function failAll(store: Store, programme: Programme, count: number, atMs: number): Promise<void> {
+	await addDeliveries(store, programme, ...Array<number>(count).fill(atMs - 1_000));
+	for (const due of await takeDue(store, programme.id, count, atMs)) await settle(store, failed(due, atMs));
+}
+
+test("who was signed out a moment ago, or is no staff, holds nothing", async (t) => {
+	const { site } = await openStaff(t);
+	const gone = { personId: 1, kind: "staff", sessionId: "gone" } as const;
+	const refused = await changeHold(site.deps, gone, "held");
+	assert.equal(refused.ok || refused.fault.code, "not_allowed");
+	const owner = await site.signIn(await site.addOwner(await site.addProgramme()));
+	assert.equal((await owner.submit("/system/hold", { to: "held" })).status, 404);
+	assert.equal((await owner.open("/system/resend")).status, 404);
+	assert.equal(await readIsHeld(site.store.db), false);
 });

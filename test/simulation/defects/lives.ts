@@ -98,11 +98,33 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "domain/conversion.ts",
-				find: 'if (known.status === "EXPIRED") return "record";',
-				put: 'if (known.status === "EXPIRED") return null;',
+				find: 'return MOVES.record.from.includes(known.status) ? "record" : "confirm";',
+				put: 'return known.status === "EXPIRED" ? null : MOVES.record.from.includes(known.status) ? "record" : "confirm";',
 			},
 		],
 		breaks: ["the answer follows from the life of a conversion"],
+	},
+	{
+		name: "a pixel's rejected order that stays blocked for the shop's server",
+		edits: [
+			{
+				file: "domain/conversion.ts",
+				find: 'from: ["EXPIRED", "REJECTED", "REVERSED"]',
+				put: 'from: ["EXPIRED"]',
+			},
+		],
+		breaks: ["the answer follows from the life of a conversion"],
+	},
+	{
+		name: "a window that approves what only a pixel has reported",
+		edits: [
+			{
+				file: "conversions/record.ts",
+				find: 'move === "park" || report.source !== "pixel"',
+				put: "true",
+			},
+		],
+		breaks: ["1 what was answered is stored"],
 	},
 	{
 		name: "a pixel's amount that survives the confirmation",

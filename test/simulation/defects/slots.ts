@@ -14,6 +14,18 @@ const ATTEMPTS = "4 seven attempts at their time";
 
 export const SLOT_DEFECTS: readonly Defect[] = [
 	{
+		name: "a hold that engines do not see",
+		seenWith: 5,
+		edits: [
+			{
+				file: "callbacks/hold-watch.ts",
+				find: "this.isHeld = isHeld;",
+				put: "this.isHeld = isHeld && lookAtMs < 0;",
+			},
+		],
+		breaks: ["nothing is sent while held"],
+	},
+	{
 		name: "a slot with two owners",
 		seenWith: 2,
 		edits: [
@@ -309,9 +321,9 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 		seenWith: 8,
 		edits: [
 			{
-				file: "callbacks/resend.ts",
-				find: 'if (sent.ok && sent.value === "sent")',
-				put: "if (sent.ok && nowMs < 0)",
+				file: "programmes/resend.ts",
+				find: "if (isSent) store",
+				put: "if (isSent && nowMs < 0) store",
 			},
 		],
 		breaks: [ATTEMPTS, "nothing unexpected", "everything due ends"],

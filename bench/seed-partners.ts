@@ -1,0 +1,68 @@
+// Programmes that credit partners: each with a partner that has a link and a coupon code.
+
+import { createClickSealer } from "../src/domain/click-token.ts";
+import { foldCode } from "../src/domain/credit.ts";
+import { ID_RANDOM_BYTES, makeId } from "../src/domain/id.ts";
+import { SEALING_IV_BYTES } from "../src/domain/sealing.ts";
+import { createRandom } from "../src/outside/random.ts";
+import {
+	insertCode,
+	insertLink,
+	insertPartner,
+	insertPartnership,
+	replaceLandingHosts,
+} from "../src/store/queries/partners.ts";
+import type { Store } from "../src/store/store.ts";
+import { BENCH_SEALING_KEY, type SeededShop } from "./seed-shops.ts";
+
+export interface SeededPartner {
+	/** Of its link. */
+	code: string;
+	/** What the shop's server sends with a sale that this partner brought. */
+	fields: { clickId: string; couponCode: string };
+}
+
+const random = createRandom();
+
+export function seedPartners(store: Store, shops: readonly SeededShop[]): Promise<SeededPartner[]> {
+	const nowMs = Date.now();
+	const newId = (kind: "ptn" | "pts"): string => makeId(kind, nowMs, random.bytes(ID_RANDOM_BYTES));
+	const sealer = createClickSealer(BENCH_SEALING_KEY);
+	return store.transact(async (trx) => {
+		await trx.updateTable("programmes").set({ credits_partners: 1 }).execute();
+		const seeded: SeededPartner[] = [];
+		for (const { id: programmeId } of shops) {
+			await replaceLandingHosts(trx, programmeId, [{ host: "shop.example", withSubdomains: false }]);
+			const partner = await insertPartner(trx, {
+				public_id: newId("ptn"),
+				name: "Blog",
+				site: "",
+				created_at_ms: nowMs,
+			});
+			const partnership = await insertPartnership(trx, {
+				public_id: newId("pts"),
+				programme_id: programmeId,
+				partner_id: partner.id,
+				commission_rate: null,
+				terms: "",
+				created_at_ms: nowMs,
+			});
+			if (partnership === undefined) throw new Error("the partnership is there already");
+			const own = { partnership_id: partnership.id, created_at_ms: nowMs };
+			const code = random.hex(5);
+			const link = await insertLink(trx, { ...own, code, name: "", target: "https://shop.example/shoes" });
+			if (link === undefined) throw new Error("the code is taken");
+			const couponCode = "Summer10";
+			await insertCode(trx, {
+				...own,
+				programme_id: programmeId,
+				code: couponCode,
+				folded: foldCode(couponCode),
+			});
+			const click = { programmeId, partnershipId: partnership.id, linkId: link.id, atMs: nowMs } as const;
+			const clickId = sealer.seal({ ...click, subIds: ["bench", "", ""] }, random.bytes(SEALING_IV_BYTES));
+			seeded.push({ code, fields: { clickId, couponCode } });
+		}
+		return seeded;
+	});
+}

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type ClickRequest, judgeClick, landingUrl, withClickId } from "./click.ts";
+
+const BROWSER = "Mozilla/5.0 (X11; Linux x86_64) Firefox/150.0";
+
+function request(
+	change: Partial<Omit<ClickRequest, "header">> & { headers?: Record<string, string> } = {},
+): ClickRequest {
+	const { headers = {}, ...rest } = change;
+	return {
+		method: "GET",
+		userAgent: BROWSER,
+		isCrawler: (agent) => agent.includes("bot"),
+		header: (name) => headers[name],
+		...rest,
+	};
+}
+
+test("a person's click gets a click id; whatever nobody clicked gets none, and each is counted apart", () => {
+	for (const [asked, httpStatus, counted] of [
+		[request(), 302, "click"],
+		[request({ headers: { "sec-fetch-dest": "document" } }), 302, "click"],
+		[request({ headers: { purpose: "something" } }), 302, "click"],
+		[request({ method: "HEAD" }), 302, "crawler"],
+		[request({ userAgent: "Googlebot" }), 302, "crawler"],
+		[request({ userAgent: "bot" }), 302, "crawler"],
+		[request({ userAgent: null }), 302, "crawler"],
+		[request({ userAgent: "" }), 302, "crawler"],
+		[request({ headers: { "sec-purpose": "prefetch;prerender" } }), 503, "prefetch"],
+		[request({ headers: { purpose: "prefetch" } }), 503, "prefetch"],
+		[request({ headers: { "x-moz": "prefetch" } }), 503, "prefetch"],
+		[request({ headers: { "x-purpose": "preview" } }), 503, "prefetch"],
+		[request({ headers: { "sec-fetch-dest": "image" } }), 204, "embedded"],
+		[request({ headers: { "sec-fetch-dest": "iframe" } }), 204, "embedded"],
+		[request({ headers: { "sec-fetch-dest": "empty" } }), 204, "embedded"],
+	] as const) {
+		assert.deepEqual(judgeClick(asked, true), { httpStatus, counted });
+		const ended = counted === "click" ? "ended" : counted;
+		assert.deepEqual(judgeClick(asked, false), { httpStatus, counted: ended });
+	}
+});
+
+test("a link leads to the programme's hosts only, in the parser's own spelling", () => {
+	const hosts = [
+		{ host: "shop.example", withSubdomains: false },
+		{ host: "brand.example", withSubdomains: true },
+	];
+	for (const [text, href] of [
+		["https://shop.example/shoes?a=1", "https://shop.example/shoes?a=1"],
+		["https://SHOP.example/a b", "https://shop.example/a%20b"],
+		["https://shop.example:443/", "https://shop.example/"],
+		["https://de.brand.example/", "https://de.brand.example/"],
+		["https://brand.example", "https://brand.example/"],
+		["https:\\\\shop.example\\x", "https://shop.example/x"],
+	] as const) {
+		assert.equal(landingUrl(text, hosts)?.href, href, text);
+	}
+	for (const text of [
+		"http://shop.example/",
+		"//shop.example/",
+		"/shoes",
+		"javascript:alert(1)",
+		"https://www.shop.example/",
+		"https://shop.example.evil.example/",
+		"https://evil.example/https://shop.example",
+		"https://evil.example\\@shop.example/",
+		"https://shop.example@evil.example/",
+		"https://user@shop.example/",
+		"https://shop.example:8443/",
+		"https://evilbrand.example/",
+		"https://shop.example./",
+		"https://[::1]/",
+		"",
+		"https://",
+	]) {
+		assert.equal(landingUrl(text, hosts), null, text);
+	}
+});
+
+test("the click id joins the target's own query, once", () => {
+	const url = () => new URL("https://shop.example/x?a=1&rbclick=old#part");
+	assert.equal(withClickId(url(), "rbclick", "new"), "https://shop.example/x?a=1&rbclick=new#part");
+	assert.equal(withClickId(url(), "cid", "new"), "https://shop.example/x?a=1&rbclick=old&cid=new#part");
+});

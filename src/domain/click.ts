@@ -1,0 +1,71 @@
+// A click on a partner's link: what becomes of the request, and where it may lead. Nothing of who clicked is kept.
+
+/** How clicks are counted; only the first kind gets a click id. */
+export const CLICK_KINDS = ["click", "crawler", "prefetch", "embedded", "ended", "target"] as const;
+/** `target` counts besides: clicks whose own target was not on the programme's list. */
+export type ClickKind = (typeof CLICK_KINDS)[number];
+
+export interface ClickRequest {
+	method: string;
+	/** Null where the request names none. */
+	userAgent: string | null;
+	isCrawler: (userAgent: string) => boolean;
+	header(name: string): string | undefined;
+}
+
+export interface ClickVerdict {
+	/** 302 leads to the target; with 503 the browser asks again once the person really goes there. */
+	httpStatus: 302 | 503 | 204;
+	counted: Exclude<ClickKind, "target">;
+}
+
+/** Browsers name it differently; any of them with this word means that nobody has clicked yet. */
+const PREFETCH_HEADERS = ["sec-purpose", "purpose", "x-purpose", "x-moz"] as const;
+const AHEAD = /prefetch|prerender|preview/i;
+
+export function judgeClick(request: ClickRequest, isActive: boolean): ClickVerdict {
+	const { method, userAgent, header } = request;
+	if (PREFETCH_HEADERS.some((name) => AHEAD.test(header(name) ?? ""))) {
+		return { httpStatus: 503, counted: "prefetch" };
+	}
+	// An image or a frame that loads a link by itself: nobody clicked.
+	const destination = header("sec-fetch-dest");
+	if (destination !== undefined && destination !== "document") {
+		return { httpStatus: 204, counted: "embedded" };
+	}
+	if (method === "HEAD" || userAgent === null || userAgent === "" || request.isCrawler(userAgent)) {
+		return { httpStatus: 302, counted: "crawler" };
+	}
+	return { httpStatus: 302, counted: isActive ? "click" : "ended" };
+}
+
+export interface LandingHost {
+	/** As the URL parser writes it. */
+	host: string;
+	withSubdomains: boolean;
+}
+
+/** The address in the parser's own spelling; null where a link may not lead. */
+export function landingUrl(text: string, hosts: readonly LandingHost[]): URL | null {
+	const url = URL.parse(text);
+	if (url?.protocol !== "https:" || url.username !== "" || url.password !== "" || url.port !== "")
+		return null;
+	return hosts.some((landing) => isAt(url.hostname, landing)) ? url : null;
+}
+
+function isAt(hostname: string, { host, withSubdomains }: LandingHost): boolean {
+	if (hostname === host) return true;
+	// A name that begins with a dot is nobody's, though the parser lets it be.
+	return withSubdomains && hostname.endsWith(`.${host}`) && !hostname.startsWith(".");
+}
+
+/** What the shop's page is opened with; a token that was in the address already gives way. */
+export function withClickId(url: URL, parameter: string, token: string): string {
+	url.searchParams.set(parameter, token);
+	return url.href;
+}
+
+/** The name of the parameter that brings the click id to the shop's page, unless the programme has another one. */
+export const CLICK_PARAMETER = "rbclick";
+
+export const CODE_PATTERN = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;

@@ -1,0 +1,104 @@
+// What a programme says to partners: whether it credits them at all, for how long after a click, where links may lead, and
+// whether strangers may apply. Staff alone turn crediting on and allow subdomains: both move money.
+
+import type { LandingHost } from "../domain/click.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Maker, transactInProgramme } from "../people/links.ts";
+import type { Clock } from "../ports.ts";
+import { noteAudit } from "../store/queries/audit.ts";
+import { findLandingHosts } from "../store/queries/clicks.ts";
+import { replaceLandingHosts } from "../store/queries/partners.ts";
+import { type Programme, updateProgramme } from "../store/queries/programmes.ts";
+import type { Store } from "../store/store.ts";
+
+export interface PartnerTermsInput {
+	creditsPartners: boolean;
+	clickDays: string;
+	clickParameter: string;
+	showsBaskets: boolean;
+	takesApplications: boolean;
+	terms: string;
+	/** A host a line; one with "*." before it takes its subdomains, too. */
+	hosts: string;
+}
+
+export const MAX_CLICK_DAYS = 365;
+export const MAX_TERMS_LENGTH = 20_000;
+const MAX_HOSTS = 50;
+const PARAMETER = /^[A-Za-z][A-Za-z0-9_-]{0,31}$/;
+
+export async function savePartnerTerms(
+	{ store, clock }: { store: Store; clock: Clock },
+	maker: Maker,
+	programme: Programme,
+	input: PartnerTermsInput,
+): Promise<Result<true>> {
+	const clickDays = Number(input.clickDays.trim());
+	if (!/^\d+$/.test(input.clickDays.trim()) || clickDays < 1 || clickDays > MAX_CLICK_DAYS) {
+		return refuse("invalid_field", `Enter a number of days from 1 to ${MAX_CLICK_DAYS}.`, "clickDays");
+	}
+	if (!PARAMETER.test(input.clickParameter)) {
+		return refuse(
+			"invalid_field",
+			"The parameter has at most 32 letters, digits, hyphens and underscores, and starts with a letter.",
+			"clickParameter",
+		);
+	}
+	if (input.terms.length > MAX_TERMS_LENGTH) {
+		return refuse("invalid_field", `The terms have at most ${MAX_TERMS_LENGTH} characters.`, "terms");
+	}
+	const hosts = readHosts(input.hosts);
+	if (!hosts.ok) return hosts;
+	const { id: programmeId } = programme;
+	const isStaff = maker.kind === "staff";
+	const done = await transactInProgramme<true>(store, maker, programmeId, async (trx) => {
+		const present = (await findLandingHosts(trx, [programmeId])).get(programmeId) ?? [];
+		const isOpened = hosts.value.some(
+			(host) =>
+				host.withSubdomains && !present.some((known) => known.host === host.host && known.withSubdomains),
+		);
+		if (!isStaff && isOpened) {
+			return refuse("not_allowed", "Ask the network's staff to allow all subdomains of a host.", "hosts");
+		}
+		await replaceLandingHosts(trx, programmeId, hosts.value);
+		const credits = input.creditsPartners ? (1 as const) : (0 as const);
+		await updateProgramme(trx, programmeId, {
+			...(isStaff ? { credits_partners: credits } : {}),
+			click_days: clickDays,
+			click_parameter: input.clickParameter,
+			shows_baskets: input.showsBaskets ? 1 : 0,
+			takes_applications: input.takesApplications ? 1 : 0,
+			partner_terms: input.terms,
+		});
+		const note = { personId: maker.personId, programmeId, action: "programme.changed" } as const;
+		await noteAudit(trx, { ...note, subject: null, detail: "partners" }, clock.nowMs());
+		return succeed(true);
+	});
+	if (done.ok) store.announceChange(programmeId);
+	return done;
+}
+
+function readHosts(text: string): Result<readonly LandingHost[]> {
+	const lines = [...new Set(text.split(/[\s,]+/).filter((line) => line !== ""))];
+	if (lines.length > MAX_HOSTS) return refuse("invalid_field", `Enter at most ${MAX_HOSTS} hosts.`, "hosts");
+	const hosts: LandingHost[] = [];
+	for (const line of lines) {
+		const withSubdomains = line.startsWith("*.");
+		const name = withSubdomains ? line.slice(2) : line;
+		const url = URL.parse(name.includes("//") ? name : `https://${name}`);
+		// A name that somebody can own, and no address.
+		if (
+			url === null ||
+			url.port !== "" ||
+			!/^[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*$/.test(url.hostname)
+		) {
+			return refuse(
+				"invalid_field",
+				`${line} is no host. Enter names such as shop.example, one a line.`,
+				"hosts",
+			);
+		}
+		hosts.push({ host: url.hostname, withSubdomains });
+	}
+	return succeed(hosts);
+}

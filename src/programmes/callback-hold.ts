@@ -1,0 +1,28 @@
+// Staff hold all callbacks while the service runs, and release them. Conversions and decisions are accepted as before;
+// requests under way end as they do; what falls due meanwhile waits, and loses no attempt.
+
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import type { AccountsDeps } from "../people/deps.ts";
+import { type Maker, transactAs } from "../people/links.ts";
+import { noteAudit } from "../store/queries/audit.ts";
+import { beginPause, type DeliveryPause, endPause, readPause } from "../store/queries/delivery-pause.ts";
+
+/** Null is the command line. Resolves to what is held from now on, or was until now; null when it was so already. */
+export function changeHold(
+	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
+	maker: Maker | null,
+	to: "held" | "released",
+): Promise<Result<DeliveryPause | null>> {
+	return transactAs(store, maker, async (trx) => {
+		if (maker !== null && maker.kind !== "staff")
+			return refuse("not_allowed", "Only staff hold and release callbacks.");
+		const nowMs = clock.nowMs();
+		const personId = maker?.personId ?? null;
+		const isNew = to === "held" && (await beginPause(trx, personId, nowMs));
+		const pause = await readPause(trx, nowMs);
+		if (!isNew && (to === "held" || (await endPause(trx, nowMs)) === null)) return succeed(null);
+		const detail = `${pause?.waiting ?? 0} ${isNew ? "wait" : "waited"}`;
+		await noteAudit(trx, { personId, action: `callbacks.${to}`, detail }, nowMs);
+		return succeed(pause);
+	});
+}

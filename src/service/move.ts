@@ -1,0 +1,110 @@
+// `ringback move`: from the file of a stopped service into an empty PostgreSQL database. The file is never changed, and
+// the new database has everything or nothing: the whole copy, its checks included, is one transaction.
+
+import { existsSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import type { Config } from "../config.ts";
+import { realClock } from "../outside/clock.ts";
+import { createLog } from "../outside/log.ts";
+import { copyRows, countCarried, countRows, findFilled, type RowCounts } from "../store/move.ts";
+import { POSTGRES_DEFAULTS } from "../store/postgres/setting.ts";
+import { openPostgres } from "../store/postgres/store.ts";
+import { type BrokenRule, checkLedger } from "../store/queries/ledger.ts";
+import { findSchema, MIGRATIONS } from "../store/schema/migrations.ts";
+import { findDamage, openAlone } from "../store/sqlite/file.ts";
+import { createSqliteStore } from "../store/sqlite/store.ts";
+import type { Db, Store } from "../store/store.ts";
+import { BackupError, type Tell } from "./file-work.ts";
+import { checkStore, findKeyFor } from "./verify.ts";
+
+export interface MoveReport {
+	counts: RowCounts;
+	/** What does not agree in the file, and so in what was made of it. */
+	broken: readonly BrokenRule[];
+}
+
+/** `path` is the SQLite file, `url` that of the PostgreSQL server itself, not of a pooler. */
+export async function moveToPostgres(
+	config: Pick<Config, "secretKey">,
+	path: string,
+	url: string,
+	tell: Tell,
+): Promise<MoveReport> {
+	using from = openSource(path, tell);
+	const broken = await checkSource(createSqliteStore(from), findKeyFor(path, config), path, tell);
+	const counts = countCarried(from);
+	const { log } = createLog("silent", { instance: "", role: "command", version: "" });
+	const setting = { kind: "postgres", url, ...POSTGRES_DEFAULTS } as const;
+	const target = openPostgres(setting, { clock: realClock, log, name: "ringback-move" });
+	try {
+		await refuseOthers(target.db);
+		await target.migrate(realClock.nowMs(), { tell });
+		await target.transact((trx) => fill(from, { counts, broken }, trx, tell));
+		return { counts, broken };
+	} finally {
+		await target.close();
+	}
+}
+
+function openSource(path: string, tell: Tell): DatabaseSync {
+	if (!existsSync(path)) throw new BackupError(`There is no database file ${path}. Correct DATABASE_URL.`);
+	tell("checking the database's pages");
+	const [damage] = findDamage(path);
+	if (damage !== undefined) throw new BackupError(`${path} is damaged: ${damage}. Restore a backup first.`);
+	const alone = openAlone(path);
+	if (alone !== null) return alone;
+	throw new BackupError(
+		`Something works on ${path} just now. Stop the service first, and every command that uses it.`,
+	);
+}
+
+/** A ledger that does not balance is no reason to stay: it must only be the same there. */
+async function checkSource(
+	source: Store,
+	key: Uint8Array | null,
+	path: string,
+	tell: Tell,
+): Promise<readonly BrokenRule[]> {
+	const { schema, schemaProblem, ledger, secrets } = await checkStore(source, key, tell);
+	if (schemaProblem !== null) throw new BackupError(`${path} cannot be moved: ${schemaProblem}`);
+	if (schema.version !== MIGRATIONS.length) {
+		throw new BackupError(
+			`${path} has schema version ${schema.version}, and this Ringback moves version ${MIGRATIONS.length}. Run \`ringback migrate\` first.`,
+		);
+	}
+	if (secrets.total > 0 && secrets.unopened !== 0) {
+		throw new BackupError(
+			`The key that opens the signing secrets in ${path} is not here. Put its .key file beside it, or set RINGBACK_SECRET_KEY: the service needs the same key on PostgreSQL.`,
+		);
+	}
+	return ledger?.broken ?? [];
+}
+
+async function refuseOthers(db: Db): Promise<void> {
+	const { version } = await findSchema(db);
+	const tables = (await db.introspection.getTables()).filter(({ isView }) => !isView);
+	if (version > 0 || tables.length === 0) return;
+	throw new BackupError(
+		`The PostgreSQL database has tables of another program, such as ${tables[0]?.name}. Create a database for Ringback alone, and name that one.`,
+	);
+}
+
+/** Throws, and so leaves nothing, unless both ends agree. */
+async function fill(from: DatabaseSync, { counts, broken }: MoveReport, trx: Db, tell: Tell): Promise<void> {
+	const filled = await findFilled(trx, counts);
+	if (filled.length > 0) {
+		throw new BackupError(
+			`The PostgreSQL database is not empty: there are rows in ${filled.join(", ")}. Nothing was changed. Create an empty database and name that one. If an earlier run of this command came to its end there, the move is done.`,
+		);
+	}
+	await copyRows(from, counts, trx, tell);
+	tell("checking the ledger of the new database");
+	const there = await countRows(trx, counts);
+	const ledger = await checkLedger({ db: trx });
+	const differing = [...counts.keys()].filter((table) => there.get(table) !== counts.get(table));
+	if (differing.length === 0 && JSON.stringify(ledger.broken) === JSON.stringify(broken)) return;
+	const problems = ledger.broken.map(({ count, problem }) => `${count} ${problem}`);
+	throw new BackupError(
+		`The new database does not agree with the file, so nothing of it was kept: ${[...differing, ...problems].join("; ")}.`,
+	);
+}

@@ -1,0 +1,150 @@
+// Who conversions are credited to.
+
+import type { Status } from "../../domain/conversion.ts";
+import type { Db } from "../store.ts";
+import type { StoredCredit } from "../tables/partners.ts";
+import { joinHalves, sumOf } from "./conversion-tally.ts";
+import { findPartnershipsById, type NamedPartnership } from "./partners.ts";
+
+export type { StoredCredit } from "../tables/partners.ts";
+
+/** What a report may be credited by: a coupon code, and the partnerships of its clicks. */
+export interface Signals {
+	programmeId: number;
+	/** As it is compared; null where none was sent. */
+	code: string | null;
+	partnershipIds: readonly number[];
+}
+
+export interface KnownPartnerships {
+	/** The active partnership that a code belongs to; null for a code of nobody. */
+	ofCode(programmeId: number, code: string): number | null;
+	/** Its own rate; null for the programme's. */
+	rateOf(partnershipId: number): string | null;
+}
+
+/** Two statements for a batch of reports, however many; none where no report has a signal. */
+export async function readPartnerships(db: Db, signals: readonly Signals[]): Promise<KnownPartnerships> {
+	const codes = new Map<string, number>();
+	const rates = new Map<number, string | null>();
+	const asked = [...new Set(signals.flatMap(({ code }) => code ?? []))];
+	if (asked.length > 0) {
+		const rows = await db
+			.selectFrom("coupon_codes")
+			.innerJoin("partnerships", "partnerships.id", "coupon_codes.partnership_id")
+			.innerJoin("partners", "partners.id", "partnerships.partner_id")
+			.select(["coupon_codes.programme_id", "folded", "partnerships.id", "commission_rate"])
+			.where("coupon_codes.programme_id", "in", [...new Set(signals.map(({ programmeId }) => programmeId))])
+			.where("folded", "in", asked)
+			.where("partnerships.ended_at_ms", "is", null)
+			.where("partners.ended_at_ms", "is", null)
+			.execute();
+		for (const row of rows) {
+			codes.set(`${row.programme_id} ${row.folded}`, row.id);
+			rates.set(row.id, row.commission_rate);
+		}
+	}
+	const ids = [...new Set(signals.flatMap(({ partnershipIds }) => partnershipIds))];
+	if (ids.length > 0) {
+		const rows = await db
+			.selectFrom("partnerships")
+			.select(["id", "commission_rate"])
+			.where("id", "in", ids)
+			.execute();
+		for (const row of rows) rates.set(row.id, row.commission_rate);
+	}
+	return {
+		ofCode: (programmeId, code) => codes.get(`${programmeId} ${code}`) ?? null,
+		rateOf: (partnershipId) => rates.get(partnershipId) ?? null,
+	};
+}
+
+export async function findCredits(
+	db: Db,
+	conversionIds: readonly number[],
+): Promise<ReadonlyMap<number, StoredCredit>> {
+	if (conversionIds.length === 0) return new Map();
+	const rows = await db
+		.selectFrom("credits")
+		.selectAll()
+		.where("conversion_id", "in", conversionIds)
+		.execute();
+	return new Map(rows.map((row) => [row.conversion_id, row]));
+}
+
+export interface NamedCredit extends StoredCredit {
+	/** Null: nobody. */
+	partnership: NamedPartnership | null;
+}
+
+export async function findNamedCredits(
+	db: Db,
+	conversionIds: readonly number[],
+): Promise<ReadonlyMap<number, NamedCredit>> {
+	const credits = await findCredits(db, conversionIds);
+	const ids = [...new Set([...credits.values()].flatMap((credit) => credit.partnership_id ?? []))];
+	const partnerships = await findPartnershipsById(db, ids);
+	return new Map(
+		[...credits].map(([id, credit]) => {
+			const partnership = partnerships.get(credit.partnership_id ?? 0) ?? null;
+			return [id, { ...credit, partnership }];
+		}),
+	);
+}
+
+/** By a person: see partners/assign. */
+export async function replaceCredit(trx: Db, credit: StoredCredit): Promise<void> {
+	const { conversion_id: _, programme_id: __, ...change } = credit;
+	await trx
+		.insertInto("credits")
+		.values(credit)
+		.onConflict((conflict) => conflict.column("conversion_id").doUpdateSet(change))
+		.execute();
+}
+
+export interface PartnershipTotal {
+	partnershipId: number;
+	status: Status;
+	currency: string;
+	count: number;
+	/** In minor units of the currency. */
+	basketMinor: bigint;
+	commissionMinor: bigint;
+}
+
+/** Sold in the span, tests left out: what each partnership earned, by status. */
+export async function sumByPartnership(
+	db: Db,
+	{
+		fromMs,
+		beforeMs,
+		partnershipIds,
+	}: { fromMs: number; beforeMs: number; partnershipIds: readonly number[] },
+): Promise<PartnershipTotal[]> {
+	if (partnershipIds.length === 0) return [];
+	const rows = await db
+		.selectFrom("credits")
+		.innerJoin("conversions", "conversions.id", "credits.conversion_id")
+		.select((eb) => [
+			"credits.partnership_id",
+			"conversions.status",
+			"conversions.currency",
+			eb.fn.countAll<number>().as("count"),
+			...sumOf("basket_value"),
+			...sumOf("commission"),
+		])
+		.where("credits.partnership_id", "in", partnershipIds)
+		.where("credits.sold_at_ms", ">=", fromMs)
+		.where("credits.sold_at_ms", "<", beforeMs)
+		.where("conversions.test", "=", 0)
+		.groupBy(["credits.partnership_id", "conversions.status", "conversions.currency"])
+		.execute();
+	return rows.map((row) => ({
+		partnershipId: row.partnership_id ?? 0,
+		status: row.status,
+		currency: row.currency,
+		count: row.count,
+		basketMinor: joinHalves(row.basket_value_high, row.basket_value_low),
+		commissionMinor: joinHalves(row.commission_high, row.commission_low),
+	}));
+}

@@ -1,0 +1,113 @@
+// Who brought a sale: on a conversion's own page, with the reason in plain words. Staff may change it until somebody has
+// decided about the money.
+
+import type { CreditWord } from "../../domain/credit.ts";
+import type { Conversion } from "../../store/queries/conversions.ts";
+import { findNamedCredits, type NamedCredit } from "../../store/queries/credits.ts";
+import { findLink, type PartnerLink } from "../../store/queries/partners.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
+import { declareForm } from "../form.ts";
+import { type PageDeps, programmeOf, standingOf, type WebContext } from "../page.ts";
+import { ALL_CONVERSIONS_PATH, AUDIT_PATH, partnerPath, withQuery } from "../paths.ts";
+import * as ui from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
+
+export const ASSIGN_FORM = declareForm({
+	partner: { label: "Partner's name or ID", hint: "Leave empty for nobody." },
+	reason: {
+		// The bar above, which decides, has a field of this name.
+		id: "assign-reason",
+		label: "Reason for the change",
+		isRequired: true,
+		maxLength: 200,
+		hint: "It is kept in the audit log.",
+	},
+});
+
+/** Nothing where the programme credits nobody. */
+export async function creditSection(
+	c: WebContext,
+	{ store: { db } }: PageDeps,
+	conversion: Conversion,
+): Promise<Content> {
+	const programme = programmeOf(c);
+	const credit = (await findNamedCredits(db, [conversion.id])).get(conversion.id);
+	if (credit === undefined && programme.credits_partners === 0) return null;
+	const isStaff = standingOf(c) === "staff";
+	const link = credit?.link_id == null ? undefined : await findLink(db, credit.link_id);
+	const subIds = credit === undefined ? [] : [credit.sub_1, credit.sub_2, credit.sub_3];
+	const facts: readonly (readonly [string, Content])[] = [
+		["Partner", nameOf(credit, isStaff)],
+		[
+			"Why",
+			credit === undefined ? whyNotYet(conversion) : WHY[credit.word](credit, programme, link, isStaff),
+		],
+		...subIds.flatMap((subId, index) =>
+			subId === "" ? [] : [[`Sub ID ${index + 1}`, html`<code class="break">${subId}</code>`] as const],
+		),
+	];
+	const mayAssign = isStaff && conversion.status === "RECORDED" && programme.credits_partners === 1;
+	return ui.section({
+		id: "credit",
+		title: "Partner",
+		hint: "Who brought this sale.",
+		body: ui.padded(ui.facts(facts), mayAssign ? assignForm(c, conversion, credit) : null),
+	});
+}
+
+function nameOf(credit: NamedCredit | undefined, isStaff: boolean): Content {
+	if (credit === undefined || credit.partnership === null) return "Nobody";
+	const { partner_name: name, partner_public_id: id } = credit.partnership;
+	return isStaff ? html`<a href="${partnerPath(id)}">${name}</a>` : name;
+}
+
+/** No credit is made before the shop's server has spoken, nor for what was there before. */
+function whyNotYet({ source, confirmed_at_ms: confirmedAtMs }: Conversion): string {
+	if (source === "pixel" && confirmedAtMs === null)
+		return "Only a pixel has reported this order, and anyone can call a pixel. A partner is credited when the shop's server confirms it.";
+	return source === "import"
+		? "Imported conversions credit nobody."
+		: "The programme did not credit partners when this sale was recorded.";
+}
+
+type Why = (
+	credit: NamedCredit,
+	programme: Programme,
+	link: PartnerLink | undefined,
+	isStaff: boolean,
+) => Content;
+
+/** The row of the table in domain/credit, in plain words. */
+const WHY: Readonly<Record<CreditWord, Why>> = {
+	CODE: () => "The order came with a coupon code that belongs to this partner.",
+	CLICK: ({ clicked_at_ms: atMs }, { click_days: days }, link) =>
+		html`The buyer clicked on the partner's link ${link === undefined ? null : html`<code>${link.code}</code>${link.name === "" ? null : ` (${link.name})`} `}${
+			atMs === null ? null : html`on ${ui.timeTag(atMs)}`
+		}. It was the last click before the sale, and within ${ui.countOf(days, "day")} of it.`,
+	ASSIGNED: ({ partnership }, { public_id: programme }, _, isStaff) => {
+		const action = "credit.assigned";
+		const log = html` The reason is in the <a href="${withQuery(AUDIT_PATH, { action, programme })}">audit log</a>.`;
+		return html`The network's staff ${partnership === null ? "decided that no partner is credited" : "assigned this partner"}.${isStaff ? log : null}`;
+	},
+	NO_SIGNAL: () => "The shop's server sent neither a click ID nor a coupon code with the order.",
+	CLICK_TOO_OLD: (_, { click_days: days }) =>
+		`The click was too long before the sale. Clicks count for ${ui.countOf(days, "day")} in this programme.`,
+	CLICK_AFTER_SALE: () => "The click came after the sale.",
+	OTHER_PROGRAMME: () => "The click ID belongs to another programme.",
+	CLICK_UNREADABLE: () =>
+		"The click ID cannot be read: it was changed or cut off on its way. The shop must send it exactly as it came.",
+	UNKNOWN_CODE: () => "The coupon code belongs to no active partner, and there was no click ID.",
+};
+
+function assignForm(c: WebContext, { public_id: id }: Conversion, credit: NamedCredit | undefined): Html {
+	return ui.foldable(
+		"Change the partner",
+		c.req.method === "POST",
+		html`<p class="small soft">Commission and network fee follow the partner. The shop gets the new amounts with the next callback.</p>`,
+		ASSIGN_FORM.show(c, {
+			action: `${ALL_CONVERSIONS_PATH}/${id}/partner`,
+			send: "Change partner",
+			values: { partner: credit?.partnership?.partner_name },
+		}),
+	);
+}

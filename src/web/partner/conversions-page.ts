@@ -1,0 +1,150 @@
+// A partner's conversions, as a list and as a file. What is shown comes from store/queries/credited, which reads no order
+// id.
+
+import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
+import type { CreditWord } from "../../domain/credit.ts";
+import { isoTime, utcDay } from "../../domain/time.ts";
+import { dayEndMs, dayStartMs } from "../../domain/zone-day.ts";
+import { type CreditedConversion, walkCredited } from "../../store/queries/credited.ts";
+import { readListPage, walkAll } from "../../store/queries/list-page.ts";
+import { listPartnershipsOfPartner } from "../../store/queries/partners.ts";
+import { STATUS_WORDS, statusBadge } from "../conversion-ui.ts";
+import { answerCsv, separatorFor } from "../conversions/csv-answer.ts";
+import { day, ZONE } from "../conversions/list-query.ts";
+import { choice, cursorOf, declareFilters, notUnderstood, pager, pagesOf, UNSEEN } from "../filter-query.ts";
+import { answerPage, type PageDeps, partnerOf, type WebContext } from "../page.ts";
+import { partnerConversionsPath, withQuery } from "../paths.ts";
+import * as ui from "../ui.ts";
+import { html } from "../ui.ts";
+import { EARNED_STATUSES, NO_CONVERSIONS } from "./earnings-page.ts";
+
+const PAGE_ROWS = 50;
+
+const CREDITED_BY: Readonly<Partial<Record<CreditWord, string>>> = {
+	CODE: "Coupon code",
+	CLICK: "Click",
+	ASSIGNED: "Assigned by the network",
+};
+
+/** The list that the address asks for. */
+async function readList(c: WebContext, { store }: PageDeps) {
+	const partner = partnerOf(c);
+	const all = await listPartnershipsOfPartner(store.db, partner.id);
+	const nameOf = new Map(all.map((own) => [own.programme_public_id, own.programme_name]));
+	const declared = declareFilters({
+		programme: choice("Programme", "All", [...nameOf.keys()], (id) => nameOf.get(id) ?? id),
+		status: choice("Status", "Any", EARNED_STATUSES, (status) => STATUS_WORDS[status]),
+		from: day("Sold from"),
+		to: day("Sold to"),
+		zone: ZONE,
+		cursor: UNSEEN,
+	});
+	const filters = declared.read(new URL(c.req.url).search);
+	const { programme, status, from, to, zone = "UTC" } = filters.query;
+	const partnerships = all.filter(
+		(own) => (programme ?? own.programme_public_id) === own.programme_public_id,
+	);
+	const soldFromMs = from === undefined ? undefined : dayStartMs(from, zone);
+	const soldBeforeMs = to === undefined ? undefined : dayEndMs(to, zone);
+	return {
+		partner,
+		isUnderstood: Object.keys(filters.problems).length === 0,
+		fields: declared.fields(filters, ["programme", "status", "from", "to", "zone"]),
+		walk: await walkCredited(store.db, { partnerships, status, soldFromMs, soldBeforeMs }),
+		list: {
+			name: `conversions of partner:${partner.id}`,
+			path: partnerConversionsPath(partner.public_id),
+			query: filters.query,
+			cursorName: "cursor",
+		},
+	};
+}
+
+export async function showCredited(c: WebContext, deps: PageDeps): Promise<Response> {
+	const { list, fields, isUnderstood, walk } = await readList(c, deps);
+	const { path, query } = list;
+	const { cursor: _, ...set } = query;
+	const page = await readListPage(walk, { after: cursorOf(deps, list), limit: PAGE_ROWS });
+	const shown = `${page.rows.length} ${page.isPartial ? "found so far. Go on to look further." : "on this page"}`;
+	const isFiltered = !isUnderstood || Object.keys(set).some((name) => name !== "zone");
+	const exported = ui.linkButton({ label: "Export", href: withQuery(`${path}/export.csv`, set) });
+	return answerPage(c, {
+		title: "Conversions",
+		active: "partner-conversions",
+		status: isUnderstood ? 200 : 422,
+		body: html`${ui.pageHeader({
+			title: "Conversions",
+			hint: "The sales that are credited to you, the newest first.",
+			actions: isUnderstood ? exported : null,
+		})}<div class="card"><h2 class="visually-hidden">The list</h2>${ui.filterBar({
+			action: path,
+			label: "Filter conversions",
+			fields,
+			...(isFiltered ? { clearHref: path } : {}),
+		})}${
+			isUnderstood
+				? [
+						ui.dataTable<CreditedConversion>({
+							caption: "Conversions, the newest first",
+							rows: page.rows,
+							stacks: true,
+							empty: NO_CONVERSIONS,
+							columns: COLUMNS,
+						}),
+						pager(pagesOf(deps, list, page, shown)),
+					]
+				: notUnderstood("Correct the field marked above. Nothing is listed until then.")
+		}</div>`,
+	});
+}
+
+const COLUMNS: readonly ui.Column<CreditedConversion>[] = [
+	{
+		title: "Conversion",
+		namesRow: true,
+		cell: (row) => html`<span class="mono break">${row.public_id}</span>`,
+	},
+	{ title: "Programme", cell: (row) => row.programme_name },
+	{ title: "Status", cell: (row) => statusBadge(row.status) },
+	{
+		title: "Commission",
+		isNumber: true,
+		cell: ({ commission, basket_value: basket, currency }) =>
+			html`${ui.amount(commission, currency)}${basket === null ? null : html`<span class="secondary">of ${ui.amount(basket, currency)}</span>`}`,
+	},
+	{ title: "Sold", cell: (row) => ui.timeTag(row.occurred_at_ms) },
+	{ title: "Credited by", cell: ({ word }) => CREDITED_BY[word] ?? word },
+	{
+		title: "Sub IDs",
+		cell: ({ sub_1, sub_2, sub_3 }) =>
+			[sub_1, sub_2, sub_3].map((text, index) =>
+				text === "" ? null : html`<div class="break">s${index + 1}: ${text}</div>`,
+			),
+	},
+];
+
+const CSV_COLUMNS: CsvColumns<CreditedConversion> = [
+	["conversionId", (row) => row.public_id],
+	["programme", (row) => row.programme_name],
+	["status", (row) => row.status],
+	["commission", (row) => row.commission, "amount"],
+	["basketValue", (row) => row.basket_value ?? "", "amount"],
+	["currency", (row) => row.currency],
+	["occurredAt", (row) => isoTime(row.occurred_at_ms), "time"],
+	["creditedBy", (row) => row.word],
+	["s1", (row) => row.sub_1],
+	["s2", (row) => row.sub_2],
+	["s3", (row) => row.sub_3],
+];
+
+/** The list as a file: the same filters, every row. */
+export async function exportCredited(c: WebContext, deps: PageDeps): Promise<Response> {
+	const { partner, isUnderstood, walk } = await readList(c, deps);
+	// The page that says which filter is not understood: a file of everything would be taken for the answer.
+	if (!isUnderstood) return showCredited(c, deps);
+	const batches = (async function* () {
+		for await (const { rows } of walkAll(walk, CSV_BATCH_ROWS)) yield rows;
+	})();
+	const name = `conversions-${partner.public_id}-${utcDay(deps.clock.nowMs())}.csv`;
+	return answerCsv(c, deps, name, csvFile(CSV_COLUMNS, batches, separatorFor()));
+}

@@ -1,0 +1,89 @@
+// A partner with somebody who signs in for it, in a programme that credits partners, and sales that are credited to it.
+
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { addConversion } from "../../../test/support/rows.ts";
+import { addPartnership, invitePartner } from "../../partners/partners.ts";
+import type { Conversion } from "../../store/queries/conversions.ts";
+import { replaceCredit, type StoredCredit } from "../../store/queries/credits.ts";
+import {
+	findPartnership,
+	type NamedPartnership,
+	type Partner,
+	replaceLandingHosts,
+} from "../../store/queries/partners.ts";
+import { type Programme, updateProgramme } from "../../store/queries/programmes.ts";
+import { type Browser, openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
+
+export interface PartnerShop {
+	site: TestSite;
+	programme: Programme;
+	partner: Partner;
+	partnership: NamedPartnership;
+	email: string;
+	browser: Browser;
+	/** Of the partner's own pages. */
+	base: string;
+}
+
+export async function openPartnerShop(t: TestContext): Promise<PartnerShop> {
+	const site = await openTestSite(t);
+	const programme = await addCreditingProgramme(site, "Nordlicht");
+	const { partner, email } = await addPartner(site, "Blog");
+	const partnership = await join(site, programme, partner);
+	const browser = await site.signIn({ email });
+	return { site, programme, partner, partnership, email, browser, base: `/partner/${partner.public_id}` };
+}
+
+export async function addCreditingProgramme(site: TestSite, name: string): Promise<Programme> {
+	const programme = await site.addProgramme(name);
+	await updateProgramme(site.store.db, programme.id, { credits_partners: 1 });
+	await replaceLandingHosts(site.store.db, programme.id, [{ host: "shop.example", withSubdomains: false }]);
+	return programme;
+}
+
+/** With somebody who has joined by the invitation's page. */
+export async function addPartner(site: TestSite, name: string): Promise<{ partner: Partner; email: string }> {
+	const email = `${name.toLowerCase()}@blog.example`;
+	const invited = await invitePartner(site.deps, null, { name, site: "", email });
+	assert.ok(invited.ok && invited.value.link !== null);
+	const path = new URL(invited.value.link).pathname;
+	const accepted = await site.browser().submit(path, { name: "Pia Partner", password: PASSWORD });
+	assert.equal(accepted.status, 303, accepted.text);
+	return { partner: invited.value.partner, email };
+}
+
+export async function join(
+	site: TestSite,
+	programme: Programme,
+	partner: Partner,
+): Promise<NamedPartnership> {
+	const made = await addPartnership(site.deps, null, programme, partner.public_id, "");
+	assert.ok(made.ok);
+	const found = await findPartnership(site.store.db, made.value.public_id);
+	assert.ok(found);
+	return found;
+}
+
+export async function addCredited(
+	{ site }: Pick<PartnerShop, "site">,
+	partnership: NamedPartnership,
+	change: Partial<Conversion> = {},
+	credit: Partial<StoredCredit> = {},
+): Promise<Conversion> {
+	const conversion = await addConversion(site.store, partnership.programme_id, change);
+	await replaceCredit(site.store.db, {
+		conversion_id: conversion.id,
+		programme_id: partnership.programme_id,
+		partnership_id: partnership.id,
+		word: "CLICK",
+		sold_at_ms: conversion.occurred_at_ms,
+		link_id: null,
+		clicked_at_ms: null,
+		sub_1: "",
+		sub_2: "",
+		sub_3: "",
+		...credit,
+	});
+	return conversion;
+}

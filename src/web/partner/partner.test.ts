@@ -1,0 +1,299 @@
+// What a partner's people see: their own earnings, links and conversions, and nothing else. No order id and no basket is
+// on any page or in any file of theirs.
+
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { DAY_MS } from "../../domain/time.ts";
+import { endPartner, invitePartner } from "../../partners/partners.ts";
+import { addClicks } from "../../store/queries/clicks.ts";
+import { addPartnerPerson, removePartnerPerson } from "../../store/queries/partners.ts";
+import { updateProgramme } from "../../store/queries/programmes.ts";
+import { ROUTES } from "../site.ts";
+import { openTestSite, PASSWORD, START_MS } from "../test-site.test-support.ts";
+import {
+	addCredited,
+	addCreditingProgramme,
+	addPartner,
+	join,
+	openPartnerShop,
+	type PartnerShop,
+} from "./partner-shop.test-support.ts";
+
+const PAGES = ROUTES.filter(({ path, method }) => path.startsWith("/partner/") && method === "GET");
+const TARGET = "https://shop.example/shoes";
+
+async function makeLink(shop: PartnerShop, fields: Record<string, string> = {}) {
+	const partnership = shop.partnership.public_id;
+	return shop.browser.submit(`${shop.base}/links`, {
+		partnership,
+		target: TARGET,
+		name: "",
+		code: "",
+		...fields,
+	});
+}
+
+test("an invited partner chooses a password, and lands on what the partner earned", async (t) => {
+	const site = await openTestSite(t);
+	const input = { name: "Blog <b>", site: "", email: "pia@blog.example" };
+	const invited = await invitePartner(site.deps, null, input);
+	ok(invited.ok && invited.value.link !== null);
+	const path = new URL(invited.value.link).pathname;
+	const browser = site.browser();
+	const page = await browser.open(path);
+	match(
+		page.text,
+		/You are invited to sign in for the partner <strong class="break">Blog &lt;b&gt;<\/strong>/,
+	);
+	const accepted = await browser.submit(path, { name: "Pia", password: PASSWORD });
+	deepEqual([accepted.status, accepted.location], [303, "/programmes"]);
+	const start = await browser.open("/programmes");
+	const earnings = `/partner/${invited.value.partner.public_id}/earnings`;
+	deepEqual([start.status, start.location], [303, earnings]);
+	const shown = await browser.open(earnings);
+	equal(shown.status, 200);
+	match(shown.text, /<h1>Earnings<\/h1>/);
+	match(shown.text, /<nav class="sidebar" aria-label="Partner">/);
+	match((await browser.open(earnings.replace("earnings", "links"))).text, /No link yet/);
+	equal((await site.browser().open(path)).status, 410, "the link works once");
+});
+
+test("somebody who is in a programme, too, is offered both", async (t) => {
+	const { site, programme, partner, base } = await openPartnerShop(t);
+	const owner = await site.addOwner(programme);
+	await addPartnerPerson(site.store.db, partner.id, owner.id);
+	const browser = await site.signIn(owner);
+	const start = await browser.open("/programmes");
+	equal(start.location, `/programmes/${programme.public_id}/overview`);
+	match(
+		(await browser.open(start.location ?? "")).text,
+		new RegExp(`href="${base}/earnings">Partner: Blog</a>`),
+	);
+	match((await browser.open(`${base}/earnings`)).text, /href="\/programmes">Programmes<\/a>/);
+});
+
+test("earnings are summed by programme, month, currency and status, without tests", async (t) => {
+	const shop = await openPartnerShop(t);
+	const { site, partner, partnership } = shop;
+	const other = await join(site, await addCreditingProgramme(site, "Velo"), partner);
+	const march = { occurred_at_ms: START_MS };
+	const april = { occurred_at_ms: START_MS + 40 * DAY_MS };
+	await addCredited(shop, partnership, { ...march, commission: "7.50" });
+	await addCredited(shop, partnership, { ...march, commission: "1000.25" });
+	await addCredited(shop, partnership, { ...april, commission: "3.00", status: "APPROVED" });
+	await addCredited(shop, other, { ...march, commission: "400", currency: "JPY", status: "REVERSED" });
+	await addCredited(shop, partnership, { commission: "55.55", test: 1 });
+	const { text } = await shop.browser.open(`${shop.base}/earnings`);
+	const plain = text.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
+	match(
+		plain,
+		/Nordlicht 1,007 ?\.75 EUR 2 conversions 3\.00 EUR 1 conversion — — Velo — — — 400 JPY 1 conversion/,
+	);
+	match(plain, /2026-04 — 3\.00 EUR 1 conversion — — 2026-03 — — — 400 JPY 1 conversion 2026-03 1,007/);
+	doesNotMatch(text, /55\.55/);
+	match(text, /conversions\?from=2026-04-01&amp;to=2026-04-30&amp;zone=UTC/);
+});
+
+test("a link is made for an active partnership, shown with sub IDs, and listed with what became of its clicks", async (t) => {
+	const shop = await openPartnerShop(t);
+	const { site, browser, base, partnership } = shop;
+	match((await browser.open(`${base}/links`)).text, /Nordlicht \(shop\.example\)/);
+	const made = await makeLink(shop, { name: "Spring", code: "Spring-26" });
+	deepEqual([made.status, made.location], [303, `${base}/links?link=spring-26`]);
+	const page = await browser.open(`${made.location}&s1=top%26&s2=a%40b.example&s3=x`);
+	match(page.text, /<code>https:\/\/ringback\.example\/c\/spring-26\?s1=top%26&amp;s3=x<\/code>/);
+	match(page.text, /data-copy="https:\/\/ringback\.example\/c\/spring-26\?s1=top%26&amp;s3=x"/);
+	const link = await site.store.db.selectFrom("partner_links").selectAll().executeTakeFirstOrThrow();
+	const hour = Math.floor(START_MS / 3_600_000);
+	const count = { partnershipId: partnership.id, linkId: link.id, hour, kind: "click", clicks: 12 } as const;
+	await addClicks(site.store.db, [
+		count,
+		{ ...count, hour: hour - 31 * 24, clicks: 1_000 },
+		{ ...count, kind: "ended", clicks: 3 },
+	]);
+	const { text } = await browser.open(`${base}/links`);
+	match(text, /data-label="Clicks">12<span class="secondary">1,012</);
+	match(text, /data-label="After the end">3<span class="secondary">3</);
+	match(text, /data-label="Crawlers">0<span class="secondary">0</);
+	const foreign = await makeLink(shop, { target: "https://evil.example/" });
+	equal(foreign.status, 422);
+	match(
+		foreign.text,
+		/id="target-error">Enter an address that starts with https:\/\/ and is at shop\.example/,
+	);
+	match(foreign.text, /value="https:\/\/evil\.example\/"/);
+});
+
+test("the links come in pages", async (t) => {
+	const shop = await openPartnerShop(t);
+	const rows = Array.from({ length: 51 }, (_, n) => ({
+		code: `code-${n}`,
+		partnership_id: shop.partnership.id,
+		name: "",
+		target: TARGET,
+		created_at_ms: START_MS,
+	}));
+	await shop.site.store.db.insertInto("partner_links").values(rows).execute();
+	const first = await shop.browser.open(`${shop.base}/links`);
+	ok(first.text.includes("/c/code-50<") && !first.text.includes("/c/code-0<"));
+	const older = /href="([^"]+)" rel="next"/.exec(first.text)?.[1] ?? "";
+	const second = await shop.browser.open(older.replaceAll("&amp;", "&"));
+	ok(second.text.includes("/c/code-0<") && !second.text.includes("/c/code-50<"));
+});
+
+test("conversions are filtered, come in pages, and are exported in the account's language", async (t) => {
+	const shop = await openPartnerShop(t);
+	const { site, browser, base, partner, partnership } = shop;
+	const other = await join(site, await addCreditingProgramme(site, "Velo"), partner);
+	const approved = await addCredited(
+		shop,
+		other,
+		{
+			status: "APPROVED",
+			commission: "3.25",
+			occurred_at_ms: START_MS - 10 * DAY_MS,
+			created_at_ms: START_MS,
+		},
+		{ word: "CODE", sub_1: "=news", sub_3: "top" },
+	);
+	const today = { occurred_at_ms: START_MS, created_at_ms: START_MS };
+	for (let n = 0; n < 51; n++) await addCredited(shop, partnership, today);
+	const first = await browser.open(`${base}/conversions`);
+	match(first.text, /50 on this page/);
+	doesNotMatch(first.text, new RegExp(approved.public_id));
+	const older = /href="([^"]+)" rel="next"/.exec(first.text)?.[1] ?? "";
+	const second = await browser.open(older.replaceAll("&amp;", "&"));
+	match(second.text, new RegExp(approved.public_id));
+	equal(second.text.match(/cnv_/g)?.length, 2);
+	for (const [query, found] of [
+		[`programme=${other.programme_public_id}`, 1],
+		["status=APPROVED", 1],
+		["to=2026-02-25", 1],
+		["from=2026-02-01&to=2026-02-25&zone=Europe%2FBerlin", 1],
+		["status=REJECTED", 0],
+		["from=2027-01-01", 0],
+	] as const) {
+		const { text, status } = await browser.open(`${base}/conversions?${query}`);
+		deepEqual([status, text.match(/cnv_/g)?.length ?? 0], [200, found], query);
+		if (found === 0) match(text, /No conversions here/);
+	}
+	const listed = await browser.open(`${base}/conversions?status=APPROVED`);
+	match(listed.text, /Coupon code/);
+	match(listed.text, /s1: =news<\/div><div class="break">s3: top/);
+	const wrong = await browser.open(`${base}/conversions/export.csv?status=BOGUS`);
+	equal(wrong.status, 422);
+	match(wrong.text, /This filter is not understood/);
+	const file = await browser.open(`${base}/conversions/export.csv?status=APPROVED`);
+	match(file.headers.get("content-disposition") ?? "", /conversions-ptn_\w+-2026-03-01\.csv/);
+	const sold = "2026-02-19T12:00:00.000Z";
+	deepEqual(file.text.split("\r\n"), [
+		"conversionId,programme,status,commission,basketValue,currency,occurredAt,creditedBy,s1,s2,s3",
+		`${approved.public_id},Velo,APPROVED,3.25,,EUR,${sold},CODE,'=news,,top`,
+		"",
+	]);
+	await site.store.db.updateTable("people").set({ locale: "de" }).execute();
+	const german = await browser.open(`${base}/conversions/export.csv?status=APPROVED`);
+	match(german.text, /;Velo;APPROVED;"3,25";;EUR;2026-02-19 12:00:00;CODE;'=news;;top/);
+});
+
+test("no page or file of a partner has an order id, nor a basket unless the programme shows baskets", async (t) => {
+	const shop = await openPartnerShop(t);
+	const { site, partner, partnership, browser, base, programme } = shop;
+	const secrets = { order_id: "ORDER-31337", basket_value: "987.65", pixel_basket_value: "98.70" };
+	const sold = await addCredited(shop, partnership, secrets);
+	await addCredited(shop, partnership, { ...secrets, order_id: "ORDER-31338", status: "REJECTED" });
+	await makeLink(shop);
+	const open = async (query = "") => {
+		const answers = [];
+		for (const { path } of PAGES) {
+			const answer = await browser.open(`${path.replace(":partnerId", partner.public_id)}${query}`);
+			equal(answer.status, 200, path);
+			answers.push(JSON.stringify([answer.text, [...answer.headers]]));
+		}
+		return answers.join("\n");
+	};
+	equal(PAGES.length, 4);
+	const hidden = await open();
+	match(hidden, new RegExp(sold.public_id));
+	doesNotMatch(hidden, /ORDER-3133|987|98\.70/);
+	doesNotMatch(await open("?orderId=ORDER-31337&search=ORDER"), /987/);
+	await updateProgramme(site.store.db, programme.id, { shows_baskets: 1 });
+	const shown = await open();
+	match(shown, /987\.65/);
+	doesNotMatch(shown, /ORDER-3133|98\.70/);
+	// Nor by asking for the conversion itself.
+	for (const path of [
+		`${base}/conversions/${sold.public_id}`,
+		`/programmes/${programme.public_id}/conversions`,
+	]) {
+		equal((await browser.open(path)).status, 404, path);
+	}
+});
+
+test("another partner's pages, links, conversions and exports are as if they were not there", async (t) => {
+	const shop = await openPartnerShop(t);
+	const { site, browser, base, programme } = shop;
+	const stranger = await addPartner(site, "Stranger");
+	const theirs = await join(site, programme, stranger.partner);
+	const sold = await addCredited(shop, theirs);
+	const them = await site.signIn({ email: stranger.email });
+	const made = await makeLink(
+		{ ...shop, browser: them, base: `/partner/${stranger.partner.public_id}`, partnership: theirs },
+		{ code: "strangers" },
+	);
+	equal(made.status, 303);
+	const developer = await site.signIn(await site.addPerson(programme, "developer"));
+	const staff = await site.signIn(await site.addStaff());
+	for (const visitor of [browser, developer, staff]) {
+		for (const { path } of PAGES) {
+			const { status, text } = await visitor.open(path.replace(":partnerId", stranger.partner.public_id));
+			equal(status, 404, path);
+			doesNotMatch(text, /Stranger|strangers|cnv_/);
+		}
+	}
+	equal((await browser.open(`${base}/links?link=strangers`)).status, 404);
+	const before = await site.storedText();
+	equal((await makeLink(shop, { partnership: theirs.public_id })).status, 404);
+	equal((await makeLink({ ...shop, base: `/partner/${stranger.partner.public_id}` })).status, 404);
+	equal(await site.storedText(), before);
+	for (const path of ["earnings", "links", "conversions", "conversions/export.csv"]) {
+		doesNotMatch((await browser.open(`${base}/${path}`)).text, new RegExp(`strangers|${sold.public_id}`));
+	}
+	// A place in their list is none in this one.
+	for (let n = 0; n < 51; n++) await addCredited(shop, theirs);
+	const foreign = await them.open(`/partner/${stranger.partner.public_id}/conversions`);
+	const cursor = /cursor=([\w-]+)/.exec(foreign.text)?.[1] ?? "";
+	ok(cursor.length > 20);
+	match((await browser.open(`${base}/conversions?cursor=${cursor}`)).text, /No conversions here/);
+});
+
+test("a partner that has ended still sees what it earned, and makes no links", async (t) => {
+	const shop = await openPartnerShop(t);
+	const { site, browser, base, partner, partnership } = shop;
+	const sold = await addCredited(shop, partnership);
+	await makeLink(shop, { code: "kept" });
+	ok((await endPartner(site.deps, null, partner.public_id)).ok);
+	const links = await browser.open(`${base}/links`);
+	match(links.text, /The network ended your partnerships/);
+	match(links.text, /\/c\/kept</);
+	doesNotMatch(links.text, /Make link/);
+	const refused = await makeLink(shop);
+	equal(refused.status, 409);
+	match(refused.text, /This partnership has ended/);
+	match((await browser.open(`${base}/earnings`)).text, /1 conversion</);
+	match((await browser.open(`${base}/conversions`)).text, new RegExp(sold.public_id));
+});
+
+test("somebody who no longer signs in for the partner sees and makes nothing", async (t) => {
+	const shop = await openPartnerShop(t);
+	const { site, browser, base, partner } = shop;
+	const person = await site.store.db
+		.selectFrom("people")
+		.select("id")
+		.where("email", "=", shop.email)
+		.executeTakeFirstOrThrow();
+	await removePartnerPerson(site.store.db, partner.id, person.id);
+	equal((await browser.open(`${base}/earnings`)).status, 404);
+	equal((await makeLink(shop)).status, 404);
+	match((await browser.open("/programmes")).text, /You have no programme/);
+});

@@ -1,0 +1,67 @@
+// /join/:programmeId: strangers apply as partners of a programme whose owner has opened this page.
+
+import { apply, MAX_ABOUT_LENGTH, markOf } from "../../partners/applications.ts";
+import { findProgramme, type Programme } from "../../store/queries/programmes.ts";
+import { answerError } from "../error-page.ts";
+import { declareForm, HIDDEN } from "../form.ts";
+import { answerPlainPage, type WebContext, type WebDeps } from "../page.ts";
+import { joinPath } from "../paths.ts";
+import { wideButton } from "../sign-in/sign-in-page.ts";
+import { html } from "../ui.ts";
+
+const JOIN_FORM = declareForm({
+	termsMark: HIDDEN,
+	name: { label: "Your name or company", maxLength: 100, autocomplete: "organization", isRequired: true },
+	email: { label: "Email", type: "email", autocomplete: "email", isRequired: true },
+	site: {
+		label: "Your site (optional)",
+		type: "url",
+		autocomplete: "url",
+		hint: "With https:// in front.",
+	},
+	about: { label: "How would you bring sales?", rows: 5, maxLength: MAX_ABOUT_LENGTH, isRequired: true },
+	acceptsTerms: { label: "I accept these terms.", isBox: true },
+});
+
+async function openProgramme(c: WebContext, { store }: WebDeps): Promise<Programme | null> {
+	const programme = await findProgramme(store.db, c.req.param("programmeId") ?? "");
+	return programme?.takes_applications === 1 ? programme : null;
+}
+
+export async function showJoin(c: WebContext, deps: WebDeps): Promise<Response> {
+	const programme = await openProgramme(c, deps);
+	if (programme === null) return answerError(c, "not_found");
+	const { name, partner_terms: terms } = programme;
+	const form = JOIN_FORM.show(c, {
+		action: joinPath(programme.public_id),
+		values: { termsMark: markOf(programme) },
+		rows: ({ fields }) =>
+			html`${fields("termsMark", "name", "email", "site", "about")}<h2>Terms</h2><p class="typed">${terms === "" ? `${name} has no written terms.` : terms}</p>${fields("acceptsTerms")}`,
+		send: wideButton("Apply"),
+	});
+	return answerPlainPage(c, {
+		title: `Become a partner of ${name}`,
+		heading: "Become a partner",
+		body: html`<p class="break">Bring sales to ${name} and earn a commission. Tell us who you are: the programme's owner reads your application.</p>${form}`,
+	});
+}
+
+/** The answer is the same for every address. */
+export async function sendApplication(c: WebContext, deps: WebDeps): Promise<Response> {
+	const programme = await openProgramme(c, deps);
+	if (programme === null) return answerError(c, "not_found");
+	const typed = await JOIN_FORM.read(c);
+	const { address } = c.get("visitor");
+	const input = { ...typed, acceptsTerms: typed.acceptsTerms !== "", address };
+	const applied = await apply(deps, programme, input);
+	if (!applied.ok) {
+		// The mark is of the terms that stand below now, and whoever was overtaken accepts them anew.
+		const again = { ...typed, termsMark: markOf(programme), acceptsTerms: "" };
+		return JOIN_FORM.refuse(c, applied, () => showJoin(c, deps), again);
+	}
+	return answerPlainPage(c, {
+		title: `Become a partner of ${programme.name}`,
+		heading: "Thank you",
+		body: html`<p class="break">We sent your application to ${programme.name}. If it is accepted, you get a mail at <strong>${typed.email}</strong> that says how to sign in.</p>`,
+	});
+}

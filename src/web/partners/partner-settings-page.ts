@@ -1,0 +1,103 @@
+// /programmes/:id/partners/settings: what a programme says to its partners. Staff alone turn crediting on.
+
+import { MAX_CLICK_DAYS, MAX_TERMS_LENGTH, savePartnerTerms } from "../../partners/terms.ts";
+import { findLandingHosts } from "../../store/queries/clicks.ts";
+import { declareForm } from "../form.ts";
+import {
+	answerPage,
+	leadTo,
+	makerOf,
+	programmeOf,
+	viewerOf,
+	type WebContext,
+	type WebDeps,
+} from "../page.ts";
+import { joinPath, partnerSettingsPath, programmePartnersPath } from "../paths.ts";
+import * as ui from "../ui.ts";
+import { html } from "../ui.ts";
+
+const SETTINGS_FORM = declareForm({
+	creditsPartners: {
+		label:
+			"Credit sales to partners: a sale that no partner brought then has no commission and no network fee",
+		isBox: true,
+	},
+	clickDays: {
+		label: "Days after a click",
+		inputMode: "numeric",
+		isRequired: true,
+		hint: `A sale is credited to the last click of these days, from 1 to ${MAX_CLICK_DAYS}.`,
+	},
+	clickParameter: {
+		label: "Parameter of the click ID",
+		isMono: true,
+		isRequired: true,
+		maxLength: 32,
+		hint: "Links open your shop with the click ID in this parameter. Change it in your shop at the same time.",
+	},
+	hosts: { label: "Landing hosts", rows: 4, isMono: true },
+	showsBaskets: { label: "Partners see the basket value of the sales they brought", isBox: true },
+	takesApplications: { label: "Partners may apply on a public page", isBox: true },
+	terms: {
+		label: "Terms for partners",
+		rows: 10,
+		maxLength: MAX_TERMS_LENGTH,
+		hint: "Shown to everybody who applies. Each partnership keeps the text it began with.",
+	},
+});
+
+const HOSTS_HINT = "Where links may lead: one host a line, such as shop.example.";
+
+export async function showPartnerSettings(c: WebContext, { store, publicUrl }: WebDeps): Promise<Response> {
+	const programme = programmeOf(c);
+	const isStaff = viewerOf(c).kind === "staff";
+	const hosts = (await findLandingHosts(store.db, [programme.id])).get(programme.id) ?? [];
+	const on = (flag: 0 | 1) => (flag === 1 ? "on" : "");
+	const join = ui.copyable(`${publicUrl}${joinPath(programme.public_id)}`, "the address of the public page");
+	const subdomains = isStaff
+		? "*.shop.example takes its subdomains, too."
+		: "For subdomains, ask the network's staff.";
+	const form = SETTINGS_FORM.show(c, {
+		action: partnerSettingsPath(programme.public_id),
+		values: {
+			creditsPartners: on(programme.credits_partners),
+			clickDays: String(programme.click_days),
+			clickParameter: programme.click_parameter,
+			hosts: hosts.map(({ host, withSubdomains }) => `${withSubdomains ? "*." : ""}${host}`).join("\n"),
+			showsBaskets: on(programme.shows_baskets),
+			takesApplications: on(programme.takes_applications),
+			terms: programme.partner_terms,
+		},
+		looks: { hosts: { hint: `${HOSTS_HINT} ${subdomains}` } },
+		rows: ({ fields }) =>
+			html`${isStaff ? fields("creditsPartners") : null}<div class="form-grid">${fields("clickDays", "clickParameter")}</div>${fields("hosts", "showsBaskets", "takesApplications", "terms")}`,
+		send: "Save",
+	});
+	const title = "Settings for partners";
+	const back = html`<a href="${programmePartnersPath(programme.public_id)}">All partners</a>`;
+	const hint = html`Changes apply from now on. The public page is ${join}`;
+	return answerPage(c, {
+		title,
+		active: "programme-partners",
+		body: [
+			ui.pageHeader({ title, hint: back }),
+			ui.section({ id: "settings", title, hint, body: ui.padded(form) }),
+		],
+	});
+}
+
+export async function savePartnerSettings(c: WebContext, deps: WebDeps): Promise<Response> {
+	const programme = programmeOf(c);
+	const typed = await SETTINGS_FORM.read(c);
+	const saved = await savePartnerTerms(deps, makerOf(c), programme, {
+		...typed,
+		// Browsers send line breaks as two characters.
+		terms: typed.terms.replaceAll("\r\n", "\n").trim(),
+		clickParameter: typed.clickParameter.trim(),
+		creditsPartners: typed.creditsPartners !== "",
+		showsBaskets: typed.showsBaskets !== "",
+		takesApplications: typed.takesApplications !== "",
+	});
+	if (!saved.ok) return SETTINGS_FORM.refuse(c, saved, () => showPartnerSettings(c, deps));
+	return leadTo(c, partnerSettingsPath(programme.public_id), "Saved.");
+}

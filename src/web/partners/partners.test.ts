@@ -1,0 +1,306 @@
+// Staff's pages of partners: inviting one, its programmes, people and end; who brought a sale, in lists and on a
+// conversion's page; and whom to pay how much.
+
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
+import { test } from "node:test";
+import type { Conversion } from "../../store/queries/conversions.ts";
+import type { StoredCredit } from "../../store/queries/credits.ts";
+import { updateProgramme } from "../../store/queries/programmes.ts";
+import { follow, openShop, plain, type ShopSetup } from "../conversions/shop.test-support.ts";
+import { type Browser, LINK, newEmail, START_MS } from "../test-site.test-support.ts";
+
+const DAY_MS = 86_400_000;
+
+async function openNetwork(t: Parameters<typeof openShop>[0], creditsPartners: 0 | 1 = 1) {
+	const shop = await openShop(t, "Shoes");
+	const { site, programme } = shop;
+	await updateProgramme(site.store.db, programme.id, { credits_partners: creditsPartners });
+	const staff = await site.signIn(await site.addStaff());
+	return { ...shop, staff };
+}
+
+/** Invited on the page, and in the programme with a rate. */
+async function addPartner({ site, programme }: ShopSetup, staff: Browser, name: string, rate = "10") {
+	await staff.submit("/partners/invite", { name, site: "", email: newEmail("shop") });
+	const partner = await site.store.db
+		.selectFrom("partners")
+		.selectAll()
+		.where("name", "=", name)
+		.executeTakeFirstOrThrow();
+	const path = `/partners/${partner.public_id}`;
+	const added = await staff.submit(`${path}/partnerships`, { programme: programme.public_id, rate });
+	equal(added.status, 303, added.text);
+	const partnership = await site.store.db
+		.selectFrom("partnerships")
+		.selectAll()
+		.where("partner_id", "=", partner.id)
+		.executeTakeFirstOrThrow();
+	return { partner, partnership, path };
+}
+
+function credit(
+	{ site }: ShopSetup,
+	conversion: Conversion,
+	partnershipId: number | null,
+	change: Partial<StoredCredit> = {},
+) {
+	return site.store.db
+		.insertInto("credits")
+		.values({
+			conversion_id: conversion.id,
+			programme_id: conversion.programme_id,
+			partnership_id: partnershipId,
+			word: partnershipId === null ? "NO_SIGNAL" : "CODE",
+			sold_at_ms: conversion.occurred_at_ms,
+			link_id: null,
+			clicked_at_ms: null,
+			sub_1: "",
+			sub_2: "",
+			sub_3: "",
+			...change,
+		})
+		.execute();
+}
+
+test("staff invite a partner, whose one-time link is shown once, and find it by its name", async (t) => {
+	const { staff, owner, site } = await openNetwork(t);
+	match((await staff.open("/partners")).text, /No partner yet/);
+	const refused = await staff.submit("/partners/invite", { name: "", site: "", email: "a@blog.example" });
+	equal(refused.status, 422);
+	match(refused.text, /id="name-error"/);
+	const invited = await staff.submit("/partners/invite", {
+		name: "Bären-Blog",
+		site: "https://blog.example",
+		email: "a@blog.example",
+	});
+	equal(invited.status, 200);
+	const [, path = ""] = LINK.exec(invited.text) ?? [];
+	ok(path);
+	doesNotMatch((await staff.open("/partners")).text, LINK);
+	match((await staff.open("/partners?search=baren")).text, /Bären-Blog/);
+	match((await staff.open("/partners?search=nothing")).text, /No partner found/);
+	const [entry] = await site.audit("partner.invited");
+	equal(entry?.detail, "a@blog.example");
+	for (const page of [
+		"/partners",
+		"/partners/totals",
+		"/partners/totals.csv",
+		`/partners/${entry?.subject}`,
+	]) {
+		equal((await owner.open(page)).status, 404, page);
+	}
+	equal((await owner.submit(`/partners/${entry?.subject}/end`, {})).status, 404);
+});
+
+test("a partner joins programmes by name, with its own rate or the programme's; ends and resumes", async (t) => {
+	const network = await openNetwork(t, 0);
+	const { staff, site } = network;
+	await site.addProgramme("Shoelaces");
+	const { path, partnership } = await addPartner(network, staff, "Blog", "12.5");
+	match(await follow(staff, path), /does not credit partners yet/);
+	const several = await staff.submit(`${path}/partnerships`, { programme: "shoe", rate: "" });
+	equal(several.status, 404);
+	match(several.text, /Several match: Shoelaces \(prg_.*Shoes \(prg_/);
+	match(
+		(await staff.submit(`${path}/partnerships`, { programme: "shoes", rate: "" })).text,
+		/is a partner of this/,
+	);
+	match(
+		(await staff.submit(`${path}/partnerships`, { programme: "laces", rate: "x" })).text,
+		/id="rate-error"/,
+	);
+	await staff.submit(`${path}/partnerships`, { programme: "laces", rate: "" });
+	match(plain((await staff.open(path)).text), /Shoelaces Active/);
+	const own = `${path}/partnerships/${partnership.public_id}`;
+	equal((await staff.submit(`${own}/rate`, { rate: "200" })).status, 422);
+	await staff.submit(`${own}/rate`, { rate: "7" });
+	match((await staff.open(path)).text, /value="7" placeholder="8"/);
+	await staff.submit(`${own}/end`, {});
+	match(plain((await staff.open(path)).text), /Shoes Ended/);
+	await staff.submit(`${own}/resume`, {});
+	match(plain((await staff.open(path)).text), /Shoes Active/);
+	const other = await addPartner(network, staff, "Other");
+	equal((await staff.submit(`${other.path}/partnerships/${partnership.public_id}/end`, {})).status, 404);
+	const question = await staff.open(`${path}/end`);
+	match(plain(question.text), /End Blog\?.*What ends.*What stays/);
+	await staff.submit(`${path}/end`, {});
+	match(plain((await staff.open(path)).text), /Ended on/);
+	const actions = [
+		"partnership.started",
+		"partnership.rate_changed",
+		"partnership.ended",
+		"partner.ended",
+	] as const;
+	for (const action of actions) ok((await site.audit(action)).length > 0, action);
+});
+
+test("another person of the partner is invited; one who is removed is signed out", async (t) => {
+	const network = await openNetwork(t);
+	const { staff, site, programme } = network;
+	const { path, partner } = await addPartner(network, staff, "Blog");
+	const person = await site.addOwner(programme);
+	const browser = await site.signIn(person);
+	const invited = await staff.submit(`${path}/people`, { email: person.email });
+	match(plain(invited.text), new RegExp(`${person.email} can sign in already and finds Blog there`));
+	const fresh = await staff.submit(`${path}/people`, { email: "new@blog.example" });
+	match(fresh.text, LINK);
+	equal((await staff.submit(`${path}/people`, { email: "nobody" })).status, 422);
+	const other = await addPartner(network, staff, "Other");
+	const refused = await staff.submit(`${other.path}/people/${person.public_id}/remove`, {});
+	equal(refused.status, 404);
+	equal((await browser.open("/account")).status, 200);
+	const removed = await staff.submit(`${path}/people/${person.public_id}/remove`, {});
+	match(await follow(staff, removed.location), /no longer signs in for Blog: 1 session was ended/);
+	equal((await browser.open("/account")).status, 303);
+	const left = await site.store.db
+		.selectFrom("partner_people")
+		.innerJoin("people", "people.id", "person_id")
+		.select("email")
+		.where("partner_id", "=", partner.id)
+		.execute();
+	ok(!left.some(({ email }) => email === person.email));
+	equal((await site.audit("person.removed"))[0]?.detail, "Blog");
+});
+
+test("lists name the partner of a sale and are filtered by it; programmes that credit nobody look as before", async (t) => {
+	const network = await openNetwork(t);
+	const { staff, owner, base, add, site } = network;
+	const blog = await addPartner(network, staff, "Blog");
+	const mail = await addPartner(network, staff, "Newsletter");
+	const [one, two, three] = [
+		await add({ order_id: "B-1", occurred_at_ms: START_MS }),
+		await add({ order_id: "N-1" }),
+		await add({ order_id: "X-1" }),
+	];
+	const early = await add({ order_id: "B-0", occurred_at_ms: START_MS - DAY_MS });
+	await credit(network, one, blog.partnership.id);
+	await credit(network, early, blog.partnership.id);
+	await credit(network, two, mail.partnership.id);
+	await credit(network, three, null);
+	for (const [browser, path] of [
+		[owner, base],
+		[staff, base],
+		[staff, "/conversions"],
+	] as const) {
+		const text = plain((await browser.open(path)).text);
+		match(text, /Partner Status/);
+		match(text, /Newsletter/);
+		match(text, /nobody/);
+		for (const wanted of ["blog", blog.partner.public_id]) {
+			const found = (await browser.open(`${path}?partner=${wanted}`)).text;
+			ok(found.indexOf("B-1") < found.indexOf("B-0"), "the latest sale first");
+			doesNotMatch(found, /N-1|X-1/);
+			match(plain(found), /2 conversions/);
+		}
+		match((await browser.open(`${path}?partner=stranger`)).text, /No conversion matches/);
+		doesNotMatch((await browser.open(`${path}?partner=blog&orderId=N-1`)).text, /title="N-1"/);
+		match((await browser.open(`${path}?partner=blog&orderId=B-0`)).text, /title="B-0"/);
+		doesNotMatch((await browser.open(`${path}?partner=blog&orderId=${two.public_id}`)).text, /title="N-1"/);
+	}
+	const sold = `${base}?partner=blog&dates=sale&from=2026-03-01&sort=sale-asc`;
+	doesNotMatch((await owner.open(sold)).text, /B-0/);
+	const file = (await owner.open(`${base}/export.csv?partner=blog`)).text;
+	match(file, /B-1[\s\S]*B-0/);
+	doesNotMatch(file, /N-1|X-1/);
+	await updateProgramme(site.store.db, network.programme.id, { credits_partners: 0 });
+	doesNotMatch((await owner.open(base)).text, /data-label="Partner"|name="partner"/);
+});
+
+test("a conversion's page says why this partner or nobody; staff change it with a reason while it is recorded", async (t) => {
+	const network = await openNetwork(t);
+	const { staff, owner, base, add, read, site } = network;
+	const { partnership, partner } = await addPartner(network, staff, "Blog", "10");
+	const link = await site.store.db
+		.insertInto("partner_links")
+		.values({
+			code: "spring",
+			partnership_id: partnership.id,
+			name: "Spring",
+			target: "https://shop.example/",
+			created_at_ms: 1,
+		})
+		.returning("id")
+		.executeTakeFirstOrThrow();
+	const conversion = await add({ order_id: "B-1", commission: "10.00" });
+	const page = `${base}/${conversion.public_id}`;
+	match(plain((await owner.open(page)).text), /Partner Nobody Why The programme did not credit partners/);
+	const clicked = {
+		word: "CLICK",
+		link_id: link.id,
+		clicked_at_ms: START_MS - DAY_MS,
+		sub_2: "top",
+	} as const;
+	await credit(network, conversion, partnership.id, clicked);
+	const told = plain((await owner.open(page)).text);
+	match(told, /Partner Blog Why The buyer clicked on the partner's link spring \(Spring\) on 2026-02-28/);
+	match(told, /Sub ID 2 top/);
+	doesNotMatch(told, /Change the partner/);
+	const form = `/conversions/${conversion.public_id}/partner`;
+	equal((await owner.submit(form, { partner: "", reason: "mine" })).status, 404);
+	const unreasoned = await staff.submit(form, { partner: "Blog", reason: " " });
+	equal(unreasoned.status, 422);
+	match(unreasoned.text, /id="assign-reason-error"/);
+	match((await staff.submit(form, { partner: "nobody known", reason: "x" })).text, /id="partner-error"/);
+	await staff.submit(form, { partner: "", reason: "own newsletter" });
+	equal((await read(conversion)).commission, "0.00");
+	match(
+		plain((await owner.open(page)).text),
+		/Nobody Why The network's staff decided that no partner is credited/,
+	);
+	await staff.submit(form, { partner: partner.public_id, reason: "was wrong" });
+	equal((await read(conversion)).commission, "10.00");
+	match(plain((await staff.open(page)).text), /assigned this partner.*The reason is in the audit log/);
+	deepEqual(
+		(await site.audit("credit.assigned")).map(({ detail }) => detail),
+		["nobody: own newsletter", "Blog: was wrong"],
+	);
+	await site.store.db.updateTable("conversions").set({ status: "APPROVED" }).execute();
+	doesNotMatch((await staff.open(page)).text, /Change the partner/);
+	equal((await staff.submit(form, { partner: "", reason: "late" })).status, 409);
+	equal((await read(conversion)).commission, "10.00");
+});
+
+test("totals say whom to pay how much, by the day of the sale, on the page and as a file", async (t) => {
+	const network = await openNetwork(t);
+	const { staff, add, site } = network;
+	const blog = await addPartner(network, staff, "Blog");
+	const mail = await addPartner(network, staff, "=Newsletter");
+	const sales: readonly [Partial<Conversion>, number][] = [
+		[{ status: "APPROVED", commission: "10.00" }, blog.partnership.id],
+		[{ status: "APPROVED", commission: "2.50" }, blog.partnership.id],
+		[{ status: "RECORDED", commission: "1.00" }, blog.partnership.id],
+		[{ status: "APPROVED", commission: "90.00", test: 1 }, blog.partnership.id],
+		// An hour before midnight in Berlin: still February there, and in UTC.
+		[
+			{ status: "APPROVED", commission: "4.00", occurred_at_ms: Date.UTC(2026, 1, 28, 22) },
+			blog.partnership.id,
+		],
+		// March in Berlin, February in UTC.
+		[
+			{ status: "REVERSED", commission: "8.00", occurred_at_ms: Date.UTC(2026, 1, 28, 23, 30) },
+			mail.partnership.id,
+		],
+	];
+	for (const [sale, id] of sales) await credit(network, await add({ occurred_at_ms: START_MS, ...sale }), id);
+	// What the last form came to is told once.
+	await staff.open("/partners");
+	const text = plain((await staff.open("/partners/totals")).text);
+	match(text, /Blog Shoes 12\.50 EUR 2 sales 1\.00 EUR 1 sale/);
+	doesNotMatch(text, /Newsletter|90\.00/);
+	const berlin = "from=2026-03-01&to=2026-03-31&zone=Europe%2FBerlin";
+	match(plain((await staff.open(`/partners/totals?${berlin}`)).text), /=Newsletter Shoes 8\.00 EUR/);
+	doesNotMatch(plain((await staff.open(`/partners/totals?${berlin}&search=blog`)).text), /Newsletter/);
+	match((await staff.open("/partners/totals?to=2020-01-01")).text, /No sales of partners/);
+	equal((await staff.open("/partners/totals?from=soon")).status, 422);
+	const file = await staff.open(`/partners/totals.csv?from=2026-01-01`);
+	match(file.headers.get("content-disposition") ?? "", /partners-2026-01-01-\.csv/);
+	const [head, ...lines] = file.text.trim().split("\r\n");
+	match(head ?? "", /partner,partnerId,programme,programId,status,sales,basketValue,commission,currency$/);
+	deepEqual(lines.map((line) => line.replace(/\b(ptn|prg)_\w+/g, "$1")).sort(), [
+		"'=Newsletter,ptn,Shoes,prg,REVERSED,1,100.00,8.00,EUR",
+		"Blog,ptn,Shoes,prg,APPROVED,3,300.00,16.50,EUR",
+		"Blog,ptn,Shoes,prg,RECORDED,1,100.00,1.00,EUR",
+	]);
+	await site.store.db.updateTable("people").set({ locale: "de" }).execute();
+	match((await staff.open("/partners/totals.csv?from=2026-01-01")).text, /;3;"300,00";"16,50";EUR/);
+});

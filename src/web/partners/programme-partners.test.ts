@@ -1,0 +1,249 @@
+// A programme's page Partners, its settings, and the public page where strangers apply.
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { addConversion } from "../../../test/support/rows.ts";
+import { HOUR_MS } from "../../domain/time.ts";
+import { addPartnership, invitePartner } from "../../partners/partners.ts";
+import { addClicks } from "../../store/queries/clicks.ts";
+import { replaceCredit } from "../../store/queries/credits.ts";
+import { findPartnership, insertLink } from "../../store/queries/partners.ts";
+import { findProgramme, type Programme, updateProgramme } from "../../store/queries/programmes.ts";
+import { openAsOwner, START_MS, type TestSite } from "../test-site.test-support.ts";
+
+const SETTINGS = {
+	clickDays: "45",
+	clickParameter: "via",
+	hosts: "shop.example",
+	takesApplications: "on",
+	terms: "Be honest.\r\nNo spam.",
+};
+const APPLICANT = {
+	name: "Blog & Söhne",
+	email: "ann@blog.example",
+	site: "https://blog.example",
+	about: "Reviews",
+	acceptsTerms: "on",
+};
+
+async function openWithPartners(t: TestContext, names: readonly string[] = ["Anna's Blog"]) {
+	const shop = await openAsOwner(t, { hasMail: true });
+	const { site, programme } = shop;
+	await updateProgramme(site.store.db, programme.id, { credits_partners: 1 });
+	const own = [];
+	for (const name of names) own.push(await addPartner(site, programme, name));
+	return { ...shop, path: `/programmes/${programme.public_id}/partners`, own };
+}
+
+async function addPartner({ deps, store }: TestSite, programme: Programme, name: string) {
+	const email = `${name.toLowerCase().replace(/\W/g, "")}@blog.example`;
+	const invited = await invitePartner(deps, null, { name, site: "", email });
+	assert.ok(invited.ok, JSON.stringify(invited));
+	const added = await addPartnership(deps, null, programme, invited.value.partner.public_id, "12.5");
+	assert.ok(added.ok);
+	const found = await findPartnership(store.db, added.value.public_id);
+	assert.ok(found);
+	return found;
+}
+
+test("without credit the page says whom to ask, and staff where to turn it on", async (t) => {
+	const { site, programme, browser: owner } = await openAsOwner(t);
+	const path = `/programmes/${programme.public_id}/partners`;
+	const shown = await owner.open(path);
+	assert.match(shown.text, /does not credit sales to partners\. Ask the network&#39;s staff to turn it on/);
+	const staff = await site.signIn(await site.addStaff());
+	assert.match((await staff.open(path)).text, /Turn it on under <a href="[^"]+\/partners\/settings"/);
+});
+
+test("a partner is shown with rate, clicks, codes and links, and only in its own programme", async (t) => {
+	const { site, path, own, browser: owner } = await openWithPartners(t);
+	const [partnership] = own;
+	assert.ok(partnership);
+	const { db } = site.store;
+	const row = { partnership_id: partnership.id, name: "Top", created_at_ms: START_MS };
+	const link = await insertLink(db, { ...row, code: "abc", target: "https://shop.example/" });
+	const hour = Math.floor(START_MS / HOUR_MS);
+	const clicks = { partnershipId: partnership.id, linkId: link?.id ?? 0, kind: "click" } as const;
+	await addClicks(db, [
+		{ ...clicks, hour, clicks: 3 },
+		{ ...clicks, hour: hour - 31 * 24, clicks: 1_200 },
+		{ ...clicks, kind: "crawler", hour, clicks: 77 },
+	]);
+	const sold = { status: "APPROVED", commission: "1234.50" } as const;
+	for (const [order_id, test] of [
+		["A", 0],
+		["B", 0],
+		["T", 1],
+	] as const) {
+		const own = { ...sold, order_id, test };
+		const { id, occurred_at_ms } = await addConversion(site.store, partnership.programme_id, own);
+		const nobodys = { link_id: null, clicked_at_ms: null, sub_1: "", sub_2: "", sub_3: "" };
+		const credit = {
+			conversion_id: id,
+			programme_id: partnership.programme_id,
+			word: "CODE",
+			sold_at_ms: occurred_at_ms,
+		} as const;
+		await replaceCredit(db, { ...credit, ...nobodys, partnership_id: partnership.id });
+	}
+	const list = await owner.open(path);
+	assert.match(list.text, /data-label="Approved">2<span class="secondary"><span class="number">2,469\.00/);
+	assert.match(list.text, /Anna&#39;s Blog/);
+	assert.match(list.text, /12\.5 %/);
+	assert.match(list.text, /1,203 <span class="faint">\(3\)/);
+	const page = await owner.open(`${path}/${partnership.public_id}`);
+	assert.equal(page.status, 200);
+	assert.match(page.text, /https:\/\/ringback\.example\/c\/abc/);
+	const other = await site.addProgramme("Other");
+	const stranger = await site.signIn(await site.addOwner(other));
+	const foreign = `/programmes/${other.public_id}/partners/${partnership.public_id}`;
+	for (const address of [`${path}/${partnership.public_id}`, foreign, `${foreign}/change`, path]) {
+		assert.equal((await stranger.open(address)).status, 404, address);
+	}
+	assert.equal((await stranger.submit(`${foreign}/codes`, { code: "X" })).status, 404);
+	assert.equal((await stranger.submit(`${foreign}/change`, { to: "ended" })).status, 404);
+	assert.doesNotMatch((await stranger.open(`/programmes/${other.public_id}/partners`)).text, /Anna/);
+});
+
+test("a partnership is ended and resumed after a question, once", async (t) => {
+	const { site, path, own, browser: owner } = await openWithPartners(t);
+	const at = `${path}/${own[0]?.public_id}`;
+	assert.match((await owner.open(`${at}/change`)).text, /End the partnership with Anna&#39;s Blog\?/);
+	assert.equal((await owner.submit(`${at}/change`, { to: "ended" })).location, at);
+	assert.match((await owner.open(at)).text, /The partnership was ended/);
+	await owner.submit(`${at}/change`, { to: "ended" });
+	assert.match((await owner.open(at)).text, /Nothing was changed/);
+	assert.equal((await site.audit("partnership.ended")).length, 1);
+	assert.match((await owner.open(`${at}/change`)).text, /Resume the partnership/);
+	await owner.submit(`${at}/change`, { to: "active" });
+	assert.match((await owner.open(at)).text, /badge-good">Active/);
+});
+
+test("a coupon code belongs to one partner; who has it already is named to staff alone", async (t) => {
+	const { site, path, own, browser: owner } = await openWithPartners(t, ["First", "Second"]);
+	const [first, second] = own.map(({ public_id }) => `${path}/${public_id}`);
+	assert.ok(first && second);
+	await owner.submit(`${first}/codes`, { code: "SUMMER" });
+	assert.match((await owner.open(first)).text, /<code class="break">SUMMER<\/code>/);
+	const refused = await owner.submit(`${second}/codes`, { code: "summer" });
+	assert.equal(refused.status, 409);
+	assert.match(refused.text, /id="code-error">The code summer belongs to a partner already/);
+	const staff = await site.signIn(await site.addStaff());
+	assert.match((await staff.submit(`${second}/codes`, { code: "summer" })).text, /belongs to First already/);
+	await owner.submit(`${first}/codes/remove`, { code: "SUMMER" });
+	assert.equal((await owner.submit(`${second}/codes`, { code: "summer" })).status, 303);
+});
+
+test("an owner saves all settings but credit and subdomains, each fault stands at its field", async (t) => {
+	const { site, programme, browser: owner } = await openAsOwner(t);
+	const path = `/programmes/${programme.public_id}/partners/settings`;
+	for (const [change, id] of [
+		[{ clickDays: "0" }, "clickDays"],
+		[{ clickParameter: "1 2" }, "clickParameter"],
+		[{ hosts: "127.0.0.1" }, "hosts"],
+		[{ hosts: "*.shop.example" }, "hosts"],
+		[{ terms: "x".repeat(20_001) }, "terms"],
+	] as const) {
+		const refused = await owner.submit(path, { ...SETTINGS, ...change });
+		assert.ok(refused.status >= 400, id);
+		assert.match(refused.text, new RegExp(`<p class="field-error" id="${id}-error">`), id);
+	}
+	assert.doesNotMatch((await owner.open(path)).text, /name="creditsPartners"/);
+	assert.equal((await owner.submit(path, { ...SETTINGS, creditsPartners: "on" })).status, 303);
+	const saved = await findProgramme(site.store.db, programme.public_id);
+	assert.deepEqual(
+		[saved?.credits_partners, saved?.click_days, saved?.click_parameter, saved?.partner_terms],
+		[0, 45, "via", "Be honest.\nNo spam."],
+	);
+	const staff = await site.signIn(await site.addStaff());
+	const opened = { ...SETTINGS, creditsPartners: "on", hosts: "*.shop.example" };
+	assert.equal((await staff.submit(path, opened)).status, 303);
+	assert.equal((await findProgramme(site.store.db, programme.public_id))?.credits_partners, 1);
+	assert.match((await owner.open(path)).text, /\*\.shop\.example<\/textarea>/);
+});
+
+test("nobody applies where the owner has not opened the page", async (t) => {
+	const { site, programme } = await openAsOwner(t);
+	const stranger = site.browser();
+	for (const id of [programme.public_id, "prg_none"]) {
+		assert.equal((await stranger.open(`/join/${id}`)).status, 404);
+		assert.equal((await stranger.submit(`/join/${id}`, APPLICANT)).status, 404);
+	}
+	assert.deepEqual(await site.store.db.selectFrom("applications").selectAll().execute(), []);
+});
+
+async function openJoin(t: TestContext) {
+	const shop = await openWithPartners(t, []);
+	await shop.browser.submit(`${shop.path}/settings`, SETTINGS);
+	const join = `/join/${shop.programme.public_id}`;
+	const shown = await shop.site.browser().open(join);
+	const [, termsMark = ""] = /name="termsMark" value="(\w+)"/.exec(shown.text) ?? [];
+	return { ...shop, join, shown, fields: { ...APPLICANT, termsMark } };
+}
+
+test("somebody applies, owners are mailed, and the accepted one can sign in as a partner", async (t) => {
+	const { site, join, shown, fields, owner: person, browser: owner, path } = await openJoin(t);
+	assert.match(shown.text, /Be honest\.\nNo spam\./);
+	const answer = await site.browser().submit(join, fields);
+	assert.equal(answer.status, 200);
+	// The same answer for an address that has an account.
+	const known = await site.browser().submit(join, { ...fields, email: person.email });
+	assert.equal(known.text.replaceAll(person.email, fields.email), answer.text);
+	await site.tellChanges();
+	const [mail] = site.mailbox.filter(({ to }) => to === person.email);
+	assert.match(mail?.text ?? "", /"Blog & Söhne" applied as a partner/);
+	assert.match(mail?.text ?? "", /Done by a visitor of the programme's public page/);
+	assert.doesNotMatch(mail?.text ?? "", /command line/);
+	const list = await owner.open(path);
+	assert.match(list.text, /Blog &amp; Söhne/);
+	const [first, second] = [...list.text.matchAll(/action="([^"]+\/applications\/[^"]+)"/g)].map(
+		([, at = ""]) => at,
+	);
+	assert.ok(first && second);
+	assert.equal((await owner.submit(second, { answer: "decline" })).location, path);
+	assert.equal((await owner.submit(first, { answer: "accept" })).location, path);
+	assert.match((await owner.open(path)).text, /partners\/pts_\w+">Blog &amp; Söhne/);
+	assert.equal((await owner.submit(first, { answer: "accept" })).status, 409);
+	const partnership = await site.store.db.selectFrom("partnerships").selectAll().executeTakeFirstOrThrow();
+	assert.equal(partnership.terms, "Be honest.\nNo spam.");
+	assert.equal(site.mailbox.filter(({ to }) => to === fields.email).length, 1);
+});
+
+test("an application is refused at its field, and with terms that have changed since", async (t) => {
+	const { site, join, fields, programme } = await openJoin(t);
+	const stranger = site.browser();
+	for (const [change, id] of [
+		[{ name: " " }, "name"],
+		[{ email: "nobody" }, "email"],
+		[{ site: "ftp://blog.example" }, "site"],
+		[{ about: "" }, "about"],
+		[{ acceptsTerms: "" }, "acceptsTerms"],
+	] as const) {
+		const refused = await stranger.submit(join, { ...fields, ...change });
+		assert.equal(refused.status, 422, id);
+		assert.match(refused.text, new RegExp(`id="${id}-error"`), id);
+	}
+	await updateProgramme(site.store.db, programme.id, { partner_terms: "Pay us." });
+	const refused = await stranger.submit(join, fields);
+	assert.match(refused.text, /id="acceptsTerms-error">The terms were changed while you read them/);
+	assert.match(refused.text, /Pay us\./);
+	const foreign = { headers: { "sec-fetch-site": "cross-site" } };
+	assert.equal((await stranger.submit(join, fields, foreign)).status, 403);
+	assert.deepEqual(await site.store.db.selectFrom("applications").selectAll().execute(), []);
+});
+
+test("five applications an hour come from one network", async (t) => {
+	const { site, join, fields } = await openJoin(t);
+	const stranger = site.browser({ address: "2001:db8::1" });
+	for (let sent = 0; sent < 5; sent++) assert.equal((await stranger.submit(join, fields)).status, 200);
+	const neighbour = site.browser({ address: "2001:db8::2" });
+	const refused = await neighbour.submit(join, fields);
+	assert.equal(refused.status, 429);
+	assert.match(
+		refused.text,
+		/Several applications came from your network within an hour\. Try again in 60 minutes/,
+	);
+	assert.equal((await site.browser().submit(join, fields)).status, 200);
+	site.moveClock(HOUR_MS);
+	assert.equal((await stranger.submit(join, fields)).status, 200);
+});

@@ -1,0 +1,104 @@
+// /system/resend: callbacks that failed within a span of time, over all programmes or one: first what would be sent again,
+// then sending it.
+
+import { minuteMs } from "../../domain/zone-day.ts";
+import { resendFailed } from "../../programmes/resend.ts";
+import { type FailedProgramme, listFailedProgrammes } from "../../store/queries/deliveries.ts";
+import { readTextFields } from "../form.ts";
+import { answerPage, leadTo, makerOf, type WebContext, type WebDeps } from "../page.ts";
+import { integrationPath, RESEND_PATH, withQuery } from "../paths.ts";
+import * as ui from "../ui.ts";
+import { countOf, type Html, html } from "../ui.ts";
+import { systemTabs } from "./system-page.ts";
+
+const FIELDS = ["from", "to", "programme", "zone"] as const;
+type Typed = Readonly<Record<(typeof FIELDS)[number], string>>;
+
+const PROGRAMMES_SHOWN = 100;
+/** Nobody waits longer for an answer: what is left then is sent when the button is pressed again. */
+const MAX_WORK_MS = 5_000;
+
+export async function showResend(c: WebContext, deps: WebDeps): Promise<Response> {
+	const typed = Object.fromEntries(FIELDS.map((name) => [name, c.req.query(name) ?? ""])) as Typed;
+	const nowMs = deps.clock.nowMs();
+	const { found } = await find(deps, typed, nowMs);
+	const time = (name: "from" | "to", label: string) =>
+		ui.textField({
+			name,
+			label: html`${label} (<span class="zone-name">UTC</span>)`,
+			type: "datetime-local",
+			value: typed[name],
+			isRequired: name === "from",
+		});
+	const body = html`${ui.pageHeader({
+		title: "Failed callbacks",
+		hint: "Send callbacks again that failed while something was wrong, in all programmes with a Postback URL.",
+	})}${systemTabs("resend")}${ui.section({
+		id: "failed",
+		title: "Failed within a span of time",
+		body: html`${ui.filterBar({
+			action: RESEND_PATH,
+			label: "Choose the failed callbacks",
+			fields: html`${time("from", "Failed since")}${time("to", "Until")}${ui.textField({
+				name: "programme",
+				label: "Programme ID",
+				value: typed.programme,
+			})}<input type="hidden" name="zone" value="${typed.zone}" data-zone>`,
+		})}${typed.from === "" ? null : preview(found, { ...typed, asOfMs: String(nowMs) })}`,
+	})}`;
+	return answerPage(c, { title: "Failed callbacks", active: "system", body });
+}
+
+export async function resendAll(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { asOfMs, ...typed } = await readTextFields(c, [...FIELDS, "asOfMs"]);
+	const { clock } = deps;
+	// Up to the preview: what was refused again since then is not sent round and round.
+	const { found, span } = await find(deps, typed, Math.min(Number(asOfMs) || 0, clock.nowMs()));
+	const endsAtMs = clock.monotonicMs() + MAX_WORK_MS;
+	const order = { programmeIds: found.map(({ id }) => id), maker: makerOf(c) };
+	const sent = await resendFailed(deps, order, span, () => clock.monotonicMs() < endsAtMs);
+	const path = withQuery(RESEND_PATH, typed);
+	if (!sent.ok) return leadTo(c, path, sent.fault.detail, "bad");
+	const left = countFailed(found) - sent.value;
+	const rest = left > 0 ? ` ${countOf(left, "callback")} are left: press the button again.` : "";
+	return leadTo(c, path, `${countOf(sent.value, "callback")} are being sent again.${rest}`);
+}
+
+/** Nothing falls into a span that was not understood. */
+async function find({ store }: WebDeps, { from, to, zone, programme }: Typed, nowMs: number) {
+	const fromMs = minuteMs(from, zone || "UTC") ?? Number.MAX_SAFE_INTEGER;
+	const untilMs = to === "" ? nowMs : (minuteMs(to, zone || "UTC") ?? 0);
+	const span = { fromMs, untilMs: Math.min(untilMs, nowMs) };
+	return { span, found: await listFailedProgrammes(store.db, span, programme.trim() || undefined) };
+}
+
+function countFailed(programmes: readonly FailedProgramme[]): number {
+	return programmes.reduce((sum, { failed }) => sum + failed, 0);
+}
+
+function preview(found: readonly FailedProgramme[], hidden: Readonly<Record<string, string>>): Html {
+	const what = `${countOf(countFailed(found), "callback")} of ${countOf(found.length, "programme")}`;
+	const button = ui.buttonForm({
+		action: RESEND_PATH,
+		hidden,
+		label: `Send ${what} again`,
+		tone: "primary",
+		confirm: `Send ${what} again? Receivers ignore events they have already processed.`,
+	});
+	return html`${found.length === 0 ? null : ui.padded(button)}${ui.dataTable<FailedProgramme>({
+		caption: `Programmes with callbacks that failed then, the first ${PROGRAMMES_SHOWN}`,
+		rows: found.slice(0, PROGRAMMES_SHOWN),
+		stacks: true,
+		empty: ui.emptyState({ title: "No callback failed then", text: "Choose another time or programme." }),
+		columns: [
+			{
+				title: "Programme",
+				namesRow: true,
+				cell: ({ publicId, name }) => html`<a href="${integrationPath(publicId)}">${name}</a>`,
+			},
+			{ title: "Failed", cell: ({ failed }) => ui.count(failed) },
+			{ title: "Oldest", cell: ({ oldestAtMs }) => ui.timeTag(oldestAtMs) },
+			{ title: "Newest", cell: ({ newestAtMs }) => ui.timeTag(newestAtMs) },
+		],
+	})}`;
+}

@@ -1,0 +1,270 @@
+// `ringback move`: a network that has outgrown its SQLite file goes on with PostgreSQL, and nobody notices.
+
+import { deepEqual, equal, match } from "node:assert/strict";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, type TestContext, test } from "node:test";
+import { sql } from "kysely";
+import { readFeed } from "../../src/conversions/event-feed.ts";
+import type { Cursor } from "../../src/domain/cursor.ts";
+import { countCarried } from "../../src/store/move.ts";
+import { checkLedger } from "../../src/store/queries/ledger.ts";
+import { MIGRATIONS } from "../../src/store/schema/migrations.ts";
+import { openSqlite } from "../../src/store/sqlite/store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { START_MS } from "../support/clock.ts";
+import { type Home, hasStack, openHome, type Settings } from "../support/command-home.ts";
+import { GUIDE_BLOCKS } from "../support/guide-blocks.ts";
+import { prepareDatabase } from "../support/prepare-database.ts";
+import { addOwedConversion } from "../support/rows.ts";
+import { startShop } from "../support/shop.ts";
+import { createShopClient } from "../support/shop-client.ts";
+import type { TestDatabase } from "../support/sqlite-database.ts";
+import { createMigratedDatabase, createTestDatabase } from "../support/test-database.ts";
+import { until } from "../support/until.ts";
+
+describe("ringback move", { concurrency: 2 }, () => {
+	test("brings every row of every table, and the service goes on where it was", async (t) => {
+		const home = openHome(t);
+		const shop = await startShop();
+		t.after(() => shop.close());
+		writeFileSync(join(home.folder, "ca.pem"), shop.caPem);
+		const settings = {
+			PORT: "0",
+			RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
+			RINGBACK_TRUSTED_CA: join(home.folder, "ca.pem"),
+		};
+		const onFile = { ...settings, DATABASE_URL: `sqlite:${home.databasePath}` };
+		const account = await prepareDatabase(onFile, { postbackUrl: shop.url() });
+		equal((await home.runHere(["hold"])).code, 0);
+		const old = await serve(home, onFile);
+		const before = createShopClient(old.url, account.apiKey, account.secret, Date.now);
+		for (const orderId of ["1", "2", "3"]) await before.post("/v1/conversions", sale(orderId));
+		await before.post("/v1/approvals", { orderId: "3" });
+		const target = await emptyTarget(t);
+		const url = target.location;
+
+		const busy = await home.runHere(["move", url]);
+		equal(busy.code, 1);
+		match(busy.stderr, /^Something works on .*ringback\.db just now\. Stop the service first/m);
+		equal(hasStack(busy), false);
+		old.running.kill("SIGTERM");
+		await old.running.ended();
+
+		const cursor = await cursorBefore(home.databasePath, "approve");
+		fillEmptyTables(home.databasePath);
+		// As the guide has it, with the address of this test.
+		const guide = GUIDE_BLOCKS.filter(({ file }) => file === "docs/operations/postgresql.md");
+		const typed = guide.find(({ text }) => text.startsWith("ringback move postgres://"))?.text ?? "";
+		const words = typed.trim().split(" ").slice(1);
+		const moved = await home.runHere(words.map((word) => (word.startsWith("postgres:") ? url : word)));
+		equal(moved.code, 0, moved.stderr);
+		match(moved.stderr, /^conversions: 3 of 3 rows …$/m);
+		match(moved.stdout, /^Moved \d+ rows in \d+ tables\. .*\nThe ledger balances at both ends\./);
+		match(moved.stdout, /^ {2}DATABASE_URL=postgres/m);
+		match(
+			moved.stdout,
+			/^ {2}RINGBACK_SECRET_KEY=… the line in .*ringback\.db\.key, or RINGBACK_SECRET_KEY_FILE=/m,
+		);
+		const store = target.open();
+		deepEqual((await checkLedger(store)).broken, []);
+		await compareRows(home.databasePath, store);
+		const left = await sql<{
+			n: number;
+		}>`select (select count(*) from processes) + (select count(*) from engines)
+			+ (select count(*) from slots where engine_id is not null) as n`.execute(store.db);
+		equal(left.rows[0]?.n, 0, "nothing is left of processes that have ended");
+		// The hold, and rows that only stood there to be counted: they would cancel callbacks.
+		for (const table of ["delivery_pause", "cancellations"] as const)
+			await store.db.deleteFrom(table).execute();
+
+		const key = readFileSync(`${home.databasePath}.key`, "utf8").trim();
+		const onServer = { ...settings, DATABASE_URL: url, RINGBACK_SECRET_KEY: key };
+		const now = await serve(home, onServer);
+		await until(() => shop.requests.length === 4);
+		const client = createShopClient(now.url, account.apiKey, account.secret, Date.now);
+		equal((await client.post("/v1/conversions", sale("2"))).outcome, "DUPLICATE");
+		equal((await client.post("/v1/conversions", sale("4"))).outcome, "RECORDED");
+		await until(() => shop.requests.length === 5);
+		deepEqual(
+			(await readFeed(store, account.programme, cursor, { testOnly: false, nowMs: Date.now() })).events.map(
+				({ event, body }) => `${event} ${JSON.parse(body).orderId}`,
+			),
+			["conversion.approved 3", "conversion.recorded 4"],
+			"a listener goes on behind the last event that it got from the file",
+		);
+		now.running.kill("SIGTERM");
+		equal((await now.running.ended()).code, 0);
+	});
+
+	test("killed in the middle leaves the database empty, and the next run does it all; a third says so", async (t) => {
+		const home = await openFilledHome(t);
+		const database = await createMigratedDatabase("PostgreSQL");
+		t.after(() => database.remove());
+		const { db } = database.open();
+		await sql
+			.raw(`create function hold() returns trigger language plpgsql as
+			$$ begin perform pg_advisory_xact_lock(42); return null; end $$`)
+			.execute(db);
+		await sql.raw("create trigger held after insert on queue execute function hold()").execute(db);
+		await db.connection().execute(async (holder) => {
+			await sql`select pg_advisory_lock(42)`.execute(holder);
+			const running = home.start(["move", database.location]);
+			await until(async () => {
+				const { rows } = await sql`select 1 from pg_locks where locktype = 'advisory' and not granted
+					and database = (select oid from pg_database where datname = current_database())`.execute(holder);
+				return rows.length > 0;
+			});
+			running.kill("SIGKILL");
+			equal((await running.ended()).signal, "SIGKILL");
+			await sql`select pg_advisory_unlock(42)`.execute(holder);
+		});
+		const people = async () =>
+			(await sql<{ n: number }>`select count(*) as n from people`.execute(db)).rows[0]?.n;
+		equal(await people(), 0);
+		const next = await home.runHere(["move", database.location, "--json"]);
+		equal(next.code, 0, next.stderr);
+		const { rows } = JSON.parse(next.stdout);
+		deepEqual({ queue: rows.queue, people: rows.people }, { queue: 3, people: await people() });
+		const third = await home.runHere(["move", database.location]);
+		equal(third.code, 1);
+		match(third.stderr, /If an earlier run of this command came to its end there, the move is done\.$/m);
+	});
+
+	test("refuses a database with something in it, of ours or of others, and changes nothing there", async (t) => {
+		const home = await openFilledHome(t);
+		const others = await emptyTarget(t);
+		await sql`create table stock (id integer)`.execute(others.open().db);
+		const foreign = await home.runHere(["move", others.location]);
+		equal(foreign.code, 1);
+		match(
+			foreign.stderr,
+			/has tables of another program, such as stock\. Create a database for Ringback alone/,
+		);
+		equal((await others.open().db.introspection.getTables()).length, 1);
+		const database = await createMigratedDatabase("PostgreSQL");
+		t.after(() => database.remove());
+		const { db } = database.open();
+		const person = { public_id: "psn_1", email: "a@b.example", kind: "staff", created_at_ms: 1 } as const;
+		await db.insertInto("people").values(person).execute();
+		const used = await home.runHere(["move", database.location]);
+		equal(used.code, 1);
+		match(
+			used.stderr,
+			/is not empty: there are rows in people\. Nothing was changed\. Create an empty database/,
+		);
+		equal((await db.selectFrom("people").selectAll().execute()).length, 1);
+		for (const ended of [foreign, used]) equal(hasStack(ended), false);
+	});
+
+	test("refuses a file of another schema, one without its key, and what is no PostgreSQL", async (t) => {
+		const { location } = await emptyTarget(t);
+		const older = openHome(t);
+		const store = openSqlite(older.databasePath);
+		await store.migrate(START_MS, { migrations: MIGRATIONS.slice(0, 1) });
+		await store.close();
+		match(
+			(await older.runHere(["move", location])).stderr,
+			/schema version 1, .*Run `ringback migrate` first/,
+		);
+		const home = await openFilledHome(t);
+		renameSync(`${home.databasePath}.key`, `${home.databasePath}.aside`);
+		match(
+			(await home.runHere(["move", location])).stderr,
+			/^The key that opens the signing secrets .* is not here/m,
+		);
+		equal((await home.runHere(["move", "sqlite:other.db"])).code, 2);
+		match((await openHome(t).runHere(["move", location])).stderr, /^There is no database file /m);
+		const there = await home.runHere(["move", location], {
+			DATABASE_URL: location,
+			RINGBACK_SECRET_KEY: "ab".repeat(32),
+		});
+		match(there.stderr, /^DATABASE_URL must name the SQLite file to move/m);
+	});
+});
+
+async function emptyTarget(t: TestContext): Promise<TestDatabase> {
+	const database = await createTestDatabase("PostgreSQL");
+	t.after(() => database.remove());
+	return database;
+}
+
+async function openFilledHome(t: TestContext): Promise<Home> {
+	const home = openHome(t);
+	const account = await prepareDatabase(
+		{ DATABASE_URL: `sqlite:${home.databasePath}`, RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8" },
+		{ postbackUrl: "https://127.0.0.1:9/postback" },
+	);
+	const store = openSqlite(home.databasePath);
+	for (let n = 0; n < 3; n++) await addOwedConversion(store, account.programme);
+	await store.close();
+	return home;
+}
+
+async function serve(home: Home, settings: Settings) {
+	const running = home.start(["serve"], settings);
+	const [, url = ""] = await running.said(/^Ringback listens on (\S+)$/m);
+	return { running, url };
+}
+
+function sale(orderId: string): object {
+	return { orderId, basketValue: "10.00", currency: "EUR" };
+}
+
+/** Where a listener was before this move of the file. */
+async function cursorBefore(path: string, move: "approve"): Promise<Cursor> {
+	const store = openSqlite(path);
+	try {
+		const { id } = await store.db
+			.selectFrom("moves")
+			.select("id")
+			.where("move", "=", move)
+			.executeTakeFirstOrThrow();
+		return { at: id - 1, id: id - 1 };
+	} finally {
+		await store.close();
+	}
+}
+
+/** One row in each table that has none, so that none is forgotten, whatever tables there will be. */
+function fillEmptyTables(path: string): void {
+	using database = new DatabaseSync(path);
+	const moment = new Date(START_MS).toISOString();
+	for (const [table, rows] of countCarried(database)) {
+		if (rows > 0) continue;
+		const columns = database.prepare("select name, type from pragma_table_info(?)").all(table);
+		const values = columns.map(({ name, type }) => {
+			if (/(?:At|Until)$/.test(String(name))) return moment;
+			return type === "TEXT" || type === "text" ? "Ünïcode 'quoted' \\ \n😀" : 1;
+		});
+		const places = columns.map(() => "?").join();
+		database.prepare(`insert into "${table}" values (${places})`).run(...values);
+	}
+}
+
+/** Of what is another value there on purpose. */
+const CHANGED = ["transaction", "claim", "claim_until_ms", "backed_up_at_ms"];
+
+async function compareRows(path: string, { db }: Store): Promise<void> {
+	using database = new DatabaseSync(path);
+	const plain = (rows: readonly unknown[]) =>
+		rows
+			.map((row) =>
+				Object.entries(row ?? {})
+					.filter(([column]) => !CHANGED.includes(column))
+					.map(
+						([column, value]) =>
+							`${column}=${typeof value === "boolean" ? Number(value) : JSON.stringify(value)}`,
+					)
+					.toSorted(),
+			)
+			.map((row) => row.join())
+			.toSorted();
+	for (const table of countCarried(database).keys()) {
+		const here = database.prepare(`select * from "${table}"`).all();
+		const { rows: there } = await sql`select * from ${sql.table(table)}`.execute(db);
+		equal(here.length > 0, true, table);
+		deepEqual(plain(there), plain(here), table);
+	}
+}

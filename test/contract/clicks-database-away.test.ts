@@ -1,0 +1,157 @@
+// Links while the database is away: known ones go on for ten minutes, others get a page that says so, and what was counted
+// meanwhile is stored later. A flood of codes that nobody has is no flood of statements.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
+import { makeShop } from "../../src/api/test-shop.test-support.ts";
+import { createApp } from "../../src/app.ts";
+import { createClickCounts } from "../../src/clicks/counts.ts";
+import { createLinks } from "../../src/clicks/links.ts";
+import { MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
+import { createRandom } from "../../src/outside/random.ts";
+import {
+	insertLink,
+	insertPartner,
+	insertPartnership,
+	replaceLandingHosts,
+} from "../../src/store/queries/partners.ts";
+import type { Store } from "../../src/store/store.ts";
+import { makeAppDeps } from "../support/app-deps.ts";
+import { createClock, START_MS } from "../support/clock.ts";
+import { createLog } from "../support/log.ts";
+import type { TestDatabase } from "../support/sqlite-database.ts";
+import { createMigratedDatabase, openStore } from "../support/test-database.ts";
+
+const BROWSER = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/150.0" };
+const FLOOD = 5_000;
+/** As clicks/links has it. */
+const CODES_A_READ = 1_000;
+
+describe("links while PostgreSQL is away", () => {
+	const clock = createClock(START_MS);
+	const log = createLog();
+	let database: TestDatabase;
+	let store: Store;
+	let admin: Store;
+	let app: ReturnType<typeof createApp>;
+	let counts: ReturnType<typeof createClickCounts>;
+
+	before(async () => {
+		database = await createMigratedDatabase("PostgreSQL");
+		store = database.open();
+		const other = new URL(database.location);
+		other.pathname = "/postgres";
+		admin = openStore("PostgreSQL", other.href);
+		counts = createClickCounts({ store, clock, log });
+		const deps = { ...makeAppDeps({ store, clock, log, random: createRandom() }), clickCounts: counts };
+		app = createApp(deps);
+		const { programme } = await makeShop(deps);
+		const at = { created_at_ms: START_MS };
+		await replaceLandingHosts(store.db, programme.id, [{ host: "shop.example", withSubdomains: false }]);
+		const { id: partner_id } = await insertPartner(store.db, {
+			...at,
+			public_id: "ptn_1",
+			name: "B",
+			site: "",
+		});
+		const agreed = { commission_rate: null, terms: "", public_id: "pts_1", programme_id: programme.id };
+		const partnership = await insertPartnership(store.db, { ...at, ...agreed, partner_id });
+		const own = { ...at, partnership_id: partnership?.id ?? 0, name: "", target: "https://shop.example/" };
+		for (const code of ["known", "other"]) await insertLink(store.db, { ...own, code });
+	});
+	after(async () => {
+		await setAway(false);
+		await admin.close();
+		await database.remove();
+	});
+
+	/** Really: nobody is connected any more, and nobody gets a connection. */
+	async function setAway(isAway: boolean): Promise<void> {
+		const name = new URL(database.location).pathname.slice(1);
+		await sql`alter database ${sql.id(name)} allow_connections ${sql.lit(!isAway)}`.execute(admin.db);
+		if (isAway) {
+			await sql`select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = ${name}`.execute(
+				admin.db,
+			);
+		}
+	}
+
+	const click = (code: string) => app.request(`/c/${code}`, { headers: BROWSER });
+
+	test("known links go on for ten minutes, others get a page; the counts are stored when it is back", async () => {
+		equal((await click("known")).status, 302);
+		await counts.flush();
+		await setAway(true);
+		let clicks = 1;
+		for (const waitMs of [SECOND_MS, 11 * SECOND_MS, 5 * MINUTE_MS, 4 * MINUTE_MS]) {
+			await clock.moveBy(waitMs);
+			const answer = await click("known");
+			clicks++;
+			equal(answer.status, 302, `after ${waitMs} ms more`);
+			match(answer.headers.get("location") ?? "", /^https:\/\/shop\.example\/\?rbclick=/);
+			await counts.flush();
+		}
+		const unknown = await click("other");
+		equal(unknown.status, 503);
+		equal(unknown.headers.get("retry-after"), "5");
+		equal(unknown.headers.get("content-type"), "text/html; charset=utf-8");
+		match(await unknown.text(), /This link cannot be opened right now/);
+		await clock.moveBy(MINUTE_MS);
+		equal((await click("known")).status, 503, "after ten minutes");
+
+		await setAway(false);
+		await clock.moveBy(2 * SECOND_MS);
+		for (const code of ["known", "other"]) equal((await click(code)).status, 302, code);
+		await counts.flush();
+		const { total } = await store.db
+			.selectFrom("click_hours")
+			.select((eb) => eb.fn.sum<number>("clicks").as("total"))
+			.executeTakeFirstOrThrow();
+		equal(Number(total), clicks + 2);
+	});
+
+	test("a flood of codes that nobody has is a few statements, one at a time, and pushes no link out", async () => {
+		let statements = 0;
+		let [under, most] = [0, 0];
+		const db = store.db.withPlugin({
+			transformQuery({ node }) {
+				statements++;
+				most = Math.max(most, ++under);
+				return node;
+			},
+			async transformResult({ result }) {
+				under--;
+				return result;
+			},
+		});
+		const links = createLinks({ store: { db }, clock, log });
+		equal((await links.find("known"))?.code, "known");
+		for (let from = 0; from < 5 * FLOOD; from += CODES_A_READ) {
+			const all = Array.from({ length: CODES_A_READ }, (_, at) => links.find(`nobody-${from + at}`));
+			deepEqual(new Set(await Promise.all(all)), new Set([null]));
+		}
+		ok(statements <= 4 + (10 * FLOOD) / CODES_A_READ, `${statements} statements`);
+		equal(most, 1);
+		const before = statements;
+		equal(links.find("nobody-24999"), null, "known to be nobody's");
+		ok(links.find("known"), "from memory");
+		equal(statements, before);
+		// At once: what is more than a read takes is refused, not queued.
+		const flood = await Promise.allSettled(
+			Array.from({ length: FLOOD }, (_, at) => links.find(`nothing-${at}`)),
+		);
+		equal(flood.filter(({ status }) => status === "fulfilled").length, CODES_A_READ);
+		ok(statements <= before + 2);
+	});
+
+	test("many who ask for one link at once while another is being read all get it", async () => {
+		const links = createLinks({ store, clock, log });
+		const asked = [links.find("known")];
+		for (let turn = 0; turn < 20; turn++) {
+			await clock.yieldLoop();
+			asked.push(links.find("other"), links.find("known"), links.find("other"));
+		}
+		deepEqual(new Set((await Promise.all(asked)).map((link) => link?.code)), new Set(["known", "other"]));
+	});
+});

@@ -1,0 +1,98 @@
+// Whoever calls the service without end, and the shop beside them whose sales are timed: each in a process of its own, so
+// that neither the service nor the other has to do its work.
+
+import { Pool } from "undici";
+import { serveParent } from "../support/forked-process.ts";
+import { type Credentials, signedRequest } from "../support/signed-request.ts";
+
+export type FloodOrder =
+	| { what: "flood"; url: string; flood: Flood }
+	/** How long each of so many took, and each health check between them; rejects at the first that is not answered well. */
+	| { what: "sell"; url: string; shop: Credentials; orders: string; count: number }
+	/** How many were answered, by status. */
+	| { what: "report" };
+
+export interface Flood {
+	name: string;
+	connections: number;
+	method: "GET" | "POST";
+	path: string;
+	/** Signed anew each time, where the flood is a shop's. */
+	signedBy?: Credentials;
+	headers?: Readonly<Record<string, string>>;
+	body?: string;
+	/** Each from another address, behind a proxy that is trusted. */
+	isFromEverywhere?: boolean;
+}
+
+export interface FloodAnswer {
+	salesMs: readonly number[];
+	healthMs: readonly number[];
+	answered: Readonly<Record<string, number>>;
+}
+
+const answered: Record<string, number> = {};
+let asked = 0;
+
+serveParent<null, FloodOrder, FloodAnswer>(null, async (order) => {
+	const times = { salesMs: [] as number[], healthMs: [] as number[] };
+	if (order.what === "flood") startFlood(order.url, order.flood);
+	if (order.what === "sell") await sell(order, times);
+	return { ...times, answered };
+});
+
+function startFlood(url: string, flood: Flood): void {
+	const pool = new Pool(url, { connections: flood.connections, headersTimeout: 0, bodyTimeout: 0 });
+	const ask = async (): Promise<void> => {
+		const { method, path, body } = flood;
+		const signed =
+			flood.signedBy === undefined
+				? {}
+				: Object.fromEntries(signedRequest(method, path, flood.signedBy, { nowMs: Date.now() }).headers);
+		const n = ++asked;
+		const from = `${1 + (n % 200)}.${(n >> 8) & 255}.${(n >> 16) & 255}.9`;
+		const headers = {
+			...signed,
+			...flood.headers,
+			...(flood.isFromEverywhere === true ? { "x-forwarded-for": from } : {}),
+		};
+		const response = await pool.request({
+			method,
+			path,
+			headers,
+			body: body === undefined ? null : body.replace("NUMBER", String(n)),
+		});
+		await response.body.dump({ limit: Number.POSITIVE_INFINITY });
+		answered[response.statusCode] = (answered[response.statusCode] ?? 0) + 1;
+	};
+	const goOn = async (): Promise<void> => {
+		for (;;) await ask().catch(() => undefined);
+	};
+	for (let n = 0; n < flood.connections; n++) void goOn();
+}
+
+async function sell(
+	{ url, shop, orders, count }: Extract<FloodOrder, { what: "sell" }>,
+	times: { salesMs: number[]; healthMs: number[] },
+): Promise<void> {
+	const pool = new Pool(url, { connections: 2 });
+	const timed = async (into: number[], wanted: number, call: () => ReturnType<Pool["request"]>) => {
+		const startedMs = performance.now();
+		const { statusCode, body } = await call();
+		const text = await body.text();
+		into.push(performance.now() - startedMs);
+		if (statusCode !== wanted) throw new Error(`answered ${statusCode}: ${text}`);
+	};
+	for (let n = 0; n < count; n++) {
+		const body = JSON.stringify({ orderId: `${orders}-${n}`, basketValue: "1.00" });
+		const path = "/v1/conversions";
+		const headers = Object.fromEntries(
+			signedRequest("POST", path, shop, { body, nowMs: Date.now() }).headers,
+		);
+		await timed(times.salesMs, 201, () => pool.request({ method: "POST", path, headers, body }));
+		await timed(times.healthMs, 200, () => pool.request({ method: "GET", path: "/healthz" }));
+		// Not in step with whatever the flood does.
+		await new Promise((resolve) => setTimeout(resolve, 5 + (n % 7)));
+	}
+	await pool.close();
+}

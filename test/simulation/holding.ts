@@ -1,0 +1,54 @@
+// Staff who hold all callbacks for a while, around the time of a burst and its first retries, and release them. Each through
+// the real use case in some process; what the database says afterwards counts.
+
+import { MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
+import { changeHold } from "../../src/programmes/callback-hold.ts";
+import type { SeededRandom } from "../support/seeded-random.ts";
+import type { ServiceProcess } from "./service-process.ts";
+import { answerOrNothing } from "./workload.ts";
+
+export interface HoldingSite {
+	random: SeededRandom;
+	nowMs(): number;
+	at(atMs: number, run: () => void): void;
+	pickProcess(): ServiceProcess | undefined;
+	/** Whether the row is there. */
+	readIsHeld(): boolean;
+	trace(line: string): void;
+	supervise(work: Promise<void>): void;
+}
+
+export type Holding = ReturnType<typeof createHolding>;
+
+/** Retries are due after a minute, five, and thirty. */
+const MAX_HELD_MS = 20 * MINUTE_MS;
+const TRY_AGAIN_MS = 10 * SECOND_MS;
+
+export function createHolding(site: HoldingSite) {
+	let heldSinceMs: number | null = null;
+	let releasedAtMs = Number.NEGATIVE_INFINITY;
+
+	async function change(to: "held" | "released"): Promise<void> {
+		const process = site.pickProcess();
+		const { clock, store } = process ?? {};
+		if (clock !== undefined && store !== undefined) {
+			const result = await answerOrNothing(() => changeHold({ clock, store }, null, to));
+			site.trace(`${to} ${JSON.stringify(result)}`);
+		}
+		const isHeld = site.readIsHeld();
+		if (!isHeld && heldSinceMs !== null) releasedAtMs = site.nowMs();
+		heldSinceMs = isHeld ? (heldSinceMs ?? site.nowMs()) : null;
+		if (isHeld && to === "released") site.at(site.nowMs() + TRY_AGAIN_MS, () => site.supervise(change(to)));
+	}
+
+	return {
+		/** From then on, and not for longer than MAX_HELD_MS. */
+		holdAt(atMs: number): void {
+			site.at(atMs, () => site.supervise(change("held")));
+			site.at(atMs + site.random.between(SECOND_MS, MAX_HELD_MS), () => site.supervise(change("released")));
+		},
+		heldForMs: () => (heldSinceMs === null ? 0 : site.nowMs() - heldSinceMs),
+		/** Since when they may be sent; infinite while they are held. */
+		releasedSinceMs: () => (heldSinceMs === null ? releasedAtMs : Number.POSITIVE_INFINITY),
+	};
+}
