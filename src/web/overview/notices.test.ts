@@ -36,7 +36,7 @@ test("an open notice says since when, how many, why, what waits, what to do, and
 		row,
 		/badge-bad">Callbacks are failing<.*since <time[^>]*>2026-03-01 12:00:00 UTC.*44 attempts in a row.*42 callbacks permanently; no more retries/s,
 	);
-	assert.match(row, /Last failed attempt <time[^>]*>2026-03-01 12:01:30 UTC<.*HTTP 401/s);
+	assert.match(row, /Last permanent failure <time[^>]*>2026-03-01 12:01:30 UTC<.*HTTP 401/s);
 	assert.match(text, /HTTP 401.*Check a signature/s);
 	assert.match(text, /1 callback<\/a> is waiting; next attempt <time[^>]*>2026-03-01 12:05:00 UTC/);
 	assert.match(text, /1 callback<\/a> failed permanently; no more retries\./);
