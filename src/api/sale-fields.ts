@@ -84,18 +84,17 @@ export const TEST = z.boolean().meta({
 
 export const CLICK_ID = z
 	.string()
-	.max(MAX_CLICK_ID_CHARACTERS)
+	.nullable()
 	.meta({
-		description:
-			"Who brought the customer: the value of the parameter `rbclick` with which they first came to the shop's page, or the last two, joined by a dot. One that cannot be read never refuses a sale; `credit` in the answer says why nobody was credited.",
+		description: `Who brought the customer: the value of the parameter \`rbclick\` with which they last came to the shop's page from a partner's link, or the last two, joined by a dot. At most ${MAX_CLICK_ID_CHARACTERS} characters; \`null\` and an empty text are as none. One that cannot be read never refuses a sale: \`credit\` in the answer says why nobody was credited.`,
 		examples: ["AVBSq0m0Yw9Vq3bT5kL1ZrE8SgW2c4"],
 	});
 
 export const COUPON_CODE = z
 	.string()
-	.max(MAX_COUPON_CODE_CHARACTERS)
+	.nullable()
 	.meta({
-		description: "A coupon code that the customer used. It is compared without case.",
+		description: `A coupon code that the customer used. It is compared without case and without white space around it, and has at most ${MAX_COUPON_CODE_CHARACTERS} characters; \`null\` and an empty text are as none. One that nobody has never refuses a sale.`,
 		examples: ["SUMMER10"],
 	});
 

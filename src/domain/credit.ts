@@ -45,8 +45,9 @@ const CLICKS_READ = 2;
 /** Two machines' clocks. */
 const AFTER_SALE_TOLERANCE_MS = 5 * MINUTE_MS;
 
+/** A longer text is none that we made. */
 export function readClickIds(clickId: string): readonly string[] {
-	return clickId.split(".").slice(-CLICKS_READ);
+	return clickId.length > MAX_CLICK_ID_CHARACTERS ? [""] : clickId.split(".").slice(-CLICKS_READ);
 }
 
 /** Codes are compared without case. */

@@ -150,6 +150,11 @@ eachDatabase("credits", (database) => {
 		for (const [fields, word] of [
 			[{}, "NO_SIGNAL"],
 			[{ clickId: "x".repeat(400) }, "CLICK_UNREADABLE"],
+			[{ clickId: "x".repeat(5_000), couponCode: null }, "CLICK_UNREADABLE"],
+			[{ clickId: null, couponCode: "x".repeat(5_000) }, "UNKNOWN_CODE"],
+			[{ couponCode: "\0NOBODYS" }, "UNKNOWN_CODE"],
+			[{ clickId: null, couponCode: null }, "NO_SIGNAL"],
+			[{ clickId: "", couponCode: " " }, "NO_SIGNAL"],
 			[{ couponCode: "NOBODYS" }, "UNKNOWN_CODE"],
 			[{ clickId: foreign }, "OTHER_PROGRAMME"],
 			[{ clickId: old, occurredAt: stale }, "CLICK_AFTER_SALE"],
