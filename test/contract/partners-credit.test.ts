@@ -398,8 +398,8 @@ eachDatabase("credits", (database) => {
 				ok(recorded.ok);
 				return queries.filter(({ sql }) => sql.includes("from credits")).length;
 			});
-		for (const of of [programme, plain]) equal(await readsOf(of, "nobodys"), 0, "the first of its order");
-		for (const of of [programme, plain]) equal(await readsOf(of), 0);
+		for (const one of [programme, plain]) equal(await readsOf(one, "nobodys"), 0, "the first of its order");
+		for (const one of [programme, plain]) equal(await readsOf(one), 0);
 		equal(await readsOf(plain, "nobodys"), 0);
 		// On SQLite hot statements do not go through the recorded way.
 		if (kind === "PostgreSQL") equal(await readsOf(programme, "nobodys"), 1);
