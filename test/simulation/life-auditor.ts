@@ -2,8 +2,9 @@
 // was owed is owed, and nothing else is there.
 
 import type { DatabaseSync } from "node:sqlite";
+import { isDeepStrictEqual } from "node:util";
 import { demand } from "../support/broken.ts";
-import { type LifeState, type OwedBody, UNKNOWN } from "../support/lifecycle-model.ts";
+import { amountsOf, type LifeState, type OwedBody, type Terms, UNKNOWN } from "../support/lifecycle-model.ts";
 import type { Order, OrderLedger } from "./order-ledger.ts";
 
 interface ConversionRow {
@@ -22,6 +23,11 @@ interface ConversionRow {
 	source: string;
 	confirmed_at_ms: number | null;
 	pixel_basket_value: string | null;
+	commission: string;
+	network_fee: string;
+	/** Null without a credit. */
+	credit: string | null;
+	sold_at_ms: number | null;
 	/** Where its history says it is. */
 	moved_to: string | null;
 }
@@ -30,8 +36,11 @@ interface ConversionRow {
 export function auditLives(database: DatabaseSync, ledger: OrderLedger): void {
 	const conversions = database
 		.prepare(
-			`select c.*, (select to_status from moves m where m.conversion_id = c.id order by m.id desc limit 1) as moved_to
-				from conversions c`,
+			`select c.*, (select to_status from moves m where m.conversion_id = c.id order by m.id desc limit 1) as moved_to,
+					k.sold_at_ms, case when k.word is not null then json_object('partnershipId', k.partnership_id,
+						'word', k.word, 'linkId', k.link_id, 'clickedAtMs', k.clicked_at_ms,
+						'subIds', json_array(k.sub_1, k.sub_2, k.sub_3)) end as credit
+				from conversions c left join credits k on k.conversion_id = c.id`,
 		)
 		.all() as unknown as ConversionRow[];
 	const events = database.prepare("select conversion_id, name, body from events").all();
@@ -87,7 +96,28 @@ function auditOrder(
 		const owed = stored.map((state) => [...state.events.keys()].join(", ") || "nothing").join(" or ");
 		return `order ${order.orderId} is owed ${owed}; there is ${present || "nothing"}`;
 	});
-	order.states = owing;
+	const { terms } = order.programme;
+	order.states = owing.filter(
+		(state) => isCreditedAs(state, row, terms) && isCreditedAs(state.replaced ?? UNKNOWN, before.row, terms),
+	);
+	demand(order.states.length > 0, "a credit is what the shop's server signed", () => {
+		const signed = owing.map((state) => JSON.stringify([state.brought?.credit, amountsOf(state, terms)]));
+		const rows = [row, before.row].map((of) => `${of?.credit} ${of?.commission} ${of?.network_fee}`);
+		return `order ${order.orderId} must be ${signed.join(" or ")}; there is ${rows.join(", before ")}`;
+	});
+}
+
+/** Nobody is credited, and no amount is due, by what a pixel says. */
+function isCreditedAs(state: LifeState, row: ConversionRow | undefined, terms: Terms): boolean {
+	if (row === undefined) return true;
+	const { commission, networkFee } = amountsOf(state, terms);
+	const credit = row.credit === null ? null : JSON.parse(row.credit);
+	return (
+		row.commission === commission &&
+		row.network_fee === networkFee &&
+		isDeepStrictEqual(credit, state.brought?.credit ?? null) &&
+		(credit === null || row.sold_at_ms === row.occurred_at_ms)
+	);
 }
 
 function isStoredAs(state: LifeState, row: ConversionRow | undefined): boolean {

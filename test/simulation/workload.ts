@@ -10,8 +10,10 @@ import { succeed } from "../../src/domain/fault.ts";
 import { resendDelivery, resendFailed } from "../../src/programmes/resend.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { Broken, demand } from "../support/broken.ts";
+import { START_MS } from "../support/clock.ts";
 import type { Act, Answered } from "../support/lifecycle-model.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
+import type { Crediting, Signals } from "./crediting.ts";
 import { DatabaseFailed, Killed } from "./mishaps.ts";
 import type { Order, OrderLedger } from "./order-ledger.ts";
 import type { ProgrammeRecord } from "./programme-record.ts";
@@ -21,6 +23,7 @@ export interface WorkloadSite {
 	random: SeededRandom;
 	programmes: readonly ProgrammeRecord[];
 	ledger: OrderLedger;
+	crediting: Crediting;
 	/** A process that can be called now; undefined while none is up. */
 	pickProcess(): ServiceProcess | undefined;
 	/** Some delivery of this shop that is not pending. */
@@ -78,7 +81,8 @@ export function createWorkload(site: WorkloadSite) {
 		const together = random.chance(0.25) ? random.between(2, 3) : 1;
 		const asked = Array.from({ length: together }, () => {
 			const process = site.pickProcess();
-			return { process, act: drawAct(order), nowMs: process?.clock.nowMs() ?? 0 };
+			const nowMs = process?.clock.nowMs() ?? START_MS;
+			return { process, nowMs, ...site.crediting.bring(order, drawAct(order), nowMs) };
 		});
 		ledger.ask(order, asked);
 		const answered = await Promise.all(asked.map((one) => carryOut(order, one)));
@@ -113,10 +117,15 @@ export function createWorkload(site: WorkloadSite) {
 
 	async function carryOut(
 		order: Order,
-		{ process, act, nowMs }: Omit<Answered, "answer"> & { process: ServiceProcess | undefined },
+		{
+			process,
+			act,
+			nowMs,
+			signals,
+		}: Omit<Answered, "answer"> & { process: ServiceProcess | undefined; signals: Signals },
 	): Promise<Answered> {
 		if (process === undefined) return { act, nowMs, answer: null };
-		const answer = await answerOrNothing(() => call(process, order, act));
+		const answer = await answerOrNothing(() => call(process, order, act, site.crediting.read(signals)));
 		site.trace(`act ${process.number} ${order.orderId} ${JSON.stringify(act)} ${answer}`);
 		return { act, nowMs, answer };
 	}
@@ -169,14 +178,19 @@ export function createWorkload(site: WorkloadSite) {
 }
 
 /** As the API does it: with whatever else its process has been asked at that moment. */
-async function call(process: ServiceProcess, order: Order, act: Act): Promise<string> {
+async function call(
+	process: ServiceProcess,
+	order: Order,
+	act: Act,
+	signals: ReturnType<Crediting["read"]>,
+): Promise<string> {
 	const programme = await process.findProgramme(order.programme.publicId);
 	const result = await process.intake.take({
 		inbound: { kind: "api", method: "POST", target: "/", findBlock: () => null },
 		programme,
 		caller: null,
 		orderId: order.orderId,
-		requests: [requestFor(process, programme, order, act)],
+		requests: [requestFor(process, programme, order, act, signals)],
 		answer: ([decided = refuseBusy()]) =>
 			decided.ok ? succeed(decidedAnswer(decided.value, programme)) : decided,
 	});
@@ -184,11 +198,17 @@ async function call(process: ServiceProcess, order: Order, act: Act): Promise<st
 	return result.ok ? result.value.outcome : result.fault.code;
 }
 
-function requestFor(process: ServiceProcess, programme: Programme, { orderId, ...order }: Order, act: Act) {
+function requestFor(
+	process: ServiceProcess,
+	programme: Programme,
+	{ orderId, ...order }: Order,
+	act: Act,
+	signals: ReturnType<Crediting["read"]>,
+) {
 	const eventType = EVENT_TYPES.find((known) => known === order.eventType) ?? "SALE";
 	if (act.kind === "report") {
-		const { kind: _, ...report } = act;
-		return reportRequest(process, programme, { ...report, orderId, eventType });
+		const { kind: _, brought: __, ...report } = act;
+		return reportRequest(process, programme, { ...report, ...signals, orderId, eventType });
 	}
 	const reason = act.kind === "approve" ? undefined : REASONS.find((known) => known === act.reason);
 	const decision: Decision =

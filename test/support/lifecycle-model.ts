@@ -14,6 +14,20 @@ export interface Terms {
 	approvalDays: number;
 	parkedDays: number;
 	parksPixels: boolean;
+	/** Left out where the programme credits nobody. */
+	credits?: {
+		/** Whether a signed repeat says better who brought the sale than what was said before. */
+		isBetter(told: Brought, known: Brought): boolean;
+	};
+}
+
+/** Who brought a sale by one report. */
+export interface Brought {
+	/** As it is to be stored; the model only keeps it. */
+	credit: unknown;
+	/** What follows from it; "0" for nobody. */
+	commissionRate: string;
+	feeRate: string;
 }
 
 export interface LifeState {
@@ -27,6 +41,8 @@ export interface LifeState {
 	test: boolean;
 	occurredAtMs: number;
 	windowEndsAtMs: number | null;
+	/** Null where nobody is credited, or the shop's server has not spoken yet. */
+	brought: Brought | null;
 	/** Owed so far, by name. */
 	events: ReadonlyMap<string, OwedBody>;
 	/** The order's conversion before this one, which only a pixel had reported and which was over. */
@@ -51,6 +67,7 @@ export type Act =
 			basketValue: string;
 			occurredAtMs: number | null;
 			isTest: boolean;
+			brought?: Brought;
 	  }
 	| { kind: "approve" }
 	| { kind: "reject" | "reverse"; reason: string };
@@ -72,6 +89,7 @@ export const UNKNOWN: LifeState = {
 	test: false,
 	occurredAtMs: 0,
 	windowEndsAtMs: null,
+	brought: null,
 	events: new Map(),
 	replaced: null,
 };
@@ -145,12 +163,14 @@ export function carryOut(state: LifeState, act: Act, nowMs: number, terms: Terms
 
 function report(
 	state: LifeState,
-	{ source, basketValue, occurredAtMs, isTest }: Extract<Act, { kind: "report" }>,
+	{ source, basketValue, occurredAtMs, isTest, brought: told }: Extract<Act, { kind: "report" }>,
 	nowMs: number,
 	terms: Terms,
 	owes: boolean,
 ): Step {
 	const isUnsigned = source === "pixel";
+	// Anyone can call a pixel: whatever it says, it credits nobody.
+	const brought = isUnsigned || terms.credits === undefined ? null : (told ?? null);
 	const recorded: LifeState = {
 		...state,
 		status: "RECORDED",
@@ -159,6 +179,7 @@ function report(
 		test: isTest,
 		occurredAtMs: occurredAtMs ?? nowMs,
 		windowEndsAtMs: isUnsigned ? null : nowMs + terms.approvalDays * DAY_MS,
+		brought,
 	};
 	const announced = owes ? announce(recorded, "conversion.recorded", terms) : recorded;
 	if (state.status === "NONE") {
@@ -166,7 +187,12 @@ function report(
 		const windowEndsAtMs = nowMs + terms.parkedDays * DAY_MS;
 		return { answer: "PARKED", next: { ...recorded, status: "PARKED", windowEndsAtMs } };
 	}
-	if (isUnsigned || !state.isUnsigned) return { answer: "DUPLICATE", next: state };
+	if (isUnsigned) return { answer: "DUPLICATE", next: state };
+	if (!state.isUnsigned) {
+		const isOpen = state.status === "RECORDED" && state.brought !== null && brought !== null;
+		const takes = isOpen && terms.credits?.isBetter(brought, state.brought) === true;
+		return { answer: "DUPLICATE", next: takes ? { ...state, brought } : state };
+	}
 	const pixelBasketValue = state.basketValue;
 	switch (state.status) {
 		case "PARKED":
@@ -217,13 +243,25 @@ function announce(state: LifeState, name: string, terms: Terms): LifeState {
 	const body: OwedBody = {
 		status,
 		basketValue,
-		commission: share(basketValue, terms.commissionRate, terms.currencyDigits),
-		networkFee: share(basketValue, terms.feeRate, terms.currencyDigits),
+		...amountsOf(state, terms),
 		reason,
 		test,
 		occurredAt: new Date(state.occurredAtMs).toISOString(),
 	};
 	return { ...state, events: new Map([...state.events, [name, body]]) };
+}
+
+/** What nobody brought has neither, where partners are credited. */
+export function amountsOf(
+	{ basketValue, brought }: LifeState,
+	terms: Terms,
+): Pick<OwedBody, "commission" | "networkFee"> {
+	const nobody = { commissionRate: "0", feeRate: "0" };
+	const { commissionRate, feeRate } = terms.credits === undefined ? terms : (brought ?? nobody);
+	return {
+		commission: share(basketValue, commissionRate, terms.currencyDigits),
+		networkFee: share(basketValue, feeRate, terms.currencyDigits),
+	};
 }
 
 /** Half up, in whole hundredths of a percent of the smallest coin. */
