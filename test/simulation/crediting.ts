@@ -1,70 +1,55 @@
 // Partners of the simulated shops, and the click ids and coupon codes that reports carry: good, bad, old, of another
-// programme, two at once, none. Every programme has partners, and about half of them credit anybody.
+// programme, two at once, none. Every programme has partners; about half of them credit anybody.
 
-import { type ClickSealer, createClickSealer } from "../../src/domain/click-token.ts";
-import { foldCode, judgeCredit, readClickIds } from "../../src/domain/credit.ts";
+import { createClickSealer } from "../../src/domain/click-token.ts";
+import { judgeCredit, readClickIds } from "../../src/domain/credit.ts";
 import { SEALING_IV_BYTES } from "../../src/domain/sealing.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { insertCode, insertPartner, insertPartnership } from "../../src/store/queries/partners.ts";
 import { updateProgramme } from "../../src/store/queries/programmes.ts";
 import type { Db } from "../../src/store/store.ts";
+import { START_MS } from "../support/clock.ts";
 import type { Act, Brought } from "../support/lifecycle-model.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { Order } from "./order-ledger.ts";
 import type { ProgrammeRecord } from "./programme-record.ts";
 
-/** Empty where a report has none. */
-export interface Signals {
-	clickId: string;
-	couponCode: string;
-}
+type Signals = Pick<Extract<Act, { kind: "report" }>, "clicks" | "couponCode">;
 
-interface Partnership {
-	id: number;
-	code: string;
-	/** Null: the programme's. */
-	rate: string | null;
-	isEnded: boolean;
-}
+/** In every programme. One without a rate has the programme's; of one that has ended clicks count, and its code does not. */
+const PARTNERS = [
+	{ code: "BLOG", rate: "9.8765", isEnded: false },
+	{ code: "NEWS", rate: null, isEnded: false },
+	{ code: "PAST", rate: "50.0000", isEnded: true },
+] as const;
+type Partnership = (typeof PARTNERS)[number] & { id: number };
 
 export type Crediting = Awaited<ReturnType<typeof openCrediting>>;
 
 const CREDITING_SHARE = 0.5;
-/** A shop that says it again mostly says the same. */
+/** A shop that says it again says the same, or something else. */
 const SAME_SHARE = 0.5;
 const STRANGE_SHARE = 0.1;
 const CLICK_DAYS = 7;
-/** From the click to the sale: at either edge of the window, and of the tolerance for clocks. */
-const AGES_MS = [
-	MINUTE_MS,
-	DAY_MS,
-	CLICK_DAYS * DAY_MS,
-	CLICK_DAYS * DAY_MS + 1,
-	30 * DAY_MS,
-	-5 * MINUTE_MS,
-	-5 * MINUTE_MS - 1,
-] as const;
+const WINDOW_MS = CLICK_DAYS * DAY_MS;
+const TOLERANCE_MS = 5 * MINUTE_MS;
+/** From the click to the sale: within, beyond and at either edge of what counts. */
+const AGES_MS = [MINUTE_MS, DAY_MS, WINDOW_MS, WINDOW_MS + 1, 30 * DAY_MS, -TOLERANCE_MS, -TOLERANCE_MS - 1];
 
 export async function openCrediting(
 	db: Db,
 	programmes: readonly ProgrammeRecord[],
 	random: SeededRandom,
 	sealingKey: Uint8Array,
-	nowMs: number,
 ) {
-	const sealer: ClickSealer = createClickSealer(sealingKey);
+	const sealer = createClickSealer(sealingKey);
 	const partnershipsOf = new Map<ProgrammeRecord, readonly Partnership[]>();
 	const saidOf = new WeakMap<Order, Signals>();
 	for (const programme of programmes) {
-		if (random.chance(CREDITING_SHARE)) {
-			programme.terms.credits = { isBetter: () => false };
-			await updateProgramme(db, programme.id, { credits_partners: 1, click_days: CLICK_DAYS });
-		}
-		partnershipsOf.set(programme, [
-			await join(db, programme, { code: "Blog", rate: "9.8765", isEnded: false }, nowMs),
-			await join(db, programme, { code: "News", rate: null, isEnded: false }, nowMs),
-			await join(db, programme, { code: "Past", rate: "50.0000", isEnded: true }, nowMs),
-		]);
+		partnershipsOf.set(programme, await joinPartners(db, programme.id));
+		if (!random.chance(CREDITING_SHARE)) continue;
+		programme.terms.credits = { isBetter: () => false };
+		await updateProgramme(db, programme.id, { credits_partners: 1, click_days: CLICK_DAYS });
 	}
 
 	function drawClickId(programme: ProgrammeRecord, soldAtMs: number): string {
@@ -80,24 +65,22 @@ export async function openCrediting(
 		return random.chance(STRANGE_SHARE) ? `${token.slice(0, -1)}!` : token;
 	}
 
+	/** Click ids are opened as the signed API does it. */
 	function drawSignals(programme: ProgrammeRecord, soldAtMs: number): Signals {
-		const clicks = Array.from({ length: random.pick([0, 1, 1, 2]) }, () => drawClickId(programme, soldAtMs));
-		const couponCode = random.pick(["", "", "BLOG", "news", "past", "unknown"]);
-		return { clickId: clicks.join("."), couponCode };
+		const ids = Array.from({ length: random.pick([0, 1, 1, 2]) }, () => drawClickId(programme, soldAtMs));
+		return {
+			clicks: ids.length === 0 ? [] : readClickIds(ids.join(".")).map(sealer.open),
+			couponCode: random.pick(["", "", "Blog", "news", "PAST", "unknown"]) || undefined,
+		};
 	}
 
-	/** As the signed call reads it. */
-	function read({ clickId, couponCode }: Signals) {
-		const clicks = clickId === "" ? [] : readClickIds(clickId).map(sealer.open);
-		return { clicks, couponCode: couponCode || undefined };
-	}
-
-	function judge(programme: ProgrammeRecord, signals: Signals, soldAtMs: number): Brought {
-		const { clicks, couponCode } = read(signals);
+	function judge(
+		programme: ProgrammeRecord,
+		{ clicks = [], couponCode }: Signals,
+		soldAtMs: number,
+	): Brought {
 		const partnerships = partnershipsOf.get(programme) ?? [];
-		const byCode = partnerships.find(
-			({ code, isEnded }) => !isEnded && foldCode(code) === couponCode?.toUpperCase(),
-		);
+		const byCode = partnerships.find(({ code, isEnded }) => !isEnded && code === couponCode?.toUpperCase());
 		const credit = judgeCredit({
 			clicks,
 			codePartnershipId: couponCode === undefined ? undefined : (byCode?.id ?? null),
@@ -112,43 +95,36 @@ export async function openCrediting(
 	}
 
 	return {
-		read,
-		/** What a report says of who brought the sale, and who that is. Anything else says nothing of it. */
-		bring(order: Order, act: Act, nowMs: number): { act: Act; signals: Signals } {
-			if (act.kind !== "report") return { act, signals: { clickId: "", couponCode: "" } };
-			const soldAtMs = act.occurredAtMs ?? nowMs;
+		/** A report also says who brought the sale. */
+		complete(order: Order, act: Act, nowMs: number): Act {
+			if (act.kind !== "report") return act;
 			const said = random.chance(SAME_SHARE) ? saidOf.get(order) : undefined;
-			const signals = said ?? drawSignals(order.programme, soldAtMs);
+			const signals = said ?? drawSignals(order.programme, act.occurredAtMs ?? nowMs);
 			saidOf.set(order, signals);
-			return { act: { ...act, brought: judge(order.programme, signals, soldAtMs) }, signals };
+			return { ...act, ...signals, bring: (soldAtMs) => judge(order.programme, signals, soldAtMs) };
 		},
 	};
 }
 
-async function join(
-	db: Db,
-	programme: ProgrammeRecord,
-	{ code, rate, isEnded }: Omit<Partnership, "id">,
-	nowMs: number,
-): Promise<Partnership> {
-	const named = `${code} of ${programme.id}`;
-	const partner = await insertPartner(db, { public_id: named, name: named, site: "", created_at_ms: nowMs });
-	const partnership = await insertPartnership(db, {
-		public_id: named,
-		programme_id: programme.id,
-		partner_id: partner.id,
-		commission_rate: rate,
-		terms: "",
-		created_at_ms: nowMs,
-		ended_at_ms: isEnded ? nowMs : null,
-	});
-	if (partnership === undefined) throw new Error(`${named} was there already`);
-	await insertCode(db, {
-		programme_id: programme.id,
-		folded: foldCode(code),
-		code,
-		partnership_id: partnership.id,
-		created_at_ms: nowMs,
-	});
-	return { id: partnership.id, code, rate, isEnded };
+async function joinPartners(db: Db, programmeId: number): Promise<Partnership[]> {
+	const joined: Partnership[] = [];
+	for (const partner of PARTNERS) {
+		const { code, rate, isEnded } = partner;
+		const made = { public_id: `${code} ${programmeId}`, created_at_ms: START_MS };
+		const { id: partnerId } = await insertPartner(db, { ...made, name: code, site: "" });
+		const partnership = await insertPartnership(db, {
+			...made,
+			programme_id: programmeId,
+			partner_id: partnerId,
+			commission_rate: rate,
+			terms: "",
+			ended_at_ms: isEnded ? START_MS : null,
+		});
+		if (partnership === undefined) throw new Error("a new partner had a partnership");
+		const { id } = partnership;
+		const named = { programme_id: programmeId, folded: code, code, partnership_id: id };
+		await insertCode(db, { ...named, created_at_ms: START_MS });
+		joined.push({ ...partner, id });
+	}
+	return joined;
 }

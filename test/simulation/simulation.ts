@@ -77,7 +77,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 	const sealingKey = random.bytes(SEALING_KEY_BYTES);
 	const programmes = await openProgrammes(store, plan, fork(), START_MS);
 	const drawn = createSeededRandom(seed ^ CREDITING);
-	const crediting = await openCrediting(store.db, programmes, drawn, sealingKey, START_MS);
+	const crediting = await openCrediting(store.db, programmes, drawn, sealingKey);
 
 	const tracing = createHash("sha256");
 	const trace = (line: string): void => {

@@ -13,7 +13,7 @@ import { Broken, demand } from "../support/broken.ts";
 import { START_MS } from "../support/clock.ts";
 import type { Act, Answered } from "../support/lifecycle-model.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
-import type { Crediting, Signals } from "./crediting.ts";
+import type { Crediting } from "./crediting.ts";
 import { DatabaseFailed, Killed } from "./mishaps.ts";
 import type { Order, OrderLedger } from "./order-ledger.ts";
 import type { ProgrammeRecord } from "./programme-record.ts";
@@ -82,7 +82,7 @@ export function createWorkload(site: WorkloadSite) {
 		const asked = Array.from({ length: together }, () => {
 			const process = site.pickProcess();
 			const nowMs = process?.clock.nowMs() ?? START_MS;
-			return { process, nowMs, ...site.crediting.bring(order, drawAct(order), nowMs) };
+			return { process, act: site.crediting.complete(order, drawAct(order), nowMs), nowMs };
 		});
 		ledger.ask(order, asked);
 		const answered = await Promise.all(asked.map((one) => carryOut(order, one)));
@@ -117,15 +117,10 @@ export function createWorkload(site: WorkloadSite) {
 
 	async function carryOut(
 		order: Order,
-		{
-			process,
-			act,
-			nowMs,
-			signals,
-		}: Omit<Answered, "answer"> & { process: ServiceProcess | undefined; signals: Signals },
+		{ process, act, nowMs }: Omit<Answered, "answer"> & { process: ServiceProcess | undefined },
 	): Promise<Answered> {
 		if (process === undefined) return { act, nowMs, answer: null };
-		const answer = await answerOrNothing(() => call(process, order, act, site.crediting.read(signals)));
+		const answer = await answerOrNothing(() => call(process, order, act));
 		site.trace(`act ${process.number} ${order.orderId} ${JSON.stringify(act)} ${answer}`);
 		return { act, nowMs, answer };
 	}
@@ -178,19 +173,14 @@ export function createWorkload(site: WorkloadSite) {
 }
 
 /** As the API does it: with whatever else its process has been asked at that moment. */
-async function call(
-	process: ServiceProcess,
-	order: Order,
-	act: Act,
-	signals: ReturnType<Crediting["read"]>,
-): Promise<string> {
+async function call(process: ServiceProcess, order: Order, act: Act): Promise<string> {
 	const programme = await process.findProgramme(order.programme.publicId);
 	const result = await process.intake.take({
 		inbound: { kind: "api", method: "POST", target: "/", findBlock: () => null },
 		programme,
 		caller: null,
 		orderId: order.orderId,
-		requests: [requestFor(process, programme, order, act, signals)],
+		requests: [requestFor(process, programme, order, act)],
 		answer: ([decided = refuseBusy()]) =>
 			decided.ok ? succeed(decidedAnswer(decided.value, programme)) : decided,
 	});
@@ -198,17 +188,11 @@ async function call(
 	return result.ok ? result.value.outcome : result.fault.code;
 }
 
-function requestFor(
-	process: ServiceProcess,
-	programme: Programme,
-	{ orderId, ...order }: Order,
-	act: Act,
-	signals: ReturnType<Crediting["read"]>,
-) {
+function requestFor(process: ServiceProcess, programme: Programme, { orderId, ...order }: Order, act: Act) {
 	const eventType = EVENT_TYPES.find((known) => known === order.eventType) ?? "SALE";
 	if (act.kind === "report") {
-		const { kind: _, brought: __, ...report } = act;
-		return reportRequest(process, programme, { ...report, ...signals, orderId, eventType });
+		const { kind: _, ...report } = act;
+		return reportRequest(process, programme, { ...report, orderId, eventType });
 	}
 	const reason = act.kind === "approve" ? undefined : REASONS.find((known) => known === act.reason);
 	const decision: Decision =

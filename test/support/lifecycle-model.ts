@@ -1,10 +1,13 @@
 // The one model of a conversion's lifecycle that tests hold the service against. Written from contract sections 2, 3
-// and 6 alone: it has its own table and its own arithmetic and imports nothing of ours, so that a mistake in src/domain
-// is not repeated here.
+// and 6 alone: it has its own table and its own arithmetic and imports no code of ours, so that a mistake in src/domain
+// is not repeated here. Which of two credits is better, and who brought a sale by one report, it is told.
 //
 // `carryOut` and `endWindow` say what one act or one ended window leads to. Where a call was not answered, or a window
 // may or may not have been noticed, several states are possible: `explain` and `letWindowsPass` follow all of them,
 // and every answer narrows them.
+
+import type { Click } from "../../src/domain/click-token.ts";
+import type { Credit } from "../../src/domain/credit.ts";
 
 export interface Terms {
 	currency: string;
@@ -17,14 +20,13 @@ export interface Terms {
 	/** Left out where the programme credits nobody. */
 	credits?: {
 		/** Whether a signed repeat says better who brought the sale than what was said before. */
-		isBetter(told: Brought, known: Brought): boolean;
+		isBetter(told: Credit, known: Credit): boolean;
 	};
 }
 
 /** Who brought a sale by one report. */
 export interface Brought {
-	/** As it is to be stored; the model only keeps it. */
-	credit: unknown;
+	credit: Credit;
 	/** What follows from it; "0" for nobody. */
 	commissionRate: string;
 	feeRate: string;
@@ -67,7 +69,10 @@ export type Act =
 			basketValue: string;
 			occurredAtMs: number | null;
 			isTest: boolean;
-			brought?: Brought;
+			/** What it says of who brought it, and who that is if it was sold then. */
+			clicks?: readonly (Click | null)[];
+			couponCode?: string | undefined;
+			bring?(soldAtMs: number): Brought;
 	  }
 	| { kind: "approve" }
 	| { kind: "reject" | "reverse"; reason: string };
@@ -163,14 +168,14 @@ export function carryOut(state: LifeState, act: Act, nowMs: number, terms: Terms
 
 function report(
 	state: LifeState,
-	{ source, basketValue, occurredAtMs, isTest, brought: told }: Extract<Act, { kind: "report" }>,
+	{ source, basketValue, occurredAtMs, isTest, bring }: Extract<Act, { kind: "report" }>,
 	nowMs: number,
 	terms: Terms,
 	owes: boolean,
 ): Step {
 	const isUnsigned = source === "pixel";
 	// Anyone can call a pixel: whatever it says, it credits nobody.
-	const brought = isUnsigned || terms.credits === undefined ? null : (told ?? null);
+	const broughtAt = isUnsigned || terms.credits === undefined ? undefined : bring;
 	const recorded: LifeState = {
 		...state,
 		status: "RECORDED",
@@ -179,7 +184,7 @@ function report(
 		test: isTest,
 		occurredAtMs: occurredAtMs ?? nowMs,
 		windowEndsAtMs: isUnsigned ? null : nowMs + terms.approvalDays * DAY_MS,
-		brought,
+		brought: broughtAt?.(occurredAtMs ?? nowMs) ?? null,
 	};
 	const announced = owes ? announce(recorded, "conversion.recorded", terms) : recorded;
 	if (state.status === "NONE") {
@@ -189,9 +194,10 @@ function report(
 	}
 	if (isUnsigned) return { answer: "DUPLICATE", next: state };
 	if (!state.isUnsigned) {
-		const isOpen = state.status === "RECORDED" && state.brought !== null && brought !== null;
-		const takes = isOpen && terms.credits?.isBetter(brought, state.brought) === true;
-		return { answer: "DUPLICATE", next: takes ? { ...state, brought } : state };
+		const known = state.status === "RECORDED" ? state.brought?.credit : undefined;
+		const told = broughtAt?.(occurredAtMs ?? state.occurredAtMs);
+		const takes = known && told && terms.credits?.isBetter(told.credit, known);
+		return { answer: "DUPLICATE", next: takes ? { ...state, brought: told } : state };
 	}
 	const pixelBasketValue = state.basketValue;
 	switch (state.status) {
