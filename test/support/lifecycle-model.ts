@@ -194,8 +194,10 @@ function report(
 	}
 	if (isUnsigned) return { answer: "DUPLICATE", next: state };
 	if (!state.isUnsigned) {
-		const known = state.status === "RECORDED" ? state.brought?.credit : undefined;
-		const told = broughtAt?.(occurredAtMs ?? state.occurredAtMs);
+		// A repeat is about the sale as it is on record, and a test says nothing of a sale.
+		const isOpen = state.status === "RECORDED" && state.test === isTest;
+		const known = isOpen ? state.brought?.credit : undefined;
+		const told = broughtAt?.(state.occurredAtMs);
 		const takes = known && told && terms.credits?.isBetter(told.credit, known);
 		return { answer: "DUPLICATE", next: takes ? { ...state, brought: told } : state };
 	}
