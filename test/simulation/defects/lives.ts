@@ -2,6 +2,8 @@
 
 import type { Defect } from "./defect.ts";
 
+const CREDIT = "a credit is what the shop's server signed";
+
 export const LIFE_DEFECTS: readonly Defect[] = [
 	{
 		name: "an outbox row outside the transaction of its status change",
@@ -209,5 +211,50 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 			},
 		],
 		breaks: ["1 what was answered is stored"],
+	},
+	{
+		name: "a pixel that credits",
+		edits: [
+			{
+				file: "conversions/record.ts",
+				find: 'return programme.credits_partners === 1 && source !== "pixel";',
+				put: "return programme.credits_partners === 1 || source === undefined;",
+			},
+		],
+		breaks: [CREDIT, "the body is the event as it happened"],
+	},
+	{
+		name: "a credit that changes on an identical repeat",
+		seenWith: 11,
+		edits: [
+			{
+				file: "conversions/record.ts",
+				find: "const soldAtMs = present.occurred_at_ms;",
+				put: "const soldAtMs = deps.clock.nowMs();",
+			},
+		],
+		breaks: [CREDIT, "the body is the event as it happened"],
+	},
+	{
+		name: "a credit that the last report takes",
+		edits: [
+			{
+				file: "conversions/record.ts",
+				find: "compareCredits(credit, creditIn(present)) < 0",
+				put: "compareCredits(credit, creditIn(present)) !== 0",
+			},
+		],
+		breaks: [CREDIT, "the body is the event as it happened"],
+	},
+	{
+		name: "a commission where nobody is credited",
+		edits: [
+			{
+				file: "domain/credit.ts",
+				find: 'return { commission_rate: "0.0000", fee_rate: "0.0000" };',
+				put: "return { commission_rate, fee_rate };",
+			},
+		],
+		breaks: [CREDIT, "the body is the event as it happened"],
 	},
 ];
