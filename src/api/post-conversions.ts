@@ -130,9 +130,9 @@ function parseDecision(
 function onTestsAlone<Done>(request: OrderRequest<Done>): OrderRequest<Done> {
 	return {
 		...request,
-		judge: (present, namesakes, partnerships) =>
+		judge: (present, about) =>
 			present === null || present.test === 1
-				? request.judge(present, namesakes, partnerships)
+				? request.judge(present, about)
 				: { kind: "answer", result: refusalOf("key_may_not_decide", {}) },
 	};
 }

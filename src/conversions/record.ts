@@ -10,14 +10,14 @@ import {
 	type Reporter,
 	type ReportMove,
 } from "../domain/conversion.ts";
-import { type Credit, creditedRates, foldCode, judgeCredit } from "../domain/credit.ts";
+import { type Credit, compareCredits, creditedRates, foldCode, judgeCredit } from "../domain/credit.ts";
 import { composeEvent } from "../domain/event.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { shareOf } from "../domain/money.ts";
 import { DAY_MS } from "../domain/time.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
-import type { KnownPartnerships, Signals } from "../store/queries/credits.ts";
+import type { KnownPartnerships, Signals, StoredCredit } from "../store/queries/credits.ts";
 import { noteFirstTime } from "../store/queries/first-times.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
@@ -29,7 +29,7 @@ import {
 	type Owing,
 } from "./deps.ts";
 import { judgeAndMove, type OrderRequest, refuseBusy } from "./judge-and-move.ts";
-import type { Step } from "./make-moves.ts";
+import { creditIn, creditStep, type Step } from "./make-moves.ts";
 import { subjectOf } from "./owe.ts";
 
 export interface Report {
@@ -63,25 +63,19 @@ export function reportRequest(
 		// Most reports are an order's first, so nothing is read before it is inserted.
 		present: null,
 		signals: signalsOf(programme, report),
-		judge(present, _, partnerships) {
+		judge(present, { partnerships, credit: presentCredit }) {
 			const verdict = judgeReport(report, programme.parks_pixels === 1, knownOrder(present));
 			if (verdict.kind === "apply") {
 				const { move } = verdict;
 				const isRecordedFromPixel = report.source === "pixel" && move === "record";
 				const showsPixelWorks = isRecordedFromPixel || move === "confirm";
 				const nowMs = deps.clock.nowMs();
-				const credited = creditOf(programme, report, nowMs, partnerships);
-				const step = stepFor(
-					deps,
-					credited === undefined ? programme : { ...programme, ...credited.rates },
-					present,
-					report,
-					move,
-				);
+				const credited = creditOf(programme, report, report.occurredAtMs ?? nowMs, partnerships);
+				const terms = credited === undefined ? programme : { ...programme, ...credited.rates };
 				const word = credited?.credit?.word;
 				return {
 					kind: "move",
-					step: { ...step, credit: credited?.credit },
+					step: { ...stepFor(deps, terms, present, report, move, nowMs), credit: credited?.credit },
 					done: (conversion) => ({
 						outcome: OUTCOMES[move],
 						conversion,
@@ -94,9 +88,27 @@ export function reportRequest(
 			const showsPixelWorks = agrees(present, report);
 			const differs = report.source === "pixel" ? [] : differingFields(present, report);
 			const repeated = { outcome: "DUPLICATE", conversion: present, showsPixelWorks, differs } as const;
-			return { kind: "answer", result: succeed(repeated) };
+			if (presentCredit === undefined) return { kind: "answer", result: succeed(repeated) };
+			const soldAtMs = present.occurred_at_ms;
+			const credited = differs.includes("test")
+				? undefined
+				: creditOf(programme, report, soldAtMs, partnerships);
+			if (credited?.credit !== undefined && takesCredit(present, presentCredit, credited.credit)) {
+				const { credit, rates } = credited;
+				return {
+					kind: "move",
+					step: { ...creditStep(programme, present, credit, rates), decidedBy: "shop" },
+					done: (conversion) => ({ ...repeated, conversion, credit: credit.word }),
+				};
+			}
+			return { kind: "answer", result: succeed({ ...repeated, credit: presentCredit.word }) };
 		},
 	};
+}
+
+/** Until somebody has decided about the money, the best of what the shop's server has said of an order counts. */
+function takesCredit({ status }: Conversion, present: StoredCredit, credit: Credit): boolean {
+	return status === "RECORDED" && compareCredits(credit, creditIn(present)) < 0;
 }
 
 /** Anyone can call a pixel: it credits nobody. */
@@ -104,9 +116,10 @@ function isCredited(programme: Programme, { source }: Report): boolean {
 	return programme.credits_partners === 1 && source !== "pixel";
 }
 
+/** None without a field, which can make no repeated report better than the first. */
 function signalsOf(programme: Programme, report: Report): Signals | undefined {
-	if (!isCredited(programme, report)) return undefined;
 	const { clicks = [], couponCode } = report;
+	if (!isCredited(programme, report) || (clicks.length === 0 && couponCode === undefined)) return undefined;
 	return {
 		programmeId: programme.id,
 		code: couponCode === undefined ? null : foldCode(couponCode),
@@ -118,18 +131,18 @@ function signalsOf(programme: Programme, report: Report): Signals | undefined {
 function creditOf(
 	programme: Programme,
 	report: Report,
-	nowMs: number,
+	soldAtMs: number,
 	partnerships: KnownPartnerships,
 ): { credit?: Credit; rates: ReturnType<typeof creditedRates> } | undefined {
 	if (programme.credits_partners === 0) return undefined;
 	if (!isCredited(programme, report)) return { rates: creditedRates(programme, null) };
-	const { clicks = [], couponCode, occurredAtMs } = report;
+	const { clicks = [], couponCode } = report;
 	const code = couponCode === undefined ? undefined : partnerships.ofCode(programme.id, foldCode(couponCode));
 	const credit = judgeCredit({
 		clicks,
 		codePartnershipId: code,
 		programmeId: programme.id,
-		soldAtMs: occurredAtMs ?? nowMs,
+		soldAtMs,
 		windowDays: programme.click_days,
 	});
 	const { partnershipId } = credit;
@@ -170,13 +183,13 @@ function knownOrder(known: Conversion | null): KnownOrder | null {
 }
 
 function stepFor(
-	{ clock, random }: InTransaction,
+	{ random }: InTransaction,
 	programme: Programme,
 	known: Conversion | null,
 	report: Report,
 	move: ReportMove,
+	nowMs: number,
 ): Step {
-	const nowMs = clock.nowMs();
 	const sale = saleOf(programme, report, move, nowMs);
 	if (known === null || move !== "confirm") {
 		const names = {

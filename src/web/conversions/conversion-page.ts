@@ -228,6 +228,10 @@ function sentenceFor(move: HistoryMove, isFirst: boolean): string {
 			return "Waits for the shop's server to confirm it";
 		case "confirm":
 			return "Confirmed by the shop's server";
+		case "credit":
+			return move.decided_by === "review"
+				? "The network's staff changed the partner"
+				: "The shop's server reported it again, with a better click ID or coupon code";
 		case "expire":
 			return "Not confirmed in time";
 		case "approve":

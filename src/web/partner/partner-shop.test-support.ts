@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { addConversion } from "../../../test/support/rows.ts";
+import { addConversion, addCredit } from "../../../test/support/rows.ts";
 import { addPartnership, invitePartner } from "../../partners/partners.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
-import { replaceCredit, type StoredCredit } from "../../store/queries/credits.ts";
+import type { StoredCredit } from "../../store/queries/credits.ts";
 import {
 	findPartnership,
 	type NamedPartnership,
@@ -72,7 +72,7 @@ export async function addCredited(
 	credit: Partial<StoredCredit> = {},
 ): Promise<Conversion> {
 	const conversion = await addConversion(site.store, partnership.programme_id, change);
-	await replaceCredit(site.store.db, {
+	await addCredit(site.store.db, {
 		conversion_id: conversion.id,
 		programme_id: partnership.programme_id,
 		partnership_id: partnership.id,

@@ -2,11 +2,10 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { addConversion } from "../../../test/support/rows.ts";
+import { addConversion, addCredit } from "../../../test/support/rows.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import { addPartnership, invitePartner } from "../../partners/partners.ts";
 import { addClicks } from "../../store/queries/clicks.ts";
-import { replaceCredit } from "../../store/queries/credits.ts";
 import { findPartnership, insertLink } from "../../store/queries/partners.ts";
 import { findProgramme, type Programme, updateProgramme } from "../../store/queries/programmes.ts";
 import { openAsOwner, START_MS, type TestSite } from "../test-site.test-support.ts";
@@ -84,7 +83,7 @@ test("a partner is shown with rate, clicks, codes and links, and only in its own
 			word: "CODE",
 			sold_at_ms: occurred_at_ms,
 		} as const;
-		await replaceCredit(db, { ...credit, ...nobodys, partnership_id: partnership.id });
+		await addCredit(db, { ...credit, ...nobodys, partnership_id: partnership.id });
 	}
 	const list = await owner.open(path);
 	assert.match(list.text, /data-label="Approved">2<span class="secondary"><span class="number">2,469\.00/);
