@@ -2,7 +2,7 @@
 // programme, two at once, none. Every programme has partners; about half of them credit anybody.
 
 import { createClickSealer } from "../../src/domain/click-token.ts";
-import { judgeCredit, readClickIds } from "../../src/domain/credit.ts";
+import { compareCredits, judgeCredit, readClickIds } from "../../src/domain/credit.ts";
 import { SEALING_IV_BYTES } from "../../src/domain/sealing.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { insertCode, insertPartner, insertPartnership } from "../../src/store/queries/partners.ts";
@@ -48,7 +48,7 @@ export async function openCrediting(
 	for (const programme of programmes) {
 		partnershipsOf.set(programme, await joinPartners(db, programme.id));
 		if (!random.chance(CREDITING_SHARE)) continue;
-		programme.terms.credits = { isBetter: () => false };
+		programme.terms.credits = { isBetter: (told, known) => compareCredits(told, known) < 0 };
 		await updateProgramme(db, programme.id, { credits_partners: 1, click_days: CLICK_DAYS });
 	}
 
