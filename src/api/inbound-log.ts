@@ -71,7 +71,7 @@ export function targetQuery(target: string): URLSearchParams {
  * As the caller wrote and signed it. The URL of the Request object will not do: building it resolves dots and
  * re-encodes characters, and a signature over the other spelling would not match.
  */
-function requestTarget(c: AppContext): string {
+export function requestTarget(c: AppContext): string {
 	const onTheWire = incomingOf(c)?.url;
 	// A proxy may send the absolute form (RFC 9112, section 3.2.2); what is signed is path and query alone.
 	if (onTheWire !== undefined) return onTheWire.replace(/^https?:\/\/[^/?]*/i, "");

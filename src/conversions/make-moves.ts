@@ -13,7 +13,7 @@ import {
 	type Reason,
 	type Status,
 } from "../domain/conversion.ts";
-import type { Credit, creditedRates } from "../domain/credit.ts";
+import type { Credit, Rates } from "../domain/credit.ts";
 import { composeEvent } from "../domain/event.ts";
 import { shareOf } from "../domain/money.ts";
 import type { Change, HotWrites } from "../store/hot-writes.ts";
@@ -169,7 +169,7 @@ export function creditStep(
 	{ public_id }: Pick<Programme, "public_id">,
 	known: Conversion,
 	credit: Credit,
-	rates: ReturnType<typeof creditedRates>,
+	rates: Rates,
 ): NextMove & { credit: Credit } {
 	return {
 		move: "credit",

@@ -10,14 +10,21 @@ import {
 	type Reporter,
 	type ReportMove,
 } from "../domain/conversion.ts";
-import { type Credit, compareCredits, creditedRates, foldCode, judgeCredit } from "../domain/credit.ts";
+import {
+	type Credit,
+	compareCredits,
+	creditedRates,
+	foldCode,
+	judgeCredit,
+	type Rates,
+} from "../domain/credit.ts";
 import { composeEvent } from "../domain/event.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { shareOf } from "../domain/money.ts";
 import { DAY_MS } from "../domain/time.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
-import type { KnownPartnerships, Signals, StoredCredit } from "../store/queries/credits.ts";
+import type { KnownPartnerships, Signals } from "../store/queries/credits.ts";
 import { noteFirstTime } from "../store/queries/first-times.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
@@ -28,7 +35,7 @@ import {
 	type InTransaction,
 	type Owing,
 } from "./deps.ts";
-import { judgeAndMove, type OrderRequest, refuseBusy } from "./judge-and-move.ts";
+import { type About, type Judgement, judgeAndMove, type OrderRequest, refuseBusy } from "./judge-and-move.ts";
 import { creditIn, creditStep, type Step } from "./make-moves.ts";
 import { subjectOf } from "./owe.ts";
 
@@ -63,52 +70,49 @@ export function reportRequest(
 		// Most reports are an order's first, so nothing is read before it is inserted.
 		present: null,
 		signals: signalsOf(programme, report),
-		judge(present, { partnerships, credit: presentCredit }) {
+		judge(present, about) {
 			const verdict = judgeReport(report, programme.parks_pixels === 1, knownOrder(present));
-			if (verdict.kind === "apply") {
-				const { move } = verdict;
-				const isRecordedFromPixel = report.source === "pixel" && move === "record";
-				const showsPixelWorks = isRecordedFromPixel || move === "confirm";
-				const nowMs = deps.clock.nowMs();
-				const credited = creditOf(programme, report, report.occurredAtMs ?? nowMs, partnerships);
-				const terms = credited === undefined ? programme : { ...programme, ...credited.rates };
-				const word = credited?.credit?.word;
-				return {
-					kind: "move",
-					step: { ...stepFor(deps, terms, present, report, move, nowMs), credit: credited?.credit },
-					done: (conversion) => ({
-						outcome: OUTCOMES[move],
-						conversion,
-						showsPixelWorks,
-						...(word === undefined ? {} : { credit: word }),
-					}),
-				};
-			}
-			if (present === null) throw new Error("a first report was taken for a repeated one");
-			const showsPixelWorks = agrees(present, report);
-			const differs = report.source === "pixel" ? [] : differingFields(present, report);
-			const repeated = { outcome: "DUPLICATE", conversion: present, showsPixelWorks, differs } as const;
-			if (presentCredit === undefined) return { kind: "answer", result: succeed(repeated) };
-			const soldAtMs = present.occurred_at_ms;
-			const credited = differs.includes("test")
-				? undefined
-				: creditOf(programme, report, soldAtMs, partnerships);
-			if (credited?.credit !== undefined && takesCredit(present, presentCredit, credited.credit)) {
-				const { credit, rates } = credited;
-				return {
-					kind: "move",
-					step: { ...creditStep(programme, present, credit, rates), decidedBy: "shop" },
-					done: (conversion) => ({ ...repeated, conversion, credit: credit.word }),
-				};
-			}
-			return { kind: "answer", result: succeed({ ...repeated, credit: presentCredit.word }) };
+			if (verdict.kind === "duplicate") return judgeRepeated(programme, report, present, about);
+			const { move } = verdict;
+			const isRecordedFromPixel = report.source === "pixel" && move === "record";
+			const showsPixelWorks = isRecordedFromPixel || move === "confirm";
+			const nowMs = deps.clock.nowMs();
+			const { credit, rates } = creditOf(programme, report, report.occurredAtMs ?? nowMs, about.partnerships);
+			const by = credit === undefined ? {} : { credit: credit.word };
+			return {
+				kind: "move",
+				step: { ...stepFor(deps, { programme, rates, report, move, nowMs }, present), credit },
+				done: (conversion) => ({ outcome: OUTCOMES[move], conversion, showsPixelWorks, ...by }),
+			};
 		},
 	};
 }
 
-/** Until somebody has decided about the money, the best of what the shop's server has said of an order counts. */
-function takesCredit({ status }: Conversion, present: StoredCredit, credit: Credit): boolean {
-	return status === "RECORDED" && compareCredits(credit, creditIn(present)) < 0;
+/**
+ * Its amount and time change nothing. But until somebody has decided about the money, the best of all that the shop's
+ * server has said of who brought the sale counts; what it says in a test is not about a sale.
+ */
+function judgeRepeated(
+	programme: Programme,
+	report: Report,
+	present: Conversion | null,
+	{ partnerships, credit: known }: About,
+): Judgement<Decided<RecordOutcome>> {
+	if (present === null) throw new Error("a first report was taken for a repeated one");
+	const showsPixelWorks = agrees(present, report);
+	const differs = report.source === "pixel" ? [] : differingFields(present, report);
+	const repeated = { outcome: "DUPLICATE", conversion: present, showsPixelWorks, differs } as const;
+	if (known === undefined) return { kind: "answer", result: succeed(repeated) };
+	const { credit, rates } = creditOf(programme, report, present.occurred_at_ms, partnerships);
+	const isOpen = present.status === "RECORDED" && !differs.includes("test");
+	if (!isOpen || credit === undefined || compareCredits(credit, creditIn(known)) >= 0) {
+		return { kind: "answer", result: succeed({ ...repeated, credit: known.word }) };
+	}
+	return {
+		kind: "move",
+		step: { ...creditStep(programme, present, credit, rates), decidedBy: "shop" },
+		done: (conversion) => ({ ...repeated, conversion, credit: credit.word }),
+	};
 }
 
 /** Anyone can call a pixel: it credits nobody. */
@@ -127,15 +131,15 @@ function signalsOf(programme: Programme, report: Report): Signals | undefined {
 	};
 }
 
-/** Undefined where the programme credits nobody: its own rates hold. */
+/** Who brought it, where that is judged, and the rates that follow. */
 function creditOf(
 	programme: Programme,
 	report: Report,
 	soldAtMs: number,
 	partnerships: KnownPartnerships,
-): { credit?: Credit; rates: ReturnType<typeof creditedRates> } | undefined {
-	if (programme.credits_partners === 0) return undefined;
-	if (!isCredited(programme, report)) return { rates: creditedRates(programme, null) };
+): { credit: Credit | undefined; rates: Rates } {
+	if (programme.credits_partners === 0) return { credit: undefined, rates: programme };
+	if (!isCredited(programme, report)) return { credit: undefined, rates: creditedRates(programme, null) };
 	const { clicks = [], couponCode } = report;
 	const code = couponCode === undefined ? undefined : partnerships.ofCode(programme.id, foldCode(couponCode));
 	const credit = judgeCredit({
@@ -182,15 +186,17 @@ function knownOrder(known: Conversion | null): KnownOrder | null {
 	return { status: known.status, source: known.source, isConfirmed: known.confirmed_at_ms !== null };
 }
 
-function stepFor(
-	{ random }: InTransaction,
-	programme: Programme,
-	known: Conversion | null,
-	report: Report,
-	move: ReportMove,
-	nowMs: number,
-): Step {
-	const sale = saleOf(programme, report, move, nowMs);
+interface Sale {
+	programme: Programme;
+	rates: Rates;
+	report: Report;
+	move: ReportMove;
+	nowMs: number;
+}
+
+function stepFor({ random }: InTransaction, reported: Sale, known: Conversion | null): Step {
+	const { programme, report, move, nowMs } = reported;
+	const sale = saleOf(reported);
 	if (known === null || move !== "confirm") {
 		const names = {
 			public_id: makeId("cnv", nowMs, random.bytes(ID_RANDOM_BYTES)),
@@ -215,14 +221,14 @@ function stepFor(
 }
 
 /** The rates are those of this moment: later changes of them do not touch the conversion. */
-function saleOf(programme: Programme, report: Report, move: ReportMove, nowMs: number) {
+function saleOf({ programme, rates, report, move, nowMs }: Sale) {
 	const waitDays = move === "park" ? programme.parked_days : programme.approval_days;
 	// Nobody but a person approves what only a pixel has reported.
 	const hasWindow = move === "park" || report.source !== "pixel";
 	return {
 		basket_value: report.basketValue,
-		commission: shareOf(report.basketValue, programme.commission_rate),
-		network_fee: shareOf(report.basketValue, programme.fee_rate),
+		commission: shareOf(report.basketValue, rates.commission_rate),
+		network_fee: shareOf(report.basketValue, rates.fee_rate),
 		currency: programme.currency,
 		test: report.isTest ? (1 as const) : (0 as const),
 		occurred_at_ms: report.occurredAtMs ?? nowMs,

@@ -25,8 +25,9 @@ const AHEAD = /prefetch|prerender|preview/i;
 
 export function judgeClick(request: ClickRequest, isActive: boolean): ClickVerdict {
 	const { method, userAgent, header } = request;
-	if (PREFETCH_HEADERS.some((name) => AHEAD.test(header(name) ?? ""))) {
-		return { httpStatus: 503, counted: "prefetch" };
+	for (const name of PREFETCH_HEADERS) {
+		const value = header(name);
+		if (value !== undefined && AHEAD.test(value)) return { httpStatus: 503, counted: "prefetch" };
 	}
 	// An image or a frame that loads a link by itself: nobody clicked.
 	const destination = header("sec-fetch-dest");
@@ -59,10 +60,23 @@ function isAt(hostname: string, { host, withSubdomains }: LandingHost): boolean 
 	return withSubdomains && hostname.endsWith(`.${host}`) && !hostname.startsWith(".");
 }
 
-/** What the shop's page is opened with; a token that was in the address already gives way. */
-export function withClickId(url: URL, parameter: string, token: string): string {
-	url.searchParams.set(parameter, token);
-	return url.href;
+export interface Landing {
+	/** For whom there is no click id. */
+	href: string;
+	/** The click id goes between the two: it has no character that an address would spell otherwise. */
+	beforeId: string;
+	afterId: string;
+}
+
+/** What the shop's page is opened with; a click id that was in the address already gives way. */
+export function landingAt(url: URL, parameter: string): Landing {
+	const { href } = url;
+	if (url.searchParams.has(parameter)) url.searchParams.delete(parameter);
+	const { hash: afterId, search } = url;
+	// Also where it is empty: "/x?" has a mark that "/x" has not.
+	url.hash = "";
+	url.search = search === "" ? "?" : `${search}&`;
+	return { href, beforeId: `${url.href}${new URLSearchParams({ [parameter]: "" })}`, afterId };
 }
 
 /** The name of the parameter that brings the click id to the shop's page, unless the programme has another one. */

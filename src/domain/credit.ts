@@ -103,7 +103,7 @@ export function compareCredits(one: Credit, other: Credit): number {
 }
 
 /** Percentages with four decimals: see domain/money. */
-interface Rates {
+export interface Rates {
 	commission_rate: string;
 	fee_rate: string;
 }

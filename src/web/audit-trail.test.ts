@@ -125,6 +125,7 @@ async function walkPartners(site: TestSite, send: Send, programme: Programme): P
 		const own = `${route}/partnerships/:partnershipId/${verb}`;
 		await send(own, browser, `${path}/partnerships/${id}/${verb}`, { rate: "6" });
 	}
+	await db.updateTable("programmes").set({ credits_partners: 1 }).where("id", "=", programme.id).execute();
 	const conversion = await addConversion(site.store, programme.id);
 	const assigned = { partner: "Blog", reason: "as agreed" };
 	const form = `/conversions/${conversion.public_id}/partner`;

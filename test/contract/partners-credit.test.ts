@@ -10,11 +10,13 @@ import type { Cursor } from "../../src/domain/cursor.ts";
 import { bodySentAt } from "../../src/domain/event.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { acceptApplication, apply, declineApplication, markOf } from "../../src/partners/applications.ts";
+import { assignPartner } from "../../src/partners/assign.ts";
 import { addCode, makeLink } from "../../src/partners/links.ts";
 import { addPartnership, changeRate, endPartnership, invitePartner } from "../../src/partners/partners.ts";
 import { savePartnerTerms } from "../../src/partners/terms.ts";
 import { addClicks, sumClicks } from "../../src/store/queries/clicks.ts";
 import { collectMatches, listConversions } from "../../src/store/queries/conversion-list.ts";
+import { listMoves } from "../../src/store/queries/conversions.ts";
 import { walkCredited } from "../../src/store/queries/credited.ts";
 import { findCredits, sumByPartnership } from "../../src/store/queries/credits.ts";
 import { readListPage } from "../../src/store/queries/list-page.ts";
@@ -205,73 +207,155 @@ eachDatabase("credits", (database) => {
 		equal((await findCredits(database.store.db, [parked.id])).size, 0);
 	});
 
-	test("a repeated report keeps the first one's credit", async () => {
-		const [one, other] = [await partnerOf("first"), await partnerOf("second")];
-		const first = await report({ orderId: "R-1", clickId: await clickId(await linkOf(one)) });
-		equal(first.json.credit, "CLICK");
-		const again = await report({ orderId: "R-1", clickId: await clickId(await linkOf(other)) });
-		equal(again.json.outcome, "DUPLICATE");
-		equal(again.credit?.partnership_id, one.id);
-	});
+	/** Of one order; in `batches` each list is one signed call, and a text is a pixel that claims the order for it. */
+	async function reportInTurn(orderId: string, batches: readonly (readonly object[] | string)[]) {
+		for (const batch of batches) {
+			if (typeof batch === "string") {
+				const claim = new URLSearchParams({
+					orderId,
+					basketValue: "1",
+					clickId: batch,
+					couponCode: "Shuffled",
+				});
+				equal((await app.request(`/pixel/${programme.public_id}.gif?${claim}`)).status, 200);
+				continue;
+			}
+			const items = batch.map((fields) => ({ orderId, basketValue: "100.00", ...fields }));
+			const body = JSON.stringify({ items });
+			const sent = signedRequest("POST", "/v1/conversions/batch", credentials, {
+				nowMs: clock.nowMs(),
+				body,
+			});
+			equal((await app.request(sent)).status, 200);
+		}
+		return storedCredit(orderId);
+	}
 
-	test("the same reports credit the same in any order and any batch, and pixels between them change nothing", async () => {
-		const [one, other] = [await partnerOf("shuffled"), await partnerOf("shuffled-too", "3")];
-		ok((await addCode(site.deps, maker, other, "Shuffled")).ok);
-		const id = await clickId(await linkOf(one));
-		const foreign = await clickId(await linkOf(other));
-		const kinds = [
-			[{ clickId: id }, ["CLICK", one.id, "8.00"]],
-			[{ clickId: id, couponCode: "shuffled" }, ["CODE", other.id, "3.00"]],
-			[{ couponCode: "nobodys" }, ["UNKNOWN_CODE", null, "0.00"]],
+	async function storedCredit(orderId: string) {
+		const { word, partnership_id, commission, status } = await database.store.db
+			.selectFrom("conversions")
+			.innerJoin("credits", "credits.conversion_id", "conversions.id")
+			.select(["word", "partnership_id", "commission", "status"])
+			.where("order_id", "=", orderId)
+			.executeTakeFirstOrThrow();
+		equal(status, "RECORDED");
+		return [word, partnership_id, commission];
+	}
+
+	/** What an order may be reported with, the best first, and what comes of it. */
+	async function rankedReports(name: string) {
+		const [one, other] = [await partnerOf(name), await partnerOf(`${name}-too`, "3")];
+		ok((await addCode(site.deps, maker, other, name)).ok);
+		const [first, second] = [await linkOf(one), await linkOf(other)];
+		const tooOld = await clickId(first);
+		await clock.moveBy(31 * DAY_MS);
+		const older = await clickId(second);
+		await clock.moveBy(MINUTE_MS);
+		const newer = await clickId(first);
+		return [
+			[{ couponCode: name, clickId: older }, ["CODE", other.id, "3.00"]],
+			[{ clickId: newer }, ["CLICK", one.id, "8.00"]],
+			[{ clickId: older, couponCode: "nobodys" }, ["CLICK", other.id, "3.00"]],
+			[{ clickId: tooOld }, ["CLICK_TOO_OLD", null, "0.00"]],
 			[{ clickId: "garbage" }, ["CLICK_UNREADABLE", null, "0.00"]],
+			[{ couponCode: "nobodys" }, ["UNKNOWN_CODE", null, "0.00"]],
 			[{}, ["NO_SIGNAL", null, "0.00"]],
 		] as const;
-		for (let seed = 1; seed <= 6; seed++) {
+	}
+
+	test("the same reports of an order credit the same in any order and any batch, and pixels between change nothing", async () => {
+		const ranked = await rankedReports("Shuffled");
+		const foreign = await clickId(await linkOf(await partnerOf("claims")));
+		for (let seed = 1; seed <= 40; seed++) {
 			const drawn = createSeededRandom(seed);
-			const sales = kinds.map(([fields], at) => ({
-				orderId: `S-${seed}-${at}`,
-				basketValue: "100.00",
-				...fields,
-			}));
-			// Each is reported twice, and a browser claims it for somebody else before, between or after.
-			const calls = [...sales, ...sales, ...sales.map(({ orderId }) => orderId)]
-				.map((call) => ({ call, place: drawn.fraction() }))
-				.toSorted((a, b) => a.place - b.place)
-				.map(({ call }) => call);
-			for (let at = 0; at < calls.length; ) {
-				const next = calls[at];
-				if (typeof next === "string") {
-					const query = new URLSearchParams({ orderId: next, basketValue: "1", clickId: foreign });
-					equal((await app.request(`/pixel/${programme.public_id}.gif?${query}`)).status, 200);
-					at++;
-					continue;
-				}
-				const upTo = at + drawn.between(1, 4);
-				const items = calls.slice(at, upTo).filter((call) => typeof call !== "string");
-				const body = JSON.stringify({ items });
-				const sent = signedRequest("POST", "/v1/conversions/batch", credentials, {
-					nowMs: clock.nowMs(),
-					body,
-				});
-				equal((await app.request(sent)).status, 200);
-				for (const pixel of calls.slice(at, upTo).filter((call) => typeof call === "string")) {
-					const query = new URLSearchParams({ orderId: pixel, basketValue: "1", couponCode: "Shuffled" });
-					await app.request(`/pixel/${programme.public_id}.gif?${query}`);
-				}
-				at = upTo;
+			const best = drawn.between(0, ranked.length - 1);
+			const sent = ranked.slice(best).filter((_, at) => at === 0 || drawn.chance(0.6));
+			const shuffled = sent.map(([fields]) => ({ fields, place: drawn.fraction() }));
+			const batches: (object[] | string)[] = drawn.chance(0.3) ? [foreign] : [];
+			for (const { fields } of shuffled.toSorted((a, b) => a.place - b.place)) {
+				const last = batches.at(-1);
+				if (Array.isArray(last) && drawn.chance(0.4)) last.push(fields);
+				else batches.push([fields]);
+				if (drawn.chance(0.2)) batches.push(foreign);
 			}
-			for (const [at, [, expected]] of kinds.entries()) {
-				const conversion = await database.store.db
-					.selectFrom("conversions")
-					.innerJoin("credits", "credits.conversion_id", "conversions.id")
-					.select(["word", "partnership_id", "commission", "status"])
-					.where("order_id", "=", `S-${seed}-${at}`)
-					.executeTakeFirstOrThrow();
-				const { word, partnership_id, commission, status } = conversion;
-				deepEqual([word, partnership_id, commission], expected, `seed ${seed}, order ${at}`);
-				equal(status, "RECORDED");
-			}
+			const said = JSON.stringify(batches);
+			deepEqual(await reportInTurn(`S-${seed}`, batches), ranked[best]?.[1], `seed ${seed}: ${said}`);
 		}
+	});
+
+	test("two processes that hear of an order at once end with the best of it, and amounts that fit", async () => {
+		const ranked = await rankedReports("Raced");
+		const { rival } = database;
+		const second = createApp(createTestSite(rival, { change: { clock, clickCounts: counts } }).deps);
+		for (let round = 1; round <= 12; round++) {
+			const orderId = `Q-${round}`;
+			const best = round % 4;
+			await report({ orderId });
+			const answers = await Promise.all(
+				ranked.slice(best).map(([fields], at) => {
+					const body = JSON.stringify({ orderId, basketValue: "100.00", ...fields });
+					const sent = signedRequest("POST", "/v1/conversions", credentials, { nowMs: clock.nowMs(), body });
+					return (at % 2 === round % 2 ? app : second).request(sent);
+				}),
+			);
+			deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+			deepEqual(await storedCredit(orderId), ranked[best]?.[1], `round ${round}`);
+		}
+	});
+
+	test("a repeated report that is better takes the credit; its answer says who has it, and listeners hear what was announced", async () => {
+		const one = await partnerOf("forgotten");
+		const id = await clickId(await linkOf(one));
+		const first = await report({ orderId: "R-1" });
+		deepEqual([first.json.credit, first.conversion.commission], ["NO_SIGNAL", "0.00"]);
+		const again = await report({ orderId: "R-1", clickId: id, basketValue: "7.00" });
+		deepEqual(
+			[again.json.outcome, again.json.credit, again.json.differs],
+			["DUPLICATE", "CLICK", ["basketValue"]],
+		);
+		equal(again.json.conversion?.commission, PROGRAMME_COMMISSION);
+		deepEqual([again.conversion.basket_value, again.credit?.partnership_id], ["100.00", one.id]);
+		const worse = await report({ orderId: "R-1", couponCode: "nobodys" });
+		deepEqual([worse.json.credit, worse.credit?.word], ["CLICK", "CLICK"]);
+		equal("credit" in (await report({ orderId: "R-1" })).json, false);
+		const moves = await listMoves(database.store.db, first.conversion.id);
+		deepEqual(
+			moves.map(({ move, decided_by }) => [move, decided_by]),
+			[
+				["record", null],
+				["credit", "shop"],
+			],
+		);
+		const { commission } = JSON.parse(moves[0]?.announced_body ?? "{}");
+		equal(commission, "0.00");
+	});
+
+	test("a repeated report changes nothing for a test, after staff have assigned the sale, or after a decision", async () => {
+		const one = await partnerOf("late");
+		ok((await addCode(site.deps, maker, one, "LATE")).ok);
+		const better = { couponCode: "late" };
+		await report({ orderId: "T-1" });
+		equal((await report({ orderId: "T-1", ...better, test: true })).credit?.word, "NO_SIGNAL");
+		const assigned = await report({ orderId: "T-2" });
+		const { public_id: assignedId } = assigned.conversion;
+		ok((await assignPartner(site.deps, maker, programme, assignedId, "", "ours")).ok);
+		deepEqual((await report({ orderId: "T-2", ...better })).json.credit, "ASSIGNED");
+		await report({ orderId: "T-3" });
+		const body = JSON.stringify({ orderId: "T-3" });
+		const decision = signedRequest("POST", "/v1/approvals", credentials, { nowMs: clock.nowMs(), body });
+		equal((await app.request(decision)).status, 200);
+		const decided = await report({ orderId: "T-3", ...better });
+		deepEqual([decided.json.credit, decided.conversion.commission], ["NO_SIGNAL", "0.00"]);
+		const { credits_partners: _, ...rest } = programme;
+		const refused = await assignPartner(
+			site.deps,
+			maker,
+			{ ...rest, credits_partners: 0 },
+			assignedId,
+			"",
+			"x",
+		);
+		match(refused.ok ? "" : refused.fault.detail, /does not credit partners/);
 	});
 
 	test("the callback of a credited sale has the fourteen fields and nothing of who brought it", async () => {

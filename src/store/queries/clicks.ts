@@ -1,7 +1,7 @@
 // What a click needs: the link behind a code, read in batches and kept in memory by its reader; and counts by the hour.
 
 import { sql } from "kysely";
-import type { ClickKind, LandingHost } from "../../domain/click.ts";
+import { type ClickKind, type Landing, type LandingHost, landingAt, landingUrl } from "../../domain/click.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import type { Db } from "../store.ts";
 import type { PartnerLink } from "../tables/partners.ts";
@@ -11,7 +11,8 @@ export interface KnownLink {
 	linkId: number;
 	partnershipId: number;
 	programmeId: number;
-	target: string;
+	/** Null where the programme has taken the host off its list since. */
+	landing: Landing | null;
 	/** Neither the partnership nor the partner has ended. */
 	isActive: boolean;
 	parameter: string;
@@ -30,16 +31,20 @@ export async function findLinks(db: Db, codes: readonly string[]): Promise<Known
 		.where("link.code", "in", codes)
 		.execute();
 	const hosts = await findLandingHosts(db, [...new Set(rows.map((row) => row.programme_id))]);
-	return rows.map((row) => ({
-		code: row.code,
-		linkId: row.id,
-		partnershipId: row.partnership_id,
-		programmeId: row.programme_id,
-		target: row.target,
-		isActive: row.ended_at_ms === null && row.partner_ended_at_ms === null,
-		parameter: row.click_parameter,
-		hosts: hosts.get(row.programme_id) ?? [],
-	}));
+	return rows.map((row) => {
+		const allowed = hosts.get(row.programme_id) ?? [];
+		const target = landingUrl(row.target, allowed);
+		return {
+			code: row.code,
+			linkId: row.id,
+			partnershipId: row.partnership_id,
+			programmeId: row.programme_id,
+			landing: target === null ? null : landingAt(target, row.click_parameter),
+			isActive: row.ended_at_ms === null && row.partner_ended_at_ms === null,
+			parameter: row.click_parameter,
+			hosts: allowed,
+		};
+	});
 }
 
 export async function findLandingHosts(
