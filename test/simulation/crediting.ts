@@ -48,7 +48,7 @@ export async function openCrediting(
 	for (const programme of programmes) {
 		partnershipsOf.set(programme, await joinPartners(db, programme.id));
 		if (!random.chance(CREDITING_SHARE)) continue;
-		programme.terms.credits = { isBetter: (told, known) => compareCredits(told, known) < 0 };
+		programme.terms.isBetter = (told, known) => compareCredits(told, known) < 0;
 		await updateProgramme(db, programme.id, { credits_partners: 1, click_days: CLICK_DAYS });
 	}
 

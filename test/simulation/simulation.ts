@@ -321,17 +321,7 @@ function count(database: DatabaseSync, from: string): number {
 }
 
 function dump(database: DatabaseSync): string {
-	const tables = [
-		"conversions",
-		"moves",
-		"events",
-		"deliveries",
-		"queue",
-		"slots",
-		"attempts",
-		"notices",
-		"credits",
-	];
+	const tables = "conversions moves events deliveries queue slots attempts notices credits".split(" ");
 	return JSON.stringify(
 		tables.map((table) => database.prepare(`select * from ${table} order by 1, 2`).all()),
 	);

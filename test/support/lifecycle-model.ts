@@ -17,11 +17,8 @@ export interface Terms {
 	approvalDays: number;
 	parkedDays: number;
 	parksPixels: boolean;
-	/** Left out where the programme credits nobody. */
-	credits?: {
-		/** Whether a signed repeat says better who brought the sale than what was said before. */
-		isBetter(told: Credit, known: Credit): boolean;
-	};
+	/** Whether a signed repeat says better who brought the sale. Left out where the programme credits nobody. */
+	isBetter?(told: Credit, known: Credit): boolean;
 }
 
 /** Who brought a sale by one report. */
@@ -175,7 +172,7 @@ function report(
 ): Step {
 	const isUnsigned = source === "pixel";
 	// Anyone can call a pixel: whatever it says, it credits nobody.
-	const broughtAt = isUnsigned || terms.credits === undefined ? undefined : bring;
+	const broughtAt = isUnsigned || terms.isBetter === undefined ? undefined : bring;
 	const recorded: LifeState = {
 		...state,
 		status: "RECORDED",
@@ -198,7 +195,7 @@ function report(
 		const isOpen = state.status === "RECORDED" && state.test === isTest;
 		const known = isOpen ? state.brought?.credit : undefined;
 		const told = broughtAt?.(state.occurredAtMs);
-		const takes = known && told && terms.credits?.isBetter(told.credit, known);
+		const takes = known && told && terms.isBetter?.(told.credit, known);
 		return { answer: "DUPLICATE", next: takes ? { ...state, brought: told } : state };
 	}
 	const pixelBasketValue = state.basketValue;
@@ -265,7 +262,7 @@ export function amountsOf(
 	terms: Terms,
 ): Pick<OwedBody, "commission" | "networkFee"> {
 	const nobody = { commissionRate: "0", feeRate: "0" };
-	const { commissionRate, feeRate } = terms.credits === undefined ? terms : (brought ?? nobody);
+	const { commissionRate, feeRate } = terms.isBetter === undefined ? terms : (brought ?? nobody);
 	return {
 		commission: share(basketValue, commissionRate, terms.currencyDigits),
 		networkFee: share(basketValue, feeRate, terms.currencyDigits),

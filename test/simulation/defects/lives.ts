@@ -239,17 +239,6 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		breaks: [CREDIT, "the body is the event as it happened"],
 	},
 	{
-		name: "a credit that the last report takes",
-		edits: [
-			{
-				file: "conversions/record.ts",
-				find: "compareCredits(credit, creditIn(present)) < 0",
-				put: "compareCredits(credit, creditIn(present)) !== 0",
-			},
-		],
-		breaks: [CREDIT, "the body is the event as it happened"],
-	},
-	{
 		name: "a commission where nobody is credited",
 		edits: [
 			{
