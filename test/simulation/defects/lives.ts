@@ -232,8 +232,8 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "conversions/record.ts",
-				find: "const soldAtMs = present.occurred_at_ms;",
-				put: "const soldAtMs = deps.clock.nowMs();",
+				find: "present.occurred_at_ms, partnerships",
+				put: "present.occurred_at_ms + DAY_MS, partnerships",
 			},
 		],
 		breaks: [CREDIT, "the body is the event as it happened"],
