@@ -3,7 +3,7 @@
 
 import { isbot } from "isbot";
 import { type Links, LinksAwayError } from "../clicks/links.ts";
-import { CODE_PATTERN, judgeClick, landingAt, landingUrl } from "../domain/click.ts";
+import { type ClickRequest, CODE_PATTERN, judgeClick, landingAt, landingUrl } from "../domain/click.ts";
 import { createClickSealer, keptSubIds, NO_SUB_IDS } from "../domain/click-token.ts";
 import { SEALING_IV_BYTES } from "../domain/sealing.ts";
 import type { KnownLink } from "../store/queries/clicks.ts";
@@ -15,18 +15,10 @@ const SUB_IDS = ["s1", "s2", "s3"];
 
 /** As it is counted. */
 export const CLICK_ROUTE = "/c/:code";
-const CLICK_START = "/c/";
 const PATH = /^\/c\/([^/?]+)(?:\?|$)/;
 
 export interface ClickDeps extends Pick<AppDeps, "clock" | "random" | "sealingKey" | "clickCounts"> {
 	links: Links;
-}
-
-interface Click {
-	method: string;
-	/** As it came. */
-	target: string;
-	header(name: string): string | undefined;
 }
 
 /** Without a body, unless it is a page. */
@@ -36,29 +28,26 @@ interface ClickAnswer {
 	html?: string;
 }
 
-export interface Clicks {
-	answer(c: AppContext): Promise<Response>;
-	/**
-	 * Those on links in memory, thousands of times a second: without a request and an answer of the web's kind, which cost
-	 * as much as all the rest of it. False for everything else, which goes the way of all requests.
-	 */
-	answerAtOnce(incoming: Incoming, outgoing: Outgoing): boolean;
-}
-
 type Incoming = NonNullable<AppEnv["Bindings"]["incoming"]> & { method?: string | undefined };
 
 interface Outgoing {
-	writeHead(status: number, headers: Readonly<Record<string, string>>): { end(): unknown };
+	writeHead(status: number, headers: ClickAnswer["headers"]): { end(): unknown };
 }
 
-export function createClicks(deps: ClickDeps): Clicks {
+export type Clicks = ReturnType<typeof createClicks>;
+
+export function createClicks(deps: ClickDeps) {
 	const { links, clickCounts, clock, random, sealingKey } = deps;
 	const sealer = createClickSealer(sealingKey);
 	const isCrawler = createCrawlerCheck();
 
-	function lead({ method, target, header }: Click, link: KnownLink): ClickAnswer {
-		const asked = { method, userAgent: header("user-agent") ?? null, isCrawler, header };
-		const { httpStatus, counted } = judgeClick(asked, link.isActive);
+	function lead(
+		link: KnownLink,
+		target: string,
+		method: string,
+		header: ClickRequest["header"],
+	): ClickAnswer {
+		const { httpStatus, counted } = judgeClick({ method, header, isCrawler }, link.isActive);
 		const query = target.includes("?") ? targetQuery(target) : undefined;
 		const to = query?.get("to") ?? null;
 		const chosen = to === null ? null : landingUrl(to, link.hosts);
@@ -83,12 +72,12 @@ export function createClicks(deps: ClickDeps): Clicks {
 	}
 
 	return {
-		async answer(c) {
+		async answer(c: AppContext): Promise<Response> {
 			const target = requestTarget(c);
-			const click = { method: c.req.method, target, header: (name: string) => c.req.header(name) };
+			const header = (name: string) => c.req.header(name);
 			try {
 				const link = await find(target);
-				const { html = null, ...head } = link === null ? NOT_FOUND : lead(click, link);
+				const { html = null, ...head } = link === null ? NOT_FOUND : lead(link, target, c.req.method, header);
 				return new Response(html, head);
 			} catch (error) {
 				if (!(error instanceof LinksAwayError)) throw error;
@@ -96,10 +85,13 @@ export function createClicks(deps: ClickDeps): Clicks {
 			}
 		},
 
-		answerAtOnce(incoming, outgoing) {
+		/**
+		 * On links in memory, thousands of times a second: without a request and an answer of the web's kind, which cost as
+		 * much as all the rest. False for everything else, which goes the way of all requests.
+		 */
+		answerAtOnce(incoming: Incoming, outgoing: Outgoing): boolean {
 			const { method = "", url: target = "", headers = {} } = incoming;
-			if (!target.startsWith(CLICK_START) || (method !== "GET" && method !== "HEAD")) return false;
-			const link = find(target);
+			const link = method === "GET" || method === "HEAD" ? find(target) : null;
 			if (link === null) return false;
 			if (link instanceof Promise) {
 				// The other way asks again, and shares this reading.
@@ -107,7 +99,7 @@ export function createClicks(deps: ClickDeps): Clicks {
 				return false;
 			}
 			const header = (name: string) => headers[name]?.toString();
-			const { status, headers: answered, html } = lead({ method, target, header }, link);
+			const { status, headers: answered, html } = lead(link, target, method, header);
 			if (html !== undefined) return false;
 			if (incoming.record !== undefined) incoming.record.route = CLICK_ROUTE;
 			outgoing.writeHead(status, answered).end();

@@ -18,7 +18,6 @@ import { composeEvent } from "../domain/event.ts";
 import { shareOf } from "../domain/money.ts";
 import type { Change, HotWrites } from "../store/hot-writes.ts";
 import type { Conversion, NewConversion } from "../store/queries/conversions.ts";
-import type { StoredCredit } from "../store/queries/credits.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
@@ -125,7 +124,16 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 	await writes.putCredits(
 		trx,
 		made.flatMap(({ step: { credit }, conversion }) =>
-			credit === undefined ? [] : [rowOf(credit, conversion)],
+			credit === undefined
+				? []
+				: [
+						{
+							...credit,
+							conversion_id: conversion.id,
+							programme_id: conversion.programme_id,
+							sold_at_ms: conversion.occurred_at_ms,
+						},
+					],
 		),
 	);
 	const announcements = made.flatMap(({ step, conversion }) => {
@@ -134,34 +142,6 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 	});
 	const owed = await oweEvents(trx, deps, announcements);
 	return { conversions: steps.map((step) => written.get(step)), owed };
-}
-
-function rowOf(
-	{ partnershipId, word, linkId, clickedAtMs, subIds }: Credit,
-	{ id, programme_id, occurred_at_ms }: Pick<Conversion, "id" | "programme_id" | "occurred_at_ms">,
-): StoredCredit {
-	return {
-		conversion_id: id,
-		programme_id,
-		partnership_id: partnershipId,
-		word,
-		sold_at_ms: occurred_at_ms,
-		link_id: linkId,
-		clicked_at_ms: clickedAtMs,
-		sub_1: subIds[0],
-		sub_2: subIds[1],
-		sub_3: subIds[2],
-	};
-}
-
-export function creditIn(row: StoredCredit): Credit {
-	return {
-		partnershipId: row.partnership_id,
-		word: row.word,
-		linkId: row.link_id,
-		clickedAtMs: row.clicked_at_ms,
-		subIds: [row.sub_1, row.sub_2, row.sub_3],
-	};
 }
 
 /** The amounts follow the partner, from the basket on record. What was announced is kept with its move. */

@@ -36,7 +36,7 @@ import {
 	type Owing,
 } from "./deps.ts";
 import { type About, type Judgement, judgeAndMove, type OrderRequest, refuseBusy } from "./judge-and-move.ts";
-import { creditIn, creditStep, type Step } from "./make-moves.ts";
+import { creditStep, type Step } from "./make-moves.ts";
 import { subjectOf } from "./owe.ts";
 
 export interface Report {
@@ -105,7 +105,7 @@ function judgeRepeated(
 	if (known === undefined) return { kind: "answer", result: succeed(repeated) };
 	const { credit, rates } = creditOf(programme, report, present.occurred_at_ms, partnerships);
 	const isOpen = present.status === "RECORDED" && !differs.includes("test");
-	if (!isOpen || credit === undefined || compareCredits(credit, creditIn(known)) >= 0) {
+	if (!isOpen || credit === undefined || compareCredits(credit, known) >= 0) {
 		return { kind: "answer", result: succeed({ ...repeated, credit: known.word }) };
 	}
 	return {
@@ -149,8 +149,8 @@ function creditOf(
 		soldAtMs,
 		windowDays: programme.click_days,
 	});
-	const { partnershipId } = credit;
-	const own = partnershipId === null ? null : { commission_rate: partnerships.rateOf(partnershipId) };
+	const { partnership_id: id } = credit;
+	const own = id === null ? null : { commission_rate: partnerships.rateOf(id) };
 	return { credit, rates: creditedRates(programme, own) };
 }
 

@@ -4,17 +4,16 @@ import { type ClickRequest, judgeClick, landingAt, landingUrl } from "./click.ts
 
 const BROWSER = "Mozilla/5.0 (X11; Linux x86_64) Firefox/150.0";
 
-function request(
-	change: Partial<Omit<ClickRequest, "header">> & { headers?: Record<string, string> } = {},
-): ClickRequest {
-	const { headers = {}, ...rest } = change;
-	return {
-		method: "GET",
-		userAgent: BROWSER,
-		isCrawler: (agent) => agent.includes("bot"),
-		header: (name) => headers[name],
-		...rest,
-	};
+interface Asked {
+	method?: string;
+	userAgent?: string | undefined;
+	headers?: Record<string, string>;
+}
+
+function request({ method = "GET", ...rest }: Asked = {}): ClickRequest {
+	const { userAgent, headers } = { userAgent: BROWSER, headers: {}, ...rest };
+	const header = (name: string) => (name === "user-agent" ? userAgent : headers[name]);
+	return { method, header, isCrawler: (agent) => agent.includes("bot") };
 }
 
 test("a person's click gets a click id; whatever nobody clicked gets none, and each is counted apart", () => {
@@ -25,7 +24,7 @@ test("a person's click gets a click id; whatever nobody clicked gets none, and e
 		[request({ method: "HEAD" }), 302, "crawler"],
 		[request({ userAgent: "Googlebot" }), 302, "crawler"],
 		[request({ userAgent: "bot" }), 302, "crawler"],
-		[request({ userAgent: null }), 302, "crawler"],
+		[request({ userAgent: undefined }), 302, "crawler"],
 		[request({ userAgent: "" }), 302, "crawler"],
 		[request({ headers: { "sec-purpose": "prefetch;prerender" } }), 503, "prefetch"],
 		[request({ headers: { purpose: "prefetch" } }), 503, "prefetch"],

@@ -7,10 +7,8 @@ export type ClickKind = (typeof CLICK_KINDS)[number];
 
 export interface ClickRequest {
 	method: string;
-	/** Null where the request names none. */
-	userAgent: string | null;
-	isCrawler: (userAgent: string) => boolean;
 	header(name: string): string | undefined;
+	isCrawler(userAgent: string): boolean;
 }
 
 export interface ClickVerdict {
@@ -23,8 +21,7 @@ export interface ClickVerdict {
 const PREFETCH_HEADERS = ["sec-purpose", "purpose", "x-purpose", "x-moz"] as const;
 const AHEAD = /prefetch|prerender|preview/i;
 
-export function judgeClick(request: ClickRequest, isActive: boolean): ClickVerdict {
-	const { method, userAgent, header } = request;
+export function judgeClick({ method, header, isCrawler }: ClickRequest, isActive: boolean): ClickVerdict {
 	for (const name of PREFETCH_HEADERS) {
 		const value = header(name);
 		if (value !== undefined && AHEAD.test(value)) return { httpStatus: 503, counted: "prefetch" };
@@ -34,7 +31,8 @@ export function judgeClick(request: ClickRequest, isActive: boolean): ClickVerdi
 	if (destination !== undefined && destination !== "document") {
 		return { httpStatus: 204, counted: "embedded" };
 	}
-	if (method === "HEAD" || userAgent === null || userAgent === "" || request.isCrawler(userAgent)) {
+	const userAgent = header("user-agent") ?? "";
+	if (method === "HEAD" || userAgent === "" || isCrawler(userAgent)) {
 		return { httpStatus: 302, counted: "crawler" };
 	}
 	return { httpStatus: 302, counted: isActive ? "click" : "ended" };

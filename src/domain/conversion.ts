@@ -60,15 +60,7 @@ export const DECIDERS = ["shop", "review", "window"] as const;
 export type DecidedBy = (typeof DECIDERS)[number];
 
 /** What happens to a conversion here. */
-export type LivedMove =
-	| "record"
-	| "park"
-	| "confirm"
-	| "credit"
-	| "expire"
-	| "approve"
-	| "reject"
-	| "reverse";
+export type LivedMove = ReportMove | "credit" | "expire" | "approve" | "reject" | "reverse";
 
 /** An import is the first move of what happened elsewhere: it ends where the other software left the conversion. */
 export type Move = LivedMove | "import";
@@ -95,7 +87,7 @@ const MOVES: Readonly<Record<LivedMove, MoveRule>> = {
 	},
 	park: { from: [], to: "PARKED", announces: null, done: "parked" },
 	confirm: { from: ["PARKED", "RECORDED"], to: "RECORDED", announces: null, done: "confirmed" },
-	// Somebody else has brought the sale than was known so far, and the amounts follow. The shop hears them with the next event.
+	// Another partner than was known so far has brought the sale. The amounts follow, and the next event tells them.
 	credit: { from: ["RECORDED"], to: "RECORDED", announces: null, done: "credited" },
 	expire: { from: ["PARKED"], to: "EXPIRED", announces: null, done: "expired" },
 	approve: { from: ["RECORDED"], to: "APPROVED", announces: "conversion.approved", done: "approved" },

@@ -53,21 +53,22 @@ test("a sale is credited by the first row of the table that fits, and always has
 		[{ clicks: [null, tooOld] }, null, "CLICK_TOO_OLD"],
 	] as const) {
 		const credit = judgeCredit({ ...SALE, ...signals });
-		assert.deepEqual([credit.partnershipId, credit.word], [partnershipId, word], JSON.stringify(signals));
+		assert.deepEqual([credit.partnership_id, credit.word], [partnershipId, word], JSON.stringify(signals));
 	}
 });
 
 test("a credit by click says which link, when and with what sub ids; any other says none of it", () => {
 	const credited = judgeCredit({ ...SALE, clicks: [click(SOLD_MS - 5)] });
+	const sub = { sub_1: "news", sub_2: "", sub_3: "" };
 	assert.deepEqual(credited, {
-		partnershipId: 11,
+		partnership_id: 11,
 		word: "CLICK",
-		linkId: 111,
-		clickedAtMs: SOLD_MS - 5,
-		subIds: ["news", "", ""],
+		link_id: 111,
+		clicked_at_ms: SOLD_MS - 5,
+		...sub,
 	});
 	const byCode = judgeCredit({ ...SALE, clicks: [click(SOLD_MS - 5)], codePartnershipId: 33 });
-	assert.deepEqual([byCode.linkId, byCode.clickedAtMs, byCode.subIds], [null, null, ["", "", ""]]);
+	assert.deepEqual(byCode, { ...NOBODY, partnership_id: 33, word: "CODE" });
 });
 
 test("of click ids that a shop joins by dots the last two are read, and codes have no case", () => {

@@ -1,8 +1,7 @@
 // Who brought a sale. The first row that fits is the answer, and every answer has a word, so that a shop learns why nobody
 // was credited. Only what the shop's server signed is judged here: anyone can call a pixel.
 
-import type { Click, SubIds } from "./click-token.ts";
-import { NO_SUB_IDS } from "./click-token.ts";
+import type { Click } from "./click-token.ts";
 import { DAY_MS, MINUTE_MS } from "./time.ts";
 
 /** The best first. ASSIGNED is what staff decide, and stands. */
@@ -19,13 +18,16 @@ export const CREDIT_WORDS = [
 ] as const;
 export type CreditWord = (typeof CREDIT_WORDS)[number];
 
+/** With the names of its columns. */
 export interface Credit {
 	/** Null: nobody. */
-	partnershipId: number | null;
+	partnership_id: number | null;
 	word: CreditWord;
-	linkId: number | null;
-	clickedAtMs: number | null;
-	subIds: SubIds;
+	link_id: number | null;
+	clicked_at_ms: number | null;
+	sub_1: string;
+	sub_2: string;
+	sub_3: string;
 }
 
 export interface SaleSignals {
@@ -63,16 +65,18 @@ export function judgeCredit({ clicks, codePartnershipId, ...sale }: SaleSignals)
 }
 
 export const NOBODY: Credit = {
-	partnershipId: null,
+	partnership_id: null,
 	word: "NO_SIGNAL",
-	linkId: null,
-	clickedAtMs: null,
-	subIds: NO_SUB_IDS,
+	link_id: null,
+	clicked_at_ms: null,
+	sub_1: "",
+	sub_2: "",
+	sub_3: "",
 };
 
 /** An unknown code takes nothing away from a click. */
 function creditByCode(partnershipId: number | null): Credit {
-	return { ...NOBODY, partnershipId, word: partnershipId === null ? "UNKNOWN_CODE" : "CODE" };
+	return { ...NOBODY, partnership_id: partnershipId, word: partnershipId === null ? "UNKNOWN_CODE" : "CODE" };
 }
 
 function creditByClick(
@@ -80,11 +84,13 @@ function creditByClick(
 	{ programmeId, soldAtMs, windowDays }: Omit<SaleSignals, "clicks" | "codePartnershipId">,
 ): Credit {
 	if (click === null) return { ...NOBODY, word: "CLICK_UNREADABLE" };
-	const { partnershipId, linkId, atMs, subIds } = click;
+	const { atMs, subIds } = click;
 	if (click.programmeId !== programmeId) return { ...NOBODY, word: "OTHER_PROGRAMME" };
 	if (atMs > soldAtMs + AFTER_SALE_TOLERANCE_MS) return { ...NOBODY, word: "CLICK_AFTER_SALE" };
 	if (atMs < soldAtMs - windowDays * DAY_MS) return { ...NOBODY, word: "CLICK_TOO_OLD" };
-	return { partnershipId, word: "CLICK", linkId, clickedAtMs: atMs, subIds };
+	const [sub_1, sub_2, sub_3] = subIds;
+	const by = { partnership_id: click.partnershipId, link_id: click.linkId, clicked_at_ms: atMs };
+	return { ...by, word: "CLICK", sub_1, sub_2, sub_3 };
 }
 
 /**
@@ -92,12 +98,12 @@ function creditByClick(
  * that differ are equally good: the best of all that an order was reported with is the same in whatever order they came.
  */
 export function compareCredits(one: Credit, other: Credit): number {
-	const subIds = (credit: Credit) => credit.subIds.join("\n");
+	const subIds = ({ sub_1, sub_2, sub_3 }: Credit) => [sub_1, sub_2, sub_3].join("\n");
 	return (
 		CREDIT_WORDS.indexOf(one.word) - CREDIT_WORDS.indexOf(other.word) ||
-		(other.clickedAtMs ?? 0) - (one.clickedAtMs ?? 0) ||
-		(one.partnershipId ?? 0) - (other.partnershipId ?? 0) ||
-		(one.linkId ?? 0) - (other.linkId ?? 0) ||
+		(other.clicked_at_ms ?? 0) - (one.clicked_at_ms ?? 0) ||
+		(one.partnership_id ?? 0) - (other.partnership_id ?? 0) ||
+		(one.link_id ?? 0) - (other.link_id ?? 0) ||
 		(subIds(one) === subIds(other) ? 0 : subIds(one) < subIds(other) ? -1 : 1)
 	);
 }

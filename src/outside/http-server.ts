@@ -84,8 +84,14 @@ export function listen({ host, port, limits, recording, log }: ListenOptions): P
 		const fetch = getRequestListener(async (request, env) => (await app.promise).fetch(request, env), {
 			hostname: host,
 		});
-		const listener: ServeRequest = (incoming, outgoing) =>
-			answerAtOnce?.(incoming, outgoing) === true || fetch(incoming, outgoing);
+		const listener: ServeRequest = (incoming, outgoing) => {
+			try {
+				if (answerAtOnce?.(incoming, outgoing) === true) return;
+			} catch {
+				// It fails in the same way below, where it is logged and answered.
+			}
+			return fetch(incoming, outgoing);
+		};
 		const serve = recording === undefined ? listener : recordRequests(listener, recording);
 		let isEnding = false;
 		const { maxConnections } = limits;

@@ -44,7 +44,7 @@ export async function assignPartner(
 		}
 		// Before the conversion, as a repeated report does it: so neither waits for the other for ever.
 		await store.writes.lockCredits(trx, [conversion.id]);
-		const credit = { ...NOBODY, partnershipId: chosen?.id ?? null, word: "ASSIGNED" } as const;
+		const credit = { ...NOBODY, partnership_id: chosen?.id ?? null, word: "ASSIGNED" } as const;
 		const step = creditStep(programme, conversion, credit, creditedRates(programme, chosen));
 		const by = { decidedBy: "review", personId: maker.personId } as const;
 		const isOpen = conversion.status === "RECORDED";

@@ -9,11 +9,14 @@ import { createClickCounts } from "../../src/clicks/counts.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
 import { bodySentAt } from "../../src/domain/event.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
+import { listen, PUBLIC_LIMITS } from "../../src/outside/http-server.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { acceptApplication, apply, declineApplication, markOf } from "../../src/partners/applications.ts";
 import { assignPartner } from "../../src/partners/assign.ts";
 import { addCode, makeLink } from "../../src/partners/links.ts";
 import { addPartnership, changeRate, endPartnership, invitePartner } from "../../src/partners/partners.ts";
 import { savePartnerTerms } from "../../src/partners/terms.ts";
+import type { AnsweredRequest } from "../../src/ports.ts";
 import { addClicks, sumClicks } from "../../src/store/queries/clicks.ts";
 import { collectMatches, listConversions } from "../../src/store/queries/conversion-list.ts";
 import { listMoves } from "../../src/store/queries/conversions.ts";
@@ -36,6 +39,7 @@ import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 import { type Credentials, signedRequest } from "../support/signed-request.ts";
+import { until } from "../support/until.ts";
 
 const BROWSER = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/150.0" };
 /** Of a basket of 100.00 at the programme's own rate. */
@@ -141,6 +145,56 @@ eachDatabase("credits", (database) => {
 		ok((await changeRate(site.deps, maker, partnership, "")).ok);
 		const later = await report({ clickId: await clickId(code) });
 		equal(later.json.conversion?.commission, PROGRAMME_COMMISSION);
+	});
+
+	test("clicks on known links are answered at once on the socket, and as the app would answer them", async (t) => {
+		const code = await linkOf(await partnerOf("socket"));
+		const answered: AnsweredRequest[] = [];
+		const onAnswered = (request: AnsweredRequest) => void answered.push(request);
+		const recording = { random: createRandom(), trustedProxies: [], onAnswered };
+		const server = await listen({
+			host: "127.0.0.1",
+			port: 0,
+			limits: PUBLIC_LIMITS,
+			log: createLog(),
+			recording,
+		});
+		t.after(() => server.close());
+		let fetched = 0;
+		server.serve({
+			fetch: (request, env) => {
+				fetched++;
+				return app.fetch(request, env);
+			},
+			answerAtOnce: app.answerAtOnce,
+		});
+		/** Without what is the connection's own, or new each time. */
+		const shown = ({ status, headers }: Response) => {
+			const own = ["date", "connection", "keep-alive", "x-request-id", "content-length", "transfer-encoding"];
+			const kept = [...headers].filter(([name]) => !own.includes(name)).sort();
+			return [status, JSON.stringify(kept).replace(/rbclick=[\w-]{67,}/, "rbclick=TOKEN")];
+		};
+		for (const [target, headers, isAtOnce, method = "GET"] of [
+			[`/c/${code}`, BROWSER, false],
+			[`/c/${code}`, BROWSER, true],
+			[`/c/${code}`, BROWSER, true, "HEAD"],
+			[`/c/${code}?s1=a%20b&to=https%3A%2F%2Fshop.example%2Fhats%23x`, BROWSER, true],
+			[`/c/${code}?to=https%3A%2F%2Fevil.example%2F`, BROWSER, true],
+			[`/c/${code}`, { "user-agent": "Googlebot/2.1" }, true],
+			[`/c/${code}`, { ...BROWSER, "sec-purpose": "prefetch" }, true],
+			[`/c/${code}`, { ...BROWSER, "sec-fetch-dest": "image" }, true],
+			[`/c/${code}`, BROWSER, false, "POST"],
+			["/c/nobody", BROWSER, false],
+			[`/c/${code}/x`, BROWSER, false],
+		] as const) {
+			const before = fetched;
+			const sent = await fetch(`${server.url}${target}`, { method, headers, redirect: "manual" });
+			equal(fetched === before, isAtOnce, `${method} ${target}`);
+			deepEqual(shown(sent), shown(await app.request(target, { method, headers })), `${method} ${target}`);
+			await sent.body?.cancel();
+		}
+		await until(() => answered.length === 11);
+		deepEqual(new Set(answered.slice(0, 8).map(({ route }) => route)), new Set(["/c/:code"]));
 	});
 
 	test("a sale that nobody brought has its word, no commission and no fee", async () => {
