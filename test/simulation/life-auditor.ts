@@ -25,9 +25,6 @@ interface ConversionRow {
 	pixel_basket_value: string | null;
 	commission: string;
 	network_fee: string;
-	/** Null without a credit. */
-	credit: string | null;
-	sold_at_ms: number | null;
 	/** Where its history says it is. */
 	moved_to: string | null;
 }
@@ -36,11 +33,8 @@ interface ConversionRow {
 export function auditLives(database: DatabaseSync, ledger: OrderLedger): void {
 	const conversions = database
 		.prepare(
-			`select c.*, (select to_status from moves m where m.conversion_id = c.id order by m.id desc limit 1) as moved_to,
-					k.sold_at_ms, case when k.word is not null then json_object('partnershipId', k.partnership_id,
-						'word', k.word, 'linkId', k.link_id, 'clickedAtMs', k.clicked_at_ms,
-						'subIds', json_array(k.sub_1, k.sub_2, k.sub_3)) end as credit
-				from conversions c left join credits k on k.conversion_id = c.id`,
+			`select c.*, (select to_status from moves m where m.conversion_id = c.id order by m.id desc limit 1) as moved_to
+				from conversions c`,
 		)
 		.all() as unknown as ConversionRow[];
 	const events = database.prepare("select conversion_id, name, body from events").all();
@@ -48,12 +42,16 @@ export function auditLives(database: DatabaseSync, ledger: OrderLedger): void {
 		conversions.map((row) => [`${row.programme_id} ${row.event_type} ${row.order_id}`, row]),
 	);
 	const eventsOf = Map.groupBy(events, (row) => Number(row["conversion_id"]));
+	const credits = database.prepare("select * from credits").all();
+	const creditOf = new Map(credits.map((row) => [Number(row["conversion_id"]), { ...row }]));
 	const take = (name: string) => {
 		const row = byOrder.get(name);
 		byOrder.delete(name);
 		const owed = row === undefined ? [] : (eventsOf.get(row.id) ?? []);
+		const credit = row === undefined ? undefined : creditOf.get(row.id);
 		if (row !== undefined) eventsOf.delete(row.id);
-		return { row, owed };
+		if (row !== undefined) creditOf.delete(row.id);
+		return { row, owed, credit };
 	};
 	const replacedNames = new Map(
 		[...byOrder].flatMap(([name, { public_id: id }]) =>
@@ -66,20 +64,18 @@ export function auditLives(database: DatabaseSync, ledger: OrderLedger): void {
 		const name = `${order.programme.id} ${order.eventType} ${order.orderId}`;
 		auditOrder(order, ledger, [take(name), take(replacedNames.get(name) ?? "")]);
 	}
-	const strays = [...byOrder.keys(), ...eventsOf.keys()];
+	const strays = [...byOrder.keys(), ...eventsOf.keys(), ...creditOf.keys()];
 	demand(strays.length === 0, "nothing unexpected", () => `nobody reported ${strays.join(", ")}`);
 }
 
 interface Stored {
 	row: ConversionRow | undefined;
 	owed: readonly Record<string, unknown>[];
+	credit: Record<string, unknown> | undefined;
 }
 
-function auditOrder(
-	order: Order,
-	ledger: OrderLedger,
-	[{ row, owed: events }, before]: readonly [Stored, Stored],
-): void {
+function auditOrder(order: Order, ledger: OrderLedger, [last, before]: readonly [Stored, Stored]): void {
+	const { row, owed: events } = last;
 	const possible = ledger.statesNow(order);
 	const stored = possible.filter(
 		(state) => isStoredAs(state, row) && isStoredAs(state.replaced ?? UNKNOWN, before.row),
@@ -98,26 +94,21 @@ function auditOrder(
 	});
 	const { terms } = order.programme;
 	order.states = owing.filter(
-		(state) => isCreditedAs(state, row, terms) && isCreditedAs(state.replaced ?? UNKNOWN, before.row, terms),
+		(state) => isCreditedAs(state, last, terms) && isCreditedAs(state.replaced ?? UNKNOWN, before, terms),
 	);
 	demand(order.states.length > 0, "a credit is what the shop's server signed", () => {
 		const signed = owing.map((state) => JSON.stringify([state.brought?.credit, amountsOf(state, terms)]));
-		const rows = [row, before.row].map((of) => `${of?.credit} ${of?.commission} ${of?.network_fee}`);
-		return `order ${order.orderId} must be ${signed.join(" or ")}; there is ${rows.join(", before ")}`;
+		return `order ${order.orderId} must be ${signed.join(" or ")}; there is ${JSON.stringify([last, before])}`;
 	});
 }
 
-/** Nobody is credited, and no amount is due, by what a pixel says. */
-function isCreditedAs(state: LifeState, row: ConversionRow | undefined, terms: Terms): boolean {
+function isCreditedAs(state: LifeState, { row, credit }: Stored, terms: Terms): boolean {
 	if (row === undefined) return true;
 	const { commission, networkFee } = amountsOf(state, terms);
-	const credit = row.credit === null ? null : JSON.parse(row.credit);
-	return (
-		row.commission === commission &&
-		row.network_fee === networkFee &&
-		isDeepStrictEqual(credit, state.brought?.credit ?? null) &&
-		(credit === null || row.sold_at_ms === row.occurred_at_ms)
-	);
+	const names = { conversion_id: row.id, programme_id: row.programme_id, sold_at_ms: row.occurred_at_ms };
+	const signed = state.brought === null ? undefined : { ...state.brought.credit, ...names };
+	const isDue = row.commission === commission && row.network_fee === networkFee;
+	return isDue && isDeepStrictEqual(credit, signed);
 }
 
 function isStoredAs(state: LifeState, row: ConversionRow | undefined): boolean {
