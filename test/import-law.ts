@@ -60,12 +60,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 /** Lines of source without tests. A room that outgrows its budget is made smaller, or ARCHITECTURE.md says why it grew. */
 const BUDGETS: Readonly<Record<string, number>> = {
-	domain: 3_610,
+	domain: 3_650,
 	ports: 160,
 	settings: 370,
 	config: 230,
-	store: 11_000,
-	conversions: 1_490,
+	store: 11_060,
+	conversions: 1_530,
 	callbacks: 2_430,
 	mail: 1_040,
 	people: 2_430,
@@ -75,9 +75,9 @@ const BUDGETS: Readonly<Record<string, number>> = {
 	clicks: 230,
 	partners: 800,
 	watch: 1_070,
-	api: 3_640,
+	api: 3_680,
 	web: 13_400,
-	outside: 2_210,
+	outside: 2_230,
 	service: 1_660,
 	cli: 1_710,
 };

@@ -213,7 +213,7 @@ async function resultAt(tried: Tried, index: number): Promise<Result<Answer>> {
 }
 
 /**
- * Locked in one order by everybody: nonces, orders, conversions, at the end programmes and keys, each by their ids.
+ * Locked in one order by everybody: nonces, orders, credits, conversions, at the end programmes and keys, each by their ids.
  * Only a second round begins at the orders again: whoever is ended for it is tried again.
  */
 async function storeCalls(

@@ -6,6 +6,7 @@ import { before, test } from "node:test";
 import { makeShop, read } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
 import { createClickCounts } from "../../src/clicks/counts.ts";
+import { recordConversion } from "../../src/conversions/record.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
 import { bodySentAt } from "../../src/domain/event.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
@@ -37,6 +38,7 @@ import { BODY_FIELDS } from "../support/callback-form.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
+import { recordQueries } from "../support/query-plan.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 import { type Credentials, signedRequest } from "../support/signed-request.ts";
 import { until } from "../support/until.ts";
@@ -382,6 +384,25 @@ eachDatabase("credits", (database) => {
 		);
 		const { commission } = JSON.parse(moves[0]?.announced_body ?? "{}");
 		equal(commission, "0.00");
+	});
+
+	test("a repeated report reads no credit without the fields, or where the programme credits nobody", async () => {
+		const { kind, store } = database;
+		const { programme: plain } = await makeShop(site.deps);
+		const readsOf = (of: Programme, couponCode?: string) =>
+			store.transact(async (trx) => {
+				const { db, queries } = recordQueries(trx);
+				const sale = { orderId: "N-1", eventType: "SALE", basketValue: "1.00", occurredAtMs: null } as const;
+				const report = { source: "postback", ...sale, isTest: false, couponCode } as const;
+				const recorded = await recordConversion(db, site.deps, of, report);
+				ok(recorded.ok);
+				return queries.filter(({ sql }) => sql.includes("from credits")).length;
+			});
+		for (const one of [programme, plain]) equal(await readsOf(one, "nobodys"), 0, "the first of its order");
+		for (const one of [programme, plain]) equal(await readsOf(one), 0);
+		equal(await readsOf(plain, "nobodys"), 0);
+		// On SQLite hot statements do not go through the recorded way.
+		if (kind === "PostgreSQL") equal(await readsOf(programme, "nobodys"), 1);
 	});
 
 	test("a repeated report changes nothing for a test, after staff have assigned the sale, or after a decision", async () => {

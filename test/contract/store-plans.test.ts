@@ -5,8 +5,9 @@ import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import { CompiledQuery, sql } from "kysely";
 import { readCallbackHealth } from "../../src/callbacks/health.ts";
-import { makeMoves, type Step } from "../../src/conversions/make-moves.ts";
+import { creditStep, makeMoves, type Step } from "../../src/conversions/make-moves.ts";
 import type { Status } from "../../src/domain/conversion.ts";
+import { NOBODY } from "../../src/domain/credit.ts";
 import { readOrderSearch } from "../../src/domain/order-id.ts";
 import { SLOTS } from "../../src/domain/slot.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
@@ -512,6 +513,13 @@ const MOVES: readonly (readonly [
 		(known) => ({ move: "confirm", known, change: {}, announcedBody: "{}" }),
 	],
 	[
+		"recorded conversions that are credited anew",
+		["credits_pkey", "conversions_pkey", "moves_by_conversion"],
+		"RECORDED",
+		(known) =>
+			creditStep({ public_id: "" }, known, NOBODY, { commission_rate: "1.0000", fee_rate: "1.0000" }),
+	],
+	[
 		"expired conversions that make way",
 		["conversions_pkey"],
 		"EXPIRED",
@@ -563,7 +571,14 @@ eachDatabase("plans", (database) => {
 						.execute();
 					equal(known.length, count);
 					const deps = { store, clock: createClock(), random: createRandom() };
-					checkPlans(await plansOf(kind, trx, (db) => makeMoves(db, deps, known.map(stepOf))), indexes);
+					const plans = await plansOf(kind, trx, async (db) => {
+						await store.writes.lockCredits(
+							db,
+							known.map(({ id }) => id),
+						);
+						await makeMoves(db, deps, known.map(stepOf));
+					});
+					checkPlans(plans, indexes);
 				});
 			});
 		}
@@ -719,7 +734,11 @@ async function checkSqliteQueue({ location, store }: SuiteDatabase): Promise<voi
 async function checkSqliteWrites({ location, store }: SuiteDatabase): Promise<void> {
 	const database = new RememberingDatabase(location);
 	try {
-		await store.transact((trx) => createSqliteWrites(database).insertMoves(trx, []));
+		const writes = createSqliteWrites(database);
+		await store.transact(async (trx) => {
+			await writes.insertMoves(trx, []);
+			await writes.lockCredits(trx, [1]);
+		});
 		const plans = database.plans();
 		ok(plans.length >= 8);
 		deepEqual(

@@ -245,7 +245,7 @@ test("a conversion's page says why this partner or nobody; staff change it with 
 	equal((await read(conversion)).commission, "0.00");
 	match(
 		plain((await owner.open(page)).text),
-		/Nobody Why The network's staff decided that no partner is credited/,
+		/staff changed the partner.*Nobody Why The network's staff decided that no partner is credited/,
 	);
 	await staff.submit(form, { partner: partner.public_id, reason: "was wrong" });
 	equal((await read(conversion)).commission, "10.00");
