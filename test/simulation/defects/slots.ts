@@ -100,7 +100,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a slot given up with requests in flight",
-		seenWith: 4,
+		seenWith: 5,
 		edits: [
 			{
 				file: "callbacks/lanes.ts",
@@ -124,7 +124,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "new slots whose agenda nobody reads",
-		seenWith: 13,
+		seenWith: 5,
 		edits: [
 			{
 				file: "callbacks/engine.ts",
@@ -136,7 +136,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a lost notification without another read",
-		seenWith: 5,
+		seenWith: 11,
 		edits: [
 			{
 				file: "callbacks/engine.ts",
@@ -148,7 +148,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a sale handed straight through before its commit",
-		seenWith: 37,
+		seenWith: 115,
 		edits: [
 			{
 				file: "api/intake.ts",
@@ -195,8 +195,8 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "callbacks/engine.ts",
-				find: "return !this.#isStopping && this.#deps.clock.isSure();",
-				put: "return !this.#isStopping;",
+				find: "return !this.#isStopping && !this.#hold.isHeld && this.#deps.clock.isSure();",
+				put: "return !this.#isStopping && !this.#hold.isHeld;",
 			},
 		],
 		breaks: [ATTEMPTS],
@@ -233,7 +233,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "deliveries dropped after four failures",
-		seenWith: 2,
+		seenWith: 5,
 		edits: [
 			{
 				file: "callbacks/sending.ts",
@@ -318,7 +318,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "sending now without a word to the engine",
-		seenWith: 8,
+		seenWith: 5,
 		edits: [
 			{
 				file: "programmes/resend.ts",
