@@ -21,11 +21,6 @@ export const CHORES = {
 		intervalMs: 10 * SECOND_MS,
 		undone: "Unconfirmed parked conversions are not expiring",
 	},
-	// How long what a removed URL leaves pending stays so, when the person's own request did not get to its end.
-	cancellations: {
-		intervalMs: 10 * SECOND_MS,
-		undone: "Callbacks to a removed Postback URL are not being cancelled",
-	},
 	// How long a job that another process left behind may go unnoticed, besides its claim; lines that nobody needs any more
 	// are removed by the way.
 	jobs: { intervalMs: 10 * SECOND_MS, undone: "Decisions and imports from files are not being worked off" },

@@ -8,7 +8,7 @@ import { isoTime } from "../domain/time.ts";
 import { type Maker, transactInProgramme } from "../people/links.ts";
 import type { Clock } from "../ports.ts";
 import { type AuditNote, noteAudit } from "../store/queries/audit.ts";
-import { bringForward, listWaiting, type WaitingRow } from "../store/queries/bring-forward.ts";
+import { bringForward, walkWaiting } from "../store/queries/bring-forward.ts";
 import {
 	type Delivery,
 	type FailedSpan,
@@ -178,25 +178,15 @@ export async function resendFailed(
 
 /** Everything that waits for its next attempt. Resolves to how many are sent now. */
 export async function sendAllWaiting(deps: ResendDeps, asked: Asked): Promise<Result<number>> {
-	const { store, clock } = deps;
-	const { programmeId } = asked;
-	const untilMs = clock.nowMs();
 	let sent = 0;
-	let after: Pick<WaitingRow, "id" | "dueAtMs"> = { dueAtMs: untilMs, id: Number.MAX_SAFE_INTEGER };
-	for (;;) {
-		const page = { after, untilMs, limit: BATCH_ROWS };
-		const waiting = await store.lookAlongIndexes((db) => listWaiting(db, programmeId, page));
-		const last = waiting.at(-1);
-		if (last === undefined) return succeed(sent);
+	for await (const waiting of walkWaiting(deps.store, deps.clock, asked.programmeId)) {
 		const brought = await sendMany(deps, asked, "deliveries.sent_now", " that were waiting", (trx, dueAtMs) =>
-			bringForward(trx, programmeId, waiting, dueAtMs),
+			bringForward(trx, asked.programmeId, waiting, dueAtMs),
 		);
 		if (!brought.ok) return brought;
 		sent += brought.value;
-		if (waiting.length < BATCH_ROWS) return succeed(sent);
-		after = last;
-		await clock.yieldLoop();
 	}
+	return succeed(sent);
 }
 
 export interface SeenDelivery {

@@ -1,5 +1,4 @@
-// The work nobody asks for: the approval window, expiry of parked conversions, what a removed URL leaves pending, jobs of
-// many lines, early notices, mail, retention. Each chore runs by itself and writes into its row of the
+// The work nobody asks for: the approval window, expiry of parked conversions, jobs of many lines, early notices, mail, retention. Each chore runs by itself and writes into its row of the
 // table `chores` how it went, so that every process knows; its failure is logged and tried again. None runs while nobody
 // is sure of the time.
 
@@ -11,7 +10,6 @@ import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import { type JobWorkDeps, workOffJobs } from "../jobs/work.ts";
 import { type TellDeps, tellChanges, tellNotices } from "../mail/tell.ts";
 import type { Clock, Log } from "../ports.ts";
-import { cancelAllRemoved } from "../store/queries/cancellations.ts";
 import { pruneCallbackHours } from "../store/queries/delivery-health.ts";
 import { readIsHeld } from "../store/queries/delivery-pause.ts";
 import { pruneJobs } from "../store/queries/jobs.ts";
@@ -87,7 +85,6 @@ export function startChores(deps: ChoresDeps): Chores {
 	const all = [
 		startChore(deps, "approvals", (isStopping) => approveDue(deps, isStopping)),
 		startChore(deps, "expiries", (isStopping) => expireParked(deps, isStopping)),
-		startChore(deps, "cancellations", (isStopping) => cancelAllRemoved(store, clock, isStopping)),
 		startChore(deps, "nonces", () => pruneNonces(store, clock.nowMs())),
 		startChore(deps, "limits", () => pruneUses(store.db, clock.nowMs())),
 		startChore(deps, "sessions", () => pruneSignIn(store.db, clock.nowMs())),

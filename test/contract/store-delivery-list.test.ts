@@ -10,7 +10,6 @@ import { readOrderSearch } from "../../src/domain/order-id.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import type { NewInboundCall } from "../../src/store/hot-writes.ts";
-import { cancelRemoved } from "../../src/store/queries/cancellations.ts";
 import {
 	addCallbackCounts,
 	listCallbackHours,
@@ -26,10 +25,9 @@ import {
 } from "../../src/store/queries/delivery-list.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
-import { removeEndpoint } from "../../src/store/queries/programmes.ts";
 import type { Settlement } from "../../src/store/queries/queue.ts";
 import type { Store } from "../../src/store/store.ts";
-import { createClock, START_MS } from "../support/clock.ts";
+import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addEngine, passInput, readAll, settle, takeDue, takeOne } from "../support/queue-rows.ts";
 import {
@@ -77,8 +75,11 @@ eachDatabase("the list of deliveries", (database) => {
 		deepEqual(await of("pending", 1), [[sixth], [fifth]], "what is due next first");
 		deepEqual(await of("delivered"), [[fourth]]);
 		deepEqual(await of("cancelled"), [[]]);
-		const removed = await store.transact((trx) => removeEndpoint(trx, programme.id, START_MS));
-		await cancelRemoved(store, createClock(), removed, () => false);
+		const left = await takeDue(store, programme.id, 2, START_MS + 100);
+		await settle(
+			store,
+			...left.map((delivery) => ({ kind: "cancelled", delivery, endedAtMs: START_MS + 100 }) as const),
+		);
 		deepEqual(await of("cancelled"), [[sixth, fifth]]);
 	});
 

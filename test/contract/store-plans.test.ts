@@ -12,8 +12,7 @@ import { SLOTS } from "../../src/domain/slot.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { listAudit, readAuditSubjects } from "../../src/store/queries/audit-list.ts";
-import { bringForward, listWaiting } from "../../src/store/queries/bring-forward.ts";
-import { cancelRemoved } from "../../src/store/queries/cancellations.ts";
+import { bringForward, bringRemovedForward, walkWaiting } from "../../src/store/queries/bring-forward.ts";
 import { sumLinkClicks } from "../../src/store/queries/clicks.ts";
 import {
 	type ConversionListRequest,
@@ -248,9 +247,8 @@ const READS: readonly Read[] = [
 			`what is pending of programme ${programmeId}, whose URL was removed`,
 			["queue_by_due"],
 			async (db, store) => {
-				const removed = await removeEndpoint(db, programmeId, START_MS);
-				let pages = 0;
-				await cancelRemoved(within(store, db), createClock(), removed, () => ++pages > 2);
+				await removeEndpoint(db, programmeId, START_MS);
+				await bringRemovedForward(within(store, db), createClock(), programmeId);
 			},
 		],
 	),
@@ -264,9 +262,10 @@ const READS: readonly Read[] = [
 		(programmeId): Read => [
 			`what waits of programme ${programmeId} is sent now`,
 			["queue_by_due"],
-			async (db) => {
-				const page = { after: { dueAtMs: START_MS - ROWS, id: 0 }, untilMs: START_MS + ROWS, limit: 500 };
-				await bringForward(db, programmeId, await listWaiting(db, programmeId, page), START_MS - ROWS);
+			async (db, store) => {
+				const clock = createClock(START_MS - ROWS);
+				for await (const waiting of walkWaiting(within(store, db), clock, programmeId))
+					await bringForward(db, programmeId, waiting, clock.nowMs());
 			},
 		],
 	),

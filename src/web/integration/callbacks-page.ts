@@ -13,7 +13,7 @@ import { answerStream, liveConnector, partial } from "../live-page.ts";
 import { makerOf, type PageDeps, programmeOf, type WebContext, type WebDeps } from "../page.ts";
 import { DOCS_PATH, integrationPath } from "../paths.ts";
 import * as ui from "../ui.ts";
-import { attrs, type Content, countOf, type Html, html, type StepState } from "../ui.ts";
+import { attrs, type Content, type Html, html, type StepState } from "../ui.ts";
 import { type CallbacksView, isListened, readCallbacks } from "./callbacks-view.ts";
 import { deliveriesSection, deliveriesTable } from "./deliveries-section.ts";
 import { answerTab, type FormPart, finish } from "./frame.ts";
@@ -319,10 +319,8 @@ export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 
 export async function removeUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 	const removed = await removePostbackUrl(deps, programmeOf(c).public_id, makerOf(c));
-	return finish(c, CALLBACK, removed, ({ count, isComplete }) => {
-		const cancelled =
-			count === 0 ? "" : ` ${countOf(count, "callback")} ${count === 1 ? "was" : "were"} cancelled.`;
-		const rest = isComplete ? "" : " The callbacks that are still pending are being cancelled.";
-		return ["good", `The Postback URL is removed: nothing more is sent.${cancelled}${rest}`];
+	return finish(c, CALLBACK, removed, (count) => {
+		const cancelled = count === 0 ? "" : ` Pending callbacks cancelled: ${countPending(count)}.`;
+		return ["good", `The Postback URL is removed: nothing more is sent.${cancelled}`];
 	});
 }
