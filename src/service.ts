@@ -36,7 +36,7 @@ import {
 import { readSystem } from "./store/queries/system.ts";
 import { isDatabaseUnavailable } from "./store/unavailable.ts";
 import { findWarnings, isLasting } from "./watch/checks.ts";
-import { type Chore, startChores, startJobChore, startTelling } from "./watch/chores.ts";
+import { startChores, startJobChore, startTelling } from "./watch/chores.ts";
 import { createInstallationWatch, WATCH_INTERVAL_MS } from "./watch/installation-watch.ts";
 import { startLoop } from "./watch/loop.ts";
 import { createMetrics } from "./watch/metrics.ts";
@@ -118,11 +118,6 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		});
 		const jobs = startJobChore(workplace);
 		const telling = startTelling(workplace);
-		const chores: readonly Chore[] = [
-			jobs,
-			...(telling === null ? [] : [telling]),
-			...(worker?.chores ?? []),
-		];
 		const watch = startLoop({
 			clock,
 			everyMs: WATCH_INTERVAL_MS,
@@ -142,7 +137,6 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			connections: store.connections,
 			engineCounters,
 			figures: figures?.read ?? null,
-			choreReports: () => chores.map(({ report }) => report),
 			state: installation.state,
 			droppedLogLines: workplace.droppedLogLines,
 		});
@@ -204,7 +198,8 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 					slotsGivenUp,
 					figures?.stop(),
 					presence.stop(),
-					...chores.map((chore) => chore.stop()),
+					jobs.stop(),
+					telling?.stop(),
 					workplace.mails.stop(),
 					watch.stop(),
 				]);
@@ -270,7 +265,6 @@ async function offerFirstStaff(workplace: OpenedParts): Promise<string | null> {
 
 interface Worker {
 	engine: Engine;
-	chores: readonly Chore[];
 	stop(): Promise<void>;
 }
 
@@ -287,7 +281,6 @@ function startWorker(workplace: Workplace, load: Load): Worker {
 	const chores = startChores({ ...workplace, retentionDays: config.retentionDays });
 	return {
 		engine,
-		chores: chores.all,
 		async stop() {
 			await Promise.all([engine.stop(), chores.stop()]);
 		},

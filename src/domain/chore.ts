@@ -67,19 +67,6 @@ export interface ChoreRecord {
 	error: string | null;
 }
 
-/** A chore as the process that runs it knows it. What has not been yet is not there. */
-export interface ChoreReport {
-	readonly name: ChoreName;
-	lastSuccessMs?: number;
-	lastFailureMs?: number;
-	/** Since the last success. */
-	failures: number;
-	/** Since the process started. */
-	failuresTotal: number;
-	/** How long the last run took that came to an end, well or not. */
-	lastRunMs?: number;
-}
-
 /** Runs may be missed: a database that restarts, a process that is replaced. */
 const INTERVALS_MISSED = 10;
 /** How a chore goes is written down, and read by other processes, a few times a minute. */

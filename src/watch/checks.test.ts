@@ -219,27 +219,18 @@ describe("chores that do not get done", () => {
 		);
 	});
 
-	test("all that nobody does is one warning with what to do, and what fails has its own", () => {
+	test("without a worker only what fails is told of, beside that no worker runs", () => {
 		const chores = [
 			chore("approvals", { lastSuccessMs: ago(3) }),
-			chore("expiries", { lastSuccessMs: ago(4) }),
 			chore("limits", { lastSuccessMs: ago(40), lastFailureMs: ago(5), failures: 3, error: "No." }),
-			chore("retention", { lastSuccessMs: ago(60) }),
 		];
-		const [left, failing, ...others] = find({ chores, processes: [WEB] });
-		match(
-			left?.text ?? "",
-			/^approvals, expiries are late, the first since 2026-01-02T11:58:00.000Z\. The last success was at 2026-01-02T11:57:00.000Z\. No worker runs\. They are done once you start one: `ringback serve`/,
-		);
-		match(failing?.text ?? "", /^The chore limits is late since /);
 		deepEqual(
-			others.map(({ kind }) => kind),
-			["no_worker"],
+			find({ chores, processes: [WEB] }).map(({ kind, about }) => [kind, about]),
+			[
+				["chore_late", "limits"],
+				["no_worker", undefined],
+			],
 		);
-		const [hanging] = find({ chores });
-		match(hanging?.text ?? "", /A worker runs: unless it has just started, they hang\. Read its log\.$/);
-		const never = chores.map((record) => ({ ...record, lastSuccessMs: null, failures: 0 }));
-		match(find({ chores: never })[0]?.text ?? "", /No run has ever succeeded\./);
 	});
 
 	test("those that nobody is to do, by the settings, are not late", () => {

@@ -155,14 +155,12 @@ export function findLateChores({ chores, settings, nowMs }: WatchedState): reado
 	);
 }
 
-/** Those that nobody does are one warning, because they have one cause; what fails has its own. */
+/** That no worker runs is a warning of its own: then only what fails is told of here. */
 function findChores(state: WatchedState): Found {
-	const late = findLateChores(state);
-	const left = late.filter(({ failures }) => failures === 0);
 	const hasWorker = alive(state).some(({ role }) => role !== "web");
-	const isOne = left.length > (hasWorker ? 1 : 0);
-	const single = isOne ? late.filter(({ failures }) => failures > 0) : late;
-	return [...(isOne ? [describeLeft(left, hasWorker)] : []), ...single.map(describeLate)];
+	return findLateChores(state)
+		.filter(({ failures }) => hasWorker || failures > 0)
+		.map(describeLate);
 }
 
 function describeLate(record: ChoreRecord): Sentence {
@@ -176,18 +174,6 @@ function describeLate(record: ChoreRecord): Sentence {
 			? `${last}. No worker does it, or it hangs: see that a process of role worker or all runs, and what its log says.`
 			: `${last} and failed ${times} since. The last failure says: ${error} See the log of the process.`;
 	return { about: name, title: CHORES[name].undone, text: `${since} ${cause}` };
-}
-
-function describeLeft(left: readonly ChoreRecord[], hasWorker: boolean): Sentence {
-	const since = isoTime(Math.min(...left.map(lateSinceMs)));
-	const lastMs = Math.max(...left.map(({ lastSuccessMs }) => lastSuccessMs ?? 0));
-	const last = lastMs === 0 ? "No run has ever succeeded" : `The last success was at ${isoTime(lastMs)}`;
-	const names = left.map(({ name }) => name).join(", ");
-	const late = left.length === 1 ? "is late since" : "are late, the first since";
-	const cause = hasWorker
-		? "A worker runs: unless it has just started, they hang. Read its log."
-		: "No worker runs. They are done once you start one: `ringback serve` with RINGBACK_ROLE=all or worker.";
-	return { title: "Periodic work is not getting done", text: `${names} ${late} ${since}. ${last}. ${cause}` };
 }
 
 function alive({ processes, nowMs }: WatchedState): ProcessRecord[] {

@@ -5,7 +5,7 @@
 import { tellEarly } from "../callbacks/failure-notices.ts";
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { approveDue, expireParked } from "../conversions/end-windows.ts";
-import { CHORES, type ChoreName, type ChoreReport } from "../domain/chore.ts";
+import { CHORES, type ChoreName } from "../domain/chore.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import { type JobWorkDeps, workOffJobs } from "../jobs/work.ts";
 import { type TellDeps, tellChanges, tellNotices } from "../mail/tell.ts";
@@ -29,11 +29,6 @@ import { type ChoreStep, saveChore } from "../store/queries/system.ts";
 import type { Store } from "../store/store.ts";
 import { type Loop, startLoop } from "./loop.ts";
 
-export interface Chore extends Loop {
-	/** As this process knows it, for its metrics. */
-	readonly report: ChoreReport;
-}
-
 type Work = (isStopping: () => boolean) => Promise<unknown>;
 
 /** What every chore runs with. */
@@ -48,7 +43,6 @@ export interface ChoresDeps extends ChoreDeps, ConversionsDeps, TellDeps {
 }
 
 export interface Chores {
-	all: readonly Chore[];
 	/** A notice was written: mail it now if its time has come. */
 	mailNow(): void;
 	stop(): Promise<void>;
@@ -94,7 +88,6 @@ export function startChores(deps: ChoresDeps): Chores {
 		mail,
 	].filter((chore) => chore !== null);
 	return {
-		all,
 		mailNow: () => mail?.runSoon(),
 		stop: async () => {
 			await Promise.all(all.map((chore) => chore.stop()));
@@ -116,19 +109,21 @@ async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<v
 }
 
 /** Many decisions, and files that staff import. In every process: whichever is there takes up what another left behind. */
-export function startJobChore(deps: JobWorkDeps & ChoreDeps): Chore {
+export function startJobChore(deps: JobWorkDeps & ChoreDeps): Loop {
 	return startChore(deps, "jobs", (isStopping) => workOffJobs(deps, isStopping));
 }
 
 /** In every process that has a mail server: whichever is there tells. Without one, changes wait on record. */
-export function startTelling(deps: TellDeps & ChoreDeps): Chore | null {
+export function startTelling(deps: TellDeps & ChoreDeps): Loop | null {
 	return deps.mails.isOn
 		? startChore(deps, "change_mails", (isStopping) => tellChanges(deps, isStopping))
 		: null;
 }
 
-export function startChore({ store, clock, log }: ChoreDeps, name: ChoreName, work: Work): Chore {
-	const report: ChoreReport = { name, failures: 0, failuresTotal: 0 };
+export function startChore({ store, clock, log }: ChoreDeps, name: ChoreName, work: Work): Loop {
+	let hasRun = false;
+	/** False before the first success, too. */
+	let isWell = false;
 	let savedAtMs = Number.NEGATIVE_INFINITY;
 	let saving: Promise<void> = Promise.resolve();
 
@@ -151,22 +146,16 @@ export function startChore({ store, clock, log }: ChoreDeps, name: ChoreName, wo
 
 	async function run(isStopping: () => boolean): Promise<void> {
 		if (!clock.isSure()) return;
-		const begunAtMs = clock.nowMs();
 		// So that one that hangs in its first run is known to be late.
-		if (report.lastRunMs === undefined) save("begun");
-		try {
-			await work(() => {
-				saveNowAndThen("working");
-				return isStopping() || !clock.isSure();
-			});
-		} finally {
-			report.lastRunMs = clock.nowMs() - begunAtMs;
-		}
-		const isNews = report.lastSuccessMs === undefined || report.failures > 0;
-		report.lastSuccessMs = clock.nowMs();
-		report.failures = 0;
-		if (isNews) save("done");
-		else saveNowAndThen("done");
+		if (!hasRun) save("begun");
+		hasRun = true;
+		await work(() => {
+			saveNowAndThen("working");
+			return isStopping() || !clock.isSure();
+		});
+		if (isWell) saveNowAndThen("done");
+		else save("done");
+		isWell = true;
 	}
 
 	const loop = startLoop({
@@ -174,15 +163,12 @@ export function startChore({ store, clock, log }: ChoreDeps, name: ChoreName, wo
 		everyMs: () => (clock.isSure() ? CHORES[name].intervalMs : SURE_LOOK_MS),
 		run,
 		onFailure(error) {
-			report.lastFailureMs = clock.nowMs();
-			report.failures++;
-			report.failuresTotal++;
+			isWell = false;
 			save({ error: oneLine(error) });
 			log.error({ err: error, chore: name }, "a chore failed; it will be tried again");
 		},
 	});
 	return {
-		report,
 		runSoon: loop.runSoon,
 		async stop() {
 			await loop.stop();

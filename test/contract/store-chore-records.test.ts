@@ -15,6 +15,15 @@ import { createLog } from "../support/log.ts";
 import { untilOnClock } from "../support/until.ts";
 
 const HOST = "ringback.example";
+const WORKER = {
+	instance: "0a1b2c3d",
+	host: "one",
+	role: "all",
+	version: "1.1.0",
+	startedAtMs: START_MS,
+	engine: null,
+	mailFailure: null,
+};
 
 eachDatabase("records of chores", (database) => {
 	let clock: MovableClock;
@@ -27,7 +36,12 @@ eachDatabase("records of chores", (database) => {
 	/** One that looks every few seconds how the chores of all processes go. */
 	function openProcess(store: Store) {
 		const log = createLog();
-		const readSystem = async () => ({ ...NOTHING_READ, chores: await listChoreRecords(store.db) });
+		const processes = () => [{ ...WORKER, seenAtMs: clock.nowMs() }];
+		const readSystem = async () => ({
+			...NOTHING_READ,
+			processes: processes(),
+			chores: await listChoreRecords(store.db),
+		});
 		const installation = makeInstallation({ clock, log, readSystem });
 		const { look, warningsFor } = installation;
 		const watch = startLoop({ clock, everyMs: WATCH_INTERVAL_MS, run: look, onFailure: fail });
@@ -75,11 +89,11 @@ eachDatabase("records of chores", (database) => {
 		const hanging = startChore(worker, "expiries", async () => {
 			if (runs++ > 2) await gate.promise;
 		});
-		await untilTold(web, ["Periodic work is not getting done"]);
+		await untilTold(web, ["Unconfirmed parked conversions are not expiring"]);
 		gate.resolve();
 		await untilTold(web, []);
 		await Promise.all([hanging.stop(), worker.watch.stop()]);
-		await untilTold(web, ["Periodic work is not getting done"]);
+		await untilTold(web, ["Unconfirmed parked conversions are not expiring"]);
 		await web.watch.stop();
 	});
 
