@@ -148,7 +148,7 @@ export async function recordConversion(
 	const result = results[0] ?? refuseBusy();
 	if (!result.ok) return result;
 	if (result.value.showsPixelWorks) {
-		await noteFirstTime(trx, programme, "first_pixel_at_ms", deps.clock.nowMs());
+		await noteFirstTime(trx, "first_pixel_at_ms", [programme.id], deps.clock.nowMs());
 	}
 	return succeed({ ...result.value, owed });
 }

@@ -4,9 +4,9 @@
 import { plainWords } from "../domain/fault.ts";
 import {
 	insertOpened,
-	type ParsedProgramme,
-	type ProgrammeInput,
-	parseProgramme,
+	type OpeningInput,
+	type ParsedOpening,
+	parseOpening,
 	staffCannotOwn,
 } from "../programmes/open-programme.ts";
 import { shortenRate } from "../programmes/programme-terms.ts";
@@ -64,7 +64,7 @@ Book Club;owner@books.example;GBP;10;1,25;14;no`,
 	apply: (trx, deps, rows) => inOrder(rows, (row) => applyProgramme(trx, deps, row)),
 };
 
-type Judged = { verdict: RowVerdict; meant: ParsedProgramme | null };
+type Judged = { verdict: RowVerdict; meant: ParsedOpening<string> | null };
 
 async function applyProgramme(trx: Db, deps: ApplyDeps, row: JobRow): Promise<RowVerdict> {
 	const { verdict, meant } = await judgeProgramme(trx, row);
@@ -79,7 +79,7 @@ async function judgeProgramme(db: Db, { cells }: JobRow): Promise<Judged> {
 	if (parks === undefined) {
 		return settle(needsFixing("parks_pixels must be yes or no, or be left empty for yes."));
 	}
-	const parsed = parseProgramme(inputOf(cells));
+	const parsed = parseOpening(inputOf(cells));
 	if (!parsed.ok) return settle(needsFixing(parsed.faults.map(plainWords).join(" ")));
 	const { terms, email } = parsed.value;
 	const [known, another] = await findProgrammesByName(db, [terms.name]);
@@ -98,7 +98,7 @@ async function judgeProgramme(db: Db, { cells }: JobRow): Promise<Judged> {
 async function compare(
 	db: Db,
 	known: Programme,
-	{ terms, currency, email }: ParsedProgramme,
+	{ terms, currency, email }: ParsedOpening<string>,
 	saysParking: boolean,
 ): Promise<RowVerdict> {
 	const owners = (await addresseesOf(db, known.id, ["owner"])).map((owner) => owner.email);
@@ -113,7 +113,7 @@ async function compare(
 	return compareWith("This programme", differences);
 }
 
-function inputOf(cells: Cells): ProgrammeInput {
+function inputOf(cells: Cells): OpeningInput<string> {
 	const days = cellOf(cells, "approval_days");
 	return {
 		name: cellOf(cells, "programme"),

@@ -7,7 +7,7 @@ import type { Maker } from "../people/links.ts";
 import type { AddressPolicy, Log, LookUp, Transport } from "../ports.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { bringRemovedForward } from "../store/queries/bring-forward.ts";
-import { findOldestPending, MAX_COUNTED_PENDING } from "../store/queries/delivery-health.ts";
+import { findOldestPending, MAX_COUNTED_UNDELIVERED } from "../store/queries/delivery-health.ts";
 import { presentUrl, removeEndpoint, setEndpoint } from "../store/queries/programmes.ts";
 import { changeLocked } from "./programmes.ts";
 
@@ -65,7 +65,7 @@ export async function removePostbackUrl(
 		async ({ trx, programmeId, personId, nowMs }) => {
 			const { count } = await findOldestPending(trx, programmeId);
 			if ((await presentUrl(trx, programmeId)) !== undefined) {
-				const detail = `${count}${count < MAX_COUNTED_PENDING ? "" : " or more"} callbacks were pending`;
+				const detail = `${count}${count < MAX_COUNTED_UNDELIVERED ? "" : " or more"} callbacks were pending`;
 				await noteAudit(trx, { personId, programmeId, action: "postback_url.removed", detail }, nowMs);
 			}
 			await removeEndpoint(trx, programmeId, nowMs);

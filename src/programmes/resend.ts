@@ -12,11 +12,11 @@ import { bringForward, walkWaiting } from "../store/queries/bring-forward.ts";
 import {
 	type Delivery,
 	type FailedSpan,
-	failedInSight,
 	failedWithin,
 	findDeliveries,
 	findDelivery,
 	requeue,
+	setAside,
 } from "../store/queries/deliveries.ts";
 import type { Db, Store } from "../store/store.ts";
 
@@ -159,10 +159,8 @@ export async function resendFailed(
 		for (let found = BATCH_ROWS; found === BATCH_ROWS && goesOn(resent); ) {
 			const asked = { programmeId, maker };
 			const started = await sendMany(deps, asked, "deliveries.resent", what, async (trx, dueAtMs) => {
-				const failed =
-					fromMs === undefined
-						? await failedInSight(trx, programmeId, BATCH_ROWS, endMs)
-						: await failedWithin(trx, programmeId, { fromMs, untilMs: endMs }, BATCH_ROWS);
+				const span = { ...(fromMs === undefined ? {} : { fromMs }), untilMs: endMs };
+				const failed = await failedWithin(trx, programmeId, span, BATCH_ROWS);
 				found = failed.length;
 				return found === 0 ? [] : requeue(trx, programmeId, failed, dueAtMs);
 			});
@@ -174,6 +172,32 @@ export async function resendFailed(
 		}
 	}
 	return succeed(resent);
+}
+
+/**
+ * What failed for good stays in sight until it was resent, or set aside here: badge, Overview and mails count it. It stays
+ * in the list of failed callbacks. What had failed by the time the person saw; resolves to how many were set aside.
+ */
+export async function setFailedAside(
+	{ store, clock }: ResendDeps,
+	{ programmeId, maker }: { programmeId: number; maker: Maker },
+	untilMs: number,
+): Promise<Result<number>> {
+	const setBatchAside = async (trx: Db): Promise<Result<number>> => {
+		const failed = await failedWithin(trx, programmeId, { untilMs }, BATCH_ROWS);
+		const ids = failed.map(({ id }) => id);
+		await setAside(trx, ids);
+		const note = { personId: maker.personId, programmeId, action: "deliveries.set_aside" } as const;
+		if (ids.length > 0) await noteAudit(trx, { ...note, detail: `${ids.length}` }, clock.nowMs());
+		return succeed(ids.length);
+	};
+	for (let count = 0; ; ) {
+		const done = await transactInProgramme(store, maker, programmeId, setBatchAside, "integrate");
+		if (!done.ok) return done;
+		count += done.value;
+		if (done.value < BATCH_ROWS) return succeed(count);
+		await clock.yieldLoop();
+	}
 }
 
 /** Everything that waits for its next attempt. Resolves to how many are sent now. */

@@ -19,8 +19,7 @@ import {
 	giveBackSpace,
 	pruneDeliveries,
 	pruneExpired,
-	pruneInboundCalls,
-	pruneLocalAnswers,
+	pruneLog,
 	pruneNonces,
 	pruneNotices,
 } from "../store/queries/prune.ts";
@@ -99,8 +98,8 @@ async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<v
 	const { store, clock, retentionDays } = deps;
 	const olderThanMs = clock.nowMs() - retentionDays * DAY_MS;
 	await pruneDeliveries(store, clock, olderThanMs, isStopping);
-	await pruneInboundCalls(store, clock, olderThanMs, isStopping);
-	await pruneLocalAnswers(store, clock, olderThanMs, isStopping);
+	await pruneLog("inbound_calls", store, clock, olderThanMs, isStopping);
+	await pruneLog("local_answers", store, clock, olderThanMs, isStopping);
 	await pruneExpired(store, clock, olderThanMs, isStopping);
 	await pruneNotices(store, olderThanMs);
 	await pruneJobs(store.db, olderThanMs);

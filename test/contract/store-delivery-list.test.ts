@@ -13,7 +13,7 @@ import type { NewInboundCall } from "../../src/store/hot-writes.ts";
 import {
 	addCallbackCounts,
 	listCallbackHours,
-	MAX_COUNTED_PENDING,
+	MAX_COUNTED_UNDELIVERED,
 	pruneCallbackHours,
 } from "../../src/store/queries/delivery-health.ts";
 import {
@@ -286,12 +286,12 @@ eachDatabase("the health of callbacks", (database) => {
 			.execute();
 		// Made later, due earlier, and more than are counted.
 		await sql`insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
-			with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(MAX_COUNTED_PENDING)})
+			with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(MAX_COUNTED_UNDELIVERED)})
 			select ${sql.lit(oldest)} + 1000000 + i, ${sql.lit(programme.id)}, ${sql.lit(START_MS)} + i, 0, 1, 0, 0 from n`.execute(
 			store.db,
 		);
 		const { pending } = await readCallbackHealth(store.db, { id: programme.id, endpoint_id: 1 }, START_MS);
-		deepEqual(pending, { count: MAX_COUNTED_PENDING, oldestAtMs: START_MS - 100_000 });
+		deepEqual(pending, { count: MAX_COUNTED_UNDELIVERED, oldestAtMs: START_MS - 100_000 });
 		await store.db.deleteFrom("queue").where("receiver_id", "=", programme.id).execute();
 	});
 

@@ -33,7 +33,6 @@ import {
 import { walkCredited } from "../../src/store/queries/credited.ts";
 import { sumByPartnership } from "../../src/store/queries/credits.ts";
 import {
-	failedInSight,
 	failedWithin,
 	findDeliveries,
 	listFailedProgrammes,
@@ -70,8 +69,9 @@ import {
 	findNoticesToMail,
 	findOpenNotice,
 	findProgrammeToMail,
-	findWatched,
+	forgetWatched,
 	listNotices,
+	tellWatched,
 } from "../../src/store/queries/notices.ts";
 import { countEndedWindows } from "../../src/store/queries/owed.ts";
 import type { NamedPartnership, PartnerLink } from "../../src/store/queries/partners.ts";
@@ -79,7 +79,7 @@ import { listProgrammePeople, listStaff } from "../../src/store/queries/people.t
 import { hasConversions, listProgrammes } from "../../src/store/queries/programme-list.ts";
 import { findProgrammeOf, listProgrammesOf } from "../../src/store/queries/programme-people.ts";
 import { removeEndpoint, setEndpoint } from "../../src/store/queries/programmes.ts";
-import { pruneExpired, pruneLocalAnswers } from "../../src/store/queries/prune.ts";
+import { pruneExpired, pruneLog } from "../../src/store/queries/prune.ts";
 import type { DueDelivery, ReadRequest, Settlement } from "../../src/store/queries/queue.ts";
 import { hasPassword } from "../../src/store/queries/sign-in.ts";
 import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
@@ -254,7 +254,7 @@ const READS: readonly Read[] = [
 	),
 	...ofBoth("how many deliveries failed", "deliveries_in_sight", countFailed),
 	...ofBoth("failed deliveries in sight", "deliveries_in_sight", (db, id) =>
-		failedInSight(db, id, 500, START_MS),
+		failedWithin(db, id, { untilMs: START_MS }, 500),
 	),
 	...ofBoth("how many deliveries wait", "queue_by_due", (db, id) => countWaiting(db, id, START_MS - ROWS)),
 	["deliveries that are ticked", [], (db) => findDeliveries(db, LARGE, ["dlv2", "dlv3"])],
@@ -274,7 +274,14 @@ const READS: readonly Read[] = [
 		["conversions_by_window"],
 		(db) => countEndedWindows(db, START_MS),
 	],
-	["trouble that is to be told", ["notices_watched"], (db) => findWatched(db, START_MS, 100)],
+	[
+		"trouble that is to be told",
+		["notices_watched"],
+		async (db) => {
+			await forgetWatched(db, START_MS);
+			await tellWatched(db, START_MS, START_MS);
+		},
+	],
 	["a trouble that ends", ["notices_open"], (db) => endTroubles(db, [LARGE], "success", START_MS)],
 	["the next job to do", ["jobs_to_do"], (db) => claimJob(db, "claim", START_MS, START_MS)],
 	["a programme to be mailed", ["notices_to_mail"], (db) => findProgrammeToMail(db, START_MS - 1)],
@@ -417,7 +424,7 @@ const READS: readonly Read[] = [
 	[
 		"what listeners told long ago",
 		[],
-		(db, store) => pruneLocalAnswers(within(store, db), createClock(), 0, never),
+		(db, store) => pruneLog("local_answers", within(store, db), createClock(), 0, never),
 	],
 	["a slice of the network's totals", [], (db) => tallySlice(db, { afterId: ROWS / 2, limit: 2_000 })],
 	[

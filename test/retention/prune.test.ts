@@ -9,12 +9,7 @@ import { realClock } from "../../src/outside/clock.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { findDelivery, requeue } from "../../src/store/queries/deliveries.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
-import {
-	pruneDeliveries,
-	pruneInboundCalls,
-	pruneNonces,
-	pruneNotices,
-} from "../../src/store/queries/prune.ts";
+import { pruneDeliveries, pruneLog, pruneNonces, pruneNotices } from "../../src/store/queries/prune.ts";
 import type { Schema } from "../../src/store/schema/tables.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { NoticesTable } from "../../src/store/tables/notices.ts";
@@ -191,8 +186,8 @@ eachDatabase("retention", (database) => {
 		}
 		await store.writes.insertInboundCalls(store.db, [{ ...call, at_ms: CUTOFF_MS }]);
 		let asked = 0;
-		equal(await pruneInboundCalls(store, realClock, CUTOFF_MS, () => asked++ > 0), BATCH_ROWS);
-		equal(await pruneInboundCalls(store, realClock, CUTOFF_MS, never), MANY - BATCH_ROWS);
+		equal(await pruneLog("inbound_calls", store, realClock, CUTOFF_MS, () => asked++ > 0), BATCH_ROWS);
+		equal(await pruneLog("inbound_calls", store, realClock, CUTOFF_MS, never), MANY - BATCH_ROWS);
 		const left = await store.db.selectFrom("inbound_calls").select("at_ms").execute();
 		deepEqual(
 			left.map(({ at_ms }) => at_ms),

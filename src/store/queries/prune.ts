@@ -18,6 +18,8 @@ export async function pruneNonces({ db }: Store, nowMs: number): Promise<void> {
 		.execute();
 }
 
+type Pruning = [store: Store, clock: Clock, olderThanMs: number, isStopping: () => boolean];
+
 /** `removeBatch` resolves to how many went, or to null when there is nothing left to look at. */
 async function removeInBatches(
 	clock: Clock,
@@ -34,38 +36,43 @@ async function removeInBatches(
 	return removed;
 }
 
-/** Walks the rows from the oldest on and stops at the first that is young enough. Resolves to how many went. */
-export async function pruneDeliveries(
-	store: Store,
-	clock: Clock,
-	olderThanMs: number,
-	isStopping: () => boolean,
+/**
+ * Walks the rows from the oldest on, by batches, and stops at the first that is young enough: ids follow the time of
+ * making. Not from the beginning each time: PostgreSQL would read again what this run has deleted.
+ */
+function removeOldest<Row extends { id: number; atMs: number }>(
+	[, clock, olderThanMs, isStopping]: Pruning,
+	read: (afterId: number) => Promise<readonly Row[]>,
+	remove: (old: readonly Row[]) => Promise<number>,
 ): Promise<number> {
 	let afterId = 0;
 	return removeInBatches(clock, isStopping, async () => {
-		const batch = await oldestDeliveries(store.db, afterId, olderThanMs);
-		const last = batch.at(-1);
+		const rows = await read(afterId);
+		const firstYoung = rows.findIndex(({ atMs }) => atMs >= olderThanMs);
+		const old = firstYoung === -1 ? rows : rows.slice(0, firstYoung);
+		const last = old.at(-1);
 		if (last === undefined) return null;
 		afterId = last.id;
-		const ids = batch
-			.filter((row) => row.finished_at_ms !== null && row.finished_at_ms < olderThanMs)
-			.map((row) => row.id);
-		return ids.length === 0 ? 0 : store.transact((trx) => removeDeliveries(trx, ids));
+		return remove(old);
 	});
 }
 
-/** Behind `afterId`, up to the first that is young enough; a batch at most. */
-async function oldestDeliveries(db: Db, afterId: number, olderThanMs: number) {
-	const rows = await db
-		.selectFrom("deliveries")
-		.select(["id", "created_at_ms", "finished_at_ms"])
-		.where("id", ">", afterId)
-		.orderBy("id")
-		.limit(BATCH_ROWS)
-		.execute();
-	// Ids follow the time of making, so nothing behind a young row is old enough.
-	const firstYoung = rows.findIndex((row) => row.created_at_ms >= olderThanMs);
-	return firstYoung === -1 ? rows : rows.slice(0, firstYoung);
+/** Resolves to how many went. */
+export function pruneDeliveries(...of: Pruning): Promise<number> {
+	const [store, , olderThanMs] = of;
+	const read = (afterId: number) =>
+		store.db
+			.selectFrom("deliveries")
+			.select(["id", "created_at_ms as atMs", "finished_at_ms"])
+			.where("id", ">", afterId)
+			.orderBy("id")
+			.limit(BATCH_ROWS)
+			.execute();
+	return removeOldest(of, read, async (old) => {
+		const finished = old.filter((row) => row.finished_at_ms !== null && row.finished_at_ms < olderThanMs);
+		const ids = finished.map(({ id }) => id);
+		return ids.length === 0 ? 0 : store.transact((trx) => removeDeliveries(trx, ids));
+	});
 }
 
 async function removeDeliveries(trx: Db, ids: readonly number[]): Promise<number> {
@@ -83,47 +90,26 @@ async function removeDeliveries(trx: Db, ids: readonly number[]): Promise<number
 	return gone.length;
 }
 
-export function pruneInboundCalls(...of: LogPruning): Promise<number> {
-	return pruneLog("inbound_calls", ...of);
-}
-
-/** What listeners told of. */
-export function pruneLocalAnswers(...of: LogPruning): Promise<number> {
-	return pruneLog("local_answers", ...of);
-}
-
-type LogPruning = [store: Store, clock: Clock, olderThanMs: number, isStopping: () => boolean];
-
-/** Walks the rows from the oldest on and stops at the first batch that is young enough. Resolves to how many went. */
-async function pruneLog(
-	table: "inbound_calls" | "local_answers",
-	...[{ db }, clock, olderThanMs, isStopping]: LogPruning
-): Promise<number> {
-	// Not from the beginning each time: PostgreSQL would read again what this run has deleted.
-	let afterId = 0;
-	return removeInBatches(clock, isStopping, async () => {
-		const rows = await db
+/** The inbound log, or what listeners told of. Resolves to how many went. */
+export function pruneLog(table: "inbound_calls" | "local_answers", ...of: Pruning): Promise<number> {
+	const [{ db }] = of;
+	const read = (afterId: number) =>
+		db
 			.selectFrom(table)
-			.select(["id", "at_ms"])
+			.select(["id", "at_ms as atMs"])
 			.where("id", ">", afterId)
 			.orderBy("id")
 			.limit(BATCH_ROWS)
 			.execute();
-		const ids = rows.filter((row) => row.at_ms < olderThanMs).map((row) => row.id);
-		if (ids.length === 0) return null;
-		afterId = rows.at(-1)?.id ?? afterId;
+	return removeOldest(of, read, async (old) => {
+		const ids = old.map(({ id }) => id);
 		await db.deleteFrom(table).where("id", "in", ids).execute();
 		return ids.length;
 	});
 }
 
 /** What pixels reported and no server confirmed, with its history. Resolves to how many went. */
-export async function pruneExpired(
-	store: Store,
-	clock: Clock,
-	olderThanMs: number,
-	isStopping: () => boolean,
-): Promise<number> {
+export function pruneExpired(...[store, clock, olderThanMs, isStopping]: Pruning): Promise<number> {
 	return removeInBatches(clock, isStopping, async () => {
 		const ids = await longestExpired(store, olderThanMs);
 		return ids.length === 0 ? null : store.transact((trx) => removeExpired(trx, ids));
