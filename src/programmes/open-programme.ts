@@ -2,7 +2,7 @@
 // invited (now or later), for the command line, which made the owner before, and for an import, which makes the owner
 // and mails nobody.
 
-import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Checked, checkAll, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { currencyDigits } from "../domain/money.ts";
 import type { AccountsDeps } from "../people/deps.ts";
@@ -22,11 +22,8 @@ import { findFirstProgramme, insertProgramme, type Programme } from "../store/qu
 import type { Db } from "../store/store.ts";
 import { type IssuedKey, insertKey } from "./keys.ts";
 import {
-	type Checked,
-	checkAll,
 	DEFAULT_APPROVAL_DAYS,
 	parseTerms,
-	refuseAll,
 	rowOfTerms,
 	type Terms,
 	type TermsInput,

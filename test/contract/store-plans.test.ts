@@ -248,7 +248,7 @@ const READS: readonly Read[] = [
 			["queue_by_due"],
 			async (db, store) => {
 				await removeEndpoint(db, programmeId, START_MS);
-				await bringRemovedForward(within(store, db), createClock(), programmeId);
+				await bringRemovedForward(alongIndexes(store, db), createClock(), programmeId);
 			},
 		],
 	),
@@ -264,7 +264,7 @@ const READS: readonly Read[] = [
 			["queue_by_due"],
 			async (db, store) => {
 				const clock = createClock(START_MS - ROWS);
-				for await (const waiting of walkWaiting(within(store, db), clock, programmeId))
+				for await (const waiting of walkWaiting(alongIndexes(store, db), clock, programmeId))
 					await bringForward(db, programmeId, waiting, clock.nowMs());
 			},
 		],
@@ -699,6 +699,17 @@ function checkPlans(plans: readonly QueryPlan[], indexes: readonly string[]): vo
 /** For what makes transactions of its own, inside one that is rolled back. */
 function within(store: Store, db: Db): Store {
 	return { ...store, db, transact: (work) => work(db), lookAlongIndexes: (look) => look(db) };
+}
+
+/** For what is looked at with an order to the planner: see `Store.lookAlongIndexes`. */
+function alongIndexes(store: Store, db: Db): Store {
+	return {
+		...within(store, db),
+		async lookAlongIndexes(look) {
+			await store.keepToIndexes(db);
+			return look(db);
+		},
+	};
 }
 
 /** The queue's statements do not go through Kysely: all of them are looked at, whatever they are for. */
