@@ -19,14 +19,14 @@ const ABOUT = {
 
 const LATE: ChoreRecord = {
 	name: "approvals",
-	sinceMs: START_MS - 900_000,
-	lastSuccessMs: START_MS - 120_001,
-	workingAtMs: START_MS - 1_000,
-	lastFailureMs: START_MS - 1_000,
+	since_ms: START_MS - 900_000,
+	last_success_ms: START_MS - 120_001,
+	working_at_ms: START_MS - 1_000,
+	last_failure_ms: START_MS - 1_000,
 	failures: 3,
 	error: "no room.",
 };
-const FINE: ChoreRecord = { ...LATE, name: "retention", failures: 0, lastFailureMs: null, error: null };
+const FINE: ChoreRecord = { ...LATE, name: "retention", failures: 0, last_failure_ms: null, error: null };
 test("every answer carries the security headers", async (t) => {
 	const shop = await openTestShop(t);
 	const paths = ["/healthz", "/nowhere", "/v1/conversions", "/v1/nowhere", "/pixel/x.gif"];

@@ -9,6 +9,7 @@ import { createLimitedCalls } from "./api/pixel-limits.ts";
 import { Engine } from "./callbacks/engine.ts";
 import { createClickCounts } from "./clicks/counts.ts";
 import { type Config, publicUrlAt, warningSettings } from "./config.ts";
+import { NO_ENGINE } from "./domain/process.ts";
 import type { Warning } from "./domain/warning.ts";
 import {
 	type HttpServer,
@@ -109,10 +110,14 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			...workplace,
 			startedAtMs,
 			readEngine: () => {
-				if (engine === null) return null;
+				if (engine === null) return NO_ENGINE;
 				const { inHand, backlog } = engine.counters;
-				const { programmesDue, oldestDueAtMs } = backlog;
-				return { inHand, programmesDue, oldestDueAtMs, mostInFlight: config.maxInFlight };
+				return {
+					in_hand: inHand,
+					programmes_due: backlog.programmesDue,
+					oldest_due_at_ms: backlog.oldestDueAtMs,
+					most_in_flight: config.maxInFlight,
+				};
 			},
 			readMailFailure: () => workplace.mailer?.failure ?? null,
 		});

@@ -52,15 +52,15 @@ export function isChoreName(name: string): name is ChoreName {
 	return Object.hasOwn(CHORES, name);
 }
 
-/** How a chore went, whichever process did it. */
+/** How a chore went, whichever process did it: as the table `chores` has it. */
 export interface ChoreRecord {
 	name: ChoreName;
 	/** When somebody first set out to do it. */
-	sinceMs: number;
-	lastSuccessMs: number | null;
+	since_ms: number;
+	last_success_ms: number | null;
 	/** When a run that goes by batches last began one. */
-	workingAtMs: number | null;
-	lastFailureMs: number | null;
+	working_at_ms: number | null;
+	last_failure_ms: number | null;
 	/** Since the last success. */
 	failures: number;
 	/** What the last failure said; null without one. */
@@ -83,10 +83,10 @@ function choreTimeMs(name: ChoreName): number {
 export function isLate(record: ChoreRecord, nowMs: number): boolean {
 	const timeMs = choreTimeMs(record.name);
 	if (nowMs <= lateSinceMs(record)) return false;
-	return record.failures > 0 || record.workingAtMs === null || nowMs - record.workingAtMs > timeMs;
+	return record.failures > 0 || record.working_at_ms === null || nowMs - record.working_at_ms > timeMs;
 }
 
 /** Of one that is late: from when on. */
-export function lateSinceMs({ name, lastSuccessMs, sinceMs }: ChoreRecord): number {
-	return (lastSuccessMs ?? sinceMs) + choreTimeMs(name);
+export function lateSinceMs({ name, last_success_ms, since_ms }: ChoreRecord): number {
+	return (last_success_ms ?? since_ms) + choreTimeMs(name);
 }

@@ -17,7 +17,7 @@ import {
 import { shortenRate } from "../programmes/programme-terms.ts";
 import { type AuditNote, noteAudits } from "../store/queries/audit.ts";
 import { hasOpenInvitation, removeProgrammeInvitation } from "../store/queries/links.ts";
-import { findPersonByEmail, type Person, renamePerson } from "../store/queries/people.ts";
+import { findPersonByEmail, type Person, updatePerson } from "../store/queries/people.ts";
 import { addresseesOf, addToProgramme, findRole } from "../store/queries/programme-people.ts";
 import { findProgrammesByName, type Programme } from "../store/queries/programmes.ts";
 import { hasPassword } from "../store/queries/sign-in.ts";
@@ -235,7 +235,7 @@ async function applyPerson(trx: Db, deps: ApplyDeps, row: JobRow, added: AuditNo
 	if (!found.ok) return needsFixing(plainWords(found.fault));
 	const person = found.value;
 	// Whoever has an account has said themselves what they are called.
-	if (name !== "" && person.name === "") await renamePerson(trx, person.id, name);
+	if (name !== "" && person.name === "") await updatePerson(trx, person.id, { name });
 	if (deps.inviting === null) {
 		added.push(await addSilently(trx, deps, person, membership));
 		return verdict;

@@ -164,7 +164,7 @@ function findChores(state: WatchedState): Found {
 }
 
 function describeLate(record: ChoreRecord): Sentence {
-	const { name, lastSuccessMs, failures, error } = record;
+	const { name, last_success_ms: lastSuccessMs, failures, error } = record;
 	const since = `The chore ${name} is late since ${isoTime(lateSinceMs(record))}.`;
 	const last =
 		lastSuccessMs === null ? "It has never succeeded" : `It last succeeded at ${isoTime(lastSuccessMs)}`;
@@ -190,10 +190,11 @@ function findNoWorker(state: WatchedState): Found {
 }
 
 function findSilent(state: WatchedState): Found {
-	const isDelivering = alive(state).some(({ engine }) => engine !== null);
+	const isDelivering = alive(state).some(({ in_hand }) => in_hand !== null);
 	const silent = state.processes.filter((record) => isSilent(record, state.nowMs));
-	return silent.map(({ instance, host, role, seenAtMs, engine }) => {
-		const callbacks = engine === null ? "" : ` ${sayInFlight(engine, isDelivering)}`;
+	return silent.map((record) => {
+		const { instance, host, role, seen_at_ms: seenAtMs } = record;
+		const callbacks = record.in_hand === null ? "" : ` ${sayInFlight(record, isDelivering)}`;
 		return {
 			about: instance,
 			title: `A process stopped reporting: ${role} ${instance} on ${host}`,
@@ -203,7 +204,7 @@ function findSilent(state: WatchedState): Found {
 }
 
 /** Nobody knows which of them reached their shops, so no more is said than how many there can be. */
-function sayInFlight({ mostInFlight }: ProcessEngine, isDelivering: boolean): string {
+function sayInFlight({ most_in_flight: mostInFlight }: ProcessEngine, isDelivering: boolean): string {
 	const most = mostInFlight === null ? "" : ` (at most ${mostInFlight})`;
 	const again = `sends again the callbacks that were in flight${most}: their shops may get an event twice.`;
 	return isDelivering
@@ -251,7 +252,9 @@ function findMailFailure(state: WatchedState): Found {
 /** Of all processes; null when the last mail of each was taken. */
 export function lastMailFailure(processes: readonly ProcessRecord[]): MailFailure | null {
 	const [last = null] = processes
-		.flatMap(({ mailFailure }) => (mailFailure === null ? [] : [mailFailure]))
+		.flatMap(({ mail_failed_at_ms: atMs, mail_error: reason }) =>
+			atMs === null ? [] : [{ atMs, reason: reason ?? "no reason was given" }],
+		)
 		.toSorted((a, b) => b.atMs - a.atMs);
 	return last;
 }

@@ -243,7 +243,7 @@ function describeState({ gauge, gauges }: Series, read: () => WatchedState): voi
 	chores(
 		"ringback_chore_last_success_timestamp_seconds",
 		"When the chore was last done, by whichever process",
-		({ lastSuccessMs }) => inSeconds(lastSuccessMs ?? undefined),
+		({ last_success_ms }) => inSeconds(last_success_ms ?? undefined),
 	);
 	chores(
 		"ringback_chore_failures_in_a_row",

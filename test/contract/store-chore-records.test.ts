@@ -20,9 +20,10 @@ const WORKER = {
 	host: "one",
 	role: "all",
 	version: "1.1.0",
-	startedAtMs: START_MS,
-	engine: null,
-	mailFailure: null,
+	started_at_ms: START_MS,
+	in_hand: null,
+	mail_failed_at_ms: null,
+	mail_error: null,
 };
 
 eachDatabase("records of chores", (database) => {
@@ -36,7 +37,7 @@ eachDatabase("records of chores", (database) => {
 	/** One that looks every few seconds how the chores of all processes go. */
 	function openProcess(store: Store) {
 		const log = createLog();
-		const processes = () => [{ ...WORKER, seenAtMs: clock.nowMs() }];
+		const processes = () => [{ ...WORKER, seen_at_ms: clock.nowMs() }];
 		const readSystem = async () => ({
 			...NOTHING_READ,
 			processes: processes(),
@@ -99,12 +100,12 @@ eachDatabase("records of chores", (database) => {
 
 	test("a success ends the failures of all, and what was wrong can still be read", async () => {
 		const { db } = database.store;
-		const record = { name: "nonces", sinceMs: 1, lastSuccessMs: null, workingAtMs: null } as const;
+		const record = { name: "nonces", since_ms: 1, last_success_ms: null, working_at_ms: null } as const;
 		await saveChore(db, "nonces", "begun", 1);
 		await saveChore(db, "nonces", { error: "one." }, 2);
 		await saveChore(db, "nonces", { error: "two." }, 3);
 		await saveChore(db, "nonces", "begun", 4);
-		const failed = { ...record, lastFailureMs: 3, failures: 2, error: "two." };
+		const failed = { ...record, last_failure_ms: 3, failures: 2, error: "two." };
 		deepEqual(await listChoreRecords(db), [failed]);
 		await saveChore(db, "nonces", "working", 5);
 		await saveChore(db, "nonces", "done", 6);
@@ -112,8 +113,8 @@ eachDatabase("records of chores", (database) => {
 		const unknown = { name: "of_a_newer_program", since_ms: 0, failures: 0 };
 		await db.insertInto("chores").values(unknown).execute();
 		deepEqual(await listChoreRecords(db), [
-			{ ...record, name: "limits", sinceMs: 7, lastFailureMs: 7, failures: 1, error: "three." },
-			{ ...failed, lastSuccessMs: 6, workingAtMs: 5, failures: 0 },
+			{ ...record, name: "limits", since_ms: 7, last_failure_ms: 7, failures: 1, error: "three." },
+			{ ...failed, last_success_ms: 6, working_at_ms: 5, failures: 0 },
 		]);
 	});
 

@@ -48,9 +48,8 @@ import {
 import {
 	type DeliveryFilter,
 	findDeliveryDetail,
-	findRecentAttempts,
+	findSentAttempts,
 	listAttempts,
-	listAttemptsOf,
 	listDeliveries,
 	listDeliveriesOfConversion,
 	listLastAttempts,
@@ -308,18 +307,13 @@ const READS: readonly Read[] = [
 	["one delivery", [], (db) => findDeliveryDetail(db, LARGE, "dlv2")],
 	["a delivery's attempts", [], (db) => listAttempts(db, 2)],
 	["the last attempts of a list", [], (db) => listLastAttempts(db, [2, 3, 4])],
-	[
-		"the attempts of a conversion that a pasted callback names",
-		["events_once_per_conversion"],
-		(db) => listAttemptsOf(db, LARGE, { conversionId: "cnv00000002", orderId: "" }),
-	],
-	[
-		"the attempts of an order that a pasted callback names",
-		["conversions_by_order", "events_once_per_conversion"],
-		(db) => listAttemptsOf(db, LARGE, { conversionId: "", orderId: "order 2" }),
-	],
-	...ofBoth("a nonce among the newest attempts", "deliveries_by_receiver", (db, programmeId) =>
-		findRecentAttempts(db, programmeId, { nonce: "nonce", signature: "signature" }),
+	...ofBoth("the attempt that a pasted callback is", "deliveries_by_receiver", (db, programmeId) =>
+		findSentAttempts(db, programmeId, {
+			conversionId: "cnv00000002",
+			orderId: "order 2",
+			nonce: "nonce",
+			signature: "signature",
+		}),
 	),
 	["a conversion's deliveries", ["events_once_per_conversion"], (db) => listDeliveriesOfConversion(db, 2)],
 	...CONVERSION_LISTS.flatMap(([what, index, filter]): Read[] => [

@@ -53,15 +53,8 @@ export async function findOpenLink(db: Db, tokenHash: string, nowMs: number): Pr
 
 /** Of somebody who was invited to a programme and has not joined yet. */
 export async function hasOpenInvitation(db: Db, personId: number, nowMs: number): Promise<boolean> {
-	const found = await db
-		.selectFrom("links")
-		.select("id")
-		.where("person_id", "=", personId)
-		.where("purpose", "=", "programme_invitation")
-		.where("expires_at_ms", ">", nowMs)
-		.where("withdrawn", "is", null)
-		.executeTakeFirst();
-	return found !== undefined;
+	const isMeant = sql`l.person_id = ${personId} and l.purpose = 'programme_invitation'`;
+	return (await findOpenLinks(db, isMeant, nowMs)).length > 0;
 }
 
 /** False when somebody else was faster: a link works once. */
