@@ -164,7 +164,7 @@ test("of a process that fell silent it says how many callbacks may be sent again
 });
 
 test("the last mail failure is the newest of all processes", () => {
-	const failed = (atMs: number) => ({ ...WORKER, mailFailure: { atMs, reason: `at ${atMs}` } });
+	const failed = (atMs: number) => ({ ...WORKER, mail_failed_at_ms: atMs, mail_error: `at ${atMs}` });
 	deepEqual(lastMailFailure([failed(1), failed(3), failed(2), WEB]), { atMs: 3, reason: "at 3" });
 	deepEqual(lastMailFailure([WEB]), null);
 });

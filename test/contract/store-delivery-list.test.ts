@@ -2,7 +2,6 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { sql } from "kysely";
 import { readCallbackHealth } from "../../src/callbacks/health.ts";
 import { createPass } from "../../src/callbacks/pass.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
@@ -13,7 +12,6 @@ import type { NewInboundCall } from "../../src/store/hot-writes.ts";
 import {
 	addCallbackCounts,
 	listCallbackHours,
-	MAX_COUNTED_UNDELIVERED,
 	pruneCallbackHours,
 } from "../../src/store/queries/delivery-health.ts";
 import {
@@ -273,26 +271,6 @@ eachDatabase("the health of callbacks", (database) => {
 		const [delivery] = await takeDue(store, programme.id, 1, START_MS);
 		if (delivery) await settle(store, delivered(delivery));
 		equal((await readCallbackHealth(store.db, { id: programme.id, endpoint_id: 1 }, START_MS)).p95Ms, 32.5);
-	});
-
-	test("the oldest is told also when more wait than are counted, and it is the last to be tried again", async () => {
-		const { store } = database;
-		const programme = await addProgramme(store);
-		const [oldest = 0] = await addDeliveries(store, programme, START_MS - 100_000);
-		await store.db
-			.updateTable("queue")
-			.set({ due_at_ms: START_MS + 100_000 })
-			.where("id", "=", oldest)
-			.execute();
-		// Made later, due earlier, and more than are counted.
-		await sql`insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
-			with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(MAX_COUNTED_UNDELIVERED)})
-			select ${sql.lit(oldest)} + 1000000 + i, ${sql.lit(programme.id)}, ${sql.lit(START_MS)} + i, 0, 1, 0, 0 from n`.execute(
-			store.db,
-		);
-		const { pending } = await readCallbackHealth(store.db, { id: programme.id, endpoint_id: 1 }, START_MS);
-		deepEqual(pending, { count: MAX_COUNTED_UNDELIVERED, oldestAtMs: START_MS - 100_000 });
-		await store.db.deleteFrom("queue").where("receiver_id", "=", programme.id).execute();
 	});
 
 	test("what is cancelled is no attempt", async () => {

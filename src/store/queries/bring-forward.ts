@@ -24,7 +24,7 @@ const BATCH_ROWS = 500;
  * Engines read what is due by clocks that agree within milliseconds, and this transaction takes some. What is due within
  * so long is left alone, by whoever is not its engine: it is as good as in hand.
  */
-export const IN_HAND_SOON_MS: number = 5 * SECOND_MS;
+const IN_HAND_SOON_MS = 5 * SECOND_MS;
 
 /**
  * Those of them that were brought forward; null when there is no URL or no secret now. The others are due already or
