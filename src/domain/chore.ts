@@ -39,10 +39,7 @@ export const CHORES = {
 		undone: "Owners and developers are not mailed about failed callbacks",
 	},
 	// Strangers write nonces and limits: they stay no longer than they count.
-	nonces: { intervalMs: MINUTE_MS, undone: "Nonces of signed requests pile up" },
-	limits: { intervalMs: MINUTE_MS, undone: "Counts of limits that are over pile up" },
-	sessions: { intervalMs: HOUR_MS, undone: "Expired sessions and links pile up" },
-	old_mails: { intervalMs: HOUR_MS, undone: "Mails that were sent long ago pile up" },
+	nonces: { intervalMs: MINUTE_MS, undone: "Nonces of signed requests, and limits that are over, pile up" },
 	retention: { intervalMs: HOUR_MS, undone: "Records past the retention time are not being removed" },
 } as const satisfies Record<string, ChoreKind>;
 

@@ -229,12 +229,12 @@ describe("chores that do not get done", () => {
 	test("without a worker only what fails is told of, beside that no worker runs", () => {
 		const chores = [
 			chore("approvals", { last_success_ms: ago(3) }),
-			chore("limits", { last_success_ms: ago(40), last_failure_ms: ago(5), failures: 3, error: "No." }),
+			chore("expiries", { last_success_ms: ago(40), last_failure_ms: ago(5), failures: 3, error: "No." }),
 		];
 		deepEqual(
 			find({ chores, processes: [WEB] }).map(({ kind, about }) => [kind, about]),
 			[
-				["chore_late", "limits"],
+				["chore_late", "expiries"],
 				["no_worker", undefined],
 			],
 		);

@@ -10,20 +10,17 @@ import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import { type JobWorkDeps, workOffJobs } from "../jobs/work.ts";
 import { type TellDeps, tellChanges, tellNotices } from "../mail/tell.ts";
 import type { Clock, Log } from "../ports.ts";
-import { pruneCallbackHours } from "../store/queries/delivery-health.ts";
 import { readIsHeld } from "../store/queries/delivery-pause.ts";
-import { pruneJobs } from "../store/queries/jobs.ts";
-import { pruneUses } from "../store/queries/limit-counts.ts";
-import { pruneMails } from "../store/queries/mail-queue.ts";
 import {
 	giveBackSpace,
+	pruneAccess,
 	pruneDeliveries,
 	pruneExpired,
 	pruneLog,
-	pruneNonces,
-	pruneNotices,
+	pruneMails,
+	pruneShortLived,
+	pruneSmall,
 } from "../store/queries/prune.ts";
-import { pruneSignIn } from "../store/queries/sign-in.ts";
 import { type ChoreStep, saveChore } from "../store/queries/system.ts";
 import type { Store } from "../store/store.ts";
 import { type Loop, startLoop } from "./loop.ts";
@@ -47,8 +44,6 @@ export interface Chores {
 	stop(): Promise<void>;
 }
 
-/** Longer than the next one on the same topic has to wait. What still waits to be sent is kept as long as it is good for. */
-const MAILS_KEPT_MS = 7 * DAY_MS;
 /** How often a chore looks whether it may run again, while nobody is sure of the time. */
 const SURE_LOOK_MS = 5 * SECOND_MS;
 /** How often a chore that goes well says so: a chore is late after two minutes at the earliest. */
@@ -78,10 +73,7 @@ export function startChores(deps: ChoresDeps): Chores {
 	const all = [
 		startChore(deps, "approvals", (isStopping) => approveDue(deps, isStopping)),
 		startChore(deps, "expiries", (isStopping) => expireParked(deps, isStopping)),
-		startChore(deps, "nonces", () => pruneNonces(store, clock.nowMs())),
-		startChore(deps, "limits", () => pruneUses(store.db, clock.nowMs())),
-		startChore(deps, "sessions", () => pruneSignIn(store.db, clock.nowMs())),
-		startChore(deps, "old_mails", () => pruneMails(store.db, clock.nowMs() - MAILS_KEPT_MS)),
+		startChore(deps, "nonces", () => pruneShortLived(store, clock.nowMs())),
 		startChore(deps, "retention", (isStopping) => removeOld(deps, isStopping)),
 		startChore(deps, "early_notices", tellInTime),
 		mail,
@@ -96,14 +88,15 @@ export function startChores(deps: ChoresDeps): Chores {
 
 async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<void> {
 	const { store, clock, retentionDays } = deps;
-	const olderThanMs = clock.nowMs() - retentionDays * DAY_MS;
+	const nowMs = clock.nowMs();
+	const olderThanMs = nowMs - retentionDays * DAY_MS;
+	await pruneAccess(store, nowMs);
+	await pruneMails(store, nowMs);
+	await pruneSmall(store, olderThanMs);
 	await pruneDeliveries(store, clock, olderThanMs, isStopping);
 	await pruneLog("inbound_calls", store, clock, olderThanMs, isStopping);
 	await pruneLog("local_answers", store, clock, olderThanMs, isStopping);
 	await pruneExpired(store, clock, olderThanMs, isStopping);
-	await pruneNotices(store, olderThanMs);
-	await pruneJobs(store.db, olderThanMs);
-	await pruneCallbackHours(store.db, olderThanMs);
 	await giveBackSpace(store, clock, isStopping);
 }
 

@@ -109,11 +109,11 @@ eachDatabase("records of chores", (database) => {
 		deepEqual(await listChoreRecords(db), [failed]);
 		await saveChore(db, "nonces", "working", 5);
 		await saveChore(db, "nonces", "done", 6);
-		await saveChore(db, "limits", { error: "three." }, 7);
+		await saveChore(db, "jobs", { error: "three." }, 7);
 		const unknown = { name: "of_a_newer_program", since_ms: 0, failures: 0 };
 		await db.insertInto("chores").values(unknown).execute();
 		deepEqual(await listChoreRecords(db), [
-			{ ...record, name: "limits", since_ms: 7, last_failure_ms: 7, failures: 1, error: "three." },
+			{ ...record, name: "jobs", since_ms: 7, last_failure_ms: 7, failures: 1, error: "three." },
 			{ ...failed, last_success_ms: 6, working_at_ms: 5, failures: 0 },
 		]);
 	});

@@ -9,11 +9,7 @@ import { readOrderSearch } from "../../src/domain/order-id.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import type { NewInboundCall } from "../../src/store/hot-writes.ts";
-import {
-	addCallbackCounts,
-	listCallbackHours,
-	pruneCallbackHours,
-} from "../../src/store/queries/delivery-health.ts";
+import { addCallbackCounts, listCallbackHours } from "../../src/store/queries/delivery-health.ts";
 import {
 	type DeliveryFilter,
 	findDeliveryDetail,
@@ -23,6 +19,7 @@ import {
 } from "../../src/store/queries/delivery-list.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
+import { pruneSmall } from "../../src/store/queries/prune.ts";
 import type { Settlement } from "../../src/store/queries/queue.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
@@ -246,7 +243,7 @@ eachDatabase("the health of callbacks", (database) => {
 			(await listCallbackHours(store.db, programme.id, START_MS)).map((row) => ({ ...row })),
 			[{ hourMs: START_MS, delivered: 8, failed: 4 }],
 		);
-		await pruneCallbackHours(store.db, START_MS + 1);
+		await pruneSmall(store, START_MS + 1);
 		deepEqual(await listCallbackHours(store.db, programme.id, 0), []);
 	});
 

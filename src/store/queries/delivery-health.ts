@@ -148,10 +148,6 @@ export async function sumCallbacks(db: Db, fromMs: number, beforeMs: number): Pr
 	return { delivered: Number(delivered), failed: Number(failed) };
 }
 
-export async function pruneCallbackHours(db: Db, olderThanMs: number): Promise<void> {
-	await db.deleteFrom("callback_hours").where("hour_ms", "<", olderThanMs).execute();
-}
-
 // Shops whose callbacks are failing now, for the network's staff: those with the most undelivered callbacks first.
 
 type Failure = "last_failed_at_ms" | "last_result" | "last_verdict" | "last_http_status" | "last_detail";

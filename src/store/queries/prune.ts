@@ -1,21 +1,51 @@
 // Retention: what is old enough is removed in small batches, each its own transaction, so that no caller waits for it.
-// Nonces and notices are few and go at once.
+// What is few goes at once.
 
 import { sql } from "kysely";
-import { MINUTE_MS } from "../../domain/time.ts";
+import { DAY_MS, isoTime, MINUTE_MS } from "../../domain/time.ts";
 import type { Clock } from "../../ports.ts";
 import type { Db, Store } from "../store.ts";
 import { findNewestMove } from "./announced-moves.ts";
+import { MAX_SESSION_DAYS } from "./sign-in.ts";
 
 const BATCH_ROWS = 500;
 /** Another machine's clock may be behind ours, and still take a timestamp that is stale here. */
 const CLOCK_MARGIN_MS = 5 * MINUTE_MS;
+const ENDED_LINKS_SHOWN_MS = 30 * DAY_MS;
+/** Longer than the next one on the same topic has to wait. What still waits to be sent is kept as long as it is good for. */
+const MAILS_KEPT_MS = 7 * DAY_MS;
 
-export async function pruneNonces({ db }: Store, nowMs: number): Promise<void> {
-	await db
-		.deleteFrom("nonces")
-		.where("expires_at_ms", "<", nowMs - CLOCK_MARGIN_MS)
-		.execute();
+/** What strangers write, and counts for minutes: nonces, and limits whose time is over. */
+export async function pruneShortLived({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
+	await sql`delete from nonces where expires_at_ms < ${nowMs - CLOCK_MARGIN_MS}`.execute(db);
+	await sql`delete from limit_counts where ends_at_ms <= ${nowMs}`.execute(db);
+}
+
+/** What has expired and opens nothing any more: sessions, sign-ins that wait for a code, links. */
+export async function pruneAccess({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
+	const now = isoTime(nowMs);
+	await sql`delete from auth_sessions where "expiresAt" < ${now}
+		or "createdAt" <= ${isoTime(nowMs - MAX_SESSION_DAYS * DAY_MS)}`.execute(db);
+	await sql`delete from auth_verifications where "expiresAt" < ${now}`.execute(db);
+	// An invitation stays on the list for a while, to be sent again.
+	await sql`delete from links where expires_at_ms < ${nowMs - ENDED_LINKS_SHOWN_MS}
+		or (expires_at_ms < ${nowMs} and email is null and withdrawn is null)`.execute(db);
+}
+
+/** Mails that were sent or given up, and whatever nobody could send in time. */
+export async function pruneMails({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
+	const olderThanMs = nowMs - MAILS_KEPT_MS;
+	await sql`delete from mail_queue where created_at_ms < ${olderThanMs}
+		and (due_at_ms is null or good_until_ms < ${olderThanMs})`.execute(db);
+	await sql`delete from changes_to_tell where due_at_ms < ${olderThanMs}`.execute(db);
+}
+
+/** Few rows, or small ones: notices that have ended, what is left of jobs once their lines have gone, hourly counts. */
+export async function pruneSmall({ db }: Pick<Store, "db">, olderThanMs: number): Promise<void> {
+	await sql`delete from notices where mail_due_at_ms is null and (ended_at_ms < ${olderThanMs}
+		or (kind = 'callbacks_working_again' and opened_at_ms < ${olderThanMs}))`.execute(db);
+	await sql`delete from jobs where lines = 'gone' and created_at_ms < ${olderThanMs}`.execute(db);
+	await sql`delete from callback_hours where hour_ms < ${olderThanMs}`.execute(db);
 }
 
 type Pruning = [store: Store, clock: Clock, olderThanMs: number, isStopping: () => boolean];
@@ -155,11 +185,6 @@ async function removeExpired(trx: Db, ids: readonly number[]): Promise<number> {
 	const gone = expired.map((row) => row.id);
 	if (gone.length > 0) await trx.deleteFrom("moves").where("conversion_id", "in", gone).execute();
 	return gone.length;
-}
-
-export async function pruneNotices({ db }: Store, olderThanMs: number): Promise<void> {
-	await sql`delete from notices where mail_due_at_ms is null and (ended_at_ms < ${olderThanMs}
-		or (kind = 'callbacks_working_again' and opened_at_ms < ${olderThanMs}))`.execute(db);
 }
 
 /** What was removed leaves room in the file: most of it goes back to the disk, a little at a time. */
