@@ -1,3 +1,4 @@
+import { NO_ENGINE } from "../../src/domain/process.ts";
 // What one process knows of its chores, every other learns: a web process tells staff of a worker's.
 
 import { deepEqual, equal, fail, match, ok } from "node:assert/strict";
@@ -21,7 +22,7 @@ const WORKER = {
 	role: "all",
 	version: "1.1.0",
 	started_at_ms: START_MS,
-	in_hand: null,
+	...NO_ENGINE,
 	mail_failed_at_ms: null,
 	mail_error: null,
 };
