@@ -60,26 +60,26 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 /** Lines of source without tests. A room that outgrows its budget is made smaller, or ARCHITECTURE.md says why it grew. */
 const BUDGETS: Readonly<Record<string, number>> = {
-	domain: 3_610,
+	domain: 3_600,
 	ports: 160,
 	settings: 370,
 	config: 230,
-	store: 11_000,
+	store: 10_580,
 	conversions: 1_490,
-	callbacks: 2_430,
+	callbacks: 2_420,
 	mail: 1_040,
-	people: 2_430,
-	programmes: 1_730,
-	"signature-check": 820,
-	jobs: 2_510,
+	people: 2_420,
+	programmes: 1_670,
+	"signature-check": 810,
+	jobs: 2_500,
 	clicks: 230,
 	partners: 800,
-	watch: 1_070,
+	watch: 1_000,
 	api: 3_640,
 	web: 13_400,
 	outside: 2_210,
 	service: 1_660,
-	cli: 1_710,
+	cli: 1_700,
 };
 const PORTS = "src/ports.ts";
 const FREE_ROOMS = ["demo", "bench", "release"];
