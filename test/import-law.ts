@@ -65,7 +65,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
 	settings: 370,
 	config: 230,
 	store: 10_580,
-	conversions: 1_490,
+	conversions: 1_500,
 	callbacks: 2_420,
 	mail: 1_040,
 	people: 2_420,
