@@ -52,7 +52,7 @@ export async function savePostbackUrl(
 	});
 }
 
-/** From the commit on nothing more is sent, and what is pending is cancelled. Resolves to how many that are, up to a limit. */
+/** From the commit on nothing more is sent. Resolves to how many were pending, up to a limit: they are cancelled. */
 export async function removePostbackUrl(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,

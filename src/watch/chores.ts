@@ -1,6 +1,6 @@
-// The work nobody asks for: the approval window, expiry of parked conversions, jobs of many lines, early notices, mail, retention. Each chore runs by itself and writes into its row of the
-// table `chores` how it went, so that every process knows; its failure is logged and tried again. None runs while nobody
-// is sure of the time.
+// The work nobody asks for: the approval window, expiry of parked conversions, jobs of many lines, early notices, mail,
+// retention. Each chore runs by itself and writes into its row of the table `chores` how it went, so that every process
+// knows; its failure is logged and tried again. None runs while nobody is sure of the time.
 
 import { tellEarly } from "../callbacks/failure-notices.ts";
 import type { ConversionsDeps } from "../conversions/deps.ts";
