@@ -78,7 +78,7 @@ import { listProgrammePeople, listStaff } from "../../src/store/queries/people.t
 import { hasConversions, listProgrammes } from "../../src/store/queries/programme-list.ts";
 import { findProgrammeOf, listProgrammesOf } from "../../src/store/queries/programme-people.ts";
 import { removeEndpoint, setEndpoint } from "../../src/store/queries/programmes.ts";
-import { pruneExpired, pruneLog, pruneSmall } from "../../src/store/queries/prune.ts";
+import { pruneExpired, pruneLog } from "../../src/store/queries/prune.ts";
 import type { DueDelivery, ReadRequest, Settlement } from "../../src/store/queries/queue.ts";
 import { hasPassword } from "../../src/store/queries/sign-in.ts";
 import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
@@ -398,7 +398,6 @@ const READS: readonly Read[] = [
 	],
 	["a selection of conversions", [], (db) => findManyByPublicId(db, ["cnv00000001", "cnv00000002"])],
 	["a programme's jobs", ["jobs_by_programme"], (db) => listJobs(db, SMALL, 20)],
-	["old jobs", ["jobs_by_age"], (db) => pruneSmall({ db }, START_MS - 1)],
 	[
 		"a slice of a programme's totals",
 		["conversions_by_programme"],
