@@ -1,5 +1,5 @@
-// The people of a programme, and the network's staff: inviting them, a new link for one who lost theirs, changing what somebody is there, ending their
-// access, leaving. The last owner stays; a programme may have none yet.
+// The people of a programme, and the network's staff: inviting them, a new link for one who lost theirs, changing what
+// somebody is there, ending their access, leaving. The last owner stays; a programme may have none yet.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { grants, type ProgrammeRole } from "../domain/roles.ts";
