@@ -16,7 +16,6 @@ import {
 	type FailedAttempts,
 	findOpenNotice,
 	forgetWatched,
-	lastMailedAtMs,
 	type ShownNotice,
 	tellTroubles,
 	tellWatched,
@@ -149,17 +148,10 @@ async function noteFailed(deps: NotingDeps, failed: readonly FailedAttempts[]): 
 		failed.map((attempts) => ({ ...attempts, public_id: newPublicId(deps) })),
 	);
 	const haveFinally = new Set(failed.filter(({ failures }) => failures > 0).map((row) => row.receiver_id));
-	const serious = troubles.filter(
+	const news = troubles.filter(
 		(trouble) =>
-			haveFinally.has(trouble.receiverId) || (trouble.toldAtMs === null && isSerious(trouble, nowMs)),
-	);
-	if (serious.length === 0) return false;
-	const mailed = await lastMailedAtMs(
-		trx,
-		serious.map(({ receiverId }) => receiverId),
-	);
-	const news = serious.filter((trouble) =>
-		isToBeTold(trouble, mailed.get(trouble.receiverId) ?? null, nowMs),
+			haveFinally.has(trouble.receiverId) ||
+			(trouble.toldAtMs === null && isToBeTold(trouble, trouble.lastMailedAtMs, nowMs)),
 	);
 	if (news.length === 0) return false;
 	await tellTroubles(

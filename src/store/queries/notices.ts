@@ -32,6 +32,8 @@ export interface OpenTrouble extends WatchedTrouble {
 	receiverId: number;
 	/** Null while it is only watched. */
 	toldAtMs: number | null;
+	/** When the last mail about the receiver's callbacks was written. */
+	lastMailedAtMs: number | null;
 }
 
 /** So that the values of one statement stay far below what either database takes. */
@@ -67,13 +69,18 @@ function upsert(
 					...Object.fromEntries(LAST_FAILURE.map((column) => [column, eb.ref(`excluded.${column}`)])),
 				})),
 		)
-		.returning([
+		.returning((eb) => [
 			"id",
 			"receiver_id as receiverId",
 			"opened_at_ms as openedAtMs",
 			"told_at_ms as toldAtMs",
 			"failed_attempts as failedAttempts",
 			"failures",
+			eb
+				.selectFrom("programmes")
+				.select("last_mailed_at_ms")
+				.whereRef("programmes.id", "=", "notices.receiver_id")
+				.as("lastMailedAtMs"),
 		])
 		.execute();
 }
@@ -200,19 +207,6 @@ export async function findOpenNotice(db: Db, programmeId: number): Promise<Shown
 			.where("notices.ended_at_ms", "is", null)
 			.executeTakeFirst()
 	);
-}
-
-/** When the last mail about each programme's callbacks was written. */
-export async function lastMailedAtMs(
-	db: Db,
-	programmeIds: readonly number[],
-): Promise<Map<number, number | null>> {
-	const rows = await db
-		.selectFrom("programmes")
-		.select(["id", "last_mailed_at_ms"])
-		.where("id", "in", programmeIds)
-		.execute();
-	return new Map(rows.map((row) => [row.id, row.last_mailed_at_ms]));
 }
 
 /** The programme whose mail has been due the longest, and since when. */
