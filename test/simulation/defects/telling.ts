@@ -105,8 +105,8 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "store/queries/notices.ts",
-				find: "set told_at_ms = ${nowMs}, mail_due_at_ms = ${nowMs}",
-				put: "set told_at_ms = ${nowMs}",
+				find: ", mail_due_at_ms = $",
+				put: ", mailed_failures = 0 * $",
 			},
 		],
 		breaks: ["8 owners are told"],
