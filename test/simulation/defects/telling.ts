@@ -77,7 +77,7 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "trouble that is told too early",
-		seenWith: 2,
+		seenWith: 4,
 		edits: [
 			{
 				file: "domain/notice.ts",
@@ -89,7 +89,7 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "trouble that lasts and is not told",
-		seenWith: 5,
+		seenWith: 4,
 		edits: [
 			{
 				file: "store/queries/notices.ts",
@@ -101,7 +101,7 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "trouble that is told and not mailed",
-		seenWith: 2,
+		seenWith: 4,
 		edits: [
 			{
 				file: "store/queries/notices.ts",
