@@ -89,7 +89,7 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "trouble that lasts and is not told",
-		seenWith: 4,
+		seenWith: 6,
 		edits: [
 			{
 				file: "store/queries/notices.ts",
@@ -101,7 +101,7 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "trouble that is told and not mailed",
-		seenWith: 4,
+		seenWith: 6,
 		edits: [
 			{
 				file: "store/queries/notices.ts",
