@@ -5,12 +5,11 @@ import * as z from "zod";
 import type { Report } from "../conversions/record.ts";
 import { EVENT_TYPES, parseEventType, REASONS } from "../domain/conversion.ts";
 import { MAX_CLICK_ID_CHARACTERS, MAX_COUPON_CODE_CHARACTERS } from "../domain/credit.ts";
-import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
+import { checkAll, type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { currencyDigits, MAX_CURRENCY_DIGITS, MAX_WHOLE_DIGITS, parseAmount } from "../domain/money.ts";
 import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";
 import { saleTimeProblem } from "../domain/time.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { together } from "./read-request.ts";
 
 /** RFC 3339 with seconds and an offset. Hour 24 is not the standard's, though Date.parse makes the next day of it. */
 const TIME_PATTERN =
@@ -120,14 +119,14 @@ export function parseOrderName(fields: {
 	orderId: string;
 	eventType: string;
 }): Result<Pick<Report, "orderId" | "eventType">> {
-	return together({ orderId: parseOrderId(fields.orderId), eventType: parseEventType(fields.eventType) });
+	return checkAll({ orderId: parseOrderId(fields.orderId), eventType: parseEventType(fields.eventType) });
 }
 
 export function parseSale(
 	programme: Pick<Programme, "currency">,
 	fields: z.output<z.ZodObject<typeof SALE>>,
 ): Result<Pick<Report, "orderId" | "eventType" | "basketValue">> {
-	return together({
+	return checkAll({
 		orderId: parseOrderId(fields.orderId),
 		eventType: parseEventType(fields.eventType),
 		basketValue: parseBasket(programme, fields.basketValue, fields.currency),

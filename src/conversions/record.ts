@@ -164,8 +164,8 @@ export async function recordConversion(
 	const { results, owed } = await judgeAndMove(trx, deps, [reportRequest(deps, programme, report)]);
 	const result = results[0] ?? refuseBusy();
 	if (!result.ok) return result;
-	if (result.value.showsPixelWorks) {
-		await noteFirstTime(trx, programme, "first_pixel_at_ms", deps.clock.nowMs());
+	if (result.value.showsPixelWorks && programme.first_pixel_at_ms === null) {
+		await noteFirstTime(trx, "first_pixel_at_ms", [programme.id], deps.clock.nowMs());
 	}
 	return succeed({ ...result.value, owed });
 }

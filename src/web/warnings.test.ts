@@ -59,10 +59,10 @@ test("a shop's people read that callbacks are paused, in their own words, once t
 
 const FAILING: ChoreRecord = {
 	name: "approvals",
-	sinceMs: 0,
-	lastSuccessMs: START_MS - 5 * MINUTE_MS,
-	workingAtMs: START_MS,
-	lastFailureMs: START_MS,
+	since_ms: 0,
+	last_success_ms: START_MS - 5 * MINUTE_MS,
+	working_at_ms: START_MS,
+	last_failure_ms: START_MS,
 	failures: 12,
 	error: "canceling statement due to <statement timeout>.",
 };

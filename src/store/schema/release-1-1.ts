@@ -130,7 +130,6 @@ function jobTables({ lastingId, clustered }: Dialect): readonly string[] {
 			claim text, claim_until_ms bigint not null, created_at_ms bigint not null, applied_at_ms bigint,
 			finished_at_ms bigint)`,
 		"create index jobs_by_programme on jobs (programme_id, id)",
-		"create index jobs_by_age on jobs (created_at_ms)",
 		"create index jobs_to_do on jobs (claim_until_ms, id) where state in ('uploaded', 'applying')",
 		"create index jobs_to_clear on jobs (id) where lines <> 'gone'",
 		`create table job_lines (

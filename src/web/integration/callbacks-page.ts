@@ -6,18 +6,18 @@ import { sha256Hex } from "../../domain/signature.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../programmes/postback-url.ts";
 import { newestProgress } from "../../store/queries/delivery-list.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
-import { lastFailure, TROUBLE_TARGET, troubleBanner } from "../conversion-ui.ts";
+import { countUndelivered, lastFailure, TROUBLE_TARGET, troubleBanner } from "../conversion-ui.ts";
 import { readTextFields } from "../form.ts";
 import type { ShownOnce } from "../listen-command.ts";
 import { answerStream, liveConnector, partial } from "../live-page.ts";
 import { makerOf, type PageDeps, programmeOf, type WebContext, type WebDeps } from "../page.ts";
 import { DOCS_PATH, integrationPath } from "../paths.ts";
 import * as ui from "../ui.ts";
-import { attrs, type Content, countOf, type Html, html, type StepState } from "../ui.ts";
+import { attrs, type Content, type Html, html, type StepState } from "../ui.ts";
 import { type CallbacksView, isListened, readCallbacks } from "./callbacks-view.ts";
 import { deliveriesSection, deliveriesTable } from "./deliveries-section.ts";
 import { answerTab, type FormPart, finish } from "./frame.ts";
-import { countPending, healthChart, healthStrip } from "./health-section.ts";
+import { healthChart, healthStrip } from "./health-section.ts";
 import { type Issued, takeIssued } from "./issued-cookie.ts";
 import { issuedOnce } from "./keys-page.ts";
 import { testResult, testSection } from "./test-section.ts";
@@ -298,7 +298,7 @@ function listening({ isListening, test }: CallbacksView): Content {
 function waiting({ url, health: { pending }, mayIntegrate }: CallbacksView): string {
 	if (mayIntegrate && url === null)
 		return "Once you save a URL, we send status changes from then on, not earlier ones.";
-	const words = `Pending callbacks: ${countPending(pending.count)}.`;
+	const words = `Pending callbacks: ${countUndelivered(pending.count)}.`;
 	if (!mayIntegrate) return words;
 	return `${words} If you save another URL, they go there; if you remove this one, they are cancelled for good.`;
 }
@@ -319,10 +319,8 @@ export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 
 export async function removeUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 	const removed = await removePostbackUrl(deps, programmeOf(c).public_id, makerOf(c));
-	return finish(c, CALLBACK, removed, ({ count, isComplete }) => {
-		const cancelled =
-			count === 0 ? "" : ` ${countOf(count, "callback")} ${count === 1 ? "was" : "were"} cancelled.`;
-		const rest = isComplete ? "" : " The callbacks that are still pending are being cancelled.";
-		return ["good", `The Postback URL is removed: nothing more is sent.${cancelled}${rest}`];
+	return finish(c, CALLBACK, removed, (count) => {
+		const cancelled = count === 0 ? "" : ` Pending callbacks cancelled: ${countUndelivered(count)}.`;
+		return ["good", `The Postback URL is removed: nothing more is sent.${cancelled}`];
 	});
 }

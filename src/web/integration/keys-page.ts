@@ -5,6 +5,7 @@ import { showKey } from "../../domain/action.ts";
 import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
 import type { Result } from "../../domain/fault.ts";
 import { KEY_RIGHT_WORDS, type KeyRight, keyRightsOf } from "../../domain/roles.ts";
+import { goodUntilMs, stateOf } from "../../domain/secret-life.ts";
 import type { Maker } from "../../people/links.ts";
 import { issueKey, revokeKey } from "../../programmes/keys.ts";
 import {
@@ -16,10 +17,8 @@ import {
 import { type ListedKey, listApiKeys } from "../../store/queries/keys.ts";
 import {
 	findUsableSecrets,
-	goodUntilMs,
 	isActiveAccepted,
 	type SigningSecret,
-	stateOf,
 } from "../../store/queries/signing-secrets.ts";
 import { DOWNLOADS, downloadUrl } from "../downloads.ts";
 import {

@@ -4,7 +4,7 @@
 import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.ts";
 import type { Tally } from "../../conversions/tally.ts";
 import { formatMinor } from "../../domain/money.ts";
-import { setFailedAside } from "../../programmes/set-aside.ts";
+import { setFailedAside } from "../../programmes/resend.ts";
 import { listConversions } from "../../store/queries/conversion-list.ts";
 import { countFailed } from "../../store/queries/delivery-health.ts";
 import { listNotices, type ShownNotice } from "../../store/queries/notices.ts";

@@ -222,12 +222,6 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 				find: 'if (delivery.endpointEpoch < endpointEpoch) return { kind: "cancel" };',
 				put: "",
 			},
-			// Or the chore would be there first.
-			{
-				file: "store/queries/cancellations.ts",
-				find: "({ epoch }) => epoch < cancellation.epoch",
-				put: "({ epoch }) => epoch < cancellation.epoch - 1_000",
-			},
 		],
 		breaks: ["the URL and secret of now", "everything due ends"],
 	},
@@ -268,29 +262,22 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 		breaks: ["the URL and secret of now", "everything due ends"],
 	},
 	{
-		name: "a removal that cancels what is in hand",
+		name: "a removal that touches what is in hand",
 		seenWith: 20,
 		edits: [
 			{
-				file: "store/queries/cancellations.ts",
-				find: "const isFree = freeSlots > 0n;",
-				put: "const isFree = freeSlots >= 0n;",
+				file: "store/queries/bring-forward.ts",
+				find: '.where("due_at_ms", ">", dueAtMs + IN_HAND_SOON_MS)',
+				put: '.where("due_at_ms", ">", 0)',
+			},
+			{
+				file: "store/queries/bring-forward.ts",
+				find: "{ dueAtMs: untilMs, id: Number.MAX_SAFE_INTEGER }",
+				put: "{ dueAtMs: 0, id: 0 }",
 			},
 		],
-		// Its result comes in the end, for a delivery that is over.
+		// Its result comes in the end, for a row that is due at another time.
 		breaks: [OWN_SLOT, "nothing unexpected"],
-	},
-	{
-		name: "a removal whose rest nobody takes up",
-		seenWith: 20,
-		edits: [
-			{
-				file: "store/queries/cancellations.ts",
-				find: "if (cancellation === undefined) return;",
-				put: "if (cancellation !== null) return;",
-			},
-		],
-		breaks: ["everything due ends"],
 	},
 	{
 		name: "a failure without its date",

@@ -92,9 +92,9 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 		seenWith: 6,
 		edits: [
 			{
-				file: "callbacks/failure-notices.ts",
-				find: "if (watched.length === 0) break;",
-				put: "if (watched.length < 2) break;",
+				file: "store/queries/notices.ts",
+				find: "order by opened_at_ms limit 1)",
+				put: "order by opened_at_ms limit 1 offset 1)",
 			},
 		],
 		breaks: ["everything due ends"],
@@ -105,8 +105,8 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "store/queries/notices.ts",
-				find: ".set({ told_at_ms: nowMs, mail_due_at_ms: nowMs })",
-				put: ".set({ told_at_ms: nowMs })",
+				find: ", mail_due_at_ms = $",
+				put: ", mailed_failures = 0 * $",
 			},
 		],
 		breaks: ["8 owners are told"],
