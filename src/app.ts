@@ -52,7 +52,7 @@ function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string
 	};
 }
 
-export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "apiDocument" | "turns">;
+export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "turns">;
 
 export function createApp(deps: AllDeps): Hono<AppEnv> {
 	const refusals = createRefusalLog(deps);
@@ -99,7 +99,7 @@ export function createApp(deps: AllDeps): Hono<AppEnv> {
 		return answerDocument();
 	});
 	refuseOtherMethods(rest, deps, ["/openapi.json"]);
-	rest.route("/", createSite({ ...deps, auth: createAuth(deps), apiDocument, turns }));
+	rest.route("/", createSite({ ...deps, auth: createAuth(deps), turns }));
 	// For whoever asks which there are: tests do.
 	app.routes.push(...rest.routes);
 	return app;

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createClock, settle } from "../../test/support/clock.ts";
 import { PATIENCE_MS } from "../../test/support/patience.ts";
-import { createApiDocument } from "../api/openapi/document.ts";
 import { temporaryFilesOfSystem } from "../outside/temporary-files.ts";
 import { createAuth } from "../people/auth.ts";
 import type { LookUp, TemporaryFiles } from "../ports.ts";
@@ -167,7 +166,6 @@ test("name servers that do not answer keep no page waiting, and a person signed 
 	const watched = createSite({
 		...site.deps,
 		auth: createAuth(site.deps),
-		apiDocument: createApiDocument(site.deps),
 		transport: {
 			lookUp: (host) => {
 				hosts.push(host);

@@ -16,7 +16,6 @@ import {
 } from "../domain/roles.ts";
 import type { Warning } from "../domain/warning.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
-import type { OpenApiDocument } from "../openapi.ts";
 import type { Earnings } from "../partners/earnings.ts";
 import type { Auth, AuthSession, Visitor } from "../people/auth.ts";
 import type { AccountsDeps } from "../people/deps.ts";
@@ -56,8 +55,6 @@ export interface WebDeps extends AccountsDeps {
 	publicUrl: string;
 	/** Whether somebody has set it, or it is only where the service listens. */
 	isPublicUrlSet: boolean;
-	/** The API as /openapi.json describes it now: what the reference is made of. */
-	apiDocument: () => OpenApiDocument;
 	/** The development setting that lets callbacks go to private addresses is on: every page says so. */
 	allowsPrivateRanges: boolean;
 	/** Notices how people reach the service, and tells staff what to put right. */
