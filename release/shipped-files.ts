@@ -13,7 +13,6 @@ export interface ShippedFile {
 
 const OF_PACKAGES = [
 	"node_modules/htmx.org/dist/htmx.min.js",
-	"node_modules/htmx.org/dist/ext/hx-sse.min.js",
 	"node_modules/uplot/dist/uPlot.iife.min.js",
 	"node_modules/uplot/dist/uPlot.min.css",
 ];

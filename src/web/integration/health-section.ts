@@ -50,9 +50,8 @@ function presentState({ trouble, delivered }: CallbackHealth): ui.Stat {
 	return { label, value: ui.badge("warn", "Retrying"), hint: html`${failures} failed ${since}` };
 }
 
-/** As far as they are counted. */
 export function countPending(pending: number): string {
-	return pending >= MAX_COUNTED_PENDING ? `${ui.count(MAX_COUNTED_PENDING)}+` : ui.count(pending);
+	return ui.countUpTo(pending, MAX_COUNTED_PENDING);
 }
 
 function oldestHint({ count: waiting, oldestAtMs }: CallbackHealth["pending"]): Content {
@@ -66,17 +65,22 @@ export function sharePercent(delivered: number, sent: number): string {
 }
 
 export function healthChart({ days }: CallbackHealth): Html {
+	const empty = ui.emptyState({
+		title: "No attempts in the last 14 days",
+		text: "Attempts appear here as soon as they finish. Tests are not counted.",
+	});
+	return attemptsChart("health-chart", days, empty);
+}
+
+export function attemptsChart(id: string, days: CallbackHealth["days"], empty: Html): Html {
 	return chart({
-		id: "health-chart",
+		id,
 		title: "Attempts per day",
+		empty,
 		days: days.map(({ day }) => day),
 		series: [
 			{ label: "Successful (2xx)", colour: "good", values: days.map(({ delivered }) => delivered) },
 			{ label: "Failed", colour: "bad", values: days.map(({ failed }) => failed) },
 		],
-		empty: ui.emptyState({
-			title: "No attempts in the last 14 days",
-			text: "Attempts appear here as soon as they finish. Tests are not counted.",
-		}),
 	});
 }
