@@ -51,7 +51,7 @@ function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string
 	};
 }
 
-export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "apiDocument" | "turns">;
+export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "turns">;
 
 export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtOnce"> {
 	const refusals = createRefusalLog(deps);
@@ -98,7 +98,7 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 		return answerDocument();
 	});
 	refuseOtherMethods(rest, deps, ["/openapi.json"]);
-	rest.route("/", createSite({ ...deps, auth: createAuth(deps), apiDocument, turns }));
+	rest.route("/", createSite({ ...deps, auth: createAuth(deps), turns }));
 	// For whoever asks which there are: tests do.
 	app.routes.push(...rest.routes);
 	return Object.assign(app, { answerAtOnce: clicks.answerAtOnce });

@@ -48,7 +48,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	"shipped-files": [],
 	"operations-guide": ["shipped-files"],
 	api: [...BELOW_THE_EDGE, "server-sent-events", "request-notes", "turns", "openapi"],
-	web: [...BELOW_THE_EDGE, "server-sent-events", "request-notes", "turns", "openapi", ...GUIDES],
+	web: [...BELOW_THE_EDGE, "request-notes", "turns", ...GUIDES],
 	outside: ["domain", "ports"],
 	watch: [...BELOW_THE_EDGE, "config"],
 	app: [...BELOW_THE_EDGE, "request-notes", "turns", "api", "web"],

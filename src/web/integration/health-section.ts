@@ -61,17 +61,22 @@ export function sharePercent(delivered: number, sent: number): string {
 }
 
 export function healthChart({ days }: CallbackHealth): Html {
+	const empty = ui.emptyState({
+		title: "No attempts in the last 14 days",
+		text: "Attempts appear here as soon as they finish. Tests are not counted.",
+	});
+	return attemptsChart("health-chart", days, empty);
+}
+
+export function attemptsChart(id: string, days: CallbackHealth["days"], empty: Html): Html {
 	return chart({
-		id: "health-chart",
+		id,
 		title: "Attempts per day",
+		empty,
 		days: days.map(({ day }) => day),
 		series: [
 			{ label: "Successful (2xx)", colour: "good", values: days.map(({ delivered }) => delivered) },
 			{ label: "Failed", colour: "bad", values: days.map(({ failed }) => failed) },
 		],
-		empty: ui.emptyState({
-			title: "No attempts in the last 14 days",
-			text: "Attempts appear here as soon as they finish. Tests are not counted.",
-		}),
 	});
 }
