@@ -192,6 +192,9 @@ async function walkIndex(db: Db, filter: ConversionFilter, sort: ConversionSort)
 	);
 }
 
+/** SQLite takes five hundred parts of a union at most. */
+const PARTS_AT_ONCE = 100;
+
 /** Along what is credited to them, in the order of the sales: a stretch of credits_by_sale for each. */
 function walkCredited(
 	db: Db,
@@ -214,9 +217,17 @@ function walkCredited(
 		(after, limit) => {
 			const low = direction === "asc" && after !== undefined ? after : { at: soldFromMs, id: 0 };
 			const high = direction === "desc" && after !== undefined ? after : { at: soldBeforeMs, id: 0 };
+			const unite = (parts: readonly RawBuilder<unknown>[]) =>
+				sql<Cursor>`${sql.join(parts, sql` union all `)} order by at ${way}, id ${way} limit ${limit}`;
 			// Nobody has the number 0.
 			const parts = [0, ...partnershipIds].map((of) => creditsOf(of, low, high, limit));
-			return sql<Cursor>`${sql.join(parts, sql` union all `)} order by at ${way}, id ${way} limit ${limit}`;
+			const groups = Map.groupBy(parts.entries(), ([at]) => Math.floor(at / PARTS_AT_ONCE));
+			return unite(
+				[...groups].map(
+					([at, own]) =>
+						sql`select id, at from (${unite(own.map(([, part]) => part))}) as ${sql.id(`group_${at}`)}`,
+				),
+			);
 		},
 		matcherOf(filter, ["soldFromMs", "soldBeforeMs"]),
 	);

@@ -4,7 +4,7 @@ import type { Status } from "../../domain/conversion.ts";
 import type { Db } from "../store.ts";
 import type { StoredCredit } from "../tables/partners.ts";
 import { joinHalves, sumOf } from "./conversion-tally.ts";
-import { findPartnershipsById, type NamedPartnership } from "./partners.ts";
+import { listPartnerships, type NamedPartnership } from "./partners.ts";
 
 export type { StoredCredit } from "../tables/partners.ts";
 
@@ -83,7 +83,7 @@ export async function findNamedCredits(
 ): Promise<ReadonlyMap<number, NamedCredit>> {
 	const credits = await findCredits(db, conversionIds);
 	const ids = [...new Set([...credits.values()].flatMap((credit) => credit.partnership_id ?? []))];
-	const partnerships = await findPartnershipsById(db, ids);
+	const partnerships = new Map((await listPartnerships(db, "id", ids)).map((own) => [own.id, own]));
 	return new Map(
 		[...credits].map(([id, credit]) => {
 			const partnership = partnerships.get(credit.partnership_id ?? 0) ?? null;
@@ -100,6 +100,11 @@ export async function replaceCredit(trx: Db, credit: StoredCredit): Promise<void
 		.values(credit)
 		.onConflict((conflict) => conflict.column("conversion_id").doUpdateSet(change))
 		.execute();
+}
+
+export async function findFirstSale(db: Db, partnershipId: number): Promise<number | undefined> {
+	const sales = db.selectFrom("credits").select("sold_at_ms").where("partnership_id", "=", partnershipId);
+	return (await sales.orderBy("sold_at_ms").limit(1).executeTakeFirst())?.sold_at_ms;
 }
 
 export interface PartnershipTotal {

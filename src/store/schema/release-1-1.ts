@@ -239,7 +239,6 @@ function partnerTables({ lastingId, givenId, clustered, rewritten }: Dialect): r
 		`create table credits (
 			conversion_id ${givenId}, programme_id bigint not null, partnership_id bigint, word text not null,
 			sold_at_ms bigint not null, link_id bigint, clicked_at_ms bigint, sub_1 text not null, sub_2 text not null, sub_3 text not null)`,
-		"create index credits_by_partnership on credits (partnership_id, conversion_id) where partnership_id is not null",
 		`create index credits_by_sale on credits (partnership_id, sold_at_ms, conversion_id)
 			where partnership_id is not null`,
 	];

@@ -105,5 +105,6 @@ export interface CreditsTable {
 
 export type Partner = Selectable<PartnersTable>;
 export type Partnership = Selectable<PartnershipsTable>;
+export type Application = Selectable<ApplicationsTable>;
 export type PartnerLink = Selectable<PartnerLinksTable>;
 export type StoredCredit = Selectable<CreditsTable>;
