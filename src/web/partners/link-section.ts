@@ -52,7 +52,10 @@ export async function linkSection(
 		stacks: true,
 		empty: ui.emptyState({
 			title: "No link yet",
-			text: "Partners make their links themselves, for the programmes that they are partners of.",
+			text:
+				hrefOf === undefined
+					? "The partner makes links after signing in."
+					: "You make links here for the programmes that you are a partner of.",
 		}),
 		columns: [
 			{

@@ -4,10 +4,10 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import type { Conversion } from "../../store/queries/conversions.ts";
-import type { StoredCredit } from "../../store/queries/credits.ts";
 import { updateProgramme } from "../../store/queries/programmes.ts";
 import { follow, openShop, plain, type ShopSetup } from "../conversions/shop.test-support.ts";
 import { type Browser, LINK, newEmail, START_MS } from "../test-site.test-support.ts";
+import { creditTo } from "./partner-shop.test-support.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -37,30 +37,6 @@ async function addPartner({ site, programme }: ShopSetup, staff: Browser, name: 
 		.where("partner_id", "=", partner.id)
 		.executeTakeFirstOrThrow();
 	return { partner, partnership, path };
-}
-
-function credit(
-	{ site }: ShopSetup,
-	conversion: Conversion,
-	partnershipId: number | null,
-	change: Partial<StoredCredit> = {},
-) {
-	return site.store.db
-		.insertInto("credits")
-		.values({
-			conversion_id: conversion.id,
-			programme_id: conversion.programme_id,
-			partnership_id: partnershipId,
-			word: partnershipId === null ? "NO_SIGNAL" : "CODE",
-			sold_at_ms: conversion.occurred_at_ms,
-			link_id: null,
-			clicked_at_ms: null,
-			sub_1: "",
-			sub_2: "",
-			sub_3: "",
-			...change,
-		})
-		.execute();
 }
 
 test("staff invite a partner, whose one-time link is shown once, and find it by its name", async (t) => {
@@ -149,10 +125,10 @@ test("lists name the partner of a sale and are filtered by it; programmes that c
 		await add({ order_id: "X-1" }),
 	];
 	const early = await add({ order_id: "B-0", occurred_at_ms: START_MS - DAY_MS });
-	await credit(network, one, blog.partnership.id);
-	await credit(network, early, blog.partnership.id);
-	await credit(network, two, mail.partnership.id);
-	await credit(network, three, null);
+	await creditTo(network.site, one, blog.partnership.id);
+	await creditTo(network.site, early, blog.partnership.id);
+	await creditTo(network.site, two, mail.partnership.id, { sub_1: "=top" });
+	await creditTo(network.site, three, null);
 	for (const [browser, path] of [
 		[owner, base],
 		[staff, base],
@@ -178,8 +154,14 @@ test("lists name the partner of a sale and are filtered by it; programmes that c
 	const file = (await owner.open(`${base}/export.csv?partner=blog`)).text;
 	match(file, /B-1[\s\S]*B-0/);
 	doesNotMatch(file, /N-1|X-1/);
+	const [head = "", ...lines] = (await owner.open(`${base}/export.csv`)).text.trim().split("\r\n");
+	match(head, /,conversionId,partner,partnerId,s1,s2,s3$/);
+	const endOf = (order: string) => lines.find((line) => line.startsWith(`${order},`))?.split(/cnv_\w+,/)[1];
+	equal(endOf("N-1"), `Newsletter,${mail.partner.public_id},'=top,,`);
+	equal(endOf("X-1"), ",,,,");
 	await updateProgramme(site.store.db, network.programme.id, { credits_partners: 0 });
 	doesNotMatch((await owner.open(base)).text, /data-label="Partner"|name="partner"/);
+	match((await owner.open(`${base}/export.csv`)).text, /,approvesAt,conversionId\r\n/);
 });
 
 test("a conversion's page says why this partner or nobody; staff change it with a reason while it is recorded", async (t) => {
@@ -206,7 +188,7 @@ test("a conversion's page says why this partner or nobody; staff change it with 
 		clicked_at_ms: START_MS - DAY_MS,
 		sub_2: "top",
 	} as const;
-	await credit(network, conversion, partnership.id, clicked);
+	await creditTo(network.site, conversion, partnership.id, clicked);
 	const told = plain((await owner.open(page)).text);
 	match(told, /Partner Blog Why The buyer clicked on the partner's link spring \(Spring\) on 2026-02-28/);
 	match(told, /Sub ID 2 top/);
@@ -257,7 +239,8 @@ test("totals say whom to pay how much, by the day of the sale, on the page and a
 			mail.partnership.id,
 		],
 	];
-	for (const [sale, id] of sales) await credit(network, await add({ occurred_at_ms: START_MS, ...sale }), id);
+	for (const [sale, id] of sales)
+		await creditTo(network.site, await add({ occurred_at_ms: START_MS, ...sale }), id);
 	// What the last form came to is told once.
 	await staff.open("/partners");
 	const text = plain((await staff.open("/partners")).text);

@@ -2,14 +2,12 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { addConversion } from "../../../test/support/rows.ts";
 import { HOUR_MS } from "../../domain/time.ts";
-import { addPartnership, invitePartner } from "../../partners/partners.ts";
 import { addClicks } from "../../store/queries/clicks.ts";
-import { replaceCredit } from "../../store/queries/credits.ts";
-import { findPartnership, insertLink } from "../../store/queries/partners.ts";
-import { findProgramme, type Programme, updateProgramme } from "../../store/queries/programmes.ts";
+import { insertLink } from "../../store/queries/partners.ts";
+import { findProgramme, updateProgramme } from "../../store/queries/programmes.ts";
 import { LINK, openAsOwner, START_MS, type TestSite } from "../test-site.test-support.ts";
+import { addCredited, addPartner, join } from "./partner-shop.test-support.ts";
 
 const SETTINGS = {
 	clickDays: "45",
@@ -26,24 +24,14 @@ const APPLICANT = {
 	acceptsTerms: "on",
 };
 
-async function openWithPartners(t: TestContext, names: readonly string[] = ["Anna's Blog"]) {
-	const shop = await openAsOwner(t, { hasMail: true });
+async function openWithPartners(t: TestContext, names: readonly string[] = ["Anna's Blog"], hasMail = true) {
+	const shop = await openAsOwner(t, { hasMail });
 	const { site, programme } = shop;
 	await updateProgramme(site.store.db, programme.id, { credits_partners: 1 });
 	const own = [];
-	for (const name of names) own.push(await addPartner(site, programme, name));
+	for (const name of names)
+		own.push(await join(site, programme, (await addPartner(site, name)).partner, "12.5"));
 	return { ...shop, path: `/programmes/${programme.public_id}/partners`, own };
-}
-
-async function addPartner({ deps, store }: TestSite, programme: Programme, name: string) {
-	const email = `${name.toLowerCase().replace(/\W/g, "")}@blog.example`;
-	const invited = await invitePartner(deps, null, { name, site: "", email });
-	assert.ok(invited.ok, JSON.stringify(invited));
-	const added = await addPartnership(deps, null, programme, invited.value.partner.public_id, "12.5");
-	assert.ok(added.ok);
-	const found = await findPartnership(store.db, added.value.public_id);
-	assert.ok(found);
-	return found;
 }
 
 test("without credit the page says whom to ask, and staff where to turn it on", async (t) => {
@@ -70,22 +58,7 @@ test("a partner is shown with rate, clicks, codes and links, and only in its own
 		{ ...clicks, kind: "crawler", hour, clicks: 77 },
 	]);
 	const sold = { status: "APPROVED", commission: "1234.50", occurred_at_ms: START_MS } as const;
-	for (const [order_id, test] of [
-		["A", 0],
-		["B", 0],
-		["T", 1],
-	] as const) {
-		const own = { ...sold, order_id, test };
-		const { id, occurred_at_ms } = await addConversion(site.store, partnership.programme_id, own);
-		const nobodys = { link_id: null, clicked_at_ms: null, sub_1: "", sub_2: "", sub_3: "" };
-		const credit = {
-			conversion_id: id,
-			programme_id: partnership.programme_id,
-			word: "CODE",
-			sold_at_ms: occurred_at_ms,
-		} as const;
-		await replaceCredit(db, { ...credit, ...nobodys, partnership_id: partnership.id });
-	}
+	for (const test of [0, 0, 1] as const) await addCredited({ site }, partnership, { ...sold, test });
 	const list = await owner.open(path);
 	assert.match(list.text, /data-label="Approved"><div><span class="number">2,469\.00/);
 	assert.match(list.text, /2 sales/);
@@ -188,8 +161,8 @@ test("nobody applies where the owner has not opened the page", async (t) => {
 	assert.deepEqual(await site.store.db.selectFrom("applications").selectAll().execute(), []);
 });
 
-async function openJoin(t: TestContext) {
-	const shop = await openWithPartners(t, []);
+async function openJoin(t: TestContext, hasMail = true) {
+	const shop = await openWithPartners(t, [], hasMail);
 	await shop.browser.submit(`${shop.path}/settings`, SETTINGS);
 	const join = `/join/${shop.programme.public_id}`;
 	const shown = await shop.site.browser().open(join);
@@ -225,6 +198,34 @@ test("somebody applies, owners are mailed, and the accepted one can sign in as a
 	const partnership = await site.store.db.selectFrom("partnerships").selectAll().executeTakeFirstOrThrow();
 	assert.equal(partnership.terms, "Be honest.\nNo spam.");
 	assert.equal(site.mailbox.filter(({ to }) => to === fields.email).length, 1);
+});
+
+test("without mail staff are shown the link of whom they accept, and owners are told to ask them for it", async (t) => {
+	const { site, join, fields, browser: owner, path } = await openJoin(t, false);
+	const staff = await site.signIn(await site.addStaff());
+	const accept = async (browser: typeof owner, email: string) => {
+		await site.browser().submit(join, { ...fields, email });
+		const [, at = ""] = /action="([^"]+\/applications\/[^"]+)"/.exec((await browser.open(path)).text) ?? [];
+		return browser.submit(at, { answer: "accept" });
+	};
+	const byOwner = await accept(owner, "ann@blog.example");
+	assert.match(byOwner.text, /Ask the network&#39;s staff for it/);
+	assert.doesNotMatch(byOwner.text, LINK);
+	const [, link = ""] = LINK.exec((await accept(staff, "bea@blog.example")).text) ?? [];
+	assert.match((await site.browser().open(link)).text, /You are invited to sign in for the partner/);
+	assert.doesNotMatch((await staff.open(path)).text, LINK);
+});
+
+test("an applicant with the address of a staff account is refused, makes no partner, and can be declined", async (t) => {
+	const { site, join, fields, browser: owner, path } = await openJoin(t);
+	const { email } = await site.addStaff();
+	await site.browser().submit(join, { ...fields, email });
+	const [, at = ""] = /action="([^"]+\/applications\/[^"]+)"/.exec((await owner.open(path)).text) ?? [];
+	const refused = await owner.submit(at, { answer: "accept" });
+	assert.equal(refused.status, 409);
+	assert.match(refused.text, /has an account already/);
+	assert.deepEqual(await site.store.db.selectFrom("partners").selectAll().execute(), []);
+	assert.equal((await owner.submit(at, { answer: "decline" })).location, path);
 });
 
 test("an application is refused at its field, and with terms that have changed since", async (t) => {
