@@ -2,7 +2,6 @@
 
 import { Hono } from "hono";
 import { createNetworkTallies, createTallies } from "../conversions/tally.ts";
-import { createEarnings } from "../partners/earnings.ts";
 import { idsOf, recordOf, routeOf } from "../request-notes.ts";
 import { createGuards, type KnownPeople, securePages, takeTurns } from "./access.ts";
 import * as account from "./account/account-page.ts";
@@ -221,7 +220,6 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 		...webDeps,
 		tallies: createTallies(webDeps),
 		networkTallies: createNetworkTallies(webDeps),
-		earnings: createEarnings(webDeps),
 		streams: createLiveStreams(webDeps),
 		exportSlots: createSlots(EXPORT_LIMITS, webDeps.clock),
 	};

@@ -102,11 +102,6 @@ export async function replaceCredit(trx: Db, credit: StoredCredit): Promise<void
 		.execute();
 }
 
-export async function findFirstSale(db: Db, partnershipId: number): Promise<number | undefined> {
-	const sales = db.selectFrom("credits").select("sold_at_ms").where("partnership_id", "=", partnershipId);
-	return (await sales.orderBy("sold_at_ms").limit(1).executeTakeFirst())?.sold_at_ms;
-}
-
 export interface PartnershipTotal {
 	partnershipId: number;
 	status: Status;

@@ -16,7 +16,6 @@ import { partnerConversionsPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { html } from "../ui.ts";
 import { EARNED_STATUSES } from "./earned-section.ts";
-import { NO_CONVERSIONS } from "./earnings-page.ts";
 
 const PAGE_ROWS = 50;
 
@@ -93,6 +92,11 @@ export async function showCredited(c: WebContext, deps: PageDeps): Promise<Respo
 		}</div>`,
 	});
 }
+
+const NO_CONVERSIONS = ui.emptyState({
+	title: "No conversions here",
+	text: "A sale appears when a shop reports it with your click ID or coupon code. A filter may hide it.",
+});
 
 const COLUMNS: readonly ui.Column<CreditedConversion>[] = [
 	{

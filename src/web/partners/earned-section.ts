@@ -45,7 +45,10 @@ export function readDays(c: WebContext, { clock }: Pick<WebDeps, "clock">) {
 	};
 }
 
-type AskedDays = ReturnType<typeof readDays>;
+export type AskedDays = ReturnType<typeof readDays>;
+
+/** With a tab each; others are typed. */
+const MONTHS = 6;
 
 export async function earnedSection(
 	c: WebContext,
@@ -64,9 +67,10 @@ export async function earnedSection(
 	const { filters, query, isUnderstood } = asked;
 	if (!isUnderstood) c.status(422);
 	const { id, title, path, hasSearch = false, actions = null } = part;
-	const months = ["This month", "Last month"].map((label, back) => {
+	const months = Array.from({ length: MONTHS }, (_, back) => {
 		const { from, to } = monthDays(deps.clock.nowMs(), query.zone, back);
 		const href = withQuery(path, { ...query, from, to, before: undefined });
+		const label = ["This month", "Last month"][back] ?? from.slice(0, "2026-03".length);
 		return { label, href, isActive: query.from === from && query.to === to };
 	});
 	return ui.section({
@@ -98,50 +102,57 @@ export async function readTotals({ store }: WebDeps, span: AskedDays["span"], pa
 /** What is to be paid comes first. What only a pixel reported is credited to nobody. */
 export const EARNED_STATUSES = ["APPROVED", "RECORDED", "REJECTED", "REVERSED"] as const;
 
-/** A column for each status: the commission in each currency, and of how many sales. */
+/** A column for each status. */
 export function moneyColumns<Row>(
 	totalsOf: (row: Row) => readonly PartnershipTotal[],
 ): readonly ui.Column<Row>[] {
-	const cell = (row: Row, status: Status) => {
-		const own = totalsOf(row).filter((total) => total.status === status);
-		if (own.length === 0) return html`<span class="faint">—</span>`;
-		return [...Map.groupBy(own, ({ currency }) => currency)].map(([currency, totals]) => {
-			const minor = totals.reduce((sum, { commissionMinor }) => sum + commissionMinor, 0n);
-			const count = totals.reduce((sum, total) => sum + total.count, 0);
-			return html`<div>${ui.amount(formatMinor(minor, digitsOf(currency)), currency)}<span class="secondary">${ui.countOf(count, "sale")}</span></div>`;
-		});
-	};
 	return EARNED_STATUSES.map((status) => ({
 		title: STATUS_WORDS[status],
 		isNumber: true,
-		cell: (row) => cell(row, status),
+		cell: (row) => sumOf(totalsOf(row), status),
 	}));
+}
+
+/** The commission in each currency, and of how many sales. */
+function sumOf(totals: readonly PartnershipTotal[], status: Status): Content {
+	const own = totals.filter((total) => total.status === status);
+	if (own.length === 0) return html`<span class="faint">—</span>`;
+	return [...Map.groupBy(own, ({ currency }) => currency)].map(([currency, parts]) => {
+		const minor = parts.reduce((sum, { commissionMinor }) => sum + commissionMinor, 0n);
+		const count = parts.reduce((sum, part) => sum + part.count, 0);
+		return html`<div>${ui.amount(formatMinor(minor, digitsOf(currency)), currency)}<span class="secondary">${ui.countOf(count, "sale")}</span></div>`;
+	});
 }
 
 /** Of one partner or of one programme: the other side's name, what was agreed, and what it brought in these days. */
 export async function partnershipTable(
 	deps: WebDeps,
-	title: "Partner" | "Programme",
 	rows: readonly NamedPartnership[],
 	{ span }: AskedDays,
-): Promise<Html> {
+	look: {
+		title: "Partner" | "Programme";
+		/** Where there is none. */
+		empty: Content;
+		hrefOf?: (own: NamedPartnership) => string;
+	},
+): Promise<Content> {
 	const { db } = deps.store;
 	const ids = rows.map(({ id }) => id);
 	const clicks = await sumClicks(db, "partnership_id", ids, span);
 	const codes = Map.groupBy(await listCodes(db, ids), (code) => code.partnership_id);
 	const totals = await readTotals(deps, span, ids);
+	const { title, hrefOf = partnershipPath } = look;
 	const name = title === "Partner" ? "partner_name" : "programme_name";
-	return ui.dataTable<NamedPartnership>({
+	const table = ui.dataTable<NamedPartnership>({
 		caption: `${title}s, one per row`,
 		rows,
 		stacks: true,
-		empty: null,
+		empty: ui.emptyState({ title: `No ${title.toLowerCase()} yet`, text: look.empty }),
 		columns: [
 			{
 				title,
 				namesRow: true,
-				cell: (own) =>
-					html`<a class="break" href="${programmePartnerPath(own.programme_public_id, own.public_id)}">${own[name]}</a> ${stateOf(own)}`,
+				cell: (own) => html`<a class="break" href="${hrefOf(own)}">${own[name]}</a> ${stateOf(own)}`,
 			},
 			{ title: "Rate", isNumber: true, cell: rateOf },
 			{
@@ -157,6 +168,18 @@ export async function partnershipTable(
 			},
 		],
 	});
+	// A programme's partners come in pages, of which the sum says nothing.
+	if (title === "Partner" || rows.length < 2) return table;
+	const all = [...totals.values()].flat();
+	const sums = EARNED_STATUSES.map((status) => ({
+		label: STATUS_WORDS[status],
+		value: sumOf(all, status),
+	}));
+	return [ui.statStrip(sums), table];
+}
+
+function partnershipPath(own: NamedPartnership): string {
+	return programmePartnerPath(own.programme_public_id, own.public_id);
 }
 
 /** Of a partner or of a partnership. Staff may have ended the partner itself: then none of its partnerships goes on. */

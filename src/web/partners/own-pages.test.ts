@@ -72,23 +72,33 @@ test("somebody who is in a programme, too, is offered both", async (t) => {
 	match((await browser.open(`${base}/earnings`)).text, /href="\/programmes">Programmes<\/a>/);
 });
 
-test("earnings are summed by programme, month, currency and status, without tests", async (t) => {
+test("earnings are summed by programme, status and currency, in the month or the days that are asked for, without tests", async (t) => {
 	const shop = await openPartnerShop(t);
-	const { site, partner, partnership } = shop;
-	const other = await join(site, await addCreditingProgramme(site, "Velo"), partner);
-	const march = { occurred_at_ms: START_MS };
-	const april = { occurred_at_ms: START_MS + 40 * DAY_MS };
+	const { site, partner, partnership, base, browser } = shop;
+	const other = await join(site, await addCreditingProgramme(site, "Velo"), partner, "12.5");
+	const [march, february] = [START_MS, START_MS - 20 * DAY_MS].map((occurred_at_ms) => ({ occurred_at_ms }));
 	await addCredited(shop, partnership, { ...march, commission: "7.50" });
 	await addCredited(shop, partnership, { ...march, commission: "1000.25" });
-	await addCredited(shop, partnership, { ...april, commission: "3.00", status: "APPROVED" });
+	await addCredited(shop, partnership, { ...february, commission: "3.00", status: "APPROVED" });
 	await addCredited(shop, other, { ...march, commission: "400", currency: "JPY", status: "REVERSED" });
 	await addCredited(shop, partnership, { commission: "55.55", test: 1 });
-	const { text } = await shop.browser.open(`${shop.base}/earnings`);
-	const plain = text.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
-	match(plain, /Nordlicht 3\.00 EUR 1 sale 1,007 ?\.75 EUR 2 sales — — Velo — — — 400 JPY 1 sale/);
-	match(plain, /2026-04 3\.00 EUR 1 sale — — — 2026-03 — 1,007 ?\.75 EUR 2 sales — 400 JPY 1 sale/);
-	doesNotMatch(text, /55\.55/);
-	match(text, /conversions\?from=2026-04-01&amp;to=2026-04-30&amp;zone=UTC/);
+	const read = async (query: string) => {
+		const { text } = await browser.open(`${base}/earnings${query}`);
+		doesNotMatch(text, /55\.55/);
+		return text.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
+	};
+	const month = await read("");
+	match(month, /Approved — Recorded 1,007 ?\.75 EUR 2 sales Rejected — Reversed 400 JPY 1 sale/);
+	match(month, /Nordlicht since 2026-03-01 8 % 0 — 1,007 ?\.75 EUR 2 sales — —/);
+	match(month, /Velo since 2026-03-01 12\.5 % 0 — — — 400 JPY 1 sale/);
+	match(
+		await read("?from=2026-02-01&to=2026-02-28"),
+		/Nordlicht since 2026-03-01 8 % 0 3\.00 EUR 1 sale — — —/,
+	);
+	match(
+		await read("?from=2026-02-01"),
+		/Nordlicht since 2026-03-01 8 % 0 3\.00 EUR 1 sale 1,007 ?\.75 EUR 2 sales/,
+	);
 });
 
 test("a link is made for an active partnership, shown with sub IDs, and listed with what became of its clicks", async (t) => {

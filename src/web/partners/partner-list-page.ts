@@ -21,7 +21,14 @@ import { PARTNER_TOTALS_PATH, PARTNERS_PATH, partnerPath, withQuery } from "../p
 import { invitationCard } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
-import { earnedSection, moneyColumns, readDays, readTotals, stateOf } from "./earned-section.ts";
+import {
+	type AskedDays,
+	earnedSection,
+	moneyColumns,
+	readDays,
+	readTotals,
+	stateOf,
+} from "./earned-section.ts";
 
 /** Partners whose sales are added up at once: some milliseconds each for a busy month. */
 const PAGE_ROWS = 50;
@@ -85,7 +92,6 @@ function nextStep({ partner: { public_id: id, name } }: InvitedPartner): Html {
 }
 
 type Total = NamedPartnership & PartnershipTotal;
-type AskedDays = ReturnType<typeof readDays>;
 
 async function totalsOf(
 	deps: WebDeps,

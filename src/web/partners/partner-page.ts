@@ -138,14 +138,12 @@ async function renderPartner(
 						: null,
 			}),
 			invited === undefined ? null : invitationCard(invited, name),
-			rows.length === 0
-				? NO_PROGRAMME
-				: await earnedSection(c, deps, {
-						id: "programmes",
-						title: "Programmes",
-						path,
-						show: (asked) => partnershipTable(deps, "Programme", rows, asked),
-					}),
+			await earnedSection(c, deps, {
+				id: "programmes",
+				title: "Programmes",
+				path,
+				show: (asked) => partnershipTable(deps, rows, asked, { title: "Programme", empty: NO_PROGRAMME }),
+			}),
 			endedAtMs === null
 				? ui.section({
 						id: "add",
@@ -166,11 +164,7 @@ async function renderPartner(
 	});
 }
 
-const NO_PROGRAMME = html`<div class="card">${ui.emptyState({
-	isAlone: true,
-	title: "No programme yet",
-	text: "Add the first programme below. Then the partner can make links to its shop.",
-})}</div>`;
+const NO_PROGRAMME = "Add the first programme below. Then the partner can make links to its shop.";
 
 function peopleTable(path: string, people: readonly ListedPerson[]): Html {
 	return ui.dataTable<ListedPerson>({

@@ -48,17 +48,15 @@ export async function showProgrammePartners(
 			next === null || listed.rows.length === 0 ? null : ui.message("warn", next),
 			programme.takes_applications === 0 ? null : html`<p class="small">Partners apply at ${join}</p>`,
 			await applicationsSection(c, deps, programme),
-			listed.rows.length === 0
-				? html`<div class="card">${ui.emptyState({ isAlone: true, title: "No partners yet", text: next ?? WHO_ADDS })}</div>`
-				: await earnedSection(c, deps, {
-						id: "partners",
-						title: "Partners of this programme",
-						path,
-						show: async (asked) => [
-							await partnershipTable(deps, "Partner", listed.rows, asked),
-							pager(pagesOf(deps, list, listed)),
-						],
-					}),
+			await earnedSection(c, deps, {
+				id: "partners",
+				title: "Partners of this programme",
+				path,
+				show: async (asked) => [
+					await partnershipTable(deps, listed.rows, asked, { title: "Partner", empty: next ?? WHO_ADDS }),
+					pager(pagesOf(deps, list, listed)),
+				],
+			}),
 		],
 	});
 }

@@ -209,7 +209,7 @@ test("without mail staff are shown the link of whom they accept, and owners are 
 		return browser.submit(at, { answer: "accept" });
 	};
 	const byOwner = await accept(owner, "ann@blog.example");
-	assert.match(byOwner.text, /Ask the network&#39;s staff for it/);
+	assert.match(byOwner.text, /Ask the network's staff for it/);
 	assert.doesNotMatch(byOwner.text, LINK);
 	const [, link = ""] = LINK.exec((await accept(staff, "bea@blog.example")).text) ?? [];
 	assert.match((await site.browser().open(link)).text, /You are invited to sign in for the partner/);
