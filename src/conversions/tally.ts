@@ -164,7 +164,7 @@ function countDay(days: Map<number, Map<Status, number>>, { day, status, count }
 	days.set(day, ofDay);
 }
 
-/** How long a reader waits for a fresh count; a page has 100 ms in all. */
+/** So long after a count has begun readers wait for it; a page has 100 ms in all. */
 const PATIENCE_MS = 30;
 /** A count that took two seconds is good for forty: at most a twentieth of the time goes into counting. */
 const REST_PER_COUNT = 20;
@@ -175,6 +175,8 @@ interface Entry<Count> {
 	count: Count | null;
 	tookMs: number;
 	counting: Promise<void> | null;
+	/** Ends with the count, or when it takes longer than a reader waits. */
+	patience: Promise<void>;
 }
 
 /** `countAll` resolves to null when it was stopped. */
@@ -199,13 +201,21 @@ export function keepCounts<Key, Count extends { countedAtMs: number }>(
 
 	return {
 		async look(key) {
-			const entry = entries.get(key) ?? { count: null, tookMs: 0, counting: null };
+			const entry = entries.get(key) ?? {
+				count: null,
+				tookMs: 0,
+				counting: null,
+				patience: Promise.resolve(),
+			};
 			remember(entries, key, entry);
 			const isFresh =
 				entry.count !== null && clock.nowMs() - entry.count.countedAtMs < entry.tookMs * REST_PER_COUNT;
 			if (!isFresh && !isStopping()) {
-				entry.counting ??= countInto(key, entry);
-				await firstOf(clock, entry.counting, PATIENCE_MS);
+				if (entry.counting === null) {
+					entry.counting = countInto(key, entry);
+					entry.patience = firstOf(clock, entry.counting, PATIENCE_MS);
+				}
+				await entry.patience;
 			}
 			return { count: entry.count, isCounting: entry.counting !== null };
 		},

@@ -207,7 +207,7 @@ export const MAX_TRIES = 200;
 
 /**
  * Null when no single mistake explains its signature. `targets`: what else may have been signed as the target. `giveWay`
- * lets others get on: writing a long body anew and hashing it takes a millisecond or two each time.
+ * lets others get on: writing a body anew and hashing it takes up to half a millisecond each time.
  */
 export async function explain(
 	seen: SignedParts,
@@ -267,9 +267,13 @@ function pathOf(target: string): string {
 	return target.split("?", 1)[0] ?? "";
 }
 
+/** Many times a callback or a sale. To write a longer one anew takes milliseconds, in which a shop's report would wait. */
+const MAX_REWRITTEN_CHARACTERS = 8_192;
+
 /** With another end, as the usual programs write the same JSON, and none; each made when it is asked for. */
 function* rewritten(body: string): Generator<string> {
 	yield* [`${body}\n`, `${body}\r\n`, body.trimEnd(), body.replaceAll("\n", "\r\n"), ""];
+	if (body.length > MAX_REWRITTEN_CHARACTERS) return;
 	try {
 		const json = JSON.parse(body);
 		const plain = JSON.stringify(json);

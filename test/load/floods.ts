@@ -107,7 +107,7 @@ export function describeFloods(database: DatabaseKind, all: readonly FloodFigure
 
 function floodsOf(programmeId: string, signedBy: Flood["signedBy"] & object, cookie: string): Flood[] {
 	const form = { "content-type": "application/x-www-form-urlencoded" };
-	const quotes = encodeURIComponent(`"${'\\"'.repeat(65_000)}"`);
+	const quotes = encodeURIComponent(`"${'\\"'.repeat(32_000)}"`);
 	const headers = encodeURIComponent(
 		`X-Service-Timestamp: 1\nX-Service-Nonce: abcdefgh\nX-Service-Signature: ${"0".repeat(64)}`,
 	);

@@ -75,17 +75,27 @@ export interface Stretch {
 	exactly?: RawBuilder<unknown>;
 }
 
-/** The first positions of the stretch, in the order that is asked for: a statement, or part of one. */
+/** The first positions of the stretch in each bucket, one bucket after the other. */
 export function positionsIn(
 	buckets: readonly Bucket[],
 	stretch: Stretch,
 	{ by, direction, limit }: ConversionSort & { limit: number },
 ): RawBuilder<Cursor> {
-	const key = KEYS[by];
+	const parts = buckets.map((bucket, index) =>
+		readBucket(bucket, KEYS[by], stretch, sql.raw(direction), limit, index),
+	);
+	return sql<Cursor>`${sql.join(parts, sql` union all `)}`;
+}
+
+/** The first of all that was found, in the order that is asked for. */
+export function firstOf(
+	positions: RawBuilder<Cursor>,
+	{ by, direction }: ConversionSort,
+	limit: number,
+): RawBuilder<Cursor> {
 	const way = sql.raw(direction);
-	const parts = buckets.map((bucket, index) => readBucket(bucket, key, stretch, way, limit, index));
-	const order = key === null ? sql`id ${way}` : sql`at ${way}, id ${way}`;
-	return sql<Cursor>`${sql.join(parts, sql` union all `)} order by ${order} limit ${limit}`;
+	const order = KEYS[by] === null ? sql`id ${way}` : sql`at ${way}, id ${way}`;
+	return sql<Cursor>`${positions} order by ${order} limit ${limit}`;
 }
 
 /**
@@ -126,9 +136,10 @@ function readBucket(
 export async function findStretch(db: Db, { fromMs, beforeMs }: TimeFilter): Promise<Required<Stretch>> {
 	const from = fromMs === undefined ? sql`` : sql` and created_at_ms >= ${fromMs}`;
 	const before = beforeMs === undefined ? sql`` : sql` and created_at_ms < ${beforeMs}`;
-	const firstId = fromMs === undefined ? 0 : await firstIdRecordedAt(db, fromMs - CLOCK_SLACK_MS);
-	const endId =
-		beforeMs === undefined ? Number.MAX_SAFE_INTEGER : await firstIdRecordedAt(db, beforeMs + CLOCK_SLACK_MS);
+	const [firstId, endId] = await Promise.all([
+		fromMs === undefined ? 0 : firstIdRecordedAt(db, fromMs - CLOCK_SLACK_MS),
+		beforeMs === undefined ? Number.MAX_SAFE_INTEGER : firstIdRecordedAt(db, beforeMs + CLOCK_SLACK_MS),
+	]);
 	return {
 		low: { at: firstId - 1, id: firstId - 1 },
 		high: { at: endId, id: endId },

@@ -11,6 +11,7 @@ import {
 	bucketsOf,
 	type ConversionSort,
 	findStretch,
+	firstOf,
 	MOST_MINOR,
 	positionsIn,
 	type Stretch,
@@ -182,7 +183,7 @@ async function walkIndex(db: Db, filter: ConversionFilter, sort: ConversionSort)
 	};
 	return walkPositions(
 		db,
-		by,
+		{ by, direction: sort.direction },
 		(after, limit) => {
 			const rest =
 				sort.direction === "desc" ? { high: after ?? stretch.high } : { low: after ?? stretch.low };
@@ -213,21 +214,21 @@ function walkCredited(
 			order by partnership_id ${way}, sold_at_ms ${way}, conversion_id ${way} limit ${limit}) as ${sql.id(`of_${of}`)}`;
 	return walkPositions(
 		db,
-		"sale",
+		{ by: "sale", direction },
 		(after, limit) => {
 			const low = direction === "asc" && after !== undefined ? after : { at: soldFromMs, id: 0 };
 			const high = direction === "desc" && after !== undefined ? after : { at: soldBeforeMs, id: 0 };
-			const unite = (parts: readonly RawBuilder<unknown>[]) =>
-				sql<Cursor>`${sql.join(parts, sql` union all `)} order by at ${way}, id ${way} limit ${limit}`;
 			// Nobody has the number 0.
 			const parts = [0, ...partnershipIds].map((of) => creditsOf(of, low, high, limit));
 			const groups = Map.groupBy(parts.entries(), ([at]) => Math.floor(at / PARTS_AT_ONCE));
-			return unite(
-				[...groups].map(
-					([at, own]) =>
-						sql`select id, at from (${unite(own.map(([, part]) => part))}) as ${sql.id(`group_${at}`)}`,
-				),
-			);
+			const united = [...groups].map(([at, own]) => {
+				const group = sql.join(
+					own.map(([, part]) => part),
+					sql` union all `,
+				);
+				return sql`select id, at from (${group}) as ${sql.id(`group_${at}`)}`;
+			});
+			return sql<Cursor>`${sql.join(united, sql` union all `)}`;
 		},
 		matcherOf(filter, ["soldFromMs", "soldBeforeMs"]),
 	);
@@ -246,7 +247,7 @@ const SAMPLE_ROWS = 200;
 async function walkFound(db: Db, filter: ConversionFilter, term: string): Promise<Walk> {
 	const { programmeId } = filter;
 	const newest = positionsIn(bucketsOf({ programmeId }), EVERYWHERE, { ...NEWEST_FIRST, limit: SAMPLE_ROWS });
-	const sample = await readRows(db, (await newest.execute(db)).rows);
+	const sample = await readRows(db, (await firstOf(newest, NEWEST_FIRST, SAMPLE_ROWS).execute(db)).rows);
 	const orderIds = sample.map((row) => row.order_id);
 	const asked = rarestOf(trigramsOf(term), orderIds).map((trigram) => `%${trigram}%`);
 	// SQLite keeps the order of a cross join: it begins with the index of trigrams. PostgreSQL asks its own for the whole
@@ -262,32 +263,32 @@ async function walkFound(db: Db, filter: ConversionFilter, term: string): Promis
 	};
 	return walkPositions(
 		db,
-		"recorded",
+		NEWEST_FIRST,
 		(after, limit) => sql<Cursor>`${foundIn("order_search", after, limit)} union all
-			${foundIn("order_tail", after, limit)} order by id desc limit ${limit}`,
+			${foundIn("order_tail", after, limit)}`,
 		matcherOf(filter),
 	);
 }
 
-/** Along positions that a statement finds. */
+/** Along positions that a statement finds. Counting them needs no order, and ends with the first that are enough. */
 function walkPositions(
 	db: Db,
-	by: ConversionSort["by"],
+	sort: ConversionSort,
 	positions: (after: Cursor | undefined, limit: number) => RawBuilder<Cursor>,
 	matches: Walk["matches"],
 ): Walk {
 	return {
 		async read(after, limit) {
-			const found = (await positions(after, limit).execute(db)).rows;
+			const found = (await firstOf(positions(after, limit), sort, limit).execute(db)).rows;
 			return { rows: await readRows(db, found), next: found.length < limit ? null : (found.at(-1) ?? null) };
 		},
 		async count(limit) {
-			const found = db.selectFrom(sql<Cursor>`(${positions(undefined, limit)})`.as("found"));
+			const found = db.selectFrom(sql<Cursor>`(${positions(undefined, limit)} limit ${limit})`.as("found"));
 			return (await found.select(({ fn }) => fn.countAll<number>().as("rows")).executeTakeFirstOrThrow())
 				.rows;
 		},
 		matches,
-		cursorOf: (row) => positionIn(by, row),
+		cursorOf: (row) => positionIn(sort.by, row),
 	};
 }
 

@@ -14,8 +14,8 @@ import * as ui from "../ui.ts";
 import { type Content, count, type Html, html } from "../ui.ts";
 import { answerTab } from "./frame.ts";
 
-/** Every spelling of the body is hashed. The largest request of either direction but a batch is half of it. */
-const MOST_CHARACTERS = 131_072;
+/** Every spelling of the body is hashed. This is the largest request of either direction but a batch. */
+const MOST_CHARACTERS = 65_536;
 const FIELD_NAMES = ["method", "target", "headers", "body", "secret", "computed"] as const;
 const EMPTY: PastedRequest = { method: "POST", target: "/v1/conversions", headers: "", body: "" };
 const METHODS = ["POST", "GET", "PUT", "PATCH", "DELETE"] as const;
