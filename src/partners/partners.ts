@@ -249,33 +249,20 @@ function readCodes(text: string): Result<ReadonlyMap<string, string>> {
 	return succeed(new Map(codes.flatMap((code) => (code === null ? [] : [[foldCode(code), code]]))));
 }
 
-export function endPartnership(
-	deps: Deps,
-	maker: Maker | null,
-	own: NamedPartnership,
-): Promise<Result<true>> {
-	return setEnded(deps, maker, own, "partnership.ended", deps.clock.nowMs());
-}
-
-/** An ended one goes on: its links and codes count again. */
-export function resumePartnership(
-	deps: Deps,
-	maker: Maker | null,
-	own: NamedPartnership,
-): Promise<Result<true>> {
-	return setEnded(deps, maker, own, "partnership.started", null);
-}
-
-function setEnded(
+/** One that has ended and becomes active again goes on: its links and codes count. */
+export function changeState(
 	deps: Deps,
 	maker: Maker | null,
 	{ id, public_id, programme_id, partner_name, ended_at_ms }: NamedPartnership,
-	action: "partnership.ended" | "partnership.started",
-	endedAtMs: number | null,
+	to: "ended" | "active",
 ): Promise<Result<true>> {
 	return transactInProgramme(deps.store, maker, programme_id, async (trx) => {
 		// Sent twice.
-		if ((ended_at_ms === null) === (endedAtMs === null)) return succeed(true);
+		if ((ended_at_ms === null) === (to === "active")) return succeed(true);
+		const [action, endedAtMs] =
+			to === "ended"
+				? (["partnership.ended", deps.clock.nowMs()] as const)
+				: (["partnership.started", null] as const);
 		await rows.changePartnership(trx, id, { ended_at_ms: endedAtMs });
 		await note(trx, deps, maker, action, public_id, partner_name, programme_id);
 		return succeed(true);

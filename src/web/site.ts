@@ -156,7 +156,7 @@ export const ROUTES: readonly Route[] = [
 	page(PROGRAMME_PARTNER, "programme", partnership.showPartnership),
 	form(PROGRAMME_PARTNER, "programme-manage", partnership.save),
 	page(`${PROGRAMME_PARTNER}/change`, "programme-manage", partnership.askToChange),
-	form(`${PROGRAMME_PARTNER}/change`, "programme-manage", partnership.changeState),
+	form(`${PROGRAMME_PARTNER}/change`, "programme-manage", partnership.change),
 	page(JOIN, "anyone", join.showJoin),
 	form(JOIN, "anyone", join.sendApplication),
 	// People: a programme's, and the staff.

@@ -11,12 +11,7 @@ import { bodySentAt } from "../../src/domain/event.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { acceptApplication, apply, declineApplication, markOf } from "../../src/partners/applications.ts";
 import { makeLink } from "../../src/partners/links.ts";
-import {
-	addPartnership,
-	endPartnership,
-	invitePartner,
-	savePartnership,
-} from "../../src/partners/partners.ts";
+import { addPartnership, changeState, invitePartner, savePartnership } from "../../src/partners/partners.ts";
 import { savePartnerTerms } from "../../src/partners/terms.ts";
 import { addClicks, sumClicks } from "../../src/store/queries/clicks.ts";
 import { collectMatches, listConversions } from "../../src/store/queries/conversion-list.ts";
@@ -181,7 +176,7 @@ eachDatabase("credits", (database) => {
 		deepEqual([sold.json.credit, sold.credit?.partnership_id], ["CODE", byCode.id]);
 		const kept = await report({ clickId: id, couponCode: "WINTER10" });
 		deepEqual([kept.json.credit, kept.credit?.partnership_id], ["CLICK", byClick.id]);
-		ok((await endPartnership(site.deps, maker, byCode)).ok);
+		ok((await changeState(site.deps, maker, byCode, "ended")).ok);
 		equal((await report({ couponCode: "SUMMER10" })).json.credit, "UNKNOWN_CODE");
 	});
 
@@ -307,7 +302,7 @@ eachDatabase("credits", (database) => {
 		const partnership = await partnerOf("ended");
 		const code = await linkOf(partnership);
 		const id = await clickId(code);
-		ok((await endPartnership(site.deps, maker, partnership)).ok);
+		ok((await changeState(site.deps, maker, partnership, "ended")).ok);
 		await clock.moveBy(11_000);
 		const later = await click(code);
 		deepEqual([later.status, later.headers.get("location")], [302, "https://shop.example/shoes"]);

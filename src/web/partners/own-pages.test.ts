@@ -277,7 +277,7 @@ test("another partner's pages, links, conversions and exports are as if they wer
 test("a partner that has ended still sees what it earned, and makes no links", async (t) => {
 	const shop = await openPartnerShop(t);
 	const { site, browser, base, partner, partnership } = shop;
-	const sold = await addCredited(shop, partnership);
+	const sold = await addCredited(shop, partnership, { occurred_at_ms: START_MS });
 	await makeLink(shop, { code: "kept" });
 	ok((await endPartner(site.deps, null, partner)).ok);
 	const links = await browser.open(`${base}/links`);

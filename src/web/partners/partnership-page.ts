@@ -1,7 +1,7 @@
 // /programmes/:id/partners/:id: one partner of a programme: what was agreed, their coupon codes and links. Owners and
 // staff save what was agreed, and end or resume the partnership after a question.
 
-import { endPartnership, resumePartnership, savePartnership } from "../../partners/partners.ts";
+import { changeState, savePartnership } from "../../partners/partners.ts";
 import { shortenRate } from "../../programmes/programme-terms.ts";
 import { findPartnership, listCodes, type NamedPartnership } from "../../store/queries/partners.ts";
 import { answerError } from "../error-page.ts";
@@ -114,10 +114,10 @@ export const askToChange = about((c, _deps, own) => {
 	});
 });
 
-export const changeState = about(async (c, deps, own) => {
-	const isEnd = (await readTextFields(c, ["to"])).to === "ended";
-	const changed = await (isEnd ? endPartnership : resumePartnership)(deps, page.makerOf(c), own);
+export const change = about(async (c, deps, own) => {
+	const to = (await readTextFields(c, ["to"])).to === "ended" ? "ended" : "active";
+	const changed = await changeState(deps, page.makerOf(c), own, to);
 	if (!changed.ok) return page.tellRefusal(c, changed, () => renderPartnership(c, deps, own));
-	const text = isEnd ? "The partnership has ended." : "The partnership is active again.";
+	const text = to === "ended" ? "The partnership has ended." : "The partnership is active again.";
 	return page.leadTo(c, pathOf(own), text);
 });
