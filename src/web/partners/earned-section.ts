@@ -164,7 +164,12 @@ export async function partnershipTable(
 			{
 				title: "Coupon codes",
 				cell: ({ id }) =>
-					html`<span class="break">${(codes.get(id) ?? []).map(({ code }) => code).join(", ")}</span>`,
+					html`<span class="break">${
+						codes
+							.get(id)
+							?.map(({ code }) => code)
+							.join(", ") ?? "—"
+					}</span>`,
 			},
 		],
 	});
@@ -189,7 +194,8 @@ export function stateOf(own: {
 	partner_ended_at_ms?: number | null;
 }): Html {
 	const endedAtMs = own.partner_ended_at_ms ?? own.ended_at_ms;
-	if (endedAtMs === null) return html`<span class="secondary">since ${ui.dayTag(own.created_at_ms)}</span>`;
+	if (endedAtMs === null)
+		return html`<span class="secondary">Active since ${ui.dayTag(own.created_at_ms)}</span>`;
 	const words = own.partner_ended_at_ms == null ? "Ended" : "Ended by the network";
 	return html`${ui.badge("plain", words)}<span class="secondary">${ui.dayTag(endedAtMs)}</span>`;
 }

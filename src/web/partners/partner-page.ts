@@ -131,7 +131,7 @@ async function renderPartner(
 		body: [
 			ui.pageHeader({
 				title: name,
-				hint: html`${stateOf(partner)}<span class="secondary break">${site}</span>`,
+				hint: html`${stateOf(partner)}${site === "" ? null : html` · <span class="break">${site}</span>`}`,
 				actions:
 					endedAtMs === null
 						? ui.linkButton({ label: "End partner", tone: "danger", href: `${path}/end` })

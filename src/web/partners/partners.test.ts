@@ -75,7 +75,7 @@ test("a partner joins programmes by name, and ends after a question", async (t) 
 	match((await staff.submit(`${path}/partnerships`, { programme: "shoes" })).text, /is a partner of this/);
 	const joined = await staff.submit(`${path}/partnerships`, { programme: "laces" });
 	match(await follow(staff, joined.location), /does not credit partners yet/);
-	match(plain((await staff.open(path)).text), /Shoes since.*Shoelaces since/);
+	match(plain((await staff.open(path)).text), /Shoes Active since.*Shoelaces Active since/);
 	match(plain((await staff.open(`${path}/end`)).text), /End Blog\? What happens/);
 	await staff.submit(`${path}/end`, {});
 	match(plain((await staff.open(path)).text), /Shoes Ended by the network/);
@@ -244,15 +244,18 @@ test("totals say whom to pay how much, by the day of the sale, on the page and a
 	// What the last form came to is told once.
 	await staff.open("/partners");
 	const text = plain((await staff.open("/partners")).text);
-	match(text, /Blog since 2026-03-01 12\.50 EUR 2 sales 1\.00 EUR 1 sale/);
-	match(text, /=Newsletter since 2026-03-01 — — — —/);
+	match(text, /Blog Active since 2026-03-01 12\.50 EUR 2 sales 1\.00 EUR 1 sale/);
+	match(text, /=Newsletter Active since 2026-03-01 — — — —/);
 	doesNotMatch(text, /90\.00/);
 	const berlin = "from=2026-03-01&to=2026-03-31&zone=Europe%2FBerlin";
 	match(
 		plain((await staff.open(`/partners?${berlin}`)).text),
-		/=Newsletter since 2026-03-01 — — — 8\.00 EUR/,
+		/=Newsletter Active since 2026-03-01 — — — 8\.00 EUR/,
 	);
-	match(plain((await staff.open(`${mail.path}?${berlin}`)).text), /Shoes since.* 10 % 0 — — — 8\.00 EUR/);
+	match(
+		plain((await staff.open(`${mail.path}?${berlin}`)).text),
+		/Shoes Active since.* 10 % 0 — — — 8\.00 EUR/,
+	);
 	doesNotMatch(plain((await staff.open(`/partners?${berlin}&search=blog`)).text), /Newsletter/);
 	const wrong = await staff.open("/partners?from=soon");
 	equal(wrong.status, 422);
