@@ -9,9 +9,9 @@ import { type Maker, transactInProgramme } from "../people/links.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import {
 	type Application,
-	decideApplication,
-	findOpenApplication,
+	findApplication,
 	insertApplication,
+	removeApplication,
 } from "../store/queries/partners.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
@@ -82,7 +82,7 @@ export async function acceptApplication(
 	programme: Programme,
 	publicId: string,
 ): Promise<Result<InvitedPartner>> {
-	const accepted = await answer<InvitedPartner>(deps, maker, programme, publicId, 1, async (trx, row) => {
+	const accepted = await answer<InvitedPartner>(deps, maker, programme, publicId, async (trx, row) => {
 		const made = await makePartner(trx, deps, maker, row);
 		if (!made.ok) return made;
 		const agreed = { ...programme, partner_terms: row.terms };
@@ -99,7 +99,7 @@ export function declineApplication(
 	programme: Programme,
 	publicId: string,
 ): Promise<Result<true>> {
-	return answer<true>(deps, maker, programme, publicId, 0, async (trx, { name }) => {
+	return answer<true>(deps, maker, programme, publicId, async (trx, { name }) => {
 		const note = { personId: maker.personId, programmeId: programme.id } as const;
 		const entry = { ...note, action: "application.declined", subject: publicId, detail: name } as const;
 		await noteAudit(trx, entry, deps.clock.nowMs());
@@ -109,20 +109,19 @@ export function declineApplication(
 
 /** Once, and only where `work` has done what the answer says: a refusal leaves the application open. */
 function answer<Value>(
-	{ store, clock }: InvitationsDeps,
+	{ store }: InvitationsDeps,
 	maker: Maker,
 	{ id: programmeId }: Programme,
 	publicId: string,
-	accepted: 0 | 1,
 	work: (trx: Db, application: Application) => Promise<Result<Value>>,
 ): Promise<Result<Value>> {
 	return transactInProgramme(store, maker, programmeId, async (trx) => {
-		const open = await findOpenApplication(trx, programmeId, publicId);
+		const open = await findApplication(trx, programmeId, publicId);
 		if (open === undefined) {
 			return refuse("already_decided", "This application was answered before. Look at the list again.");
 		}
 		const done = await work(trx, open);
-		if (done.ok) await decideApplication(trx, open.id, { accepted, decided_at_ms: clock.nowMs() });
+		if (done.ok) await removeApplication(trx, open.id);
 		return done;
 	});
 }

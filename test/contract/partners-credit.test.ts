@@ -19,8 +19,8 @@ import { listCredited } from "../../src/store/queries/credited.ts";
 import { findCredits, sumByPartnership } from "../../src/store/queries/credits.ts";
 import {
 	findPartnership,
+	listApplications,
 	listCodes,
-	listOpenApplications,
 	listPartnerships,
 	type NamedPartnership,
 	pagePartnerships,
@@ -361,7 +361,7 @@ eachDatabase("credits", (database) => {
 		const given = { ...applicant, acceptsTerms: true, termsMark: markOf(shown), address: "203.0.113.7" };
 		ok((await apply(site.deps, shown, given)).ok);
 		ok((await apply(site.deps, shown, given)).ok);
-		const [first, second] = await listOpenApplications(db, open.id, 10);
+		const [first, second] = await listApplications(db, open.id, 10);
 		ok(first && second);
 		equal(
 			(await acceptApplication(site.deps, maker, programme, first.public_id)).ok,
@@ -372,7 +372,7 @@ eachDatabase("credits", (database) => {
 		const both = [1, 2].map(() => acceptApplication(site.deps, maker, open, first.public_id));
 		deepEqual((await Promise.all(both)).map(({ ok }) => ok).sort(), [false, true]);
 		ok((await declineApplication(site.deps, maker, open, second.public_id)).ok);
-		deepEqual(await listOpenApplications(db, open.id, 10), []);
+		deepEqual(await listApplications(db, open.id, 10), []);
 		const { rows } = await pagePartnerships(db, open.id, { limit: 10 });
 		deepEqual(
 			rows.map(({ partner_name, terms }) => [partner_name, terms]),

@@ -4,6 +4,7 @@ import { type Insertable, sql } from "kysely";
 import type { LandingHost } from "../../domain/click.ts";
 import type { Db } from "../store.ts";
 import type {
+	Application,
 	ApplicationsTable,
 	CouponCodesTable,
 	Partner,
@@ -249,33 +250,18 @@ export function insertApplication(db: Db, application: Insertable<ApplicationsTa
 	return db.insertInto("applications").values(application).returningAll().executeTakeFirstOrThrow();
 }
 
-/** Those that wait for an answer, the oldest first. */
-export function listOpenApplications(db: Db, programmeId: number, limit: number) {
-	return db
-		.selectFrom("applications")
-		.selectAll()
-		.where("programme_id", "=", programmeId)
-		.where("decided_at_ms", "is", null)
-		.orderBy("id")
-		.limit(limit)
-		.execute();
+/** The oldest first. */
+export function listApplications(db: Db, programmeId: number, limit: number): Promise<Application[]> {
+	const own = db.selectFrom("applications").selectAll().where("programme_id", "=", programmeId);
+	return own.orderBy("id").limit(limit).execute();
 }
 
-/** Of this programme; undefined once it was answered. */
-export function findOpenApplication(db: Db, programmeId: number, publicId: string) {
-	return db
-		.selectFrom("applications")
-		.selectAll()
-		.where("public_id", "=", publicId)
-		.where("programme_id", "=", programmeId)
-		.where("decided_at_ms", "is", null)
-		.executeTakeFirst();
+export function findApplication(db: Db, programmeId: number, publicId: string) {
+	const own = db.selectFrom("applications").selectAll().where("programme_id", "=", programmeId);
+	return own.where("public_id", "=", publicId).executeTakeFirst();
 }
 
-export async function decideApplication(
-	db: Db,
-	id: number,
-	decision: { accepted: 0 | 1; decided_at_ms: number },
-): Promise<void> {
-	await db.updateTable("applications").set(decision).where("id", "=", id).execute();
+/** What strangers say of themselves is kept until it is answered. */
+export async function removeApplication(db: Db, id: number): Promise<void> {
+	await db.deleteFrom("applications").where("id", "=", id).execute();
 }

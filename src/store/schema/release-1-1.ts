@@ -220,7 +220,7 @@ function partnerTables({ lastingId, givenId, clustered, rewritten }: Dialect): r
 		`create table applications (
 			id ${lastingId}, public_id text not null unique, programme_id bigint not null, name text not null,
 			email text not null, site text not null, about text not null, terms text not null,
-			created_at_ms bigint not null, decided_at_ms bigint, accepted integer)`,
+			created_at_ms bigint not null)`,
 		"create index applications_by_programme on applications (programme_id, id)",
 		`create table partner_links (
 			id ${lastingId}, code text not null unique, partnership_id bigint not null, name text not null,

@@ -3,7 +3,7 @@
 import { acceptApplication, declineApplication } from "../../partners/applications.ts";
 import type { SentLink } from "../../people/invitations.ts";
 import { findLandingHosts } from "../../store/queries/clicks.ts";
-import { type Application, listOpenApplications, pagePartnerships } from "../../store/queries/partners.ts";
+import { type Application, listApplications, pagePartnerships } from "../../store/queries/partners.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import { readTextFields } from "../form.ts";
@@ -83,7 +83,7 @@ async function applicationsSection(
 	{ store }: WebDeps,
 	programme: Programme,
 ): Promise<Content> {
-	const waiting = await listOpenApplications(store.db, programme.id, MAX_APPLICATIONS);
+	const waiting = await listApplications(store.db, programme.id, MAX_APPLICATIONS);
 	if (waiting.length === 0) return null;
 	const path = programmePartnersPath(programme.public_id);
 	const answers = ({ public_id, name }: Application) => {
