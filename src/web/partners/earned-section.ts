@@ -93,12 +93,6 @@ export async function earnedSection(
 	});
 }
 
-/** By partnership. */
-export async function readTotals({ store }: WebDeps, span: AskedDays["span"], partnershipIds: number[]) {
-	const totals = await sumByPartnership(store.db, { ...span, partnershipIds });
-	return Map.groupBy(totals, ({ partnershipId }) => partnershipId);
-}
-
 /** What is to be paid comes first. What only a pixel reported is credited to nobody. */
 export const EARNED_STATUSES = ["APPROVED", "RECORDED", "REJECTED", "REVERSED"] as const;
 
@@ -126,7 +120,7 @@ function sumOf(totals: readonly PartnershipTotal[], status: Status): Content {
 
 /** Of one partner or of one programme: the other side's name, what was agreed, and what it brought in these days. */
 export async function partnershipTable(
-	deps: WebDeps,
+	{ store: { db } }: WebDeps,
 	rows: readonly NamedPartnership[],
 	{ span }: AskedDays,
 	look: {
@@ -136,11 +130,10 @@ export async function partnershipTable(
 		hrefOf?: (own: NamedPartnership) => string;
 	},
 ): Promise<Content> {
-	const { db } = deps.store;
 	const ids = rows.map(({ id }) => id);
 	const clicks = await sumClicks(db, "partnership_id", ids, span);
 	const codes = Map.groupBy(await listCodes(db, ids), (code) => code.partnership_id);
-	const totals = await readTotals(deps, span, ids);
+	const totals = await sumByPartnership(db, { ...span, partnershipIds: ids });
 	const { title, hrefOf = partnershipPath } = look;
 	const name = title === "Partner" ? "partner_name" : "programme_name";
 	const table = ui.dataTable<NamedPartnership>({
@@ -160,7 +153,7 @@ export async function partnershipTable(
 				isNumber: true,
 				cell: ({ id }) => ui.count(clicks.get(id)?.find(({ kind }) => kind === "click")?.recent ?? 0),
 			},
-			...moneyColumns<NamedPartnership>(({ id }) => totals.get(id) ?? []),
+			...moneyColumns<NamedPartnership>(({ id }) => totals.filter((total) => total.partnershipId === id)),
 			{
 				title: "Coupon codes",
 				cell: ({ id }) =>
@@ -175,10 +168,9 @@ export async function partnershipTable(
 	});
 	// A programme's partners come in pages, of which the sum says nothing.
 	if (title === "Partner" || rows.length < 2) return table;
-	const all = [...totals.values()].flat();
 	const sums = EARNED_STATUSES.map((status) => ({
 		label: STATUS_WORDS[status],
-		value: sumOf(all, status),
+		value: sumOf(totals, status),
 	}));
 	return [ui.statStrip(sums), table];
 }

@@ -5,7 +5,7 @@ import { type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
 import type { Cursor } from "../../domain/cursor.ts";
 import { formatMinor } from "../../domain/money.ts";
 import { type InvitedPartner, invitePartner } from "../../partners/partners.ts";
-import type { PartnershipTotal } from "../../store/queries/credits.ts";
+import { type PartnershipTotal, sumByPartnership } from "../../store/queries/credits.ts";
 import {
 	listPartners,
 	listPartnerships,
@@ -21,14 +21,7 @@ import { PARTNER_TOTALS_PATH, PARTNERS_PATH, partnerPath, withQuery } from "../p
 import { invitationCard } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
-import {
-	type AskedDays,
-	earnedSection,
-	moneyColumns,
-	readDays,
-	readTotals,
-	stateOf,
-} from "./earned-section.ts";
+import { type AskedDays, earnedSection, moneyColumns, readDays, stateOf } from "./earned-section.ts";
 
 /** Partners whose sales are added up at once: some milliseconds each for a busy month. */
 const PAGE_ROWS = 50;
@@ -94,15 +87,17 @@ function nextStep({ partner: { public_id: id, name } }: InvitedPartner): Html {
 type Total = NamedPartnership & PartnershipTotal;
 
 async function totalsOf(
-	deps: WebDeps,
+	{ store: { db } }: WebDeps,
 	partners: readonly Partner[],
 	span: AskedDays["span"],
 ): Promise<readonly Total[]> {
 	const partnerIds = partners.map(({ id }) => id);
-	const partnerships = await listPartnerships(deps.store.db, "partner_id", partnerIds);
-	const ids = partnerships.map(({ id }) => id);
-	const totals = await readTotals(deps, span, ids);
-	return partnerships.flatMap((own) => (totals.get(own.id) ?? []).map((total) => ({ ...own, ...total })));
+	const partnerships = await listPartnerships(db, "partner_id", partnerIds);
+	const partnershipIds = partnerships.map(({ id }) => id);
+	const totals = await sumByPartnership(db, { ...span, partnershipIds });
+	return partnerships.flatMap((own) =>
+		totals.flatMap((total) => (total.partnershipId === own.id ? { ...own, ...total } : [])),
+	);
 }
 
 function partnerTable(
