@@ -40,15 +40,12 @@ export function markOf({ partner_terms: terms }: Pick<Programme, "partner_terms"
 	return sha256Hex(terms);
 }
 
-/** The answer is the same for every address, whether or not it is known. */
+/** To a programme that takes applications. The answer is the same for every address, whether or not it is known. */
 export async function apply(
 	{ store, clock, random }: Pick<InvitationsDeps, "store" | "clock" | "random">,
 	programme: Programme,
 	input: ApplicationInput,
 ): Promise<Result<true>> {
-	if (programme.takes_applications === 0) {
-		return refuse("not_allowed", "This programme does not take applications at the moment.");
-	}
 	const read = readPartner(input);
 	if (!read.ok) return read;
 	// Browsers send line breaks as two characters.

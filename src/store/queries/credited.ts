@@ -20,14 +20,12 @@ export interface CreditedFilter extends Pick<ConversionFilter, "status" | "soldF
 	partnerships: readonly NamedPartnership[];
 }
 
-const LATEST_SALE_FIRST = { by: "sale", direction: "desc" } as const;
-
 export async function listCredited(
 	db: Db,
 	filter: CreditedFilter,
 	request: PageRequest,
 ): Promise<ListPage<CreditedConversion>> {
-	const page = await listConversions(db, { ...toFilter(filter), ...request, sort: LATEST_SALE_FIRST });
+	const page = await listConversions(db, { ...toFilter(filter), ...request });
 	return { ...page, rows: await asSeen(db, filter.partnerships, page.rows) };
 }
 
@@ -36,7 +34,7 @@ export async function* readAllCredited(
 	filter: CreditedFilter,
 	batchRows: number,
 ): AsyncGenerator<readonly CreditedConversion[]> {
-	for await (const rows of readAllConversions(db, toFilter(filter), batchRows, LATEST_SALE_FIRST))
+	for await (const rows of readAllConversions(db, toFilter(filter), batchRows))
 		yield asSeen(db, filter.partnerships, rows);
 }
 

@@ -117,7 +117,7 @@ export function insertPartnership(
 export async function changePartnership(
 	db: Db,
 	id: number,
-	change: Pick<Partial<Partnership>, "commission_rate" | "ended_at_ms" | "terms">,
+	change: Pick<Partial<Partnership>, "commission_rate" | "ended_at_ms">,
 ): Promise<void> {
 	await db.updateTable("partnerships").set(change).where("id", "=", id).execute();
 }
