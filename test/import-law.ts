@@ -73,7 +73,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
 	"signature-check": 810,
 	jobs: 2_500,
 	clicks: 230,
-	partners: 800,
+	partners: 665,
 	watch: 1_070,
 	api: 3_680,
 	web: 13_400,

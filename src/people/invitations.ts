@@ -224,7 +224,7 @@ async function sendAs(
  * Whoever holds the link becomes that person, wherever they are invited now or later. Owners only have it mailed: the
  * mailbox is what proves who somebody is.
  */
-function sentLink(
+export function sentLink(
 	{ mails }: Pick<InvitationsDeps, "mails">,
 	maker: Actor | null,
 	{ email, link, isForPassword = false }: { email: string; link: string | null; isForPassword?: boolean },

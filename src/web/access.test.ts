@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { addPartnerPerson } from "../store/queries/partners.ts";
 import { type FilledShop, openFilledShop } from "./filled-shop.test-support.ts";
-import { addPartner } from "./partner/partner-shop.test-support.ts";
+import { addPartner } from "./partners/partner-shop.test-support.ts";
 import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
 import type { Access, Route } from "./routes.ts";
 import { ROUTES } from "./site.ts";

@@ -4,7 +4,7 @@
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { StatusCode } from "hono/utils/http-status";
-import type { KeptCounts, NetworkTallies, Tallies } from "../conversions/tally.ts";
+import type { NetworkTallies, Tallies } from "../conversions/tally.ts";
 import type { AddressRange } from "../domain/address.ts";
 import type { Fault, Result } from "../domain/fault.ts";
 import {
@@ -16,7 +16,6 @@ import {
 } from "../domain/roles.ts";
 import type { Warning } from "../domain/warning.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
-import type { Earnings } from "../partners/earnings.ts";
 import type { Auth, AuthSession, Visitor } from "../people/auth.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Maker } from "../people/links.ts";
@@ -82,8 +81,6 @@ export interface PageDeps extends WebDeps {
 	/** Sums of a programme and of the network, counted in the background. */
 	tallies: Tallies;
 	networkTallies: NetworkTallies;
-	/** What a partner earned, counted in the same way. */
-	earnings: KeptCounts<number, Earnings>;
 	/** How many files may be on their way at once. */
 	exportSlots: Slots;
 }

@@ -2,7 +2,6 @@
 
 import { Hono } from "hono";
 import { createNetworkTallies, createTallies } from "../conversions/tally.ts";
-import { createEarnings } from "../partners/earnings.ts";
 import { idsOf, recordOf, routeOf } from "../request-notes.ts";
 import { createGuards, securePages, takeTurns } from "./access.ts";
 import * as account from "./account/account-page.ts";
@@ -28,16 +27,15 @@ import * as network from "./network/network-page.ts";
 import * as overview from "./overview/overview-page.ts";
 import * as totals from "./overview/totals-page.ts";
 import { type PageDeps, programmeOf, type WebContext, type WebDeps, type WebEnv } from "./page.ts";
-import * as partnerConversions from "./partner/conversions-page.ts";
-import { showEarnings } from "./partner/earnings-page.ts";
-import * as links from "./partner/links-page.ts";
+import * as credited from "./partners/credited-page.ts";
+import { showEarnings } from "./partners/earnings-page.ts";
 import * as join from "./partners/join-page.ts";
+import * as links from "./partners/links-page.ts";
 import * as partners from "./partners/partner-list-page.ts";
 import * as partner from "./partners/partner-page.ts";
-import * as partnerSettings from "./partners/partner-settings-page.ts";
-import * as partnerTotals from "./partners/partner-totals-page.ts";
 import * as partnership from "./partners/partnership-page.ts";
 import * as programmePartners from "./partners/programme-partners-page.ts";
+import * as partnerSettings from "./partners/settings-page.ts";
 import * as paths from "./paths.ts";
 import { askToEnd } from "./people/end-access-page.ts";
 import * as people from "./people/people-page.ts";
@@ -67,7 +65,6 @@ const PARTNER_SETTINGS = paths.partnerSettingsPath(":programmeId");
 const JOIN = paths.joinPath(":programmeId");
 const PEOPLE = paths.peoplePath(":programmeId");
 const PARTNER = paths.partnerPath(":partnerId");
-const PARTNERSHIP = paths.partnershipPath(":partnerId", ":partnershipId");
 const PERSON = `${PEOPLE}/:personId`;
 const PARTNER_LINKS = paths.partnerLinksPath(":partnerId");
 const PARTNER_CONVERSIONS = paths.partnerConversionsPath(":partnerId");
@@ -114,17 +111,14 @@ export const ROUTES: readonly Route[] = [
 	// Who brings sales.
 	page(paths.PARTNERS_PATH, "staff", partners.showPartners),
 	form(`${paths.PARTNERS_PATH}/invite`, "staff", partners.invite),
-	page(paths.PARTNER_TOTALS_PATH, "staff", partnerTotals.showTotals),
-	page(paths.PARTNER_TOTALS_EXPORT_PATH, "staff", partnerTotals.exportTotals),
+	page(paths.PARTNER_TOTALS_PATH, "staff", partners.exportTotals),
 	page(PARTNER, "staff", partner.showPartner),
 	page(`${PARTNER}/end`, "staff", partner.askToEndPartner),
 	form(`${PARTNER}/end`, "staff", partner.endPartner),
 	form(`${PARTNER}/people`, "staff", partner.invitePerson),
+	page(`${PARTNER}/people/:personId/remove`, "staff", partner.askToRemove),
 	form(`${PARTNER}/people/:personId/remove`, "staff", partner.removePerson),
 	form(`${PARTNER}/partnerships`, "staff", partner.addProgramme),
-	form(`${PARTNERSHIP}/rate`, "staff", partner.saveRate),
-	form(`${PARTNERSHIP}/end`, "staff", partner.endOne),
-	form(`${PARTNERSHIP}/resume`, "staff", partner.resumeOne),
 	// How a programme does, at one look; and the network, for staff.
 	page(OVERVIEW, "programme", overview.showOverview),
 	form(`${OVERVIEW}/set-aside`, "programme-integrate", overview.setFailuresAside),
@@ -158,10 +152,9 @@ export const ROUTES: readonly Route[] = [
 	page(PARTNER_SETTINGS, "programme-manage", partnerSettings.showPartnerSettings),
 	form(PARTNER_SETTINGS, "programme-manage", partnerSettings.savePartnerSettings),
 	page(PROGRAMME_PARTNER, "programme", partnership.showPartnership),
-	form(`${PROGRAMME_PARTNER}/codes`, "programme-manage", partnership.addCouponCode),
-	form(`${PROGRAMME_PARTNER}/codes/remove`, "programme-manage", partnership.removeCouponCode),
+	form(PROGRAMME_PARTNER, "programme-manage", partnership.save),
 	page(`${PROGRAMME_PARTNER}/change`, "programme-manage", partnership.askToChange),
-	form(`${PROGRAMME_PARTNER}/change`, "programme-manage", partnership.changeState),
+	form(`${PROGRAMME_PARTNER}/change`, "programme-manage", partnership.change),
 	page(JOIN, "anyone", join.showJoin),
 	form(JOIN, "anyone", join.sendApplication),
 	// People: a programme's, and the staff.
@@ -192,8 +185,8 @@ export const ROUTES: readonly Route[] = [
 	page(paths.earningsPath(":partnerId"), "partner", showEarnings),
 	page(PARTNER_LINKS, "partner", links.showLinks),
 	form(PARTNER_LINKS, "partner", links.makeOwnLink),
-	page(PARTNER_CONVERSIONS, "partner", partnerConversions.showCredited),
-	page(`${PARTNER_CONVERSIONS}/export.csv`, "partner", partnerConversions.exportCredited),
+	page(PARTNER_CONVERSIONS, "partner", credited.showCredited),
+	page(`${PARTNER_CONVERSIONS}/export.csv`, "partner", credited.exportCredited),
 	// The network itself: its name, its look and its mails, and the guided set-up of a new one.
 	page(paths.NETWORK_PATH, "staff", network.showNetwork),
 	form(paths.NETWORK_PATH, "staff", network.saveNetwork),
@@ -225,7 +218,6 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 		...webDeps,
 		tallies: createTallies(webDeps),
 		networkTallies: createNetworkTallies(webDeps),
-		earnings: createEarnings(webDeps),
 		exportSlots: createSlots(EXPORT_LIMITS),
 	};
 	const site = new Hono<WebEnv>();

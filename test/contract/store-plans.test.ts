@@ -14,7 +14,7 @@ import { DAY_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { listAudit, readAuditSubjects } from "../../src/store/queries/audit-list.ts";
 import { bringForward, bringRemovedForward, walkWaiting } from "../../src/store/queries/bring-forward.ts";
-import { sumLinkClicks } from "../../src/store/queries/clicks.ts";
+import { sumClicks } from "../../src/store/queries/clicks.ts";
 import {
 	type ConversionListRequest,
 	type ConversionSort,
@@ -31,7 +31,7 @@ import {
 	listMoves,
 	takeWindowEnded,
 } from "../../src/store/queries/conversions.ts";
-import { walkCredited } from "../../src/store/queries/credited.ts";
+import { listCredited } from "../../src/store/queries/credited.ts";
 import { sumByPartnership } from "../../src/store/queries/credits.ts";
 import {
 	failedWithin,
@@ -62,7 +62,6 @@ import { type InboundFilter, listInboundCalls } from "../../src/store/queries/in
 import { claimJob, listJobs } from "../../src/store/queries/jobs.ts";
 import { listApiKeys } from "../../src/store/queries/keys.ts";
 import { findOpenLink } from "../../src/store/queries/links.ts";
-import { readListPage } from "../../src/store/queries/list-page.ts";
 import { findAnnounced, listAnswersOf, listNewestAnswers } from "../../src/store/queries/local-answers.ts";
 import {
 	endTroubles,
@@ -74,7 +73,7 @@ import {
 	tellWatched,
 } from "../../src/store/queries/notices.ts";
 import { countEndedWindows } from "../../src/store/queries/owed.ts";
-import type { NamedPartnership, PartnerLink } from "../../src/store/queries/partners.ts";
+import type { NamedPartnership } from "../../src/store/queries/partners.ts";
 import { listProgrammePeople, listStaff } from "../../src/store/queries/people.ts";
 import { hasConversions, listProgrammes } from "../../src/store/queries/programme-list.ts";
 import { findProgrammeOf, listProgrammesOf } from "../../src/store/queries/programme-people.ts";
@@ -363,30 +362,19 @@ const READS: readonly Read[] = [
 		["conversions_by_bucket"],
 		(db) => collectMatches(db, { programmeId: LARGE, status: "REJECTED" }),
 	],
-	...[
-		["a large partner", [LARGE]],
-		["a small partner", [SMALL]],
-		["a partner of both", [LARGE, SMALL]],
-	].flatMap(([who, ids]): Read[] => {
-		const partnerships = (ids as number[]).map((id) => ({ id }) as NamedPartnership);
-		return (
-			[
-				["the first page", {}],
-				["a later page", { after: MIDDLE }],
-				["a status that is rare, in a range", { status: "REVERSED", soldFromMs: START_MS }],
-			] as const
-		).map(([what, filter]) => [
-			`conversions of ${who}: ${what}`,
-			["credits_by_partnership"],
-			async (db) =>
-				readListPage(await walkCredited(db, { partnerships, ...filter }), { limit: 50, ...filter }),
-		]);
-	}),
-	[
-		"what became of the clicks on links",
-		[],
-		(db) => sumLinkClicks(db, [{ id: 7, partnership_id: 7 } as PartnerLink], START_MS),
-	],
+	...[[LARGE], [SMALL], [LARGE, SMALL]].map(
+		(ids): Read => [
+			`a partner's own conversions, of ${ids.length === 1 ? ids[0] : "both"}`,
+			["credits_by_sale"],
+			(db) =>
+				listCredited(
+					db,
+					{ partnerships: ids.map((id) => ({ id }) as NamedPartnership), status: "REVERSED" },
+					{ limit: 50 },
+				),
+		],
+	),
+	["what became of the clicks on links", [], (db) => sumClicks(db, "link_id", [7], { fromMs: START_MS })],
 	["a conversion's history", ["moves_by_conversion"], (db) => listMoves(db, 77)],
 	[
 		"conversions of many orders, for calls and jobs",

@@ -5,7 +5,7 @@ import type { HotWrites } from "../hot-writes.ts";
 import type { Db } from "../store.ts";
 import type { StoredCredit } from "../tables/partners.ts";
 import { joinHalves, sumOf } from "./conversion-tally.ts";
-import { findPartnershipsById, type NamedPartnership } from "./partners.ts";
+import { listPartnerships, type NamedPartnership } from "./partners.ts";
 
 export type { StoredCredit } from "../tables/partners.ts";
 
@@ -67,7 +67,7 @@ export async function findNamedCredits(
 ): Promise<ReadonlyMap<number, NamedCredit>> {
 	const credits = await findCredits(db, conversionIds);
 	const ids = [...new Set([...credits.values()].flatMap((credit) => credit.partnership_id ?? []))];
-	const partnerships = await findPartnershipsById(db, ids);
+	const partnerships = new Map((await listPartnerships(db, "id", ids)).map((own) => [own.id, own]));
 	return new Map(
 		[...credits].map(([id, credit]) => {
 			const partnership = partnerships.get(credit.partnership_id ?? 0) ?? null;

@@ -35,7 +35,7 @@ export interface PartnershipsTable {
 	ended_at_ms: number | null;
 }
 
-/** Somebody who wants to become a partner, on a programme's public page. */
+/** Somebody who wants to become a partner, on a programme's public page; until it is answered. */
 export interface ApplicationsTable {
 	id: Generated<number>;
 	public_id: string;
@@ -47,8 +47,6 @@ export interface ApplicationsTable {
 	/** The terms that they saw and accepted. */
 	terms: string;
 	created_at_ms: number;
-	decided_at_ms: number | null;
-	accepted: 0 | 1 | null;
 }
 
 export interface PartnerLinksTable {
@@ -97,5 +95,6 @@ export interface CreditsTable extends Credit {
 
 export type Partner = Selectable<PartnersTable>;
 export type Partnership = Selectable<PartnershipsTable>;
+export type Application = Selectable<ApplicationsTable>;
 export type PartnerLink = Selectable<PartnerLinksTable>;
 export type StoredCredit = Selectable<CreditsTable>;

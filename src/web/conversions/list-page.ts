@@ -43,7 +43,8 @@ export async function showExport(c: WebContext, deps: PageDeps): Promise<Respons
 	// The page that says which filter is not understood: a file of everything would be taken for the answer.
 	if (Object.keys(filters.problems).length > 0) return showConversions(c, deps);
 	const { query, filter } = filters;
-	const lines = exportConversions(store.db, filter, sortOf(query), separatorFor());
+	const namesPartners = programme.credits_partners === 1;
+	const lines = exportConversions(store.db, filter, sortOf(query), separatorFor(), namesPartners);
 	return answerCsv(c, deps, `conversions-${programme.public_id}-${utcDay(clock.nowMs())}.csv`, lines);
 }
 
