@@ -7,6 +7,7 @@ import { GENERATED_IN, writeGenerated } from "./generated.ts";
 
 const NAMING_THE_PACKAGE = [
 	"docs/api.md",
+	"docs/downloads.md",
 	"docs/receiver-guide.md",
 	"examples/README.md",
 	"examples/node/receiver.mjs",

@@ -13,7 +13,6 @@ export interface ShippedFile {
 
 const OF_PACKAGES = [
 	"node_modules/htmx.org/dist/htmx.min.js",
-	"node_modules/htmx.org/dist/ext/hx-sse.min.js",
 	"node_modules/uplot/dist/uPlot.iife.min.js",
 	"node_modules/uplot/dist/uPlot.min.css",
 ];
@@ -34,7 +33,7 @@ export function listShippedFiles(root: string): string[] {
 	const assets = globSync("src/web/assets/*.{css,js,svg}", { cwd: root });
 	const downloads = globSync("receiver/downloads/*", { cwd: root });
 	const parts = [GUIDE_START, ...GUIDE_PARTS].map(({ file }) => file);
-	const guides = ["docs/receiver-guide.md", "docs/problems.md", ...parts];
+	const guides = ["docs/receiver-guide.md", "docs/api.md", "docs/problems.md", "docs/downloads.md", ...parts];
 	return [...assets, ...examples, ...downloads, ...guides, ...GUIDE_SAMPLES, ...OF_PACKAGES].sort();
 }
 

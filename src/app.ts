@@ -3,7 +3,7 @@
 
 import { Hono } from "hono";
 import { answerFailures, createBareApp, mountHealth, refuseOtherMethods } from "./api/bare-app.ts";
-import { createClickAnswer } from "./api/click.ts";
+import { CLICK_ROUTE, type Clicks, createClicks } from "./api/click.ts";
 import type { AppContext, AppDeps, AppEnv } from "./api/deps.ts";
 import { createGetConversions, getConversion } from "./api/get-conversions.ts";
 import { createGetEvents } from "./api/get-events.ts";
@@ -27,7 +27,6 @@ import { createSite } from "./web/site.ts";
 /** As it is counted: the programme in it is the caller's own. */
 const PIXEL_ROUTE = "/pixel/:programme.gif";
 
-const CLICK_ROUTE = "/c/:code";
 const TOO_MANY_WAIT = fault(
 	"unavailable",
 	"More requests wait than we can answer at the moment. Ask again in a few seconds.",
@@ -52,9 +51,9 @@ function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string
 	};
 }
 
-export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "apiDocument" | "turns">;
+export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "turns">;
 
-export function createApp(deps: AllDeps): Hono<AppEnv> {
+export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtOnce"> {
 	const refusals = createRefusalLog(deps);
 	const turns = createTurns(deps.clock, deps.stopSignal);
 	const ways = {
@@ -82,10 +81,10 @@ export function createApp(deps: AllDeps): Hono<AppEnv> {
 		noteRoute(c, PIXEL_ROUTE);
 		return c.req.method === "GET" ? answerPixel(c) : refuseMethod(c, deps, signedCalls, "pixel", ["GET"]);
 	});
-	const answerClick = createClickAnswer({ ...deps, links: createLinks(deps) });
+	const clicks = createClicks({ ...deps, links: createLinks(deps) });
 	app.get("/c/*", (c: AppContext) => {
 		noteRoute(c, CLICK_ROUTE);
-		return answerClick(c);
+		return clicks.answer(c);
 	});
 	const rest = createBareApp(deps, signedCalls);
 	app.notFound((c) => rest.fetch(c.req.raw, c.env));
@@ -99,10 +98,10 @@ export function createApp(deps: AllDeps): Hono<AppEnv> {
 		return answerDocument();
 	});
 	refuseOtherMethods(rest, deps, ["/openapi.json"]);
-	rest.route("/", createSite({ ...deps, auth: createAuth(deps), apiDocument, turns }));
+	rest.route("/", createSite({ ...deps, auth: createAuth(deps), turns }));
 	// For whoever asks which there are: tests do.
 	app.routes.push(...rest.routes);
-	return app;
+	return Object.assign(app, { answerAtOnce: clicks.answerAtOnce });
 }
 
 /** Known without asking for it: these come thousands of times a second. */

@@ -1,7 +1,14 @@
 // The `ringback` command (ringback.js starts it): finds the subcommand, reads its options, and turns failures into sentences.
 
 import packageJson from "../package.json" with { type: "json" };
+import {
+	keyIssueCommand,
+	programmeCreateCommand,
+	userCreateCommand,
+	userLinkCommand,
+} from "./cli/accounts.ts";
 import { backupCommand } from "./cli/backup.ts";
+import { HOLD_COMMANDS, owedCommand, resendCommand } from "./cli/callbacks.ts";
 import {
 	type Command,
 	CommandError,
@@ -13,16 +20,11 @@ import {
 import { doctorCommand } from "./cli/doctor.ts";
 import { guideCommand, licencesCommand } from "./cli/guide.ts";
 import { healthCommand } from "./cli/health.ts";
-import { HOLD_COMMANDS } from "./cli/hold.ts";
 import { IMPORT_COMMANDS } from "./cli/import.ts";
 import { migrateCommand } from "./cli/migrate.ts";
 import { moveCommand } from "./cli/move.ts";
-import { owedCommand } from "./cli/owed.ts";
-import { keyIssueCommand, programmeCreateCommand } from "./cli/programme.ts";
-import { resendCommand } from "./cli/resend.ts";
 import { restoreCommand } from "./cli/restore.ts";
 import { describeNotAllowed, describeTakenPort, serveCommand } from "./cli/serve.ts";
-import { userCreateCommand, userLinkCommand } from "./cli/user.ts";
 import { verifyCommand } from "./cli/verify.ts";
 import type { Environment } from "./config.ts";
 import { messageOf } from "./domain/visible-text.ts";

@@ -55,7 +55,7 @@ const REST_FACTOR = 3;
 /** How long one message may wait for its reader. Nothing is read from the database meanwhile. */
 const STALL_MS = 30 * SECOND_MS;
 
-export const STREAM_HEADERS = {
+const STREAM_HEADERS = {
 	"content-type": "text/event-stream; charset=utf-8",
 	"cache-control": "no-store",
 	// nginx would otherwise collect the events.

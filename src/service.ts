@@ -9,6 +9,7 @@ import { createLimitedCalls } from "./api/pixel-limits.ts";
 import { Engine } from "./callbacks/engine.ts";
 import { createClickCounts } from "./clicks/counts.ts";
 import { type Config, publicUrlAt, warningSettings } from "./config.ts";
+import { NO_ENGINE } from "./domain/process.ts";
 import type { Warning } from "./domain/warning.ts";
 import {
 	type HttpServer,
@@ -36,7 +37,7 @@ import {
 import { readSystem } from "./store/queries/system.ts";
 import { isDatabaseUnavailable } from "./store/unavailable.ts";
 import { findWarnings, isLasting } from "./watch/checks.ts";
-import { type Chore, startChores, startJobChore, startTelling } from "./watch/chores.ts";
+import { startChores, startJobChore, startTelling } from "./watch/chores.ts";
 import { createInstallationWatch, WATCH_INTERVAL_MS } from "./watch/installation-watch.ts";
 import { startLoop } from "./watch/loop.ts";
 import { createMetrics } from "./watch/metrics.ts";
@@ -109,20 +110,19 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			...workplace,
 			startedAtMs,
 			readEngine: () => {
-				if (engine === null) return null;
+				if (engine === null) return NO_ENGINE;
 				const { inHand, backlog } = engine.counters;
-				const { programmesDue, oldestDueAtMs } = backlog;
-				return { inHand, programmesDue, oldestDueAtMs, mostInFlight: config.maxInFlight };
+				return {
+					in_hand: inHand,
+					programmes_due: backlog.programmesDue,
+					oldest_due_at_ms: backlog.oldestDueAtMs,
+					most_in_flight: config.maxInFlight,
+				};
 			},
 			readMailFailure: () => workplace.mailer?.failure ?? null,
 		});
 		const jobs = startJobChore(workplace);
 		const telling = startTelling(workplace);
-		const chores: readonly Chore[] = [
-			jobs,
-			...(telling === null ? [] : [telling]),
-			...(worker?.chores ?? []),
-		];
 		const watch = startLoop({
 			clock,
 			everyMs: WATCH_INTERVAL_MS,
@@ -142,7 +142,6 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			connections: store.connections,
 			engineCounters,
 			figures: figures?.read ?? null,
-			choreReports: () => chores.map(({ report }) => report),
 			state: installation.state,
 			droppedLogLines: workplace.droppedLogLines,
 		});
@@ -204,7 +203,8 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 					slotsGivenUp,
 					figures?.stop(),
 					presence.stop(),
-					...chores.map((chore) => chore.stop()),
+					jobs.stop(),
+					telling?.stop(),
 					workplace.mails.stop(),
 					watch.stop(),
 				]);
@@ -270,7 +270,6 @@ async function offerFirstStaff(workplace: OpenedParts): Promise<string | null> {
 
 interface Worker {
 	engine: Engine;
-	chores: readonly Chore[];
 	stop(): Promise<void>;
 }
 
@@ -287,7 +286,6 @@ function startWorker(workplace: Workplace, load: Load): Worker {
 	const chores = startChores({ ...workplace, retentionDays: config.retentionDays });
 	return {
 		engine,
-		chores: chores.all,
 		async stop() {
 			await Promise.all([engine.stop(), chores.stop()]);
 		},

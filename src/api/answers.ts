@@ -165,7 +165,7 @@ export const CREDIT = {
 		.optional()
 		.meta({
 			description:
-				"Where the programme credits partners: what the sale was credited by (`CODE`, `CLICK`), or why nobody was. Not there for a `DUPLICATE`, whose credit stays as it is.",
+				"Where the programme credits partners: what the sale was credited by (`CODE`, `CLICK`), or why nobody was. Of a `DUPLICATE` that was sent with `clickId` or `couponCode`: the credit that the conversion has now, by the best of its reports.",
 			examples: ["CLICK"],
 		}),
 };

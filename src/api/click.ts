@@ -3,58 +3,108 @@
 
 import { isbot } from "isbot";
 import { type Links, LinksAwayError } from "../clicks/links.ts";
-import { CODE_PATTERN, judgeClick, landingUrl, withClickId } from "../domain/click.ts";
-import { createClickSealer, keptSubIds } from "../domain/click-token.ts";
+import { type ClickRequest, CODE_PATTERN, judgeClick, landingAt, landingUrl } from "../domain/click.ts";
+import { createClickSealer, keptSubIds, NO_SUB_IDS } from "../domain/click-token.ts";
 import { SEALING_IV_BYTES } from "../domain/sealing.ts";
 import type { KnownLink } from "../store/queries/clicks.ts";
-import type { AppContext, AppDeps } from "./deps.ts";
+import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
+import { requestTarget, targetQuery } from "./inbound-log.ts";
 import { SAFE_HEADERS } from "./problem.ts";
 
-const PATH = /^\/c\/([^/]+)$/;
+const SUB_IDS = ["s1", "s2", "s3"];
+
+/** As it is counted. */
+export const CLICK_ROUTE = "/c/:code";
+const PATH = /^\/c\/([^/?]+)(?:\?|$)/;
 
 export interface ClickDeps extends Pick<AppDeps, "clock" | "random" | "sealingKey" | "clickCounts"> {
 	links: Links;
 }
 
-export function createClickAnswer(deps: ClickDeps): (c: AppContext) => Promise<Response> {
+/** Without a body, unless it is a page. */
+interface ClickAnswer {
+	status: number;
+	headers: Readonly<Record<string, string>>;
+	html?: string;
+}
+
+type Incoming = NonNullable<AppEnv["Bindings"]["incoming"]> & { method?: string | undefined };
+
+interface Outgoing {
+	writeHead(status: number, headers: ClickAnswer["headers"]): { end(): unknown };
+}
+
+export type Clicks = ReturnType<typeof createClicks>;
+
+export function createClicks(deps: ClickDeps) {
 	const { links, clickCounts, clock, random, sealingKey } = deps;
 	const sealer = createClickSealer(sealingKey);
-
 	const isCrawler = createCrawlerCheck();
 
-	function lead(c: AppContext, link: KnownLink): Response {
-		const { method } = c.req;
-		const header = (name: string) => c.req.header(name);
-		const asked = { method, userAgent: header("user-agent") ?? null, isCrawler, header };
-		const { httpStatus, counted } = judgeClick(asked, link.isActive);
-		const to = c.req.query("to");
-		const chosen = to === undefined ? null : landingUrl(to, link.hosts);
-		const target = chosen ?? landingUrl(link.target, link.hosts);
-		// The programme has taken the host off its list since.
-		if (target === null) return notFound();
+	function lead(
+		link: KnownLink,
+		target: string,
+		method: string,
+		header: ClickRequest["header"],
+	): ClickAnswer {
+		const { httpStatus, counted } = judgeClick({ method, header, isCrawler }, link.isActive);
+		const query = target.includes("?") ? targetQuery(target) : undefined;
+		const to = query?.get("to") ?? null;
+		const chosen = to === null ? null : landingUrl(to, link.hosts);
+		const landing = chosen === null ? link.landing : landingAt(chosen, link.parameter);
+		if (landing === null) return NOT_FOUND;
 		clickCounts.add(link, counted);
-		if (to !== undefined && chosen === null) clickCounts.add(link, "target");
-		if (httpStatus !== 302) return new Response(null, { status: httpStatus, headers: HEADERS });
-		const { programmeId, partnershipId, linkId, parameter } = link;
-		const subIds = () => keptSubIds([c.req.query("s1"), c.req.query("s2"), c.req.query("s3")]);
+		if (to !== null && chosen === null) clickCounts.add(link, "target");
+		if (httpStatus !== 302) return { status: httpStatus, headers: HEADERS };
+		const { programmeId, partnershipId, linkId } = link;
 		const seal = () => {
-			const click = { programmeId, partnershipId, linkId, atMs: clock.nowMs(), subIds: subIds() };
+			const subIds = query === undefined ? NO_SUB_IDS : keptSubIds(SUB_IDS.map((name) => query.get(name)));
+			const click = { programmeId, partnershipId, linkId, atMs: clock.nowMs(), subIds };
 			return sealer.seal(click, random.bytes(SEALING_IV_BYTES));
 		};
-		const location = counted === "click" ? withClickId(target, parameter, seal()) : target.href;
-		return new Response(null, { status: 302, headers: { ...HEADERS, ...EMPTY, location } });
+		const location = counted === "click" ? `${landing.beforeId}${seal()}${landing.afterId}` : landing.href;
+		return { status: 302, headers: { ...HEADERS, ...EMPTY, location } };
 	}
 
-	return async (c) => {
-		const code = PATH.exec(c.req.path)?.[1] ?? "";
-		if (!CODE_PATTERN.test(code)) return notFound();
-		try {
-			const link = await links.find(code);
-			return link === null ? notFound() : lead(c, link);
-		} catch (error) {
-			if (!(error instanceof LinksAwayError)) throw error;
-			return page(503, AWAY, { "retry-after": "5" });
-		}
+	function find(target: string): ReturnType<Links["find"]> {
+		const code = PATH.exec(target)?.[1] ?? "";
+		return CODE_PATTERN.test(code) ? links.find(code) : null;
+	}
+
+	return {
+		async answer(c: AppContext): Promise<Response> {
+			const target = requestTarget(c);
+			const header = (name: string) => c.req.header(name);
+			try {
+				const link = await find(target);
+				const { html = null, ...head } = link === null ? NOT_FOUND : lead(link, target, c.req.method, header);
+				return new Response(html, head);
+			} catch (error) {
+				if (!(error instanceof LinksAwayError)) throw error;
+				return new Response(AWAY.html, AWAY);
+			}
+		},
+
+		/**
+		 * On links in memory, thousands of times a second: without a request and an answer of the web's kind, which cost as
+		 * much as all the rest. False for everything else, which goes the way of all requests.
+		 */
+		answerAtOnce(incoming: Incoming, outgoing: Outgoing): boolean {
+			const { method = "", url: target = "", headers = {} } = incoming;
+			const link = method === "GET" || method === "HEAD" ? find(target) : null;
+			if (link === null) return false;
+			if (link instanceof Promise) {
+				// The other way asks again, and shares this reading.
+				link.catch(() => undefined);
+				return false;
+			}
+			const header = (name: string) => headers[name]?.toString();
+			const { status, headers: answered, html } = lead(link, target, method, header);
+			if (html !== undefined) return false;
+			if (incoming.record !== undefined) incoming.record.route = CLICK_ROUTE;
+			outgoing.writeHead(status, answered).end();
+			return true;
+		},
 	};
 }
 
@@ -84,29 +134,22 @@ const HEADERS = {
 /** Or the answer would be sent in pieces, of which there is none. */
 const EMPTY = { "content-length": "0" };
 
-function pageOf(title: string, text: string): string {
-	return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${title}</title><h1>${title}</h1>
-<p>${text}</p></html>
-`;
-}
-
-const NOT_FOUND = pageOf(
+const NOT_FOUND = page(
+	404,
 	"This link does not exist",
 	"Check the address, or ask the site that you came from: the link may have been mistyped or removed.",
 );
-const AWAY = pageOf(
+const AWAY = page(
+	503,
 	"One moment, please",
 	"This link cannot be opened right now. Try again in a few seconds.",
+	{ "retry-after": "5" },
 );
 
-function page(status: 404 | 503, html: string, more: Readonly<Record<string, string>> = {}): Response {
-	return new Response(html, {
-		status,
-		headers: { ...HEADERS, ...more, "content-type": "text/html; charset=utf-8" },
-	});
-}
-
-function notFound(): Response {
-	return page(404, NOT_FOUND);
+function page(status: 404 | 503, title: string, text: string, more: Readonly<Record<string, string>> = {}) {
+	const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${title}</title><h1>${title}</h1>
+<p>${text}</p></html>
+`;
+	return { status, html, headers: { ...HEADERS, ...more, "content-type": "text/html; charset=utf-8" } };
 }

@@ -4,12 +4,12 @@
 import * as z from "zod";
 import { STATUSES, type Status } from "../domain/conversion.ts";
 import { type Cursor, type CursorSeal, readCursor, writeCursor } from "../domain/cursor.ts";
-import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
+import { checkAll, type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { parseKnownOrderId } from "../domain/order-id.ts";
 import { type ConversionListRequest, listConversions } from "../store/queries/conversion-list.ts";
 import { findByPublicId } from "../store/queries/conversions.ts";
 import { conversionBody } from "./answers.ts";
-import { checkFields, parseQuery, together } from "./read-request.ts";
+import { checkFields, parseQuery } from "./read-request.ts";
 import { EXAMPLE_CURSOR, mentionedOrderId, momentField, ORDER_ID, parseMoment } from "./sale-fields.ts";
 import { type Endpoint, refusedWork } from "./signed-call.ts";
 
@@ -111,7 +111,7 @@ function parseRequest(
 	if (!fields.ok) return fields;
 	const { status, orderId, limit, cursor } = fields.value;
 	const moment = (name: MomentName) => given(fields.value[name], (text) => parseMoment(name, text));
-	return together({
+	return checkAll<ConversionListRequest>({
 		status: given(status, parseStatus),
 		orderId: given(orderId, parseKnownOrderId),
 		fromMs: moment("recordedFrom"),

@@ -3,12 +3,11 @@
 
 import { blockOf, findClientAddress } from "../domain/client-address.ts";
 import type { Fault } from "../domain/fault.ts";
-import type { Budget } from "../domain/token-bucket.ts";
 import type { NewInboundCall } from "../store/hot-writes.ts";
 import { createBatches } from "../store/queries/batches.ts";
 import type { InboundKind } from "../store/tables/inbound.ts";
+import { type Budget, createKeptBudgets } from "./budgets.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
-import { createKeptBudgets } from "./kept-budgets.ts";
 
 /** A pixel call with every field of ours has 150 characters, with a shop's own beside them seldom 300; the rest is cut. */
 export const MAX_TARGET_LENGTH = 512;
@@ -71,7 +70,7 @@ export function targetQuery(target: string): URLSearchParams {
  * As the caller wrote and signed it. The URL of the Request object will not do: building it resolves dots and
  * re-encodes characters, and a signature over the other spelling would not match.
  */
-function requestTarget(c: AppContext): string {
+export function requestTarget(c: AppContext): string {
 	const onTheWire = incomingOf(c)?.url;
 	// A proxy may send the absolute form (RFC 9112, section 3.2.2); what is signed is path and query alone.
 	if (onTheWire !== undefined) return onTheWire.replace(/^https?:\/\/[^/?]*/i, "");

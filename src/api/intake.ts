@@ -15,7 +15,7 @@ import { SECOND_MS } from "../domain/time.ts";
 import type { Log } from "../ports.ts";
 import type { Caller } from "../programmes/callers.ts";
 import { createBatches } from "../store/queries/batches.ts";
-import { type FirstTime, noteFirstTimes } from "../store/queries/first-times.ts";
+import { noteFirstTime } from "../store/queries/first-times.ts";
 import { noteKeyUses } from "../store/queries/keys.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Owed } from "../store/queries/queue.ts";
@@ -213,7 +213,7 @@ async function resultAt(tried: Tried, index: number): Promise<Result<Answer>> {
 }
 
 /**
- * Locked in one order by everybody: nonces, orders, conversions, at the end programmes and keys, each by their ids.
+ * Locked in one order by everybody: nonces, orders, credits, conversions, at the end programmes and keys, each by their ids.
  * Only a second round begins at the orders again: whoever is ended for it is tried again.
  */
 async function storeCalls(
@@ -233,7 +233,10 @@ async function storeCalls(
 	const nowMs = deps.clock.nowMs();
 	const results: Result<Answer>[] = [];
 	const rows = [];
-	const firstTimes: { programme: Programme; what: FirstTime }[] = [];
+	const working: Record<"first_signed_at_ms" | "first_pixel_at_ms", Set<Programme>> = {
+		first_signed_at_ms: new Set(),
+		first_pixel_at_ms: new Set(),
+	};
 	const keyUses = new Map<number, number>();
 	for (const call of calls) {
 		const { inbound, programme, caller, httpStatus } = call;
@@ -256,22 +259,25 @@ async function storeCalls(
 					refusedRow(inbound, refused, nowMs, { programmeId: programme.id, orderId }),
 				),
 			);
-			if (caller !== null && value.isOfListener !== true)
-				firstTimes.push({ programme, what: "first_signed_at_ms" });
+			if (caller !== null && value.isOfListener !== true) working.first_signed_at_ms.add(programme);
 		} else {
 			rows.push(
 				refusedRow(inbound, result.fault, nowMs, isReplayed(call) ? { ...about, orderId: null } : about),
 			);
 		}
 		if (decided.some((done) => done.ok && done.value.showsPixelWorks))
-			firstTimes.push({ programme, what: "first_pixel_at_ms" });
+			working.first_pixel_at_ms.add(programme);
 		if (caller !== null && caller.keyUsedAtMs !== null && !isReplayed(call))
 			keyUses.set(caller.keyId, caller.keyUsedAtMs);
 	}
 	await writes.insertInboundCalls(trx, rows);
-	await noteFirstTimes(trx, firstTimes, nowMs);
-	// As callers.ts keeps them for a second: if the commit fails, the next reading tells.
-	for (const { programme, what } of firstTimes) programme[what] ??= nowMs;
+	for (const what of ["first_signed_at_ms", "first_pixel_at_ms"] as const) {
+		const first = [...working[what]].filter((programme) => programme[what] === null);
+		const ids = first.map(({ id }) => id);
+		await noteFirstTime(trx, what, ids, nowMs);
+		// As callers.ts keeps them for a second: if the commit fails, the next reading tells.
+		for (const programme of first) programme[what] = nowMs;
+	}
 	await noteKeyUses(trx, keyUses);
 	return { results, owed: judged.owed };
 }

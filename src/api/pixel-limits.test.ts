@@ -4,7 +4,7 @@ import { createClock, settle } from "../../test/support/clock.ts";
 import { createLog } from "../../test/support/log.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { createLateAnswer, LATE_MS, MAX_LATE } from "../turns.ts";
-import { createKeptBudgets } from "./kept-budgets.ts";
+import { createKeptBudgets } from "./budgets.ts";
 import {
 	BLOCK_BUDGET,
 	createLimitedCalls,

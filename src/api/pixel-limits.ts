@@ -11,13 +11,12 @@
 import { groupDigits } from "../domain/bytes.ts";
 import { type Fault, faultOf } from "../domain/fault.ts";
 import { MINUTE_MS } from "../domain/time.ts";
-import type { Budget } from "../domain/token-bucket.ts";
 import type { Clock, Log } from "../ports.ts";
 import { findProgrammesByPublicId } from "../store/queries/programmes.ts";
 import type { Store } from "../store/store.ts";
+import { type Budget, createKeptBudgets } from "./budgets.ts";
 import type { LimitedCalls } from "./deps.ts";
 import { refusedRow } from "./inbound-log.ts";
-import { createKeptBudgets } from "./kept-budgets.ts";
 
 /**
  * A network of medium size has 70,000 conversions on a day and 500 a second on Black Friday. One block with a fiftieth

@@ -93,7 +93,11 @@ export function createPosts(deps: InTransaction & Pick<AppDeps, "publicUrl" | "s
 function parseReport(json: unknown, { programme, nowMs }: SignedCall, sealer: ClickSealer): Result<Report> {
 	const fields = checkFields(SALE_BODY, json);
 	if (!fields.ok) return fields;
-	const { occurredAt, test: isTest, clickId, couponCode } = fields.value;
+	const { occurredAt, test: isTest } = fields.value;
+	// Shops send the field of an order that has none as null or as an empty text.
+	const clickId = fields.value.clickId?.trim() || undefined;
+	// PostgreSQL has no text with a NUL in it.
+	const couponCode = fields.value.couponCode?.replaceAll("\0", "").trim() || undefined;
 	const sale = parseSale(programme, fields.value);
 	if (!sale.ok) return sale;
 	const occurredAtMs = occurredAt === undefined ? succeed(null) : parseOccurredAt(occurredAt, nowMs);
@@ -130,9 +134,9 @@ function parseDecision(
 function onTestsAlone<Done>(request: OrderRequest<Done>): OrderRequest<Done> {
 	return {
 		...request,
-		judge: (present, namesakes, partnerships) =>
+		judge: (present, about) =>
 			present === null || present.test === 1
-				? request.judge(present, namesakes, partnerships)
+				? request.judge(present, about)
 				: { kind: "answer", result: refusalOf("key_may_not_decide", {}) },
 	};
 }

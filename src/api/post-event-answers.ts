@@ -6,7 +6,6 @@ import { EVENT_NAMES } from "../domain/event-name.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import { LOCAL_OUTCOMES } from "../domain/local-answer.ts";
 import { MINUTE_MS } from "../domain/time.ts";
-import type { Budget } from "../domain/token-bucket.ts";
 import {
 	findAnnounced,
 	findListener,
@@ -14,8 +13,8 @@ import {
 	type ToldAnswer,
 } from "../store/queries/local-answers.ts";
 import { CONVERSION_ID } from "./answers.ts";
+import { type Budget, createKeptBudgets } from "./budgets.ts";
 import type { Work } from "./intake.ts";
-import { createKeptBudgets } from "./kept-budgets.ts";
 import { checkFields, parseJson } from "./read-request.ts";
 import { type Endpoint, refusedWork, type SignedCall } from "./signed-call.ts";
 

@@ -135,14 +135,3 @@ function isPlainJson(contentType: string | undefined, contentEncoding: string | 
 		/^(?:identity)?$/i.test(contentEncoding ?? "")
 	);
 }
-
-/** The values of all, or the first fault in the order of their names here. */
-export function together<Values>(results: { [Name in keyof Values]: Result<Values[Name]> }): Result<Values> {
-	const values: Partial<Values> = {};
-	for (const name in results) {
-		const result = results[name];
-		if (!result.ok) return result;
-		values[name] = result.value;
-	}
-	return succeed(values as Values);
-}

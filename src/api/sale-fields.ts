@@ -5,12 +5,11 @@ import * as z from "zod";
 import type { Report } from "../conversions/record.ts";
 import { EVENT_TYPES, parseEventType, REASONS } from "../domain/conversion.ts";
 import { MAX_CLICK_ID_CHARACTERS, MAX_COUPON_CODE_CHARACTERS } from "../domain/credit.ts";
-import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
+import { checkAll, type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { currencyDigits, MAX_CURRENCY_DIGITS, MAX_WHOLE_DIGITS, parseAmount } from "../domain/money.ts";
 import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";
 import { saleTimeProblem } from "../domain/time.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { together } from "./read-request.ts";
 
 /** RFC 3339 with seconds and an offset. Hour 24 is not the standard's, though Date.parse makes the next day of it. */
 const TIME_PATTERN =
@@ -84,18 +83,17 @@ export const TEST = z.boolean().meta({
 
 export const CLICK_ID = z
 	.string()
-	.max(MAX_CLICK_ID_CHARACTERS)
+	.nullable()
 	.meta({
-		description:
-			"Who brought the customer: the value of the parameter `rbclick` with which they first came to the shop's page, or the last two, joined by a dot. One that cannot be read never refuses a sale; `credit` in the answer says why nobody was credited.",
+		description: `Who brought the customer: the value of the parameter \`rbclick\` with which they last came to the shop's page from a partner's link, or the last two, joined by a dot. At most ${MAX_CLICK_ID_CHARACTERS} characters; \`null\` and an empty text are as none. One that cannot be read never refuses a sale: \`credit\` in the answer says why nobody was credited.`,
 		examples: ["AVBSq0m0Yw9Vq3bT5kL1ZrE8SgW2c4"],
 	});
 
 export const COUPON_CODE = z
 	.string()
-	.max(MAX_COUPON_CODE_CHARACTERS)
+	.nullable()
 	.meta({
-		description: "A coupon code that the customer used. It is compared without case.",
+		description: `A coupon code that the customer used. It is compared without case and without white space around it, and has at most ${MAX_COUPON_CODE_CHARACTERS} characters; \`null\` and an empty text are as none. One that nobody has never refuses a sale.`,
 		examples: ["SUMMER10"],
 	});
 
@@ -121,14 +119,14 @@ export function parseOrderName(fields: {
 	orderId: string;
 	eventType: string;
 }): Result<Pick<Report, "orderId" | "eventType">> {
-	return together({ orderId: parseOrderId(fields.orderId), eventType: parseEventType(fields.eventType) });
+	return checkAll({ orderId: parseOrderId(fields.orderId), eventType: parseEventType(fields.eventType) });
 }
 
 export function parseSale(
 	programme: Pick<Programme, "currency">,
 	fields: z.output<z.ZodObject<typeof SALE>>,
 ): Result<Pick<Report, "orderId" | "eventType" | "basketValue">> {
-	return together({
+	return checkAll({
 		orderId: parseOrderId(fields.orderId),
 		eventType: parseEventType(fields.eventType),
 		basketValue: parseBasket(programme, fields.basketValue, fields.currency),

@@ -15,9 +15,7 @@ import {
 	endTroubles,
 	type FailedAttempts,
 	findOpenNotice,
-	findWatched,
 	forgetWatched,
-	lastMailedAtMs,
 	type ShownNotice,
 	tellTroubles,
 	tellWatched,
@@ -151,17 +149,10 @@ async function noteFailed(deps: NotingDeps, failed: readonly FailedAttempts[]): 
 		failed.map((attempts) => ({ ...attempts, public_id: newPublicId(deps) })),
 	);
 	const haveFinally = new Set(failed.filter(({ failures }) => failures > 0).map((row) => row.receiver_id));
-	const serious = troubles.filter(
+	const news = troubles.filter(
 		(trouble) =>
-			haveFinally.has(trouble.receiverId) || (trouble.toldAtMs === null && isSerious(trouble, nowMs)),
-	);
-	if (serious.length === 0) return false;
-	const mailed = await lastMailedAtMs(
-		trx,
-		serious.map(({ receiverId }) => receiverId),
-	);
-	const news = serious.filter((trouble) =>
-		isToBeTold(trouble, mailed.get(trouble.receiverId) ?? null, nowMs),
+			haveFinally.has(trouble.receiverId) ||
+			(trouble.toldAtMs === null && isToBeTold(trouble, trouble.lastMailedAtMs, nowMs)),
 	);
 	if (news.length === 0) return false;
 	await tellTroubles(
@@ -187,8 +178,6 @@ function newPublicId({ random, nowMs }: NotingDeps): string {
 	return makeId("ntc", nowMs, random.bytes(ID_RANDOM_BYTES));
 }
 
-const BATCH_ROWS = 100;
-
 /**
  * Trouble that has lasted for ten minutes is told, although no attempt may be due just then: with one event waiting, the
  * third attempt is made after six minutes and the fourth after thirty-six. Resolves to how many were told.
@@ -197,18 +186,11 @@ export async function tellEarly(
 	{ store: { db }, clock }: { store: Store; clock: Clock },
 	isStopping: () => boolean,
 ): Promise<number> {
+	const untilMs = clock.nowMs() - SERIOUS_AFTER_MS;
+	await forgetWatched(db, untilMs);
 	let told = 0;
-	while (!isStopping()) {
-		const nowMs = clock.nowMs();
-		const watched = await findWatched(db, nowMs - SERIOUS_AFTER_MS, BATCH_ROWS);
-		if (watched.length === 0) break;
-		// One by one, each in a statement of its own: nobody waits for another's notice while this has one locked.
-		for (const { id, hasUrl } of watched) {
-			// An attempt that was in flight when the URL was removed may have opened it: nothing more will be sent.
-			if (!hasUrl) await forgetWatched(db, id);
-			else if (await tellWatched(db, id, nowMs)) told++;
-		}
-	}
+	// One by one, each in a statement of its own: nobody waits for another's notice while this has one locked.
+	while (!isStopping() && (await tellWatched(db, untilMs, clock.nowMs()))) told++;
 	return told;
 }
 

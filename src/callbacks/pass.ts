@@ -5,7 +5,7 @@ import { fairShare, SLOTS } from "../domain/slot.ts";
 import { HOUR_MS } from "../domain/time.ts";
 import type { Random } from "../ports.ts";
 import { addCallbackCounts, type CallbackCount } from "../store/queries/delivery-health.ts";
-import { noteFirstCallbacks } from "../store/queries/first-times.ts";
+import { noteFirstTime } from "../store/queries/first-times.ts";
 import type {
 	CallbackTarget,
 	DueRead,
@@ -92,11 +92,8 @@ export function createPass(store: Store, random: Random): Pass {
 		if (!(await queue.beginPass(trx, engineId, renewal))) return null;
 		const ids = await queue.settle(trx, settlements);
 		const settled = settlements.filter(({ delivery }) => ids.has(delivery.id));
-		await noteFirstCallbacks(
-			trx,
-			deliveredTo(settled).filter((id) => !answered.has(id)),
-			nowMs,
-		);
+		const first = deliveredTo(settled).filter((id) => !answered.has(id));
+		await noteFirstTime(trx, "first_callback_at_ms", first, nowMs);
 		const noted = await noteFailures(trx, random, settled, failing, nowMs);
 		const slots = isRenewal ? await lookAtSlots(trx, input) : null;
 		// After the look: what is given up here is not free to be taken here.

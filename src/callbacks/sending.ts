@@ -67,7 +67,8 @@ export function createSending(
 		const judged = judgeSending(known, delivery, startedAtMs, maySend);
 		// The names are read with the next pass, which hands it out again.
 		if (judged.kind !== "send" || deps.wire.names === null) {
-			lanes.land(delivery, null);
+			// A removed URL may have left thousands: it costs the shop nothing to hand out many of them at once.
+			lanes.land(delivery, judged.kind === "cancel" ? 0 : null);
 			if (judged.kind === "cancel") onSettled({ kind: "cancelled", delivery, endedAtMs: startedAtMs });
 			else onUnsent(delivery, judged.kind === "later" ? judged.atMs : startedAtMs);
 			return;

@@ -11,7 +11,7 @@ import { messageOf } from "../domain/visible-text.ts";
 import type { Warning } from "../domain/warning.ts";
 import type { Workplace } from "../service/workplace.ts";
 import { refuseSchema } from "../store/open.ts";
-import { canListen, hasAutovacuum, readConnections, readStatementTimeout } from "../store/postgres/doctor.ts";
+import { canListen, readServer, type ServerFacts } from "../store/postgres/doctor.ts";
 import type { PostgresSetting } from "../store/postgres/setting.ts";
 import { readFigures } from "../store/queries/figures.ts";
 import { findNetwork } from "../store/queries/network.ts";
@@ -198,11 +198,12 @@ async function checkMail({ mailer }: Workplace): Promise<Finding[]> {
 
 async function examinePostgres(setting: PostgresSetting, workplace: Workplace): Promise<Finding[]> {
 	const { db } = workplace.store;
+	const server = await readServer(db);
 	return [
 		await checkListen(setting, db),
-		await checkTimeouts(setting, db),
-		await checkConnections(setting, db),
-		...((await hasAutovacuum(db)) ? [] : [warning("autovacuum", AUTOVACUUM_OFF)]),
+		checkTimeouts(setting, server),
+		checkConnections(setting, server),
+		...(server.hasAutovacuum ? [] : [warning("autovacuum", AUTOVACUUM_OFF)]),
 	];
 }
 
@@ -222,8 +223,10 @@ async function checkListen(setting: PostgresSetting, db: Db): Promise<Finding> {
 	);
 }
 
-async function checkTimeouts({ directUrl }: PostgresSetting, db: Db): Promise<Finding> {
-	const timeoutMs = await readStatementTimeout(db);
+function checkTimeouts(
+	{ directUrl }: PostgresSetting,
+	{ statementTimeoutMs: timeoutMs }: ServerFacts,
+): Finding {
 	if (timeoutMs > 0) return ok("timeouts", `the server ends a statement of ours after ${timeoutMs / 1000} s`);
 	const where = directUrl === null ? "" : " outside a transaction";
 	return warning(
@@ -232,8 +235,10 @@ async function checkTimeouts({ directUrl }: PostgresSetting, db: Db): Promise<Fi
 	);
 }
 
-async function checkConnections({ poolSize, directUrl }: PostgresSetting, db: Db): Promise<Finding> {
-	const { maxConnections, connections } = await readConnections(db);
+function checkConnections(
+	{ poolSize, directUrl }: PostgresSetting,
+	{ maxConnections, connections }: ServerFacts,
+): Finding {
 	// Behind a pooler only the one that listens comes to the server itself.
 	const needed = (directUrl === null ? poolSize : 0) + 1;
 	const detail = `${connections} of ${maxConnections} are in use; a process takes up to ${needed}`;

@@ -3,8 +3,8 @@
 import type { Config } from "../config.ts";
 import type { RestoredKey, RestoreReport } from "../service/restore.ts";
 import { openSqliteToRead } from "../store/sqlite/store.ts";
+import { describeOwed, type Owed, owedJson, readOwed } from "./callbacks.ts";
 import { type Command, CommandError, EXIT, JSON_OPTION, withSettings } from "./command.ts";
-import { describeOwed, type Owed, owedJson, readOwed } from "./owed.ts";
 import { PASSPHRASE_FILE, readPassphrase, tellOn } from "./passphrase.ts";
 
 export const restoreCommand: Command = {

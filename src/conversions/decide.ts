@@ -101,7 +101,7 @@ export function decisionRequest(
 		programmeId: programme.id,
 		...order,
 		present: undefined,
-		judge: (present, namesakes) =>
+		judge: (present, { namesakes }) =>
 			present === null
 				? { kind: "answer", result: refuseUnknownOrder(order, namesakes) }
 				: judgeOn(present, decision, null, (decided) => decidedAs(decision, decided)),

@@ -65,7 +65,7 @@ export async function readFeed(
 	return { events, position, hasMore: rows.length === BATCH_ROWS };
 }
 
-/** A body that was kept is a pixel's report, which is never a test, whatever the shop's server said since. */
-function isTest(row: PassedMove): boolean {
-	return row.announced_body === null && row.public_id !== null && row.test === 1;
+/** As it was announced, whatever the shop's server said since. */
+function isTest({ announced_body: kept, ...row }: PassedMove): boolean {
+	return kept === null ? row.public_id !== null && row.test === 1 : JSON.parse(kept).test === true;
 }

@@ -8,6 +8,7 @@ import {
 	readAllConversions,
 } from "../store/queries/conversion-list.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
+import { findNamedCredits, type NamedCredit } from "../store/queries/credits.ts";
 import type { Db } from "../store/store.ts";
 import { CSV_BATCH_ROWS, type CsvColumns, type CsvSeparator, csvFile } from "./csv-file.ts";
 
@@ -30,13 +31,35 @@ const COLUMNS: CsvColumns<Conversion> = [
 	["conversionId", (row) => row.public_id],
 ];
 
+type Credited = Conversion & { credit: NamedCredit | undefined };
+
+/** Behind the others, of a programme that credits partners. */
+const PARTNER_COLUMNS: CsvColumns<Credited> = [
+	["partner", ({ credit }) => credit?.partnership?.partner_name ?? ""],
+	["partnerId", ({ credit }) => credit?.partnership?.partner_public_id ?? ""],
+	["s1", ({ credit }) => credit?.sub_1 ?? ""],
+	["s2", ({ credit }) => credit?.sub_2 ?? ""],
+	["s3", ({ credit }) => credit?.sub_3 ?? ""],
+];
+
 export function exportConversions(
 	db: Db,
 	filter: ConversionFilter,
 	sort: ConversionSort = NEWEST_FIRST,
 	separator: CsvSeparator = ",",
+	namesPartners = false,
 ): AsyncGenerator<string> {
-	return csvFile(COLUMNS, readAllConversions(db, filter, CSV_BATCH_ROWS, sort), separator);
+	const batches = readAllConversions(db, filter, CSV_BATCH_ROWS, sort);
+	if (!namesPartners) return csvFile(COLUMNS, batches, separator);
+	return csvFile([...COLUMNS, ...PARTNER_COLUMNS], addCredits(db, batches), separator);
+}
+
+async function* addCredits(db: Db, batches: AsyncIterable<readonly Conversion[]>) {
+	for await (const rows of batches) {
+		const ids = rows.map(({ id }) => id);
+		const credits = await findNamedCredits(db, ids);
+		yield rows.map((row): Credited => ({ ...row, credit: credits.get(row.id) }));
+	}
 }
 
 function isoTimeOrEmpty(atMs: number | null): string {

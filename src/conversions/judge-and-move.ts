@@ -9,7 +9,12 @@ import type { EventType } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { HotWrites } from "../store/hot-writes.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
-import { type KnownPartnerships, readPartnerships, type Signals } from "../store/queries/credits.ts";
+import {
+	type KnownPartnerships,
+	readPartnerships,
+	type Signals,
+	type StoredCredit,
+} from "../store/queries/credits.ts";
 import { NOTHING_OWED, type Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import type { InTransaction } from "./deps.ts";
@@ -22,14 +27,17 @@ export interface OrderRequest<Done> {
 	eventType: EventType;
 	/** As it was read before; null where it is taken for new until that proves wrong. Undefined: it has to be read. */
 	present: Conversion | null | undefined;
-	/** What it may be credited by, read for all requests at once; left out where nobody is credited. */
+	/** What it may be credited by, read for all requests at once; left out where that cannot be. */
 	signals?: Signals | undefined;
-	/** `namesakes` are the event types that the order was found with, when it was read. */
-	judge(
-		present: Conversion | null,
-		namesakes: readonly EventType[],
-		partnerships: KnownPartnerships,
-	): Judgement<Done>;
+	judge(present: Conversion | null, about: About): Judgement<Done>;
+}
+
+export interface About {
+	/** The event types that the order was found with, when it was read. */
+	namesakes: readonly EventType[];
+	partnerships: KnownPartnerships;
+	/** What the conversion is credited by, for a request with signals; undefined where it has none. */
+	credit: StoredCredit | undefined;
 }
 
 export type Judgement<Done> =
@@ -52,9 +60,11 @@ export async function judgeAndMove<Done>(
 	deps: InTransaction,
 	requests: readonly OrderRequest<Done>[],
 ): Promise<Judged<Done>> {
-	const orders = new KnownOrders(deps.store.writes);
+	const { writes } = deps.store;
+	const orders = new KnownOrders(writes);
 	const partnerships = await readPartnerships(
 		trx,
+		writes,
 		requests.flatMap(({ signals }) => signals ?? []),
 	);
 	const results = new Map<OrderRequest<Done>, Result<Done>>();
@@ -66,13 +76,15 @@ export async function judgeAndMove<Done>(
 				trx,
 				open.filter((request) => look > 0 || orders.presentOf(request) === undefined),
 			);
+			const credits = await writes.lockCredits(
+				trx,
+				open.flatMap((request) => (request.signals && orders.presentOf(request)?.id) ?? []),
+			);
 			const moving = new Map<OrderRequest<Done>, Extract<Judgement<Done>, { kind: "move" }>>();
 			for (const request of open) {
-				const judged = request.judge(
-					orders.presentOf(request) ?? null,
-					orders.namesakesOf(request),
-					partnerships,
-				);
+				const present = orders.presentOf(request) ?? null;
+				const about = { namesakes: orders.namesakesOf(request), partnerships };
+				const judged = request.judge(present, { ...about, credit: credits.get(present?.id ?? 0) });
 				if (judged.kind === "answer") results.set(request, judged.result);
 				else moving.set(request, judged);
 			}

@@ -1,7 +1,7 @@
-// The one way a conversion changes its status (staff may also assign its partner: partners/assign). A use case judges what
-// should happen and hands it over here as steps, one or many: the rows are written unless somebody changed them since they were read, each gets its line of history, and what the
-// domain's table announces is owed. All of it in the caller's transaction, in a fixed number of statements however many
-// steps there are, so that a status change and its event are stored together or not at all.
+// The one way a conversion changes its status, or its partner. A use case judges what should happen and hands it over here
+// as steps, one or many: the rows are written unless somebody changed them since they were read, each gets its line of
+// history, and what the domain's table announces is owed. All of it in the caller's transaction, in a fixed number of
+// statements however many steps there are, so that a status change and its event are stored together or not at all.
 
 import {
 	announcedBy,
@@ -13,14 +13,16 @@ import {
 	type Reason,
 	type Status,
 } from "../domain/conversion.ts";
-import type { Credit } from "../domain/credit.ts";
+import type { Credit, Rates } from "../domain/credit.ts";
+import { composeEvent } from "../domain/event.ts";
+import { shareOf } from "../domain/money.ts";
 import type { Change, HotWrites } from "../store/hot-writes.ts";
 import type { Conversion, NewConversion } from "../store/queries/conversions.ts";
-import type { StoredCredit } from "../store/queries/credits.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import { BATCH_ROWS, type InTransaction } from "./deps.ts";
-import { oweEvents } from "./owe.ts";
+import { oweEvents, subjectOf } from "./owe.ts";
 
 /**
  * Both databases limit the parameters of a statement: a batch of the widest rows stays far below. A batch of the intake
@@ -119,10 +121,19 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 			at_ms: nowMs,
 		})),
 	);
-	await writes.insertCredits(
+	await writes.putCredits(
 		trx,
 		made.flatMap(({ step: { credit }, conversion }) =>
-			credit === undefined ? [] : [rowOf(credit, conversion)],
+			credit === undefined
+				? []
+				: [
+						{
+							...credit,
+							conversion_id: conversion.id,
+							programme_id: conversion.programme_id,
+							sold_at_ms: conversion.occurred_at_ms,
+						},
+					],
 		),
 	);
 	const announcements = made.flatMap(({ step, conversion }) => {
@@ -133,21 +144,22 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 	return { conversions: steps.map((step) => written.get(step)), owed };
 }
 
-export function rowOf(
-	{ partnershipId, word, linkId, clickedAtMs, subIds }: Credit,
-	{ id, programme_id, occurred_at_ms }: Pick<Conversion, "id" | "programme_id" | "occurred_at_ms">,
-): StoredCredit {
+/** The amounts follow the partner, from the basket on record. What was announced is kept with its move. */
+export function creditStep(
+	{ public_id }: Pick<Programme, "public_id">,
+	known: Conversion,
+	credit: Credit,
+	rates: Rates,
+): NextMove & { credit: Credit } {
 	return {
-		conversion_id: id,
-		programme_id,
-		partnership_id: partnershipId,
-		word,
-		sold_at_ms: occurred_at_ms,
-		link_id: linkId,
-		clicked_at_ms: clickedAtMs,
-		sub_1: subIds[0],
-		sub_2: subIds[1],
-		sub_3: subIds[2],
+		move: "credit",
+		known,
+		change: {
+			commission: shareOf(known.basket_value, rates.commission_rate),
+			network_fee: shareOf(known.basket_value, rates.fee_rate),
+		},
+		announcedBody: composeEvent("conversion.recorded", subjectOf(known, public_id)),
+		credit,
 	};
 }
 

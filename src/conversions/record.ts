@@ -10,7 +10,14 @@ import {
 	type Reporter,
 	type ReportMove,
 } from "../domain/conversion.ts";
-import { type Credit, creditedRates, foldCode, judgeCredit } from "../domain/credit.ts";
+import {
+	type Credit,
+	compareCredits,
+	creditedRates,
+	foldCode,
+	judgeCredit,
+	type Rates,
+} from "../domain/credit.ts";
 import { composeEvent } from "../domain/event.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -28,8 +35,8 @@ import {
 	type InTransaction,
 	type Owing,
 } from "./deps.ts";
-import { judgeAndMove, type OrderRequest, refuseBusy } from "./judge-and-move.ts";
-import type { Step } from "./make-moves.ts";
+import { type About, type Judgement, judgeAndMove, type OrderRequest, refuseBusy } from "./judge-and-move.ts";
+import { creditStep, type Step } from "./make-moves.ts";
 import { subjectOf } from "./owe.ts";
 
 export interface Report {
@@ -63,39 +70,48 @@ export function reportRequest(
 		// Most reports are an order's first, so nothing is read before it is inserted.
 		present: null,
 		signals: signalsOf(programme, report),
-		judge(present, _, partnerships) {
+		judge(present, about) {
 			const verdict = judgeReport(report, programme.parks_pixels === 1, knownOrder(present));
-			if (verdict.kind === "apply") {
-				const { move } = verdict;
-				const isRecordedFromPixel = report.source === "pixel" && move === "record";
-				const showsPixelWorks = isRecordedFromPixel || move === "confirm";
-				const nowMs = deps.clock.nowMs();
-				const credited = creditOf(programme, report, nowMs, partnerships);
-				const step = stepFor(
-					deps,
-					credited === undefined ? programme : { ...programme, ...credited.rates },
-					present,
-					report,
-					move,
-				);
-				const word = credited?.credit?.word;
-				return {
-					kind: "move",
-					step: { ...step, credit: credited?.credit },
-					done: (conversion) => ({
-						outcome: OUTCOMES[move],
-						conversion,
-						showsPixelWorks,
-						...(word === undefined ? {} : { credit: word }),
-					}),
-				};
-			}
-			if (present === null) throw new Error("a first report was taken for a repeated one");
-			const showsPixelWorks = agrees(present, report);
-			const differs = report.source === "pixel" ? [] : differingFields(present, report);
-			const repeated = { outcome: "DUPLICATE", conversion: present, showsPixelWorks, differs } as const;
-			return { kind: "answer", result: succeed(repeated) };
+			if (verdict.kind === "duplicate") return judgeRepeated(programme, report, present, about);
+			const { move } = verdict;
+			const isRecordedFromPixel = report.source === "pixel" && move === "record";
+			const showsPixelWorks = isRecordedFromPixel || move === "confirm";
+			const nowMs = deps.clock.nowMs();
+			const { credit, rates } = creditOf(programme, report, report.occurredAtMs ?? nowMs, about.partnerships);
+			const by = credit === undefined ? {} : { credit: credit.word };
+			return {
+				kind: "move",
+				step: { ...stepFor(deps, { programme, rates, report, move, nowMs }, present), credit },
+				done: (conversion) => ({ outcome: OUTCOMES[move], conversion, showsPixelWorks, ...by }),
+			};
 		},
+	};
+}
+
+/**
+ * Its amount and time change nothing. But until somebody has decided about the money, the best of all that the shop's
+ * server has said of who brought the sale counts; what it says in a test is not about a sale.
+ */
+function judgeRepeated(
+	programme: Programme,
+	report: Report,
+	present: Conversion | null,
+	{ partnerships, credit: known }: About,
+): Judgement<Decided<RecordOutcome>> {
+	if (present === null) throw new Error("a first report was taken for a repeated one");
+	const showsPixelWorks = agrees(present, report);
+	const differs = report.source === "pixel" ? [] : differingFields(present, report);
+	const repeated = { outcome: "DUPLICATE", conversion: present, showsPixelWorks, differs } as const;
+	if (known === undefined) return { kind: "answer", result: succeed(repeated) };
+	const { credit, rates } = creditOf(programme, report, present.occurred_at_ms, partnerships);
+	const isOpen = present.status === "RECORDED" && !differs.includes("test");
+	if (!isOpen || credit === undefined || compareCredits(credit, known) >= 0) {
+		return { kind: "answer", result: succeed({ ...repeated, credit: known.word }) };
+	}
+	return {
+		kind: "move",
+		step: { ...creditStep(programme, present, credit, rates), decidedBy: "shop" },
+		done: (conversion) => ({ ...repeated, conversion, credit: credit.word }),
 	};
 }
 
@@ -104,9 +120,10 @@ function isCredited(programme: Programme, { source }: Report): boolean {
 	return programme.credits_partners === 1 && source !== "pixel";
 }
 
+/** None without a field, which can make no repeated report better than the first. */
 function signalsOf(programme: Programme, report: Report): Signals | undefined {
-	if (!isCredited(programme, report)) return undefined;
 	const { clicks = [], couponCode } = report;
+	if (!isCredited(programme, report) || (clicks.length === 0 && couponCode === undefined)) return undefined;
 	return {
 		programmeId: programme.id,
 		code: couponCode === undefined ? null : foldCode(couponCode),
@@ -114,26 +131,26 @@ function signalsOf(programme: Programme, report: Report): Signals | undefined {
 	};
 }
 
-/** Undefined where the programme credits nobody: its own rates hold. */
+/** Who brought it, where that is judged, and the rates that follow. */
 function creditOf(
 	programme: Programme,
 	report: Report,
-	nowMs: number,
+	soldAtMs: number,
 	partnerships: KnownPartnerships,
-): { credit?: Credit; rates: ReturnType<typeof creditedRates> } | undefined {
-	if (programme.credits_partners === 0) return undefined;
-	if (!isCredited(programme, report)) return { rates: creditedRates(programme, null) };
-	const { clicks = [], couponCode, occurredAtMs } = report;
+): { credit: Credit | undefined; rates: Rates } {
+	if (programme.credits_partners === 0) return { credit: undefined, rates: programme };
+	if (!isCredited(programme, report)) return { credit: undefined, rates: creditedRates(programme, null) };
+	const { clicks = [], couponCode } = report;
 	const code = couponCode === undefined ? undefined : partnerships.ofCode(programme.id, foldCode(couponCode));
 	const credit = judgeCredit({
 		clicks,
 		codePartnershipId: code,
 		programmeId: programme.id,
-		soldAtMs: occurredAtMs ?? nowMs,
+		soldAtMs,
 		windowDays: programme.click_days,
 	});
-	const { partnershipId } = credit;
-	const own = partnershipId === null ? null : { commission_rate: partnerships.rateOf(partnershipId) };
+	const { partnership_id: id } = credit;
+	const own = id === null ? null : { commission_rate: partnerships.rateOf(id) };
 	return { credit, rates: creditedRates(programme, own) };
 }
 
@@ -147,8 +164,8 @@ export async function recordConversion(
 	const { results, owed } = await judgeAndMove(trx, deps, [reportRequest(deps, programme, report)]);
 	const result = results[0] ?? refuseBusy();
 	if (!result.ok) return result;
-	if (result.value.showsPixelWorks) {
-		await noteFirstTime(trx, programme, "first_pixel_at_ms", deps.clock.nowMs());
+	if (result.value.showsPixelWorks && programme.first_pixel_at_ms === null) {
+		await noteFirstTime(trx, "first_pixel_at_ms", [programme.id], deps.clock.nowMs());
 	}
 	return succeed({ ...result.value, owed });
 }
@@ -169,15 +186,17 @@ function knownOrder(known: Conversion | null): KnownOrder | null {
 	return { status: known.status, source: known.source, isConfirmed: known.confirmed_at_ms !== null };
 }
 
-function stepFor(
-	{ clock, random }: InTransaction,
-	programme: Programme,
-	known: Conversion | null,
-	report: Report,
-	move: ReportMove,
-): Step {
-	const nowMs = clock.nowMs();
-	const sale = saleOf(programme, report, move, nowMs);
+interface Sale {
+	programme: Programme;
+	rates: Rates;
+	report: Report;
+	move: ReportMove;
+	nowMs: number;
+}
+
+function stepFor({ random }: InTransaction, reported: Sale, known: Conversion | null): Step {
+	const { programme, report, move, nowMs } = reported;
+	const sale = saleOf(reported);
 	if (known === null || move !== "confirm") {
 		const names = {
 			public_id: makeId("cnv", nowMs, random.bytes(ID_RANDOM_BYTES)),
@@ -202,14 +221,14 @@ function stepFor(
 }
 
 /** The rates are those of this moment: later changes of them do not touch the conversion. */
-function saleOf(programme: Programme, report: Report, move: ReportMove, nowMs: number) {
+function saleOf({ programme, rates, report, move, nowMs }: Sale) {
 	const waitDays = move === "park" ? programme.parked_days : programme.approval_days;
 	// Nobody but a person approves what only a pixel has reported.
 	const hasWindow = move === "park" || report.source !== "pixel";
 	return {
 		basket_value: report.basketValue,
-		commission: shareOf(report.basketValue, programme.commission_rate),
-		network_fee: shareOf(report.basketValue, programme.fee_rate),
+		commission: shareOf(report.basketValue, rates.commission_rate),
+		network_fee: shareOf(report.basketValue, rates.fee_rate),
 		currency: programme.currency,
 		test: report.isTest ? (1 as const) : (0 as const),
 		occurred_at_ms: report.occurredAtMs ?? nowMs,

@@ -180,7 +180,7 @@ interface Entry<Count> {
 }
 
 /** `countAll` resolves to null when it was stopped. */
-export function keepCounts<Key, Count extends { countedAtMs: number }>(
+function keepCounts<Key, Count extends { countedAtMs: number }>(
 	{ clock, log, stopSignal }: CountDeps,
 	countAll: (key: Key, isStopping: () => boolean) => Promise<Count | null>,
 ): KeptCounts<Key, Count> {

@@ -6,10 +6,10 @@ import { HOUR_MS, MINUTE_MS } from "./time.ts";
 const NOW_MS = 100 * HOUR_MS;
 const NEW: ChoreRecord = {
 	name: "approvals",
-	sinceMs: NOW_MS,
-	lastSuccessMs: null,
-	workingAtMs: null,
-	lastFailureMs: null,
+	since_ms: NOW_MS,
+	last_success_ms: null,
+	working_at_ms: null,
+	last_failure_ms: null,
 	failures: 0,
 	error: null,
 };
@@ -17,20 +17,20 @@ const ago = (minutes: number): number => NOW_MS - minutes * MINUTE_MS;
 
 const CASES: readonly (readonly [what: string, late: boolean, record: Partial<ChoreRecord>])[] = [
 	["just begun", false, {}],
-	["just begun and failing", false, { failures: 1, lastFailureMs: NOW_MS, error: "no." }],
-	["never done for its time", true, { sinceMs: ago(3) }],
-	["done within its time", false, { sinceMs: ago(90), lastSuccessMs: ago(2) }],
-	["not done for its time: it hangs, or nobody is there", true, { lastSuccessMs: ago(2.1) }],
-	["failing, and done within its time", false, { lastSuccessMs: ago(1), failures: 5 }],
-	["an hourly one, within ten hours", false, { name: "retention", lastSuccessMs: ago(600) }],
-	["an hourly one, after ten hours", true, { name: "retention", lastSuccessMs: ago(601) }],
-	["failing for its time", true, { lastSuccessMs: ago(3), failures: 5 }],
-	["a long run that goes from batch to batch", false, { lastSuccessMs: ago(30), workingAtMs: ago(1) }],
-	["a long run that got stuck", true, { lastSuccessMs: ago(30), workingAtMs: ago(3) }],
+	["just begun and failing", false, { failures: 1, last_failure_ms: NOW_MS, error: "no." }],
+	["never done for its time", true, { since_ms: ago(3) }],
+	["done within its time", false, { since_ms: ago(90), last_success_ms: ago(2) }],
+	["not done for its time: it hangs, or nobody is there", true, { last_success_ms: ago(2.1) }],
+	["failing, and done within its time", false, { last_success_ms: ago(1), failures: 5 }],
+	["an hourly one, within ten hours", false, { name: "retention", last_success_ms: ago(600) }],
+	["an hourly one, after ten hours", true, { name: "retention", last_success_ms: ago(601) }],
+	["failing for its time", true, { last_success_ms: ago(3), failures: 5 }],
+	["a long run that goes from batch to batch", false, { last_success_ms: ago(30), working_at_ms: ago(1) }],
+	["a long run that got stuck", true, { last_success_ms: ago(30), working_at_ms: ago(3) }],
 	[
 		"failing after some batches, again and again",
 		true,
-		{ lastSuccessMs: ago(30), workingAtMs: NOW_MS, failures: 9 },
+		{ last_success_ms: ago(30), working_at_ms: NOW_MS, failures: 9 },
 	],
 ];
 

@@ -21,11 +21,6 @@ export const CHORES = {
 		intervalMs: 10 * SECOND_MS,
 		undone: "Unconfirmed parked conversions are not expiring",
 	},
-	// How long what a removed URL leaves pending stays so, when the person's own request did not get to its end.
-	cancellations: {
-		intervalMs: 10 * SECOND_MS,
-		undone: "Callbacks to a removed Postback URL are not being cancelled",
-	},
 	// How long a job that another process left behind may go unnoticed, besides its claim; lines that nobody needs any more
 	// are removed by the way.
 	jobs: { intervalMs: 10 * SECOND_MS, undone: "Decisions and imports from files are not being worked off" },
@@ -44,10 +39,7 @@ export const CHORES = {
 		undone: "Owners and developers are not mailed about failed callbacks",
 	},
 	// Strangers write nonces and limits: they stay no longer than they count.
-	nonces: { intervalMs: MINUTE_MS, undone: "Nonces of signed requests pile up" },
-	limits: { intervalMs: MINUTE_MS, undone: "Counts of limits that are over pile up" },
-	sessions: { intervalMs: HOUR_MS, undone: "Expired sessions and links pile up" },
-	old_mails: { intervalMs: HOUR_MS, undone: "Mails that were sent long ago pile up" },
+	nonces: { intervalMs: MINUTE_MS, undone: "Nonces of signed requests, and limits that are over, pile up" },
 	retention: { intervalMs: HOUR_MS, undone: "Records past the retention time are not being removed" },
 } as const satisfies Record<string, ChoreKind>;
 
@@ -57,32 +49,19 @@ export function isChoreName(name: string): name is ChoreName {
 	return Object.hasOwn(CHORES, name);
 }
 
-/** How a chore went, whichever process did it. */
+/** How a chore went, whichever process did it: as the table `chores` has it. */
 export interface ChoreRecord {
 	name: ChoreName;
 	/** When somebody first set out to do it. */
-	sinceMs: number;
-	lastSuccessMs: number | null;
+	since_ms: number;
+	last_success_ms: number | null;
 	/** When a run that goes by batches last began one. */
-	workingAtMs: number | null;
-	lastFailureMs: number | null;
+	working_at_ms: number | null;
+	last_failure_ms: number | null;
 	/** Since the last success. */
 	failures: number;
 	/** What the last failure said; null without one. */
 	error: string | null;
-}
-
-/** A chore as the process that runs it knows it. What has not been yet is not there. */
-export interface ChoreReport {
-	readonly name: ChoreName;
-	lastSuccessMs?: number;
-	lastFailureMs?: number;
-	/** Since the last success. */
-	failures: number;
-	/** Since the process started. */
-	failuresTotal: number;
-	/** How long the last run took that came to an end, well or not. */
-	lastRunMs?: number;
 }
 
 /** Runs may be missed: a database that restarts, a process that is replaced. */
@@ -101,10 +80,10 @@ function choreTimeMs(name: ChoreName): number {
 export function isLate(record: ChoreRecord, nowMs: number): boolean {
 	const timeMs = choreTimeMs(record.name);
 	if (nowMs <= lateSinceMs(record)) return false;
-	return record.failures > 0 || record.workingAtMs === null || nowMs - record.workingAtMs > timeMs;
+	return record.failures > 0 || record.working_at_ms === null || nowMs - record.working_at_ms > timeMs;
 }
 
 /** Of one that is late: from when on. */
-export function lateSinceMs({ name, lastSuccessMs, sinceMs }: ChoreRecord): number {
-	return (lastSuccessMs ?? sinceMs) + choreTimeMs(name);
+export function lateSinceMs({ name, last_success_ms, since_ms }: ChoreRecord): number {
+	return (last_success_ms ?? since_ms) + choreTimeMs(name);
 }

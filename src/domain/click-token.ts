@@ -3,7 +3,8 @@
 //
 //   version 1 · day 2 · IV 12 · AES-256-GCM(programme 4 · partnership 4 · link 4 · ms of the day 4 · 3 × (length 1, sub id)) · tag 16
 //
-// in base64url: 67 characters bare, 195 at most. The day chooses the key; version and day are authenticated.
+// in base64url: 67 characters bare, 195 at most. Version and day choose the key, so that a token with another one of them
+// does not open.
 
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject } from "node:crypto";
 import { SEALING_IV_BYTES } from "./sealing.ts";
@@ -41,11 +42,19 @@ export interface ClickSealer {
 
 export function createClickSealer(sealingKey: Uint8Array): ClickSealer {
 	const keys = new Map<number, KeyObject>();
+	// The same for every click: nothing is kept of it.
+	const plain = Buffer.alloc(FIXED_BYTES + NO_SUB_IDS.length + MAX_SUB_ID_BYTES);
 
 	function keyOf(day: number): KeyObject {
 		const known = keys.get(day);
 		if (known !== undefined) return known;
-		const bytes = hkdfSync("sha256", sealingKey, "", `click ids of day ${day}`, KEY_BYTES);
+		const bytes = hkdfSync(
+			"sha256",
+			sealingKey,
+			"",
+			`click ids of day ${day}, version ${VERSION}`,
+			KEY_BYTES,
+		);
 		const key = createSecretKey(new Uint8Array(bytes));
 		const [oldest] = keys.keys();
 		if (keys.size >= MAX_KEYS && oldest !== undefined) keys.delete(oldest);
@@ -56,25 +65,27 @@ export function createClickSealer(sealingKey: Uint8Array): ClickSealer {
 	return {
 		seal({ programmeId, partnershipId, linkId, atMs, subIds }, iv) {
 			const day = Math.floor(atMs / DAY_MS);
-			const head = Buffer.alloc(HEAD_BYTES);
-			head.writeUInt8(VERSION, 0);
-			head.writeUInt16BE(day, 1);
-			const plain = Buffer.alloc(FIXED_BYTES + subIds.length + MAX_SUB_ID_BYTES);
 			plain.writeUInt32BE(programmeId, 0);
 			plain.writeUInt32BE(partnershipId, 4);
 			plain.writeUInt32BE(linkId, 8);
 			plain.writeUInt32BE(atMs % DAY_MS, 12);
 			let end = FIXED_BYTES;
 			for (const subId of subIds) {
-				const size = plain.write(subId, end + 1);
+				const size = subId === "" ? 0 : plain.write(subId, end + 1);
 				plain.writeUInt8(size, end);
 				end += 1 + size;
 			}
-			const cipher = createCipheriv(ALGORITHM, keyOf(day), iv).setAAD(head);
+			const cipher = createCipheriv(ALGORITHM, keyOf(day), iv);
 			const sealed = cipher.update(plain.subarray(0, end));
 			// GCM has nothing left to write, and makes its tag.
 			cipher.final();
-			return Buffer.concat([head, iv, sealed, cipher.getAuthTag()]).toString("base64url");
+			const token = Buffer.allocUnsafe(HEAD_BYTES + SEALING_IV_BYTES + end + TAG_BYTES);
+			token.writeUInt8(VERSION, 0);
+			token.writeUInt16BE(day, 1);
+			token.set(iv, HEAD_BYTES);
+			token.set(sealed, HEAD_BYTES + SEALING_IV_BYTES);
+			token.set(cipher.getAuthTag(), HEAD_BYTES + SEALING_IV_BYTES + end);
+			return token.toString("base64url");
 		},
 
 		open(token) {
@@ -83,20 +94,19 @@ export function createClickSealer(sealingKey: Uint8Array): ClickSealer {
 			if (bytes.length < HEAD_BYTES + SEALING_IV_BYTES + TAG_BYTES || bytes.toString("base64url") !== token) {
 				return null;
 			}
-			const head = bytes.subarray(0, HEAD_BYTES);
-			if (head.readUInt8(0) !== VERSION) return null;
-			const day = head.readUInt16BE(1);
+			if (bytes.readUInt8(0) !== VERSION) return null;
+			const day = bytes.readUInt16BE(1);
 			const iv = bytes.subarray(HEAD_BYTES, HEAD_BYTES + SEALING_IV_BYTES);
-			const decipher = createDecipheriv(ALGORITHM, keyOf(day), iv, { authTagLength: TAG_BYTES })
-				.setAAD(head)
-				.setAuthTag(bytes.subarray(-TAG_BYTES));
+			const decipher = createDecipheriv(ALGORITHM, keyOf(day), iv, { authTagLength: TAG_BYTES });
+			decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+			const opened = decipher.update(bytes.subarray(HEAD_BYTES + SEALING_IV_BYTES, -TAG_BYTES));
 			try {
-				const opened = decipher.update(bytes.subarray(HEAD_BYTES + SEALING_IV_BYTES, -TAG_BYTES));
-				return readClick(day, Buffer.concat([opened, decipher.final()]));
+				decipher.final();
 			} catch {
-				// `final` throws for a tag that does not match.
+				// The tag does not match.
 				return null;
 			}
+			return readClick(day, opened);
 		},
 	};
 }
@@ -126,10 +136,10 @@ const UNSEEN = /[\p{Cc}\p{Cf}]/u;
  * What somebody wrote behind a link, as far as it is kept. One with "@" may be a person's address, which has no place in a
  * shop's log; one that does not fit beside those before it is left out whole.
  */
-export function keptSubIds(given: readonly (string | undefined)[]): SubIds {
+export function keptSubIds(given: readonly (string | null | undefined)[]): SubIds {
 	let left = MAX_SUB_ID_BYTES;
-	const keep = (text: string | undefined) => {
-		if (text === undefined || text.includes("@") || UNSEEN.test(text) || !text.isWellFormed()) return "";
+	const keep = (text: string | null | undefined) => {
+		if (text == null || text.includes("@") || UNSEEN.test(text) || !text.isWellFormed()) return "";
 		const size = Buffer.byteLength(text);
 		if (size > left) return "";
 		left -= size;

@@ -1,20 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ClickRequest, judgeClick, landingUrl, withClickId } from "./click.ts";
+import { type ClickRequest, judgeClick, landingAt, landingUrl } from "./click.ts";
 
 const BROWSER = "Mozilla/5.0 (X11; Linux x86_64) Firefox/150.0";
 
-function request(
-	change: Partial<Omit<ClickRequest, "header">> & { headers?: Record<string, string> } = {},
-): ClickRequest {
-	const { headers = {}, ...rest } = change;
-	return {
-		method: "GET",
-		userAgent: BROWSER,
-		isCrawler: (agent) => agent.includes("bot"),
-		header: (name) => headers[name],
-		...rest,
-	};
+interface Asked {
+	method?: string;
+	userAgent?: string | undefined;
+	headers?: Record<string, string>;
+}
+
+function request({ method = "GET", ...rest }: Asked = {}): ClickRequest {
+	const { userAgent, headers } = { userAgent: BROWSER, headers: {}, ...rest };
+	const header = (name: string) => (name === "user-agent" ? userAgent : headers[name]);
+	return { method, header, isCrawler: (agent) => agent.includes("bot") };
 }
 
 test("a person's click gets a click id; whatever nobody clicked gets none, and each is counted apart", () => {
@@ -25,7 +24,7 @@ test("a person's click gets a click id; whatever nobody clicked gets none, and e
 		[request({ method: "HEAD" }), 302, "crawler"],
 		[request({ userAgent: "Googlebot" }), 302, "crawler"],
 		[request({ userAgent: "bot" }), 302, "crawler"],
-		[request({ userAgent: null }), 302, "crawler"],
+		[request({ userAgent: undefined }), 302, "crawler"],
 		[request({ userAgent: "" }), 302, "crawler"],
 		[request({ headers: { "sec-purpose": "prefetch;prerender" } }), 503, "prefetch"],
 		[request({ headers: { purpose: "prefetch" } }), 503, "prefetch"],
@@ -79,7 +78,21 @@ test("a link leads to the programme's hosts only, in the parser's own spelling",
 });
 
 test("the click id joins the target's own query, once", () => {
-	const url = () => new URL("https://shop.example/x?a=1&rbclick=old#part");
-	assert.equal(withClickId(url(), "rbclick", "new"), "https://shop.example/x?a=1&rbclick=new#part");
-	assert.equal(withClickId(url(), "cid", "new"), "https://shop.example/x?a=1&rbclick=old&cid=new#part");
+	for (const [text, parameter, expected] of [
+		["https://shop.example/x", "rbclick", "https://shop.example/x?rbclick=new"],
+		["https://shop.example/x?", "rbclick", "https://shop.example/x?rbclick=new"],
+		["https://shop.example/x?a=%20b#part", "rbclick", "https://shop.example/x?a=%20b&rbclick=new#part"],
+		["https://shop.example/?rbclick=old#part", "rbclick", "https://shop.example/?rbclick=new#part"],
+		[
+			"https://shop.example/x?rbclick=old&a=1&rbclick=older",
+			"rbclick",
+			"https://shop.example/x?a=1&rbclick=new",
+		],
+		["https://shop.example/x?a=1&rbclick=old", "cid", "https://shop.example/x?a=1&rbclick=old&cid=new"],
+	] as const) {
+		const { href, beforeId, afterId } = landingAt(new URL(text), parameter);
+		assert.equal(href, text);
+		assert.equal(`${beforeId}new${afterId}`, expected);
+		assert.equal(new URL(expected).href, expected);
+	}
 });

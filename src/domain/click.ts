@@ -7,10 +7,8 @@ export type ClickKind = (typeof CLICK_KINDS)[number];
 
 export interface ClickRequest {
 	method: string;
-	/** Null where the request names none. */
-	userAgent: string | null;
-	isCrawler: (userAgent: string) => boolean;
 	header(name: string): string | undefined;
+	isCrawler(userAgent: string): boolean;
 }
 
 export interface ClickVerdict {
@@ -23,17 +21,18 @@ export interface ClickVerdict {
 const PREFETCH_HEADERS = ["sec-purpose", "purpose", "x-purpose", "x-moz"] as const;
 const AHEAD = /prefetch|prerender|preview/i;
 
-export function judgeClick(request: ClickRequest, isActive: boolean): ClickVerdict {
-	const { method, userAgent, header } = request;
-	if (PREFETCH_HEADERS.some((name) => AHEAD.test(header(name) ?? ""))) {
-		return { httpStatus: 503, counted: "prefetch" };
+export function judgeClick({ method, header, isCrawler }: ClickRequest, isActive: boolean): ClickVerdict {
+	for (const name of PREFETCH_HEADERS) {
+		const value = header(name);
+		if (value !== undefined && AHEAD.test(value)) return { httpStatus: 503, counted: "prefetch" };
 	}
 	// An image or a frame that loads a link by itself: nobody clicked.
 	const destination = header("sec-fetch-dest");
 	if (destination !== undefined && destination !== "document") {
 		return { httpStatus: 204, counted: "embedded" };
 	}
-	if (method === "HEAD" || userAgent === null || userAgent === "" || request.isCrawler(userAgent)) {
+	const userAgent = header("user-agent") ?? "";
+	if (method === "HEAD" || userAgent === "" || isCrawler(userAgent)) {
 		return { httpStatus: 302, counted: "crawler" };
 	}
 	return { httpStatus: 302, counted: isActive ? "click" : "ended" };
@@ -59,10 +58,23 @@ function isAt(hostname: string, { host, withSubdomains }: LandingHost): boolean 
 	return withSubdomains && hostname.endsWith(`.${host}`) && !hostname.startsWith(".");
 }
 
-/** What the shop's page is opened with; a token that was in the address already gives way. */
-export function withClickId(url: URL, parameter: string, token: string): string {
-	url.searchParams.set(parameter, token);
-	return url.href;
+export interface Landing {
+	/** For whom there is no click id. */
+	href: string;
+	/** The click id goes between the two: it has no character that an address would spell otherwise. */
+	beforeId: string;
+	afterId: string;
+}
+
+/** What the shop's page is opened with; a click id that was in the address already gives way. */
+export function landingAt(url: URL, parameter: string): Landing {
+	const { href } = url;
+	if (url.searchParams.has(parameter)) url.searchParams.delete(parameter);
+	const { hash: afterId, search } = url;
+	// Also where it is empty: "/x?" has a mark that "/x" has not.
+	url.hash = "";
+	url.search = search === "" ? "?" : `${search}&`;
+	return { href, beforeId: `${url.href}${new URLSearchParams({ [parameter]: "" })}`, afterId };
 }
 
 /** The name of the parameter that brings the click id to the shop's page, unless the programme has another one. */

@@ -60,7 +60,7 @@ export const DECIDERS = ["shop", "review", "window"] as const;
 export type DecidedBy = (typeof DECIDERS)[number];
 
 /** What happens to a conversion here. */
-export type LivedMove = "record" | "park" | "confirm" | "expire" | "approve" | "reject" | "reverse";
+export type LivedMove = ReportMove | "credit" | "expire" | "approve" | "reject" | "reverse";
 
 /** An import is the first move of what happened elsewhere: it ends where the other software left the conversion. */
 export type Move = LivedMove | "import";
@@ -87,6 +87,8 @@ const MOVES: Readonly<Record<LivedMove, MoveRule>> = {
 	},
 	park: { from: [], to: "PARKED", announces: null, done: "parked" },
 	confirm: { from: ["PARKED", "RECORDED"], to: "RECORDED", announces: null, done: "confirmed" },
+	// Another partner than was known so far has brought the sale. The amounts follow, and the next event tells them.
+	credit: { from: ["RECORDED"], to: "RECORDED", announces: null, done: "credited" },
 	expire: { from: ["PARKED"], to: "EXPIRED", announces: null, done: "expired" },
 	approve: { from: ["RECORDED"], to: "APPROVED", announces: "conversion.approved", done: "approved" },
 	reject: { from: ["RECORDED"], to: "REJECTED", announces: "conversion.rejected", done: "rejected" },
@@ -99,7 +101,7 @@ const MOVES: Readonly<Record<LivedMove, MoveRule>> = {
 };
 
 /** Moves that are judged by the status alone. What a report does is judged by judgeReport. */
-type DecisionOrExpiry = Exclude<LivedMove, ReportMove>;
+type DecisionOrExpiry = Exclude<LivedMove, ReportMove | "credit">;
 
 /** Where a move starts and ends, and what it announces. */
 export function moveRule(move: LivedMove): MoveRule {

@@ -1,31 +1,33 @@
 // Who brought a sale. The first row that fits is the answer, and every answer has a word, so that a shop learns why nobody
 // was credited. Only what the shop's server signed is judged here: anyone can call a pixel.
 
-import type { Click, SubIds } from "./click-token.ts";
-import { NO_SUB_IDS } from "./click-token.ts";
+import type { Click } from "./click-token.ts";
 import { DAY_MS, MINUTE_MS } from "./time.ts";
 
+/** The best first. ASSIGNED is what staff decide, and stands. */
 export const CREDIT_WORDS = [
+	"ASSIGNED",
 	"CODE",
 	"CLICK",
-	"ASSIGNED",
-	"NO_SIGNAL",
 	"CLICK_TOO_OLD",
 	"CLICK_AFTER_SALE",
 	"OTHER_PROGRAMME",
 	"CLICK_UNREADABLE",
 	"UNKNOWN_CODE",
+	"NO_SIGNAL",
 ] as const;
-/** ASSIGNED is what staff decide later. */
 export type CreditWord = (typeof CREDIT_WORDS)[number];
 
+/** With the names of its columns. */
 export interface Credit {
 	/** Null: nobody. */
-	partnershipId: number | null;
+	partnership_id: number | null;
 	word: CreditWord;
-	linkId: number | null;
-	clickedAtMs: number | null;
-	subIds: SubIds;
+	link_id: number | null;
+	clicked_at_ms: number | null;
+	sub_1: string;
+	sub_2: string;
+	sub_3: string;
 }
 
 export interface SaleSignals {
@@ -45,8 +47,9 @@ const CLICKS_READ = 2;
 /** Two machines' clocks. */
 const AFTER_SALE_TOLERANCE_MS = 5 * MINUTE_MS;
 
+/** A longer text is none that we made. */
 export function readClickIds(clickId: string): readonly string[] {
-	return clickId.split(".").slice(-CLICKS_READ);
+	return clickId.length > MAX_CLICK_ID_CHARACTERS ? [""] : clickId.split(".").slice(-CLICKS_READ);
 }
 
 /** Codes are compared without case. */
@@ -54,47 +57,60 @@ export function foldCode(code: string): string {
 	return code.toUpperCase();
 }
 
-export function judgeCredit({
-	clicks,
-	codePartnershipId,
-	programmeId,
-	soldAtMs,
-	windowDays,
-}: SaleSignals): Credit {
-	const nobody = { partnershipId: null, linkId: null, clickedAtMs: null, subIds: NO_SUB_IDS };
-	if (typeof codePartnershipId === "number")
-		return { ...nobody, partnershipId: codePartnershipId, word: "CODE" };
-	const judged = clicks.map((click) => ({ click, word: judgeOne(click, programmeId, soldAtMs, windowDays) }));
-	const credited = judged
-		.flatMap(({ click, word }) => (click !== null && word === "CLICK" ? [click] : []))
-		.toSorted((one, other) => other.atMs - one.atMs)[0];
-	if (credited !== undefined) {
-		const { partnershipId, linkId, atMs, subIds } = credited;
-		return { partnershipId, word: "CLICK", linkId, clickedAtMs: atMs, subIds };
-	}
-	const words = judged.map(({ word }) => word);
-	// An unknown code takes nothing away from a click, and says so where there is none.
-	const word = NEAREST.find((each) => words.includes(each));
-	return { ...nobody, word: word ?? (codePartnershipId === null ? "UNKNOWN_CODE" : "NO_SIGNAL") };
+export function judgeCredit({ clicks, codePartnershipId, ...sale }: SaleSignals): Credit {
+	const byCode = codePartnershipId === undefined ? [] : [creditByCode(codePartnershipId)];
+	const [best = NOBODY] = [...byCode, ...clicks.map((click) => creditByClick(click, sale))].sort(
+		compareCredits,
+	);
+	return best;
 }
 
-/** Of two clicks that credit nobody, the one that came nearest to it is told. */
-const NEAREST = ["CLICK_TOO_OLD", "CLICK_AFTER_SALE", "OTHER_PROGRAMME", "CLICK_UNREADABLE"] as const;
+export const NOBODY: Credit = {
+	partnership_id: null,
+	word: "NO_SIGNAL",
+	link_id: null,
+	clicked_at_ms: null,
+	sub_1: "",
+	sub_2: "",
+	sub_3: "",
+};
 
-function judgeOne(
+/** An unknown code takes nothing away from a click. */
+function creditByCode(partnershipId: number | null): Credit {
+	return { ...NOBODY, partnership_id: partnershipId, word: partnershipId === null ? "UNKNOWN_CODE" : "CODE" };
+}
+
+function creditByClick(
 	click: Click | null,
-	programmeId: number,
-	soldAtMs: number,
-	windowDays: number,
-): (typeof NEAREST)[number] | "CLICK" {
-	if (click === null) return "CLICK_UNREADABLE";
-	if (click.programmeId !== programmeId) return "OTHER_PROGRAMME";
-	if (click.atMs > soldAtMs + AFTER_SALE_TOLERANCE_MS) return "CLICK_AFTER_SALE";
-	return click.atMs < soldAtMs - windowDays * DAY_MS ? "CLICK_TOO_OLD" : "CLICK";
+	{ programmeId, soldAtMs, windowDays }: Omit<SaleSignals, "clicks" | "codePartnershipId">,
+): Credit {
+	if (click === null) return { ...NOBODY, word: "CLICK_UNREADABLE" };
+	const { atMs, subIds } = click;
+	if (click.programmeId !== programmeId) return { ...NOBODY, word: "OTHER_PROGRAMME" };
+	if (atMs > soldAtMs + AFTER_SALE_TOLERANCE_MS) return { ...NOBODY, word: "CLICK_AFTER_SALE" };
+	if (atMs < soldAtMs - windowDays * DAY_MS) return { ...NOBODY, word: "CLICK_TOO_OLD" };
+	const [sub_1, sub_2, sub_3] = subIds;
+	const by = { partnership_id: click.partnershipId, link_id: click.linkId, clicked_at_ms: atMs };
+	return { ...by, word: "CLICK", sub_1, sub_2, sub_3 };
+}
+
+/**
+ * The better one first: by its word, and of two clicks the newer. What is left is settled by ids, so that no two credits
+ * that differ are equally good: the best of all that an order was reported with is the same in whatever order they came.
+ */
+export function compareCredits(one: Credit, other: Credit): number {
+	const subIds = ({ sub_1, sub_2, sub_3 }: Credit) => [sub_1, sub_2, sub_3].join("\n");
+	return (
+		CREDIT_WORDS.indexOf(one.word) - CREDIT_WORDS.indexOf(other.word) ||
+		(other.clicked_at_ms ?? 0) - (one.clicked_at_ms ?? 0) ||
+		(one.partnership_id ?? 0) - (other.partnership_id ?? 0) ||
+		(one.link_id ?? 0) - (other.link_id ?? 0) ||
+		(subIds(one) === subIds(other) ? 0 : subIds(one) < subIds(other) ? -1 : 1)
+	);
 }
 
 /** Percentages with four decimals: see domain/money. */
-interface Rates {
+export interface Rates {
 	commission_rate: string;
 	fee_rate: string;
 }

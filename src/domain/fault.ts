@@ -181,3 +181,33 @@ export function plainWords({ plain, detail }: Fault): string {
 export function succeed<Value>(value: Value): { ok: true; value: Value } {
 	return { ok: true, value };
 }
+
+/** All that is wrong, or what it all means. */
+export type Checked<Value> = { ok: true; value: Value } | AllRefused;
+
+/** `fault` is the first of them, for whoever shows one. */
+interface AllRefused {
+	ok: false;
+	fault: Fault;
+	faults: readonly [Fault, ...Fault[]];
+}
+
+/** All of the values, or all that is wrong with any, in the order of their names here. */
+export function checkAll<Values>(
+	results: { [Name in keyof Values]: Result<Values[Name]> | Checked<Values[Name]> },
+): Checked<Values> {
+	const values: Partial<Values> = {};
+	const faults: Fault[] = [];
+	for (const name in results) {
+		const one = results[name];
+		if (one.ok) values[name] = one.value;
+		else faults.push(...("faults" in one ? one.faults : [one.fault]));
+	}
+	return faults.length > 0 ? refuseAll(faults) : succeed(values as Values);
+}
+
+export function refuseAll(faults: readonly Fault[]): AllRefused {
+	const [first, ...others] = faults;
+	if (first === undefined) throw new Error("a refusal needs a fault");
+	return { ok: false, fault: first, faults: [first, ...others] };
+}

@@ -2,18 +2,18 @@
 
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "./time.ts";
 
-export interface ProcessRecord {
+/** As the table `processes` has it. */
+export interface ProcessRecord extends ProcessEngine {
 	/** Drawn at its start; in every line of its log. */
 	instance: string;
 	host: string;
 	role: string;
 	version: string;
-	startedAtMs: number;
-	seenAtMs: number;
-	/** Of a process that delivers; null for others. */
-	engine: ProcessEngine | null;
+	started_at_ms: number;
+	seen_at_ms: number;
 	/** The last mail that its mail server did not take; null without one, and once another was taken. */
-	mailFailure: MailFailure | null;
+	mail_failed_at_ms: number | null;
+	mail_error: string | null;
 }
 
 /** systemd, where it started us and wants to know how we do. */
@@ -24,16 +24,24 @@ export interface ServiceManager {
 	watchdogMs: number | null;
 }
 
+/** All null for a process that does not deliver. */
 export interface ProcessEngine {
 	/** Callbacks handed out to it. */
-	inHand: number;
+	in_hand: number | null;
 	/** Programmes of its slots with something due that is not under way, as it last saw. */
-	programmesDue: number;
-	/** Since when the longest of them waits; null when none does. */
-	oldestDueAtMs: number | null;
-	/** How many requests it may have on their way at most; null where it does not tell. */
-	mostInFlight: number | null;
+	programmes_due: number | null;
+	/** Since when the longest of them waits; null also when none does. */
+	oldest_due_at_ms: number | null;
+	/** How many requests it may have on their way at most; null also for a process of 1.0.0. */
+	most_in_flight: number | null;
 }
+
+export const NO_ENGINE: ProcessEngine = {
+	in_hand: null,
+	programmes_due: null,
+	oldest_due_at_ms: null,
+	most_in_flight: null,
+};
 
 export interface MailFailure {
 	atMs: number;
@@ -47,8 +55,8 @@ const SILENT_AFTER_MS = MINUTE_MS;
 /** After this nobody needs to know of it any more. */
 export const FORGOTTEN_AFTER_MS = HOUR_MS;
 
-export function isSilent({ seenAtMs }: Pick<ProcessRecord, "seenAtMs">, nowMs: number): boolean {
-	return nowMs - seenAtMs > SILENT_AFTER_MS;
+export function isSilent({ seen_at_ms }: Pick<ProcessRecord, "seen_at_ms">, nowMs: number): boolean {
+	return nowMs - seen_at_ms > SILENT_AFTER_MS;
 }
 
 /** What the processes that are there say of the queue, together; null when none of them delivers. */
@@ -56,15 +64,13 @@ export function sumEngines(
 	records: readonly ProcessRecord[],
 	nowMs: number,
 ): { inHand: number; programmesDue: number; oldestDueAtMs: number | null } | null {
-	const engines = records.flatMap((record) =>
-		record.engine === null || isSilent(record, nowMs) ? [] : [record.engine],
-	);
+	const engines = records.filter((record) => record.in_hand !== null && !isSilent(record, nowMs));
 	if (engines.length === 0) return null;
-	const since = engines.flatMap(({ oldestDueAtMs }) => (oldestDueAtMs === null ? [] : [oldestDueAtMs]));
+	const since = engines.flatMap(({ oldest_due_at_ms }) => oldest_due_at_ms ?? []);
 	return {
-		inHand: engines.reduce((sum, { inHand }) => sum + inHand, 0),
+		inHand: engines.reduce((sum, { in_hand }) => sum + (in_hand ?? 0), 0),
 		// Each sees its own slots, and no slot has two owners.
-		programmesDue: engines.reduce((sum, { programmesDue }) => sum + programmesDue, 0),
+		programmesDue: engines.reduce((sum, { programmes_due }) => sum + (programmes_due ?? 0), 0),
 		oldestDueAtMs: since.length === 0 ? null : Math.min(...since),
 	};
 }

@@ -12,25 +12,26 @@ import { DAY_MS } from "./time.ts";
 export type SecretState = "prepared" | "active" | "replaced" | "ended";
 
 export interface SecretTimes {
-	activatedAtMs: number | null;
-	replacedAtMs: number | null;
+	activated_at_ms: number | null;
+	replaced_at_ms: number | null;
 	/** Of one that was discarded, or ended before its time. */
-	endedAtMs: number | null;
+	ended_at_ms: number | null;
 }
 
 /** A replaced secret stays good for inbound requests this long, so that a shop can change over. */
 export const REPLACED_SECRET_GRACE_MS = DAY_MS;
 
-export function secretState(
-	{ activatedAtMs, replacedAtMs, endedAtMs }: SecretTimes,
-	nowMs: number,
-): SecretState {
-	if (endedAtMs !== null) return "ended";
-	if (activatedAtMs === null) return "prepared";
-	if (replacedAtMs === null) return "active";
-	return nowMs < graceEndsAtMs(replacedAtMs) ? "replaced" : "ended";
+export function stateOf(secret: SecretTimes, nowMs: number): SecretState {
+	if (secret.ended_at_ms !== null) return "ended";
+	if (secret.activated_at_ms === null) return "prepared";
+	return nowMs < (goodUntilMs(secret) ?? 0)
+		? "replaced"
+		: secret.replaced_at_ms === null
+			? "active"
+			: "ended";
 }
 
-export function graceEndsAtMs(replacedAtMs: number): number {
-	return replacedAtMs + REPLACED_SECRET_GRACE_MS;
+/** Of one that was replaced: until when requests may be signed with it, unless it is ended before. */
+export function goodUntilMs({ replaced_at_ms }: SecretTimes): number | null {
+	return replaced_at_ms === null ? null : replaced_at_ms + REPLACED_SECRET_GRACE_MS;
 }

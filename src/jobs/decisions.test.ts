@@ -237,9 +237,9 @@ eachDatabase("many decisions", (database) => {
 	test("an order that only looks like another is decided by its conversionId, and the other is untouched", async () => {
 		// Nothing lets it in any more: it is put where an older version would have left it.
 		const { deps, programme, preview, apply, statuses } = await open(["8001", "\u00a08001"]);
-		const exported = (
-			await Array.fromAsync(exportConversions(deps.store.db, { programmeId: programme.id }))
-		).join("");
+		// With all columns that an export may have.
+		const file = exportConversions(deps.store.db, { programmeId: programme.id }, undefined, ",", true);
+		const exported = (await Array.fromAsync(file)).join("");
 		const [names = "", ...others] = exported.trimEnd().split("\r\n");
 		const reasonAt = names.split(",").indexOf("reason");
 		const lines = others.map((line) =>

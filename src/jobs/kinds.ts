@@ -4,8 +4,7 @@ import type { JobKindName } from "../store/tables/jobs.ts";
 import { DECISIONS } from "./decisions.ts";
 import { CONVERSIONS_IMPORT } from "./history.ts";
 import type { JobKind } from "./kind.ts";
-import { PEOPLE_IMPORT } from "./people.ts";
-import { PROGRAMMES_IMPORT } from "./programmes.ts";
+import { PEOPLE_IMPORT, PROGRAMMES_IMPORT } from "./programmes.ts";
 
 export const JOB_KINDS: Readonly<Record<JobKindName, JobKind>> = {
 	decisions: DECISIONS,

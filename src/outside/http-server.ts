@@ -1,11 +1,11 @@
 // The listening socket.
 
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Log } from "../ports.ts";
-import { guardConnections } from "./connection-guard.ts";
+import { guardConnections, type ServeRequest } from "./connection-guard.ts";
 import { RecordedResponse, type RecordingOptions, recordRequests } from "./request-records.ts";
 
 export interface HttpLimits {
@@ -55,6 +55,8 @@ export interface ListenOptions {
 
 export interface ServedApp {
 	fetch: (request: Request, env: object) => Response | Promise<Response>;
+	/** For the few things that come thousands of times a second; false for what is to go the way of all requests. */
+	answerAtOnce?(incoming: IncomingMessage, outgoing: ServerResponse): boolean;
 }
 
 export interface HttpServer {
@@ -71,6 +73,7 @@ export interface HttpServer {
 export function listen({ host, port, limits, recording, log }: ListenOptions): Promise<HttpServer> {
 	return new Promise((resolve, reject) => {
 		const app = Promise.withResolvers<ServedApp>();
+		let answerAtOnce: ServedApp["answerAtOnce"];
 		const server = createServer({
 			headersTimeout: limits.headersTimeoutMs,
 			requestTimeout: limits.requestTimeoutMs,
@@ -78,9 +81,17 @@ export function listen({ host, port, limits, recording, log }: ListenOptions): P
 			connectionsCheckingInterval: LIMITS_CHECK_INTERVAL_MS,
 			...(recording === undefined ? {} : { ServerResponse: RecordedResponse }),
 		});
-		const listener = getRequestListener(async (request, env) => (await app.promise).fetch(request, env), {
+		const fetch = getRequestListener(async (request, env) => (await app.promise).fetch(request, env), {
 			hostname: host,
 		});
+		const listener: ServeRequest = (incoming, outgoing) => {
+			try {
+				if (answerAtOnce?.(incoming, outgoing) === true) return;
+			} catch {
+				// It fails in the same way below, where it is logged and answered.
+			}
+			return fetch(incoming, outgoing);
+		};
 		const serve = recording === undefined ? listener : recordRequests(listener, recording);
 		let isEnding = false;
 		const { maxConnections } = limits;
@@ -92,7 +103,10 @@ export function listen({ host, port, limits, recording, log }: ListenOptions): P
 			resolve({
 				url: urlOf(address),
 				port: address.port,
-				serve: app.resolve,
+				serve(served) {
+					app.resolve(served);
+					({ answerAtOnce } = served);
+				},
 				endConnections() {
 					isEnding = true;
 				},

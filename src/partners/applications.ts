@@ -8,13 +8,20 @@ import { LIMITS, triesFrom, useLimits } from "../people/limits.ts";
 import { type Maker, transactInProgramme } from "../people/links.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import {
-	decideApplication,
+	type Application,
 	findApplication,
 	insertApplication,
-	type Partnership,
+	removeApplication,
 } from "../store/queries/partners.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { joinProgramme, makePartner, type PartnerInput, readPartner } from "./partners.ts";
+import type { Db } from "../store/store.ts";
+import {
+	type InvitedPartner,
+	joinProgramme,
+	makePartner,
+	type PartnerInput,
+	readPartner,
+} from "./partners.ts";
 
 export const MAX_ABOUT_LENGTH = 1_000;
 
@@ -33,33 +40,24 @@ export function markOf({ partner_terms: terms }: Pick<Programme, "partner_terms"
 	return sha256Hex(terms);
 }
 
-/** The answer is the same for every address, whether or not it is known. */
+/** To a programme that takes applications. The answer is the same for every address, whether or not it is known. */
 export async function apply(
 	{ store, clock, random }: Pick<InvitationsDeps, "store" | "clock" | "random">,
 	programme: Programme,
 	input: ApplicationInput,
 ): Promise<Result<true>> {
-	if (programme.takes_applications === 0) {
-		return refuse("not_allowed", "This programme does not take applications at the moment.");
-	}
 	const read = readPartner(input);
 	if (!read.ok) return read;
 	// Browsers send line breaks as two characters.
 	const about = input.about.replaceAll("\r\n", "\n").trim();
 	if (about === "" || about.length > MAX_ABOUT_LENGTH) {
-		return refuse(
-			"invalid_field",
-			`Say in up to ${MAX_ABOUT_LENGTH} characters how you would bring sales.`,
-			"about",
-		);
+		const text = `Say in up to ${MAX_ABOUT_LENGTH} characters how you would bring sales.`;
+		return refuse("invalid_field", text, "about");
 	}
 	if (!input.acceptsTerms) return refuse("invalid_field", "Accept the terms to apply.", "acceptsTerms");
 	if (input.termsMark !== markOf(programme)) {
-		return refuse(
-			"changed_meanwhile",
-			"The terms were changed while you read them. Read them again, and accept them.",
-			"acceptsTerms",
-		);
+		const text = "The terms were changed while you read them. Read them again, and accept them.";
+		return refuse("changed_meanwhile", text, "acceptsTerms");
 	}
 	const nowMs = clock.nowMs();
 	const full = await useLimits(store.db, triesFrom(input.address, LIMITS.applications), nowMs);
@@ -80,42 +78,47 @@ export async function acceptApplication(
 	maker: Maker,
 	programme: Programme,
 	publicId: string,
-): Promise<Result<Partnership>> {
-	const done = await transactInProgramme<Partnership>(deps.store, maker, programme.id, async (trx) => {
-		const application = await findApplication(trx, publicId);
-		const isOurs = application?.programme_id === programme.id;
-		if (!isOurs || !(await decideApplication(trx, application.id, true, deps.clock.nowMs())))
-			return decided();
-		const made = await makePartner(trx, deps, maker, application);
+): Promise<Result<InvitedPartner>> {
+	const accepted = await answer<InvitedPartner>(deps, maker, programme, publicId, async (trx, row) => {
+		const made = await makePartner(trx, deps, maker, row);
 		if (!made.ok) return made;
-		const { terms: partner_terms } = application;
-		return joinProgramme(trx, deps, maker, { ...programme, partner_terms }, made.value.partner, null);
+		const agreed = { ...programme, partner_terms: row.terms };
+		const joined = await joinProgramme(trx, deps, maker, agreed, made.value.partner, null);
+		return joined.ok ? made : joined;
 	});
-	if (done.ok) deps.mails.wake();
-	return done;
+	if (accepted.ok) deps.mails.wake();
+	return accepted;
 }
 
 export function declineApplication(
-	{ store, clock }: InvitationsDeps,
+	deps: InvitationsDeps,
 	maker: Maker,
 	programme: Programme,
 	publicId: string,
 ): Promise<Result<true>> {
-	return transactInProgramme<true>(store, maker, programme.id, async (trx) => {
-		const application = await findApplication(trx, publicId);
-		const nowMs = clock.nowMs();
-		const isOurs = application?.programme_id === programme.id;
-		if (!isOurs || !(await decideApplication(trx, application.id, false, nowMs))) return decided();
+	return answer<true>(deps, maker, programme, publicId, async (trx, { name }) => {
 		const note = { personId: maker.personId, programmeId: programme.id } as const;
-		await noteAudit(
-			trx,
-			{ ...note, action: "application.declined", subject: publicId, detail: application.name },
-			nowMs,
-		);
+		const entry = { ...note, action: "application.declined", subject: publicId, detail: name } as const;
+		await noteAudit(trx, entry, deps.clock.nowMs());
 		return succeed(true);
 	});
 }
 
-function decided(): ReturnType<typeof refuse> {
-	return refuse("already_decided", "This application was answered before. Look at the list again.");
+/** Once, and only where `work` has done what the answer says: a refusal leaves the application open. */
+function answer<Value>(
+	{ store }: InvitationsDeps,
+	maker: Maker,
+	{ id: programmeId }: Programme,
+	publicId: string,
+	work: (trx: Db, application: Application) => Promise<Result<Value>>,
+): Promise<Result<Value>> {
+	return transactInProgramme(store, maker, programmeId, async (trx) => {
+		const open = await findApplication(trx, programmeId, publicId);
+		if (open === undefined) {
+			return refuse("already_decided", "This application was answered before. Look at the list again.");
+		}
+		const done = await work(trx, open);
+		if (done.ok) await removeApplication(trx, open.id);
+		return done;
+	});
 }

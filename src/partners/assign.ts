@@ -1,24 +1,20 @@
 // Staff assign a conversion to a partner, or to nobody, while it is RECORDED: afterwards money has been decided about. The
 // amounts follow; the shop was told the old ones and hears the new ones with the next status.
 
-import { rowOf } from "../conversions/make-moves.ts";
-import { NO_SUB_IDS } from "../domain/click-token.ts";
-import { type Credit, creditedRates } from "../domain/credit.ts";
+import type { ConversionsDeps } from "../conversions/deps.ts";
+import { creditStep, makeMoves } from "../conversions/make-moves.ts";
+import { creditedRates, NOBODY } from "../domain/credit.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { shareOf } from "../domain/money.ts";
 import { type Maker, transactAs } from "../people/links.ts";
-import type { Clock } from "../ports.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { type Conversion, findManyByPublicId } from "../store/queries/conversions.ts";
-import { replaceCredit } from "../store/queries/credits.ts";
 import { findPartnership } from "../store/queries/partners.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import type { Store } from "../store/store.ts";
 
 const MAX_REASON_LENGTH = 200;
 
 export async function assignPartner(
-	{ store, clock }: { store: Store; clock: Clock },
+	deps: ConversionsDeps,
 	maker: Maker,
 	programme: Programme,
 	conversionId: string,
@@ -26,9 +22,16 @@ export async function assignPartner(
 	partnershipId: string,
 	reasonText: string,
 ): Promise<Result<Conversion>> {
+	const { store, clock } = deps;
 	const reason = reasonText.trim();
 	if (reason === "" || reason.length > MAX_REASON_LENGTH) {
 		return refuse("invalid_field", `Say why, in at most ${MAX_REASON_LENGTH} characters.`, "reason");
+	}
+	if (programme.credits_partners === 0) {
+		return refuse(
+			"not_allowed",
+			"This programme does not credit partners. Turn that on under its Partners first.",
+		);
 	}
 	return transactAs(store, maker, async (trx) => {
 		const [conversion] = await findManyByPublicId(trx, [conversionId]);
@@ -39,34 +42,23 @@ export async function assignPartner(
 		if (chosen === undefined || (chosen !== null && chosen.programme_id !== programme.id)) {
 			return refuse("unknown_partner", "Choose a partner of this programme, or nobody.", "partner");
 		}
-		const rates = creditedRates(programme, chosen);
-		const after: Conversion = {
-			...conversion,
-			commission: shareOf(conversion.basket_value, rates.commission_rate),
-			network_fee: shareOf(conversion.basket_value, rates.fee_rate),
-			updated_at_ms: clock.nowMs(),
-		};
+		// Before the conversion, as a repeated report does it: so neither waits for the other for ever.
+		await store.writes.lockCredits(trx, [conversion.id]);
+		const credit = { ...NOBODY, partnership_id: chosen?.id ?? null, word: "ASSIGNED" } as const;
+		const step = creditStep(programme, conversion, credit, creditedRates(programme, chosen));
+		const by = { decidedBy: "review", personId: maker.personId } as const;
 		const isOpen = conversion.status === "RECORDED";
-		const changed = isOpen
-			? await store.writes.updateUnlessChanged(trx, [{ before: conversion, after }])
-			: new Set<number>();
-		if (!changed.has(conversion.id)) {
+		const { conversions } = await makeMoves(trx, deps, isOpen ? [{ ...step, ...by }] : []);
+		const [changed] = conversions;
+		if (changed === undefined) {
 			return refuse(
 				"wrong_status",
 				"A partner can be changed while a conversion is RECORDED. This one has been decided, or is being changed right now: open it again.",
 			);
 		}
-		const credit: Credit = {
-			partnershipId: chosen?.id ?? null,
-			word: "ASSIGNED",
-			linkId: null,
-			clickedAtMs: null,
-			subIds: NO_SUB_IDS,
-		};
-		await replaceCredit(trx, rowOf(credit, conversion));
 		const note = { personId: maker.personId, programmeId: programme.id, action: "credit.assigned" } as const;
 		const detail = `${chosen?.partner_name ?? "nobody"}: ${reason}`;
 		await noteAudit(trx, { ...note, subject: conversion.public_id, detail }, clock.nowMs());
-		return succeed(after);
+		return succeed(changed);
 	});
 }

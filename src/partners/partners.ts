@@ -1,28 +1,21 @@
-// Partners and their partnerships. Staff make and end them; a programme's owner accepts who applies, and may end a
-// partnership. One that has ended keeps what it earned, and earns from clicks that were made before.
+// Partners and their partnerships. Staff make and end them; a programme's owner accepts who applies, says which coupon
+// codes are whose, and may end a partnership. One that has ended keeps what it earned, and earns from clicks that were
+// made before.
 
+import type { AuditAction } from "../domain/action.ts";
+import { foldCode, MAX_COUPON_CODE_CHARACTERS } from "../domain/credit.ts";
 import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { parseRate } from "../domain/money.ts";
 import { composePartnerMail } from "../mail/letters.ts";
 import { type EndedAccess, endAccess } from "../people/end-access.ts";
-import type { InvitationsDeps, SentLink } from "../people/invitations.ts";
+import { findOrMakeInvitee, type InvitationsDeps, type SentLink, sentLink } from "../people/invitations.ts";
 import { issueLink, type Maker, transactAs, transactInProgramme } from "../people/links.ts";
-import { findOrMakePerson, parseEmail } from "../people/people.ts";
+import { parseEmail } from "../people/people.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import {
-	addPartnerPerson,
-	changePartnership,
-	findPartner,
-	insertPartner,
-	insertPartnership,
-	type NamedPartnership,
-	type Partner,
-	type Partnership,
-	removePartnerPerson,
-	setPartnerEnded,
-} from "../store/queries/partners.ts";
+import type { NamedPartnership, Partner, Partnership } from "../store/queries/partners.ts";
+import * as rows from "../store/queries/partners.ts";
 import { findPersonByPublicId, type Person } from "../store/queries/people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { hasPassword } from "../store/queries/sign-in.ts";
@@ -36,12 +29,16 @@ export interface PartnerInput {
 	email: string;
 }
 
+export interface InvitedPartner extends SentLink {
+	partner: Partner;
+}
+
 /** By staff: the partner, and somebody who signs in for it. */
 export async function invitePartner(
 	deps: InvitationsDeps,
 	maker: Maker | null,
 	input: PartnerInput,
-): Promise<Result<SentLink & { partner: Partner }>> {
+): Promise<Result<InvitedPartner>> {
 	const read = readPartner(input);
 	if (!read.ok) return read;
 	const sent = await transactAs(deps.store, maker, (trx) => makePartner(trx, deps, maker, read.value));
@@ -52,11 +49,8 @@ export async function invitePartner(
 export function readPartner({ name: nameText, site, email: emailText }: PartnerInput): Result<PartnerInput> {
 	const name = parseName(nameText);
 	if (name === null) {
-		return refuse(
-			"invalid_name",
-			`A partner's name has 1 to ${MAX_NAME_LENGTH} characters, without line breaks.`,
-			"name",
-		);
+		const text = `A partner's name has 1 to ${MAX_NAME_LENGTH} characters, without line breaks.`;
+		return refuse("invalid_name", text, "name");
 	}
 	const email = parseEmail(emailText);
 	if (!email.ok) return email;
@@ -67,28 +61,20 @@ export function readPartner({ name: nameText, site, email: emailText }: PartnerI
 	return succeed({ name, email: email.value, site: url?.href ?? "" });
 }
 
-/** In the caller's transaction: to be followed by `wake`. */
+/** In the caller's transaction: to be followed by `wake`. Refused before anything is written. */
 export async function makePartner(
 	trx: Db,
 	deps: InvitationsDeps,
 	maker: Maker | null,
 	{ name, site, email }: PartnerInput,
-): Promise<Result<SentLink & { partner: Partner }>> {
-	const nowMs = deps.clock.nowMs();
-	const partner = await insertPartner(trx, {
-		public_id: makeId("ptn", nowMs, deps.random.bytes(ID_RANDOM_BYTES)),
-		name,
-		site,
-		created_at_ms: nowMs,
-	});
-	const personId = maker?.personId ?? null;
-	await noteAudit(
-		trx,
-		{ personId, action: "partner.invited", subject: partner.public_id, detail: email },
-		nowMs,
-	);
-	const sent = await invitePersonOf(trx, deps, maker, partner, email);
-	return sent.ok ? succeed({ ...sent.value, partner }) : sent;
+): Promise<Result<InvitedPartner>> {
+	const invitee = await findOrMakeInvitee(trx, deps, email, "shop");
+	if (!invitee.ok) return invitee;
+	const created_at_ms = deps.clock.nowMs();
+	const public_id = makeId("ptn", created_at_ms, deps.random.bytes(ID_RANDOM_BYTES));
+	const partner = await rows.insertPartner(trx, { public_id, name, site, created_at_ms });
+	await note(trx, deps, maker, "partner.invited", public_id, email);
+	return succeed({ ...(await welcomeTo(trx, deps, maker, partner, invitee.value)), partner });
 }
 
 /** Somebody else of the partner, or a new link for one who has not joined. */
@@ -100,13 +86,29 @@ export async function inviteToPartner(
 ): Promise<Result<SentLink>> {
 	const email = parseEmail(emailText);
 	if (!email.ok) return email;
-	const sent = await transactAs(deps.store, maker, async (trx) => {
-		const note = { personId: maker.personId, action: "person.invited", subject: email.value } as const;
-		await noteAudit(trx, { ...note, detail: partner.name }, deps.clock.nowMs());
-		return invitePersonOf(trx, deps, maker, partner, email.value);
+	const sent = await transactAs<SentLink>(deps.store, maker, async (trx) => {
+		const invitee = await findOrMakeInvitee(trx, deps, email.value, "shop");
+		if (!invitee.ok) return invitee;
+		await note(trx, deps, maker, "person.invited", email.value, partner.name);
+		return succeed(await welcomeTo(trx, deps, maker, partner, invitee.value));
 	});
 	if (sent.ok) deps.mails.wake();
 	return sent;
+}
+
+async function welcomeTo(
+	trx: Db,
+	deps: InvitationsDeps,
+	maker: Maker | null,
+	partner: Partner,
+	{ id: personId, public_id, email }: Person,
+): Promise<SentLink> {
+	await rows.addPartnerPerson(trx, partner.id, personId);
+	const order = { purpose: "programme_invitation", personId, maker } as const;
+	const isKnown = await hasPassword(trx, public_id);
+	const link = isKnown ? null : `${deps.publicUrl}${await issueLink(trx, deps, order)}`;
+	await deps.mails.enqueue(trx, composePartnerMail(email, partner.name, link, deps.publicUrl));
+	return sentLink(deps, maker, { email, link });
 }
 
 /** They are signed out, and their links end, as for everybody whose access ends. */
@@ -118,76 +120,40 @@ export function removePersonOf(
 ): Promise<Result<{ email: string; ended: EndedAccess }>> {
 	return transactAs(deps.store, maker, async (trx) => {
 		const person = await findPersonByPublicId(trx, publicId);
-		if (person === undefined || !(await removePartnerPerson(trx, partner.id, person.id))) {
-			return refuse(
-				"unknown_person",
-				"This person does not sign in for the partner. Look at the list again.",
-			);
+		if (person === undefined || !(await rows.removePartnerPerson(trx, partner.id, person.id))) {
+			const text = "This person does not sign in for the partner. Look at the list again.";
+			return refuse("unknown_person", text);
 		}
-		const nowMs = deps.clock.nowMs();
-		const ended = await endAccess(trx, person, { endedBy: maker.personId, nowMs });
-		const note = { personId: maker.personId, action: "person.removed", subject: person.email } as const;
-		await noteAudit(trx, { ...note, detail: partner.name }, nowMs);
+		const ended = await endAccess(trx, person, { endedBy: maker.personId, nowMs: deps.clock.nowMs() });
+		await note(trx, deps, maker, "person.removed", person.email, partner.name);
 		return succeed({ email: person.email, ended });
 	});
 }
 
-/** In the caller's transaction: to be followed by `wake`. */
-async function invitePersonOf(
-	trx: Db,
-	deps: InvitationsDeps,
-	maker: Maker | null,
-	partner: Partner,
-	email: string,
-): Promise<Result<SentLink>> {
-	const person: Person = await findOrMakePerson(trx, deps, email, "shop");
-	if (person.kind === "staff") {
-		return refuse("email_taken", `${email} is the address of a staff account. Use another one.`, "email");
-	}
-	await addPartnerPerson(trx, partner.id, person.id);
-	const isKnown = await hasPassword(trx, person.public_id);
-	const order = { purpose: "programme_invitation", personId: person.id, maker } as const;
-	const link = isKnown ? null : `${deps.publicUrl}${await issueLink(trx, deps, order)}`;
-	await deps.mails.enqueue(trx, composePartnerMail(email, partner.name, link, deps.publicUrl));
-	return succeed({
-		email,
-		link,
-		isLinkWithheld: false,
-		isMailed: deps.mails.isOn,
-		isForPassword: false,
-	});
-}
-
-export function endPartner(deps: Deps, maker: Maker | null, publicId: string): Promise<Result<Partner>> {
+export function endPartner(deps: Deps, maker: Maker | null, partner: Partner): Promise<Result<true>> {
 	return transactAs(deps.store, maker, async (trx) => {
-		const partner = await findPartner(trx, publicId);
-		if (partner === undefined) return unknownPartner(publicId);
-		if (partner.ended_at_ms !== null) return succeed(partner);
-		const nowMs = deps.clock.nowMs();
-		await setPartnerEnded(trx, partner.id, nowMs);
-		const note = { personId: maker?.personId ?? null, action: "partner.ended" } as const;
-		await noteAudit(trx, { ...note, subject: publicId, detail: partner.name }, nowMs);
-		return succeed({ ...partner, ended_at_ms: nowMs });
+		if (await rows.setPartnerEnded(trx, partner.id, deps.clock.nowMs()))
+			await note(trx, deps, maker, "partner.ended", partner.public_id, partner.name);
+		return succeed(true);
 	});
 }
 
-/** An empty rate is the programme's own. */
-function readRate(text: string): Result<string | null> {
-	return text.trim() === "" ? succeed(null) : parseRate(text.trim(), "rate");
-}
-
+/** With the programme's own rate where none is given. */
 export async function addPartnership(
 	deps: Deps,
 	maker: Maker | null,
 	programme: Programme,
 	partnerId: string,
-	rateText: string,
+	rateText = "",
 ): Promise<Result<Partnership>> {
 	const rate = readRate(rateText);
 	if (!rate.ok) return rate;
 	return transactInProgramme(deps.store, maker, programme.id, async (trx) => {
-		const partner = await findPartner(trx, partnerId);
-		if (partner === undefined) return unknownPartner(partnerId);
+		const partner = await rows.findPartner(trx, partnerId);
+		if (partner === undefined) {
+			const text = `There is no partner ${partnerId}. Check the ID: it starts with ptn_.`;
+			return refuse("unknown_partner", text);
+		}
 		return joinProgramme(trx, deps, maker, programme, partner, rate.value);
 	});
 }
@@ -195,15 +161,15 @@ export async function addPartnership(
 /** In the caller's transaction. The terms are kept as they are now. */
 export async function joinProgramme(
 	trx: Db,
-	{ clock, random }: Pick<Deps, "clock" | "random">,
+	deps: Pick<Deps, "clock" | "random">,
 	maker: Maker | null,
 	programme: Programme,
 	partner: Partner,
 	rate: string | null,
 ): Promise<Result<Partnership>> {
-	const nowMs = clock.nowMs();
-	const partnership = await insertPartnership(trx, {
-		public_id: makeId("pts", nowMs, random.bytes(ID_RANDOM_BYTES)),
+	const nowMs = deps.clock.nowMs();
+	const partnership = await rows.insertPartnership(trx, {
+		public_id: makeId("pts", nowMs, deps.random.bytes(ID_RANDOM_BYTES)),
 		programme_id: programme.id,
 		partner_id: partner.id,
 		commission_rate: rate,
@@ -211,71 +177,107 @@ export async function joinProgramme(
 		created_at_ms: nowMs,
 	});
 	if (partnership === undefined) {
-		return refuse(
-			"already_partner",
-			`${partner.name} is a partner of this programme already. Open the partnership to change it.`,
-		);
+		const text = `${partner.name} is a partner of this programme already. Open the partnership to change it.`;
+		return refuse("already_partner", text);
 	}
-	const note = { personId: maker?.personId ?? null, programmeId: programme.id } as const;
-	await noteAudit(
-		trx,
-		{ ...note, action: "partnership.started", subject: partnership.public_id, detail: partner.name },
-		nowMs,
-	);
+	const { public_id: id } = partnership;
+	await note(trx, deps, maker, "partnership.started", id, partner.name, programme.id);
 	return succeed(partnership);
 }
 
-/** The rate holds for sales that are recorded from now on. */
-export async function changeRate(
+export interface PartnershipInput {
+	/** Percent; empty for the programme's own. Staff alone change it, for sales that are recorded from now on. */
+	rate: string;
+	/** All of its coupon codes, one a line. */
+	codes: string;
+}
+
+export async function savePartnership(
 	deps: Deps,
 	maker: Maker | null,
-	partnership: NamedPartnership,
-	rateText: string,
-): Promise<Result<string | null>> {
-	const rate = readRate(rateText);
+	{ id, public_id, programme_id: programmeId, partner_name: name, commission_rate }: NamedPartnership,
+	input: PartnershipInput,
+): Promise<Result<true>> {
+	const rate = maker?.kind === "shop" ? succeed(commission_rate) : readRate(input.rate);
 	if (!rate.ok) return rate;
-	return changeIn(deps, maker, partnership, "partnership.rate_changed", rate.value ?? "the programme's", {
-		commission_rate: rate.value,
-	}).then((changed) => (changed.ok ? rate : changed));
-}
-
-export function endPartnership(
-	deps: Deps,
-	maker: Maker | null,
-	partnership: NamedPartnership,
-): Promise<Result<true>> {
-	return changeIn(deps, maker, partnership, "partnership.ended", partnership.partner_name, {
-		ended_at_ms: deps.clock.nowMs(),
-	});
-}
-
-/** An ended one goes on: its links and codes count again. */
-export function resumePartnership(
-	deps: Deps,
-	maker: Maker | null,
-	partnership: NamedPartnership,
-): Promise<Result<true>> {
-	return changeIn(deps, maker, partnership, "partnership.started", partnership.partner_name, {
-		ended_at_ms: null,
-	});
-}
-
-function changeIn(
-	{ store, clock }: Deps,
-	maker: Maker | null,
-	{ id, public_id, programme_id }: NamedPartnership,
-	action: "partnership.rate_changed" | "partnership.ended" | "partnership.started",
-	detail: string,
-	change: Parameters<typeof changePartnership>[2],
-): Promise<Result<true>> {
-	return transactInProgramme(store, maker, programme_id, async (trx) => {
-		await changePartnership(trx, id, change);
-		const note = { personId: maker?.personId ?? null, programmeId: programme_id, action } as const;
-		await noteAudit(trx, { ...note, subject: public_id, detail }, clock.nowMs());
+	const codes = readCodes(input.codes);
+	if (!codes.ok) return codes;
+	return transactInProgramme<true>(deps.store, maker, programmeId, async (trx) => {
+		const tell = (action: AuditAction, subject: string, detail: string) =>
+			note(trx, deps, maker, action, subject, detail, programmeId);
+		const known = new Map((await rows.listCodes(trx, [id])).map(({ folded, code }) => [folded, code]));
+		const added = [...codes.value].filter(([folded]) => !known.has(folded));
+		for (const [folded, code] of added) {
+			const other = await rows.findByCode(trx, programmeId, folded);
+			if (other === undefined) continue;
+			const text = `The code ${code} belongs to ${other.partner_name} already. Remove it there first.`;
+			return refuse("code_taken", text, "codes");
+		}
+		for (const [folded, code] of added) {
+			const row = { folded, code, partnership_id: id, created_at_ms: deps.clock.nowMs() };
+			await rows.insertCode(trx, { ...row, programme_id: programmeId });
+			await tell("code.added", code, name);
+		}
+		for (const [folded, code] of known) {
+			if (codes.value.has(folded)) continue;
+			await rows.removeCode(trx, programmeId, folded);
+			await tell("code.removed", code, name);
+		}
+		if (rate.value !== commission_rate) {
+			await rows.changePartnership(trx, id, { commission_rate: rate.value });
+			await tell("partnership.rate_changed", public_id, rate.value ?? "the programme's");
+		}
 		return succeed(true);
 	});
 }
 
-function unknownPartner(publicId: string): ReturnType<typeof refuse> {
-	return refuse("unknown_partner", `There is no partner ${publicId}. Check the ID: it starts with ptn_.`);
+function readRate(text: string): Result<string | null> {
+	return text.trim() === "" ? succeed(null) : parseRate(text.trim(), "rate");
+}
+
+const MAX_CODES = 200;
+
+/** By how they are compared. */
+function readCodes(text: string): Result<ReadonlyMap<string, string>> {
+	const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "");
+	const codes = lines.map(parseName);
+	if (codes.some((code) => code === null || code.length > MAX_COUPON_CODE_CHARACTERS)) {
+		const rule = `A coupon code has at most ${MAX_COUPON_CODE_CHARACTERS} characters. Enter one a line.`;
+		return refuse("invalid_field", rule, "codes");
+	}
+	if (codes.length > MAX_CODES) return refuse("invalid_field", `Enter at most ${MAX_CODES} codes.`, "codes");
+	return succeed(new Map(codes.flatMap((code) => (code === null ? [] : [[foldCode(code), code]]))));
+}
+
+/** One that has ended and becomes active again goes on: its links and codes count. */
+export function changeState(
+	deps: Deps,
+	maker: Maker | null,
+	{ id, public_id, programme_id, partner_name, ended_at_ms }: NamedPartnership,
+	to: "ended" | "active",
+): Promise<Result<true>> {
+	return transactInProgramme(deps.store, maker, programme_id, async (trx) => {
+		// Sent twice.
+		if ((ended_at_ms === null) === (to === "active")) return succeed(true);
+		const [action, endedAtMs] =
+			to === "ended"
+				? (["partnership.ended", deps.clock.nowMs()] as const)
+				: (["partnership.started", null] as const);
+		await rows.changePartnership(trx, id, { ended_at_ms: endedAtMs });
+		await note(trx, deps, maker, action, public_id, partner_name, programme_id);
+		return succeed(true);
+	});
+}
+
+function note(
+	trx: Db,
+	{ clock }: Pick<Deps, "clock">,
+	maker: Maker | null,
+	action: AuditAction,
+	subject: string,
+	detail: string,
+	programmeId: number | null = null,
+): Promise<void> {
+	const personId = maker?.personId ?? null;
+	return noteAudit(trx, { personId, programmeId, action, subject, detail }, clock.nowMs());
 }

@@ -38,11 +38,9 @@ export async function savePartnerTerms(
 		return refuse("invalid_field", `Enter a number of days from 1 to ${MAX_CLICK_DAYS}.`, "clickDays");
 	}
 	if (!PARAMETER.test(input.clickParameter)) {
-		return refuse(
-			"invalid_field",
-			"The parameter has at most 32 letters, digits, hyphens and underscores, and starts with a letter.",
-			"clickParameter",
-		);
+		const rule =
+			"The parameter has at most 32 letters, digits, hyphens and underscores, and starts with a letter.";
+		return refuse("invalid_field", rule, "clickParameter");
 	}
 	if (input.terms.length > MAX_TERMS_LENGTH) {
 		return refuse("invalid_field", `The terms have at most ${MAX_TERMS_LENGTH} characters.`, "terms");
@@ -61,13 +59,13 @@ export async function savePartnerTerms(
 			return refuse("not_allowed", "Ask the network's staff to allow all subdomains of a host.", "hosts");
 		}
 		await replaceLandingHosts(trx, programmeId, hosts.value);
-		const credits = input.creditsPartners ? (1 as const) : (0 as const);
+		const flag = (isOn: boolean) => (isOn ? 1 : 0);
 		await updateProgramme(trx, programmeId, {
-			...(isStaff ? { credits_partners: credits } : {}),
+			...(isStaff ? { credits_partners: flag(input.creditsPartners) } : {}),
 			click_days: clickDays,
 			click_parameter: input.clickParameter,
-			shows_baskets: input.showsBaskets ? 1 : 0,
-			takes_applications: input.takesApplications ? 1 : 0,
+			shows_baskets: flag(input.showsBaskets),
+			takes_applications: flag(input.takesApplications),
 			partner_terms: input.terms,
 		});
 		const note = { personId: maker.personId, programmeId, action: "programme.changed" } as const;
@@ -78,6 +76,9 @@ export async function savePartnerTerms(
 	return done;
 }
 
+/** Names that somebody can own, and no addresses. */
+const HOST = /^[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*$/;
+
 function readHosts(text: string): Result<readonly LandingHost[]> {
 	const lines = [...new Set(text.split(/[\s,]+/).filter((line) => line !== ""))];
 	if (lines.length > MAX_HOSTS) return refuse("invalid_field", `Enter at most ${MAX_HOSTS} hosts.`, "hosts");
@@ -86,17 +87,9 @@ function readHosts(text: string): Result<readonly LandingHost[]> {
 		const withSubdomains = line.startsWith("*.");
 		const name = withSubdomains ? line.slice(2) : line;
 		const url = URL.parse(name.includes("//") ? name : `https://${name}`);
-		// A name that somebody can own, and no address.
-		if (
-			url === null ||
-			url.port !== "" ||
-			!/^[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*$/.test(url.hostname)
-		) {
-			return refuse(
-				"invalid_field",
-				`${line} is no host. Enter names such as shop.example, one a line.`,
-				"hosts",
-			);
+		if (url === null || url.port !== "" || !HOST.test(url.hostname)) {
+			const cure = `${line} is no host. Enter names such as shop.example, one a line.`;
+			return refuse("invalid_field", cure, "hosts");
 		}
 		hosts.push({ host: url.hostname, withSubdomains });
 	}

@@ -6,7 +6,7 @@ import type { ProgrammeRole } from "../domain/roles.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { removeFirstStaffLink, removeLinksOfPerson, spendLink } from "../store/queries/links.ts";
-import { findPersonByEmail, type Person, renamePerson } from "../store/queries/people.ts";
+import { findPersonByEmail, type Person, updatePerson } from "../store/queries/people.ts";
 import { addToProgramme } from "../store/queries/programme-people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { hasPassword, setPassword } from "../store/queries/sign-in.ts";
@@ -162,7 +162,7 @@ async function join(
 	nowMs: number,
 ): Promise<Person> {
 	await removeLinksOfPerson(trx, person.id);
-	await renamePerson(trx, person.id, name);
+	await updatePerson(trx, person.id, { name });
 	await setPassword(trx, { ...person, name }, passwordHash, nowMs);
 	await forgetWrongPasswords(trx, person.email, address);
 	await noteJoined(trx, person, membership, nowMs);

@@ -8,7 +8,7 @@ import type { MailDispatcher } from "../mail/dispatcher.ts";
 import { composeAccessMail, composeInvitationMail } from "../mail/letters.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { removeProgrammeInvitation } from "../store/queries/links.ts";
-import { findPersonByEmail, type Person, setDeactivated } from "../store/queries/people.ts";
+import { findPersonByEmail, type Person, updatePerson } from "../store/queries/people.ts";
 import { addToProgramme, findRole } from "../store/queries/programme-people.ts";
 import { hasPassword } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
@@ -82,7 +82,7 @@ export async function welcomePerson(
 		if (membership !== null) await mails.enqueue(trx, composeAccessMail(email, membership, publicUrl));
 		return sentLink(deps, maker, { email, link: null });
 	}
-	await setDeactivated(trx, personId, null);
+	await updatePerson(trx, personId, { deactivated_at_ms: null });
 	const purpose = kind === "staff" ? "staff_invitation" : "programme_invitation";
 	const link = `${publicUrl}${await issueLink(trx, deps, { purpose, personId, programmeId, maker })}`;
 	await mails.enqueue(trx, composeInvitationMail(email, link, { kind, membership, isByOwner: false }));
@@ -224,7 +224,7 @@ async function sendAs(
  * Whoever holds the link becomes that person, wherever they are invited now or later. Owners only have it mailed: the
  * mailbox is what proves who somebody is.
  */
-function sentLink(
+export function sentLink(
 	{ mails }: Pick<InvitationsDeps, "mails">,
 	maker: Actor | null,
 	{ email, link, isForPassword = false }: { email: string; link: string | null; isForPassword?: boolean },

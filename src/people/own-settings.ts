@@ -6,13 +6,7 @@ import type { MailKind } from "../domain/notice.ts";
 import { isTimeZone } from "../domain/zone-day.ts";
 import { composeAddressMail, composeLeftAddressMail } from "../mail/letters.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import {
-	findPersonByEmail,
-	type Person,
-	type PersonSettings,
-	setEmail,
-	updateSettings,
-} from "../store/queries/people.ts";
+import { findPersonByEmail, type Person, updatePerson } from "../store/queries/people.ts";
 import { updateSignIn } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import type { SignInDeps, Visitor } from "./auth.ts";
@@ -64,20 +58,18 @@ export async function saveOwnSettings(
 			"locale",
 		);
 	}
-	const after: PersonSettings = {
+	const after = {
 		name: name.value,
 		zone: input.zone === "" ? null : input.zone,
 		locale: input.locale === "" ? null : input.locale,
 		mails_callbacks_failing: input.mails.includes("callbacks_failing") ? 1 : 0,
 		mails_callbacks_working_again: input.mails.includes("callbacks_working_again") ? 1 : 0,
-	};
-	const changed = (Object.keys(after) as (keyof PersonSettings)[]).filter(
-		(key) => before[key] !== after[key],
-	);
+	} as const;
+	const changed = (Object.keys(after) as (keyof typeof after)[]).filter((key) => before[key] !== after[key]);
 	if (changed.length === 0) return succeed(false);
 	return transactAs(store, maker, async (trx) => {
 		const nowMs = clock.nowMs();
-		await updateSettings(trx, before.id, after);
+		await updatePerson(trx, before.id, after);
 		await updateSignIn(trx, before.public_id, { name: after.name }, nowMs);
 		const note = { personId: before.id, action: "account.changed", subject: before.email } as const;
 		await noteAudit(trx, { ...note, detail: changed.join(", ").replaceAll("_", " ") }, nowMs);
@@ -130,7 +122,7 @@ export async function changeAddress(
 	email: string,
 	{ nowMs, address }: { nowMs: number; address: string | null },
 ): Promise<Person> {
-	await setEmail(trx, person.id, email);
+	await updatePerson(trx, person.id, { email });
 	await updateSignIn(trx, person.public_id, { email }, nowMs);
 	await mails.enqueue(trx, composeLeftAddressMail(person.email, email));
 	const note = { personId: person.id, action: "address.changed", subject: email } as const;

@@ -1,16 +1,11 @@
-// The people of a programme, and the network's staff: inviting them, a new link for one who lost theirs, changing what somebody is there, ending their
-// access, leaving. The last owner stays; a programme may have none yet.
+// The people of a programme, and the network's staff: inviting them, a new link for one who lost theirs, changing what
+// somebody is there, ending their access, leaving. The last owner stays; a programme may have none yet.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { grants, type ProgrammeRole } from "../domain/roles.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { findProgrammeInvitation, removeProgrammeInvitation } from "../store/queries/links.ts";
-import {
-	findPersonById,
-	findPersonByPublicId,
-	type Person,
-	setDeactivated,
-} from "../store/queries/people.ts";
+import { findPersonById, findPersonByPublicId, type Person, updatePerson } from "../store/queries/people.ts";
 import { findRole, hasOtherOwner, removeFromProgramme, setRole } from "../store/queries/programme-people.ts";
 import { lockProgramme, type Programme } from "../store/queries/programmes.ts";
 import { removeSignIn } from "../store/queries/sign-in.ts";
@@ -227,7 +222,7 @@ export async function deactivateStaff(
 		for (const { receiver_id } of secrets) touched.add(receiver_id);
 		const ended = await endAccess(trx, person, { endedBy: maker.personId, nowMs, keptKeys });
 		await removeSignIn(trx, person.public_id);
-		await setDeactivated(trx, person.id, nowMs);
+		await updatePerson(trx, person.id, { deactivated_at_ms: nowMs });
 		const note = { personId: maker.personId, action: "person.removed", subject: person.email } as const;
 		await noteAudit(trx, { ...note, detail: "staff" }, nowMs);
 		return succeed({ person, ended });

@@ -7,6 +7,7 @@
 
 import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { openSecret } from "../domain/sealing.ts";
+import { stateOf } from "../domain/secret-life.ts";
 import {
 	canonicalString,
 	type HeaderNames,
@@ -24,7 +25,7 @@ import { createBatches } from "../store/queries/batches.ts";
 import { type ApiKey, findApiKeysByHash } from "../store/queries/keys.ts";
 import type { KnownWire } from "../store/queries/known-network.ts";
 import { findProgrammesById, findProgrammesByPublicId, type Programme } from "../store/queries/programmes.ts";
-import { findUsableSecrets, type SigningSecret, stateOf } from "../store/queries/signing-secrets.ts";
+import { findUsableSecrets, type SigningSecret } from "../store/queries/signing-secrets.ts";
 
 /** "Last used" is for people who wonder whether a key can go: a write for each key now and then costs next to nothing. */
 const KEY_USE_NOTED_EVERY_MS = 5 * MINUTE_MS;

@@ -3,7 +3,7 @@
 
 import type { Updateable } from "kysely";
 import { groupDigits } from "../domain/bytes.ts";
-import { type Fault, fault, type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Checked, type Fault, fault, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
 import {
 	parseBrand,
 	parseNetworkName,
@@ -23,7 +23,6 @@ import { noteAudit } from "../store/queries/audit.ts";
 import type { KnownNetwork } from "../store/queries/known-network.ts";
 import { changeNetworkRow, lockNetwork, type NetworkRow } from "../store/queries/network.ts";
 import type { NetworkTable } from "../store/tables/network.ts";
-import { type Checked, refuseAll } from "./programme-terms.ts";
 
 export interface NetworkDeps extends Pick<AccountsDeps, "store" | "clock"> {
 	network: KnownNetwork;

@@ -2,7 +2,7 @@
 // invited (now or later), for the command line, which made the owner before, and for an import, which makes the owner
 // and mails nobody.
 
-import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Checked, checkAll, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { currencyDigits } from "../domain/money.ts";
 import type { AccountsDeps } from "../people/deps.ts";
@@ -22,11 +22,8 @@ import { findFirstProgramme, insertProgramme, type Programme } from "../store/qu
 import type { Db } from "../store/store.ts";
 import { type IssuedKey, insertKey } from "./keys.ts";
 import {
-	type Checked,
-	checkAll,
 	DEFAULT_APPROVAL_DAYS,
 	parseTerms,
-	refuseAll,
 	rowOfTerms,
 	type Terms,
 	type TermsInput,
@@ -34,16 +31,12 @@ import {
 
 type ProgrammesDeps = Pick<AccountsDeps, "store" | "clock" | "random">;
 
-export interface ProgrammeInput extends TermsInput {
-	ownerEmail: string;
+export interface OpeningInput<Email extends string | null = string | null> extends TermsInput {
+	/** Null: somebody is invited later; until then the staff look after it. */
+	ownerEmail: Email;
 	currency: string;
 	/** Chosen before, so that a form sent twice makes one programme. */
 	publicId?: string | undefined;
-}
-
-export interface OpeningInput extends Omit<ProgrammeInput, "ownerEmail"> {
-	/** Null: somebody is invited later; until then the staff look after it. */
-	ownerEmail: string | null;
 }
 
 export interface OpenedProgramme {
@@ -94,7 +87,7 @@ export async function insertOpened(
 	trx: Db,
 	deps: Omit<ProgrammesDeps, "store">,
 	way: OwnerWay,
-	{ terms, currency, email, publicId }: ParsedOpening & Pick<ProgrammeInput, "publicId">,
+	{ terms, currency, email, publicId }: ParsedOpening & Pick<OpeningInput, "publicId">,
 ): Promise<Result<OpenedProgramme>> {
 	const owner = email === null ? succeed(null) : await findOrMakeOwner(trx, deps, way, email);
 	if (!owner.ok) return owner;
@@ -124,30 +117,26 @@ function openerOf(way: OwnerWay): number | null {
 	}
 }
 
-export interface ParsedProgramme {
+export interface ParsedOpening<Email extends string | null = string | null> {
 	terms: Terms;
 	currency: string;
-	/** The owner's. */
-	email: string;
-}
-
-/** Null: without an owner yet. */
-type ParsedOpening = Omit<ParsedProgramme, "email"> & { email: string | null };
-
-function parseOpening(input: OpeningInput): Checked<ParsedOpening> {
-	const email = input.ownerEmail === null ? succeed(null) : parseEmail(input.ownerEmail);
-	return checkAll<ParsedOpening>({ ...parseAgreement(input), email });
+	/** The owner's; null: without one yet. */
+	email: Email;
 }
 
 /** All that can be said of it before anything is looked up. */
-export function parseProgramme(input: ProgrammeInput): Checked<ParsedProgramme> {
-	return checkAll<ParsedProgramme>({ ...parseAgreement(input), email: parseEmail(input.ownerEmail) });
-}
-
-function parseAgreement(input: TermsInput & { currency: string }) {
+export function parseOpening<Email extends string | null>(
+	input: OpeningInput<Email>,
+): Checked<ParsedOpening<Email>> {
 	const currency = input.currency.trim().toUpperCase();
 	const digits = currencyDigits(currency);
-	return { terms: parseTerms(input), currency: digits.ok ? succeed(currency) : digits };
+	// A text where there was one.
+	const email = (input.ownerEmail === null ? succeed(null) : parseEmail(input.ownerEmail)) as Result<Email>;
+	return checkAll<ParsedOpening<Email>>({
+		terms: parseTerms(input),
+		currency: digits.ok ? succeed(currency) : digits,
+		email,
+	});
 }
 
 export function staffCannotOwn(email: string): string {

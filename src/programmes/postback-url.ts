@@ -2,18 +2,14 @@
 
 import { type Result, succeed } from "../domain/fault.ts";
 import { judgeHost, parsePostbackUrl, refusePlaceholder } from "../domain/postback-url.ts";
-import { SECOND_MS } from "../domain/time.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Maker } from "../people/links.ts";
 import type { AddressPolicy, Log, LookUp, Transport } from "../ports.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { type Cancelled, cancelRemoved } from "../store/queries/cancellations.ts";
-import { findOldestPending, MAX_COUNTED_PENDING } from "../store/queries/delivery-health.ts";
+import { bringRemovedForward } from "../store/queries/bring-forward.ts";
+import { findOldestPending, MAX_COUNTED_UNDELIVERED } from "../store/queries/delivery-health.ts";
 import { presentUrl, removeEndpoint, setEndpoint } from "../store/queries/programmes.ts";
 import { changeLocked } from "./programmes.ts";
-
-/** How long a person waits for deliveries to be cancelled: some ten thousand of them. */
-const CANCELLING_MS = 1.5 * SECOND_MS;
 
 export interface PostbackUrlDeps extends Pick<AccountsDeps, "store" | "clock"> {
 	transport: Pick<Transport, "lookUp">;
@@ -56,33 +52,30 @@ export async function savePostbackUrl(
 	});
 }
 
-/**
- * From the first transaction on nothing more is sent, and what is pending is cancelled in batches: here for as long as a
- * person waits, the rest by a chore.
- */
+/** From the commit on nothing more is sent. Resolves to how many were pending, up to a limit: they are cancelled. */
 export async function removePostbackUrl(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
 	maker: Maker | null,
-): Promise<Result<Cancelled>> {
-	const { store, clock } = deps;
+): Promise<Result<number>> {
 	const removed = await changeLocked(
 		deps,
 		programmePublicId,
 		maker,
 		async ({ trx, programmeId, personId, nowMs }) => {
-			const before = await presentUrl(trx, programmeId);
-			if (before !== undefined) {
-				const { count } = await findOldestPending(trx, programmeId);
-				const detail = `${count}${count < MAX_COUNTED_PENDING ? "" : " or more"} callbacks were pending`;
+			const { count } = await findOldestPending(trx, programmeId);
+			if ((await presentUrl(trx, programmeId)) !== undefined) {
+				const detail = `${count}${count < MAX_COUNTED_UNDELIVERED ? "" : " or more"} callbacks were pending`;
 				await noteAudit(trx, { personId, programmeId, action: "postback_url.removed", detail }, nowMs);
 			}
-			return succeed(await removeEndpoint(trx, programmeId, nowMs));
+			await removeEndpoint(trx, programmeId, nowMs);
+			return succeed({ programmeId, count });
 		},
 	);
 	if (!removed.ok) return removed;
-	const untilMs = clock.nowMs() + CANCELLING_MS;
-	return succeed(await cancelRemoved(store, clock, removed.value, () => clock.nowMs() >= untilMs));
+	const { programmeId, count } = removed.value;
+	await bringRemovedForward(deps.store, deps.clock, programmeId);
+	return succeed(count);
 }
 
 function logRefusal(

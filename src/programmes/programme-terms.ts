@@ -5,7 +5,16 @@
 
 import { groupDigits } from "../domain/bytes.ts";
 import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
-import { type Fault, fault, type Result, refuse, succeed } from "../domain/fault.ts";
+import {
+	type Checked,
+	checkAll,
+	type Fault,
+	fault,
+	type Result,
+	refuse,
+	refuseAll,
+	succeed,
+} from "../domain/fault.ts";
 import { parseRate } from "../domain/money.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import { type Maker, transactInProgramme } from "../people/links.ts";
@@ -40,16 +49,6 @@ export interface TermsInput {
 }
 
 export type Terms = Required<TermsInput>;
-
-/** All that is wrong, or what it all means. */
-export type Checked<Value> = { ok: true; value: Value } | AllRefused;
-
-/** `fault` is the first of them, for whoever shows one. */
-interface AllRefused {
-	ok: false;
-	fault: Fault;
-	faults: readonly [Fault, ...Fault[]];
-}
 
 export function parseTerms(input: TermsInput): Checked<Terms> {
 	const { min, max } = DEFAULT_APPROVAL_LIMITS;
@@ -138,24 +137,6 @@ function judgeOwnersDays(
 /** "7.5000" as people write it: 7.5. */
 export function shortenRate(rate: string): string {
 	return rate.replace(/\.?0+$/, (zeros) => (zeros.startsWith(".") || rate.includes(".") ? "" : zeros));
-}
-
-/** All of the values, or all that is wrong with any. */
-export function checkAll<Values>(
-	results: {
-		[Name in keyof Values]: Result<Values[Name]> | Checked<Values[Name]>;
-	},
-): Checked<Values> {
-	const checked = Object.entries<Result<unknown> | Checked<unknown>>(results);
-	const faults = checked.flatMap(([, one]) => (one.ok ? [] : "faults" in one ? one.faults : [one.fault]));
-	if (faults.length > 0) return refuseAll(faults);
-	return succeed(Object.fromEntries(checked.map(([name, one]) => [name, one.ok && one.value])) as Values);
-}
-
-export function refuseAll(faults: readonly Fault[]): AllRefused {
-	const [first, ...others] = faults;
-	if (first === undefined) throw new Error("a refusal needs a fault");
-	return { ok: false, fault: first, faults: [first, ...others] };
 }
 
 /** What only staff may change. */

@@ -8,15 +8,15 @@ import { isoTime } from "../domain/time.ts";
 import { type Maker, transactInProgramme } from "../people/links.ts";
 import type { Clock } from "../ports.ts";
 import { type AuditNote, noteAudit } from "../store/queries/audit.ts";
-import { bringForward, listWaiting, type WaitingRow } from "../store/queries/bring-forward.ts";
+import { bringForward, walkWaiting } from "../store/queries/bring-forward.ts";
 import {
 	type Delivery,
 	type FailedSpan,
-	failedInSight,
 	failedWithin,
 	findDeliveries,
 	findDelivery,
 	requeue,
+	setAside,
 } from "../store/queries/deliveries.ts";
 import type { Db, Store } from "../store/store.ts";
 
@@ -140,9 +140,9 @@ async function explainNothing(trx: Db, { id }: Delivery, lastSeq: number): Promi
 }
 
 /**
- * All that failed and are in sight, or whatever failed since a time, up to now at most: what is refused again meanwhile must not be sent round and round. Over
- * several programmes, one that has no URL or no secret is left out. Asks before each batch whether to go on, with how many
- * were sent so far, and resolves to how many were sent again.
+ * All that failed and are in sight, or whatever failed since a time, up to now at most: what is refused again meanwhile
+ * must not be sent round and round. Over several programmes, one that has no URL or no secret is left out. Asks before
+ * each batch whether to go on, with how many were sent so far, and resolves to how many were sent again.
  */
 export async function resendFailed(
 	deps: ResendDeps,
@@ -159,10 +159,8 @@ export async function resendFailed(
 		for (let found = BATCH_ROWS; found === BATCH_ROWS && goesOn(resent); ) {
 			const asked = { programmeId, maker };
 			const started = await sendMany(deps, asked, "deliveries.resent", what, async (trx, dueAtMs) => {
-				const failed =
-					fromMs === undefined
-						? await failedInSight(trx, programmeId, BATCH_ROWS, endMs)
-						: await failedWithin(trx, programmeId, { fromMs, untilMs: endMs }, BATCH_ROWS);
+				const span = { ...(fromMs === undefined ? {} : { fromMs }), untilMs: endMs };
+				const failed = await failedWithin(trx, programmeId, span, BATCH_ROWS);
 				found = failed.length;
 				return found === 0 ? [] : requeue(trx, programmeId, failed, dueAtMs);
 			});
@@ -176,27 +174,43 @@ export async function resendFailed(
 	return succeed(resent);
 }
 
+/**
+ * What failed for good stays in sight until it was resent, or set aside here: badge, Overview and mails count it. It stays
+ * in the list of failed callbacks. What had failed by the time the person saw; resolves to how many were set aside.
+ */
+export async function setFailedAside(
+	{ store, clock }: ResendDeps,
+	{ programmeId, maker }: { programmeId: number; maker: Maker },
+	untilMs: number,
+): Promise<Result<number>> {
+	const setBatchAside = async (trx: Db): Promise<Result<number>> => {
+		const failed = await failedWithin(trx, programmeId, { untilMs }, BATCH_ROWS);
+		const ids = failed.map(({ id }) => id);
+		await setAside(trx, ids);
+		const note = { personId: maker.personId, programmeId, action: "deliveries.set_aside" } as const;
+		if (ids.length > 0) await noteAudit(trx, { ...note, detail: `${ids.length}` }, clock.nowMs());
+		return succeed(ids.length);
+	};
+	for (let count = 0; ; ) {
+		const done = await transactInProgramme(store, maker, programmeId, setBatchAside, "integrate");
+		if (!done.ok) return done;
+		count += done.value;
+		if (done.value < BATCH_ROWS) return succeed(count);
+		await clock.yieldLoop();
+	}
+}
+
 /** Everything that waits for its next attempt. Resolves to how many are sent now. */
 export async function sendAllWaiting(deps: ResendDeps, asked: Asked): Promise<Result<number>> {
-	const { store, clock } = deps;
-	const { programmeId } = asked;
-	const untilMs = clock.nowMs();
 	let sent = 0;
-	let after: Pick<WaitingRow, "id" | "dueAtMs"> = { dueAtMs: untilMs, id: Number.MAX_SAFE_INTEGER };
-	for (;;) {
-		const page = { after, untilMs, limit: BATCH_ROWS };
-		const waiting = await store.lookAlongIndexes((db) => listWaiting(db, programmeId, page));
-		const last = waiting.at(-1);
-		if (last === undefined) return succeed(sent);
+	for await (const waiting of walkWaiting(deps.store, deps.clock, asked.programmeId)) {
 		const brought = await sendMany(deps, asked, "deliveries.sent_now", " that were waiting", (trx, dueAtMs) =>
-			bringForward(trx, programmeId, waiting, dueAtMs),
+			bringForward(trx, asked.programmeId, waiting, dueAtMs),
 		);
 		if (!brought.ok) return brought;
 		sent += brought.value;
-		if (waiting.length < BATCH_ROWS) return succeed(sent);
-		after = last;
-		await clock.yieldLoop();
 	}
+	return succeed(sent);
 }
 
 export interface SeenDelivery {

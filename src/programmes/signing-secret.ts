@@ -5,6 +5,7 @@ import type { AuditAction } from "../domain/action.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../domain/sealing.ts";
+import { stateOf } from "../domain/secret-life.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Maker } from "../people/links.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -18,7 +19,6 @@ import {
 	findUsableSecrets,
 	insertSecret,
 	type SigningSecret,
-	stateOf,
 } from "../store/queries/signing-secrets.ts";
 import type { Db } from "../store/store.ts";
 import { changeLocked } from "./programmes.ts";

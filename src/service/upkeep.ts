@@ -29,8 +29,7 @@ interface Upkeep {
 export interface PresenceDeps extends UpkeepDeps {
 	identity: { instance: string; host: string; role: string; version: string };
 	startedAtMs: number;
-	/** Null in a process that does not deliver. */
-	readEngine: () => ProcessEngine | null;
+	readEngine: () => ProcessEngine;
 	readMailFailure: () => MailFailure | null;
 }
 
@@ -42,12 +41,14 @@ export function tellPresence(deps: PresenceDeps): Upkeep {
 		everyMs: TELLS_EVERY_MS,
 		async run() {
 			const seenAtMs = clock.nowMs();
+			const failure = deps.readMailFailure();
 			await saveProcess(store.db, {
 				...identity,
-				startedAtMs,
-				seenAtMs,
-				engine: deps.readEngine(),
-				mailFailure: deps.readMailFailure(),
+				started_at_ms: startedAtMs,
+				seen_at_ms: seenAtMs,
+				...deps.readEngine(),
+				mail_failed_at_ms: failure?.atMs ?? null,
+				mail_error: failure?.reason ?? null,
 			});
 			await forgetProcesses(store.db, seenAtMs - FORGOTTEN_AFTER_MS);
 		},

@@ -6,12 +6,7 @@ import { groupDigits } from "../domain/bytes.ts";
 import { rebuildRequest } from "../domain/sent-request.ts";
 import { headerNames, judgeTimestamp, TIMESTAMP_TOLERANCE_SECONDS } from "../domain/signature.ts";
 import type { Clock } from "../ports.ts";
-import {
-	findRecentAttempts,
-	listAttemptsOf,
-	MAX_DELIVERIES_LOOKED_AT,
-	type SentAttempt,
-} from "../store/queries/delivery-list.ts";
+import { findSentAttempts, MAX_DELIVERIES_LOOKED_AT } from "../store/queries/delivery-list.ts";
 import type { KnownNetwork } from "../store/queries/known-network.ts";
 import { listUrls, type Programme } from "../store/queries/programmes.ts";
 import type { Db, Store } from "../store/store.ts";
@@ -134,12 +129,10 @@ async function lookUpCallback(
 	seen: SeenRequest,
 	brand: string,
 ): Promise<SentCallback | null> {
-	const clues = { nonce: seen.nonce.toLowerCase(), signature: hexOf(seen.signature) ?? "" };
-	const isHit = ({ nonce, signature }: SentAttempt) => signature === clues.signature || nonce === clues.nonce;
-	const named = await listAttemptsOf(db, programmeId, namesIn(seen.body));
-	const hits = named.some(isHit) ? named.filter(isHit) : await findRecentAttempts(db, programmeId, clues);
+	const [nonce, signature] = [seen.nonce.toLowerCase(), hexOf(seen.signature) ?? ""];
+	const hits = await findSentAttempts(db, programmeId, { ...namesIn(seen.body), nonce, signature });
 	// The signature is of one request alone; a nonce may have been mixed up with another's.
-	const attempt = hits.find(({ signature }) => signature === clues.signature) ?? hits[0];
+	const attempt = hits.find((hit) => hit.signature === signature) ?? hits[0];
 	const sent = attempt === undefined ? null : rebuildRequest(attempt, attempt, brand);
 	if (attempt === undefined || sent === null) return null;
 	const { deliveryId, seq, event, started_at_ms: startedAtMs } = attempt;

@@ -2,15 +2,10 @@
 // was pasted, and what stands in a secret's place by mistake. Nothing here repeats a secret.
 
 import { openSecret } from "../domain/sealing.ts";
+import { goodUntilMs, stateOf } from "../domain/secret-life.ts";
 import { type SigningKey, signingKey } from "../domain/signature.ts";
 import { utcMinute } from "../domain/time.ts";
-import {
-	findUsableSecrets,
-	goodUntilMs,
-	listEndedSecrets,
-	type SigningSecret,
-	stateOf,
-} from "../store/queries/signing-secrets.ts";
+import { findUsableSecrets, listEndedSecrets, type SigningSecret } from "../store/queries/signing-secrets.ts";
 import type { Db } from "../store/store.ts";
 import type { Direction } from "./pasted-request.ts";
 

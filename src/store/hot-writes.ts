@@ -7,12 +7,11 @@ import type { EventName } from "../domain/event-name.ts";
 import type { Db } from "./schema/tables.ts";
 import type { Conversion, MovesTable, NewConversion } from "./tables/conversions.ts";
 import type { InboundCallsTable } from "./tables/inbound.ts";
-import type { CreditsTable } from "./tables/partners.ts";
+import type { CouponCodesTable, Partnership, StoredCredit } from "./tables/partners.ts";
 import type { NoncesTable } from "./tables/programmes.ts";
 
 export type NewMove = Insertable<MovesTable>;
 export type NewInboundCall = Insertable<InboundCallsTable>;
-export type NewCredit = CreditsTable;
 export type NewNonce = Insertable<NoncesTable>;
 
 export interface Change {
@@ -41,6 +40,14 @@ export interface OrderKey {
 	order_id: string;
 }
 
+export type CodeKey = Pick<CouponCodesTable, "programme_id" | "folded">;
+
+/** The code is null where the partnership was found by its id. */
+export interface FoundPartnership extends Pick<Partnership, "id" | "commission_rate"> {
+	programme_id: number | null;
+	folded: string | null;
+}
+
 /** Each is one statement on PostgreSQL, however large the set is, and none for an empty set. */
 export interface HotWrites {
 	/** Every conversion of these orders, whatever its event type. In no order of its own. */
@@ -48,8 +55,8 @@ export interface HotWrites {
 	/** Returns those that were stored: not the ones whose order the programme already has. */
 	insertConversions(trx: Db, conversions: readonly NewConversion[]): Promise<Conversion[]>;
 	/**
-	 * Returns the ids of those that were changed. Status and confirmation together tell whether another process was there
-	 * in between: every move changes one of the two.
+	 * Returns the ids of those that were changed. Status, confirmation and amounts together tell whether another process was
+	 * there in between: every move changes one of them, but for a credit that leaves the row as it is.
 	 */
 	updateUnlessChanged(trx: Db, changes: readonly Change[]): Promise<Set<number>>;
 	/** Returns the ids of those that got this order id. */
@@ -61,8 +68,12 @@ export interface HotWrites {
 	insertMoves(trx: Db, moves: readonly NewMove[]): Promise<void>;
 	/** A reader of the events must see later what was announced then, not what the conversion has become since. */
 	keepAnnouncedBodies(trx: Db, bodies: readonly AnnouncedBody[]): Promise<void>;
-	/** Of conversions that have none yet: a credit is made once, and changed by people only. */
-	insertCredits(trx: Db, credits: readonly NewCredit[]): Promise<void>;
+	/** Active partnerships by their codes, and partnerships by their ids. */
+	findPartnerships(db: Db, codes: readonly CodeKey[], ids: readonly number[]): Promise<FoundPartnership[]>;
+	/** By conversion, as they are until the transaction ends: whoever wants to change one locks it first. */
+	lockCredits(trx: Db, conversionIds: readonly number[]): Promise<ReadonlyMap<number, StoredCredit>>;
+	/** In the place of those that the conversions have. */
+	putCredits(trx: Db, credits: readonly StoredCredit[]): Promise<void>;
 	/**
 	 * In the transaction of the status changes that they announce, so that neither exists without the other; at most one
 	 * for each conversion. Resolves to the number of each delivery, by its conversion.
@@ -138,7 +149,12 @@ export const CREDIT = {
 	sub_1: "text",
 	sub_2: "text",
 	sub_3: "text",
-} as const satisfies ColumnsOf<NewCredit>;
+} as const satisfies ColumnsOf<StoredCredit>;
+
+/** What follows the insert. */
+export const REPLACING_CREDIT = `on conflict (conversion_id) do update set ${Object.keys(CREDIT)
+	.map((column) => `${column} = excluded.${column}`)
+	.join(", ")}`;
 
 export const NONCE = {
 	programme_id: "bigint",

@@ -19,7 +19,7 @@ const TOLD_EVERY = 50_000;
  * form. A table that is not named here is carried over.
  */
 const NOT_CARRIED =
-	/^(?:processes|engines|slots|chores|lanes|handouts|traces|archive_duty|feed_start|schema_versions|order_indexed|(?:sqlite|order_search)_?.*)$/;
+	/^(?:processes|engines|slots|chores|lanes|handouts|cancellations|traces|archive_duty|feed_start|schema_versions|order_indexed|(?:sqlite|order_search)_?.*)$/;
 
 /** A migration puts a row in: a database that has no more than that is empty. */
 const SEEDED: readonly string[] = ["network", "link_lock"];
@@ -32,7 +32,6 @@ const CHANGES: Readonly<Record<string, (row: Row) => Row>> = {
 	moves: ({ id }) => ({ transaction: id }),
 	// Whoever held them has ended.
 	jobs: () => ({ claim: null, claim_until_ms: 0 }),
-	cancellations: () => ({ claim_until_ms: 0 }),
 	// `ringback backup` makes none of PostgreSQL: the warning that the last one is old would never end.
 	network: () => ({ backed_up_at_ms: null }),
 };

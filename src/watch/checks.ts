@@ -155,18 +155,16 @@ export function findLateChores({ chores, settings, nowMs }: WatchedState): reado
 	);
 }
 
-/** Those that nobody does are one warning, because they have one cause; what fails has its own. */
+/** That no worker runs is a warning of its own: then only what fails is told of here. */
 function findChores(state: WatchedState): Found {
-	const late = findLateChores(state);
-	const left = late.filter(({ failures }) => failures === 0);
 	const hasWorker = alive(state).some(({ role }) => role !== "web");
-	const isOne = left.length > (hasWorker ? 1 : 0);
-	const single = isOne ? late.filter(({ failures }) => failures > 0) : late;
-	return [...(isOne ? [describeLeft(left, hasWorker)] : []), ...single.map(describeLate)];
+	return findLateChores(state)
+		.filter(({ failures }) => hasWorker || failures > 0)
+		.map(describeLate);
 }
 
 function describeLate(record: ChoreRecord): Sentence {
-	const { name, lastSuccessMs, failures, error } = record;
+	const { name, last_success_ms: lastSuccessMs, failures, error } = record;
 	const since = `The chore ${name} is late since ${isoTime(lateSinceMs(record))}.`;
 	const last =
 		lastSuccessMs === null ? "It has never succeeded" : `It last succeeded at ${isoTime(lastSuccessMs)}`;
@@ -176,18 +174,6 @@ function describeLate(record: ChoreRecord): Sentence {
 			? `${last}. No worker does it, or it hangs: see that a process of role worker or all runs, and what its log says.`
 			: `${last} and failed ${times} since. The last failure says: ${error} See the log of the process.`;
 	return { about: name, title: CHORES[name].undone, text: `${since} ${cause}` };
-}
-
-function describeLeft(left: readonly ChoreRecord[], hasWorker: boolean): Sentence {
-	const since = isoTime(Math.min(...left.map(lateSinceMs)));
-	const lastMs = Math.max(...left.map(({ lastSuccessMs }) => lastSuccessMs ?? 0));
-	const last = lastMs === 0 ? "No run has ever succeeded" : `The last success was at ${isoTime(lastMs)}`;
-	const names = left.map(({ name }) => name).join(", ");
-	const late = left.length === 1 ? "is late since" : "are late, the first since";
-	const cause = hasWorker
-		? "A worker runs: unless it has just started, they hang. Read its log."
-		: "No worker runs. They are done once you start one: `ringback serve` with RINGBACK_ROLE=all or worker.";
-	return { title: "Periodic work is not getting done", text: `${names} ${late} ${since}. ${last}. ${cause}` };
 }
 
 function alive({ processes, nowMs }: WatchedState): ProcessRecord[] {
@@ -204,10 +190,11 @@ function findNoWorker(state: WatchedState): Found {
 }
 
 function findSilent(state: WatchedState): Found {
-	const isDelivering = alive(state).some(({ engine }) => engine !== null);
+	const isDelivering = alive(state).some(({ in_hand }) => in_hand !== null);
 	const silent = state.processes.filter((record) => isSilent(record, state.nowMs));
-	return silent.map(({ instance, host, role, seenAtMs, engine }) => {
-		const callbacks = engine === null ? "" : ` ${sayInFlight(engine, isDelivering)}`;
+	return silent.map((record) => {
+		const { instance, host, role, seen_at_ms: seenAtMs } = record;
+		const callbacks = record.in_hand === null ? "" : ` ${sayInFlight(record, isDelivering)}`;
 		return {
 			about: instance,
 			title: `A process stopped reporting: ${role} ${instance} on ${host}`,
@@ -217,7 +204,7 @@ function findSilent(state: WatchedState): Found {
 }
 
 /** Nobody knows which of them reached their shops, so no more is said than how many there can be. */
-function sayInFlight({ mostInFlight }: ProcessEngine, isDelivering: boolean): string {
+function sayInFlight({ most_in_flight: mostInFlight }: ProcessEngine, isDelivering: boolean): string {
 	const most = mostInFlight === null ? "" : ` (at most ${mostInFlight})`;
 	const again = `sends again the callbacks that were in flight${most}: their shops may get an event twice.`;
 	return isDelivering
@@ -265,7 +252,9 @@ function findMailFailure(state: WatchedState): Found {
 /** Of all processes; null when the last mail of each was taken. */
 export function lastMailFailure(processes: readonly ProcessRecord[]): MailFailure | null {
 	const [last = null] = processes
-		.flatMap(({ mailFailure }) => (mailFailure === null ? [] : [mailFailure]))
+		.flatMap(({ mail_failed_at_ms: atMs, mail_error: reason }) =>
+			atMs === null ? [] : [{ atMs, reason: reason ?? "no reason was given" }],
+		)
 		.toSorted((a, b) => b.atMs - a.atMs);
 	return last;
 }

@@ -3,7 +3,6 @@ import { type TestContext, test } from "node:test";
 import { createClock, START_MS, settle } from "../../test/support/clock.ts";
 import { createLog } from "../../test/support/log.ts";
 import { createMigratedSqlite } from "../../test/support/sqlite-database.ts";
-import { until } from "../../test/support/until.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { startChore } from "./chores.ts";
 
@@ -35,31 +34,6 @@ test("a failure is logged with the chore's name and tried again", async (t) => {
 		log.lines.map(({ fields }) => "chore" in fields && fields.chore),
 		["approvals", "approvals"],
 	);
-});
-
-test("its report has every success and failure, and how long a run took", async (t) => {
-	let isFailing = false;
-	const { clock, chore } = await setUp(t, async () => {
-		await clock.moveBy(100);
-		if (isFailing) throw new Error("no room");
-	});
-	const { report } = chore;
-	async function runOnce(): Promise<number> {
-		const beganAtMs = clock.nowMs();
-		chore.runSoon();
-		await until(() => Math.max(report.lastSuccessMs ?? 0, report.lastFailureMs ?? 0) > beganAtMs);
-		return clock.nowMs();
-	}
-	const done = { name: "approvals", lastSuccessMs: await runOnce(), lastRunMs: 100 };
-	deepEqual(report, { ...done, failures: 0, failuresTotal: 0 });
-	isFailing = true;
-	for (const failures of [1, 2]) {
-		deepEqual(report, { ...done, lastFailureMs: await runOnce(), failures, failuresTotal: failures });
-	}
-	isFailing = false;
-	await runOnce();
-	deepEqual([report.failures, report.failuresTotal], [0, 2]);
-	await chore.stop();
 });
 
 test("while nobody is sure of the time a chore does not run, and says nothing", async (t) => {

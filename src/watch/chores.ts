@@ -1,40 +1,29 @@
-// The work nobody asks for: the approval window, expiry of parked conversions, what a removed URL leaves pending, jobs of
-// many lines, early notices, mail, retention. Each chore runs by itself and writes into its row of the
-// table `chores` how it went, so that every process knows; its failure is logged and tried again. None runs while nobody
-// is sure of the time.
+// The work nobody asks for: the approval window, expiry of parked conversions, jobs of many lines, early notices, mail,
+// retention. Each chore runs by itself and writes into its row of the table `chores` how it went, so that every process
+// knows; its failure is logged and tried again. None runs while nobody is sure of the time.
 
 import { tellEarly } from "../callbacks/failure-notices.ts";
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { approveDue, expireParked } from "../conversions/end-windows.ts";
-import { CHORES, type ChoreName, type ChoreReport } from "../domain/chore.ts";
+import { CHORES, type ChoreName } from "../domain/chore.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import { type JobWorkDeps, workOffJobs } from "../jobs/work.ts";
 import { type TellDeps, tellChanges, tellNotices } from "../mail/tell.ts";
 import type { Clock, Log } from "../ports.ts";
-import { cancelAllRemoved } from "../store/queries/cancellations.ts";
-import { pruneCallbackHours } from "../store/queries/delivery-health.ts";
 import { readIsHeld } from "../store/queries/delivery-pause.ts";
-import { pruneJobs } from "../store/queries/jobs.ts";
-import { pruneUses } from "../store/queries/limit-counts.ts";
-import { pruneMails } from "../store/queries/mail-queue.ts";
 import {
 	giveBackSpace,
+	pruneAccess,
 	pruneDeliveries,
 	pruneExpired,
-	pruneInboundCalls,
-	pruneLocalAnswers,
-	pruneNonces,
-	pruneNotices,
+	pruneLog,
+	pruneMails,
+	pruneShortLived,
+	pruneSmall,
 } from "../store/queries/prune.ts";
-import { pruneSignIn } from "../store/queries/sign-in.ts";
 import { type ChoreStep, saveChore } from "../store/queries/system.ts";
 import type { Store } from "../store/store.ts";
 import { type Loop, startLoop } from "./loop.ts";
-
-export interface Chore extends Loop {
-	/** As this process knows it, for its metrics. */
-	readonly report: ChoreReport;
-}
 
 type Work = (isStopping: () => boolean) => Promise<unknown>;
 
@@ -50,14 +39,11 @@ export interface ChoresDeps extends ChoreDeps, ConversionsDeps, TellDeps {
 }
 
 export interface Chores {
-	all: readonly Chore[];
 	/** A notice was written: mail it now if its time has come. */
 	mailNow(): void;
 	stop(): Promise<void>;
 }
 
-/** Longer than the next one on the same topic has to wait. What still waits to be sent is kept as long as it is good for. */
-const MAILS_KEPT_MS = 7 * DAY_MS;
 /** How often a chore looks whether it may run again, while nobody is sure of the time. */
 const SURE_LOOK_MS = 5 * SECOND_MS;
 /** How often a chore that goes well says so: a chore is late after two minutes at the earliest. */
@@ -87,17 +73,12 @@ export function startChores(deps: ChoresDeps): Chores {
 	const all = [
 		startChore(deps, "approvals", (isStopping) => approveDue(deps, isStopping)),
 		startChore(deps, "expiries", (isStopping) => expireParked(deps, isStopping)),
-		startChore(deps, "cancellations", (isStopping) => cancelAllRemoved(store, clock, isStopping)),
-		startChore(deps, "nonces", () => pruneNonces(store, clock.nowMs())),
-		startChore(deps, "limits", () => pruneUses(store.db, clock.nowMs())),
-		startChore(deps, "sessions", () => pruneSignIn(store.db, clock.nowMs())),
-		startChore(deps, "old_mails", () => pruneMails(store.db, clock.nowMs() - MAILS_KEPT_MS)),
+		startChore(deps, "nonces", () => pruneShortLived(store, clock.nowMs())),
 		startChore(deps, "retention", (isStopping) => removeOld(deps, isStopping)),
 		startChore(deps, "early_notices", tellInTime),
 		mail,
 	].filter((chore) => chore !== null);
 	return {
-		all,
 		mailNow: () => mail?.runSoon(),
 		stop: async () => {
 			await Promise.all(all.map((chore) => chore.stop()));
@@ -107,31 +88,34 @@ export function startChores(deps: ChoresDeps): Chores {
 
 async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<void> {
 	const { store, clock, retentionDays } = deps;
-	const olderThanMs = clock.nowMs() - retentionDays * DAY_MS;
+	const nowMs = clock.nowMs();
+	const olderThanMs = nowMs - retentionDays * DAY_MS;
+	await pruneAccess(store, nowMs);
+	await pruneMails(store, nowMs);
+	await pruneSmall(store, olderThanMs);
 	await pruneDeliveries(store, clock, olderThanMs, isStopping);
-	await pruneInboundCalls(store, clock, olderThanMs, isStopping);
-	await pruneLocalAnswers(store, clock, olderThanMs, isStopping);
+	await pruneLog("inbound_calls", store, clock, olderThanMs, isStopping);
+	await pruneLog("local_answers", store, clock, olderThanMs, isStopping);
 	await pruneExpired(store, clock, olderThanMs, isStopping);
-	await pruneNotices(store, olderThanMs);
-	await pruneJobs(store.db, olderThanMs);
-	await pruneCallbackHours(store.db, olderThanMs);
 	await giveBackSpace(store, clock, isStopping);
 }
 
 /** Many decisions, and files that staff import. In every process: whichever is there takes up what another left behind. */
-export function startJobChore(deps: JobWorkDeps & ChoreDeps): Chore {
+export function startJobChore(deps: JobWorkDeps & ChoreDeps): Loop {
 	return startChore(deps, "jobs", (isStopping) => workOffJobs(deps, isStopping));
 }
 
 /** In every process that has a mail server: whichever is there tells. Without one, changes wait on record. */
-export function startTelling(deps: TellDeps & ChoreDeps): Chore | null {
+export function startTelling(deps: TellDeps & ChoreDeps): Loop | null {
 	return deps.mails.isOn
 		? startChore(deps, "change_mails", (isStopping) => tellChanges(deps, isStopping))
 		: null;
 }
 
-export function startChore({ store, clock, log }: ChoreDeps, name: ChoreName, work: Work): Chore {
-	const report: ChoreReport = { name, failures: 0, failuresTotal: 0 };
+export function startChore({ store, clock, log }: ChoreDeps, name: ChoreName, work: Work): Loop {
+	let hasRun = false;
+	/** False before the first success, too. */
+	let isWell = false;
 	let savedAtMs = Number.NEGATIVE_INFINITY;
 	let saving: Promise<void> = Promise.resolve();
 
@@ -154,22 +138,16 @@ export function startChore({ store, clock, log }: ChoreDeps, name: ChoreName, wo
 
 	async function run(isStopping: () => boolean): Promise<void> {
 		if (!clock.isSure()) return;
-		const begunAtMs = clock.nowMs();
 		// So that one that hangs in its first run is known to be late.
-		if (report.lastRunMs === undefined) save("begun");
-		try {
-			await work(() => {
-				saveNowAndThen("working");
-				return isStopping() || !clock.isSure();
-			});
-		} finally {
-			report.lastRunMs = clock.nowMs() - begunAtMs;
-		}
-		const isNews = report.lastSuccessMs === undefined || report.failures > 0;
-		report.lastSuccessMs = clock.nowMs();
-		report.failures = 0;
-		if (isNews) save("done");
-		else saveNowAndThen("done");
+		if (!hasRun) save("begun");
+		hasRun = true;
+		await work(() => {
+			saveNowAndThen("working");
+			return isStopping() || !clock.isSure();
+		});
+		if (isWell) saveNowAndThen("done");
+		else save("done");
+		isWell = true;
 	}
 
 	const loop = startLoop({
@@ -177,15 +155,12 @@ export function startChore({ store, clock, log }: ChoreDeps, name: ChoreName, wo
 		everyMs: () => (clock.isSure() ? CHORES[name].intervalMs : SURE_LOOK_MS),
 		run,
 		onFailure(error) {
-			report.lastFailureMs = clock.nowMs();
-			report.failures++;
-			report.failuresTotal++;
+			isWell = false;
 			save({ error: oneLine(error) });
 			log.error({ err: error, chore: name }, "a chore failed; it will be tried again");
 		},
 	});
 	return {
-		report,
 		runSoon: loop.runSoon,
 		async stop() {
 			await loop.stop();

@@ -70,10 +70,10 @@ test("the log is told once when something begins, whatever hosts are made up, an
 test("what a start makes good within moments is told when two looks in a row have found it", async () => {
 	const late: ChoreRecord = {
 		name: "approvals",
-		sinceMs: -HOUR_MS,
-		lastSuccessMs: null,
-		workingAtMs: null,
-		lastFailureMs: null,
+		since_ms: -HOUR_MS,
+		last_success_ms: null,
+		working_at_ms: null,
+		last_failure_ms: null,
 		failures: 1,
 		error: "no room.",
 	};

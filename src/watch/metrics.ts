@@ -3,7 +3,7 @@
 
 import { Counter, Gauge, Histogram, type Metric, Registry } from "prom-client";
 import type { EngineCounters } from "../callbacks/counters.ts";
-import type { ChoreReport } from "../domain/chore.ts";
+import type { ChoreRecord } from "../domain/chore.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { AnsweredRequest, Clock, DiskSpace } from "../ports.ts";
 import type { Figures } from "../store/queries/figures.ts";
@@ -29,8 +29,6 @@ export interface WatchedService {
 	engineCounters: (() => EngineCounters) | null;
 	/** Of the whole installation, as last read, and null before; null in a process of role web. */
 	figures: (() => InstallationFigures | null) | null;
-	/** Of the chores that this process runs. */
-	choreReports: () => readonly ChoreReport[];
 	state: () => WatchedState;
 	/** Log lines that nobody took in time. */
 	droppedLogLines: () => number;
@@ -85,7 +83,6 @@ export function createMetrics(ofProcess: readonly Metric[]): Metrics {
 			if (engineCounters !== null) describeEngine(registry, series, engineCounters, service.clock);
 			if (figures !== null) describeFigures(series, figures);
 			describeState(series, service.state);
-			describeChores(series, service);
 			describeProcess(registry, series, service);
 		},
 		answer: async () =>
@@ -214,12 +211,6 @@ function describeFigures({ gauge, gauges }: Series, read: () => InstallationFigu
 		"programme",
 		() => shops().map(({ publicId, waiting, failed }) => [publicId, waiting + failed]),
 	);
-	gauges(
-		"ringback_failing_programme_since_timestamp_seconds",
-		"Since when the callbacks of these programmes have been failing",
-		"programme",
-		() => shops().map(({ publicId, sinceMs }) => [publicId, inSeconds(sinceMs)]),
-	);
 	gauge(
 		"ringback_unmailed_notices",
 		"Notices that people should have been mailed about by now, up to 10,000; also while there is no mail server",
@@ -244,65 +235,30 @@ function describeState({ gauge, gauges }: Series, read: () => WatchedState): voi
 		const found = findWarnings(read());
 		return CHECKS.map(({ kind }) => [kind, found.filter((warning) => warning.kind === kind).length]);
 	});
-	gauges("ringback_chore_late", "1 when no process has done the chore for its time", "chore", () => {
-		const state = read();
-		const late = findLateChores(state);
-		return state.chores.map((record) => [record.name, late.includes(record) ? 1 : 0]);
-	});
+	const chores = (name: string, help: string, value: (record: ChoreRecord) => Value) =>
+		gauges(name, help, "chore", () => read().chores.map((record) => [record.name, value(record)]));
+	chores("ringback_chore_late", "1 when no process has done the chore for its time", ({ name }) =>
+		findLateChores(read()).some((late) => late.name === name) ? 1 : 0,
+	);
+	chores(
+		"ringback_chore_last_success_timestamp_seconds",
+		"When the chore was last done, by whichever process",
+		({ last_success_ms }) => inSeconds(last_success_ms ?? undefined),
+	);
+	chores(
+		"ringback_chore_failures_in_a_row",
+		"How often the chore has failed since its last success",
+		({ failures }) => failures,
+	);
 	gauge(
 		"ringback_delivery_paused",
 		"1 while all callbacks are held on purpose (`ringback hold`, or on System); read every 15 s",
 		() => (read().pause === null ? 0 : 1),
 	);
 	gauge(
-		"ringback_delivery_paused_timestamp_seconds",
-		"Since when callbacks have been held on purpose; 0 while they are not",
-		() => inSeconds(read().pause?.sinceMs ?? 0),
-	);
-	gauge(
-		"ringback_delivery_paused_waiting",
-		"Callbacks that wait while they are held on purpose; 0 while they are not",
-		() => read().pause?.waiting ?? 0,
-	);
-	gauge(
 		"ringback_clock_offset_seconds",
 		"How far this machine's clock is ahead of the database server's; below 0 when behind",
 		() => inSeconds(read().clockOffsetMs ?? 0),
-	);
-}
-
-function describeChores({ gauges, counters }: Series, { choreReports }: WatchedService): void {
-	const each = (value: (report: ChoreReport) => Value) => () =>
-		choreReports().map((report) => [report.name, value(report)] as const);
-	gauges(
-		"ringback_chore_last_success_timestamp_seconds",
-		"When this process last did the chore",
-		"chore",
-		each(({ lastSuccessMs }) => inSeconds(lastSuccessMs)),
-	);
-	gauges(
-		"ringback_chore_last_failure_timestamp_seconds",
-		"When the chore last failed in this process",
-		"chore",
-		each(({ lastFailureMs }) => inSeconds(lastFailureMs)),
-	);
-	gauges(
-		"ringback_chore_failures_in_a_row",
-		"How often the chore has failed in this process since its last success",
-		"chore",
-		each(({ failures }) => failures),
-	);
-	counters(
-		"ringback_chore_failures_total",
-		"Runs of the chore that failed in this process",
-		"chore",
-		each(({ failuresTotal }) => failuresTotal),
-	);
-	gauges(
-		"ringback_chore_last_run_seconds",
-		"How long the last run took that came to an end",
-		"chore",
-		each(({ lastRunMs }) => inSeconds(lastRunMs)),
 	);
 }
 

@@ -18,7 +18,6 @@ import type { Programme } from "../store/queries/programmes.ts";
 import { troubleBanner } from "./conversion-ui.ts";
 import type { DocumentProgramme, Viewer } from "./document.ts";
 import { answerError } from "./error-page.ts";
-import { answerEnded } from "./live-page.ts";
 import { inLanguage } from "./numbers.ts";
 import {
 	createFlashCookie,
@@ -43,21 +42,14 @@ import type { Access, Route } from "./routes.ts";
 
 type Guard = MiddlewareHandler<WebEnv>;
 
-/** By the token of their session, once it has opened a page: whoever is signed in many times is one name all the same. */
-export type KnownPeople = Map<string, string>;
-/** Some megabyte. Whoever is forgotten is known again by the next page. */
-const MAX_KNOWN_PEOPLE = 10_000;
-
 export function createGuards(
 	deps: WebDeps,
-	people: KnownPeople,
-): (route: Pick<Route, "access" | "isStream" | "takesFile" | "waitsOutside">) => readonly Guard[] {
-	const session = openSession(deps, people);
+): (route: Pick<Route, "access" | "takesFile" | "waitsOutside">) => readonly Guard[] {
+	const session = openSession(deps);
 	const guardForms = createFormGuards(deps);
 	const programme = (right: Right) => requireProgramme(deps, right);
-	return ({ access, isStream = false, takesFile, waitsOutside = false }) => {
-		const signIn = requireSignIn(isStream);
-		const signedIn = [signIn, requireAuthenticator(isStream)];
+	return ({ access, takesFile, waitsOutside = false }) => {
+		const signedIn = [requireSignIn, requireAuthenticator];
 		const guards: Readonly<Record<Access, readonly Guard[]>> = {
 			anyone: [],
 			"signed-in": signedIn,
@@ -67,30 +59,23 @@ export function createGuards(
 			"programme-manage": [...signedIn, programme("manage")],
 			partner: [...signedIn, requirePartner],
 			staff: [...signedIn, requireStaff],
-			"account-authenticator": [signIn],
+			"account-authenticator": [requireSignIn],
 		};
 		return [securePages, session, guardAddress, ...guards[access], ...guardForms(takesFile, waitsOutside)];
 	};
 }
 
 /** Whoever is not signed in is led to the sign-in, and from there back to the page they asked for. */
-function requireSignIn(isStream: boolean): Guard {
-	return async (c, next) => {
-		if (c.get("viewer") !== null) return next();
-		if (isStream) return answerEnded();
-		if (c.req.method !== "GET") return c.redirect(SIGN_IN_PATH, 303);
-		const { pathname, search } = new URL(c.req.url);
-		return c.redirect(withNext(SIGN_IN_PATH, `${pathname}${search}`), 303);
-	};
-}
+const requireSignIn: Guard = async (c, next) => {
+	if (c.get("viewer") !== null) return next();
+	if (c.req.method !== "GET") return c.redirect(SIGN_IN_PATH, 303);
+	const { pathname, search } = new URL(c.req.url);
+	return c.redirect(withNext(SIGN_IN_PATH, `${pathname}${search}`), 303);
+};
 
 /** Where the network asks its staff to have one, whoever has none is led to set it up, whatever they asked for. */
-function requireAuthenticator(isStream: boolean): Guard {
-	return async (c, next) => {
-		if (!viewerOf(c).awaitsAuthenticator) return next();
-		return isStream ? answerEnded() : c.redirect(AUTHENTICATOR_PATH, 303);
-	};
-}
+const requireAuthenticator: Guard = async (c, next) =>
+	viewerOf(c).awaitsAuthenticator ? c.redirect(AUTHENTICATOR_PATH, 303) : next();
 
 const requireStaff: Guard = async (c, next) =>
 	viewerOf(c).kind === "staff" ? next() : answerError(c, "not_found");
@@ -116,11 +101,10 @@ function requireProgramme({ store }: Pick<WebDeps, "store">, right: Right): Guar
 }
 
 /** A page takes its turn as soon as it is asked for, a form when all of it is in: who sends slowly keeps nobody waiting. */
-export function takeTurns(deps: WebDeps, people: KnownPeople): Guard {
+export function takeTurns(deps: WebDeps): Guard {
 	return async (c, next) => {
 		if (c.req.method !== "GET" && c.req.method !== "HEAD") return next();
-		const name = turnNameOf(readVisitor(c, deps), deps);
-		const endTurn = await deps.turns.wait("pages", people.get(name) ?? name);
+		const endTurn = await deps.turns.wait("pages", turnNameOf(readVisitor(c, deps), deps));
 		if (endTurn !== undefined) return next().finally(endTurn);
 		c.set("network", await deps.network.read());
 		await securePages(c, async () => {
@@ -139,7 +123,7 @@ function turnNameOf(visitor: Visitor, deps: WebDeps): string {
 /** Longer ones are of no use on the list of sessions. */
 const MAX_USER_AGENT_LENGTH = 300;
 
-function openSession(deps: WebDeps, people: KnownPeople): Guard {
+function openSession(deps: WebDeps): Guard {
 	const flashCookie = createFlashCookie(deps);
 	return async (c, next) => {
 		c.set("network", await deps.network.read());
@@ -156,8 +140,6 @@ function openSession(deps: WebDeps, people: KnownPeople): Guard {
 		if (found !== null && viewer !== null) {
 			// A session in use lasts longer. Before the page's own cookies, so that signing out has the last word.
 			handOnCookies(c, found.setCookies);
-			if (people.size >= MAX_KNOWN_PEOPLE) people.clear();
-			people.set(found.session.token, viewer.publicId);
 		}
 		// What strangers read may be kept for others, and is in English.
 		const languages = viewer === null ? undefined : (viewer.locale ?? c.req.header("accept-language"));
@@ -172,13 +154,12 @@ async function readFrame(
 	mayIntegrate: boolean,
 ): Promise<DocumentProgramme> {
 	const { public_id: publicId, name, endpoint_id: endpointId } = programme;
-	const nowMs = clock.nowMs();
-	const trouble = await readTrouble(store.db, programme, nowMs);
+	const trouble = await readTrouble(store.db, programme, clock.nowMs());
 	return {
 		publicId,
 		name,
 		failed: trouble?.undelivered.failed ?? (await countFailed(store.db, programme.id)),
-		trouble: troubleBanner(trouble, publicId, { nowMs, mayIntegrate }),
+		trouble: troubleBanner(trouble, publicId, mayIntegrate),
 		// Without a URL nothing would be sent anyway.
 		pausedSinceMs: endpointId === null ? null : installation.pausedSinceMs(),
 	};
@@ -187,9 +168,12 @@ async function readFrame(
 /** What staff are to be told on this page. */
 function watchArrival(c: WebContext, { installation }: WebDeps, viewer: Viewer): readonly Warning[] {
 	if (viewer.kind !== "staff") return [];
-	const arrival = readArrival((name) => c.req.header(name), c.env?.incoming?.socket?.remoteAddress);
-	installation.note(arrival);
-	return installation.warningsFor(arrival);
+	installation.note(arrivalOf(c));
+	return installation.warningsFor(arrivalOf(c));
+}
+
+export function arrivalOf(c: WebContext) {
+	return readArrival((name) => c.req.header(name), c.env?.incoming?.socket?.remoteAddress);
 }
 
 function readVisitor(c: WebContext, { trustedProxies, publicUrl }: WebDeps): Visitor {

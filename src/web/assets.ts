@@ -29,13 +29,7 @@ const ASSETS: ReadonlyMap<string, Asset> = new Map(
 			["docs.css", ownFile("docs.css"), STYLE],
 			["page.js", ownFile("page.js"), SCRIPT],
 			["icon.svg", ownFile("icon.svg"), "image/svg+xml"],
-			// In one file: htmx reads the page right after its own script, and an extension that is registered later
-			// would miss the event streams named there.
-			[
-				"htmx.js",
-				`${packageFile("htmx.org/dist/htmx.min.js")}\n${packageFile("htmx.org/dist/ext/hx-sse.min.js")}`,
-				SCRIPT,
-			],
+			["htmx.js", packageFile("htmx.org/dist/htmx.min.js"), SCRIPT],
 			["uplot.js", packageFile("uplot/dist/uPlot.iife.min.js"), SCRIPT],
 			["uplot.css", packageFile("uplot/dist/uPlot.min.css"), STYLE],
 		] as const

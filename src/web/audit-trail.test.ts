@@ -11,7 +11,7 @@ import type { Person } from "../store/queries/people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { codeAt } from "./account/totp.test-support.ts";
 import { runCallbacks } from "./integration/callback-run.test-support.ts";
-import { addCreditingProgramme, addPartner, join } from "./partner/partner-shop.test-support.ts";
+import { addCreditingProgramme, addPartner, join } from "./partners/partner-shop.test-support.ts";
 import { ROUTES } from "./site.ts";
 import { type Browser, newEmail, openTestSite, PASSWORD, type TestSite } from "./test-site.test-support.ts";
 
@@ -118,13 +118,9 @@ async function walkPartners(site: TestSite, send: Send, programme: Programme): P
 	await send(`${route}/people`, browser, `${path}/people`, { email: newEmail("shop") });
 	const { public_id: personId } = await personOf(site, email);
 	await send(`${route}/people/:personId/remove`, browser, `${path}/people/${personId}/remove`);
-	const joined = { programme: programme.public_id, rate: "5" };
+	const joined = { programme: programme.public_id };
 	await send(`${route}/partnerships`, browser, `${path}/partnerships`, joined);
-	const { public_id: id } = await db.selectFrom("partnerships").select("public_id").executeTakeFirstOrThrow();
-	for (const verb of ["rate", "end", "resume"]) {
-		const own = `${route}/partnerships/:partnershipId/${verb}`;
-		await send(own, browser, `${path}/partnerships/${id}/${verb}`, { rate: "6" });
-	}
+	await db.updateTable("programmes").set({ credits_partners: 1 }).where("id", "=", programme.id).execute();
 	const conversion = await addConversion(site.store, programme.id);
 	const assigned = { partner: "Blog", reason: "as agreed" };
 	const form = `/conversions/${conversion.public_id}/partner`;
@@ -197,6 +193,7 @@ async function walkIntegration(
 	const base = `/programmes/${programme.public_id}/integration`;
 	const at = (path: string, form = {}, route = path) =>
 		send(`${INTEGRATION}${route}`, browser, `${base}${path}`, form);
+	await at("");
 	await at("/keys");
 	await at("/keys/secret");
 	await at("/keys/secret/discard", { secretId: await newestSecretId(site) });
@@ -215,7 +212,9 @@ async function walkIntegration(
 	await at(`/test/${test.public_id}`, { decision: "approve" }, "/test/:conversionId");
 	await runCallbacks(site, programme, { kind: "answered", status: 404 });
 	site.moveClock(1_000);
-	await at("/resend-failed", { since: "2020-01-01T00:00" });
+	// As a sale's: a failed test is not resent with all.
+	await site.store.db.updateTable("deliveries").set({ set_aside: null }).execute();
+	await at("/resend-failed");
 	await runCallbacks(site, programme, { kind: "answered", status: 404 });
 	site.moveClock(1_000);
 	const staff = await site.signIn(await site.addStaff());
@@ -290,13 +289,8 @@ async function walkProgrammePartners(
 	const accepted = `${base}/applications/${application.public_id}`;
 	await send(`${route}/applications/:applicationId`, browser, accepted, { answer: "accept" });
 	const { public_id: id } = await db.selectFrom("partnerships").select("public_id").executeTakeFirstOrThrow();
-	for (const [path, fields] of [
-		["codes", { code: "SUMMER" }],
-		["codes/remove", { code: "SUMMER" }],
-		["change", { to: "ended" }],
-	] as const) {
-		await send(`${route}/:partnershipId/${path}`, browser, `${base}/${id}/${path}`, fields);
-	}
+	await send(`${route}/:partnershipId`, browser, `${base}/${id}`, { codes: "SUMMER" });
+	await send(`${route}/:partnershipId/change`, browser, `${base}/${id}/change`, { to: "ended" });
 }
 
 async function walkPartner(site: TestSite, send: Send): Promise<void> {

@@ -7,7 +7,7 @@ import type { DecidedBy, EventType, Reason, Source, Status } from "../domain/con
 import type { DeliveryState } from "../domain/delivery.ts";
 import { showOrderId } from "../domain/visible-text.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
-import { MAX_COUNTED_UNDELIVERED, type Undelivered } from "../store/queries/delivery-health.ts";
+import { MAX_COUNTED_UNDELIVERED } from "../store/queries/delivery-health.ts";
 import type { ListedDelivery } from "../store/queries/delivery-list.ts";
 import type { ShownNotice } from "../store/queries/notices.ts";
 import { conversionPath, deliveryPath, integrationPath, noticesPath, withQuery } from "./paths.ts";
@@ -43,8 +43,7 @@ export const DECIDER_WORDS: Readonly<Record<DecidedBy, string>> = {
 
 /** PAYMENT_FAILED → Payment failed. */
 export function titleCase(word: Reason | EventType): string {
-	const text = word.toLowerCase().replaceAll("_", " ");
-	return text.charAt(0).toUpperCase() + text.slice(1);
+	return ui.capitalise(word.toLowerCase().replaceAll("_", " "));
 }
 
 // How a conversion is shown in a list: its order, its status and what comes of it, who decided and why.
@@ -183,14 +182,14 @@ export function troubleBanner(
 	trouble: PresentTrouble | null,
 	programmeId: string,
 	/** Whoever may not put it right is told what is wrong, and not what to do. */
-	{ nowMs, mayIntegrate }: { nowMs: number; mayIntegrate: boolean },
+	mayIntegrate: boolean,
 ): Html | null {
 	if (trouble === null || !trouble.isSerious) return null;
-	const { notice, undelivered } = trouble;
+	const { notice } = trouble;
 	const advice = mayIntegrate ? explainFailure(notice).advice : null;
 	return html`<section class="message message-bad" aria-label="Callbacks are failing"><div>
 	<p><strong>Callbacks are failing</strong> since ${ui.timeTag(notice.opened_at_ms)}. ${lastFailure(notice, programmeId)}</p>
-	<p>${sayUndelivered(undelivered, programmeId, nowMs)} ${advice} <a href="${noticesPath(programmeId)}">See the notice</a></p>
+	<p>${advice} <a href="${noticesPath(programmeId)}">See the notice</a></p>
 </div></section>`;
 }
 
@@ -206,37 +205,16 @@ export function lastFailure(notice: ShownNotice, programmeId: string): Html {
 	return html`${what}${when}${order}: ${cause}`;
 }
 
-/** Whole sentences, with links to the lists. */
-function sayUndelivered(
-	{ waiting, failed, nextDueAtMs }: Undelivered,
-	programmeId: string,
-	nowMs: number,
-): Content {
-	const next =
-		nextDueAtMs === null || nextDueAtMs <= nowMs
-			? "the next attempt is being made now"
-			: html`next attempt ${ui.timeTag(nextDueAtMs)}`;
-	return [
-		waiting === 0
-			? "No callback is waiting."
-			: html`<a href="${deliveriesPath(programmeId, "pending")}">${callbacksOf(waiting)}</a> ${waiting === 1 ? "is" : "are"} waiting; ${next}.`,
-		failed === 0
-			? null
-			: html` <a href="${deliveriesPath(programmeId, "failed")}">${callbacksOf(failed)}</a> failed permanently; no more retries.`,
-	];
-}
-
 export function deliveriesPath(programmeId: string, state: "pending" | "failed"): string {
 	return `${withQuery(integrationPath(programmeId), { state })}#deliveries`;
 }
 
-function callbacksOf(number: number): string {
+export function callbacksOf(number: number): string {
 	return number === 1 ? "1 callback" : `${countUndelivered(number)} callbacks`;
 }
 
-/** As far as they are counted. */
 export function countUndelivered(number: number): string {
-	return number < MAX_COUNTED_UNDELIVERED ? ui.count(number) : `${ui.count(MAX_COUNTED_UNDELIVERED)}+`;
+	return ui.countUpTo(number, MAX_COUNTED_UNDELIVERED);
 }
 
 // A chart with the table it is drawn from. Without scripts, and for those who cannot see it, the table is the chart.
@@ -267,16 +245,19 @@ export function chart(view: ChartView): Html {
 	<figcaption><h3>${view.title}</h3></figcaption>
 	<div class="chart-plot" data-chart="${data}" aria-hidden="true"></div>
 	<details class="more"><summary>The numbers behind “${view.title}”</summary>
-		<div class="table-scroll" tabindex="0" role="region" aria-label="${view.title}, as a table"><table>
-			<caption class="visually-hidden">${view.title}</caption>
-			<thead><tr><th scope="col">Day</th>${series.map(({ label }) => html`<th scope="col" class="number">${label}</th>`)}</tr></thead>
-			<tbody>${days.map(
-				(day, index) =>
-					html`<tr><th scope="row" class="nowrap"><time datetime="${day}">${day}</time></th>${series.map(
-						({ values }) => html`<td class="number">${ui.count(values[index] ?? 0)}</td>`,
-					)}</tr>`,
-			)}</tbody>
-		</table></div>
+		${ui.dataTable<{ day: string; index: number }>({
+			caption: `${view.title}, as a table`,
+			rows: days.map((day, index) => ({ day, index })),
+			empty: null,
+			columns: [
+				{ title: "Day", cell: ({ day }) => html`<time class="nowrap" datetime="${day}">${day}</time>` },
+				...series.map(({ label, values }) => ({
+					title: label,
+					isNumber: true,
+					cell: ({ index }: { index: number }) => ui.count(values[index] ?? 0),
+				})),
+			],
+		})}
 	</details>
 </figure>`;
 }

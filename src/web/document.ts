@@ -135,7 +135,7 @@ export function renderDocument(view: DocumentView): Html {
 		<main id="main" tabindex="-1">
 			${view.allowsPrivateRanges ? PRIVATE_RANGES_WARNING : null}
 			${view.isSetUpOffered ? SET_UP_OFFER : null}
-			${STAFF_AREAS.includes(active) ? warningList(view.warnings, active === "programmes") : null}
+			${STAFF_AREAS.includes(active) ? warningNote(view.warnings) : null}
 			${programme === undefined ? null : html`${pauseNotice(programme)}<div id="${TROUBLE_TARGET}">${programme.trouble}</div>`}
 			${flash === null ? null : message(flash.tone, flash.text)}
 			${view.body}
@@ -289,13 +289,14 @@ function pauseNotice({ pausedSinceMs }: DocumentProgramme): Html | null {
 	);
 }
 
-/** What staff should put right about the installation: on their home page in full, on their others in one line. */
-function warningList(warnings: readonly Warning[], isOpen: boolean): Html | null {
-	if (warnings.length === 0) return null;
-	const count = warnings.length === 1 ? "1 warning" : `${warnings.length} warnings`;
-	return html`<details class="message message-warn warnings" ${isOpen ? html`open` : null}><summary>${count} about this installation</summary><ul>${warnings.map(
-		({ title, text }) => html`<li><strong>${title}.</strong> ${text}</li>`,
-	)}</ul><p class="small soft">Only staff see this. Settings are environment variables of the service. Changes take effect after a restart.</p></details>`;
+/** What they are is on System. */
+function warningNote({ length }: readonly Warning[]): Html | null {
+	if (length === 0) return null;
+	const words = length === 1 ? "1 warning" : `${length} warnings`;
+	return message(
+		"warn",
+		html`<strong>${words} about this installation.</strong> <a href="${paths.SYSTEM_PATH}">See what to put right</a>`,
+	);
 }
 
 // The network on every page: its name and logo at the top, its colour, and below the page whom to ask.

@@ -31,18 +31,12 @@ export function downloadUrl(publicUrl: string, { file }: Download = DOWNLOADS[0]
 }
 
 export function mountDownloads<AppEnv extends Env>(app: Hono<AppEnv>): void {
-	/** Read when it is first asked for: most processes never are. */
-	const bodies = new Map<string, Uint8Array<ArrayBuffer>>();
 	app.get(`${DOWNLOADS_PATH}/:file`, (c) => {
 		const download = DOWNLOADS.find(({ file }) => file === c.req.param("file"));
 		if (download === undefined) return c.notFound();
-		const { file, sha256 } = download;
-		const headers = { etag: `"${sha256}"`, "cache-control": KEPT_FOR_EVER };
-		if (c.req.header("if-none-match")?.includes(headers.etag) === true) return c.body(null, 304, headers);
-		const body = bodies.get(file) ?? readShippedBytes(`${FOLDER}/${file}`);
-		bodies.set(file, body);
-		return c.body(body, 200, {
-			...headers,
+		const { file } = download;
+		return c.body(readShippedBytes(`${FOLDER}/${file}`), 200, {
+			"cache-control": KEPT_FOR_EVER,
 			"content-type": "application/gzip",
 			"content-disposition": `attachment; filename="${file}"`,
 		});

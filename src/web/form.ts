@@ -13,6 +13,7 @@ export interface FormField extends Omit<ui.TextField, "name" | "value" | "error"
 	options?: readonly ui.Option[];
 	/** A file of these kinds, which the guard of uploads reads. */
 	accept?: string;
+	limit?: ui.FileLimit;
 	/** Several lines of text, this many in sight. */
 	rows?: number;
 	/** Ticked ("on") or not (empty). */
@@ -96,7 +97,7 @@ export function declareForm<Name extends string>(
 				isWrong: (name) => errorAt(name) !== undefined,
 			})}${typeof send === "string" ? html`<div>${ui.button({ label: send, tone: "primary" })}</div>` : send}`;
 			const isUpload = shown.some((name) => declared[name].accept !== undefined);
-			return html`${above === undefined ? null : ui.message("bad", capitalise(above))}${ui.postForm({ action, isUpload, body })}`;
+			return html`${above === undefined ? null : ui.message("bad", ui.capitalise(above))}${ui.postForm({ action, isUpload, body })}`;
 		},
 	};
 
@@ -110,20 +111,17 @@ const MARKED = "Nothing was saved yet. Correct what is marked below.";
 
 function renderField(look: FormField, name: string, value: string, error: string | undefined): Html {
 	const { options, accept, isBox, isHidden, rows, ...rest } = look;
-	const said = error === undefined ? undefined : capitalise(error);
+	// Some sentences begin with the field's name in the API; here they stand alone.
+	const said = error === undefined ? undefined : ui.capitalise(error);
 	if (isHidden === true) return html`<input type="hidden" name="${name}" value="${value}">`;
 	if (isBox === true) return ui.checkbox({ name, label: look.label, isChecked: value !== "", error: said });
 	// A password is typed again.
 	const shown = look.type === "password" ? "" : value;
-	const field = { ...rest, name, value: shown, error: said };
+	// Whoever was refused must not have to look for the reason.
+	const field = { ...rest, name, value: shown, error: said, hasFocus: error !== undefined };
 	if (rows !== undefined) return ui.textArea({ ...field, rows, isProse: look.isMono !== true });
 	if (accept !== undefined) return ui.fileField({ ...field, accept });
 	return options === undefined ? ui.textField(field) : ui.selectField({ ...field, options });
-}
-
-/** Some sentences begin with the field's name in the API; here they stand alone. */
-function capitalise(sentence: string): string {
-	return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`;
 }
 
 /** For a button that brings a value or two along. */

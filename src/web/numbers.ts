@@ -10,6 +10,9 @@ interface Writing {
 
 const ENGLISH = "en-GB";
 const present = new AsyncLocalStorage<Writing>();
+/** Making one takes longer than many a page. Browsers send what they like, so that not all are kept. */
+const writings = new Map<string, Writing>();
+const MAX_WRITINGS = 100;
 const english = writingOf(ENGLISH);
 
 /** `languages`: the one a reader chose, or what their browser sends as Accept-Language. */
@@ -17,16 +20,16 @@ export function inLanguage<Made>(languages: string | undefined, make: () => Made
 	return present.run(languages === undefined ? english : writingOf(languages), make);
 }
 
-/** For what is made later, such as the news of a live page: in the language of this request. */
-export function keepLanguage(): <Made>(make: () => Made) => Made {
-	const writing = present.getStore() ?? english;
-	return (make) => present.run(writing, make);
-}
-
 function writingOf(languages: string): Writing {
-	const whole = formatOf(/^[^,;\s]*/.exec(languages)?.[0] ?? ENGLISH);
+	const language = /^[^,;\s]*/.exec(languages)?.[0] ?? ENGLISH;
+	const known = writings.get(language);
+	if (known !== undefined) return known;
+	const whole = formatOf(language);
 	const decimal = whole.formatToParts(0.5).find(({ type }) => type === "decimal");
-	return { whole, decimalSign: decimal?.value ?? "." };
+	const writing = { whole, decimalSign: decimal?.value ?? "." };
+	if (writings.size >= MAX_WRITINGS) writings.clear();
+	writings.set(language, writing);
+	return writing;
 }
 
 function formatOf(language: string): Intl.NumberFormat {
@@ -46,6 +49,11 @@ export function count(value: number): string {
 /** "1 row", "40,000 rows". */
 export function countOf(value: number, noun: string, plural = `${noun}s`): string {
 	return `${count(value)} ${value === 1 ? noun : plural}`;
+}
+
+/** Of what is counted so far and no further: "100+". */
+export function countUpTo(value: number, most: number): string {
+	return value < most ? count(value) : `${count(most)}+`;
 }
 
 /** Digits and a point as they are stored: never through a number, which would round them. */

@@ -4,7 +4,7 @@
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { StatusCode } from "hono/utils/http-status";
-import type { KeptCounts, NetworkTallies, Tallies } from "../conversions/tally.ts";
+import type { NetworkTallies, Tallies } from "../conversions/tally.ts";
 import type { AddressRange } from "../domain/address.ts";
 import type { Fault, Result } from "../domain/fault.ts";
 import {
@@ -16,14 +16,11 @@ import {
 } from "../domain/roles.ts";
 import type { Warning } from "../domain/warning.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
-import type { OpenApiDocument } from "../openapi.ts";
-import type { Earnings } from "../partners/earnings.ts";
 import type { Auth, AuthSession, Visitor } from "../people/auth.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Maker } from "../people/links.ts";
 import { areCookiesSecure, cookieName, createSigner } from "../people/signed-cookies.ts";
 import type { AddressPolicy, Log, Mailer, RequestRecord, TemporaryFiles, Transport } from "../ports.ts";
-import type { EventStreams } from "../server-sent-events.ts";
 import type { KnownNetwork, NetworkFace } from "../store/queries/known-network.ts";
 import { listPartnersOf, type Partner } from "../store/queries/partners.ts";
 import { findPersonByPublicId } from "../store/queries/people.ts";
@@ -56,8 +53,6 @@ export interface WebDeps extends AccountsDeps {
 	publicUrl: string;
 	/** Whether somebody has set it, or it is only where the service listens. */
 	isPublicUrlSet: boolean;
-	/** The API as /openapi.json describes it now: what the reference is made of. */
-	apiDocument: () => OpenApiDocument;
 	/** The development setting that lets callbacks go to private addresses is on: every page says so. */
 	allowsPrivateRanges: boolean;
 	/** Notices how people reach the service, and tells staff what to put right. */
@@ -86,9 +81,6 @@ export interface PageDeps extends WebDeps {
 	/** Sums of a programme and of the network, counted in the background. */
 	tallies: Tallies;
 	networkTallies: NetworkTallies;
-	/** What a partner earned, counted in the same way. */
-	earnings: KeptCounts<number, Earnings>;
-	streams: EventStreams;
 	/** How many files may be on their way at once. */
 	exportSlots: Slots;
 }
@@ -154,7 +146,7 @@ interface Page {
 	title: string;
 	body: Content;
 	/** 200, or as the form that was refused has set it. */
-	status?: number;
+	status?: number | undefined;
 }
 
 /** A stranger, who may read the documentation, is given no cookie: their copy may be kept for others. */
@@ -197,7 +189,11 @@ export async function answerPlainPage(c: WebContext, page: Page & { heading?: st
 	return answerHtml(c, await document, status);
 }
 
-function answerHtml(c: WebContext, document: string, status?: number): Response | Promise<Response> {
+function answerHtml(
+	c: WebContext,
+	document: string,
+	status: number | undefined,
+): Response | Promise<Response> {
 	if (status !== undefined) c.status(status as StatusCode);
 	return c.html(document);
 }
@@ -260,23 +256,23 @@ export function makerOf(c: WebContext): Maker {
 
 /** For pages below /programmes/:programmeId: this viewer is one of its people, or staff. */
 export function programmeOf(c: WebContext): Programme {
-	const programme: Programme | undefined = c.get("programme");
-	if (programme === undefined) throw new Error("a page that is not below a programme");
-	return programme;
+	return ofAddress(c, "programme");
 }
 
 /** For pages below /partner/:partnerId: this viewer signs in for it. */
 export function partnerOf(c: WebContext): Partner {
-	const partner: Partner | undefined = c.get("partner");
-	if (partner === undefined) throw new Error("a page that is not below a partner");
-	return partner;
+	return ofAddress(c, "partner");
 }
 
 /** What the viewer is to that programme. */
 export function standingOf(c: WebContext): Standing {
-	const standing: Standing | undefined = c.get("standing");
-	if (standing === undefined) throw new Error("a page that is not below a programme");
-	return standing;
+	return ofAddress(c, "standing");
+}
+
+function ofAddress<Name extends "programme" | "partner" | "standing">(c: WebContext, name: Name) {
+	const value: WebEnv["Variables"][Name] | undefined = c.get(name);
+	if (value === undefined) throw new Error(`a page whose address has no ${name}`);
+	return value;
 }
 
 /** Whether the viewer may do it in that programme: what somebody may not do is not offered to them. */
@@ -321,6 +317,8 @@ export function flashAt(c: WebContext, part: string): Html | null {
 function readFlash(c: WebContext): Flash | null {
 	const known: Flash | null | undefined = c.get("flash");
 	if (known !== undefined) return known;
+	// A part that is fetched again takes no message away that is meant for a page.
+	if (c.req.header("if-none-match") !== undefined) return null;
 	// Forgotten as it is read; an error page may come before there is a cookie to ask.
 	const taken = c.get("flashCookie")?.take(c) ?? null;
 	c.set("flash", taken);
@@ -330,7 +328,9 @@ function readFlash(c: WebContext): Flash | null {
 export function createFlashCookie({ sealingKey, publicUrl }: WebDeps) {
 	const signer = createSigner(sealingKey, "flash");
 	const name = cookieName(publicUrl, "flash");
-	const options = cookieOptions(publicUrl);
+	// Scripts cannot read it, and it is kept for this host alone.
+	const secure = areCookiesSecure(publicUrl);
+	const options = { path: "/", httpOnly: true, sameSite: "Lax", secure } as const;
 	return {
 		set(c: WebContext, { tone, text, at }: Flash): void {
 			const json = JSON.stringify({ tone, text: text.slice(0, MAX_TEXT_LENGTH), at });
@@ -349,12 +349,6 @@ export function createFlashCookie({ sealingKey, publicUrl }: WebDeps) {
 				: null;
 		},
 	};
-}
-
-// What every cookie of the pages has in common: scripts cannot read it, and it is kept for this host alone.
-
-export function cookieOptions(publicUrl: string, sameSite: "Lax" | "Strict" = "Lax") {
-	return { path: "/", httpOnly: true, sameSite, secure: areCookiesSecure(publicUrl) } as const;
 }
 
 export function handOnCookies(c: WebContext, setCookies: readonly string[]): void {

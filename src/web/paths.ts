@@ -27,8 +27,7 @@ export const ALL_CONVERSIONS_PATH = "/conversions";
 export const TOTALS_PATH = "/totals";
 /** Who brings sales, for staff. */
 export const PARTNERS_PATH = "/partners";
-export const PARTNER_TOTALS_PATH = "/partners/totals";
-export const PARTNER_TOTALS_EXPORT_PATH = "/partners/totals.csv";
+export const PARTNER_TOTALS_PATH = "/partners/totals.csv";
 export const STAFF_PATH = "/people";
 export const NETWORK_PATH = "/network";
 export const LOGO_PATH = "/network/logo";
@@ -86,8 +85,6 @@ export const deliveryPath = (programmeId: string, deliveryId: string) =>
 	`/programmes/${programmeId}/deliveries/${deliveryId}`;
 
 export const partnerPath = (partnerId: string) => `${PARTNERS_PATH}/${partnerId}`;
-export const partnershipPath = (partnerId: string, partnershipId: string) =>
-	`${partnerPath(partnerId)}/partnerships/${partnershipId}`;
 
 export const importKindPath = (kind: string) => `${IMPORT_PATH}/${kind}`;
 export const importJobPath = (jobId: string) => `${IMPORT_PATH}/jobs/${jobId}`;

@@ -28,7 +28,7 @@ const RIGHTS_BY_ROUTE: Readonly<Record<string, Right>> = {
 	"POST /conversions/bulk/:jobId/stop": "decide",
 	"POST /conversions/bulk/:jobId/discard": "decide",
 	"GET /integration": "look",
-	"GET /integration/live": "look",
+	"POST /integration": "integrate",
 	"GET /integration/keys": "look",
 	"POST /integration/keys": "integrate",
 	"POST /integration/keys/:keyId/revoke": "integrate",
@@ -56,8 +56,7 @@ const RIGHTS_BY_ROUTE: Readonly<Record<string, Right>> = {
 	"GET /partners/settings": "manage",
 	"POST /partners/settings": "manage",
 	"GET /partners/:partnershipId": "look",
-	"POST /partners/:partnershipId/codes": "manage",
-	"POST /partners/:partnershipId/codes/remove": "manage",
+	"POST /partners/:partnershipId": "manage",
 	"GET /partners/:partnershipId/change": "manage",
 	"POST /partners/:partnershipId/change": "manage",
 	"GET /people": "look",
@@ -117,7 +116,7 @@ test("no page offers what its reader may not do, and offers all that they may", 
 async function collectOffers(browser: Browser, shop: FilledShop, standing: Standing): Promise<Set<string>> {
 	const offers = new Set<string>();
 	for (const page of OF_PROGRAMME) {
-		const isShown = page.method === "GET" && page.isStream !== true && !/\.csv$|\/notices$/.test(page.path);
+		const isShown = page.method === "GET" && !/\.csv$|\/notices$/.test(page.path);
 		// Staff are in no programme that they could leave.
 		const hasNothing = standing === "staff" && page.path.endsWith("/leave");
 		if (!isShown || hasNothing || !grants(standing, rightOf(page))) continue;

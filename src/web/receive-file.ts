@@ -33,6 +33,9 @@ export const SMALL_FILES: FileBounds = {
 	advice: "Split it into parts.",
 };
 
+/** A logo. */
+export const PICTURES: FileBounds = { ...SMALL_FILES, megabytes: 0.25, advice: "Choose a smaller picture." };
+
 /** Half a million conversions: what a line of 30 Mbit/s brings in the 15 seconds that a request may take. */
 export const IMPORT_FILES: FileBounds = {
 	megabytes: 50,
@@ -47,10 +50,8 @@ const LIMITS = { files: 1, fields: 1_000, parts: 1_000, fieldSize: 1_024, header
 
 /**
  * What is refused is first read to its end and thrown away: a browser that is still sending would show that the
- * connection broke, and not what is wrong. Whoever sends many such is answered and hung up on, because what is read
- * leaves its mark on the memory, too, until it is cleaned up.
+ * connection broke, and not what is wrong. Whoever has no slot is answered and hung up on.
  */
-const DISCARD_LIMITS: SlotLimits = { aPerson: 1, inAll: 2, pauseMs: 5_000 };
 const MAX_DISCARDED_BYTES = 64 * MEGABYTE;
 
 export function maxFileBytes({ megabytes }: FileBounds): number {
@@ -58,7 +59,8 @@ export function maxFileBytes({ megabytes }: FileBounds): number {
 }
 
 export function sayTooLarge({ megabytes, advice }: FileBounds): string {
-	return `The file is larger than ${megabytes} MB. ${advice}`;
+	const most = megabytes < 1 ? `${megabytes * 1_024} KB` : `${megabytes} MB`;
+	return `The file is larger than ${most}. ${advice}`;
 }
 
 /** Asked where a file is taken. Everything else is an ordinary form, with the bounds of one. */
@@ -66,38 +68,39 @@ export function isUpload(c: WebContext): boolean {
 	return c.req.method === "POST" && /^multipart\/form-data\b/i.test(c.req.header("content-type") ?? "");
 }
 
+/** Of a form that must bring one. */
+export function uploadOf(c: WebContext, ifNone: string): Result<Upload> {
+	const upload = c.get("upload") ?? succeed(null);
+	if (!upload.ok) return upload;
+	return upload.value === null ? refuse("invalid_field", ifNone, "file") : succeed(upload.value);
+}
+
 export type UploadDeps = Pick<WebDeps, "temporaryFiles" | "clock">;
 export type UploadGuard = (c: WebContext, next: Next) => Promise<Response | undefined>;
 
 /** Behind the sign-in and the right to the programme. Hands the file on as `upload`, or why there is none. */
 export function createUploadGuard({ temporaryFiles, clock }: UploadDeps, bounds: FileBounds): UploadGuard {
-	const slots = createSlots(bounds.slots, clock);
-	const discards = createSlots(DISCARD_LIMITS, clock);
-	const refusals = createQueue(clock);
+	const slots = createSlots(bounds.slots);
 	// They share one processor anyway, and what each of them holds while it is read adds up.
-	const readers = createQueue(clock);
+	const inTurn = createQueue(clock);
 	return async (c, next) => {
 		const { personId } = viewerOf(c);
 		const body = openBody(c);
 		// Refused by what it says of itself, where it says so: nothing of it is parsed then.
 		const isTooLarge = Number(c.req.header("content-length") ?? 0) > maxFileBytes(bounds) + MAX_FRAME_BYTES;
-		const giveBack = isTooLarge ? undefined : slots.take(personId);
-		let received: Received = { upload: isTooLarge ? tooLarge(bounds) : tooMany(bounds) };
+		const giveBack = slots.take(personId);
+		let received: Received = { upload: giveBack === undefined ? tooMany(bounds) : tooLarge(bounds) };
 		try {
-			// A slow line may take its time: how many upload at once is bounded here.
-			if (giveBack !== undefined) {
+			if (giveBack === undefined) c.header("connection", "close");
+			else {
+				// A slow line may take its time: how many upload at once is bounded here.
 				c.env?.outgoing?.emit("takesLong");
-				received = await receiveFile(c, body, temporaryFiles, bounds);
-			}
-			if (received.file === undefined) {
-				giveBack?.();
-				const endDiscard = discards.take(personId);
-				if (endDiscard === undefined) c.header("connection", "close");
-				else await discard(body).finally(endDiscard);
+				if (!isTooLarge) received = await receiveFile(c, body, temporaryFiles, bounds);
+				if (received.file === undefined) await discard(body);
 			}
 			if (received.foreign !== undefined) return await answerError(c, received.foreign);
 			c.set("upload", received.upload);
-			await (received.file === undefined ? refusals : readers)(next);
+			await (received.file === undefined ? next() : inTurn(next));
 			return undefined;
 		} finally {
 			await received.file?.remove();

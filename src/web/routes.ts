@@ -32,8 +32,6 @@ export interface Route {
 	path: string;
 	access: Access;
 	answer: Answer;
-	/** Answers with server-sent events: HEAD is refused, and whoever is not signed in hears that it has ended. */
-	isStream?: boolean;
 	/** A form that may bring a file, within these bounds: see receive-file.ts. */
 	takesFile?: FileBounds | undefined;
 	/** A form whose answer waits for another machine, such as a name server: it takes its turn with others of its kind. */
@@ -42,10 +40,6 @@ export interface Route {
 
 export function page(path: string, access: Access, answer: Answer): Route {
 	return { method: "GET", path, access, answer };
-}
-
-export function stream(path: string, access: Access, answer: Answer): Route {
-	return { ...page(path, access, answer), isStream: true };
 }
 
 export function form(path: string, access: Access, answer: Answer, takesFile?: FileBounds): Route {

@@ -2,9 +2,8 @@
 
 import { Hono } from "hono";
 import { createNetworkTallies, createTallies } from "../conversions/tally.ts";
-import { createEarnings } from "../partners/earnings.ts";
 import { idsOf, recordOf, routeOf } from "../request-notes.ts";
-import { createGuards, type KnownPeople, securePages, takeTurns } from "./access.ts";
+import { createGuards, securePages, takeTurns } from "./access.ts";
 import * as account from "./account/account-page.ts";
 import * as authenticator from "./account/authenticator-page.ts";
 import { mountAssets } from "./assets.ts";
@@ -24,28 +23,26 @@ import * as keys from "./integration/keys-page.ts";
 import * as signature from "./integration/signature-page.ts";
 import * as test from "./integration/test-section.ts";
 import { JOB_ROUTES } from "./jobs/routes.ts";
-import { createLiveStreams } from "./live-page.ts";
 import * as network from "./network/network-page.ts";
 import * as overview from "./overview/overview-page.ts";
 import * as totals from "./overview/totals-page.ts";
 import { type PageDeps, programmeOf, type WebContext, type WebDeps, type WebEnv } from "./page.ts";
-import * as partnerConversions from "./partner/conversions-page.ts";
-import { showEarnings } from "./partner/earnings-page.ts";
-import * as links from "./partner/links-page.ts";
+import * as credited from "./partners/credited-page.ts";
+import { showEarnings } from "./partners/earnings-page.ts";
 import * as join from "./partners/join-page.ts";
+import * as links from "./partners/links-page.ts";
 import * as partners from "./partners/partner-list-page.ts";
 import * as partner from "./partners/partner-page.ts";
-import * as partnerSettings from "./partners/partner-settings-page.ts";
-import * as partnerTotals from "./partners/partner-totals-page.ts";
 import * as partnership from "./partners/partnership-page.ts";
 import * as programmePartners from "./partners/programme-partners-page.ts";
+import * as partnerSettings from "./partners/settings-page.ts";
 import * as paths from "./paths.ts";
 import { askToEnd } from "./people/end-access-page.ts";
 import * as people from "./people/people-page.ts";
 import * as programmes from "./programmes/programme-list-page.ts";
 import * as terms from "./programmes/terms-pages.ts";
-import { SMALL_FILES } from "./receive-file.ts";
-import { type Access, form, page, type Route, stream } from "./routes.ts";
+import { PICTURES } from "./receive-file.ts";
+import { type Access, form, page, type Route } from "./routes.ts";
 import * as signIn from "./sign-in/sign-in-page.ts";
 import * as welcome from "./sign-in/welcome-page.ts";
 import { createSlots } from "./slots.ts";
@@ -54,7 +51,6 @@ import * as resend from "./system/resend-page.ts";
 import * as system from "./system/system-page.ts";
 
 const WELCOME = paths.welcomePath(":token");
-const PASSWORD = `${paths.ACCOUNT_PATH}/password`;
 const SESSIONS = `${paths.ACCOUNT_PATH}/sessions`;
 const SETTINGS = paths.settingsPath(":programmeId");
 const OVERVIEW = paths.overviewPath(":programmeId");
@@ -69,7 +65,6 @@ const PARTNER_SETTINGS = paths.partnerSettingsPath(":programmeId");
 const JOIN = paths.joinPath(":programmeId");
 const PEOPLE = paths.peoplePath(":programmeId");
 const PARTNER = paths.partnerPath(":partnerId");
-const PARTNERSHIP = paths.partnershipPath(":partnerId", ":partnershipId");
 const PERSON = `${PEOPLE}/:personId`;
 const PARTNER_LINKS = paths.partnerLinksPath(":partnerId");
 const PARTNER_CONVERSIONS = paths.partnerConversionsPath(":partnerId");
@@ -100,7 +95,7 @@ export const ROUTES: readonly Route[] = [
 	page(paths.ACCOUNT_PATH, "signed-in", account.showAccount),
 	form(`${paths.ACCOUNT_PATH}/settings`, "signed-in", account.saveSettings),
 	form(`${paths.ACCOUNT_PATH}/email`, "signed-in", account.askForEmail),
-	form(PASSWORD, "signed-in", account.changeOwnPassword),
+	form(`${paths.ACCOUNT_PATH}/password`, "signed-in", account.changeOwnPassword),
 	form(`${SESSIONS}/end`, "signed-in", account.endSession),
 	form(`${SESSIONS}/end-others`, "signed-in", account.endOtherSessions),
 	page(paths.AUTHENTICATOR_PATH, "account-authenticator", authenticator.showSetUp),
@@ -116,24 +111,21 @@ export const ROUTES: readonly Route[] = [
 	// Who brings sales.
 	page(paths.PARTNERS_PATH, "staff", partners.showPartners),
 	form(`${paths.PARTNERS_PATH}/invite`, "staff", partners.invite),
-	page(paths.PARTNER_TOTALS_PATH, "staff", partnerTotals.showTotals),
-	page(paths.PARTNER_TOTALS_EXPORT_PATH, "staff", partnerTotals.exportTotals),
+	page(paths.PARTNER_TOTALS_PATH, "staff", partners.exportTotals),
 	page(PARTNER, "staff", partner.showPartner),
 	page(`${PARTNER}/end`, "staff", partner.askToEndPartner),
 	form(`${PARTNER}/end`, "staff", partner.endPartner),
 	form(`${PARTNER}/people`, "staff", partner.invitePerson),
+	page(`${PARTNER}/people/:personId/remove`, "staff", partner.askToRemove),
 	form(`${PARTNER}/people/:personId/remove`, "staff", partner.removePerson),
 	form(`${PARTNER}/partnerships`, "staff", partner.addProgramme),
-	form(`${PARTNERSHIP}/rate`, "staff", partner.saveRate),
-	form(`${PARTNERSHIP}/end`, "staff", partner.endOne),
-	form(`${PARTNERSHIP}/resume`, "staff", partner.resumeOne),
 	// How a programme does, at one look; and the network, for staff.
 	page(OVERVIEW, "programme", overview.showOverview),
 	form(`${OVERVIEW}/set-aside`, "programme-integrate", overview.setFailuresAside),
 	page(paths.TOTALS_PATH, "staff", totals.showNetworkTotals),
 	// What a shop's developer works with: the four tabs, with the forms of each, and a delivery.
 	page(INTEGRATION, "programme", callbacks.showCallbacks),
-	stream(`${INTEGRATION}/live`, "programme", callbacks.watchCallbacks),
+	form(INTEGRATION, "programme-integrate", callbacks.issueFirstKey),
 	{ ...form(`${INTEGRATION}/postback-url`, "programme-integrate", callbacks.saveUrl), waitsOutside: true },
 	form(`${INTEGRATION}/postback-url/remove`, "programme-integrate", callbacks.removeUrl),
 	form(`${INTEGRATION}/test`, "programme-integrate", test.sendTest),
@@ -160,10 +152,9 @@ export const ROUTES: readonly Route[] = [
 	page(PARTNER_SETTINGS, "programme-manage", partnerSettings.showPartnerSettings),
 	form(PARTNER_SETTINGS, "programme-manage", partnerSettings.savePartnerSettings),
 	page(PROGRAMME_PARTNER, "programme", partnership.showPartnership),
-	form(`${PROGRAMME_PARTNER}/codes`, "programme-manage", partnership.addCouponCode),
-	form(`${PROGRAMME_PARTNER}/codes/remove`, "programme-manage", partnership.removeCouponCode),
+	form(PROGRAMME_PARTNER, "programme-manage", partnership.save),
 	page(`${PROGRAMME_PARTNER}/change`, "programme-manage", partnership.askToChange),
-	form(`${PROGRAMME_PARTNER}/change`, "programme-manage", partnership.changeState),
+	form(`${PROGRAMME_PARTNER}/change`, "programme-manage", partnership.change),
 	page(JOIN, "anyone", join.showJoin),
 	form(JOIN, "anyone", join.sendApplication),
 	// People: a programme's, and the staff.
@@ -194,12 +185,12 @@ export const ROUTES: readonly Route[] = [
 	page(paths.earningsPath(":partnerId"), "partner", showEarnings),
 	page(PARTNER_LINKS, "partner", links.showLinks),
 	form(PARTNER_LINKS, "partner", links.makeOwnLink),
-	page(PARTNER_CONVERSIONS, "partner", partnerConversions.showCredited),
-	page(`${PARTNER_CONVERSIONS}/export.csv`, "partner", partnerConversions.exportCredited),
+	page(PARTNER_CONVERSIONS, "partner", credited.showCredited),
+	page(`${PARTNER_CONVERSIONS}/export.csv`, "partner", credited.exportCredited),
 	// The network itself: its name, its look and its mails, and the guided set-up of a new one.
 	page(paths.NETWORK_PATH, "staff", network.showNetwork),
 	form(paths.NETWORK_PATH, "staff", network.saveNetwork),
-	form(paths.LOGO_PATH, "staff", network.uploadLogo, SMALL_FILES),
+	form(paths.LOGO_PATH, "staff", network.uploadLogo, PICTURES),
 	form(paths.REMOVE_LOGO_PATH, "staff", network.dropLogo),
 	{ ...form(paths.TEST_MAIL_PATH, "staff", network.sendTest), waitsOutside: true },
 	form(paths.SAMPLE_PROGRAMME_PATH, "staff", network.trySample),
@@ -227,9 +218,7 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 		...webDeps,
 		tallies: createTallies(webDeps),
 		networkTallies: createNetworkTallies(webDeps),
-		earnings: createEarnings(webDeps),
-		streams: createLiveStreams(webDeps),
-		exportSlots: createSlots(EXPORT_LIMITS, webDeps.clock),
+		exportSlots: createSlots(EXPORT_LIMITS),
 	};
 	const site = new Hono<WebEnv>();
 	site.onError((error, c) => {
@@ -238,22 +227,16 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 		deps.log.error({ err: error, ...idsOf(recordOf(c)), method: c.req.method, route }, "a page failed");
 		return answerError(c, errorCodeOf(error));
 	});
-	const knownPeople: KnownPeople = new Map();
-	site.use(takeTurns(deps, knownPeople));
+	site.use(takeTurns(deps));
 	site.use("/assets/*", securePages);
 	mountAssets(site, deps.store);
 	site.use(`${paths.DOWNLOADS_PATH}/*`, securePages);
 	mountDownloads(site);
 
-	const guardsOf = createGuards(deps, knownPeople);
+	const guardsOf = createGuards(deps);
 	for (const route of ROUTES) {
 		const guards = guardsOf(route);
-		site.on([route.method], [route.path], ...guards, (c) =>
-			// Hono answers HEAD as GET and drops the body: a stream that nobody reads would stay open.
-			route.isStream === true && c.req.method !== "GET"
-				? answerError(c, "method_not_allowed")
-				: route.answer(c, deps),
-		);
+		site.on([route.method], [route.path], ...guards, (c) => route.answer(c, deps));
 		const page = pageAbove(route);
 		if (page === undefined) continue;
 		// The address that a refused form left behind, opened again.

@@ -4,9 +4,9 @@
 import { html } from "hono/html";
 import { isoTime, utcDay, utcMinute } from "../domain/time.ts";
 import { type CodeLanguage, highlight, LANGUAGE_NAMES } from "./highlight.ts";
-import { count, countOf, decimal } from "./numbers.ts";
+import { count, countOf, countUpTo, decimal } from "./numbers.ts";
 
-export { count, countOf, decimal, html };
+export { count, countOf, countUpTo, decimal, html };
 
 /** Markup whose every inserted value has been escaped. */
 export type Html = ReturnType<typeof html>;
@@ -28,6 +28,10 @@ function attribute(name: string, value: AttributeValue): Html | null {
 	if (typeof value !== "object") return html` ${name}="${value}"`;
 	const words = value.filter((word) => typeof word === "string" && word !== "").join(" ");
 	return words === "" ? null : html` ${name}="${words}"`;
+}
+
+export function capitalise(text: string): string {
+	return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 // The smallest pieces: a state as a badge, a moment, an amount, something to copy.
@@ -181,6 +185,27 @@ export function tabs(
 	)}</nav>`;
 }
 
+/**
+ * Where scripts run, the part is fetched again from its page every few seconds while somebody looks at it, with `others`
+ * of the page. An answer without it changes nothing. `seen`: the page answers 304 while it would show the same.
+ */
+export function refreshed(
+	part: string,
+	href: string,
+	seconds: number,
+	seen = "",
+	others: readonly string[] = [],
+) {
+	return {
+		"hx-get": href,
+		"hx-headers": JSON.stringify({ "If-None-Match": `"${seen}"` }),
+		"hx-trigger": `every ${seconds}s`,
+		"hx-select": `#${part}`,
+		"hx-select-oob": others.map((other) => `#${other}:outerMorph`).join(",") || null,
+		"hx-swap": "outerMorph",
+	};
+}
+
 export function more(summary: string, ...content: Content[]): Html {
 	return foldable(summary, false, ...content);
 }
@@ -255,7 +280,7 @@ export function selectField(field: FieldFrame & { value?: string; options: reado
 }
 
 /** Where scripts run, a larger file is refused in these words before it is sent: over a slow line that takes minutes. */
-interface FileLimit {
+export interface FileLimit {
 	bytes: number;
 	words: string;
 }

@@ -172,14 +172,13 @@ export function testDeciding(browser: () => Browser): void {
 		});
 	}
 
-	test("a bar in sight counts what is ticked and adds it up; two take one page between ticking and done", async () => {
+	test("a bar in sight counts what is ticked; two take one page between ticking and done", async () => {
 		const { store, url } = setup.service;
 		const programme = await findProgramme(store.db, list.split("/").at(-2) ?? "");
 		for (let index = 0; index < 30; index++) {
 			const order_id = `BAR-${String(index).padStart(2, "0")}`;
 			await addConversion(store, programme?.id ?? 0, { order_id, basket_value: "1362.84" });
 		}
-		await addConversion(store, programme?.id ?? 0, { order_id: "BAR-TEST", basket_value: "99.00", test: 1 });
 		for (const viewport of [
 			{ width: 1440, height: 900 },
 			{ width: 390, height: 844 },
@@ -188,24 +187,22 @@ export function testDeciding(browser: () => Browser): void {
 			const { page } = visitor;
 			await page.goto(`${list}?orderId=bar-&status=RECORDED`);
 			const bar = page.locator(".selection-bar");
-			await page.getByText("Nothing selected").waitFor();
-			const [, ...orders] = await page.locator(".order-id").allTextContents();
+			await page.getByText("0 selected").waitFor();
+			const orders = await page.locator(".order-id").allTextContents();
 			for (const order of orders.slice(0, 2)) await page.getByLabel(`Select order ${order}`).check();
-			// In German, as the account was set above.
-			await page.getByText("2 selected · 2.725,68 EUR").waitFor();
-			await page.getByLabel("Select order BAR-TEST").check();
-			await page.getByText("3 selected · 2.725,68 EUR · 1 test not in the sum").waitFor();
-			await page.getByLabel("Select order BAR-TEST").uncheck();
+			await page.getByText("2 selected").waitFor();
 			// Beside the first rows, once the page stands still.
 			await until(async () => {
 				const box = await bar.boundingBox();
 				return box !== null && box.y >= 0 && box.y + box.height <= viewport.height + 1;
 			});
 			await page.getByLabel(`Select order ${orders[1]}`).uncheck();
-			await page.getByText("1 selected · 1.362,84 EUR").waitFor();
+			await page.getByText("1 selected").waitFor();
 			await page.getByLabel(`Select order ${orders[1]}`).check();
 			await page.getByRole("button", { name: "Approve" }).click();
 			await page.getByRole("heading", { name: "Approve 2 conversions?" }).waitFor();
+			// In German, as the account was set above.
+			await page.getByText("2.725,68 EUR").waitFor();
 			await page.getByRole("button", { name: "Approve 2 conversions" }).click();
 			await page.getByText("2 conversions approved.").waitFor();
 			equal(new URL(page.url()).search, "?orderId=bar-&status=RECORDED");

@@ -191,8 +191,10 @@ export function staffPages({ main, fresh, failing, partnerPage: partner }: Sampl
 		look("partners, an invitation", "/partners", invitePartner),
 		look("a partner", partner),
 		look("a partner, asked before the end", `${partner}/end`),
-		look("totals by partner", "/partners/totals?from=2020-01-01"),
-		look("totals by partner, none found", "/partners/totals?to=2001-01-01"),
+		look("a partner, asked before a person is removed", partner, askToRemove),
+		look("a partner in a programme", partner, openPartnership),
+		look("partners, of all days", "/partners?from=2020-01-01"),
+		look("partners, a day that is none", "/partners?from=soon", undefined, 422),
 		look("conversions of a partner", `${main}/conversions?partner=blog`),
 		look("a conversion of a partner", `${main}/conversions?partner=blog&status=RECORDED`, openCredited),
 		look("staff", "/people"),
@@ -251,20 +253,33 @@ async function askForLink(page: Page): Promise<void> {
 
 async function openPartner(page: Page): Promise<void> {
 	await page.getByRole("link", { name: "Bergblog" }).click();
-	await page.getByRole("heading", { name: "Coupon codes" }).waitFor();
+	await page.getByRole("heading", { name: "Partnership" }).waitFor();
 }
 
 async function addTakenCode(page: Page): Promise<void> {
 	await openPartner(page);
-	await page.getByLabel("New coupon code").fill("gutschein");
-	await press("Add code")(page);
-	await page.locator("#code-error").waitFor();
+	await page.getByLabel("Coupon codes").fill("gutschein");
+	await press("Save")(page);
+	await page.locator("#codes-error").waitFor();
 }
 
 async function askToEndPartner(page: Page): Promise<void> {
 	await openPartner(page);
 	await page.getByRole("link", { name: "End partnership" }).click();
 	await page.getByRole("heading", { name: "What happens" }).waitFor();
+}
+
+async function askToRemove(page: Page): Promise<void> {
+	await page
+		.getByRole("link", { name: /^Remove/ })
+		.first()
+		.click();
+	await page.getByRole("heading", { name: "What happens" }).waitFor();
+}
+
+async function openPartnership(page: Page): Promise<void> {
+	await page.locator("#programmes td a").first().click();
+	await page.getByRole("heading", { name: "Partnership" }).waitFor();
 }
 
 async function allowSubdomains(page: Page): Promise<void> {

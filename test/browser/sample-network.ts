@@ -11,7 +11,6 @@ import { invitePerson } from "../../src/people/invitations.ts";
 import { issueKey } from "../../src/programmes/keys.ts";
 import type { Service } from "../../src/service.ts";
 import { addClicks } from "../../src/store/queries/clicks.ts";
-import { replaceCredit } from "../../src/store/queries/credits.ts";
 import {
 	insertApplication,
 	insertCode,
@@ -25,7 +24,7 @@ import {
 	updateProgramme,
 } from "../../src/store/queries/programmes.ts";
 import { newNotice } from "../support/notices.ts";
-import { addDeliveries } from "../support/rows.ts";
+import { addCredit, addDeliveries } from "../support/rows.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { becomeFirstStaff, createProgramme, joinAsOwner, nameNetwork, PASSWORD } from "./first-steps.ts";
 import { OUTAGE_DAYS_AGO, SAMPLE_PATH } from "./sample-answers.ts";
@@ -162,7 +161,7 @@ async function joinAsPartner(service: Service, page: Page, programme: Programme)
 	} as const;
 	const subs = { clicked_at_ms: null, sub_1: "newsletter-spring", sub_2: "", sub_3: "W".repeat(40) };
 	for (const { id, sold_at_ms } of rows)
-		await replaceCredit(store.db, { conversion_id: id, sold_at_ms, ...credit, ...subs });
+		await addCredit(store.db, { conversion_id: id, sold_at_ms, ...credit, ...subs });
 	return `/partner/${partner.public_id}`;
 }
 
@@ -236,7 +235,7 @@ async function addPartners(service: Service, programme: Programme): Promise<void
 		await addClicks(db, [{ ...clicks, hour: hour - 40 * 24, clicks: 12_345 }]);
 		const mine = sales.splice(0, code === "BERG10" ? 40 : 0);
 		for (const { id, occurred_at_ms: soldAtMs } of mine) {
-			await replaceCredit(db, {
+			await addCredit(db, {
 				conversion_id: id,
 				programme_id: programme.id,
 				partnership_id: own.id,
@@ -288,7 +287,7 @@ async function creditPartner(service: Service, programme: Programme): Promise<st
 		.execute();
 	for (const sale of sold.filter((one) => one.id % 3 > 0)) {
 		const isTheirs = sale.id % 3 === 1;
-		await replaceCredit(db, {
+		await addCredit(db, {
 			conversion_id: sale.id,
 			programme_id: programme.id,
 			partnership_id: isTheirs ? id : null,

@@ -73,11 +73,12 @@ export function testTwoMinutePath(browser: () => Browser): void {
 			return [text.includes(key), text.includes(secret)];
 		};
 		deepEqual(await whichShown(), [true, true], "still there to be copied");
-		match(await beRefused(page), /form/i);
+		match(await beRefused(page), /did not work/);
 		ok(newcomer.takeComplaints().every((complaint) => /422/.test(complaint)));
 		deepEqual(await whichShown(), [true, true], "also when something went wrong");
 		await page.reload();
 		deepEqual(await whichShown(), [false, false], "shown once");
+		await page.getByRole("link", { name: "Go to Integration" }).click();
 	});
 
 	test("then a Postback URL: the callback arrives before the reader's eyes", async () => {

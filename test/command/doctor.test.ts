@@ -64,9 +64,9 @@ describe("doctor", { concurrency: 2 }, () => {
 			await saveChore(db, "retention", "done", START_MS);
 			for (const error of ["No.", "No space left."]) await saveChore(db, "retention", { error }, START_MS);
 			const killed = { instance: "0a1b2c3d", host: "here", role: "all", version: "1.0.0" };
-			const times = { startedAtMs: START_MS, seenAtMs: START_MS };
-			const engine = { inHand: 1, programmesDue: 0, oldestDueAtMs: null, mostInFlight: 64 };
-			await saveProcess(db, { ...killed, ...times, engine, mailFailure: null });
+			const times = { started_at_ms: START_MS, seen_at_ms: START_MS };
+			const engine = { in_hand: 1, programmes_due: 0, oldest_due_at_ms: null, most_in_flight: 64 };
+			await saveProcess(db, { ...killed, ...times, ...engine, mail_failed_at_ms: null, mail_error: null });
 			const { code, of } = await examine(home, settings);
 			match(
 				of("chores"),

@@ -6,15 +6,10 @@ import { DAY_MS } from "../../src/domain/time.ts";
 import { invitePerson } from "../../src/people/invitations.ts";
 import { useLimits } from "../../src/people/limits.ts";
 import { makeFirstStaffPath } from "../../src/people/links.ts";
-import {
-	countUse,
-	forgetUses,
-	pruneUses,
-	readUses,
-	uncountUse,
-} from "../../src/store/queries/limit-counts.ts";
+import { countUse, forgetUses, readUses, uncountUse } from "../../src/store/queries/limit-counts.ts";
 import type { Person } from "../../src/store/queries/people.ts";
-import { markCodeSpent, pruneSignIn } from "../../src/store/queries/sign-in.ts";
+import { pruneAccess, pruneShortLived } from "../../src/store/queries/prune.ts";
+import { markCodeSpent } from "../../src/store/queries/sign-in.ts";
 import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../../src/web/account/totp.test-support.ts";
 import { createTestSite, NEW_PASSWORD, newEmail, PASSWORD } from "../../src/web/test-site.test-support.ts";
 import { eachDatabase } from "../support/databases.ts";
@@ -107,10 +102,10 @@ eachDatabase("signing in", (database) => {
 			Promise.all(tables.map(async (table) => (await db.selectFrom(table).select("id").execute()).length));
 		const before = await counts();
 		const nowMs = site.deps.clock.nowMs();
-		await pruneSignIn(database.store.db, nowMs);
+		await pruneAccess(database.store, nowMs);
 		deepEqual(await counts(), before);
 		ok(before.every((count) => count > 0));
-		await pruneSignIn(database.store.db, nowMs + 8 * DAY_MS);
+		await pruneAccess(database.store, nowMs + 8 * DAY_MS);
 		deepEqual(await counts(), [0, 0, 0]);
 		equal((await browser.open("/account")).status, 303);
 	});
@@ -141,7 +136,7 @@ eachDatabase("signing in", (database) => {
 		await forgetUses(db, "b");
 		equal(await usesOf("b", 5_000), undefined);
 		await count("b", 5_000);
-		await pruneUses(db, 6_500);
+		await pruneShortLived({ db }, 6_500);
 		const left = db.selectFrom("limit_counts").select("subject").where("subject", "in", ["a", "b"]);
 		equal((await left.execute()).length, 1);
 	});
@@ -214,7 +209,7 @@ eachDatabase("signing in", (database) => {
 		doesNotMatch(page.text, /Sign out everywhere else/, "the other one is over");
 		equal((await browser.open("/account")).status, 303);
 		await moveSignIn(staff, site.deps.clock.nowMs() - 30 * DAY_MS);
-		await pruneSignIn(database.store.db, site.deps.clock.nowMs());
+		await pruneAccess(database.store, site.deps.clock.nowMs());
 		deepEqual(await signInTimes(staff), []);
 	});
 

@@ -11,7 +11,7 @@ import {
 	sendNow,
 	sendSelected,
 } from "../../src/programmes/resend.ts";
-import { bringForward } from "../../src/store/queries/bring-forward.ts";
+import { bringForward, bringRemovedForward } from "../../src/store/queries/bring-forward.ts";
 import { removeEndpoint, setEndpoint } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { holdsSomebodyUp } from "../support/between-statements.ts";
@@ -91,7 +91,6 @@ eachDatabase("what is sent now", (database) => {
 		deepEqual(await bring(store, programme.id, [{ id, seq: 0 }]), []);
 		equal((await readAll(store, id)).queued?.due_at_ms, LATER_MS);
 		deepEqual(await bring(store, empty.id, [{ id, seq: 0 }]), []);
-		await store.db.deleteFrom("cancellations").execute();
 	});
 
 	test("pressed many times at once, by several processes, is brought forward once", async () => {
@@ -137,6 +136,31 @@ eachDatabase("what is sent now", (database) => {
 		);
 		equal((await readAll(store, due)).queued?.due_at_ms, NOW_MS);
 		equal(expectValue(await sendAllWaiting({ store, clock: createClock(NOW_MS) }, asked(programme))), 0);
+	});
+
+	test("of a URL that was removed: all that is pending, but for what may be in hand, and nothing of a URL that was saved since", async () => {
+		const { store } = database;
+		const [programme, other] = [await addProgramme(store), await addProgramme(store)];
+		await addPending(store, programme, 1_100);
+		const soonMs = NOW_MS + 5 * SECOND_MS;
+		const soon = await addDelivery(store, programme, soonMs);
+		const theirs = await addDelivery(store, other, LATER_MS);
+		await store.transact((trx) => removeEndpoint(trx, programme.id, NOW_MS));
+		await store.transact((trx) => setEndpoint(trx, programme.id, "https://shop.example/new", NOW_MS));
+		const fresh = await addDelivery(store, programme, LATER_MS);
+		await store.db.updateTable("queue").set({ endpoint_epoch: 1 }).where("id", "=", fresh).execute();
+		await bringRemovedForward(store, createClock(NOW_MS), programme.id);
+		const later = store.db.selectFrom("queue").select(["id", "due_at_ms"]).where("due_at_ms", ">", NOW_MS);
+		deepEqual(
+			(await later.where("receiver_id", "in", [programme.id, other.id]).orderBy("id").execute()).map(
+				Object.values,
+			),
+			[
+				[soon, soonMs],
+				[theirs, LATER_MS],
+				[fresh, LATER_MS],
+			],
+		);
 	});
 
 	test("ticked ones: what has ended starts a new run, what waits is sent now, what has changed since is left alone", async () => {

@@ -1,3 +1,4 @@
+import { NO_ENGINE } from "../../src/domain/process.ts";
 // What one process knows of its chores, every other learns: a web process tells staff of a worker's.
 
 import { deepEqual, equal, fail, match, ok } from "node:assert/strict";
@@ -15,6 +16,16 @@ import { createLog } from "../support/log.ts";
 import { untilOnClock } from "../support/until.ts";
 
 const HOST = "ringback.example";
+const WORKER = {
+	instance: "0a1b2c3d",
+	host: "one",
+	role: "all",
+	version: "1.1.0",
+	started_at_ms: START_MS,
+	...NO_ENGINE,
+	mail_failed_at_ms: null,
+	mail_error: null,
+};
 
 eachDatabase("records of chores", (database) => {
 	let clock: MovableClock;
@@ -27,7 +38,12 @@ eachDatabase("records of chores", (database) => {
 	/** One that looks every few seconds how the chores of all processes go. */
 	function openProcess(store: Store) {
 		const log = createLog();
-		const readSystem = async () => ({ ...NOTHING_READ, chores: await listChoreRecords(store.db) });
+		const processes = () => [{ ...WORKER, seen_at_ms: clock.nowMs() }];
+		const readSystem = async () => ({
+			...NOTHING_READ,
+			processes: processes(),
+			chores: await listChoreRecords(store.db),
+		});
 		const installation = makeInstallation({ clock, log, readSystem });
 		const { look, warningsFor } = installation;
 		const watch = startLoop({ clock, everyMs: WATCH_INTERVAL_MS, run: look, onFailure: fail });
@@ -75,31 +91,31 @@ eachDatabase("records of chores", (database) => {
 		const hanging = startChore(worker, "expiries", async () => {
 			if (runs++ > 2) await gate.promise;
 		});
-		await untilTold(web, ["Periodic work is not getting done"]);
+		await untilTold(web, ["Unconfirmed parked conversions are not expiring"]);
 		gate.resolve();
 		await untilTold(web, []);
 		await Promise.all([hanging.stop(), worker.watch.stop()]);
-		await untilTold(web, ["Periodic work is not getting done"]);
+		await untilTold(web, ["Unconfirmed parked conversions are not expiring"]);
 		await web.watch.stop();
 	});
 
 	test("a success ends the failures of all, and what was wrong can still be read", async () => {
 		const { db } = database.store;
-		const record = { name: "nonces", sinceMs: 1, lastSuccessMs: null, workingAtMs: null } as const;
+		const record = { name: "nonces", since_ms: 1, last_success_ms: null, working_at_ms: null } as const;
 		await saveChore(db, "nonces", "begun", 1);
 		await saveChore(db, "nonces", { error: "one." }, 2);
 		await saveChore(db, "nonces", { error: "two." }, 3);
 		await saveChore(db, "nonces", "begun", 4);
-		const failed = { ...record, lastFailureMs: 3, failures: 2, error: "two." };
+		const failed = { ...record, last_failure_ms: 3, failures: 2, error: "two." };
 		deepEqual(await listChoreRecords(db), [failed]);
 		await saveChore(db, "nonces", "working", 5);
 		await saveChore(db, "nonces", "done", 6);
-		await saveChore(db, "limits", { error: "three." }, 7);
+		await saveChore(db, "jobs", { error: "three." }, 7);
 		const unknown = { name: "of_a_newer_program", since_ms: 0, failures: 0 };
 		await db.insertInto("chores").values(unknown).execute();
 		deepEqual(await listChoreRecords(db), [
-			{ ...record, name: "limits", sinceMs: 7, lastFailureMs: 7, failures: 1, error: "three." },
-			{ ...failed, lastSuccessMs: 6, workingAtMs: 5, failures: 0 },
+			{ ...record, name: "jobs", since_ms: 7, last_failure_ms: 7, failures: 1, error: "three." },
+			{ ...failed, last_success_ms: 6, working_at_ms: 5, failures: 0 },
 		]);
 	});
 

@@ -12,7 +12,7 @@ import {
 } from "../../src/store/queries/deliveries.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { removeEndpoint } from "../../src/store/queries/programmes.ts";
-import { pruneDeliveries, pruneInboundCalls } from "../../src/store/queries/prune.ts";
+import { pruneDeliveries, pruneLog } from "../../src/store/queries/prune.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
@@ -213,7 +213,7 @@ eachDatabase("retention", (database) => {
 		const calls = Array.from({ length: 700 }, (_, n) => call(START_MS + n));
 		await store.writes.insertInboundCalls(store.db, calls);
 		await store.writes.insertInboundCalls(store.db, []);
-		equal(await pruneInboundCalls(store, realClock, START_MS + 600, () => false), 600);
+		equal(await pruneLog("inbound_calls", store, realClock, START_MS + 600, () => false), 600);
 		equal((await store.db.selectFrom("inbound_calls").select("id").execute()).length, 100);
 	});
 

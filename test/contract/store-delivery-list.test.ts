@@ -2,7 +2,6 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { sql } from "kysely";
 import { readCallbackHealth } from "../../src/callbacks/health.ts";
 import { createPass } from "../../src/callbacks/pass.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
@@ -10,13 +9,7 @@ import { readOrderSearch } from "../../src/domain/order-id.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import type { NewInboundCall } from "../../src/store/hot-writes.ts";
-import { cancelRemoved } from "../../src/store/queries/cancellations.ts";
-import {
-	addCallbackCounts,
-	listCallbackHours,
-	MAX_COUNTED_PENDING,
-	pruneCallbackHours,
-} from "../../src/store/queries/delivery-health.ts";
+import { addCallbackCounts, listCallbackHours } from "../../src/store/queries/delivery-health.ts";
 import {
 	type DeliveryFilter,
 	findDeliveryDetail,
@@ -26,10 +19,10 @@ import {
 } from "../../src/store/queries/delivery-list.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
-import { removeEndpoint } from "../../src/store/queries/programmes.ts";
+import { pruneSmall } from "../../src/store/queries/prune.ts";
 import type { Settlement } from "../../src/store/queries/queue.ts";
 import type { Store } from "../../src/store/store.ts";
-import { createClock, START_MS } from "../support/clock.ts";
+import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addEngine, passInput, readAll, settle, takeDue, takeOne } from "../support/queue-rows.ts";
 import {
@@ -77,8 +70,11 @@ eachDatabase("the list of deliveries", (database) => {
 		deepEqual(await of("pending", 1), [[sixth], [fifth]], "what is due next first");
 		deepEqual(await of("delivered"), [[fourth]]);
 		deepEqual(await of("cancelled"), [[]]);
-		const removed = await store.transact((trx) => removeEndpoint(trx, programme.id, START_MS));
-		await cancelRemoved(store, createClock(), removed, () => false);
+		const left = await takeDue(store, programme.id, 2, START_MS + 100);
+		await settle(
+			store,
+			...left.map((delivery) => ({ kind: "cancelled", delivery, endedAtMs: START_MS + 100 }) as const),
+		);
 		deepEqual(await of("cancelled"), [[sixth, fifth]]);
 	});
 
@@ -247,7 +243,7 @@ eachDatabase("the health of callbacks", (database) => {
 			(await listCallbackHours(store.db, programme.id, START_MS)).map((row) => ({ ...row })),
 			[{ hourMs: START_MS, delivered: 8, failed: 4 }],
 		);
-		await pruneCallbackHours(store.db, START_MS + 1);
+		await pruneSmall(store, START_MS + 1);
 		deepEqual(await listCallbackHours(store.db, programme.id, 0), []);
 	});
 
@@ -272,26 +268,6 @@ eachDatabase("the health of callbacks", (database) => {
 		const [delivery] = await takeDue(store, programme.id, 1, START_MS);
 		if (delivery) await settle(store, delivered(delivery));
 		equal((await readCallbackHealth(store.db, { id: programme.id, endpoint_id: 1 }, START_MS)).p95Ms, 32.5);
-	});
-
-	test("the oldest is told also when more wait than are counted, and it is the last to be tried again", async () => {
-		const { store } = database;
-		const programme = await addProgramme(store);
-		const [oldest = 0] = await addDeliveries(store, programme, START_MS - 100_000);
-		await store.db
-			.updateTable("queue")
-			.set({ due_at_ms: START_MS + 100_000 })
-			.where("id", "=", oldest)
-			.execute();
-		// Made later, due earlier, and more than are counted.
-		await sql`insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
-			with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(MAX_COUNTED_PENDING)})
-			select ${sql.lit(oldest)} + 1000000 + i, ${sql.lit(programme.id)}, ${sql.lit(START_MS)} + i, 0, 1, 0, 0 from n`.execute(
-			store.db,
-		);
-		const { pending } = await readCallbackHealth(store.db, { id: programme.id, endpoint_id: 1 }, START_MS);
-		deepEqual(pending, { count: MAX_COUNTED_PENDING, oldestAtMs: START_MS - 100_000 });
-		await store.db.deleteFrom("queue").where("receiver_id", "=", programme.id).execute();
 	});
 
 	test("what is cancelled is no attempt", async () => {

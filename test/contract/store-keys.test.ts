@@ -3,7 +3,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { findApiKeysByHash, insertApiKey, revokeApiKey } from "../../src/store/queries/keys.ts";
-import { pruneNonces } from "../../src/store/queries/prune.ts";
+import { pruneShortLived } from "../../src/store/queries/prune.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
@@ -130,7 +130,7 @@ eachDatabase("nonces", (database) => {
 		const { store } = database;
 		await spend(store, 3, "expired", START_MS - 300_001);
 		await spend(store, 3, "still good", START_MS - 300_000);
-		await pruneNonces(store, START_MS);
+		await pruneShortLived(store, START_MS);
 		equal(await spend(store, 3, "expired"), true);
 		equal(await spend(store, 3, "still good"), false);
 	});

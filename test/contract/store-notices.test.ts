@@ -14,7 +14,6 @@ import {
 	findNoticesToMail,
 	findOpenNotice,
 	findProgrammeToMail,
-	lastMailedAtMs,
 	listNotices,
 	markMailed,
 	type Notice,
@@ -299,7 +298,8 @@ eachDatabase("mailing notices", (database) => {
 			);
 			equal(claimed.filter(Boolean).length, 1);
 		}
-		const mailed = await lastMailedAtMs(store.db, [id, never.id]);
+		const troubles = await addFailures(store.db, [failedAttempts(id), failedAttempts(never.id)]);
+		const mailed = new Map(troubles.map(({ receiverId, lastMailedAtMs }) => [receiverId, lastMailedAtMs]));
 		deepEqual([mailed.get(id), mailed.get(never.id)], [START_MS + 60, null]);
 	});
 });

@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from "node:test";
 import { sql } from "kysely";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
-import { pruneDeliveries, pruneInboundCalls } from "../../src/store/queries/prune.ts";
+import { pruneDeliveries, pruneLog } from "../../src/store/queries/prune.ts";
 import { MIGRATIONS } from "../../src/store/schema/migrations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
@@ -66,9 +66,9 @@ describe("tables that were in partitions (PostgreSQL)", () => {
 		deepEqual(await readCalls(store), [START_MS + 400 * DAY_MS, START_MS + 1, START_MS, old]);
 
 		equal(await pruneDeliveries(store, clock, START_MS, never), 1);
-		equal(await pruneInboundCalls(store, clock, START_MS + 1, never), 2);
+		equal(await pruneLog("inbound_calls", store, clock, START_MS + 1, never), 2);
 		equal(await count(store, "attempts"), 0);
-		equal(await pruneInboundCalls(store, clock, START_MS + DAY_MS, never), 1);
+		equal(await pruneLog("inbound_calls", store, clock, START_MS + DAY_MS, never), 1);
 		deepEqual(await readCalls(store), [START_MS + 400 * DAY_MS], "what was in the default partition");
 		await addCalls(store, [START_MS + 400 * DAY_MS + 1]);
 		equal((await readCalls(store)).length, 2, "numbers go on");

@@ -5,16 +5,16 @@ import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import { CompiledQuery, sql } from "kysely";
 import { readCallbackHealth } from "../../src/callbacks/health.ts";
-import { makeMoves, type Step } from "../../src/conversions/make-moves.ts";
+import { creditStep, makeMoves, type Step } from "../../src/conversions/make-moves.ts";
 import type { Status } from "../../src/domain/conversion.ts";
+import { NOBODY } from "../../src/domain/credit.ts";
 import { readOrderSearch } from "../../src/domain/order-id.ts";
 import { SLOTS } from "../../src/domain/slot.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { listAudit, readAuditSubjects } from "../../src/store/queries/audit-list.ts";
-import { bringForward, listWaiting } from "../../src/store/queries/bring-forward.ts";
-import { cancelRemoved } from "../../src/store/queries/cancellations.ts";
-import { sumLinkClicks } from "../../src/store/queries/clicks.ts";
+import { bringForward, bringRemovedForward, walkWaiting } from "../../src/store/queries/bring-forward.ts";
+import { sumClicks } from "../../src/store/queries/clicks.ts";
 import {
 	type ConversionListRequest,
 	type ConversionSort,
@@ -31,10 +31,9 @@ import {
 	listMoves,
 	takeWindowEnded,
 } from "../../src/store/queries/conversions.ts";
-import { walkCredited } from "../../src/store/queries/credited.ts";
+import { listCredited } from "../../src/store/queries/credited.ts";
 import { sumByPartnership } from "../../src/store/queries/credits.ts";
 import {
-	failedInSight,
 	failedWithin,
 	findDeliveries,
 	listFailedProgrammes,
@@ -50,9 +49,8 @@ import {
 import {
 	type DeliveryFilter,
 	findDeliveryDetail,
-	findRecentAttempts,
+	findSentAttempts,
 	listAttempts,
-	listAttemptsOf,
 	listDeliveries,
 	listDeliveriesOfConversion,
 	listLastAttempts,
@@ -61,26 +59,26 @@ import {
 import { countUnmailedNotices } from "../../src/store/queries/figures.ts";
 import { readIntegrationChecks } from "../../src/store/queries/first-times.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
-import { claimJob, listJobs, pruneJobs } from "../../src/store/queries/jobs.ts";
+import { claimJob, listJobs } from "../../src/store/queries/jobs.ts";
 import { listApiKeys } from "../../src/store/queries/keys.ts";
 import { findOpenLink } from "../../src/store/queries/links.ts";
-import { readListPage } from "../../src/store/queries/list-page.ts";
 import { findAnnounced, listAnswersOf, listNewestAnswers } from "../../src/store/queries/local-answers.ts";
 import {
 	endTroubles,
 	findNoticesToMail,
 	findOpenNotice,
 	findProgrammeToMail,
-	findWatched,
+	forgetWatched,
 	listNotices,
+	tellWatched,
 } from "../../src/store/queries/notices.ts";
 import { countEndedWindows } from "../../src/store/queries/owed.ts";
-import type { NamedPartnership, PartnerLink } from "../../src/store/queries/partners.ts";
+import type { NamedPartnership } from "../../src/store/queries/partners.ts";
 import { listProgrammePeople, listStaff } from "../../src/store/queries/people.ts";
 import { hasConversions, listProgrammes } from "../../src/store/queries/programme-list.ts";
 import { findProgrammeOf, listProgrammesOf } from "../../src/store/queries/programme-people.ts";
 import { removeEndpoint, setEndpoint } from "../../src/store/queries/programmes.ts";
-import { pruneExpired, pruneLocalAnswers } from "../../src/store/queries/prune.ts";
+import { pruneExpired, pruneLog } from "../../src/store/queries/prune.ts";
 import type { DueDelivery, ReadRequest, Settlement } from "../../src/store/queries/queue.ts";
 import { hasPassword } from "../../src/store/queries/sign-in.ts";
 import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
@@ -248,15 +246,14 @@ const READS: readonly Read[] = [
 			`what is pending of programme ${programmeId}, whose URL was removed`,
 			["queue_by_due"],
 			async (db, store) => {
-				const removed = await removeEndpoint(db, programmeId, START_MS);
-				let pages = 0;
-				await cancelRemoved(within(store, db), createClock(), removed, () => ++pages > 2);
+				await removeEndpoint(db, programmeId, START_MS);
+				await bringRemovedForward(alongIndexes(store, db), createClock(), programmeId);
 			},
 		],
 	),
 	...ofBoth("how many deliveries failed", "deliveries_in_sight", countFailed),
 	...ofBoth("failed deliveries in sight", "deliveries_in_sight", (db, id) =>
-		failedInSight(db, id, 500, START_MS),
+		failedWithin(db, id, { untilMs: START_MS }, 500),
 	),
 	...ofBoth("how many deliveries wait", "queue_by_due", (db, id) => countWaiting(db, id, START_MS - ROWS)),
 	["deliveries that are ticked", [], (db) => findDeliveries(db, LARGE, ["dlv2", "dlv3"])],
@@ -264,9 +261,10 @@ const READS: readonly Read[] = [
 		(programmeId): Read => [
 			`what waits of programme ${programmeId} is sent now`,
 			["queue_by_due"],
-			async (db) => {
-				const page = { after: { dueAtMs: START_MS - ROWS, id: 0 }, untilMs: START_MS + ROWS, limit: 500 };
-				await bringForward(db, programmeId, await listWaiting(db, programmeId, page), START_MS - ROWS);
+			async (db, store) => {
+				const clock = createClock(START_MS - ROWS);
+				for await (const waiting of walkWaiting(alongIndexes(store, db), clock, programmeId))
+					await bringForward(db, programmeId, waiting, clock.nowMs());
 			},
 		],
 	),
@@ -275,7 +273,14 @@ const READS: readonly Read[] = [
 		["conversions_by_window"],
 		(db) => countEndedWindows(db, START_MS),
 	],
-	["trouble that is to be told", ["notices_watched"], (db) => findWatched(db, START_MS, 100)],
+	[
+		"trouble that is to be told",
+		["notices_watched"],
+		async (db) => {
+			await forgetWatched(db, START_MS);
+			await tellWatched(db, START_MS, START_MS);
+		},
+	],
 	["a trouble that ends", ["notices_open"], (db) => endTroubles(db, [LARGE], "success", START_MS)],
 	["the next job to do", ["jobs_to_do"], (db) => claimJob(db, "claim", START_MS, START_MS)],
 	["a programme to be mailed", ["notices_to_mail"], (db) => findProgrammeToMail(db, START_MS - 1)],
@@ -302,18 +307,13 @@ const READS: readonly Read[] = [
 	["one delivery", [], (db) => findDeliveryDetail(db, LARGE, "dlv2")],
 	["a delivery's attempts", [], (db) => listAttempts(db, 2)],
 	["the last attempts of a list", [], (db) => listLastAttempts(db, [2, 3, 4])],
-	[
-		"the attempts of a conversion that a pasted callback names",
-		["events_once_per_conversion"],
-		(db) => listAttemptsOf(db, LARGE, { conversionId: "cnv00000002", orderId: "" }),
-	],
-	[
-		"the attempts of an order that a pasted callback names",
-		["conversions_by_order", "events_once_per_conversion"],
-		(db) => listAttemptsOf(db, LARGE, { conversionId: "", orderId: "order 2" }),
-	],
-	...ofBoth("a nonce among the newest attempts", "deliveries_by_receiver", (db, programmeId) =>
-		findRecentAttempts(db, programmeId, { nonce: "nonce", signature: "signature" }),
+	...ofBoth("the attempt that a pasted callback is", "deliveries_by_receiver", (db, programmeId) =>
+		findSentAttempts(db, programmeId, {
+			conversionId: "cnv00000002",
+			orderId: "order 2",
+			nonce: "nonce",
+			signature: "signature",
+		}),
 	),
 	["a conversion's deliveries", ["events_once_per_conversion"], (db) => listDeliveriesOfConversion(db, 2)],
 	...CONVERSION_LISTS.flatMap(([what, index, filter]): Read[] => [
@@ -362,30 +362,19 @@ const READS: readonly Read[] = [
 		["conversions_by_bucket"],
 		(db) => collectMatches(db, { programmeId: LARGE, status: "REJECTED" }),
 	],
-	...[
-		["a large partner", [LARGE]],
-		["a small partner", [SMALL]],
-		["a partner of both", [LARGE, SMALL]],
-	].flatMap(([who, ids]): Read[] => {
-		const partnerships = (ids as number[]).map((id) => ({ id }) as NamedPartnership);
-		return (
-			[
-				["the first page", {}],
-				["a later page", { after: MIDDLE }],
-				["a status that is rare, in a range", { status: "REVERSED", soldFromMs: START_MS }],
-			] as const
-		).map(([what, filter]) => [
-			`conversions of ${who}: ${what}`,
-			["credits_by_partnership"],
-			async (db) =>
-				readListPage(await walkCredited(db, { partnerships, ...filter }), { limit: 50, ...filter }),
-		]);
-	}),
-	[
-		"what became of the clicks on links",
-		[],
-		(db) => sumLinkClicks(db, [{ id: 7, partnership_id: 7 } as PartnerLink], START_MS),
-	],
+	...[[LARGE], [SMALL], [LARGE, SMALL]].map(
+		(ids): Read => [
+			`a partner's own conversions, of ${ids.length === 1 ? ids[0] : "both"}`,
+			["credits_by_sale"],
+			(db) =>
+				listCredited(
+					db,
+					{ partnerships: ids.map((id) => ({ id }) as NamedPartnership), status: "REVERSED" },
+					{ limit: 50 },
+				),
+		],
+	),
+	["what became of the clicks on links", [], (db) => sumClicks(db, "link_id", [7], { fromMs: START_MS })],
 	["a conversion's history", ["moves_by_conversion"], (db) => listMoves(db, 77)],
 	[
 		"conversions of many orders, for calls and jobs",
@@ -398,7 +387,6 @@ const READS: readonly Read[] = [
 	],
 	["a selection of conversions", [], (db) => findManyByPublicId(db, ["cnv00000001", "cnv00000002"])],
 	["a programme's jobs", ["jobs_by_programme"], (db) => listJobs(db, SMALL, 20)],
-	["old jobs", ["jobs_by_age"], (db) => pruneJobs(db, START_MS - 1)],
 	[
 		"a slice of a programme's totals",
 		["conversions_by_programme"],
@@ -418,7 +406,7 @@ const READS: readonly Read[] = [
 	[
 		"what listeners told long ago",
 		[],
-		(db, store) => pruneLocalAnswers(within(store, db), createClock(), 0, never),
+		(db, store) => pruneLog("local_answers", within(store, db), createClock(), 0, never),
 	],
 	["a slice of the network's totals", [], (db) => tallySlice(db, { afterId: ROWS / 2, limit: 2_000 })],
 	[
@@ -512,6 +500,13 @@ const MOVES: readonly (readonly [
 		(known) => ({ move: "confirm", known, change: {}, announcedBody: "{}" }),
 	],
 	[
+		"recorded conversions that are credited anew",
+		["credits_pkey", "conversions_pkey", "moves_by_conversion"],
+		"RECORDED",
+		(known) =>
+			creditStep({ public_id: "" }, known, NOBODY, { commission_rate: "1.0000", fee_rate: "1.0000" }),
+	],
+	[
 		"expired conversions that make way",
 		["conversions_pkey"],
 		"EXPIRED",
@@ -563,7 +558,14 @@ eachDatabase("plans", (database) => {
 						.execute();
 					equal(known.length, count);
 					const deps = { store, clock: createClock(), random: createRandom() };
-					checkPlans(await plansOf(kind, trx, (db) => makeMoves(db, deps, known.map(stepOf))), indexes);
+					const plans = await plansOf(kind, trx, async (db) => {
+						await store.writes.lockCredits(
+							db,
+							known.map(({ id }) => id),
+						);
+						await makeMoves(db, deps, known.map(stepOf));
+					});
+					checkPlans(plans, indexes);
 				});
 			});
 		}
@@ -695,6 +697,17 @@ function within(store: Store, db: Db): Store {
 	return { ...store, db, transact: (work) => work(db), lookAlongIndexes: (look) => look(db) };
 }
 
+/** For what is looked at with an order to the planner: see `Store.lookAlongIndexes`. */
+function alongIndexes(store: Store, db: Db): Store {
+	return {
+		...within(store, db),
+		async lookAlongIndexes(look) {
+			await store.keepToIndexes(db);
+			return look(db);
+		},
+	};
+}
+
 /** The queue's statements do not go through Kysely: all of them are looked at, whatever they are for. */
 async function checkSqliteQueue({ location, store }: SuiteDatabase): Promise<void> {
 	const database = new RememberingDatabase(location);
@@ -719,7 +732,11 @@ async function checkSqliteQueue({ location, store }: SuiteDatabase): Promise<voi
 async function checkSqliteWrites({ location, store }: SuiteDatabase): Promise<void> {
 	const database = new RememberingDatabase(location);
 	try {
-		await store.transact((trx) => createSqliteWrites(database).insertMoves(trx, []));
+		const writes = createSqliteWrites(database);
+		await store.transact(async (trx) => {
+			await writes.insertMoves(trx, []);
+			await writes.lockCredits(trx, [1]);
+		});
 		const plans = database.plans();
 		ok(plans.length >= 8);
 		deepEqual(

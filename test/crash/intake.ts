@@ -147,7 +147,10 @@ function pathOf(step: Exclude<Step, "pixel">): string {
 }
 
 function bodyOf(orderId: string, step: Exclude<Step, "pixel">): object {
-	if (step === "record" || step === "repeat") return { orderId, basketValue: "10.00", currency: "EUR" };
+	const sale = { orderId, basketValue: "10.00", currency: "EUR" };
+	if (step === "record") return sale;
+	// What the first report had forgotten to say, so that the credit changes.
+	if (step === "repeat") return { ...sale, couponCode: "UNKNOWN" };
 	return step === "approve" ? { orderId } : { orderId, reason: "RETURN" };
 }
 

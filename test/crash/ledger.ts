@@ -48,6 +48,7 @@ async function readTables(trx: Db): Promise<Ledger> {
 	const attempts = await trx.selectFrom("attempts").selectAll().orderBy("seq").execute();
 	const slots = await trx.selectFrom("slots").selectAll().execute();
 	const engines = (await trx.selectFrom("engines").select("id").execute()).map(({ id }) => id);
+	const credits = await trx.selectFrom("credits").selectAll().execute();
 	const { broken } = await checkLedger({ db: trx });
 
 	const movesOf = Map.groupBy(moves, (move) => move.conversion_id);
@@ -58,6 +59,7 @@ async function readTables(trx: Db): Promise<Ledger> {
 	const eventOf = new Map(events.map((row) => [row.id, row]));
 	const ownerOf = new Map(slots.map(({ slot, engine_id }) => [slot, engine_id]));
 	const known = new Set(deliveries.map(({ id }) => id));
+	const wordOf = new Map(credits.map((row) => [row.conversion_id, row.word]));
 	return {
 		conversions: conversions.map((row) => ({
 			orderId: row.order_id,
@@ -81,9 +83,18 @@ async function readTables(trx: Db): Promise<Ledger> {
 		strays: [
 			...broken.map(({ problem, examples }) => `${problem}: ${examples}`),
 			...[...attemptsOf.keys()].filter((id) => !known.has(id)).map((id) => `attempt of ${id}`),
+			...conversions
+				.filter(({ id }) => wordOf.get(id) !== creditAfter((movesOf.get(id) ?? []).map(({ move }) => move)))
+				.map(({ id }) => `conversion ${id}, which is credited by ${wordOf.get(id)}`),
 			...slots
 				.filter(({ engine_id }) => engine_id !== null && !engines.includes(engine_id))
 				.map(({ slot, engine_id }) => `slot ${slot}, which engine ${engine_id} has left behind`),
 		],
 	};
+}
+
+/** Stored with its move: nothing for a pixel, then what the shop's server said, and what it said better. */
+function creditAfter(moves: readonly string[]): string | undefined {
+	if (moves.includes("credit")) return "UNKNOWN_CODE";
+	return moves.every((move) => move === "park" || move === "expire") ? undefined : "NO_SIGNAL";
 }

@@ -107,8 +107,8 @@ function commonSettings(home: Home, { cap }: RoundPlan): Settings {
 async function openAccounts(settings: Settings, { plan, shop }: SetupOptions): Promise<ShopAccount[]> {
 	const accounts: ShopAccount[] = [];
 	for (let index = 0; index < plan.shops; index++) {
-		const owners = [`owner-${index}@shop.example`];
-		accounts.push(await prepareDatabase(settings, { postbackUrl: shop.url(index), owners }));
+		const terms = { owners: [`owner-${index}@shop.example`], creditsPartners: true };
+		accounts.push(await prepareDatabase(settings, { postbackUrl: shop.url(index), ...terms }));
 	}
 	return accounts;
 }

@@ -2,7 +2,7 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import fc from "fast-check";
-import { landingUrl, withClickId } from "../../src/domain/click.ts";
+import { landingAt, landingUrl } from "../../src/domain/click.ts";
 import { type Click, createClickSealer, keptSubIds } from "../../src/domain/click-token.ts";
 import { judgeCredit } from "../../src/domain/credit.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
@@ -54,7 +54,7 @@ const TOKENS = pureProperty(
 				windowDays: WINDOW_DAYS,
 			});
 			const isOwn = otherProgramme === click.programmeId;
-			equal(credit.partnershipId, isOwn ? click.partnershipId : null);
+			equal(credit.partnership_id, isOwn ? click.partnershipId : null);
 			equal(credit.word, isOwn ? "CLICK" : "OTHER_PROGRAMME");
 		}),
 );
@@ -64,7 +64,8 @@ const REDIRECTS = pureProperty("no redirect leaves the programme's hosts", ["led
 		const url = landingUrl(text, LANDING_HOSTS);
 		meet(url === null ? "refused" : "led");
 		if (url === null) return;
-		const sent = withClickId(url, "rbclick", "TOKEN");
+		const { beforeId, afterId } = landingAt(url, "rbclick");
+		const sent = `${beforeId}TOKEN${afterId}`;
 		ok(WITHIN_LANDING_HOSTS.test(sent), sent);
 		ok(/^[\x21-\x7e]+$/.test(sent), `it fits into a header: ${sent}`);
 		deepEqual(new URL(sent).searchParams.getAll("rbclick"), ["TOKEN"]);

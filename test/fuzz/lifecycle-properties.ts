@@ -262,6 +262,7 @@ async function readConversions(
 				reason: row.reason,
 				events: events.map((event) => [event.name, readOwed(event.body)]),
 				windowEndsAtMs: row.window_ends_at_ms,
+				brought: null,
 				replaced,
 			});
 		}

@@ -94,7 +94,6 @@ test("every route that is no page is described, with exactly its methods, and no
 	const site = createSite({
 		...shop.deps,
 		auth: createAuth(shop.deps),
-		apiDocument: () => document,
 		turns: createTurns(shop.deps.clock, undefined),
 	});
 	const pages = new Set(site.routes.map(({ path }) => path));

@@ -9,12 +9,7 @@ import { realClock } from "../../src/outside/clock.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { findDelivery, requeue } from "../../src/store/queries/deliveries.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
-import {
-	pruneDeliveries,
-	pruneInboundCalls,
-	pruneNonces,
-	pruneNotices,
-} from "../../src/store/queries/prune.ts";
+import { pruneDeliveries, pruneLog, pruneShortLived, pruneSmall } from "../../src/store/queries/prune.ts";
 import type { Schema } from "../../src/store/schema/tables.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { NoticesTable } from "../../src/store/tables/notices.ts";
@@ -164,7 +159,7 @@ eachDatabase("retention", (database) => {
 			expires_at_ms: CUTOFF_MS + offsetMs,
 		}));
 		await store.db.insertInto("nonces").values(nonces).execute();
-		await pruneNonces(store, CUTOFF_MS + 300_000);
+		await pruneShortLived(store, CUTOFF_MS + 300_000);
 		const left = await store.db.selectFrom("nonces").select("nonce").orderBy("expires_at_ms").execute();
 		deepEqual(
 			left.map(({ nonce }) => nonce),
@@ -191,8 +186,8 @@ eachDatabase("retention", (database) => {
 		}
 		await store.writes.insertInboundCalls(store.db, [{ ...call, at_ms: CUTOFF_MS }]);
 		let asked = 0;
-		equal(await pruneInboundCalls(store, realClock, CUTOFF_MS, () => asked++ > 0), BATCH_ROWS);
-		equal(await pruneInboundCalls(store, realClock, CUTOFF_MS, never), MANY - BATCH_ROWS);
+		equal(await pruneLog("inbound_calls", store, realClock, CUTOFF_MS, () => asked++ > 0), BATCH_ROWS);
+		equal(await pruneLog("inbound_calls", store, realClock, CUTOFF_MS, never), MANY - BATCH_ROWS);
 		const left = await store.db.selectFrom("inbound_calls").select("at_ms").execute();
 		deepEqual(
 			left.map(({ at_ms }) => at_ms),
@@ -213,7 +208,7 @@ eachDatabase("retention", (database) => {
 		await add("open", {});
 		await add("untold", { ended_at_ms: OLD_MS, mail_due_at_ms: YOUNG_MS });
 		await add("young", { ended_at_ms: YOUNG_MS });
-		await pruneNotices(store, CUTOFF_MS);
+		await pruneSmall(store, CUTOFF_MS);
 		const left = await store.db.selectFrom("notices").select("public_id").orderBy("id").execute();
 		deepEqual(
 			left.map(({ public_id }) => public_id.split(" ")[0]),

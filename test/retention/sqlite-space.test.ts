@@ -5,7 +5,7 @@ import { statSync } from "node:fs";
 import { test } from "node:test";
 import { sql } from "kysely";
 import { realClock } from "../../src/outside/clock.ts";
-import { giveBackSpace, pruneInboundCalls } from "../../src/store/queries/prune.ts";
+import { giveBackSpace, pruneLog } from "../../src/store/queries/prune.ts";
 import { START_MS } from "../support/clock.ts";
 import { createSqliteDatabase } from "../support/sqlite-database.ts";
 
@@ -36,7 +36,7 @@ test("the file gives its room back after pruning, in steps that a stop ends, and
 	const size = () => statSync(database.location).size;
 	const grownTo = size();
 	ok(grownTo > 3_000_000, `it has ${grownTo} bytes`);
-	await pruneInboundCalls(store, realClock, START_MS, never);
+	await pruneLog("inbound_calls", store, realClock, START_MS, never);
 	equal(await store.giveBackSpace(), true, "there is more than one step");
 	let asked = 0;
 	await giveBackSpace(store, realClock, () => asked++ === 3);

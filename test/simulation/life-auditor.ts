@@ -2,8 +2,9 @@
 // was owed is owed, and nothing else is there.
 
 import type { DatabaseSync } from "node:sqlite";
+import { isDeepStrictEqual } from "node:util";
 import { demand } from "../support/broken.ts";
-import { type LifeState, type OwedBody, UNKNOWN } from "../support/lifecycle-model.ts";
+import { amountsOf, type LifeState, type OwedBody, type Terms, UNKNOWN } from "../support/lifecycle-model.ts";
 import type { Order, OrderLedger } from "./order-ledger.ts";
 
 interface ConversionRow {
@@ -22,6 +23,8 @@ interface ConversionRow {
 	source: string;
 	confirmed_at_ms: number | null;
 	pixel_basket_value: string | null;
+	commission: string;
+	network_fee: string;
 	/** Where its history says it is. */
 	moved_to: string | null;
 }
@@ -39,12 +42,16 @@ export function auditLives(database: DatabaseSync, ledger: OrderLedger): void {
 		conversions.map((row) => [`${row.programme_id} ${row.event_type} ${row.order_id}`, row]),
 	);
 	const eventsOf = Map.groupBy(events, (row) => Number(row["conversion_id"]));
+	const credits = database.prepare("select * from credits").all();
+	const creditOf = new Map(credits.map((row) => [Number(row["conversion_id"]), { ...row }]));
 	const take = (name: string) => {
 		const row = byOrder.get(name);
 		byOrder.delete(name);
 		const owed = row === undefined ? [] : (eventsOf.get(row.id) ?? []);
+		const credit = row === undefined ? undefined : creditOf.get(row.id);
 		if (row !== undefined) eventsOf.delete(row.id);
-		return { row, owed };
+		if (row !== undefined) creditOf.delete(row.id);
+		return { row, owed, credit };
 	};
 	const replacedNames = new Map(
 		[...byOrder].flatMap(([name, { public_id: id }]) =>
@@ -57,20 +64,18 @@ export function auditLives(database: DatabaseSync, ledger: OrderLedger): void {
 		const name = `${order.programme.id} ${order.eventType} ${order.orderId}`;
 		auditOrder(order, ledger, [take(name), take(replacedNames.get(name) ?? "")]);
 	}
-	const strays = [...byOrder.keys(), ...eventsOf.keys()];
+	const strays = [...byOrder.keys(), ...eventsOf.keys(), ...creditOf.keys()];
 	demand(strays.length === 0, "nothing unexpected", () => `nobody reported ${strays.join(", ")}`);
 }
 
 interface Stored {
 	row: ConversionRow | undefined;
 	owed: readonly Record<string, unknown>[];
+	credit: Record<string, unknown> | undefined;
 }
 
-function auditOrder(
-	order: Order,
-	ledger: OrderLedger,
-	[{ row, owed: events }, before]: readonly [Stored, Stored],
-): void {
+function auditOrder(order: Order, ledger: OrderLedger, [last, before]: readonly [Stored, Stored]): void {
+	const { row, owed: events } = last;
 	const possible = ledger.statesNow(order);
 	const stored = possible.filter(
 		(state) => isStoredAs(state, row) && isStoredAs(state.replaced ?? UNKNOWN, before.row),
@@ -87,7 +92,23 @@ function auditOrder(
 		const owed = stored.map((state) => [...state.events.keys()].join(", ") || "nothing").join(" or ");
 		return `order ${order.orderId} is owed ${owed}; there is ${present || "nothing"}`;
 	});
-	order.states = owing;
+	const { terms } = order.programme;
+	order.states = owing.filter(
+		(state) => isCreditedAs(state, last, terms) && isCreditedAs(state.replaced ?? UNKNOWN, before, terms),
+	);
+	demand(order.states.length > 0, "a credit is what the shop's server signed", () => {
+		const signed = owing.map((state) => JSON.stringify([state.brought?.credit, amountsOf(state, terms)]));
+		return `order ${order.orderId} must be ${signed.join(" or ")}; there is ${JSON.stringify([last, before])}`;
+	});
+}
+
+function isCreditedAs(state: LifeState, { row, credit }: Stored, terms: Terms): boolean {
+	if (row === undefined) return true;
+	const { commission, networkFee } = amountsOf(state, terms);
+	const names = { conversion_id: row.id, programme_id: row.programme_id, sold_at_ms: row.occurred_at_ms };
+	const signed = state.brought === null ? undefined : { ...state.brought.credit, ...names };
+	const isDue = row.commission === commission && row.network_fee === networkFee;
+	return isDue && isDeepStrictEqual(credit, signed);
 }
 
 function isStoredAs(state: LifeState, row: ConversionRow | undefined): boolean {

@@ -30,6 +30,7 @@ const COUNTED = [
 	"lateSales",
 	"unparkedConfirmations",
 	"replacedPixels",
+	"credited",
 	"deliveries",
 	"requests",
 	"kills",
@@ -102,7 +103,7 @@ function add(totals: Totals, report: RunReport): void {
 }
 
 function summarize(totals: Totals): string {
-	const { runs, virtualDays, orders, lateSales, unparkedConfirmations, replacedPixels } = totals;
+	const { runs, virtualDays, orders, lateSales, unparkedConfirmations, replacedPixels, credited } = totals;
 	const { deliveries, requests, kills, lost, mails, hurried } = totals;
-	return `${runs} ${runs === 1 ? "run" : "runs"} over ${virtualDays} virtual days: ${orders} orders (${lateSales} reported late, ${unparkedConfirmations} confirmed without parking, ${replacedPixels} after a rejected pixel), ${deliveries} deliveries, ${requests} requests audited, ${hurried} of them sent before their time by hand, ${kills} processes killed, ${lost} attempts lost with them and made again, ${mails} mails; every promise kept`;
+	return `${runs} ${runs === 1 ? "run" : "runs"} over ${virtualDays} virtual days: ${orders} orders (${lateSales} reported late, ${unparkedConfirmations} confirmed without parking, ${replacedPixels} after a rejected pixel, ${credited} credited to a partner), ${deliveries} deliveries, ${requests} requests audited, ${hurried} of them sent before their time by hand, ${kills} processes killed, ${lost} attempts lost with them and made again, ${mails} mails; every promise kept`;
 }

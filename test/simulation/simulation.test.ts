@@ -23,6 +23,7 @@ test(`${SEEDS} seeds of faults break no promise, and everything due ends`, async
 	ok(totals.hurried > SEEDS / 2, "too few attempts were sent before their time to prove anything");
 	ok(totals.lateSales > SEEDS / 5, "too few postbacks for expired orders to prove anything");
 	ok(totals.unparkedConfirmations > SEEDS / 3, "too few postbacks for recorded pixels to prove anything");
+	ok(totals.credited > SEEDS, "too few credited sales to prove anything");
 	ok(totals.replacedPixels > SEEDS / 5, "too few postbacks for rejected pixels to prove anything");
 });
 

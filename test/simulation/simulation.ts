@@ -12,6 +12,7 @@ import { START_MS } from "../support/clock.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 import { createCluster } from "./cluster.ts";
 import { createConfiguration } from "./configuration.ts";
+import { openCrediting } from "./crediting.ts";
 import { auditDeliveries, type DeliveryTotals } from "./delivery-auditor.ts";
 import { createHolding } from "./holding.ts";
 import { createImpatience, type WaitingDelivery } from "./impatience.ts";
@@ -49,6 +50,8 @@ export interface RunReport {
 	unparkedConfirmations: number;
 	/** Sales that the shop's server reported after the pixel's report had been turned down. */
 	replacedPixels: number;
+	/** Conversions that a partner brought. */
+	credited: number;
 }
 
 /** The longest window is 30 days, the longest retry a day. */
@@ -57,6 +60,7 @@ const BRAND = "Service";
 /** Another stream of random numbers than the rest of a seed's. */
 const IMPATIENCE = 0x5eed;
 const HOLDING = 0x401d;
+const CREDITING = 0xc4ed;
 /** The service's own preset; no run comes near it. */
 const CAP_OVERALL = 512;
 
@@ -72,6 +76,8 @@ export async function simulate(seed: number): Promise<RunReport> {
 	await store.migrate(START_MS);
 	const sealingKey = random.bytes(SEALING_KEY_BYTES);
 	const programmes = await openProgrammes(store, plan, fork(), START_MS);
+	const drawn = createSeededRandom(seed ^ CREDITING);
+	const crediting = await openCrediting(store.db, programmes, drawn, sealingKey);
 
 	const tracing = createHash("sha256");
 	const trace = (line: string): void => {
@@ -164,6 +170,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 		random: fork(),
 		programmes,
 		ledger,
+		crediting,
 		pickProcess: cluster.pick,
 		pickFinished(programme) {
 			const rows = finished.all(programme.id);
@@ -253,6 +260,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 		lateSales: countReplaced(database, "= 'EXPIRED'"),
 		unparkedConfirmations: countAfter(database, "confirm", "record"),
 		replacedPixels: countReplaced(database, "<> 'EXPIRED'"),
+		credited: count(database, "credits where partnership_id is not null"),
 	};
 }
 
@@ -296,23 +304,24 @@ async function verifyAll(sent: readonly Sent[]): Promise<void> {
 
 /** Moves that came after another of the same conversion. */
 function countAfter(database: DatabaseSync, move: string, earlier: string): number {
-	const row = database
-		.prepare(
-			`select count(*) as count from moves m where m.move = ? and exists (
-				select 1 from moves e where e.conversion_id = m.conversion_id and e.move = ? and e.id < m.id)`,
-		)
-		.get(move, earlier);
-	return Number(row?.["count"]);
+	return count(
+		database,
+		`moves m where m.move = '${move}' and exists (
+			select 1 from moves e where e.conversion_id = m.conversion_id and e.move = '${earlier}' and e.id < m.id)`,
+	);
 }
 
 /** Conversions that made way for the server's report. */
 function countReplaced(database: DatabaseSync, status: string): number {
-	const query = `select count(*) as n from conversions where order_id like '% (cnv%)' and status ${status}`;
-	return Number(database.prepare(query).get()?.["n"]);
+	return count(database, `conversions where order_id like '% (cnv%)' and status ${status}`);
+}
+
+function count(database: DatabaseSync, from: string): number {
+	return Number(database.prepare(`select count(*) as n from ${from}`).get()?.["n"]);
 }
 
 function dump(database: DatabaseSync): string {
-	const tables = ["conversions", "moves", "events", "deliveries", "queue", "slots", "attempts", "notices"];
+	const tables = "conversions moves events deliveries queue slots attempts notices credits".split(" ");
 	return JSON.stringify(
 		tables.map((table) => database.prepare(`select * from ${table} order by 1, 2`).all()),
 	);

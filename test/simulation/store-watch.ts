@@ -6,7 +6,7 @@ import type { SeededRandom } from "../support/seeded-random.ts";
 import type { Timeline, Watcher } from "./timeline.ts";
 
 export interface StoreWatch extends Watcher {
-	/** At the very end: the queue is empty, no window is open, no mail is owed, nothing is left to be cancelled. */
+	/** At the very end: the queue is empty, no window is open, no mail is owed. */
 	demandNothingWaits(): void;
 }
 
@@ -45,14 +45,13 @@ export function createStoreWatch(
 	const nextTelling = database.prepare(
 		`select min(opened_at_ms) + ${TOLD_AFTER_MS} as at from notices where told_at_ms is null`,
 	);
-	const nextCancellation = database.prepare("select min(since_ms) as at from cancellations");
 	const read = (statement: ReturnType<DatabaseSync["prepare"]>): number => {
 		const at = statement.get()?.["at"];
 		return typeof at === "number" ? at : Number.POSITIVE_INFINITY;
 	};
 
 	function nextInStoreMs(): number {
-		const nextMs = Math.min(...[nextDue, nextWindow, nextMail, nextTelling, nextCancellation].map(read));
+		const nextMs = Math.min(...[nextDue, nextWindow, nextMail, nextTelling].map(read));
 		const allowedMs = site.isCalm() ? LATE_WHEN_CALM_MS : LATE_WITH_FAULTS_MS;
 		const sinceMs = Math.max(nextMs, site.upSinceMs());
 		demand(timeline.nowMs - sinceMs <= allowedMs, "everything due ends", () =>
@@ -93,7 +92,7 @@ export function createStoreWatch(
 				"everything due ends",
 				() => `the windows of ${stillOpen} conversions never passed`,
 			);
-			const nextMs = Math.min(...[nextDue, nextWindow, nextMail, nextTelling, nextCancellation].map(read));
+			const nextMs = Math.min(...[nextDue, nextWindow, nextMail, nextTelling].map(read));
 			if (nextMs !== Number.POSITIVE_INFINITY)
 				throw new Broken("everything due ends", describeWaiting(database, timeline.nowMs));
 		},
@@ -118,7 +117,6 @@ function describeWaiting(database: DatabaseSync, nowMs: number): string {
 					where status in ('RECORDED', 'PARKED') order by window_ends_at_ms limit 1`,
 			)
 			.get(),
-		cancellation: database.prepare("select * from cancellations order by since_ms limit 1").get(),
 		notice: database
 			.prepare(
 				`select * from notices where mail_due_at_ms is not null or told_at_ms is null

@@ -10,8 +10,10 @@ import { succeed } from "../../src/domain/fault.ts";
 import { resendDelivery, resendFailed } from "../../src/programmes/resend.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { Broken, demand } from "../support/broken.ts";
+import { START_MS } from "../support/clock.ts";
 import type { Act, Answered } from "../support/lifecycle-model.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
+import type { Crediting } from "./crediting.ts";
 import { DatabaseFailed, Killed } from "./mishaps.ts";
 import type { Order, OrderLedger } from "./order-ledger.ts";
 import type { ProgrammeRecord } from "./programme-record.ts";
@@ -21,6 +23,7 @@ export interface WorkloadSite {
 	random: SeededRandom;
 	programmes: readonly ProgrammeRecord[];
 	ledger: OrderLedger;
+	crediting: Crediting;
 	/** A process that can be called now; undefined while none is up. */
 	pickProcess(): ServiceProcess | undefined;
 	/** Some delivery of this shop that is not pending. */
@@ -78,7 +81,8 @@ export function createWorkload(site: WorkloadSite) {
 		const together = random.chance(0.25) ? random.between(2, 3) : 1;
 		const asked = Array.from({ length: together }, () => {
 			const process = site.pickProcess();
-			return { process, act: drawAct(order), nowMs: process?.clock.nowMs() ?? 0 };
+			const nowMs = process?.clock.nowMs() ?? START_MS;
+			return { process, act: site.crediting.complete(order, drawAct(order), nowMs), nowMs };
 		});
 		ledger.ask(order, asked);
 		const answered = await Promise.all(asked.map((one) => carryOut(order, one)));

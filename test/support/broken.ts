@@ -13,6 +13,7 @@ export type PromiseName =
 	/** The rules of the contract and the decisions beside them. */
 	| "the answer follows from the life of a conversion"
 	| "the body is the event as it happened"
+	| "a credit is what the shop's server signed"
 	| "the URL and secret of now"
 	| "the verdict follows from the answer"
 	| "everything due ends"

@@ -1,10 +1,13 @@
 // The one model of a conversion's lifecycle that tests hold the service against. Written from contract sections 2, 3
-// and 6 alone: it has its own table and its own arithmetic and imports nothing of ours, so that a mistake in src/domain
-// is not repeated here.
+// and 6 alone: it has its own table and its own arithmetic and imports no code of ours, so that a mistake in src/domain
+// is not repeated here. Which of two credits is better, and who brought a sale by one report, it is told.
 //
 // `carryOut` and `endWindow` say what one act or one ended window leads to. Where a call was not answered, or a window
 // may or may not have been noticed, several states are possible: `explain` and `letWindowsPass` follow all of them,
 // and every answer narrows them.
+
+import type { Click } from "../../src/domain/click-token.ts";
+import type { Credit } from "../../src/domain/credit.ts";
 
 export interface Terms {
 	currency: string;
@@ -14,6 +17,16 @@ export interface Terms {
 	approvalDays: number;
 	parkedDays: number;
 	parksPixels: boolean;
+	/** Whether a signed repeat says better who brought the sale. Left out where the programme credits nobody. */
+	isBetter?(told: Credit, known: Credit): boolean;
+}
+
+/** Who brought a sale by one report. */
+export interface Brought {
+	credit: Credit;
+	/** What follows from it; "0" for nobody. */
+	commissionRate: string;
+	feeRate: string;
 }
 
 export interface LifeState {
@@ -27,6 +40,8 @@ export interface LifeState {
 	test: boolean;
 	occurredAtMs: number;
 	windowEndsAtMs: number | null;
+	/** Null where nobody is credited, or the shop's server has not spoken yet. */
+	brought: Brought | null;
 	/** Owed so far, by name. */
 	events: ReadonlyMap<string, OwedBody>;
 	/** The order's conversion before this one, which only a pixel had reported and which was over. */
@@ -51,6 +66,10 @@ export type Act =
 			basketValue: string;
 			occurredAtMs: number | null;
 			isTest: boolean;
+			/** What it says of who brought it, and who that is if it was sold then. */
+			clicks?: readonly (Click | null)[];
+			couponCode?: string | undefined;
+			bring?(soldAtMs: number): Brought;
 	  }
 	| { kind: "approve" }
 	| { kind: "reject" | "reverse"; reason: string };
@@ -72,6 +91,7 @@ export const UNKNOWN: LifeState = {
 	test: false,
 	occurredAtMs: 0,
 	windowEndsAtMs: null,
+	brought: null,
 	events: new Map(),
 	replaced: null,
 };
@@ -145,12 +165,14 @@ export function carryOut(state: LifeState, act: Act, nowMs: number, terms: Terms
 
 function report(
 	state: LifeState,
-	{ source, basketValue, occurredAtMs, isTest }: Extract<Act, { kind: "report" }>,
+	{ source, basketValue, occurredAtMs, isTest, bring }: Extract<Act, { kind: "report" }>,
 	nowMs: number,
 	terms: Terms,
 	owes: boolean,
 ): Step {
 	const isUnsigned = source === "pixel";
+	// Anyone can call a pixel: whatever it says, it credits nobody.
+	const broughtAt = isUnsigned || terms.isBetter === undefined ? undefined : bring;
 	const recorded: LifeState = {
 		...state,
 		status: "RECORDED",
@@ -159,6 +181,7 @@ function report(
 		test: isTest,
 		occurredAtMs: occurredAtMs ?? nowMs,
 		windowEndsAtMs: isUnsigned ? null : nowMs + terms.approvalDays * DAY_MS,
+		brought: broughtAt?.(occurredAtMs ?? nowMs) ?? null,
 	};
 	const announced = owes ? announce(recorded, "conversion.recorded", terms) : recorded;
 	if (state.status === "NONE") {
@@ -166,7 +189,15 @@ function report(
 		const windowEndsAtMs = nowMs + terms.parkedDays * DAY_MS;
 		return { answer: "PARKED", next: { ...recorded, status: "PARKED", windowEndsAtMs } };
 	}
-	if (isUnsigned || !state.isUnsigned) return { answer: "DUPLICATE", next: state };
+	if (isUnsigned) return { answer: "DUPLICATE", next: state };
+	if (!state.isUnsigned) {
+		// A repeat is about the sale as it is on record, and a test says nothing of a sale.
+		const isOpen = state.status === "RECORDED" && state.test === isTest;
+		const known = isOpen ? state.brought?.credit : undefined;
+		const told = broughtAt?.(state.occurredAtMs);
+		const takes = known && told && terms.isBetter?.(told.credit, known);
+		return { answer: "DUPLICATE", next: takes ? { ...state, brought: told } : state };
+	}
 	const pixelBasketValue = state.basketValue;
 	switch (state.status) {
 		case "PARKED":
@@ -217,13 +248,25 @@ function announce(state: LifeState, name: string, terms: Terms): LifeState {
 	const body: OwedBody = {
 		status,
 		basketValue,
-		commission: share(basketValue, terms.commissionRate, terms.currencyDigits),
-		networkFee: share(basketValue, terms.feeRate, terms.currencyDigits),
+		...amountsOf(state, terms),
 		reason,
 		test,
 		occurredAt: new Date(state.occurredAtMs).toISOString(),
 	};
 	return { ...state, events: new Map([...state.events, [name, body]]) };
+}
+
+/** What nobody brought has neither, where partners are credited. */
+export function amountsOf(
+	{ basketValue, brought }: LifeState,
+	terms: Terms,
+): Pick<OwedBody, "commission" | "networkFee"> {
+	const nobody = { commissionRate: "0", feeRate: "0" };
+	const { commissionRate, feeRate } = terms.isBetter === undefined ? terms : (brought ?? nobody);
+	return {
+		commission: share(basketValue, commissionRate, terms.currencyDigits),
+		networkFee: share(basketValue, feeRate, terms.currencyDigits),
+	};
 }
 
 /** Half up, in whole hundredths of a percent of the smallest coin. */

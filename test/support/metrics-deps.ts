@@ -28,7 +28,6 @@ export function makeMetrics(change: Pick<WatchedService, "clock"> & Partial<Watc
 		connections: () => ({ limit: 10, inUse: 3, idle: 2, waiting: 1 }),
 		engineCounters: null,
 		figures: () => null,
-		choreReports: () => [],
 		state: () => SOUND_STATE,
 		droppedLogLines: () => 0,
 		...change,

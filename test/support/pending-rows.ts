@@ -5,7 +5,6 @@ import { sql } from "kysely";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
-import { readAll } from "./queue-rows.ts";
 
 let lastAdded = 1_000_000;
 
@@ -30,20 +29,10 @@ export async function addPending(store: Store, { id }: Programme, count: number)
 	return count;
 }
 
-export async function countPending(store: Store, { id }: Programme): Promise<number> {
-	const rows = store.db.selectFrom("queue").select("id").where("receiver_id", "=", id);
-	return (await rows.execute()).length;
-}
-
 /** Pending exactly while it is in the queue. */
 export async function demandNoLimbo(store: Store, { id }: Programme): Promise<void> {
 	const { rows } = await sql`select d.id, d.state, q.id as queued from deliveries d
 		left join queue q on q.id = d.id
 		where d.receiver_id = ${id} and (d.state = 'pending') <> (q.id is not null)`.execute(store.db);
 	deepEqual(rows, []);
-}
-
-export async function readDelivery(store: Store, id: number): Promise<[string, number | null, boolean]> {
-	const { delivery, queued } = await readAll(store, id);
-	return [delivery.state, delivery.finished_at_ms, queued !== null];
 }

@@ -5,6 +5,7 @@ import { createRandom } from "../../src/outside/random.ts";
 import type { OwedEvent } from "../../src/store/hot-writes.ts";
 import type { Conversion, NewConversion } from "../../src/store/queries/conversions.ts";
 import { findByOrders } from "../../src/store/queries/conversions.ts";
+import type { StoredCredit } from "../../src/store/queries/credits.ts";
 import { insertProgramme, type Programme, setEndpoint } from "../../src/store/queries/programmes.ts";
 import type { AttemptRecord, DueDelivery, Settlement } from "../../src/store/queries/queue.ts";
 import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
@@ -102,6 +103,13 @@ export async function addConversion(
 	const [conversion] = await store.writes.insertConversions(store.db, [newConversion(programmeId, change)]);
 	if (conversion === undefined) throw new Error("the programme already has this order");
 	return conversion;
+}
+
+/** In the place of the one that the conversion has, if any. */
+export async function addCredit(db: Db, { conversion_id, ...credit }: StoredCredit): Promise<void> {
+	const values = { conversion_id, ...credit };
+	const row = db.insertInto("credits").values(values);
+	await row.onConflict((conflict) => conflict.column("conversion_id").doUpdateSet(credit)).execute();
 }
 
 export function newOwedEvent(programme: Pick<Programme, "id">, conversionId: number): OwedEvent {

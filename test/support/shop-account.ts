@@ -9,7 +9,7 @@ import { openProgramme } from "../../src/programmes/open-programme.ts";
 import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import type { Workplace } from "../../src/service/workplace.ts";
 import { addToProgramme } from "../../src/store/queries/programme-people.ts";
-import type { Programme } from "../../src/store/queries/programmes.ts";
+import { type Programme, updateProgramme } from "../../src/store/queries/programmes.ts";
 
 export interface ShopAccount {
 	programme: Programme;
@@ -32,6 +32,7 @@ export interface ProgrammeTerms {
 export interface AccountOptions extends ProgrammeTerms {
 	/** None: no callbacks are owed. */
 	postbackUrl?: string;
+	creditsPartners?: boolean;
 }
 
 /** With its owners, and without a key. */
@@ -71,9 +72,11 @@ export async function addAccount(deps: AccountsDeps, terms: ProgrammeTerms = {})
 
 export async function openAccount(
 	workplace: Workplace,
-	{ postbackUrl, ...terms }: AccountOptions = {},
+	{ postbackUrl, creditsPartners = false, ...terms }: AccountOptions = {},
 ): Promise<ShopAccount> {
 	const account = await addAccount(workplace, terms);
+	if (creditsPartners)
+		await updateProgramme(workplace.store.db, account.programmeRow, { credits_partners: 1 });
 	if (postbackUrl !== undefined) {
 		expectValue(await savePostbackUrl(workplace, account.programmeId, postbackUrl, null));
 	}

@@ -165,9 +165,9 @@ export class ShopProgramme {
 		expectValue(await savePostbackUrl(this.#running.service, this.programId, url, null));
 	}
 
-	/** Resolves to how many deliveries were cancelled at once. */
+	/** Resolves to how many deliveries are cancelled. */
 	async removeUrl(): Promise<number> {
-		return expectValue(await removePostbackUrl(this.#running.service, this.programId, null)).count;
+		return expectValue(await removePostbackUrl(this.#running.service, this.programId, null));
 	}
 
 	/** Resolves to the secret that came with it, null for every key but the first. */

@@ -84,7 +84,7 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 			operationId: "recordConversion",
 			summary: "Report a sale, or confirm what a pixel reported",
 			description:
-				"Records the conversion and announces it with `conversion.recorded`. If a browser's pixel reported the order before, and it is parked or not decided yet, it is confirmed with the amount and time sent here, and no event is sent: this answer says it. If the pixel's report has expired, or was rejected or reversed, the order is recorded as a new sale. If your server reported the order before, or it was approved, nothing changes and the existing conversion is answered. So the call may be repeated after a lost answer, signed anew.",
+				"Records the conversion and announces it with `conversion.recorded`. If a browser's pixel reported the order before, and it is parked or not decided yet, it is confirmed with the amount and time sent here, and no event is sent: this answer says it. If the pixel's report has expired, or was rejected or reversed, the order is recorded as a new sale. If your server reported the order before, or it was approved, nothing changes and the existing conversion is answered; only a better `clickId` or `couponCode` is taken until it is decided. So the call may be repeated after a lost answer, signed anew.",
 			tag: "Conversions",
 			body: { schema: SALE_BODY, sample: SALE },
 			responses: {
@@ -97,7 +97,7 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 					},
 				),
 				"200": jsonAnswer(
-					"`CONFIRMED`: a pixel had reported it; the amount and time sent here count now. `DUPLICATE`: it was there already, and nothing changed; `differs` names what the request says otherwise.",
+					"`CONFIRMED`: a pixel had reported it; the amount and time sent here count now. `DUPLICATE`: it was there already, and its amount and time did not change; `differs` names what the request says otherwise.",
 					outcomeAnswer(["CONFIRMED", "DUPLICATE"], "Nothing new was recorded.").extend({
 						...DIFFERS,
 						...CREDIT,

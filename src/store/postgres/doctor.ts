@@ -86,30 +86,25 @@ function describeDifference(queried: DatabaseEnd, direct: DatabaseEnd): string |
 	);
 }
 
-/** In milliseconds; 0 is without end. As a statement outside a transaction meets it. */
-export async function readStatementTimeout(db: Db): Promise<number> {
-	const { rows } = await sql<{ ms: number }>`
-		select setting::bigint as ms from pg_settings where name = 'statement_timeout'`.execute(db);
-	return rows[0]?.ms ?? 0;
-}
+export type ServerFacts = Awaited<ReturnType<typeof readServer>>;
 
-/** It removes dead rows, and empties the list of new entries of the search index. */
-export async function hasAutovacuum(db: Db): Promise<boolean> {
-	const { rows } = await sql<{ isOn: boolean }>`
-		select current_setting('autovacuum')::bool and current_setting('track_counts')::bool as "isOn"`.execute(
+/** How the server is set up for accounts like ours. */
+export async function readServer(db: Db) {
+	const { rows } = await sql<{
+		/** 0 is without end. As a statement outside a transaction meets it. */
+		statementTimeoutMs: number;
+		/** It removes dead rows, and empties the list of new entries of the search index. */
+		hasAutovacuum: boolean;
+		maxConnections: number;
+		/** In use by anybody. */
+		connections: number;
+	}>`select (select setting::bigint from pg_settings where name = 'statement_timeout') as "statementTimeoutMs",
+		current_setting('autovacuum')::bool and current_setting('track_counts')::bool as "hasAutovacuum",
+		current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+			as "maxConnections",
+		(select count(*)::int from pg_stat_activity where backend_type = 'client backend') as connections`.execute(
 		db,
 	);
-	return rows[0]?.isOn === true;
-}
-
-/** Connections that are there for accounts like ours, and those in use by anybody. */
-export async function readConnections(db: Db): Promise<{ maxConnections: number; connections: number }> {
-	const { rows } = await sql<{ maxConnections: number; connections: number }>`
-		select
-			current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
-				as "maxConnections",
-			count(*)::int as connections
-		from pg_stat_activity where backend_type = 'client backend'`.execute(db);
 	const [found] = rows;
 	if (found === undefined) throw new Error("PostgreSQL tells nothing about itself");
 	return found;

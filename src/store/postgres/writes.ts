@@ -6,23 +6,34 @@ import {
 	type ColumnType,
 	CREDIT,
 	distinctOrders,
+	type FoundPartnership,
 	type HotWrites,
 	INBOUND_CALL,
 	MOVE,
 	type NewNonce,
 	NONCE,
+	REPLACING_CREDIT,
 } from "../hot-writes.ts";
 import type { Db } from "../schema/tables.ts";
 import type { Conversion } from "../tables/conversions.ts";
-import { columnLiteral, type HotStatement, hotStatement } from "./hot-statement.ts";
+import type { StoredCredit } from "../tables/partners.ts";
+import { arrayLiteral, columnLiteral, type HotStatement, hotStatement } from "./hot-statement.ts";
 
 type Columns = Readonly<Record<string, ColumnType>>;
 type Cell = string | number | null;
 type Numbered = { id: number };
 
-const CHANGE = { id: "bigint", was_status: "text", was_confirmed_at_ms: "bigint", ...CHANGING } as const;
+const CHANGE = {
+	id: "bigint",
+	was_status: "text",
+	was_confirmed_at_ms: "bigint",
+	was_commission: "text",
+	was_network_fee: "text",
+	...CHANGING,
+} as const;
 const RENAMED = { id: "bigint", status: "text", order_id: "text" } as const;
 const ORDER = { programme_id: "bigint", order_id: "text" } as const;
+const CODE = { programme_id: "bigint", folded: "text" } as const;
 const KEPT = { conversion_id: "bigint", body: "text" } as const;
 const OWED = {
 	conversionId: "bigint",
@@ -59,6 +70,7 @@ const UPDATE_CONVERSIONS = forSet(
 		from ${listText("next", CHANGE)}
 		where (select count(*) from locked) > 0 and conversions.id = next.id and conversions.status = next.was_status
 			and conversions.confirmed_at_ms is not distinct from next.was_confirmed_at_ms
+			and conversions.commission = next.was_commission and conversions.network_fee = next.was_network_fee
 		returning conversions.id`),
 );
 const RENAME_CONVERSIONS = forSet(
@@ -69,11 +81,20 @@ const RENAME_CONVERSIONS = forSet(
 		returning conversions.id`),
 );
 const INSERT_MOVES = forSet(MOVE, hotStatement(insertText("moves", MOVE)));
-const INSERT_CREDITS = forSet(CREDIT, hotStatement(insertText("credits", CREDIT)));
+const FIND_PARTNERSHIPS = hotStatement<FoundPartnership>(`
+	select code.programme_id, code.folded, own.id, own.commission_rate from ${listText("asked", CODE)}
+		join coupon_codes code on code.programme_id = asked.programme_id and code.folded = asked.folded
+		join partnerships own on own.id = code.partnership_id and own.ended_at_ms is null
+		join partners on partners.id = own.partner_id and partners.ended_at_ms is null
+	union all select null, null, id, commission_rate from partnerships where id = any($3::bigint[])`);
+/** By their ids, as with conversions: two processes never lock each other out. */
+const LOCK_CREDITS = hotStatement<StoredCredit>(`select ${Object.keys(CREDIT).join(", ")} from credits
+	where conversion_id = any($1::bigint[]) order by conversion_id for no key update`);
+const PUT_CREDITS = forSet(CREDIT, hotStatement(`${insertText("credits", CREDIT)} ${REPLACING_CREDIT}`));
 const KEEP_BODIES = forSet(
 	KEPT,
 	hotStatement(`update moves set announced_body = kept.body from ${listText("kept", KEPT)}
-		where moves.conversion_id = kept.conversion_id and moves.move = 'record'`),
+		where moves.conversion_id = kept.conversion_id and moves.move = 'record' and moves.announced_body is null`),
 );
 const INSERT_OWED = forSet(
 	OWED,
@@ -118,12 +139,24 @@ export const POSTGRES_WRITES: HotWrites = {
 			...after,
 			was_status: before.status,
 			was_confirmed_at_ms: before.confirmed_at_ms,
+			was_commission: before.commission,
+			was_network_fee: before.network_fee,
 		}));
 		return idsOf(await UPDATE_CONVERSIONS(trx, list));
 	},
 	renameUnlessChanged: async (trx, conversions) => idsOf(await RENAME_CONVERSIONS(trx, conversions)),
 	insertMoves: async (trx, moves) => void (await INSERT_MOVES(trx, moves)),
-	insertCredits: async (trx, credits) => void (await INSERT_CREDITS(trx, credits)),
+	async findPartnerships(db, codes, ids) {
+		if (codes.length === 0 && ids.length === 0) return [];
+		const programmeIds = columnLiteral(codes, (code) => code.programme_id);
+		const folded = columnLiteral(codes, (code) => code.folded);
+		return FIND_PARTNERSHIPS.run(db, [programmeIds, folded, arrayLiteral(ids)]);
+	},
+	async lockCredits(trx, ids) {
+		const rows = ids.length === 0 ? [] : await LOCK_CREDITS.run(trx, [arrayLiteral(ids)]);
+		return new Map(rows.map((row) => [row.conversion_id, row]));
+	},
+	putCredits: async (trx, credits) => void (await PUT_CREDITS(trx, credits)),
 	keepAnnouncedBodies: async (trx, bodies) => void (await KEEP_BODIES(trx, bodies)),
 	async insertOwedEvents(trx, owed, nowMs) {
 		const rows = await INSERT_OWED(

@@ -3,7 +3,8 @@
 
 import { type RawBuilder, sql } from "kysely";
 import { SECOND_MS } from "../../domain/time.ts";
-import type { Db } from "../store.ts";
+import type { Clock } from "../../ports.ts";
+import type { Db, Store } from "../store.ts";
 
 export interface Waiting {
 	id: number;
@@ -12,15 +13,18 @@ export interface Waiting {
 }
 
 /** A row of the queue, as much of it as is needed to walk along it. */
-export interface WaitingRow extends Waiting {
+interface WaitingRow extends Waiting {
 	dueAtMs: number;
 }
+
+/** Per transaction; what is more goes batch by batch, so that nobody else waits for it. */
+const BATCH_ROWS = 500;
 
 /**
  * Engines read what is due by clocks that agree within milliseconds, and this transaction takes some. What is due within
  * so long is left alone, by whoever is not its engine: it is as good as in hand.
  */
-export const IN_HAND_SOON_MS: number = 5 * SECOND_MS;
+const IN_HAND_SOON_MS = 5 * SECOND_MS;
 
 /**
  * Those of them that were brought forward; null when there is no URL or no secret now. The others are due already or
@@ -48,13 +52,52 @@ export async function bringForward(
 }
 
 /**
- * What waits for its next attempt, the soonest first, along queue_by_due. Nothing that was tried after `untilMs`: whoever
- * walks along the queue would meet what fails again meanwhile, and bring it forward again and again.
+ * What is pending of a Postback URL that was removed falls due now: the engine finds that its epoch is over, and cancels
+ * it. If this is broken off, the rest is cancelled when it falls due by itself.
  */
-export async function listWaiting(
+export async function bringRemovedForward(store: Store, clock: Clock, receiverId: number): Promise<void> {
+	for await (const waiting of walkWaiting(store, clock, receiverId)) {
+		const dueAtMs = clock.nowMs();
+		const ids = waiting.map(({ id }) => id);
+		await store.db
+			.updateTable("queue")
+			.set({ due_at_ms: dueAtMs })
+			.where("id", "in", ids)
+			.where("due_at_ms", ">", dueAtMs + IN_HAND_SOON_MS)
+			.where("endpoint_epoch", "<", (eb) =>
+				eb.selectFrom("programmes").select("endpoint_epoch").where("id", "=", receiverId),
+			)
+			.execute();
+		store.announceDue({ programmeIds: [receiverId], dueAtMs });
+	}
+}
+
+/**
+ * What waits for its next attempt, the soonest first, along queue_by_due. Nothing that was tried since the walk began: it
+ * would meet what fails again meanwhile, and bring it forward again and again.
+ */
+export async function* walkWaiting(
+	store: Pick<Store, "lookAlongIndexes">,
+	clock: Clock,
+	receiverId: number,
+): AsyncGenerator<readonly Waiting[]> {
+	const untilMs = clock.nowMs();
+	let after: Pick<WaitingRow, "id" | "dueAtMs"> = { dueAtMs: untilMs, id: Number.MAX_SAFE_INTEGER };
+	for (;;) {
+		const waiting = await store.lookAlongIndexes((db) => listWaiting(db, receiverId, after, untilMs));
+		if (waiting.length > 0) yield waiting;
+		const last = waiting.at(-1);
+		if (last === undefined || waiting.length < BATCH_ROWS) return;
+		after = last;
+		await clock.yieldLoop();
+	}
+}
+
+async function listWaiting(
 	db: Db,
 	receiverId: number,
-	{ after, untilMs, limit }: { after: Pick<WaitingRow, "id" | "dueAtMs">; untilMs: number; limit: number },
+	after: Pick<WaitingRow, "id" | "dueAtMs">,
+	untilMs: number,
 ): Promise<WaitingRow[]> {
 	return db
 		.selectFrom("queue")
@@ -70,7 +113,7 @@ export async function listWaiting(
 		)
 		.orderBy("queue.due_at_ms")
 		.orderBy("queue.id")
-		.limit(limit)
+		.limit(BATCH_ROWS)
 		.execute();
 }
 

@@ -1,17 +1,17 @@
 // What a click needs: the link behind a code, read in batches and kept in memory by its reader; and counts by the hour.
 
 import { sql } from "kysely";
-import type { ClickKind, LandingHost } from "../../domain/click.ts";
+import { type ClickKind, type Landing, type LandingHost, landingAt, landingUrl } from "../../domain/click.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import type { Db } from "../store.ts";
-import type { PartnerLink } from "../tables/partners.ts";
 
 export interface KnownLink {
 	code: string;
 	linkId: number;
 	partnershipId: number;
 	programmeId: number;
-	target: string;
+	/** Null where the programme has taken the host off its list since. */
+	landing: Landing | null;
 	/** Neither the partnership nor the partner has ended. */
 	isActive: boolean;
 	parameter: string;
@@ -30,16 +30,20 @@ export async function findLinks(db: Db, codes: readonly string[]): Promise<Known
 		.where("link.code", "in", codes)
 		.execute();
 	const hosts = await findLandingHosts(db, [...new Set(rows.map((row) => row.programme_id))]);
-	return rows.map((row) => ({
-		code: row.code,
-		linkId: row.id,
-		partnershipId: row.partnership_id,
-		programmeId: row.programme_id,
-		target: row.target,
-		isActive: row.ended_at_ms === null && row.partner_ended_at_ms === null,
-		parameter: row.click_parameter,
-		hosts: hosts.get(row.programme_id) ?? [],
-	}));
+	return rows.map((row) => {
+		const allowed = hosts.get(row.programme_id) ?? [];
+		const target = landingUrl(row.target, allowed);
+		return {
+			code: row.code,
+			linkId: row.id,
+			partnershipId: row.partnership_id,
+			programmeId: row.programme_id,
+			landing: target === null ? null : landingAt(target, row.click_parameter),
+			isActive: row.ended_at_ms === null && row.partner_ended_at_ms === null,
+			parameter: row.click_parameter,
+			hosts: allowed,
+		};
+	});
 }
 
 export async function findLandingHosts(
@@ -100,48 +104,31 @@ export async function addClicks(db: Db, counts: readonly ClickCount[]): Promise<
 		.execute();
 }
 
+/** What became of clicks: of one kind, in all and in the span. */
 export interface ClickSum {
+	kind: ClickKind;
 	all: number;
-	/** Since the hour that was asked for. */
 	recent: number;
 }
 
-/** Clicks that got a click id, by partnership or by link. */
+/** Of these partnerships, by partnership or by link. */
 export async function sumClicks(
 	db: Db,
 	by: "partnership_id" | "link_id",
 	partnershipIds: readonly number[],
-	sinceHour: number,
-): Promise<ReadonlyMap<number, ClickSum>> {
+	{ fromMs, beforeMs = Number.MAX_SAFE_INTEGER }: { fromMs: number; beforeMs?: number },
+): Promise<ReadonlyMap<number, readonly ClickSum[]>> {
 	if (partnershipIds.length === 0) return new Map();
+	// A day that nobody lives to see has more hours than an integer of PostgreSQL.
+	const hourOf = (atMs: number) => sql`cast(${Math.floor(atMs / HOUR_MS)} as bigint)`;
+	const recent = sql<number>`case when hour >= ${hourOf(fromMs)} and hour < ${hourOf(beforeMs)} then clicks else 0 end`;
+	const sum = (value: typeof recent) => sql<number>`cast(sum(${value}) as bigint)`;
 	const rows = await db
 		.selectFrom("click_hours")
-		.select(by)
-		.select([
-			sql<number>`cast(sum(clicks) as bigint)`.as("every"),
-			sql<number>`cast(sum(case when hour >= ${sinceHour} then clicks else 0 end) as bigint)`.as("recent"),
-		])
+		.select([by, "kind", sum(recent).as("recent"), sum(sql.ref("clicks")).as("clicks")])
 		.where("partnership_id", "in", partnershipIds)
-		.where("kind", "=", "click")
-		.groupBy(by)
+		.groupBy([by, "kind"])
 		.execute();
-	return new Map(rows.map((row) => [row[by], { all: row.every, recent: row.recent }]));
-}
-
-/** What became of the clicks on these links: `clicks` in all, `recent` since then. */
-export async function sumLinkClicks(db: Db, links: readonly PartnerLink[], sinceMs: number) {
-	if (links.length === 0) return [];
-	const recent = sql<number>`case when hour >= ${Math.floor(sinceMs / HOUR_MS)} then clicks else 0 end`;
-	const sum = (value: typeof recent) => sql<number>`cast(sum(${value}) as bigint)`;
-	return db
-		.selectFrom("click_hours")
-		.select(["link_id", "kind", sum(recent).as("recent"), sum(sql.ref("clicks")).as("clicks")])
-		.where("partnership_id", "in", [...new Set(links.map((link) => link.partnership_id))])
-		.where(
-			"link_id",
-			"in",
-			links.map(({ id }) => id),
-		)
-		.groupBy(["link_id", "kind"])
-		.execute();
+	const sums = rows.map((row) => ({ of: row[by], kind: row.kind, all: row.clicks, recent: row.recent }));
+	return Map.groupBy(sums, ({ of }) => of);
 }

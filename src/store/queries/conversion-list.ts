@@ -193,6 +193,9 @@ async function walkIndex(db: Db, filter: ConversionFilter, sort: ConversionSort)
 	);
 }
 
+/** SQLite takes five hundred parts of a union at most. */
+const PARTS_AT_ONCE = 100;
+
 /** Along what is credited to them, in the order of the sales: a stretch of credits_by_sale for each. */
 function walkCredited(
 	db: Db,
@@ -217,7 +220,15 @@ function walkCredited(
 			const high = direction === "desc" && after !== undefined ? after : { at: soldBeforeMs, id: 0 };
 			// Nobody has the number 0.
 			const parts = [0, ...partnershipIds].map((of) => creditsOf(of, low, high, limit));
-			return sql<Cursor>`${sql.join(parts, sql` union all `)}`;
+			const groups = Map.groupBy(parts.entries(), ([at]) => Math.floor(at / PARTS_AT_ONCE));
+			const united = [...groups].map(([at, own]) => {
+				const group = sql.join(
+					own.map(([, part]) => part),
+					sql` union all `,
+				);
+				return sql`select id, at from (${group}) as ${sql.id(`group_${at}`)}`;
+			});
+			return sql<Cursor>`${sql.join(united, sql` union all `)}`;
 		},
 		matcherOf(filter, ["soldFromMs", "soldBeforeMs"]),
 	);

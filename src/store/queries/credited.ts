@@ -1,104 +1,66 @@
-// A partner's conversions, as the partner may see them: no order id is read here, and no basket is handed on unless the
-// programme shows them. The newest first, along credits_by_partnership. Tests are left out: nobody is paid for them.
+// A partner's conversions, as the partner may see them: no order id is handed on, and no basket unless the programme shows
+// them. The latest sale first. Tests are left out: nobody is paid for them.
 
-import { type RawBuilder, sql } from "kysely";
-import type { Status } from "../../domain/conversion.ts";
-import { DAY_MS } from "../../domain/time.ts";
 import type { Db } from "../store.ts";
-import type { StoredCredit } from "../tables/partners.ts";
-import { findStretch } from "./conversion-buckets.ts";
+import { type ConversionFilter, listConversions, readAllConversions } from "./conversion-list.ts";
 import type { Conversion } from "./conversions.ts";
-import { endId, type ListWalk } from "./list-page.ts";
+import { findCredits, type StoredCredit } from "./credits.ts";
+import type { ListPage, PageRequest } from "./list-page.ts";
 import type { NamedPartnership } from "./partners.ts";
 
-interface CreditRow extends Pick<StoredCredit, "word" | "sub_1" | "sub_2" | "sub_3"> {
-	/** Of the conversion. */
-	id: number;
-	partnership_id: number;
-}
-
-type ShownOfConversion = "public_id" | "status" | "commission" | "currency" | "test" | "occurred_at_ms";
-
-export interface CreditedConversion extends CreditRow, Pick<Conversion, ShownOfConversion> {
+export interface CreditedConversion
+	extends Pick<StoredCredit, "word" | "sub_1" | "sub_2" | "sub_3">,
+		Pick<Conversion, "public_id" | "status" | "commission" | "currency" | "occurred_at_ms"> {
 	programme_name: string;
 	/** Null where the programme does not show it. */
 	basket_value: string | null;
 }
 
-export interface CreditedFilter {
+export interface CreditedFilter extends Pick<ConversionFilter, "status" | "soldFromMs" | "soldBeforeMs"> {
 	partnerships: readonly NamedPartnership[];
-	status?: Status | undefined;
-	soldFromMs?: number | undefined;
-	soldBeforeMs?: number | undefined;
 }
 
-export async function walkCredited(db: Db, filter: CreditedFilter): Promise<ListWalk<CreditedConversion>> {
-	const { partnerships, status, soldFromMs = 0, soldBeforeMs = Number.MAX_SAFE_INTEGER } = filter;
-	// A sale is reported after it happened, but for clocks that differ: what was recorded before needs no look.
-	const aboveId = soldFromMs === 0 ? 0 : (await findStretch(db, { fromMs: soldFromMs - DAY_MS })).low.id;
-	return {
-		async read(after, limit) {
-			const credits = await readCredits(db, partnerships, { aboveId, beforeId: endId(after), limit });
-			const last = credits.at(-1);
-			const next = credits.length < limit || last === undefined ? null : { at: last.id, id: last.id };
-			return { rows: await readConversions(db, partnerships, credits), next };
-		},
-		matches: (row) =>
-			row.test === 0 &&
-			(status === undefined || row.status === status) &&
-			row.occurred_at_ms >= soldFromMs &&
-			row.occurred_at_ms < soldBeforeMs,
-		cursorOf: ({ id }) => ({ at: id, id }),
-	};
+export async function listCredited(
+	db: Db,
+	filter: CreditedFilter,
+	request: PageRequest,
+): Promise<ListPage<CreditedConversion>> {
+	const page = await listConversions(db, { ...toFilter(filter), ...request });
+	return { ...page, rows: await asSeen(db, filter.partnerships, page.rows) };
 }
 
-/** SQLite takes five hundred parts of a union at most. */
-const PARTS_AT_ONCE = 100;
+export async function* readAllCredited(
+	db: Db,
+	filter: CreditedFilter,
+	batchRows: number,
+): AsyncGenerator<readonly CreditedConversion[]> {
+	for await (const rows of readAllConversions(db, toFilter(filter), batchRows))
+		yield asSeen(db, filter.partnerships, rows);
+}
 
-type Span = Readonly<Record<"aboveId" | "beforeId" | "limit", number>>;
+function toFilter({ partnerships, ...filter }: CreditedFilter): ConversionFilter {
+	return { ...filter, partnershipIds: partnerships.map(({ id }) => id), isTest: false };
+}
 
-async function readCredits(
+async function asSeen(
 	db: Db,
 	partnerships: readonly NamedPartnership[],
-	span: Span,
-): Promise<CreditRow[]> {
-	const found: CreditRow[] = [];
-	for (let first = 0; first < partnerships.length; first += PARTS_AT_ONCE) {
-		const parts = partnerships.slice(first, first + PARTS_AT_ONCE).map(({ id }) => creditsOf(id, span));
-		const newest = sql<CreditRow>`${sql.join(parts, sql` union all `)} order by id desc limit ${span.limit}`;
-		found.push(...(await newest.execute(db)).rows);
-	}
-	return found.toSorted((one, other) => other.id - one.id).slice(0, span.limit);
-}
-
-/** A stretch of the index, said twice: see readBucket in conversion-buckets. */
-function creditsOf(partnershipId: number, { aboveId, beforeId, limit }: Span): RawBuilder<unknown> {
-	return sql`select * from (select conversion_id as id, partnership_id, word, sub_1, sub_2, sub_3 from credits
-		where (partnership_id, conversion_id) > (${partnershipId}, ${aboveId})
-			and (partnership_id, conversion_id) < (${partnershipId}, ${beforeId})
-			and partnership_id is not null and partnership_id is not distinct from ${partnershipId}
-			and conversion_id > ${aboveId} and conversion_id < ${beforeId}
-		order by partnership_id desc, conversion_id desc limit ${limit}) as ${sql.id(`of_${partnershipId}`)}`;
-}
-
-/** Apart from finding them, as in conversion-list. What was removed since is left out. */
-async function readConversions(
-	db: Db,
-	partnerships: readonly NamedPartnership[],
-	credits: readonly CreditRow[],
+	rows: readonly Conversion[],
 ): Promise<CreditedConversion[]> {
-	const ids = credits.map(({ id }) => id);
-	if (ids.length === 0) return [];
-	const columns = ["public_id", "status", "commission", "currency", "test", "occurred_at_ms"] as const;
-	const conversions = db.selectFrom("conversions").select(["id", ...columns, "basket_value"]);
-	const rows = await conversions.where("id", "in", ids).execute();
-	const byId = new Map(rows.map((row) => [row.id, row]));
-	const partnershipOf = new Map(partnerships.map((own) => [own.id, own]));
-	return credits.flatMap((credit) => {
-		const row = byId.get(credit.id);
-		const own = partnershipOf.get(credit.partnership_id);
-		if (row === undefined || own === undefined) return [];
-		const basket_value = own.programme_shows_baskets === 1 ? row.basket_value : null;
-		return { ...credit, ...row, programme_name: own.programme_name, basket_value };
+	const credits = await findCredits(
+		db,
+		rows.map(({ id }) => id),
+	);
+	return rows.flatMap(({ id, public_id, status, commission, currency, occurred_at_ms, basket_value }) => {
+		const credit = credits.get(id);
+		const own = partnerships.find((partnership) => partnership.id === credit?.partnership_id);
+		// It was assigned to somebody else since it was found.
+		if (credit === undefined || own === undefined) return [];
+		const { word, sub_1, sub_2, sub_3 } = credit;
+		return {
+			...{ public_id, status, commission, currency, occurred_at_ms, word, sub_1, sub_2, sub_3 },
+			programme_name: own.programme_name,
+			basket_value: own.programme_shows_baskets === 1 ? basket_value : null,
+		};
 	});
 }

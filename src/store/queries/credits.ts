@@ -1,10 +1,11 @@
 // Who conversions are credited to.
 
 import type { Status } from "../../domain/conversion.ts";
+import type { HotWrites } from "../hot-writes.ts";
 import type { Db } from "../store.ts";
 import type { StoredCredit } from "../tables/partners.ts";
 import { joinHalves, sumOf } from "./conversion-tally.ts";
-import { findPartnershipsById, type NamedPartnership } from "./partners.ts";
+import { listPartnerships, type NamedPartnership } from "./partners.ts";
 
 export type { StoredCredit } from "../tables/partners.ts";
 
@@ -23,36 +24,19 @@ export interface KnownPartnerships {
 	rateOf(partnershipId: number): string | null;
 }
 
-/** Two statements for a batch of reports, however many; none where no report has a signal. */
-export async function readPartnerships(db: Db, signals: readonly Signals[]): Promise<KnownPartnerships> {
-	const codes = new Map<string, number>();
-	const rates = new Map<number, string | null>();
-	const asked = [...new Set(signals.flatMap(({ code }) => code ?? []))];
-	if (asked.length > 0) {
-		const rows = await db
-			.selectFrom("coupon_codes")
-			.innerJoin("partnerships", "partnerships.id", "coupon_codes.partnership_id")
-			.innerJoin("partners", "partners.id", "partnerships.partner_id")
-			.select(["coupon_codes.programme_id", "folded", "partnerships.id", "commission_rate"])
-			.where("coupon_codes.programme_id", "in", [...new Set(signals.map(({ programmeId }) => programmeId))])
-			.where("folded", "in", asked)
-			.where("partnerships.ended_at_ms", "is", null)
-			.where("partners.ended_at_ms", "is", null)
-			.execute();
-		for (const row of rows) {
-			codes.set(`${row.programme_id} ${row.folded}`, row.id);
-			rates.set(row.id, row.commission_rate);
-		}
-	}
-	const ids = [...new Set(signals.flatMap(({ partnershipIds }) => partnershipIds))];
-	if (ids.length > 0) {
-		const rows = await db
-			.selectFrom("partnerships")
-			.select(["id", "commission_rate"])
-			.where("id", "in", ids)
-			.execute();
-		for (const row of rows) rates.set(row.id, row.commission_rate);
-	}
+/** For a batch of reports, however many; nothing is read where none has a signal. */
+export async function readPartnerships(
+	db: Db,
+	writes: Pick<HotWrites, "findPartnerships">,
+	signals: readonly Signals[],
+): Promise<KnownPartnerships> {
+	const asked = signals.flatMap(({ programmeId, code }) =>
+		code === null ? [] : [[`${programmeId} ${code}`, { programme_id: programmeId, folded: code }] as const],
+	);
+	const ids = new Set(signals.flatMap(({ partnershipIds }) => partnershipIds));
+	const found = await writes.findPartnerships(db, [...new Map(asked).values()], [...ids]);
+	const codes = new Map(found.map(({ programme_id, folded, id }) => [`${programme_id} ${folded}`, id]));
+	const rates = new Map(found.map(({ id, commission_rate }) => [id, commission_rate]));
 	return {
 		ofCode: (programmeId, code) => codes.get(`${programmeId} ${code}`) ?? null,
 		rateOf: (partnershipId) => rates.get(partnershipId) ?? null,
@@ -83,23 +67,13 @@ export async function findNamedCredits(
 ): Promise<ReadonlyMap<number, NamedCredit>> {
 	const credits = await findCredits(db, conversionIds);
 	const ids = [...new Set([...credits.values()].flatMap((credit) => credit.partnership_id ?? []))];
-	const partnerships = await findPartnershipsById(db, ids);
+	const partnerships = new Map((await listPartnerships(db, "id", ids)).map((own) => [own.id, own]));
 	return new Map(
 		[...credits].map(([id, credit]) => {
 			const partnership = partnerships.get(credit.partnership_id ?? 0) ?? null;
 			return [id, { ...credit, partnership }];
 		}),
 	);
-}
-
-/** By a person: see partners/assign. */
-export async function replaceCredit(trx: Db, credit: StoredCredit): Promise<void> {
-	const { conversion_id: _, programme_id: __, ...change } = credit;
-	await trx
-		.insertInto("credits")
-		.values(credit)
-		.onConflict((conflict) => conflict.column("conversion_id").doUpdateSet(change))
-		.execute();
 }
 
 export interface PartnershipTotal {

@@ -37,22 +37,23 @@ export interface FailedSpan {
 	untilMs: number;
 }
 
-/** The oldest failures first. */
+/** The oldest failures first. Without a beginning: those that were neither resent nor set aside, along deliveries_in_sight. */
 export async function failedWithin(
 	db: Db,
 	programmeId: number,
-	{ fromMs, untilMs }: FailedSpan,
+	{ fromMs, untilMs }: Partial<FailedSpan> & Pick<FailedSpan, "untilMs">,
 	limit: number,
 ): Promise<Delivery[]> {
-	return db
+	const failed = db
 		.selectFrom("deliveries")
 		.selectAll()
 		.where("receiver_id", "=", programmeId)
-		.where("failed_at_ms", ">=", fromMs)
 		.where("failed_at_ms", "<=", untilMs)
 		.orderBy("failed_at_ms")
-		.limit(limit)
-		.execute();
+		.limit(limit);
+	const meant =
+		fromMs === undefined ? failed.where("set_aside", "is", null) : failed.where("failed_at_ms", ">=", fromMs);
+	return meant.execute();
 }
 
 export type FailedProgramme = Awaited<ReturnType<typeof listFailedProgrammes>>[number];
@@ -83,24 +84,6 @@ export async function listFailedProgrammes(
 		.groupBy(["programmes.id", "programmes.public_id", "programmes.name"])
 		.orderBy("failed", "desc")
 		.orderBy("programmes.id")
-		.execute();
-}
-
-/** Those that failed and were neither resent nor set aside, the oldest first. Along deliveries_in_sight. */
-export async function failedInSight(
-	db: Db,
-	programmeId: number,
-	limit: number,
-	untilMs: number,
-): Promise<Delivery[]> {
-	return db
-		.selectFrom("deliveries")
-		.selectAll()
-		.where("receiver_id", "=", programmeId)
-		.where("failed_at_ms", "<=", untilMs)
-		.where("set_aside", "is", null)
-		.orderBy("failed_at_ms")
-		.limit(limit)
 		.execute();
 }
 

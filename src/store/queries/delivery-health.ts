@@ -8,12 +8,8 @@ import type { NoticesTable } from "../tables/notices.ts";
 
 /** Enough for a ninety-fifth percentile that does not jump, few enough for a page. */
 const NEWEST_DELIVERIES = 500;
-/** More than this many waiting at once is a mass event, where "more than" is all anybody needs to know. */
-export const MAX_COUNTED_PENDING = 10_000;
 /** Beyond it nobody reads the exact number, and a page must not count on. */
 export const MAX_COUNTED_UNDELIVERED = 1_000;
-/** How many of the latest-due rows are read when there are too many to read all. */
-const LATEST_LOOKED_AT = 1_000;
 
 /** Those that failed and were neither resent nor set aside, counted up to the limit. Along deliveries_in_sight. */
 export async function countFailed(db: Db, programmeId: number): Promise<number> {
@@ -27,20 +23,19 @@ export async function countFailed(db: Db, programmeId: number): Promise<number> 
 	return (await failed.execute()).length;
 }
 
-/** Along queue_by_due, from one of its ends. */
-function selectQueued(db: Db, programmeId: number, from: "asc" | "desc", limit: number) {
+/** Along queue_by_due. */
+function selectQueued(db: Db, programmeId: number) {
 	return db
 		.selectFrom("queue")
 		.select(["id", "due_at_ms as dueAtMs"])
 		.where("receiver_id", "=", programmeId)
-		.orderBy("due_at_ms", from)
-		.limit(limit);
+		.orderBy("due_at_ms")
+		.limit(MAX_COUNTED_UNDELIVERED);
 }
 
 /** Those that wait for a later attempt, counted up to the limit. */
 export async function countWaiting(db: Db, programmeId: number, nowMs: number): Promise<number> {
-	const queued = selectQueued(db, programmeId, "asc", MAX_COUNTED_UNDELIVERED);
-	return (await queued.where("due_at_ms", ">", nowMs).execute()).length;
+	return (await selectQueued(db, programmeId).where("due_at_ms", ">", nowMs).execute()).length;
 }
 
 /** How long the shop took to answer, of the newest deliveries' attempts; unsorted, without those unanswered. */
@@ -60,28 +55,14 @@ export interface Pending {
 }
 
 export async function findOldestPending(db: Db, programmeId: number): Promise<Pending> {
-	const nextDue = await summarizeWaiting(db, programmeId, "asc", MAX_COUNTED_PENDING);
-	// Rows that failed most often have the longest delay, so the oldest are due last.
-	const lastDue =
-		nextDue.count < MAX_COUNTED_PENDING
-			? nextDue
-			: await summarizeWaiting(db, programmeId, "desc", LATEST_LOOKED_AT);
-	const oldestIds = [nextDue.oldestId, lastDue.oldestId].filter((id) => id !== null);
-	if (oldestIds.length === 0) return { count: 0, oldestAtMs: null };
+	const queued = await selectQueued(db, programmeId).execute();
+	// Numbers follow the time of making.
 	const oldest = await db
 		.selectFrom("deliveries")
 		.select("created_at_ms as createdAtMs")
-		.where("id", "=", Math.min(...oldestIds))
+		.where("id", "=", Math.min(...queued.map(({ id }) => id), Number.MAX_SAFE_INTEGER))
 		.executeTakeFirst();
-	return { count: nextDue.count, oldestAtMs: oldest?.createdAtMs ?? null };
-}
-
-async function summarizeWaiting(db: Db, programmeId: number, from: "asc" | "desc", limit: number) {
-	const { count, oldestId } = await db
-		.selectFrom(selectQueued(db, programmeId, from, limit).as("waiting"))
-		.select((eb) => [eb.fn.countAll<number>().as("count"), eb.fn.min("waiting.id").as("oldestId")])
-		.executeTakeFirstOrThrow();
-	return { count: Number(count), oldestId };
+	return { count: queued.length, oldestAtMs: oldest?.createdAtMs ?? null };
 }
 
 export interface Undelivered {
@@ -95,7 +76,7 @@ export interface Undelivered {
 
 /** Along queue_by_due and deliveries_in_sight. */
 export async function countUndelivered(db: Db, programmeId: number): Promise<Undelivered> {
-	const waiting = await selectQueued(db, programmeId, "asc", MAX_COUNTED_UNDELIVERED).execute();
+	const waiting = await selectQueued(db, programmeId).execute();
 	return {
 		waiting: waiting.length,
 		nextDueAtMs: waiting[0]?.dueAtMs ?? null,
@@ -165,10 +146,6 @@ export async function sumCallbacks(db: Db, fromMs: number, beforeMs: number): Pr
 		.where("hour_ms", "<", beforeMs)
 		.executeTakeFirstOrThrow();
 	return { delivered: Number(delivered), failed: Number(failed) };
-}
-
-export async function pruneCallbackHours(db: Db, olderThanMs: number): Promise<void> {
-	await db.deleteFrom("callback_hours").where("hour_ms", "<", olderThanMs).execute();
 }
 
 // Shops whose callbacks are failing now, for the network's staff: those with the most undelivered callbacks first.

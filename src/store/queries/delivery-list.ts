@@ -235,17 +235,26 @@ export interface SentAttempt {
 const MAX_ATTEMPTS = 200;
 /** Measured with a million attempts: 30 ms on SQLite, 60 on PostgreSQL. The page names it. */
 export const MAX_DELIVERIES_LOOKED_AT = 2_000;
-/** A nonce or signature belongs to one attempt; headers that were mixed up, to two. */
-const MAX_FOUND = 4;
 /** Processes that write at the same time may differ by this. */
 const CLOCK_SLACK_MS = 10_000;
 
-/** Of the conversion and of the order that a body names; the newest first. */
-export async function listAttemptsOf(
+/** What a pasted callback says of itself; empty where it says nothing. */
+export interface SentClues {
+	conversionId: string;
+	orderId: string;
+	nonce: string;
+	signature: string;
+}
+
+/** The newest first: of the conversion and of the order that its body names, else of the newest deliveries. */
+export async function findSentAttempts(
 	db: Db,
 	programmeId: number,
-	{ conversionId, orderId }: { conversionId: string; orderId: string },
+	{ conversionId, orderId, nonce, signature }: SentClues,
 ): Promise<SentAttempt[]> {
+	const meant = attempts(db)
+		.where((eb) => eb.or([eb("attempts.nonce", "=", nonce), eb("attempts.signature", "=", signature)]))
+		.limit(MAX_ATTEMPTS);
 	const events = db
 		.selectFrom("conversions")
 		.innerJoin("events", "events.conversion_id", "conversions.id")
@@ -253,21 +262,12 @@ export async function listAttemptsOf(
 		.where("conversions.programme_id", "=", programmeId)
 		.where("events.receiver_id", "=", programmeId);
 	// One after the other: asked for either at once, SQLite reads all conversions of the programme.
-	const found = [
+	const named = [
 		...(await events.where("conversions.public_id", "=", conversionId).execute()),
 		...(await events.where("conversions.order_id", "=", orderId).execute()),
-	];
-	if (found.length === 0) return [];
-	const ids = found.map(({ id }) => id);
-	return attempts(db).where("attempts.delivery_id", "in", ids).limit(MAX_ATTEMPTS).execute();
-}
-
-/** Those with this nonce or this signature among the attempts of the newest deliveries. */
-export async function findRecentAttempts(
-	db: Db,
-	programmeId: number,
-	{ nonce, signature }: { nonce: string; signature: string },
-): Promise<SentAttempt[]> {
+	].map(({ id }) => id);
+	const ofNamed = named.length === 0 ? [] : await meant.where("attempts.delivery_id", "in", named).execute();
+	if (ofNamed.length > 0) return ofNamed;
 	const newest = await db
 		.selectFrom("deliveries")
 		.select(["id", "created_at_ms"])
@@ -278,15 +278,12 @@ export async function findRecentAttempts(
 	const oldest = newest.at(-1);
 	if (oldest === undefined) return [];
 	const ids = newest.map(({ id }) => id);
-	return (
-		attempts(db)
-			.where("attempts.delivery_id", "in", ids)
-			// Nothing is sent before it is made: the older partitions of a database of 1.0.0 are not even opened.
-			.where("attempts.started_at_ms", ">=", oldest.created_at_ms - CLOCK_SLACK_MS)
-			.where((eb) => eb.or([eb("attempts.nonce", "=", nonce), eb("attempts.signature", "=", signature)]))
-			.limit(MAX_FOUND)
-			.execute()
-	);
+	// Nothing is sent before it is made: the older partitions of a database of 1.0.0 are not even opened.
+	const sinceMs = oldest.created_at_ms - CLOCK_SLACK_MS;
+	return meant
+		.where("attempts.delivery_id", "in", ids)
+		.where("attempts.started_at_ms", ">=", sinceMs)
+		.execute();
 }
 
 /** With what went out in each, along the key of the attempts. Of some that 1.0.0 wrote nobody knows what they sent. */

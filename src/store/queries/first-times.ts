@@ -3,53 +3,18 @@
 
 import type { Db } from "../store.ts";
 import { countUsableKeys } from "./keys.ts";
-import type { Programme } from "./programmes.ts";
 
 export type FirstTime = "first_signed_at_ms" | "first_pixel_at_ms" | "first_callback_at_ms";
 
-/** Costs nothing from the second time on. */
 export async function noteFirstTime(
 	trx: Db,
-	programme: Pick<Programme, "id" | FirstTime>,
 	what: FirstTime,
-	nowMs: number,
-): Promise<void> {
-	if (programme[what] !== null) return;
-	// Again, because another may have been first since the programme was read.
-	await trx
-		.updateTable("programmes")
-		.set({ [what]: nowMs })
-		.where("id", "=", programme.id)
-		.where(what, "is", null)
-		.execute();
-}
-
-/** One after the other in the order of their ids: two processes that meet here must not wait for each other. */
-export async function noteFirstTimes(
-	trx: Db,
-	times: readonly { programme: Pick<Programme, "id" | FirstTime>; what: FirstTime }[],
-	nowMs: number,
-): Promise<void> {
-	const first = new Map(times.map((time) => [`${time.programme.id} ${time.what}`, time]));
-	const ordered = [...first.values()].sort((a, b) => a.programme.id - b.programme.id);
-	for (const { programme, what } of ordered) await noteFirstTime(trx, programme, what, nowMs);
-}
-
-/** In the order of their ids, as above. */
-export async function noteFirstCallbacks(
-	trx: Db,
 	programmeIds: readonly number[],
 	nowMs: number,
 ): Promise<void> {
 	if (programmeIds.length === 0) return;
-	const unanswered = await trx
-		.selectFrom("programmes")
-		.select(["id", "first_signed_at_ms", "first_pixel_at_ms", "first_callback_at_ms"])
-		.where("id", "in", programmeIds)
-		.where("first_callback_at_ms", "is", null)
-		.orderBy("id")
-		.execute();
-	for (const programme of unanswered) await noteFirstTime(trx, programme, "first_callback_at_ms", nowMs);
+	const first = trx.updateTable("programmes").set({ [what]: nowMs });
+	await first.where("id", "in", programmeIds).where(what, "is", null).execute();
 }
 
 /** Whether a programme's integration works, as the page's checks ask it. */

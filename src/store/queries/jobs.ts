@@ -228,8 +228,3 @@ export async function removeLines(
 export async function deleteJob(db: Db, id: number): Promise<void> {
 	await db.deleteFrom("jobs").where("id", "=", id).execute();
 }
-
-/** What is left of them once their lines have gone: a small row each. */
-export async function pruneJobs(db: Db, olderThanMs: number): Promise<void> {
-	await db.deleteFrom("jobs").where("lines", "=", "gone").where("created_at_ms", "<", olderThanMs).execute();
-}

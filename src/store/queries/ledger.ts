@@ -37,7 +37,7 @@ const IDS_AT_ONCE = 20_000;
 const EXAMPLES = 5;
 
 const ANNOUNCING = ["record", "approve", "reject", "reverse"] as const satisfies readonly LivedMove[];
-const MOVES: readonly LivedMove[] = [...ANNOUNCING, "park", "confirm", "expire"];
+const MOVES: readonly LivedMove[] = [...ANNOUNCING, "park", "confirm", "credit", "expire"];
 const MOVE_OF_EVENT = `case r.name ${ANNOUNCING.map((move) => `when '${moveRule(move).announces}' then '${move}'`).join(" ")} end`;
 const STATUS_OF_MOVE = `case r.move ${MOVES.map((move) => `when '${move}' then '${moveRule(move).to}'`).join(" ")} end`;
 const IS_IMPORT = `(r.move = 'import' and r.to_status in (${DECIDED_STATUSES.map((status) => `'${status}'`).join(", ")}))`;

@@ -56,8 +56,3 @@ export async function uncountUse(db: Db, subject: string): Promise<void> {
 export async function forgetUses(db: Db, subject: string): Promise<void> {
 	await db.deleteFrom("limit_counts").where("subject", "=", subject).execute();
 }
-
-/** Windows that are over count for nothing. */
-export async function pruneUses(db: Db, nowMs: number): Promise<void> {
-	await db.deleteFrom("limit_counts").where("ends_at_ms", "<=", nowMs).execute();
-}

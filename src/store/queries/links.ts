@@ -2,7 +2,6 @@
 
 import { type Insertable, type NotNull, type RawBuilder, type Selectable, sql } from "kysely";
 import type { ProgrammeRole } from "../../domain/roles.ts";
-import { DAY_MS } from "../../domain/time.ts";
 import type { Db } from "../store.ts";
 import type { LinkPurpose, LinksTable, Withdrawal } from "../tables/people.ts";
 
@@ -12,8 +11,6 @@ export type ProgrammeInvitation = Link & { email: string; role: ProgrammeRole };
 
 /** As with people: one page holds them all. */
 const MAX_INVITATIONS_LISTED = 500;
-/** How long an invitation stays on the list after its link has ended, to be sent again. */
-const ENDED_SHOWN_MS = 30 * DAY_MS;
 
 /**
  * To be taken first in every transaction that makes or uses a link, or ends somebody's access. They come one after
@@ -53,15 +50,8 @@ export async function findOpenLink(db: Db, tokenHash: string, nowMs: number): Pr
 
 /** Of somebody who was invited to a programme and has not joined yet. */
 export async function hasOpenInvitation(db: Db, personId: number, nowMs: number): Promise<boolean> {
-	const found = await db
-		.selectFrom("links")
-		.select("id")
-		.where("person_id", "=", personId)
-		.where("purpose", "=", "programme_invitation")
-		.where("expires_at_ms", ">", nowMs)
-		.where("withdrawn", "is", null)
-		.executeTakeFirst();
-	return found !== undefined;
+	const isMeant = sql`l.person_id = ${personId} and l.purpose = 'programme_invitation'`;
+	return (await findOpenLinks(db, isMeant, nowMs)).length > 0;
 }
 
 /** False when somebody else was faster: a link works once. */
@@ -184,17 +174,4 @@ async function findOpenLinks(trx: Db, isMeant: RawBuilder<unknown>, nowMs: numbe
 async function withdraw(trx: Db, links: readonly OpenLink[] = [], withdrawn: Withdrawal): Promise<void> {
 	const ids = links.map(({ id }) => id);
 	if (ids.length > 0) await trx.updateTable("links").set({ withdrawn }).where("id", "in", ids).execute();
-}
-
-/** What has expired opens nothing any more; it would only pile up. */
-export async function pruneLinks(db: Db, nowMs: number): Promise<void> {
-	await db
-		.deleteFrom("links")
-		.where((eb) =>
-			eb.or([
-				eb("expires_at_ms", "<", nowMs - ENDED_SHOWN_MS),
-				eb.and([eb("expires_at_ms", "<", nowMs), eb("email", "is", null), eb("withdrawn", "is", null)]),
-			]),
-		)
-		.execute();
 }

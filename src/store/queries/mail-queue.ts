@@ -90,13 +90,3 @@ export async function listMailsOn(db: Db, topic: string): Promise<MailState[]> {
 		.limit(MAX_ON_TOPIC)
 		.execute();
 }
-
-/** Those that were sent or given up, and whatever nobody could send in time. */
-export async function pruneMails(db: Db, olderThanMs: number): Promise<void> {
-	await db
-		.deleteFrom("mail_queue")
-		.where("created_at_ms", "<", olderThanMs)
-		.where((eb) => eb.or([eb("due_at_ms", "is", null), eb("good_until_ms", "<", olderThanMs)]))
-		.execute();
-	await db.deleteFrom("changes_to_tell").where("due_at_ms", "<", olderThanMs).execute();
-}

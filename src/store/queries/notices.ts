@@ -32,6 +32,8 @@ export interface OpenTrouble extends WatchedTrouble {
 	receiverId: number;
 	/** Null while it is only watched. */
 	toldAtMs: number | null;
+	/** When the last mail about the receiver's callbacks was written. */
+	lastMailedAtMs: number | null;
 }
 
 /** So that the values of one statement stay far below what either database takes. */
@@ -72,13 +74,18 @@ function upsert(
 					...Object.fromEntries(LAST_FAILURE.map((column) => [column, latestOf(column)])),
 				})),
 		)
-		.returning([
+		.returning((eb) => [
 			"id",
 			"receiver_id as receiverId",
 			"opened_at_ms as openedAtMs",
 			"told_at_ms as toldAtMs",
 			"failed_attempts as failedAttempts",
 			"failures",
+			eb
+				.selectFrom("programmes")
+				.select("last_mailed_at_ms")
+				.whereRef("programmes.id", "=", "notices.receiver_id")
+				.as("lastMailedAtMs"),
 		])
 		.execute();
 }
@@ -95,37 +102,20 @@ export async function tellTroubles(trx: Db, ids: readonly number[], nowMs: numbe
 		.execute();
 }
 
-/** Those that have been watched since before then, the longest first; where there is no Postback URL any more, too. */
-export async function findWatched(
-	db: Db,
-	openedUntilMs: number,
-	limit: number,
-): Promise<{ id: number; hasUrl: boolean }[]> {
-	const rows = await db
-		.selectFrom("notices")
-		.innerJoin("programmes", "programmes.id", "notices.receiver_id")
-		.select(["notices.id", "programmes.endpoint_id as endpointId"])
-		.where("notices.told_at_ms", "is", null)
-		.where("notices.opened_at_ms", "<=", openedUntilMs)
-		.orderBy("notices.opened_at_ms")
-		.limit(limit)
-		.execute();
-	return rows.map(({ id, endpointId }) => ({ id, hasUrl: endpointId !== null }));
+/** The one that has been watched the longest, if it began before then. False when there is none. */
+export async function tellWatched(db: Db, openedUntilMs: number, nowMs: number): Promise<boolean> {
+	// Looked at again, because on PostgreSQL it may have been told, or have vanished, since it was found.
+	const { rows } = await sql`update notices set told_at_ms = ${nowMs}, mail_due_at_ms = ${nowMs}
+		where id = (select id from notices where told_at_ms is null and opened_at_ms <= ${openedUntilMs}
+				order by opened_at_ms limit 1)
+			and told_at_ms is null returning id`.execute(db);
+	return rows.length > 0;
 }
 
-/** False when it has been told, or has vanished, since it was found. */
-export async function tellWatched(db: Db, id: number, nowMs: number): Promise<boolean> {
-	const { numUpdatedRows } = await db
-		.updateTable("notices")
-		.set({ told_at_ms: nowMs, mail_due_at_ms: nowMs })
-		.where("id", "=", id)
-		.where("told_at_ms", "is", null)
-		.executeTakeFirst();
-	return numUpdatedRows > 0n;
-}
-
-export async function forgetWatched(db: Db, id: number): Promise<void> {
-	await db.deleteFrom("notices").where("id", "=", id).where("told_at_ms", "is", null).execute();
+/** An attempt that was in flight when the URL was removed may have opened one: nothing more will be sent. */
+export async function forgetWatched(db: Db, openedUntilMs: number): Promise<void> {
+	await sql`delete from notices where told_at_ms is null and opened_at_ms <= ${openedUntilMs}
+		and receiver_id in (select id from programmes where endpoint_id is null)`.execute(db);
 }
 
 /** Resolves to those that had been told; what was only watched vanishes. */
@@ -222,19 +212,6 @@ export async function findOpenNotice(db: Db, programmeId: number): Promise<Shown
 			.where("notices.ended_at_ms", "is", null)
 			.executeTakeFirst()
 	);
-}
-
-/** When the last mail about each programme's callbacks was written. */
-export async function lastMailedAtMs(
-	db: Db,
-	programmeIds: readonly number[],
-): Promise<Map<number, number | null>> {
-	const rows = await db
-		.selectFrom("programmes")
-		.select(["id", "last_mailed_at_ms"])
-		.where("id", "in", programmeIds)
-		.execute();
-	return new Map(rows.map((row) => [row.id, row.last_mailed_at_ms]));
 }
 
 /** The programme whose mail has been due the longest, and since when. */

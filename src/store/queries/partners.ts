@@ -2,9 +2,9 @@
 
 import { type Insertable, sql } from "kysely";
 import type { LandingHost } from "../../domain/click.ts";
-import type { Cursor } from "../../domain/cursor.ts";
 import type { Db } from "../store.ts";
 import type {
+	Application,
 	ApplicationsTable,
 	CouponCodesTable,
 	Partner,
@@ -17,7 +17,7 @@ import type {
 import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
 import { findByName } from "./programme-list.ts";
 
-export type { Partner, PartnerLink, Partnership } from "../tables/partners.ts";
+export type { Application, Partner, PartnerLink, Partnership } from "../tables/partners.ts";
 
 export function insertPartner(db: Db, partner: Insertable<PartnersTable>): Promise<Partner> {
 	return db.insertInto("partners").values(partner).returningAll().executeTakeFirstOrThrow();
@@ -28,6 +28,8 @@ export function findPartner(db: Db, publicId: string): Promise<Partner | undefin
 }
 
 const PARTNER_PREFIX = "ptn_";
+/** A number that none has: an empty list is no SQL. */
+const NOBODY = 0;
 
 /** The newest first. `search`: part of the name, or a whole id. */
 export function listPartners(
@@ -66,8 +68,10 @@ export async function findPartnerships(
 		.execute();
 }
 
-export async function setPartnerEnded(db: Db, partnerId: number, nowMs: number | null): Promise<void> {
-	await db.updateTable("partners").set({ ended_at_ms: nowMs }).where("id", "=", partnerId).execute();
+/** False when it had ended before. */
+export async function setPartnerEnded(db: Db, partnerId: number, nowMs: number): Promise<boolean> {
+	const partner = db.updateTable("partners").set({ ended_at_ms: nowMs }).where("id", "=", partnerId);
+	return (await partner.where("ended_at_ms", "is", null).executeTakeFirst()).numUpdatedRows > 0n;
 }
 
 export async function addPartnerPerson(db: Db, partnerId: number, personId: number): Promise<void> {
@@ -113,22 +117,13 @@ export function insertPartnership(
 export async function changePartnership(
 	db: Db,
 	id: number,
-	change: Pick<Partial<Partnership>, "commission_rate" | "ended_at_ms" | "terms">,
+	change: Pick<Partial<Partnership>, "commission_rate" | "ended_at_ms">,
 ): Promise<void> {
 	await db.updateTable("partnerships").set(change).where("id", "=", id).execute();
 }
 
-/** With the names that people know both sides by. */
-export interface NamedPartnership extends Partnership {
-	partner_name: string;
-	partner_public_id: string;
-	partner_ended_at_ms: number | null;
-	programme_name: string;
-	/** Which holds where the partnership has none of its own. */
-	programme_rate: string;
-	programme_public_id: string;
-	programme_shows_baskets: 0 | 1;
-}
+/** With the names that people know both sides by. The programme's rate holds where the partnership has none of its own. */
+export type NamedPartnership = NonNullable<Awaited<ReturnType<typeof findPartnership>>>;
 
 function named(db: Db) {
 	return db
@@ -147,20 +142,21 @@ function named(db: Db) {
 		]);
 }
 
-export function findPartnership(db: Db, publicId: string): Promise<NamedPartnership | undefined> {
+export function findPartnership(db: Db, publicId: string) {
 	return named(db).where("partnerships.public_id", "=", publicId).executeTakeFirst();
 }
 
-export async function findPartnershipsById(
+/** By their numbers, or those of partners: the newest partner first. */
+export function listPartnerships(
 	db: Db,
-	ids: readonly number[],
-): Promise<ReadonlyMap<number, NamedPartnership>> {
-	if (ids.length === 0) return new Map();
-	const rows = await named(db).where("partnerships.id", "in", ids).execute();
-	return new Map(rows.map((row) => [row.id, row]));
+	by: "id" | "partner_id",
+	numbers: readonly number[],
+): Promise<NamedPartnership[]> {
+	const partnerships = named(db).orderBy("partnerships.partner_id", "desc").orderBy("partnerships.id");
+	return partnerships.where(`partnerships.${by}`, "in", [NOBODY, ...numbers]).execute();
 }
 
-/** The same a page at a time. */
+/** The newest first. */
 export function pagePartnerships(
 	db: Db,
 	programmeId: number,
@@ -170,25 +166,6 @@ export function pagePartnerships(
 	return readNewestFirst(request, (beforeId, limit) =>
 		own.where("partnerships.id", "<", beforeId).orderBy("partnerships.id", "desc").limit(limit).execute(),
 	);
-}
-
-export function listPartnershipsOfPartner(db: Db, partnerId: number): Promise<NamedPartnership[]> {
-	return named(db).where("partnerships.partner_id", "=", partnerId).orderBy("partnerships.id").execute();
-}
-
-/** Of all partners, those of one partner together, the newest partner first. */
-export function listPartnerships(
-	db: Db,
-	after: Cursor | undefined,
-	limit: number,
-): Promise<NamedPartnership[]> {
-	const { at, id } = after ?? { at: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
-	return named(db)
-		.where(sql<boolean>`(partnerships.partner_id, partnerships.id) < (${at}, ${id})`)
-		.orderBy("partnerships.partner_id", "desc")
-		.orderBy("partnerships.id", "desc")
-		.limit(limit)
-		.execute();
 }
 
 /** Undefined when somebody has the code already. */
@@ -201,25 +178,35 @@ export function insertLink(db: Db, link: Insertable<PartnerLinksTable>): Promise
 		.executeTakeFirst();
 }
 
-export function listLinks(db: Db, partnershipIds: readonly number[]): Promise<PartnerLink[]> {
-	if (partnershipIds.length === 0) return Promise.resolve([]);
-	return db
+/** The newest first. */
+export function pageLinks(
+	db: Db,
+	partnershipIds: readonly number[],
+	request: PageRequest,
+): Promise<ListPage<PartnerLink>> {
+	const own = db
 		.selectFrom("partner_links")
 		.selectAll()
-		.where("partnership_id", "in", partnershipIds)
-		.orderBy("id", "desc")
-		.execute();
+		.where("partnership_id", "in", [NOBODY, ...partnershipIds]);
+	return readNewestFirst(request, (beforeId, limit) =>
+		own.where("id", "<", beforeId).orderBy("id", "desc").limit(limit).execute(),
+	);
 }
 
-export function findLink(db: Db, id: number): Promise<PartnerLink | undefined> {
-	return db.selectFrom("partner_links").selectAll().where("id", "=", id).executeTakeFirst();
+export async function countLinks(db: Db, partnershipId: number): Promise<number> {
+	const own = db.selectFrom("partner_links").where("partnership_id", "=", partnershipId);
+	return (await own.select(({ fn }) => fn.countAll<number>().as("links")).executeTakeFirstOrThrow()).links;
 }
 
-export function findCode(db: Db, programmeId: number, folded: string) {
-	return db
-		.selectFrom("coupon_codes")
-		.selectAll()
-		.where("programme_id", "=", programmeId)
+export function findLink(db: Db, by: "id" | "code", value: number | string) {
+	return db.selectFrom("partner_links").selectAll().where(by, "=", value).executeTakeFirst();
+}
+
+/** Whose coupon code it is. */
+export function findByCode(db: Db, programmeId: number, folded: string) {
+	return named(db)
+		.innerJoin("coupon_codes", "coupon_codes.partnership_id", "partnerships.id")
+		.where("coupon_codes.programme_id", "=", programmeId)
 		.where("folded", "=", folded)
 		.executeTakeFirst();
 }
@@ -234,23 +221,14 @@ export async function insertCode(db: Db, code: Insertable<CouponCodesTable>): Pr
 	return numInsertedOrUpdatedRows > 0n;
 }
 
-export async function removeCode(db: Db, programmeId: number, folded: string): Promise<boolean> {
-	const { numDeletedRows } = await db
-		.deleteFrom("coupon_codes")
-		.where("programme_id", "=", programmeId)
-		.where("folded", "=", folded)
-		.executeTakeFirst();
-	return numDeletedRows > 0n;
+export async function removeCode(db: Db, programmeId: number, folded: string): Promise<void> {
+	const codes = db.deleteFrom("coupon_codes").where("programme_id", "=", programmeId);
+	await codes.where("folded", "=", folded).execute();
 }
 
-export async function listCodes(db: Db, partnershipIds: readonly number[]) {
-	if (partnershipIds.length === 0) return [];
-	return db
-		.selectFrom("coupon_codes")
-		.selectAll()
-		.where("partnership_id", "in", partnershipIds)
-		.orderBy("folded")
-		.execute();
+export function listCodes(db: Db, partnershipIds: readonly number[]) {
+	const codes = db.selectFrom("coupon_codes").selectAll().orderBy("folded");
+	return codes.where("partnership_id", "in", [NOBODY, ...partnershipIds]).execute();
 }
 
 export async function replaceLandingHosts(
@@ -272,34 +250,18 @@ export function insertApplication(db: Db, application: Insertable<ApplicationsTa
 	return db.insertInto("applications").values(application).returningAll().executeTakeFirstOrThrow();
 }
 
-export function findApplication(db: Db, publicId: string) {
-	return db.selectFrom("applications").selectAll().where("public_id", "=", publicId).executeTakeFirst();
+/** The oldest first. */
+export function listApplications(db: Db, programmeId: number, limit: number): Promise<Application[]> {
+	const own = db.selectFrom("applications").selectAll().where("programme_id", "=", programmeId);
+	return own.orderBy("id").limit(limit).execute();
 }
 
-/** Those that wait for an answer, the oldest first. */
-export function listOpenApplications(db: Db, programmeId: number, limit: number) {
-	return db
-		.selectFrom("applications")
-		.selectAll()
-		.where("programme_id", "=", programmeId)
-		.where("decided_at_ms", "is", null)
-		.orderBy("id")
-		.limit(limit)
-		.execute();
+export function findApplication(db: Db, programmeId: number, publicId: string) {
+	const own = db.selectFrom("applications").selectAll().where("programme_id", "=", programmeId);
+	return own.where("public_id", "=", publicId).executeTakeFirst();
 }
 
-/** False when somebody was faster. */
-export async function decideApplication(
-	db: Db,
-	id: number,
-	accepted: boolean,
-	nowMs: number,
-): Promise<boolean> {
-	const { numUpdatedRows } = await db
-		.updateTable("applications")
-		.set({ decided_at_ms: nowMs, accepted: accepted ? 1 : 0 })
-		.where("id", "=", id)
-		.where("decided_at_ms", "is", null)
-		.executeTakeFirst();
-	return numUpdatedRows > 0n;
+/** What strangers say of themselves is kept until it is answered. */
+export async function removeApplication(db: Db, id: number): Promise<void> {
+	await db.deleteFrom("applications").where("id", "=", id).execute();
 }

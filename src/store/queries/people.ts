@@ -1,6 +1,6 @@
 // The people who sign in: those of shops, and the network's staff.
 
-import { type Insertable, type RawBuilder, type Selectable, sql } from "kysely";
+import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from "kysely";
 import type { ProgrammeRole } from "../../domain/roles.ts";
 import type { Db } from "../store.ts";
 import type { PeopleTable } from "../tables/people.ts";
@@ -29,28 +29,9 @@ export async function findPersonById(db: Db, id: number): Promise<Person | undef
 	return db.selectFrom("people").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
-/** What people change about themselves. */
-export type PersonSettings = Pick<
-	Person,
-	"name" | "zone" | "locale" | "mails_callbacks_failing" | "mails_callbacks_working_again"
->;
-
-export async function updateSettings(db: Db, id: number, settings: PersonSettings): Promise<void> {
-	await db.updateTable("people").set(settings).where("id", "=", id).execute();
-}
-
-/** The caller has seen, under the lock of the links, that nobody has it. */
-export async function setEmail(trx: Db, id: number, email: string): Promise<void> {
-	await trx.updateTable("people").set({ email }).where("id", "=", id).execute();
-}
-
-export async function renamePerson(db: Db, id: number, name: string): Promise<void> {
-	await db.updateTable("people").set({ name }).where("id", "=", id).execute();
-}
-
-/** Null: may sign in (again). */
-export async function setDeactivated(db: Db, id: number, atMs: number | null): Promise<void> {
-	await db.updateTable("people").set({ deactivated_at_ms: atMs }).where("id", "=", id).execute();
+/** A new e-mail: the caller has seen, under the lock of the links, that nobody has it. */
+export async function updatePerson(trx: Db, id: number, change: Updateable<PeopleTable>): Promise<void> {
+	await trx.updateTable("people").set(change).where("id", "=", id).execute();
 }
 
 // People as the pages list them: who can sign in, who still has a link to open, who may no longer.

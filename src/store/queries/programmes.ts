@@ -3,7 +3,6 @@
 import type { Insertable, Selectable, Updateable } from "kysely";
 import type { Db } from "../store.ts";
 import type { ProgrammesTable } from "../tables/programmes.ts";
-import { type Cancellation, noteCancellation } from "./cancellations.ts";
 import { endTroubles } from "./notices.ts";
 
 export type Programme = Selectable<ProgrammesTable>;
@@ -91,21 +90,16 @@ export async function listUrls(db: Db, programmeId: number, limit: number): Prom
 	return rows.map(({ url }) => url);
 }
 
-// Removing a Postback URL. From the commit on nothing of the old epoch goes out; what is pending is cancelled afterwards,
-// in batches, because a large backlog must hold up neither the engine nor another shop: see cancellations.ts.
-
 /**
- * The epoch goes up so that an event written by a transaction that still saw the URL is cancelled too, when an engine
- * comes to it. The caller has locked the programme.
+ * From the commit on nothing of the old epoch goes out, also not an event written by a transaction that still saw the
+ * URL: the engine that comes to it cancels it. The caller has locked the programme.
  */
-export async function removeEndpoint(trx: Db, receiverId: number, nowMs: number): Promise<Cancellation> {
-	const { epoch } = await trx
+export async function removeEndpoint(trx: Db, receiverId: number, nowMs: number): Promise<void> {
+	await trx
 		.updateTable("programmes")
 		.set((eb) => ({ endpoint_id: null, endpoint_epoch: eb("endpoint_epoch", "+", 1) }))
 		.where("id", "=", receiverId)
-		.returning("endpoint_epoch as epoch")
-		.executeTakeFirstOrThrow();
+		.execute();
 	// Nothing is sent any more, so nothing fails any more; and no success will come to end it.
 	await endTroubles(trx, [receiverId], "removal", nowMs);
-	return noteCancellation(trx, receiverId, epoch, nowMs);
 }

@@ -1,22 +1,54 @@
 // Retention: what is old enough is removed in small batches, each its own transaction, so that no caller waits for it.
-// Nonces and notices are few and go at once.
+// What is few goes at once.
 
 import { sql } from "kysely";
-import { MINUTE_MS } from "../../domain/time.ts";
+import { DAY_MS, isoTime, MINUTE_MS } from "../../domain/time.ts";
 import type { Clock } from "../../ports.ts";
 import type { Db, Store } from "../store.ts";
 import { findNewestMove } from "./announced-moves.ts";
+import { MAX_SESSION_DAYS } from "./sign-in.ts";
 
 const BATCH_ROWS = 500;
 /** Another machine's clock may be behind ours, and still take a timestamp that is stale here. */
 const CLOCK_MARGIN_MS = 5 * MINUTE_MS;
+const ENDED_LINKS_SHOWN_MS = 30 * DAY_MS;
+/** Longer than the next one on the same topic has to wait. What still waits to be sent is kept as long as it is good for. */
+const MAILS_KEPT_MS = 7 * DAY_MS;
 
-export async function pruneNonces({ db }: Store, nowMs: number): Promise<void> {
-	await db
-		.deleteFrom("nonces")
-		.where("expires_at_ms", "<", nowMs - CLOCK_MARGIN_MS)
-		.execute();
+/** What strangers write, and counts for minutes: nonces, and limits whose time is over. */
+export async function pruneShortLived({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
+	await sql`delete from nonces where expires_at_ms < ${nowMs - CLOCK_MARGIN_MS}`.execute(db);
+	await sql`delete from limit_counts where ends_at_ms <= ${nowMs}`.execute(db);
 }
+
+/** What has expired and opens nothing any more: sessions, sign-ins that wait for a code, links. */
+export async function pruneAccess({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
+	const now = isoTime(nowMs);
+	await sql`delete from auth_sessions where "expiresAt" < ${now}
+		or "createdAt" <= ${isoTime(nowMs - MAX_SESSION_DAYS * DAY_MS)}`.execute(db);
+	await sql`delete from auth_verifications where "expiresAt" < ${now}`.execute(db);
+	// An invitation stays on the list for a while, to be sent again.
+	await sql`delete from links where expires_at_ms < ${nowMs - ENDED_LINKS_SHOWN_MS}
+		or (expires_at_ms < ${nowMs} and email is null and withdrawn is null)`.execute(db);
+}
+
+/** Mails that were sent or given up, and whatever nobody could send in time. */
+export async function pruneMails({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
+	const olderThanMs = nowMs - MAILS_KEPT_MS;
+	await sql`delete from mail_queue where created_at_ms < ${olderThanMs}
+		and (due_at_ms is null or good_until_ms < ${olderThanMs})`.execute(db);
+	await sql`delete from changes_to_tell where due_at_ms < ${olderThanMs}`.execute(db);
+}
+
+/** Few rows, or small ones: notices that have ended, what is left of jobs once their lines have gone, hourly counts. */
+export async function pruneSmall({ db }: Pick<Store, "db">, olderThanMs: number): Promise<void> {
+	await sql`delete from notices where mail_due_at_ms is null and (ended_at_ms < ${olderThanMs}
+		or (kind = 'callbacks_working_again' and opened_at_ms < ${olderThanMs}))`.execute(db);
+	await sql`delete from jobs where lines = 'gone' and created_at_ms < ${olderThanMs}`.execute(db);
+	await sql`delete from callback_hours where hour_ms < ${olderThanMs}`.execute(db);
+}
+
+type Pruning = [store: Store, clock: Clock, olderThanMs: number, isStopping: () => boolean];
 
 /** `removeBatch` resolves to how many went, or to null when there is nothing left to look at. */
 async function removeInBatches(
@@ -34,38 +66,43 @@ async function removeInBatches(
 	return removed;
 }
 
-/** Walks the rows from the oldest on and stops at the first that is young enough. Resolves to how many went. */
-export async function pruneDeliveries(
-	store: Store,
-	clock: Clock,
-	olderThanMs: number,
-	isStopping: () => boolean,
+/**
+ * Walks the rows from the oldest on, by batches, and stops at the first that is young enough: ids follow the time of
+ * making. Not from the beginning each time: PostgreSQL would read again what this run has deleted.
+ */
+function removeOldest<Row extends { id: number; atMs: number }>(
+	[, clock, olderThanMs, isStopping]: Pruning,
+	read: (afterId: number) => Promise<readonly Row[]>,
+	remove: (old: readonly Row[]) => Promise<number>,
 ): Promise<number> {
 	let afterId = 0;
 	return removeInBatches(clock, isStopping, async () => {
-		const batch = await oldestDeliveries(store.db, afterId, olderThanMs);
-		const last = batch.at(-1);
+		const rows = await read(afterId);
+		const firstYoung = rows.findIndex(({ atMs }) => atMs >= olderThanMs);
+		const old = firstYoung === -1 ? rows : rows.slice(0, firstYoung);
+		const last = old.at(-1);
 		if (last === undefined) return null;
 		afterId = last.id;
-		const ids = batch
-			.filter((row) => row.finished_at_ms !== null && row.finished_at_ms < olderThanMs)
-			.map((row) => row.id);
-		return ids.length === 0 ? 0 : store.transact((trx) => removeDeliveries(trx, ids));
+		return remove(old);
 	});
 }
 
-/** Behind `afterId`, up to the first that is young enough; a batch at most. */
-async function oldestDeliveries(db: Db, afterId: number, olderThanMs: number) {
-	const rows = await db
-		.selectFrom("deliveries")
-		.select(["id", "created_at_ms", "finished_at_ms"])
-		.where("id", ">", afterId)
-		.orderBy("id")
-		.limit(BATCH_ROWS)
-		.execute();
-	// Ids follow the time of making, so nothing behind a young row is old enough.
-	const firstYoung = rows.findIndex((row) => row.created_at_ms >= olderThanMs);
-	return firstYoung === -1 ? rows : rows.slice(0, firstYoung);
+/** Resolves to how many went. */
+export function pruneDeliveries(...of: Pruning): Promise<number> {
+	const [store, , olderThanMs] = of;
+	const read = (afterId: number) =>
+		store.db
+			.selectFrom("deliveries")
+			.select(["id", "created_at_ms as atMs", "finished_at_ms"])
+			.where("id", ">", afterId)
+			.orderBy("id")
+			.limit(BATCH_ROWS)
+			.execute();
+	return removeOldest(of, read, async (old) => {
+		const finished = old.filter((row) => row.finished_at_ms !== null && row.finished_at_ms < olderThanMs);
+		const ids = finished.map(({ id }) => id);
+		return ids.length === 0 ? 0 : store.transact((trx) => removeDeliveries(trx, ids));
+	});
 }
 
 async function removeDeliveries(trx: Db, ids: readonly number[]): Promise<number> {
@@ -83,47 +120,26 @@ async function removeDeliveries(trx: Db, ids: readonly number[]): Promise<number
 	return gone.length;
 }
 
-export function pruneInboundCalls(...of: LogPruning): Promise<number> {
-	return pruneLog("inbound_calls", ...of);
-}
-
-/** What listeners told of. */
-export function pruneLocalAnswers(...of: LogPruning): Promise<number> {
-	return pruneLog("local_answers", ...of);
-}
-
-type LogPruning = [store: Store, clock: Clock, olderThanMs: number, isStopping: () => boolean];
-
-/** Walks the rows from the oldest on and stops at the first batch that is young enough. Resolves to how many went. */
-async function pruneLog(
-	table: "inbound_calls" | "local_answers",
-	...[{ db }, clock, olderThanMs, isStopping]: LogPruning
-): Promise<number> {
-	// Not from the beginning each time: PostgreSQL would read again what this run has deleted.
-	let afterId = 0;
-	return removeInBatches(clock, isStopping, async () => {
-		const rows = await db
+/** The inbound log, or what listeners told of. Resolves to how many went. */
+export function pruneLog(table: "inbound_calls" | "local_answers", ...of: Pruning): Promise<number> {
+	const [{ db }] = of;
+	const read = (afterId: number) =>
+		db
 			.selectFrom(table)
-			.select(["id", "at_ms"])
+			.select(["id", "at_ms as atMs"])
 			.where("id", ">", afterId)
 			.orderBy("id")
 			.limit(BATCH_ROWS)
 			.execute();
-		const ids = rows.filter((row) => row.at_ms < olderThanMs).map((row) => row.id);
-		if (ids.length === 0) return null;
-		afterId = rows.at(-1)?.id ?? afterId;
+	return removeOldest(of, read, async (old) => {
+		const ids = old.map(({ id }) => id);
 		await db.deleteFrom(table).where("id", "in", ids).execute();
 		return ids.length;
 	});
 }
 
 /** What pixels reported and no server confirmed, with its history. Resolves to how many went. */
-export async function pruneExpired(
-	store: Store,
-	clock: Clock,
-	olderThanMs: number,
-	isStopping: () => boolean,
-): Promise<number> {
+export function pruneExpired(...[store, clock, olderThanMs, isStopping]: Pruning): Promise<number> {
 	return removeInBatches(clock, isStopping, async () => {
 		const ids = await longestExpired(store, olderThanMs);
 		return ids.length === 0 ? null : store.transact((trx) => removeExpired(trx, ids));
@@ -169,11 +185,6 @@ async function removeExpired(trx: Db, ids: readonly number[]): Promise<number> {
 	const gone = expired.map((row) => row.id);
 	if (gone.length > 0) await trx.deleteFrom("moves").where("conversion_id", "in", gone).execute();
 	return gone.length;
-}
-
-export async function pruneNotices({ db }: Store, olderThanMs: number): Promise<void> {
-	await sql`delete from notices where mail_due_at_ms is null and (ended_at_ms < ${olderThanMs}
-		or (kind = 'callbacks_working_again' and opened_at_ms < ${olderThanMs}))`.execute(db);
 }
 
 /** What was removed leaves room in the file: most of it goes back to the disk, a little at a time. */

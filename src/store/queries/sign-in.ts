@@ -2,10 +2,9 @@
 // case of better-auth, which kept them in 1.0.0.
 
 import type { Selectable } from "kysely";
-import { DAY_MS, isoTime } from "../../domain/time.ts";
+import { isoTime } from "../../domain/time.ts";
 import type { Db } from "../store.ts";
 import type { AuthSessionsTable, AuthTwoFactorsTable, AuthUsersTable } from "../tables/people.ts";
-import { pruneLinks } from "./links.ts";
 import type { Person } from "./people.ts";
 
 /** better-auth's word for an account with a password. */
@@ -277,18 +276,6 @@ export async function endChallenge(trx: Db, id: string): Promise<void> {
 /** Password, authenticator and sessions go with it: their rows refer to this one. */
 export async function removeSignIn(trx: Db, personPublicId: string): Promise<void> {
 	await trx.deleteFrom("auth_users").where("id", "=", personPublicId).execute();
-}
-
-/** What has expired opens nothing any more; it would only pile up. */
-export async function pruneSignIn(db: Db, nowMs: number): Promise<void> {
-	const now = isoTime(nowMs);
-	const oldestSession = isoTime(nowMs - MAX_SESSION_DAYS * DAY_MS);
-	await db
-		.deleteFrom("auth_sessions")
-		.where((eb) => eb.or([eb("expiresAt", "<", now), eb("createdAt", "<=", oldestSession)]))
-		.execute();
-	await db.deleteFrom("auth_verifications").where("expiresAt", "<", now).execute();
-	await pruneLinks(db, nowMs);
 }
 
 // An authenticator: made by a set-up, on once a code has shown that it works. Whether it is on stands with the user.

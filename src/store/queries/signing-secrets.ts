@@ -1,12 +1,7 @@
 // A programme's signing secrets, sealed. domain/secret-life says what their times mean.
 
 import type { Insertable, Selectable } from "kysely";
-import {
-	graceEndsAtMs,
-	REPLACED_SECRET_GRACE_MS,
-	type SecretState,
-	secretState,
-} from "../../domain/secret-life.ts";
+import { REPLACED_SECRET_GRACE_MS, stateOf } from "../../domain/secret-life.ts";
 import type { Db } from "../store.ts";
 import type { SigningSecretsTable } from "../tables/programmes.ts";
 
@@ -109,7 +104,6 @@ function secretsOf(db: Db, programmeId: number) {
 	return db.selectFrom("signing_secrets").selectAll().where("receiver_id", "=", programmeId);
 }
 
-/** In the order that keeps at most one of them active at every moment. */
 /** Not activated and not discarded; of one programme or (null) of all. */
 export async function listSecretsPreparedBy(
 	db: Db,
@@ -126,6 +120,7 @@ export async function listSecretsPreparedBy(
 		.execute();
 }
 
+/** In the order that keeps at most one of them active at every moment. */
 export async function activatePrepared(
 	trx: Db,
 	{ id, receiver_id }: SigningSecret,
@@ -149,19 +144,6 @@ export async function endSecrets(trx: Db, ids: readonly number[], nowMs: number)
 /** Any one will do to see whether the sealing key is right. */
 export async function newestSecret(db: Db): Promise<SigningSecret | undefined> {
 	return db.selectFrom("signing_secrets").selectAll().orderBy("id", "desc").limit(1).executeTakeFirst();
-}
-
-export function stateOf(secret: SigningSecret, nowMs: number): SecretState {
-	const { activated_at_ms, replaced_at_ms, ended_at_ms } = secret;
-	return secretState(
-		{ activatedAtMs: activated_at_ms, replacedAtMs: replaced_at_ms, endedAtMs: ended_at_ms },
-		nowMs,
-	);
-}
-
-/** Of one that was replaced: until when requests may be signed with it, unless it is ended before. */
-export function goodUntilMs({ replaced_at_ms }: SigningSecret): number | null {
-	return replaced_at_ms === null ? null : graceEndsAtMs(replaced_at_ms);
 }
 
 /** All there are, whatever became of them; read along the key, some at a time. */

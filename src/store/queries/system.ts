@@ -44,20 +44,10 @@ export async function noteBackup(db: Db, atMs: number): Promise<void> {
 }
 
 export async function saveProcess(db: Db, record: ProcessRecord): Promise<void> {
-	const { instance, host, role, version, startedAtMs, seenAtMs, engine, mailFailure } = record;
-	const present = {
-		seen_at_ms: seenAtMs,
-		in_hand: engine?.inHand ?? null,
-		programmes_due: engine?.programmesDue ?? null,
-		oldest_due_at_ms: engine?.oldestDueAtMs ?? null,
-		most_in_flight: engine?.mostInFlight ?? null,
-		mail_failed_at_ms: mailFailure?.atMs ?? null,
-		mail_error: mailFailure?.reason ?? null,
-	};
 	await db
 		.insertInto("processes")
-		.values({ instance, host, role, version, started_at_ms: startedAtMs, ...present })
-		.onConflict((conflict) => conflict.column("instance").doUpdateSet(present))
+		.values(record)
+		.onConflict((conflict) => conflict.column("instance").doUpdateSet(record))
 		.execute();
 }
 
@@ -72,52 +62,13 @@ export async function forgetProcesses(db: Db, seenBeforeMs: number): Promise<voi
 
 /** The longest running first. */
 async function listProcesses(db: Db): Promise<ProcessRecord[]> {
-	const rows = await db
-		.selectFrom("processes")
-		.selectAll()
-		.orderBy("started_at_ms")
-		.orderBy("instance")
-		.execute();
-	return rows.map((row) => ({
-		instance: row.instance,
-		host: row.host,
-		role: row.role,
-		version: row.version,
-		startedAtMs: row.started_at_ms,
-		seenAtMs: row.seen_at_ms,
-		engine:
-			row.in_hand === null
-				? null
-				: {
-						inHand: row.in_hand,
-						programmesDue: row.programmes_due ?? 0,
-						oldestDueAtMs: row.oldest_due_at_ms,
-						mostInFlight: row.most_in_flight,
-					},
-		mailFailure:
-			row.mail_failed_at_ms === null
-				? null
-				: { atMs: row.mail_failed_at_ms, reason: row.mail_error ?? "no reason was given" },
-	}));
+	return db.selectFrom("processes").selectAll().orderBy("started_at_ms").orderBy("instance").execute();
 }
 
 /** Of a chore that this program does not know, nothing is told. */
 export async function listChoreRecords(db: Db): Promise<ChoreRecord[]> {
 	const rows = await db.selectFrom("chores").selectAll().orderBy("name").execute();
-	return rows.flatMap(({ name, ...row }) => {
-		if (!isChoreName(name)) return [];
-		return [
-			{
-				name,
-				sinceMs: row.since_ms,
-				lastSuccessMs: row.last_success_ms,
-				workingAtMs: row.working_at_ms,
-				lastFailureMs: row.last_failure_ms,
-				failures: row.failures,
-				error: row.error,
-			},
-		];
-	});
+	return rows.flatMap(({ name, ...record }) => (isChoreName(name) ? [{ name, ...record }] : []));
 }
 
 /** What a process has to tell of a chore. */

@@ -130,7 +130,6 @@ function jobTables({ lastingId, clustered }: Dialect): readonly string[] {
 			claim text, claim_until_ms bigint not null, created_at_ms bigint not null, applied_at_ms bigint,
 			finished_at_ms bigint)`,
 		"create index jobs_by_programme on jobs (programme_id, id)",
-		"create index jobs_by_age on jobs (created_at_ms)",
 		"create index jobs_to_do on jobs (claim_until_ms, id) where state in ('uploaded', 'applying')",
 		"create index jobs_to_clear on jobs (id) where lines <> 'gone'",
 		`create table job_lines (
@@ -220,7 +219,7 @@ function partnerTables({ lastingId, givenId, clustered, rewritten }: Dialect): r
 		`create table applications (
 			id ${lastingId}, public_id text not null unique, programme_id bigint not null, name text not null,
 			email text not null, site text not null, about text not null, terms text not null,
-			created_at_ms bigint not null, decided_at_ms bigint, accepted integer)`,
+			created_at_ms bigint not null)`,
 		"create index applications_by_programme on applications (programme_id, id)",
 		`create table partner_links (
 			id ${lastingId}, code text not null unique, partnership_id bigint not null, name text not null,
@@ -239,7 +238,6 @@ function partnerTables({ lastingId, givenId, clustered, rewritten }: Dialect): r
 		`create table credits (
 			conversion_id ${givenId}, programme_id bigint not null, partnership_id bigint, word text not null,
 			sold_at_ms bigint not null, link_id bigint, clicked_at_ms bigint, sub_1 text not null, sub_2 text not null, sub_3 text not null)`,
-		"create index credits_by_partnership on credits (partnership_id, conversion_id) where partnership_id is not null",
 		`create index credits_by_sale on credits (partnership_id, sold_at_ms, conversion_id)
 			where partnership_id is not null`,
 	];

@@ -29,7 +29,6 @@ export interface Schema {
 	events: deliveries.EventsTable;
 	deliveries: deliveries.DeliveriesTable;
 	queue: deliveries.QueueTable;
-	cancellations: deliveries.CancellationsTable;
 	engines: network.EnginesTable;
 	slots: network.SlotsTable;
 	delivery_pause: network.DeliveryPauseTable;

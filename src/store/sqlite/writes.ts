@@ -10,15 +10,18 @@ import {
 	CREDIT,
 	DECIDING,
 	distinctOrders,
+	type FoundPartnership,
 	type HotWrites,
 	INBOUND_CALL,
 	MOVE,
 	NONCE,
 	type OrderKey,
 	type OwedEvent,
+	REPLACING_CREDIT,
 } from "../hot-writes.ts";
 import type { Db } from "../schema/tables.ts";
 import type { Conversion } from "../tables/conversions.ts";
+import type { StoredCredit } from "../tables/partners.ts";
 
 export function createSqliteWrites(database: DatabaseSync): HotWrites {
 	// Prepared at first use: the tables may not exist before the migrations have run.
@@ -44,9 +47,25 @@ export function createSqliteWrites(database: DatabaseSync): HotWrites {
 				return new Set(renamed.map(({ id }) => id));
 			}),
 		insertMoves: (trx, moves) => write(trx, ({ insertMove }) => void runForEach(insertMove, MOVE, moves)),
-		insertCredits: async (trx, credits) => {
-			if (credits.length === 0) return;
-			await write(trx, ({ insertCredit }) => void runForEach(insertCredit(), CREDIT, credits));
+		findPartnerships: async (db, codes, ids) => {
+			if (codes.length === 0 && ids.length === 0) return [];
+			return write(db, ({ credits }) => {
+				const { findByCode, findById } = credits();
+				const ofCodes = codes.map(({ programme_id, folded }) => findByCode.get(programme_id, folded));
+				const found = [...ofCodes, ...ids.map((id) => findById.get(id))];
+				return found.filter((row) => row !== undefined) as unknown as FoundPartnership[];
+			});
+		},
+		lockCredits: async (trx, ids) => {
+			if (ids.length === 0) return new Map();
+			// No other transaction writes beside this one.
+			return write(trx, ({ credits }) => {
+				const found = ids.map((id) => credits().find.get(id)) as unknown as (StoredCredit | undefined)[];
+				return new Map(found.flatMap((row) => (row === undefined ? [] : [[row.conversion_id, row]])));
+			});
+		},
+		putCredits: async (trx, rows) => {
+			if (rows.length > 0) await write(trx, ({ credits }) => void runForEach(credits().put, CREDIT, rows));
 		},
 		keepAnnouncedBodies: (trx, bodies) =>
 			write(trx, ({ keepBody }) => {
@@ -64,7 +83,7 @@ type Statements = ReturnType<typeof prepareStatements>;
 
 function prepareStatements(database: DatabaseSync) {
 	const prepare = (text: string): StatementSync => database.prepare(text);
-	let insertCredit: StatementSync | undefined;
+	let credits: ReturnType<typeof prepareCredits> | undefined;
 	return {
 		insertConversion: prepare(
 			`${insertText("conversions", CONVERSION)} on conflict (programme_id, order_id, event_type) do nothing`,
@@ -73,12 +92,14 @@ function prepareStatements(database: DatabaseSync) {
 		decideConversion: prepare(updateText(DECIDING)),
 		renameConversion: prepare("update conversions set order_id = ? where id = ? and status = ?"),
 		insertMove: prepare(insertText("moves", MOVE)),
-		// When it is first needed: 1.0.0 has no such table, and tests write its rows.
-		insertCredit: () => {
-			insertCredit ??= prepare(insertText("credits", CREDIT));
-			return insertCredit;
+		// When they are first needed: 1.0.0 has no such tables, and tests write its rows.
+		credits: () => {
+			credits ??= prepareCredits(prepare);
+			return credits;
 		},
-		keepBody: prepare("update moves set announced_body = ? where conversion_id = ? and move = 'record'"),
+		keepBody: prepare(
+			"update moves set announced_body = ? where conversion_id = ? and move = 'record' and announced_body is null",
+		),
 		insertEvent: prepare(
 			"insert into events (programme_id, receiver_id, conversion_id, name, body) values (?, ?, ?, ?, ?)",
 		),
@@ -92,6 +113,21 @@ function prepareStatements(database: DatabaseSync) {
 		),
 		insertNonce: prepare(`${insertText("nonces", NONCE)} on conflict do nothing`),
 		insertCall: prepare(insertText("inbound_calls", INBOUND_CALL)),
+	};
+}
+
+function prepareCredits(prepare: (text: string) => StatementSync) {
+	return {
+		findByCode: prepare(
+			`select code.programme_id, folded, own.id, commission_rate from coupon_codes code
+				join partnerships own on own.id = partnership_id join partners on partners.id = partner_id
+				where code.programme_id = ? and folded = ? and own.ended_at_ms is null and partners.ended_at_ms is null`,
+		),
+		findById: prepare(
+			"select null as programme_id, null as folded, id, commission_rate from partnerships where id = ?",
+		),
+		find: prepare(`select ${Object.keys(CREDIT).join(", ")} from credits where conversion_id = ?`),
+		put: prepare(`${insertText("credits", CREDIT)} ${REPLACING_CREDIT}`),
 	};
 }
 
@@ -114,7 +150,8 @@ async function findByOrders(db: Db, orders: readonly OrderKey[]): Promise<Conver
 
 function updateText(columns: object): string {
 	const set = Object.keys(columns).map((column) => `${column} = ?`);
-	return `update conversions set ${set.join(", ")} where id = ? and status = ? and confirmed_at_ms is ?`;
+	return `update conversions set ${set.join(", ")} where id = ? and status = ? and confirmed_at_ms is ?
+		and commission = ? and network_fee = ?`;
 }
 
 /** SQLite writes the index of every column that is named anew, changed or not: a decision names none that is sorted by. */
@@ -125,13 +162,13 @@ function updateUnlessChanged(
 	const changed = new Set<number>();
 	const [all, deciding] = [valuesOf(CHANGING), valuesOf(DECIDING)];
 	for (const { before, after } of changes) {
-		const { id, status, confirmed_at_ms } = before;
+		const asRead = [before.id, before.status, before.confirmed_at_ms, before.commission, before.network_fee];
 		const isSame =
 			before.basket_value === after.basket_value && before.occurred_at_ms === after.occurred_at_ms;
 		const { changes } = isSame
-			? decideConversion.run(...deciding(after), id, status, confirmed_at_ms)
-			: updateConversion.run(...all(after), id, status, confirmed_at_ms);
-		if (changes !== 0) changed.add(id);
+			? decideConversion.run(...deciding(after), ...asRead)
+			: updateConversion.run(...all(after), ...asRead);
+		if (changes !== 0) changed.add(before.id);
 	}
 	return changed;
 }

@@ -62,6 +62,6 @@ export interface MovesTable {
 	person_id: number | null;
 	reason: Reason | null;
 	at_ms: number;
-	/** The body of the event it announced, kept when a confirmation changed the amounts afterwards; else null. */
+	/** The body of the event it announced, kept when the amounts changed afterwards; else null. */
 	announced_body: string | null;
 }

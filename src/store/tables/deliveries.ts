@@ -58,19 +58,6 @@ export interface QueueTable {
 	seq: number;
 }
 
-/**
- * A Postback URL was removed, and what was pending of earlier epochs is not all cancelled yet. One row a receiver, until
- * nothing is left: see cancellations.ts.
- */
-export interface CancellationsTable {
-	receiver_id: number;
-	/** Everything of an earlier epoch goes. */
-	epoch: number;
-	since_ms: number;
-	/** Somebody is at work on it until then. */
-	claim_until_ms: number;
-}
-
 export type AttemptResult = "answered" | "timeout" | "network-error" | "forbidden-address";
 
 export interface AttemptsTable {

@@ -1,5 +1,8 @@
 // The network that runs Ringback: how it looks and what it is called. One row.
 
+import type { ChoreRecord } from "../../domain/chore.ts";
+import type { ProcessRecord } from "../../domain/process.ts";
+
 export interface NetworkTable {
 	one: 1;
 	name: string | null;
@@ -28,38 +31,13 @@ export interface NetworkTable {
 	staff_told_at_ms: number | null;
 }
 
-// How periodic work goes, as all processes know it.
-
-/** One row a chore; see domain/chore. */
-export interface ChoresTable {
+/** How periodic work goes, as all processes know it: one row a chore, also of those that this program does not know. */
+export interface ChoresTable extends Omit<ChoreRecord, "name"> {
 	name: string;
-	since_ms: number;
-	last_success_ms: number | null;
-	working_at_ms: number | null;
-	last_failure_ms: number | null;
-	failures: number;
-	error: string | null;
 }
 
-// Processes that run, as they tell of themselves.
-
-/** One row a process, from its start to its clean stop; see domain/process. */
-export interface ProcessesTable {
-	instance: string;
-	host: string;
-	role: string;
-	version: string;
-	started_at_ms: number;
-	seen_at_ms: number;
-	/** Null, with the two that follow, for one that does not deliver. */
-	in_hand: number | null;
-	programmes_due: number | null;
-	oldest_due_at_ms: number | null;
-	/** How many requests it may have on their way at most; null also for a process of 1.0.0. */
-	most_in_flight: number | null;
-	mail_failed_at_ms: number | null;
-	mail_error: string | null;
-}
+/** One row a process, from its start to its clean stop. */
+export type ProcessesTable = ProcessRecord;
 
 // Who may send to whom: engines that run, and the slots that they own. queue.ts says how they are used.
 

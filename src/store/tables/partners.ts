@@ -2,7 +2,7 @@
 
 import type { Generated, Selectable } from "kysely";
 import type { ClickKind } from "../../domain/click.ts";
-import type { CreditWord } from "../../domain/credit.ts";
+import type { Credit } from "../../domain/credit.ts";
 
 /** A company or a person that brings sales. */
 export interface PartnersTable {
@@ -35,7 +35,7 @@ export interface PartnershipsTable {
 	ended_at_ms: number | null;
 }
 
-/** Somebody who wants to become a partner, on a programme's public page. */
+/** Somebody who wants to become a partner, on a programme's public page; until it is answered. */
 export interface ApplicationsTable {
 	id: Generated<number>;
 	public_id: string;
@@ -47,8 +47,6 @@ export interface ApplicationsTable {
 	/** The terms that they saw and accepted. */
 	terms: string;
 	created_at_ms: number;
-	decided_at_ms: number | null;
-	accepted: 0 | 1 | null;
 }
 
 export interface PartnerLinksTable {
@@ -88,22 +86,15 @@ export interface ClickHoursTable {
 }
 
 /** Who a conversion is credited to, and by what: of programmes that credit partners, for what the shop's server reported. */
-export interface CreditsTable {
+export interface CreditsTable extends Credit {
 	conversion_id: number;
 	programme_id: number;
-	/** Null: nobody. */
-	partnership_id: number | null;
-	word: CreditWord;
 	/** The conversion's own: fixed from the moment that the shop's server has reported it. */
 	sold_at_ms: number;
-	link_id: number | null;
-	clicked_at_ms: number | null;
-	sub_1: string;
-	sub_2: string;
-	sub_3: string;
 }
 
 export type Partner = Selectable<PartnersTable>;
 export type Partnership = Selectable<PartnershipsTable>;
+export type Application = Selectable<ApplicationsTable>;
 export type PartnerLink = Selectable<PartnerLinksTable>;
 export type StoredCredit = Selectable<CreditsTable>;

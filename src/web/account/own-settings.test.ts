@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { newNotice } from "../../../test/support/notices.ts";
 import { addConversion } from "../../../test/support/rows.ts";
 import { HOUR_MS } from "../../domain/time.ts";
+import { savePostbackUrl } from "../../programmes/postback-url.ts";
 import { addCallbackCounts } from "../../store/queries/delivery-health.ts";
 import {
 	type Browser,
@@ -68,9 +69,12 @@ test("the chart of callbacks has the days of the account's zone", async (t) => {
 	const { site, programme, browser } = await openAsOwner(t);
 	const count = { programmeId: programme.id, hourMs: START_MS, delivered: 3, failed: 0 };
 	await addCallbackCounts(site.store.db, [count]);
+	await savePostbackUrl(site.deps, programme.public_id, "https://shop.example/postback", null);
 	const lastDay = async () => {
 		const { text } = await browser.open(`/programmes/${programme.public_id}/integration`);
-		const cells = /<time datetime="([\d-]+)">[^/]*<\/time><\/th><td class="number">3</.exec(text);
+		const cells = /<time class="nowrap" datetime="([\d-]+)">[^/]*<\/time><\/td><td class="number">3</.exec(
+			text,
+		);
 		return [cells?.[1], /Attempts per day \((.*?)\)/.exec(text)?.[1]];
 	};
 	assert.deepEqual(await lastDay(), ["2026-03-01", "UTC"]);

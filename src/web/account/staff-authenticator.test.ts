@@ -2,10 +2,6 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Hono } from "hono";
-import { createAuth } from "../../people/auth.ts";
-import { createStillAllowed } from "../live-page.ts";
-import type { WebEnv } from "../page.ts";
 import { type Browser, openAsStaff, openTestSite, PASSWORD } from "../test-site.test-support.ts";
 import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "./totp.test-support.ts";
 
@@ -32,27 +28,6 @@ test("for a new phone it is removed, and nothing opens before the new one is on"
 	const { secret: newSecret } = await turnAuthenticatorOn(browser);
 	assert.notEqual(newSecret, secret);
 	assert.equal((await browser.open("/programmes")).status, 200);
-});
-
-test("a stream that is open sends nothing more once the authenticator is gone", async (t) => {
-	const { site, browser } = await openAsStaff(t, REQUIRED);
-	const programme = await site.addProgramme();
-	const { secret } = await turnAuthenticatorOn(browser);
-	const auth = createAuth(site.deps);
-	const mayWatch = async () => {
-		const cookies = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-		const streams = new Hono<WebEnv>().get("/", async (c) => {
-			c.set("visitor", { cookies, address: "198.51.100.7", userAgent: "", device: "" });
-			c.set("programme", programme);
-			c.set("standing", "staff");
-			return c.text(String(await createStillAllowed(c, { ...site.deps, auth })()));
-		});
-		return (await streams.request("/")).text();
-	};
-	assert.equal(await mayWatch(), "true");
-	const proof = { currentPassword: PASSWORD, code: codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS) };
-	assert.equal((await browser.submit("/account/authenticator/off", proof)).status, 303);
-	assert.equal(await mayWatch(), "false");
 });
 
 test("the list of staff shows who has one, and only that", async (t) => {

@@ -58,49 +58,18 @@
 		}
 	}
 
-	function offerCopying(root) {
-		if (navigator.clipboard === undefined) return;
-		for (const button of root.querySelectorAll("button[data-copy]")) button.hidden = false;
+	/** What does nothing without scripts. */
+	function offerControls(root) {
+		const copying = navigator.clipboard === undefined ? "" : ", button[data-copy]";
+		for (const control of root.querySelectorAll(`input[data-select-all]${copying}`)) control.hidden = false;
 	}
 
-	function offerSelectAll(root) {
-		for (const box of root.querySelectorAll("input[data-select-all]")) box.hidden = false;
-	}
-
-	/** Digits and a point, added up without losing any. */
-	function addAmounts(amounts) {
-		const digits = Math.max(0, ...amounts.map((amount) => (amount.split(".")[1] ?? "").length));
-		const minor = amounts.reduce((sum, amount) => {
-			const [whole, decimals = ""] = amount.split(".");
-			return sum + BigInt(whole + decimals.padEnd(digits, "0"));
-		}, 0n);
-		const text = String(minor).padStart(digits + 1, "0");
-		const whole = numbers.format(BigInt(text.slice(0, text.length - digits)));
-		const sign = numbers.formatToParts(0.5).find(({ type }) => type === "decimal").value;
-		return digits === 0 ? whole : `${whole}${sign}${text.slice(-digits)}`;
-	}
-
-	/** What is ticked, and what it comes to. */
 	function tellSelection(form) {
 		const told = form.querySelector("[data-selection]");
 		if (told === null) return;
-		const all = form.querySelector("input[data-all-matching]:checked");
-		const boxes = [...form.querySelectorAll('input[name="conversion"]:checked')];
-		// No money hangs on a test.
-		const live = boxes.filter(({ dataset }) => dataset.test === undefined);
-		const sums = Map.groupBy(live, ({ dataset }) => dataset.currency);
-		const words = [...sums].map(
-			([currency, own]) => `${addAmounts(own.map(({ dataset }) => dataset.basket))} ${currency}`,
-		);
-		const tests = boxes.length - live.length;
-		if (tests > 0) words.push(`${tests} ${tests === 1 ? "test" : "tests"} not in the sum`);
-		if (all !== null) told.textContent = all.dataset.allMatching;
-		else if (boxes.length === 0) told.textContent = "Nothing selected";
-		else told.textContent = [`${boxes.length} selected`, ...words].join(" · ");
-	}
-
-	function tellSelections(root) {
-		for (const told of root.querySelectorAll("[data-selection]")) tellSelection(told.closest("form"));
+		const isAll = form.querySelector('input[name="all"]:checked') !== null;
+		const count = form.querySelectorAll('input[name="conversion"]:checked').length;
+		told.textContent = isAll ? "All that match the filters" : `${numbers.format(count)} selected`;
 	}
 
 	async function copy(button) {
@@ -221,9 +190,8 @@
 	function enhance(root) {
 		showLocalTimes(root);
 		fillOwnZone(root);
-		offerCopying(root);
-		offerSelectAll(root);
-		tellSelections(root);
+		offerControls(root);
+		for (const told of root.querySelectorAll("[data-selection]")) tellSelection(told.closest("form"));
 		drawCharts(root);
 	}
 
@@ -277,10 +245,6 @@
 		if (answer === "yes") button.form?.requestSubmit(button);
 	}
 
-	function tell(text) {
-		return openBox(text, [{ label: "Close", value: "", className: "" }]);
-	}
-
 	document.addEventListener("keydown", (event) => {
 		if (event.key !== "Escape") return;
 		for (const menu of document.querySelectorAll("details.menu[open]")) {
@@ -289,52 +253,42 @@
 		}
 	});
 
-	/** Then the form is not sent, and the browser says why: the server's own words would come after the whole file. */
 	document.addEventListener("change", ({ target: field }) => {
-		if (!(field instanceof HTMLInputElement) || field.dataset.maxBytes === undefined) return;
-		const isTooLarge = [...field.files].some(({ size }) => size > Number(field.dataset.maxBytes));
-		field.setCustomValidity(isTooLarge ? field.dataset.tooLarge : "");
-		if (isTooLarge) field.reportValidity();
-	});
-
-	document.addEventListener("change", (event) => {
-		const box = event.target;
-		if (!(box instanceof HTMLInputElement) || box.type !== "checkbox") return;
-		if (box.dataset.selectAll !== undefined) {
-			const others = `input[type="checkbox"][name="${box.dataset.selectAll}"]`;
-			for (const other of document.querySelectorAll(others)) other.checked = box.checked;
+		if (!(field instanceof HTMLInputElement)) return;
+		const { maxBytes, tooLarge, selectAll } = field.dataset;
+		// Then the form is not sent, and the browser says why: the server's own words would come after the whole file.
+		if (maxBytes !== undefined) {
+			const isTooLarge = [...field.files].some(({ size }) => size > Number(maxBytes));
+			field.setCustomValidity(isTooLarge ? tooLarge : "");
+			if (isTooLarge) field.reportValidity();
 		}
-		if (box.form !== null) tellSelection(box.form);
+		if (selectAll !== undefined) {
+			const others = document.querySelectorAll(`input[type="checkbox"][name="${selectAll}"]`);
+			for (const other of others) other.checked = field.checked;
+		}
+		if (field.type === "checkbox" && field.form !== null) tellSelection(field.form);
 	});
 
 	const DOUBLE_CLICK_MS = 500;
 	/** Whoever stopped the page from loading may try again. */
 	const LONGEST_ANSWER_MS = 10_000;
-	/** Until when a form is not sent again, and a button not pressed again. */
+	/** Until when a form is not sent again. */
 	let heldUntilMs = new WeakMap();
-	const pressedIn = new WeakMap();
 
 	/** A double click sends a form once: the answer to the first, which may show a secret, would never be seen. */
 	function sendOnce(event) {
 		const form = event.target;
 		if (form.getAttribute("method") !== "post") return;
-		const pressed = event.submitter ?? form;
 		const nowMs = performance.now();
-		if ([form, pressed].some((held) => nowMs < (heldUntilMs.get(held) ?? 0))) {
+		if (nowMs < (heldUntilMs.get(form) ?? 0)) {
 			event.preventDefault();
 			event.stopImmediatePropagation();
-			return;
-		}
-		heldUntilMs.set(form, nowMs + LONGEST_ANSWER_MS);
-		pressedIn.set(form, pressed);
+		} else heldUntilMs.set(form, nowMs + LONGEST_ANSWER_MS);
 	}
 	// Before htmx, which sends some forms itself.
 	document.addEventListener("submit", sendOnce, { capture: true });
 	document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
-		const pressed = pressedIn.get(ctx.sourceElement);
-		if (pressed === undefined) return;
-		heldUntilMs.delete(ctx.sourceElement);
-		heldUntilMs.set(pressed, performance.now() + DOUBLE_CLICK_MS);
+		if (isForm(ctx)) heldUntilMs.set(ctx.sourceElement, performance.now() + DOUBLE_CLICK_MS);
 	});
 	addEventListener("pageshow", () => {
 		heldUntilMs = new WeakMap();
@@ -349,120 +303,30 @@
 		}
 	}
 
-	/** Beside a long document: the part one reads is marked, and in sight. */
-	function followOutline() {
-		const outline = document.querySelector(".docs-outline");
-		if (outline === null) return;
-		const parts = [...outline.querySelectorAll("a")].flatMap((link) => {
-			const heading = document.getElementById(decodeURIComponent(link.hash.slice(1)));
-			return heading === null ? [] : [{ link, heading }];
-		});
-		let isAsked = false;
-		function mark() {
-			isAsked = false;
-			const present = parts.findLast(({ heading }) => heading.getBoundingClientRect().top < innerHeight / 3);
-			for (const { link } of parts) {
-				if (link === present?.link) link.setAttribute("aria-current", "true");
-				else link.removeAttribute("aria-current");
-			}
-			if (present === undefined) return;
-			const side = outline.parentElement.getBoundingClientRect();
-			const { top, bottom } = present.link.getBoundingClientRect();
-			if (top < side.top || bottom > side.bottom)
-				outline.parentElement.scrollTop += top - side.top - side.height / 3;
-		}
-		function ask() {
-			if (!isAsked) requestAnimationFrame(mark);
-			isAsked = true;
-		}
-		addEventListener("scroll", ask, { passive: true });
-		ask();
-	}
-
-	const REOPEN_MS = 5_000;
-	/** A service that is just starting. */
-	const REOPEN_AFTER_FAILURE_MS = 30_000;
-	/** Doubled each time that there is still no room: whoever has a stream keeps it for long. */
-	const REOPEN_WHEN_FULL_MS = 10_000;
-	const LONGEST_REOPEN_MS = 80_000;
-	let refusals = 0;
-
-	function sayLive(isLive) {
-		for (const dot of document.querySelectorAll(".live-dot")) {
-			dot.textContent = isLive ? "Live" : "Not live: reload to see what is new";
-			dot.classList.toggle("live-dot-off", !isLive);
-			dot.hidden = false;
-		}
-	}
-
-	/** A page that nobody looks at takes no stream from one that somebody does. */
-	function reopen(source) {
-		if (document.hidden) {
-			document.addEventListener("visibilitychange", () => reopen(source), { once: true });
-		} else if (source.isConnected) {
-			window.htmx.trigger(source, "reopen");
-		}
-	}
-
-	/** htmx comes back by itself to a stream that was open, but not to one that could not be opened. */
-	function reopenLater({ detail: { ctx } }) {
-		const source = ctx?.sourceElement;
-		const status = ctx?.response?.status ?? 0;
-		if (!source?.hasAttribute("hx-sse:connect")) return;
-		sayLive(false);
-		if (status > 0 && status < 500) return;
-		setTimeout(() => reopen(source), status === 0 ? REOPEN_MS : REOPEN_AFTER_FAILURE_MS);
-	}
-
-	function waitForRoom({ target }) {
-		sayLive(false);
-		setTimeout(() => reopen(target), Math.min(LONGEST_REOPEN_MS, REOPEN_WHEN_FULL_MS * 2 ** refusals));
-		refusals += 1;
-	}
-
-	/** htmx would be back within seconds where there is no room, and would open a stream in the background. */
-	function judgeConnection(event) {
-		const { attempt } = event.detail.connection;
-		if (attempt > 0 && refusals > 0) event.preventDefault();
-		if (attempt === 0 && document.hidden) {
-			event.preventDefault();
-			reopen(event.target);
-		}
-	}
-
-	document.addEventListener("opened", () => {
-		refusals = 0;
-		sayLive(true);
-	});
-	document.addEventListener("full", waitForRoom);
-	document.addEventListener("htmx:sse:before:connection", judgeConnection);
-	for (const name of ["htmx:sse:error", "htmx:sse:close"]) {
-		document.addEventListener(name, () => sayLive(false));
-	}
-
-	/** A form that changes a part of the page was answered with another page: the sign-in, or an error. */
-	function tellInstead(event) {
+	/** An answer without the part that was asked for, such as the sign-in or an error page: the part stays as it is. */
+	function keepPart(event) {
 		const { ctx, tasks } = event.detail;
-		if (!(ctx.sourceElement instanceof HTMLFormElement)) return;
 		if (tasks.some(({ type, fragment }) => type === "main" && fragment.childElementCount > 0)) return;
 		event.preventDefault();
 		// What is shown once stays, whatever went wrong.
 		const isKept = document.querySelector("[data-shown-once]") !== null;
-		if (ctx.response.raw.redirected && !isKept) location.reload();
-		else tell(wordsOf(ctx.text));
-	}
-
-	function wordsOf(page) {
-		const main = new DOMParser().parseFromString(page, "text/html").querySelector("main");
-		const words = [...(main?.querySelectorAll("h1, p") ?? [])].map(({ textContent }) => textContent.trim());
-		return words.slice(0, 2).join("\n") || "That did not work. Try again in a moment.";
+		if (ctx.response.raw.redirected && !isKept && isForm(ctx)) location.reload();
+		else tellFailure(event);
 	}
 
 	/** Nobody else says so: the page stays as it was. */
-	function tellUnreachable({ detail: { ctx } }) {
-		if (ctx?.sourceElement instanceof HTMLFormElement) {
-			tell("The service does not answer. Try again in a moment.");
-		}
+	function tellFailure({ detail: { ctx } }) {
+		if (isForm(ctx))
+			openBox("That did not work. Try again in a moment.", [{ label: "Close", value: "", className: "" }]);
+	}
+
+	function isForm(ctx) {
+		return ctx?.sourceElement instanceof HTMLFormElement;
+	}
+
+	/** A page that nobody looks at fetches nothing. */
+	function saveRequest(event) {
+		if (document.hidden && event.detail.ctx.request.method === "GET") event.preventDefault();
 	}
 
 	let resizing;
@@ -471,12 +335,10 @@
 		resizing = setTimeout(() => drawCharts(document), 150);
 	});
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawCharts(document));
-	document.addEventListener("htmx:before:swap", tellInstead);
+	document.addEventListener("htmx:before:request", saveRequest);
+	document.addEventListener("htmx:before:swap", keepPart);
 	document.addEventListener("htmx:after:swap", () => enhance(document));
-	document.addEventListener("htmx:error", reopenLater);
-	document.addEventListener("htmx:error", tellUnreachable);
-	document.addEventListener("htmx:response:error", reopenLater);
+	document.addEventListener("htmx:error", tellFailure);
 	enhance(document);
 	showCurrentLink();
-	followOutline();
 })();

@@ -117,26 +117,27 @@ export async function assign(c: WebContext, deps: PageDeps): Promise<Response> {
 
 /** Why the shop was told nothing: because there was nothing to tell, or for want of what is needed to tell it. */
 function explainSilence({ status, source }: Conversion, moves: readonly HistoryMove[], href: string): Html {
-	const title = "Nothing was sent";
-	if (status === "PARKED" || status === "EXPIRED") {
-		const text =
-			"Parked and expired conversions send no callbacks. Your server has to confirm the order first.";
-		return ui.emptyState({ title, text });
-	}
-	if (source === "import") {
-		const text =
-			"This conversion was decided before the network moved here, and imported. Imports send no callbacks. A reversal made here sends one.";
-		return ui.emptyState({ title, text });
-	}
-	if (moves.length > 0 && moves.every(({ move }) => announcedBy(move) === null)) {
-		const text =
-			"Your server confirmed the order, and the answer to its request said so. Callbacks start with the first decision.";
-		return ui.emptyState({ title, text });
-	}
+	const reasons: readonly (readonly [isIt: boolean, text: string])[] = [
+		[
+			status === "PARKED" || status === "EXPIRED",
+			"Parked and expired conversions send no callbacks. Your server has to confirm the order first.",
+		],
+		[
+			source === "import",
+			"This conversion was decided before the network moved here, and imported. Imports send no callbacks. A reversal made here sends one.",
+		],
+		[
+			moves.length > 0 && moves.every(({ move }) => announcedBy(move) === null),
+			"Your server confirmed the order, and the answer to its request said so. Callbacks start with the first decision.",
+		],
+	];
+	const known = reasons.find(([isIt]) => isIt)?.[1];
 	return ui.emptyState({
-		title,
-		text: "We send only status changes that happen after a Postback URL is saved and a signing secret exists. Callbacks older than the retention period are no longer listed.",
-		action: ui.linkButton({ label: "Status callback", href }),
+		title: "Nothing was sent",
+		text:
+			known ??
+			"We send only status changes that happen after a Postback URL is saved and a signing secret exists. Callbacks older than the retention period are no longer listed.",
+		action: known === undefined ? ui.linkButton({ label: "Status callback", href }) : undefined,
 	});
 }
 
@@ -228,6 +229,10 @@ function sentenceFor(move: HistoryMove, isFirst: boolean): string {
 			return "Waits for the shop's server to confirm it";
 		case "confirm":
 			return "Confirmed by the shop's server";
+		case "credit":
+			return move.decided_by === "review"
+				? "The network's staff changed the partner"
+				: "The shop's server reported it again, with a better click ID or coupon code";
 		case "expire":
 			return "Not confirmed in time";
 		case "approve":

@@ -185,7 +185,6 @@ test("a row and the line above it say what there is, in which status, and what i
 	match(words, /approves on 2026-03-31.*234\.50 EUR 98\.76 EUR 30\.86 EUR/);
 	match(words, /Payment failed · by the review team/);
 	match(words, /Lead · pixel.*waits until/);
-	equal(text.match(/data-basket="[^"]*" data-currency="EUR" data-test/g)?.length, 1);
 	await add({
 		basket_value: "300",
 		commission: "30",
@@ -213,8 +212,6 @@ test("staff see the conversions of all programmes or of one, and nobody else doe
 	] as const) {
 		deepEqual(await ordersOn(staff, `/conversions?${query}`), found, query);
 	}
-	const chosen = await staff.open(`/conversions?programme=${programme.public_id}&status=RECORDED`);
-	deepEqual(await ordersOn(staff, chosen.location ?? ""), ["old"]);
 	const { text } = await staff.open("/conversions?status=RECORDED");
 	ok(text.includes(`href="/programmes/${programme.public_id}/conversions?status=RECORDED"`));
 	doesNotMatch(text, /<script>alert|name="all"|value="(?:approve|reverse)"/);

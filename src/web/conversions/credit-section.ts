@@ -34,7 +34,7 @@ export async function creditSection(
 	const credit = (await findNamedCredits(db, [conversion.id])).get(conversion.id);
 	if (credit === undefined && programme.credits_partners === 0) return null;
 	const isStaff = standingOf(c) === "staff";
-	const link = credit?.link_id == null ? undefined : await findLink(db, credit.link_id);
+	const link = credit?.link_id == null ? undefined : await findLink(db, "id", credit.link_id);
 	const subIds = credit === undefined ? [] : [credit.sub_1, credit.sub_2, credit.sub_3];
 	const facts: readonly (readonly [string, Content])[] = [
 		["Partner", nameOf(credit, isStaff)],

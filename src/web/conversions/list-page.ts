@@ -43,17 +43,14 @@ export async function showExport(c: WebContext, deps: PageDeps): Promise<Respons
 	// The page that says which filter is not understood: a file of everything would be taken for the answer.
 	if (Object.keys(filters.problems).length > 0) return showConversions(c, deps);
 	const { query, filter } = filters;
-	const lines = exportConversions(store.db, filter, sortOf(query), separatorFor());
+	const namesPartners = programme.credits_partners === 1;
+	const lines = exportConversions(store.db, filter, sortOf(query), separatorFor(), namesPartners);
 	return answerCsv(c, deps, `conversions-${programme.public_id}-${utcDay(clock.nowMs())}.csv`, lines);
 }
 
 export async function showConversions(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { search } = new URL(c.req.url);
 	const programme: Programme | null = c.get("programme") ?? null;
-	const chosen = c.req.query("programme");
-	// Those of one programme are on its own page, for staff as well.
-	if (programme === null && chosen)
-		return c.redirect(`${conversionsPath(encodeURIComponent(chosen))}${search}`, 303);
 	const filters = await readList(deps.store.db, programme, search);
 	const { sort } = filters.query;
 	const list: ConversionList = {
@@ -179,9 +176,6 @@ async function columnsOf(
 		cell: (row) =>
 			html`<input type="checkbox" name="conversion"${ui.attrs({
 				value: row.public_id,
-				"data-basket": row.basket_value,
-				"data-currency": row.currency,
-				"data-test": row.test === 1,
 				// For those who hear a box without its row.
 				"aria-label": `Select order ${showOrderId(row.order_id)}${own === null ? ` of ${nameOf(row)}` : ""}`,
 			})}>`,
@@ -266,19 +260,15 @@ function nothingFound(
 }
 
 /** Also without scripts: what is ticked besides does not matter then. */
-function allBox({ isAll, count, sums, tests }: Totals): Html {
+function allBox({ isAll, count }: Totals): Html {
 	const all = isAll ? `all ${ui.count(count)}` : "all";
-	const words = [
-		`${all.replace("a", "A")} that match`,
-		...sums.map(({ basket, currency }) => `${ui.decimal(basket)} ${currency}`),
-		...(tests > 0 ? [testWords(tests)] : []),
-	];
-	return html`<label class="check"><input type="checkbox" name="all" value="yes" data-all-matching="${words.join(" · ")}"><span>Select ${all} that match the filters</span></label>`;
+	return html`<label class="check"><input type="checkbox" name="all" value="yes"><span>Select ${all} that match the filters</span></label>`;
 }
 
 function totalsLine({ count: found, isAll, tests, sums }: Totals): Html {
 	const words = isAll ? ui.countOf(found, "conversion") : `More than ${ui.count(found)} conversions`;
-	const hint = isAll ? testWords(tests) : "Narrow the filters to see the sums.";
+	const testWords = tests === 0 ? null : `${ui.countOf(tests, "test")} not in the sum`;
+	const hint = isAll ? testWords : "Narrow the filters to see the sums.";
 	return html`<p class="totals" role="status"><strong>${words}</strong>${sums.map(
 		({ currency, basket, commissions }) =>
 			html`<span>Basket ${ui.amount(basket, currency)}</span><span>Commission: ${commissions.map(
@@ -286,9 +276,4 @@ function totalsLine({ count: found, isAll, tests, sums }: Totals): Html {
 					html`${at === 0 ? null : ", "}${ui.amount(commission, currency)} ${STATUS_WORDS[status].toLowerCase()}`,
 			)}</span>`,
 	)}<span class="faint">${hint}</span></p>`;
-}
-
-/** Nothing where no test is among them. */
-function testWords(tests: number): string | null {
-	return tests === 0 ? null : `${ui.countOf(tests, "test")} not in the sum`;
 }

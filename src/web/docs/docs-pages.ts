@@ -13,41 +13,53 @@ import {
 import { userAgent } from "../../domain/signature.ts";
 import { findLinked, GUIDE_PARTS, GUIDE_START, type GuideFile, readGuide } from "../../operations-guide.ts";
 import { readShippedFile } from "../../shipped-files.ts";
-import { DOWNLOADS, downloadUrl } from "../downloads.ts";
+import { DOWNLOADS } from "../downloads.ts";
 import { answerError } from "../error-page.ts";
 import * as examples from "../examples.ts";
 import { fillIn } from "../examples.ts";
 import type { PageDeps, WebContext } from "../page.ts";
 import * as paths from "../paths.ts";
 import { codeBlock, count, type Html, html, tabs } from "../ui.ts";
-import { writeReference } from "./api-reference.ts";
 import { answerDocument } from "./docs-document.ts";
 import { fence, linkWithin, table } from "./markdown.ts";
 
-export type DocsDeps = Pick<PageDeps, "network" | "publicUrl" | "apiDocument">;
+export type DocsDeps = Pick<PageDeps, "network" | "publicUrl">;
 
 export function instanceOf({ network, publicUrl }: DocsDeps): examples.ExampleValues {
 	return { publicUrl, brand: network.face.brand };
 }
 
-export function showApiReference(c: WebContext, { apiDocument }: DocsDeps): Promise<Response> {
-	return answerDocument(c, { active: "api", markdown: writeReference(apiDocument()) });
+/** Documents of the repository that are pages of the site; the others lead nowhere from here. */
+const PAGES: ReadonlyMap<string, string> = new Map([
+	["receiver-guide.md", paths.DOCS_PATH],
+	["api.md", paths.API_REFERENCE_PATH],
+	["problems.md", paths.PROBLEMS_PATH],
+	["../receiver/downloads", paths.DOWNLOADS_PATH],
+]);
+
+function linkTo(href: string): string | null {
+	const [file = "", ...anchor] = href.split("#");
+	const path = PAGES.get(file);
+	return path === undefined ? linkWithin(href) : [path, ...anchor].join("#");
+}
+
+const API = readShippedFile("docs/api.md");
+
+export function showApiReference(c: WebContext, deps: DocsDeps): Promise<Response> {
+	return answerDocument(c, { active: "api", markdown: writeApiReference(instanceOf(deps)), linkTo });
+}
+
+export function writeApiReference(instance: examples.ExampleValues): string {
+	return fillIn(API, instance).replaceAll("http://127.0.0.1:8080", () => instance.publicUrl);
 }
 
 // The guide: docs/receiver-guide.md, with the examples in one language at a time.
 
-export const EXAMPLE_ROLES: readonly examples.ExampleRole[] = ["receiver", "sender"];
+const EXAMPLE_ROLES: readonly examples.ExampleRole[] = ["receiver", "sender"];
 
 /** In the file, links to the examples stand where the page has tabs with their code. */
 const LINKED_EXAMPLES = /(<!-- examples: [a-z]+ -->).*?<!-- \/examples -->/gs;
 const GUIDE = readShippedFile("docs/receiver-guide.md").replace(LINKED_EXAMPLES, "$1");
-
-/** Documents of the repository that are pages of the site; the others lead nowhere from here. */
-const PAGES: ReadonlyMap<string, string> = new Map([
-	["api.md", paths.API_REFERENCE_PATH],
-	["api.md#refusals", paths.PROBLEMS_PATH],
-	["../receiver/downloads", paths.DOWNLOADS_PATH],
-]);
 
 export function showGuide(c: WebContext, deps: DocsDeps): Promise<Response> {
 	const { value: language } = examples.parseLanguage(c.req.query("lang"));
@@ -56,7 +68,7 @@ export function showGuide(c: WebContext, deps: DocsDeps): Promise<Response> {
 		active: "guide",
 		markdown: writeGuide(instance),
 		variant: language,
-		linkTo: (href) => PAGES.get(href) ?? linkWithin(href),
+		linkTo,
 		fillComment: (comment) => {
 			const role = EXAMPLE_ROLES.find((known) => comment === `examples: ${known}`);
 			return role === undefined ? null : exampleTabs(role, language, instance);
@@ -81,14 +93,10 @@ function exampleTabs(
 		`Language of the ${role}`,
 		examples.EXAMPLE_LANGUAGES.map((other) => ({
 			label: other.label,
-			href: exampleHref(role, other.value),
+			href: `${paths.withQuery(paths.DOCS_PATH, { lang: other.value })}#${role}-code`,
 			isActive: other.value === language,
 		})),
 	)}${codeBlock(fillIn(examples.readExample(language, role), instance), `${examples.parseLanguage(language).label}, ${role}`, examples.codeLanguageOf(language))}</div>`;
-}
-
-export function exampleHref(role: examples.ExampleRole, language: examples.ExampleLanguage): string {
-	return `${paths.withQuery(paths.DOCS_PATH, { lang: language })}#${role}-code`;
 }
 
 // The operations guide, a page for each part. The same text is on the machine, by `ringback guide`.
@@ -116,38 +124,18 @@ export function showOperations(c: WebContext): Promise<Response> {
 
 // What a shop installs from this service, how, and how to be sure that it is what was meant.
 
-export function showDownloads(c: WebContext, { publicUrl }: DocsDeps): Promise<Response> {
-	const [present, ...earlier] = DOWNLOADS.map(({ version, file, bytes, sha256, integrity }) =>
+const DOWNLOADS_TEXT = readShippedFile("docs/downloads.md");
+
+export function showDownloads(c: WebContext, deps: DocsDeps): Promise<Response> {
+	const versions = DOWNLOADS.map(({ version, file, bytes, sha256, integrity }) =>
 		[
 			`- Version ${version}: [${file}](${paths.DOWNLOADS_PATH}/${file}), ${count(bytes)} bytes`,
 			`- SHA-256: \`${sha256}\``,
 			`- Integrity, as npm writes it: \`${integrity}\``,
 		].join("\n"),
 	);
-	const markdown = `# Downloads
-
-The library \`@ringback/receiver\` for JavaScript and TypeScript: it checks and answers callbacks, signs your requests, and brings events to a developer's machine. It comes from this service and has no dependencies. The [quick start](${paths.DOCS_PATH}#quick-start) shows how to use it; for other languages there are [whole programs to copy](${paths.DOCS_PATH}#receivers-by-language).
-
-## Install
-
-${fence("sh", `npm install ${downloadUrl(publicUrl)}`)}
-
-Or try its commands without installing anything:
-
-${fence("sh", `npx -p ${downloadUrl(publicUrl)} ringback --help`)}
-
-The package is in no public registry: install it by this address. \`npx ringback\` alone would run any package that another person registered under that name; once it is installed, write \`npx --no-install ringback\`.
-
-If this address has a certificate of a private authority, tell npm to trust it: \`npm config set cafile /path/to/ca.pem\`. If npm answers that \`allow-remote\` forbids it, add \`--allow-remote=root\`.
-
-## Checksums
-
-A published version never changes and stays at its address. npm keeps its hash in your lock file and refuses anything else.
-
-${present}
-
-${earlier.length === 0 ? "" : `## Earlier versions\n\n${earlier.join("\n\n")}`}`;
-	return answerDocument(c, { active: "downloads", markdown });
+	const markdown = [fillIn(DOWNLOADS_TEXT, instanceOf(deps)), ...versions].join("\n\n");
+	return answerDocument(c, { active: "downloads", markdown, linkTo });
 }
 
 // What each refusal means. The `type` of every problem that the API answers leads there, and so do the refusals in the

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createApiDocument } from "../../api/openapi/document.ts";
 import { openAsStaff, openTestSite } from "../test-site.test-support.ts";
 
 const PAGES = [
@@ -70,6 +71,18 @@ test("every link leads to a part of a page that is there, no id comes twice, and
 		}
 	}
 	assert.ok(followed > 500, String(followed));
+});
+
+test("every call that the OpenAPI document has is on the page of the API", async (t) => {
+	const site = await openTestSite(t);
+	const { text } = await site.browser().open("/docs/api");
+	for (const [path, item] of Object.entries(createApiDocument(site.deps)().paths)) {
+		if (!path.startsWith("/v1/")) continue;
+		for (const method of Object.keys(item)) {
+			const call = `<code>${method.toUpperCase()} ${path}</code>`;
+			assert.ok(text.includes(call), call);
+		}
+	}
 });
 
 test("somebody who is signed in has the usual navigation, and a page that nobody keeps", async (t) => {

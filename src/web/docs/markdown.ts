@@ -128,12 +128,8 @@ class PageRenderer extends Renderer {
 		return String(html`${text}`);
 	}
 
-	override listitem({ tokens, task }: Tokens.ListItem): string {
-		return `<li${task ? ' class="task"' : ""}>${this.parser.parse(tokens)}</li>`;
-	}
-
 	override checkbox(): string {
-		return '<span class="tick-box" aria-hidden="true"></span>';
+		return "☐ ";
 	}
 
 	#inline(tokens: Token[]): Html {

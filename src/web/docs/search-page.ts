@@ -1,25 +1,14 @@
-// /docs/search: the guide, the examples, the API reference and the problems, by section; for staff the operations guide
-// as well. The sections are cut from the documents' Markdown when the first search comes. minisearch ranks them.
+// /docs/search: the guide, the API reference and the problems, by section; for staff the operations guide as well. The sections are cut from the documents' Markdown when the first search comes. minisearch ranks them.
 
 import { lexer } from "marked";
 import MiniSearch, { type SearchResult } from "minisearch";
 import { EXPLAINED_CODES, titleOfFault } from "../../domain/fault.ts";
-import type { OpenApiDocument } from "../../openapi.ts";
 import { GUIDE_PARTS, readGuide } from "../../operations-guide.ts";
-import { EXAMPLE_LANGUAGES, fillIn, readExample } from "../examples.ts";
 import { isStaffViewer, type PageDeps, type WebContext } from "../page.ts";
 import * as paths from "../paths.ts";
 import { type Html, html } from "../ui.ts";
-import { writeReference } from "./api-reference.ts";
 import { answerDocs, MAX_QUERY_CHARACTERS } from "./docs-document.ts";
-import {
-	type DocsDeps,
-	EXAMPLE_ROLES,
-	exampleHref,
-	instanceOf,
-	writeGuide,
-	writeProblem,
-} from "./docs-pages.ts";
+import { type DocsDeps, instanceOf, writeApiReference, writeGuide, writeProblem } from "./docs-pages.ts";
 import { headingId } from "./markdown.ts";
 
 interface DocsSection {
@@ -29,25 +18,22 @@ interface DocsSection {
 	trail: string;
 	/** In one line. */
 	text: string;
-	/** The code that it explains, or what the rows of its tables are about. */
-	terms: string;
 	isForStaff?: boolean;
 }
 
 type SearchDeps = DocsDeps & Pick<PageDeps, "clock">;
 
-/** By the document: another one is made when the network changes its name or its brand. */
-const kept = new WeakMap<OpenApiDocument, Promise<MiniSearch<DocsSection>>>();
+/** Another one is made when the network changes its brand. */
+let kept: { key: string; index: Promise<MiniSearch<DocsSection>> } | undefined;
 
 const MAX_FOUND = 20;
 
 export async function showSearch(c: WebContext, deps: SearchDeps): Promise<Response> {
-	const document = deps.apiDocument();
-	const index = kept.get(document) ?? indexPages(document, deps);
-	kept.set(document, index);
+	const key = JSON.stringify(instanceOf(deps));
+	if (kept?.key !== key) kept = { key, index: indexPages(deps) };
 	const typed = (c.req.query("q") ?? "").trim().slice(0, MAX_QUERY_CHARACTERS);
 	const filter = ({ isForStaff }: SearchResult) => isForStaff !== true || isStaffViewer(c);
-	const found = (await index).search(typed, { filter }).slice(0, MAX_FOUND);
+	const found = (await kept.index).search(typed, { filter }).slice(0, MAX_FOUND);
 	const isEmpty = !/[\p{Letter}\p{Number}]/u.test(typed);
 	return answerDocs(c, {
 		title: "Search the documentation",
@@ -62,28 +48,17 @@ export async function showSearch(c: WebContext, deps: SearchDeps): Promise<Respo
 }
 
 /** Page after page, with a breath between two: all of them at once would hold up callbacks for a moment. */
-async function indexPages(document: OpenApiDocument, deps: SearchDeps): Promise<MiniSearch<DocsSection>> {
+async function indexPages(deps: SearchDeps): Promise<MiniSearch<DocsSection>> {
 	const instance = instanceOf(deps);
 	const pages: readonly (() => readonly DocsSection[])[] = [
 		() => cutSections(paths.DOCS_PATH, writeGuide(instance)),
-		() => cutSections(paths.API_REFERENCE_PATH, writeReference(document)),
-		() =>
-			EXAMPLE_ROLES.flatMap((role) =>
-				EXAMPLE_LANGUAGES.map(({ value, label }) => ({
-					href: exampleHref(role, value),
-					title: `${role === "receiver" ? "Receiver" : "Sender"} in ${label}`,
-					trail: "Receiver guide",
-					text: fillIn(readExample(value, role), instance).replace(/\s+/g, " "),
-					terms: "",
-				})),
-			),
+		() => cutSections(paths.API_REFERENCE_PATH, writeApiReference(instance)),
 		() =>
 			EXPLAINED_CODES.map((code) => ({
 				href: paths.problemPath(code),
-				title: titleOfFault(code),
+				title: `${code}: ${titleOfFault(code)}`,
 				trail: "Problems",
 				text: plainText(writeProblem(code, instance)),
-				terms: code,
 			})),
 		...GUIDE_PARTS.map((part) => () => {
 			const sections = cutSections(paths.operationsPath(part.name), readGuide(part));
@@ -92,18 +67,18 @@ async function indexPages(document: OpenApiDocument, deps: SearchDeps): Promise<
 	];
 	const index = new MiniSearch<DocsSection>({
 		idField: "href",
-		fields: ["title", "terms", "text"],
+		fields: ["title", "text"],
 		storeFields: ["href", "title", "trail", "text", "isForStaff"],
 		tokenize: wordsOf,
 		processTerm: termOf,
 		searchOptions: {
-			tokenize: (text) => wordsOf(text),
 			prefix: (term) => term.length >= 3,
 			// Letters that may be wrong: in short words they would make others of them.
 			fuzzy: (term) => (term.length < 6 ? 0 : term.length < 8 ? 1 : 2),
 			weights: { prefix: 0.1, fuzzy: 0.1 },
-			boost: { title: 4, terms: 3 },
-			boostDocument: (href, term) => worthOf(String(href), term),
+			boost: { title: 4 },
+			// A problem's page is for those who have its code.
+			boostDocument: (href, term) => (href.startsWith(paths.PROBLEMS_PATH) && !term.includes("_") ? 0.4 : 1),
 		},
 	});
 	for (const sections of pages) {
@@ -113,12 +88,6 @@ async function indexPages(document: OpenApiDocument, deps: SearchDeps): Promise<
 	return index;
 }
 
-/** Listings mention everything and explain nothing; a problem's page is for those who have its code. */
-function worthOf(href: string, term: string): number {
-	if (href.includes("?lang=")) return 0.3;
-	return href.startsWith(paths.PROBLEMS_PATH) && !term.includes("_") ? 0.4 : 1;
-}
-
 /** In nearly every section, or in none: they would only keep a question from finding anything. */
 const SMALL_WORDS = new Set(
 	"a an and are be can do does for from has have how i in is it my not of on or the this to what when where why with you your".split(
@@ -126,10 +95,9 @@ const SMALL_WORDS = new Set(
 	),
 );
 
-/** `bad_signature` and `X-Service-Nonce` are words, and so is each part of them, but for terms: each of those is one. */
-function wordsOf(text: string, field?: string): string[] {
+/** `bad_signature` and `X-Service-Nonce` are words, and so is each part of them. */
+function wordsOf(text: string): string[] {
 	const words = text.match(/[\p{Letter}\p{Number}]+(?:[_-]+[\p{Letter}\p{Number}]+)*/gu) ?? [];
-	if (field === "terms") return words;
 	return words.flatMap((word) => (/[_-]/.test(word) ? [word, ...word.split(/[_-]+/)] : [word]));
 }
 
@@ -166,9 +134,6 @@ function whatToType({ network: { face } }: SearchDeps): Html {
 <ul>${examples.map((example) => html`<li><a href="${paths.withQuery(paths.DOCS_SEARCH_PATH, { q: example })}">${example}</a></li>`)}</ul>`;
 }
 
-/** A longer cell is a sentence, and no name. */
-const MAX_TERM_CHARACTERS = 60;
-
 /** A document, cut at its headings. */
 function cutSections(path: string, markdown: string): DocsSection[] {
 	const sections: DocsSection[] = [];
@@ -177,14 +142,9 @@ function cutSections(path: string, markdown: string): DocsSection[] {
 		if (token.type === "heading") {
 			const title = String(token["text"]).replace(/[`*]/g, "");
 			const href = section === undefined ? path : `${path}#${headingId(title)}`;
-			sections.push({ href, title, trail: section?.trail ?? title, text: "", terms: "" });
+			sections.push({ href, title, trail: section?.trail ?? title, text: "" });
 		} else if (section !== undefined) {
 			section.text = `${section.text} ${plainText(token.raw)}`.trim();
-			const cells: readonly string[] =
-				token.type === "table"
-					? token["rows"].map(([first]: [{ text: string }]) => plainText(first.text))
-					: [];
-			section.terms += ` ${cells.filter(({ length }) => length <= MAX_TERM_CHARACTERS).join(" ")}`;
 		}
 	}
 	return sections;

@@ -1,59 +1,59 @@
 // The tab Callbacks, and the first page of Integration: where callbacks go, how they do, a test, and the list. For a
-// programme that is not set up it leads through the steps. Read once, rendered whole; the parts that change by
-// themselves are rendered again for the live stream.
+// programme that is not set up it leads through the steps. What changes by itself is fetched again from the same page.
 
 import { sha256Hex } from "../../domain/signature.ts";
+import { issueKey } from "../../programmes/keys.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../programmes/postback-url.ts";
 import { newestProgress } from "../../store/queries/delivery-list.ts";
-import type { Programme } from "../../store/queries/programmes.ts";
-import { lastFailure, TROUBLE_TARGET, troubleBanner } from "../conversion-ui.ts";
-import { readTextFields } from "../form.ts";
+import { countUndelivered, lastFailure, TROUBLE_TARGET } from "../conversion-ui.ts";
+import { declareForm } from "../form.ts";
 import type { ShownOnce } from "../listen-command.ts";
-import { answerStream, liveConnector, partial } from "../live-page.ts";
-import { makerOf, type PageDeps, programmeOf, type WebContext, type WebDeps } from "../page.ts";
+import { makerOf, programmeOf, type WebContext, type WebDeps } from "../page.ts";
 import { DOCS_PATH, integrationPath } from "../paths.ts";
 import * as ui from "../ui.ts";
-import { attrs, type Content, countOf, type Html, html, type StepState } from "../ui.ts";
+import { type Content, type Html, html, type StepState } from "../ui.ts";
 import { type CallbacksView, isListened, readCallbacks } from "./callbacks-view.ts";
-import { deliveriesSection, deliveriesTable } from "./deliveries-section.ts";
+import { deliveriesSection } from "./deliveries-section.ts";
 import { answerTab, type FormPart, finish } from "./frame.ts";
-import { countPending, healthChart, healthStrip } from "./health-section.ts";
-import { type Issued, takeIssued } from "./issued-cookie.ts";
-import { issuedOnce } from "./keys-page.ts";
-import { testResult, testSection } from "./test-section.ts";
+import { healthChart, healthStrip } from "./health-section.ts";
+import { type Issued, issuedOnce } from "./keys-page.ts";
+import { testSection } from "./test-section.ts";
 
-/** What changes by itself: it stands on the page under its id, and is pushed there again. */
-const LIVE_PARTS: Readonly<Record<string, (view: CallbacksView) => Content>> = {
-	[TROUBLE_TARGET]: (view) => troubleBanner(view.health.trouble, view.programme.public_id, view),
-	"checks-live": checkSteps,
-	"waiting-live": waiting,
-	"listening-live": listening,
-	"test-live": testResult,
-	// The table alone: the filter above it and the time below it stay under the reader's fingers.
-	"deliveries-live": deliveriesTable,
-	"health-live": ({ health, isStaff }) => healthStrip(health, isStaff),
-	"health-chart-live": ({ health }) => healthChart(health),
-};
-
+/** Of the list the table alone: the filter above it stays under the reader's fingers. */
+const LIVE_PARTS = [
+	TROUBLE_TARGET,
+	"checks-live",
+	"waiting-live",
+	"listening-live",
+	"test-live",
+	"deliveries-live",
+	"health-live",
+	"health-chart-live",
+];
+const REFRESH_SECONDS = 2;
 const FINGERPRINT_LENGTH = 16;
 
-/** What was entered and refused, and why; with the filters of the list, as the form brought them. */
-interface RefusedUrl {
-	value: string;
-	error: string;
-	back: string;
-}
+const URL_FORM = declareForm({
+	postbackUrl: {
+		label: "Postback URL",
+		hint: "Enter a public HTTPS address, and the final one: we do not follow redirects.",
+		placeholder: "https://shop.example/postback",
+		inputMode: "url",
+		autocomplete: "off",
+		maxLength: 4_096,
+		isMono: true,
+	},
+});
 
 export async function showCallbacks(
 	c: WebContext,
 	deps: WebDeps,
-	refused: RefusedUrl | null = null,
+	issued: Issued | null = null,
 ): Promise<Response> {
-	const programme = programmeOf(c);
-	const issued = takeIssued(c, deps, programme);
-	// Before the rest: what changes while the page is read is then pushed, not missed.
-	const seen = await fingerprintOf(deps, programme);
-	const view = await readCallbacks(c, deps, refused?.back ?? new URL(c.req.url).search);
+	// Before the rest: what changes while the page is read is then fetched, not missed.
+	const seen = await fingerprintOf(c, deps);
+	if (c.req.header("if-none-match") === `"${seen}"`) return c.body(null, 304);
+	const view = await readCallbacks(c, deps);
 	const { path, isLive, url } = view;
 	const isShown = issued !== null;
 	const isTestNext = view.checks.hasKey && (url !== null || view.isListening) && view.test === null;
@@ -63,49 +63,33 @@ export async function showCallbacks(
 	const isUntouched = !view.checks.hasKey && view.test === null && hasNone;
 	const checks = html`<h2 class="visually-hidden">What works so far</h2><div id="checks-live">${checkSteps(view)}</div>`;
 	const keys = firstKeySection(view, issued);
-	const test = html`<div${attrs({ hidden: isUntouched })}>${testSection(view, isShown || isTestNext)}</div>`;
-	const callback = html`<div class="columns">${callbackSection(view, refused, isShown)}${healthPart(view)}</div>`;
+	const test = isUntouched ? null : testSection(view, isShown || isTestNext);
+	const callback = html`<div class="columns">${callbackSection(c, view, isShown)}${url === null ? null : healthPart(view)}</div>`;
+	const refresher = ui.refreshed("refresher", path, REFRESH_SECONDS, seen, LIVE_PARTS);
 	return answerTab(c, {
 		tab: "callbacks",
 		hint: "Your server reports sales with signed requests. We send it a callback for each status change.",
-		status: refused === null && view.deliveries !== null ? 200 : 422,
-		body: html`${isLive ? liveConnector(`${path}/live?seen=${seen}`) : null}
+		status: view.deliveries === null ? 422 : undefined,
+		body: html`${isLive ? html`<div id="refresher"${ui.attrs(refresher)}></div>` : null}
 ${
 	// From the key on the screen to the first callback without a word between them.
 	isShown ? [keys, test, checks, callback] : [checks, keys, callback, test]
 }
-<div${attrs({ hidden: hasNone })}>${deliveriesSection(view)}</div>`,
+${hasNone ? null : deliveriesSection(view)}`,
 	});
 }
 
-/** Out of sight while there is no URL; but there, for what the stream pushes. */
-function healthPart({ health, url, zone, isStaff }: CallbacksView): Html {
-	return html`<div class="stack"${attrs({ hidden: url === null })}><div id="health-live">${healthStrip(health, isStaff)}</div>${ui.section(
-		{
-			id: "health",
-			title: "The last 14 days",
-			hint: `Attempts per day (${zone}): successful (2xx) and failed.`,
-			body: ui.padded(html`<div id="health-chart-live">${healthChart(health)}</div>`),
-		},
-	)}</div>`;
+function healthPart({ health, zone, isStaff }: CallbacksView): Html {
+	return html`<div class="stack"><div id="health-live">${healthStrip(health, isStaff)}</div>${ui.section({
+		id: "health",
+		title: "The last 14 days",
+		hint: `Attempts per day (${zone}): successful (2xx) and failed.`,
+		body: ui.padded(html`<div id="health-chart-live">${healthChart(health)}</div>`),
+	})}</div>`;
 }
 
-export function watchCallbacks(c: WebContext, deps: PageDeps): Response {
+async function fingerprintOf(c: WebContext, deps: WebDeps): Promise<string> {
 	const programme = programmeOf(c);
-	return answerStream(c, deps, {
-		fingerprint: () => fingerprintOf(deps, programme),
-		render: async () => renderLive(await readCallbacks(c, deps)),
-	});
-}
-
-async function renderLive(view: CallbacksView): Promise<string> {
-	// Only whoever may listen has it on the page.
-	const isOffered = view.mayIntegrate && view.checks.hasKey;
-	const parts = Object.entries(LIVE_PARTS).filter(([target]) => isOffered || target !== "listening-live");
-	return String(await html`${parts.map(([target, show]) => partial(target, show(view)))}`);
-}
-
-async function fingerprintOf(deps: WebDeps, programme: Programme): Promise<string> {
 	const isListening = await isListened(deps, programme);
 	const progress = await newestProgress(deps.store.db, programme.id);
 	return sha256Hex(`${isListening} ${progress}`).slice(0, FINGERPRINT_LENGTH);
@@ -175,7 +159,7 @@ function callbackStep(view: CallbacksView): { title: string; state: StepState; t
 
 /** The first step, on the tab that leads through them: until there is a key, and once more to show it. */
 function firstKeySection(view: CallbacksView, issued: Issued | null): Content {
-	const { checks, hasSecret, mayIntegrate, hidden, keysPath } = view;
+	const { checks, hasSecret, mayIntegrate, path } = view;
 	if (checks.hasKey && issued === null) return null;
 	const text = hasSecret
 		? "All keys are revoked. Without one your server cannot report sales."
@@ -188,8 +172,7 @@ function firstKeySection(view: CallbacksView, issued: Issued | null): Content {
 			issued === null && mayIntegrate
 				? // One click: what to call it is a question for whoever has more than one.
 					ui.buttonForm({
-						action: keysPath,
-						hidden: { ...hidden, on: "callbacks" },
+						action: `${path}#keys`,
 						label: "Issue API key",
 						tone: "primary",
 					})
@@ -214,12 +197,11 @@ function firstCallback(view: CallbacksView, { key, secret }: Issued): Content {
 // Section "Status callback (optional)" with its field "Postback URL": the contract's words (section 1).
 
 /** `isToldAbove`: how to listen is said where the key is shown. */
-function callbackSection(view: CallbacksView, refused: RefusedUrl | null, isToldAbove: boolean): Html {
-	const { url, mayIntegrate, checks, path, hidden } = view;
+function callbackSection(c: WebContext, view: CallbacksView, isToldAbove: boolean): Html {
+	const { url, mayIntegrate, checks, path, query } = view;
 	const saved = url === null ? "none" : html`<span class="mono break">${url}</span>`;
 	const remove = ui.buttonForm({
-		action: `${path}/postback-url/remove`,
-		hidden,
+		action: `${path}/postback-url/remove${query}`,
 		label: "Remove URL",
 		tone: "danger",
 		isSmall: true,
@@ -233,7 +215,7 @@ function callbackSection(view: CallbacksView, refused: RefusedUrl | null, isTold
 		told: view.told("callback"),
 		body: ui.padded(
 			noSecret(view),
-			mayIntegrate ? saveForm(view, refused, isToldAbove) : ui.facts([["Postback URL", saved]]),
+			mayIntegrate ? saveForm(c, view, isToldAbove) : ui.facts([["Postback URL", saved]]),
 			html`<div class="row-end"><p class="small soft grow" id="waiting-live">${waiting(view)}</p>${
 				url === null || !mayIntegrate ? null : remove
 			}</div>`,
@@ -251,26 +233,13 @@ function noSecret({ hasSecret, url, mayIntegrate }: CallbacksView): Content {
 	return ui.message("warn", text);
 }
 
-function saveForm(view: CallbacksView, refused: RefusedUrl | null, isToldAbove: boolean): Html {
-	const { path, hidden, url, checks, isListening } = view;
+function saveForm(c: WebContext, view: CallbacksView, isToldAbove: boolean): Html {
+	const { path, query, url, checks, isListening } = view;
 	const isNext = checks.hasKey && url === null && !isListening && !isToldAbove;
-	return ui.postForm({
-		action: `${path}/postback-url`,
-		hidden,
-		body: html`${ui.textField({
-			name: "postbackUrl",
-			label: "Postback URL",
-			value: refused?.value ?? url ?? "",
-			hint: "Enter a public HTTPS address, and the final one: we do not follow redirects.",
-			error: refused?.error,
-			// Whoever was refused must not have to look for the reason.
-			hasFocus: refused !== null,
-			placeholder: "https://shop.example/postback",
-			inputMode: "url",
-			autocomplete: "off",
-			maxLength: 4_096,
-			isMono: true,
-		})}<div class="row">${ui.button({ label: url === null ? "Save" : "Save URL", ...(isNext ? { tone: "primary" } : {}) })}</div>`,
+	return URL_FORM.show(c, {
+		action: `${path}/postback-url${query}`,
+		values: { postbackUrl: url },
+		send: html`<div>${ui.button({ label: url === null ? "Save" : "Save URL", ...(isNext ? { tone: "primary" } : {}) })}</div>`,
 	});
 }
 
@@ -298,18 +267,24 @@ function listening({ isListening, test }: CallbacksView): Content {
 function waiting({ url, health: { pending }, mayIntegrate }: CallbacksView): string {
 	if (mayIntegrate && url === null)
 		return "Once you save a URL, we send status changes from then on, not earlier ones.";
-	const words = `Pending callbacks: ${countPending(pending.count)}.`;
+	const words = `Pending callbacks: ${countUndelivered(pending.count)}.`;
 	if (!mayIntegrate) return words;
 	return `${words} If you save another URL, they go there; if you remove this one, they are cancelled for good.`;
 }
 
 const CALLBACK: FormPart = { path: integrationPath, part: "callback" };
 
+/** The first step, on the tab that leads through them. */
+export async function issueFirstKey(c: WebContext, deps: WebDeps): Promise<Response> {
+	const issued = await issueKey(deps, programmeOf(c).public_id, makerOf(c));
+	if (!issued.ok) return finish(c, { path: integrationPath, part: "keys" }, issued, "");
+	return showCallbacks(c, deps, issued.value);
+}
+
 export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
-	const programme = programmeOf(c);
-	const { postbackUrl, back } = await readTextFields(c, ["postbackUrl", "back"]);
-	const saved = await savePostbackUrl(deps, programme.public_id, postbackUrl, makerOf(c));
-	if (!saved.ok) return showCallbacks(c, deps, { value: postbackUrl, error: saved.fault.detail, back });
+	const { postbackUrl } = await URL_FORM.read(c);
+	const saved = await savePostbackUrl(deps, programmeOf(c).public_id, postbackUrl, makerOf(c));
+	if (!saved.ok) return URL_FORM.refuse(c, saved, () => showCallbacks(c, deps));
 	const { url } = saved.value;
 	// Outer spaces, the usual port, capitals in the host's name, the slash after it.
 	const as = url === postbackUrl ? "" : ` as ${url}`;
@@ -319,10 +294,8 @@ export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 
 export async function removeUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 	const removed = await removePostbackUrl(deps, programmeOf(c).public_id, makerOf(c));
-	return finish(c, CALLBACK, removed, ({ count, isComplete }) => {
-		const cancelled =
-			count === 0 ? "" : ` ${countOf(count, "callback")} ${count === 1 ? "was" : "were"} cancelled.`;
-		const rest = isComplete ? "" : " The callbacks that are still pending are being cancelled.";
-		return ["good", `The Postback URL is removed: nothing more is sent.${cancelled}${rest}`];
+	return finish(c, CALLBACK, removed, (count) => {
+		const cancelled = count === 0 ? "" : ` Pending callbacks cancelled: ${countUndelivered(count)}.`;
+		return ["good", `The Postback URL is removed: nothing more is sent.${cancelled}`];
 	});
 }

@@ -1,9 +1,10 @@
-// What the tab Callbacks shows, read in one go: for the page, and again for its stream when something has changed.
+// What the tab Callbacks shows, read in one go.
 
 import { readCallbackHealth } from "../../callbacks/health.ts";
 import { EVENT_NAMES } from "../../domain/event-name.ts";
 import { isGoodAnswer } from "../../domain/local-answer.ts";
 import { readOrderSearch } from "../../domain/order-id.ts";
+import { stateOf } from "../../domain/secret-life.ts";
 import { SECOND_MS } from "../../domain/time.ts";
 import { findNewestTest } from "../../store/queries/conversions.ts";
 import { countFailed, countWaiting } from "../../store/queries/delivery-health.ts";
@@ -11,13 +12,13 @@ import { listDeliveries, listDeliveriesOfConversion } from "../../store/queries/
 import { readIntegrationChecks } from "../../store/queries/first-times.ts";
 import { findListener, listAnswersOf, listNewestAnswers } from "../../store/queries/local-answers.ts";
 import { type Programme, presentUrl } from "../../store/queries/programmes.ts";
-import { findUsableSecrets, stateOf } from "../../store/queries/signing-secrets.ts";
+import { findUsableSecrets } from "../../store/queries/signing-secrets.ts";
 import { STATE_WORDS } from "../conversion-ui.ts";
 import { choice, cursorOf, declareFilters, PART_OF_ORDER, pagesOf, UNSEEN } from "../filter-query.ts";
 import { listenCommand, type ShownOnce } from "../listen-command.ts";
 import { flashAt, may, programmeOf, viewerOf, type WebContext, type WebDeps } from "../page.ts";
 import { integrationPath, keysPath } from "../paths.ts";
-import { type FormPart, hiddenFields, queryOf } from "./frame.ts";
+import { type FormPart, queryHere } from "./frame.ts";
 
 export const DELIVERY_FILTERS = declareFilters({
 	state: choice(
@@ -40,8 +41,7 @@ const PAGE_ROWS = 15;
 
 export type CallbacksView = Awaited<ReturnType<typeof readCallbacks>>;
 
-/** `search`: the filters of the deliveries, as they stand in the page's address. */
-export async function readCallbacks(c: WebContext, deps: WebDeps, search = "") {
+export async function readCallbacks(c: WebContext, deps: WebDeps) {
 	const programme = programmeOf(c);
 	const { db } = deps.store;
 	const nowMs = deps.clock.nowMs();
@@ -53,16 +53,15 @@ export async function readCallbacks(c: WebContext, deps: WebDeps, search = "") {
 	const secrets = await findUsableSecrets(db, [programme.id], nowMs);
 	const hasSecret = secrets.some((secret) => stateOf(secret, nowMs) === "active");
 	const [lastAnswer] = await listNewestAnswers(db, programme.id, 1);
-	const filters = DELIVERY_FILTERS.read(search);
+	/** The list as it is filtered. */
+	const query = queryHere(c);
+	const filters = DELIVERY_FILTERS.read(query);
 	return {
 		programme,
 		/** Of the page, and of its forms, which are below it. */
 		path,
 		keysPath: keysPath(programme.public_id),
-		/** For its forms: the list as it is filtered. */
-		hidden: hiddenFields(search),
-		/** The list as it is filtered, for pages that lead back to it; undefined while it is not. */
-		back: queryOf(search) || undefined,
+		query,
 		/** Whoever may not is offered no button. */
 		mayIntegrate,
 		isStaff: viewerOf(c).kind === "staff",

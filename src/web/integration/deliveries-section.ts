@@ -1,10 +1,9 @@
 // "Postbacks sent to your shop": a row a delivery, with filter, search and pages by cursor; and sending callbacks again:
-// one, those that are ticked, all that failed, all that wait, or what failed since a time.
+// one, those that are ticked, all that failed, or all that wait.
 
-import { type Result, refuse, succeed } from "../../domain/fault.ts";
+import { type Result, refuse } from "../../domain/fault.ts";
 import { attemptsInWords } from "../../domain/retry.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
-import { isTimeZone, minuteMs } from "../../domain/zone-day.ts";
 import {
 	type Asked,
 	resendDelivery,
@@ -21,13 +20,12 @@ import { countUndelivered, deliveryColumns, selectAll } from "../conversion-ui.t
 import { answerError } from "../error-page.ts";
 import { notUnderstood, pager } from "../filter-query.ts";
 import { readTextFields } from "../form.ts";
-import { liveDot } from "../live-page.ts";
 import { makerOf, programmeOf, setFlash, type WebContext, type WebDeps } from "../page.ts";
-import { deliveryPath, integrationPath, withQuery } from "../paths.ts";
+import { deliveryPath, integrationPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, countOf, type Html, html } from "../ui.ts";
 import { type CallbacksView, DELIVERY_FILTERS } from "./callbacks-view.ts";
-import { type FormPart, finish, queryOf, type Told } from "./frame.ts";
+import { type FormPart, finish, queryHere, type Told } from "./frame.ts";
 
 export function deliveriesSection(view: CallbacksView): Html {
 	const { path, filters, isLive } = view;
@@ -35,7 +33,6 @@ export function deliveriesSection(view: CallbacksView): Html {
 		id: "deliveries",
 		title: "Postbacks sent to your shop",
 		hint: "One row per callback, with attempts and your server's last response.",
-		actions: isLive ? liveDot() : null,
 		told: view.told("deliveries"),
 		body: html`${ui.filterBar({
 			action: `${path}#deliveries`,
@@ -43,19 +40,17 @@ export function deliveriesSection(view: CallbacksView): Html {
 			search: DELIVERY_FILTERS.fields(filters, ["order"], "delivery-"),
 			fields: DELIVERY_FILTERS.fields(filters, ["state", "event"], "delivery-"),
 			...(isLive ? {} : { clearHref: `${path}#deliveries` }),
-		})}<div id="deliveries-live" aria-live="polite">${deliveriesTable(view)}</div>${
-			view.canSend ? ui.padded(ui.more("Resend all failed callbacks since…", sinceForm(view))) : null
-		}`,
+		})}<div id="deliveries-live" aria-live="polite">${deliveriesTable(view)}</div>`,
 	});
 }
 
-export function deliveriesTable(view: CallbacksView): Html {
-	const { path, canSend, deliveries, programme, nowMs, back } = view;
+function deliveriesTable(view: CallbacksView): Html {
+	const { path, canSend, deliveries, programme, nowMs, query } = view;
 	if (deliveries === null) {
 		return notUnderstood(html`Correct it above, or <a href="${path}#deliveries">see all callbacks</a>.`);
 	}
 	const { rows } = deliveries.page;
-	const columns = Object.values(deliveryColumns(programme.public_id, nowMs, back));
+	const columns = Object.values(deliveryColumns(programme.public_id, nowMs, query || undefined));
 	const table = ui.dataTable<ListedDelivery>({
 		caption: "Callbacks, one per row",
 		rows,
@@ -105,7 +100,7 @@ function readSeen(text: unknown): SeenDelivery | null {
 }
 
 function listForm(view: CallbacksView, hasRows: boolean, table: Html): Html {
-	const { path, hidden, failedCount, waitingCount } = view;
+	const { path, query, failedCount, waitingCount } = view;
 	const [failed, waiting] = [countUndelivered(failedCount), countUndelivered(waitingCount)];
 	const buttons: Content[] = [
 		hasRows ? ui.button({ label: "Resend selected" }) : null,
@@ -113,42 +108,22 @@ function listForm(view: CallbacksView, hasRows: boolean, table: Html): Html {
 			? null
 			: ui.button({
 					label: `Resend ${failed} failed`,
-					formAction: `${path}/resend-failed`,
+					formAction: `${path}/resend-failed${query}`,
 					confirm: `Send ${failedCount === 1 ? "the failed callback" : `all ${failed} failed callbacks`} again? Your receiver ignores events it has already processed.`,
 				}),
 		waitingCount === 0
 			? null
 			: ui.button({
 					label: `Send ${waiting} waiting now`,
-					formAction: `${path}/send-waiting`,
+					formAction: `${path}/send-waiting${query}`,
 					confirm: "Send all waiting callbacks now? This counts as one attempt for each.",
 				}),
 	];
 	if (buttons.every((button) => button === null)) return table;
 	return ui.postForm({
-		action: `${path}/resend`,
-		hidden,
+		action: `${path}/resend${query}`,
 		className: "list-form",
 		body: html`<div class="decision-bar"><div class="row">${buttons}</div></div>${table}`,
-	});
-}
-
-/** The time is the reader's own where scripts run; otherwise it is UTC, and says so. */
-function sinceForm({ path, hidden }: CallbacksView): Html {
-	return ui.postForm({
-		action: `${path}/resend-failed`,
-		hidden,
-		className: "row-end",
-		body: html`${ui.textField({
-			name: "since",
-			label: html`Failed since (<span class="zone-name">UTC</span>)`,
-			type: "datetime-local",
-			isRequired: true,
-		})}<input type="hidden" name="zone" value="" data-zone>${ui.button({
-			label: "Resend failed",
-			confirm:
-				"Send all callbacks again that failed since then? Your receiver ignores events it has already processed.",
-		})}`,
 	});
 }
 
@@ -179,27 +154,13 @@ function tellSelected({ resent, sentNow, leftAlone }: SelectedSent): Told {
 	return [resent + sentNow === 0 ? "info" : "good", parts.filter((part) => part !== null).join(" ")];
 }
 
-/** All that failed, or those since a time. */
 export async function resendAllFailed(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { since, zone } = await readTextFields(c, ["since", "zone"]);
-	const from = readSince(since, zone);
-	const resent = from.ok
-		? await resendFailed(deps, { programmeIds: [programmeOf(c).id], maker: makerOf(c) }, from.value)
-		: from;
-	return finish(c, LIST, resent, (count) =>
+	const asked = { programmeIds: [programmeOf(c).id], maker: makerOf(c) };
+	return finish(c, LIST, await resendFailed(deps, asked, {}), (count) =>
 		count === 0
-			? ["info", `Nothing has failed${since === "" ? "" : " since then"}, so nothing was sent.`]
+			? ["info", "Nothing has failed, so nothing was sent."]
 			: ["good", `${callbacksAre(count)} being sent again.`],
 	);
-}
-
-/** Empty for all. Where no script said which zone it is in, the form says that it is UTC. */
-function readSince(since: string, zone: string): Result<{ fromMs?: number }> {
-	if (since === "") return succeed({});
-	const atMs = minuteMs(since, isTimeZone(zone) ? zone : "UTC");
-	return atMs === null
-		? refuse("invalid_field", "Enter a date and a time, such as 2026-03-01T12:00.")
-		: succeed({ fromMs: atMs });
 }
 
 export async function sendWaiting(c: WebContext, deps: WebDeps): Promise<Response> {
@@ -241,15 +202,14 @@ export async function sendPostbackNow(c: WebContext, deps: WebDeps): Promise<Res
 	return backToDelivery(c, sent, (how) => SENT_NOW[how]);
 }
 
-/** Above the page: the parts below are pushed anew from the first moment on. */
-async function backToDelivery<Value>(
+/** Above the page: the parts below are fetched again from the first moment on. */
+function backToDelivery<Value>(
 	c: WebContext,
 	result: Result<Value>,
 	tell: (value: Value) => Told,
-): Promise<Response> {
+): Response | Promise<Response> {
 	if (!result.ok && result.fault.code === "unknown_delivery") return answerError(c, "not_found");
 	setFlash(c, ...(result.ok ? tell(result.value) : (["bad", result.fault.detail] as const)));
-	const { back } = await readTextFields(c, ["back"]);
 	const path = deliveryPath(programmeOf(c).public_id, c.req.param("deliveryId") ?? "");
-	return c.redirect(withQuery(path, { back: queryOf(back) || undefined }), 303);
+	return c.redirect(`${path}${queryHere(c)}`, 303);
 }

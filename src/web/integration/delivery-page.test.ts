@@ -64,7 +64,7 @@ test("a failed attempt shows what the shop answered, and nothing of it as markup
 	ok(!/<script>alert|<b>nginx|" onload=/.test(text));
 });
 
-test("a viewer sees what was sent without its signature: nothing that is made of the secret", async (t) => {
+test("a viewer sees nothing that is made of the secret", async (t) => {
 	const { send, page, site, programme } = await openSent(t);
 	await send(answered(503), ANSWER);
 	const { signature = null, public_id } = await site.store.db
@@ -75,7 +75,6 @@ test("a viewer sees what was sent without its signature: nothing that is made of
 	ok(signature !== null && (await page()).includes(signature), "owners see it");
 	const viewer = await site.signIn(await site.addPerson(programme, "viewer"));
 	const { text } = await viewer.open(`/programmes/${programme.public_id}/deliveries/${public_id}`);
-	match(text, /X-Service-Nonce: [\s\S]*X-Service-Signature: \(for owners and developers only\)/);
 	ok(!text.includes(signature) && !text.includes("curl"));
 });
 

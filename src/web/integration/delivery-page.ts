@@ -18,10 +18,9 @@ import { lastAnswer, nextAttempt, stateCell } from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
 import { answerPage, may, programmeOf, type WebContext, type WebDeps } from "../page.ts";
 import { conversionPath, deliveryPath, integrationPath, signaturePath, withQuery } from "../paths.ts";
-import { quote } from "../shell-words.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { type HiddenFields, hiddenFields, queryOf } from "./frame.ts";
+import { queryHere, queryOf } from "./frame.ts";
 
 /** While there is more to come it moves on by itself, as long as somebody looks. */
 export async function showDelivery(c: WebContext, { store, clock, network }: WebDeps): Promise<Response> {
@@ -32,14 +31,8 @@ export async function showDelivery(c: WebContext, { store, clock, network }: Web
 	const nowMs = clock.nowMs();
 	const mayIntegrate = may(c, "integrate");
 	const back = queryOf(c.req.query("back") ?? "");
-	const href = withQuery(deliveryPath(programme.public_id, delivery.publicId), { back: back || undefined });
-	const again = {
-		"hx-get": href,
-		"hx-trigger": "every 2s",
-		"hx-select": "#delivery-live",
-		"hx-swap": "outerMorph",
-	};
-	const hidden = mayIntegrate ? hiddenFields(back) : null;
+	const path = deliveryPath(programme.public_id, delivery.publicId);
+	const again = ui.refreshed("delivery-live", `${path}${queryHere(c)}`, 2);
 	const isPending = delivery.state === "pending";
 	const text = isPending ? "It will be sent in a moment." : "It was cancelled before anything was sent.";
 	return answerPage(c, {
@@ -52,7 +45,7 @@ export async function showDelivery(c: WebContext, { store, clock, network }: Web
 			programme,
 			delivery,
 			attempts[0] ?? null,
-			hidden,
+			mayIntegrate ? sendForm(delivery, path, queryHere(c), nowMs) : null,
 			nowMs,
 		)}${attempts.length === 0 ? ui.card(ui.emptyState({ title: "No attempt yet", text })) : null}${attempts.map(
 			(attempt, index) =>
@@ -78,15 +71,14 @@ function summary(
 	programme: Programme,
 	delivery: DeliveryDetail,
 	lastAttempt: ListedAttempt | null,
-	/** Null for whoever may not send it. */
-	hidden: HiddenFields | null,
+	actions: Content,
 	nowMs: number,
 ): Html {
 	const { state, attempts, lastHttpStatus } = delivery;
 	return ui.section({
 		id: "delivery",
 		title: "Callback",
-		actions: hidden === null ? null : sendForm(programme, delivery, hidden, nowMs),
+		actions,
 		body: ui.padded(
 			ui.facts([
 				["State", html`${stateCell(delivery)} ${delivery.test === 1 ? ui.badge("info", "Test") : null}`],
@@ -113,19 +105,18 @@ function summary(
 
 /** What has ended is sent again, what waits is sent now; what is due goes out by itself. */
 function sendForm(
-	programme: Programme,
-	{ publicId, state, dueAtMs, seq }: DeliveryDetail,
-	hidden: HiddenFields,
+	{ state, dueAtMs, seq }: DeliveryDetail,
+	path: string,
+	query: string,
 	nowMs: number,
 ): Content {
-	const path = deliveryPath(programme.public_id, publicId);
 	const look = state === "delivered" ? {} : ({ tone: "primary" } as const);
 	if (state === "delivered" || state === "failed") {
-		return ui.buttonForm({ action: `${path}/resend`, hidden, label: "Resend", ...look });
+		return ui.buttonForm({ action: `${path}/resend${query}`, label: "Resend", ...look });
 	}
 	if (state === "cancelled" || dueAtMs === null || dueAtMs <= nowMs) return null;
-	const waiting = { ...hidden, seq: String(seq) };
-	return ui.buttonForm({ action: `${path}/send-now`, hidden: waiting, label: "Send now", ...look });
+	const hidden = { seq: String(seq) };
+	return ui.buttonForm({ action: `${path}/send-now${query}`, hidden, label: "Send now", ...look });
 }
 
 export interface DeliveryFate {
@@ -231,20 +222,12 @@ function bodyOf({ body, isCut }: KeptAnswer, label: string): Html {
 
 function requestParts({ programme, attempt, delivery, brand, mayIntegrate }: ShownAttempt): Html | null {
 	const request = rebuildRequest(attempt, delivery, brand);
-	if (request === null) return null;
+	// It is for whoever writes the receiver, and its signature for nobody else.
+	if (request === null || !mayIntegrate) return null;
 	const signedHref = withQuery(signaturePath(programme.public_id), {
 		delivery: delivery.publicId,
 		attempt: String(attempt.seq),
 	});
-	if (!mayIntegrate) {
-		const headers = request.headers.map(([name, value]) =>
-			name.endsWith("-Signature")
-				? ([name, "(for owners and developers only)"] as const)
-				: ([name, value] as const),
-		);
-		const shown = ui.codeBlock(requestText({ ...request, headers }), `Request of attempt ${attempt.seq}`);
-		return ui.more("The request as it was sent, without its signature", shown);
-	}
 	return html`${ui.more(
 		"The request as it was sent",
 		ui.codeBlock(requestText(request), `Request of attempt ${attempt.seq}`),
@@ -290,4 +273,9 @@ export function requestText({ url, headers, body }: SentRequest): string {
 export function curlCommand({ url, headers, body }: SentRequest): string {
 	const lines = headers.map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`);
 	return [`curl -i -X POST ${quote(url)}`, ...lines, `--data-binary ${quote(body)}`].join(" \\\n  ");
+}
+
+/** One word for a POSIX shell. Nothing within single quotes means anything, but for the quote itself. */
+export function quote(word: string): string {
+	return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,10 +1,10 @@
 // The four tabs of Integration share a header; each has an address of its own. And the way back from their forms: to the
-// tab as it was, with its filters and its language, at the part that the form was about, which says what came of it.
+// tab as it was, at the part that the form was about, which says what came of it. The filters and the language of a tab
+// are the query of its address, and go along in the addresses of its forms.
 
 import type { Result } from "../../domain/fault.ts";
 import type { Right } from "../../domain/roles.ts";
 import type { Flash } from "../document.ts";
-import { readTextFields } from "../form.ts";
 import { answerPage, may, programmeOf, setFlash, type WebContext } from "../page.ts";
 import { inboundPath, integrationPath, keysPath, signaturePath } from "../paths.ts";
 import { type Content, copyable, html, pageHeader, tabs } from "../ui.ts";
@@ -19,13 +19,13 @@ const TABS: Readonly<Record<string, { label: string; path(programmeId: string): 
 
 export async function answerTab(
 	c: WebContext,
-	page: { tab: string; hint: Content; status?: number; body: Content },
+	page: { tab: string; hint: Content; status?: number | undefined; body: Content },
 ): Promise<Response> {
 	const { public_id: programmeId } = programmeOf(c);
 	return answerPage(c, {
 		title: `${TABS[page.tab]?.label} · Integration`,
 		active: "integration",
-		status: page.status ?? 200,
+		status: page.status,
 		body: html`${pageHeader({
 			title: "Integration",
 			hint: page.hint,
@@ -45,15 +45,11 @@ export interface FormPart {
 	part: "keys" | "callback" | "test" | "deliveries" | "secret";
 }
 
-export type HiddenFields = Readonly<Record<string, string>>;
-
-/** What every form of a tab brings along: what of the address is to stay. */
-export function hiddenFields(search: string): HiddenFields {
-	const back = queryOf(search);
-	return back === "" ? {} : { back };
+/** The query of the address, as it is to stand in one of ours again. */
+export function queryHere(c: WebContext): string {
+	return queryOf(new URL(c.req.url).search);
 }
 
-/** As it is to stand in an address of ours again. */
 export function queryOf(search: string): string {
 	const query = new URLSearchParams([...new URLSearchParams(search)].filter(([, value]) => value !== ""));
 	return query.size === 0 ? "" : `?${query}`;
@@ -62,18 +58,13 @@ export function queryOf(search: string): string {
 export type Told = readonly [tone: Flash["tone"], text: string];
 
 /** Back at the part, with what is to be told there. */
-export async function finish<Value>(
+export function finish<Value>(
 	c: WebContext,
 	{ path, part }: FormPart,
 	result: Result<Value>,
-	tell: string | ((value: Value) => Told | null),
-): Promise<Response> {
-	const told = result.ok ? wordsFor(tell, result.value) : (["bad", result.fault.detail] as const);
-	if (told !== null) setFlash(c, ...told, part);
-	const { back } = await readTextFields(c, ["back"]);
-	return c.redirect(`${path(programmeOf(c).public_id)}${queryOf(back)}#${part}`, 303);
-}
-
-function wordsFor<Value>(tell: string | ((value: Value) => Told | null), value: Value): Told | null {
-	return typeof tell === "string" ? ["good", tell] : tell(value);
+	tell: string | ((value: Value) => Told),
+): Response {
+	const say = typeof tell === "string" ? (): Told => ["good", tell] : tell;
+	setFlash(c, ...(result.ok ? say(result.value) : (["bad", result.fault.detail] as const)), part);
+	return c.redirect(`${path(programmeOf(c).public_id)}${queryHere(c)}#${part}`, 303);
 }

@@ -2,8 +2,8 @@
 // the last 14 days as a chart with its table.
 
 import type { CallbackHealth } from "../../callbacks/health.ts";
-import { MAX_COUNTED_PENDING } from "../../store/queries/delivery-health.ts";
-import { chart } from "../conversion-ui.ts";
+import { MAX_COUNTED_UNDELIVERED } from "../../store/queries/delivery-health.ts";
+import { chart, countUndelivered } from "../conversion-ui.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
@@ -29,7 +29,7 @@ export function healthStrip(health: CallbackHealth, isStaff: boolean): Html {
 		...(isStaff ? [speed] : []),
 		{
 			label: "Pending",
-			value: countPending(pending.count),
+			value: countUndelivered(pending.count),
 			hint: oldestHint(pending),
 		},
 	]);
@@ -50,14 +50,9 @@ function presentState({ trouble, delivered }: CallbackHealth): ui.Stat {
 	return { label, value: ui.badge("warn", "Retrying"), hint: html`${failures} failed ${since}` };
 }
 
-/** As far as they are counted. */
-export function countPending(pending: number): string {
-	return pending >= MAX_COUNTED_PENDING ? `${ui.count(MAX_COUNTED_PENDING)}+` : ui.count(pending);
-}
-
 function oldestHint({ count: waiting, oldestAtMs }: CallbackHealth["pending"]): Content {
 	if (oldestAtMs === null) return "none";
-	return html`oldest from ${ui.timeTag(oldestAtMs)}${waiting >= MAX_COUNTED_PENDING ? " or older" : null}`;
+	return html`oldest from ${ui.timeTag(oldestAtMs)}${waiting >= MAX_COUNTED_UNDELIVERED ? " or older" : null}`;
 }
 
 /** One decimal, cut: 99.96 % is not all. */
@@ -66,17 +61,22 @@ export function sharePercent(delivered: number, sent: number): string {
 }
 
 export function healthChart({ days }: CallbackHealth): Html {
+	const empty = ui.emptyState({
+		title: "No attempts in the last 14 days",
+		text: "Attempts appear here as soon as they finish. Tests are not counted.",
+	});
+	return attemptsChart("health-chart", days, empty);
+}
+
+export function attemptsChart(id: string, days: CallbackHealth["days"], empty: Html): Html {
 	return chart({
-		id: "health-chart",
+		id,
 		title: "Attempts per day",
+		empty,
 		days: days.map(({ day }) => day),
 		series: [
 			{ label: "Successful (2xx)", colour: "good", values: days.map(({ delivered }) => delivered) },
 			{ label: "Failed", colour: "bad", values: days.map(({ failed }) => failed) },
 		],
-		empty: ui.emptyState({
-			title: "No attempts in the last 14 days",
-			text: "Attempts appear here as soon as they finish. Tests are not counted.",
-		}),
 	});
 }

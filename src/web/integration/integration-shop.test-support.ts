@@ -33,8 +33,7 @@ export async function openShop(
 
 export async function issue(browser: Browser, path: string): Promise<{ key: string; secret: string }> {
 	await browser.open(path);
-	await browser.submit(`${path}/keys`, {});
-	const { text } = await browser.open(`${path}/keys`);
+	const { text } = await browser.submit(`${path}/keys`, {});
 	return { key: KEY.exec(text)?.[0] ?? "", secret: SECRET.exec(text)?.[0] ?? "" };
 }
 

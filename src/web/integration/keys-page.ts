@@ -5,6 +5,7 @@ import { showKey } from "../../domain/action.ts";
 import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
 import type { Result } from "../../domain/fault.ts";
 import { KEY_RIGHT_WORDS, type KeyRight, keyRightsOf } from "../../domain/roles.ts";
+import { goodUntilMs, stateOf } from "../../domain/secret-life.ts";
 import type { Maker } from "../../people/links.ts";
 import { issueKey, revokeKey } from "../../programmes/keys.ts";
 import {
@@ -16,10 +17,8 @@ import {
 import { type ListedKey, listApiKeys } from "../../store/queries/keys.ts";
 import {
 	findUsableSecrets,
-	goodUntilMs,
 	isActiveAccepted,
 	type SigningSecret,
-	stateOf,
 } from "../../store/queries/signing-secrets.ts";
 import { DOWNLOADS, downloadUrl } from "../downloads.ts";
 import {
@@ -34,27 +33,32 @@ import {
 import { readTextFields } from "../form.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
 import { flashAt, makerOf, may, programmeOf, standingOf, type WebContext, type WebDeps } from "../page.ts";
-import { DOCS_PATH, DOWNLOADS_PATH, integrationPath, keysPath, withQuery } from "../paths.ts";
+import { DOCS_PATH, DOWNLOADS_PATH, keysPath, withQuery } from "../paths.ts";
 import type { Answer } from "../routes.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { answerTab, type FormPart, finish, hiddenFields } from "./frame.ts";
-import { handOverIssued, type Issued, takeIssued } from "./issued-cookie.ts";
+import { answerTab, type FormPart, finish, queryHere } from "./frame.ts";
 
 /** Revoked keys shown below those in use. */
 const MAX_REVOKED_SHOWN = 5;
 
+/** In the answer to the form that issued it, and nowhere else. */
+export interface Issued {
+	key: string | null;
+	secret: string | null;
+}
+
 type KeysView = Awaited<ReturnType<typeof readKeys>>;
 
-async function readKeys(c: WebContext, deps: WebDeps) {
+async function readKeys(c: WebContext, deps: WebDeps, issued: Issued | null) {
 	const programme = programmeOf(c);
 	const { db } = deps.store;
 	const nowMs = deps.clock.nowMs();
 	return {
 		/** Of the tab, and of its forms, which are below it. */
 		path: keysPath(programme.public_id),
-		/** For its forms: the language of the snippets. */
-		hidden: hiddenFields(new URL(c.req.url).search),
+		/** The language of the snippets. */
+		query: queryHere(c),
 		/** Whoever may not is offered no button. */
 		mayIntegrate: may(c, "integrate"),
 		/** What a key of theirs may do. */
@@ -65,13 +69,16 @@ async function readKeys(c: WebContext, deps: WebDeps) {
 		/** All that are good for something. */
 		secrets: await findUsableSecrets(db, [programme.id], nowMs),
 		isActiveAccepted: await isActiveAccepted(db, programme.id),
-		/** Shown this one time. */
-		issued: takeIssued(c, deps, programme),
+		issued,
 	};
 }
 
-export async function showKeys(c: WebContext, deps: WebDeps): Promise<Response> {
-	const view = await readKeys(c, deps);
+export async function showKeys(
+	c: WebContext,
+	deps: WebDeps,
+	issued: Issued | null = null,
+): Promise<Response> {
+	const view = await readKeys(c, deps, issued);
 	const { publicUrl, network } = deps;
 	const {
 		public_id: programId,
@@ -94,11 +101,10 @@ export async function showKeys(c: WebContext, deps: WebDeps): Promise<Response> 
 }
 
 function keysSection(view: KeysView, told: Html | null): Html {
-	const { path, hidden, issued, keys, mayIntegrate, rights } = view;
+	const { path, query, issued, keys, mayIntegrate, rights } = view;
 	const isNext = !keys.some((key) => key.revoked_at_ms === null);
 	const form = ui.postForm({
-		action: path,
-		hidden,
+		action: `${path}${query}#keys`,
 		className: "row-end",
 		body: html`${ui.textField({
 			name: "name",
@@ -168,7 +174,7 @@ function issuerOf({ issuerEmail, issuerKind }: ListedKey, isStaff: boolean): Con
 	return issuerKind === "staff" && !isStaff ? "by the network" : html`by ${ui.emailText(issuerEmail)}`;
 }
 
-function keyTable({ keys, path, hidden, mayIntegrate, isStaff }: KeysView): Html {
+function keyTable({ keys, path, query, mayIntegrate, isStaff }: KeysView): Html {
 	return ui.dataTable({
 		caption: "API keys, one per row",
 		rows: keys,
@@ -206,8 +212,7 @@ function keyTable({ keys, path, hidden, mayIntegrate, isStaff }: KeysView): Html
 					revokedAtMs !== null || !mayIntegrate
 						? null
 						: ui.buttonForm({
-								action: `${path}/${keyId}/revoke`,
-								hidden,
+								action: `${path}/${keyId}/revoke${query}`,
 								className: "",
 								label: "Revoke",
 								tone: "danger",
@@ -292,10 +297,10 @@ const REPLACEMENT = [
 ] as const;
 
 function secretSection(view: KeysView, told: Html | null): Html {
-	const { secrets, nowMs, issued, path, hidden, mayIntegrate, isActiveAccepted: isAccepted } = view;
+	const { secrets, nowMs, issued, path, query, mayIntegrate, isActiveAccepted: isAccepted } = view;
 	const states = new Set(secrets.map((secret) => stateOf(secret, nowMs)));
 	const isUnderWay = states.has("prepared") || states.has("replaced");
-	const prepare = { action: `${path}/secret`, hidden, label: "Prepare new secret", isSmall: true };
+	const prepare = { action: `${path}/secret${query}#secret`, label: "Prepare new secret", isSmall: true };
 	const isActivated = states.has("replaced") && !states.has("prepared");
 	// In the order of the steps. That the receiver knows the new secret is what we saw, and nobody's click.
 	const areDone = [isUnderWay, isActivated && isAccepted, isActivated, false];
@@ -318,7 +323,7 @@ function secretSection(view: KeysView, told: Html | null): Html {
 	});
 }
 
-function secretTable({ secrets, nowMs, path, hidden, mayIntegrate }: KeysView): Html {
+function secretTable({ secrets, nowMs, path, query, mayIntegrate }: KeysView): Html {
 	const order = Object.keys(SECRET_WORDS);
 	const rank = (secret: SigningSecret) => order.indexOf(stateOf(secret, nowMs));
 	return ui.dataTable({
@@ -348,9 +353,9 @@ function secretTable({ secrets, nowMs, path, hidden, mayIntegrate }: KeysView): 
 						.map(([verb, { look }]) =>
 							ui.buttonForm({
 								...look,
-								action: `${path}/secret/${verb}`,
+								action: `${path}/secret/${verb}${query}`,
 								className: "",
-								hidden: { ...hidden, secretId: secret.public_id },
+								hidden: { secretId: secret.public_id },
 								isSmall: true,
 								ariaLabel: `${look.label}: the secret that ends in ${secret.hint}`,
 							}),
@@ -431,14 +436,10 @@ export function pixelSnippet({
 const KEYS: FormPart = { path: keysPath, part: "keys" };
 const SECRET: FormPart = { path: keysPath, part: "secret" };
 
-/** The first one is issued on the tab that leads through the set-up, and shown there. */
 export async function issueApiKey(c: WebContext, deps: WebDeps): Promise<Response> {
-	const programme = programmeOf(c);
-	const { on, name, right } = await readTextFields(c, ["on", "name", "right"]);
-	const issued = await issueKey(deps, programme.public_id, makerOf(c), { name, right });
-	if (issued.ok) handOverIssued(c, deps, programme, issued.value);
-	const at: FormPart = on === "callbacks" ? { path: integrationPath, part: "keys" } : KEYS;
-	return finish(c, at, issued, () => null);
+	const typed = await readTextFields(c, ["name", "right"]);
+	const issued = await issueKey(deps, programmeOf(c).public_id, makerOf(c), typed);
+	return issued.ok ? showKeys(c, deps, issued.value) : finish(c, KEYS, issued, "");
 }
 
 export async function revokeApiKey(c: WebContext, deps: WebDeps): Promise<Response> {
@@ -448,10 +449,9 @@ export async function revokeApiKey(c: WebContext, deps: WebDeps): Promise<Respon
 }
 
 export async function issueNextSecret(c: WebContext, deps: WebDeps): Promise<Response> {
-	const programme = programmeOf(c);
-	const prepared = await prepareSecret(deps, programme.public_id, makerOf(c));
-	if (prepared.ok) handOverIssued(c, deps, programme, { key: null, secret: prepared.value.secret });
-	return finish(c, SECRET, prepared, () => null);
+	const prepared = await prepareSecret(deps, programmeOf(c).public_id, makerOf(c));
+	if (!prepared.ok) return finish(c, SECRET, prepared, "");
+	return showKeys(c, deps, { key: null, secret: prepared.value.secret });
 }
 
 export function changeSecret(verb: SecretVerb): Answer {

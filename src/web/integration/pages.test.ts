@@ -1,10 +1,9 @@
 // The integration pages of a shop in which something has happened: what strangers write becomes no markup there, what
-// is another shop's stays unknown, and what changes is pushed.
+// is another shop's stays unknown, and what changes is fetched again.
 
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
-import { type FilledShop, openFilledShop } from "../filled-shop.test-support.ts";
-import { MAX_STREAMS_A_PERSON } from "../live-page.ts";
+import { test } from "node:test";
+import { openFilledShop } from "../filled-shop.test-support.ts";
 
 const FIELDS = { method: "POST", target: "/", headers: "", body: "", secret: "" };
 
@@ -64,60 +63,30 @@ test("markup in names, orders, URLs, errors and calls is shown as text; no page 
 	assert.doesNotMatch(checked.text, /<script(?![^>]* src=)|<img/);
 });
 
-test("a live page is pushed its parts over a stream, to those who may see it", async (t) => {
-	const { site, programme, owner, ids, timers, stop } = await openWatchedShop(t);
+test("a page that is fetched again is answered when something has changed, with every part that is live", async (t) => {
+	const { site, programme, owner } = await openFilledShop(t);
 	const browser = await site.signIn(owner);
-	const stopping = browser.open(`/programmes/${programme.public_id}/integration/live?seen=old`);
-	// The first look, and then the service stops.
-	while (timers.length === 0) await site.deps.clock.yieldLoop();
-	timers.shift()?.();
-	while (timers.length === 0) await site.deps.clock.yieldLoop();
-	stop();
-	const { status, text, headers } = await stopping;
-	assert.deepEqual([status, headers.get("content-type")], [200, "text/event-stream; charset=utf-8"]);
-	for (const part of [
-		"checks-live",
-		"waiting-live",
-		"test-live",
-		"deliveries-live",
-		"health-live",
-		"health-chart-live",
-	]) {
-		assert.ok(text.includes(`<hx-partial hx-target="#${part}"`), part);
+	const path = `/programmes/${programme.public_id}/integration`;
+	const { text } = await browser.open(path);
+	const headersIn = (page: string) =>
+		JSON.parse(/hx-headers="([^"]*)"/.exec(page)?.[1]?.replaceAll("&quot;", '"') ?? "") as Record<
+			string,
+			string
+		>;
+	const again = (page: string) => browser.send(path, { headers: headersIn(page) });
+	const same = await again(text);
+	assert.deepEqual([same.status, same.text], [304, ""]);
+	await browser.submit(`${path}/test`, {});
+	const changed = await again(text);
+	assert.equal(changed.status, 200);
+	for (const [, part = ""] of text.matchAll(/#([\w-]+):outerMorph/g)) {
+		assert.ok(part === "listening-live" || changed.text.includes(`id="${part}"`), part);
 	}
-	assert.ok(text.includes(ids.deliveryId));
-	assert.ok(
-		text.split("\n").every((line) => /^(data:|id: |event: |: |$)/.test(line)),
-		"nothing but event lines",
+	assert.doesNotMatch(
+		changed.text,
+		/is recorded\.<\/div>/,
+		"a message is left to the page that it is meant for",
 	);
+	assert.match((await browser.open(path)).text, /Test conversion test-\w+ is recorded\.<\/div>/);
+	assert.equal((await again(changed.text)).status, 304);
 });
-
-test("asking for a stream's headers alone opens none, so that it takes nobody's slot", async (t) => {
-	const { site, programme, owner, timers, stop } = await openWatchedShop(t);
-	const browser = await site.signIn(owner);
-	const live = `/programmes/${programme.public_id}/integration/live`;
-	for (let asked = 0; asked < MAX_STREAMS_A_PERSON; asked += 1) {
-		assert.equal((await browser.send(live, { method: "HEAD" })).status, 405);
-	}
-	assert.equal(timers.length, 0);
-	const watching = browser.open(live);
-	while (timers.length === 0) await site.deps.clock.yieldLoop();
-	stop();
-	assert.equal((await watching).status, 200);
-});
-
-/** With a clock in the test's hand, and a service that can be stopped. */
-async function openWatchedShop(
-	t: TestContext,
-): Promise<FilledShop & { timers: (() => void)[]; stop(): void }> {
-	const stopping = new AbortController();
-	const timers: (() => void)[] = [];
-	const shop = await openFilledShop(t, { change: { stopSignal: stopping.signal } });
-	const { clock } = shop.site.deps;
-	clock.yieldLoop = () => new Promise((resolve) => setImmediate(resolve));
-	clock.after = (_, run) => {
-		timers.push(run);
-		return () => undefined;
-	};
-	return { ...shop, timers, stop: () => stopping.abort() };
-}

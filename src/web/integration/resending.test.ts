@@ -3,7 +3,6 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { START_MS } from "../test-site.test-support.ts";
 import { runCallbacks } from "./callback-run.test-support.ts";
 import { issue, openShop, report, type Shop, URL_ENTERED } from "./integration-shop.test-support.ts";
 
@@ -16,30 +15,13 @@ test("all that failed is resent without a date; the button says how many, and is
 	const { browser, path } = shop;
 	assert.match(await listOf(shop), />Resend 3 failed</);
 	assert.match(await listOf(shop, "?state=failed"), />Resend 3 failed</, "where the notice leads");
-	const sent = await browser.submit(`${path}/resend-failed`, { back: "?state=failed" });
+	const sent = await browser.submit(`${path}/resend-failed?state=failed`, {});
 	assert.equal(sent.location, `${path}?state=failed#deliveries`);
 	assert.match(await listOf(shop, "?state=failed"), /section-told[\s\S]*3 callbacks are being sent again/);
 	assert.equal((await runCallbacks(shop.site, shop.programme, FINE)).length, 3);
 	assert.doesNotMatch(await listOf(shop), /Resend \d+ failed/);
 	await browser.submit(`${path}/resend-failed`, {});
 	assert.match(await listOf(shop), /Nothing has failed, so nothing was sent/);
-});
-
-test("since a time means the zone that the form names, and UTC where it names none", async (t) => {
-	const shop = await openSending(t, 1, REFUSED);
-	const { browser, path } = shop;
-	// It failed at 12:00 UTC, which is 13:00 in Berlin.
-	assert.equal(new Date(START_MS).toISOString(), "2026-03-01T12:00:00.000Z");
-	for (const [since, zone, told] of [
-		["2026-03-01T12:01", "", /Nothing has failed since then/],
-		["2026-03-01T13:01", "Europe/Berlin", /Nothing has failed since then/],
-		["2026-03-01T12:01", "Europe/Atlantis", /Nothing has failed since then/],
-		["yesterday", "", /Enter a date and a time/],
-		["2026-03-01T12:30", "Europe/Berlin", /1 callback is being sent again/],
-	] as const) {
-		await browser.submit(`${path}/resend-failed`, { since, zone });
-		assert.match(await listOf(shop), told, `${since} ${zone}`);
-	}
 });
 
 test("ticked callbacks are sent: ended ones again, waiting ones now; the rest is told", async (t) => {
@@ -52,8 +34,8 @@ test("ticked callbacks are sent: ended ones again, waiting ones now; the rest is
 	assert.equal(boxes.length, 3);
 	const press = (ticked: readonly string[]) =>
 		browser.submitForm(
-			`${path}/resend`,
-			new URLSearchParams([["back", "?state=&order="], ...ticked.map((box) => ["delivery", box])]),
+			`${path}/resend?state=&order=`,
+			new URLSearchParams(ticked.map((box) => ["delivery", box])),
 		);
 	assert.equal((await press([])).location, `${path}#deliveries`);
 	assert.match(await listOf(shop), /Nothing is selected/);
@@ -90,7 +72,7 @@ test("a waiting callback is sent now from its page, once, and it says so there",
 	assert.match((await browser.open(delivery)).text, /It was tried again in the meantime/);
 	const waiting = await listOf(shop, "?state=pending");
 	assert.match(waiting, />Send 1 waiting now</);
-	const all = await browser.submit(`${path}/send-waiting`, { back: "?state=pending" });
+	const all = await browser.submit(`${path}/send-waiting?state=pending`, {});
 	assert.equal(all.location, `${path}?state=pending#deliveries`);
 	assert.match(await listOf(shop, "?state=pending"), /1 callback is being sent now/);
 	assert.equal((await runCallbacks(site, programme, FINE)).length, 1);
@@ -108,12 +90,12 @@ test("the list keeps its filters through every form, the way to a callback and b
 	const { browser, path } = shop;
 	const filtered = await listOf(shop, "?state=failed&event=conversion.recorded");
 	const kept = "?state=failed&amp;event=conversion.recorded";
-	assert.match(filtered, new RegExp(`name="back" value="${kept.replace("?", "\\?")}"`));
+	assert.ok(filtered.includes(`action="${path}/resend${kept}"`));
 	const link = /href="([^"]*deliveries\/dlv_[^"]*)"/.exec(filtered)?.[1]?.replaceAll("&amp;", "&") ?? "";
 	const page = (await browser.open(link)).text;
 	assert.ok(page.includes(`href="${path}${kept}#deliveries"`), "back to the list");
 	const back = "?state=failed&event=conversion.recorded";
-	const resent = await browser.submit(`${link.split("?")[0]}/resend`, { back });
+	const resent = await browser.submit(link.replace("?", "/resend?"), {});
 	assert.equal(resent.location, link);
 	for (const [form, part, fields] of [
 		["test", "test", {}],
@@ -124,7 +106,7 @@ test("the list keeps its filters through every form, the way to a callback and b
 		["resend-failed", "deliveries", {}],
 		["send-waiting", "deliveries", {}],
 	] as const) {
-		const { location } = await browser.submit(`${path}/${form}`, { ...fields, back });
+		const { location } = await browser.submit(`${path}/${form}${back}`, fields);
 		assert.equal(location, `${path}${back}#${part}`, form);
 		const { text } = await browser.open(location ?? "");
 		const section =
@@ -132,7 +114,7 @@ test("the list keeps its filters through every form, the way to a callback and b
 		assert.match(section, /section-told"><div class="message/, `${form} is answered where its form is`);
 		assert.equal(text.match(/class="message message-\w+" role="(?:status|alert)"/g)?.length, 1, form);
 	}
-	const refused = await browser.submit(`${path}/postback-url`, { postbackUrl: "http://x", back });
+	const refused = await browser.submit(`${path}/postback-url${back}`, { postbackUrl: "http://x" });
 	assert.match(refused.text, /<option value="failed" selected>/);
 });
 

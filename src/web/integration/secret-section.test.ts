@@ -95,8 +95,7 @@ test("a discarded secret is refused at once, and activating it afterwards change
 });
 
 async function prepare(browser: Browser, path: string) {
-	await browser.submit(`${path}/secret`, {});
-	const { text } = await browser.open(path);
+	const { text } = await browser.submit(`${path}/secret`, {});
 	return {
 		text,
 		secret: SECRET.exec(text)?.[0] ?? "",

@@ -1,13 +1,14 @@
 // "Check a signature": paste a request, see part by part where it differs, to the byte. What is pasted is looked at and
 // forgotten; the secret is not even shown again.
 
+import { refuse } from "../../domain/fault.ts";
 import { rebuildRequest } from "../../domain/sent-request.ts";
 import { headerNames } from "../../domain/signature.ts";
 import type { Finding, TextDifference, Verdict } from "../../signature-check/causes.ts";
 import { type CheckedSignature, checkSignature } from "../../signature-check/check-signature.ts";
 import type { Direction, PastedRequest } from "../../signature-check/pasted-request.ts";
 import { findDeliveryDetail, listAttempts } from "../../store/queries/delivery-list.ts";
-import { readTextFields } from "../form.ts";
+import { declareForm } from "../form.ts";
 import { programmeOf, type WebContext, type WebDeps } from "../page.ts";
 import { deliveryPath, signaturePath } from "../paths.ts";
 import * as ui from "../ui.ts";
@@ -16,10 +17,33 @@ import { answerTab } from "./frame.ts";
 
 /** Every spelling of the body is hashed. This is the largest request of either direction but a batch. */
 const MOST_CHARACTERS = 65_536;
-const FIELD_NAMES = ["method", "target", "headers", "body", "secret", "computed"] as const;
 const EMPTY: PastedRequest = { method: "POST", target: "/v1/conversions", headers: "", body: "" };
-const METHODS = ["POST", "GET", "PUT", "PATCH", "DELETE"] as const;
+const METHODS = ["POST", "GET", "PUT", "PATCH", "DELETE"];
 const NOT_STORED = "Nothing of it is stored.";
+
+const FORM = declareForm({
+	method: { label: "Method", options: [] },
+	target: { label: "Path and query, or the whole URL", isMono: true, autocomplete: "off" },
+	headers: { label: "Headers, one per line", rows: 5, isMono: true },
+	body: {
+		label: "Body, exactly as it arrived",
+		rows: 7,
+		isMono: true,
+		hint: "Paste it unformatted and complete. Even one extra space changes the signature.",
+	},
+	computed: {
+		label: "Signature your code computed (optional)",
+		isMono: true,
+		autocomplete: "off",
+		hint: "If your server refuses a callback, paste the signature it expected: we say what your code did differently.",
+	},
+	secret: {
+		label: "Signing secret (optional)",
+		type: "password",
+		autocomplete: "off",
+		hint: "Leave empty to check with the programme's own secrets. What you enter is not stored, not logged and not shown again.",
+	},
+});
 
 export async function showSignatureForm(c: WebContext, deps: WebDeps): Promise<Response> {
 	const sent = await requestOfAttempt(c, deps);
@@ -28,13 +52,12 @@ export async function showSignatureForm(c: WebContext, deps: WebDeps): Promise<R
 }
 
 export async function checkPasted(c: WebContext, deps: WebDeps): Promise<Response> {
-	const fields = await readTextFields(c, FIELD_NAMES);
+	const fields = await FORM.read(c);
 	const { secret, computed, ...pasted } = fields;
 	if (Object.values(fields).some((text) => text.length > MOST_CHARACTERS)) {
 		const text = `A field has more than ${count(MOST_CHARACTERS)} characters. Paste less.`;
-		const body = ui.padded(ui.message("bad", text));
-		const findings = ui.section({ id: "findings", title: "Not checked", body });
-		return render(c, deps, { pasted: EMPTY, findings, status: 422 });
+		const show = () => render(c, deps, { pasted: EMPTY, findings: null });
+		return FORM.refuse(c, refuse("invalid_field", text), show, {});
 	}
 	const { giveWay } = deps.turns;
 	const found = await checkSignature(deps, programmeOf(c), { pasted, secret, computed }, giveWay);
@@ -60,67 +83,35 @@ async function requestOfAttempt(c: WebContext, { store, network }: WebDeps): Pro
 function render(
 	c: WebContext,
 	deps: WebDeps,
-	page: { pasted: PastedRequest; computed?: string; findings: Html | null; hint?: string; status?: number },
+	page: { pasted: PastedRequest; computed?: string; findings: Html | null; hint?: string },
 ): Promise<Response> {
+	const { pasted, computed } = page;
+	const { timestamp, nonce, signature } = headerNames(deps.network.face.brand);
+	const methods = METHODS.includes(pasted.method) ? METHODS : [pasted.method, ...METHODS];
+	const form = FORM.show(c, {
+		action: `${signaturePath(programmeOf(c).public_id)}#findings`,
+		values: { ...pasted, computed },
+		looks: {
+			method: { options: methods.map((method) => ({ value: method, label: method })) },
+			headers: { hint: `Include ${timestamp}, ${nonce} and ${signature}.` },
+		},
+		rows: ({ fields }) =>
+			html`<div class="form-grid">${fields("method", "target")}</div>${fields("headers", "body")}<div class="form-grid">${fields("computed", "secret")}</div>`,
+		send: "Check",
+	});
 	return answerTab(c, {
 		tab: "signature",
 		hint: "Paste a signed request: a callback as your server received it, or your own request to us. We show which part differs from what was signed.",
-		status: page.status ?? 200,
-		body: html`${page.findings}${ui.section({
-			id: "paste",
-			title: "The request",
-			hint: page.hint ?? NOT_STORED,
-			body: ui.padded(
-				ui.postForm({
-					action: `${signaturePath(programmeOf(c).public_id)}#findings`,
-					body: formFields(page.pasted, page.computed ?? "", deps.network.face.brand),
-				}),
-			),
-		})}`,
+		body: [
+			page.findings,
+			ui.section({
+				id: "paste",
+				title: "The request",
+				hint: page.hint ?? NOT_STORED,
+				body: ui.padded(form),
+			}),
+		],
 	});
-}
-
-function formFields(pasted: PastedRequest, computed: string, brand: string): Html {
-	const { timestamp, nonce, signature } = headerNames(brand);
-	const isKnown = METHODS.some((method) => method === pasted.method);
-	const methods = isKnown ? METHODS : [pasted.method, ...METHODS];
-	return html`<div class="form-grid">${ui.selectField({
-		name: "method",
-		label: "Method",
-		value: pasted.method,
-		options: methods.map((method) => ({ value: method, label: method })),
-	})}${ui.textField({
-		name: "target",
-		label: "Path and query, or the whole URL",
-		value: pasted.target,
-		isMono: true,
-		autocomplete: "off",
-	})}</div>${ui.textArea({
-		name: "headers",
-		label: "Headers, one per line",
-		value: pasted.headers,
-		rows: 5,
-		hint: `Include ${timestamp}, ${nonce} and ${signature}.`,
-	})}${ui.textArea({
-		name: "body",
-		label: "Body, exactly as it arrived",
-		value: pasted.body,
-		rows: 7,
-		hint: "Paste it unformatted and complete. Even one extra space changes the signature.",
-	})}<div class="form-grid">${ui.textField({
-		name: "computed",
-		label: "Signature your code computed (optional)",
-		value: computed,
-		isMono: true,
-		autocomplete: "off",
-		hint: "If your server refuses a callback, paste the signature it expected: we say what your code did differently.",
-	})}${ui.textField({
-		name: "secret",
-		label: "Signing secret (optional)",
-		type: "password",
-		autocomplete: "off",
-		hint: "Leave empty to check with the programme's own secrets. What you enter is not stored, not logged and not shown again.",
-	})}</div><div class="row">${ui.button({ label: "Check", tone: "primary" })}</div>`;
 }
 
 /** Whose text is whose, in either direction. */
@@ -184,14 +175,17 @@ function attemptHint(id: string, { attempt }: NonNullable<CheckedSignature["sent
 type Sides = readonly [signed: string, seen: string];
 
 function findingsTable(caption: string, rows: readonly Finding[], sides: Sides): Html {
-	const label = ({ part }: Finding) => part.replace(/^./, (letter) => letter.toUpperCase());
 	return ui.dataTable({
 		caption,
 		rows,
 		empty: null,
 		stacks: true,
 		columns: [
-			{ title: "Part", namesRow: true, cell: (row) => html`<span class="nowrap">${label(row)}</span>` },
+			{
+				title: "Part",
+				namesRow: true,
+				cell: ({ part }) => html`<span class="nowrap">${ui.capitalise(part)}</span>`,
+			},
 			{ title: "Result", cell: ({ verdict }) => ui.badge(...VERDICTS[verdict]) },
 			{
 				title: "What to know",

@@ -32,8 +32,7 @@ export function testSection(view: CallbacksView, isNext: boolean): Html {
 		hint: "It behaves like a real conversion, is marked “test” and stays out of all totals.",
 		actions: view.mayIntegrate
 			? ui.buttonForm({
-					action: `${view.path}/test`,
-					hidden: view.hidden,
+					action: `${view.path}/test${view.query}`,
 					changes: SECTION,
 					label: "Send test conversion",
 					...(isNext ? { tone: "primary" } : {}),
@@ -45,7 +44,7 @@ export function testSection(view: CallbacksView, isNext: boolean): Html {
 	});
 }
 
-export function testResult(view: CallbacksView): Html {
+function testResult(view: CallbacksView): Html {
 	const { test, programme } = view;
 	if (test === null) return ui.emptyState({ title: "No test conversion yet", text: advice(view) });
 	const { conversion, localAnswers, deliveries } = test;
@@ -90,7 +89,7 @@ function advice({ url, hasSecret, mayIntegrate, isListening }: CallbacksView): C
 	if (!hasSecret) {
 		return html`First <a href="#keys">issue an API key</a>: without a secret no callback is sent.`;
 	}
-	if (url !== null) return "Send one: its callback appears here within a second or two.";
+	if (url !== null) return "Send one: its callback appears here within a few seconds.";
 	return isListening
 		? html`Send one: it goes to your machine, through <code>listen</code>.`
 		: html`No callback would be sent yet: paste the command into a terminal, or <a href="#callback">save a Postback URL</a>.`;
@@ -100,7 +99,7 @@ const NOTHING_SENT =
 	"There was no Postback URL or no signing secret when its status changed, and earlier changes are never sent. Once you have both, send a new test conversion.";
 
 function walkForms(
-	{ path, hidden, mayIntegrate }: CallbacksView,
+	{ path, query, mayIntegrate }: CallbacksView,
 	{ public_id: conversionId, status }: Conversion,
 ): Content {
 	if (!mayIntegrate) return null;
@@ -109,8 +108,7 @@ function walkForms(
 		return html`<p class="small soft">This test is finished. Send another to start over.</p>`;
 	}
 	return ui.postForm({
-		action: `${path}/test/${conversionId}`,
-		hidden,
+		action: `${path}/test/${conversionId}${query}`,
 		changes: SECTION,
 		body: decisionBar(moves),
 	});

@@ -111,18 +111,11 @@ export async function showJob(c: WebContext, deps: PageDeps): Promise<Response> 
 			href: backPath(c, job),
 		}),
 	});
-	const again = {
-		"hx-get": view.href,
-		"hx-trigger": "every 1s",
-		"hx-select": "#job",
-		"hx-target": "this",
-		"hx-swap": "outerHTML",
-	};
 	const body = isMoving(job) ? renderProgress(view) : renderOutcome(view);
 	return answerPage(c, {
 		title,
 		active: job.programme_id === null ? "programmes" : "conversions",
-		body: html`<div id="job" class="stack"${ui.attrs(isMoving(job) ? again : {})}>${header}${body}</div>`,
+		body: html`<div id="job" class="stack"${ui.attrs(isMoving(job) ? ui.refreshed("job", view.href, 1) : {})}>${header}${body}</div>`,
 	});
 }
 
@@ -160,7 +153,10 @@ function renderOutcome(view: JobView): Html {
 	const [, done] = verbOf(kind);
 	const left = job.row_count - rows;
 	const stats = ui.statStrip([
-		{ label: job.state === "previewed" ? `Will be ${done}` : capitalise(done), value: count(counts.change) },
+		{
+			label: job.state === "previewed" ? `Will be ${done}` : ui.capitalise(done),
+			value: count(counts.change),
+		},
 		{ label: "No change needed", value: count(counts.already) },
 		{ label: "Needs fixing", value: count(counts.refused) },
 		...(left > 0 ? [{ label: "Not looked at yet", value: count(left) }] : []),
@@ -274,10 +270,6 @@ function failureMessage(job: Job): Content {
 		"bad",
 		html`Lines ${count(failure.firstLine)} to ${count(failure.lastLine)} could not be ${job.state === "uploaded" ? "checked" : "stored"} (${ui.timeTag(failure.atMs)}): ${cause}. None of them was stored${again}. If it continues, ${advice}.`,
 	);
-}
-
-function capitalise(text: string): string {
-	return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 function moneyColumns(): readonly ui.Column<MoneyTotal>[] {

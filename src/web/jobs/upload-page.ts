@@ -1,7 +1,6 @@
 // Where files are uploaded: the form, what each kind of file must look like, and the jobs of the last weeks.
 
 import { EVENT_TYPES, REASONS } from "../../domain/conversion.ts";
-import { type Fault, succeed } from "../../domain/fault.ts";
 import type { JobColumn, JobKind } from "../../jobs/kind.ts";
 import { IMPORT_KINDS } from "../../jobs/kinds.ts";
 import { MAX_WAITING_FILES, uploadFile } from "../../jobs/make-job.ts";
@@ -9,9 +8,10 @@ import { type ListedJob, listJobs } from "../../store/queries/jobs.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import type { JobKindName } from "../../store/tables/jobs.ts";
 import { deciderOf } from "../conversions/decide-action.ts";
+import { declareForm } from "../form.ts";
 import { answerPage, makerOf, type PageDeps, viewerOf, type WebContext } from "../page.ts";
 import { conversionsPath, importKindPath, ownPath, PROGRAMMES_PATH } from "../paths.ts";
-import { IMPORT_FILES, maxFileBytes, SMALL_FILES, sayTooLarge } from "../receive-file.ts";
+import { IMPORT_FILES, maxFileBytes, SMALL_FILES, sayTooLarge, uploadOf } from "../receive-file.ts";
 import type { Answer } from "../routes.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
@@ -19,6 +19,10 @@ import { jobPath, originOf, stateOf, uploadPath, whoOf } from "./job-page.ts";
 
 /** All that may wait, and some that have ended. */
 const MAX_LISTED_JOBS = MAX_WAITING_FILES + 20;
+
+const FORM = declareForm({
+	file: { label: "CSV file", accept: ".csv,.txt,text/csv", isRequired: true },
+});
 
 const HINTS: Readonly<Record<JobKindName, string>> = {
 	decisions: "Export, add a column named decision, upload.",
@@ -34,40 +38,32 @@ export function showUploadPage(kind: JobKind): Answer {
 
 export function receiveUpload(kind: JobKind): Answer {
 	return async (c, deps) => {
-		const upload = c.get("upload") ?? succeed(null);
-		if (!upload.ok) return answerUploadPage(c, deps, kind, upload.fault);
-		if (upload.value === null) {
-			return answerUploadPage(c, deps, kind, { detail: "Choose a CSV file first.", httpStatus: 422 });
-		}
+		const upload = uploadOf(c, "Choose a CSV file first.");
+		const show = () => answerUploadPage(c, deps, kind);
+		if (!upload.ok) return FORM.refuse(c, upload, show);
 		const programme = c.get("programme");
 		const deciding = programme === undefined ? null : { programmeId: programme.id, side: deciderOf(c).side };
 		const job = await uploadFile(deps, kind, { maker: makerOf(c), deciding }, upload.value);
-		if (!job.ok) return answerUploadPage(c, deps, kind, job.fault);
+		if (!job.ok) return FORM.refuse(c, { fault: { ...job.fault, field: "file" } }, show);
 		deps.jobs.wake();
 		return c.redirect(jobPath(c, job.value), 303);
 	};
 }
 
-async function answerUploadPage(
-	c: WebContext,
-	{ store }: PageDeps,
-	kind: JobKind,
-	problem?: Pick<Fault, "detail" | "httpStatus">,
-): Promise<Response> {
+async function answerUploadPage(c: WebContext, { store }: PageDeps, kind: JobKind): Promise<Response> {
 	const programme = c.get("programme");
 	const jobs = await listJobs(store.db, programme?.id ?? null, MAX_LISTED_JOBS);
 	const title = programme === undefined ? "Import from other software" : "Approve or reject by CSV";
 	return answerPage(c, {
 		title,
 		active: programme === undefined ? "programmes" : "conversions",
-		status: problem?.httpStatus ?? 200,
-		body: html`${programme === undefined ? importHeader(kind, title) : decisionsHeader(c, programme, title)}${uploadSection(c, kind, problem?.detail)}${jobsSection(c, kind, jobs)}${exampleSection(kind)}`,
+		body: html`${programme === undefined ? importHeader(kind, title) : decisionsHeader(c, programme, title)}${uploadSection(c, kind)}${jobsSection(c, kind, jobs)}${exampleSection(kind)}`,
 	});
 }
 
 function importHeader({ name }: JobKind, title: string): Html {
 	const kinds = IMPORT_KINDS.map((kind, index) => ({
-		label: `${index + 1}. ${titleOf(kind)}`,
+		label: `${index + 1}. ${ui.capitalise(kind)}`,
 		href: importKindPath(kind),
 		isActive: kind === name,
 	}));
@@ -90,7 +86,7 @@ function decisionsHeader(c: WebContext, { public_id: publicId }: Programme, titl
 	});
 }
 
-function uploadSection(c: WebContext, kind: JobKind, error: string | undefined): Html {
+function uploadSection(c: WebContext, kind: JobKind): Html {
 	const isImport = kind.name !== "decisions";
 	const bounds = isImport ? IMPORT_FILES : SMALL_FILES;
 	const room = `Up to ${bounds.megabytes} MB and ${ui.count(kind.maxRows)} lines.`;
@@ -99,23 +95,17 @@ function uploadSection(c: WebContext, kind: JobKind, error: string | undefined):
 		title: isImport ? `Upload a file of ${kind.noun[1]}` : "Upload a file",
 		hint: HINTS[kind.name],
 		body: ui.padded(
-			ui.postForm({
+			FORM.show(c, {
 				action: uploadPath(c, kind.name),
-				isUpload: true,
-				body: [
-					ui.fileField({
-						name: "file",
-						label: "CSV file",
-						accept: ".csv,.txt,text/csv",
-						error,
-						isRequired: true,
+				looks: {
+					file: {
 						limit: { bytes: maxFileBytes(bounds), words: sayTooLarge(bounds) },
 						hint: isImport
 							? html`${room} For more, and over a slow line, run <code>ringback import ${kind.name} FILE</code> on the server: it takes 10 million lines.`
 							: room,
-					}),
-					html`<div>${ui.button({ label: "Upload and check", tone: "primary" })}</div>`,
-				],
+					},
+				},
+				send: "Upload and check",
 			}),
 			html`<p class="small soft">You can upload the same file again: lines that are done already change nothing${isImport ? ", and existing values are never overwritten" : null}.</p>`,
 		),
@@ -148,7 +138,7 @@ function exampleSection({ name, example, columns }: JobKind): Html {
 
 function jobsSection(c: WebContext, kind: JobKind, jobs: readonly ListedJob[]): Html {
 	const isImport = kind.name !== "decisions";
-	const kindColumn: ui.Column<ListedJob> = { title: "Kind", cell: ({ kind: name }) => titleOf(name) };
+	const kindColumn: ui.Column<ListedJob> = { title: "Kind", cell: ({ kind: name }) => ui.capitalise(name) };
 	return ui.section({
 		id: "jobs",
 		title: isImport ? "Earlier imports" : "Earlier decisions",
@@ -176,8 +166,4 @@ function jobsSection(c: WebContext, kind: JobKind, jobs: readonly ListedJob[]): 
 			],
 		}),
 	});
-}
-
-function titleOf(name: JobKindName): string {
-	return name.replace(/^./, (letter) => letter.toUpperCase());
 }

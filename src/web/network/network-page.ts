@@ -3,14 +3,12 @@
 // whoever leaves finds it as it stands.
 
 import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
-import { fault, succeed } from "../../domain/fault.ts";
 import { isBrand, MAX_BRAND_LENGTH } from "../../domain/network.ts";
 import { headerNames } from "../../domain/signature.ts";
 import {
 	changeNetwork,
 	endSetUp,
 	LOGO_TYPE,
-	MAX_LOGO_BYTES,
 	type NetworkField,
 	removeLogo,
 	saveLogo,
@@ -21,7 +19,7 @@ import type { NetworkFace } from "../../store/queries/known-network.ts";
 import { findFirstProgramme } from "../../store/queries/programmes.ts";
 import { logoImage } from "../document.ts";
 import { declareForm, HIDDEN } from "../form.ts";
-import { handOverIssued } from "../integration/issued-cookie.ts";
+import { showCallbacks } from "../integration/callbacks-page.ts";
 import {
 	answerPage,
 	leadTo,
@@ -33,6 +31,7 @@ import {
 } from "../page.ts";
 import * as paths from "../paths.ts";
 import { NETWORK_PATH } from "../paths.ts";
+import { uploadOf } from "../receive-file.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
@@ -260,8 +259,9 @@ export async function trySample(c: WebContext, deps: WebDeps): Promise<Response>
 	// The brand is fixed now.
 	deps.network.forget();
 	const { programme, issued } = opened.value;
-	handOverIssued(c, deps, programme, issued);
-	return c.redirect(paths.integrationPath(programme.public_id), 303);
+	c.set("programme", programme);
+	c.set("standing", "staff");
+	return showCallbacks(c, deps, issued);
 }
 
 const MAIL_IS_OFF = ui.message(
@@ -309,20 +309,12 @@ function logoSection(c: WebContext, { logo }: NetworkFace): Html {
 const LOGO_ANCHOR = `${NETWORK_PATH}#logo`;
 
 export async function uploadLogo(c: WebContext, deps: WebDeps): Promise<Response> {
-	const taken = await takeLogo(c, deps);
+	const upload = uploadOf(c, "Choose a picture first.");
+	const taken = upload.ok
+		? await saveLogo(deps, makerOf(c), Buffer.concat(await Array.fromAsync(upload.value.read())))
+		: upload;
 	if (!taken.ok) return LOGO_FORM.refuse(c, taken, () => showNetwork(c, deps));
 	return leadTo(c, LOGO_ANCHOR, "The logo is saved.");
-}
-
-async function takeLogo(c: WebContext, deps: WebDeps): ReturnType<typeof saveLogo> {
-	const upload = c.get("upload") ?? succeed(null);
-	const refuse = (words: string) => ({ ok: false, fault: fault("invalid_image", words, "file") }) as const;
-	const picture = upload.ok ? upload.value : null;
-	const isLarge = !upload.ok && upload.fault.code === "body_too_large";
-	if (isLarge || (picture?.bytes ?? 0) > MAX_LOGO_BYTES)
-		return refuse(`The picture is larger than ${MAX_LOGO_BYTES / 1_024} KB. Choose a smaller one.`);
-	if (picture === null) return upload.ok ? refuse("Choose a picture first.") : upload;
-	return saveLogo(deps, makerOf(c), Buffer.concat(await Array.fromAsync(picture.read())));
 }
 
 export async function dropLogo(c: WebContext, deps: WebDeps): Promise<Response> {

@@ -184,8 +184,8 @@ test("what is no picture, too large or too wide is refused at its field, and the
 	const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>');
 	for (const [bytes, words] of [
 		[svg, /id="file-error">This is not a PNG picture/],
-		[Buffer.concat([pngOf(64, 64)], 300_000), /id="file-error">The picture is larger than 256 KB/],
-		[Buffer.alloc(11 * 1_024 * 1_024, 1), /id="file-error">The picture is larger than 256 KB/],
+		[Buffer.concat([pngOf(64, 64)], 300_000), /id="file-error">The file is larger than 256 KB/],
+		[Buffer.alloc(11 * 1_024 * 1_024, 1), /id="file-error">The file is larger than 256 KB/],
 		[pngOf(2_000, 20), /id="file-error">The picture has 2000 × 20 pixels/],
 	] as const) {
 		const shown = await upload(staff, bytes);

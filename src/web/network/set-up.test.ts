@@ -104,22 +104,21 @@ test("from the name to a sample programme with its key in one step, and not to a
 	const [sample, ...others] = await programmes();
 	assert.deepEqual(others, []);
 	assert.equal(sample?.name, "Sample shop");
-	assert.equal(tried.location, `/programmes/${sample?.public_id}/integration`);
-	const shown = await browser.open(tried.location ?? "");
-	assert.match(shown.text, /rbk_[0-9a-f]{64}[\s\S]*rbs_[0-9a-f]{64}/);
+	const path = `/programmes/${sample?.public_id}/integration`;
+	assert.match(tried.text, /rbk_[0-9a-f]{64}[\s\S]*rbs_[0-9a-f]{64}/);
 	const parts = ['id="keys"', 'id="test"', 'id="checks-live"', 'id="callback"'].map((part) =>
-		shown.text.indexOf(part),
+		tried.text.indexOf(part),
 	);
 	assert.deepEqual(
 		parts,
 		parts.toSorted((one, other) => one - other),
 		"what comes next stands next",
 	);
-	assert.doesNotMatch((await browser.open(tried.location ?? "")).text, /rb[ks]_[0-9a-f]{64}/, "once");
+	assert.doesNotMatch((await browser.open(path)).text, /rb[ks]_[0-9a-f]{64}/, "once");
 	assert.match((await browser.open("/network")).text, /You have one\./);
 	assert.doesNotMatch((await browser.open("/network")).text, /sample programme/);
-	assert.equal((await browser.submit("/set-up/sample", {})).location, tried.location);
-	assert.match((await browser.open(tried.location ?? "")).text, /There is a programme already/);
+	assert.equal((await browser.submit("/set-up/sample", {})).location, path);
+	assert.match((await browser.open(path)).text, /There is a programme already/);
 	assert.equal((await programmes()).length, 1);
 });
 
@@ -135,8 +134,7 @@ test("a sample can be tried from the step of the first programme, too, once the 
 	for (const path of ["/network", "/programmes/new", "/programmes"]) {
 		assert.match((await browser.open(path)).text, /action="\/set-up\/sample"/, path);
 	}
-	const { location } = await browser.submit("/set-up/sample", {});
-	assert.match((await browser.open(location ?? "")).text, /rbs_[0-9a-f]{64}/);
+	assert.match((await browser.submit("/set-up/sample", {})).text, /rbs_[0-9a-f]{64}/);
 	const noted = await site.store.db.selectFrom("audit_entries").select("action").orderBy("id").execute();
 	const actions = noted.map(({ action }) => action);
 	assert.ok(actions.includes("programme.created") && actions.includes("key.issued"), String(actions));
@@ -151,7 +149,7 @@ test("two people at the same moment open one sample", async (t) => {
 	const colleague = await site.signIn(await site.addStaff());
 	await Promise.all([browser.open("/network"), colleague.open("/network")]);
 	const tried = await Promise.all([browser, colleague].map((one) => one.submit("/set-up/sample", {})));
-	assert.equal(new Set(tried.map(({ location }) => location)).size, 1);
+	assert.deepEqual(tried.map(({ status }) => status).sort(), [200, 303]);
 	assert.equal((await site.store.db.selectFrom("programmes").select("id").execute()).length, 1);
 	assert.equal((await site.store.db.selectFrom("api_keys").select("id").execute()).length, 1);
 });

@@ -4,12 +4,12 @@
 import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.ts";
 import type { Tally } from "../../conversions/tally.ts";
 import { formatMinor } from "../../domain/money.ts";
-import { setFailedAside } from "../../programmes/set-aside.ts";
+import { setFailedAside } from "../../programmes/resend.ts";
 import { listConversions } from "../../store/queries/conversion-list.ts";
 import { countFailed } from "../../store/queries/delivery-health.ts";
 import { listNotices, type ShownNotice } from "../../store/queries/notices.ts";
 import { hasConversions } from "../../store/queries/programme-list.ts";
-import { countUndelivered, deliveriesPath, lastFailure } from "../conversion-ui.ts";
+import { callbacksOf, countUndelivered, deliveriesPath, lastFailure } from "../conversion-ui.ts";
 import { BY_DAY, digitsOf } from "../conversions/list-query.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import { readTextFields } from "../form.ts";
@@ -133,11 +133,9 @@ function waitingPart(c: WebContext, { totals }: Tally, endsAtMs: number | null, 
 function failedPart(c: WebContext, failed: number, nowMs: number): Content {
 	if (failed === 0) return null;
 	const { public_id: programmeId, endpoint_id: endpointId } = programmeOf(c);
-	const count = countUndelivered(failed);
 	const resend = ui.buttonForm({
-		action: `${integrationPath(programmeId)}/resend-failed`,
-		hidden: { back: "?state=pending" },
-		label: failed === 1 ? "Resend it" : `Resend all ${count}`,
+		action: `${integrationPath(programmeId)}/resend-failed?state=pending`,
+		label: failed === 1 ? "Resend it" : `Resend all ${countUndelivered(failed)}`,
 		tone: "primary",
 	});
 	const aside = ui.buttonForm({
@@ -146,7 +144,7 @@ function failedPart(c: WebContext, failed: number, nowMs: number): Content {
 		label: "Set aside",
 	});
 	return html`<section id="failed" class="message message-warn" aria-label="Failed callbacks"><div class="stack-tight">
-	<p><strong><a href="${deliveriesPath(programmeId, "failed")}">${failed === 1 ? "1 callback" : `${count} callbacks`}</a> failed permanently</strong> and ${failed === 1 ? "was" : "were"} not resent. ${may(c, "integrate") ? "Resending is safe: your receiver ignores events it has already processed. “Set aside” only removes this reminder." : null}</p>
+	<p><strong><a href="${deliveriesPath(programmeId, "failed")}">${callbacksOf(failed)}</a> failed permanently</strong> and ${failed === 1 ? "was" : "were"} not resent. ${may(c, "integrate") ? "Resending is safe: your receiver ignores events it has already processed. “Set aside” only removes this reminder." : null}</p>
 	${may(c, "integrate") ? html`<div class="row">${endpointId === null ? null : resend}${aside}</div>` : null}
 </div></section>`;
 }

@@ -7,7 +7,7 @@ import { formatMinor } from "../../domain/money.ts";
 import { DAY_MS, utcDay } from "../../domain/time.ts";
 import { type ChartSeries, chart, STATUS_WORDS, statusBadge } from "../conversion-ui.ts";
 import { BY_DAY, digitsOf } from "../conversions/list-query.ts";
-import { sharePercent } from "../integration/health-section.ts";
+import { attemptsChart, sharePercent } from "../integration/health-section.ts";
 import { answerPage, type PageDeps, type WebContext } from "../page.ts";
 import { TOTALS_PATH, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
@@ -30,7 +30,7 @@ export async function showNetworkTotals(c: WebContext, deps: PageDeps): Promise<
 		href: pathOf(period.days),
 		isActive: period.days === days,
 	}));
-	const span = { dayCount: days, nowMs: deps.clock.nowMs() };
+	const nowMs = deps.clock.nowMs();
 	const look = await deps.networkTallies.look(days);
 	return answerPage(c, {
 		title: "Totals",
@@ -44,7 +44,7 @@ export async function showNetworkTotals(c: WebContext, deps: PageDeps): Promise<
 				id: "conversions",
 				title: "Conversions",
 				hint: html`${counted} ${BY_DAY}`,
-				body: ui.padded(statusChart(tally.days, days, span.nowMs)),
+				body: ui.padded(statusChart(tally.days, days, nowMs)),
 			}),
 			ui.section({
 				id: "money",
@@ -57,17 +57,13 @@ export async function showNetworkTotals(c: WebContext, deps: PageDeps): Promise<
 				title: "Callbacks",
 				hint: "Attempts per day (UTC): successful (2xx) and failed.",
 				body: ui.padded(
-					dayChart(
-						{
-							id: "callback-chart",
-							title: "Attempts per day",
-							empty: html`<p class="soft">No callback was sent in this period.</p>`,
-						},
-						span,
-						[
-							{ label: "Successful (2xx)", colour: "good", of: (day) => tally.callbacks.get(day)?.delivered },
-							{ label: "Failed", colour: "bad", of: (day) => tally.callbacks.get(day)?.failed },
-						],
+					attemptsChart(
+						"callback-chart",
+						lastDays(days, nowMs).map((day) => ({
+							day: utcDay(day * DAY_MS),
+							...(tally.callbacks.get(day) ?? { delivered: 0, failed: 0 }),
+						})),
+						html`<p class="soft">No callback was sent in this period.</p>`,
 					),
 				),
 			}),
@@ -103,12 +99,6 @@ export function countedPart<Count extends { countedAtMs: number }>(
 	/** `counted`: when it was made. */
 	show: (count: Count, counted: Html) => Content,
 ): Html {
-	const again = {
-		"hx-get": href,
-		"hx-select": "#totals",
-		"hx-trigger": "load delay:1s",
-		"hx-swap": "outerHTML",
-	};
 	const body =
 		count === null
 			? ui.section({
@@ -124,7 +114,7 @@ export function countedPart<Count extends { countedAtMs: number }>(
 					count,
 					html`Counted ${ui.timeTag(count.countedAtMs)}${isCounting ? "; a newer count is under way" : ""}.`,
 				);
-	return html`<div id="totals" class="stack"${ui.attrs(isCounting ? again : {})}>${body}</div>`;
+	return html`<div id="totals" class="stack"${ui.attrs(isCounting ? ui.refreshed("totals", href, 1) : {})}>${body}</div>`;
 }
 
 /** Expired ones never counted for anybody: they are in the table alone. */
@@ -137,34 +127,24 @@ const SERIES: readonly (readonly [Status, ChartSeries["colour"]])[] = [
 ];
 
 export function statusChart(counts: DayCounts, dayCount: number, nowMs: number): Html {
-	return dayChart(
-		{
-			id: "status-chart",
-			title: `Conversions per day, last ${dayCount} days (UTC)`,
-			empty: html`<p class="soft">No conversion has come in during the last ${dayCount} days.</p>`,
-		},
-		{ dayCount, nowMs },
-		SERIES.map(([status, colour]) => ({
+	const days = lastDays(dayCount, nowMs);
+	return chart({
+		id: "status-chart",
+		title: `Conversions per day, last ${dayCount} days (UTC)`,
+		empty: html`<p class="soft">No conversion has come in during the last ${dayCount} days.</p>`,
+		days: days.map((day) => utcDay(day * DAY_MS)),
+		series: SERIES.map(([status, colour]) => ({
 			label: STATUS_WORDS[status],
 			colour,
-			of: (day) => counts.get(day)?.get(status),
+			values: days.map((day) => counts.get(day)?.get(status) ?? 0),
 		})),
-	);
+	});
 }
 
-/** `of`: by the day since 1970-01-01 (UTC). The last one is today. */
-function dayChart(
-	look: { id: string; title: string; empty: Html },
-	{ dayCount, nowMs }: { dayCount: number; nowMs: number },
-	series: readonly (Omit<ChartSeries, "values"> & { of(day: number): number | undefined })[],
-): Html {
+/** Since 1970-01-01 (UTC); the last one is today. */
+function lastDays(count: number, nowMs: number): number[] {
 	const today = Math.floor(nowMs / DAY_MS);
-	const days = Array.from({ length: dayCount }, (_, index) => today - dayCount + 1 + index);
-	return chart({
-		...look,
-		days: days.map((day) => utcDay(day * DAY_MS)),
-		series: series.map(({ of, ...line }) => ({ ...line, values: days.map((day) => of(day) ?? 0) })),
-	});
+	return Array.from({ length: count }, (_, index) => today - count + 1 + index);
 }
 
 /** In the order of a conversion's life, with what the word alone does not say. */

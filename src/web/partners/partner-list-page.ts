@@ -1,24 +1,30 @@
-// /partners, for staff: who brings sales, with a search, and the form that invites another.
+// /partners, for staff: who brings sales, what they earned in any span of days, and the same as a file: whom to pay how
+// much. And the form that invites another.
 
-import { z } from "zod";
-import { invitePartner } from "../../partners/partners.ts";
-import type { SentLink } from "../../people/invitations.ts";
-import { listPartners, type Partner } from "../../store/queries/partners.ts";
-import { cursorOf, MAX_SEARCH_LENGTH, pager, pagesOf, readFilters, searchBar } from "../filter-query.ts";
+import { type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
+import type { Cursor } from "../../domain/cursor.ts";
+import { formatMinor } from "../../domain/money.ts";
+import { type InvitedPartner, invitePartner } from "../../partners/partners.ts";
+import { type PartnershipTotal, sumByPartnership } from "../../store/queries/credits.ts";
+import {
+	listPartners,
+	listPartnerships,
+	type NamedPartnership,
+	type Partner,
+} from "../../store/queries/partners.ts";
+import { answerCsv, separatorFor } from "../conversions/csv-answer.ts";
+import { digitsOf } from "../conversions/list-query.ts";
+import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import { declareForm } from "../form.ts";
-import { answerPage, makerOf, type WebContext, type WebDeps } from "../page.ts";
-import { PARTNER_TOTALS_PATH, PARTNERS_PATH, partnerPath } from "../paths.ts";
+import { answerPage, makerOf, type PageDeps, type WebContext, type WebDeps } from "../page.ts";
+import { PARTNER_TOTALS_PATH, PARTNERS_PATH, partnerPath, withQuery } from "../paths.ts";
 import { invitationCard } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
-import { type Content, type Html, html } from "../ui.ts";
+import { type Html, html } from "../ui.ts";
+import { type AskedDays, earnedSection, moneyColumns, readDays, stateOf } from "./earned-section.ts";
 
+/** Partners whose sales are added up at once: some milliseconds each for a busy month. */
 const PAGE_ROWS = 50;
-
-const QUERY = z.object({
-	search: z.string().trim().max(MAX_SEARCH_LENGTH).catch("").default(""),
-	/** Where the page before ended; anything else begins at the beginning. */
-	before: z.string().optional(),
-});
 
 const INVITE_FORM = declareForm({
 	name: { label: "Name", isRequired: true, hint: "Of the company or person, as programmes see it." },
@@ -36,37 +42,33 @@ export async function invite(c: WebContext, deps: WebDeps): Promise<Response> {
 export async function showPartners(
 	c: WebContext,
 	deps: WebDeps,
-	invited?: SentLink & { partner: Partner },
+	invited?: InvitedPartner,
 ): Promise<Response> {
-	const { db } = deps.store;
-	const { search, before } = readFilters(QUERY, new URL(c.req.url).search).query;
-	const query = { search: search === "" ? undefined : search, before };
+	const { query } = readDays(c, deps);
 	const list = { name: "partners", path: PARTNERS_PATH, query, cursorName: "before" };
-	const after = cursorOf(deps, list);
-	const page = await listPartners(db, { search, after, limit: PAGE_ROWS });
-	const isWhole = search === "" && after === undefined;
+	const exported = withQuery(PARTNER_TOTALS_PATH, { ...query, before: undefined });
 	const mailed = deps.mails.isOn
 		? "You can copy it, too."
 		: "No mail can be sent from here: you hand it over.";
-	const finder = searchBar({
-		action: PARTNERS_PATH,
-		label: "Find a partner",
-		name: "search",
-		value: search,
-	});
 	return answerPage(c, {
 		title: "Partners",
 		active: "partners",
 		body: [
-			ui.pageHeader({ title: "Partners", hint: "Who brings sales to your programmes." }),
-			partnersTabs("partners"),
-			invited === undefined
-				? null
-				: html`${invitationCard(invited, invited.partner.name)}${ui.message("info", html`Next, <a href="${partnerPath(invited.partner.public_id)}#add">choose a programme for ${invited.partner.name}</a>. Until then they have nothing to link to.`)}`,
-			html`<div class="card"><h2 class="visually-hidden">The list</h2>${isWhole && page.rows.length === 0 ? null : finder}${table(
-				page.rows,
-				isWhole ? NONE_YET : NOT_FOUND,
-			)}${pager(pagesOf(deps, list, page))}</div>`,
+			ui.pageHeader({ title: "Partners", hint: "Who brings sales to your programmes, and what they earn." }),
+			invited === undefined ? null : [invitationCard(invited, invited.partner.name), nextStep(invited)],
+			await earnedSection(c, deps, {
+				id: "partners",
+				title: "Partners",
+				path: PARTNERS_PATH,
+				hasSearch: true,
+				actions: ui.linkButton({ label: "Export", href: exported }),
+				show: async ({ span }) => {
+					const request = { search: query.search, after: cursorOf(deps, list), limit: PAGE_ROWS };
+					const page = await listPartners(deps.store.db, request);
+					const totals = await totalsOf(deps, page.rows, span);
+					return [partnerTable(page.rows, totals, query), pager(pagesOf(deps, list, page))];
+				},
+			}),
 			ui.section({
 				id: "invite",
 				title: "Invite a partner",
@@ -77,47 +79,87 @@ export async function showPartners(
 	});
 }
 
-export function partnersTabs(active: "partners" | "totals"): Html {
-	return ui.tabs("Partners", [
-		{ label: "Partners", href: PARTNERS_PATH, isActive: active === "partners" },
-		{ label: "Totals", href: PARTNER_TOTALS_PATH, isActive: active === "totals" },
-	]);
+function nextStep({ partner: { public_id: id, name } }: InvitedPartner): Html {
+	const add = html`<a href="${partnerPath(id)}#add">choose a programme for ${name}</a>`;
+	return ui.message("info", html`Next, ${add}. Until then they have nothing to link to.`);
+}
+
+type Total = NamedPartnership & PartnershipTotal;
+
+async function totalsOf(
+	{ store: { db } }: WebDeps,
+	partners: readonly Partner[],
+	span: AskedDays["span"],
+): Promise<readonly Total[]> {
+	const partnerIds = partners.map(({ id }) => id);
+	const partnerships = await listPartnerships(db, "partner_id", partnerIds);
+	const partnershipIds = partnerships.map(({ id }) => id);
+	const totals = await sumByPartnership(db, { ...span, partnershipIds });
+	return partnerships.flatMap((own) =>
+		totals.flatMap((total) => (total.partnershipId === own.id ? { ...own, ...total } : [])),
+	);
+}
+
+function partnerTable(
+	rows: readonly Partner[],
+	totals: readonly Total[],
+	{ search, from, to, zone }: AskedDays["query"],
+): Html {
+	const byPartner = Map.groupBy(totals, ({ partner_id }) => partner_id);
+	return ui.dataTable<Partner>({
+		caption: "Partners, the newest first",
+		rows,
+		stacks: true,
+		empty: search === undefined ? NONE_YET : NOT_FOUND,
+		columns: [
+			{
+				title: "Partner",
+				namesRow: true,
+				cell: (partner) =>
+					html`<a class="break" href="${withQuery(partnerPath(partner.public_id), { from, to, zone })}">${partner.name}</a> ${stateOf(partner)}<span class="secondary break">${partner.site}</span>`,
+			},
+			...moneyColumns<Partner>(({ id }) => byPartner.get(id) ?? []),
+		],
+	});
 }
 
 const NONE_YET = ui.emptyState({
-	isAlone: true,
 	title: "No partner yet",
 	text: "Invite the first one below. Then add the programmes that the partner brings sales to. A programme credits partners once you turn it on in its settings.",
 });
 
 const NOT_FOUND = ui.emptyState({
-	isAlone: true,
 	title: "No partner found",
 	text: "Search for part of the name, or for the whole ID (ptn_…).",
 	action: ui.linkButton({ label: "Show all", href: PARTNERS_PATH }),
 });
 
-function table(rows: readonly Partner[], empty: Content): Html {
-	return ui.dataTable<Partner>({
-		caption: "Partners, the newest first",
-		rows,
-		stacks: true,
-		empty,
-		columns: [
-			{
-				title: "Partner",
-				namesRow: true,
-				cell: ({ public_id, name, site }) =>
-					html`<a class="break" href="${partnerPath(public_id)}">${name}</a><span class="secondary break">${site}</span>`,
-			},
-			{ title: "State", cell: stateBadge },
-			{ title: "Since", cell: ({ created_at_ms }) => ui.dayTag(created_at_ms) },
-		],
-	});
+/** A line for each partnership, status and currency. */
+const COLUMNS: CsvColumns<Total> = [
+	["partner", (row) => row.partner_name],
+	["partnerId", (row) => row.partner_public_id],
+	["programme", (row) => row.programme_name],
+	["programId", (row) => row.programme_public_id],
+	["status", (row) => row.status],
+	["sales", (row) => String(row.count)],
+	["basketValue", (row) => formatMinor(row.basketMinor, digitsOf(row.currency)), "amount"],
+	["commission", (row) => formatMinor(row.commissionMinor, digitsOf(row.currency)), "amount"],
+	["currency", (row) => row.currency],
+];
+
+export function exportTotals(c: WebContext, deps: PageDeps): Response | Promise<Response> {
+	const asked = readDays(c, deps);
+	if (!asked.isUnderstood) return showPartners(c, deps);
+	const { from = "", to = "" } = asked.query;
+	const lines = csvFile(COLUMNS, readLines(deps, asked), separatorFor());
+	return answerCsv(c, deps, `partners-${from}-${to}.csv`, lines);
 }
 
-/** Of a partner, or of a partnership. */
-export function stateBadge({ ended_at_ms: endedAtMs }: { ended_at_ms: number | null }): Html {
-	if (endedAtMs === null) return ui.badge("good", "Active");
-	return html`${ui.badge("plain", "Ended")}<span class="secondary">${ui.dayTag(endedAtMs)}</span>`;
+async function* readLines(deps: PageDeps, { query: { search }, span }: AskedDays) {
+	let after: Cursor | undefined;
+	do {
+		const { rows, next } = await listPartners(deps.store.db, { search, after, limit: PAGE_ROWS });
+		yield await totalsOf(deps, rows, span);
+		after = next ?? undefined;
+	} while (after !== undefined);
 }

@@ -2,14 +2,12 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { addConversion } from "../../../test/support/rows.ts";
 import { HOUR_MS } from "../../domain/time.ts";
-import { addPartnership, invitePartner } from "../../partners/partners.ts";
 import { addClicks } from "../../store/queries/clicks.ts";
-import { replaceCredit } from "../../store/queries/credits.ts";
-import { findPartnership, insertLink } from "../../store/queries/partners.ts";
-import { findProgramme, type Programme, updateProgramme } from "../../store/queries/programmes.ts";
-import { openAsOwner, START_MS, type TestSite } from "../test-site.test-support.ts";
+import { insertLink } from "../../store/queries/partners.ts";
+import { findProgramme, updateProgramme } from "../../store/queries/programmes.ts";
+import { LINK, openAsOwner, START_MS, type TestSite } from "../test-site.test-support.ts";
+import { addCredited, addPartner, join } from "./partner-shop.test-support.ts";
 
 const SETTINGS = {
 	clickDays: "45",
@@ -26,24 +24,14 @@ const APPLICANT = {
 	acceptsTerms: "on",
 };
 
-async function openWithPartners(t: TestContext, names: readonly string[] = ["Anna's Blog"]) {
-	const shop = await openAsOwner(t, { hasMail: true });
+async function openWithPartners(t: TestContext, names: readonly string[] = ["Anna's Blog"], hasMail = true) {
+	const shop = await openAsOwner(t, { hasMail });
 	const { site, programme } = shop;
 	await updateProgramme(site.store.db, programme.id, { credits_partners: 1 });
 	const own = [];
-	for (const name of names) own.push(await addPartner(site, programme, name));
+	for (const name of names)
+		own.push(await join(site, programme, (await addPartner(site, name)).partner, "12.5"));
 	return { ...shop, path: `/programmes/${programme.public_id}/partners`, own };
-}
-
-async function addPartner({ deps, store }: TestSite, programme: Programme, name: string) {
-	const email = `${name.toLowerCase().replace(/\W/g, "")}@blog.example`;
-	const invited = await invitePartner(deps, null, { name, site: "", email });
-	assert.ok(invited.ok, JSON.stringify(invited));
-	const added = await addPartnership(deps, null, programme, invited.value.partner.public_id, "12.5");
-	assert.ok(added.ok);
-	const found = await findPartnership(store.db, added.value.public_id);
-	assert.ok(found);
-	return found;
 }
 
 test("without credit the page says whom to ask, and staff where to turn it on", async (t) => {
@@ -69,38 +57,29 @@ test("a partner is shown with rate, clicks, codes and links, and only in its own
 		{ ...clicks, hour: hour - 31 * 24, clicks: 1_200 },
 		{ ...clicks, kind: "crawler", hour, clicks: 77 },
 	]);
-	const sold = { status: "APPROVED", commission: "1234.50" } as const;
-	for (const [order_id, test] of [
-		["A", 0],
-		["B", 0],
-		["T", 1],
-	] as const) {
-		const own = { ...sold, order_id, test };
-		const { id, occurred_at_ms } = await addConversion(site.store, partnership.programme_id, own);
-		const nobodys = { link_id: null, clicked_at_ms: null, sub_1: "", sub_2: "", sub_3: "" };
-		const credit = {
-			conversion_id: id,
-			programme_id: partnership.programme_id,
-			word: "CODE",
-			sold_at_ms: occurred_at_ms,
-		} as const;
-		await replaceCredit(db, { ...credit, ...nobodys, partnership_id: partnership.id });
-	}
+	const sold = { status: "APPROVED", commission: "1234.50", occurred_at_ms: START_MS } as const;
+	for (const test of [0, 0, 1] as const) await addCredited({ site }, partnership, { ...sold, test });
 	const list = await owner.open(path);
-	assert.match(list.text, /data-label="Approved">2<span class="secondary"><span class="number">2,469\.00/);
+	assert.match(list.text, /data-label="Approved"><div><span class="number">2,469\.00/);
+	assert.match(list.text, /2 sales/);
 	assert.match(list.text, /Anna&#39;s Blog/);
 	assert.match(list.text, /12\.5 %/);
-	assert.match(list.text, /1,203 <span class="faint">\(3\)/);
+	assert.match(list.text, /data-label="Clicks">3</);
+	const older = await owner.open(`${path}?from=2026-01-01&to=2026-02-28`);
+	assert.match(older.text, /data-label="Clicks">1,200</);
+	assert.doesNotMatch(older.text, /2,469/);
 	const page = await owner.open(`${path}/${partnership.public_id}`);
 	assert.equal(page.status, 200);
 	assert.match(page.text, /https:\/\/ringback\.example\/c\/abc/);
+	assert.match(page.text, /data-label="Clicks">3<span class="secondary">1,203</);
+	assert.match(page.text, /data-label="Crawlers">77</);
 	const other = await site.addProgramme("Other");
 	const stranger = await site.signIn(await site.addOwner(other));
 	const foreign = `/programmes/${other.public_id}/partners/${partnership.public_id}`;
 	for (const address of [`${path}/${partnership.public_id}`, foreign, `${foreign}/change`, path]) {
 		assert.equal((await stranger.open(address)).status, 404, address);
 	}
-	assert.equal((await stranger.submit(`${foreign}/codes`, { code: "X" })).status, 404);
+	assert.equal((await stranger.submit(foreign, { codes: "X" })).status, 404);
 	assert.equal((await stranger.submit(`${foreign}/change`, { to: "ended" })).status, 404);
 	assert.doesNotMatch((await stranger.open(`/programmes/${other.public_id}/partners`)).text, /Anna/);
 });
@@ -110,28 +89,38 @@ test("a partnership is ended and resumed after a question, once", async (t) => {
 	const at = `${path}/${own[0]?.public_id}`;
 	assert.match((await owner.open(`${at}/change`)).text, /End the partnership with Anna&#39;s Blog\?/);
 	assert.equal((await owner.submit(`${at}/change`, { to: "ended" })).location, at);
-	assert.match((await owner.open(at)).text, /The partnership was ended/);
+	assert.match((await owner.open(at)).text, /The partnership has ended/);
 	await owner.submit(`${at}/change`, { to: "ended" });
-	assert.match((await owner.open(at)).text, /Nothing was changed/);
 	assert.equal((await site.audit("partnership.ended")).length, 1);
 	assert.match((await owner.open(`${at}/change`)).text, /Resume the partnership/);
 	await owner.submit(`${at}/change`, { to: "active" });
-	assert.match((await owner.open(at)).text, /badge-good">Active/);
+	assert.match((await owner.open(at)).text, /The partnership is active again/);
 });
 
-test("a coupon code belongs to one partner; who has it already is named to staff alone", async (t) => {
+test("coupon codes are saved as a list, and each belongs to one partner; the rate is staff's to change", async (t) => {
 	const { site, path, own, browser: owner } = await openWithPartners(t, ["First", "Second"]);
 	const [first, second] = own.map(({ public_id }) => `${path}/${public_id}`);
 	assert.ok(first && second);
-	await owner.submit(`${first}/codes`, { code: "SUMMER" });
-	assert.match((await owner.open(first)).text, /<code class="break">SUMMER<\/code>/);
-	const refused = await owner.submit(`${second}/codes`, { code: "summer" });
+	await owner.submit(first, { codes: "SUMMER\r\n winter \r\n\r\nSummer", rate: "50" });
+	assert.match((await owner.open(first)).text, />\nSummer\nwinter<\/textarea>/);
+	assert.match((await owner.open(first)).text, /12\.5 %/);
+	assert.doesNotMatch((await owner.open(first)).text, /name="rate"/);
+	const refused = await owner.submit(second, { codes: "fresh\nsummer" });
 	assert.equal(refused.status, 409);
-	assert.match(refused.text, /id="code-error">The code summer belongs to a partner already/);
+	assert.match(refused.text, /id="codes-error">The code summer belongs to First already/);
+	assert.match((await owner.submit(second, { codes: "x".repeat(65) })).text, /id="codes-error">/);
+	assert.doesNotMatch((await owner.open(path)).text, /fresh|xxx/);
+	await owner.submit(first, { codes: "winter" });
+	assert.equal((await owner.submit(second, { codes: "summer" })).status, 303);
 	const staff = await site.signIn(await site.addStaff());
-	assert.match((await staff.submit(`${second}/codes`, { code: "summer" })).text, /belongs to First already/);
-	await owner.submit(`${first}/codes/remove`, { code: "SUMMER" });
-	assert.equal((await owner.submit(`${second}/codes`, { code: "summer" })).status, 303);
+	assert.equal((await staff.submit(first, { codes: "winter", rate: "200" })).status, 422);
+	await staff.submit(first, { codes: "winter", rate: "" });
+	assert.match((await owner.open(first)).text, /<dd>8 %/);
+	const told = async (action: Parameters<TestSite["audit"]>[0]) =>
+		(await site.audit(action)).map(({ subject, detail }) => [subject, detail]);
+	assert.deepEqual(await told("code.removed"), [["Summer", "First"]]);
+	assert.equal((await told("code.added")).length, 3);
+	assert.deepEqual((await told("partnership.rate_changed"))[0]?.[1], "the programme's");
 });
 
 test("an owner saves all settings but credit and subdomains, each fault stands at its field", async (t) => {
@@ -172,8 +161,8 @@ test("nobody applies where the owner has not opened the page", async (t) => {
 	assert.deepEqual(await site.store.db.selectFrom("applications").selectAll().execute(), []);
 });
 
-async function openJoin(t: TestContext) {
-	const shop = await openWithPartners(t, []);
+async function openJoin(t: TestContext, hasMail = true) {
+	const shop = await openWithPartners(t, [], hasMail);
 	await shop.browser.submit(`${shop.path}/settings`, SETTINGS);
 	const join = `/join/${shop.programme.public_id}`;
 	const shown = await shop.site.browser().open(join);
@@ -201,12 +190,42 @@ test("somebody applies, owners are mailed, and the accepted one can sign in as a
 	);
 	assert.ok(first && second);
 	assert.equal((await owner.submit(second, { answer: "decline" })).location, path);
-	assert.equal((await owner.submit(first, { answer: "accept" })).location, path);
-	assert.match((await owner.open(path)).text, /partners\/pts_\w+">Blog &amp; Söhne/);
+	const accepted = await owner.submit(first, { answer: "accept" });
+	assert.match(accepted.text, /A mail is on its way to ann@blog\.example/);
+	assert.doesNotMatch(accepted.text, LINK);
+	assert.match(accepted.text, /partners\/pts_\w+">Blog &amp; Söhne/);
 	assert.equal((await owner.submit(first, { answer: "accept" })).status, 409);
 	const partnership = await site.store.db.selectFrom("partnerships").selectAll().executeTakeFirstOrThrow();
 	assert.equal(partnership.terms, "Be honest.\nNo spam.");
 	assert.equal(site.mailbox.filter(({ to }) => to === fields.email).length, 1);
+});
+
+test("without mail staff are shown the link of whom they accept, and owners are told to ask them for it", async (t) => {
+	const { site, join, fields, browser: owner, path } = await openJoin(t, false);
+	const staff = await site.signIn(await site.addStaff());
+	const accept = async (browser: typeof owner, email: string) => {
+		await site.browser().submit(join, { ...fields, email });
+		const [, at = ""] = /action="([^"]+\/applications\/[^"]+)"/.exec((await browser.open(path)).text) ?? [];
+		return browser.submit(at, { answer: "accept" });
+	};
+	const byOwner = await accept(owner, "ann@blog.example");
+	assert.match(byOwner.text, /Ask the network's staff for it/);
+	assert.doesNotMatch(byOwner.text, LINK);
+	const [, link = ""] = LINK.exec((await accept(staff, "bea@blog.example")).text) ?? [];
+	assert.match((await site.browser().open(link)).text, /You are invited to sign in for the partner/);
+	assert.doesNotMatch((await staff.open(path)).text, LINK);
+});
+
+test("an applicant with the address of a staff account is refused, makes no partner, and can be declined", async (t) => {
+	const { site, join, fields, browser: owner, path } = await openJoin(t);
+	const { email } = await site.addStaff();
+	await site.browser().submit(join, { ...fields, email });
+	const [, at = ""] = /action="([^"]+\/applications\/[^"]+)"/.exec((await owner.open(path)).text) ?? [];
+	const refused = await owner.submit(at, { answer: "accept" });
+	assert.equal(refused.status, 409);
+	assert.match(refused.text, /has an account already/);
+	assert.deepEqual(await site.store.db.selectFrom("partners").selectAll().execute(), []);
+	assert.equal((await owner.submit(at, { answer: "decline" })).location, path);
 });
 
 test("an application is refused at its field, and with terms that have changed since", async (t) => {

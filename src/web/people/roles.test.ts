@@ -2,15 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Hono } from "hono";
 import { expectValue } from "../../../test/support/shop-account.ts";
-import { createAuth } from "../../people/auth.ts";
 import { issueKey } from "../../programmes/keys.ts";
 import type { Person } from "../../store/queries/people.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import { listSecretsPreparedBy } from "../../store/queries/signing-secrets.ts";
-import { createStillAllowed } from "../live-page.ts";
-import type { WebEnv } from "../page.ts";
 import {
 	type Browser,
 	LINK,
@@ -243,27 +239,6 @@ test("an invitation that waits keeps its role, also with a new link", async (t) 
 	await browser.submit(`${path}/${waiting}/link`, {});
 	assert.match(site.mailbox.at(-1)?.subject ?? "", /as a developer$/);
 	assert.equal((await site.browser().open(first)).status, 410);
-});
-
-test("a page that is open is sent nothing more once its reader has another role", async (t) => {
-	const { site, programme, path, browser } = await openShop(t, "owner");
-	const developer = await site.addPerson(programme, "developer");
-	const theirs = await site.signIn(developer);
-	const auth = createAuth(site.deps);
-	const mayWatchAs = async (standing: "developer" | "viewer") => {
-		const cookies = [...theirs.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-		const streams = new Hono<WebEnv>().get("/", async (c) => {
-			c.set("visitor", { cookies, address: "198.51.100.7", userAgent: "", device: "" });
-			c.set("programme", programme);
-			c.set("standing", standing);
-			return c.text(String(await createStillAllowed(c, { ...site.deps, auth })()));
-		});
-		return (await streams.request("/")).text();
-	};
-	assert.equal(await mayWatchAs("developer"), "true");
-	await browser.submit(`${path}/${developer.public_id}/role`, { role: "viewer" });
-	assert.equal(await mayWatchAs("developer"), "false", "it would bring buttons that are not theirs");
-	assert.equal(await mayWatchAs("viewer"), "true");
 });
 
 interface Shop {

@@ -1,12 +1,11 @@
 // /programmes: all of them for staff, with a search, and those whose callbacks are failing, the worst first; an owner's
 // own. Whoever has just one is taken there.
 
-import { z } from "zod";
 import { explainFailure } from "../../callbacks/failure-cause.ts";
 import { type FailingShop, listFailingShops } from "../../store/queries/delivery-health.ts";
 import { type ListedProgramme, listProgrammes, WAITING_COUNTED } from "../../store/queries/programme-list.ts";
 import { countUndelivered, deliveriesPath } from "../conversion-ui.ts";
-import { cursorOf, MAX_SEARCH_LENGTH, pager, pagesOf, readFilters, searchBar } from "../filter-query.ts";
+import { cursorOf, MAX_SEARCH_LENGTH, pager, pagesOf, searchBar } from "../filter-query.ts";
 import { sampleForm } from "../network/network-page.ts";
 import { answerPage, viewerOf, type WebContext, type WebDeps } from "../page.ts";
 import * as paths from "../paths.ts";
@@ -18,20 +17,14 @@ const PAGE_ROWS = 50;
 /** Shown above the list. */
 const MOST_FAILING = 10;
 
-const QUERY = z.object({
-	search: z.string().trim().max(MAX_SEARCH_LENGTH).catch("").default(""),
-	/** Where the page before ended; anything else begins at the beginning. */
-	before: z.string().optional(),
-});
-
 const CREATE = html`${ui.linkButton({ label: "Import", href: paths.IMPORT_PATH })}${ui.linkButton({ label: "Create programme", href: paths.CREATE_PROGRAMME_PATH, tone: "primary" })}`;
 
 export async function showProgrammes(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { db } = deps.store;
 	const viewer = viewerOf(c);
-	const { search, before } = readFilters(QUERY, new URL(c.req.url).search).query;
+	const search = (c.req.query("search") ?? "").trim().slice(0, MAX_SEARCH_LENGTH);
 	const isStaff = viewer.kind === "staff";
-	const query = { search: search === "" ? undefined : search, before };
+	const query = { search: search || undefined, before: c.req.query("before") };
 	const list = { name: "programmes", path: PROGRAMMES_PATH, query, cursorName: "before" };
 	const after = cursorOf(deps, list);
 	const page = await listProgrammes(db, {
@@ -150,7 +143,7 @@ function programmeTable(rows: readonly ListedProgramme[], empty: Content): Html 
 				cell: ({ publicId, waiting }) =>
 					numberLink(
 						waiting,
-						waiting >= WAITING_COUNTED ? `${ui.count(WAITING_COUNTED)}+` : ui.count(waiting),
+						ui.countUpTo(waiting, WAITING_COUNTED),
 						paths.withQuery(paths.conversionsPath(publicId), { status: "RECORDED" }),
 					),
 			},

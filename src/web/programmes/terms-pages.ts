@@ -229,14 +229,11 @@ export async function saveSettings(c: WebContext, deps: WebDeps): Promise<Respon
 	return leadTo(c, path, "Saved.");
 }
 
-function writeShown(programme: Programme): string {
-	return new URLSearchParams(writeTerms(terms.termsOf(programme))).toString();
-}
-
 function formOf(programme: Programme) {
+	const values = writeTerms(terms.termsOf(programme));
 	return {
 		action: settingsPath(programme.public_id),
-		values: { ...writeTerms(terms.termsOf(programme)), shown: writeShown(programme) },
+		values: { ...values, shown: String(new URLSearchParams(values)) },
 		send: "Save",
 	};
 }

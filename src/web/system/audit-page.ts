@@ -19,17 +19,19 @@ import type { ListPage } from "../../store/queries/list-page.ts";
 import { findPersonByEmail } from "../../store/queries/people.ts";
 import { findProgramme } from "../../store/queries/programmes.ts";
 import { answerCsv } from "../conversions/csv-answer.ts";
+import { day, ZONE } from "../conversions/list-query.ts";
 import {
+	choice,
 	cursorOf,
+	declareFilters,
 	notUnderstood,
 	type Pages,
 	pager,
 	pagesOf,
-	type ReadFilters,
-	readFilters,
+	UNSEEN,
 } from "../filter-query.ts";
 import { originOf } from "../jobs/job-page.ts";
-import { answerPage, type PageDeps, viewerOf, type WebContext, type WebDeps } from "../page.ts";
+import { answerPage, type PageDeps, type WebContext, type WebDeps } from "../page.ts";
 import {
 	AUDIT_EXPORT_PATH,
 	AUDIT_PATH,
@@ -47,18 +49,23 @@ import { type Content, type Html, html } from "../ui.ts";
 import { systemTabs } from "./system-page.ts";
 
 const PAGE_ROWS = 50;
-const DAY = z.iso.date({ error: "Enter a day such as 2026-03-01." }).optional();
+const ACTIONS = AUDIT_ACTIONS.toSorted((one, other) => (sayAction(one) < sayAction(other) ? -1 : 1));
 
-const QUERY = z.object({
-	person: z.string().trim().toLowerCase().optional(),
-	action: z.enum(AUDIT_ACTIONS, { error: "Choose one of these." }).optional(),
-	programme: z.string().trim().optional(),
-	from: DAY,
-	to: DAY,
-	/** Where a page went on. One that no list of ours wrote begins at the beginning. */
-	after: z.string().optional(),
+const FILTERS = declareFilters({
+	person: {
+		schema: z.string().trim().toLowerCase(),
+		field: (own) => ui.textField({ ...own, label: "Person's email", type: "search" }),
+	},
+	action: choice("What was done", "Anything", ACTIONS, sayAction),
+	programme: {
+		schema: z.string().trim(),
+		field: (own) => ui.textField({ ...own, label: "Programme ID", type: "search", placeholder: "prg_…" }),
+	},
+	from: day("First day"),
+	to: day("Last day"),
+	zone: ZONE,
+	after: UNSEEN,
 });
-type AuditQuery = z.output<typeof QUERY>;
 
 export async function showAudit(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { filters, filter } = await readAuditFilters(c, deps);
@@ -69,6 +76,7 @@ export async function showAudit(c: WebContext, deps: WebDeps): Promise<Response>
 			? null
 			: await listAudit(deps.store.db, filter, { after: cursorOf(deps, list), limit: PAGE_ROWS });
 	const { after: _, ...shown } = query;
+	const isFiltered = Object.keys(filters.typed).some((name) => name !== "zone");
 	return answerPage(c, {
 		title: "Audit log",
 		active: "system",
@@ -82,7 +90,12 @@ export async function showAudit(c: WebContext, deps: WebDeps): Promise<Response>
 		})}${systemTabs("audit")}${ui.section({
 			id: "audit",
 			title: "Entries",
-			body: html`${filterForm(c, filters)}${
+			body: html`${ui.filterBar({
+				action: AUDIT_PATH,
+				label: "Filter the audit log",
+				fields: FILTERS.fields(filters, ["person", "action", "programme", "from", "to", "zone"]),
+				...(isFiltered ? { clearHref: AUDIT_PATH } : {}),
+			})}${
 				page === null
 					? notUnderstood(html`Correct it above, or <a href="${AUDIT_PATH}">see all entries</a>.`)
 					: table(page, await readAuditSubjects(deps.store.db, page.rows), pagesOf(deps, list, page))
@@ -113,18 +126,12 @@ const COLUMNS: CsvColumns<ListedAuditEntry> = [
 /** No person and no programme has this number: of what is not there nothing is found. */
 const NOBODY = 0;
 
-interface AuditFilters {
-	filters: ReadFilters<AuditQuery>;
-	/** Null when something in the address is not understood. */
-	filter: AuditFilter | null;
-}
-
-async function readAuditFilters(c: WebContext, { store: { db } }: WebDeps): Promise<AuditFilters> {
-	const filters = readFilters(QUERY, new URL(c.req.url).search);
-	const { person, programme, action, from, to } = filters.query;
+/** `filter`: null when something in the address is not understood. */
+async function readAuditFilters(c: WebContext, { store: { db } }: WebDeps) {
+	const filters = FILTERS.read(new URL(c.req.url).search);
+	const { person, programme, action, from, to, zone = "UTC" } = filters.query;
 	if (Object.keys(filters.problems).length > 0) return { filters, filter: null };
-	const zone = zoneOf(c);
-	const filter = {
+	const filter: AuditFilter = {
 		action,
 		personId: person === undefined ? undefined : ((await findPersonByEmail(db, person))?.id ?? NOBODY),
 		programmeId: programme === undefined ? undefined : ((await findProgramme(db, programme))?.id ?? NOBODY),
@@ -132,43 +139,6 @@ async function readAuditFilters(c: WebContext, { store: { db } }: WebDeps): Prom
 		beforeMs: to === undefined ? undefined : dayEndMs(to, zone),
 	};
 	return { filters, filter };
-}
-
-/** As the account says; days of UTC for whoever leaves it to the browser. */
-function zoneOf(c: WebContext): string {
-	return viewerOf(c).zone ?? "UTC";
-}
-
-function filterForm(c: WebContext, filters: ReadFilters<AuditQuery>): Html {
-	const { typed, problems } = filters;
-	const field = (name: keyof AuditQuery) => ({ name, value: typed[name] ?? "", error: problems[name] });
-	// A browser shows nothing of a day that is none, and complains of it.
-	const day = (name: "from" | "to") => ({ ...field(name), value: filters.query[name] ?? "" });
-	const { person, action, programme, from, to } = typed;
-	const days = `in ${zoneOf(c)}`;
-	return ui.filterBar({
-		action: AUDIT_PATH,
-		label: "Filter the audit log",
-		fields: html`${ui.textField({ ...field("person"), label: "Person's email", type: "search" })}${ui.selectField(
-			{
-				...field("action"),
-				label: "What was done",
-				options: [
-					{ value: "", label: "Anything" },
-					...AUDIT_ACTIONS.map((value) => ({ value, label: sayAction(value) })).toSorted((a, b) =>
-						a.label < b.label ? -1 : 1,
-					),
-				],
-			},
-		)}${ui.textField({ ...field("programme"), label: "Programme ID", type: "search", placeholder: "prg_…" })}${ui.textField(
-			{
-				...day("from"),
-				label: `First day, ${days}`,
-				type: "date",
-			},
-		)}${ui.textField({ ...day("to"), label: `Last day, ${days}`, type: "date" })}`,
-		...((person ?? action ?? programme ?? from ?? to) === undefined ? {} : { clearHref: AUDIT_PATH }),
-	});
 }
 
 function table(page: ListPage<ListedAuditEntry>, subjects: AuditSubjects, pages: Pages): Html {
@@ -182,7 +152,7 @@ function table(page: ListPage<ListedAuditEntry>, subjects: AuditSubjects, pages:
 			{ title: "Who", cell: whoCell },
 			{ title: "What", namesRow: true, cell: ({ action }) => sayAction(action) },
 			{ title: "Programme", cell: programmeCell },
-			{ title: "Details", cell: (entry) => auditDetails(entry, subjects, programmeOfEntry(entry)) },
+			{ title: "Details", cell: (entry) => auditDetails(entry, subjects) },
 		],
 	})}${pager(pages)}`;
 }
@@ -194,56 +164,45 @@ function whoCell({ email, name, address }: ListedAuditEntry): Html {
 	return html`${name}<span class="secondary">${ui.emailText(email)}</span>${from}`;
 }
 
-function programmeOfEntry({ programme, programmeName }: ListedAuditEntry) {
-	return programme === null ? null : { public_id: programme, name: programmeName ?? "" };
-}
-
 function programmeCell({ programme, programmeName }: ListedAuditEntry): Content {
 	return programme === null
 		? null
 		: html`<a class="break" href="${settingsPath(programme)}">${programmeName}</a>`;
 }
 
-interface EntryProgramme {
-	public_id: string;
-	name: string;
-}
-
 /** What it was done to, and how. */
-function auditDetails(
-	{ subject, detail }: ListedAuditEntry,
-	subjects: AuditSubjects,
-	/** Null for what belongs to none. */
-	programme: EntryProgramme | null,
-): Html {
+function auditDetails(entry: ListedAuditEntry, subjects: AuditSubjects): Html {
+	const { subject, detail, programme } = entry;
 	const words = (parts: Content) => html`<span class="break">${parts}</span>`;
 	// Its name is in the detail.
 	if (subject?.startsWith("key_") && programme !== null) {
-		return words(html`<a href="${keysPath(programme.public_id)}#keys">${detail ?? subject}</a>`);
+		return words(html`<a href="${keysPath(programme)}#keys">${detail ?? subject}</a>`);
 	}
-	if (subject === null && detail === null) return html``;
-	const about = subject === null ? null : subjectOf(subject, subjects, programme);
+	const about = subject === null ? null : subjectOf(subject, entry, subjects);
 	return words(about === null || detail === null ? [about, detail] : [about, " · ", detail]);
 }
 
 /** By its name, and with a link where it has a page; as it was noted where nothing is known of it any more. */
-function subjectOf(subject: string, subjects: AuditSubjects, programme: EntryProgramme | null): Content {
+function subjectOf(
+	subject: string,
+	{ programme, programmeName }: ListedAuditEntry,
+	subjects: AuditSubjects,
+): Content {
 	if (subject.startsWith("ptn_")) return html`<a href="${partnerPath(subject)}">${subject}</a>`;
 	const person = subjects.people.get(subject);
 	const who = person === undefined || person === "" ? subject : `${person} (${subject})`;
 	if (programme === null) return who;
-	const { public_id: programmeId, name } = programme;
-	if (subject === programmeId) return name;
+	if (subject === programme) return programmeName;
 	const orderId = subjects.orders.get(subject);
 	if (orderId !== undefined) {
-		return html`<a href="${conversionPath(programmeId, subject)}">order ${showOrderId(orderId)}</a>`;
+		return html`<a href="${conversionPath(programme, subject)}">order ${showOrderId(orderId)}</a>`;
 	}
 	const callback = subjects.callbacks.get(subject);
 	if (callback !== undefined) {
 		const { event, orderId: order } = callback;
-		return html`<a href="${deliveryPath(programmeId, subject)}">${event} for order ${showOrderId(order)}</a>`;
+		return html`<a href="${deliveryPath(programme, subject)}">${event} for order ${showOrderId(order)}</a>`;
 	}
 	const job = subjects.jobs.get(subject);
-	if (job !== undefined) return html`<a href="${bulkJobPath(programmeId, subject)}">${originOf(job)}</a>`;
-	return person === undefined ? subject : html`<a href="${peoplePath(programmeId)}">${who}</a>`;
+	if (job !== undefined) return html`<a href="${bulkJobPath(programme, subject)}">${originOf(job)}</a>`;
+	return person === undefined ? subject : html`<a href="${peoplePath(programme)}">${who}</a>`;
 }

@@ -10,6 +10,7 @@ import { type Figures, MAX_COUNTED_MAILS, readFigures } from "../../store/querie
 import { listUnsentMails, type MailState } from "../../store/queries/mail-queue.ts";
 import type { Store } from "../../store/store.ts";
 import { lastMailFailure, type WatchedState } from "../../watch/checks.ts";
+import { arrivalOf } from "../access.ts";
 import { readTextFields } from "../form.ts";
 import { answerPage, leadTo, makerOf, type WebContext, type WebDeps } from "../page.ts";
 import {
@@ -32,7 +33,7 @@ export async function showSystem(c: WebContext, deps: WebDeps): Promise<Response
 	const state = installation.state();
 	const { schema, disk, backedUpAtMs } = state;
 	const figures = await readFigures(store, clock.nowMs());
-	const warnings = installation.warningsFor({ host: c.req.header("host") });
+	const warnings = installation.warningsFor(arrivalOf(c));
 	const body = html`${ui.pageHeader({
 		title: "System",
 		hint: `Ringback ${system.version} on ${store.kind === "sqlite" ? "SQLite" : "PostgreSQL"}. This page was answered by process ${system.instance}.`,
@@ -156,13 +157,13 @@ function mailSection(
 		body: ui.padded(
 			ui.facts([
 				["Mail server", mailer === null ? "Off: SMTP_URL is not set." : "Set."],
-				["Waiting mails", upTo(waitingMails)],
+				["Waiting mails", ui.countUpTo(waitingMails, MAX_COUNTED_MAILS)],
 				mailer === null
 					? [
 							"Notices not mailed",
-							`${upTo(unmailedNotices)}, because mail is off. They are on each programme's page.`,
+							`${ui.countUpTo(unmailedNotices, MAX_COUNTED_MAILS)}, because mail is off. They are on each programme's page.`,
 						]
-					: ["Notices to be mailed", upTo(unmailedNotices)],
+					: ["Notices to be mailed", ui.countUpTo(unmailedNotices, MAX_COUNTED_MAILS)],
 				[
 					"Last failure",
 					failure === null
@@ -202,10 +203,6 @@ function unsentSection(mails: readonly MailState[]): Html | null {
 function nextTry({ due_at_ms: dueAtMs, given_up_at_ms: givenUpAtMs }: MailState): Html | null {
 	if (dueAtMs !== null) return ui.timeTag(dueAtMs);
 	return givenUpAtMs === null ? null : html`none: given up ${ui.timeTag(givenUpAtMs)}`;
-}
-
-function upTo(number: number): string {
-	return number < MAX_COUNTED_MAILS ? ui.count(number) : `${ui.count(MAX_COUNTED_MAILS)}+`;
 }
 
 function backupWords(kind: Store["kind"], backedUpAtMs: number | null): Html | string {

@@ -16,17 +16,21 @@ const WORKER = {
 	host: "machine-1",
 	role: "all",
 	version: "1.2.3",
-	startedAtMs: START_MS - 86_400_000,
-	seenAtMs: START_MS - 5_000,
-	engine: { inHand: 7, programmesDue: 3, oldestDueAtMs: START_MS - 30_000, mostInFlight: 512 },
-	mailFailure: null,
+	started_at_ms: START_MS - 86_400_000,
+	seen_at_ms: START_MS - 5_000,
+	in_hand: 7,
+	programmes_due: 3,
+	oldest_due_at_ms: START_MS - 30_000,
+	most_in_flight: 512,
+	mail_failed_at_ms: null,
+	mail_error: null,
 };
 const CHORE: ChoreRecord = {
 	name: "approvals",
-	sinceMs: START_MS - 900_000,
-	lastSuccessMs: START_MS - 4_000,
-	workingAtMs: null,
-	lastFailureMs: null,
+	since_ms: START_MS - 900_000,
+	last_success_ms: START_MS - 4_000,
+	working_at_ms: null,
+	last_failure_ms: null,
 	failures: 0,
 	error: null,
 };
@@ -42,9 +46,9 @@ async function openStaff(
 test("a sound installation: its version, its processes and its queue, no chore by name, and nothing to put right", async (t) => {
 	const { site, staff } = await openStaff(t, { read: { chores: [CHORE] } });
 	await saveProcess(site.store.db, WORKER);
-	await saveProcess(site.store.db, { ...WORKER, instance: "4e5f6a7b", role: "web", engine: null });
-	const engine = { inHand: 1, programmesDue: 2, oldestDueAtMs: null, mostInFlight: 512 };
-	await saveProcess(site.store.db, { ...WORKER, instance: "8c9d0e1f", engine });
+	await saveProcess(site.store.db, { ...WORKER, instance: "4e5f6a7b", role: "web", in_hand: null });
+	const engine = { in_hand: 1, programmes_due: 2, oldest_due_at_ms: null, most_in_flight: 512 };
+	await saveProcess(site.store.db, { ...WORKER, instance: "8c9d0e1f", ...engine });
 	const { status, text } = await staff.open("/system");
 	assert.equal(status, 200);
 	for (const words of [
@@ -66,19 +70,20 @@ test("a sound installation: its version, its processes and its queue, no chore b
 test("what is wrong stands first, each with what to do", async (t) => {
 	const { site, staff } = await openStaff(t, {
 		readDisk: async () => ({ freeBytes: 4_000_000_000, sizeBytes: 100_000_000_000 }),
-		read: { chores: [{ ...CHORE, lastSuccessMs: START_MS - 600_000, failures: 3, error: "no room." }] },
+		read: { chores: [{ ...CHORE, last_success_ms: START_MS - 600_000, failures: 3, error: "no room." }] },
 		warned: { hasMail: false },
 	});
 	await saveProcess(site.store.db, {
 		...WORKER,
-		seenAtMs: START_MS - 120_000,
-		mailFailure: { atMs: START_MS - 60_000, reason: "535 wrong password" },
+		seen_at_ms: START_MS - 120_000,
+		mail_failed_at_ms: START_MS - 60_000,
+		mail_error: "535 wrong password",
 	});
 	await saveProcess(site.store.db, {
 		...WORKER,
 		instance: "4e5f6a7b",
 		role: "web",
-		engine: null,
+		in_hand: null,
 		version: "1.2.4",
 	});
 	await noteBackup(site.store.db, START_MS - 4 * 86_400_000);

@@ -2,10 +2,12 @@
 
 import type { Defect } from "./defect.ts";
 
+const CREDIT = "a credit is what the shop's server signed";
+
 export const LIFE_DEFECTS: readonly Defect[] = [
 	{
 		name: "an outbox row outside the transaction of its status change",
-		seenWith: 4,
+		seenWith: 6,
 		edits: [
 			{
 				file: "conversions/owe.ts",
@@ -32,7 +34,7 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 			{
 				file: "conversions/judge-and-move.ts",
 				find: 'if (judged.kind === "answer") results.set(request, judged.result);',
-				put: 'const present = orders.presentOf(request);\n\t\t\t\tconst isRepeated = judged.kind === "answer" && judged.result.ok && request.present === undefined;\n\t\t\t\tif (isRepeated && present?.status === "APPROVED") await oweEvents(trx, deps, [{ event: "conversion.approved", conversion: present }]);\n\t\t\t\tif (judged.kind === "answer") results.set(request, judged.result);',
+				put: 'const isRepeated = judged.kind === "answer" && judged.result.ok && request.present === undefined;\n\t\t\t\tif (isRepeated && present?.status === "APPROVED") await oweEvents(trx, deps, [{ event: "conversion.approved", conversion: present }]);\n\t\t\t\tif (judged.kind === "answer") results.set(request, judged.result);',
 			},
 			{
 				file: "conversions/judge-and-move.ts",
@@ -49,7 +51,7 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a batch whose commit was not answered, tried again",
-		seenWith: 45,
+		seenWith: 4,
 		edits: [{ file: "api/intake.ts", find: "if (isUncertain) return false;", put: "" }],
 		breaks: ["the answer follows from the life of a conversion"],
 	},
@@ -106,6 +108,7 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a pixel's rejected order that stays blocked for the shop's server",
+		seenWith: 4,
 		edits: [
 			{
 				file: "domain/conversion.ts",
@@ -117,6 +120,7 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a window that approves what only a pixel has reported",
+		seenWith: 4,
 		edits: [
 			{
 				file: "conversions/record.ts",
@@ -124,7 +128,8 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 				put: "true",
 			},
 		],
-		breaks: ["1 what was answered is stored"],
+		// Or it is never approved, and looked at for ever.
+		breaks: ["1 what was answered is stored", "everything due ends"],
 	},
 	{
 		name: "a pixel's amount that survives the confirmation",
@@ -162,7 +167,7 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a status change that forgets who may make it",
-		seenWith: 3,
+		seenWith: 4,
 		edits: [
 			{
 				file: "domain/conversion.ts",
@@ -209,5 +214,39 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 			},
 		],
 		breaks: ["1 what was answered is stored"],
+	},
+	{
+		name: "a pixel that credits",
+		edits: [
+			{
+				file: "conversions/record.ts",
+				find: 'return programme.credits_partners === 1 && source !== "pixel";',
+				put: "return programme.credits_partners === 1 || source === undefined;",
+			},
+		],
+		breaks: [CREDIT, "the body is the event as it happened"],
+	},
+	{
+		name: "a credit that changes on an identical repeat",
+		seenWith: 11,
+		edits: [
+			{
+				file: "conversions/record.ts",
+				find: "present.occurred_at_ms, partnerships",
+				put: "present.occurred_at_ms + DAY_MS, partnerships",
+			},
+		],
+		breaks: [CREDIT, "the body is the event as it happened"],
+	},
+	{
+		name: "a commission where nobody is credited",
+		edits: [
+			{
+				file: "domain/credit.ts",
+				find: 'return { commission_rate: "0.0000", fee_rate: "0.0000" };',
+				put: "return { commission_rate, fee_rate };",
+			},
+		],
+		breaks: [CREDIT, "the body is the event as it happened"],
 	},
 ];

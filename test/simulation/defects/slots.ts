@@ -100,7 +100,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a slot given up with requests in flight",
-		seenWith: 4,
+		seenWith: 5,
 		edits: [
 			{
 				file: "callbacks/lanes.ts",
@@ -124,7 +124,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "new slots whose agenda nobody reads",
-		seenWith: 13,
+		seenWith: 5,
 		edits: [
 			{
 				file: "callbacks/engine.ts",
@@ -136,7 +136,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a lost notification without another read",
-		seenWith: 5,
+		seenWith: 11,
 		edits: [
 			{
 				file: "callbacks/engine.ts",
@@ -148,7 +148,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a sale handed straight through before its commit",
-		seenWith: 37,
+		seenWith: 115,
 		edits: [
 			{
 				file: "api/intake.ts",
@@ -195,8 +195,8 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "callbacks/engine.ts",
-				find: "return !this.#isStopping && this.#deps.clock.isSure();",
-				put: "return !this.#isStopping;",
+				find: "return !this.#isStopping && !this.#hold.isHeld && this.#deps.clock.isSure();",
+				put: "return !this.#isStopping && !this.#hold.isHeld;",
 			},
 		],
 		breaks: [ATTEMPTS],
@@ -222,18 +222,12 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 				find: 'if (delivery.endpointEpoch < endpointEpoch) return { kind: "cancel" };',
 				put: "",
 			},
-			// Or the chore would be there first.
-			{
-				file: "store/queries/cancellations.ts",
-				find: "({ epoch }) => epoch < cancellation.epoch",
-				put: "({ epoch }) => epoch < cancellation.epoch - 1_000",
-			},
 		],
 		breaks: ["the URL and secret of now", "everything due ends"],
 	},
 	{
 		name: "deliveries dropped after four failures",
-		seenWith: 2,
+		seenWith: 5,
 		edits: [
 			{
 				file: "callbacks/sending.ts",
@@ -268,29 +262,22 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 		breaks: ["the URL and secret of now", "everything due ends"],
 	},
 	{
-		name: "a removal that cancels what is in hand",
+		name: "a removal that touches what is in hand",
 		seenWith: 20,
 		edits: [
 			{
-				file: "store/queries/cancellations.ts",
-				find: "const isFree = freeSlots > 0n;",
-				put: "const isFree = freeSlots >= 0n;",
+				file: "store/queries/bring-forward.ts",
+				find: '.where("due_at_ms", ">", dueAtMs + IN_HAND_SOON_MS)',
+				put: '.where("due_at_ms", ">", 0)',
+			},
+			{
+				file: "store/queries/bring-forward.ts",
+				find: "{ dueAtMs: untilMs, id: Number.MAX_SAFE_INTEGER }",
+				put: "{ dueAtMs: 0, id: 0 }",
 			},
 		],
-		// Its result comes in the end, for a delivery that is over.
+		// Its result comes in the end, for a row that is due at another time.
 		breaks: [OWN_SLOT, "nothing unexpected"],
-	},
-	{
-		name: "a removal whose rest nobody takes up",
-		seenWith: 20,
-		edits: [
-			{
-				file: "store/queries/cancellations.ts",
-				find: "if (cancellation === undefined) return;",
-				put: "if (cancellation !== null) return;",
-			},
-		],
-		breaks: ["everything due ends"],
 	},
 	{
 		name: "a failure without its date",
@@ -318,7 +305,7 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "sending now without a word to the engine",
-		seenWith: 8,
+		seenWith: 5,
 		edits: [
 			{
 				file: "programmes/resend.ts",

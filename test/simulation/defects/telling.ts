@@ -65,7 +65,7 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "trouble of which nobody takes note before the final failure",
-		seenWith: 92,
+		seenWith: 25,
 		edits: [
 			{
 				file: "callbacks/failure-notices.ts",
@@ -77,7 +77,7 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "trouble that is told too early",
-		seenWith: 2,
+		seenWith: 4,
 		edits: [
 			{
 				file: "domain/notice.ts",
@@ -89,24 +89,24 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "trouble that lasts and is not told",
-		seenWith: 5,
+		seenWith: 6,
 		edits: [
 			{
-				file: "callbacks/failure-notices.ts",
-				find: "if (watched.length === 0) break;",
-				put: "if (watched.length < 2) break;",
+				file: "store/queries/notices.ts",
+				find: "order by opened_at_ms limit 1)",
+				put: "order by opened_at_ms limit 1 offset 1)",
 			},
 		],
 		breaks: ["everything due ends"],
 	},
 	{
 		name: "trouble that is told and not mailed",
-		seenWith: 2,
+		seenWith: 6,
 		edits: [
 			{
 				file: "store/queries/notices.ts",
-				find: ".set({ told_at_ms: nowMs, mail_due_at_ms: nowMs })",
-				put: ".set({ told_at_ms: nowMs })",
+				find: ", mail_due_at_ms = $",
+				put: ", mailed_failures = 0 * $",
 			},
 		],
 		breaks: ["8 owners are told"],

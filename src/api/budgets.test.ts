@@ -1,18 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { type Bucket, type Budget, fullBucket, takeOne } from "./token-bucket.ts";
+import { type Budget, createKeptBudgets } from "./budgets.ts";
 
 /** How many of the calls at these moments are let through. */
 function countTaken(budget: Budget, momentsMs: readonly number[]): number {
-	let bucket = fullBucket(budget, momentsMs[0] ?? 0);
-	let taken = 0;
-	for (const nowMs of momentsMs) {
-		const take = takeOne(bucket, budget, nowMs);
-		bucket = take.bucket;
-		if (take.isTaken) taken++;
-	}
-	return taken;
+	const budgets = createKeptBudgets(budget, 1);
+	return momentsMs.filter((nowMs) => budgets.take("one", nowMs)).length;
 }
 
 const every = (stepMs: number, count: number): number[] =>
@@ -50,15 +44,13 @@ describe("a budget", () => {
 				fc.array(fc.integer({ min: 0, max: 300 }), { minLength: 1, maxLength: 200 }),
 				(budget, pausesMs) => {
 					let nowMs = 1_000_000;
-					let bucket: Bucket = fullBucket(budget, nowMs);
+					const budgets = createKeptBudgets(budget, 1);
 					const takenMs: number[] = [];
 					for (const pauseMs of pausesMs) {
 						nowMs += pauseMs;
-						const take = takeOne(bucket, budget, nowMs);
 						const sinceMs = nowMs - (takenMs.at(-1) ?? Number.NEGATIVE_INFINITY);
-						if (take.isTaken) takenMs.push(nowMs);
+						if (budgets.take("one", nowMs)) takenMs.push(nowMs);
 						else assert.ok((sinceMs / 1_000) * budget.perSecond < 1 + 1e-6, `refused after ${sinceMs} ms`);
-						bucket = take.bucket;
 					}
 					for (const [first, fromMs] of takenMs.entries()) {
 						for (const [offset, toMs] of takenMs.slice(first).entries()) {

@@ -1,20 +1,15 @@
-// A partner's links: one is made with its programme and target, shown with sub IDs, and listed with what became of the
-// clicks on it.
+// A partner's links: one is made with its programme and target, shown with sub IDs, and listed with the others.
 
-import type { ClickKind } from "../../domain/click.ts";
 import { keptSubIds, MAX_SUB_ID_BYTES } from "../../domain/click-token.ts";
-import { DAY_MS } from "../../domain/time.ts";
 import { makeLink } from "../../partners/links.ts";
-import { findLandingHosts, sumLinkClicks } from "../../store/queries/clicks.ts";
-import { readNewestFirst } from "../../store/queries/list-page.ts";
+import { findLandingHosts } from "../../store/queries/clicks.ts";
 import {
-	listLinks,
-	listPartnershipsOfPartner,
+	findLink,
+	listPartnerships,
 	type NamedPartnership,
 	type PartnerLink,
 } from "../../store/queries/partners.ts";
 import { answerError } from "../error-page.ts";
-import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import { declareForm } from "../form.ts";
 import {
 	answerPage,
@@ -29,9 +24,7 @@ import { partnerLinksPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
 import { endedMessage } from "./earnings-page.ts";
-
-const PAGE_ROWS = 50;
-const RECENT_MS = 30 * DAY_MS;
+import { linkSection } from "./link-section.ts";
 
 const FORM = declareForm({
 	partnership: { label: "Programme", options: [], isRequired: true },
@@ -48,7 +41,7 @@ const FORM = declareForm({
 export async function makeOwnLink(c: WebContext, deps: PageDeps): Promise<Response> {
 	const typed = await FORM.read(c);
 	const partner = partnerOf(c);
-	const partnerships = await listPartnershipsOfPartner(deps.store.db, partner.id);
+	const partnerships = await listPartnerships(deps.store.db, "partner_id", [partner.id]);
 	const partnership = partnerships.find(({ public_id }) => public_id === typed.partnership);
 	if (partnership === undefined) return answerError(c, "not_found");
 	const made = await makeLink(deps, makerOf(c), partnership, typed);
@@ -64,33 +57,24 @@ export async function showLinks(c: WebContext, deps: PageDeps): Promise<Response
 	const { db } = deps.store;
 	const partner = partnerOf(c);
 	const path = partnerLinksPath(partner.public_id);
-	const partnerships = await listPartnershipsOfPartner(db, partner.id);
-	const links = await listLinks(
-		db,
-		partnerships.map(({ id }) => id),
-	);
-	const { link: code, before } = c.req.query();
-	const chosen = links.find((link) => link.code === code);
-	if (code !== undefined && chosen === undefined) return answerError(c, "not_found");
-	const list = { name: `links of partner:${partner.id}`, path, query: { before }, cursorName: "before" };
-	const request = { after: cursorOf(deps, list), limit: PAGE_ROWS };
-	const page = await readNewestFirst(request, async (beforeId, limit) =>
-		links.filter(({ id }) => id < beforeId).slice(0, limit),
-	);
+	const partnerships = await listPartnerships(db, "partner_id", [partner.id]);
+	const { link: code } = c.req.query();
+	const chosen = code === undefined ? undefined : await findLink(db, "code", code);
+	const isOwn = partnerships.some(({ id }) => id === chosen?.partnership_id);
+	if (code !== undefined && !isOwn) return answerError(c, "not_found");
 	return answerPage(c, {
 		title: "Links",
 		active: "links",
-		body: html`${ui.pageHeader({
-			title: "Links",
-			hint: "A link leads to a shop with a click ID, which credits you with the sale.",
-		})}${endedMessage(partner)}${chosen === undefined ? null : addressSection(c, deps, path, chosen)}${await makeSection(c, deps, path, partnerships)}${ui.section(
-			{
-				id: "links",
-				title: "Your links",
-				hint: "The last 30 days, and below them everything so far. Only what counts as a click gets a click ID.",
-				body: html`${await linkTable(deps, path, page.rows, partnerships)}${pager(pagesOf(deps, list, page))}`,
-			},
-		)}`,
+		body: [
+			ui.pageHeader({
+				title: "Links",
+				hint: "A link leads to a shop with a click ID, which credits you with the sale.",
+			}),
+			endedMessage(partner),
+			chosen === undefined ? null : addressSection(c, deps, path, chosen),
+			await makeSection(c, deps, path, partnerships),
+			await linkSection(c, deps, partnerships, (link) => withQuery(path, { link })),
+		],
 	});
 }
 
@@ -128,51 +112,4 @@ async function makeSection(
 	});
 	const form = FORM.show(c, { action, looks: { partnership: { options } }, send: "Make link" });
 	return ui.section({ id: "new", title: "New link", body: ui.padded(form) });
-}
-
-const KINDS: readonly (readonly [kind: ClickKind, title: string])[] = [
-	["click", "Clicks"],
-	["crawler", "Crawlers"],
-	["prefetch", "Previews, prefetches"],
-	["embedded", "Embedded"],
-	["target", "Foreign targets"],
-	["ended", "After the end"],
-];
-
-async function linkTable(
-	{ store, clock, publicUrl }: PageDeps,
-	path: string,
-	rows: readonly PartnerLink[],
-	partnerships: readonly NamedPartnership[],
-): Promise<Html> {
-	const counts = await sumLinkClicks(store.db, rows, clock.nowMs() - RECENT_MS);
-	const nameOf = new Map(partnerships.map(({ id, programme_name }) => [id, programme_name]));
-	return ui.dataTable<PartnerLink>({
-		caption: "Links, the newest first",
-		rows,
-		stacks: true,
-		empty: ui.emptyState({
-			title: "No link yet",
-			text: "You make links here for the programmes that you are a partner of.",
-		}),
-		columns: [
-			{
-				title: "Link",
-				namesRow: true,
-				cell: ({ code, name, target }) =>
-					html`<a class="break" href="${withQuery(path, { link: code })}">${name || code}</a><div>${ui.copyable(`${publicUrl}/c/${code}`, `the address of ${code}`)}</div><span class="secondary break">${target}</span>`,
-			},
-			{ title: "Programme", cell: (row) => nameOf.get(row.partnership_id) ?? "" },
-			...KINDS.map(
-				([kind, title]): ui.Column<PartnerLink> => ({
-					title,
-					isNumber: true,
-					cell: ({ id }) => {
-						const found = counts.find((count) => count.link_id === id && count.kind === kind);
-						return html`${ui.count(found?.recent ?? 0)}<span class="secondary">${ui.count(found?.clicks ?? 0)}</span>`;
-					},
-				}),
-			),
-		],
-	});
 }

@@ -1,7 +1,7 @@
 import { equal } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { quote } from "./shell-words.ts";
+import { quote } from "./delivery-page.ts";
 
 test("a shell reads every word as it was, and a plain one is left plain", () => {
 	for (const word of [

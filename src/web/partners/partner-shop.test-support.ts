@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { addConversion } from "../../../test/support/rows.ts";
+import { addConversion, addCredit } from "../../../test/support/rows.ts";
 import { addPartnership, invitePartner } from "../../partners/partners.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
-import { replaceCredit, type StoredCredit } from "../../store/queries/credits.ts";
+import type { StoredCredit } from "../../store/queries/credits.ts";
 import {
 	findPartnership,
 	type NamedPartnership,
@@ -44,7 +44,7 @@ export async function addCreditingProgramme(site: TestSite, name: string): Promi
 
 /** With somebody who has joined by the invitation's page. */
 export async function addPartner(site: TestSite, name: string): Promise<{ partner: Partner; email: string }> {
-	const email = `${name.toLowerCase()}@blog.example`;
+	const email = `${name.toLowerCase().replace(/\W/g, "")}@blog.example`;
 	const invited = await invitePartner(site.deps, null, { name, site: "", email });
 	assert.ok(invited.ok && invited.value.link !== null);
 	const path = new URL(invited.value.link).pathname;
@@ -57,8 +57,9 @@ export async function join(
 	site: TestSite,
 	programme: Programme,
 	partner: Partner,
+	rate = "",
 ): Promise<NamedPartnership> {
-	const made = await addPartnership(site.deps, null, programme, partner.public_id, "");
+	const made = await addPartnership(site.deps, null, programme, partner.public_id, rate);
 	assert.ok(made.ok);
 	const found = await findPartnership(site.store.db, made.value.public_id);
 	assert.ok(found);
@@ -72,18 +73,24 @@ export async function addCredited(
 	credit: Partial<StoredCredit> = {},
 ): Promise<Conversion> {
 	const conversion = await addConversion(site.store, partnership.programme_id, change);
-	await replaceCredit(site.store.db, {
-		conversion_id: conversion.id,
-		programme_id: partnership.programme_id,
-		partnership_id: partnership.id,
-		word: "CLICK",
-		sold_at_ms: conversion.occurred_at_ms,
-		link_id: null,
-		clicked_at_ms: null,
-		sub_1: "",
-		sub_2: "",
-		sub_3: "",
-		...credit,
-	});
+	await creditTo(site, conversion, partnership.id, credit);
 	return conversion;
+}
+
+/** Null: to nobody. */
+export function creditTo(
+	{ store }: Pick<TestSite, "store">,
+	conversion: Conversion,
+	partnershipId: number | null,
+	change: Partial<StoredCredit> = {},
+): Promise<void> {
+	return addCredit(store.db, {
+		conversion_id: conversion.id,
+		programme_id: conversion.programme_id,
+		partnership_id: partnershipId,
+		word: partnershipId === null ? "NO_SIGNAL" : "CLICK",
+		sold_at_ms: conversion.occurred_at_ms,
+		...{ link_id: null, clicked_at_ms: null, sub_1: "", sub_2: "", sub_3: "" },
+		...change,
+	});
 }

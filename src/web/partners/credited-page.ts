@@ -1,13 +1,12 @@
-// A partner's conversions, as a list and as a file. What is shown comes from store/queries/credited, which reads no order
+// A partner's conversions, as a list and as a file. What is shown comes from store/queries/credited, which hands on no order
 // id.
 
 import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
 import type { CreditWord } from "../../domain/credit.ts";
 import { isoTime, utcDay } from "../../domain/time.ts";
 import { dayEndMs, dayStartMs } from "../../domain/zone-day.ts";
-import { type CreditedConversion, walkCredited } from "../../store/queries/credited.ts";
-import { readListPage, walkAll } from "../../store/queries/list-page.ts";
-import { listPartnershipsOfPartner } from "../../store/queries/partners.ts";
+import { type CreditedConversion, listCredited, readAllCredited } from "../../store/queries/credited.ts";
+import { listPartnerships } from "../../store/queries/partners.ts";
 import { STATUS_WORDS, statusBadge } from "../conversion-ui.ts";
 import { answerCsv, separatorFor } from "../conversions/csv-answer.ts";
 import { day, ZONE } from "../conversions/list-query.ts";
@@ -16,7 +15,7 @@ import { answerPage, type PageDeps, partnerOf, type WebContext } from "../page.t
 import { partnerConversionsPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { html } from "../ui.ts";
-import { EARNED_STATUSES, NO_CONVERSIONS } from "./earnings-page.ts";
+import { EARNED_STATUSES } from "./earned-section.ts";
 
 const PAGE_ROWS = 50;
 
@@ -29,7 +28,7 @@ const CREDITED_BY: Readonly<Partial<Record<CreditWord, string>>> = {
 /** The list that the address asks for. */
 async function readList(c: WebContext, { store }: PageDeps) {
 	const partner = partnerOf(c);
-	const all = await listPartnershipsOfPartner(store.db, partner.id);
+	const all = await listPartnerships(store.db, "partner_id", [partner.id]);
 	const nameOf = new Map(all.map((own) => [own.programme_public_id, own.programme_name]));
 	const declared = declareFilters({
 		programme: choice("Programme", "All", [...nameOf.keys()], (id) => nameOf.get(id) ?? id),
@@ -41,32 +40,28 @@ async function readList(c: WebContext, { store }: PageDeps) {
 	});
 	const filters = declared.read(new URL(c.req.url).search);
 	const { programme, status, from, to, zone = "UTC" } = filters.query;
-	const partnerships = all.filter(
-		(own) => (programme ?? own.programme_public_id) === own.programme_public_id,
-	);
-	const soldFromMs = from === undefined ? undefined : dayStartMs(from, zone);
-	const soldBeforeMs = to === undefined ? undefined : dayEndMs(to, zone);
+	const name = `conversions of partner:${partner.id}`;
+	const path = partnerConversionsPath(partner.public_id);
 	return {
-		partner,
 		isUnderstood: Object.keys(filters.problems).length === 0,
 		fields: declared.fields(filters, ["programme", "status", "from", "to", "zone"]),
-		walk: await walkCredited(store.db, { partnerships, status, soldFromMs, soldBeforeMs }),
-		list: {
-			name: `conversions of partner:${partner.id}`,
-			path: partnerConversionsPath(partner.public_id),
-			query: filters.query,
-			cursorName: "cursor",
+		filter: {
+			partnerships: all.filter((own) => programme === undefined || own.programme_public_id === programme),
+			status,
+			soldFromMs: from === undefined ? undefined : dayStartMs(from, zone),
+			soldBeforeMs: to === undefined ? undefined : dayEndMs(to, zone),
 		},
+		list: { name, path, query: filters.query, cursorName: "cursor" },
 	};
 }
 
 export async function showCredited(c: WebContext, deps: PageDeps): Promise<Response> {
-	const { list, fields, isUnderstood, walk } = await readList(c, deps);
+	const { list, fields, isUnderstood, filter } = await readList(c, deps);
 	const { path, query } = list;
 	const { cursor: _, ...set } = query;
-	const page = await readListPage(walk, { after: cursorOf(deps, list), limit: PAGE_ROWS });
-	const shown = `${page.rows.length} ${page.isPartial ? "found so far. Go on to look further." : "on this page"}`;
-	const isFiltered = !isUnderstood || Object.keys(set).some((name) => name !== "zone");
+	const request = { after: cursorOf(deps, list), limit: PAGE_ROWS };
+	const page = isUnderstood ? await listCredited(deps.store.db, filter, request) : null;
+	const isFiltered = page === null || Object.keys(set).some((name) => name !== "zone");
 	const exported = ui.linkButton({ label: "Export", href: withQuery(`${path}/export.csv`, set) });
 	return answerPage(c, {
 		title: "Conversions",
@@ -74,7 +69,7 @@ export async function showCredited(c: WebContext, deps: PageDeps): Promise<Respo
 		status: isUnderstood ? 200 : 422,
 		body: html`${ui.pageHeader({
 			title: "Conversions",
-			hint: "The sales that are credited to you, the newest first.",
+			hint: "The sales that are credited to you, the latest first.",
 			actions: isUnderstood ? exported : null,
 		})}<div class="card"><h2 class="visually-hidden">The list</h2>${ui.filterBar({
 			action: path,
@@ -82,21 +77,26 @@ export async function showCredited(c: WebContext, deps: PageDeps): Promise<Respo
 			fields,
 			...(isFiltered ? { clearHref: path } : {}),
 		})}${
-			isUnderstood
-				? [
+			page === null
+				? notUnderstood("Correct the field marked above. Nothing is listed until then.")
+				: [
 						ui.dataTable<CreditedConversion>({
-							caption: "Conversions, the newest first",
+							caption: "Conversions, the latest sale first",
 							rows: page.rows,
 							stacks: true,
 							empty: NO_CONVERSIONS,
 							columns: COLUMNS,
 						}),
-						pager(pagesOf(deps, list, page, shown)),
+						pager(pagesOf(deps, list, page)),
 					]
-				: notUnderstood("Correct the field marked above. Nothing is listed until then.")
 		}</div>`,
 	});
 }
+
+const NO_CONVERSIONS = ui.emptyState({
+	title: "No conversions here",
+	text: "A sale appears when a shop reports it with your click ID or coupon code. A filter may hide it.",
+});
 
 const COLUMNS: readonly ui.Column<CreditedConversion>[] = [
 	{
@@ -139,12 +139,10 @@ const CSV_COLUMNS: CsvColumns<CreditedConversion> = [
 
 /** The list as a file: the same filters, every row. */
 export async function exportCredited(c: WebContext, deps: PageDeps): Promise<Response> {
-	const { partner, isUnderstood, walk } = await readList(c, deps);
+	const { isUnderstood, filter } = await readList(c, deps);
 	// The page that says which filter is not understood: a file of everything would be taken for the answer.
 	if (!isUnderstood) return showCredited(c, deps);
-	const batches = (async function* () {
-		for await (const { rows } of walkAll(walk, CSV_BATCH_ROWS)) yield rows;
-	})();
-	const name = `conversions-${partner.public_id}-${utcDay(deps.clock.nowMs())}.csv`;
+	const batches = readAllCredited(deps.store.db, filter, CSV_BATCH_ROWS);
+	const name = `conversions-${partnerOf(c).public_id}-${utcDay(deps.clock.nowMs())}.csv`;
 	return answerCsv(c, deps, name, csvFile(CSV_COLUMNS, batches, separatorFor()));
 }

@@ -1,0 +1,100 @@
+// Requests over kept connections, one at a time on each: as fast as they are answered, or so many a second. Then a wait
+// counts from the moment at which the request was due, so that a server that stands still is not spared the requests of
+// that time. Plain sockets, so that the service has the machine to itself as far as may be. Prints a LoadAnswer.
+
+import { connect, type Socket } from "node:net";
+import { percentile } from "./figures.ts";
+import { findFrame } from "./http-frames.ts";
+import type { LoadAnswer } from "./load-process.ts";
+
+const STATUS_START = "HTTP/1.1 ".length;
+const STATUS_END = STATUS_START + 3;
+
+export interface Load {
+	url: string;
+	requests: number;
+	connections: number;
+	/** 0: as fast as may be. */
+	perSecond: number;
+	/** The n-th request's bytes. */
+	requestAt(number: number): Buffer;
+}
+
+export async function generateLoad(load: Load): Promise<void> {
+	const { requests, connections, perSecond: pace, requestAt } = load;
+	const { hostname, port } = new URL(load.url);
+	const statuses: Record<string, number> = {};
+	const waitsMs: number[] = [];
+	const idle: (() => void)[] = [];
+	let asked = 0;
+	let answered = 0;
+	const sockets = await Promise.all(Array.from({ length: connections }, open));
+	const startedAt = performance.now();
+	for (const socket of sockets) keepAsking(socket);
+	if (pace > 0) {
+		const timer = setInterval(() => {
+			wakeThoseDue();
+			if (asked >= requests) clearInterval(timer);
+		}, 1);
+	}
+
+	function open(): Promise<Socket> {
+		return new Promise((resolve, reject) => {
+			const socket = connect(Number(port), hostname, () => resolve(socket));
+			socket.setNoDelay(true);
+			socket.once("error", reject);
+		});
+	}
+
+	/** When the n-th is due, counted from the start. */
+	function dueMs(number: number): number {
+		return (number / pace) * 1_000;
+	}
+
+	function wakeThoseDue(): void {
+		while (idle.length > 0 && asked < requests && dueMs(asked) <= performance.now() - startedAt)
+			idle.pop()?.();
+	}
+
+	function keepAsking(socket: Socket): void {
+		let rest: Buffer = Buffer.alloc(0);
+		let sinceMs = 0;
+		const ask = (): void => {
+			if (asked >= requests) return;
+			sinceMs = pace > 0 ? startedAt + dueMs(asked) : performance.now();
+			socket.write(requestAt(asked++));
+		};
+		socket.on("data", (chunk: Buffer) => {
+			rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+			for (let frame = findFrame(rest); frame !== undefined; frame = findFrame(rest)) {
+				const status = rest.toString("latin1", STATUS_START, STATUS_END);
+				statuses[status] = (statuses[status] ?? 0) + 1;
+				waitsMs.push(performance.now() - sinceMs);
+				rest = rest.subarray(frame.end);
+				answered++;
+				if (answered === requests) finish();
+				else if (pace === 0) ask();
+				else {
+					idle.push(ask);
+					wakeThoseDue();
+				}
+			}
+		});
+		socket.on("close", () => {
+			if (answered < requests) throw new Error("the server closed a connection");
+		});
+		if (pace === 0) ask();
+		else idle.push(ask);
+	}
+
+	function finish(): void {
+		const answer: LoadAnswer = {
+			perSecond: answered / ((performance.now() - startedAt) / 1_000),
+			p50Ms: percentile(waitsMs, 0.5),
+			p99Ms: percentile(waitsMs, 0.99),
+			statuses,
+		};
+		process.stdout.write(`${JSON.stringify(answer)}\n`);
+		process.exit();
+	}
+}

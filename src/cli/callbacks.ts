@@ -1,0 +1,197 @@
+// What commands do with callbacks: `ringback hold` and `ringback release` (all of them wait, and go out again, while the
+// service runs or before it starts), `ringback owed` (what would be sent, by programme) and `ringback resend failed`.
+
+import { refuse, succeed } from "../domain/fault.ts";
+import { isoTime, SECOND_MS, utcSecond } from "../domain/time.ts";
+import { showOrderId } from "../domain/visible-text.ts";
+import { readWrittenTime } from "../jobs/written-time.ts";
+import { changeHold } from "../programmes/callback-hold.ts";
+import { resendFailed } from "../programmes/resend.ts";
+import type { Workplace } from "../service/workplace.ts";
+import { type FailedProgramme, listFailedProgrammes } from "../store/queries/deliveries.ts";
+import { readPause } from "../store/queries/delivery-pause.ts";
+import {
+	countEndedWindows,
+	listNextOwed,
+	listOwed,
+	type OwedDelivery,
+	type OwedProgramme,
+} from "../store/queries/owed.ts";
+import type { Db } from "../store/store.ts";
+import { type Command, workplaceCommand } from "./command.ts";
+
+const SUMMARIES = {
+	held: "Holds all callbacks, in every process within a second, until `ringback release`. Conversions and decisions are still accepted.",
+	released: "Releases all callbacks that are held: what is due is sent at once, the rest when it falls due.",
+} as const;
+
+export const HOLD_COMMANDS: readonly Command[] = (["held", "released"] as const).map((to) =>
+	workplaceCommand({
+		name: to === "held" ? "hold" : "release",
+		summary: SUMMARIES[to],
+		options: {},
+		async work(workplace) {
+			const changed = await changeHold(workplace, null, to);
+			if (!changed.ok) return changed;
+			if (changed.value === null)
+				return succeed({
+					json: { changed: false },
+					text: `Callbacks were ${to} already. Nothing was changed.`,
+				});
+			const { sinceMs, waiting, due } = changed.value;
+			const said = {
+				held: `All callbacks are held from now on: ${waiting} wait. \`ringback owed\` lists them, \`ringback release\` sends them.`,
+				released: `Callbacks are sent again: ${due} are due now, and ${waiting - due} later.`,
+			};
+			const json = { changed: true, heldSince: isoTime(sinceMs), waiting, due };
+			return succeed({ json, text: said[to] });
+		},
+	}),
+);
+
+export const owedCommand = workplaceCommand({
+	name: "owed",
+	summary: "Lists the callbacks that are still to be sent, by programme, and those that would go first.",
+	options: {},
+	async work({ store, clock }: Workplace) {
+		const owed = await readOwed(store.db, clock.nowMs());
+		const pause = await readPause(store.db, clock.nowMs());
+		const paused = pause === null ? null : isoTime(pause.sinceMs);
+		const json = { pausedSince: paused, ...owedJson(owed) };
+		const lines = describeOwed(owed);
+		const held =
+			paused === null
+				? []
+				: [`All callbacks have been held since ${paused}: \`ringback release\` sends them.`];
+		return succeed({ json, text: [...lines, ...held].join("\n") });
+	},
+});
+
+export interface Owed {
+	/** Over all programmes. */
+	waiting: number;
+	toCancel: number;
+	programmes: readonly OwedProgramme[];
+	next: readonly OwedDelivery[];
+	/** Recorded conversions whose approval window has ended: a worker approves them, and their callbacks come on top. */
+	toApprove: number;
+}
+
+/** Of thousands nobody reads more; `--json` has all. */
+const PROGRAMMES_SHOWN = 20;
+const NEXT_SHOWN = 5;
+
+export async function readOwed(db: Db, nowMs: number): Promise<Owed> {
+	const programmes = await listOwed(db);
+	return {
+		waiting: programmes.reduce((sum, { waiting }) => sum + waiting, 0),
+		toCancel: programmes.reduce((sum, { toCancel }) => sum + toCancel, 0),
+		programmes,
+		next: await listNextOwed(db, NEXT_SHOWN),
+		toApprove: await countEndedWindows(db, nowMs),
+	};
+}
+
+export function owedJson({ waiting, toCancel, toApprove, programmes, next }: Owed): object {
+	return {
+		waiting,
+		toCancel,
+		toApprove,
+		programmes: programmes.map(({ publicId, oldestAtMs, nextDueAtMs, ...programme }) => ({
+			id: publicId,
+			...programme,
+			oldestAt: isoTime(oldestAtMs),
+			nextDueAt: isoTime(nextDueAtMs),
+		})),
+		next: next.map(({ publicId, dueAtMs, ...delivery }) => ({
+			id: publicId,
+			...delivery,
+			dueAt: isoTime(dueAtMs),
+		})),
+	};
+}
+
+export function describeOwed({ waiting, toCancel, toApprove, programmes, next }: Owed): string[] {
+	const owing = programmes.filter((programme) => programme.waiting > 0);
+	const left = owing.length - PROGRAMMES_SHOWN;
+	return [
+		waiting === 0
+			? "No callback is owed."
+			: `${waiting} ${waiting === 1 ? "callback is" : "callbacks are"} owed to ${owing.length} ${owing.length === 1 ? "programme" : "programmes"}:`,
+		...owing.slice(0, PROGRAMMES_SHOWN).map(describeOwing),
+		...(left > 0 ? [`  … and ${left} more programmes (--json has all)`] : []),
+		...(next.length > 0 ? ["The first to go:", ...next.map(describeDelivery)] : []),
+		...(toCancel > 0
+			? [`${toCancel} more are of a removed Postback URL: they are cancelled, and not sent.`]
+			: []),
+		...(toApprove > 0
+			? [
+					`${toApprove} recorded ${toApprove === 1 ? "conversion has passed its" : "conversions have passed their"} approval window: the service approves them when it starts, and owes a callback for each that has a Postback URL.`,
+				]
+			: []),
+	];
+}
+
+function describeOwing({ publicId, name, url, waiting, oldestAtMs, nextDueAtMs }: OwedProgramme): string {
+	const where = url === null ? "no Postback URL: they wait" : url;
+	return `  ${waiting}  ${name} (${publicId}), the oldest of ${utcSecond(oldestAtMs)}, the next due ${utcSecond(nextDueAtMs)}, to ${where}`;
+}
+
+function describeDelivery({ programmeName, orderId, event, dueAtMs, attempts }: OwedDelivery): string {
+	const tried = attempts === 0 ? "not tried yet" : `${attempts} attempts so far`;
+	return `  ${event} of order ${showOrderId(orderId)}, ${programmeName}: due ${utcSecond(dueAtMs)}, ${tried}`;
+}
+
+const PROGRESS_EVERY_MS = 2 * SECOND_MS;
+
+export const resendCommand = workplaceCommand({
+	name: "resend failed",
+	summary:
+		"Sends callbacks again that failed within a span of time, in all programmes with a Postback URL. Shows what would be sent, and sends it with --yes. Nothing that is pending is sent twice.",
+	options: {
+		from: { type: "string", value: "TIME", help: 'such as "2026-03-01 12:00", UTC', isRequired: true },
+		to: { type: "string", value: "TIME", help: "now, if left out" },
+		programme: { type: "string", value: "ID", help: "only of this programme, prg_…" },
+		yes: { type: "boolean", help: "send them; otherwise only what would be sent is shown" },
+	},
+	async work(workplace, options, screen) {
+		const { store, clock } = workplace;
+		const fromMs = readWrittenTime(options.text("from"));
+		const untilMs = options.text("to") === "" ? clock.nowMs() : readWrittenTime(options.text("to"));
+		if (fromMs === null || untilMs === null)
+			return refuse("invalid_field", '--from and --to take a time such as "2026-03-01 12:00".');
+		const span = { fromMs, untilMs };
+		const found = await listFailedProgrammes(store.db, span, options.text("programme") || undefined);
+		const count = found.reduce((sum, { failed }) => sum + failed, 0);
+		const isAsked = options.flag("yes");
+		let toldAtMs = clock.nowMs();
+		const order = { programmeIds: isAsked ? found.map(({ id }) => id) : [], maker: null };
+		const sent = await resendFailed(workplace, order, span, (resent) => {
+			if (clock.nowMs() - toldAtMs >= PROGRESS_EVERY_MS) {
+				toldAtMs = clock.nowMs();
+				screen.error(`${resent} of ${count} callbacks are sent again`);
+			}
+			return true;
+		});
+		if (!sent.ok) return sent;
+		const end = isAsked
+			? `${sent.value} are being sent again.`
+			: "Nothing was sent yet: run it again with --yes.";
+		return succeed({
+			json: { applied: isAsked, failed: count, resent: sent.value, programmes: found.map(programmeJson) },
+			text: [
+				`${count} callbacks of ${found.length} programmes failed then.`,
+				...found.map(describeFailed),
+				...(count === 0 ? [] : [end]),
+			].join("\n"),
+		});
+	},
+});
+
+function programmeJson({ publicId, name, failed, oldestAtMs, newestAtMs }: FailedProgramme): object {
+	return { id: publicId, name, failed, oldestAt: isoTime(oldestAtMs), newestAt: isoTime(newestAtMs) };
+}
+
+function describeFailed({ name, publicId, failed, oldestAtMs, newestAtMs }: FailedProgramme): string {
+	return `  ${failed}  ${name} (${publicId}), from ${utcSecond(oldestAtMs)} to ${utcSecond(newestAtMs)}`;
+}

@@ -1,0 +1,197 @@
+// What partners earned in some days, which the address names: the present month unless told. Of all partners, of one in
+// all its programmes, or of one programme's.
+
+import * as z from "zod";
+import type { Status } from "../../domain/conversion.ts";
+import { formatMinor } from "../../domain/money.ts";
+import { dayEndMs, dayStartMs, monthDays } from "../../domain/zone-day.ts";
+import { shortenRate } from "../../programmes/programme-terms.ts";
+import { sumClicks } from "../../store/queries/clicks.ts";
+import { type PartnershipTotal, sumByPartnership } from "../../store/queries/credits.ts";
+import { listCodes, type NamedPartnership } from "../../store/queries/partners.ts";
+import { STATUS_WORDS } from "../conversion-ui.ts";
+import { day, digitsOf, ZONE } from "../conversions/list-query.ts";
+import { declareFilters, MAX_SEARCH_LENGTH, notUnderstood, UNSEEN } from "../filter-query.ts";
+import { viewerOf, type WebContext, type WebDeps } from "../page.ts";
+import { programmePartnerPath, withQuery } from "../paths.ts";
+import * as ui from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
+
+const FILTERS = declareFilters({
+	search: {
+		schema: z.string().trim().max(MAX_SEARCH_LENGTH, { error: "Enter a shorter part of the name." }),
+		field: (own) => ui.textField({ ...own, label: "Partner", type: "search", placeholder: "Name or ID" }),
+	},
+	from: day("Sold from"),
+	to: day("Sold until"),
+	zone: ZONE,
+	/** Where the page before ended. */
+	before: UNSEEN,
+});
+
+/** Days as the account or the address counts them. */
+export function readDays(c: WebContext, { clock }: Pick<WebDeps, "clock">) {
+	const read = FILTERS.read(new URL(c.req.url).search);
+	const { search, before, from, to, zone = viewerOf(c).zone ?? "UTC" } = read.query;
+	const days = (from ?? to) === undefined ? monthDays(clock.nowMs(), zone, 0) : { from, to };
+	return {
+		isUnderstood: Object.keys(read.problems).length === 0,
+		filters: { ...read, typed: { ...days, zone, ...read.typed } as Record<string, string> },
+		query: { search, ...days, zone, before },
+		span: {
+			fromMs: days.from === undefined ? 0 : dayStartMs(days.from, zone),
+			beforeMs: days.to === undefined ? Number.MAX_SAFE_INTEGER : dayEndMs(days.to, zone),
+		},
+	};
+}
+
+export type AskedDays = ReturnType<typeof readDays>;
+
+/** With a tab each; others are typed. */
+const MONTHS = 6;
+
+export async function earnedSection(
+	c: WebContext,
+	deps: WebDeps,
+	part: {
+		id: string;
+		title: string;
+		path: string;
+		/** A partner can be looked for. */
+		hasSearch?: boolean;
+		actions?: Content;
+		show(asked: AskedDays): Promise<Content>;
+	},
+): Promise<Html> {
+	const asked = readDays(c, deps);
+	const { filters, query, isUnderstood } = asked;
+	if (!isUnderstood) c.status(422);
+	const { id, title, path, hasSearch = false, actions = null } = part;
+	const months = Array.from({ length: MONTHS }, (_, back) => {
+		const { from, to } = monthDays(deps.clock.nowMs(), query.zone, back);
+		const href = withQuery(path, { ...query, from, to, before: undefined });
+		const label = ["This month", "Last month"][back] ?? from.slice(0, "2026-03".length);
+		return { label, href, isActive: query.from === from && query.to === to };
+	});
+	return ui.section({
+		id,
+		title,
+		hint: `Commission by the day of the sale (${query.zone}), with the status that sales have now. Approved is what is paid. Tests are left out.`,
+		actions: isUnderstood ? actions : null,
+		body: [
+			ui.tabs("Month", months),
+			ui.filterBar({
+				action: path,
+				label: "Choose days",
+				fields: FILTERS.fields(filters, [
+					...(hasSearch ? (["search"] as const) : []),
+					...(["from", "to", "zone"] as const),
+				]),
+			}),
+			isUnderstood ? await part.show(asked) : notUnderstood("Correct the field marked above."),
+		],
+	});
+}
+
+/** What is to be paid comes first. What only a pixel reported is credited to nobody. */
+export const EARNED_STATUSES = ["APPROVED", "RECORDED", "REJECTED", "REVERSED"] as const;
+
+/** A column for each status. */
+export function moneyColumns<Row>(
+	totalsOf: (row: Row) => readonly PartnershipTotal[],
+): readonly ui.Column<Row>[] {
+	return EARNED_STATUSES.map((status) => ({
+		title: STATUS_WORDS[status],
+		isNumber: true,
+		cell: (row) => sumOf(totalsOf(row), status),
+	}));
+}
+
+/** The commission in each currency, and of how many sales. */
+function sumOf(totals: readonly PartnershipTotal[], status: Status): Content {
+	const own = totals.filter((total) => total.status === status);
+	if (own.length === 0) return html`<span class="faint">—</span>`;
+	return [...Map.groupBy(own, ({ currency }) => currency)].map(([currency, parts]) => {
+		const minor = parts.reduce((sum, { commissionMinor }) => sum + commissionMinor, 0n);
+		const count = parts.reduce((sum, part) => sum + part.count, 0);
+		return html`<div>${ui.amount(formatMinor(minor, digitsOf(currency)), currency)}<span class="secondary">${ui.countOf(count, "sale")}</span></div>`;
+	});
+}
+
+/** Of one partner or of one programme: the other side's name, what was agreed, and what it brought in these days. */
+export async function partnershipTable(
+	{ store: { db } }: WebDeps,
+	rows: readonly NamedPartnership[],
+	{ span }: AskedDays,
+	look: {
+		title: "Partner" | "Programme";
+		/** Where there is none. */
+		empty: Content;
+		hrefOf?: (own: NamedPartnership) => string;
+	},
+): Promise<Content> {
+	const ids = rows.map(({ id }) => id);
+	const clicks = await sumClicks(db, "partnership_id", ids, span);
+	const codes = Map.groupBy(await listCodes(db, ids), (code) => code.partnership_id);
+	const totals = await sumByPartnership(db, { ...span, partnershipIds: ids });
+	const { title, hrefOf = partnershipPath } = look;
+	const name = title === "Partner" ? "partner_name" : "programme_name";
+	const table = ui.dataTable<NamedPartnership>({
+		caption: `${title}s, one per row`,
+		rows,
+		stacks: true,
+		empty: ui.emptyState({ title: `No ${title.toLowerCase()} yet`, text: look.empty }),
+		columns: [
+			{
+				title,
+				namesRow: true,
+				cell: (own) => html`<a class="break" href="${hrefOf(own)}">${own[name]}</a> ${stateOf(own)}`,
+			},
+			{ title: "Rate", isNumber: true, cell: rateOf },
+			{
+				title: "Clicks",
+				isNumber: true,
+				cell: ({ id }) => ui.count(clicks.get(id)?.find(({ kind }) => kind === "click")?.recent ?? 0),
+			},
+			...moneyColumns<NamedPartnership>(({ id }) => totals.filter((total) => total.partnershipId === id)),
+			{
+				title: "Coupon codes",
+				cell: ({ id }) =>
+					html`<span class="break">${
+						codes
+							.get(id)
+							?.map(({ code }) => code)
+							.join(", ") ?? "—"
+					}</span>`,
+			},
+		],
+	});
+	// A programme's partners come in pages, of which the sum says nothing.
+	if (title === "Partner" || rows.length < 2) return table;
+	const sums = EARNED_STATUSES.map((status) => ({
+		label: STATUS_WORDS[status],
+		value: sumOf(totals, status),
+	}));
+	return [ui.statStrip(sums), table];
+}
+
+function partnershipPath(own: NamedPartnership): string {
+	return programmePartnerPath(own.programme_public_id, own.public_id);
+}
+
+/** Of a partner or of a partnership. Staff may have ended the partner itself: then none of its partnerships goes on. */
+export function stateOf(own: {
+	created_at_ms: number;
+	ended_at_ms: number | null;
+	partner_ended_at_ms?: number | null;
+}): Html {
+	const endedAtMs = own.partner_ended_at_ms ?? own.ended_at_ms;
+	if (endedAtMs === null)
+		return html`<span class="secondary">Active since ${ui.dayTag(own.created_at_ms)}</span>`;
+	const words = own.partner_ended_at_ms == null ? "Ended" : "Ended by the network";
+	return html`${ui.badge("plain", words)}<span class="secondary">${ui.dayTag(endedAtMs)}</span>`;
+}
+
+export function rateOf({ commission_rate: own, programme_rate: usual }: NamedPartnership): string {
+	return `${shortenRate(own ?? usual)} %`;
+}

@@ -1,0 +1,78 @@
+// Links with what became of the clicks on them: for the partner, and for those who look after the partnership.
+
+import type { ClickKind } from "../../domain/click.ts";
+import { DAY_MS } from "../../domain/time.ts";
+import { sumClicks } from "../../store/queries/clicks.ts";
+import { type NamedPartnership, type PartnerLink, pageLinks } from "../../store/queries/partners.ts";
+import { cursorOf, pager, pagesOf } from "../filter-query.ts";
+import type { WebContext, WebDeps } from "../page.ts";
+import * as ui from "../ui.ts";
+import { type Html, html } from "../ui.ts";
+
+const KINDS: readonly (readonly [kind: ClickKind, title: string])[] = [
+	["click", "Clicks"],
+	["crawler", "Crawlers"],
+	["prefetch", "Previews, prefetches"],
+	["embedded", "Embedded"],
+	["target", "Foreign targets"],
+	["ended", "After the end"],
+];
+const RECENT_DAYS = 30;
+const PAGE_ROWS = 50;
+
+/** A page of the links of these partnerships. `hrefOf`: where a link's name leads, if anywhere. */
+export async function linkSection(
+	c: WebContext,
+	deps: WebDeps,
+	partnerships: readonly NamedPartnership[],
+	hrefOf?: (code: string) => string,
+): Promise<Html> {
+	const { db } = deps.store;
+	const { path } = c.req;
+	const ids = partnerships.map(({ id }) => id);
+	const query = { before: c.req.query("before") };
+	const list = { name: `links ${path}`, path, query, cursorName: "before", hash: "#links" };
+	const page = await pageLinks(db, ids, { after: cursorOf(deps, list), limit: PAGE_ROWS });
+	const clicks = await sumClicks(db, "link_id", ids, { fromMs: deps.clock.nowMs() - RECENT_DAYS * DAY_MS });
+	const programme: ui.Column<PartnerLink> = {
+		title: "Programme",
+		cell: (link) => partnerships.find(({ id }) => id === link.partnership_id)?.programme_name ?? "",
+	};
+	const countColumn = ([kind, title]: (typeof KINDS)[number]): ui.Column<PartnerLink> => ({
+		title,
+		isNumber: true,
+		cell: ({ id }) => {
+			const sum = clicks.get(id)?.find((own) => own.kind === kind);
+			return html`${ui.count(sum?.recent ?? 0)}<span class="secondary">${ui.count(sum?.all ?? 0)}</span>`;
+		},
+	});
+	const table = ui.dataTable<PartnerLink>({
+		caption: "Links, the newest first",
+		rows: page.rows,
+		stacks: true,
+		empty: ui.emptyState({
+			title: "No link yet",
+			text:
+				hrefOf === undefined
+					? "The partner makes links after signing in."
+					: "You make links here for the programmes that you are a partner of.",
+		}),
+		columns: [
+			{
+				title: "Link",
+				namesRow: true,
+				cell: ({ code, name, target }) =>
+					html`${hrefOf === undefined ? name : html`<a class="break" href="${hrefOf(code)}">${name || code}</a>`}<div>${ui.copyable(`${deps.publicUrl}/c/${code}`, `the address of ${code}`)}</div><span class="secondary break">${target}</span>`,
+			},
+			...(partnerships.length > 1 ? [programme] : []),
+			{ title: "Made", cell: ({ created_at_ms: atMs }) => ui.dayTag(atMs) },
+			...KINDS.map(countColumn),
+		],
+	});
+	return ui.section({
+		id: "links",
+		title: "Links",
+		hint: `What became of clicks: the last ${RECENT_DAYS} days, and below them everything so far. Only what counts as a click gets a click ID.`,
+		body: [table, pager(pagesOf(deps, list, page))],
+	});
+}

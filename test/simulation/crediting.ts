@@ -1,0 +1,130 @@
+// Partners of the simulated shops, and the click ids and coupon codes that reports carry: good, bad, old, of another
+// programme, two at once, none. Every programme has partners; about half of them credit anybody.
+
+import { createClickSealer } from "../../src/domain/click-token.ts";
+import { compareCredits, judgeCredit, readClickIds } from "../../src/domain/credit.ts";
+import { SEALING_IV_BYTES } from "../../src/domain/sealing.ts";
+import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
+import { insertCode, insertPartner, insertPartnership } from "../../src/store/queries/partners.ts";
+import { updateProgramme } from "../../src/store/queries/programmes.ts";
+import type { Db } from "../../src/store/store.ts";
+import { START_MS } from "../support/clock.ts";
+import type { Act, Brought } from "../support/lifecycle-model.ts";
+import type { SeededRandom } from "../support/seeded-random.ts";
+import type { Order } from "./order-ledger.ts";
+import type { ProgrammeRecord } from "./programme-record.ts";
+
+type Signals = Pick<Extract<Act, { kind: "report" }>, "clicks" | "couponCode">;
+
+/** In every programme. One without a rate has the programme's; of one that has ended clicks count, and its code does not. */
+const PARTNERS = [
+	{ code: "BLOG", rate: "9.8765", isEnded: false },
+	{ code: "NEWS", rate: null, isEnded: false },
+	{ code: "PAST", rate: "50.0000", isEnded: true },
+] as const;
+type Partnership = (typeof PARTNERS)[number] & { id: number };
+
+export type Crediting = Awaited<ReturnType<typeof openCrediting>>;
+
+const CREDITING_SHARE = 0.5;
+/** A shop that says it again says the same, or something else. */
+const SAME_SHARE = 0.5;
+const STRANGE_SHARE = 0.1;
+const CLICK_DAYS = 7;
+const WINDOW_MS = CLICK_DAYS * DAY_MS;
+const TOLERANCE_MS = 5 * MINUTE_MS;
+/** From the click to the sale: within, beyond and at either edge of what counts. */
+const AGES_MS = [MINUTE_MS, DAY_MS, WINDOW_MS, WINDOW_MS + 1, 30 * DAY_MS, -TOLERANCE_MS, -TOLERANCE_MS - 1];
+
+export async function openCrediting(
+	db: Db,
+	programmes: readonly ProgrammeRecord[],
+	random: SeededRandom,
+	sealingKey: Uint8Array,
+) {
+	const sealer = createClickSealer(sealingKey);
+	const partnershipsOf = new Map<ProgrammeRecord, readonly Partnership[]>();
+	const saidOf = new WeakMap<Order, Signals>();
+	for (const programme of programmes) {
+		partnershipsOf.set(programme, await joinPartners(db, programme.id));
+		if (!random.chance(CREDITING_SHARE)) continue;
+		programme.terms.isBetter = (told, known) => compareCredits(told, known) < 0;
+		await updateProgramme(db, programme.id, { credits_partners: 1, click_days: CLICK_DAYS });
+	}
+
+	function drawClickId(programme: ProgrammeRecord, soldAtMs: number): string {
+		const clicked = random.chance(STRANGE_SHARE) ? random.pick(programmes) : programme;
+		const click = {
+			programmeId: clicked.id,
+			partnershipId: random.pick(partnershipsOf.get(clicked) ?? []).id,
+			linkId: random.between(1, 3),
+			atMs: soldAtMs - random.pick(AGES_MS),
+			subIds: [random.pick(["", "top"]), "", "ö"],
+		} as const;
+		const token = sealer.seal(click, random.bytes(SEALING_IV_BYTES));
+		return random.chance(STRANGE_SHARE) ? `${token.slice(0, -1)}!` : token;
+	}
+
+	/** Click ids are opened as the signed API does it. */
+	function drawSignals(programme: ProgrammeRecord, soldAtMs: number): Signals {
+		const ids = Array.from({ length: random.pick([0, 1, 1, 2]) }, () => drawClickId(programme, soldAtMs));
+		return {
+			clicks: ids.length === 0 ? [] : readClickIds(ids.join(".")).map(sealer.open),
+			couponCode: random.pick(["", "", "Blog", "news", "PAST", "unknown"]) || undefined,
+		};
+	}
+
+	function judge(
+		programme: ProgrammeRecord,
+		{ clicks = [], couponCode }: Signals,
+		soldAtMs: number,
+	): Brought {
+		const partnerships = partnershipsOf.get(programme) ?? [];
+		const byCode = partnerships.find(({ code, isEnded }) => !isEnded && code === couponCode?.toUpperCase());
+		const credit = judgeCredit({
+			clicks,
+			codePartnershipId: couponCode === undefined ? undefined : (byCode?.id ?? null),
+			programmeId: programme.id,
+			soldAtMs,
+			windowDays: CLICK_DAYS,
+		});
+		const { commissionRate, feeRate } = programme.terms;
+		if (credit.partnership_id === null) return { credit, commissionRate: "0", feeRate: "0" };
+		const own = partnerships.find(({ id }) => id === credit.partnership_id)?.rate;
+		return { credit, commissionRate: own ?? commissionRate, feeRate };
+	}
+
+	return {
+		/** A report also says who brought the sale. */
+		complete(order: Order, act: Act, nowMs: number): Act {
+			if (act.kind !== "report") return act;
+			const said = random.chance(SAME_SHARE) ? saidOf.get(order) : undefined;
+			const signals = said ?? drawSignals(order.programme, act.occurredAtMs ?? nowMs);
+			saidOf.set(order, signals);
+			return { ...act, ...signals, bring: (soldAtMs) => judge(order.programme, signals, soldAtMs) };
+		},
+	};
+}
+
+async function joinPartners(db: Db, programmeId: number): Promise<Partnership[]> {
+	const joined: Partnership[] = [];
+	for (const partner of PARTNERS) {
+		const { code, rate, isEnded } = partner;
+		const made = { public_id: `${code} ${programmeId}`, created_at_ms: START_MS };
+		const { id: partnerId } = await insertPartner(db, { ...made, name: code, site: "" });
+		const partnership = await insertPartnership(db, {
+			...made,
+			programme_id: programmeId,
+			partner_id: partnerId,
+			commission_rate: rate,
+			terms: "",
+			ended_at_ms: isEnded ? START_MS : null,
+		});
+		if (partnership === undefined) throw new Error("a new partner had a partnership");
+		const { id } = partnership;
+		const named = { programme_id: programmeId, folded: code, code, partnership_id: id };
+		await insertCode(db, { ...named, created_at_ms: START_MS });
+		joined.push({ ...partner, id });
+	}
+	return joined;
+}
