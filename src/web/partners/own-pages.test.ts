@@ -54,6 +54,9 @@ test("an invited partner chooses a password, and lands on what the partner earne
 	equal(shown.status, 200);
 	match(shown.text, /<h1>Earnings<\/h1>/);
 	match(shown.text, /<nav class="sidebar" aria-label="Partner">/);
+	doesNotMatch(shown.text, /href="\/docs"/, "the guide of a shop's developer");
+	const [, guide = "", part = ""] = /href="(\/docs\/partners)#([^"]+)"/.exec(shown.text) ?? [];
+	ok((await browser.open(guide)).text.includes(`id="${part}"`));
 	match((await browser.open(earnings.replace("earnings", "links"))).text, /No link yet/);
 	equal((await site.browser().open(path)).status, 410, "the link works once");
 });
