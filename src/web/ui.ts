@@ -490,6 +490,7 @@ export function filterBar(bar: {
 	/** Beside a search, folded away on narrow screens: they would fill one before the first row. */
 	fields: Content;
 	clearHref?: string;
+	send?: string;
 }): Html {
 	const isOpen = bar.clearHref !== undefined;
 	const fold =
@@ -497,7 +498,7 @@ export function filterBar(bar: {
 			? null
 			: html`<label class="filter-fold"><input type="checkbox" ${isOpen ? html`checked` : null}> More filters</label>`;
 	return html`<form method="get" action="${bar.action}" class="filter-bar" role="search" aria-label="${bar.label}">${bar.search}${fold}${bar.fields}
-	<div class="row"><button type="submit" class="button">Apply filters</button>${
+	<div class="row"><button type="submit" class="button">${bar.send ?? "Apply filters"}</button>${
 		bar.clearHref === undefined
 			? null
 			: html`<a class="button button-quiet" href="${bar.clearHref}">Clear</a>`
