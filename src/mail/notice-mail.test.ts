@@ -80,7 +80,7 @@ test("the first final failure: what failed, why, when, what to do, and the very 
 		/^The callback that failed last:\nhttps:\/\/ringback\.example\/programmes\/prg_1\/deliveries\/dlv_9$/m,
 	);
 	ok(text.includes(`\nResend it:\n${HOME}/overview#failed\n`));
-	ok(text.endsWith(`\n${HOME}/notices`));
+	ok(text.endsWith(`\n${HOME}/overview#notices`));
 	doesNotMatch(text, /not resent:|Before that/, "nothing is said twice");
 	match(text, /^No callback is waiting\.$/m);
 });

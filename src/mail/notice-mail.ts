@@ -166,7 +166,7 @@ function listLinks({ programme, notices, undelivered }: NoticeMailView, publicUr
 					],
 				]),
 		...(waiting === 0 ? [] : [["Waiting callbacks:", `${home}/integration?state=pending#deliveries`]]),
-		["All notices:", `${home}/notices`],
+		["All notices:", `${home}/overview#notices`],
 	];
 }
 
