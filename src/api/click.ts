@@ -1,13 +1,14 @@
 // GET /c/<code>: a click on a partner's link leads to the shop's page, with a click id. See domain/click for what gets
 // one, and clicks/ for why this asks the database nothing.
 
+import type { MiddlewareHandler } from "hono";
 import { isbot } from "isbot";
 import { type Links, LinksAwayError } from "../clicks/links.ts";
 import { CODE_PATTERN, judgeClick, landingUrl, withClickId } from "../domain/click.ts";
 import { createClickSealer, keptSubIds } from "../domain/click-token.ts";
 import { SEALING_IV_BYTES } from "../domain/sealing.ts";
 import type { KnownLink } from "../store/queries/clicks.ts";
-import type { AppContext, AppDeps } from "./deps.ts";
+import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
 import { SAFE_HEADERS } from "./problem.ts";
 
 const PATH = /^\/c\/([^/]+)$/;
@@ -55,6 +56,20 @@ export function createClickAnswer(deps: ClickDeps): (c: AppContext) => Promise<R
 			if (!(error instanceof LinksAwayError)) throw error;
 			return page(503, AWAY, { "retry-after": "5" });
 		}
+	};
+}
+
+/** As METHOD and path: all that there is on a host for links alone. */
+const LINKS_AND_HEALTH = /^(GET|HEAD) \/(c\/.+|healthz|readyz)$/;
+
+/** On the host of `clickUrl` nobody finds a page to sign in on, or anything else that is not a link. */
+export function keepToClicks(clickUrl: string): MiddlewareHandler<AppEnv> {
+	const { hostname } = new URL(clickUrl);
+	return async (c, next) => {
+		// Some proxies pass the port on, others do not.
+		const host = c.req.header("host")?.toLowerCase().replace(/:\d+$/, "");
+		if (host !== hostname || LINKS_AND_HEALTH.test(`${c.req.method} ${c.req.path}`)) return next();
+		return notFound();
 	};
 }
 

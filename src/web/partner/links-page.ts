@@ -95,7 +95,7 @@ export async function showLinks(c: WebContext, deps: PageDeps): Promise<Response
 }
 
 /** The whole address of one link, with the sub IDs that the address of this page names. */
-function addressSection(c: WebContext, { publicUrl }: PageDeps, path: string, link: PartnerLink): Html {
+function addressSection(c: WebContext, { clickUrl }: PageDeps, path: string, link: PartnerLink): Html {
 	const names = ["s1", "s2", "s3"] as const;
 	const kept = keptSubIds(names.map((name) => c.req.query(name)));
 	const query = Object.fromEntries(names.map((name, index) => [name, kept[index] || undefined]));
@@ -106,7 +106,7 @@ function addressSection(c: WebContext, { publicUrl }: PageDeps, path: string, li
 		id: "address",
 		title: link.name || `Link ${link.code}`,
 		hint: `Sub IDs tell your placements apart and come back with each conversion. All three have at most ${MAX_SUB_ID_BYTES} bytes, and none has an "@".`,
-		body: html`${ui.padded(ui.copyable(withQuery(`${publicUrl}/c/${link.code}`, query), "the link's address"))}
+		body: html`${ui.padded(ui.copyable(withQuery(`${clickUrl}/c/${link.code}`, query), "the link's address"))}
 	<form method="get" action="${path}" class="filter-bar"><input type="hidden" name="link" value="${link.code}">${fields}<div class="row">${ui.button({ label: "Add sub IDs" })}</div></form>`,
 	});
 }
@@ -140,7 +140,7 @@ const KINDS: readonly (readonly [kind: ClickKind, title: string])[] = [
 ];
 
 async function linkTable(
-	{ store, clock, publicUrl }: PageDeps,
+	{ store, clock, clickUrl }: PageDeps,
 	path: string,
 	rows: readonly PartnerLink[],
 	partnerships: readonly NamedPartnership[],
@@ -160,7 +160,7 @@ async function linkTable(
 				title: "Link",
 				namesRow: true,
 				cell: ({ code, name, target }) =>
-					html`<a class="break" href="${withQuery(path, { link: code })}">${name || code}</a><div>${ui.copyable(`${publicUrl}/c/${code}`, `the address of ${code}`)}</div><span class="secondary break">${target}</span>`,
+					html`<a class="break" href="${withQuery(path, { link: code })}">${name || code}</a><div>${ui.copyable(`${clickUrl}/c/${code}`, `the address of ${code}`)}</div><span class="secondary break">${target}</span>`,
 			},
 			{ title: "Programme", cell: (row) => nameOf.get(row.partnership_id) ?? "" },
 			...KINDS.map(

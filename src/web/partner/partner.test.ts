@@ -111,7 +111,9 @@ test("a link is made for an active partnership, shown with sub IDs, and listed w
 		{ ...count, hour: hour - 31 * 24, clicks: 1_000 },
 		{ ...count, kind: "ended", clicks: 3 },
 	]);
+	Object.assign(site.deps, { clickUrl: "https://go.example" });
 	const { text } = await browser.open(`${base}/links`);
+	match(text, /data-copy="https:\/\/go\.example\/c\/spring-26"/);
 	match(text, /data-label="Clicks">12<span class="secondary">1,012</);
 	match(text, /data-label="After the end">3<span class="secondary">3</);
 	match(text, /data-label="Crawlers">0<span class="secondary">0</);

@@ -227,7 +227,7 @@ async function renderPartner(
 					links.length > MAX_LINKS_SHOWN
 						? `The newest ${MAX_LINKS_SHOWN} of ${ui.count(links.length)}.`
 						: "The partner's people make them.",
-				body: linkTable(deps.publicUrl, links.slice(0, MAX_LINKS_SHOWN), partnerships),
+				body: linkTable(deps.clickUrl, links.slice(0, MAX_LINKS_SHOWN), partnerships),
 			}),
 			ui.section({
 				id: "people",
@@ -314,7 +314,7 @@ function rateForm(
 }
 
 function linkTable(
-	publicUrl: string,
+	clickUrl: string,
 	links: readonly PartnerLink[],
 	partnerships: readonly NamedPartnership[],
 ): Html {
@@ -329,7 +329,7 @@ function linkTable(
 				title: "Link",
 				namesRow: true,
 				cell: ({ code, name }) =>
-					html`${ui.copyable(`${publicUrl}/c/${code}`, `the link ${code}`)}<span class="secondary break">${name}</span>`,
+					html`${ui.copyable(`${clickUrl}/c/${code}`, `the link ${code}`)}<span class="secondary break">${name}</span>`,
 			},
 			{ title: "Programme", cell: (link) => programmes.get(link.partnership_id) ?? "" },
 			{ title: "Leads to", cell: ({ target }) => html`<span class="break">${target}</span>` },

@@ -123,7 +123,7 @@ async function linksSection(deps: WebDeps, own: Partnership): Promise<Html> {
 					title: "Link",
 					namesRow: true,
 					cell: ({ code, name }) =>
-						html`<code class="break">${deps.publicUrl}/c/${code}</code><span class="secondary break">${name}</span>`,
+						html`<code class="break">${deps.clickUrl}/c/${code}</code><span class="secondary break">${name}</span>`,
 				},
 				{ title: "Leads to", cell: ({ target }) => html`<span class="break">${target}</span>` },
 				{ title: "Created", cell: ({ created_at_ms: atMs }) => ui.dayTag(atMs) },
