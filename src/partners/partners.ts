@@ -94,14 +94,15 @@ export async function makePartner(
 /** Somebody else of the partner, or a new link for one who has not joined. */
 export async function inviteToPartner(
 	deps: InvitationsDeps,
-	maker: Maker,
+	maker: Maker | null,
 	partner: Partner,
 	emailText: string,
 ): Promise<Result<SentLink>> {
 	const email = parseEmail(emailText);
 	if (!email.ok) return email;
 	const sent = await transactAs(deps.store, maker, async (trx) => {
-		const note = { personId: maker.personId, action: "person.invited", subject: email.value } as const;
+		const personId = maker?.personId ?? null;
+		const note = { personId, action: "person.invited", subject: email.value } as const;
 		await noteAudit(trx, { ...note, detail: partner.name }, deps.clock.nowMs());
 		return invitePersonOf(trx, deps, maker, partner, email.value);
 	});

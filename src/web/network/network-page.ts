@@ -6,6 +6,7 @@ import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
 import { fault, succeed } from "../../domain/fault.ts";
 import { isBrand, MAX_BRAND_LENGTH } from "../../domain/network.ts";
 import { headerNames } from "../../domain/signature.ts";
+import { addSamplePartner } from "../../partners/sample.ts";
 import {
 	changeNetwork,
 	endSetUp,
@@ -260,6 +261,7 @@ export async function trySample(c: WebContext, deps: WebDeps): Promise<Response>
 	// The brand is fixed now.
 	deps.network.forget();
 	const { programme, issued } = opened.value;
+	await addSamplePartner(deps, maker, programme);
 	handOverIssued(c, deps, programme, issued);
 	return c.redirect(paths.integrationPath(programme.public_id), 303);
 }
