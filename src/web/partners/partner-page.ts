@@ -46,11 +46,11 @@ const ADD_FORM = declareForm({
 });
 const INVITE_FORM = declareForm({
 	email: {
-		label: "Invite somebody: email",
+		label: "Email of a person to invite",
 		type: "email",
 		autocomplete: "off",
 		isRequired: true,
-		hint: "Somebody who has not joined yet gets a new link.",
+		hint: "A person who was invited and has not joined yet gets a new link.",
 	},
 });
 
@@ -362,7 +362,7 @@ function peopleTable(path: string, people: readonly ListedPerson[]): Html {
 						tone: "danger",
 						isSmall: true,
 						className: "row row-end",
-						confirm: `Remove ${email}? They are signed out everywhere, and their links stop working.`,
+						confirm: `Remove ${email}? They are signed out everywhere. The links that they made keep working.`,
 					}),
 			},
 		],
