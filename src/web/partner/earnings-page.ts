@@ -31,7 +31,7 @@ export async function showEarnings(c: WebContext, deps: PageDeps): Promise<Respo
 			hint: "Your commission by the status that conversions have now. Recorded ones wait for approval.",
 		})}${endedMessage(partner)}${countedPart(earningsPath(partner.public_id), look, ({ groups }, counted) => [
 			table("Programme", counted, groups, (name) => name),
-			table("Month", "The month of the sale (UTC).", groups, monthLink),
+			groups.length === 0 ? null : table("Month", "The month of the sale (UTC).", groups, monthLink),
 		])}`,
 	});
 }
@@ -95,5 +95,5 @@ function table(
 /** Here, or with these filters. */
 export const NO_CONVERSIONS = ui.emptyState({
 	title: "No conversions here",
-	text: "A sale appears when a shop reports it with your click ID or coupon code. A filter may hide it.",
+	text: "Make a link under Links. A sale appears here when the shop reports it with your click ID or coupon code. A filter may hide it.",
 });

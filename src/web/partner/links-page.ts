@@ -105,7 +105,7 @@ function addressSection(c: WebContext, { clickUrl }: PageDeps, path: string, lin
 	return ui.section({
 		id: "address",
 		title: link.name || `Link ${link.code}`,
-		hint: `Sub IDs tell your placements apart and come back with each conversion. All three have at most ${MAX_SUB_ID_BYTES} bytes, and none has an "@".`,
+		hint: `Sub IDs tell your placements apart and come back with each conversion. Together they have at most ${MAX_SUB_ID_BYTES} bytes, and no "@".`,
 		body: html`${ui.padded(ui.copyable(withQuery(`${clickUrl}/c/${link.code}`, query), "the link's address"))}
 	<form method="get" action="${path}" class="filter-bar"><input type="hidden" name="link" value="${link.code}">${fields}<div class="row">${ui.button({ label: "Add sub IDs" })}</div></form>`,
 	});

@@ -13,7 +13,13 @@ import {
 	replaceLandingHosts,
 } from "../../store/queries/partners.ts";
 import { type Programme, updateProgramme } from "../../store/queries/programmes.ts";
-import { type Browser, openTestSite, PASSWORD, type SiteOptions, type TestSite } from "../test-site.test-support.ts";
+import {
+	type Browser,
+	openTestSite,
+	PASSWORD,
+	type SiteOptions,
+	type TestSite,
+} from "../test-site.test-support.ts";
 
 export interface PartnerShop {
 	site: TestSite;
