@@ -41,7 +41,7 @@ const FORM = declareForm({
 		hint: "The page of the shop that the link opens. Copy it from your browser.",
 		isRequired: true,
 	},
-	name: { label: "Name (optional)", hint: "Only you and the network see it." },
+	name: { label: "Name (optional)", hint: "You, the shop and the network see it." },
 	code: { label: "Own code (optional)", hint: "Leave empty to get a short one.", isMono: true },
 });
 
