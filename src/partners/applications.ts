@@ -53,7 +53,8 @@ export async function apply(
 			"about",
 		);
 	}
-	if (!input.acceptsTerms) return refuse("invalid_field", "Accept the terms to apply.", "acceptsTerms");
+	if (programme.partner_terms !== "" && !input.acceptsTerms)
+		return refuse("invalid_field", "Accept the terms to apply.", "acceptsTerms");
 	if (input.termsMark !== markOf(programme)) {
 		return refuse(
 			"changed_meanwhile",
