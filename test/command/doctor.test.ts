@@ -166,7 +166,7 @@ describe("doctor", { concurrency: 2 }, () => {
 	});
 
 	test("says when PostgreSQL does not answer, without its password", async (t) => {
-		const ended = await openHome(t).run(["doctor"], {
+		const ended = await openHome(t).runHere(["doctor"], {
 			DATABASE_URL: `postgres://ringback:${PASSWORD}@localhost:1/ringback`,
 			RINGBACK_SECRET_KEY: KEY,
 		});
