@@ -129,6 +129,7 @@ describe("a schema that changes", { concurrency: 2 }, () => {
 		const settings = {
 			DATABASE_URL: `sqlite:${join(home.folder, "data", "ringback.db")}`,
 			RINGBACK_MIGRATE: "check",
+			PORT: "0",
 		};
 		const refusals = [
 			await home.runHere(["migrate", "--check"], settings),
