@@ -106,8 +106,8 @@ eachDatabase("search and order of conversions", (database) => {
 		for (const text of [...TYPED, ...ODDLY_TYPED]) {
 			const search = readOrderSearch(text);
 			const expected = idsOf(own().filter(having(text)));
-			deepEqual(await pages({ programmeId: programme.id, search }), expected, text);
-			deepEqual(await exported({ programmeId: programme.id, search }), expected, text);
+			deepEqual(await pages({ programmeId: programme.id, search }, undefined, 50), expected, text);
+			deepEqual(await exported({ programmeId: programme.id, search }, undefined, 50), expected, text);
 			deepEqual(await pages({ search }, undefined, 50), idsOf(all.filter(having(text))), text);
 			deepEqual(await exported({ search }, undefined, 50), idsOf(all.filter(having(text))), text);
 		}
@@ -149,7 +149,7 @@ eachDatabase("search and order of conversions", (database) => {
 			basket: (row: Conversion) => Number(row.basket_value) * 100,
 		} as const;
 		for (const [filter, matches] of filters) {
-			for (const text of [undefined, "g-", "11"]) {
+			for (const text of [undefined, "11"]) {
 				const search = text === undefined ? undefined : readOrderSearch(text);
 				const found = own().filter((row) => matches(row) && (text === undefined || having(text)(row)));
 				const asked = { ...filter, search, programmeId: programme.id };
