@@ -9,7 +9,8 @@ import { createClient } from "@ringback/receiver";
 import { readConfig } from "../src/config.ts";
 import { parseRange } from "../src/domain/address.ts";
 import type { Result } from "../src/domain/fault.ts";
-import { addPartnership, invitePartner } from "../src/partners/partners.ts";
+import { inviteToPartner } from "../src/partners/partners.ts";
+import { addSamplePartner, SAMPLE_LINK } from "../src/partners/sample.ts";
 import { createPerson } from "../src/people/people.ts";
 import { issueKey } from "../src/programmes/keys.ts";
 import { changeNetwork } from "../src/programmes/network.ts";
@@ -17,8 +18,6 @@ import { openProgramme } from "../src/programmes/open-programme.ts";
 import { savePostbackUrl } from "../src/programmes/postback-url.ts";
 import { COPY_WINDOW_MS } from "../src/service/stop-signals.ts";
 import { type Service, startService } from "../src/service.ts";
-import { insertLink, replaceLandingHosts } from "../src/store/queries/partners.ts";
-import { type Programme, updateProgramme } from "../src/store/queries/programmes.ts";
 import type { Store } from "../src/store/store.ts";
 import { createDemoClock } from "./demo-clock.ts";
 import { describeCallback, describeCallbackAsJson } from "./print.ts";
@@ -58,8 +57,8 @@ async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
 	try {
 		service = await startDemoService(folder, shop.caPem, clock);
 		const { store } = service;
-		const { apiKey, secret, linkCode } = await openSampleProgramme(service, shop.url);
-		const { url } = service;
+		const { apiKey, secret, partnerLink } = await openSampleProgramme(service, shop.url);
+		const clickUrl = `${service.url}/c/${SAMPLE_LINK.code}`;
 		shop.secret = secret;
 		if (asJson) print(JSON.stringify({ type: "secret", secret }));
 		say(`Ringback listens on ${service.url}, the sample shop on ${shop.url}`);
@@ -71,13 +70,13 @@ async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
 			client,
 			shop,
 			clock,
-			() => clickOn(`${url}/c/${linkCode}?s1=newsletter`),
+			() => clickOn(`${clickUrl}?s1=newsletter`),
 			() => retryIsPlanned(store),
 			say,
 		);
 		const isTold = await Promise.race([story.then(() => true), interrupted.then(() => false)]);
 		if (isTold && !once) {
-			inviteToLook(service, say);
+			inviteToLook(service, partnerLink, clickUrl, say);
 			await interrupted;
 		}
 	} finally {
@@ -126,7 +125,7 @@ async function startDemoService(
 async function openSampleProgramme(
 	service: Service,
 	postbackUrl: string,
-): Promise<{ apiKey: string; secret: string; linkCode: string }> {
+): Promise<{ apiKey: string; secret: string; partnerLink: string }> {
 	must(await changeNetwork(service, null, { name: "Sample network" }));
 	const owner = must(await createPerson(service, { email: "owner@shop.example", kind: "shop" }));
 	const { programme } = must(
@@ -137,7 +136,7 @@ async function openSampleProgramme(
 				name: "Sample shop",
 				ownerEmail: owner.email,
 				currency: "EUR",
-				commissionRate: "8",
+				commissionRate: "10",
 				feeRate: "2",
 				approvalDays: 30,
 				parksPixels: true,
@@ -146,22 +145,9 @@ async function openSampleProgramme(
 	);
 	const issued = must(await issueKey(service, programme.public_id, null));
 	must(await savePostbackUrl(service, programme.public_id, postbackUrl, null));
-	const linkCode = await addSamplePartner(service, programme);
-	return { apiKey: issued.key, secret: issued.secret ?? "", linkCode };
-}
-
-/** The programme credits partners from now on, and has one. */
-async function addSamplePartner(service: Service, programme: Programme): Promise<string> {
-	const { db } = service.store;
-	await updateProgramme(db, programme.id, { credits_partners: 1 });
-	await replaceLandingHosts(db, programme.id, [{ host: "shop.example", withSubdomains: false }]);
-	const sample = { name: "Sample blog", site: "https://blog.example/", email: "mira@blog.example" };
-	const { partner } = must(await invitePartner(service, null, sample));
-	const { id } = must(await addPartnership(service, null, programme, partner.public_id, "10"));
-	const code = "sample-blog";
-	const link = { name: "Newsletter", target: "https://shop.example/shoes" };
-	await insertLink(db, { ...link, code, partnership_id: id, created_at_ms: service.clock.nowMs() });
-	return code;
+	const partner = must(await addSamplePartner(service, null, programme));
+	const { link } = must(await inviteToPartner(service, null, partner, "mira@blog.example"));
+	return { apiKey: issued.key, secret: issued.secret ?? "", partnerLink: link ?? "" };
 }
 
 /** As a browser does, up to the address that it is led to: the sample shop has none that a link may lead to. */
@@ -179,12 +165,19 @@ async function retryIsPlanned({ db }: Store): Promise<void> {
 	while ((await planned.executeTakeFirst()) === undefined) await setTimeout(10);
 }
 
-function inviteToLook({ url, metricsUrl, config, welcomeLink }: Service, say: (line: string) => void): void {
+function inviteToLook(
+	{ url, metricsUrl, config, welcomeLink }: Service,
+	partnerLink: string,
+	clickUrl: string,
+	say: (line: string) => void,
+): void {
 	const path = config.database.kind === "sqlite" ? config.database.path : "";
 	say("\nThat was the whole way. It stays up until Ctrl-C; look at:");
 	say(
 		`  ${welcomeLink ?? url}   the pages: make a staff account; the last step of the set-up leads to "Sample shop"`,
 	);
+	say(`  ${partnerLink}   in a private window: the partner's own pages, with links and earnings`);
+	say(`  ${clickUrl}   the partner's link: a click on it is counted`);
 	say(`  ${metricsUrl}/metrics   attempts by verdict, deliveries by state`);
 	say(`  ${path}   the database (SQLite), removed when you stop`);
 }

@@ -3,7 +3,7 @@
 
 import { Hono } from "hono";
 import { answerFailures, createBareApp, mountHealth, refuseOtherMethods } from "./api/bare-app.ts";
-import { CLICK_ROUTE, type Clicks, createClicks } from "./api/click.ts";
+import { CLICK_ROUTE, type Clicks, createClicks, keepToClicks } from "./api/click.ts";
 import type { AppContext, AppDeps, AppEnv } from "./api/deps.ts";
 import { createGetConversions, getConversion } from "./api/get-conversions.ts";
 import { createGetEvents } from "./api/get-events.ts";
@@ -66,6 +66,7 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 	// These by themselves: they come thousands of times a second, and Hono finds one of a few paths sooner than one of all.
 	const app = new Hono<AppEnv>();
 	answerFailures(app, deps);
+	if (deps.clickUrl !== deps.publicUrl) app.use(keepToClicks(deps.clickUrl));
 	for (const [path, endpoints] of Object.entries(signedRoutes(deps))) {
 		// Chosen by the request's own method: Hono routes HEAD as GET, but a signed HEAD means nothing here.
 		app.all(path, (c: AppContext) => {

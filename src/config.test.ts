@@ -20,6 +20,7 @@ test("without any setting the service runs on this machine alone, on a file", ()
 		host: "127.0.0.1",
 		port: 8080,
 		publicUrl: null,
+		clickUrl: null,
 		metricsAddress: { host: "127.0.0.1", port: 9464, isDefault: true },
 		database: { kind: "sqlite", path: "data/ringback.db" },
 		migrate: "auto",
@@ -74,6 +75,8 @@ describe("RINGBACK_ENV=production", () => {
 		[{ DATABASE_URL: "mysql://db.example/x" }, /^DATABASE_URL must be sqlite:PATH/],
 		[{ PUBLIC_URL: "http://network.example" }, /^PUBLIC_URL must begin with https: .*a proxy with TLS/],
 		[{ PUBLIC_URL: "network.example" }, /^PUBLIC_URL must be the address people open/],
+		[{ RINGBACK_CLICK_URL: "http://go.example" }, /^RINGBACK_CLICK_URL must begin with https: with/],
+		[{ PUBLIC_URL: undefined, RINGBACK_CLICK_URL: "https://go.example" }, /^PUBLIC_URL is required /],
 		[{ SMTP_URL: undefined }, /^SMTP_URL is required /],
 		[{ SMTP_URL: "mail.example" }, /^SMTP_URL must be an address like smtp:/],
 		[{ MAIL_FROM: undefined }, /^MAIL_FROM is required /],
@@ -175,6 +178,10 @@ describe("a good value is taken as it is meant", () => {
 		[{ PORT: "0" }, { port: 0 }],
 		[{ PORT: "65535" }, { port: 65_535 }],
 		[{ PUBLIC_URL: "https://rb.example/" }, { publicUrl: "https://rb.example" }],
+		[
+			{ PUBLIC_URL: "https://rb.example", RINGBACK_CLICK_URL: "https://GO.rb.example/" },
+			{ clickUrl: "https://go.rb.example" },
+		],
 		[
 			{ RINGBACK_METRICS_ADDRESS: "10.0.0.7:0" },
 			{ metricsAddress: { host: "10.0.0.7", port: 0, isDefault: false } },
@@ -279,6 +286,19 @@ describe("a wrong value is one problem that names the setting, what it takes and
 			],
 			/^Name must be the address .*https:\/\/ringback\.example, without a path: .*a port of its own, not "/,
 		],
+		[
+			"RINGBACK_CLICK_URL",
+			["go.rb.example", "https://go.rb.example/c"],
+			/^Name must be an address with a host name of its own, such as .*, without a path, not "/,
+			{ PUBLIC_URL: "https://rb.example" },
+		],
+		[
+			"RINGBACK_CLICK_URL",
+			["https://rb.example", "https://rb.example:8443"],
+			/^Name needs a host name of its own: set PUBLIC_URL .* with another host name\.$/,
+			{ PUBLIC_URL: "https://rb.example" },
+		],
+		["RINGBACK_CLICK_URL", ["https://go.rb.example"], /^Name needs .*: set PUBLIC_URL to the address people/],
 		[
 			"RINGBACK_METRICS_ADDRESS",
 			["9464", "127.0.0.1:65536", "::1:9464", "http://127.0.0.1:9464"],

@@ -142,7 +142,7 @@ class SettingReader {
 
 /** What one setting asks of another. */
 function findContradictions(reader: SettingReader, values: Values): void {
-	const { environment, publicUrl, allowedPrivateRanges, databaseUrl } = values;
+	const { environment, publicUrl, clickUrl, allowedPrivateRanges, databaseUrl } = values;
 	const isProduction = environment === "production";
 	// Not only a word of warning: whoever starts with it relies on it that nothing is sent.
 	if (reader.text("RINGBACK_DELIVERY") === "paused") {
@@ -161,6 +161,19 @@ function findContradictions(reader: SettingReader, values: Values): void {
 			"PUBLIC_URL",
 			`must begin with https: ${IN_PRODUCTION}. Put a proxy with TLS in front: passwords, keys and secrets pass here.`,
 		);
+	}
+	if (isProduction && clickUrl?.startsWith("https:") === false) {
+		reader.problem("RINGBACK_CLICK_URL", `must begin with https: ${IN_PRODUCTION}.`);
+	}
+	if (clickUrl !== null && !reader.problems.has("PUBLIC_URL")) {
+		// By name alone: proxies pass on no port.
+		const isOwnName = publicUrl !== null && new URL(publicUrl).hostname !== new URL(clickUrl).hostname;
+		if (!isOwnName) {
+			reader.problem(
+				"RINGBACK_CLICK_URL",
+				"needs a host name of its own: set PUBLIC_URL to the address people open, with another host name.",
+			);
+		}
 	}
 	if (isProduction && allowedPrivateRanges.length > 0) {
 		reader.problem(

@@ -154,6 +154,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			jobs: { wake: jobs.runSoon },
 			system: workplace.identity,
 			isPublicUrlSet: config.publicUrl !== null,
+			clickUrl: config.clickUrl ?? publicUrl,
 			allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
 			staffAuthenticator: config.staffAuthenticator,
 			trustedProxies: config.trustedProxies,

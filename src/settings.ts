@@ -79,6 +79,16 @@ export const SETTINGS = {
 		"The start of links in mails, one-time links and problem documents. With `https:` cookies are sent over TLS only.",
 		{ fallbackText: "where it listens", inProduction: "the https: address that people open" },
 	),
+	clickUrl: row(
+		"RINGBACK_CLICK_URL",
+		{
+			takes: "an address with a host name of its own, such as `https://go.network.example`, without a path",
+			parse: parseOrigin,
+		},
+		null,
+		"The start of partners' links. On its host name only `/c/<code>` is answered. See [A host for partners' links](proxy.md#a-host-for-partners-links).",
+		{ fallbackText: "`PUBLIC_URL`" },
+	),
 	metricsAddress: row(
 		"RINGBACK_METRICS_ADDRESS",
 		{

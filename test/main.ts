@@ -49,8 +49,8 @@ const runner = spawn(
 		`--import=${new URL("./support/bound-file.ts", import.meta.url)}?ms=${FILE_BOUND_MS}`,
 		"--test",
 		"--test-global-setup=test/global-setup.ts",
-		// Half of them wait for something at any time, on the two cores that are meant.
-		"--test-concurrency=4",
+		// Two thirds of them wait for something at any time, on the two cores that are meant.
+		"--test-concurrency=6",
 		`--test-timeout=${TEST_BOUND_MS}`,
 		...(asked.get("options") ?? []),
 		...(asked.get("files") ?? groupFiles()),

@@ -9,6 +9,14 @@ const right = { secret: sampleSecret, onEvent: () => undefined };
 const createAnyhow = createReceiver as (options?: unknown) => unknown;
 
 const mistakes: [string, object, RegExp][] = [
+	["no secret", { secret: undefined }, /^secret is empty/],
+	["an empty secret", { secret: "" }, /^secret is empty/],
+	["no secret in the list", { secret: [] }, /^secret is empty/],
+	["a brand no header can carry", { brand: "Acme Shop" }, /^brand must be letters/],
+	["an empty brand", { brand: "" }, /^brand must be letters/],
+	["no onEvent", { onEvent: undefined }, /^onEvent must be a function/],
+	["no room for a body", { maxBodyBytes: 0 }, /^maxBodyBytes must be a whole number/],
+	["no time to answer", { answerWithinMs: Number.NaN }, /^answerWithinMs must be a whole number/],
 	["a store that is no function", { store: 5 }, /^store must be a function/],
 	["a store that is null", { store: null }, /^store must be a function/],
 	["nonces without remember", { nonces: {} }, /^nonces must have a function remember/],

@@ -390,42 +390,6 @@ test("a path that a proxy changed is restored, by a text or by a function", asyn
 	assert.equal((await behind((received) => `/shop${received}`)).answer.status, 204);
 });
 
-test("settled waits for the work that has begun, and for none when there is none", async () => {
-	const work = Promise.withResolvers<void>();
-	const shop = openShop({ onEvent: () => work.promise });
-	await shop.receiver.settled();
-	const { finish } = await shop.receive();
-	void finish?.();
-	let isSettled = false;
-	const settling = shop.receiver.settled().then(() => {
-		isSettled = true;
-	});
-	await new Promise(setImmediate);
-	assert.equal(isSettled, false);
-	work.resolve();
-	await settling;
-});
-
-const mistakes: [string, unknown, RegExp][] = [
-	["no secret", { secret: undefined }, /^TypeError: secret is empty/],
-	["an empty secret", { secret: "" }, /^TypeError: secret is empty/],
-	["no secret in the list", { secret: [] }, /^TypeError: secret is empty/],
-	["a brand no header can carry", { brand: "Acme Shop" }, /^TypeError: brand must be letters/],
-	["an empty brand", { brand: "" }, /^TypeError: brand must be letters/],
-	["no onEvent", { onEvent: undefined }, /^TypeError: onEvent must be a function/],
-	["no room for a body", { maxBodyBytes: 0 }, /^TypeError: maxBodyBytes must be a whole number/],
-	["no time to answer", { answerWithinMs: Number.NaN }, /^TypeError: answerWithinMs must be a whole number/],
-	["a time no timer measures", { answerWithinMs: 2 ** 31 }, /^TypeError: answerWithinMs must be .*5,?000/],
-];
-for (const [condition, options, message] of mistakes) {
-	test(`a receiver is not made with ${condition}, and says what is wrong`, () => {
-		assert.throws(
-			() => createReceiver({ secret: sampleSecret, onEvent: () => undefined, ...(options as object) }),
-			(error) => message.test(String(error)),
-		);
-	});
-}
-
 function openShop(options: Partial<ReceiverOptions> = {}) {
 	const worked: PostbackEvent[] = [];
 	const refused: Refused[] = [];

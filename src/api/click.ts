@@ -1,6 +1,7 @@
 // GET /c/<code>: a click on a partner's link leads to the shop's page, with a click id. See domain/click for what gets
 // one, and clicks/ for why this asks the database nothing.
 
+import type { MiddlewareHandler } from "hono";
 import { isbot } from "isbot";
 import { type Links, LinksAwayError } from "../clicks/links.ts";
 import { type ClickRequest, CODE_PATTERN, judgeClick, landingAt, landingUrl } from "../domain/click.ts";
@@ -106,6 +107,20 @@ export function createClicks(deps: ClickDeps) {
 			outgoing.writeHead(status, answered).end();
 			return true;
 		},
+	};
+}
+
+/** As METHOD and path: all that there is on a host for links alone. */
+const LINKS_AND_HEALTH = /^(GET|HEAD) \/(c\/.+|healthz|readyz)$/;
+
+/** On the host of `clickUrl` nobody finds a page to sign in on, or anything else that is not a link. */
+export function keepToClicks(clickUrl: string): MiddlewareHandler<AppEnv> {
+	const { hostname } = new URL(clickUrl);
+	return async (c, next) => {
+		// Some proxies pass the port on, others do not.
+		const host = c.req.header("host")?.toLowerCase().replace(/:\d+$/, "");
+		if (host !== hostname || LINKS_AND_HEALTH.test(`${c.req.method} ${c.req.path}`)) return next();
+		return new Response(NOT_FOUND.html, NOT_FOUND);
 	};
 }
 

@@ -100,13 +100,6 @@ test("defaults: a sale in the programme's currency, now, not a test", async (t) 
 	);
 });
 
-test("an order may have one conversion of each event type", async (t) => {
-	const shop = await openTestShop(t);
-	await shop.call("POST", "/v1/conversions", { body: SALE });
-	const other = await shop.call("POST", "/v1/conversions", { body: { ...SALE, eventType: "RENEWAL" } });
-	assert.equal(other.json.outcome, "RECORDED");
-});
-
 test("a listing goes through all pages, newest first, and shows no other programme's", async (t) => {
 	const shop = await openTestShop(t);
 	const other = await makeShop(shop.deps);

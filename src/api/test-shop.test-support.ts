@@ -3,6 +3,7 @@
 
 import type { TestContext } from "node:test";
 import { makeAppDeps } from "../../test/support/app-deps.ts";
+import { makeStillClock } from "../../test/support/clock.ts";
 import { addAccount } from "../../test/support/shop-account.ts";
 import { type CallOptions, type Credentials, signedRequest } from "../../test/support/signed-request.ts";
 import { createMigratedSqlite } from "../../test/support/sqlite-database.ts";
@@ -64,13 +65,7 @@ export async function openTestShop(
 	};
 	const base = makeAppDeps({
 		store,
-		clock: {
-			nowMs: () => nowMs,
-			monotonicMs: () => nowMs,
-			isSure: () => true,
-			after: () => () => undefined,
-			yieldLoop: async () => undefined,
-		},
+		clock: makeStillClock(() => nowMs),
 		random: createRandom(),
 		log,
 	});

@@ -11,6 +11,7 @@ import { MINUTE_MS } from "../domain/time.ts";
 import { beginPause, endPause } from "../store/queries/delivery-pause.ts";
 import { SILENT_MS } from "../store/queries/queue.ts";
 import type { Store } from "../store/store.ts";
+import { PATIENT_FOR_MS } from "./slots.ts";
 import { ANSWER, startEngine, type TestEngine, type TestEngineOptions } from "./test-engine.test-support.ts";
 
 const FAILS = { ...ANSWER, outcome: { kind: "answered", status: 503 } } as const;
@@ -271,18 +272,33 @@ describe("engines that share the slots", () => {
 		deepEqual([posted, engine.counters.missed], [["1", "2", "3", "4", "5"], 0]);
 	});
 
-	test("end one that fell silent as soon as they may, say so, and find what its process told nobody of", async (t) => {
-		const { record, posted, log, engine, clock } = await startEngine(t, {
+	test("end one that fell silent as soon as they may, say so, and all look for what its process told nobody of", async (t) => {
+		const { record, posted, log, engine, world, clock } = await startEngine(t, {
 			prepare: (store) => addEngine(store, START_MS - 8_000),
 		});
 		await record();
 		await clock.moveTo(START_MS + 7_000);
-		deepEqual([posted, engine.counters.endedEngines], [[], 0]);
+		deepEqual([posted, engine.counters.endedEngines, world.doubts], [[], 0, 0]);
 		await clock.moveBy(20);
-		deepEqual([posted, engine.counters.endedEngines], [["1"], 1]);
+		deepEqual([posted, engine.counters.endedEngines, world.doubts], [["1"], 1, 1]);
 		const [line] = log.lines;
 		equal(line?.message, "an engine fell silent; what it had in flight is sent again");
 		ok(line && "mostInFlight" in line.fields && line.fields.mostInFlight === 512);
+	});
+
+	test("after an outage give each other time to renew, and end those that stay silent", async (t) => {
+		const { store, engine, world, clock } = await startEngine(t);
+		await clock.moveBy(1_000);
+		const [lateId] = [await addEngine(store, clock.nowMs()), await addEngine(store, clock.nowMs())];
+		world.isAway = true;
+		await clock.moveBy(2 * SILENT_MS);
+		world.isAway = false;
+		await clock.moveBy(6_000);
+		equal(engine.counters.endedEngines, 0);
+		const late = store.db.updateTable("engines").set({ renewed_at_ms: clock.nowMs() });
+		await late.where("id", "=", lateId).execute();
+		await clock.moveBy(PATIENT_FOR_MS);
+		equal(engine.counters.endedEngines, 1, "the one that never came back");
 	});
 });
 

@@ -1,4 +1,4 @@
-import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { deepEqual, equal, ok } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { KyselyPlugin } from "kysely";
 import { START_MS } from "../../test/support/clock.ts";
@@ -114,16 +114,6 @@ test("the fifth failed attempt in a row is told at once, and those that follow p
 	deepEqual(await notices(), [["callbacks_failing", 14, 0, 0, 20, null, 20]]);
 });
 
-test("ten minutes after the first, the next failed attempt is told", async (t) => {
-	const { programmeId, note, notices } = await setUp(t);
-	await note(retries(programmeId, 1));
-	const later = 10 * MINUTE_MS;
-	await note(retries(programmeId, 1, START_MS + later - 1), [programmeId], START_MS + later - 1);
-	deepEqual(await notices(), [["callbacks_failing", 2, 0, 0, null, null, null]]);
-	await note(retries(programmeId, 1, START_MS + later), [programmeId], START_MS + later);
-	deepEqual(await notices(), [["callbacks_failing", 3, 0, 0, later, null, later]]);
-});
-
 test("only failures in a row count: a success between them starts anew, also within one pass", async (t) => {
 	const { programmeId, note, notices } = await setUp(t);
 	const [fails, works] = [() => retries(programmeId, 4), () => [delivered(inHand(programmeId))]];
@@ -164,13 +154,6 @@ test("a final failure is told at once, however few attempts it took", async (t) 
 	deepEqual(await notices(), [["callbacks_failing", 1, 1, 50, 0, null, 0]]);
 	const row = await store.db.selectFrom("notices").selectAll().executeTakeFirstOrThrow();
 	deepEqual([row.last_delivery_id, row.last_verdict, row.last_http_status], [delivery.id, "refused", 404]);
-});
-
-test("final failures that follow add to the open notice and plan no second mail", async (t) => {
-	const { programmeId, note, notices } = await setUp(t);
-	await note([failed(inHand(programmeId)), failed(inHand(programmeId))]);
-	await note([failed(inHand(programmeId))], [programmeId], START_MS + 500);
-	deepEqual(await notices(), [["callbacks_failing", 3, 3, 50, 0, null, 0]]);
 });
 
 test("a shop that flaps is not told again and again: five in a row wait while a mail is young", async (t) => {
@@ -248,16 +231,6 @@ test("a pass takes as many statements for six hundred failing shops as for two",
 	const works = (id: number) => [delivered(inHand(id))];
 	const [endFew, endAll] = [await cost(few, works), await cost(ids, works)];
 	ok(endFew <= 4 && endAll <= 4, `${endFew} and ${endAll}`);
-});
-
-test("a notice is written with its result or not at all", async (t) => {
-	const { store, programmeId, notices } = await setUp(t);
-	const crash = store.transact(async (trx) => {
-		await noteFailures(trx, createRandom(), [failed(inHand(programmeId))], new Set(), START_MS);
-		throw new Error("the machine caught fire");
-	});
-	await rejects(crash, /caught fire/);
-	deepEqual(await notices(), []);
 });
 
 test("a test conversion's callback raises no alarm, however often it fails, and is set aside; its success ends one", async (t) => {

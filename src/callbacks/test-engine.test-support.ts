@@ -54,6 +54,8 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 		isBlind: false,
 		/** So often the engine wanted to take slots. */
 		takes: 0,
+		/** So often the engine told the others to look for themselves. */
+		doubts: 0,
 		answer: ANSWER,
 	};
 	const clock = createClock(START_MS, { isSure: () => world.isSure });
@@ -66,6 +68,10 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 	const engineStore: Store = {
 		...store,
 		sharesSlots: options.sharesSlots ?? false,
+		announceDoubt() {
+			world.doubts++;
+			store.announceDoubt();
+		},
 		async transact(work) {
 			if (world.isAway) throw new Error("the database is away");
 			const value = await store.transact(work);

@@ -5,6 +5,7 @@ import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { parseAmount } from "../domain/money.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { type Conversion, findByPublicId } from "../store/queries/conversions.ts";
+import { findFirstCode } from "../store/queries/partners.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { decideConversion, type TestDecision } from "./decide.ts";
 import type { ConversionsDeps } from "./deps.ts";
@@ -36,6 +37,8 @@ export async function sendTestConversion(
 			basketValue: basketValue.value,
 			occurredAtMs: null,
 			isTest: true,
+			// So that it shows a partner, and what the shop would pay.
+			couponCode: (await findFirstCode(trx, programme.id))?.code,
 		});
 		if (!recorded.ok) return recorded;
 		const subject = recorded.value.conversion.public_id;

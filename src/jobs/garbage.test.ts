@@ -11,7 +11,6 @@ import { JOB_KINDS } from "./kinds.ts";
 import { uploadFile } from "./make-job.ts";
 import { workOffJobs } from "./work.ts";
 
-const ROUNDS = 150;
 const PIECES = [
 	"\n",
 	"\r\n",
@@ -48,6 +47,9 @@ const PIECES = [
 ];
 
 eachDatabase("garbage", (database) => {
+	// What a file says is judged before a database sees it: the second one is for what it would refuse to store.
+	const rounds = database.kind === "SQLite" ? 150 : 30;
+
 	for (const kind of Object.values(JOB_KINDS)) {
 		const { name } = kind;
 		test(`as a file of ${name} ends in words`, async () => {
@@ -56,7 +58,7 @@ eachDatabase("garbage", (database) => {
 			const deciding = name === "decisions" ? ({ programmeId: id, side: "shop" } as const) : null;
 			const { pick } = createSeededRandom(name.length);
 			let judged = 0;
-			for (let round = 0; round < ROUNDS; round++) {
+			for (let round = 0; round < rounds; round++) {
 				const header = kind.columns.map((column) => column.name).join(pick([",", ";"]));
 				// Most of what has a stray quotation mark is refused as a whole.
 				const pieces = [
@@ -77,7 +79,7 @@ eachDatabase("garbage", (database) => {
 				ok(summary.problems.every(({ detail }) => detail !== ""));
 			}
 			// Lines without a decision are skipped.
-			ok(judged > (name === "decisions" ? 20 : ROUNDS), `only ${judged} lines were judged`);
+			ok(judged > (name === "decisions" ? rounds / 8 : rounds), `only ${judged} lines were judged`);
 		});
 	}
 });

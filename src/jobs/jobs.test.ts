@@ -31,7 +31,6 @@ import {
 	resultOf,
 	runLines,
 	summaryOf,
-	watchStatements,
 } from "./jobs.test-support.ts";
 import { JOB_KINDS } from "./kinds.ts";
 import { jobResult, readFailure } from "./lines.ts";
@@ -396,18 +395,6 @@ eachDatabase("work on an uploaded file", (database) => {
 		deepEqual((await summaryOf(deps, job)).counts, { change: 1_700, already: 0, refused: 0 });
 		const late = await discardJob(deps, await reload(deps, job), makerOf(staff));
 		equal(late.ok, false, "what was done stays on record");
-	});
-
-	test("takes the lock of the links once, and before the job's own row", async () => {
-		const { deps, staff, programme } = await open();
-		const line = `${newId("usr").toLowerCase()}@shop.example,${programme.public_id},viewer`;
-		const job = await upload(deps, staff, "people", ["email,programme,role", line]);
-		await workOffJobs(deps, never);
-		ok((await startJob(deps, await reload(deps, job), makerOf(staff), false)).ok);
-		const { store, seen } = watchStatements(deps.store, "link_lock");
-		await workOffJobs({ ...deps, store }, never);
-		equal((await reload(deps, job)).state, "done");
-		deepEqual(seen, [[1]]);
 	});
 
 	test("whoever clears a file that another has cleared already leaves the next one alone", async () => {

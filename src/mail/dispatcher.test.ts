@@ -1,5 +1,6 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { makeStillClock } from "../../test/support/clock.ts";
 import { createLog } from "../../test/support/log.ts";
 import { newNotice } from "../../test/support/notices.ts";
 import { createMigratedSqlite } from "../../test/support/sqlite-database.ts";
@@ -92,13 +93,7 @@ async function open(t: TestContext, send: Mailer["send"]) {
 	const tries: number[] = [];
 	const mails = createMailDispatcher({
 		store,
-		clock: {
-			nowMs: () => nowMs,
-			monotonicMs: () => nowMs,
-			isSure: () => true,
-			after: () => () => undefined,
-			yieldLoop: async () => undefined,
-		},
+		clock: makeStillClock(() => nowMs),
 		random: createRandom(),
 		sealingKey: new Uint8Array(32).fill(7),
 		log: createLog(),

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { createServer as createTcpServer, type Server } from "node:net";
 import { suite, type TestContext, test } from "node:test";
-import { makeCertificates } from "../../demo/certificate.ts";
 import { type Shop, type ShopOptions, startShop } from "../../test/support/shop.ts";
 import { type AddressRange, parseRange } from "../domain/address.ts";
 import type { PostbackRequest, Transport } from "../ports.ts";
@@ -14,7 +12,7 @@ const LOOPBACK = ranges("127.0.0.0/8", "::1/128");
 const SHORT_DEADLINE_MS = 250;
 
 suite("an answer", () => {
-	for (const status of [200, 204, 299, 301, 302, 307, 400, 401, 404, 408, 429, 500, 503, 599]) {
+	for (const status of [204, 307, 404, 503]) {
 		test(`with status ${status} is the outcome`, async (t) => {
 			const { shop, transport } = await open(t);
 			shop.answer = () => ({ status, headers: { location: shop.url("/elsewhere") } });
@@ -82,52 +80,10 @@ suite("a connection", () => {
 			);
 		});
 	}
-
-	test("that the shop closed while it was idle is replaced, and nothing is sent twice", async (t) => {
-		const { shop, transport } = await open(t);
-		await transport.post(to(shop));
-		shop.dropConnections();
-		const { outcome, timings } = await transport.post(to(shop));
-		assert.deepEqual(outcome, { kind: "answered", status: 204 });
-		assert.notEqual(timings.connectMs, null);
-		assert.equal(shop.requests.length, 2);
-	});
-
-	test("that broke after the request was written is an error: the shop may have read it", async (t) => {
-		const { shop, transport } = await open(t);
-		await transport.post(to(shop));
-		shop.answer = () => ({ raw: (socket) => socket.end() });
-		const { outcome } = await transport.post(to(shop));
-		assert.deepEqual(outcome, { kind: "network-error", stage: "exchange", code: "CLOSED_WITHOUT_ANSWER" });
-		assert.equal(shop.requests.length, 2);
-	});
-
-	test("that cannot be made is an error of its stage", async (t) => {
-		const { shop, transport } = await open(t);
-		await shop.close();
-		const { outcome, timings } = await transport.post(to(shop));
-		assert.deepEqual(outcome, { kind: "network-error", stage: "connect", code: "ECONNREFUSED" });
-		assert.deepEqual([timings.tlsMs, timings.answerMs], [null, null]);
-	});
 });
 
+// What shops with broken handshakes and answers come to is in test/hostile, what of forbidden addresses in test/addresses.
 suite("a handshake", () => {
-	const expired = { names: ["127.0.0.1"], notAfter: new Date(Date.now() - 1_000) };
-	const cases = [
-		["expired", expired, "CERT_HAS_EXPIRED"],
-		["self-signed", { names: ["127.0.0.1"], isSelfSigned: true }, "DEPTH_ZERO_SELF_SIGNED_CERT"],
-		["made for another address", { names: ["127.0.0.2"] }, "ERR_TLS_CERT_ALTNAME_INVALID"],
-	] as const;
-	for (const [what, certificate, code] of cases) {
-		test(`with a certificate that is ${what} sends nothing`, async (t) => {
-			const { shop, transport } = await open(t, { certificates: await makeCertificates(certificate) });
-			const { outcome, timings } = await transport.post(to(shop));
-			assert.deepEqual(outcome, { kind: "network-error", stage: "tls", code });
-			assert.equal(timings.answerMs, null);
-			assert.equal(shop.requests.length, 0);
-		});
-	}
-
 	test("with a certificate of another name sends nothing, though the address is in it", async (t) => {
 		const { shop, transport } = await open(t, { names: ["127.0.0.1", "::1", "other.localhost"] });
 		const { outcome } = await transport.post({ ...to(shop), url: shop.url("/", "shop.localhost") });
@@ -138,50 +94,17 @@ suite("a handshake", () => {
 		});
 		assert.equal(shop.requests.length, 0);
 	});
-
-	test("with a CA that nobody told us to trust sends nothing", async (t) => {
-		const { shop, transport } = await open(t, {}, { trustedCa: undefined });
-		const { outcome } = await transport.post(to(shop));
-		assert.equal(outcome.kind === "network-error" && outcome.code, "UNABLE_TO_VERIFY_LEAF_SIGNATURE");
-		assert.equal(shop.requests.length, 0);
-	});
-
-	test("that the other side resets is an error of TLS", async (t) => {
-		const { transport } = await open(t);
-		const server = createTcpServer((socket) => socket.once("data", () => socket.resetAndDestroy()));
-		const { outcome } = await transport.post({ url: await listen(t, server), headers: HEADERS, body: BODY });
-		assert.deepEqual(outcome, { kind: "network-error", stage: "tls", code: "ECONNRESET" });
-	});
-
-	test("that never ends is cut off by the deadline", async (t) => {
-		const { transport } = await open(t, {}, { deadlineMs: SHORT_DEADLINE_MS });
-		const server = createTcpServer((socket) => socket.resume());
-		const { outcome, timings } = await transport.post({
-			url: await listen(t, server),
-			headers: HEADERS,
-			body: BODY,
-		});
-		assert.deepEqual(outcome, { kind: "timeout", stage: "tls" });
-		assert.ok((timings.tlsMs ?? 0) > SHORT_DEADLINE_MS / 2 && timings.answerMs === null);
-	});
 });
 
-suite("a forbidden address", () => {
-	for (const host of ["127.0.0.1", "localhost"]) {
-		test(`such as ${host} gets no connection`, async (t) => {
-			const { shop, transport } = await open(t, {}, { allowedPrivateRanges: [] });
-			const { outcome } = await transport.post({ ...to(shop), url: shop.url("/", host) });
-			assert.equal(outcome.kind === "forbidden-address" && outcome.address, "127.0.0.1");
-			assert.equal(shop.connectionCount, 0);
-		});
+test("a body of up to 64 KiB is read away, and the connection kept", async (t) => {
+	const { shop, transport } = await open(t);
+	shop.answer = () => ({ status: 500, body: "x".repeat(64 * 1_024) });
+	assert.deepEqual((await transport.post(to(shop))).outcome, { kind: "answered", status: 500 });
+	// The outcome does not wait for the body, so the attempts right after it may need a connection of their own.
+	while (shop.connectionCount === shop.requests.length) {
+		assert.ok(shop.requests.length < 20, "no connection was used twice");
+		await transport.post(to(shop));
 	}
-
-	test("is refused although another address of the name is allowed", async (t) => {
-		const { shop, transport } = await open(t, {}, { allowedPrivateRanges: ranges("127.0.0.0/8") });
-		const { outcome } = await transport.post({ ...to(shop), url: shop.url("/", "localhost") });
-		assert.equal(outcome.kind === "forbidden-address" && outcome.address, "::1");
-		assert.equal(shop.connectionCount, 0);
-	});
 });
 
 suite("closing", () => {
@@ -216,12 +139,6 @@ suite("closing", () => {
 	});
 });
 
-test("a URL that could not have been saved is an error, and not an exception", async (t) => {
-	const { transport } = await open(t);
-	const { outcome } = await transport.post({ url: "http://127.0.0.1/", headers: HEADERS, body: BODY });
-	assert.deepEqual(outcome, { kind: "network-error", stage: "look-up", code: "INVALID_URL" });
-});
-
 test("a header that would break the request's form is an error, and nothing is sent", async (t) => {
 	const { shop, transport } = await open(t);
 	const { outcome } = await transport.post({ ...to(shop), headers: ["X-Service-Event", "a\r\nb: c"] });
@@ -247,18 +164,6 @@ async function open(
 
 function to(shop: Shop, path?: string): PostbackRequest {
 	return { url: shop.url(path), headers: HEADERS, body: BODY };
-}
-
-async function listen(t: TestContext, server: Server): Promise<string> {
-	server.on("connection", (socket) => {
-		socket.on("error", () => undefined);
-		t.after(() => socket.destroy());
-	});
-	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	t.after(() => server.close());
-	const address = server.address();
-	assert.ok(typeof address === "object" && address !== null);
-	return `https://127.0.0.1:${address.port}/`;
 }
 
 function ranges(...texts: readonly string[]): AddressRange[] {

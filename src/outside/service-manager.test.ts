@@ -1,6 +1,6 @@
 // What systemd hears, by its own program, at a socket such as its own.
 
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { equal, ok } from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,10 +35,10 @@ test("it hears that the service is ready, and then again and again that it is al
 	await systemd.said(/^listens$/m);
 	const log = createLog();
 	tellServiceManager({ socket, watchdogMs: 300 }, log);
-	const heard = () => systemd.stdout.split("\n").filter((line) => /^(?:READY|WATCHDOG)=1$/.test(line));
-	await until(() => heard().length >= 4);
-	equal(heard()[0], "READY=1");
-	deepEqual(new Set(heard().slice(1)), new Set(["WATCHDOG=1"]));
+	// Each by a process of its own: here the second may overtake the first, which in service has a minute.
+	const count = (state: string) => systemd.stdout.split("\n").filter((line) => line === state).length;
+	await until(() => count("READY=1") > 0 && count("WATCHDOG=1") >= 3);
+	equal(count("READY=1"), 1);
 	equal(log.text(), "");
 });
 

@@ -54,7 +54,8 @@ export async function apply(
 		const text = `Say in up to ${MAX_ABOUT_LENGTH} characters how you would bring sales.`;
 		return refuse("invalid_field", text, "about");
 	}
-	if (!input.acceptsTerms) return refuse("invalid_field", "Accept the terms to apply.", "acceptsTerms");
+	if (programme.partner_terms !== "" && !input.acceptsTerms)
+		return refuse("invalid_field", "Accept the terms to apply.", "acceptsTerms");
 	if (input.termsMark !== markOf(programme)) {
 		const text = "The terms were changed while you read them. Read them again, and accept them.";
 		return refuse("changed_meanwhile", text, "acceptsTerms");

@@ -80,7 +80,7 @@ export async function makePartner(
 /** Somebody else of the partner, or a new link for one who has not joined. */
 export async function inviteToPartner(
 	deps: InvitationsDeps,
-	maker: Maker,
+	maker: Maker | null,
 	partner: Partner,
 	emailText: string,
 ): Promise<Result<SentLink>> {

@@ -19,7 +19,7 @@ export interface ReadFilters<Query> {
 }
 
 /** Every field of the schema is optional, and its error is the sentence at the field. An empty one is left out. */
-export function readFilters<Query>(schema: z.ZodType<Query>, search: string): ReadFilters<Query> {
+function readFilters<Query>(schema: z.ZodType<Query>, search: string): ReadFilters<Query> {
 	const typed = Object.fromEntries(
 		[...new URLSearchParams(search)].filter(([, value]) => value.trim() !== ""),
 	);

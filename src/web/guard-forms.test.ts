@@ -7,7 +7,7 @@ import { createAuth } from "../people/auth.ts";
 import type { LookUp, TemporaryFiles } from "../ports.ts";
 import { createTurns } from "../turns.ts";
 import { createSite } from "./site.ts";
-import { Browser, openAsOwner, openAsStaff, openTestSite, type Shown } from "./test-site.test-support.ts";
+import { Browser, openAsOwner, openTestSite, type Shown } from "./test-site.test-support.ts";
 
 const ORIGINS: readonly [what: string, headers: Record<string, string>, isTaken: boolean][] = [
 	["another site, by Sec-Fetch-Site", { "sec-fetch-site": "cross-site" }, false],
@@ -37,14 +37,6 @@ for (const [what, headers, isTaken] of ORIGINS) {
 		else assertRefused(answer);
 	});
 }
-
-test("nothing but GET, HEAD and POST is spoken on pages", async (t) => {
-	const { browser: staff } = await openAsStaff(t);
-	for (const method of ["PUT", "PATCH", "DELETE", "OPTIONS"]) {
-		const { status } = await staff.send("/account", { method });
-		assert.equal(status, 405, method);
-	}
-});
 
 test("a form longer than anybody needs is refused: a stranger's early, a person's late", async (t) => {
 	const site = await openTestSite(t);

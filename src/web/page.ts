@@ -53,6 +53,8 @@ export interface WebDeps extends AccountsDeps {
 	publicUrl: string;
 	/** Whether somebody has set it, or it is only where the service listens. */
 	isPublicUrlSet: boolean;
+	/** What partners' links begin with: the same address, or that of a host for them alone. */
+	clickUrl: string;
 	/** The development setting that lets callbacks go to private addresses is on: every page says so. */
 	allowsPrivateRanges: boolean;
 	/** Notices how people reach the service, and tells staff what to put right. */

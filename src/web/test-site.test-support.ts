@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import type { TestContext } from "node:test";
 import type { Selectable } from "kysely";
+import { makeStillClock } from "../../test/support/clock.ts";
 import { createLog, type KeptLog } from "../../test/support/log.ts";
 import "../../test/support/quick-passwords.ts";
 import { makeAppDeps, makeInstallation } from "../../test/support/app-deps.ts";
@@ -112,13 +113,7 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 	const publicUrl = options.publicUrl ?? "https://ringback.example";
 	const common = {
 		store,
-		clock: {
-			nowMs: () => nowMs,
-			monotonicMs: () => nowMs,
-			isSure: () => true,
-			after: () => () => undefined,
-			yieldLoop: async () => undefined,
-		},
+		clock: makeStillClock(() => nowMs),
 		random: createRandom(),
 		log,
 	};

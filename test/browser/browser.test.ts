@@ -11,6 +11,7 @@ import { testFlaws } from "./flaws.ts";
 import { testKeyboard } from "./keyboard.ts";
 import { testLandingUrls } from "./landing-urls.ts";
 import { testLive } from "./live.ts";
+import { testPartnerPath } from "./partner-path.ts";
 import { testScriptsOff } from "./scripts-off.ts";
 import { testTwoMinutePath } from "./two-minute-path.ts";
 
@@ -25,6 +26,7 @@ describe("in a browser", { skip: found.isThere ? false : reportNotRun(found.reas
 	const browser = (): Browser => found.browser;
 	describe("what the checks find", () => testFlaws(browser));
 	describe("the first two minutes", () => testTwoMinutePath(browser));
+	describe("a partner's first sale", () => testPartnerPath(browser));
 	describe("by keyboard alone", () => testKeyboard(browser));
 	describe("with scripts off", () => testScriptsOff(browser));
 	describe("deciding", () => testDeciding(browser));

@@ -100,7 +100,6 @@ async function lookAt(
 	if (isBounded) deepEqual(await findExcess(page), []);
 	deepEqual(visitor.takeComplaints(), []);
 	for (const href of await page.evaluate<string[]>(LINKS_TO_PARTS)) fragments.add(href);
-	await page.setViewportSize({ width: 1440, height: 900 });
 }
 
 const LINKS_TO_PARTS = `[...document.querySelectorAll("a[href*='#']")].map(({ href }) => href)`;

@@ -19,7 +19,7 @@ const FLAWED: readonly { what: string; style: string; body: string; flaw: RegExp
 		what: "text that can hardly be read on a phone",
 		style: "@media (max-width: 500px) { .late { color: #ddd } }",
 		body: `${LINES}<p class="late">Hardly to be read.</p>`,
-		flaw: /^390 px, light: color-contrast: .*class="late"/,
+		flaw: /^390 px, dark: color-contrast: .*class="late"/,
 	},
 	{
 		what: "text of the same colour on another ground",
@@ -74,6 +74,18 @@ const FLAWED: readonly { what: string; style: string; body: string; flaw: RegExp
 		style: "",
 		body: '<input id="late" type="text">',
 		flaw: /^1440 px, light: label: .*id="late"/,
+	},
+	{
+		what: "a field without a name that is there on a phone alone",
+		style: ".late { display: none } @media (max-width: 500px) { .late { display: block } }",
+		body: '<input class="late" type="text">',
+		flaw: /^390 px, light: label: .*class="late"/,
+	},
+	{
+		what: "something that scrolls on a phone alone, and cannot be reached by keyboard",
+		style: "@media (max-width: 500px) { .late { overflow: auto; height: 50px } }",
+		body: `<div class="late">${LINES}</div>`,
+		flaw: /^390 px, light: scrollable-region-focusable: .*class="late"/,
 	},
 ];
 

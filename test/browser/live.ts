@@ -33,7 +33,8 @@ export function testLive(browser: () => Browser): void {
 		await watcher.page.evaluate("window.isSamePage = true");
 		const row = watcher.page.locator("#deliveries-live").getByRole("row").nth(1);
 
-		shop.answer = () => ({ status: 410, delayMs: 1_500 });
+		// Longer than the page waits before it asks again.
+		shop.answer = () => ({ status: 410, delayMs: 3_500 });
 		const other = await openVisitor(browser(), service.url, { storageState });
 		await other.page.goto(`${main}/integration`);
 		await reportSale(service, credentials);

@@ -153,7 +153,7 @@ export function partnersPages({ partnerBase, main }: SampleNetwork): Case[] {
 		look("links", at("/links")),
 		look("links, one made", at("/links"), makeLink),
 		look("links, one refused", at("/links"), makeForeignLink, 422),
-		look("links, one with sub IDs", at("/links?link=bergblog-spring&s1=newsletter&s2=top"), undefined),
+		look("links, one with sub IDs", at("/links?link=gipfelpost-spring&s1=newsletter&s2=top"), undefined),
 		look("conversions", at("/conversions")),
 		look("conversions, none found", at("/conversions?to=2001-01-01")),
 		look("conversions, a filter that is not understood", at("/conversions?status=BOGUS"), undefined, 422),

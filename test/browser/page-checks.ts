@@ -5,7 +5,6 @@ import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 
 const WIDTHS = [1440, 390] as const;
-const THEMES = ["light", "dark"] as const;
 const HEIGHT = 900;
 /** Half as long as what the package exports as its source, and read by the browser on every page. */
 const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
@@ -16,43 +15,50 @@ const LONGEST_PX: Readonly<Record<(typeof WIDTHS)[number], number>> = { 1440: 3 
 /** Longer than people scroll. */
 export async function findExcess(page: Page): Promise<string[]> {
 	const excess: string[] = [];
-	for (const width of WIDTHS) {
-		await page.setViewportSize({ width, height: HEIGHT });
+	// The desk last: that is where whoever looks at it next expects it.
+	for (const width of WIDTHS.toReversed()) {
+		await showAt(page, width);
 		const longPx = await page.evaluate<number>("document.documentElement.scrollHeight");
 		if (longPx > LONGEST_PX[width]) excess.push(`${longPx} px at a width of ${width}`);
 	}
 	return excess;
 }
 
-/** Looks of texts and links that were measured, by width and theme. */
+/** Looks of texts and links that were measured, and what there is on a phone alone, by width and theme. */
 export type MeasuredLooks = Map<string, Set<string>>;
+
+/** From a desk in the light, where a page is open: each step changes one thing, because that lays it out anew. */
+const ROUND = [
+	[1440, "light", "all"],
+	// The other theme has other colours; what it says, in what order and how wide it is, is the same.
+	[1440, "dark", "looks"],
+	[390, "dark", "looks"],
+	[390, "light", "what is new"],
+] as const;
 
 /**
  * Everything that is wrong with the page that is open. Looks that were measured on another page are not measured
  * again: whoever looks at many pages hands on what they know.
  */
 export async function findFlaws(page: Page, measured: MeasuredLooks = new Map()): Promise<string[]> {
-	const flaws = [...(await page.evaluate<string[]>(STRUCTURE))];
-	await page.evaluate(AXE);
-	await page.evaluate(SAMPLE_LOOKS);
-	for (const width of WIDTHS) {
-		await page.setViewportSize({ width, height: HEIGHT });
-		for (const colorScheme of THEMES) {
-			await page.emulateMedia({ colorScheme });
-			const at = `${width} px, ${colorScheme}`;
-			const known = measured.get(at) ?? new Set();
-			measured.set(at, known);
-			const found = await page.evaluate<string[]>(FIND_OVERFLOW);
-			found.push(...(await page.evaluate<string[]>(FIND_CUT_CODE)));
-			// The other theme has other colours; what it says and in what order is the same.
-			const isLong = colorScheme === "light";
-			const call = `(${MEASURE})(${JSON.stringify([...known])}, ${isLong})`;
-			const result = await page.evaluate<MeasuredPage>(call);
-			for (const look of result.measured) known.add(look);
-			flaws.push(...[...found, ...result.flaws].map((flaw) => `${at}: ${flaw}`));
-		}
+	await showAt(page, 1440);
+	const flaws = await page.evaluate<string[]>(`${AXE};\n${SAMPLE_LOOKS};\n${STRUCTURE}`);
+	for (const [width, colorScheme, rules] of ROUND) {
+		await showAt(page, width);
+		await page.emulateMedia({ colorScheme });
+		const at = `${width} px, ${colorScheme}`;
+		const known = measured.getOrInsertComputed(at, () => new Set());
+		const call = `(${MEASURE})(${JSON.stringify([...known])}, "${rules}")`;
+		const result = await page.evaluate<MeasuredPage>(call);
+		for (const look of result.measured) known.add(look);
+		flaws.push(...result.flaws.map((flaw) => `${at}: ${flaw}`));
 	}
+	await showAt(page, 1440);
 	return flaws;
+}
+
+async function showAt(page: Page, width: number): Promise<void> {
+	if (page.viewportSize()?.width !== width) await page.setViewportSize({ width, height: HEIGHT });
 }
 
 interface MeasuredPage {
@@ -180,6 +186,16 @@ const SAMPLE_LOOKS = `(() => {
 		}
 		return samples;
 	};
+	const isVisible = (element) => element.checkVisibility({ visibilityProperty: true });
+	const isCutOff = (element) => element.scrollWidth > element.clientWidth + 1 || element.scrollHeight > element.clientHeight + 1;
+	const scrolls = (element) => /auto|scroll/.test(read(element, ["overflowX", "overflowY"])) && isCutOff(element);
+	const kindOf = (element) => [element.tagName, element.className, element.getAttribute("role"), element.tabIndex].join(".");
+	const atDesk = new Set([...document.querySelectorAll("body *")].filter(isVisible));
+	/** What is to be seen here and was not at a desk, and what scrolls here, each with what it is in. */
+	globalThis.findOnlyHere = () => {
+		const here = [...document.querySelectorAll("body *")].filter((element) => isVisible(element) && (!atDesk.has(element) || scrolls(element)));
+		return [...new Set(here.map((element) => "only here: " + kindOf(element) + " < " + kindOf(element.parentElement)))];
+	};
 	globalThis.describeFlaws = ({ violations }) => violations.map(({ id, nodes }) =>
 		id + ": " + nodes.slice(0, 3).map(({ html, failureSummary }) => html.slice(0, 160) + " " + failureSummary).join(" ; "));
 })()`;
@@ -195,20 +211,6 @@ const ONLY_LOOKS = JSON.stringify({
 	elementRef: true,
 	runOnly: { type: "rule", values: LOOKS },
 });
-
-/**
- * A function of the page: all rules, or those of looks alone, and these only where there is a new one. What cannot be
- * told here, because something lies over it, is measured where it can.
- */
-const MEASURE = `async (known, isLong) => {
-	const samples = sampleLooks(known);
-	if (samples.length === 0 && !isLong) return { flaws: [], measured: [] };
-	const result = await axe.run(document, samples.length === 0 ? ${ALL_BUT_LOOKS} : isLong ? ${ALL} : ${ONLY_LOOKS});
-	const ofLooks = [...result.violations, ...result.incomplete].filter(({ id }) => ${JSON.stringify(LOOKS)}.includes(id));
-	const open = new Set(ofLooks.flatMap(({ nodes }) => nodes.map(({ element }) => element)));
-	const measured = samples.flatMap(([element, look]) => (look === null || open.has(element) ? [] : [look]));
-	return { flaws: describeFlaws(result), measured };
-}`;
 
 const FIND_OVERFLOW = `(() => {
 	if (document.documentElement.scrollWidth <= innerWidth) return [];
@@ -232,3 +234,22 @@ const FIND_CUT_CODE = `[...document.querySelectorAll(".code:not([data-title])")]
 		...(emptyPx > 24 ? ["a box begins with an empty line: " + what] : []),
 	];
 })`;
+
+/**
+ * A function of the page: all rules, those of looks alone, or all where something is new; looks only where there is a new
+ * one. What cannot be told here, because something lies over it, is measured where it can.
+ */
+const MEASURE = `async (known, rules) => {
+	const samples = sampleLooks(known);
+	const seen = new Set(known);
+	const onlyHere = rules === "what is new" ? findOnlyHere().filter((kind) => !seen.has(kind)) : [];
+	const isLong = rules === "all" || onlyHere.length > 0;
+	const found = rules === "looks" ? [] : [...${FIND_OVERFLOW}, ...${FIND_CUT_CODE}];
+	if (samples.length === 0 && !isLong) return { flaws: found, measured: [] };
+	const options = samples.length === 0 ? ${ALL_BUT_LOOKS} : isLong ? ${ALL} : ${ONLY_LOOKS};
+	const result = await axe.run(document, options);
+	const ofLooks = [...result.violations, ...result.incomplete].filter(({ id }) => ${JSON.stringify(LOOKS)}.includes(id));
+	const open = new Set(ofLooks.flatMap(({ nodes }) => nodes.map(({ element }) => element)));
+	const measured = samples.flatMap(([element, look]) => (look === null || open.has(element) ? [] : [look]));
+	return { flaws: [...found, ...describeFlaws(result)], measured: [...measured, ...onlyHere] };
+}`;

@@ -12,6 +12,7 @@ import type { Clock, Random } from "../../src/ports.ts";
 import type { Conversion } from "../../src/store/queries/conversions.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
+import { makeStillClock } from "../support/clock.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { type History, settleDeliveries } from "./sample-answers.ts";
@@ -38,13 +39,7 @@ export async function writeHistory(history: History): Promise<void> {
 	const random: Random = { bytes: (count) => Uint8Array.from(chance.bytes(count)), hex };
 	const steps = [...planSales(history, chance), ...planChores(endMs), ...planTest(programme, endMs)];
 	for (const step of steps.toSorted((a, b) => a.atMs - b.atMs)) {
-		const clock: Clock = {
-			nowMs: () => step.atMs,
-			monotonicMs: () => step.atMs,
-			isSure: () => true,
-			after: () => () => undefined,
-			yieldLoop: async () => undefined,
-		};
+		const clock = makeStillClock(() => step.atMs);
 		await step.run({ store, clock, random });
 	}
 	await settleDeliveries(history, chance);

@@ -85,7 +85,12 @@ export async function fillSampleNetwork(
 	const partnerPage = await creditPartner(service, await findByPath(service, main));
 	const failing = await breakShop(service, "Velo & Faden");
 	const partner = await openVisitor(browser, service.url);
-	const partnerBase = await joinAsPartner(service, partner.page, await findByPath(service, main));
+	const partnerBase = await joinAsPartner(
+		service,
+		partner.page,
+		await findByPath(service, main),
+		options.mainName,
+	);
 	const site = {
 		staff: await staff.context.storageState(),
 		owner: await owner.context.storageState(),
@@ -122,10 +127,15 @@ async function inviteMore(service: Service, programme: Programme): Promise<strin
 }
 
 /** With a link that was clicked, and every third sale of the programme. Resolves to the path of the partner's pages. */
-async function joinAsPartner(service: Service, page: Page, programme: Programme): Promise<string> {
+async function joinAsPartner(
+	service: Service,
+	page: Page,
+	programme: Programme,
+	name = "Gipfelpost",
+): Promise<string> {
 	const { store, clock } = service;
 	const deps = { ...service, publicUrl: service.url };
-	const input = { name: programme.name, site: "", email: "pia@bergblog.example" };
+	const input = { name, site: "", email: "pia@gipfelpost.example" };
 	const { partner, link } = expectValue(await invitePartner(deps, null, input));
 	const joined = expectValue(await addPartnership(deps, null, programme, partner.public_id, ""));
 	await replaceLandingHosts(store.db, programme.id, [
@@ -137,7 +147,13 @@ async function joinAsPartner(service: Service, page: Page, programme: Programme)
 	await page.getByRole("button", { name: "Continue" }).click();
 	await page.getByRole("heading", { name: "Earnings" }).waitFor();
 	const target = "https://shop.nordlicht.example/boots?colour=red";
-	const row = { code: "bergblog-spring", partnership_id: joined.id, name: "", target, created_at_ms: 0 };
+	const row = {
+		code: "gipfelpost-spring",
+		partnership_id: joined.id,
+		name: "Boots for spring",
+		target,
+		created_at_ms: 0,
+	};
 	const made = await insertLink(store.db, row);
 	const hour = Math.floor(clock.nowMs() / HOUR_MS);
 	const clicks = {
@@ -162,6 +178,17 @@ async function joinAsPartner(service: Service, page: Page, programme: Programme)
 	const subs = { clicked_at_ms: null, sub_1: "newsletter-spring", sub_2: "", sub_3: "W".repeat(40) };
 	for (const { id, sold_at_ms } of rows)
 		await addCredit(store.db, { conversion_id: id, sold_at_ms, ...credit, ...subs });
+	// What nobody brought has no commission.
+	const brought = store.db
+		.selectFrom("credits")
+		.select("conversion_id")
+		.where("partnership_id", "is not", null);
+	await store.db
+		.updateTable("conversions")
+		.set({ commission: "0.00", network_fee: "0.00" })
+		.where("programme_id", "=", programme.id)
+		.where("id", "not in", brought)
+		.execute();
 	return `/partner/${partner.public_id}`;
 }
 

@@ -44,6 +44,8 @@ try {
 		await takeAll([integration], IMAGES, { storageState });
 		const conversions = look("conversions-dark", `${main}/conversions`);
 		await takeAll([conversions], IMAGES, { storageState, colorScheme: "dark" });
+		const links = look("partner-links", `${site.partnerBase}/links`);
+		await takeAll([links], IMAGES, { storageState: site.partner });
 	} else {
 		await storeMovingImports(setup.service);
 		mkdirSync(folder, { recursive: true });

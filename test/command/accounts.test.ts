@@ -22,16 +22,16 @@ test("README's first steps make a person, a programme and a key, in words", asyn
 		/^Made shop person owner@shop\.example \(usr_\w+\)\.\nThe link [^\n]*seven days\.\nhttp:\/\/127\.0\.0\.1:8080\/welcome\/[0-9a-f]{64}\nThis link opens only on the machine [^\n]+\n$/,
 	);
 
-	const programme = await home.run(programmeArgs());
+	const programme = await home.runHere(programmeArgs());
 	const [, id = ""] = /^Made programme Shop: (prg_\w+)$/m.exec(onlyOutput(programme)) ?? [];
 	match(programme.stdout, new RegExp(`^Next: npx --no-install ringback key issue --programme ${id}$`, "m"));
 
-	const first = onlyOutput(await home.run(["key", "issue", "--programme", id]));
+	const first = onlyOutput(await home.runHere(["key", "issue", "--programme", id]));
 	match(first, /^API key {9}rbk_[0-9a-f]{64} {3}\(Key 1, key_\w+; reports, approves and rejects\)$/m);
 	match(first, /^Signing secret {2}rbs_[0-9a-f]{64}$/m);
 	match(first, /not shown again/);
 
-	const second = onlyOutput(await home.run(["key", "issue", "--programme", id, "--name", "Till"]));
+	const second = onlyOutput(await home.runHere(["key", "issue", "--programme", id, "--name", "Till"]));
 	match(second, /^API key .* \(Till, key_\w+; reports, approves and rejects\)$/m);
 	match(second, /^Signing secret {2}as before: it came with the first key$/m);
 	equal(second.includes("rbs_"), false, "the secret is shown once");
@@ -164,7 +164,7 @@ test("a refusal ends with 1, says why in words or as JSON, and makes nothing", a
 
 test("a second migrate has nothing to do", async (t) => {
 	const home = openHome(t);
-	const first = await home.run(["migrate"]);
+	const first = await home.runHere(["migrate"]);
 	match(first.stdout, /^Applied first schema; engines own slots\. .*now at version \d+\.\n$/);
 	match(first.stderr, /^first schema: done; .* version 1\nengines own slots: done; .* version 2\n$/);
 	match(

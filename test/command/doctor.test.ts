@@ -12,7 +12,7 @@ import { type Home, openHome, type Settings } from "../support/command-home.ts";
 import { type MailServer, startMailServer } from "../support/mail-server.ts";
 import { openService } from "../support/open-service.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
-import { createTestDatabase } from "../support/test-database.ts";
+import { createTestDatabase, type DatabaseKind } from "../support/test-database.ts";
 import { checkForbidden, emptyPostgres, examine, KEY, PASSWORD, withNames } from "./doctor-setup.ts";
 
 describe("doctor", { concurrency: 2 }, () => {
@@ -50,14 +50,7 @@ describe("doctor", { concurrency: 2 }, () => {
 
 	for (const kind of ["SQLite", "PostgreSQL"] as const) {
 		test(`on ${kind} names a chore that is late, with its last error`, async (t) => {
-			const home = openHome(t);
-			const database = await createTestDatabase(kind);
-			t.after(() => database.remove());
-			const settings = {
-				...(await withNames(t, "example.com")),
-				DATABASE_URL: kind === "SQLite" ? `sqlite:${database.location}` : database.location,
-				RINGBACK_SECRET_KEY: KEY,
-			};
+			const { home, database, settings } = await openOn(t, kind);
 			await home.runHere(["migrate"], settings);
 			match((await examine(home, settings)).of("chores"), /^ok none has begun yet$/);
 			const { db } = database.open();
@@ -166,7 +159,7 @@ describe("doctor", { concurrency: 2 }, () => {
 	});
 
 	test("says when PostgreSQL does not answer, without its password", async (t) => {
-		const ended = await openHome(t).run(["doctor"], {
+		const ended = await openHome(t).runHere(["doctor"], {
 			DATABASE_URL: `postgres://ringback:${PASSWORD}@localhost:1/ringback`,
 			RINGBACK_SECRET_KEY: KEY,
 		});
@@ -197,14 +190,7 @@ describe("doctor", { concurrency: 2 }, () => {
 
 	for (const kind of ["SQLite", "PostgreSQL"] as const) {
 		test(`on another schema says what serve says, and reads no table of it (${kind})`, async (t) => {
-			const home = openHome(t);
-			const database = await createTestDatabase(kind);
-			t.after(() => database.remove());
-			const settings = {
-				...(await withNames(t, "example.com")),
-				DATABASE_URL: kind === "SQLite" ? `sqlite:${database.location}` : database.location,
-				RINGBACK_SECRET_KEY: KEY,
-			};
+			const { home, database, settings } = await openOn(t, kind);
 			const store = database.open();
 			await store.migrate(START_MS, { migrations: MIGRATIONS.slice(0, 1) });
 			for (const table of ["chores", "network", "signing_secrets"])
@@ -265,4 +251,16 @@ async function withMail(
 	t.after(() => server.goAway());
 	const url = server.url.replace("//", `//me:${PASSWORD}@`);
 	return { server, settings: { SMTP_URL: url, MAIL_FROM: "rb@network.example" } };
+}
+
+/** Not migrated yet. */
+async function openOn(t: TestContext, kind: DatabaseKind) {
+	const database = await createTestDatabase(kind);
+	t.after(() => database.remove());
+	const settings = {
+		...(await withNames(t, "example.com")),
+		DATABASE_URL: kind === "SQLite" ? `sqlite:${database.location}` : database.location,
+		RINGBACK_SECRET_KEY: KEY,
+	};
+	return { home: openHome(t), database, settings };
 }

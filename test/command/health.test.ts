@@ -2,13 +2,11 @@
 // still, and where there is none.
 
 import { deepEqual, equal, match } from "node:assert/strict";
-import { once } from "node:events";
-import { createServer } from "node:http";
 import { type TestContext, test } from "node:test";
 import { askReadiness } from "../../src/service/readiness.ts";
 import { hasStack, openHome } from "../support/command-home.ts";
+import { startHttpServer } from "../support/http-server.ts";
 import { openService } from "../support/open-service.ts";
-import { portOf } from "../support/port-of.ts";
 
 test("is 0 while the service is ready, 1 while it drains, and 1 once it is gone", async (t) => {
 	const running = await openService();
@@ -53,11 +51,5 @@ test("is 2 when the settings do not say where to ask", async (t) => {
 });
 
 async function startSilent(t: TestContext): Promise<number> {
-	const server = createServer(() => undefined).listen(0, "127.0.0.1");
-	await once(server, "listening");
-	t.after(() => {
-		server.closeAllConnections();
-		server.close();
-	});
-	return portOf(server);
+	return Number(new URL(await startHttpServer(t, () => undefined)).port);
 }

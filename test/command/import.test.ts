@@ -78,7 +78,7 @@ describe("ringback import", { concurrency: 2 }, () => {
 	});
 
 	test("says so when there is no such file", async (t) => {
-		const ended = await openHome(t).run(["import", "people", "nowhere.csv"]);
+		const ended = await openHome(t).runHere(["import", "people", "nowhere.csv"]);
 		deepEqual([ended.code, ended.stderr], [1, "There is no file nowhere.csv. Check the name.\n"]);
 		equal(hasStack(ended), false);
 	});

@@ -2,15 +2,11 @@
 // by the terminal, nothing is asked for again and again, and nobody sees a stack.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { createServer, type RequestListener, type ServerResponse } from "node:http";
+import type { RequestListener, ServerResponse } from "node:http";
 import { describe, test } from "node:test";
 import { hasStack, openHome, type Running } from "../support/command-home.ts";
-import { portOf } from "../support/port-of.ts";
+import { type Cleaning, startHttpServer } from "../support/http-server.ts";
 import { until } from "../support/until.ts";
-
-interface Cleaning {
-	after(clean: () => Promise<void>): void;
-}
 
 const EVENT = {
 	event: "conversion.recorded",
@@ -28,25 +24,11 @@ const EVENT = {
 	occurredAt: "2026-01-01T00:00:00.000Z",
 	sentAt: "2026-01-01T00:00:00.000Z",
 };
+const { event: _, conversionId: id, sentAt: createdAt, ...SALE } = EVENT;
 const CONVERSION = {
-	id: "cnv_1",
-	orderId: "1001",
-	programId: "prg_1",
-	status: "RECORDED",
-	eventType: "SALE",
-	basketValue: "1.00",
-	commission: "0.10",
-	networkFee: "0.10",
-	currency: "EUR",
-	reason: null,
-	test: true,
-	source: "test",
-	pixelBasketValue: null,
-	decidedBy: null,
-	occurredAt: "2026-01-01T00:00:00.000Z",
-	createdAt: "2026-01-01T00:00:00.000Z",
-	approvesAt: null,
-	expiresAt: null,
+	...SALE,
+	...{ id, orderId: "1001", source: "test", createdAt },
+	...{ pixelBasketValue: null, decidedBy: null, approvesAt: null, expiresAt: null },
 };
 const LISTENING = 'event: listening\nid: a\ndata: {"programId":"prg_1"}\n\n';
 
@@ -174,15 +156,8 @@ async function startCommand(
 	args: readonly string[],
 	handler: RequestListener,
 ): Promise<Running> {
-	const server = createServer(handler);
-	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	t.after(async () => {
-		const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-		server.closeAllConnections();
-		await closed;
-	});
 	return openHome(t).startScript("receiver/src/command/main.ts", args, {
-		RINGBACK_URL: `http://127.0.0.1:${portOf(server)}`,
+		RINGBACK_URL: await startHttpServer(t, handler),
 		RINGBACK_API_KEY: "rbk_key",
 		RINGBACK_SIGNING_SECRET: "rbs_secret",
 	});

@@ -4,6 +4,7 @@
 
 import { createServer, type IncomingMessage } from "node:http";
 import { type Client, createClient, type PostbackEvent, verifyPostback } from "@ringback/receiver";
+import { runCommand } from "../../receiver/src/command/run-command.ts";
 import { type Ended, type Home, openHome, type Running, type Settings } from "../support/command-home.ts";
 import { type OpenedService, openService } from "../support/open-service.ts";
 import { portOf } from "../support/port-of.ts";
@@ -38,6 +39,7 @@ export interface ListenSetup {
 	client: Client;
 	/** `ringback listen` for this account, once it is connected; without an endpoint where that is null. */
 	listen(to: string | null, options?: readonly string[], settings?: Settings): Promise<Running>;
+	/** One that ends by itself, in this process: only `listen` is about a process. */
 	run(args: readonly string[], settings?: Settings): Promise<Ended>;
 	receive(port?: number): Promise<LocalReceiver>;
 }
@@ -111,13 +113,23 @@ function connect(t: Cleaning, home: Home, account: ShopAccount, url: string, bra
 			await running.said(/Ctrl-C ends this/);
 			return running;
 		},
-		run: (args, change = {}) => home.startScript(PROGRAM, args, { ...shopSettings, ...change }).ended(),
+		run: (args, change = {}) => runHere(args, { ...shopSettings, ...change }),
 		async receive(port = 0) {
 			const receiver = await startReceiver(secret, brand, port);
 			t.after(() => receiver.close());
 			return receiver;
 		},
 	};
+}
+
+async function runHere(args: readonly string[], environment: Settings): Promise<Ended> {
+	const [stdout, stderr]: [string[], string[]] = [[], []];
+	const screen = {
+		out: (line: string) => stdout.push(`${line}\n`),
+		error: (line: string) => stderr.push(`${line}\n`),
+	};
+	const code = await runCommand(args, { environment, screen, isTerminal: false });
+	return { code, signal: null, stdout: stdout.join(""), stderr: stderr.join("") };
 }
 
 async function startReceiver(secret: string, brand: string, port: number): Promise<LocalReceiver> {

@@ -106,7 +106,7 @@ describe("behind PgBouncer", { skip: PROGRAM === "" ? MISSING : false }, () => {
 		const { home, settings } = await openPooledHome(t);
 		const { RINGBACK_DATABASE_DIRECT_URL: _none, ...alone } = settings;
 		for (const command of ["serve", "migrate"]) {
-			const ended = await home.run([command], { ...alone, PORT: "0" });
+			const ended = await home.runHere([command], { ...alone, PORT: "0" });
 			equal(ended.code, 1, ended.stdout);
 			match(
 				ended.stderr,

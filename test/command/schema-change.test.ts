@@ -77,7 +77,7 @@ describe("a schema that changes", { concurrency: 2 }, () => {
 			deepEqual(await readFees("fee"), ["0.25"]);
 			await checkStepsAside(old, url, metrics);
 			// And nobody starts it again by mistake.
-			const again = await home.run(["serve"], withShop);
+			const again = await home.runHere(["serve"], withShop);
 			equal(again.code, 1);
 			match(again.stderr, /Start a newer Ringback/);
 
@@ -93,7 +93,7 @@ describe("a schema that changes", { concurrency: 2 }, () => {
 			const checking = { ...settings, PORT: "0", RINGBACK_MIGRATE: "check" };
 			if (kind === "SQLite") writeFileSync(database.location, "");
 			const create = ["user", "create", "--email", "a@b.example", "--kind", "shop"];
-			for (const refused of [await home.run(["serve"], checking), await home.runHere(create, checking)]) {
+			for (const refused of [await home.runHere(["serve"], checking), await home.runHere(create, checking)]) {
 				equal(refused.code, 1, refused.stdout);
 				match(
 					refused.stderr,
@@ -129,11 +129,12 @@ describe("a schema that changes", { concurrency: 2 }, () => {
 		const settings = {
 			DATABASE_URL: `sqlite:${join(home.folder, "data", "ringback.db")}`,
 			RINGBACK_MIGRATE: "check",
+			PORT: "0",
 		};
 		const refusals = [
 			await home.runHere(["migrate", "--check"], settings),
-			await home.run(["migrate", "--check", "--json"], settings),
-			await home.run(["serve"], settings),
+			await home.runHere(["migrate", "--check", "--json"], settings),
+			await home.runHere(["serve"], settings),
 		];
 		for (const refused of refusals) {
 			equal(refused.code, 1, refused.stdout);

@@ -8,13 +8,9 @@ import { describe, test } from "node:test";
 import { createReceiver, verifyPostback } from "@ringback/receiver";
 import receiverPackage from "../../receiver/package.json" with { type: "json" };
 import { hasStack, openHome } from "../support/command-home.ts";
-import { portOf } from "../support/port-of.ts";
+import { type Cleaning, startHttpServer } from "../support/http-server.ts";
 import { until } from "../support/until.ts";
 import { openListenSetup, untilReceived } from "./listen-setup.ts";
-
-interface Cleaning {
-	after(clean: () => Promise<void>): void;
-}
 
 describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 	test("the receiver's own reason for a refusal stands on the line, a different one for each mistake", async (t) => {
@@ -199,12 +195,5 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 
 /** A server of the developer's own; gives the address to forward to. */
 async function serve(t: Cleaning, handler: RequestListener): Promise<string> {
-	const server = createServer(handler);
-	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	t.after(async () => {
-		const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-		server.closeAllConnections();
-		await closed;
-	});
-	return `http://127.0.0.1:${portOf(server)}/postback?shop=1`;
+	return `${await startHttpServer(t, handler)}/postback?shop=1`;
 }

@@ -1,7 +1,7 @@
 // Access that ends is over: every way to lose it, and everything that somebody may hold or have made by then. What
 // others hold, and made for others, goes on.
 
-import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import { type Auth, createAuth } from "../../src/people/auth.ts";
 import { makePasswordLink } from "../../src/people/invitations.ts";
@@ -208,7 +208,10 @@ eachDatabase("access that ends", (database) => {
 			doesNotMatch(text, />Boss<\/span>/);
 			// "Late" was issued after the page was shown: it is not listed, and ends.
 			const fields = new URLSearchParams([...[mine, shop].map((key) => ["listed", key]), ["end", mine]]);
+			const announced: number[] = [];
+			site.store.onChange((changed) => announced.push(changed));
 			equal((await setup.bossBrowser.submitForm(path, fields)).status, 303);
+			ok(announced.includes(id), "at once, also for calls that know the key already");
 			const after = await db
 				.selectFrom("api_keys")
 				.select(["name", "revoked_at_ms"])

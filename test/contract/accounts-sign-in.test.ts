@@ -25,6 +25,7 @@ eachDatabase("signing in", (database) => {
 		const joined = await browser.submit(path, { email, name: "Fay", password: PASSWORD });
 		deepEqual([joined.status, joined.location], [303, "/network"]);
 		equal((await site.browser().open(path)).status, 410);
+		equal(await makeFirstStaffPath(site.deps), null, "there is no second first");
 
 		const elsewhere = await site.signIn({ email });
 		match((await browser.open("/account")).text, /Sign out everywhere else/);
@@ -55,10 +56,14 @@ eachDatabase("signing in", (database) => {
 		);
 	});
 
-	test("an address that guesses has to wait, and the limit is kept in the database", async () => {
+	test("an address that guesses has to wait, whatever its headers say, and the limit is kept in the database", async () => {
 		const [site, rival] = [createTestSite(database.store), createTestSite(database.rival)];
 		for (let guess = 0; guess < 22; guess++) {
-			const browser = (guess % 2 === 0 ? site : rival).browser({ address: "203.0.113.50" });
+			const headers = {
+				"x-forwarded-for": `192.0.2.${guess}`,
+				"x-ringback-client-address": `192.0.2.${guess}`,
+			};
+			const browser = (guess % 2 === 0 ? site : rival).browser({ address: "203.0.113.50", headers });
 			const answer = await enterPassword(browser, { email: `${guess}@b.example` }, "x");
 			equal(answer.status, guess < 20 ? 401 : 429, `guess ${guess}`);
 		}

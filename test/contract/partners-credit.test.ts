@@ -208,6 +208,25 @@ eachDatabase("credits", (database) => {
 		deepEqual(new Set(answered.slice(0, 8).map(({ route }) => route)), new Set(["/c/:code"]));
 	});
 
+	test("a host for links alone leads to the shop and shows nothing else, and other hosts go on as before", async () => {
+		const code = await linkOf(await partnerOf("hosted"));
+		const apart = createApp({ ...site.deps, clickUrl: "https://go.example" });
+		const ask = async (host: string, path: string, method = "GET") =>
+			(await apart.request(path, { method, headers: { ...BROWSER, host } })).status;
+		for (const host of ["go.example", "GO.example:443"]) {
+			deepEqual([await ask(host, `/c/${code}`), await ask(host, `/c/${code}`, "HEAD")], [302, 302]);
+			deepEqual([await ask(host, "/healthz"), await ask(host, "/readyz")], [200, 200]);
+			for (const path of ["/", "/sign-in", "/programmes", "/docs", "/openapi.json", "/v1/conversions", "/c"])
+				equal(await ask(host, path), 404, path);
+			equal(await ask(host, "/sign-in", "POST"), 404);
+			equal(await ask(host, `/c/${code}`, "POST"), 404);
+		}
+		deepEqual(
+			[await ask("ringback.example", `/c/${code}`), await ask("ringback.example", "/sign-in")],
+			[302, 200],
+		);
+	});
+
 	test("a sale that nobody brought has its word, no commission and no fee", async () => {
 		const other = await makeShop(site.deps);
 		await savePartnerTerms(site.deps, maker, other.programme, TERMS);

@@ -115,22 +115,6 @@ eachService("section 1, what the service does", (running) => {
 		deepEqual(programme.events, ["conversion.recorded", "conversion.reversed"]);
 	});
 
-	test("contract 1 delivery list: the last HTTP status received stays when a later attempt gets none", async () => {
-		const programme = await running.openProgramme();
-		programme.answer = () => ({ status: 503 });
-		await programme.record("A-1");
-		await programme.settled();
-		programme.answer = () => ({ raw: (socket) => socket.destroy() });
-		await programme.retryNow();
-		const [delivery] = await programme.deliveries();
-		deepEqual([delivery?.attempts, delivery?.last_http_status], [2, 503]);
-		const attempts = (await programme.attempts()).map((row) => [row.result, row.http_status]);
-		deepEqual(attempts, [
-			["answered", 503],
-			["network-error", null],
-		]);
-	});
-
 	test("contract 1 delivery list: every delivery is listed with its attempts and the last HTTP status", async () => {
 		const programme = await running.openProgramme();
 		programme.answer = ({ body }) => ({ status: body.includes("A-1") ? 503 : 204 });

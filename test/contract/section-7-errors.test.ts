@@ -45,7 +45,8 @@ eachService(
 			equal((await programme.attempts()).length, 2);
 		};
 
-		for (const status of [200, 201, 202, 204, 206, 226, 299]) {
+		// The edges of each kind: src/domain/verdict.test.ts judges every status there is.
+		for (const status of [200, 204, 299]) {
 			test(`contract 7 2xx: ${status} is success and completes the delivery`, async () => {
 				const programme = await deliverTo(() => ({ status }));
 				await isOver(programme, "delivered", status);
@@ -53,7 +54,7 @@ eachService(
 			});
 		}
 
-		for (const status of [500, 502, 503, 504, 599]) {
+		for (const status of [500, 599]) {
 			test(`contract 7 5xx: ${status} is a failure and retried`, async () => {
 				await isRetried(await deliverTo(() => ({ status })), status);
 			});
@@ -67,13 +68,13 @@ eachService(
 			await isRetried(await deliverTo(() => ({ status: 429, headers: { "retry-after": "1" } })), 429);
 		});
 
-		for (const status of [400, 401, 402, 403, 404, 405, 409, 410, 418, 422, 451, 499]) {
+		for (const status of [400, 410, 499]) {
 			test(`contract 7 other 4xx, 8 only these failures: ${status} is a deliberate refusal and ends the delivery at once`, async () => {
 				await isOver(await deliverTo(() => ({ status })), "failed", status);
 			});
 		}
 
-		for (const status of [300, 301, 302, 303, 304, 307, 308]) {
+		for (const status of [300, 302, 308]) {
 			test(`contract 7 redirect, 1 rule 3, 8 only these failures: ${status} is not followed and ends the delivery`, async () => {
 				const programme = await deliverTo(() => ({
 					status,

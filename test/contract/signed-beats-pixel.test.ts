@@ -26,14 +26,14 @@ eachService("a signed report beats an unsigned one", (running) => {
 		return Number(count);
 	}
 
-	test("fifty future orders that a stranger parked and let expire are fifty sales when they happen", async () => {
+	test("future orders that a stranger parked and let expire are sales when they happen", async () => {
 		const programme = await running.openProgramme({ approvalDays: APPROVAL_DAYS });
-		const orderIds = Array.from({ length: 50 }, (_, n) => String(5001 + n));
+		const orderIds = ["5001", "5002", "5003", "5004", "5005"];
 		for (const orderId of orderIds) await programme.pixel(orderId, "1.00");
-		equal(await countOf(programme, "PARKED"), 50);
+		equal(await countOf(programme, "PARKED"), 5);
 		await running.clock.moveBy(PAST_THE_WAIT_MS);
 		await running.until("they have expired", async () => (await countOf(programme, "PARKED")) === 0);
-		equal(await countOf(programme, "EXPIRED"), 50);
+		equal(await countOf(programme, "EXPIRED"), 5);
 		deepEqual(await programme.deliveries(), []);
 		const nowMs = running.clock.nowMs();
 		for (const orderId of orderIds) {
@@ -62,7 +62,7 @@ eachService("a signed report beats an unsigned one", (running) => {
 			deliveries.map(({ name, state }) => [name, state]),
 			orderIds.map(() => ["conversion.recorded", "delivered"]),
 		);
-		equal(await countOf(programme, "RECORDED"), 50);
+		equal(await countOf(programme, "RECORDED"), 5);
 	});
 
 	test("what a person approved before the server reported it stays; what was turned down costs nobody the sale", async () => {

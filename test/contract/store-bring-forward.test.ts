@@ -93,16 +93,6 @@ eachDatabase("what is sent now", (database) => {
 		deepEqual(await bring(store, empty.id, [{ id, seq: 0 }]), []);
 	});
 
-	test("pressed many times at once, by several processes, is brought forward once", async () => {
-		const { store, rival } = database;
-		const programme = await addProgramme(store);
-		const id = await addWaiting(store, programme);
-		const brought = await Promise.all(
-			Array.from({ length: 8 }, (_, n) => bring(n % 2 === 0 ? store : rival, programme.id, [{ id, seq: 1 }])),
-		);
-		deepEqual(brought.flat(), [id]);
-	});
-
 	if (database.kind === "PostgreSQL") {
 		test("by somebody who waited for the row of another is not touched again: it is due, and may be in hand", async () => {
 			const { store, rival } = database;

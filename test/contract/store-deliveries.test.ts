@@ -1,8 +1,7 @@
-// Finished deliveries on both databases: finding them, sending them again, and removing them when old.
+// Finished deliveries on both databases: finding them, and sending them again.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { realClock } from "../../src/outside/clock.ts";
 import {
 	type Delivery,
 	failedWithin,
@@ -13,7 +12,6 @@ import {
 } from "../../src/store/queries/deliveries.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { removeEndpoint } from "../../src/store/queries/programmes.ts";
-import { pruneDeliveries, pruneLog } from "../../src/store/queries/prune.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
@@ -98,30 +96,6 @@ eachDatabase("deliveries", (database) => {
 		deepEqual(await list(6_000, 7_000), []);
 	});
 
-	test("sending again is a new run of the same delivery, numbered behind the attempts before", async () => {
-		const { store } = database;
-		const programme = await addProgramme(store);
-		const finished = await finish(store, programme);
-		const started = await store.transact((trx) => requeue(trx, programme.id, [finished], START_MS + 100));
-		deepEqual(
-			started?.map(({ id }) => id),
-			[finished.id],
-		);
-		const { delivery, queued } = await readAll(store, finished.id);
-		deepEqual([delivery.state, delivery.run, delivery.finished_at_ms], ["pending", 2, null]);
-		deepEqual([queued?.run, queued?.counted, queued?.seq, queued?.due_at_ms], [2, 0, 2, START_MS + 100]);
-		await settle(store, delivered(await takeOne(store, programme.id, START_MS + 100)));
-		const { attempts } = await readAll(store, finished.id);
-		deepEqual(
-			attempts.map(({ seq, run }) => [seq, run]),
-			[
-				[1, 1],
-				[2, 1],
-				[3, 2],
-			],
-		);
-	});
-
 	test("pressed many times at once, it starts one run", async () => {
 		const { store, rival } = database;
 		const programme = await addProgramme(store);
@@ -182,52 +156,6 @@ eachDatabase("deliveries", (database) => {
 		await store.transact((trx) => removeEndpoint(trx, programme.id, START_MS));
 		equal(await store.transact((trx) => requeue(trx, programme.id, [finished], START_MS)), null);
 		equal((await readAll(store, finished.id)).delivery.state, "failed");
-	});
-});
-
-eachDatabase("retention", (database) => {
-	test("old finished deliveries go with their events and attempts; pending and young ones stay", async () => {
-		const { store } = database;
-		const programme = await addProgramme(store);
-		const gone = await finish(store, programme);
-		const pending = await addDelivery(store, programme, START_MS + 1);
-		const young = await addDelivery(store, programme, START_MS + 500);
-		const young2 = await takeDue(store, programme.id, 5, START_MS + 500);
-		await settle(store, ...young2.filter(({ id }) => id === young).map(delivered));
-		equal(await pruneDeliveries(store, realClock, START_MS + 400, () => false), 1);
-		const left = async (table: "deliveries" | "events") =>
-			(await store.db.selectFrom(table).select("id").orderBy("id").execute()).map(({ id }) => id);
-		deepEqual(await left("deliveries"), [pending, young]);
-		deepEqual(await left("events"), [pending, young]);
-		const attempts = await store.db.selectFrom("attempts").select("delivery_id").execute();
-		deepEqual(
-			attempts.map((attempt) => attempt.delivery_id === gone.id),
-			attempts.map(() => false),
-		);
-	});
-
-	test("old inbound calls go, however many there are, and young ones stay", async () => {
-		const { store } = database;
-		const call = (atMs: number) =>
-			({
-				kind: "api",
-				method: "POST",
-				target: "/v1/conversions",
-				outcome: "RECORDED",
-				http_status: 201,
-				at_ms: atMs,
-			}) as const;
-		const calls = Array.from({ length: 700 }, (_, n) => call(START_MS + n));
-		await store.writes.insertInboundCalls(store.db, calls);
-		await store.writes.insertInboundCalls(store.db, []);
-		equal(await pruneLog("inbound_calls", store, realClock, START_MS + 600, () => false), 600);
-		equal((await store.db.selectFrom("inbound_calls").select("id").execute()).length, 100);
-	});
-
-	test("a service that is stopping removes nothing more", async () => {
-		const { store } = database;
-		await finish(store, await addProgramme(store));
-		equal(await pruneDeliveries(store, realClock, Number.MAX_SAFE_INTEGER, () => true), 0);
 	});
 });
 

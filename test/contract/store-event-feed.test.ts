@@ -2,10 +2,10 @@
 // conversion, also when transactions end in another order than they began.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { before, type TestContext, test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { sql } from "kysely";
 import { approveDue } from "../../src/conversions/end-windows.ts";
-import { hasReached, readFeed, startOfFeed } from "../../src/conversions/event-feed.ts";
+import { hasReached, startOfFeed } from "../../src/conversions/event-feed.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import type { NewMove } from "../../src/store/hot-writes.ts";
 import type { Conversion } from "../../src/store/queries/conversions.ts";
@@ -14,7 +14,6 @@ import type { Db, Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { startListening } from "../support/listener.ts";
-import { analyseAsInService, plansOf } from "../support/query-plan.ts";
 import { addConversion, addProgramme, newConversion } from "../support/rows.ts";
 
 eachDatabase("the feed of events", (database) => {
@@ -184,55 +183,6 @@ eachDatabase("the feed of events", (database) => {
 		ok(listener.told.every((line) => line.startsWith("approved burst ")));
 		ok(Math.max(...listener.batches) <= 500, listener.batches.join(", "));
 	});
-});
-
-eachDatabase("plans of the feed of events", (database) => {
-	before(async () => {
-		const { db, kind } = database.store;
-		const insert = (into: string, columns: string) =>
-			sql.raw(`insert into ${into} ${countTo(40_000)} select ${columns} from n`).execute(db);
-		await insert(
-			`conversions (id, public_id, programme_id, order_id, event_type, status, basket_value, commission,
-				network_fee, currency, test, source, occurred_at_ms, created_at_ms, updated_at_ms)`,
-			"i, 'cnv' || i, i % 50, 'order ' || i, 'SALE', 'RECORDED', '1', '1', '1', 'EUR', 0, 'postback', 0, 0, 0",
-		);
-		await insert(
-			"moves (id, programme_id, conversion_id, move, to_status, at_ms)",
-			"i, i % 50, i, 'record', 'RECORDED', 0",
-		);
-		// As if written by many transactions, all of which this cluster has seen.
-		if (kind === "postgres") await sql`update moves set transaction = 1 + id / 100`.execute(db);
-		await analyseAsInService(database.store);
-	});
-
-	for (const [title, position] of [
-		["from now on", { at: 400, id: 39_990 }],
-		["from long ago", { at: 1, id: 5 }],
-	] as const) {
-		test(`${title} it is read along the primary keys, and no table from end to end`, async () => {
-			const programme = { id: 7, public_id: "prg" };
-			await checkWalks((store) => readFeed(store, programme, position, { testOnly: false, nowMs: START_MS }));
-		});
-	}
-
-	test("its start is found without reading what was before", () => checkWalks(startOfFeed));
-	test("so is whether a position was reached", () =>
-		checkWalks((store) => hasReached(store, { at: 1, id: 5 })));
-
-	async function checkWalks(run: (store: Store) => Promise<unknown>): Promise<void> {
-		const { store, kind } = database;
-		const plans = await plansOf(kind, store.db, (db) => run({ ...store, db }));
-		ok(plans.length > 0);
-		// What SQLite calls a scan there is the reading of what the batch gave.
-		const walks = plans.flatMap((plan) => plan.walks).filter((walk) => walk !== "passed");
-		const lines = plans.flatMap((plan) => plan.lines);
-		deepEqual(walks, [], lines.join("\n"));
-		const along = /Index Scan (Backward )?using moves_pkey|SEARCH moves USING INTEGER PRIMARY KEY/;
-		ok(
-			lines.some((line) => along.test(line)),
-			lines.join("\n"),
-		);
-	}
 });
 
 async function record(db: Db, programme: Programme, orderId: string): Promise<Conversion> {

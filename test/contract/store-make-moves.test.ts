@@ -3,7 +3,6 @@
 
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import { approveDue } from "../../src/conversions/end-windows.ts";
 import { creditStep, MAX_STEPS, makeMoves, type Step } from "../../src/conversions/make-moves.ts";
 import type { Status } from "../../src/domain/conversion.ts";
 import { NOBODY } from "../../src/domain/credit.ts";
@@ -23,7 +22,6 @@ import { recordQueries } from "../support/query-plan.ts";
 import { addConversion, addProgramme, findConversion, newConversion } from "../support/rows.ts";
 
 const deps = { clock: createClock(), random: createRandom() };
-const never = () => false;
 
 type Kind = keyof typeof KINDS;
 
@@ -154,59 +152,6 @@ eachDatabase("making moves", (database) => {
 		});
 	}
 
-	test("an expired one makes way: the sale is today's, behind today's sales; a parked one keeps its day", async () => {
-		const { store } = database;
-		const programme = await addProgramme(store);
-		for (const kind of ["record an expired one", "confirm a parked one"] as const) {
-			const step = await makeStep(store, programme, kind);
-			const since = await addConversion(store, programme.id);
-			const { conversions } = await store.transact((trx) =>
-				makeMoves(trx, { ...deps, store, clock: createClock(START_MS + 5) }, [step]),
-			);
-			const isNew = kind === "record an expired one";
-			const [made] = conversions;
-			const before = step.known ?? step.replaced;
-			equal(made?.public_id === before?.public_id, !isNew);
-			equal(made?.created_at_ms, isNew ? START_MS + 5 : START_MS);
-			equal((made?.id ?? 0) > since.id, isNew);
-			const stored = await findConversion(store.db, programme.id, before?.order_id ?? "");
-			equal(stored?.id, made?.id);
-			const kept = await findByPublicId(store.db, programme.id, before?.public_id ?? "");
-			equal(kept?.status, isNew ? "EXPIRED" : "RECORDED");
-		}
-	});
-
-	test("of many first reports of one order at once one is stored", async () => {
-		const { store, rival } = database;
-		const { id } = await addProgramme(store);
-		const {
-			status: _,
-			created_at_ms: __,
-			updated_at_ms: ___,
-			...sale
-		} = newConversion(id, { order_id: "raced" });
-		const made = await Promise.all(
-			Array.from({ length: 12 }, (_, n) =>
-				transact(
-					[{ move: "record", known: null, sale: { ...sale, public_id: `cnv_${id}_${n}` } }],
-					n % 2 === 0 ? store : rival,
-				),
-			),
-		);
-		equal(made.filter(({ conversions }) => conversions[0] !== undefined).length, 1);
-	});
-
-	test("of an approval and a rejection at once one happens", async () => {
-		const { store, rival } = database;
-		const programme = await addProgramme(store);
-		const known = await addConversion(store, programme.id);
-		const moved = await Promise.all([
-			transact([{ move: "approve", known, change: {} }], store),
-			transact([{ move: "reject", known, change: {} }], rival),
-		]);
-		equal(moved.filter(({ conversions }) => conversions[0] !== undefined).length, 1);
-	});
-
 	test("a decision that was made on amounts of before a credit is not stored", async () => {
 		const { store } = database;
 		const credit = await makeStep(store, await addProgramme(store), "credit");
@@ -308,40 +253,5 @@ eachDatabase("windows that have ended", (database) => {
 		deepEqual(await list("RECORDED", 3), [oldest, older, newer]);
 		deepEqual(await list("RECORDED", 10), [oldest, older, newer, newest]);
 		deepEqual(await list("PARKED", 10), [parked.id]);
-	});
-
-	test("each is approved once, with one event, when several processes approve at the same time", async () => {
-		const { store, rival } = database;
-		// Those of the test before must not be counted.
-		await approveDue({ ...deps, store }, never);
-		const programme = await addProgramme(store);
-		const rows = Array.from({ length: 1_200 }, (_, n) =>
-			newConversion(programme.id, { window_ends_at_ms: START_MS - n }),
-		);
-		for (let from = 0; from < rows.length; from += 400) {
-			await store.writes.insertConversions(store.db, rows.slice(from, from + 400));
-		}
-		const counts = await Promise.all(
-			[store, rival, store, rival].map((one) => approveDue({ ...deps, store: one }, never)),
-		);
-		// One that found its batch taken by others leaves the rest to the next round.
-		counts.push(await approveDue({ ...deps, store }, never));
-		const events = await store.db
-			.selectFrom("deliveries")
-			.select("id")
-			.where("programme_id", "=", programme.id)
-			.execute();
-		equal(events.length, 1_200);
-		equal(
-			counts.reduce((sum, count) => sum + count, 0),
-			1_200,
-		);
-		const left = await store.db
-			.selectFrom("conversions")
-			.select("id")
-			.where("programme_id", "=", programme.id)
-			.where("status", "=", "RECORDED")
-			.execute();
-		equal(left.length, 0);
 	});
 });

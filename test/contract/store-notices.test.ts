@@ -12,7 +12,6 @@ import {
 	endTroubles,
 	type FailedAttempts,
 	findNoticesToMail,
-	findOpenNotice,
 	findProgrammeToMail,
 	listNotices,
 	markMailed,
@@ -140,16 +139,6 @@ eachDatabase("notices of failing callbacks", (database) => {
 		);
 	});
 
-	test("what is only watched vanishes with its end, and shows nowhere before", async () => {
-		const { store } = database;
-		const { id } = await addProgramme(store);
-		await addFailures(store.db, [failedAttempts(id, { failures: 0 })]);
-		deepEqual((await listNotices(store.db, id, { limit: 5 })).rows, []);
-		equal((await findOpenNotice(store.db, id))?.told_at_ms, null);
-		deepEqual(await endTroubles(store.db, [id], "success", START_MS), []);
-		deepEqual(await readNotices(store, id), []);
-	});
-
 	test("removing the Postback URL ends the trouble, told or watched", async () => {
 		const { store } = database;
 		const [told, watched] = [await addProgramme(store), await addProgramme(store)];
@@ -264,28 +253,6 @@ eachDatabase("mailing notices", (database) => {
 				[early.id, "callbacks_failing"],
 				[early.id, "callbacks_working_again"],
 			],
-		);
-	});
-
-	test("a notice comes with the order and the event of the delivery that failed last", async () => {
-		const { store } = database;
-		const programme = await addProgramme(store);
-		const [deliveryId = 0] = await addDeliveries(store, programme, START_MS);
-		await fail(store.db, programme.id, { last_delivery_id: deliveryId });
-		const { public_id } = await store.db
-			.selectFrom("deliveries")
-			.select("public_id")
-			.where("id", "=", deliveryId)
-			.executeTakeFirstOrThrow();
-		const { order_id } = await store.db
-			.selectFrom("conversions")
-			.select("order_id")
-			.where("programme_id", "=", programme.id)
-			.executeTakeFirstOrThrow();
-		const notice = await findOpenNotice(store.db, programme.id);
-		deepEqual(
-			[notice?.lastDeliveryPublicId, notice?.lastOrderId, notice?.lastEvent],
-			[public_id, order_id, "conversion.recorded"],
 		);
 	});
 

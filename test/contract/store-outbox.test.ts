@@ -55,29 +55,6 @@ eachDatabase("the outbox", (database) => {
 		deepEqual(owed.inHand?.deliveries, await takeDue(store, programme.id, 5, START_MS));
 	});
 
-	test("a throw after the inserts leaves neither the status change nor the event", async () => {
-		const { store } = database;
-		const programme = await addProgramme(store);
-		const conversion = await addConversion(store, programme.id);
-		const before = await counts();
-		const crash = store.transact(async (trx) => {
-			const decided = await decideConversion(trx, { ...deps, store }, conversion, {
-				move: "approve",
-				decidedBy: "shop",
-			});
-			equal(decided.ok && decided.value.owed.inHand?.deliveries.length, 1);
-			throw new Error("the machine caught fire");
-		});
-		await rejects(crash, /caught fire/);
-		deepEqual(await counts(), before);
-		const kept = await store.db
-			.selectFrom("conversions")
-			.select("status")
-			.where("id", "=", conversion.id)
-			.executeTakeFirstOrThrow();
-		equal(kept.status, "RECORDED");
-	});
-
 	test("a second event of the same name is refused with everything around it", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);

@@ -5,6 +5,7 @@ import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import { CompiledQuery, sql } from "kysely";
 import { readCallbackHealth } from "../../src/callbacks/health.ts";
+import { hasReached, readFeed, startOfFeed } from "../../src/conversions/event-feed.ts";
 import { creditStep, makeMoves, type Step } from "../../src/conversions/make-moves.ts";
 import type { Status } from "../../src/domain/conversion.ts";
 import { NOBODY } from "../../src/domain/credit.ts";
@@ -375,6 +376,24 @@ const READS: readonly Read[] = [
 		],
 	),
 	["what became of the clicks on links", [], (db) => sumClicks(db, "link_id", [7], { fromMs: START_MS })],
+	...(
+		[
+			["from now on", { at: 400, id: ROWS - 10 }],
+			["from long ago", { at: 1, id: 5 }],
+		] as const
+	).map(
+		([since, position]): Read => [
+			`the feed of events ${since}`,
+			[],
+			(db, store) =>
+				readFeed({ ...store, db }, { id: SMALL, public_id: "prg" }, position, {
+					testOnly: false,
+					nowMs: START_MS,
+				}),
+		],
+	),
+	["where the feed of events begins", [], (db, store) => startOfFeed({ ...store, db })],
+	["whether a position of the feed was reached", [], (db, store) => hasReached({ ...store, db }, MIDDLE)],
 	["a conversion's history", ["moves_by_conversion"], (db) => listMoves(db, 77)],
 	[
 		"conversions of many orders, for calls and jobs",

@@ -4,7 +4,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { createNetworkTallies } from "../../src/conversions/tally.ts";
-import type { PersonKind } from "../../src/domain/roles.ts";
+import type { PersonKind, ProgrammeRole } from "../../src/domain/roles.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import type { Maker } from "../../src/people/links.ts";
 import {
@@ -29,6 +29,7 @@ import { signInAs } from "../support/signed-in.ts";
 
 type PeopleDeps = Parameters<typeof removePerson>[0];
 type Target = { programme: Programme; whom: Person };
+type AtOnce = (deps: PeopleDeps, maker: Maker, to: Target) => Promise<{ ok: boolean }>;
 
 eachDatabase("programmes and people as the pages read them", (database) => {
 	test("a slice sums what 64 bits cannot hold, to the last digit, and says where the next begins", async () => {
@@ -174,52 +175,40 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		equal(longer?.currencies.get("EUR")?.get("RECORDED")?.basketMinor, 500n);
 	});
 
-	/** Each does it to the other at the same moment, in two processes; one of them is refused. */
-	async function eachToTheOther(
-		act: (deps: PeopleDeps, maker: Maker, to: Target) => Promise<{ ok: boolean }>,
-	) {
-		const { store, rival } = database;
-		const programme = await addProgramme(store);
-		const [one, other] = [await addPerson(store, "shop"), await addPerson(store, "shop")];
-		for (const person of [one, other]) {
-			await addToProgramme(store.db, programme.id, person.id, "owner");
-			await signInAs(store, person);
-		}
-		const actAs = (by: Person, whom: Person, at: Store) => {
-			const maker = { personId: by.id, kind: "shop", sessionId: by.public_id } as const;
-			return act({ store: at, clock: createClock() }, maker, { programme, whom });
-		};
-		const results = await Promise.all([actAs(one, other, store), actAs(other, one, rival)]);
-		equal(results.filter(({ ok }) => ok).length, 1);
-		return listProgrammePeople(store.db, programme.id, START_MS);
+	const AT_ONCE: readonly [what: string, act: AtOnce, left: readonly ProgrammeRole[]][] = [
+		[
+			"remove each other",
+			(deps, maker, { programme, whom }) => removePerson(deps, maker, programme, whom.public_id),
+			["owner"],
+		],
+		["leave", (deps, maker, { programme }) => leaveProgramme(deps, maker, programme), ["owner"]],
+		[
+			"make each other viewers",
+			(deps, maker, { programme, whom }) => changeRole(deps, maker, programme, whom.public_id, "viewer"),
+			["owner", "viewer"],
+		],
+	];
+	for (const [what, act, left] of AT_ONCE) {
+		test(`two owners who ${what} at once leave one`, async () => {
+			const { store, rival } = database;
+			for (let round = 0; round < 10; round++) {
+				const programme = await addProgramme(store);
+				const [one, other] = [await addPerson(store, "shop"), await addPerson(store, "shop")];
+				for (const person of [one, other]) {
+					await addToProgramme(store.db, programme.id, person.id, "owner");
+					await signInAs(store, person);
+				}
+				const actAs = (by: Person, whom: Person, at: Store) => {
+					const maker = { personId: by.id, kind: "shop", sessionId: by.public_id } as const;
+					return act({ store: at, clock: createClock() }, maker, { programme, whom });
+				};
+				const results = await Promise.all([actAs(one, other, store), actAs(other, one, rival)]);
+				equal(results.filter(({ ok }) => ok).length, 1, "one of them is refused");
+				const people = await listProgrammePeople(store.db, programme.id, START_MS);
+				deepEqual(people.map(({ role }) => role).toSorted(), left);
+			}
+		});
 	}
-
-	test("two owners who remove each other at once leave one", async () => {
-		for (let round = 0; round < 10; round++) {
-			const people = await eachToTheOther((deps, maker, { programme, whom }) =>
-				removePerson(deps, maker, programme, whom.public_id),
-			);
-			equal(people.length, 1);
-		}
-	});
-
-	test("two owners who leave at once leave one", async () => {
-		for (let round = 0; round < 10; round++) {
-			const people = await eachToTheOther((deps, maker, { programme }) =>
-				leaveProgramme(deps, maker, programme),
-			);
-			equal(people.length, 1);
-		}
-	});
-
-	test("two owners who make each other viewers at once leave one", async () => {
-		for (let round = 0; round < 10; round++) {
-			const people = await eachToTheOther((deps, maker, { programme, whom }) =>
-				changeRole(deps, maker, programme, whom.public_id, "viewer"),
-			);
-			deepEqual(people.map(({ role }) => role).toSorted(), ["owner", "viewer"]);
-		}
-	});
 
 	test("two of the staff who deactivate each other at once leave one", async () => {
 		const { store, rival } = database;

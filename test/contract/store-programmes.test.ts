@@ -4,7 +4,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { findPersonByEmail, insertPerson } from "../../src/store/queries/people.ts";
 import { addresseesOf, addToProgramme } from "../../src/store/queries/programme-people.ts";
-import { findProgramme, presentUrl, setEndpoint } from "../../src/store/queries/programmes.ts";
+import { findProgramme } from "../../src/store/queries/programmes.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addProgramme, newId } from "../support/rows.ts";
@@ -49,18 +49,5 @@ eachDatabase("programmes", (database) => {
 			owners.map(({ email, zone }) => [email, zone]),
 			[["twice@shop.example", null]],
 		);
-	});
-
-	test("a new URL takes the old one's place, and the old one stays on record", async () => {
-		const { store } = database;
-		const { id } = await addProgramme(store);
-		await store.transact((trx) => setEndpoint(trx, id, "https://shop.example/new", START_MS + 1));
-		equal(await presentUrl(store.db, id), "https://shop.example/new");
-		const saved = await store.db
-			.selectFrom("endpoints")
-			.select("url")
-			.where("receiver_id", "=", id)
-			.execute();
-		equal(saved.length, 2);
 	});
 });

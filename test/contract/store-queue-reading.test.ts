@@ -56,14 +56,6 @@ eachDatabase("reading what is due", (database) => {
 		);
 	});
 
-	test("a row is due at its time and not a millisecond earlier", async () => {
-		const { store } = database;
-		const programme = await addProgramme(store);
-		const id = await addDelivery(store, programme, START_MS + 100);
-		deepEqual((await read([fromFront(programme.id, 5)], START_MS + 99)).deliveries, []);
-		equal((await read([fromFront(programme.id, 5)], START_MS + 100)).deliveries[0]?.id, id);
-	});
-
 	test("a due delivery brings what is needed to send it, and reading it changes nothing", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);

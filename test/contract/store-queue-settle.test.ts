@@ -62,16 +62,6 @@ eachDatabase("settling", (database) => {
 		]);
 	});
 
-	test("a failed one leaves the queue as failed", async () => {
-		const { store } = database;
-		const programme = await addProgramme(store);
-		const id = await addDelivery(store, programme);
-		await settle(store, failed(await takeOne(store, programme.id, START_MS)));
-		const { delivery, queued, attempts } = await readAll(store, id);
-		deepEqual([delivery.state, delivery.last_verdict, delivery.last_http_status], ["failed", "refused", 404]);
-		deepEqual([queued, attempts.length], [null, 1]);
-	});
-
 	test("a retry goes back with its new due time, counted, and is due then", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
@@ -85,19 +75,6 @@ eachDatabase("settling", (database) => {
 		deepEqual(await takeDue(store, programme.id, 1, RETRY_AT_MS - 1), []);
 		const again = await takeOne(store, programme.id, RETRY_AT_MS);
 		deepEqual([again.counted, again.seq], [1, 1]);
-	});
-
-	test("a cancelled one leaves the queue without an attempt", async () => {
-		const { store } = database;
-		const programme = await addProgramme(store);
-		const id = await addDelivery(store, programme);
-		const taken = await takeOne(store, programme.id, START_MS);
-		await settle(store, { kind: "cancelled", delivery: taken, endedAtMs: START_MS + 3 });
-		const { delivery, queued, attempts } = await readAll(store, id);
-		deepEqual(
-			[delivery.state, delivery.finished_at_ms, queued, attempts],
-			["cancelled", START_MS + 3, null, []],
-		);
 	});
 
 	test("what the shop answered is stored with its attempt, and the last status received stays", async () => {

@@ -16,7 +16,7 @@ import {
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { findUsableSecrets, insertSecret } from "../../src/store/queries/signing-secrets.ts";
 import type { Store } from "../../src/store/store.ts";
-import { START_MS } from "../support/clock.ts";
+import { makeStillClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addProgramme, newSecret } from "../support/rows.ts";
 import { expectValue } from "../support/shop-account.ts";
@@ -30,13 +30,7 @@ eachDatabase("signing secrets", (database) => {
 		store,
 		random,
 		sealingKey: new Uint8Array(32).fill(7),
-		clock: {
-			nowMs: () => nowMs,
-			monotonicMs: () => nowMs,
-			isSure: () => true,
-			after: () => () => undefined,
-			yieldLoop: async () => undefined,
-		},
+		clock: makeStillClock(() => nowMs),
 	});
 	/** By many, through two connections to the same database. */
 	const race = <Value>(act: (deps: AccountsDeps, n: number) => Promise<Value>): Promise<Value[]> =>

@@ -2,10 +2,8 @@
 // because whoever it asks is told the API key.
 
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
-import { once } from "node:events";
-import { createServer, type RequestListener } from "node:http";
 import type { TestContext } from "node:test";
-import { portOf } from "../support/port-of.ts";
+import { startHttpServer } from "../support/http-server.ts";
 import type { ExampleFolder } from "./example-folder.ts";
 
 interface FalseAnswer {
@@ -42,7 +40,7 @@ export async function checkSender(t: TestContext, examples: ExampleFolder): Prom
 	]) {
 		await t.test(`with ${title} it says in a line what to set, and asks nobody`, async (t) => {
 			const asked: string[] = [];
-			const url = await listen(t, "127.0.0.1", (request, response) => {
+			const url = await startHttpServer(t, (request, response) => {
 				asked.push(`${request.method} ${request.url}`);
 				response.writeHead(200, { "Content-Type": RECORD.type }).end(RECORD.body);
 			});
@@ -55,7 +53,7 @@ export async function checkSender(t: TestContext, examples: ExampleFolder): Prom
 	}
 	await t.test("sends who brought the sale where that is given, and else neither field", async (t) => {
 		const sent: string[] = [];
-		const url = await listen(t, "127.0.0.1", (request, response) => {
+		const url = await startHttpServer(t, (request, response) => {
 			let body = "";
 			request.setEncoding("utf8").on("data", (piece) => {
 				body += piece;
@@ -78,12 +76,16 @@ export async function checkSender(t: TestContext, examples: ExampleFolder): Prom
 	for (const { title, status, type, body, isRedirect } of FALSE_ANSWERS) {
 		await t.test(`${title} is no success, and nobody else is asked`, async (t) => {
 			const askedElsewhere: string[] = [];
-			const elsewhere = await listen(t, "127.0.0.2", (request, response) => {
-				askedElsewhere.push(`${request.method} ${request.url} ${request.headers.authorization}`);
-				response.writeHead(200, { "Content-Type": RECORD.type }).end(RECORD.body);
-			});
+			const elsewhere = await startHttpServer(
+				t,
+				(request, response) => {
+					askedElsewhere.push(`${request.method} ${request.url} ${request.headers.authorization}`);
+					response.writeHead(200, { "Content-Type": RECORD.type }).end(RECORD.body);
+				},
+				"127.0.0.2",
+			);
 			const asked: string[] = [];
-			const url = await listen(t, "127.0.0.1", (request, response) => {
+			const url = await startHttpServer(t, (request, response) => {
 				asked.push(`${request.method} ${request.url}`);
 				request.resume().on("end", () => {
 					const location = isRedirect ? { Location: `${elsewhere}/v1/conversions` } : {};
@@ -97,16 +99,4 @@ export async function checkSender(t: TestContext, examples: ExampleFolder): Prom
 			match(ended.stdout + ended.stderr, new RegExp(`${status}|redirect`), "it says what came");
 		});
 	}
-}
-
-async function listen(t: TestContext, host: string, listener: RequestListener): Promise<string> {
-	const server = createServer(listener).listen(0, host);
-	await once(server, "listening");
-	t.after(async () => {
-		const closed = once(server, "close");
-		server.close();
-		server.closeAllConnections();
-		await closed;
-	});
-	return `http://${host}:${portOf(server)}`;
 }

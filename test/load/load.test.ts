@@ -2,9 +2,8 @@
 
 import { ok, rejects, throws } from "node:assert/strict";
 import { randomInt } from "node:crypto";
-import { createServer } from "node:http";
 import { test } from "node:test";
-import { portOf } from "../support/port-of.ts";
+import { startHttpServer } from "../support/http-server.ts";
 import { isLong, noProgress } from "../support/proof.ts";
 import { until } from "../support/until.ts";
 import { describeFloods, measureFloods } from "./floods.ts";
@@ -42,17 +41,10 @@ for (const usesPostgres of WITH_POSTGRES) {
 	});
 }
 
-test("an answer that is no JSON ends the run and is shown with its status", async () => {
-	const server = createServer((_, response) => response.writeHead(502).end("<html>Bad Gateway</html>"));
-	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	try {
-		const account = { apiKey: "rbk_1", secret: "rbs_1" };
-		const { done } = startIntake(`http://127.0.0.1:${portOf(server)}`, [account], 1);
-		await rejects(done, /answered 502 .*<html>Bad Gateway/);
-	} finally {
-		server.closeAllConnections();
-		await new Promise((resolve) => server.close(resolve));
-	}
+test("an answer that is no JSON ends the run and is shown with its status", async (t) => {
+	const url = await startHttpServer(t, (_, answer) => answer.writeHead(502).end("<html>Bad Gateway</html>"));
+	const { done } = startIntake(url, [{ apiKey: "rbk_1", secret: "rbs_1" }], 1);
+	await rejects(done, /answered 502 .*<html>Bad Gateway/);
 });
 
 test("a size grows that goes up all the time, not one that comes and goes or finds its level in the first third", () => {

@@ -4,14 +4,14 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { connect } from "node:http2";
 import { request } from "node:https";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { findProgram } from "../support/find-program.ts";
+import { startHttpServer } from "../support/http-server.ts";
 import { reportNotRun } from "../support/not-run.ts";
 import { type OpenedService, openService } from "../support/open-service.ts";
-import { portOf } from "../support/port-of.ts";
 import { openAccount, type ShopAccount } from "../support/shop-account.ts";
 import { signedRequest } from "../support/signed-request.ts";
 import { until } from "../support/until.ts";
@@ -211,18 +211,13 @@ async function callOverHttp2(proxy: RunningProxy, { target, headers = {} }: Sent
 /** Plays the service, to see what of a request arrives. */
 async function startRecorder(t: TestContext) {
 	const seen: { method: string | undefined; target: string | undefined; sha256: string }[] = [];
-	const server = createServer(async (incoming, answer) => {
+	const url = await startHttpServer(t, async (incoming, answer) => {
 		const digest = createHash("sha256");
 		for await (const chunk of incoming) digest.update(chunk);
 		seen.push({ method: incoming.method, target: incoming.url, sha256: digest.digest("hex") });
 		answer.end();
-	}).listen(0, "127.0.0.1");
-	await once(server, "listening");
-	t.after(() => {
-		server.closeAllConnections();
-		server.close();
 	});
-	return { address: `127.0.0.1:${portOf(server)}`, last: () => seen.at(-1) };
+	return { address: new URL(url).host, last: () => seen.at(-1) };
 }
 
 function hash(bytes: string | Uint8Array): string {

@@ -3,11 +3,10 @@
 // any request in src/api.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { createServer, request as forward } from "node:http";
+import { request as forward } from "node:http";
 import { after, test } from "node:test";
 import { type BatchResult, type CallFailure, type Conversion, signRequest } from "@ringback/receiver";
-import { portOf } from "../support/port-of.ts";
-import { openAccount } from "../support/shop-account.ts";
+import { startHttpServer } from "../support/http-server.ts";
 import { until } from "../support/until.ts";
 import { startLiveService } from "./live-service.ts";
 
@@ -20,7 +19,7 @@ const wordOf = (result: BatchResult<string>) => (result.ok ? result.outcome : re
 /** How many answers the proxy still keeps to itself. */
 let answersToDrop = 0;
 /** Passes everything on, and hangs up on the shop where it was to hand the service's answer back. */
-const proxy = createServer((incoming, outgoing) => {
+const proxyUrl = await startHttpServer({ after }, (incoming, outgoing) => {
 	const { method, url, headers } = incoming;
 	const passed = forward(live.service.url + url, { method, headers }, (answer) => {
 		if (answersToDrop === 0) {
@@ -33,13 +32,7 @@ const proxy = createServer((incoming, outgoing) => {
 	passed.on("error", () => outgoing.destroy());
 	incoming.pipe(passed);
 });
-await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
-after(async () => {
-	const closed = new Promise((resolve) => proxy.close(resolve));
-	proxy.closeAllConnections();
-	await closed;
-});
-const cutOff = live.createClient({ url: `http://127.0.0.1:${portOf(proxy)}`, retry });
+const cutOff = live.createClient({ url: proxyUrl, retry });
 
 test("a sale is recorded, and reported again it is a duplicate with the first one's conversion", async () => {
 	const reported = { ...sale("A-1", "129.9"), currency: "EUR", eventType: "LEAD" };
@@ -157,7 +150,6 @@ test("conversions are found by an order id that needs every kind of escaping", a
 	deepEqual(await client.conversions({ orderId }), found);
 });
 
-const other = await openAccount(live.service, { owners: ["other@shop.example"] });
 const REFUSALS: readonly (readonly [
 	what: string,
 	call: () => Promise<object>,
@@ -168,30 +160,6 @@ const REFUSALS: readonly (readonly [
 		"an order nobody reported",
 		() => client.approve({ orderId: "none" }),
 		{ code: "unknown_order", status: 404, field: "orderId" },
-		/\w.*\.$/,
-	],
-	[
-		"a report of 64 KiB and more",
-		() => client.record(sale("x".repeat(65_536))),
-		{ code: "body_too_large", status: 413 },
-		/\w.*\.$/,
-	],
-	[
-		"a page that is too large",
-		() => client.conversions({ limit: 201 }),
-		{ code: "invalid_field", status: 422, field: "limit" },
-		/\w.*\.$/,
-	],
-	[
-		"a key nobody issued",
-		() => live.createClient({ apiKey: "rbk_nobody" }).record(sale("none")),
-		{ code: "unknown_api_key", status: 401 },
-		/\w.*\.$/,
-	],
-	[
-		"another programme's secret",
-		() => live.createClient({ secret: other.secret }).record(sale("none")),
-		{ code: "bad_signature", status: 401 },
 		/\w.*\.$/,
 	],
 	[
@@ -206,12 +174,6 @@ const REFUSALS: readonly (readonly [
 		() => live.createClient({ now: () => Date.now() - 400_000 }).record(sale("none")),
 		{ code: "stale_timestamp", status: 401 },
 		/this machine: it is about (39|40|41)\d s behind the service's\.$/,
-	],
-	[
-		"a shop whose clock is 400 s early",
-		() => live.createClient({ now: () => Date.now() + 400_000 }).record(sale("none")),
-		{ code: "stale_timestamp", status: 401 },
-		/this machine: it is about (39|40|41)\d s ahead of the service's\.$/,
 	],
 ];
 

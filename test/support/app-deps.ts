@@ -46,6 +46,7 @@ export function makeAppDeps(parts: Pick<AllDeps, "store" | "clock" | "random" | 
 		network: createKnownNetwork(parts, null),
 		publicUrl: "https://ringback.example",
 		isPublicUrlSet: true,
+		clickUrl: "https://ringback.example",
 		allowsPrivateRanges: false,
 		staffAuthenticator: "optional",
 		metrics: makeMetrics(parts),

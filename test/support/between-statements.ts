@@ -17,9 +17,12 @@ export function interruptAfter(trx: Db, after: number, interrupt: () => Promise<
 	return trx.withPlugin(plugin);
 }
 
-/** On PostgreSQL: somebody waits for what this transaction has locked. */
+/**
+ * On PostgreSQL: somebody waits for what this transaction has locked. Not by pg_stat_activity: a transaction sees that as
+ * it was when it first looked, and whoever connects later is not in it.
+ */
 export async function holdsSomebodyUp(trx: Db): Promise<boolean> {
-	const { rows } = await sql`select 1 from pg_stat_activity
-		where pg_backend_pid() = any(pg_blocking_pids(pid))`.execute(trx);
+	const { rows } = await sql`select 1 from pg_locks
+		where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`.execute(trx);
 	return rows.length > 0;
 }

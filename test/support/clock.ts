@@ -80,6 +80,17 @@ export function createClock(
 	};
 }
 
+/** Tells a time, and runs nothing. */
+export function makeStillClock(nowMs: () => number): Clock {
+	return {
+		nowMs,
+		monotonicMs: nowMs,
+		isSure: () => true,
+		after: () => () => undefined,
+		yieldLoop: async () => undefined,
+	};
+}
+
 function firstUntil(timers: ReadonlySet<Timer>, atMs: number): Timer | undefined {
 	let first: Timer | undefined;
 	for (const timer of timers) {

@@ -83,13 +83,21 @@ export function openHome(t: Cleaning): Home {
 	};
 }
 
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
 async function runHere(args: readonly string[], settings: Settings): Promise<Ended> {
 	// Loaded by those alone who use it.
 	const { main } = await import("../../src/main.ts");
 	const stdout: string[] = [];
 	const stderr: string[] = [];
 	const screen = { out: (line: string) => stdout.push(line), error: (line: string) => stderr.push(line) };
+	const before = SIGNALS.map((signal) => process.listeners(signal));
 	const code = await main(args, screen, settings);
+	// `serve` hears of signals until its process ends, and this one goes on.
+	for (const [at, signal] of SIGNALS.entries()) {
+		const left = process.listeners(signal).filter((listener) => !before[at]?.includes(listener));
+		for (const listener of left) process.off(signal, listener);
+	}
 	const text = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join("");
 	return { code, signal: null, stdout: text(stdout), stderr: text(stderr) };
 }

@@ -8,6 +8,8 @@ export type ReadAnswer<Value> = (json: unknown) => Parsed<Value>;
 export type Decided<Outcome extends string> = {
 	readonly outcome: Outcome;
 	readonly conversion: Conversion;
+	/** Of a sale in a programme that credits partners: by what a partner was credited, or why nobody was. */
+	readonly credit?: string;
 };
 
 export type Page = {
@@ -27,7 +29,9 @@ export function readDecided<Outcome extends string>(
 		if (outcome === undefined) return notPromised(`its outcome is not ${outcomes.join(", ")}`);
 		const conversion = parseConversion(json["conversion"]);
 		if (!conversion.ok) return conversion;
-		return { ok: true, value: { outcome, conversion: conversion.value } };
+		const { credit } = json;
+		const word = typeof credit === "string" ? { credit } : {};
+		return { ok: true, value: { outcome, conversion: conversion.value, ...word } };
 	};
 }
 

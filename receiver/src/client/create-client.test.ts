@@ -32,18 +32,21 @@ test("each method makes its call and gives outcome, conversion and the number of
 		decided("APPROVED"),
 		decided("REJECTED"),
 		decided("REVERSED"),
+		{ status: 201, body: { outcome: "RECORDED", conversion: sampleConversion, credit: "CLICK" } },
 		{ status: 200, body: { conversion: sampleConversion, later: "field" } },
 		{ status: 200, body: { conversions: [sampleConversion], nextCursor: "cnv_2" } },
 	);
 	const client = clientOf(service);
 	const occurredAt = new Date(Date.UTC(2026, 0, 1));
 	const done = { ok: true, attempts: 1, conversion: sampleConversion };
+	const credited = { ...done, outcome: "RECORDED", credit: "CLICK" };
 	assert.deepEqual(await client.record({ ...sale, occurredAt }), { ...done, outcome: "RECORDED" });
 	assert.deepEqual(await client.approve({ orderId: "A-1001" }), { ...done, outcome: "APPROVED" });
 	const reason = "FRAUD";
 	assert.deepEqual(await client.reject({ orderId: "A-1001", reason }), { ...done, outcome: "REJECTED" });
 	const reversal = { orderId: "A-1001", eventType: "LEAD", reason: "A_LATER_WORD" };
 	assert.deepEqual(await client.reverse(reversal), { ...done, outcome: "REVERSED" });
+	assert.deepEqual(await client.record({ ...sale, clickId: "AQ" }), credited);
 	assert.deepEqual(await client.conversion("cnv_01HX3Y7R2K"), done);
 	const query = { orderId: "Bücher 1/2&x=y", limit: 7, status: undefined, cursor: "cnv_9" };
 	const page = { ok: true, attempts: 1, conversions: [sampleConversion], nextCursor: "cnv_2" };
@@ -59,6 +62,7 @@ test("each method makes its call and gives outcome, conversion and the number of
 			["POST", "/v1/approvals", '{"orderId":"A-1001"}'],
 			["POST", "/v1/rejections", '{"orderId":"A-1001","reason":"FRAUD"}'],
 			["POST", "/v1/reversals", '{"orderId":"A-1001","eventType":"LEAD","reason":"A_LATER_WORD"}'],
+			["POST", "/v1/conversions", '{"orderId":"A-1001","basketValue":"129.90","clickId":"AQ"}'],
 			["GET", "/v1/conversions/cnv_01HX3Y7R2K", ""],
 			["GET", "/v1/conversions?orderId=B%C3%BCcher+1%2F2%26x%3Dy&limit=7&cursor=cnv_9", ""],
 		],
@@ -452,9 +456,7 @@ const badOptions: ReadonlyArray<readonly [what: string, change: object, names: R
 	["an empty key", { apiKey: "" }, /^apiKey /],
 	["a key with a line feed", { apiKey: `${apiKey}\n` }, /^apiKey /],
 	["an empty secret", { secret: "" }, /^secret /],
-	["no settings at all", { url: undefined, apiKey: undefined, secret: undefined }, /^apiKey /],
 	["no secret", { secret: undefined }, /^secret /],
-	["no url", { url: undefined }, /^url /],
 	["a line feed after the secret", { secret: `${secret}\n` }, /^secret has white space/],
 	["a blank for a secret", { secret: "   " }, /^secret has white space/],
 	["a brand longer than the service's", { brand: "A".repeat(32) }, /^brand /],

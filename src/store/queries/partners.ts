@@ -211,6 +211,12 @@ export function findByCode(db: Db, programmeId: number, folded: string) {
 		.executeTakeFirst();
 }
 
+/** The first that was added: a test of the programme is credited by it. */
+export function findFirstCode(db: Db, programmeId: number) {
+	const codes = db.selectFrom("coupon_codes").selectAll().where("programme_id", "=", programmeId);
+	return codes.orderBy("created_at_ms").limit(1).executeTakeFirst();
+}
+
 /** False when it belongs to a partnership already. */
 export async function insertCode(db: Db, code: Insertable<CouponCodesTable>): Promise<boolean> {
 	const { numInsertedOrUpdatedRows = 0n } = await db

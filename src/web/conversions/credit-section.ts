@@ -83,7 +83,7 @@ const WHY: Readonly<Record<CreditWord, Why>> = {
 	CLICK: ({ clicked_at_ms: atMs }, { click_days: days }, link) =>
 		html`The buyer clicked on the partner's link ${link === undefined ? null : html`<code>${link.code}</code>${link.name === "" ? null : ` (${link.name})`} `}${
 			atMs === null ? null : html`on ${ui.timeTag(atMs)}`
-		}. It was the last click before the sale, and within ${ui.countOf(days, "day")} of it.`,
+		}. It was the last click before the sale, at most ${ui.countOf(days, "day")} earlier.`,
 	ASSIGNED: ({ partnership }, { public_id: programme }, _, isStaff) => {
 		const action = "credit.assigned";
 		const log = html` The reason is in the <a href="${withQuery(AUDIT_PATH, { action, programme })}">audit log</a>.`;

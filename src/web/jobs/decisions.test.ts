@@ -57,18 +57,6 @@ test("a file is checked, previewed, applied once however often the button is pre
 	match((await owner.open(`${base}/bulk`)).text, /decisions\.csv.*Done/s);
 });
 
-test("a job that is discarded is gone and changed nothing", async (t) => {
-	const { site, owner, base, add, read } = await openShop(t);
-	const one = await add({ order_id: "one" });
-	await owner.open(`${base}/bulk`);
-	const { location } = await owner.submitForm(`${base}/bulk`, uploadForm(`${HEADER}one,,approve,\n`));
-	await workOff(site);
-	const discarded = await owner.submit(`${location}/discard`, {});
-	match(await follow(owner, discarded.location), /Discarded\. Nothing was changed/);
-	equal((await owner.open(location ?? "")).status, 404);
-	equal((await read(one)).status, "RECORDED");
-});
-
 test("staff see a shop's job and can neither apply nor stop it; their own may only reject", async (t) => {
 	const { site, owner, base, add, read } = await openShop(t);
 	const one = await add({ order_id: "one" });

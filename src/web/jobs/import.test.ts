@@ -119,22 +119,6 @@ test("with mail, whoever imports people says whether they are invited", async (t
 	);
 });
 
-test("nobody but staff finds any of it", async (t) => {
-	const { site, staff } = await openNetwork(t);
-	const owner = await site.signIn(await site.addOwner(await site.addProgramme("Garden Shop")));
-	const job = await upload(staff, "conversions", [HISTORY, "Garden Shop;A-1;approved;2026-02-01;1;"]);
-	await workOff(site);
-	await owner.open("/account");
-	for (const path of ["/import", "/import/people", "/import/nothing", job, `${job}/result.csv`]) {
-		equal((await owner.open(path)).status, 404, path);
-	}
-	for (const path of ["/import/people", `${job}/apply`, `${job}/stop`, `${job}/discard`]) {
-		equal((await owner.submit(path, {})).status, 404, path);
-	}
-	doesNotMatch((await owner.open("/account")).text, /\/import/);
-	match((await staff.open(job)).text, /Check before you apply/, "and nothing has changed");
-});
-
 test("what is no such file is refused on the form itself, and nothing is stored", async (t) => {
 	const { site, staff } = await openNetwork(t);
 	const wrong =

@@ -5,6 +5,7 @@
 import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
 import { isBrand, MAX_BRAND_LENGTH } from "../../domain/network.ts";
 import { headerNames } from "../../domain/signature.ts";
+import { addSamplePartner } from "../../partners/sample.ts";
 import {
 	changeNetwork,
 	endSetUp,
@@ -258,6 +259,7 @@ export async function trySample(c: WebContext, deps: WebDeps): Promise<Response>
 	// The brand is fixed now.
 	deps.network.forget();
 	const { programme, issued } = opened.value;
+	await addSamplePartner(deps, maker, programme);
 	c.set("programme", programme);
 	c.set("standing", "staff");
 	return showCallbacks(c, deps, issued);

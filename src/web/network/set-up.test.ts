@@ -113,6 +113,15 @@ test("from the name to a sample programme with its key in one step, and not to a
 		"what comes next stands next",
 	);
 	assert.doesNotMatch((await browser.open(path)).text, /rb[ks]_[0-9a-f]{64}/, "once");
+	const partners = await browser.open(`/programmes/${sample?.public_id}/partners`);
+	assert.match(partners.text, /Sample blog[\s\S]*SAMPLE10/);
+	await browser.submit(`${path}/test`, {});
+	const credits = await site.store.db.selectFrom("credits").select("word").execute();
+	assert.deepEqual(
+		credits.map(({ word }) => word),
+		["CODE"],
+		"a test is credited to the sample's partner",
+	);
 	assert.match((await browser.open("/network")).text, /You have one\./);
 	assert.doesNotMatch((await browser.open("/network")).text, /sample programme/);
 	assert.equal((await browser.submit("/set-up/sample", {})).location, path);

@@ -36,7 +36,7 @@ export async function showJoin(c: WebContext, deps: WebDeps): Promise<Response> 
 		action: joinPath(programme.public_id),
 		values: { termsMark: markOf(programme) },
 		rows: ({ fields }) =>
-			html`${fields("termsMark", "name", "email", "site", "about")}<h2>Terms</h2><p class="typed">${terms === "" ? `${name} has no written terms.` : terms}</p>${fields("acceptsTerms")}`,
+			html`${fields("termsMark", "name", "email", "site", "about")}${terms === "" ? null : html`<h2>Terms</h2><p class="typed">${terms}</p>${fields("acceptsTerms")}`}`,
 		send: wideButton("Apply"),
 	});
 	return answerPlainPage(c, {

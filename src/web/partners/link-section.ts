@@ -63,7 +63,7 @@ export async function linkSection(
 				title: "Link",
 				namesRow: true,
 				cell: ({ code, name, target }) =>
-					html`${hrefOf === undefined ? name : html`<a class="break" href="${hrefOf(code)}">${name || code}</a>`}<div>${ui.copyable(`${deps.publicUrl}/c/${code}`, `the address of ${code}`)}</div><span class="secondary break">${target}</span>`,
+					html`${hrefOf === undefined ? name : html`<a class="break" href="${hrefOf(code)}">${name || code}</a>`}<div>${ui.copyable(`${deps.clickUrl}/c/${code}`, `the address of ${code}`)}</div><span class="secondary break">${target}</span>`,
 			},
 			...(partnerships.length > 1 ? [programme] : []),
 			{ title: "Made", cell: ({ created_at_ms: atMs }) => ui.dayTag(atMs) },

@@ -34,7 +34,7 @@ const FORM = declareForm({
 		hint: "The page of the shop that the link opens. Copy it from your browser.",
 		isRequired: true,
 	},
-	name: { label: "Name (optional)", hint: "Only you and the network see it." },
+	name: { label: "Name (optional)", hint: "You, the shop and the network see it." },
 	code: { label: "Own code (optional)", hint: "Leave empty to get a short one.", isMono: true },
 });
 
@@ -79,7 +79,7 @@ export async function showLinks(c: WebContext, deps: PageDeps): Promise<Response
 }
 
 /** The whole address of one link, with the sub IDs that the address of this page names. */
-function addressSection(c: WebContext, { publicUrl }: PageDeps, path: string, link: PartnerLink): Html {
+function addressSection(c: WebContext, { clickUrl }: PageDeps, path: string, link: PartnerLink): Html {
 	const names = ["s1", "s2", "s3"] as const;
 	const kept = keptSubIds(names.map((name) => c.req.query(name)));
 	const query = Object.fromEntries(names.map((name, index) => [name, kept[index] || undefined]));
@@ -89,8 +89,8 @@ function addressSection(c: WebContext, { publicUrl }: PageDeps, path: string, li
 	return ui.section({
 		id: "address",
 		title: link.name || `Link ${link.code}`,
-		hint: `Sub IDs tell your placements apart and come back with each conversion. All three have at most ${MAX_SUB_ID_BYTES} bytes, and none has an "@".`,
-		body: html`${ui.padded(ui.copyable(withQuery(`${publicUrl}/c/${link.code}`, query), "the link's address"))}
+		hint: `Sub IDs tell your placements apart and come back with each conversion. Together they have at most ${MAX_SUB_ID_BYTES} bytes, and no "@".`,
+		body: html`${ui.padded(ui.copyable(withQuery(`${clickUrl}/c/${link.code}`, query), "the link's address"))}
 	<form method="get" action="${path}" class="filter-bar"><input type="hidden" name="link" value="${link.code}">${fields}<div class="row">${ui.button({ label: "Add sub IDs" })}</div></form>`,
 	});
 }

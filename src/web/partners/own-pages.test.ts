@@ -105,14 +105,14 @@ test("earnings are summed by programme, status and currency, in the month or the
 });
 
 test("a link is made for an active partnership, shown with sub IDs, and listed with what became of its clicks", async (t) => {
-	const shop = await openPartnerShop(t);
+	const shop = await openPartnerShop(t, { change: { clickUrl: "https://go.example" } });
 	const { site, browser, base, partnership } = shop;
 	match((await browser.open(`${base}/links`)).text, /Nordlicht \(shop\.example\)/);
 	const made = await makeLink(shop, { name: "Spring", code: "Spring-26" });
 	deepEqual([made.status, made.location], [303, `${base}/links?link=spring-26`]);
 	const page = await browser.open(`${made.location}&s1=top%26&s2=a%40b.example&s3=x`);
-	match(page.text, /<code>https:\/\/ringback\.example\/c\/spring-26\?s1=top%26&amp;s3=x<\/code>/);
-	match(page.text, /data-copy="https:\/\/ringback\.example\/c\/spring-26\?s1=top%26&amp;s3=x"/);
+	match(page.text, /<code>https:\/\/go\.example\/c\/spring-26\?s1=top%26&amp;s3=x<\/code>/);
+	match(page.text, /data-copy="https:\/\/go\.example\/c\/spring-26\?s1=top%26&amp;s3=x"/);
 	const link = await site.store.db.selectFrom("partner_links").selectAll().executeTakeFirstOrThrow();
 	const hour = Math.floor(START_MS / 3_600_000);
 	const count = { partnershipId: partnership.id, linkId: link.id, hour, kind: "click", clicks: 12 } as const;
@@ -122,6 +122,11 @@ test("a link is made for an active partnership, shown with sub IDs, and listed w
 		{ ...count, kind: "ended", clicks: 3 },
 	]);
 	const { text } = await browser.open(`${base}/links`);
+	match(text, /data-copy="https:\/\/go\.example\/c\/spring-26"/);
+	const shown = await (await site.signIn(await site.addStaff())).open(
+		`/partners/${partnership.partner_public_id}`,
+	);
+	match(shown.text, /data-copy="https:\/\/go\.example\/c\/spring-26"/);
 	match(text, /data-label="Clicks">12<span class="secondary">1,012</);
 	match(text, /data-label="After the end">3<span class="secondary">3</);
 	match(text, /data-label="Crawlers">0<span class="secondary">0</);

@@ -23,11 +23,11 @@ import { MATCHES_NAMED, pickNamed } from "./pick-named.ts";
 const ADD_FORM = declareForm({ programme: { label: "Programme's name or ID", isRequired: true } });
 const INVITE_FORM = declareForm({
 	email: {
-		label: "Invite somebody: email",
+		label: "Email of a person to invite",
 		type: "email",
 		autocomplete: "off",
 		isRequired: true,
-		hint: "Somebody who has not joined yet gets a new link.",
+		hint: "A person who was invited and has not joined yet gets a new link.",
 	},
 });
 

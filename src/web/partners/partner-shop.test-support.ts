@@ -13,7 +13,13 @@ import {
 	replaceLandingHosts,
 } from "../../store/queries/partners.ts";
 import { type Programme, updateProgramme } from "../../store/queries/programmes.ts";
-import { type Browser, openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
+import {
+	type Browser,
+	openTestSite,
+	PASSWORD,
+	type SiteOptions,
+	type TestSite,
+} from "../test-site.test-support.ts";
 
 export interface PartnerShop {
 	site: TestSite;
@@ -26,8 +32,8 @@ export interface PartnerShop {
 	base: string;
 }
 
-export async function openPartnerShop(t: TestContext): Promise<PartnerShop> {
-	const site = await openTestSite(t);
+export async function openPartnerShop(t: TestContext, options: SiteOptions = {}): Promise<PartnerShop> {
+	const site = await openTestSite(t, options);
 	const programme = await addCreditingProgramme(site, "Nordlicht");
 	const { partner, email } = await addPartner(site, "Blog");
 	const partnership = await join(site, programme, partner);

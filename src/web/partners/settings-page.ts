@@ -75,7 +75,7 @@ export async function showPartnerSettings(c: WebContext, { store, publicUrl }: W
 	});
 	const title = "Settings for partners";
 	const back = html`<a href="${programmePartnersPath(programme.public_id)}">All partners</a>`;
-	const hint = html`Changes apply from now on. The public page is ${join}`;
+	const hint = html`Changes apply from now on.${programme.takes_applications === 0 ? null : html` Partners apply at ${join}`}`;
 	return answerPage(c, {
 		title,
 		active: "programme-partners",

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { expectValue } from "../../../test/support/shop-account.ts";
-import { issueKey } from "../../programmes/keys.ts";
 import {
 	LINK,
 	newEmail,
@@ -9,7 +7,6 @@ import {
 	openAsStaff,
 	openTestSite,
 	PASSWORD,
-	type TestSite,
 } from "../test-site.test-support.ts";
 
 test("an owner is not shown the link of somebody they invite: its holder becomes that person, here and elsewhere", async (t) => {
@@ -207,22 +204,6 @@ test("one address gets five invitations an hour, renewals among them, and a pers
 	assert.equal((await invite(email)).status, 200);
 });
 
-test("an owner's link cannot be made through a programme they do not look after", async (t) => {
-	const site = await openTestSite(t);
-	const mine = await site.addProgramme("Mine");
-	const theirs = await site.addProgramme("Theirs");
-	const staff = await site.signIn(await site.addStaff());
-	const email = newEmail("shop");
-	await staff.submit(`/programmes/${theirs.public_id}/people/invite`, { email, role: "owner" });
-	const { public_id } = await personOf(site, email);
-	const browser = await site.signIn(await site.addOwner(mine));
-	for (const action of ["link", "remove"]) {
-		const answer = await browser.submit(`/programmes/${mine.public_id}/people/${public_id}/${action}`, {});
-		assert.equal(answer.status, 404);
-		assert.ok(!answer.text.includes(email));
-	}
-});
-
 test("somebody who was deactivated can be asked back", async (t) => {
 	const site = await openTestSite(t);
 	const [boss, leaver] = [await site.addStaff(), await site.addStaff()];
@@ -232,23 +213,6 @@ test("somebody who was deactivated can be asked back", async (t) => {
 	const theirs = site.browser();
 	await theirs.submit(`/welcome/${token}`, { name: "Back again", password: PASSWORD });
 	assert.equal((await (await site.signIn(leaver)).open("/people")).status, 200);
-});
-
-test("the keys of staff who are deactivated end at once, also for calls that know them already", async (t) => {
-	const site = await openTestSite(t);
-	const programme = await site.addProgramme();
-	const [boss, leaver] = [await site.addStaff(), await site.addStaff()];
-	const { keyId } = expectValue(await issueKey(site.deps, programme.public_id, null));
-	await site.store.db
-		.updateTable("api_keys")
-		.set({ issued_by: leaver.id })
-		.where("public_id", "=", keyId)
-		.execute();
-	const announced: number[] = [];
-	site.store.onChange((id) => announced.push(id));
-	await (await site.signIn(boss)).submit(`/people/${leaver.public_id}/deactivate`, {});
-	assert.equal((await site.audit("key.revoked")).length, 1);
-	assert.deepEqual(announced, [programme.id]);
 });
 
 test("nobody deactivates themselves, and an owner is none of the staff", async (t) => {
@@ -278,7 +242,3 @@ test("an address that has an account of another kind is refused at the field", a
 	assert.equal(asOwner.status, 409);
 	assert.match(asOwner.text, /id="email-error"/);
 });
-
-function personOf({ store }: TestSite, email: string) {
-	return store.db.selectFrom("people").selectAll().where("email", "=", email).executeTakeFirstOrThrow();
-}

@@ -104,20 +104,6 @@ test("the right password makes up for wrong ones from there, and is not counted"
 	);
 });
 
-test("a header that names another address does not get around the limit", async (t) => {
-	const site = await openTestSite(t);
-	const statuses: number[] = [];
-	for (let guess = 0; guess < 22; guess++) {
-		const headers = {
-			"x-forwarded-for": `192.0.2.${guess}`,
-			"x-ringback-client-address": `192.0.2.${guess}`,
-		};
-		const guesser = site.browser({ address: "203.0.113.9", headers });
-		statuses.push((await guesser.submit("/sign-in", { email: "a@b.example", password: WRONG })).status);
-	}
-	assert.deepEqual(statuses.slice(-2), [429, 429]);
-});
-
 test("signing in makes a new session, whatever the browser brought along", async (t) => {
 	const { site, person: staff, browser: attacker } = await openAsStaff(t);
 	const planted = attacker.cookies.get(SESSION_COOKIE) ?? "";
@@ -130,18 +116,6 @@ test("signing in makes a new session, whatever the browser brought along", async
 	intruder.cookies.set(SESSION_COOKIE, planted);
 	assert.equal((await intruder.open("/account")).status, 303);
 	assert.equal((await victim.open("/account")).status, 200);
-});
-
-test("signing out ends the session, also for a copy of its cookie", async (t) => {
-	const { site, browser } = await openAsStaff(t);
-	const copy = browser.cookies.get(SESSION_COOKIE) ?? "";
-	const out = await browser.submit("/sign-out", {});
-	assert.deepEqual([out.status, out.location], [303, "/sign-in"]);
-	assert.equal(browser.cookies.has(SESSION_COOKIE), false);
-	const thief = site.browser();
-	thief.cookies.set(SESSION_COOKIE, copy);
-	assert.equal((await thief.open("/account")).status, 303);
-	assert.deepEqual(await sessionsOf(site), []);
 });
 
 test("a session that has expired, or whose cookie was tampered with, is nobody's", async (t) => {
@@ -202,11 +176,6 @@ test("a sign-in goes to the audit log; neither it nor the log or the database ho
 	const stored = await site.storedText();
 	for (const secret of [PASSWORD, WRONG]) assert.equal(stored.includes(secret), false);
 });
-
-async function sessionsOf({ store }: TestSite): Promise<string[]> {
-	const rows = await store.db.selectFrom("auth_sessions").select("id").orderBy("id").execute();
-	return rows.map(({ id }) => id);
-}
 
 /** As wrong passwords would, without the time that hashing takes; no faster than twenty a minute from one network. */
 async function countWrongPasswords(

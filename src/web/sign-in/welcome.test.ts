@@ -6,20 +6,6 @@ import { openTestSite, PASSWORD, type Shown, type TestSite } from "../test-site.
 
 const FIRST = { email: "first@network.example", name: "Fay First", password: PASSWORD };
 
-test("the link of the first start makes the first staff account, signs it in, and then is dead", async (t) => {
-	const site = await openTestSite(t);
-	const path = await firstPath(site);
-	const browser = site.browser();
-	const page = await browser.open(path);
-	assert.equal(page.status, 200);
-	assert.match(page.text, /the first staff account/);
-	const answer = await browser.submit(path, FIRST);
-	assert.deepEqual([answer.status, answer.location], [303, "/network"]);
-	assert.match((await browser.open("/account")).text, /Fay First, first@network\.example/);
-	await assertDead(site, path);
-	assert.equal(await makeFirstStaffPath(site.deps), null, "there is no second first");
-});
-
 test("each start gives out a new link, and the one before stops working", async (t) => {
 	const site = await openTestSite(t);
 	const [first, second] = [await firstPath(site), await firstPath(site)];
