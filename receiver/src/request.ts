@@ -58,7 +58,7 @@ function readValues(request: PostbackRequest): ReadRequest | Refusal {
 	const nonce = header("Nonce");
 	const signature = header("Signature");
 	if (missing.length > 0) {
-		const hint = missing.length === 4 ? ` Is "${brand}" the network's brand?` : "";
+		const hint = missing.length === 4 ? ` Check that "${brand}" is the network's brand.` : "";
 		return refuse("missing_header", `Missing or empty: ${missing.join(", ")}.${hint}`);
 	}
 

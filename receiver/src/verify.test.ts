@@ -104,7 +104,10 @@ test("without any of the headers, the brand is asked after; with one of them, it
 		const found = await verifyPostback(request);
 		return found.ok ? "" : found.detail;
 	};
-	assert.match(await detailOf({ ...sampleDelivery(), brand: "Acme" }), /Is "Acme" the network's brand\?$/);
+	assert.match(
+		await detailOf({ ...sampleDelivery(), brand: "Acme" }),
+		/Check that "Acme" is the network's brand\.$/,
+	);
 	assert.doesNotMatch(await detailOf(withHeader("X-Service-Nonce", () => undefined)), /brand/);
 });
 

@@ -30,8 +30,9 @@ function attribute(name: string, value: AttributeValue): Html | null {
 	return words === "" ? null : html` ${name}="${words}"`;
 }
 
+/** Not an address that somebody typed. */
 export function capitalise(text: string): string {
-	return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+	return /^\S+@/.test(text) ? text : `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 // The smallest pieces: a state as a badge, a moment, an amount, something to copy.
