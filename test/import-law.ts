@@ -73,7 +73,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
 	"signature-check": 820,
 	jobs: 2_510,
 	clicks: 230,
-	partners: 840,
+	partners: 850,
 	watch: 1_070,
 	api: 3_650,
 	web: 13_400,
