@@ -60,7 +60,7 @@ test("a notice that is over has the time of its last failure, not that of the re
 	assert.match(text, /badge-good">Callbacks recovered</);
 	assert.match(
 		text,
-		/badge-plain">Callbacks failed<.*12:01:00 UTC.*attempt <time[^>]*>2026-03-01 12:00:30 UTC.*did not answer within 5 seconds/s,
+		/badge-plain">Callbacks failed<.*12:01:00 UTC.*failure <time[^>]*>2026-03-01 12:00:30 UTC.*did not answer within 5 seconds/s,
 	);
 	assert.doesNotMatch(text, /badge-bad/);
 });
