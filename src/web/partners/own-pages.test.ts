@@ -124,7 +124,7 @@ test("a link is made for an active partnership, shown with sub IDs, and listed w
 	const { text } = await browser.open(`${base}/links`);
 	match(text, /data-copy="https:\/\/go\.example\/c\/spring-26"/);
 	const shown = await (await site.signIn(await site.addStaff())).open(
-		`/partners/${partnership.partner_public_id}`,
+		`/programmes/${partnership.programme_public_id}/partners/${partnership.public_id}`,
 	);
 	match(shown.text, /data-copy="https:\/\/go\.example\/c\/spring-26"/);
 	match(text, /data-label="Clicks">12<span class="secondary">1,012</);
