@@ -134,11 +134,13 @@ export function createWorkload(site: WorkloadSite) {
 			const sinceMs = nowMs - random.between(0, MAX_RESEND_AGE_MS);
 			const failed = site.countFailed(programme, sinceMs, nowMs);
 			const settledBefore = site.settledCount();
+			// Until there is an answer: a process that is killed in between may never give one.
+			count.perhaps += failed;
 			const result = await answerOrNothing(() =>
 				resendFailed(process, { programmeIds: [programme.id], maker: null }, { fromMs: sinceMs }),
 			);
-			if (result === null) count.perhaps += failed;
-			else if (result.ok) count.surely += result.value;
+			if (result !== null) count.perhaps -= failed;
+			if (result?.ok === true) count.surely += result.value;
 			// Unless more failed at the very same moment.
 			if (result?.ok === true && site.settledCount() === settledBefore) {
 				demand(
@@ -153,11 +155,12 @@ export function createWorkload(site: WorkloadSite) {
 		const finished = site.pickFinished(programme);
 		if (finished === undefined) return;
 		const { publicId, state } = finished;
+		count.perhaps++;
 		const result = await answerOrNothing(() =>
 			resendDelivery(process, { programmeId: programme.id, maker: null }, publicId),
 		);
-		if (result === null) count.perhaps++;
-		else if (result.ok) count.surely++;
+		if (result !== null) count.perhaps--;
+		if (result?.ok === true) count.surely++;
 		if (result !== null && state === "cancelled") {
 			const code = result.ok ? "sent again" : result.fault.code;
 			demand(code === "delivery_cancelled", "nothing unexpected", () => `a cancelled delivery was ${code}`);
