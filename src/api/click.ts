@@ -56,7 +56,7 @@ export function createClicks(deps: ClickDeps) {
 		if (landing === null) return NOT_FOUND;
 		clickCounts.add(link, counted);
 		if (to !== null && chosen === null) clickCounts.add(link, "target");
-		if (httpStatus !== 302) return { status: httpStatus, headers: HEADERS };
+		if (httpStatus !== 302) return { status: httpStatus, headers: httpStatus === 204 ? HEADERS : NO_BODY };
 		const { programmeId, partnershipId, linkId } = link;
 		const seal = () => {
 			const subIds = query === undefined ? NO_SUB_IDS : keptSubIds(SUB_IDS.map((name) => query.get(name)));
@@ -64,7 +64,7 @@ export function createClicks(deps: ClickDeps) {
 			return sealer.seal(click, random.bytes(SEALING_IV_BYTES));
 		};
 		const location = counted === "click" ? `${landing.beforeId}${seal()}${landing.afterId}` : landing.href;
-		return { status: 302, headers: { ...HEADERS, ...EMPTY, location } };
+		return { status: 302, headers: { ...NO_BODY, location } };
 	}
 
 	function find(target: string): ReturnType<Links["find"]> {
@@ -118,7 +118,10 @@ export function keepToClicks(clickUrl: string): MiddlewareHandler<AppEnv> {
 	const { hostname } = new URL(clickUrl);
 	return async (c, next) => {
 		// Some proxies pass the port on, others do not.
-		const host = c.req.header("host")?.toLowerCase().replace(/:\d+$/, "");
+		const host = c.req
+			.header("host")
+			?.toLowerCase()
+			.replace(/\.?(:\d+)?$/, "");
 		if (host !== hostname || LINKS_AND_HEALTH.test(`${c.req.method} ${c.req.path}`)) return next();
 		return new Response(NOT_FOUND.html, NOT_FOUND);
 	};
@@ -148,7 +151,7 @@ const HEADERS = {
 };
 
 /** Or the answer would be sent in pieces, of which there is none. */
-const EMPTY = { "content-length": "0" };
+const NO_BODY = { ...HEADERS, "content-length": "0" };
 
 const STYLE =
 	"body{max-width:32rem;margin:20vh auto;padding:0 1rem;font:1.1rem/1.5 system-ui;text-align:center}";

@@ -144,20 +144,26 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 	return { conversions: steps.map((step) => written.get(step)), owed };
 }
 
-/** The amounts follow the partner, from the basket on record. What was announced is kept with its move. */
+/**
+ * The amounts follow the partner, from the basket on record: `rates` is null where the partner stays, and they are those
+ * of the recording. What was announced is kept with its move.
+ */
 export function creditStep(
 	{ public_id }: Pick<Programme, "public_id">,
 	known: Conversion,
 	credit: Credit,
-	rates: Rates,
+	rates: Rates | null,
 ): NextMove & { credit: Credit } {
 	return {
 		move: "credit",
 		known,
-		change: {
-			commission: shareOf(known.basket_value, rates.commission_rate),
-			network_fee: shareOf(known.basket_value, rates.fee_rate),
-		},
+		change:
+			rates === null
+				? {}
+				: {
+						commission: shareOf(known.basket_value, rates.commission_rate),
+						network_fee: shareOf(known.basket_value, rates.fee_rate),
+					},
 		announcedBody: composeEvent("conversion.recorded", subjectOf(known, public_id)),
 		credit,
 	};

@@ -110,9 +110,10 @@ function judgeRepeated(
 	if (!isOpen || credit === undefined || compareCredits(credit, known) >= 0) {
 		return { kind: "answer", result: succeed({ ...repeated, credit: known.word }) };
 	}
+	const isSamePartner = credit.partnership_id === known.partnership_id;
 	return {
 		kind: "move",
-		step: { ...creditStep(programme, present, credit, rates), decidedBy: "shop" },
+		step: { ...creditStep(programme, present, credit, isSamePartner ? null : rates), decidedBy: "shop" },
 		done: (conversion) => ({ ...repeated, conversion, credit: credit.word }),
 	};
 }
@@ -153,14 +154,17 @@ function creditOf(
 	const { clicks = [], couponCode } = report;
 	const code = couponCode === undefined ? undefined : partnerships.ofCode(programme.id, foldCode(couponCode));
 	const credit = judgeCredit({
-		clicks,
+		// One of a partnership that is not there: of another database with the same key, such as before a restore.
+		clicks: clicks.map((click) =>
+			partnerships.rateOf(click?.partnershipId ?? 0) === undefined ? null : click,
+		),
 		codePartnershipId: code,
 		programmeId: programme.id,
 		soldAtMs,
 		windowDays: programme.click_days,
 	});
 	const { partnership_id: id } = credit;
-	const own = id === null ? null : { commission_rate: partnerships.rateOf(id) };
+	const own = id === null ? null : { commission_rate: partnerships.rateOf(id) ?? null };
 	return { credit, rates: creditedRates(programme, own) };
 }
 

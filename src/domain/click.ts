@@ -44,9 +44,12 @@ export interface LandingHost {
 	withSubdomains: boolean;
 }
 
+/** What every proxy passes on. */
+const MAX_TARGET_LENGTH = 2_048;
+
 /** The address in the parser's own spelling; null where a link may not lead. */
 export function landingUrl(text: string, hosts: readonly LandingHost[]): URL | null {
-	const url = URL.parse(text);
+	const url = text.length > MAX_TARGET_LENGTH ? null : URL.parse(text);
 	if (url?.protocol !== "https:" || url.username !== "" || url.password !== "" || url.port !== "")
 		return null;
 	return hosts.some((landing) => isAt(url.hostname, landing)) ? url : null;

@@ -20,7 +20,6 @@ import type { Store } from "../store/store.ts";
 const CODE_BYTES = 5;
 /** More than anybody looks after by hand; sub ids tell placements apart. */
 const MAX_LINKS = 500;
-const MAX_TARGET_LENGTH = 2_048;
 
 export interface LinkInput {
 	/** What the partner calls it; may be empty. */
@@ -46,8 +45,7 @@ export async function makeLink(
 	}
 	const { programme_id: programmeId, programme_name } = partnership;
 	const hosts = (await findLandingHosts(store.db, [programmeId])).get(programmeId) ?? [];
-	const target =
-		input.target.trim().length > MAX_TARGET_LENGTH ? null : landingUrl(input.target.trim(), hosts);
+	const target = landingUrl(input.target.trim(), hosts);
 	if (target === null) {
 		const names = hosts.map(({ host }) => host).join(", ");
 		const cure =

@@ -7,6 +7,7 @@ import { makeShop, read } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
 import { createClickCounts } from "../../src/clicks/counts.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
+import { createClickSealer, NO_SUB_IDS } from "../../src/domain/click-token.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
 import { bodySentAt } from "../../src/domain/event.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
@@ -213,7 +214,7 @@ eachDatabase("credits", (database) => {
 		const apart = createApp({ ...site.deps, clickUrl: "https://go.example" });
 		const ask = async (host: string, path: string, method = "GET") =>
 			(await apart.request(path, { method, headers: { ...BROWSER, host } })).status;
-		for (const host of ["go.example", "GO.example:443"]) {
+		for (const host of ["go.example", "GO.example:443", "go.example.", "go.example.:443"]) {
 			deepEqual([await ask(host, `/c/${code}`), await ask(host, `/c/${code}`, "HEAD")], [302, 302]);
 			deepEqual([await ask(host, "/healthz"), await ask(host, "/readyz")], [200, 200]);
 			for (const path of ["/", "/sign-in", "/programmes", "/docs", "/openapi.json", "/v1/conversions", "/c"])
@@ -417,6 +418,24 @@ eachDatabase("credits", (database) => {
 		);
 		const { commission } = JSON.parse(moves[0]?.announced_body ?? "{}");
 		equal(commission, "0.00");
+	});
+
+	test("a newer click of the same partner keeps the amounts of the recording", async () => {
+		const own = await partnerOf("raised", "5");
+		const code = await linkOf(own);
+		const [older, newer] = [await clickId(code), (await clock.moveBy(1_000), await clickId(code))];
+		equal((await report({ orderId: "raised", clickId: older })).json.conversion?.commission, "5.00");
+		ok((await savePartnership(site.deps, maker, own, { rate: "50", codes: "" })).ok);
+		await report({ orderId: "raised", clickId: newer });
+		deepEqual(await storedCredit("raised"), ["CLICK", own.id, "5.00"]);
+	});
+
+	test("a click of a partnership that is not there credits nobody", async () => {
+		const ghost = { programmeId: programme.id, partnershipId: 999_999, linkId: 1, atMs: clock.nowMs() };
+		const iv = site.deps.random.bytes(12);
+		const token = createClickSealer(site.deps.sealingKey).seal({ ...ghost, subIds: NO_SUB_IDS }, iv);
+		const sold = await report({ clickId: token });
+		deepEqual([sold.json.credit, sold.json.conversion?.commission], ["CLICK_UNREADABLE", "0.00"]);
 	});
 
 	test("a repeated report reads no credit without the fields, or where the programme credits nobody", async () => {

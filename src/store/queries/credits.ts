@@ -20,8 +20,8 @@ export interface Signals {
 export interface KnownPartnerships {
 	/** The active partnership that a code belongs to; null for a code of nobody. */
 	ofCode(programmeId: number, code: string): number | null;
-	/** Its own rate; null for the programme's. */
-	rateOf(partnershipId: number): string | null;
+	/** Its own rate; null for the programme's, undefined where there is no such partnership. */
+	rateOf(partnershipId: number): string | null | undefined;
 }
 
 /** For a batch of reports, however many; nothing is read where none has a signal. */
@@ -39,7 +39,7 @@ export async function readPartnerships(
 	const rates = new Map(found.map(({ id, commission_rate }) => [id, commission_rate]));
 	return {
 		ofCode: (programmeId, code) => codes.get(`${programmeId} ${code}`) ?? null,
-		rateOf: (partnershipId) => rates.get(partnershipId) ?? null,
+		rateOf: (partnershipId) => rates.get(partnershipId),
 	};
 }
 
