@@ -550,10 +550,12 @@ eachDatabase("credits", (database) => {
 		const shown = (await findProgramme(db, open.public_id)) ?? open;
 		const applicant = { name: "Applied", site: "", email: "applied@blog.example", about: "News" };
 		const given = { ...applicant, acceptsTerms: true, termsMark: markOf(shown), address: "203.0.113.7" };
-		ok((await apply(site.deps, shown, given)).ok);
-		ok((await apply(site.deps, shown, given)).ok);
-		const [first, second] = await listApplications(db, open.id, 10);
+		for (const email of [given.email, "other@blog.example", given.email]) {
+			ok((await apply(site.deps, shown, { ...given, email })).ok);
+		}
+		const [first, second, ...others] = await listApplications(db, open.id, 10);
 		ok(first && second);
+		deepEqual(others, [], "who applies again replaces what waits");
 		equal(
 			(await acceptApplication(site.deps, maker, programme, first.public_id)).ok,
 			false,
