@@ -104,11 +104,7 @@ const ACTIONS = {
 	],
 	"partnership.rate_changed": "Partner's rate changed",
 	"partnership.ended": ["Partnership ended", "owners", "The partnership with {quoted detail} was ended"],
-	"application.made": [
-		"Partner application",
-		"owners",
-		"{quoted detail} applied as a partner. Accept or decline the application on the programme's page Partners",
-	],
+	"application.made": ["Partner application", "owners", "{quoted detail} applied as a partner"],
 	"application.declined": "Application declined",
 	"link.made": "Partner link created",
 	"code.added": "Coupon code added",

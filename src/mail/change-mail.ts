@@ -47,6 +47,25 @@ export function composeProgrammeChangeMail(
 	};
 }
 
+/** Of strangers, who wait for an answer. */
+export function composeApplicationMail(
+	{ zone }: Pick<Addressee, "zone">,
+	programme: Pick<Programme, "name" | "public_id">,
+	applications: readonly Change[],
+	publicUrl: string,
+): Omit<Mail, "to"> {
+	const { length } = applications;
+	return {
+		subject: `${length === 1 ? "Partner application" : `${length} partner applications`}: ${quote(programme.name)}`,
+		text: [
+			...applications.map((made) => `${minuteIn(made.at_ms, zone)}: ${sayDone(made)}.`),
+			"",
+			"Read what they wrote, and accept or decline it:",
+			`${publicUrl}/programmes/${programme.public_id}/partners`,
+		].join("\n"),
+	};
+}
+
 export function composeAccountChangeMail(
 	person: Addressee,
 	changes: readonly Change[],
@@ -114,11 +133,7 @@ function sayLine(change: Change, what: string, { zone, own }: Reader): string {
 }
 
 function sayActor({ actor, action }: Change, own: string | null): string {
-	if (actor === null) {
-		return action === "application.made"
-			? "a visitor of the programme's public page"
-			: "the operator, at the service's command line";
-	}
+	if (actor === null) return "the operator, at the service's command line";
 	if (actor.email === own)
 		return action === "password.reset" ? "the person who used the link" : "a person signed in as you";
 	const staff = actor.kind === "staff" ? ", network staff" : "";

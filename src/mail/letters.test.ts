@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HOUR_MS } from "../domain/time.ts";
-import { composeAccessMail, composeInvitationMail, composeResetMail } from "./letters.ts";
+import { composeAccessMail, composeInvitationMail, composePartnerMail, composeResetMail } from "./letters.ts";
 
 const LINK = "https://ringback.example/welcome/abc";
 const TO = "a@shop.example";
@@ -58,4 +58,12 @@ test("an invitation says the role plainly, and whoever is to look on is not aske
 	}
 	const staff = composeInvitationMail(TO, LINK, { kind: "staff", membership: null, isByOwner: false });
 	assert.equal(staff.subject, "You're invited to join the network's staff");
+});
+
+test("somebody who has an account is a partner already, and is not told that nothing happens", () => {
+	const partner = { partner: { name: "Blog" }, link: null };
+	const { text } = composePartnerMail(TO, partner, "https://ringback.example");
+	assert.match(text, /Sign in as usual:\nhttps:\/\/ringback\.example\/sign-in\n/);
+	assert.match(text, /If you did not expect this, ask the network's staff\./);
+	assert.doesNotMatch(text, /ignore/);
 });

@@ -44,22 +44,39 @@ export function composeInvitationMail(
 	]);
 }
 
-/** `link` is null for somebody who can sign in already. */
+/** `accepted`: the programme that they applied to. `link` is null for somebody who can sign in already. */
 export function composePartnerMail(
 	to: string,
-	partnerName: string,
-	link: string | null,
+	{
+		partner,
+		accepted,
+		link,
+	}: {
+		partner: { name: string };
+		accepted?: Pick<Programme, "name"> | undefined;
+		link: string | null;
+	},
 	publicUrl: string,
 ): WrittenMail {
-	const name = quote(partnerName);
+	const name = quote(partner.name);
+	const programme = accepted && quote(accepted.name);
+	const subject = programme
+		? `Your application as a partner was accepted: ${programme}`
+		: `You're invited as a partner: ${name}`;
+	const what = programme
+		? `Your application to the programme ${programme} was accepted. You sign in for the partner ${name}.`
+		: `You are invited to sign in for the partner ${name}.`;
+	const unexpected = programme ? "If you did not apply" : "If you did not expect this";
 	const next =
 		link === null
-			? [`\nSign in as usual:\n${publicUrl}/sign-in`]
-			: openLink("to choose your password", link, `${INVITATION_DAYS} days`);
-	return letter(to, `You're invited as a partner: ${name}`, INVITATION_DAYS * DAY_MS, [
-		`You are invited to sign in for the partner ${name}. There you make links, and see what they bring and earn.`,
+			? [`\nSign in as usual:\n${publicUrl}/sign-in\n`, `${unexpected}, ask the network's staff.`]
+			: [
+					...openLink("to choose your password", link, `${INVITATION_DAYS} days`),
+					`${unexpected}, ignore this mail: nothing happens unless you open the link.`,
+				];
+	return letter(to, subject, INVITATION_DAYS * DAY_MS, [
+		`${what} There you make links, and see what they bring and earn.`,
 		...next,
-		"If you did not expect this mail, ignore it: nothing happens unless you open the link.",
 	]);
 }
 

@@ -1,8 +1,8 @@
 // A partner's links.
 
-import { CODE_PATTERN, landingUrl } from "../domain/click.ts";
+import { CODE_PATTERN, type LandingHost, landingUrl } from "../domain/click.ts";
 import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
-import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { type Maker, transactAs } from "../people/links.ts";
 import type { Clock, Random } from "../ports.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -36,30 +36,18 @@ export async function makeLink(
 	partnership: NamedPartnership,
 	input: LinkInput,
 ): Promise<Result<PartnerLink>> {
-	const name = input.name.trim() === "" ? "" : parseName(input.name);
-	if (name === null) {
-		return refuse("invalid_name", `A link's name has at most ${MAX_NAME_LENGTH} characters.`, "name");
-	}
 	if (partnership.ended_at_ms !== null || partnership.partner_ended_at_ms !== null) {
 		return refuse("partnership_ended", "This partnership has ended. Ask the programme's owner to resume it.");
 	}
 	const { programme_id: programmeId, programme_name } = partnership;
 	const hosts = (await findLandingHosts(store.db, [programmeId])).get(programmeId) ?? [];
-	const target = landingUrl(input.target.trim(), hosts);
-	if (target === null) {
-		const names = hosts.map(({ host }) => host).join(", ");
-		const cure =
-			names === ""
-				? `${programme_name} has not named its shop's addresses yet. Ask its owner.`
-				: `Enter an address that starts with https:// and is at ${names}.`;
-		return refuse("foreign_target", cure, "target");
-	}
-	const code = input.code.trim().toLowerCase() || random.hex(CODE_BYTES);
-	if (!CODE_PATTERN.test(code)) {
-		const rule =
-			"A code has at most 40 letters a to z, digits and hyphens, and starts and ends with a letter or a digit.";
-		return refuse("invalid_field", rule, "code");
-	}
+	const read = checkAll({
+		target: readTarget(input.target.trim(), hosts, programme_name),
+		name: readLinkName(input.name),
+		code: readCode(input.code.trim().toLowerCase() || random.hex(CODE_BYTES)),
+	});
+	if (!read.ok) return read;
+	const { target, name, code } = read.value;
 	return transactAs(store, maker, async (trx) => {
 		const own = maker.kind === "staff" ? null : await listPartnersOf(trx, maker.personId);
 		if (own?.every(({ id }) => id !== partnership.partner_id)) {
@@ -80,4 +68,33 @@ export async function makeLink(
 		await noteAudit(trx, { ...note, subject: code, detail: link.target }, nowMs);
 		return succeed(link);
 	});
+}
+
+function readTarget(text: string, hosts: readonly LandingHost[], programmeName: string): Result<URL> {
+	const target = landingUrl(text, hosts);
+	if (target !== null) return succeed(target);
+	const names = hosts.map(({ host }) => host).join(", ");
+	const cure =
+		names === ""
+			? sayNoHosts(programmeName)
+			: `Enter an address that starts with https:// and is at ${names}.`;
+	return refuse("foreign_target", cure, "target");
+}
+
+export function sayNoHosts(programmeName: string): string {
+	return `${programmeName} has not named its shop's addresses yet. Ask its owner.`;
+}
+
+/** May be empty. */
+function readLinkName(text: string): Result<string> {
+	const name = text.trim() === "" ? "" : parseName(text);
+	if (name !== null) return succeed(name);
+	return refuse("invalid_name", `A link's name has at most ${MAX_NAME_LENGTH} characters.`, "name");
+}
+
+function readCode(code: string): Result<string> {
+	if (CODE_PATTERN.test(code)) return succeed(code);
+	const rule =
+		"A code has at most 40 letters a to z, digits and hyphens, and starts and ends with a letter or a digit.";
+	return refuse("invalid_field", rule, "code");
 }

@@ -5,12 +5,18 @@
 import type { AuditAction } from "../domain/action.ts";
 import { foldCode, MAX_COUPON_CODE_CHARACTERS } from "../domain/credit.ts";
 import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
-import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Checked, checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { parseRate } from "../domain/money.ts";
 import { composePartnerMail } from "../mail/letters.ts";
 import { type EndedAccess, endAccess } from "../people/end-access.ts";
-import { findOrMakeInvitee, type InvitationsDeps, type SentLink, sentLink } from "../people/invitations.ts";
+import {
+	findOrMakeInvitee,
+	type InvitationsDeps,
+	type SentLink,
+	sendAs,
+	sentLink,
+} from "../people/invitations.ts";
 import { issueLink, type Maker, transactAs, transactInProgramme } from "../people/links.ts";
 import { parseEmail } from "../people/people.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -41,32 +47,35 @@ export async function invitePartner(
 ): Promise<Result<InvitedPartner>> {
 	const read = readPartner(input);
 	if (!read.ok) return read;
-	const sent = await transactAs(deps.store, maker, (trx) => makePartner(trx, deps, maker, read.value));
-	if (sent.ok) deps.mails.wake();
-	return sent;
+	return sendAs(deps, maker, read.value.email, null, (trx) => makePartner(trx, deps, maker, read.value));
 }
 
-export function readPartner({ name: nameText, site, email: emailText }: PartnerInput): Result<PartnerInput> {
-	const name = parseName(nameText);
-	if (name === null) {
-		const text = `A partner's name has 1 to ${MAX_NAME_LENGTH} characters, without line breaks.`;
-		return refuse("invalid_name", text, "name");
-	}
-	const email = parseEmail(emailText);
-	if (!email.ok) return email;
-	const url = site.trim() === "" ? null : URL.parse(site.trim());
-	if (site.trim() !== "" && url?.protocol !== "https:" && url?.protocol !== "http:") {
-		return refuse("invalid_field", "Enter the site with https://, or leave the field empty.", "site");
-	}
-	return succeed({ name, email: email.value, site: url?.href ?? "" });
+export function readPartner({ name, site, email }: PartnerInput): Checked<PartnerInput> {
+	return checkAll({ name: readPartnerName(name), site: readSite(site.trim()), email: parseEmail(email) });
 }
 
-/** In the caller's transaction: to be followed by `wake`. Refused before anything is written. */
+function readPartnerName(text: string): Result<string> {
+	const name = parseName(text);
+	if (name !== null) return succeed(name);
+	const rule = `A partner's name has 1 to ${MAX_NAME_LENGTH} characters, without line breaks.`;
+	return refuse("invalid_name", rule, "name");
+}
+
+/** May be empty. */
+function readSite(text: string): Result<string> {
+	const url = URL.parse(text);
+	if (text === "" || url?.protocol === "https:" || url?.protocol === "http:") return succeed(url?.href ?? "");
+	return refuse("invalid_field", "Enter the site with https://, or leave the field empty.", "site");
+}
+
+/** In the transaction of `sendAs`. Refused before anything is written. */
 export async function makePartner(
 	trx: Db,
 	deps: InvitationsDeps,
 	maker: Maker | null,
 	{ name, site, email }: PartnerInput,
+	/** That accepted their application. */
+	accepted?: Pick<Programme, "name">,
 ): Promise<Result<InvitedPartner>> {
 	const invitee = await findOrMakeInvitee(trx, deps, email, "shop");
 	if (!invitee.ok) return invitee;
@@ -74,7 +83,7 @@ export async function makePartner(
 	const public_id = makeId("ptn", created_at_ms, deps.random.bytes(ID_RANDOM_BYTES));
 	const partner = await rows.insertPartner(trx, { public_id, name, site, created_at_ms });
 	await note(trx, deps, maker, "partner.invited", public_id, email);
-	return succeed({ ...(await welcomeTo(trx, deps, maker, partner, invitee.value)), partner });
+	return succeed({ ...(await welcomeTo(trx, deps, maker, partner, invitee.value, accepted)), partner });
 }
 
 /** Somebody else of the partner, or a new link for one who has not joined. */
@@ -86,28 +95,28 @@ export async function inviteToPartner(
 ): Promise<Result<SentLink>> {
 	const email = parseEmail(emailText);
 	if (!email.ok) return email;
-	const sent = await transactAs<SentLink>(deps.store, maker, async (trx) => {
+	return sendAs(deps, maker, email.value, null, async (trx) => {
 		const invitee = await findOrMakeInvitee(trx, deps, email.value, "shop");
 		if (!invitee.ok) return invitee;
 		await note(trx, deps, maker, "person.invited", email.value, partner.name);
 		return succeed(await welcomeTo(trx, deps, maker, partner, invitee.value));
 	});
-	if (sent.ok) deps.mails.wake();
-	return sent;
 }
 
-async function welcomeTo(
+/** In the transaction of `sendAs`. */
+export async function welcomeTo(
 	trx: Db,
 	deps: InvitationsDeps,
 	maker: Maker | null,
 	partner: Partner,
 	{ id: personId, public_id, email }: Person,
+	accepted?: Pick<Programme, "name">,
 ): Promise<SentLink> {
 	await rows.addPartnerPerson(trx, partner.id, personId);
 	const order = { purpose: "programme_invitation", personId, maker } as const;
 	const isKnown = await hasPassword(trx, public_id);
 	const link = isKnown ? null : `${deps.publicUrl}${await issueLink(trx, deps, order)}`;
-	await deps.mails.enqueue(trx, composePartnerMail(email, partner.name, link, deps.publicUrl));
+	await deps.mails.enqueue(trx, composePartnerMail(email, { partner, accepted, link }, deps.publicUrl));
 	return sentLink(deps, maker, { email, link });
 }
 
@@ -154,18 +163,18 @@ export async function addPartnership(
 			const text = `There is no partner ${partnerId}. Check the ID: it starts with ptn_.`;
 			return refuse("unknown_partner", text);
 		}
-		return joinProgramme(trx, deps, maker, programme, partner, rate.value);
+		return joinProgramme(trx, deps, maker, programme, partner, { rate: rate.value });
 	});
 }
 
-/** In the caller's transaction. The terms are kept as they are now. */
+/** In the caller's transaction. The terms are kept: those that an applicant accepted, or as they are now. */
 export async function joinProgramme(
 	trx: Db,
 	deps: Pick<Deps, "clock" | "random">,
 	maker: Maker | null,
 	programme: Programme,
 	partner: Partner,
-	rate: string | null,
+	{ rate = null, acceptedTerms }: { rate?: string | null; acceptedTerms?: string } = {},
 ): Promise<Result<Partnership>> {
 	const nowMs = deps.clock.nowMs();
 	const partnership = await rows.insertPartnership(trx, {
@@ -173,7 +182,8 @@ export async function joinProgramme(
 		programme_id: programme.id,
 		partner_id: partner.id,
 		commission_rate: rate,
-		terms: programme.partner_terms,
+		terms: acceptedTerms ?? programme.partner_terms,
+		terms_accepted: acceptedTerms === undefined ? 0 : 1,
 		created_at_ms: nowMs,
 	});
 	if (partnership === undefined) {
@@ -198,15 +208,17 @@ export async function savePartnership(
 	{ id, public_id, programme_id: programmeId, partner_name: name, commission_rate }: NamedPartnership,
 	input: PartnershipInput,
 ): Promise<Result<true>> {
-	const rate = maker?.kind === "shop" ? succeed(commission_rate) : readRate(input.rate);
-	if (!rate.ok) return rate;
-	const codes = readCodes(input.codes);
-	if (!codes.ok) return codes;
+	const read = checkAll({
+		rate: maker?.kind === "shop" ? succeed(commission_rate) : readRate(input.rate),
+		codes: readCodes(input.codes),
+	});
+	if (!read.ok) return read;
+	const { rate, codes } = read.value;
 	return transactInProgramme<true>(deps.store, maker, programmeId, async (trx) => {
 		const tell = (action: AuditAction, subject: string, detail: string) =>
 			note(trx, deps, maker, action, subject, detail, programmeId);
 		const known = new Map((await rows.listCodes(trx, [id])).map(({ folded, code }) => [folded, code]));
-		const added = [...codes.value].filter(([folded]) => !known.has(folded));
+		const added = [...codes].filter(([folded]) => !known.has(folded));
 		for (const [folded, code] of added) {
 			const other = await rows.findByCode(trx, programmeId, folded);
 			if (other === undefined) continue;
@@ -219,13 +231,13 @@ export async function savePartnership(
 			await tell("code.added", code, name);
 		}
 		for (const [folded, code] of known) {
-			if (codes.value.has(folded)) continue;
+			if (codes.has(folded)) continue;
 			await rows.removeCode(trx, programmeId, folded);
 			await tell("code.removed", code, name);
 		}
-		if (rate.value !== commission_rate) {
-			await rows.changePartnership(trx, id, { commission_rate: rate.value });
-			await tell("partnership.rate_changed", public_id, rate.value ?? "the programme's");
+		if (rate !== commission_rate) {
+			await rows.changePartnership(trx, id, { commission_rate: rate });
+			await tell("partnership.rate_changed", public_id, rate ?? "the programme's");
 		}
 		return succeed(true);
 	});

@@ -32,7 +32,7 @@ export async function addSamplePartner(
 		await replaceLandingHosts(trx, programme.id, [{ host: HOST, withSubdomains: false }]);
 		const public_id = makeId("ptn", at.created_at_ms, deps.random.bytes(ID_RANDOM_BYTES));
 		const partner = await insertPartner(trx, { ...at, public_id, name: "Sample blog", site: "" });
-		const joined = await joinProgramme(trx, deps, maker, programme, partner, null);
+		const joined = await joinProgramme(trx, deps, maker, programme, partner);
 		if (!joined.ok) return joined;
 		const own = { ...at, partnership_id: joined.value.id };
 		await insertLink(trx, { ...own, ...SAMPLE_LINK });

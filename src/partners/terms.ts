@@ -2,7 +2,7 @@
 // whether strangers may apply. Staff alone turn crediting on and allow subdomains: both move money.
 
 import type { LandingHost } from "../domain/click.ts";
-import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { type Maker, transactInProgramme } from "../people/links.ts";
 import type { Clock } from "../ports.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -26,6 +26,8 @@ export const MAX_CLICK_DAYS = 365;
 export const MAX_TERMS_LENGTH = 20_000;
 const MAX_HOSTS = 50;
 const PARAMETER = /^[A-Za-z][A-Za-z0-9_-]{0,31}$/;
+const PARAMETER_RULE =
+	"The parameter has at most 32 letters, digits, hyphens and underscores, and starts with a letter.";
 
 export async function savePartnerTerms(
 	{ store, clock }: { store: Store; clock: Clock },
@@ -33,40 +35,39 @@ export async function savePartnerTerms(
 	programme: Programme,
 	input: PartnerTermsInput,
 ): Promise<Result<true>> {
-	const clickDays = Number(input.clickDays.trim());
-	if (!/^\d+$/.test(input.clickDays.trim()) || clickDays < 1 || clickDays > MAX_CLICK_DAYS) {
-		return refuse("invalid_field", `Enter a number of days from 1 to ${MAX_CLICK_DAYS}.`, "clickDays");
-	}
-	if (!PARAMETER.test(input.clickParameter)) {
-		const rule =
-			"The parameter has at most 32 letters, digits, hyphens and underscores, and starts with a letter.";
-		return refuse("invalid_field", rule, "clickParameter");
-	}
-	if (input.terms.length > MAX_TERMS_LENGTH) {
-		return refuse("invalid_field", `The terms have at most ${MAX_TERMS_LENGTH} characters.`, "terms");
-	}
-	const hosts = readHosts(input.hosts);
-	if (!hosts.ok) return hosts;
+	const read = checkAll({
+		clickDays: readClickDays(input.clickDays.trim()),
+		clickParameter: PARAMETER.test(input.clickParameter)
+			? succeed(input.clickParameter)
+			: refuse("invalid_field", PARAMETER_RULE, "clickParameter"),
+		hosts: readHosts(input.hosts),
+		terms:
+			input.terms.length <= MAX_TERMS_LENGTH
+				? succeed(input.terms)
+				: refuse("invalid_field", `The terms have at most ${MAX_TERMS_LENGTH} characters.`, "terms"),
+	});
+	if (!read.ok) return read;
+	const { hosts, clickDays, clickParameter, terms } = read.value;
 	const { id: programmeId } = programme;
 	const isStaff = maker.kind === "staff";
 	const done = await transactInProgramme<true>(store, maker, programmeId, async (trx) => {
 		const present = (await findLandingHosts(trx, [programmeId])).get(programmeId) ?? [];
-		const isOpened = hosts.value.some(
+		const isOpened = hosts.some(
 			(host) =>
 				host.withSubdomains && !present.some((known) => known.host === host.host && known.withSubdomains),
 		);
 		if (!isStaff && isOpened) {
 			return refuse("not_allowed", "Ask the network's staff to allow all subdomains of a host.", "hosts");
 		}
-		await replaceLandingHosts(trx, programmeId, hosts.value);
+		await replaceLandingHosts(trx, programmeId, hosts);
 		const flag = (isOn: boolean) => (isOn ? 1 : 0);
 		await updateProgramme(trx, programmeId, {
 			...(isStaff ? { credits_partners: flag(input.creditsPartners) } : {}),
 			click_days: clickDays,
-			click_parameter: input.clickParameter,
+			click_parameter: clickParameter,
 			shows_baskets: flag(input.showsBaskets),
 			takes_applications: flag(input.takesApplications),
-			partner_terms: input.terms,
+			partner_terms: terms,
 		});
 		const note = { personId: maker.personId, programmeId, action: "programme.changed" } as const;
 		await noteAudit(trx, { ...note, subject: null, detail: "partners" }, clock.nowMs());
@@ -76,13 +77,18 @@ export async function savePartnerTerms(
 	return done;
 }
 
+function readClickDays(text: string): Result<number> {
+	const days = Number(text);
+	if (/^\d+$/.test(text) && days >= 1 && days <= MAX_CLICK_DAYS) return succeed(days);
+	return refuse("invalid_field", `Enter a number of days from 1 to ${MAX_CLICK_DAYS}.`, "clickDays");
+}
+
 /** Names that somebody can own, and no addresses. */
 const HOST = /^[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*$/;
 
 function readHosts(text: string): Result<readonly LandingHost[]> {
-	const lines = [...new Set(text.split(/[\s,]+/).filter((line) => line !== ""))];
-	if (lines.length > MAX_HOSTS) return refuse("invalid_field", `Enter at most ${MAX_HOSTS} hosts.`, "hosts");
-	const hosts: LandingHost[] = [];
+	const lines = text.split(/[\s,]+/).filter((line) => line !== "");
+	const hosts = new Map<string, LandingHost>();
 	for (const line of lines) {
 		const withSubdomains = line.startsWith("*.");
 		const name = withSubdomains ? line.slice(2) : line;
@@ -91,7 +97,10 @@ function readHosts(text: string): Result<readonly LandingHost[]> {
 			const cure = `“${line}” is no host. Enter names such as shop.example, one a line.`;
 			return refuse("invalid_field", cure, "hosts");
 		}
-		hosts.push({ host: url.hostname, withSubdomains });
+		const { hostname: host } = url;
+		// Named twice, in another case or with and without its subdomains: the wider one is meant.
+		hosts.set(host, { host, withSubdomains: withSubdomains || hosts.get(host)?.withSubdomains === true });
 	}
-	return succeed(hosts);
+	if (hosts.size > MAX_HOSTS) return refuse("invalid_field", `Enter at most ${MAX_HOSTS} hosts.`, "hosts");
+	return succeed([...hosts.values()]);
 }

@@ -197,14 +197,14 @@ export async function makePasswordLink(
 }
 
 /** Each may become a mail: it counts against the limits of whoever asks on a page. The mails it wrote are then sent. */
-async function sendAs(
+export async function sendAs<Sent extends SentLink>(
 	deps: InvitationsDeps,
 	maker: Maker | null,
 	email: string,
-	/** Whose people it is about; null for the staff. */
+	/** Whose people it is about; null for the staff, and for partners. */
 	programmeId: number | null,
-	work: (trx: Db) => Promise<Result<SentLink>>,
-): Promise<Result<SentLink>> {
+	work: (trx: Db) => Promise<Result<Sent>>,
+): Promise<Result<Sent>> {
 	if (maker !== null) {
 		const uses = [
 			{ limit: LIMITS.mailsBy, subject: String(maker.personId) },

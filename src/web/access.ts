@@ -14,6 +14,7 @@ import { readTokenCookie, SESSION, type Visitor } from "../people/auth.ts";
 import { deviceCookieName } from "../people/signed-cookies.ts";
 import { recordOf } from "../request-notes.ts";
 import { countFailed } from "../store/queries/delivery-health.ts";
+import { countApplications } from "../store/queries/partners.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { troubleBanner } from "./conversion-ui.ts";
 import type { DocumentProgramme, Viewer } from "./document.ts";
@@ -147,7 +148,7 @@ function openSession(deps: WebDeps): Guard {
 	};
 }
 
-/** Its name, and whether its callbacks are failing or held. */
+/** Its name, whether its callbacks are failing or held, and who waits for an answer. */
 async function readFrame(
 	{ store, clock, installation }: WebDeps,
 	programme: Programme,
@@ -158,6 +159,7 @@ async function readFrame(
 	return {
 		publicId,
 		name,
+		applications: await countApplications(store.db, programme.id),
 		failed: trouble?.undelivered.failed ?? (await countFailed(store.db, programme.id)),
 		trouble: troubleBanner(trouble, publicId, mayIntegrate),
 		// Without a URL nothing would be sent anyway.

@@ -36,6 +36,8 @@ export interface DocumentProgramme {
 	trouble: Html | null;
 	/** Callbacks that failed for good and were neither resent nor set aside. */
 	failed: number;
+	/** Partners' applications that wait for an answer. */
+	applications: number;
 	/** The operator holds all callbacks since then; null while they are sent. */
 	pausedSinceMs: number | null;
 }
@@ -268,16 +270,19 @@ function sidebar(
 	return html`<nav class="sidebar" aria-label="${label}">${pages.map(
 		({ area, path, label: page }) =>
 			html`<a href="${path(publicId)}"${attrs({ "aria-current": area === active && "page" })}>${page}${
-				area === "overview" && programme !== undefined ? openBadge(programme) : null
+				programme === undefined ? null : openBadge(area, programme)
 			}</a>`,
 	)}</nav>`;
 }
 
-/** Until what failed was resent or set aside, and while callbacks fail. */
-function openBadge({ trouble, failed }: DocumentProgramme): Html | null {
-	if (trouble === null && failed === 0) return null;
-	const what = failed === 0 ? "open" : "failed";
-	return html`<span class="badge badge-bad">${failed === 0 ? "1" : countUndelivered(failed)}<span class="visually-hidden"> ${what}</span></span>`;
+/** Until what failed was resent or set aside, and while callbacks fail; until applications are answered. */
+function openBadge(area: Area, { trouble, failed, applications }: DocumentProgramme): Html | null {
+	const badge = (tone: "bad" | "info", count: Content, what: string) =>
+		html`<span class="badge badge-${tone}">${count}<span class="visually-hidden"> ${what}</span></span>`;
+	if (area === "programme-partners" && applications > 0)
+		return badge("info", String(applications), "to answer");
+	if (area !== "overview" || (trouble === null && failed === 0)) return null;
+	return failed === 0 ? badge("bad", "1", "open") : badge("bad", countUndelivered(failed), "failed");
 }
 
 const PRIVATE_RANGES_WARNING = message(

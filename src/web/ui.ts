@@ -207,12 +207,12 @@ export function refreshed(
 	};
 }
 
-export function more(summary: string, ...content: Content[]): Html {
+export function more(summary: Content, ...content: Content[]): Html {
 	return foldable(summary, false, ...content);
 }
 
 /** Open where something in it must be seen. */
-export function foldable(summary: string, isOpen: boolean, ...content: Content[]): Html {
+export function foldable(summary: Content, isOpen: boolean, ...content: Content[]): Html {
 	return html`<details class="more"${attrs({ open: isOpen })}><summary>${summary}</summary>${content}</details>`;
 }
 

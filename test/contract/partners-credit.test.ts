@@ -423,7 +423,9 @@ eachDatabase("credits", (database) => {
 	test("a newer click of the same partner keeps the amounts of the recording", async () => {
 		const own = await partnerOf("raised", "5");
 		const code = await linkOf(own);
-		const [older, newer] = [await clickId(code), (await clock.moveBy(1_000), await clickId(code))];
+		const older = await clickId(code);
+		await clock.moveBy(1_000);
+		const newer = await clickId(code);
 		equal((await report({ orderId: "raised", clickId: older })).json.conversion?.commission, "5.00");
 		ok((await savePartnership(site.deps, maker, own, { rate: "50", codes: "" })).ok);
 		await report({ orderId: "raised", clickId: newer });
@@ -569,10 +571,12 @@ eachDatabase("credits", (database) => {
 		const shown = (await findProgramme(db, open.public_id)) ?? open;
 		const applicant = { name: "Applied", site: "", email: "applied@blog.example", about: "News" };
 		const given = { ...applicant, acceptsTerms: true, termsMark: markOf(shown), address: "203.0.113.7" };
-		ok((await apply(site.deps, shown, given)).ok);
-		ok((await apply(site.deps, shown, given)).ok);
-		const [first, second] = await listApplications(db, open.id, 10);
+		for (const email of [given.email, "other@blog.example", given.email]) {
+			ok((await apply(site.deps, shown, { ...given, email })).ok);
+		}
+		const [first, second, ...others] = await listApplications(db, open.id, 10);
 		ok(first && second);
+		deepEqual(others, [], "who applies again replaces what waits");
 		equal(
 			(await acceptApplication(site.deps, maker, programme, first.public_id)).ok,
 			false,

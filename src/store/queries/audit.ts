@@ -75,7 +75,7 @@ async function topicsOf(trx: Db, note: Noted): Promise<Topic[]> {
 		case "owners":
 			// Somebody who was invited before, with a new link: the owners know of them.
 			if (note.action === "person.invited" && note.detail === "new link") return [];
-			return [...(await ofConcerned(trx, note)), ...ofProgrammes(await programmesOf(trx, note))];
+			return [...(await ofConcerned(trx, note)), ...ofProgrammes(await programmesOf(trx, note), note)];
 		default:
 			return audience satisfies never;
 	}
@@ -109,8 +109,10 @@ function ofPerson(personId: number | null | undefined): Topic[] {
 	return [{ name: `person:${personId}`, personId, programmeId: null }];
 }
 
-function ofProgrammes(ids: readonly number[]): Topic[] {
-	return ids.map((programmeId) => ({ name: `programme:${programmeId}`, personId: null, programmeId }));
+/** Applications by themselves: strangers make them, and owners are to answer them, not to look for a thief. */
+function ofProgrammes(ids: readonly number[], { action }: Noted): Topic[] {
+	const kind = action === "application.made" ? "applications" : "programme";
+	return ids.map((programmeId) => ({ name: `${kind}:${programmeId}`, personId: null, programmeId }));
 }
 
 /** Whose account it was done to, where that is somebody else than who did it. */
@@ -131,7 +133,7 @@ async function programmesOf(trx: Db, { programmeId, action, personId }: Noted): 
 	return rows.map((row) => row.programme_id);
 }
 
-/** What goes together in one mail: changes to one person's account, or to one programme. */
+/** What goes together in one mail: changes to one person's account, to one programme, or applications to it. */
 export interface Topic {
 	name: string;
 	/** One of the two. */

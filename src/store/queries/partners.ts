@@ -139,6 +139,8 @@ function named(db: Db) {
 			"programmes.commission_rate as programme_rate",
 			"programmes.public_id as programme_public_id",
 			"programmes.shows_baskets as programme_shows_baskets",
+			"programmes.credits_partners as programme_credits_partners",
+			"programmes.click_days as programme_click_days",
 		]);
 }
 
@@ -252,8 +254,19 @@ export async function replaceLandingHosts(
 	await trx.insertInto("landing_hosts").values(rows).execute();
 }
 
-export function insertApplication(db: Db, application: Insertable<ApplicationsTable>) {
-	return db.insertInto("applications").values(application).returningAll().executeTakeFirstOrThrow();
+/** In place of one from the same address that waits: with another public id, so that only what was read is answered. */
+export async function insertApplication(db: Db, application: Insertable<ApplicationsTable>): Promise<void> {
+	await db
+		.insertInto("applications")
+		.values(application)
+		.onConflict((conflict) => conflict.columns(["programme_id", "email"]).doUpdateSet(application))
+		.execute();
+}
+
+export async function countApplications(db: Db, programmeId: number): Promise<number> {
+	const own = db.selectFrom("applications").where("programme_id", "=", programmeId);
+	return (await own.select(({ fn }) => fn.countAll<number>().as("waiting")).executeTakeFirstOrThrow())
+		.waiting;
 }
 
 /** The oldest first. */

@@ -114,7 +114,7 @@ function sumOf(totals: readonly PartnershipTotal[], status: Status): Content {
 	return [...Map.groupBy(own, ({ currency }) => currency)].map(([currency, parts]) => {
 		const minor = parts.reduce((sum, { commissionMinor }) => sum + commissionMinor, 0n);
 		const count = parts.reduce((sum, part) => sum + part.count, 0);
-		return html`<div>${ui.amount(formatMinor(minor, digitsOf(currency)), currency)}<span class="secondary">${ui.countOf(count, "sale")}</span></div>`;
+		return html`<div>${ui.amount(formatMinor(minor, digitsOf(currency)), currency)}<small class="secondary">${ui.countOf(count, "sale")}</small></div>`;
 	});
 }
 

@@ -1,6 +1,6 @@
 // A partner's start: what it earned in each programme, with the status that the sales have now.
 
-import { listPartnerships, type Partner } from "../../store/queries/partners.ts";
+import { listPartnerships, type NamedPartnership, type Partner } from "../../store/queries/partners.ts";
 import { answerPage, type PageDeps, partnerOf, type WebContext } from "../page.ts";
 import { earningsPath, partnerConversionsPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
@@ -31,8 +31,26 @@ export async function showEarnings(c: WebContext, deps: PageDeps): Promise<Respo
 						},
 					}),
 			}),
+			rows.length === 0
+				? null
+				: ui.section({ id: "terms", title: "Terms", body: ui.padded(rows.map(termsOf)) }),
 		],
 	});
+}
+
+function termsOf({
+	programme_name,
+	programme_click_days: days,
+	terms,
+	created_at_ms: sinceMs,
+}: NamedPartnership) {
+	return ui.more(
+		html`<span class="break">${programme_name}</span>`,
+		html`<p>A sale is credited to the last click of the ${days === 1 ? "day" : `${days} days`} before it.</p>`,
+		terms === ""
+			? html`<p>The programme had no other terms on ${ui.dayTag(sinceMs)}.</p>`
+			: html`<p>Its terms on ${ui.dayTag(sinceMs)}:</p><p class="typed">${terms}</p>`,
+	);
 }
 
 export function endedMessage({ ended_at_ms }: Partner): Html | null {

@@ -1,7 +1,7 @@
 // A partner's links: one is made with its programme and target, shown with sub IDs, and listed with the others.
 
 import { keptSubIds, MAX_SUB_ID_BYTES } from "../../domain/click-token.ts";
-import { makeLink } from "../../partners/links.ts";
+import { makeLink, sayNoHosts } from "../../partners/links.ts";
 import { findLandingHosts } from "../../store/queries/clicks.ts";
 import {
 	findLink,
@@ -106,10 +106,17 @@ async function makeSection(
 	if (active.length === 0) return null;
 	const programmeIds = active.map(({ programme_id }) => programme_id);
 	const hosts = await findLandingHosts(store.db, programmeIds);
-	const options = active.map(({ public_id: value, programme_name, programme_id }) => {
-		const names = (hosts.get(programme_id) ?? []).map(({ host }) => host).join(", ");
-		return { value, label: names === "" ? programme_name : `${programme_name} (${names})` };
-	});
+	const options: ui.Option[] = [];
+	const reasons: string[] = [];
+	for (const { public_id: value, programme_name: name, ...own } of active) {
+		const names = (hosts.get(own.programme_id) ?? []).map(({ host }) => host).join(", ");
+		if (own.programme_credits_partners === 0) {
+			reasons.push(`${name} does not credit partners yet: a link there earns nothing.`);
+		} else if (names === "") reasons.push(sayNoHosts(name));
+		else options.push({ value, label: `${name} (${names})` });
+	}
 	const form = FORM.show(c, { action, looks: { partnership: { options } }, send: "Make link" });
-	return ui.section({ id: "new", title: "New link", body: ui.padded(form) });
+	const others = html`<ul class="points">${reasons.map((reason) => html`<li class="break">${reason}</li>`)}</ul>`;
+	const parts = [options.length === 0 ? null : form, reasons.length === 0 ? null : others];
+	return ui.section({ id: "new", title: "New link", body: ui.padded(...parts) });
 }

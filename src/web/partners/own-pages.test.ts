@@ -4,7 +4,7 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { DAY_MS } from "../../domain/time.ts";
-import { endPartner, invitePartner } from "../../partners/partners.ts";
+import { addPartnership, endPartner, invitePartner } from "../../partners/partners.ts";
 import { addClicks } from "../../store/queries/clicks.ts";
 import { addPartnerPerson, removePartnerPerson } from "../../store/queries/partners.ts";
 import { updateProgramme } from "../../store/queries/programmes.ts";
@@ -137,6 +137,44 @@ test("a link is made for an active partnership, shown with sub IDs, and listed w
 		/id="target-error">Enter an address that starts with https:\/\/ and is at shop\.example/,
 	);
 	match(foreign.text, /value="https:\/\/evil\.example\/"/);
+	const wrong = await makeLink(shop, { name: "x".repeat(101), target: "", code: "-" });
+	match(wrong.text, /id="target-error"[\s\S]+id="name-error"[\s\S]+id="code-error"/);
+});
+
+test("links are offered where they work, and other programmes are named with the reason", async (t) => {
+	const shop = await openPartnerShop(t);
+	const { site, browser, base, partner, programme } = shop;
+	const bare = await site.addProgramme("Bare");
+	await updateProgramme(site.store.db, bare.id, { credits_partners: 1 });
+	const off = await addCreditingProgramme(site, "Off");
+	await updateProgramme(site.store.db, off.id, { credits_partners: 0 });
+	for (const other of [bare, off]) await join(site, other, partner);
+	const { text } = await browser.open(`${base}/links`);
+	deepEqual(
+		[...text.matchAll(/<option[^>]*>([^<]+)</g)].map(([, label]) => label),
+		["Nordlicht (shop.example)"],
+	);
+	match(text, /<li[^>]*>Bare has not named its shop&#39;s addresses yet\. Ask its owner\.</);
+	match(text, /<li[^>]*>Off does not credit partners yet: a link there earns nothing\.</);
+	await updateProgramme(site.store.db, programme.id, { credits_partners: 0 });
+	doesNotMatch((await browser.open(`${base}/links`)).text, /Make link/);
+});
+
+test("a partner reads how long a click counts and which terms hold, for each programme", async (t) => {
+	const { site, programme, browser, base, partner } = await openPartnerShop(t);
+	await updateProgramme(site.store.db, programme.id, { click_days: 45 });
+	const strict = await addCreditingProgramme(site, "Strict");
+	await updateProgramme(site.store.db, strict.id, { partner_terms: "No spam.\nNo <b>." });
+	const { ok: isOk } = await addPartnership(
+		site.deps,
+		null,
+		{ ...strict, partner_terms: "No spam.\nNo <b>." },
+		partner.public_id,
+	);
+	ok(isOk);
+	const { text } = await browser.open(`${base}/earnings`);
+	match(text, /Nordlicht[\s\S]+last click of the 45 days before it/);
+	match(text, /Strict[\s\S]+No spam\.\nNo &lt;b&gt;\./);
 });
 
 test("the links come in pages", async (t) => {

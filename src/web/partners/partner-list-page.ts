@@ -125,7 +125,7 @@ function partnerTable(
 
 const NONE_YET = ui.emptyState({
 	title: "No partner yet",
-	text: "Invite the first one below. Then add the programmes that the partner brings sales to. A programme credits partners once you turn it on in its settings.",
+	text: "Invite the first one below. Then add the programmes that the partner brings sales to. A programme credits them once you turn it on: open it, and go to Partners → Settings for partners.",
 });
 
 const NOT_FOUND = ui.emptyState({

@@ -52,13 +52,9 @@ export const addProgramme = about(async (c, deps, partner) => {
 	if (programme === undefined) return answerError(c, "not_found");
 	const added = await partners.addPartnership(deps, makerOf(c), programme, partner.public_id);
 	if (!added.ok) return refuse(added);
-	const isOff = programme.credits_partners === 0;
-	const next = isOff
-		? "The programme does not credit partners yet: turn it on in its settings for partners."
-		: "Enter an own rate and coupon codes below, if there are any.";
 	const path = paths.programmePartnerPath(programme.public_id, added.value.public_id);
-	const text = `${partner.name} is now a partner of ${programme.name}. ${next}`;
-	return leadTo(c, path, text, isOff ? "warn" : "good");
+	const next = "Enter an own rate and coupon codes below, if there are any.";
+	return leadTo(c, path, `${partner.name} is now a partner of ${programme.name}. ${next}`);
 });
 
 export const askToEndPartner = about((c, _, { public_id: id, name }) =>

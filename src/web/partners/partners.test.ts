@@ -45,6 +45,12 @@ test("staff invite a partner, whose one-time link is shown once, and find it by 
 	const refused = await staff.submit("/partners/invite", { name: "", site: "", email: "a@blog.example" });
 	equal(refused.status, 422);
 	match(refused.text, /id="name-error"/);
+	const wrong = await staff.submit("/partners/invite", { name: "", site: "ftp://a", email: "nobody" });
+	match(wrong.text, /id="name-error"[\s\S]+id="site-error"[\s\S]+id="email-error"/);
+	const { email } = await site.addStaff();
+	const taken = await staff.submit("/partners/invite", { name: "Ghost", site: "", email });
+	equal(taken.status, 409);
+	match(taken.text, /No partner yet/);
 	const invited = await staff.submit("/partners/invite", {
 		name: "Bären-Blog",
 		site: "https://blog.example",
@@ -74,7 +80,10 @@ test("a partner joins programmes by name, and ends after a question", async (t) 
 	match(several.text, /Several match: Shoelaces \(prg_.*Shoes \(prg_/);
 	match((await staff.submit(`${path}/partnerships`, { programme: "shoes" })).text, /is a partner of this/);
 	const joined = await staff.submit(`${path}/partnerships`, { programme: "laces" });
-	match(await follow(staff, joined.location), /does not credit partners yet/);
+	match(
+		plain(await follow(staff, joined.location)),
+		/does not credit sales to partners\. Turn it on under Settings for/,
+	);
 	match(plain((await staff.open(path)).text), /Shoes Active since.*Shoelaces Active since/);
 	match(plain((await staff.open(`${path}/end`)).text), /End Blog\? What happens/);
 	await staff.submit(`${path}/end`, {});
@@ -95,6 +104,10 @@ test("another person of the partner is invited; one who is removed is signed out
 	const fresh = await staff.submit(`${path}/people`, { email: "new@blog.example" });
 	match(fresh.text, LINK);
 	equal((await staff.submit(`${path}/people`, { email: "nobody" })).status, 422);
+	for (let sent = 1; sent < 5; sent++) await staff.submit(`${path}/people`, { email: "new@blog.example" });
+	equal((await staff.submit(`${path}/people`, { email: "new@blog.example" })).status, 429);
+	const again = { name: "Another", site: "", email: "new@blog.example" };
+	equal((await staff.submit("/partners/invite", again)).status, 429);
 	const other = await addPartner(network, staff, "Other");
 	const refused = await staff.submit(`${other.path}/people/${person.public_id}/remove`, {});
 	equal(refused.status, 404);

@@ -15,6 +15,7 @@ import { html } from "../ui.ts";
 import { askFirst } from "./ask-first.ts";
 import { rateOf, stateOf } from "./earned-section.ts";
 import { linkSection } from "./link-section.ts";
+import { nextStep } from "./programme-partners-page.ts";
 
 const FORM = declareForm({
 	rate: { label: "Commission rate in percent", inputMode: "decimal" },
@@ -55,10 +56,14 @@ async function renderPartnership(c: WebContext, deps: WebDeps, own: NamedPartner
 		looks: { rate: { hint: `${usual} It holds for sales recorded from now on.` } },
 		send: "Save",
 	});
+	const next = await nextStep(c, deps, page.programmeOf(c));
 	const facts = ui.facts([
 		["State", stateOf(own)],
 		["Commission", rateOf(own)],
-		["Terms they accepted", terms === "" ? "none" : html`<span class="typed">${terms}</span>`],
+		[
+			own.terms_accepted === 1 ? "Terms they accepted" : "Terms when they were added",
+			terms === "" ? "none" : html`<span class="typed">${terms}</span>`,
+		],
 		...(page.may(c, "manage") ? [] : [["Coupon codes", codes.join(", ") || "none"] as const]),
 	]);
 	return page.answerPage(c, {
@@ -73,6 +78,7 @@ async function renderPartnership(c: WebContext, deps: WebDeps, own: NamedPartner
 					page.may(c, "manage") ? ui.linkButton(own.ended_at_ms === null ? end : change) : null,
 				],
 			}),
+			next === null ? null : ui.message("warn", next),
 			ui.section({
 				id: "agreed",
 				title: "Partnership",

@@ -1,7 +1,6 @@
 // /programmes/:id/partners: who brings sales to a programme, what they bring and earn, and who has applied.
 
-import { acceptApplication, declineApplication } from "../../partners/applications.ts";
-import type { SentLink } from "../../people/invitations.ts";
+import { type AcceptedPartner, acceptApplication, declineApplication } from "../../partners/applications.ts";
 import { findLandingHosts } from "../../store/queries/clicks.ts";
 import { type Application, listApplications, pagePartnerships } from "../../store/queries/partners.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
@@ -23,7 +22,7 @@ const MAX_APPLICATIONS = 20;
 export async function showProgrammePartners(
 	c: WebContext,
 	deps: WebDeps,
-	accepted?: SentLink,
+	accepted?: AcceptedPartner,
 ): Promise<Response> {
 	const { db } = deps.store;
 	const programme = page.programmeOf(c);
@@ -32,7 +31,7 @@ export async function showProgrammePartners(
 	const path = programmePartnersPath(publicId);
 	const list = { name: `partners ${publicId}`, path, query, cursorName: "before" };
 	const listed = await pagePartnerships(db, id, { after: cursorOf(deps, list), limit: PAGE_ROWS });
-	const next = nextStep(c, programme, (await findLandingHosts(db, [id])).size > 0);
+	const next = await nextStep(c, deps, programme);
 	const join = ui.copyable(`${deps.publicUrl}${joinPath(publicId)}`, "the address where partners apply");
 	const settings = { label: "Settings for partners", href: partnerSettingsPath(publicId) };
 	return page.answerPage(c, {
@@ -44,7 +43,7 @@ export async function showProgrammePartners(
 				hint: "Who brings sales to this programme, and what they earn.",
 				actions: page.may(c, "manage") ? ui.linkButton(settings) : null,
 			}),
-			accepted === undefined ? null : invitationCard(accepted, programme.name),
+			accepted === undefined ? null : acceptedCard(accepted, programme),
 			next === null || listed.rows.length === 0 ? null : ui.message("warn", next),
 			programme.takes_applications === 0 ? null : html`<p class="small">Partners apply at ${join}</p>`,
 			await applicationsSection(c, deps, programme),
@@ -65,17 +64,28 @@ const WHO_ADDS =
 	"The network's staff invite partners. Owners can also let partners apply on a public page: see Settings for partners.";
 
 /** What keeps partners from being credited, and who can put it right; null when nothing does. */
-function nextStep(c: WebContext, programme: Programme, hasHosts: boolean): Html | null {
+export async function nextStep(
+	c: WebContext,
+	{ store }: WebDeps,
+	programme: Programme,
+): Promise<Html | null> {
 	const settings = html`<a href="${partnerSettingsPath(programme.public_id)}">Settings for partners</a>`;
 	if (programme.credits_partners === 0) {
 		const isStaff = page.standingOf(c) === "staff";
 		const how = isStaff ? html`Turn it on under ${settings}.` : "Ask the network's staff to turn it on.";
 		return html`This programme does not credit sales to partners. ${how}`;
 	}
-	if (hasHosts) return null;
+	if ((await findLandingHosts(store.db, [programme.id])).size > 0) return null;
 	const isOwn = page.may(c, "manage");
 	const how = isOwn ? html`Enter your shop's hosts under ${settings}.` : "Ask an owner to enter its hosts.";
 	return html`Partners cannot create links, because the shop's hosts are missing. ${how}`;
+}
+
+/** The name on the list may be another than the one that was accepted. */
+function acceptedCard(accepted: AcceptedPartner, { name }: Programme): Content {
+	const { email, partner, isKnown } = accepted;
+	const text = `${email} signs in for ${partner.name} already: ${name} was added to that partner.`;
+	return [isKnown ? ui.message("info", text) : null, invitationCard(accepted, name)];
 }
 
 async function applicationsSection(
@@ -126,7 +136,7 @@ async function applicationsSection(
 export async function answerApplication(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = page.programmeOf(c);
 	const order = [deps, page.makerOf(c), programme, c.req.param("applicationId") ?? ""] as const;
-	const show = (accepted?: SentLink) => showProgrammePartners(c, deps, accepted);
+	const show = (accepted?: AcceptedPartner) => showProgrammePartners(c, deps, accepted);
 	if ((await readTextFields(c, ["answer"])).answer === "accept") {
 		const accepted = await acceptApplication(...order);
 		return accepted.ok ? show(accepted.value) : page.tellRefusal(c, accepted, show);

@@ -3,11 +3,12 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { HOUR_MS } from "../../domain/time.ts";
+import { invitePartner } from "../../partners/partners.ts";
 import { addClicks } from "../../store/queries/clicks.ts";
 import { insertLink } from "../../store/queries/partners.ts";
 import { findProgramme, updateProgramme } from "../../store/queries/programmes.ts";
-import { LINK, openAsOwner, START_MS, type TestSite } from "../test-site.test-support.ts";
-import { addCredited, addPartner, join } from "./partner-shop.test-support.ts";
+import { type Browser, LINK, openAsOwner, START_MS, type TestSite } from "../test-site.test-support.ts";
+import { addCredited, addPartner, join as joinAs } from "./partner-shop.test-support.ts";
 
 const SETTINGS = {
 	clickDays: "45",
@@ -30,7 +31,7 @@ async function openWithPartners(t: TestContext, names: readonly string[] = ["Ann
 	await updateProgramme(site.store.db, programme.id, { credits_partners: 1 });
 	const own = [];
 	for (const name of names)
-		own.push(await join(site, programme, (await addPartner(site, name)).partner, "12.5"));
+		own.push(await joinAs(site, programme, (await addPartner(site, name)).partner, "12.5"));
 	return { ...shop, path: `/programmes/${programme.public_id}/partners`, own };
 }
 
@@ -104,6 +105,8 @@ test("coupon codes are saved as a list, and each belongs to one partner; the rat
 	await owner.submit(first, { codes: "SUMMER\r\n winter \r\n\r\nSummer", rate: "50" });
 	assert.match((await owner.open(first)).text, />\nSummer\nwinter<\/textarea>/);
 	assert.match((await owner.open(first)).text, /12\.5 %/);
+	assert.match((await owner.open(first)).text, /Terms when they were added/);
+	assert.doesNotMatch((await owner.open(first)).text, /Terms they accepted/);
 	assert.doesNotMatch((await owner.open(first)).text, /name="rate"/);
 	const refused = await owner.submit(second, { codes: "fresh\nsummer" });
 	assert.equal(refused.status, 409);
@@ -137,6 +140,13 @@ test("an owner saves all settings but credit and subdomains, each fault stands a
 		assert.ok(refused.status >= 400, id);
 		assert.match(refused.text, new RegExp(`<p class="field-error" id="${id}-error">`), id);
 	}
+	const wrong = await owner.submit(path, {
+		...SETTINGS,
+		clickDays: "0",
+		clickParameter: "?",
+		hosts: "10.0.0.1",
+	});
+	assert.deepEqual(errorsIn(wrong.text), ["clickDays", "clickParameter", "hosts"]);
 	assert.doesNotMatch((await owner.open(path)).text, /name="creditsPartners"/);
 	assert.equal((await owner.submit(path, { ...SETTINGS, creditsPartners: "on" })).status, 303);
 	const saved = await findProgramme(site.store.db, programme.public_id);
@@ -149,6 +159,35 @@ test("an owner saves all settings but credit and subdomains, each fault stands a
 	assert.equal((await staff.submit(path, opened)).status, 303);
 	assert.equal((await findProgramme(site.store.db, programme.public_id))?.credits_partners, 1);
 	assert.match((await owner.open(path)).text, /\*\.shop\.example<\/textarea>/);
+});
+
+function errorsIn(text: string): readonly (string | undefined)[] {
+	return [...text.matchAll(/class="field-error" id="(\w+)-error"/g)].map(([, id]) => id);
+}
+
+test("landing hosts are merged whatever their case, and one with its subdomains takes the one without", async (t) => {
+	const { site, programme } = await openAsOwner(t);
+	const staff = await site.signIn(await site.addStaff());
+	const path = `/programmes/${programme.public_id}/partners/settings`;
+	const hosts = "shop.example\r\nSHOP.example\r\n*.shop.example\r\nother.example";
+	assert.equal((await staff.submit(path, { ...SETTINGS, hosts })).status, 303);
+	assert.match(
+		(await staff.open(path)).text,
+		/>\n\*\.shop\.example\nother\.example<\/textarea>|>\nother\.example\n\*\.shop\.example<\/textarea>/,
+	);
+});
+
+test("who saves credit without a landing host is told that no partner can make a link", async (t) => {
+	const { site, programme, browser: owner } = await openAsOwner(t);
+	const staff = await site.signIn(await site.addStaff());
+	const path = `/programmes/${programme.public_id}/partners/settings`;
+	const warning = /Saved\. Partners cannot make links until a landing host is named/;
+	await staff.submit(path, { ...SETTINGS, hosts: "" });
+	assert.doesNotMatch((await staff.open(path)).text, warning);
+	await staff.submit(path, { ...SETTINGS, hosts: "", creditsPartners: "on" });
+	assert.match((await staff.open(path)).text, warning);
+	await owner.submit(path, { ...SETTINGS, hosts: "" });
+	assert.match((await owner.open(path)).text, warning);
 });
 
 test("nobody applies where the owner has not opened the page", async (t) => {
@@ -170,7 +209,13 @@ async function openJoin(t: TestContext, hasMail = true) {
 	return { ...shop, join, shown, fields: { ...APPLICANT, termsMark } };
 }
 
-test("somebody applies, owners are mailed, and the accepted one can sign in as a partner", async (t) => {
+/** Where the oldest application on the page is answered. */
+async function applicationAt(browser: Browser, path: string): Promise<string> {
+	const [, at = ""] = /action="([^"]+\/applications\/[^"]+)"/.exec((await browser.open(path)).text) ?? [];
+	return at;
+}
+
+test("somebody applies, and the accepted one can sign in as a partner", async (t) => {
 	const { site, join, shown, fields, owner: person, browser: owner, path } = await openJoin(t);
 	assert.match(shown.text, /Be honest\.\nNo spam\./);
 	const answer = await site.browser().submit(join, fields);
@@ -178,11 +223,6 @@ test("somebody applies, owners are mailed, and the accepted one can sign in as a
 	// The same answer for an address that has an account.
 	const known = await site.browser().submit(join, { ...fields, email: person.email });
 	assert.equal(known.text.replaceAll(person.email, fields.email), answer.text);
-	await site.tellChanges();
-	const [mail] = site.mailbox.filter(({ to }) => to === person.email);
-	assert.match(mail?.text ?? "", /"Blog & Söhne" applied as a partner/);
-	assert.match(mail?.text ?? "", /Done by a visitor of the programme's public page/);
-	assert.doesNotMatch(mail?.text ?? "", /command line/);
 	const list = await owner.open(path);
 	assert.match(list.text, /Blog &amp; Söhne/);
 	const [first, second] = [...list.text.matchAll(/action="([^"]+\/applications\/[^"]+)"/g)].map(
@@ -197,7 +237,104 @@ test("somebody applies, owners are mailed, and the accepted one can sign in as a
 	assert.equal((await owner.submit(first, { answer: "accept" })).status, 409);
 	const partnership = await site.store.db.selectFrom("partnerships").selectAll().executeTakeFirstOrThrow();
 	assert.equal(partnership.terms, "Be honest.\nNo spam.");
-	assert.equal(site.mailbox.filter(({ to }) => to === fields.email).length, 1);
+	assert.match((await owner.open(`${path}/${partnership.public_id}`)).text, /Terms they accepted/);
+	const [mail, ...others] = site.mailbox.filter(({ to }) => to === fields.email);
+	assert.deepEqual(others, []);
+	assert.match(mail?.text ?? "", /Your application to the programme "Shop" was accepted/);
+	assert.match(mail?.text ?? "", /ignore this mail: nothing happens unless you open the link/);
+});
+
+test("an application is mailed to owners at once, by itself, and counted beside Partners until it is answered", async (t) => {
+	const { site, join, fields, programme, owner: person, browser: owner, path } = await openJoin(t);
+	const waiting = /Partners<span class="badge badge-info">(\d+)<span class="visually-hidden"> to answer/;
+	assert.doesNotMatch((await owner.open(path)).text, waiting);
+	await owner.submit(`/programmes/${programme.public_id}/integration/keys`, { name: "Shop server" });
+	await site.tellChanges();
+	const before = site.mailbox.length;
+	await site.browser().submit(join, fields);
+	await site.tellChanges();
+	const [mail, ...others] = site.mailbox.slice(before);
+	assert.deepEqual([mail?.to, others], [person.email, []]);
+	assert.equal(mail?.subject, 'Partner application: "Shop"');
+	assert.match(mail?.text ?? "", /"Blog & Söhne" applied as a partner/);
+	assert.ok(mail?.text.includes(`https://ringback.example${path}\n`), mail?.text);
+	assert.doesNotMatch(mail?.text ?? "", /command line|Revoke|password/);
+	await site.browser().submit(join, { ...fields, email: "bea@blog.example" });
+	const staff = await site.signIn(await site.addStaff());
+	for (const browser of [owner, staff]) {
+		const [, count] =
+			waiting.exec((await browser.open(`/programmes/${programme.public_id}/overview`)).text) ?? [];
+		assert.equal(count, "2");
+	}
+});
+
+test("who applies again replaces what waits, and only what was read is accepted", async (t) => {
+	const { site, join, fields, browser: owner, path } = await openJoin(t);
+	await site.browser().submit(join, fields);
+	const first = await applicationAt(owner, path);
+	await site.browser().submit(join, { ...fields, name: "Ann's new blog" });
+	const { text } = await owner.open(path);
+	assert.match(text, /Ann&#39;s new blog/);
+	assert.doesNotMatch(text, /Blog &amp; Söhne/);
+	assert.equal((await owner.submit(first, { answer: "accept" })).status, 409);
+	assert.equal((await owner.submit(await applicationAt(owner, path), { answer: "accept" })).status, 200);
+});
+
+test("who signs in for a partner of this programme is not accepted as a second one, before and after its end", async (t) => {
+	const { site, join, fields, browser: owner, path, programme } = await openJoin(t);
+	const { partner, email } = await addPartner(site, "Ann");
+	const partnership = await joinAs(site, programme, partner);
+	await site.browser().submit(join, { ...fields, email });
+	const at = await applicationAt(owner, path);
+	const refused = await owner.submit(at, { answer: "accept" });
+	assert.equal(refused.status, 409);
+	const cure = "Decline the application, or change the partnership with Ann";
+	assert.match(refused.text, new RegExp(`${email} signs in for Ann, a partner of this programme\\. ${cure}`));
+	await owner.submit(`${path}/${partnership.public_id}/change`, { to: "ended" });
+	assert.match((await owner.submit(at, { answer: "accept" })).text, new RegExp(cure));
+	assert.equal((await site.store.db.selectFrom("partners").select("id").execute()).length, 1);
+});
+
+test("a partner of another programme who is accepted gets this one, too, and whoever typed the address gets nothing", async (t) => {
+	const { site, join, fields, browser: owner, path } = await openJoin(t);
+	const { partner, email } = await addPartner(site, "Ann");
+	const before = site.mailbox.length;
+	await site.browser().submit(join, { ...fields, email });
+	const accepted = await owner.submit(await applicationAt(owner, path), { answer: "accept" });
+	assert.match(accepted.text, new RegExp(`${email} signs in for Ann already`));
+	assert.doesNotMatch(accepted.text, LINK);
+	const rows = await site.store.db.selectFrom("partnerships").select("partner_id").execute();
+	assert.deepEqual(
+		rows.map((row) => row.partner_id),
+		[partner.id],
+	);
+	assert.equal((await site.store.db.selectFrom("partners").select("id").execute()).length, 1);
+	const mails = site.mailbox.slice(before).filter(({ subject }) => subject.includes("accepted"));
+	assert.deepEqual(
+		mails.map(({ to }) => to),
+		[email],
+	);
+	assert.match(mails[0]?.text ?? "", /You sign in for the partner "Ann"/);
+	assert.match(mails[0]?.text ?? "", /Sign in as usual/);
+	assert.match(mails[0]?.text ?? "", /If you did not apply, ask the network's staff/);
+	assert.doesNotMatch(mails[0]?.text ?? "", /ignore|welcome\//);
+});
+
+test("an address that has not joined the other partner yet, or joined several, becomes a partner of its own", async (t) => {
+	const { site, join, fields, browser: owner, path } = await openJoin(t);
+	const invited = await invitePartner(site.deps, null, { name: "Ann", site: "", email: fields.email });
+	assert.ok(invited.ok);
+	const { email } = await addPartner(site, "Bea");
+	assert.ok((await invitePartner(site.deps, null, { name: "Bea 2", site: "", email })).ok);
+	for (const applicant of [fields.email, email]) {
+		await site.browser().submit(join, { ...fields, email: applicant, name: `New ${applicant}` });
+		assert.equal((await owner.submit(await applicationAt(owner, path), { answer: "accept" })).status, 200);
+	}
+	const partners = await site.store.db.selectFrom("partners").select("name").orderBy("id").execute();
+	assert.deepEqual(
+		partners.map(({ name }) => name),
+		["Ann", "Bea", "Bea 2", `New ${fields.email}`, `New ${email}`],
+	);
 });
 
 test("without mail staff are shown the link of whom they accept, and owners are told to ask them for it", async (t) => {
@@ -205,8 +342,7 @@ test("without mail staff are shown the link of whom they accept, and owners are 
 	const staff = await site.signIn(await site.addStaff());
 	const accept = async (browser: typeof owner, email: string) => {
 		await site.browser().submit(join, { ...fields, email });
-		const [, at = ""] = /action="([^"]+\/applications\/[^"]+)"/.exec((await browser.open(path)).text) ?? [];
-		return browser.submit(at, { answer: "accept" });
+		return browser.submit(await applicationAt(browser, path), { answer: "accept" });
 	};
 	const byOwner = await accept(owner, "ann@blog.example");
 	assert.match(byOwner.text, /Ask the network's staff for it/);
@@ -220,7 +356,7 @@ test("an applicant with the address of a staff account is refused, makes no part
 	const { site, join, fields, browser: owner, path } = await openJoin(t);
 	const { email } = await site.addStaff();
 	await site.browser().submit(join, { ...fields, email });
-	const [, at = ""] = /action="([^"]+\/applications\/[^"]+)"/.exec((await owner.open(path)).text) ?? [];
+	const at = await applicationAt(owner, path);
 	const refused = await owner.submit(at, { answer: "accept" });
 	assert.equal(refused.status, 409);
 	assert.match(refused.text, /has an account already/);
@@ -242,6 +378,11 @@ test("an application is refused at its field, and with terms that have changed s
 		assert.equal(refused.status, 422, id);
 		assert.match(refused.text, new RegExp(`id="${id}-error"`), id);
 	}
+	const empty = await stranger.submit(join, {
+		...fields,
+		...{ name: "", email: "", about: "", acceptsTerms: "" },
+	});
+	assert.deepEqual(errorsIn(empty.text), ["name", "email", "about", "acceptsTerms"]);
 	await updateProgramme(site.store.db, programme.id, { partner_terms: "Pay us." });
 	const refused = await stranger.submit(join, fields);
 	assert.match(refused.text, /id="acceptsTerms-error">The terms were changed while you read them/);

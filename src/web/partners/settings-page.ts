@@ -99,5 +99,9 @@ export async function savePartnerSettings(c: WebContext, deps: WebDeps): Promise
 		takesApplications: typed.takesApplications !== "",
 	});
 	if (!saved.ok) return SETTINGS_FORM.refuse(c, saved, () => showPartnerSettings(c, deps));
-	return leadTo(c, partnerSettingsPath(programme.public_id), "Saved.");
+	const path = partnerSettingsPath(programme.public_id);
+	const isCrediting =
+		makerOf(c).kind === "staff" ? typed.creditsPartners !== "" : programme.credits_partners === 1;
+	if (!isCrediting || typed.hosts.trim() !== "") return leadTo(c, path, "Saved.");
+	return leadTo(c, path, "Saved. Partners cannot make links until a landing host is named below.", "warn");
 }

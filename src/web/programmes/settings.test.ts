@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { AuditAction } from "../../domain/action.ts";
 import { changeProgramme, shortenRate, termsOf } from "../../programmes/programme-terms.ts";
 import { noteAudit } from "../../store/queries/audit.ts";
+import { updateProgramme } from "../../store/queries/programmes.ts";
 import { openFilledShop } from "../filled-shop.test-support.ts";
 import {
 	openAsOwner,
@@ -58,6 +59,13 @@ test("an owner changes name and approval window; rates and pixels stay whatever 
 	const form = await browser.open(path);
 	assert.doesNotMatch(form.text, /name="commissionRate"|name="parksPixels"|Who did what/);
 	assert.match(form.text, /8 % of the basket/);
+	assert.doesNotMatch(form.text, /no partner brought/);
+	await updateProgramme(site.store.db, programme.id, { credits_partners: 1 });
+	const crediting = (await browser.open(path)).text;
+	assert.match(
+		crediting,
+		/rate of their own, see <a href="[^"]+\/partners">Partners<\/a>\. A sale that no partner brought/,
+	);
 	for (const sly of [
 		{ commissionRate: "0" },
 		{ feeRate: "0" },

@@ -25,6 +25,7 @@ import {
 	integrationPath,
 	PROGRAMMES_PATH,
 	peoplePath,
+	programmePartnersPath,
 	settingsPath,
 	withQuery,
 } from "../paths.ts";
@@ -269,6 +270,7 @@ function fixedFacts(programme: Programme, standing: Standing): Html {
 	];
 	if (standing === "staff") return ui.facts(own);
 	const days = ui.countOf(programme.approval_days, "day");
+	const partners = html`<a href="${programmePartnersPath(programme.public_id)}">Partners</a>`;
 	return html`${ui.facts([
 		...own,
 		...(grants(standing, "manage") ? [] : [["Approval window", days] as const]),
@@ -280,5 +282,9 @@ function fixedFacts(programme: Programme, standing: Standing): Html {
 				? `parked until your server confirms them, for at most ${ui.countOf(programme.parked_days, "day")}`
 				: html`recorded at once, without your server's confirmation. ${PIXEL_WORTH} Conversions that your server does not confirm wait for you to approve or reject them.`,
 		],
-	])}<p class="small soft">Rates and the handling of pixels are agreed with the network: ask its staff to change them.</p>`;
+	])}${
+		programme.credits_partners === 0
+			? null
+			: html`<p class="small soft">For partners with a rate of their own, see ${partners}. A sale that no partner brought has no commission and no network fee.</p>`
+	}<p class="small soft">Rates and the handling of pixels are agreed with the network: ask its staff to change them.</p>`;
 }
