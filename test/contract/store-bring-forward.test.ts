@@ -5,7 +5,11 @@ import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { SECOND_MS } from "../../src/domain/time.ts";
 import { resendFailed, sendAllWaiting, sendSeen } from "../../src/programmes/resend.ts";
-import { bringForward, bringRemovedForward } from "../../src/store/queries/bring-forward.ts";
+import {
+	bringForward,
+	bringRemovedForward,
+	MAX_REMOVED_FORWARD,
+} from "../../src/store/queries/bring-forward.ts";
 import { removeEndpoint, setEndpoint } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { holdsSomebodyUp } from "../support/between-statements.ts";
@@ -145,6 +149,18 @@ eachDatabase("what is sent now", (database) => {
 				[fresh, LATER_MS],
 			],
 		);
+	});
+
+	test("of a URL that was removed: no more than its page can wait for, the soonest first", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		await addPending(store, programme, MAX_REMOVED_FORWARD + 700);
+		const last = await addDelivery(store, programme, LATER_MS + 5_000);
+		await store.transact((trx) => removeEndpoint(trx, programme.id, NOW_MS));
+		await bringRemovedForward(store, createClock(NOW_MS), programme.id);
+		const later = store.db.selectFrom("queue").select("id").where("due_at_ms", ">", NOW_MS);
+		const left = await later.where("receiver_id", "=", programme.id).orderBy("due_at_ms").execute();
+		deepEqual([left.length, left.at(-1)?.id], [701, last]);
 	});
 
 	test("ticked ones: what has ended starts a new run, what waits is sent now, what has changed since is left alone", async () => {
