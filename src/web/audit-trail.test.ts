@@ -113,7 +113,8 @@ async function walkPartners(site: TestSite, send: Send, programme: Programme): P
 	const browser = await site.signIn(await site.addStaff());
 	const email = newEmail("shop");
 	await send("/partners/invite", browser, "/partners/invite", { name: "Blog", email });
-	const partner = await db.selectFrom("partners").select("public_id").executeTakeFirstOrThrow();
+	const invited = db.selectFrom("partners").select("public_id").where("name", "=", "Blog");
+	const partner = await invited.executeTakeFirstOrThrow();
 	const [route, path] = ["/partners/:partnerId", `/partners/${partner.public_id}`];
 	await send(`${route}/people`, browser, `${path}/people`, { email: newEmail("shop") });
 	const { public_id: personId } = await personOf(site, email);
