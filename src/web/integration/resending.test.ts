@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { addPending } from "../../../test/support/pending-rows.ts";
 import { runCallbacks } from "./callback-run.test-support.ts";
 import { issue, openShop, report, type Shop, URL_ENTERED } from "./integration-shop.test-support.ts";
 
@@ -81,6 +82,18 @@ test("a waiting callback is sent now from its page, once, and it says so there",
 	await browser.submit(`${path}/send-waiting`, {});
 	assert.match(await listOf(shop), /No callback is waiting for a later attempt/);
 	assert.deepEqual(await audited(shop), ["delivery.sent_now", "deliveries.sent_now"]);
+});
+
+test("removing the URL tells how many were pending, and of very many that some may be shown so for longer", async (t) => {
+	const { browser, path, site, programme } = await openSending(t, 1, DOWN);
+	const remove = async () => {
+		await browser.submit(`${path}/postback-url/remove`, {});
+		return (await browser.open(path)).text;
+	};
+	assert.match(await remove(), /nothing more is sent\. Pending callbacks cancelled: 1\.</);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+	await addPending(site.store, programme, 1_000);
+	assert.match(await remove(), /Pending callbacks cancelled: 1,000\+\. Some may show as pending until/);
 });
 
 test("the list keeps its filters through every form, the way to a callback and back", async (t) => {
