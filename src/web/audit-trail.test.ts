@@ -288,7 +288,8 @@ async function walkProgrammePartners(
 	const application = await db.selectFrom("applications").select("public_id").executeTakeFirstOrThrow();
 	const accepted = `${base}/applications/${application.public_id}`;
 	await send(`${route}/applications/:applicationId`, browser, accepted, { answer: "accept" });
-	const { public_id: id } = await db.selectFrom("partnerships").select("public_id").executeTakeFirstOrThrow();
+	const newest = db.selectFrom("partnerships").select("public_id").orderBy("id", "desc");
+	const { public_id: id } = await newest.executeTakeFirstOrThrow();
 	await send(`${route}/:partnershipId`, browser, `${base}/${id}`, { codes: "SUMMER" });
 	await send(`${route}/:partnershipId/change`, browser, `${base}/${id}/change`, { to: "ended" });
 }
