@@ -33,7 +33,10 @@ export function listShippedFiles(root: string): string[] {
 	const assets = globSync("src/web/assets/*.{css,js,svg}", { cwd: root });
 	const downloads = globSync("receiver/downloads/*", { cwd: root });
 	const parts = [GUIDE_START, ...GUIDE_PARTS].map(({ file }) => file);
-	const guides = ["docs/receiver-guide.md", "docs/api.md", "docs/problems.md", "docs/downloads.md", ...parts];
+	const pages = ["receiver-guide", "api", "partners", "problems", "downloads"].map(
+		(name) => `docs/${name}.md`,
+	);
+	const guides = [...pages, ...parts];
 	return [...assets, ...examples, ...downloads, ...guides, ...GUIDE_SAMPLES, ...OF_PACKAGES].sort();
 }
 

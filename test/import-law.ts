@@ -57,12 +57,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 /** Lines of source without tests. A room that outgrows its budget is made smaller, or ARCHITECTURE.md says why it grew. */
 const BUDGETS: Readonly<Record<string, number>> = {
-	domain: 3_630,
+	domain: 3_640,
 	ports: 160,
 	settings: 380,
 	config: 240,
-	store: 10_550,
-	conversions: 1_570,
+	store: 10_560,
+	conversions: 1_580,
 	callbacks: 2_410,
 	mail: 1_040,
 	people: 2_410,
@@ -72,11 +72,11 @@ const BUDGETS: Readonly<Record<string, number>> = {
 	clicks: 230,
 	partners: 700,
 	watch: 990,
-	api: 3_975,
-	web: 12_400,
+	api: 3_990,
+	web: 12_440,
 	outside: 2_230,
 	service: 1_660,
-	cli: 1_700,
+	cli: 1_710,
 };
 const PORTS = "src/ports.ts";
 const FREE_ROOMS = ["demo", "bench", "release"];

@@ -3,7 +3,7 @@
 No answer, or 5xx? Run it again: an order is never recorded twice, the answer is then DUPLICATE.
 """
 import hashlib, hmac, json, os, secrets, sys, time
-from urllib.error import HTTPError
+from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 service = os.environ.get("RINGBACK_URL", "https://ringback.example")
@@ -38,6 +38,8 @@ try:
     response = build_opener(NoRedirects).open(request, timeout=10)
 except HTTPError as refusal:
     response = refusal
+except URLError as problem:
+    sys.exit(f"No answer from {service}: {problem.reason}. Run it again.")
 print(response.code, response.read().decode(errors="replace"))
 is_json = response.headers.get_content_type() == "application/json"  # and no page of a proxy
 sys.exit(0 if response.code in (200, 201) and is_json else 1)

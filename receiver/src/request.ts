@@ -57,7 +57,10 @@ function readValues(request: PostbackRequest): ReadRequest | Refusal {
 	const timestamp = header("Timestamp");
 	const nonce = header("Nonce");
 	const signature = header("Signature");
-	if (missing.length > 0) return refuse("missing_header", `Missing or empty: ${missing.join(", ")}.`);
+	if (missing.length > 0) {
+		const hint = missing.length === 4 ? ` Check that "${brand}" is the network's brand.` : "";
+		return refuse("missing_header", `Missing or empty: ${missing.join(", ")}.${hint}`);
+	}
 
 	const body = copyBytes(rawBody);
 	if (body === undefined) {

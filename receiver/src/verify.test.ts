@@ -99,6 +99,18 @@ for (const [reason, condition, request] of refused) {
 	test(`${reason} with ${condition}`, async () => assert.equal(await reasonFor(request), reason));
 }
 
+test("without any of the headers, the brand is asked after; with one of them, it is right", async () => {
+	const detailOf = async (request: Request) => {
+		const found = await verifyPostback(request);
+		return found.ok ? "" : found.detail;
+	};
+	assert.match(
+		await detailOf({ ...sampleDelivery(), brand: "Acme" }),
+		/Check that "Acme" is the network's brand\.$/,
+	);
+	assert.doesNotMatch(await detailOf(withHeader("X-Service-Nonce", () => undefined)), /brand/);
+});
+
 test("the first thing wrong is the reason, in the contract's order", async () => {
 	const allWrong = { ...sampleDelivery({ timestamp: "1", rawBody: "not JSON" }), secret: "other" };
 	assert.equal(await reasonFor({ ...allWrong, headers: {} }), "missing_header");

@@ -8,7 +8,7 @@ import type { DecisionOutcome } from "../conversions/decide.ts";
 import { type Decided, DIFFERING_FIELDS } from "../conversions/deps.ts";
 import type { RecordOutcome } from "../conversions/record.ts";
 import { DECIDERS, EVENT_TYPES, REASONS, reportedOrderId, SOURCES, STATUSES } from "../domain/conversion.ts";
-import { CREDIT_WORDS } from "../domain/credit.ts";
+import { CREDIT_WORDS, NOT_CREDITING } from "../domain/credit.ts";
 import { API_FAULT_CODES, type Fault } from "../domain/fault.ts";
 import { isoTime } from "../domain/time.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
@@ -158,14 +158,14 @@ export const DIFFERS = {
 		}),
 };
 
-/** Of a programme that credits partners. */
+/** Of a programme that credits partners, or one that does not and was sent a field about them. */
 export const CREDIT = {
 	credit: z
-		.enum(CREDIT_WORDS)
+		.enum([...CREDIT_WORDS, NOT_CREDITING])
 		.optional()
 		.meta({
 			description:
-				"Where the programme credits partners: what the sale was credited by (`CODE`, `CLICK`), or why nobody was. Of a `DUPLICATE` that was sent with `clickId` or `couponCode`: the credit that the conversion has now, by the best of its reports.",
+				"Where the programme credits partners: what the sale was credited by (`CODE`, `CLICK`), or why nobody was. Of a `DUPLICATE` that was sent with `clickId` or `couponCode`: the credit that the conversion has now, by the best of its reports. `NOT_CREDITING`: one of these fields was sent, and the programme does not credit partners.",
 			examples: ["CLICK"],
 		}),
 };
@@ -261,15 +261,17 @@ function statusAnswer<const Status extends string>(status: Status, description: 
 }
 
 export function decidedAnswer(decided: Decided<Outcome>, programme: Pick<Programme, "public_id">): Answer {
-	const { outcome, conversion, differs = [] } = decided;
+	const { outcome, conversion, credit, differs = [] } = decided;
+	const details = [
+		...(credit === undefined ? [] : [`Credit: ${credit}`]),
+		...(differs.length === 0 ? [] : [`Differs from the conversion on record: ${differs.join(", ")}`]),
+	];
 	return {
 		outcome,
 		httpStatus: outcome === "RECORDED" ? 201 : 200,
 		body: outcomeBody(decided, programme),
 		conversionId: conversion.public_id,
-		...(differs.length === 0
-			? {}
-			: { detail: `Differs from the conversion on record: ${differs.join(", ")}` }),
+		...(details.length === 0 ? {} : { detail: details.join(". ") }),
 	};
 }
 

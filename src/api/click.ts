@@ -68,7 +68,8 @@ export function createClicks(deps: ClickDeps) {
 	}
 
 	function find(target: string): ReturnType<Links["find"]> {
-		const code = PATH.exec(target)?.[1] ?? "";
+		// A link may be printed or spoken: its code has no case.
+		const code = PATH.exec(target)?.[1]?.toLowerCase() ?? "";
 		return CODE_PATTERN.test(code) ? links.find(code) : null;
 	}
 
@@ -149,6 +150,13 @@ const HEADERS = {
 /** Or the answer would be sent in pieces, of which there is none. */
 const EMPTY = { "content-length": "0" };
 
+const STYLE =
+	"body{max-width:32rem;margin:20vh auto;padding:0 1rem;font:1.1rem/1.5 system-ui;text-align:center}";
+/** The page is always the same text: nothing that anybody sends can be a style in it. */
+const STYLED = {
+	"content-security-policy": `${SAFE_HEADERS["content-security-policy"]}; style-src 'unsafe-inline'`,
+};
+
 const NOT_FOUND = page(
 	404,
 	"This link does not exist",
@@ -163,8 +171,10 @@ const AWAY = page(
 
 function page(status: 404 | 503, title: string, text: string, more: Readonly<Record<string, string>> = {}) {
 	const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${title}</title><h1>${title}</h1>
+<meta name="color-scheme" content="light dark"><title>${title}</title><style>${STYLE}</style>
+<h1>${title}</h1>
 <p>${text}</p></html>
 `;
-	return { status, html, headers: { ...HEADERS, ...more, "content-type": "text/html; charset=utf-8" } };
+	const headers = { ...HEADERS, ...more, ...STYLED, "content-type": "text/html; charset=utf-8" };
+	return { status, html, headers };
 }

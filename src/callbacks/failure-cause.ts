@@ -1,4 +1,5 @@
-// Why callbacks are failing: the newest failed attempt in its own words, for notices, mails and every page.
+// Why callbacks are failing, for notices, mails and every page: the newest final failure in its own words, or where
+// nothing has finally failed the newest failed attempt.
 
 import type { Verdict } from "../domain/verdict.ts";
 import type { AttemptResult } from "../store/tables/deliveries.ts";

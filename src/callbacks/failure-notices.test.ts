@@ -129,6 +129,24 @@ test("only failures in a row count: a success between them starts anew, also wit
 	deepEqual(await notices(), []);
 });
 
+test("what failed for good stays the cause while later attempts fail that are retried, until the next final one", async (t) => {
+	const { store, programmeId, note } = await setUp(t);
+	const cause = async () => {
+		const row = await store.db.selectFrom("notices").selectAll().executeTakeFirstOrThrow();
+		return [row.last_delivery_id, row.last_verdict, row.last_failed_at_ms, row.failed_attempts];
+	};
+	const [first, second] = [inHand(programmeId), inHand(programmeId)];
+	await note(retries(programmeId, 1));
+	const lost = failed(first);
+	await note([lost, ...retries(programmeId, 1, START_MS + 70)], [programmeId]);
+	deepEqual(await cause(), [first.id, "refused", lost.endedAtMs, 3]);
+	await note(retries(programmeId, 2, START_MS + 80), [programmeId]);
+	deepEqual(await cause(), [first.id, "refused", lost.endedAtMs, 5]);
+	const others = [failed(inHand(programmeId)), failed(inHand(programmeId)), ...retries(programmeId, 1)];
+	await note([...others, failed(second)], [programmeId]);
+	deepEqual(await cause(), [second.id, "refused", lost.endedAtMs, 9]);
+});
+
 test("a final failure is told at once, however few attempts it took", async (t) => {
 	const { store, programmeId, note, notices } = await setUp(t);
 	const delivery = inHand(programmeId);

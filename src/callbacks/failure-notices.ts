@@ -129,10 +129,11 @@ function failureOf({ delivery, kind, verdict, attempt, endedAtMs }: FailedAttemp
 	};
 }
 
+/** What failed for good needs the owner: it stays the cause, whatever is retried after it. */
 function addUp(earlier: FailedAttempts | undefined, later: FailedAttempts): FailedAttempts {
 	if (earlier === undefined) return later;
 	return {
-		...later,
+		...(earlier.failures > 0 && later.failures === 0 ? earlier : later),
 		failed_attempts: earlier.failed_attempts + later.failed_attempts,
 		failures: earlier.failures + later.failures,
 		opened_at_ms: earlier.opened_at_ms,

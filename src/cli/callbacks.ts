@@ -6,6 +6,7 @@ import { isoTime, SECOND_MS, utcSecond } from "../domain/time.ts";
 import { showOrderId } from "../domain/visible-text.ts";
 import { readWrittenTime } from "../jobs/written-time.ts";
 import { changeHold } from "../programmes/callback-hold.ts";
+import { unknownProgramme } from "../programmes/programmes.ts";
 import { resendFailed } from "../programmes/resend.ts";
 import type { Workplace } from "../service/workplace.ts";
 import { type FailedProgramme, listFailedProgrammes } from "../store/queries/deliveries.ts";
@@ -17,6 +18,7 @@ import {
 	type OwedDelivery,
 	type OwedProgramme,
 } from "../store/queries/owed.ts";
+import { findProgramme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { type Command, workplaceCommand } from "./command.ts";
 
@@ -40,8 +42,8 @@ export const HOLD_COMMANDS: readonly Command[] = (["held", "released"] as const)
 				});
 			const { sinceMs, waiting, due } = changed.value;
 			const said = {
-				held: `All callbacks are held from now on: ${waiting} wait. \`ringback owed\` lists them, \`ringback release\` sends them.`,
-				released: `Callbacks are sent again: ${due} are due now, and ${waiting - due} later.`,
+				held: `All callbacks are held from now on: ${waiting === 1 ? "1 waits" : `${waiting} wait`}. \`ringback owed\` lists them, \`ringback release\` sends them.`,
+				released: `Callbacks are sent again: ${countCallbacks(due)} due now, and ${waiting - due} later.`,
 			};
 			const json = { changed: true, heldSince: isoTime(sinceMs), waiting, due };
 			return succeed({ json, text: said[to] });
@@ -117,7 +119,7 @@ export function describeOwed({ waiting, toCancel, toApprove, programmes, next }:
 	return [
 		waiting === 0
 			? "No callback is owed."
-			: `${waiting} ${waiting === 1 ? "callback is" : "callbacks are"} owed to ${owing.length} ${owing.length === 1 ? "programme" : "programmes"}:`,
+			: `${countCallbacks(waiting)} owed to ${owing.length} ${owing.length === 1 ? "programme" : "programmes"}:`,
 		...owing.slice(0, PROGRAMMES_SHOWN).map(describeOwing),
 		...(left > 0 ? [`  … and ${left} more programmes (--json has all)`] : []),
 		...(next.length > 0 ? ["The first to go:", ...next.map(describeDelivery)] : []),
@@ -147,7 +149,7 @@ const PROGRESS_EVERY_MS = 2 * SECOND_MS;
 export const resendCommand = workplaceCommand({
 	name: "resend failed",
 	summary:
-		"Sends callbacks again that failed within a span of time, in all programmes with a Postback URL. Shows what would be sent, and sends it with --yes. Nothing that is pending is sent twice.",
+		"Sends callbacks again that failed within a span of time, in all programmes with a Postback URL. Shows what would be sent, and sends it with --yes. Nothing that is pending is sent twice, and nothing that was set aside.",
 	options: {
 		from: { type: "string", value: "TIME", help: 'such as "2026-03-01 12:00", UTC', isRequired: true },
 		to: { type: "string", value: "TIME", help: "now, if left out" },
@@ -161,7 +163,10 @@ export const resendCommand = workplaceCommand({
 		if (fromMs === null || untilMs === null)
 			return refuse("invalid_field", '--from and --to take a time such as "2026-03-01 12:00".');
 		const span = { fromMs, untilMs };
-		const found = await listFailedProgrammes(store.db, span, options.text("programme") || undefined);
+		const programme = options.text("programme") || undefined;
+		if (programme !== undefined && (await findProgramme(store.db, programme)) === undefined)
+			return unknownProgramme(programme);
+		const found = await listFailedProgrammes(store.db, span, programme);
 		const count = found.reduce((sum, { failed }) => sum + failed, 0);
 		const isAsked = options.flag("yes");
 		let toldAtMs = clock.nowMs();
@@ -175,18 +180,24 @@ export const resendCommand = workplaceCommand({
 		});
 		if (!sent.ok) return sent;
 		const end = isAsked
-			? `${sent.value} are being sent again.`
+			? `${countCallbacks(sent.value)} being sent again.`
 			: "Nothing was sent yet: run it again with --yes.";
 		return succeed({
 			json: { applied: isAsked, failed: count, resent: sent.value, programmes: found.map(programmeJson) },
 			text: [
-				`${count} callbacks of ${found.length} programmes failed then.`,
+				count === 0
+					? "No callback failed then."
+					: `${count} ${count === 1 ? "callback" : "callbacks"} of ${found.length} ${found.length === 1 ? "programme" : "programmes"} failed then.`,
 				...found.map(describeFailed),
 				...(count === 0 ? [] : [end]),
 			].join("\n"),
 		});
 	},
 });
+
+function countCallbacks(count: number): string {
+	return count === 1 ? "1 callback is" : `${count} callbacks are`;
+}
 
 function programmeJson({ publicId, name, failed, oldestAtMs, newestAtMs }: FailedProgramme): object {
 	return { id: publicId, name, failed, oldestAt: isoTime(oldestAtMs), newestAt: isoTime(newestAtMs) };

@@ -165,7 +165,7 @@ async function describeWell(state: WatchedState, store: Store): Promise<Finding[
 					"No process is running: pages and API are down, and no callbacks are sent. Start the service: `ringback serve`.",
 				)
 			: ok("processes", `running: ${names.join(", ")}`),
-		ok("queue", `${queued} callbacks wait${due}`),
+		ok("queue", `${queued === 1 ? "1 callback waits" : `${queued} callbacks wait`}${due}`),
 		ok("disk", `the database has ${sayBytes(databaseBytes)}${free}`),
 		// Nothing is said of what we do not make: PostgreSQL's own programs do, and some copy disks.
 		...(backedUpAtMs === null

@@ -1,6 +1,6 @@
 // What conversion use cases need.
 
-import type { CreditWord } from "../domain/credit.ts";
+import type { CreditWord, NOT_CREDITING } from "../domain/credit.ts";
 import type { Clock, Random } from "../ports.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import type { Owed } from "../store/queries/queue.ts";
@@ -30,7 +30,7 @@ export interface Decided<Outcome extends string> {
 	/** Browser and server agree on the order, or its programme does not park: its pixel works. */
 	showsPixelWorks: boolean;
 	/** Who brought it, where the programme credits partners and the shop's server reported it just now. */
-	credit?: CreditWord;
+	credit?: CreditWord | typeof NOT_CREDITING;
 	/** Of a repeated report: what it says otherwise than the conversion on record. */
 	differs?: readonly DifferingField[];
 }

@@ -16,6 +16,7 @@ import {
 	creditedRates,
 	foldCode,
 	judgeCredit,
+	NOT_CREDITING,
 	type Rates,
 } from "../domain/credit.ts";
 import { composeEvent } from "../domain/event.ts";
@@ -78,7 +79,7 @@ export function reportRequest(
 			const showsPixelWorks = isRecordedFromPixel || move === "confirm";
 			const nowMs = deps.clock.nowMs();
 			const { credit, rates } = creditOf(programme, report, report.occurredAtMs ?? nowMs, about.partnerships);
-			const by = credit === undefined ? {} : { credit: credit.word };
+			const by = credit === undefined ? sayNotCrediting(programme, report) : { credit: credit.word };
 			return {
 				kind: "move",
 				step: { ...stepFor(deps, { programme, rates, report, move, nowMs }, present), credit },
@@ -102,7 +103,8 @@ function judgeRepeated(
 	const showsPixelWorks = agrees(present, report);
 	const differs = report.source === "pixel" ? [] : differingFields(present, report);
 	const repeated = { outcome: "DUPLICATE", conversion: present, showsPixelWorks, differs } as const;
-	if (known === undefined) return { kind: "answer", result: succeed(repeated) };
+	if (known === undefined)
+		return { kind: "answer", result: succeed({ ...repeated, ...sayNotCrediting(programme, report) }) };
 	const { credit, rates } = creditOf(programme, report, present.occurred_at_ms, partnerships);
 	const isOpen = present.status === "RECORDED" && !differs.includes("test");
 	if (!isOpen || credit === undefined || compareCredits(credit, known) >= 0) {
@@ -120,10 +122,18 @@ function isCredited(programme: Programme, { source }: Report): boolean {
 	return programme.credits_partners === 1 && source !== "pixel";
 }
 
+function hasField({ clicks = [], couponCode }: Report): boolean {
+	return clicks.length > 0 || couponCode !== undefined;
+}
+
+function sayNotCrediting(programme: Programme, report: Report): Pick<Decided<RecordOutcome>, "credit"> {
+	return programme.credits_partners === 0 && hasField(report) ? { credit: NOT_CREDITING } : {};
+}
+
 /** None without a field, which can make no repeated report better than the first. */
 function signalsOf(programme: Programme, report: Report): Signals | undefined {
 	const { clicks = [], couponCode } = report;
-	if (!isCredited(programme, report) || (clicks.length === 0 && couponCode === undefined)) return undefined;
+	if (!isCredited(programme, report) || !hasField(report)) return undefined;
 	return {
 		programmeId: programme.id,
 		code: couponCode === undefined ? null : foldCode(couponCode),

@@ -17,6 +17,8 @@ export const CREDIT_WORDS = [
 	"NO_SIGNAL",
 ] as const;
 export type CreditWord = (typeof CREDIT_WORDS)[number];
+/** In place of a word, where a shop sends a field and the programme credits nobody. Nothing is stored. */
+export const NOT_CREDITING = "NOT_CREDITING";
 
 /** With the names of its columns. */
 export interface Credit {

@@ -76,10 +76,13 @@ export function judgeHost(
 	}
 	const verdict = judgeAddresses(judged, allowed);
 	if (verdict.public) return succeed(judged);
-	// Only an address that was typed is repeated: what a name stands for may be the inside of somebody's network.
+	// Only an address that was typed is repeated: what a name stands for may be the inside of somebody's network. Where
+	// the setting for development allows some of them, it is a developer who asks.
 	const finding = url.isLiteral
 		? `${verdict.reason}. The Postback URL must point to a public address.`
-		: `${url.hostname} resolves to a private or internal address. Enter the name of a server that can be reached from the internet, or correct the name's DNS record and save again.`;
+		: allowed.length > 0
+			? `${url.hostname}: ${verdict.reason}. It is not in RINGBACK_ALLOWED_PRIVATE_RANGES of this service: add it there, or enter an address that is.`
+			: `${url.hostname} resolves to a private or internal address. Enter the name of a server that can be reached from the internet, or correct the name's DNS record and save again.`;
 	return refuseUrl("postback_url_forbidden_address", finding);
 }
 

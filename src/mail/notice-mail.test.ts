@@ -72,7 +72,7 @@ test("the first final failure: what failed, why, when, what to do, and the very 
 	match(text, /^1 callback to your shop failed permanently; there are no more retries\.$/m);
 	match(
 		text,
-		/^The last failed attempt: 2026-01-15 12:05 UTC, order "A-1001" \(conversion\.recorded\): HTTP 404\. /m,
+		/^The last permanent failure: 2026-01-15 12:05 UTC, order "A-1001" \(conversion\.recorded\): HTTP 404\. /m,
 	);
 	match(text, /^What to do:\nCheck the Postback URL letter by letter/m);
 	match(
@@ -80,7 +80,7 @@ test("the first final failure: what failed, why, when, what to do, and the very 
 		/^The callback that failed last:\nhttps:\/\/ringback\.example\/programmes\/prg_1\/deliveries\/dlv_9$/m,
 	);
 	ok(text.includes(`\nResend it:\n${HOME}/overview#failed\n`));
-	ok(text.endsWith(`\n${HOME}/notices`));
+	ok(text.endsWith(`\n${HOME}/overview#notices`));
 	doesNotMatch(text, /not resent:|Before that/, "nothing is said twice");
 	match(text, /^No callback is waiting\.$/m);
 });
@@ -118,7 +118,7 @@ test("times are written in the reader's own zone, which is named", () => {
 		text,
 		/failed from 2026-01-15 17:35 \(Asia\/Kolkata\) to 2026-01-15 17:36 \(Asia\/Kolkata\): 1 attempt failed\.$/m,
 	);
-	match(text, /^The last failed attempt: 2026-01-15 17:35 \(Asia\/Kolkata\), order/m);
+	match(text, /^The last permanent failure: 2026-01-15 17:35 \(Asia\/Kolkata\), order/m);
 	match(text, /^Since 2026-01-15 17:36 \(Asia\/Kolkata\) your server accepts callbacks again\.$/m);
 	match(text, /the next attempt is at 2026-01-15 17:41 \(Asia\/Kolkata\)\.$/m);
 	doesNotMatch(text, /UTC/);
@@ -130,7 +130,7 @@ test("a digest tells what is new, and how many there are since it began", () => 
 	]);
 	equal(subject, '249 callbacks failed permanently: "Sample shop"');
 	match(text, /^249 callbacks to your shop failed permanently \(250 since 2026-01-15 12:05 UTC\);/m);
-	match(text, /^The last failed attempt: 2026-01-15 12:20 UTC/m);
+	match(text, /^The last permanent failure: 2026-01-15 12:20 UTC/m);
 });
 
 test("a recovery: what failed before it, with its own time, and that every callback was delivered", () => {

@@ -111,7 +111,8 @@ function describeLast(notice: ShownNotice, zone: Zone): string[] {
 		notice.lastOrderId === null
 			? ""
 			: `, order ${quote(showOrderId(notice.lastOrderId))} (${notice.lastEvent})`;
-	return [`The last failed attempt: ${minuteIn(notice.last_failed_at_ms, zone)}${order}: ${cause}`];
+	const what = notice.failures > 0 ? "The last permanent failure" : "The last failed attempt";
+	return [`${what}: ${minuteIn(notice.last_failed_at_ms, zone)}${order}: ${cause}`];
 }
 
 function sayWhatWaits({ notices, undelivered, nowMs, zone }: NoticeMailView): string[] {
@@ -165,7 +166,7 @@ function listLinks({ programme, notices, undelivered }: NoticeMailView, publicUr
 					],
 				]),
 		...(waiting === 0 ? [] : [["Waiting callbacks:", `${home}/integration?state=pending#deliveries`]]),
-		["All notices:", `${home}/notices`],
+		["All notices:", `${home}/overview#notices`],
 	];
 }
 

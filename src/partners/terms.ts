@@ -88,7 +88,7 @@ function readHosts(text: string): Result<readonly LandingHost[]> {
 		const name = withSubdomains ? line.slice(2) : line;
 		const url = URL.parse(name.includes("//") ? name : `https://${name}`);
 		if (url === null || url.port !== "" || !HOST.test(url.hostname)) {
-			const cure = `${line} is no host. Enter names such as shop.example, one a line.`;
+			const cure = `“${line}” is no host. Enter names such as shop.example, one a line.`;
 			return refuse("invalid_field", cure, "hosts");
 		}
 		hosts.push({ host: url.hostname, withSubdomains });

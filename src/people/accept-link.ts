@@ -177,7 +177,8 @@ async function noteJoined(
 ): Promise<void> {
 	const { id: personId, email: subject } = person;
 	const note = { personId, programmeId: membership?.programme.id ?? null, action: "person.joined" } as const;
-	await noteAudit(trx, { ...note, subject, detail: membership?.role ?? person.kind }, nowMs);
+	const detail = membership?.role ?? (person.kind === "staff" ? "staff" : null);
+	await noteAudit(trx, { ...note, subject, detail }, nowMs);
 }
 
 /** The first start makes a new account, or completes one that `user create` made as staff; it takes nobody else's. */

@@ -63,7 +63,7 @@ async function send(
 }
 
 /**
- * All that failed and are in sight, or whatever failed since a time, up to now at most: what is refused again meanwhile
+ * All that failed and are in sight, or those of them that failed since a time, up to now at most: what is refused again meanwhile
  * must not be sent round and round. Over several programmes, one that has no URL or no secret is left out. Asks before
  * each batch whether to go on, with how many were sent so far, and resolves to how many were sent again.
  */

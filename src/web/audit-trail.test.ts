@@ -113,8 +113,8 @@ async function walkPartners(site: TestSite, send: Send, programme: Programme): P
 	const browser = await site.signIn(await site.addStaff());
 	const email = newEmail("shop");
 	await send("/partners/invite", browser, "/partners/invite", { name: "Blog", email });
-	const invited = db.selectFrom("partners").select("public_id").where("name", "=", "Blog");
-	const partner = await invited.executeTakeFirstOrThrow();
+	const made = db.selectFrom("partners").select("public_id").where("name", "=", "Blog");
+	const partner = await made.executeTakeFirstOrThrow();
 	const [route, path] = ["/partners/:partnerId", `/partners/${partner.public_id}`];
 	await send(`${route}/people`, browser, `${path}/people`, { email: newEmail("shop") });
 	const { public_id: personId } = await personOf(site, email);
@@ -213,10 +213,12 @@ async function walkIntegration(
 	await at(`/test/${test.public_id}`, { decision: "approve" }, "/test/:conversionId");
 	await runCallbacks(site, programme, { kind: "answered", status: 404 });
 	site.moveClock(1_000);
-	// As a sale's: a failed test is not resent with all.
-	await site.store.db.updateTable("deliveries").set({ set_aside: null }).execute();
+	// As a sale's: a failed test is set aside, and not resent with all.
+	const putBack = () => site.store.db.updateTable("deliveries").set({ set_aside: null }).execute();
+	await putBack();
 	await at("/resend-failed");
 	await runCallbacks(site, programme, { kind: "answered", status: 404 });
+	await putBack();
 	site.moveClock(1_000);
 	const staff = await site.signIn(await site.addStaff());
 	const span = { from: "2020-01-01T00:00", asOfMs: String(site.deps.clock.nowMs()) };
@@ -288,8 +290,8 @@ async function walkProgrammePartners(
 	const application = await db.selectFrom("applications").select("public_id").executeTakeFirstOrThrow();
 	const accepted = `${base}/applications/${application.public_id}`;
 	await send(`${route}/applications/:applicationId`, browser, accepted, { answer: "accept" });
-	const newest = db.selectFrom("partnerships").select("public_id").orderBy("id", "desc");
-	const { public_id: id } = await newest.executeTakeFirstOrThrow();
+	const joined = db.selectFrom("partnerships").select("public_id").where("programme_id", "=", programme.id);
+	const { public_id: id } = await joined.executeTakeFirstOrThrow();
 	await send(`${route}/:partnershipId`, browser, `${base}/${id}`, { codes: "SUMMER" });
 	await send(`${route}/:partnershipId/change`, browser, `${base}/${id}/change`, { to: "ended" });
 }

@@ -201,7 +201,8 @@ export function lastFailure(notice: ShownNotice, programmeId: string): Html {
 		notice.lastOrderId === null || notice.lastDeliveryPublicId === null
 			? null
 			: html`, <a href="${deliveryPath(programmeId, notice.lastDeliveryPublicId)}">order <span class="break">${notice.lastOrderId}</span></a>`;
-	return html`Last failed attempt${when}${order}: ${cause}`;
+	const what = notice.failures > 0 ? "Last permanent failure" : "Last failed attempt";
+	return html`${what}${when}${order}: ${cause}`;
 }
 
 export function deliveriesPath(programmeId: string, state: "pending" | "failed"): string {

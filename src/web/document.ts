@@ -217,10 +217,18 @@ const STAFF_LINKS: readonly TopLink[] = [
 	{ area: "network", href: paths.NETWORK_PATH, label: "Network", inMenu: "Network settings" },
 	{ area: "system", href: paths.SYSTEM_PATH, label: "System", inMenu: "System and audit log" },
 ];
-const DOCS_LINK: TopLink = { area: "docs", href: paths.DOCS_PATH, label: "Docs" };
+
+/** What somebody reads who signs in for a partner alone. */
+const PARTNER_GUIDE = `${paths.PARTNER_DOCS_PATH}#for-partners-links-and-sub-ids`;
+
+function isPartnerAlone(viewer: Viewer | null): boolean {
+	return viewer !== null && viewer.partners.length > 0 && viewer.programmeCount === 0;
+}
 
 function topLinks({ viewer, active }: DocumentView): Content {
-	return [...staffLinksOf(viewer), DOCS_LINK].map(({ area, href, label, inMenu }) => {
+	const href = isPartnerAlone(viewer) ? PARTNER_GUIDE : paths.DOCS_PATH;
+	const docs: TopLink = { area: "docs", href, label: "Docs" };
+	return [...staffLinksOf(viewer), docs].map(({ area, href, label, inMenu }) => {
 		const isWideOnly = inMenu !== undefined || (area === "docs" && viewer !== null);
 		return html`<a${attrs({ href, class: [isWideOnly && "wide-only"], "aria-current": area === active && "page" })}>${label}</a>`;
 	});
@@ -240,7 +248,9 @@ function accountMenu({ viewer }: DocumentView): Html {
 		...(viewer.awaitsAuthenticator ? [] : [[paths.ACCOUNT_PATH, "Account settings"]]),
 		...staffLinksOf(viewer).flatMap(({ href, inMenu }) => (inMenu === undefined ? [] : [[href, inMenu]])),
 		...(staffLinksOf(viewer).length === 0 ? [] : [[paths.IMPORT_PATH, "Import from other software"]]),
-		[paths.DOCS_PATH, "Documentation for developers"],
+		isPartnerAlone(viewer)
+			? [PARTNER_GUIDE, "Documentation for partners"]
+			: [paths.DOCS_PATH, "Documentation for developers"],
 	];
 	return html`<details class="menu"><summary>Account</summary><div class="menu-panel">
 	<p class="small soft">${viewer.email}${viewer.kind === "staff" ? " · staff" : ""}</p>

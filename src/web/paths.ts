@@ -8,6 +8,7 @@ export const SIGN_OUT_PATH = "/sign-out";
 export const FORGOT_PASSWORD_PATH = "/forgot-password";
 export const DOCS_PATH = "/docs";
 export const API_REFERENCE_PATH = "/docs/api";
+export const PARTNER_DOCS_PATH = "/docs/partners";
 /** For whoever runs the service; below it the parts. */
 export const OPERATIONS_PATH = "/docs/operations";
 export const DOCS_SEARCH_PATH = "/docs/search";

@@ -85,6 +85,7 @@ export const ROUTES: readonly Route[] = [
 	// The documentation and what there is to download, for everybody; the operations guide for staff.
 	page(paths.DOCS_PATH, "anyone", docs.showGuide),
 	page(paths.API_REFERENCE_PATH, "anyone", docs.showApiReference),
+	page(paths.PARTNER_DOCS_PATH, "anyone", docs.showPartnerGuide),
 	page(paths.DOCS_SEARCH_PATH, "anyone", showSearch),
 	page(paths.OPERATIONS_PATH, "staff", docs.showOperations),
 	page(paths.operationsPath(":part"), "staff", docs.showOperations),

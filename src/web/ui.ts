@@ -30,8 +30,9 @@ function attribute(name: string, value: AttributeValue): Html | null {
 	return words === "" ? null : html` ${name}="${words}"`;
 }
 
+/** Not an address that somebody typed. */
 export function capitalise(text: string): string {
-	return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+	return /^\S+@/.test(text) ? text : `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 // The smallest pieces: a state as a badge, a moment, an amount, something to copy.
@@ -490,6 +491,7 @@ export function filterBar(bar: {
 	/** Beside a search, folded away on narrow screens: they would fill one before the first row. */
 	fields: Content;
 	clearHref?: string;
+	send?: string;
 }): Html {
 	const isOpen = bar.clearHref !== undefined;
 	const fold =
@@ -497,7 +499,7 @@ export function filterBar(bar: {
 			? null
 			: html`<label class="filter-fold"><input type="checkbox" ${isOpen ? html`checked` : null}> More filters</label>`;
 	return html`<form method="get" action="${bar.action}" class="filter-bar" role="search" aria-label="${bar.label}">${bar.search}${fold}${bar.fields}
-	<div class="row"><button type="submit" class="button">Apply filters</button>${
+	<div class="row"><button type="submit" class="button">${bar.send ?? "Apply filters"}</button>${
 		bar.clearHref === undefined
 			? null
 			: html`<a class="button button-quiet" href="${bar.clearHref}">Clear</a>`

@@ -36,6 +36,7 @@ export const NOBODYS: readonly Case[] = [
 	look("a page that is not there", "/nothing-here", undefined, 404),
 	look("the receiver guide", "/docs"),
 	look("the API reference", "/docs/api"),
+	look("the guide about partners", "/docs/partners"),
 	look("the docs searched", "/docs/search?q=X-Service-Signature"),
 	look("the docs searched, nothing found", "/docs/search?q=unicorn"),
 	look("the problems", "/problems"),

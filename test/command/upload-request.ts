@@ -60,7 +60,7 @@ export function upload(
 		});
 		sending.on("error", reject);
 		sending.write(before);
-		// A piece at a time, each when the one before is gone: a file of 14 MiB is not held as often as it is sent.
+		// A piece at a time, each when the one before is gone: a file of 14 MiB is not held thirty times.
 		let start = 0;
 		const send = () => {
 			while (start < file.length) {

@@ -20,7 +20,7 @@ import { savePartnerTerms } from "../../src/partners/terms.ts";
 import type { AnsweredRequest } from "../../src/ports.ts";
 import { addClicks, sumClicks } from "../../src/store/queries/clicks.ts";
 import { collectMatches, listConversions } from "../../src/store/queries/conversion-list.ts";
-import { listMoves } from "../../src/store/queries/conversions.ts";
+import { type Conversion, listMoves } from "../../src/store/queries/conversions.ts";
 import { listCredited } from "../../src/store/queries/credited.ts";
 import { findCredits, sumByPartnership } from "../../src/store/queries/credits.ts";
 import {
@@ -127,6 +127,13 @@ eachDatabase("credits", (database) => {
 			.executeTakeFirstOrThrow();
 		const credit = (await findCredits(database.store.db, [conversion.id])).get(conversion.id);
 		return { ...answer, conversion, credit };
+	}
+
+	/** Of the newest call about it. */
+	async function inboundDetail({ public_id }: Conversion): Promise<string | null | undefined> {
+		const calls = database.store.db.selectFrom("inbound_calls").select("detail");
+		const newest = calls.where("conversion", "=", public_id).orderBy("id", "desc");
+		return (await newest.limit(1).executeTakeFirst())?.detail;
 	}
 
 	test("a click leads to the shop with a click id, which credits its partner with the partner's own rate", async () => {
@@ -503,10 +510,11 @@ eachDatabase("credits", (database) => {
 		);
 		equal((await click(code, "", { ...BROWSER, "sec-purpose": "prefetch" })).status, 503);
 		equal((await click(code, "", { ...BROWSER, "sec-fetch-dest": "image" })).status, 204);
+		equal((await click(code.toUpperCase())).status, 302, "a link that is printed or spoken has no case");
 		for (const unknown of ["nobody", "UPPER", "%00", "a/b"]) {
 			const answer = await click(unknown);
 			equal(answer.status, 404);
-			match(await answer.text(), unknown === "a/b" ? /./ : /This link does not exist/);
+			match(await answer.text(), unknown === "a/b" ? /./ : /color-scheme.*<h1>This link does not exist/s);
 		}
 		await counts.flush();
 		const rows = await database.store.db
@@ -518,7 +526,7 @@ eachDatabase("credits", (database) => {
 		deepEqual(
 			rows.map(({ kind, clicks }) => ({ kind, clicks })),
 			[
-				{ kind: "click", clicks: 1 },
+				{ kind: "click", clicks: 2 },
 				{ kind: "crawler", clicks: 1 },
 				{ kind: "embedded", clicks: 1 },
 				{ kind: "prefetch", clicks: 1 },
@@ -531,7 +539,7 @@ eachDatabase("credits", (database) => {
 		const sum = (by: "partnership_id" | "link_id") =>
 			sumClicks(database.store.db, by, [partnership.id], { fromMs: clock.nowMs() });
 		const clicks = (await sum("partnership_id")).get(partnership.id)?.find(({ kind }) => kind === "click");
-		deepEqual([clicks?.all, clicks?.recent], [3_000_000_000, 1]);
+		deepEqual([clicks?.all, clicks?.recent], [3_000_000_001, 2]);
 		equal((await sum("link_id")).size, 2);
 	});
 
@@ -606,12 +614,35 @@ eachDatabase("credits", (database) => {
 		equal(found.rows.length, 7);
 	});
 
-	test("a programme that credits nobody answers as before, whatever the fields say", async () => {
+	test("a programme that credits nobody says so to a shop that sends a field, and otherwise answers as before", async () => {
 		const plain = await makeShop(site.deps);
-		const sold = await report({ clickId: "anything", couponCode: "ANY" }, plain.credentials);
-		equal("credit" in sold.json, false);
-		equal(sold.json.conversion?.commission, PROGRAMME_COMMISSION);
-		equal(sold.credit, undefined);
+		const sent = { orderId: "PLAIN-1", clickId: "anything", couponCode: "ANY" };
+		for (const [fields, word] of [
+			[sent, "NOT_CREDITING"],
+			[sent, "NOT_CREDITING"],
+			[{ couponCode: "ANY" }, "NOT_CREDITING"],
+			[{ orderId: "PLAIN-1" }, undefined],
+			[{}, undefined],
+			[{ clickId: null, couponCode: "" }, undefined],
+		] as const) {
+			const sold = await report(fields, plain.credentials);
+			equal(sold.json.credit, word);
+			equal("credit" in sold.json, word !== undefined);
+			equal(sold.json.conversion?.commission, PROGRAMME_COMMISSION);
+			equal(sold.credit, undefined);
+			equal(await inboundDetail(sold.conversion), word === undefined ? null : `Credit: ${word}`);
+		}
+	});
+
+	test("the inbound log says what a sale was credited by, and beside it what differs", async () => {
+		const sold = await report({ clickId: "anything" });
+		equal(await inboundDetail(sold.conversion), "Credit: CLICK_UNREADABLE");
+		const again = { orderId: sold.conversion.order_id, clickId: "anything", basketValue: "99.00" };
+		await report(again);
+		equal(
+			await inboundDetail(sold.conversion),
+			"Credit: CLICK_UNREADABLE. Differs from the conversion on record: basketValue",
+		);
 	});
 
 	test("a partner's sales are listed by the time of the sale, page by page, and added up by status", async () => {

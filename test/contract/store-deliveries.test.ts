@@ -8,6 +8,7 @@ import {
 	findDeliveries,
 	listFailedProgrammes,
 	requeue,
+	setAside,
 } from "../../src/store/queries/deliveries.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { removeEndpoint } from "../../src/store/queries/programmes.ts";
@@ -47,6 +48,12 @@ eachDatabase("deliveries", (database) => {
 		deepEqual(await since(START_MS), ids.slice(0, 3));
 		deepEqual(await since(START_MS + 20), ids.slice(1, 3));
 		deepEqual(await since(START_MS, 2), ids.slice(0, 2));
+		const span = { fromMs: START_MS, untilMs: START_MS + 1_000 };
+		const count = async () => (await listFailedProgrammes(store.db, span, programme.public_id))[0]?.failed;
+		equal(Number(await count()), 3);
+		await setAside(store.db, ids.slice(1, 2));
+		deepEqual(await since(START_MS), [ids[0], ids[2]], "what was set aside is done with");
+		equal(Number(await count()), 2);
 		const upTo20 = await failedWithin(
 			store.db,
 			programme.id,

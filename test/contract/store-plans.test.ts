@@ -218,19 +218,19 @@ const READS: readonly Read[] = [
 	...[LARGE, SMALL].map(
 		(programmeId): Read => [
 			`failed deliveries of programme ${programmeId} since a time`,
-			["deliveries_failed"],
+			["deliveries_in_sight"],
 			(db) => failedWithin(db, programmeId, { fromMs: START_MS - 1_000, untilMs: START_MS }, 100),
 		],
 	),
 	[
 		"programmes whose deliveries failed within a span",
-		["deliveries_failed"],
+		["deliveries_in_sight"],
 		(db) => listFailedProgrammes(db, { fromMs: START_MS - 1_000, untilMs: START_MS }, undefined),
 	],
 	...[1, 500].map(
 		(count): Read => [
 			`failed deliveries that are sent again, ${count} at once`,
-			["deliveries_failed"],
+			["deliveries_in_sight"],
 			async (db) => {
 				await setEndpoint(db, LARGE, "https://shop.example/postback", START_MS);
 				await insertSecret(db, newSecret(LARGE));

@@ -174,9 +174,9 @@ test("the documented backup is taken, checked, put back and listed; then callbac
 	equal(restored.match(/^1 callback is owed to 1 programme:$/gm)?.length, 2, "by restore, and by owed");
 
 	const held = await runInShell(blockToRun("hold"), { folder, settings });
-	match(held, /^All callbacks are held from now on: 1 wait\./m);
+	match(held, /^All callbacks are held from now on: 1 waits\./m);
 	match(held, /^All callbacks have been held since /m);
-	match(held, /^Callbacks are sent again: 1 are due now, and 0 later\.$/m);
+	match(held, /^Callbacks are sent again: 1 callback is due now, and 0 later\.$/m);
 
 	using database = new DatabaseSync(databasePath);
 	const failedAtMs = Date.parse("2026-03-01T13:00:00Z");
@@ -186,15 +186,14 @@ test("the documented backup is taken, checked, put back and listed; then callbac
 	const resent = await runInShell(blockToRun("resend"), { folder, settings });
 	match(
 		resent,
-		/^1 callbacks of 1 programmes failed then\.\n {2}1 {2}.* \(prg_\w+\), from 2026-03-01 13:00:00/m,
+		/^1 callback of 1 programme failed then\.\n {2}1 {2}.* \(prg_\w+\), from 2026-03-01 13:00:00/m,
 	);
 	match(resent, /^Nothing was sent yet: run it again with --yes\.$/m);
-	match(resent, /^1 are being sent again\.$/m);
-	match(
-		await runInShell(blockToRun("resend"), { folder, settings }),
-		/^0 callbacks of 0 programmes failed then\.$/m,
-	);
+	match(resent, /^1 callback is being sent again\.$/m);
+	match(await runInShell(blockToRun("resend"), { folder, settings }), /^No callback failed then\.$/m);
 	equal(database.prepare("select count(*) as n from queue").get()?.["n"], 1, "once");
+	const nowhere = 'ringback resend failed --from "2026-03-01 12:00" --programme prg_nope || true';
+	match(await runInShell(nowhere, { folder, settings }), /There is no programme prg_nope\./);
 });
 
 test("the samples are written once, and Prometheus takes them with the network's own address", async (t) => {

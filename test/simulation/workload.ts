@@ -138,11 +138,13 @@ export function createWorkload(site: WorkloadSite) {
 			const sinceMs = nowMs - random.between(0, MAX_RESEND_AGE_MS);
 			const failed = site.countFailed(programme, sinceMs, nowMs);
 			const settledBefore = site.settledCount();
+			// Until there is an answer: a process that is killed in between may never give one.
+			count.perhaps += failed;
 			const result = await answerOrNothing(() =>
 				resendFailed(process, { programmeIds: [programme.id], maker: null }, { fromMs: sinceMs }),
 			);
-			if (result === null) count.perhaps += failed;
-			else if (result.ok) count.surely += result.value;
+			if (result !== null) count.perhaps -= failed;
+			if (result?.ok === true) count.surely += result.value;
 			// Unless more failed at the very same moment.
 			if (result?.ok === true && site.settledCount() === settledBefore) {
 				demand(
@@ -156,12 +158,13 @@ export function createWorkload(site: WorkloadSite) {
 		}
 		const finished = site.pickFinished(programme);
 		if (finished === undefined) return;
+		count.perhaps++;
 		const result = await answerOrNothing(() =>
 			sendSeen(process, { programmeId: programme.id, maker: null }, [finished]),
 		);
 		const started = result?.ok === true ? result.value.resent : 0;
-		if (result === null) count.perhaps++;
-		else count.surely += started;
+		if (result !== null) count.perhaps--;
+		count.surely += started;
 		demand(
 			finished.state !== "cancelled" || started === 0,
 			"nothing unexpected",

@@ -58,7 +58,7 @@ function judgeStatus(status: number, tookMs: number): Judgement {
 	if (status >= 500 || status === 408 || status === 429) return { verdict: "retry", answer, advice: retried };
 	const why =
 		status === 401
-			? ". If it is your signature check: the same secret? the raw body? the path with its query?"
+			? ". If it is your signature check: the same secret? the raw body? the path with its query? the brand?"
 			: "";
 	return { verdict: "stop", answer, advice: `a refusal: ${stopped}${why}` };
 }

@@ -28,23 +28,23 @@ export interface FailedSpan {
 	untilMs: number;
 }
 
-/** The oldest failures first. Without a beginning: those that were neither resent nor set aside, along deliveries_in_sight. */
+/** Those that were neither resent nor set aside, the oldest failures first. */
 export async function failedWithin(
 	db: Db,
 	programmeId: number,
-	{ fromMs, untilMs }: Partial<FailedSpan> & Pick<FailedSpan, "untilMs">,
+	{ fromMs = 0, untilMs }: Partial<FailedSpan> & Pick<FailedSpan, "untilMs">,
 	limit: number,
 ): Promise<Delivery[]> {
-	const failed = db
+	return db
 		.selectFrom("deliveries")
 		.selectAll()
 		.where("receiver_id", "=", programmeId)
+		.where("failed_at_ms", ">=", fromMs)
 		.where("failed_at_ms", "<=", untilMs)
+		.where("set_aside", "is", null)
 		.orderBy("failed_at_ms")
-		.limit(limit);
-	const meant =
-		fromMs === undefined ? failed.where("set_aside", "is", null) : failed.where("failed_at_ms", ">=", fromMs);
-	return meant.execute();
+		.limit(limit)
+		.execute();
 }
 
 export type FailedProgramme = Awaited<ReturnType<typeof listFailedProgrammes>>[number];
@@ -68,6 +68,7 @@ export async function listFailedProgrammes(
 		])
 		.where("failed_at_ms", ">=", fromMs)
 		.where("failed_at_ms", "<=", untilMs)
+		.where("set_aside", "is", null)
 		.where("programmes.endpoint_id", "is not", null)
 		.$if(programmePublicId !== undefined, (query) =>
 			query.where("programmes.public_id", "=", programmePublicId ?? ""),

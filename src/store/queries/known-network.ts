@@ -21,6 +21,7 @@ export interface NetworkFace {
 	senderAddress: string | null;
 	logo: KnownLogo | null;
 	mailTestedAtMs: number | null;
+	/** Also when its last step is done: it has a name and a programme, and a test mail was accepted. */
 	setUpEndedAtMs: number | null;
 }
 
@@ -91,6 +92,7 @@ export function createKnownNetwork(
 /** Of what was read; nothing is chosen in what was not. */
 function faceOf(row: Partial<NetworkRow>, givenBrand: string | null): NetworkFace {
 	const brandState = givenBrand !== null ? "given" : (row.secret_id ?? null) === null ? "open" : "fixed";
+	const isDone = (row.name ?? null) !== null && (row.programme_id ?? null) !== null;
 	return {
 		name: row.name ?? null,
 		brand: givenBrand ?? row.brand ?? DEFAULT_BRAND,
@@ -102,7 +104,7 @@ function faceOf(row: Partial<NetworkRow>, givenBrand: string | null): NetworkFac
 		senderAddress: row.sender_address ?? null,
 		logo: logoOf(row),
 		mailTestedAtMs: row.mail_tested_at_ms ?? null,
-		setUpEndedAtMs: row.set_up_ended_at_ms ?? null,
+		setUpEndedAtMs: row.set_up_ended_at_ms ?? (isDone ? (row.mail_tested_at_ms ?? null) : null),
 	};
 }
 

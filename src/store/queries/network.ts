@@ -25,6 +25,8 @@ const COLUMNS = [
 export type NetworkRow = Selectable<Pick<NetworkTable, (typeof COLUMNS)[number]>> & {
 	/** Of any signing secret; null while there is none. */
 	secret_id: number | null;
+	/** Of any programme. */
+	programme_id: number | null;
 };
 
 export async function findNetwork(db: Db): Promise<NetworkRow> {
@@ -32,6 +34,7 @@ export async function findNetwork(db: Db): Promise<NetworkRow> {
 		.selectFrom("network")
 		.select(COLUMNS)
 		.select((eb) => eb.selectFrom("signing_secrets").select("id").limit(1).as("secret_id"))
+		.select((eb) => eb.selectFrom("programmes").select("id").limit(1).as("programme_id"))
 		.executeTakeFirstOrThrow();
 }
 

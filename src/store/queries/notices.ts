@@ -11,7 +11,7 @@ import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts
 
 export type Notice = Selectable<NoticesTable>;
 
-/** Attempts of one receiver that failed in a row, and how the last of them went. */
+/** Attempts of one receiver that failed in a row, and how the last of them went: the last final one, if there is any. */
 export type FailedAttempts = Pick<
 	Notice,
 	"receiver_id" | "opened_at_ms" | "failed_attempts" | "failures" | (typeof LAST_FAILURE)[number]
@@ -51,6 +51,11 @@ export async function addFailures(
 	return troubles;
 }
 
+function latestOf(column: (typeof LAST_FAILURE)[number]) {
+	const [before, now] = [sql.ref(`notices.${column}`), sql.ref(`excluded.${column}`)];
+	return sql`case when notices.failures > 0 and excluded.failures = 0 then ${before} else ${now} end`;
+}
+
 function upsert(
 	trx: Db,
 	failed: readonly (FailedAttempts & { public_id: string })[],
@@ -66,7 +71,7 @@ function upsert(
 				.doUpdateSet((eb) => ({
 					failed_attempts: eb("notices.failed_attempts", "+", eb.ref("excluded.failed_attempts")),
 					failures: eb("notices.failures", "+", eb.ref("excluded.failures")),
-					...Object.fromEntries(LAST_FAILURE.map((column) => [column, eb.ref(`excluded.${column}`)])),
+					...Object.fromEntries(LAST_FAILURE.map((column) => [column, latestOf(column)])),
 				})),
 		)
 		.returning((eb) => [

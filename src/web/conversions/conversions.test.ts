@@ -121,6 +121,7 @@ test("days are those of the zone that comes with them, and of UTC where none doe
 		match((await owner.open(`${base}?${day}${zone}`)).text, /From<span class="zone-mark"> \(UTC\)/);
 	}
 	const { text } = await owner.open(`${base}?${day}&zone=Europe%2FBerlin`);
+	match((await owner.open(`${base}?from=2026-03-02&to=2026-03-01`)).text, /From is later than To/);
 	match(text, /From<span class="zone-mark"> \(Europe\/Berlin\)[\s\S]*name="zone" value="Europe\/Berlin"/);
 	match(text, /export\.csv\?from=2026-10-25&amp;to=2026-10-25&amp;zone=Europe%2FBerlin/);
 });

@@ -249,9 +249,13 @@ function nothingFound(
 		own === null
 			? ""
 			: html` Begin with an API key on <a href="${integrationPath(own.public_id)}">Integration</a>.`;
-	const text = isFiltered
-		? "Check the order ID, or remove a filter. Calls that were refused are in the inbound log on Integration."
-		: html`They appear here as soon as a shop's server reports them.${start} Tests are hidden.`;
+	const { from = "", to = from } = query;
+	const text =
+		from > to
+			? "From is later than To: choose days in their order."
+			: isFiltered
+				? "Check the order ID, or remove a filter. Calls that were refused are in the inbound log on Integration."
+				: html`They appear here as soon as a shop's server reports them.${start} Tests are hidden.`;
 	return ui.emptyState({
 		title: isPartial ? "None found so far" : isFiltered ? "No conversion matches" : "No conversions yet",
 		text: isPartial ? "Many orders had to be looked at. Look further, or narrow the filters." : text,

@@ -9,6 +9,7 @@ import {
 	DOCS_SEARCH_PATH,
 	DOWNLOADS_PATH,
 	OPERATIONS_PATH,
+	PARTNER_DOCS_PATH,
 	PROBLEMS_PATH,
 } from "../paths.ts";
 import { type Html, html, tabs } from "../ui.ts";
@@ -45,6 +46,7 @@ const CACHE_SECONDS = 300;
 const DOCUMENTS = [
 	{ name: "guide", label: "Receiver guide", href: DOCS_PATH },
 	{ name: "api", label: "API reference", href: API_REFERENCE_PATH },
+	{ name: "partners", label: "Partners", href: PARTNER_DOCS_PATH },
 	{ name: "problems", label: "Problems", href: PROBLEMS_PATH },
 	{ name: "downloads", label: "Downloads", href: DOWNLOADS_PATH },
 	{ name: "operations", label: "Operations", href: OPERATIONS_PATH },

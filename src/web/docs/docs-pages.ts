@@ -1,5 +1,5 @@
-// The documents as Markdown, in this network's own brand and address, and their pages: /docs, /docs/api, /downloads,
-// /problems and, for staff, /docs/operations.
+// The documents as Markdown, in this network's own brand and address, and their pages: /docs, /docs/api,
+// /docs/partners, /downloads, /problems and, for staff, /docs/operations.
 
 import {
 	EXPLAINED_CODES,
@@ -33,6 +33,7 @@ export function instanceOf({ network, publicUrl }: DocsDeps): examples.ExampleVa
 const PAGES: ReadonlyMap<string, string> = new Map([
 	["receiver-guide.md", paths.DOCS_PATH],
 	["api.md", paths.API_REFERENCE_PATH],
+	["partners.md", paths.PARTNER_DOCS_PATH],
 	["problems.md", paths.PROBLEMS_PATH],
 	["../receiver/downloads", paths.DOWNLOADS_PATH],
 ]);
@@ -51,6 +52,12 @@ export function showApiReference(c: WebContext, deps: DocsDeps): Promise<Respons
 
 export function writeApiReference(instance: examples.ExampleValues): string {
 	return fillIn(API, instance).replaceAll("http://127.0.0.1:8080", () => instance.publicUrl);
+}
+
+export const PARTNER_GUIDE = readShippedFile("docs/partners.md");
+
+export function showPartnerGuide(c: WebContext): Promise<Response> {
+	return answerDocument(c, { active: "partners", markdown: PARTNER_GUIDE, linkTo });
 }
 
 // The guide: docs/receiver-guide.md, with the examples in one language at a time.
@@ -116,7 +123,7 @@ export function showOperations(c: WebContext): Promise<Response> {
 		})),
 		linkTo: (href) => {
 			const found = findLinked(href);
-			if (found === null) return linkWithin(href);
+			if (found === null) return linkTo(href.replace("../", ""));
 			return `${paths.operationsPath(found.part.name)}${found.anchor === "" ? "" : `#${found.anchor}`}`;
 		},
 	});

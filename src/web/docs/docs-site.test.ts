@@ -8,6 +8,7 @@ import { openAsStaff, openTestSite } from "../test-site.test-support.ts";
 const PAGES = [
 	"/docs",
 	"/docs/api",
+	"/docs/partners",
 	"/problems",
 	"/problems/bad_signature",
 	"/docs/search?q=retry",

@@ -9,7 +9,14 @@ import { isStaffViewer, type PageDeps, type WebContext } from "../page.ts";
 import * as paths from "../paths.ts";
 import { type Html, html } from "../ui.ts";
 import { answerDocs, MAX_QUERY_CHARACTERS } from "./docs-document.ts";
-import { type DocsDeps, instanceOf, writeApiReference, writeGuide, writeProblem } from "./docs-pages.ts";
+import {
+	type DocsDeps,
+	instanceOf,
+	PARTNER_GUIDE,
+	writeApiReference,
+	writeGuide,
+	writeProblem,
+} from "./docs-pages.ts";
 import { headingId } from "./markdown.ts";
 
 interface DocsSection {
@@ -54,6 +61,7 @@ async function indexPages(deps: SearchDeps): Promise<MiniSearch<DocsSection>> {
 	const pages: readonly (() => readonly DocsSection[])[] = [
 		() => cutSections(paths.DOCS_PATH, writeGuide(instance)),
 		() => cutSections(paths.API_REFERENCE_PATH, writeApiReference(instance)),
+		() => cutSections(paths.PARTNER_DOCS_PATH, PARTNER_GUIDE),
 		() =>
 			EXPLAINED_CODES.map((code) => ({
 				href: paths.problemPath(code),

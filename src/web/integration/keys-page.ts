@@ -33,7 +33,7 @@ import {
 import { readTextFields } from "../form.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
 import { flashAt, makerOf, may, programmeOf, standingOf, type WebContext, type WebDeps } from "../page.ts";
-import { DOCS_PATH, DOWNLOADS_PATH, keysPath, withQuery } from "../paths.ts";
+import { DOCS_PATH, DOWNLOADS_PATH, keysPath, PARTNER_DOCS_PATH, withQuery } from "../paths.ts";
 import type { Answer } from "../routes.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
@@ -417,7 +417,7 @@ export function partnerLinksSection(asked: string | undefined, values: SnippetVa
 	return ui.section({
 		id: "partner-links",
 		title: "Partner links",
-		hint: html`A partner's link opens your shop with the click ID in the parameter <code>${parameter}</code>. Your server keeps it for ${ui.countOf(days, "day")} in a cookie that scripts cannot read, and sends it as <code>clickId</code> with the signed request of the sale. If the customer used a coupon code, send it as <code>couponCode</code>.`,
+		hint: html`A partner's link opens your shop with the click ID in the parameter <code>${parameter}</code>. Your server keeps it for ${ui.countOf(days, "day")} in a cookie that scripts cannot read, and sends it as <code>clickId</code> with the signed request of the sale. If the customer used a coupon code, send it as <code>couponCode</code>. <a href="${PARTNER_DOCS_PATH}">What the answer says, and why</a>`,
 		body: ui.padded(snippet(parseLanguage(asked), "Keep the click ID", "click", values)),
 	});
 }

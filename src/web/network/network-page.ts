@@ -87,11 +87,10 @@ export async function showNetwork(c: WebContext, { store, mailer }: WebDeps): Pr
 	const stateOf = (isDone: boolean) =>
 		isSetUp ? (isDone ? ui.badge("good", "Done") : ui.badge("plain", "To do")) : null;
 	const title = "Network";
-	const isDone = first !== undefined && face.mailTestedAtMs !== null;
 	const end = ui.buttonForm({
 		action: paths.END_SET_UP_PATH,
-		label: isDone ? "Finish the set-up" : "Don't show the set-up again",
-		tone: isDone ? "primary" : "quiet",
+		label: "Don't show the set-up again",
+		tone: "quiet",
 	});
 	return answerPage(c, {
 		title,

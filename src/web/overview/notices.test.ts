@@ -36,7 +36,7 @@ test("an open notice says since when, how many, why, what waits, what to do, and
 		row,
 		/badge-bad">Callbacks are failing<.*since <time[^>]*>2026-03-01 12:00:00 UTC.*44 attempts in a row.*42 callbacks permanently; no more retries/s,
 	);
-	assert.match(row, /Last failed attempt <time[^>]*>2026-03-01 12:01:30 UTC<.*HTTP 401/s);
+	assert.match(row, /Last permanent failure <time[^>]*>2026-03-01 12:01:30 UTC<.*HTTP 401/s);
 	assert.match(text, /HTTP 401.*Check a signature/s);
 	assert.ok(text.includes(`href="${path}/deliveries/${await publicIdOf(site, lost)}"`));
 	assert.ok(text.includes(`href="${path}/integration?state=failed#deliveries"`));
@@ -60,7 +60,7 @@ test("a notice that is over has the time of its last failure, not that of the re
 	assert.match(text, /badge-good">Callbacks recovered</);
 	assert.match(
 		text,
-		/badge-plain">Callbacks failed<.*12:01:00 UTC.*attempt <time[^>]*>2026-03-01 12:00:30 UTC.*did not answer within 5 seconds/s,
+		/badge-plain">Callbacks failed<.*12:01:00 UTC.*failure <time[^>]*>2026-03-01 12:00:30 UTC.*did not answer within 5 seconds/s,
 	);
 	assert.doesNotMatch(text, /badge-bad/);
 });

@@ -6,6 +6,7 @@ import { sumClicks } from "../../store/queries/clicks.ts";
 import { type NamedPartnership, type PartnerLink, pageLinks } from "../../store/queries/partners.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import type { WebContext, WebDeps } from "../page.ts";
+import { PARTNER_DOCS_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
 
@@ -72,7 +73,7 @@ export async function linkSection(
 	return ui.section({
 		id: "links",
 		title: "Links",
-		hint: `What became of clicks: the last ${RECENT_DAYS} days, and below them everything so far. Only what counts as a click gets a click ID.`,
+		hint: html`What became of clicks: the last ${RECENT_DAYS} days, and below them everything so far. Only what counts as a click gets a click ID. <a href="${PARTNER_DOCS_PATH}#which-clicks-count">What each count means</a>`,
 		body: [table, pager(pagesOf(deps, list, page))],
 	});
 }

@@ -54,6 +54,9 @@ test("an invited partner chooses a password, and lands on what the partner earne
 	equal(shown.status, 200);
 	match(shown.text, /<h1>Earnings<\/h1>/);
 	match(shown.text, /<nav class="sidebar" aria-label="Partner">/);
+	doesNotMatch(shown.text, /href="\/docs"/, "the guide of a shop's developer");
+	const [, guide = "", part = ""] = /href="(\/docs\/partners)#([^"]+)"/.exec(shown.text) ?? [];
+	ok((await browser.open(guide)).text.includes(`id="${part}"`));
 	match((await browser.open(earnings.replace("earnings", "links"))).text, /No link yet/);
 	equal((await site.browser().open(path)).status, 410, "the link works once");
 });
@@ -121,7 +124,7 @@ test("a link is made for an active partnership, shown with sub IDs, and listed w
 	const { text } = await browser.open(`${base}/links`);
 	match(text, /data-copy="https:\/\/go\.example\/c\/spring-26"/);
 	const shown = await (await site.signIn(await site.addStaff())).open(
-		`/partners/${partnership.partner_public_id}`,
+		`/programmes/${partnership.programme_public_id}/partners/${partnership.public_id}`,
 	);
 	match(shown.text, /data-copy="https:\/\/go\.example\/c\/spring-26"/);
 	match(text, /data-label="Clicks">12<span class="secondary">1,012</);

@@ -237,6 +237,7 @@ test("an address that has an account of another kind is refused at the field", a
 	const asStaff = await browser.submit("/people/invite", { email: owner.email });
 	assert.equal(asStaff.status, 409);
 	assert.match(asStaff.text, /id="email-error"/);
+	assert.ok(asStaff.text.includes(`${owner.email} `), "as it was typed");
 	const path = `/programmes/${programme.public_id}/people`;
 	const asOwner = await browser.submit(`${path}/invite`, { email: staff.email, role: "owner" });
 	assert.equal(asOwner.status, 409);

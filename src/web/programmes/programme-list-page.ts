@@ -74,7 +74,7 @@ async function failingSection({ store, clock }: WebDeps): Promise<Html | null> {
 				{ title: "Programme", namesRow: true, cell: programmeLink },
 				{ title: "Since", cell: ({ sinceMs }) => ui.timeTag(sinceMs) },
 				{
-					title: "Last failed attempt",
+					title: "Last failure",
 					cell: (shop) =>
 						html`${shop.last_failed_at_ms === null ? null : ui.timeTag(shop.last_failed_at_ms)}<span class="secondary">${explainFailure(shop).cause}</span>`,
 				},

@@ -32,13 +32,14 @@ export async function showResend(c: WebContext, deps: WebDeps): Promise<Response
 		});
 	const body = html`${ui.pageHeader({
 		title: "Failed callbacks",
-		hint: "Send callbacks again that failed while something was wrong, in all programmes with a Postback URL.",
+		hint: "Send callbacks again that failed while something was wrong, in all programmes with a Postback URL. Those that were set aside are left out.",
 	})}${systemTabs("resend")}${ui.section({
 		id: "failed",
 		title: "Failed within a span of time",
 		body: html`${ui.filterBar({
 			action: RESEND_PATH,
 			label: "Choose the failed callbacks",
+			send: "Show",
 			fields: html`${time("from", "Failed since")}${time("to", "Until")}${ui.textField({
 				name: "programme",
 				label: "Programme ID",

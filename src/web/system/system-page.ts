@@ -93,7 +93,7 @@ function queueSection({ processes, pause, nowMs }: WatchedState, { queued, faili
 			{
 				label: "Oldest due",
 				value:
-					engines === null
+					engines === null || pause !== null
 						? "not known"
 						: engines.oldestDueAtMs === null
 							? "none"
@@ -101,7 +101,9 @@ function queueSection({ processes, pause, nowMs }: WatchedState, { queued, faili
 				hint:
 					engines === null
 						? "no process delivers"
-						: `${ui.count(engines.programmesDue)} programmes have something due`,
+						: pause !== null
+							? "while callbacks are held, no process looks"
+							: `in ${ui.countOf(engines.programmesDue, "programme")}`,
 			},
 			{ label: "Being sent", value: ui.count(engines?.inHand ?? 0), hint: "right now, or next" },
 			{

@@ -54,7 +54,7 @@ test("a sound installation: its version, its processes and its queue, no chore b
 	for (const words of [
 		/Ringback 1\.2\.3 on SQLite/,
 		/No problems found\./,
-		/5 programmes have something due/,
+		/in 5 programmes/,
 		/<dt>Being sent<\/dt><dd>8/,
 		/<dt>Processes<\/dt><dd>3<small>version 1\.2\.3</,
 		/Version \d+, which is current/,
@@ -167,7 +167,9 @@ test("staff hold all callbacks and release them, with a question that says how m
 	const { site, staff } = await openStaff(t);
 	const programme = await addProgramme(site.store);
 	await addDeliveries(site.store, programme, START_MS, START_MS, START_MS + 60_000);
+	await saveProcess(site.store.db, { ...WORKER, oldest_due_at_ms: null });
 	const before = await staff.open("/system");
+	assert.match(before.text, /Oldest due<\/dt><dd>none</);
 	assert.match(before.text, /<button[^>]*data-confirm="Hold all callbacks\? [^"]*"[^>]*>Hold all callbacks</);
 	const press = async (to: string) => {
 		await staff.submit("/system/hold", { to });
@@ -175,6 +177,7 @@ test("staff hold all callbacks and release them, with a question that says how m
 	};
 	const held = await press("held");
 	assert.match(held.text, /All callbacks are held\. Those under way are finished\.</);
+	assert.match(held.text, /Oldest due<\/dt><dd>not known<small>while callbacks are held/);
 	assert.match(
 		held.text,
 		/held since 2026-03-01 12:00 UTC by [\w@.]+, and 3 wait\.[\s\S]*held; 2 would be sent at once/,
