@@ -63,9 +63,9 @@ async function send(
 }
 
 /**
- * All that failed and are in sight, or those of them that failed since a time, up to now at most: what is refused again meanwhile
- * must not be sent round and round. Over several programmes, one that has no URL or no secret is left out. Asks before
- * each batch whether to go on, with how many were sent so far, and resolves to how many were sent again.
+ * All that failed and are in sight, or those of them that failed since a time, up to now at most: what is refused again
+ * meanwhile must not be sent round and round. Over several programmes, one that has no URL or no secret is left out. Asks
+ * before each batch whether to go on, with how many were sent so far, and resolves to how many were sent again.
  */
 export async function resendFailed(
 	deps: ResendDeps,
@@ -84,7 +84,7 @@ export async function resendFailed(
 		for (let found = BATCH_ROWS; found === BATCH_ROWS && goesOn(resent); ) {
 			const asked = { programmeId, maker };
 			const started = await send(deps, asked, note, async (trx, dueAtMs) => {
-				const span = { ...(fromMs === undefined ? {} : { fromMs }), untilMs: endMs };
+				const span = { fromMs: fromMs ?? 0, untilMs: endMs };
 				const failed = await failedWithin(trx, programmeId, span, BATCH_ROWS);
 				found = failed.length;
 				return found === 0 ? [] : requeue(trx, programmeId, failed, dueAtMs);
