@@ -163,7 +163,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 		"select public_id as publicId, state, run, attempts as seq from deliveries where programme_id = ? and state <> 'pending' order by id",
 	);
 	const failed = database.prepare(
-		"select count(*) as count from deliveries where programme_id = ? and failed_at_ms between ? and ?",
+		"select count(*) as count from deliveries where programme_id = ? and failed_at_ms between ? and ? and set_aside is null",
 	);
 	const picking = fork();
 	const workload = createWorkload({

@@ -28,7 +28,7 @@ export interface WorkloadSite {
 	pickProcess(): ServiceProcess | undefined;
 	/** Some delivery of this shop that is not pending. */
 	pickFinished(programme: ProgrammeRecord): FinishedDelivery | undefined;
-	/** How many deliveries of this shop had failed between these times. */
+	/** How many deliveries of this shop had failed between these times, and are in sight. */
 	countFailed(programme: ProgrammeRecord, sinceMs: number, untilMs: number): number;
 	/** Rises whenever results are stored. */
 	settledCount(): number;
