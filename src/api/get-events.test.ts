@@ -19,7 +19,7 @@ import { type Credentials, signedRequest } from "../../test/support/signed-reque
 import { revokeKey } from "../programmes/keys.ts";
 import { endReplacedSecrets } from "../programmes/signing-secret.ts";
 import { readIntegrationChecks } from "../store/queries/first-times.ts";
-import { MAX_STREAMS, MAX_STREAMS_A_PROGRAMME } from "./get-events.ts";
+import { MAX_STREAMS, MAX_STREAMS_A_PROGRAMME } from "./event-streams.ts";
 import { ANSWER_BUDGET, MAX_ANSWERS } from "./post-event-answers.ts";
 import { makeShop, openTestShop, read, START_MS, type TestShop } from "./test-shop.test-support.ts";
 

@@ -8,7 +8,6 @@ import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { openSecret } from "../domain/sealing.ts";
 import { canonicalString, sha256Hex, sign, signingKey } from "../domain/signature.ts";
 import { SECOND_MS } from "../domain/time.ts";
-import { EventStreams, type StreamSource } from "../server-sent-events.ts";
 import type { MoveStore } from "../store/queries/announced-moves.ts";
 import { isKeyUsable } from "../store/queries/keys.ts";
 import { noteListener, noteListenerGone } from "../store/queries/local-answers.ts";
@@ -16,15 +15,12 @@ import type { Programme } from "../store/queries/programmes.ts";
 import { findActiveSecret, isSecretUsable } from "../store/queries/signing-secrets.ts";
 import type { Listening, SignedEvent } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
+import { EventStreams, type StreamSource } from "./event-streams.ts";
 import { STOPPING } from "./health.ts";
 import type { Work } from "./intake.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
 import type { Endpoint, SignedCall } from "./signed-call.ts";
 
-/** For developers, of whom a shop has few; each stream costs a query every half second. */
-export const MAX_STREAMS = 50;
-export const MAX_STREAMS_A_PROGRAMME = 5;
-const LOOK_MS = 500;
 /** How often it is noted that a stream is open: no more often than a silent one says that it is there. */
 const NOTE_MS = 10 * SECOND_MS;
 
@@ -49,12 +45,7 @@ interface StreamRequest {
 }
 
 export function createGetEvents(deps: AppDeps): Endpoint {
-	const streams = new EventStreams(deps, {
-		maxStreams: MAX_STREAMS,
-		maxStreamsOfOne: MAX_STREAMS_A_PROGRAMME,
-		lookMs: LOOK_MS,
-		what: "a stream of events",
-	});
+	const streams = new EventStreams(deps);
 	return (call) => {
 		const { programme } = call;
 		const { moveOrder } = deps.store;
@@ -115,7 +106,7 @@ function createSource(
 	deps: AppDeps,
 	{ programme, keyId, secretId, hangUp, nowMs: openedAtMs }: SignedCall,
 	{ position: start, testOnly }: StreamRequest,
-): StreamSource {
+): Omit<StreamSource, "onHungUp"> {
 	const { store, clock, random, sealingKey } = deps;
 	let position = start;
 	let notedAtMs = openedAtMs;
@@ -161,8 +152,6 @@ function createSource(
 			notedAtMs = nowMs;
 			await noteListener(store.db, programme.id, nowMs);
 		},
-		// Whoever comes back with a revoked key or an ended secret, or while nobody is sure of the time, is told so.
-		farewell: "",
 		// With the position reached, so that whoever comes back need not go through everybody else's events again.
 		heartbeat: () => `: still here\n${idLine(position)}\n`,
 		hangUp,

@@ -7,7 +7,7 @@ import { expireParked } from "../conversions/end-windows.ts";
 import type { Status } from "../domain/conversion.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { issueKey } from "../programmes/keys.ts";
-import { MAX_STREAMS_A_PROGRAMME } from "./get-events.ts";
+import { MAX_STREAMS_A_PROGRAMME } from "./event-streams.ts";
 import { MAX_BODY_BYTES } from "./read-request.ts";
 import {
 	type ContentCode,

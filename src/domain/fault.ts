@@ -7,9 +7,9 @@ import { type ExplainedFault, FAULTS_BY_KIND } from "./fault-catalogue.ts";
 const CODES_ELSEWHERE = {
 	401: "wrong_credentials wrong_code code_already_used code_step_over",
 	403: "form_not_valid not_allowed",
-	404: "unknown_job unknown_programme unknown_delivery unknown_person unknown_key unknown_session unknown_partner",
+	404: "unknown_job unknown_programme unknown_person unknown_key unknown_session unknown_partner",
 	409: `job_not_ready email_taken changed_meanwhile too_many_keys secret_already_prepared secret_not_prepared
-		delivery_not_finished delivery_cancelled no_postback_url brand_is_fixed mail_off mail_refused
+		no_postback_url brand_is_fixed mail_off mail_refused
 		authenticator_already_on authenticator_not_on already_partner partnership_ended too_many_links code_taken
 		already_decided wrong_status`,
 	410: "link_not_valid",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { attemptsInWords, MAX_ATTEMPTS, nextDueAtMs, RETRY_DELAYS_MS } from "./retry.ts";
+import { MAX_ATTEMPTS, nextDueAtMs, RETRY_DELAYS_MS } from "./retry.ts";
 
 // In seconds and written out, so that a wrong factor in the source cannot be wrong here too.
 const DELAYS_SECONDS = [60, 300, 1_800, 7_200, 21_600, 86_400];
@@ -34,13 +34,4 @@ test("contract 8: after the seventh attempt, or any count that cannot be, nothin
 	for (const counted of [7, 8, 100, Number.MAX_SAFE_INTEGER, 0, -1, 1.5, Number.NaN]) {
 		assert.equal(nextDueAtMs(counted, ENDED_AT_MS), null, String(counted));
 	}
-});
-
-test("contract 8: people read of seven attempts", () => {
-	assert.equal(attemptsInWords(), "seven attempts");
-});
-
-test("the words follow the numbers, so that a changed schedule changes every sentence", () => {
-	assert.equal(attemptsInWords(1), "one attempt");
-	assert.equal(attemptsInWords(12), "12 attempts");
 });

@@ -18,10 +18,3 @@ export function nextDueAtMs(countedAttempts: number, endedAtMs: number): number 
 	const delayMs = RETRY_DELAYS_MS[countedAttempts - 1];
 	return delayMs === undefined ? null : endedAtMs + delayMs;
 }
-
-const NUMBER_WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
-
-/** For sentences to people: "seven attempts". */
-export function attemptsInWords(count: number = MAX_ATTEMPTS): string {
-	return `${NUMBER_WORDS[count] ?? count} attempt${count === 1 ? "" : "s"}`;
-}

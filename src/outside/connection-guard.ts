@@ -20,7 +20,7 @@ export interface GuardOptions {
 
 /** Emitted by an answer that has one of the app's places for streams, uploads or exports. */
 const TAKES_LONG = "takesLong";
-/** The app has 50 places for streams, 16 for exports and 6 for uploads; some are let go of with bytes still unread. */
+/** The app has 50 places for streams, 16 for exports and 10 for uploads; some are let go of with bytes still unread. */
 const MAX_LONG = 256;
 
 /** Node answers the requests of one connection in their order, and works on all of them. Clients send one at a time. */

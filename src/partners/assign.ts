@@ -7,7 +7,7 @@ import { creditedRates, NOBODY } from "../domain/credit.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { type Maker, transactAs } from "../people/links.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { type Conversion, findManyByPublicId } from "../store/queries/conversions.ts";
+import { type Conversion, findByPublicId } from "../store/queries/conversions.ts";
 import { findPartnership } from "../store/queries/partners.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 
@@ -34,8 +34,8 @@ export async function assignPartner(
 		);
 	}
 	return transactAs(store, maker, async (trx) => {
-		const [conversion] = await findManyByPublicId(trx, [conversionId]);
-		if (conversion === undefined || conversion.programme_id !== programme.id) {
+		const conversion = await findByPublicId(trx, programme.id, conversionId);
+		if (conversion === undefined) {
 			return refuse("unknown_conversion", `There is no conversion ${conversionId} in this programme.`);
 		}
 		const chosen = partnershipId === "" ? null : await findPartnership(trx, partnershipId);

@@ -52,7 +52,7 @@ export async function savePostbackUrl(
 	});
 }
 
-/** From the commit on nothing more is sent. Resolves to how many were pending, up to a limit: they are cancelled. */
+/** From the commit on nothing more is sent. Resolves to how many were pending, counted up to a limit: the engine cancels them. */
 export async function removePostbackUrl(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,

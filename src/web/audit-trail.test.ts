@@ -228,11 +228,10 @@ async function walkIntegration(
 	const delivery = await site.store.db.selectFrom("deliveries").selectAll().executeTakeFirstOrThrow();
 	const one = "/programmes/:programmeId/deliveries/:deliveryId";
 	const own = `/programmes/${programme.public_id}/deliveries/${delivery.public_id}`;
-	await send(`${one}/send-now`, browser, `${own}/send-now`, { seq: "3" });
 	await at("/send-waiting");
 	await runCallbacks(site, programme, { kind: "answered", status: 404 });
 	site.moveClock(1_000);
-	await send(`${one}/resend`, browser, `${own}/resend`);
+	await send(`${one}/resend`, browser, `${own}/resend`, { delivery: `${delivery.public_id}.3.4` });
 	await runCallbacks(site, programme, { kind: "answered", status: 404 });
 	await at("/resend", { delivery: `${delivery.public_id}.4.5` });
 	const failed = { state: "failed", failed_at_ms: 1, set_aside: null } as const;

@@ -49,7 +49,6 @@ const RIGHTS_BY_ROUTE: Readonly<Record<string, Right>> = {
 	"POST /integration/signature": "integrate",
 	"GET /deliveries/:deliveryId": "look",
 	"POST /deliveries/:deliveryId/resend": "integrate",
-	"POST /deliveries/:deliveryId/send-now": "integrate",
 	"GET /notices": "look",
 	"GET /partners": "look",
 	"POST /partners/applications/:applicationId": "manage",

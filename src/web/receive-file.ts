@@ -22,7 +22,7 @@ export interface FileBounds {
 }
 
 /**
- * 40,000 decisions with long order ids and reasons, or a picture. A person has one under way, and one that was started
+ * 40,000 decisions with long order ids and reasons. A person has one under way, and one that was started
  * over. In all: reading such a file keeps the processor busy for a second or two, a few milliseconds at a time, and four
  * together still leave time to answer everybody else. One that stalls loses its slot with its connection, after 15
  * seconds (outside/http-server).

@@ -145,8 +145,7 @@ export const ROUTES: readonly Route[] = [
 	page(SIGNATURE, "programme-integrate", signature.showSignatureForm),
 	form(SIGNATURE, "programme-integrate", signature.checkPasted),
 	page(DELIVERY, "programme", delivery.showDelivery),
-	form(`${DELIVERY}/resend`, "programme-integrate", deliveries.resendPostback),
-	form(`${DELIVERY}/send-now`, "programme-integrate", deliveries.sendPostbackNow),
+	form(`${DELIVERY}/resend`, "programme-integrate", deliveries.resendOne),
 	// A programme's partners, what it says to them, and the public page where they apply.
 	page(PARTNERS, "programme", programmePartners.showProgrammePartners),
 	form(`${PARTNERS}/applications/:applicationId`, "programme-manage", programmePartners.answerApplication),

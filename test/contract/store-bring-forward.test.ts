@@ -4,14 +4,12 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { SECOND_MS } from "../../src/domain/time.ts";
+import { resendFailed, sendAllWaiting, sendSeen } from "../../src/programmes/resend.ts";
 import {
-	resendDelivery,
-	resendFailed,
-	sendAllWaiting,
-	sendNow,
-	sendSelected,
-} from "../../src/programmes/resend.ts";
-import { bringForward, bringRemovedForward } from "../../src/store/queries/bring-forward.ts";
+	bringForward,
+	bringRemovedForward,
+	MAX_REMOVED_FORWARD,
+} from "../../src/store/queries/bring-forward.ts";
 import { removeEndpoint, setEndpoint } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { holdsSomebodyUp } from "../support/between-statements.ts";
@@ -153,6 +151,18 @@ eachDatabase("what is sent now", (database) => {
 		);
 	});
 
+	test("of a URL that was removed: no more than its page can wait for, the soonest first", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		await addPending(store, programme, MAX_REMOVED_FORWARD + 700);
+		const last = await addDelivery(store, programme, LATER_MS + 5_000);
+		await store.transact((trx) => removeEndpoint(trx, programme.id, NOW_MS));
+		await bringRemovedForward(store, createClock(NOW_MS), programme.id);
+		const later = store.db.selectFrom("queue").select("id").where("due_at_ms", ">", NOW_MS);
+		const left = await later.where("receiver_id", "=", programme.id).orderBy("due_at_ms").execute();
+		deepEqual([left.length, left.at(-1)?.id], [701, last]);
+	});
+
 	test("ticked ones: what has ended starts a new run, what waits is sent now, what has changed since is left alone", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
@@ -171,7 +181,7 @@ eachDatabase("what is sent now", (database) => {
 			...seen.map((one, index) => (index === 2 ? { ...one, seq: 0 } : one)),
 			{ publicId: theirs.public_id, run: 1, seq: 1 },
 		];
-		const press = () => sendSelected({ store, clock: createClock(NOW_MS) }, asked(programme), selected);
+		const press = () => sendSeen({ store, clock: createClock(NOW_MS) }, asked(programme), selected);
 		deepEqual(expectValue(await press()), { resent: 1, sentNow: 1, leftAlone: 2 });
 		deepEqual(expectValue(await press()), { resent: 0, sentNow: 0, leftAlone: 4 }, "pressed twice");
 		const { delivery, queued } = await readAll(store, ended);
@@ -192,15 +202,14 @@ eachDatabase("what is sent now", (database) => {
 		const who = { programmeId: programme.id, maker };
 		const { public_id: publicId, run, attempts: seq } = finished.delivery;
 		const refusals = await Promise.all([
-			resendDelivery(deps, who, publicId),
-			sendNow(deps, who, waiting.delivery.public_id, 1),
+			sendSeen(deps, who, [{ publicId, run, seq }]),
+			sendSeen(deps, who, [{ publicId: waiting.delivery.public_id, run: 1, seq: 1 }]),
 			resendFailed(deps, { programmeIds: [programme.id], maker }),
 			sendAllWaiting(deps, who),
-			sendSelected(deps, who, [{ publicId, run, seq }]),
 		]);
 		deepEqual(
 			refusals.map((result) => result.ok || result.fault.code),
-			Array(5).fill("not_allowed"),
+			Array(4).fill("not_allowed"),
 		);
 		deepEqual([await readAll(store, ended), await readAll(store, waits)], [finished, waiting]);
 	});

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import {
 	type Delivery,
 	failedWithin,
-	findDelivery,
+	findDeliveries,
 	listFailedProgrammes,
 	requeue,
 	setAside,
@@ -23,8 +23,8 @@ eachDatabase("deliveries", (database) => {
 		const { store } = database;
 		const [owner, stranger] = [await addProgramme(store), await addProgramme(store)];
 		const { delivery } = await readAll(store, await addDelivery(store, owner));
-		equal((await findDelivery(store.db, owner.id, delivery.public_id))?.id, delivery.id);
-		equal(await findDelivery(store.db, stranger.id, delivery.public_id), undefined);
+		equal((await findDeliveries(store.db, owner.id, [delivery.public_id]))[0]?.id, delivery.id);
+		deepEqual(await findDeliveries(store.db, stranger.id, [delivery.public_id]), []);
 	});
 
 	test("failures since a time are the oldest first, only failed ones, only the programme's", async () => {

@@ -301,7 +301,7 @@ const READS: readonly Read[] = [
 	["the last test", ["conversions_tests"], (db) => findNewestTest(db, LARGE)],
 	["a programme's keys", [], (db) => listApiKeys(db, SMALL, 50)],
 	[
-		"what a live page asks every second",
+		"what an open page asks again and again",
 		["deliveries_by_receiver", "inbound_calls_by_programme"],
 		(db) => newestProgress(db, SMALL),
 	],

@@ -3,7 +3,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import type { AppDeps } from "../../src/api/deps.ts";
-import { MAX_STREAMS_A_PROGRAMME } from "../../src/api/get-events.ts";
+import { MAX_STREAMS_A_PROGRAMME } from "../../src/api/event-streams.ts";
 import { describeApi } from "../../src/api/openapi/document.ts";
 import { MAX_BATCH_BYTES } from "../../src/api/post-conversions.ts";
 import { expectRefusal, SALE, type Scenario } from "../../src/api/refusal-scenario.test-support.ts";

@@ -7,10 +7,15 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import type { AppDeps } from "../../src/api/deps.ts";
 import { describeApi } from "../../src/api/openapi/document.ts";
 import { EXAMPLE_SECRET } from "../../src/api/openapi/examples.ts";
+import type {
+	JsonSchema,
+	MediaType,
+	OpenApiDocument,
+	Operation,
+} from "../../src/api/openapi/specification.ts";
 import { meaningOf } from "../../src/api/openapi/webhooks.ts";
 import { openTestShop, type TestShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
-import type { JsonSchema, MediaType, OpenApiDocument, Operation } from "../../src/openapi.ts";
 import { createAuth } from "../../src/people/auth.ts";
 import { createKnownNetwork } from "../../src/store/queries/known-network.ts";
 import { createTurns } from "../../src/turns.ts";

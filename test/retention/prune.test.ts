@@ -7,7 +7,7 @@ import type { Insertable } from "kysely";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { realClock } from "../../src/outside/clock.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { findDelivery, requeue } from "../../src/store/queries/deliveries.ts";
+import { findDeliveries, requeue } from "../../src/store/queries/deliveries.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { pruneDeliveries, pruneLog, pruneShortLived, pruneSmall } from "../../src/store/queries/prune.ts";
 import type { Schema } from "../../src/store/schema/tables.ts";
@@ -131,7 +131,7 @@ eachDatabase("retention", (database) => {
 		const [resent = 0] = await add(3, OLD_MS, OLD_MS);
 		const resend = async () => {
 			const row = await store.db.selectFrom("deliveries").selectAll().where("id", "=", resent).execute();
-			const delivery = await findDelivery(store.db, programme.id, row[0]?.public_id ?? "");
+			const [delivery] = await findDeliveries(store.db, programme.id, [row[0]?.public_id ?? ""]);
 			if (delivery === undefined) throw new Error("it has just been made");
 			await store.transact((trx) => requeue(trx, programme.id, [delivery], YOUNG_MS));
 		};

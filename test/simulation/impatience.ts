@@ -1,7 +1,7 @@
 // People who do not wait for the next attempt: they press "Send now", once or twice at the same moment, shortly before it
 // is due anyway, or after it was tried, on a page that is out of date. Each through the real use case in some process.
 
-import { sendAllWaiting, sendNow } from "../../src/programmes/resend.ts";
+import { type SeenDelivery, sendAllWaiting, sendSeen } from "../../src/programmes/resend.ts";
 import { demand } from "../support/broken.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { ProgrammeRecord } from "./programme-record.ts";
@@ -21,10 +21,8 @@ export interface Hurry {
 	isSure: boolean;
 }
 
-export interface WaitingDelivery {
+export interface WaitingDelivery extends SeenDelivery {
 	id: number;
-	publicId: string;
-	seq: number;
 	dueAtMs: number;
 }
 
@@ -69,14 +67,15 @@ export function createImpatience(site: ImpatienceSite) {
 		else site.at(when === "after" ? one.dueAtMs + awayMs : one.dueAtMs - awayMs, run);
 	}
 
-	async function pressFor(programme: ProgrammeRecord, { id, publicId, seq }: WaitingDelivery): Promise<void> {
+	async function pressFor(programme: ProgrammeRecord, waiting: WaitingDelivery): Promise<void> {
+		const { id, publicId, seq } = waiting;
 		const process = site.pickProcess();
 		if (process === undefined) return;
 		const asked = { seq, fromMs: site.nowMs(), clockMs: process.clock.nowMs() };
 		const result = await answerOrNothing(() =>
-			sendNow(process, { programmeId: programme.id, maker: null }, publicId, seq),
+			sendSeen(process, { programmeId: programme.id, maker: null }, [waiting]),
 		);
-		const isSure = result?.ok === true && result.value === "sent";
+		const isSure = result?.ok === true && result.value.sentNow === 1;
 		if (isSure || result === null) note(id, { ...asked, toMs: site.nowMs(), isSure });
 		site.trace(`send now ${publicId} after ${seq}: ${JSON.stringify(result)}`);
 	}

@@ -29,7 +29,7 @@ import { auditCleanStop, createSettlingAuditor } from "./settling-auditor.ts";
 import { createStoreWatch } from "./store-watch.ts";
 import { createStreamAuditor, SEEN_WITHIN_MS, type Sent } from "./stream-auditor.ts";
 import { Timeline } from "./timeline.ts";
-import { createWorkload } from "./workload.ts";
+import { createWorkload, type FinishedDelivery } from "./workload.ts";
 
 export interface RunReport {
 	/** The same for the same seed, whatever the machine. */
@@ -160,10 +160,10 @@ export async function simulate(seed: number): Promise<RunReport> {
 		trace,
 	});
 	const finished = database.prepare(
-		"select public_id, state from deliveries where programme_id = ? and state <> 'pending' order by id",
+		"select public_id as publicId, state, run, attempts as seq from deliveries where programme_id = ? and state <> 'pending' order by id",
 	);
 	const failed = database.prepare(
-		"select count(*) as count from deliveries where programme_id = ? and failed_at_ms between ? and ?",
+		"select count(*) as count from deliveries where programme_id = ? and failed_at_ms between ? and ? and set_aside is null",
 	);
 	const picking = fork();
 	const workload = createWorkload({
@@ -175,8 +175,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 		pickFinished(programme) {
 			const rows = finished.all(programme.id);
 			if (rows.length === 0) return undefined;
-			const { public_id: publicId, state } = picking.pick(rows);
-			return { publicId: String(publicId), state: String(state) };
+			return picking.pick(rows) as unknown as FinishedDelivery;
 		},
 		countFailed: (programme, sinceMs, untilMs) =>
 			Number(failed.get(programme.id, sinceMs, untilMs)?.["count"]),
@@ -185,7 +184,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 		supervise,
 	});
 	const waiting = database.prepare(
-		`select q.id, d.public_id as publicId, q.seq, q.due_at_ms as dueAtMs
+		`select q.id, d.public_id as publicId, d.run, q.seq, q.due_at_ms as dueAtMs
 			from queue q join deliveries d on d.id = q.id where q.receiver_id = ? order by q.id`,
 	);
 	const impatience = createImpatience({

@@ -7,7 +7,7 @@ import { refuseBusy } from "../../src/conversions/judge-and-move.ts";
 import { reportRequest } from "../../src/conversions/record.ts";
 import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
 import { succeed } from "../../src/domain/fault.ts";
-import { resendDelivery, resendFailed } from "../../src/programmes/resend.ts";
+import { resendFailed, type SeenDelivery, sendSeen } from "../../src/programmes/resend.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { Broken, demand } from "../support/broken.ts";
 import { START_MS } from "../support/clock.ts";
@@ -27,14 +27,18 @@ export interface WorkloadSite {
 	/** A process that can be called now; undefined while none is up. */
 	pickProcess(): ServiceProcess | undefined;
 	/** Some delivery of this shop that is not pending. */
-	pickFinished(programme: ProgrammeRecord): { publicId: string; state: string } | undefined;
-	/** How many deliveries of this shop had failed between these times. */
+	pickFinished(programme: ProgrammeRecord): FinishedDelivery | undefined;
+	/** How many deliveries of this shop had failed between these times, and are in sight. */
 	countFailed(programme: ProgrammeRecord, sinceMs: number, untilMs: number): number;
 	/** Rises whenever results are stored. */
 	settledCount(): number;
 	trace(line: string): void;
 	/** Supervises: what it throws breaks the run. */
 	supervise(work: Promise<void>): void;
+}
+
+export interface FinishedDelivery extends SeenDelivery {
+	state: string;
 }
 
 export type Workload = ReturnType<typeof createWorkload>;
@@ -154,18 +158,19 @@ export function createWorkload(site: WorkloadSite) {
 		}
 		const finished = site.pickFinished(programme);
 		if (finished === undefined) return;
-		const { publicId, state } = finished;
 		count.perhaps++;
 		const result = await answerOrNothing(() =>
-			resendDelivery(process, { programmeId: programme.id, maker: null }, publicId),
+			sendSeen(process, { programmeId: programme.id, maker: null }, [finished]),
 		);
+		const started = result?.ok === true ? result.value.resent : 0;
 		if (result !== null) count.perhaps--;
-		if (result?.ok === true) count.surely++;
-		if (result !== null && state === "cancelled") {
-			const code = result.ok ? "sent again" : result.fault.code;
-			demand(code === "delivery_cancelled", "nothing unexpected", () => `a cancelled delivery was ${code}`);
-		}
-		site.trace(`resend ${publicId}: ${JSON.stringify(result)}`);
+		count.surely += started;
+		demand(
+			finished.state !== "cancelled" || started === 0,
+			"nothing unexpected",
+			() => "a cancelled delivery was sent again",
+		);
+		site.trace(`resend ${finished.publicId}: ${JSON.stringify(result)}`);
 	}
 
 	return {

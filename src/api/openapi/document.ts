@@ -2,13 +2,13 @@
 // headers, its address as the server.
 
 import { networkName } from "../../domain/network.ts";
-import type { JsonSchema, OpenApiDocument } from "../../openapi.ts";
 import type { NetworkFace } from "../../store/queries/known-network.ts";
 import { BATCH_BODY, CONVERSION_PAGE, LISTENING, ONE_CONVERSION, PROBLEM, SIGNED_EVENT } from "../answers.ts";
 import type { AppDeps } from "../deps.ts";
 import { exampleConversion, explainSigning, type Instance, securitySchemes } from "./examples.ts";
 import { componentSchemas } from "./json-schema.ts";
 import { describePaths } from "./operations.ts";
+import type { JsonSchema, OpenApiDocument } from "./specification.ts";
 import { CALLBACK_BODIES, webhooks } from "./webhooks.ts";
 
 const TAGS: OpenApiDocument["tags"] = [

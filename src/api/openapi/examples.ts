@@ -13,9 +13,9 @@ import {
 	TIMESTAMP_TOLERANCE_SECONDS,
 } from "../../domain/signature.ts";
 import { DAY_MS, isoTime } from "../../domain/time.ts";
-import type { HttpMethod, Operation, SecurityScheme } from "../../openapi.ts";
 import type { ConversionBody } from "../answers.ts";
 import { EXAMPLE_CONVERSION_ID, EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../sale-fields.ts";
+import type { HttpMethod, Operation, SecurityScheme } from "./specification.ts";
 
 export interface Instance {
 	brand: string;

@@ -2,7 +2,7 @@
 // types of their answers from: neither can change without the other.
 
 import * as z from "zod";
-import type { JsonSchema } from "../../openapi.ts";
+import type { JsonSchema } from "./specification.ts";
 
 /** A schema with an id is only named here: componentSchemas has it. */
 export function jsonSchema(schema: z.ZodType, io: "input" | "output" = "output"): JsonSchema {

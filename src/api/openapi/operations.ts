@@ -13,15 +13,6 @@ import {
 	type FaultKind,
 	problemBody,
 } from "../../domain/fault.ts";
-import type {
-	ApiResponse,
-	HttpMethod,
-	JsonSchema,
-	MediaType,
-	Operation,
-	Parameter,
-	PathItem,
-} from "../../openapi.ts";
 import {
 	ALIVE,
 	ANSWERS_KEPT_BODY,
@@ -57,6 +48,15 @@ import {
 	UNSIGNED,
 } from "./examples.ts";
 import { jsonSchema } from "./json-schema.ts";
+import type {
+	ApiResponse,
+	HttpMethod,
+	JsonSchema,
+	MediaType,
+	Operation,
+	Parameter,
+	PathItem,
+} from "./specification.ts";
 
 interface SignedCall extends Pick<Operation, "operationId" | "summary" | "description" | "responses"> {
 	tag: string;

@@ -7,7 +7,6 @@ import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "../../domain/retry.ts";
 import { headerNames, TIMESTAMP_TOLERANCE_SECONDS, userAgent } from "../../domain/signature.ts";
 import { HOUR_MS, MINUTE_MS } from "../../domain/time.ts";
 import { judgeOutcome, type Outcome, type Verdict } from "../../domain/verdict.ts";
-import type { ApiResponse, JsonSchema, Operation, Parameter } from "../../openapi.ts";
 import { CONVERSION_ID, SUBJECT_FIELDS, UTC_TIME } from "../answers.ts";
 import {
 	EXAMPLE_NONCE,
@@ -19,6 +18,7 @@ import {
 	UNSIGNED,
 } from "./examples.ts";
 import { jsonSchema } from "./json-schema.ts";
+import type { ApiResponse, JsonSchema, Operation, Parameter } from "./specification.ts";
 
 /** Where the examples are sent to: what is signed is the path and query of the saved URL. */
 const EXAMPLE_PATH = "/postback";

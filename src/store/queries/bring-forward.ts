@@ -51,11 +51,15 @@ export async function bringForward(
 	return rows.map(({ id }) => id);
 }
 
+/** Of a removed URL: whoever removes it waits for this. */
+export const MAX_REMOVED_FORWARD = 10_000;
+
 /**
- * What is pending of a Postback URL that was removed falls due now: the engine finds that its epoch is over, and cancels
- * it. If this is broken off, the rest is cancelled when it falls due by itself.
+ * What is pending of a Postback URL that was removed falls due now, the soonest first: the engine finds that its epoch is
+ * over, and cancels it. What is more, or is left when this is broken off, is cancelled when it falls due by itself.
  */
 export async function bringRemovedForward(store: Store, clock: Clock, receiverId: number): Promise<void> {
+	let rows = 0;
 	for await (const waiting of walkWaiting(store, clock, receiverId)) {
 		const dueAtMs = clock.nowMs();
 		const ids = waiting.map(({ id }) => id);
@@ -69,6 +73,8 @@ export async function bringRemovedForward(store: Store, clock: Clock, receiverId
 			)
 			.execute();
 		store.announceDue({ programmeIds: [receiverId], dueAtMs });
+		rows += waiting.length;
+		if (rows >= MAX_REMOVED_FORWARD) return;
 	}
 }
 

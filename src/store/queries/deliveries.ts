@@ -7,15 +7,6 @@ import { findSendingEpoch, valueList } from "./bring-forward.ts";
 
 export type Delivery = Selectable<DeliveriesTable>;
 
-export async function findDelivery(
-	db: Db,
-	programmeId: number,
-	publicId: string,
-): Promise<Delivery | undefined> {
-	const [found] = await findDeliveries(db, programmeId, [publicId]);
-	return found;
-}
-
 /** Those of them that are this programme's. */
 export async function findDeliveries(
 	db: Db,

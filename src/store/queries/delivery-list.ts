@@ -56,7 +56,7 @@ async function readPage(db: Db, filter: DeliveryFilter): Promise<ListPage<Delive
 	return readListPage(walkOf(read, cursorOf, isFiltered ? matches : undefined), filter);
 }
 
-/** What the newest deliveries, calls and answers of listeners have come to: compared every second by whoever watches. */
+/** What the newest deliveries, calls and answers of listeners have come to: an open page is rendered again when it differs. */
 export async function newestProgress(db: Db, programmeId: number): Promise<string> {
 	const deliveries = await db
 		.selectFrom("deliveries")

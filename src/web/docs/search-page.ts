@@ -1,4 +1,5 @@
-// /docs/search: the guide, the API reference and the problems, by section; for staff the operations guide as well. The sections are cut from the documents' Markdown when the first search comes. minisearch ranks them.
+// /docs/search: the documents by section; for staff the operations guide as well. The sections are cut from the documents'
+// Markdown when the first search comes. minisearch ranks them.
 
 import { lexer } from "marked";
 import MiniSearch, { type SearchResult } from "minisearch";

@@ -4,6 +4,7 @@
 import { sha256Hex } from "../../domain/signature.ts";
 import { issueKey } from "../../programmes/keys.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../programmes/postback-url.ts";
+import { MAX_COUNTED_UNDELIVERED } from "../../store/queries/delivery-health.ts";
 import { newestProgress } from "../../store/queries/delivery-list.ts";
 import { countUndelivered, lastFailure, TROUBLE_TARGET } from "../conversion-ui.ts";
 import { declareForm } from "../form.ts";
@@ -296,6 +297,8 @@ export async function removeUrl(c: WebContext, deps: WebDeps): Promise<Response>
 	const removed = await removePostbackUrl(deps, programmeOf(c).public_id, makerOf(c));
 	return finish(c, CALLBACK, removed, (count) => {
 		const cancelled = count === 0 ? "" : ` Pending callbacks cancelled: ${countUndelivered(count)}.`;
-		return ["good", `The Postback URL is removed: nothing more is sent.${cancelled}`];
+		const later =
+			count < MAX_COUNTED_UNDELIVERED ? "" : " Some may show as pending until they would have been sent.";
+		return ["good", `The Postback URL is removed: nothing more is sent.${cancelled}${later}`];
 	});
 }

@@ -2,24 +2,18 @@
 // one, those that are ticked, all that failed, or all that wait.
 
 import { type Result, refuse } from "../../domain/fault.ts";
-import { attemptsInWords } from "../../domain/retry.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
 import {
 	type Asked,
-	resendDelivery,
 	resendFailed,
 	type SeenDelivery,
-	type SelectedSent,
-	type SentNow,
+	type SeenSent,
 	sendAllWaiting,
-	sendNow,
-	sendSelected,
+	sendSeen,
 } from "../../programmes/resend.ts";
 import type { ListedDelivery } from "../../store/queries/delivery-list.ts";
 import { countUndelivered, deliveryColumns, selectAll } from "../conversion-ui.ts";
-import { answerError } from "../error-page.ts";
 import { notUnderstood, pager } from "../filter-query.ts";
-import { readTextFields } from "../form.ts";
 import { makerOf, programmeOf, setFlash, type WebContext, type WebDeps } from "../page.ts";
 import { deliveryPath, integrationPath } from "../paths.ts";
 import * as ui from "../ui.ts";
@@ -81,17 +75,21 @@ function emptyOf({ filters: { typed }, url, mayIntegrate }: CallbacksView, isEnd
 // The boxes and buttons. A box says which callback it is and as which its reader saw it, so that nobody sends again what
 // somebody else just has.
 
-const TICK_FIELD = "delivery";
+export const TICK_FIELD = "delivery";
 /** More than a page shows. */
 const MAX_TICKED = 100;
 
 const TICK_COLUMN: ui.Column<ListedDelivery> = {
 	title: selectAll(TICK_FIELD),
-	cell: ({ state, publicId, run, seq, event, orderId }) =>
-		state === "cancelled"
+	cell: (delivery) =>
+		delivery.state === "cancelled"
 			? null
-			: html`<input type="checkbox" id="tick-${publicId}" name="${TICK_FIELD}" value="${publicId}.${run}.${seq}" aria-label="Select ${event} of order ${showOrderId(orderId)}">`,
+			: html`<input type="checkbox" id="tick-${delivery.publicId}" name="${TICK_FIELD}" value="${writeSeen(delivery)}" aria-label="Select ${delivery.event} of order ${showOrderId(delivery.orderId)}">`,
 };
+
+export function writeSeen({ publicId, run, seq }: SeenDelivery): string {
+	return `${publicId}.${run}.${seq}`;
+}
 
 /** Null for what no page of ours has written. */
 function readSeen(text: unknown): SeenDelivery | null {
@@ -136,20 +134,31 @@ function askedBy(c: WebContext): Asked {
 const LIST: FormPart = { path: integrationPath, part: "deliveries" };
 
 export async function resendTicked(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { [TICK_FIELD]: ticked = [] } = await c.req.parseBody({ all: true });
-	const seen = [ticked].flat().flatMap((text) => readSeen(text) ?? []);
-	const nothing = refuse("invalid_field", "Nothing is selected. Select the callbacks to send again.");
-	const sent = seen.length === 0 ? nothing : await sendSelected(deps, askedBy(c), seen.slice(0, MAX_TICKED));
-	return finish(c, LIST, sent, tellSelected);
+	return finish(c, LIST, await sendTicked(c, deps), tellSent);
 }
 
-function tellSelected({ resent, sentNow, leftAlone }: SelectedSent): Told {
+/** On its own page, told above it: the parts below are fetched again from the first moment on. */
+export async function resendOne(c: WebContext, deps: WebDeps): Promise<Response> {
+	const sent = await sendTicked(c, deps);
+	setFlash(c, ...(sent.ok ? tellSent(sent.value) : (["bad", sent.fault.detail] as const)));
+	const path = deliveryPath(programmeOf(c).public_id, c.req.param("deliveryId") ?? "");
+	return c.redirect(`${path}${queryHere(c)}`, 303);
+}
+
+async function sendTicked(c: WebContext, deps: WebDeps): Promise<Result<SeenSent>> {
+	const { [TICK_FIELD]: ticked = [] } = await c.req.parseBody({ all: true });
+	const seen = [ticked].flat().flatMap((text) => readSeen(text) ?? []);
+	if (seen.length > 0) return sendSeen(deps, askedBy(c), seen.slice(0, MAX_TICKED));
+	return refuse("invalid_field", "Nothing is selected. Select the callbacks to send again.");
+}
+
+function tellSent({ resent, sentNow, leftAlone }: SeenSent): Told {
 	const parts = [
 		resent === 0 ? null : `${callbacksAre(resent)} being sent again.`,
 		sentNow === 0 ? null : `${callbacksAre(sentNow, "waiting callback")} being sent now.`,
 		leftAlone === 0
 			? null
-			: `${countOf(leftAlone, "callback")} ${leftAlone === 1 ? "was" : "were"} skipped: cancelled, being sent right now, or already sent by another person.`,
+			: `${countOf(leftAlone, "callback")} ${leftAlone === 1 ? "was" : "were"} skipped: cancelled, being sent right now, or sent since you opened the page.`,
 	];
 	return [resent + sentNow === 0 ? "info" : "good", parts.filter((part) => part !== null).join(" ")];
 }
@@ -175,41 +184,4 @@ export async function sendWaiting(c: WebContext, deps: WebDeps): Promise<Respons
 /** "1 callback is", "2 callbacks are". */
 function callbacksAre(callbacks: number, noun = "callback"): string {
 	return `${countOf(callbacks, noun)} ${callbacks === 1 ? "is" : "are"}`;
-}
-
-// On a delivery's own page.
-
-export async function resendPostback(c: WebContext, deps: WebDeps): Promise<Response> {
-	const deliveryId = c.req.param("deliveryId") ?? "";
-	const resent = await resendDelivery(deps, askedBy(c), deliveryId);
-	return backToDelivery(c, resent, () => [
-		"good",
-		`It is being sent again, with up to ${attemptsInWords()}.`,
-	]);
-}
-
-const SENT_NOW: Readonly<Record<SentNow, Told>> = {
-	sent: ["good", `It is being sent now. This counts as one of its ${attemptsInWords()}.`],
-	"under way": ["info", "It is due already and is being sent right now."],
-	"tried since": ["info", "It was tried again in the meantime. The newest attempt is below."],
-	ended: ["info", "It has finished in the meantime, so nothing was sent."],
-};
-
-export async function sendPostbackNow(c: WebContext, deps: WebDeps): Promise<Response> {
-	const deliveryId = c.req.param("deliveryId") ?? "";
-	const { seq } = await readTextFields(c, ["seq"]);
-	const sent = await sendNow(deps, askedBy(c), deliveryId, Number(seq));
-	return backToDelivery(c, sent, (how) => SENT_NOW[how]);
-}
-
-/** Above the page: the parts below are fetched again from the first moment on. */
-function backToDelivery<Value>(
-	c: WebContext,
-	result: Result<Value>,
-	tell: (value: Value) => Told,
-): Response | Promise<Response> {
-	if (!result.ok && result.fault.code === "unknown_delivery") return answerError(c, "not_found");
-	setFlash(c, ...(result.ok ? tell(result.value) : (["bad", result.fault.detail] as const)));
-	const path = deliveryPath(programmeOf(c).public_id, c.req.param("deliveryId") ?? "");
-	return c.redirect(`${path}${queryHere(c)}`, 303);
 }

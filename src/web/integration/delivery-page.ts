@@ -20,6 +20,7 @@ import { answerPage, may, programmeOf, type WebContext, type WebDeps } from "../
 import { conversionPath, deliveryPath, integrationPath, signaturePath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
+import { TICK_FIELD, writeSeen } from "./deliveries-section.ts";
 import { queryHere, queryOf } from "./frame.ts";
 
 /** While there is more to come it moves on by itself, as long as somebody looks. */
@@ -104,19 +105,15 @@ function summary(
 }
 
 /** What has ended is sent again, what waits is sent now; what is due goes out by itself. */
-function sendForm(
-	{ state, dueAtMs, seq }: DeliveryDetail,
-	path: string,
-	query: string,
-	nowMs: number,
-): Content {
-	const look = state === "delivered" ? {} : ({ tone: "primary" } as const);
-	if (state === "delivered" || state === "failed") {
-		return ui.buttonForm({ action: `${path}/resend${query}`, label: "Resend", ...look });
-	}
-	if (state === "cancelled" || dueAtMs === null || dueAtMs <= nowMs) return null;
-	const hidden = { seq: String(seq) };
-	return ui.buttonForm({ action: `${path}/send-now${query}`, hidden, label: "Send now", ...look });
+function sendForm(delivery: DeliveryDetail, path: string, query: string, nowMs: number): Content {
+	const { state, dueAtMs } = delivery;
+	if (state === "cancelled" || (state === "pending" && (dueAtMs ?? 0) <= nowMs)) return null;
+	return ui.buttonForm({
+		action: `${path}/resend${query}`,
+		hidden: { [TICK_FIELD]: writeSeen(delivery) },
+		label: state === "pending" ? "Send now" : "Resend",
+		...(state === "delivered" ? {} : { tone: "primary" }),
+	});
 }
 
 export interface DeliveryFate {

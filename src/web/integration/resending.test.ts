@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { addPending } from "../../../test/support/pending-rows.ts";
 import { runCallbacks } from "./callback-run.test-support.ts";
 import { issue, openShop, report, type Shop, URL_ENTERED } from "./integration-shop.test-support.ts";
 
@@ -60,29 +61,39 @@ test("a waiting callback is sent now from its page, once, and it says so there",
 	const page = (await browser.open(delivery)).text;
 	assert.match(page, /button-primary"[^>]*>Send now</);
 	assert.doesNotMatch(page, />Resend</);
-	await browser.submit(`${delivery}/send-now`, { seq: "1" });
-	const told = (await browser.open(delivery)).text;
-	assert.match(told, /It is being sent now\. This counts as one of its seven attempts/);
+	const press = async (seq: number) => {
+		await browser.submit(`${delivery}/resend`, { delivery: `${/dlv_\w+/.exec(delivery)}.1.${seq}` });
+		return (await browser.open(delivery)).text;
+	};
+	const told = await press(1);
+	assert.match(told, /1 waiting callback is being sent now\./);
 	assert.doesNotMatch(told, />Send now</, "it is due");
-	await browser.submit(`${delivery}/send-now`, { seq: "1" });
-	assert.match((await browser.open(delivery)).text, /It is due already/);
+	assert.match(await press(1), /1 callback was skipped: .* being sent right now/);
 	assert.equal((await runCallbacks(site, programme, DOWN)).length, 1);
 	site.moveClock(1_000);
-	await browser.submit(`${delivery}/send-now`, { seq: "1" });
-	assert.match((await browser.open(delivery)).text, /It was tried again in the meantime/);
+	assert.match(await press(1), /1 callback was skipped: .* sent since you opened the page/);
 	const waiting = await listOf(shop, "?state=pending");
 	assert.match(waiting, />Send 1 waiting now</);
 	const all = await browser.submit(`${path}/send-waiting?state=pending`, {});
 	assert.equal(all.location, `${path}?state=pending#deliveries`);
 	assert.match(await listOf(shop, "?state=pending"), /1 callback is being sent now/);
 	assert.equal((await runCallbacks(site, programme, FINE)).length, 1);
-	await browser.submit(`${delivery}/send-now`, { seq: "3" });
-	assert.match((await browser.open(delivery)).text, /It has finished in the meantime/);
+	assert.match(await press(2), /1 callback was skipped/, "it has finished since");
 	await browser.submit(`${path}/send-waiting`, {});
 	assert.match(await listOf(shop), /No callback is waiting for a later attempt/);
 	assert.deepEqual(await audited(shop), ["delivery.sent_now", "deliveries.sent_now"]);
-	await browser.submit(`${path}/postback-url/remove`, {});
-	assert.equal((await browser.submit(`${delivery}x/send-now`, { seq: "1" })).status, 404);
+});
+
+test("removing the URL tells how many were pending, and of very many that some may be shown so for longer", async (t) => {
+	const { browser, path, site, programme } = await openSending(t, 1, DOWN);
+	const remove = async () => {
+		await browser.submit(`${path}/postback-url/remove`, {});
+		return (await browser.open(path)).text;
+	};
+	assert.match(await remove(), /nothing more is sent\. Pending callbacks cancelled: 1\.</);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+	await addPending(site.store, programme, 1_000);
+	assert.match(await remove(), /Pending callbacks cancelled: 1,000\+\. Some may show as pending until/);
 });
 
 test("the list keeps its filters through every form, the way to a callback and back", async (t) => {

@@ -309,8 +309,8 @@ export const SLOT_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "programmes/resend.ts",
-				find: "if (isSent) store",
-				put: "if (isSent && nowMs < 0) store",
+				find: "if (sent.ok && sent.value > 0) store",
+				put: "if (sent.ok && sent.value > 0 && nowMs < 0) store",
 			},
 		],
 		breaks: [ATTEMPTS, "nothing unexpected", "everything due ends"],

@@ -1,4 +1,4 @@
-// The parts of OpenAPI 3.1 that Ringback's own description uses: api/ writes it, web/ renders it.
+// The parts of OpenAPI 3.1 that Ringback's own description uses.
 
 export interface OpenApiDocument {
 	openapi: "3.1.1";

@@ -1,8 +1,8 @@
 // Streams of server-sent events: bounded in number, in age, and in what waits for a reader. Whoever is cut off
 // comes back by itself, as such clients do.
 
-import { MINUTE_MS, SECOND_MS } from "./domain/time.ts";
-import type { Clock, Log } from "./ports.ts";
+import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
+import type { AppDeps } from "./deps.ts";
 
 export interface StreamSource {
 	/** The first words: sent at once, so that headers go out and a proxy sees that something comes. */
@@ -12,15 +12,13 @@ export interface StreamSource {
 	/** Asked before anything is sent: whoever has lost the right to it sees nothing more. */
 	isAllowed(): Promise<boolean>;
 	/** Told whenever it is allowed to go on: with whatever is sent, and at least as often as a heartbeat. */
-	onAlive?(): Promise<void>;
+	onAlive(): Promise<void>;
 	/** Told when the reader has hung up. */
-	onHungUp?(): Promise<void>;
-	/** Said instead, before the stream ends; may be empty. */
-	farewell: string;
+	onHungUp(): Promise<void>;
 	/** What a stream says that has been silent for long. */
 	heartbeat(): string;
-	/** Closes the connection of a reader who takes nothing. Without it, its end is left to the network. */
-	hangUp?(): void;
+	/** Closes the connection of a reader who takes nothing. */
+	hangUp(): void;
 }
 
 export interface News {
@@ -30,22 +28,13 @@ export interface News {
 	hasMore: boolean;
 }
 
-export interface StreamBounds {
-	maxStreams: number;
-	maxStreamsOfOne: number;
-	/** Between two looks at what is new. */
-	lookMs: number;
-	/** For the log: what could not be read. */
-	what: string;
-}
+type StreamDeps = Pick<AppDeps, "clock" | "log" | "stopSignal">;
 
-export interface StreamDeps {
-	clock: Clock;
-	log: Log;
-	/** Aborted when the service stops: a clean stop waits for nobody who is only watching. */
-	stopSignal?: AbortSignal | undefined;
-}
-
+/** For developers, of whom a shop has few; each stream costs a query every half second. */
+export const MAX_STREAMS = 50;
+export const MAX_STREAMS_A_PROGRAMME = 5;
+/** Between two looks at what is new. */
+const LOOK_MS = 500;
 /** Proxies close what is silent for half a minute or more. */
 const HEARTBEAT_MS = 15 * SECOND_MS;
 /** Then the client comes back with a new request, and whatever has changed about its rights is seen. */
@@ -64,44 +53,39 @@ const STREAM_HEADERS = {
 
 export class EventStreams {
 	readonly #deps: StreamDeps;
-	readonly #bounds: StreamBounds;
-	/** Whose each is. */
+	/** Whose each is: a programme's. */
 	readonly #open = new Map<OpenStream, number>();
 
-	constructor(deps: StreamDeps, bounds: StreamBounds) {
+	constructor(deps: StreamDeps) {
 		this.#deps = deps;
-		this.#bounds = bounds;
+		// A clean stop waits for nobody who is only watching.
 		deps.stopSignal?.addEventListener("abort", () => {
 			for (const stream of [...this.#open.keys()]) stream.end();
 		});
-	}
-
-	get openCount(): number {
-		return this.#open.size;
 	}
 
 	get isStopping(): boolean {
 		return this.#deps.stopSignal?.aborted === true;
 	}
 
-	/** `readerId`: whose streams are counted together. */
-	hasRoom(readerId: number): boolean {
-		const { maxStreams, maxStreamsOfOne } = this.#bounds;
-		return !this.isStopping && this.#open.size < maxStreams && this.countOf(readerId) < maxStreamsOfOne;
+	hasRoom(programmeId: number): boolean {
+		return (
+			!this.isStopping && this.#open.size < MAX_STREAMS && this.countOf(programmeId) < MAX_STREAMS_A_PROGRAMME
+		);
 	}
 
-	countOf(readerId: number): number {
-		return [...this.#open.values()].filter((id) => id === readerId).length;
+	countOf(programmeId: number): number {
+		return [...this.#open.values()].filter((id) => id === programmeId).length;
 	}
 
 	/** Undefined where there is no room. */
-	answer(readerId: number, source: StreamSource): Response | undefined {
-		if (!this.hasRoom(readerId)) return undefined;
-		const stream = openStream(this.#deps, this.#bounds, source, {
+	answer(programmeId: number, source: StreamSource): Response | undefined {
+		if (!this.hasRoom(programmeId)) return undefined;
+		const stream = openStream(this.#deps, source, {
 			openCount: () => this.#open.size,
 			onClose: () => this.#open.delete(stream),
 		});
-		this.#open.set(stream, readerId);
+		this.#open.set(stream, programmeId);
 		return new Response(stream.body, { headers: STREAM_HEADERS });
 	}
 }
@@ -114,7 +98,6 @@ interface OpenStream {
 
 function openStream(
 	{ clock, log }: StreamDeps,
-	{ lookMs, what }: StreamBounds,
 	source: StreamSource,
 	{ openCount, onClose }: { openCount(): number; onClose(): void },
 ): OpenStream {
@@ -135,9 +118,9 @@ function openStream(
 	async function hangUp(): Promise<void> {
 		close();
 		try {
-			await source.onHungUp?.();
+			await source.onHungUp();
 		} catch (error) {
-			log.warn({ err: error }, `the end of ${what} could not be noted`);
+			log.warn({ err: error }, "the end of a stream of events could not be noted");
 		}
 	}
 
@@ -166,11 +149,11 @@ function openStream(
 			hasMore = await sendNews();
 		} catch (error) {
 			// The database may be away: the client comes back, and finds it or not.
-			log.warn({ err: error }, `${what} could not be read`);
+			log.warn({ err: error }, "a stream of events could not be read");
 			return end();
 		}
 		const restMs = (clock.nowMs() - startedAtMs) * openCount() * REST_FACTOR;
-		lookLater(hasMore ? restMs : Math.max(lookMs, restMs));
+		lookLater(hasMore ? restMs : Math.max(LOOK_MS, restMs));
 	}
 
 	async function sendNews(): Promise<boolean> {
@@ -178,11 +161,11 @@ function openStream(
 		const isSilentForLong = clock.nowMs() - sentAtMs >= HEARTBEAT_MS;
 		if (news === null && !isSilentForLong) return false;
 		if (!(await source.isAllowed())) {
-			send(source.farewell);
+			// Whoever comes back with a revoked key or an ended secret, or while nobody is sure of the time, is told so.
 			end();
 			return false;
 		}
-		await source.onAlive?.();
+		await source.onAlive();
 		const text = (await news?.compose()) ?? "";
 		send(text === "" && isSilentForLong ? source.heartbeat() : text);
 		return news?.hasMore ?? false;
@@ -193,7 +176,7 @@ function openStream(
 		const letGoAtMs = sentAtMs + STALL_MS;
 		if (nowMs >= letGoAtMs) {
 			end();
-			source.hangUp?.();
+			source.hangUp();
 			return;
 		}
 		isHeldUp = true;
