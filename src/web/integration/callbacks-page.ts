@@ -4,13 +4,14 @@
 import { sha256Hex } from "../../domain/signature.ts";
 import { issueKey } from "../../programmes/keys.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../programmes/postback-url.ts";
-import { MAX_COUNTED_UNDELIVERED } from "../../store/queries/delivery-health.ts";
+import { findOldestPending, MAX_COUNTED_UNDELIVERED } from "../../store/queries/delivery-health.ts";
 import { newestProgress } from "../../store/queries/delivery-list.ts";
+import { countUsableKeys } from "../../store/queries/keys.ts";
 import { countUndelivered, lastFailure, TROUBLE_TARGET } from "../conversion-ui.ts";
 import { declareForm } from "../form.ts";
 import type { ShownOnce } from "../listen-command.ts";
-import { makerOf, programmeOf, type WebContext, type WebDeps } from "../page.ts";
-import { DOCS_PATH, integrationPath } from "../paths.ts";
+import { leadTo, makerOf, programmeOf, type WebContext, type WebDeps } from "../page.ts";
+import { DOCS_PATH, integrationPath, keysPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html, type StepState } from "../ui.ts";
 import { type CallbacksView, isListened, readCallbacks } from "./callbacks-view.ts";
@@ -93,7 +94,9 @@ async function fingerprintOf(c: WebContext, deps: WebDeps): Promise<string> {
 	const programme = programmeOf(c);
 	const isListening = await isListened(deps, programme);
 	const progress = await newestProgress(deps.store.db, programme.id);
-	return sha256Hex(`${isListening} ${progress}`).slice(0, FINGERPRINT_LENGTH);
+	const pending = await findOldestPending(deps.store.db, programme.id);
+	const all = [isListening, progress, pending.count, programme.endpoint_epoch];
+	return sha256Hex(all.join(" ")).slice(0, FINGERPRINT_LENGTH);
 }
 
 /** Until all of them are done: then the numbers below say more. */
@@ -276,7 +279,12 @@ function waiting({ url, health: { pending }, mayIntegrate }: CallbacksView): str
 const CALLBACK: FormPart = { path: integrationPath, part: "callback" };
 
 /** The first step, on the tab that leads through them. */
+/** Sent again, as a reload does it, it issues no second key: that would come without the secret. */
 export async function issueFirstKey(c: WebContext, deps: WebDeps): Promise<Response> {
+	if ((await countUsableKeys(deps.store.db, programmeOf(c).id)) > 0) {
+		const text = "A key was issued already. If nobody has it, revoke it here and issue another one.";
+		return leadTo(c, keysPath(programmeOf(c).public_id), text);
+	}
 	const issued = await issueKey(deps, programmeOf(c).public_id, makerOf(c));
 	if (!issued.ok) return finish(c, { path: integrationPath, part: "keys" }, issued, "");
 	return showCallbacks(c, deps, issued.value);

@@ -29,6 +29,15 @@ test("the first key brings the secret; both are shown once, and a second key com
 	await expectNowhere(site, browser, path, [key, secret], [reloaded]);
 });
 
+test("the form of the first key, sent again as a reload does it, issues none and says what to do", async (t) => {
+	const { browser, path, keys } = await openShop(t);
+	await browser.open(path);
+	assert.match((await browser.submit(path, {})).text, KEY);
+	const again = await browser.submit(path, {});
+	assert.deepEqual([again.status, again.location], [303, keys]);
+	assert.match((await browser.open(keys)).text, /A key was issued already/);
+});
+
 test("a revoked key is refused at once, and the page says so", async (t) => {
 	const { browser, path, keys, site } = await openShop(t);
 	const { key, secret } = await issue(browser, path);
