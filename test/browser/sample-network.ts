@@ -152,7 +152,7 @@ async function joinAsPartner(
 		partnership_id: joined.id,
 		name: "Boots for spring",
 		target,
-		created_at_ms: 0,
+		created_at_ms: Date.now(),
 	};
 	const made = await insertLink(store.db, row);
 	const hour = Math.floor(clock.nowMs() / HOUR_MS);
