@@ -73,7 +73,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
 	partners: 810,
 	watch: 990,
 	api: 3_990,
-	web: 12_500,
+	web: 12_510,
 	outside: 2_230,
 	service: 1_660,
 	cli: 1_710,

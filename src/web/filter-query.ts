@@ -7,7 +7,7 @@ import { plainWords } from "../domain/fault.ts";
 import { MAX_ORDER_ID_CHARACTERS, parseKnownOrderId } from "../domain/order-id.ts";
 import type { ListPage } from "../store/queries/list-page.ts";
 import { withQuery } from "./paths.ts";
-import { type Content, emptyState, filterBar, type Html, html, selectField, textField } from "./ui.ts";
+import { type Content, emptyState, type Html, html, selectField, textField } from "./ui.ts";
 
 export interface ReadFilters<Query> {
 	/** What is understood. */
@@ -209,3 +209,27 @@ export function searchBar(bar: {
 }
 
 export const MAX_SEARCH_LENGTH = 100;
+
+/** A GET form: filters are part of the address, so that they can be shared and gone back to. */
+export function filterBar(bar: {
+	action: string;
+	label: string;
+	/** Always there: the search. */
+	search?: Content;
+	/** Beside a search, folded away on narrow screens: they would fill one before the first row. */
+	fields: Content;
+	clearHref?: string;
+	send?: string;
+}): Html {
+	const isOpen = bar.clearHref !== undefined;
+	const fold =
+		bar.search === undefined
+			? null
+			: html`<label class="filter-fold"><input type="checkbox" ${isOpen ? html`checked` : null}> More filters</label>`;
+	return html`<form method="get" action="${bar.action}" class="filter-bar" role="search" aria-label="${bar.label}">${bar.search}${fold}${bar.fields}
+	<div class="row"><button type="submit" class="button">${bar.send ?? "Apply filters"}</button>${
+		bar.clearHref === undefined
+			? null
+			: html`<a class="button button-quiet" href="${bar.clearHref}">Clear</a>`
+	}</div></form>`;
+}

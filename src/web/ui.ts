@@ -481,27 +481,3 @@ function stackedTitle<Row>({ title, isTitleHidden, namesRow }: Column<Row>): Htm
 	const isShown = typeof title === "string" && isTitleHidden !== true && namesRow !== true;
 	return isShown ? html` data-label="${title}"` : null;
 }
-
-/** A GET form: filters are part of the address, so that they can be shared and gone back to. */
-export function filterBar(bar: {
-	action: string;
-	label: string;
-	/** Always there: the search. */
-	search?: Content;
-	/** Beside a search, folded away on narrow screens: they would fill one before the first row. */
-	fields: Content;
-	clearHref?: string;
-	send?: string;
-}): Html {
-	const isOpen = bar.clearHref !== undefined;
-	const fold =
-		bar.search === undefined
-			? null
-			: html`<label class="filter-fold"><input type="checkbox" ${isOpen ? html`checked` : null}> More filters</label>`;
-	return html`<form method="get" action="${bar.action}" class="filter-bar" role="search" aria-label="${bar.label}">${bar.search}${fold}${bar.fields}
-	<div class="row"><button type="submit" class="button">${bar.send ?? "Apply filters"}</button>${
-		bar.clearHref === undefined
-			? null
-			: html`<a class="button button-quiet" href="${bar.clearHref}">Clear</a>`
-	}</div></form>`;
-}

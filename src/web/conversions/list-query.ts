@@ -22,6 +22,7 @@ import {
 	choice,
 	declareFilters,
 	type Filter,
+	filterBar,
 	PART_OF_ORDER,
 	type PagedList,
 	type ReadFilters,
@@ -279,7 +280,7 @@ export function filterForm({ filters, path, programme }: ConversionList): Html {
 	// The days' time zone is no filter by itself.
 	const isSet = Object.keys(typed).some((name) => !["cursor", "zone", "sort"].includes(name));
 	const isRareSet = rare.some((name) => typed[name] !== undefined);
-	return ui.filterBar({
+	return filterBar({
 		action: path,
 		label: "Filter conversions",
 		search: FILTERS.fields(filters, ["orderId"]),

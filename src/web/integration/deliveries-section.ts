@@ -13,7 +13,7 @@ import {
 } from "../../programmes/resend.ts";
 import type { ListedDelivery } from "../../store/queries/delivery-list.ts";
 import { countUndelivered, deliveryColumns, selectAll } from "../conversion-ui.ts";
-import { notUnderstood, pager } from "../filter-query.ts";
+import { filterBar, notUnderstood, pager } from "../filter-query.ts";
 import { makerOf, programmeOf, setFlash, type WebContext, type WebDeps } from "../page.ts";
 import { deliveryPath, integrationPath } from "../paths.ts";
 import * as ui from "../ui.ts";
@@ -28,7 +28,7 @@ export function deliveriesSection(view: CallbacksView): Html {
 		title: "Postbacks sent to your shop",
 		hint: "One row per callback, with attempts and your server's last response.",
 		told: view.told("deliveries"),
-		body: html`${ui.filterBar({
+		body: html`${filterBar({
 			action: `${path}#deliveries`,
 			label: "Filter the callbacks",
 			search: DELIVERY_FILTERS.fields(filters, ["order"], "delivery-"),

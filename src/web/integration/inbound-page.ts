@@ -8,6 +8,7 @@ import {
 	choice,
 	cursorOf,
 	declareFilters,
+	filterBar,
 	notUnderstood,
 	pager,
 	pagesOf,
@@ -59,7 +60,7 @@ export async function showInbound(c: WebContext, deps: WebDeps): Promise<Respons
 			id: "calls",
 			title: "Calls",
 			hint: "Is an order missing? Search for its ID.",
-			body: html`${ui.filterBar({
+			body: html`${filterBar({
 				action: path,
 				label: "Filter the inbound log",
 				fields: FILTERS.fields(filters, ["kind", "result", "order"]),

@@ -10,7 +10,16 @@ import { listPartnerships } from "../../store/queries/partners.ts";
 import { STATUS_WORDS, statusBadge } from "../conversion-ui.ts";
 import { answerCsv, separatorFor } from "../conversions/csv-answer.ts";
 import { day, ZONE } from "../conversions/list-query.ts";
-import { choice, cursorOf, declareFilters, notUnderstood, pager, pagesOf, UNSEEN } from "../filter-query.ts";
+import {
+	choice,
+	cursorOf,
+	declareFilters,
+	filterBar,
+	notUnderstood,
+	pager,
+	pagesOf,
+	UNSEEN,
+} from "../filter-query.ts";
 import { answerPage, type PageDeps, partnerOf, type WebContext } from "../page.ts";
 import { partnerConversionsPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
@@ -71,7 +80,7 @@ export async function showCredited(c: WebContext, deps: PageDeps): Promise<Respo
 			title: "Conversions",
 			hint: "The sales that are credited to you, the latest first.",
 			actions: isUnderstood ? exported : null,
-		})}<div class="card"><h2 class="visually-hidden">The list</h2>${ui.filterBar({
+		})}<div class="card"><h2 class="visually-hidden">The list</h2>${filterBar({
 			action: path,
 			label: "Filter conversions",
 			fields,

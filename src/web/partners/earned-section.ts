@@ -11,7 +11,7 @@ import { type PartnershipTotal, sumByPartnership } from "../../store/queries/cre
 import { listCodes, type NamedPartnership } from "../../store/queries/partners.ts";
 import { STATUS_WORDS } from "../conversion-ui.ts";
 import { day, digitsOf, ZONE } from "../conversions/list-query.ts";
-import { declareFilters, MAX_SEARCH_LENGTH, notUnderstood, UNSEEN } from "../filter-query.ts";
+import { declareFilters, filterBar, MAX_SEARCH_LENGTH, notUnderstood, UNSEEN } from "../filter-query.ts";
 import { viewerOf, type WebContext, type WebDeps } from "../page.ts";
 import { programmePartnerPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
@@ -80,7 +80,7 @@ export async function earnedSection(
 		actions: isUnderstood ? actions : null,
 		body: [
 			ui.tabs("Month", months),
-			ui.filterBar({
+			filterBar({
 				action: path,
 				label: "Choose days",
 				fields: FILTERS.fields(filters, [

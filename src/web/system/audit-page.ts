@@ -24,6 +24,7 @@ import {
 	choice,
 	cursorOf,
 	declareFilters,
+	filterBar,
 	notUnderstood,
 	type Pages,
 	pager,
@@ -90,7 +91,7 @@ export async function showAudit(c: WebContext, deps: WebDeps): Promise<Response>
 		})}${systemTabs("audit")}${ui.section({
 			id: "audit",
 			title: "Entries",
-			body: html`${ui.filterBar({
+			body: html`${filterBar({
 				action: AUDIT_PATH,
 				label: "Filter the audit log",
 				fields: FILTERS.fields(filters, ["person", "action", "programme", "from", "to", "zone"]),

@@ -4,6 +4,7 @@
 import { minuteMs } from "../../domain/zone-day.ts";
 import { resendFailed } from "../../programmes/resend.ts";
 import { type FailedProgramme, listFailedProgrammes } from "../../store/queries/deliveries.ts";
+import { filterBar } from "../filter-query.ts";
 import { readTextFields } from "../form.ts";
 import { answerPage, leadTo, makerOf, type WebContext, type WebDeps } from "../page.ts";
 import { integrationPath, RESEND_PATH, withQuery } from "../paths.ts";
@@ -36,7 +37,7 @@ export async function showResend(c: WebContext, deps: WebDeps): Promise<Response
 	})}${systemTabs("resend")}${ui.section({
 		id: "failed",
 		title: "Failed within a span of time",
-		body: html`${ui.filterBar({
+		body: html`${filterBar({
 			action: RESEND_PATH,
 			label: "Choose the failed callbacks",
 			send: "Show",
