@@ -31,10 +31,6 @@ interface ClickAnswer {
 
 type Incoming = NonNullable<AppEnv["Bindings"]["incoming"]> & { method?: string | undefined };
 
-interface Outgoing {
-	writeHead(status: number, headers: ClickAnswer["headers"]): { end(): unknown };
-}
-
 export type Clicks = ReturnType<typeof createClicks>;
 
 export function createClicks(deps: ClickDeps) {
@@ -91,23 +87,22 @@ export function createClicks(deps: ClickDeps) {
 
 		/**
 		 * On links in memory, thousands of times a second: without a request and an answer of the web's kind, which cost as
-		 * much as all the rest. False for everything else, which goes the way of all requests.
+		 * much as all the rest. Null for everything else, which goes the way of all requests.
 		 */
-		answerAtOnce(incoming: Incoming, outgoing: Outgoing): boolean {
+		answerAtOnce(incoming: Incoming): ClickAnswer | null {
 			const { method = "", url: target = "", headers = {} } = incoming;
 			const link = method === "GET" || method === "HEAD" ? find(target) : null;
-			if (link === null) return false;
+			if (link === null) return null;
 			if (link instanceof Promise) {
 				// The other way asks again, and shares this reading.
 				link.catch(() => undefined);
-				return false;
+				return null;
 			}
 			const header = (name: string) => headers[name]?.toString();
-			const { status, headers: answered, html } = lead(link, target, method, header);
-			if (html !== undefined) return false;
+			const answer = lead(link, target, method, header);
+			if (answer.html !== undefined) return null;
 			if (incoming.record !== undefined) incoming.record.route = CLICK_ROUTE;
-			outgoing.writeHead(status, answered).end();
-			return true;
+			return answer;
 		},
 	};
 }
