@@ -10,7 +10,7 @@ import { recordConversion } from "../../src/conversions/record.ts";
 import { createClickSealer, NO_SUB_IDS } from "../../src/domain/click-token.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
 import { bodySentAt } from "../../src/domain/event.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
 import { listen, PUBLIC_LIMITS } from "../../src/outside/http-server.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { acceptApplication, apply, declineApplication, markOf } from "../../src/partners/applications.ts";
@@ -157,6 +157,22 @@ eachDatabase("credits", (database) => {
 		ok((await savePartnership(site.deps, maker, partnership, { rate: "", codes: "" })).ok);
 		const later = await report({ clickId: await clickId(code) });
 		equal(later.json.conversion?.commission, PROGRAMME_COMMISSION);
+	});
+
+	test("a link to a host that the shop took off its list leads to the shop's front page, and credits", async () => {
+		const code = await linkOf(await partnerOf("moved"));
+		const save = async (hosts: string) => {
+			const saved = await savePartnerTerms(site.deps, maker, programme, { ...TERMS, hosts });
+			ok(saved.ok, JSON.stringify(saved));
+			await clock.moveBy(10 * SECOND_MS);
+		};
+		await save("new.example");
+		const led = new URL((await click(code)).headers.get("location") ?? "");
+		equal(`${led.origin}${led.pathname}`, "https://new.example/");
+		equal((await report({ clickId: led.searchParams.get("rbclick") })).json.credit, "CLICK");
+		await save("");
+		equal((await click(code)).status, 404);
+		await save(TERMS.hosts);
 	});
 
 	test("clicks on known links are answered at once on the socket, and as the app would answer them", async (t) => {
