@@ -516,7 +516,7 @@ const MOVES: readonly (readonly [
 		"recorded conversions that are confirmed",
 		["conversions_pkey", "moves_by_conversion"],
 		"RECORDED",
-		(known) => ({ move: "confirm", known, change: {}, announcedBody: "{}" }),
+		(known) => ({ move: "confirm", known, change: {}, programId: "" }),
 	],
 	[
 		"recorded conversions that are credited anew",
