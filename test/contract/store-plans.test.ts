@@ -248,7 +248,7 @@ const READS: readonly Read[] = [
 			["queue_by_due"],
 			async (db, store) => {
 				await removeEndpoint(db, programmeId, START_MS);
-				await bringRemovedForward(alongIndexes(store, db), createClock(), programmeId);
+				await bringRemovedForward(alongIndexes(store, db), createClock(), programmeId, () => true);
 			},
 		],
 	),
