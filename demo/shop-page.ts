@@ -21,7 +21,8 @@ const CLICKED = new RegExp(`[?&]${CLICK_PARAMETER}=([\\w.-]{1,400})(?:&|$)`);
 const KEPT = new RegExp(`(?:^|; *)${CLICK_PARAMETER}=([\\w.-]+)`);
 /** Without `Secure`, which not every browser takes from http://localhost. */
 const COOKIE = "Path=/; Max-Age=2592000; HttpOnly; SameSite=Lax";
-const SHOP_NAME = new URL(SAMPLE_LINK.target).origin;
+/** As the sample partner's links know it. */
+export const SHOP_NAME = new URL(SAMPLE_LINK.target).origin;
 const PRICE = "89.00";
 
 export async function startShopPage(): Promise<ShopPage> {
