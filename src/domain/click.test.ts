@@ -40,10 +40,14 @@ test("a person's click gets a click id; whatever nobody clicked gets none, and e
 	}
 });
 
-test("a link leads to the programme's hosts only, in the parser's own spelling", () => {
+test("a link leads to the programme's hosts only, by HTTPS at its own port, in the parser's own spelling", () => {
 	const hosts = [
 		{ host: "shop.example", withSubdomains: false },
 		{ host: "brand.example", withSubdomains: true },
+		// No setting reaches this rule, and no row that holds more than a name opens it.
+		{ host: "localhost", withSubdomains: true },
+		{ host: "localhost:8443", withSubdomains: false },
+		{ host: "http://shop.example", withSubdomains: false },
 	];
 	for (const [text, href] of [
 		["https://shop.example/shoes?a=1", "https://shop.example/shoes?a=1"],
@@ -67,6 +71,9 @@ test("a link leads to the programme's hosts only, in the parser's own spelling",
 		"https://shop.example@evil.example/",
 		"https://user@shop.example/",
 		"https://shop.example:8443/",
+		"http://localhost/",
+		"http://localhost:3000/",
+		"https://localhost:8443/",
 		"https://evilbrand.example/",
 		"https://shop.example./",
 		"https://[::1]/",
