@@ -259,6 +259,10 @@ eachDatabase("credits", (database) => {
 			[{ clickId: null, couponCode: null }, "NO_SIGNAL"],
 			[{ clickId: "", couponCode: " " }, "NO_SIGNAL"],
 			[{ couponCode: "NOBODYS" }, "UNKNOWN_CODE"],
+			[{ clickId: 7, couponCode: 1e300 }, "CLICK_UNREADABLE"],
+			[{ clickId: { id: "x" }, couponCode: ["A"] }, "CLICK_UNREADABLE"],
+			[{ clickId: false, couponCode: true }, "UNKNOWN_CODE"],
+			[{ clickId: false, couponCode: false }, "NO_SIGNAL"],
 			[{ clickId: foreign }, "OTHER_PROGRAMME"],
 			[{ clickId: old, occurredAt: stale }, "CLICK_AFTER_SALE"],
 		] as const) {
@@ -284,6 +288,8 @@ eachDatabase("credits", (database) => {
 		deepEqual([kept.json.credit, kept.credit?.partnership_id], ["CLICK", byClick.id]);
 		ok((await changeState(site.deps, maker, byCode, "ended")).ok);
 		equal((await report({ couponCode: "SUMMER10" })).json.credit, "UNKNOWN_CODE");
+		ok((await addCode(byClick, "2024")).ok);
+		equal((await report({ couponCode: 2024 })).credit?.partnership_id, byClick.id, "a number is its text");
 	});
 
 	test("a pixel call credits nobody, in whatever order it comes; the shop's server does", async () => {
