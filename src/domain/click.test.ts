@@ -84,21 +84,37 @@ test("a link leads to the programme's hosts only, by HTTPS at its own port, in t
 	}
 });
 
-test("the click id joins the target's own query, once", () => {
-	for (const [text, parameter, expected] of [
-		["https://shop.example/x", "rbclick", "https://shop.example/x?rbclick=new"],
-		["https://shop.example/x?", "rbclick", "https://shop.example/x?rbclick=new"],
-		["https://shop.example/x?a=%20b#part", "rbclick", "https://shop.example/x?a=%20b&rbclick=new#part"],
-		["https://shop.example/?rbclick=old#part", "rbclick", "https://shop.example/?rbclick=new#part"],
+test("the click id joins the target's own query, once, and whoever gets none brings none along", () => {
+	for (const [text, parameter, expected, without] of [
+		["https://shop.example/x", "rbclick", "https://shop.example/x?rbclick=new", "https://shop.example/x"],
+		["https://shop.example/x?", "rbclick", "https://shop.example/x?rbclick=new", "https://shop.example/x?"],
+		[
+			"https://shop.example/x?a=%20b#part",
+			"rbclick",
+			"https://shop.example/x?a=%20b&rbclick=new#part",
+			"https://shop.example/x?a=%20b#part",
+		],
+		[
+			"https://shop.example/?rbclick=old#part",
+			"rbclick",
+			"https://shop.example/?rbclick=new#part",
+			"https://shop.example/#part",
+		],
 		[
 			"https://shop.example/x?rbclick=old&a=1&rbclick=older",
 			"rbclick",
 			"https://shop.example/x?a=1&rbclick=new",
+			"https://shop.example/x?a=1",
 		],
-		["https://shop.example/x?a=1&rbclick=old", "cid", "https://shop.example/x?a=1&rbclick=old&cid=new"],
+		[
+			"https://shop.example/x?a=1&rbclick=old",
+			"cid",
+			"https://shop.example/x?a=1&rbclick=old&cid=new",
+			"https://shop.example/x?a=1&rbclick=old",
+		],
 	] as const) {
 		const { href, beforeId, afterId } = landingAt(new URL(text), parameter);
-		assert.equal(href, text);
+		assert.equal(href, without);
 		assert.equal(`${beforeId}new${afterId}`, expected);
 		assert.equal(new URL(expected).href, expected);
 	}
