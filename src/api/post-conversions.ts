@@ -26,6 +26,7 @@ import {
 	parseSale,
 	REASON,
 	SALE,
+	signalText,
 	TEST,
 } from "./sale-fields.ts";
 import { type Endpoint, refusedWork, type SignedCall } from "./signed-call.ts";
@@ -94,23 +95,20 @@ function parseReport(json: unknown, { programme, nowMs }: SignedCall, sealer: Cl
 	const fields = checkFields(SALE_BODY, json);
 	if (!fields.ok) return fields;
 	const { occurredAt, test: isTest } = fields.value;
-	// Shops send the field of an order that has none as null or as an empty text.
-	const clickId = fields.value.clickId?.trim() || undefined;
-	// PostgreSQL has no text with a NUL in it.
-	const couponCode = fields.value.couponCode?.replaceAll("\0", "").trim() || undefined;
+	const clickId = signalText(fields.value.clickId);
 	const sale = parseSale(programme, fields.value);
 	if (!sale.ok) return sale;
 	const occurredAtMs = occurredAt === undefined ? succeed(null) : parseOccurredAt(occurredAt, nowMs);
 	if (!occurredAtMs.ok) return occurredAtMs;
 	// A bad click id never refuses a sale: the answer's word says what was wrong with it.
-	const clicks = clickId === undefined ? [] : readClickIds(clickId).map(sealer.open);
+	const openClicks = clickId === undefined ? undefined : () => readClickIds(clickId).map(sealer.open);
 	return succeed({
 		source: "postback",
 		...sale.value,
 		occurredAtMs: occurredAtMs.value,
 		isTest,
-		clicks,
-		couponCode,
+		openClicks,
+		couponCode: signalText(fields.value.couponCode),
 	});
 }
 

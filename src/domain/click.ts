@@ -52,6 +52,8 @@ export function landingUrl(text: string, hosts: readonly LandingHost[]): URL | n
 	const url = text.length > MAX_TARGET_LENGTH ? null : URL.parse(text);
 	if (url?.protocol !== "https:" || url.username !== "" || url.password !== "" || url.port !== "")
 		return null;
+	// As it is sent: a letter may have become six.
+	if (url.href.length > MAX_TARGET_LENGTH) return null;
 	return hosts.some((landing) => isAt(url.hostname, landing)) ? url : null;
 }
 
@@ -71,9 +73,8 @@ export interface Landing {
 
 /** What the shop's page is opened with; a click id that was in the address already gives way. */
 export function landingAt(url: URL, parameter: string): Landing {
-	const { href } = url;
 	if (url.searchParams.has(parameter)) url.searchParams.delete(parameter);
-	const { hash: afterId, search } = url;
+	const { href, hash: afterId, search } = url;
 	// Also where it is empty: "/x?" has a mark that "/x" has not.
 	url.hash = "";
 	url.search = search === "" ? "?" : `${search}&`;

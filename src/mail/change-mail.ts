@@ -26,6 +26,7 @@ export function composeProgrammeChangeMail(
 ): Omit<Mail, "to"> {
 	const name = quote(programme.name);
 	const page = `${publicUrl}/programmes/${programme.public_id}`;
+	const isAboutPartners = changes.some(({ action }) => action.startsWith("partnership."));
 	return {
 		subject: `${headline(changes, "to the programme")}: ${name}`,
 		text: [
@@ -38,6 +39,7 @@ export function composeProgrammeChangeMail(
 			`   ${page}/integration/keys`,
 			"   And the Postback URL:",
 			`   ${page}/integration`,
+			...(isAboutPartners ? ["   And the partners:", `   ${page}/partners`] : []),
 			"2. Check who has access, and remove everyone who should not:",
 			`   ${page}/people`,
 			"3. Choose a new password for your account, and end all other sessions:",

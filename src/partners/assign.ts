@@ -13,6 +13,11 @@ import type { Programme } from "../store/queries/programmes.ts";
 
 const MAX_REASON_LENGTH = 200;
 
+/** The shop's server will say who brought it, and how much it was. */
+export function isUnconfirmed({ source, confirmed_at_ms }: Conversion): boolean {
+	return source === "pixel" && confirmed_at_ms === null;
+}
+
 export async function assignPartner(
 	deps: ConversionsDeps,
 	maker: Maker,
@@ -38,11 +43,16 @@ export async function assignPartner(
 		if (conversion === undefined) {
 			return refuse("unknown_conversion", `There is no conversion ${conversionId} in this programme.`);
 		}
+		if (isUnconfirmed(conversion)) {
+			return refuse(
+				"wrong_status",
+				"Only a pixel has reported this order. Assign it once the shop's server has confirmed it.",
+			);
+		}
 		const chosen = partnershipId === "" ? null : await findPartnership(trx, partnershipId);
 		if (chosen === undefined || (chosen !== null && chosen.programme_id !== programme.id)) {
 			return refuse("unknown_partner", "Choose a partner of this programme, or nobody.", "partner");
 		}
-		// Before the conversion, as a repeated report does it: so neither waits for the other for ever.
 		await store.writes.lockCredits(trx, [conversion.id]);
 		const credit = { ...NOBODY, partnership_id: chosen?.id ?? null, word: "ASSIGNED" } as const;
 		const step = creditStep(programme, conversion, credit, creditedRates(programme, chosen));
