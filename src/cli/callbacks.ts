@@ -1,7 +1,6 @@
 // What commands do with callbacks: `ringback hold` and `ringback release` (all of them wait, and go out again, while the
 // service runs or before it starts), `ringback owed` (what would be sent, by programme) and `ringback resend failed`.
 
-import { sayCount } from "../domain/bytes.ts";
 import { refuse, succeed } from "../domain/fault.ts";
 import { isoTime, SECOND_MS, utcSecond } from "../domain/time.ts";
 import { showOrderId } from "../domain/visible-text.ts";
@@ -43,7 +42,7 @@ export const HOLD_COMMANDS: readonly Command[] = (["held", "released"] as const)
 				});
 			const { sinceMs, waiting, due } = changed.value;
 			const said = {
-				held: `All callbacks are held from now on: ${sayCount(waiting, "waits", "wait")}. \`ringback owed\` lists them, \`ringback release\` sends them.`,
+				held: `All callbacks are held from now on: ${waiting === 1 ? "1 waits" : `${waiting} wait`}. \`ringback owed\` lists them, \`ringback release\` sends them.`,
 				released: `Callbacks are sent again: ${countCallbacks(due)} due now, and ${waiting - due} later.`,
 			};
 			const json = { changed: true, heldSince: isoTime(sinceMs), waiting, due };
@@ -120,7 +119,7 @@ export function describeOwed({ waiting, toCancel, toApprove, programmes, next }:
 	return [
 		waiting === 0
 			? "No callback is owed."
-			: `${countCallbacks(waiting)} owed to ${sayCount(owing.length, "programme")}:`,
+			: `${countCallbacks(waiting)} owed to ${owing.length} ${owing.length === 1 ? "programme" : "programmes"}:`,
 		...owing.slice(0, PROGRAMMES_SHOWN).map(describeOwing),
 		...(left > 0 ? [`  … and ${left} more programmes (--json has all)`] : []),
 		...(next.length > 0 ? ["The first to go:", ...next.map(describeDelivery)] : []),
@@ -129,7 +128,7 @@ export function describeOwed({ waiting, toCancel, toApprove, programmes, next }:
 			: []),
 		...(toApprove > 0
 			? [
-					`${sayCount(toApprove, "recorded conversion has passed its", "recorded conversions have passed their")} approval window: the service approves them when it starts, and owes a callback for each that has a Postback URL.`,
+					`${toApprove} recorded ${toApprove === 1 ? "conversion has passed its" : "conversions have passed their"} approval window: the service approves them when it starts, and owes a callback for each that has a Postback URL.`,
 				]
 			: []),
 	];
@@ -189,7 +188,7 @@ export const resendCommand = workplaceCommand({
 			text: [
 				count === 0
 					? "No callback failed then."
-					: `${sayCount(count, "callback")} of ${sayCount(found.length, "programme")} failed then.`,
+					: `${count} ${count === 1 ? "callback" : "callbacks"} of ${found.length} ${found.length === 1 ? "programme" : "programmes"} failed then.`,
 				...found.map(describeFailed),
 				...(count === 0 ? [] : [end]),
 			].join("\n"),
@@ -198,7 +197,7 @@ export const resendCommand = workplaceCommand({
 });
 
 function countCallbacks(count: number): string {
-	return sayCount(count, "callback is", "callbacks are");
+	return count === 1 ? "1 callback is" : `${count} callbacks are`;
 }
 
 function programmeJson({ publicId, name, failed, oldestAtMs, newestAtMs }: FailedProgramme): object {

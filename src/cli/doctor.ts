@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Config, type Environment, readConfig, warningSettings } from "../config.ts";
-import { sayBytes, sayCount } from "../domain/bytes.ts";
+import { sayBytes } from "../domain/bytes.ts";
 import { sayOtherBrand } from "../domain/network.ts";
 import { isSilent, sumEngines } from "../domain/process.ts";
 import { isoTime } from "../domain/time.ts";
@@ -165,7 +165,7 @@ async function describeWell(state: WatchedState, store: Store): Promise<Finding[
 					"No process is running: pages and API are down, and no callbacks are sent. Start the service: `ringback serve`.",
 				)
 			: ok("processes", `running: ${names.join(", ")}`),
-		ok("queue", `${sayCount(queued, "callback waits", "callbacks wait")}${due}`),
+		ok("queue", `${queued === 1 ? "1 callback waits" : `${queued} callbacks wait`}${due}`),
 		ok("disk", `the database has ${sayBytes(databaseBytes)}${free}`),
 		// Nothing is said of what we do not make: PostgreSQL's own programs do, and some copy disks.
 		...(backedUpAtMs === null

@@ -4,7 +4,6 @@
 import { createReadStream, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename } from "node:path";
-import { sayCount } from "../domain/bytes.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import { discardJob, startJob } from "../jobs/job.ts";
@@ -127,13 +126,13 @@ function describeSummary({ kind, name, summary, isApplied, next }: SummaryView):
 		`  ${label.padEnd(16)}  ${String(count).padStart(width)}`;
 	const moreProblems = counts.refused - problems.length;
 	return [
-		`${name}: ${sayCount(rows, "line")} about ${kind.noun[1]}`,
+		`${name}: ${rows} ${rows === 1 ? "line" : "lines"} about ${kind.noun[1]}`,
 		countLine(isApplied ? "Imported" : "Will be imported", counts.change),
 		countLine("No change needed", counts.already),
 		countLine("Needs fixing", counts.refused),
 		...money.map(
 			(total) =>
-				`  ${total.status.toLowerCase().padEnd(8)}  ${sayCount(total.rows, "conversion")}, amount ${total.basket}, commission ${total.commission}, fee ${total.fee} ${total.currency}`,
+				`  ${total.status.toLowerCase().padEnd(8)}  ${total.rows} ${total.rows === 1 ? "conversion" : "conversions"}, amount ${total.basket}, commission ${total.commission}, fee ${total.fee} ${total.currency}`,
 		),
 		...(problems.length === 0 ? [] : ["Needs fixing:"]),
 		...problems.map(({ line, detail }) => `  line ${line}: ${detail}`),

@@ -1,4 +1,4 @@
-// Sizes and counts: as people read them, and as limits count them.
+// Sizes: as people read them, and as limits count them.
 
 /** Of a limit on files, as browsers and file managers count one. */
 export const MEGABYTE = 1_024 * 1_024;
@@ -17,9 +17,4 @@ function say(value: number, unit: string): string {
 /** A count as an English sentence has it: "5,000". What pages count themselves is in the reader's language (web/numbers). */
 export function groupDigits(value: number): string {
 	return value.toLocaleString("en-GB");
-}
-
-/** "1 callback waits", "2 callbacks wait". */
-export function sayCount(count: number, one: string, many = `${one}s`): string {
-	return `${count} ${count === 1 ? one : many}`;
 }

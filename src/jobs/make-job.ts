@@ -3,7 +3,7 @@
 
 import { type DecisionMove, judgeDecision, type Side } from "../conversions/decide.ts";
 import { BATCH_ROWS, type ConversionsDeps } from "../conversions/deps.ts";
-import { groupDigits, MEGABYTE, sayCount } from "../domain/bytes.ts";
+import { groupDigits, MEGABYTE } from "../domain/bytes.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { MINUTE_MS } from "../domain/time.ts";
@@ -233,7 +233,7 @@ async function judgeRoom(trx: Db, programmeId: number | null, fileBytes: number)
 	if (files < MAX_WAITING_FILES && bytes + fileBytes <= MAX_WAITING_MEGABYTES * MEGABYTE)
 		return succeed(true);
 	const megabytes = Math.ceil(bytes / MEGABYTE);
-	const waiting = `${sayCount(files, "file waits", "files wait")} to be applied or discarded, ${megabytes} MB in all`;
+	const waiting = `${files === 1 ? "1 file waits" : `${files} files wait`} to be applied or discarded, ${megabytes} MB in all`;
 	const shell = programmeId === null ? "; or import it from a shell, with ringback import" : "";
 	const detail = `There is no room for this file: ${waiting}. The limit is ${MAX_WAITING_FILES} files and ${MAX_WAITING_MEGABYTES} MB in total. Apply or discard some of those listed below, then upload it again${shell}.`;
 	return refuse("too_many_uploads", detail, "file");

@@ -3,7 +3,6 @@
 // any client, on any phone.
 
 import { explainFailure } from "../callbacks/failure-cause.ts";
-import { sayCount } from "../domain/bytes.ts";
 import { quote } from "../domain/mail-text.ts";
 import { showOrderId } from "../domain/visible-text.ts";
 import { minuteIn } from "../domain/zone-day.ts";
@@ -64,7 +63,7 @@ function headline(notices: readonly ShownNotice[], worksAgain: boolean, { failed
 			: `Callbacks recovered, ${countUndelivered(failed)} not delivered`;
 	}
 	const fresh = countFresh(notices);
-	return fresh === 0 ? "Callbacks are failing" : `${sayCount(fresh, "callback")} failed permanently`;
+	return fresh === 0 ? "Callbacks are failing" : `${countCallbacks(fresh)} failed permanently`;
 }
 
 /** Final failures that no mail has told of. */
@@ -76,8 +75,8 @@ function countFresh(notices: readonly ShownNotice[]): number {
 function sumUp(earlier: readonly ShownNotice[]): string[] {
 	const fresh = countFresh(earlier);
 	return [
-		`${sayCount(earlier.length, "earlier notice is", "earlier notices are")} on the page of all notices.`,
-		...(fresh === 0 ? [] : [`${sayCount(fresh, "callback")} to your shop failed permanently then.`]),
+		`${earlier.length === 1 ? "1 earlier notice is" : `${earlier.length} earlier notices are`} on the page of all notices.`,
+		...(fresh === 0 ? [] : [`${countCallbacks(fresh)} to your shop failed permanently then.`]),
 	];
 }
 
@@ -89,7 +88,8 @@ function describeNotice(notice: ShownNotice, zone: Zone): string[] {
 		notice.ended_at_ms === null
 			? `Callbacks to your shop have been failing since ${since}`
 			: `Callbacks to your shop failed from ${since} to ${minuteIn(notice.ended_at_ms, zone)}`;
-	const attempts = sayCount(notice.failed_attempts, "attempt failed", "attempts in a row failed");
+	const attempts =
+		notice.failed_attempts === 1 ? "1 attempt failed" : `${notice.failed_attempts} attempts in a row failed`;
 	return [`${period}: ${attempts}.`, ...describeFinal(notice, zone), ...describeLast(notice, zone)];
 }
 
@@ -100,7 +100,7 @@ function describeFinal(
 	if (failures === told) return [];
 	const all = told === 0 ? "" : ` (${failures} since ${minuteIn(openedAtMs, zone)})`;
 	return [
-		`${sayCount(failures - told, "callback")} to your shop failed permanently${all}; there are no more retries.`,
+		`${countCallbacks(failures - told)} to your shop failed permanently${all}; there are no more retries.`,
 	];
 }
 
@@ -170,9 +170,13 @@ function listLinks({ programme, notices, undelivered }: NoticeMailView, publicUr
 	];
 }
 
+function countCallbacks(count: number): string {
+	return count === 1 ? "1 callback" : `${count} callbacks`;
+}
+
 /** What is undelivered is counted up to a limit. */
 function countUndelivered(count: number): string {
-	return count < MAX_COUNTED_UNDELIVERED ? sayCount(count, "callback") : `${count} or more callbacks`;
+	return count < MAX_COUNTED_UNDELIVERED ? countCallbacks(count) : `${count} or more callbacks`;
 }
 
 /** To the network's staff, who see every shop. */
@@ -195,7 +199,7 @@ export function composeStaffMail(
 		["You get this mail at most once a day. Switch it off under:", `${publicUrl}/account#settings`],
 	];
 	return {
-		subject: `Callbacks to ${sayCount(count, "shop")} are failing`,
+		subject: count === 1 ? "Callbacks to 1 shop are failing" : `Callbacks to ${count} shops are failing`,
 		text: paragraphs.map((lines) => lines.join("\n")).join("\n\n"),
 	};
 }

@@ -4,7 +4,6 @@
 // a copy of either would be good without any sign-in.
 
 import { writeKeyLabel } from "../domain/action.ts";
-import { sayCount } from "../domain/bytes.ts";
 import { grants, type ProgrammeRole } from "../domain/roles.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { endJobsOf, type Job } from "../store/queries/jobs.ts";
@@ -194,7 +193,7 @@ export function sayWhatEnded({ sessions, links, keys, lowered, secrets, jobs }: 
 	const parts = [
 		ended.length === 0 ? null : `${LIST.format(ended)} ${isOne ? "was" : "were"} ended`,
 		lowered === 0 ? null : `${count(lowered, "API key")} can no longer approve or reject`,
-		jobs === 0 ? null : `${sayCount(jobs, "job was", "jobs were")} stopped`,
+		jobs === 0 ? null : `${count(jobs, "job")} ${jobs === 1 ? "was" : "were"} stopped`,
 	].filter((text) => text !== null);
 	return parts.length === 0 ? null : parts.join(", and ");
 }
@@ -202,5 +201,5 @@ export function sayWhatEnded({ sessions, links, keys, lowered, secrets, jobs }: 
 const LIST = new Intl.ListFormat("en-GB");
 
 function count(number: number, noun: string): string | null {
-	return number === 0 ? null : sayCount(number, noun);
+	return number === 0 ? null : `${number} ${noun}${number === 1 ? "" : "s"}`;
 }

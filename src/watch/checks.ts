@@ -1,7 +1,6 @@
 // Everything that may have to be put right about an installation: one list of checks, each with the sentences for what it
 // finds. The log, `ringback doctor`, /health, staff's pages and the metrics all show what this list finds.
 
-import { sayCount } from "../domain/bytes.ts";
 import { CHORES, type ChoreName, type ChoreRecord, isLate, lateSinceMs } from "../domain/chore.ts";
 import {
 	isSilent,
@@ -120,7 +119,7 @@ export function isLasting({ kind }: Warning): boolean {
 /** Callbacks that are held on purpose: nobody should forget it. */
 function findPause({ pause }: WatchedState): Found {
 	if (pause === null) return null;
-	const waiting = sayCount(pause.waiting, "waits", "wait");
+	const waiting = pause.waiting === 1 ? "1 waits" : `${pause.waiting} wait`;
 	const by = pause.heldBy ?? "`ringback hold`";
 	return {
 		title: `All callbacks have been held since ${utcMinute(pause.sinceMs)} by ${by}, and ${waiting}`,
