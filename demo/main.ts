@@ -9,8 +9,8 @@ import { createClient } from "@ringback/receiver";
 import { readConfig } from "../src/config.ts";
 import { parseRange } from "../src/domain/address.ts";
 import type { Result } from "../src/domain/fault.ts";
-import { inviteToPartner } from "../src/partners/partners.ts";
 import { addSamplePartner, SAMPLE_LINK } from "../src/partners/sample.ts";
+import { invitePerson } from "../src/people/invitations.ts";
 import { createPerson } from "../src/people/people.ts";
 import { issueKey } from "../src/programmes/keys.ts";
 import { changeNetwork } from "../src/programmes/network.ts";
@@ -146,7 +146,9 @@ async function openSampleProgramme(
 	const issued = must(await issueKey(service, programme.public_id, null));
 	must(await savePostbackUrl(service, programme.public_id, postbackUrl, null));
 	const partner = must(await addSamplePartner(service, null, programme));
-	const { link } = must(await inviteToPartner(service, null, partner, "mira@blog.example"));
+	const { link } = must(
+		await invitePerson(service, { email: "mira@blog.example", membership: { partner }, invitedBy: null }),
+	);
 	return { apiKey: issued.key, secret: issued.secret ?? "", partnerLink: link ?? "" };
 }
 

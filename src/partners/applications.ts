@@ -3,7 +3,7 @@
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { sha256Hex } from "../domain/signature.ts";
-import { type InvitationsDeps, sendAs } from "../people/invitations.ts";
+import { type InvitationsDeps, sendAs, welcomePerson } from "../people/invitations.ts";
 import { LIMITS, triesFrom, useLimits } from "../people/limits.ts";
 import { type Maker, transactInProgramme } from "../people/links.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -25,7 +25,6 @@ import {
 	makePartner,
 	type PartnerInput,
 	readPartner,
-	welcomeTo,
 } from "./partners.ts";
 
 export const MAX_ABOUT_LENGTH = 1_000;
@@ -148,7 +147,7 @@ async function findOrMakePartner(
 		others.length === 0 &&
 		(await hasPassword(trx, person.public_id))
 	) {
-		const sent = await welcomeTo(trx, deps, maker, partner, person, programme);
+		const sent = await welcomePerson(trx, deps, person, { partner, accepted: programme }, maker);
 		return succeed({ ...sent, partner, isKnown: true });
 	}
 	const made = await makePartner(trx, deps, maker, application, programme);

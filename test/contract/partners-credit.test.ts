@@ -85,10 +85,14 @@ eachDatabase("credits", (database) => {
 	const addCode = (own: NamedPartnership, codes: string) =>
 		savePartnership(site.deps, maker, own, { rate: own.commission_rate ?? "", codes });
 
-	async function partnerOf(name: string, rate = "", of = programme): Promise<NamedPartnership> {
+	async function partnerOf(
+		name: string,
+		rate: string | null = null,
+		of = programme,
+	): Promise<NamedPartnership> {
 		const invited = await invitePartner(site.deps, maker, { name, site: "", email: `${name}@blog.example` });
 		ok(invited.ok, JSON.stringify(invited));
-		const made = await addPartnership(site.deps, maker, of, invited.value.partner.public_id, rate);
+		const made = await addPartnership(site.deps, maker, of, invited.value.partner, rate);
 		ok(made.ok, JSON.stringify(made));
 		const found = await findPartnership(database.store.db, made.value.public_id);
 		ok(found);
@@ -138,7 +142,7 @@ eachDatabase("credits", (database) => {
 	}
 
 	test("a click leads to the shop with a click id, which credits its partner with the partner's own rate", async () => {
-		const partnership = await partnerOf("blog", "12.5");
+		const partnership = await partnerOf("blog", "12.5000");
 		const code = await linkOf(partnership);
 		const answer = await click(code, "?s1=news&s3=top&to=https%3A%2F%2Fshop.example%2Fhats");
 		equal(answer.status, 302);
@@ -231,7 +235,7 @@ eachDatabase("credits", (database) => {
 	test("a sale that nobody brought has its word, no commission and no fee", async () => {
 		const other = await makeShop(site.deps);
 		await savePartnerTerms(site.deps, maker, other.programme, TERMS);
-		const foreign = await clickId(await linkOf(await partnerOf("foreign", "", other.programme)));
+		const foreign = await clickId(await linkOf(await partnerOf("foreign", null, other.programme)));
 		const old = await clickId(await linkOf(await partnerOf("old")));
 		const stale = new Date(clock.nowMs() - DAY_MS).toISOString();
 		for (const [fields, word] of [
@@ -334,7 +338,7 @@ eachDatabase("credits", (database) => {
 
 	/** What an order may be reported with, the best first, and what comes of it. */
 	async function rankedReports(name: string) {
-		const [one, other] = [await partnerOf(name), await partnerOf(`${name}-too`, "3")];
+		const [one, other] = [await partnerOf(name), await partnerOf(`${name}-too`, "3.0000")];
 		ok((await addCode(other, name)).ok);
 		const [first, second] = [await linkOf(one), await linkOf(other)];
 		const tooOld = await clickId(first);
@@ -421,7 +425,7 @@ eachDatabase("credits", (database) => {
 	});
 
 	test("a newer click of the same partner keeps the amounts of the recording", async () => {
-		const own = await partnerOf("raised", "5");
+		const own = await partnerOf("raised", "5.0000");
 		const code = await linkOf(own);
 		const older = await clickId(code);
 		await clock.moveBy(1_000);
@@ -493,7 +497,7 @@ eachDatabase("credits", (database) => {
 		ok((await savePartnerTerms(site.deps, maker, shop.programme, TERMS)).ok);
 		await setEndpoint(store.db, shop.programme.id, "https://shop.example/ringback", clock.nowMs());
 		const id = await clickId(
-			await linkOf(await partnerOf("told", "12.5", shop.programme)),
+			await linkOf(await partnerOf("told", "12.5000", shop.programme)),
 			"?s1=secret-place",
 		);
 		const sold = await report({ orderId: "F-1", clickId: id, couponCode: "x" }, shop.credentials);
@@ -606,7 +610,8 @@ eachDatabase("credits", (database) => {
 		await savePartnerTerms(site.deps, maker, other.programme, { ...TERMS, showsBaskets: true });
 		const shop = await findProgramme(db, other.programme.public_id);
 		const one = await partnerOf("walked");
-		const joined = await addPartnership(site.deps, maker, shop ?? programme, one.partner_public_id, "");
+		const partner = { id: one.partner_id, name: one.partner_name };
+		const joined = await addPartnership(site.deps, maker, shop ?? programme, partner);
 		ok(joined.ok);
 		const partnerships = await listPartnerships(db, "partner_id", [one.partner_id]);
 		deepEqual([partnerships.length, partnerships[0]?.programme_shows_baskets], [2, 0]);
@@ -670,7 +675,7 @@ eachDatabase("credits", (database) => {
 
 	test("a partner's sales are listed by the time of the sale, page by page, and added up by status", async () => {
 		const { db } = database.store;
-		const [one, other] = [await partnerOf("lister", "10"), await partnerOf("other-lister")];
+		const [one, other] = [await partnerOf("lister", "10.0000"), await partnerOf("other-lister")];
 		for (const partnership of [one, other]) {
 			await addCode(partnership, partnership.partner_name);
 		}

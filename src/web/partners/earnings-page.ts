@@ -1,41 +1,83 @@
-// A partner's start: what it earned in each programme, with the status that the sales have now.
+// A partner's start: what it earned in each programme, with the status that the sales have now. Staff add it to programmes
+// here, and end it.
 
+import type { Result } from "../../domain/fault.ts";
+import * as partners from "../../partners/partners.ts";
+import type { SentLink } from "../../people/invitations.ts";
 import { listPartnerships, type NamedPartnership, type Partner } from "../../store/queries/partners.ts";
-import { answerPage, type PageDeps, partnerOf, type WebContext } from "../page.ts";
-import { earningsPath, partnerConversionsPath, withQuery } from "../paths.ts";
+import { listProgrammes } from "../../store/queries/programme-list.ts";
+import { findProgramme } from "../../store/queries/programmes.ts";
+import { answerError } from "../error-page.ts";
+import { declareForm } from "../form.ts";
+import {
+	answerPage,
+	leadTo,
+	makerOf,
+	partnerOf,
+	tellRefusal,
+	viewerOf,
+	type WebContext,
+	type WebDeps,
+} from "../page.ts";
+import { earningsPath, partnerConversionsPath, programmePartnerPath, withQuery } from "../paths.ts";
+import { invitationCard } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
-import { earnedSection, partnershipTable } from "./earned-section.ts";
+import { earnedSection, partnershipTable, stateOf } from "./earned-section.ts";
+import { MATCHES_NAMED, pickNamed } from "./pick-named.ts";
 
-export async function showEarnings(c: WebContext, deps: PageDeps): Promise<Response> {
+const ADD_FORM = declareForm({ programme: { label: "Programme's name or ID", isRequired: true } });
+
+/** `invited`: for staff who made the partner just now. Its link is in the answer itself, shown this once. */
+export async function showEarnings(c: WebContext, deps: WebDeps, invited?: SentLink): Promise<Response> {
 	const partner = partnerOf(c);
-	const { public_id: id } = partner;
+	const { public_id: id, name, site, ended_at_ms: endedAtMs } = partner;
+	const path = earningsPath(id);
 	const rows = await listPartnerships(deps.store.db, "partner_id", [partner.id]);
+	const isStaff = viewerOf(c).kind === "staff";
+	const own = "Your commission. Recorded sales wait for approval.";
+	const about = html`${stateOf(partner)}${site === "" ? null : html` · <span class="break">${site}</span>`}`;
+	const mayChange = isStaff && endedAtMs === null;
+	const end = { label: "End partner", tone: "danger", action: `${path}/end`, confirm: sayEnd(name) } as const;
+	const add = () => ADD_FORM.show(c, { action: `${path}/add`, send: "Add" });
 	return answerPage(c, {
 		title: "Earnings",
 		active: "earnings",
 		body: [
-			ui.pageHeader({ title: "Earnings", hint: "Your commission. Recorded sales wait for approval." }),
-			endedMessage(partner),
+			ui.pageHeader({
+				title: "Earnings",
+				hint: isStaff ? about : own,
+				actions: mayChange ? ui.buttonForm(end) : null,
+			}),
+			invited === undefined ? null : invitationCard(invited, name),
+			isStaff ? null : endedMessage(partner),
 			await earnedSection(c, deps, {
 				id: "programmes",
 				title: "Programmes",
-				path: earningsPath(id),
+				path,
 				show: (asked) =>
 					partnershipTable(deps, rows, asked, {
 						title: "Programme",
-						empty: "The network's staff add you to programmes. Then you can make links to their shops.",
-						hrefOf: ({ programme_public_id: programme }) => {
+						empty: isStaff
+							? "Add the first programme below. Then the partner can make links to its shop."
+							: "The network's staff add you to programmes. Then you can make links to their shops.",
+						hrefOf: ({ programme_public_id: programme, public_id }) => {
+							if (isStaff) return programmePartnerPath(programme, public_id);
 							const { from, to, zone } = asked.query;
 							return withQuery(partnerConversionsPath(id), { programme, from, to, zone });
 						},
 					}),
 			}),
+			mayChange ? ui.section({ id: "add", title: "Add a programme", body: ui.padded(add()) }) : null,
 			rows.length === 0
 				? null
 				: ui.section({ id: "terms", title: "Terms", body: ui.padded(rows.map(termsOf)) }),
 		],
 	});
+}
+
+function sayEnd(name: string): string {
+	return `End ${name}? Links then lead to the shops without a click ID, and coupon codes credit nobody. The partner keeps what was earned, and sales from clicks made before still count. To work with them again, you invite them as a new partner.`;
 }
 
 function termsOf({
@@ -59,4 +101,28 @@ export function endedMessage({ ended_at_ms }: Partner): Html | null {
 		"info",
 		html`The network ended your partnerships on ${ui.dayTag(ended_at_ms)}. You keep what you earned. Your links still lead to the shops, but new clicks earn nothing.`,
 	);
+}
+
+export async function addProgramme(c: WebContext, deps: WebDeps): Promise<Response> {
+	const partner = partnerOf(c);
+	const search = (await ADD_FORM.read(c)).programme.trim();
+	const { rows } = await listProgrammes(deps.store.db, { search, limit: MATCHES_NAMED });
+	const chosen = pickNamed(rows, search, "programme");
+	const refuse = (refused: Result<unknown> & { ok: false }) =>
+		ADD_FORM.refuse(c, refused, () => showEarnings(c, deps));
+	if (!chosen.ok) return refuse(chosen);
+	const programme = await findProgramme(deps.store.db, chosen.value.publicId);
+	if (programme === undefined) return answerError(c, "not_found");
+	const added = await partners.addPartnership(deps, makerOf(c), programme, partner);
+	if (!added.ok) return refuse(added);
+	const path = programmePartnerPath(programme.public_id, added.value.public_id);
+	const next = "Enter an own rate and coupon codes below, if there are any.";
+	return leadTo(c, path, `${partner.name} is now a partner of ${programme.name}. ${next}`);
+}
+
+export async function endPartner(c: WebContext, deps: WebDeps): Promise<Response> {
+	const partner = partnerOf(c);
+	const ended = await partners.endPartner(deps, makerOf(c), partner);
+	if (!ended.ok) return tellRefusal(c, ended, () => showEarnings(c, deps));
+	return leadTo(c, earningsPath(partner.public_id), `${partner.name} has ended.`);
 }

@@ -63,9 +63,9 @@ export async function join(
 	site: TestSite,
 	programme: Programme,
 	partner: Partner,
-	rate = "",
+	rate: string | null = null,
 ): Promise<NamedPartnership> {
-	const made = await addPartnership(site.deps, null, programme, partner.public_id, rate);
+	const made = await addPartnership(site.deps, null, programme, partner, rate);
 	assert.ok(made.ok);
 	const found = await findPartnership(site.store.db, made.value.public_id);
 	assert.ok(found);

@@ -27,8 +27,9 @@ async function addPartner({ site, programme }: ShopSetup, staff: Browser, name: 
 		.selectAll()
 		.where("name", "=", name)
 		.executeTakeFirstOrThrow();
-	const path = `/partners/${partner.public_id}`;
-	const added = await staff.submit(`${path}/partnerships`, { programme: programme.public_id });
+	const base = `/partner/${partner.public_id}`;
+	const path = `${base}/earnings`;
+	const added = await staff.submit(`${path}/add`, { programme: programme.public_id });
 	equal(added.status, 303, added.text);
 	equal((await staff.submit(added.location ?? "", { rate, codes: "" })).status, 303);
 	const partnership = await site.store.db
@@ -36,7 +37,7 @@ async function addPartner({ site, programme }: ShopSetup, staff: Browser, name: 
 		.selectAll()
 		.where("partner_id", "=", partner.id)
 		.executeTakeFirstOrThrow();
-	return { partner, partnership, path };
+	return { partner, partnership, path, people: `${base}/people` };
 }
 
 test("staff invite a partner, whose one-time link is shown once, and find it by its name", async (t) => {
@@ -64,10 +65,10 @@ test("staff invite a partner, whose one-time link is shown once, and find it by 
 	match((await staff.open("/partners?search=nothing")).text, /No partner found/);
 	const [entry] = await site.audit("partner.invited");
 	equal(entry?.detail, "a@blog.example");
-	for (const page of ["/partners", "/partners/totals.csv", `/partners/${entry?.subject}`]) {
+	for (const page of ["/partners", "/partners/totals.csv", `/partner/${entry?.subject}/people`]) {
 		equal((await owner.open(page)).status, 404, page);
 	}
-	equal((await owner.submit(`/partners/${entry?.subject}/end`, {})).status, 404);
+	equal((await owner.submit(`/partner/${entry?.subject}/earnings/end`, {})).status, 404);
 });
 
 test("a partner joins programmes by name, and ends after a question", async (t) => {
@@ -75,17 +76,17 @@ test("a partner joins programmes by name, and ends after a question", async (t) 
 	const { staff, site } = network;
 	await site.addProgramme("Shoelaces");
 	const { path } = await addPartner(network, staff, "Blog");
-	const several = await staff.submit(`${path}/partnerships`, { programme: "shoe" });
+	const several = await staff.submit(`${path}/add`, { programme: "shoe" });
 	equal(several.status, 404);
 	match(several.text, /Several match: Shoelaces \(prg_.*Shoes \(prg_/);
-	match((await staff.submit(`${path}/partnerships`, { programme: "shoes" })).text, /is a partner of this/);
-	const joined = await staff.submit(`${path}/partnerships`, { programme: "laces" });
+	match((await staff.submit(`${path}/add`, { programme: "shoes" })).text, /is a partner of this/);
+	const joined = await staff.submit(`${path}/add`, { programme: "laces" });
 	match(
 		plain(await follow(staff, joined.location)),
 		/does not credit sales to partners\. Turn it on under Settings for/,
 	);
 	match(plain((await staff.open(path)).text), /Shoes Active since.*Shoelaces Active since/);
-	match(plain((await staff.open(`${path}/end`)).text), /End Blog\? What happens/);
+	match((await staff.open(path)).text, /data-confirm="End Blog\?/);
 	await staff.submit(`${path}/end`, {});
 	match(plain((await staff.open(path)).text), /Shoes Ended by the network/);
 	await staff.submit(`${path}/end`, {});
@@ -96,26 +97,26 @@ test("a partner joins programmes by name, and ends after a question", async (t) 
 test("another person of the partner is invited; one who is removed is signed out", async (t) => {
 	const network = await openNetwork(t);
 	const { staff, site, programme } = network;
-	const { path, partner } = await addPartner(network, staff, "Blog");
+	const { people, partner } = await addPartner(network, staff, "Blog");
 	const person = await site.addOwner(programme);
 	const browser = await site.signIn(person);
-	const invited = await staff.submit(`${path}/people`, { email: person.email });
+	const invited = await staff.submit(`${people}/invite`, { email: person.email });
 	match(plain(invited.text), new RegExp(`${person.email} can sign in already and finds Blog there`));
-	const fresh = await staff.submit(`${path}/people`, { email: "new@blog.example" });
+	const fresh = await staff.submit(`${people}/invite`, { email: "new@blog.example" });
 	match(fresh.text, LINK);
-	equal((await staff.submit(`${path}/people`, { email: "nobody" })).status, 422);
-	for (let sent = 1; sent < 5; sent++) await staff.submit(`${path}/people`, { email: "new@blog.example" });
-	equal((await staff.submit(`${path}/people`, { email: "new@blog.example" })).status, 429);
+	equal((await staff.submit(`${people}/invite`, { email: "nobody" })).status, 422);
+	for (let sent = 1; sent < 5; sent++) await staff.submit(`${people}/invite`, { email: "new@blog.example" });
+	equal((await staff.submit(`${people}/invite`, { email: "new@blog.example" })).status, 429);
 	const again = { name: "Another", site: "", email: "new@blog.example" };
 	equal((await staff.submit("/partners/invite", again)).status, 429);
 	const other = await addPartner(network, staff, "Other");
-	const refused = await staff.submit(`${other.path}/people/${person.public_id}/remove`, {});
+	const refused = await staff.submit(`${other.people}/${person.public_id}/remove`, {});
 	equal(refused.status, 404);
 	equal((await browser.open("/account")).status, 200);
-	const question = await staff.open(`${path}/people/${person.public_id}/remove`);
-	match(plain(question.text), new RegExp(`Remove ${person.email}\\?.*signed out everywhere`));
-	const removed = await staff.submit(`${path}/people/${person.public_id}/remove`, {});
-	match(await follow(staff, removed.location), /no longer signs in for Blog: 1 session was ended/);
+	match((await staff.open(people)).text, new RegExp(`Remove ${person.email}\\?.*signed out everywhere`));
+	match((await staff.submit(`${people}/${person.public_id}/link`, {})).text, /data-copy="[^"]+\/welcome\//);
+	const removed = await staff.submit(`${people}/${person.public_id}/remove`, {});
+	match(await follow(staff, removed.location), /access ended: 1 session and 1 link were ended/);
 	equal((await browser.open("/account")).status, 303);
 	const left = await site.store.db
 		.selectFrom("partner_people")

@@ -1,5 +1,5 @@
 // /programmes/:id/partners/:id: one partner of a programme: what was agreed, their coupon codes and links. Owners and
-// staff save what was agreed, and end or resume the partnership after a question.
+// staff save what was agreed, and end or resume the partnership.
 
 import { changeState, savePartnership } from "../../partners/partners.ts";
 import { shortenRate } from "../../programmes/programme-terms.ts";
@@ -12,7 +12,6 @@ import * as paths from "../paths.ts";
 import type { Answer } from "../routes.ts";
 import * as ui from "../ui.ts";
 import { html } from "../ui.ts";
-import { askFirst } from "./ask-first.ts";
 import { rateOf, stateOf } from "./earned-section.ts";
 import { linkSection } from "./link-section.ts";
 import { nextStep } from "./programme-partners-page.ts";
@@ -39,6 +38,20 @@ function pathOf(own: NamedPartnership): string {
 	return paths.programmePartnerPath(own.programme_public_id, own.public_id);
 }
 
+const END = {
+	label: "End partnership",
+	tone: "danger",
+	hidden: { to: "ended" },
+	confirm:
+		"End the partnership? The links then lead to the shop without a click ID, and the coupon codes credit nobody. The partner keeps what was earned, and sales from clicks made before are still credited. You can resume it later.",
+} as const;
+const RESUME = {
+	label: "Resume partnership",
+	hidden: { to: "active" },
+	confirm:
+		"Resume the partnership? Links bring a click ID again, and coupon codes credit the partner. Sales in between stay as they are.",
+} as const;
+
 export const showPartnership = about(renderPartnership);
 
 async function renderPartnership(c: WebContext, deps: WebDeps, own: NamedPartnership): Promise<Response> {
@@ -46,8 +59,7 @@ async function renderPartnership(c: WebContext, deps: WebDeps, own: NamedPartner
 	const isStaff = page.standingOf(c) === "staff";
 	const codes = (await listCodes(deps.store.db, [own.id])).map(({ code }) => code);
 	const sales = paths.withQuery(paths.conversionsPath(programmeId), { partner });
-	const change = { label: "Resume partnership", href: `${pathOf(own)}/change` };
-	const end = { ...change, label: "End partnership", tone: "danger" } as const;
+	const change = own.ended_at_ms === null ? END : RESUME;
 	const usual = `Leave empty to use the programme's rate, ${shortenRate(own.programme_rate)} %.`;
 	const form = FORM.show(c, {
 		action: pathOf(own),
@@ -72,10 +84,10 @@ async function renderPartnership(c: WebContext, deps: WebDeps, own: NamedPartner
 		body: [
 			ui.pageHeader({
 				title: own.partner_name,
-				hint: html`<a href="${paths.programmePartnersPath(programmeId)}">All partners of ${own.programme_name}</a>${isStaff ? html` · <a href="${paths.partnerPath(partner)}">All programmes of ${own.partner_name}</a>` : null}`,
+				hint: html`<a href="${paths.programmePartnersPath(programmeId)}">All partners of ${own.programme_name}</a>${isStaff ? html` · <a href="${paths.earningsPath(partner)}">All programmes of ${own.partner_name}</a>` : null}`,
 				actions: [
 					ui.linkButton({ label: "Conversions", href: sales }),
-					page.may(c, "manage") ? ui.linkButton(own.ended_at_ms === null ? end : change) : null,
+					page.may(c, "manage") ? ui.buttonForm({ ...change, action: `${pathOf(own)}/change` }) : null,
 				],
 			}),
 			next === null ? null : ui.message("warn", next),
@@ -93,31 +105,6 @@ export const save = about(async (c, deps, own) => {
 	const saved = await savePartnership(deps, page.makerOf(c), own, await FORM.read(c));
 	if (!saved.ok) return FORM.refuse(c, saved, () => renderPartnership(c, deps, own));
 	return page.leadTo(c, pathOf(own), "Saved.");
-});
-
-const WHAT_ENDS = [
-	"The partner's links still lead to the shop, but without a click ID: new clicks earn nothing.",
-	"The partner's coupon codes credit nobody.",
-	"Sales from clicks made before are still credited to the partner.",
-	"The partner keeps the commission on record. You can resume the partnership later.",
-];
-const WHAT_RESUMES = [
-	"The partner's links bring a click ID again, and the coupon codes credit the partner again.",
-	"Sales in between stay as they are.",
-];
-
-export const askToChange = about((c, _deps, own) => {
-	const isEnd = own.ended_at_ms === null;
-	const label = `${isEnd ? "End" : "Resume"} the partnership`;
-	return askFirst(c, {
-		active: "programme-partners",
-		title: `${label} with ${own.partner_name}?`,
-		points: isEnd ? WHAT_ENDS : WHAT_RESUMES,
-		label,
-		...(isEnd ? {} : { tone: "primary" }),
-		hidden: { to: isEnd ? "ended" : "active" },
-		cancelHref: pathOf(own),
-	});
 });
 
 export const change = about(async (c, deps, own) => {
