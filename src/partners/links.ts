@@ -76,13 +76,9 @@ function readTarget(text: string, hosts: readonly LandingHost[], programmeName: 
 	const names = hosts.map(({ host }) => host).join(", ");
 	const cure =
 		names === ""
-			? sayNoHosts(programmeName)
+			? `${programmeName} has not named its shop's addresses yet. Ask its owner.`
 			: `Enter an address that starts with https:// and is at ${names}.`;
 	return refuse("foreign_target", cure, "target");
-}
-
-export function sayNoHosts(programmeName: string): string {
-	return `${programmeName} has not named its shop's addresses yet. Ask its owner.`;
 }
 
 /** May be empty. */

@@ -256,7 +256,7 @@ export function changeState(
 	});
 }
 
-function note(
+export function note(
 	trx: Db,
 	{ clock }: Pick<Deps, "clock">,
 	maker: Maker | null,

@@ -141,7 +141,7 @@ export const ROUTES: readonly Route[] = [
 	form(`${DELIVERY}/resend`, "programme-integrate", deliveries.resendOne),
 	// A programme's partners, what it says to them, and the public page where they apply.
 	page(PARTNERS, "programme", programmePartners.showProgrammePartners),
-	form(`${PARTNERS}/applications/:applicationId`, "programme-manage", programmePartners.answerApplication),
+	form(`${PARTNERS}/applications/:applicationId`, "programme-manage", programmePartners.answer),
 	page(PARTNER_SETTINGS, "programme-manage", partnerSettings.showPartnerSettings),
 	form(PARTNER_SETTINGS, "programme-manage", partnerSettings.savePartnerSettings),
 	page(PROGRAMME_PARTNER, "programme", partnership.showPartnership),

@@ -59,13 +59,11 @@ export function ownersPages({ main, fresh }: SampleNetwork): Case[] {
 			at("/integration/keys?lang=php"),
 			press("Issue API key"),
 		),
-		look("keys and snippets, asked before a key is revoked", at("/integration/keys"), async (page) => {
-			await page
-				.getByRole("button", { name: /^Revoke the key/ })
-				.first()
-				.click();
-			await page.getByRole("dialog").waitFor();
-		}),
+		look(
+			"keys and snippets, asked before a key is revoked",
+			at("/integration/keys"),
+			pressAndBeAsked(/^Revoke the key/),
+		),
 		look("integration, an URL that is refused", at("/integration"), saveWrongUrl, 422),
 		bounded("postbacks, the failed ones", at("/integration?state=failed")),
 		look("postbacks, an order that is not there", at("/integration?order=nothing")),

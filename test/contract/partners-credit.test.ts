@@ -13,7 +13,7 @@ import { bodySentAt } from "../../src/domain/event.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { listen, PUBLIC_LIMITS } from "../../src/outside/http-server.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { acceptApplication, apply, declineApplication, markOf } from "../../src/partners/applications.ts";
+import { answerApplication, apply, markOf } from "../../src/partners/applications.ts";
 import { assignPartner } from "../../src/partners/assign.ts";
 import { makeLink } from "../../src/partners/links.ts";
 import { addPartnership, changeState, invitePartner, savePartnership } from "../../src/partners/partners.ts";
@@ -47,11 +47,11 @@ const BROWSER = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/150.0" 
 /** Of a basket of 100.00 at the programme's own rate. */
 const PROGRAMME_COMMISSION = "8.00";
 const TERMS = {
-	creditsPartners: true,
+	creditsPartners: "on",
 	clickDays: "30",
 	clickParameter: "rbclick",
-	showsBaskets: false,
-	takesApplications: false,
+	showsBaskets: "",
+	takesApplications: "",
 	terms: "Be honest.",
 	hosts: "shop.example\n*.brand.example",
 };
@@ -571,10 +571,10 @@ eachDatabase("credits", (database) => {
 	test("an application becomes a partnership with the terms that were shown, once", async () => {
 		const { db } = database.store;
 		const { programme: open } = await makeShop(site.deps);
-		await savePartnerTerms(site.deps, maker, open, { ...TERMS, takesApplications: true });
+		await savePartnerTerms(site.deps, maker, open, { ...TERMS, takesApplications: "on" });
 		const shown = (await findProgramme(db, open.public_id)) ?? open;
 		const applicant = { name: "Applied", site: "", email: "applied@blog.example", about: "News" };
-		const given = { ...applicant, acceptsTerms: true, termsMark: markOf(shown), address: "203.0.113.7" };
+		const given = { ...applicant, acceptsTerms: "on", termsMark: markOf(shown), address: "203.0.113.7" };
 		for (const email of [given.email, "other@blog.example", given.email]) {
 			ok((await apply(site.deps, shown, { ...given, email })).ok);
 		}
@@ -582,14 +582,14 @@ eachDatabase("credits", (database) => {
 		ok(first && second);
 		deepEqual(others, [], "who applies again replaces what waits");
 		equal(
-			(await acceptApplication(site.deps, maker, programme, first.public_id)).ok,
+			(await answerApplication(site.deps, maker, programme, first.public_id, true)).ok,
 			false,
 			"of another programme",
 		);
 		await savePartnerTerms(site.deps, maker, shown, { ...TERMS, terms: "Changed since." });
-		const both = [1, 2].map(() => acceptApplication(site.deps, maker, open, first.public_id));
+		const both = [1, 2].map(() => answerApplication(site.deps, maker, open, first.public_id, true));
 		deepEqual((await Promise.all(both)).map(({ ok }) => ok).sort(), [false, true]);
-		ok((await declineApplication(site.deps, maker, open, second.public_id)).ok);
+		ok((await answerApplication(site.deps, maker, open, second.public_id, false)).ok);
 		deepEqual(await listApplications(db, open.id, 10), []);
 		const { rows } = await pagePartnerships(db, open.id, { limit: 10 });
 		deepEqual(
@@ -607,7 +607,7 @@ eachDatabase("credits", (database) => {
 	test("a partner's conversions of several programmes are walked in pages, the newest first, each once", async () => {
 		const { db } = database.store;
 		const other = await makeShop(site.deps);
-		await savePartnerTerms(site.deps, maker, other.programme, { ...TERMS, showsBaskets: true });
+		await savePartnerTerms(site.deps, maker, other.programme, { ...TERMS, showsBaskets: "on" });
 		const shop = await findProgramme(db, other.programme.public_id);
 		const one = await partnerOf("walked");
 		const partner = { id: one.partner_id, name: one.partner_name };

@@ -52,8 +52,7 @@ export async function sendApplication(c: WebContext, deps: WebDeps): Promise<Res
 	if (programme === null) return answerError(c, "not_found");
 	const typed = await JOIN_FORM.read(c);
 	const { address } = c.get("visitor");
-	const input = { ...typed, acceptsTerms: typed.acceptsTerms !== "", address };
-	const applied = await apply(deps, programme, input);
+	const applied = await apply(deps, programme, { ...typed, address });
 	if (!applied.ok) {
 		// The mark is of the terms that stand below now, and whoever was overtaken accepts them anew.
 		const again = { ...typed, termsMark: markOf(programme), acceptsTerms: "" };

@@ -1,7 +1,7 @@
 // A partner's links: one is made with its programme and target, shown with sub IDs, and listed with the others.
 
 import { keptSubIds, MAX_SUB_ID_BYTES } from "../../domain/click-token.ts";
-import { makeLink, sayNoHosts } from "../../partners/links.ts";
+import { makeLink } from "../../partners/links.ts";
 import { findLandingHosts } from "../../store/queries/clicks.ts";
 import {
 	findLink,
@@ -106,17 +106,20 @@ async function makeSection(
 	if (active.length === 0) return null;
 	const programmeIds = active.map(({ programme_id }) => programme_id);
 	const hosts = await findLandingHosts(store.db, programmeIds);
-	const options: ui.Option[] = [];
-	const reasons: string[] = [];
-	for (const { public_id: value, programme_name: name, ...own } of active) {
-		const names = (hosts.get(own.programme_id) ?? []).map(({ host }) => host).join(", ");
-		if (own.programme_credits_partners === 0) {
-			reasons.push(`${name} does not credit partners yet: a link there earns nothing.`);
-		} else if (names === "") reasons.push(sayNoHosts(name));
-		else options.push({ value, label: `${name} (${names})` });
-	}
+	const isReady = (own: NamedPartnership) =>
+		own.programme_credits_partners === 1 && hosts.has(own.programme_id);
+	const options = active
+		.filter(isReady)
+		.map(({ public_id: value, programme_name: name, programme_id: id }) => {
+			const names = hosts
+				.get(id)
+				?.map(({ host }) => host)
+				.join(", ");
+			return { value, label: `${name} (${names})` };
+		});
 	const form = FORM.show(c, { action, looks: { partnership: { options } }, send: "Make link" });
-	const others = html`<ul class="points">${reasons.map((reason) => html`<li class="break">${reason}</li>`)}</ul>`;
-	const parts = [options.length === 0 ? null : form, reasons.length === 0 ? null : others];
+	const others = active.filter((own) => !isReady(own)).map((own) => own.programme_name);
+	const why = html`<p class="soft break">No links yet to ${others.join(", ")}: the programme does not credit partners, or has not named its shop's addresses. Ask its owner.</p>`;
+	const parts = [options.length === 0 ? null : form, others.length === 0 ? null : why];
 	return ui.section({ id: "new", title: "New link", body: ui.padded(...parts) });
 }
