@@ -96,7 +96,6 @@ const ACTIONS = {
 		"The Postback URL was removed: status changes are no longer sent",
 	],
 	"partner.invited": "Partner invited",
-	"partner.ended": "Partner ended",
 	"partnership.started": [
 		"Partnership started",
 		"owners",

@@ -141,8 +141,7 @@ async function findOrMakePartner(
 ): Promise<Result<InvitedPartner>> {
 	const { email } = application;
 	const person = await findPersonByEmail(trx, email);
-	const all = person === undefined ? [] : await listPartnersOf(trx, person.id);
-	const partners = all.filter(({ ended_at_ms }) => ended_at_ms === null);
+	const partners = person === undefined ? [] : await listPartnersOf(trx, person.id);
 	const ids = partners.map(({ id }) => id);
 	const partnerships = await listPartnerships(trx, "partner_id", ids);
 	const present = partnerships.find(({ programme_id }) => programme_id === programme.id);

@@ -36,7 +36,7 @@ export async function makeLink(
 	partnership: NamedPartnership,
 	input: LinkInput,
 ): Promise<Result<PartnerLink>> {
-	if (partnership.ended_at_ms !== null || partnership.partner_ended_at_ms !== null) {
+	if (partnership.ended_at_ms !== null) {
 		return refuse("partnership_ended", "This partnership has ended. Ask the programme's owner to resume it.");
 	}
 	const { programme_id: programmeId, programme_name } = partnership;

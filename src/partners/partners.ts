@@ -122,10 +122,11 @@ async function findPersonOf(db: Db, partner: Partner, publicId: string): Promise
 	return refuse("unknown_person", "This person does not sign in for the partner. Look at the list again.");
 }
 
+/** All of its partnerships; each can be resumed. */
 export function endPartner(deps: Deps, maker: Maker | null, partner: Partner): Promise<Result<true>> {
 	return transactAs(deps.store, maker, async (trx) => {
-		if (await rows.setPartnerEnded(trx, partner.id, deps.clock.nowMs()))
-			await note(trx, deps, maker, "partner.ended", partner.public_id, partner.name);
+		const all = await rows.listPartnerships(trx, "partner_id", [partner.id]);
+		for (const own of all) await setState(trx, deps, maker, own, "ended");
 		return succeed(true);
 	});
 }
@@ -240,20 +241,27 @@ function readCodes(text: string): Result<ReadonlyMap<string, string>> {
 export function changeState(
 	deps: Deps,
 	maker: Maker | null,
-	{ id, public_id, programme_id, partner_name, ended_at_ms }: NamedPartnership,
+	own: NamedPartnership,
 	to: "ended" | "active",
 ): Promise<Result<true>> {
-	return transactInProgramme(deps.store, maker, programme_id, async (trx) => {
-		// Sent twice.
-		if ((ended_at_ms === null) === (to === "active")) return succeed(true);
-		const [action, endedAtMs] =
-			to === "ended"
-				? (["partnership.ended", deps.clock.nowMs()] as const)
-				: (["partnership.started", null] as const);
-		await rows.changePartnership(trx, id, { ended_at_ms: endedAtMs });
-		await note(trx, deps, maker, action, public_id, partner_name, programme_id);
+	return transactInProgramme(deps.store, maker, own.programme_id, async (trx) => {
+		await setState(trx, deps, maker, own, to);
 		return succeed(true);
 	});
+}
+
+async function setState(
+	trx: Db,
+	deps: Deps,
+	maker: Maker | null,
+	{ id, public_id, programme_id, partner_name, ended_at_ms }: NamedPartnership,
+	to: "ended" | "active",
+): Promise<void> {
+	// Sent twice.
+	if ((ended_at_ms === null) === (to === "active")) return;
+	await rows.changePartnership(trx, id, { ended_at_ms: to === "ended" ? deps.clock.nowMs() : null });
+	const action = to === "ended" ? "partnership.ended" : "partnership.started";
+	await note(trx, deps, maker, action, public_id, partner_name, programme_id);
 }
 
 export function note(

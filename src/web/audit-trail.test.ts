@@ -294,7 +294,7 @@ async function walkProgrammePartners(
 	const joined = db.selectFrom("partnerships").select("public_id").where("programme_id", "=", programme.id);
 	const { public_id: id } = await joined.executeTakeFirstOrThrow();
 	await send(`${route}/:partnershipId`, browser, `${base}/${id}`, { codes: "SUMMER" });
-	await send(`${route}/:partnershipId/change`, browser, `${base}/${id}/change`, { to: "ended" });
+	await send(`${route}/:partnershipId/change`, browser, `${base}/${id}/change`, { to: "active" });
 }
 
 async function walkPartner(site: TestSite, send: Send): Promise<void> {

@@ -85,7 +85,6 @@ const FIND_PARTNERSHIPS = hotStatement<FoundPartnership>(`
 	select code.programme_id, code.folded, own.id, own.commission_rate from ${listText("asked", CODE)}
 		join coupon_codes code on code.programme_id = asked.programme_id and code.folded = asked.folded
 		join partnerships own on own.id = code.partnership_id and own.ended_at_ms is null
-		join partners on partners.id = own.partner_id and partners.ended_at_ms is null
 	union all select null, null, id, commission_rate from partnerships where id = any($3::bigint[])`);
 /** By their ids, as with conversions: two processes never lock each other out. */
 const LOCK_CREDITS = hotStatement<StoredCredit>(`select ${Object.keys(CREDIT).join(", ")} from credits

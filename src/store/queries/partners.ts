@@ -68,12 +68,6 @@ export async function findPartnerships(
 		.execute();
 }
 
-/** False when it had ended before. */
-export async function setPartnerEnded(db: Db, partnerId: number, nowMs: number): Promise<boolean> {
-	const partner = db.updateTable("partners").set({ ended_at_ms: nowMs }).where("id", "=", partnerId);
-	return (await partner.where("ended_at_ms", "is", null).executeTakeFirst()).numUpdatedRows > 0n;
-}
-
 export async function addPartnerPerson(db: Db, partnerId: number, personId: number): Promise<void> {
 	await db
 		.insertInto("partner_people")
@@ -134,7 +128,6 @@ function named(db: Db) {
 		.select([
 			"partners.name as partner_name",
 			"partners.public_id as partner_public_id",
-			"partners.ended_at_ms as partner_ended_at_ms",
 			"programmes.name as programme_name",
 			"programmes.commission_rate as programme_rate",
 			"programmes.public_id as programme_public_id",

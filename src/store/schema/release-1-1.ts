@@ -207,7 +207,7 @@ function partnerTables({ lastingId, givenId, clustered, rewritten }: Dialect): r
 		].map((column) => `alter table programmes add column ${column}`),
 		`create table partners (
 			id ${lastingId}, public_id text not null unique, name text not null, site text not null,
-			created_at_ms bigint not null, ended_at_ms bigint)`,
+			created_at_ms bigint not null)`,
 		`create table partner_people (
 			partner_id bigint not null, person_id bigint not null, primary key (partner_id, person_id)) ${clustered}`,
 		"create index partner_people_by_person on partner_people (person_id)",

@@ -12,7 +12,6 @@ export interface PartnersTable {
 	/** Where they bring sales from; may be empty. */
 	site: string;
 	created_at_ms: number;
-	ended_at_ms: number | null;
 }
 
 /** Who signs in for a partner. */

@@ -4,7 +4,7 @@
 import type { Result } from "../../domain/fault.ts";
 import * as partners from "../../partners/partners.ts";
 import type { SentLink } from "../../people/invitations.ts";
-import { listPartnerships, type NamedPartnership, type Partner } from "../../store/queries/partners.ts";
+import { listPartnerships, type NamedPartnership } from "../../store/queries/partners.ts";
 import { listProgrammes } from "../../store/queries/programme-list.ts";
 import { findProgramme } from "../../store/queries/programmes.ts";
 import { answerError } from "../error-page.ts";
@@ -22,8 +22,8 @@ import {
 import { earningsPath, partnerConversionsPath, programmePartnerPath, withQuery } from "../paths.ts";
 import { invitationCard } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
-import { type Html, html } from "../ui.ts";
-import { earnedSection, partnershipTable, stateOf } from "./earned-section.ts";
+import { html } from "../ui.ts";
+import { earnedSection, partnershipTable } from "./earned-section.ts";
 import { MATCHES_NAMED, pickNamed } from "./pick-named.ts";
 
 const ADD_FORM = declareForm({ programme: { label: "Programme's name or ID", isRequired: true } });
@@ -31,13 +31,13 @@ const ADD_FORM = declareForm({ programme: { label: "Programme's name or ID", isR
 /** `invited`: for staff who made the partner just now. Its link is in the answer itself, shown this once. */
 export async function showEarnings(c: WebContext, deps: WebDeps, invited?: SentLink): Promise<Response> {
 	const partner = partnerOf(c);
-	const { public_id: id, name, site, ended_at_ms: endedAtMs } = partner;
+	const { public_id: id, name, site } = partner;
 	const path = earningsPath(id);
 	const rows = await listPartnerships(deps.store.db, "partner_id", [partner.id]);
 	const isStaff = viewerOf(c).kind === "staff";
 	const own = "Your commission. Recorded sales wait for approval.";
-	const about = html`${stateOf(partner)}${site === "" ? null : html` · <span class="break">${site}</span>`}`;
-	const mayChange = isStaff && endedAtMs === null;
+	const about = html`Partner since ${ui.dayTag(partner.created_at_ms)}${site === "" ? null : html` · <span class="break">${site}</span>`}`;
+	const mayEnd = isStaff && rows.some(({ ended_at_ms }) => ended_at_ms === null);
 	const end = { label: "End partner", tone: "danger", action: `${path}/end`, confirm: sayEnd(name) } as const;
 	const add = () => ADD_FORM.show(c, { action: `${path}/add`, send: "Add" });
 	return answerPage(c, {
@@ -47,10 +47,9 @@ export async function showEarnings(c: WebContext, deps: WebDeps, invited?: SentL
 			ui.pageHeader({
 				title: "Earnings",
 				hint: isStaff ? about : own,
-				actions: mayChange ? ui.buttonForm(end) : null,
+				actions: mayEnd ? ui.buttonForm(end) : null,
 			}),
 			invited === undefined ? null : invitationCard(invited, name),
-			isStaff ? null : endedMessage(partner),
 			await earnedSection(c, deps, {
 				id: "programmes",
 				title: "Programmes",
@@ -68,7 +67,7 @@ export async function showEarnings(c: WebContext, deps: WebDeps, invited?: SentL
 						},
 					}),
 			}),
-			mayChange ? ui.section({ id: "add", title: "Add a programme", body: ui.padded(add()) }) : null,
+			isStaff ? ui.section({ id: "add", title: "Add a programme", body: ui.padded(add()) }) : null,
 			rows.length === 0
 				? null
 				: ui.section({ id: "terms", title: "Terms", body: ui.padded(rows.map(termsOf)) }),
@@ -77,7 +76,7 @@ export async function showEarnings(c: WebContext, deps: WebDeps, invited?: SentL
 }
 
 function sayEnd(name: string): string {
-	return `End ${name}? Links then lead to the shops without a click ID, and coupon codes credit nobody. The partner keeps what was earned, and sales from clicks made before still count. To work with them again, you invite them as a new partner.`;
+	return `End all partnerships of ${name}? Links then lead to the shops without a click ID, and coupon codes credit nobody. The partner keeps what was earned, and sales from clicks made before still count. Each partnership can be resumed.`;
 }
 
 function termsOf({
@@ -92,14 +91,6 @@ function termsOf({
 		terms === ""
 			? html`<p>The programme had no other terms on ${ui.dayTag(sinceMs)}.</p>`
 			: html`<p>Its terms on ${ui.dayTag(sinceMs)}:</p><p class="typed">${terms}</p>`,
-	);
-}
-
-export function endedMessage({ ended_at_ms }: Partner): Html | null {
-	if (ended_at_ms === null) return null;
-	return ui.message(
-		"info",
-		html`The network ended your partnerships on ${ui.dayTag(ended_at_ms)}. You keep what you earned. Your links still lead to the shops, but new clicks earn nothing.`,
 	);
 }
 
@@ -124,5 +115,5 @@ export async function endPartner(c: WebContext, deps: WebDeps): Promise<Response
 	const partner = partnerOf(c);
 	const ended = await partners.endPartner(deps, makerOf(c), partner);
 	if (!ended.ok) return tellRefusal(c, ended, () => showEarnings(c, deps));
-	return leadTo(c, earningsPath(partner.public_id), `${partner.name} has ended.`);
+	return leadTo(c, earningsPath(partner.public_id), `All partnerships of ${partner.name} have ended.`);
 }

@@ -22,8 +22,7 @@ import {
 } from "../page.ts";
 import { partnerLinksPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
-import { type Html, html } from "../ui.ts";
-import { endedMessage } from "./earnings-page.ts";
+import { type Content, type Html, html } from "../ui.ts";
 import { linkSection } from "./link-section.ts";
 
 const FORM = declareForm({
@@ -70,7 +69,6 @@ export async function showLinks(c: WebContext, deps: PageDeps): Promise<Response
 				title: "Links",
 				hint: "A link leads to a shop with a click ID, which credits you with the sale.",
 			}),
-			endedMessage(partner),
 			chosen === undefined ? null : addressSection(c, deps, path, chosen),
 			await makeSection(c, deps, path, partnerships),
 			await linkSection(c, deps, partnerships, (link) => withQuery(path, { link })),
@@ -95,15 +93,19 @@ function addressSection(c: WebContext, { clickUrl }: PageDeps, path: string, lin
 	});
 }
 
-/** Nothing where every partnership has ended. */
+const ALL_ENDED = ui.message(
+	"info",
+	"Your partnerships have ended. You keep what you earned. Your links still lead to the shops, but new clicks earn nothing.",
+);
+
 async function makeSection(
 	c: WebContext,
 	{ store }: PageDeps,
 	action: string,
 	partnerships: readonly NamedPartnership[],
-): Promise<Html | null> {
-	const active = partnerships.filter((own) => own.ended_at_ms === null && own.partner_ended_at_ms === null);
-	if (active.length === 0) return null;
+): Promise<Content> {
+	const active = partnerships.filter(({ ended_at_ms }) => ended_at_ms === null);
+	if (active.length === 0) return partnerships.length === 0 ? null : ALL_ENDED;
 	const programmeIds = active.map(({ programme_id }) => programme_id);
 	const hosts = await findLandingHosts(store.db, programmeIds);
 	const isReady = (own: NamedPartnership) =>

@@ -21,7 +21,7 @@ import { earningsPath, PARTNER_TOTALS_PATH, PARTNERS_PATH, withQuery } from "../
 import { sayInvitation } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
-import { type AskedDays, earnedSection, moneyColumns, readDays, stateOf } from "./earned-section.ts";
+import { type AskedDays, earnedSection, moneyColumns, readDays } from "./earned-section.ts";
 import { showEarnings } from "./earnings-page.ts";
 
 /** Partners whose sales are added up at once: some milliseconds each for a busy month. */
@@ -105,7 +105,7 @@ function partnerTable(
 				title: "Partner",
 				namesRow: true,
 				cell: (partner) =>
-					html`<a class="break" href="${withQuery(earningsPath(partner.public_id), { from, to, zone })}">${partner.name}</a> ${stateOf(partner)}<span class="secondary break">${partner.site}</span>`,
+					html`<a class="break" href="${withQuery(earningsPath(partner.public_id), { from, to, zone })}">${partner.name}</a> <span class="secondary">Since ${ui.dayTag(partner.created_at_ms)}</span><span class="secondary break">${partner.site}</span>`,
 			},
 			...moneyColumns<Partner>(({ id }) => byPartner.get(id) ?? []),
 		],
