@@ -6,10 +6,10 @@ import { creditStep, makeMoves } from "../conversions/make-moves.ts";
 import { creditedRates, NOBODY } from "../domain/credit.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { type Maker, transactAs } from "../people/links.ts";
-import { noteAudit } from "../store/queries/audit.ts";
 import { type Conversion, findByPublicId } from "../store/queries/conversions.ts";
 import { findPartnership } from "../store/queries/partners.ts";
 import type { Programme } from "../store/queries/programmes.ts";
+import { note } from "./partners.ts";
 
 const MAX_REASON_LENGTH = 200;
 
@@ -22,7 +22,7 @@ export async function assignPartner(
 	partnershipId: string,
 	reasonText: string,
 ): Promise<Result<Conversion>> {
-	const { store, clock } = deps;
+	const { store } = deps;
 	const reason = reasonText.trim();
 	if (reason === "" || reason.length > MAX_REASON_LENGTH) {
 		return refuse("invalid_field", `Say why, in at most ${MAX_REASON_LENGTH} characters.`, "reason");
@@ -56,9 +56,8 @@ export async function assignPartner(
 				"A partner can be changed while a conversion is RECORDED. This one has been decided, or is being changed right now: open it again.",
 			);
 		}
-		const note = { personId: maker.personId, programmeId: programme.id, action: "credit.assigned" } as const;
 		const detail = `${chosen?.partner_name ?? "nobody"}: ${reason}`;
-		await noteAudit(trx, { ...note, subject: conversion.public_id, detail }, clock.nowMs());
+		await note(trx, deps, maker, "credit.assigned", conversion.public_id, detail, programme.id);
 		return succeed(changed);
 	});
 }

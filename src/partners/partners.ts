@@ -4,7 +4,7 @@
 
 import type { AuditAction } from "../domain/action.ts";
 import { foldCode, MAX_COUPON_CODE_CHARACTERS } from "../domain/credit.ts";
-import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
+import { parseName, readName } from "../domain/display-name.ts";
 import { type Checked, checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { parseRate } from "../domain/money.ts";
@@ -50,14 +50,11 @@ export async function invitePartner(
 }
 
 export function readPartner({ name, site, email }: PartnerInput): Checked<PartnerInput> {
-	return checkAll({ name: readPartnerName(name), site: readSite(site.trim()), email: parseEmail(email) });
-}
-
-function readPartnerName(text: string): Result<string> {
-	const name = parseName(text);
-	if (name !== null) return succeed(name);
-	const rule = `A partner's name has 1 to ${MAX_NAME_LENGTH} characters, without line breaks.`;
-	return refuse("invalid_name", rule, "name");
+	return checkAll({
+		name: readName(name, "the partner's"),
+		site: readSite(site.trim()),
+		email: parseEmail(email),
+	});
 }
 
 /** May be empty. */

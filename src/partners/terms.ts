@@ -5,27 +5,23 @@ import type { LandingHost } from "../domain/click.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { type Maker, transactInProgramme } from "../people/links.ts";
 import type { Clock } from "../ports.ts";
-import { noteAudit } from "../store/queries/audit.ts";
 import { findLandingHosts } from "../store/queries/clicks.ts";
 import { replaceLandingHosts } from "../store/queries/partners.ts";
 import { type Programme, updateProgramme } from "../store/queries/programmes.ts";
 import type { Store } from "../store/store.ts";
+import { note } from "./partners.ts";
 
-/**
- * As typed; a box that is not ticked is empty. Of the hosts one a line; one with "*." before it takes its subdomains, too.
- */
-export type PartnerTermsInput = Readonly<
-	Record<
-		| "creditsPartners"
-		| "clickDays"
-		| "clickParameter"
-		| "showsBaskets"
-		| "takesApplications"
-		| "terms"
-		| "hosts",
-		string
-	>
->;
+/** As typed; a box that is not ticked is empty. */
+export interface PartnerTermsInput {
+	creditsPartners: string;
+	clickDays: string;
+	clickParameter: string;
+	showsBaskets: string;
+	takesApplications: string;
+	terms: string;
+	/** One a line; one with "*." before it takes its subdomains, too. */
+	hosts: string;
+}
 
 export const MAX_CLICK_DAYS = 365;
 export const MAX_TERMS_LENGTH = 20_000;
@@ -66,8 +62,7 @@ export async function savePartnerTerms(
 			takes_applications: flag(input.takesApplications),
 			partner_terms: terms,
 		});
-		const note = { personId: maker.personId, programmeId, action: "programme.changed" } as const;
-		await noteAudit(trx, { ...note, subject: null, detail: "partners" }, clock.nowMs());
+		await note(trx, { clock }, maker, "programme.changed", programme.public_id, "partners", programmeId);
 		return succeed(true);
 	});
 	if (done.ok) store.announceChange(programmeId);
