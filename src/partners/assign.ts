@@ -7,9 +7,11 @@ import { creditedRates, NOBODY } from "../domain/credit.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { type Maker, transactAs } from "../people/links.ts";
 import { type Conversion, findByPublicId } from "../store/queries/conversions.ts";
-import { findPartnership } from "../store/queries/partners.ts";
+import { findPartnerships, type NamedPartnership } from "../store/queries/partners.ts";
 import type { Programme } from "../store/queries/programmes.ts";
+import type { Db } from "../store/store.ts";
 import { note } from "./partners.ts";
+import { MATCHES_NAMED, pickNamed } from "./pick-named.ts";
 
 const MAX_REASON_LENGTH = 200;
 
@@ -18,12 +20,11 @@ export async function assignPartner(
 	maker: Maker,
 	programme: Programme,
 	conversionId: string,
-	/** Empty: nobody. */
-	partnershipId: string,
-	reasonText: string,
+	/** The partner by its name or id; empty: nobody. */
+	input: { partner: string; reason: string },
 ): Promise<Result<Conversion>> {
 	const { store } = deps;
-	const reason = reasonText.trim();
+	const reason = input.reason.trim();
 	if (reason === "" || reason.length > MAX_REASON_LENGTH) {
 		return refuse("invalid_field", `Say why, in at most ${MAX_REASON_LENGTH} characters.`, "reason");
 	}
@@ -38,10 +39,9 @@ export async function assignPartner(
 		if (conversion === undefined) {
 			return refuse("unknown_conversion", `There is no conversion ${conversionId} in this programme.`);
 		}
-		const chosen = partnershipId === "" ? null : await findPartnership(trx, partnershipId);
-		if (chosen === undefined || (chosen !== null && chosen.programme_id !== programme.id)) {
-			return refuse("unknown_partner", "Choose a partner of this programme, or nobody.", "partner");
-		}
+		const picked = await pickPartner(trx, programme, input.partner.trim());
+		if (!picked.ok) return picked;
+		const chosen = picked.value;
 		// Before the conversion, as a repeated report does it: so neither waits for the other for ever.
 		await store.writes.lockCredits(trx, [conversion.id]);
 		const credit = { ...NOBODY, partnership_id: chosen?.id ?? null, word: "ASSIGNED" } as const;
@@ -60,4 +60,15 @@ export async function assignPartner(
 		await note(trx, deps, maker, "credit.assigned", conversion.public_id, detail, programme.id);
 		return succeed(changed);
 	});
+}
+
+async function pickPartner(
+	db: Db,
+	{ id }: Programme,
+	search: string,
+): Promise<Result<NamedPartnership | null>> {
+	if (search === "") return succeed(null);
+	const found = await findPartnerships(db, { programmeId: id, search, limit: MATCHES_NAMED });
+	const named = found.map((own) => ({ ...own, name: own.partner_name, publicId: own.partner_public_id }));
+	return pickNamed(named, search, "partner");
 }

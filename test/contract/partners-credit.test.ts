@@ -471,7 +471,7 @@ eachDatabase("credits", (database) => {
 		equal((await report({ orderId: "T-1", ...better, test: true })).credit?.word, "NO_SIGNAL");
 		const assigned = await report({ orderId: "T-2" });
 		const { public_id: assignedId } = assigned.conversion;
-		ok((await assignPartner(site.deps, maker, programme, assignedId, "", "ours")).ok);
+		ok((await assignPartner(site.deps, maker, programme, assignedId, { partner: "", reason: "ours" })).ok);
 		deepEqual((await report({ orderId: "T-2", ...better })).json.credit, "ASSIGNED");
 		await report({ orderId: "T-3" });
 		const body = JSON.stringify({ orderId: "T-3" });
@@ -480,14 +480,10 @@ eachDatabase("credits", (database) => {
 		const decided = await report({ orderId: "T-3", ...better });
 		deepEqual([decided.json.credit, decided.conversion.commission], ["NO_SIGNAL", "0.00"]);
 		const { credits_partners: _, ...rest } = programme;
-		const refused = await assignPartner(
-			site.deps,
-			maker,
-			{ ...rest, credits_partners: 0 },
-			assignedId,
-			"",
-			"x",
-		);
+		const refused = await assignPartner(site.deps, maker, { ...rest, credits_partners: 0 }, assignedId, {
+			partner: "",
+			reason: "x",
+		});
 		match(refused.ok ? "" : refused.fault.detail, /does not credit partners/);
 	});
 

@@ -133,6 +133,7 @@ export async function partnershipTable(
 	const ids = rows.map(({ id }) => id);
 	const clicks = await sumClicks(db, "partnership_id", ids, span);
 	const codes = Map.groupBy(await listCodes(db, ids), (code) => code.partnership_id);
+	const codesOf = (id: number) => codes.get(id)?.map(({ code }) => code) ?? ["—"];
 	const totals = await sumByPartnership(db, { ...span, partnershipIds: ids });
 	const { title, hrefOf = partnershipPath } = look;
 	const name = title === "Partner" ? "partner_name" : "programme_name";
@@ -156,13 +157,7 @@ export async function partnershipTable(
 			...moneyColumns<NamedPartnership>(({ id }) => totals.filter((total) => total.partnershipId === id)),
 			{
 				title: "Coupon codes",
-				cell: ({ id }) =>
-					html`<span class="break">${
-						codes
-							.get(id)
-							?.map(({ code }) => code)
-							.join(", ") ?? "—"
-					}</span>`,
+				cell: ({ id }) => html`<span class="break">${codesOf(id).join(", ")}</span>`,
 			},
 		],
 	});

@@ -3,6 +3,7 @@
 
 import type { Result } from "../../domain/fault.ts";
 import * as partners from "../../partners/partners.ts";
+import { MATCHES_NAMED, pickNamed } from "../../partners/pick-named.ts";
 import type { SentLink } from "../../people/invitations.ts";
 import { listPartnerships, type NamedPartnership } from "../../store/queries/partners.ts";
 import { listProgrammes } from "../../store/queries/programme-list.ts";
@@ -22,9 +23,8 @@ import {
 import { earningsPath, partnerConversionsPath, programmePartnerPath, withQuery } from "../paths.ts";
 import { invitationCard } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
-import { html } from "../ui.ts";
+import { type Html, html } from "../ui.ts";
 import { earnedSection, partnershipTable } from "./earned-section.ts";
-import { MATCHES_NAMED, pickNamed } from "./pick-named.ts";
 
 const ADD_FORM = declareForm({ programme: { label: "Programme's name or ID", isRequired: true } });
 
@@ -79,14 +79,10 @@ function sayEnd(name: string): string {
 	return `End all partnerships of ${name}? Links then lead to the shops without a click ID, and coupon codes credit nobody. The partner keeps what was earned, and sales from clicks made before still count. Each partnership can be resumed.`;
 }
 
-function termsOf({
-	programme_name,
-	programme_click_days: days,
-	terms,
-	created_at_ms: sinceMs,
-}: NamedPartnership) {
+function termsOf({ terms, created_at_ms: sinceMs, ...own }: NamedPartnership): Html {
+	const days = own.programme_click_days;
 	return ui.more(
-		html`<span class="break">${programme_name}</span>`,
+		html`<span class="break">${own.programme_name}</span>`,
 		html`<p>A sale is credited to the last click of the ${days === 1 ? "day" : `${days} days`} before it.</p>`,
 		terms === ""
 			? html`<p>The programme had no other terms on ${ui.dayTag(sinceMs)}.</p>`

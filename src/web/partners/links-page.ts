@@ -67,7 +67,7 @@ export async function showLinks(c: WebContext, deps: PageDeps): Promise<Response
 		body: [
 			ui.pageHeader({
 				title: "Links",
-				hint: "A link leads to a shop with a click ID, which credits you with the sale.",
+				hint: "A link leads to a shop with a click ID, which credits this partner with the sale.",
 			}),
 			chosen === undefined ? null : addressSection(c, deps, path, chosen),
 			await makeSection(c, deps, path, partnerships),
@@ -95,7 +95,7 @@ function addressSection(c: WebContext, { clickUrl }: PageDeps, path: string, lin
 
 const ALL_ENDED = ui.message(
 	"info",
-	"Your partnerships have ended. You keep what you earned. Your links still lead to the shops, but new clicks earn nothing.",
+	"All partnerships have ended. What was earned stays. The links still lead to the shops, but new clicks earn nothing.",
 );
 
 async function makeSection(

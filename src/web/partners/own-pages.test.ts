@@ -325,7 +325,7 @@ test("a partner that has ended still sees what it earned, and makes no links", a
 	await makeLink(shop, { code: "kept" });
 	ok((await endPartner(site.deps, null, partner)).ok);
 	const links = await browser.open(`${base}/links`);
-	match(links.text, /Your partnerships have ended/);
+	match(links.text, /All partnerships have ended/);
 	match(links.text, /\/c\/kept</);
 	doesNotMatch(links.text, /Make link/);
 	const refused = await makeLink(shop);
