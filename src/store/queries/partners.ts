@@ -212,14 +212,8 @@ export function findFirstCode(db: Db, programmeId: number) {
 	return codes.orderBy("created_at_ms").limit(1).executeTakeFirst();
 }
 
-/** False when it belongs to a partnership already. */
-export async function insertCode(db: Db, code: Insertable<CouponCodesTable>): Promise<boolean> {
-	const { numInsertedOrUpdatedRows = 0n } = await db
-		.insertInto("coupon_codes")
-		.values(code)
-		.onConflict((conflict) => conflict.doNothing())
-		.executeTakeFirst();
-	return numInsertedOrUpdatedRows > 0n;
+export async function insertCode(db: Db, code: Insertable<CouponCodesTable>): Promise<void> {
+	await db.insertInto("coupon_codes").values(code).execute();
 }
 
 export async function removeCode(db: Db, programmeId: number, folded: string): Promise<void> {

@@ -11,15 +11,7 @@ import {
 } from "../../store/queries/partners.ts";
 import { answerError } from "../error-page.ts";
 import { declareForm } from "../form.ts";
-import {
-	answerPage,
-	leadTo,
-	makerOf,
-	type PageDeps,
-	partnerOf,
-	tellRefusal,
-	type WebContext,
-} from "../page.ts";
+import { answerPage, leadTo, makerOf, type PageDeps, partnerOf, type WebContext } from "../page.ts";
 import { partnerLinksPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
@@ -44,9 +36,7 @@ export async function makeOwnLink(c: WebContext, deps: PageDeps): Promise<Respon
 	const partnership = partnerships.find(({ public_id }) => public_id === typed.partnership);
 	if (partnership === undefined) return answerError(c, "not_found");
 	const made = await makeLink(deps, makerOf(c), partnership, typed);
-	const show = () => showLinks(c, deps);
-	if (!made.ok)
-		return made.fault.field === undefined ? tellRefusal(c, made, show) : FORM.refuse(c, made, show);
+	if (!made.ok) return FORM.refuse(c, made, () => showLinks(c, deps));
 	const { code: link } = made.value;
 	const path = withQuery(partnerLinksPath(partner.public_id), { link });
 	return leadTo(c, path, `The link ${link} is ready. Copy its address below.`);

@@ -330,7 +330,7 @@ test("a partner that has ended still sees what it earned, and makes no links", a
 	doesNotMatch(links.text, /Make link/);
 	const refused = await makeLink(shop);
 	equal(refused.status, 409);
-	match(refused.text, /This partnership has ended/);
+	match(refused.text, /All partnerships have ended/);
 	match((await browser.open(`${base}/earnings`)).text, /1 sale</);
 	match((await browser.open(`${base}/conversions`)).text, new RegExp(sold.public_id));
 });

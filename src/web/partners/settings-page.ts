@@ -35,7 +35,12 @@ const SETTINGS_FORM = declareForm({
 		maxLength: 32,
 		hint: "Links open your shop with the click ID in this parameter. Change it in your shop at the same time.",
 	},
-	hosts: { label: "Landing hosts", rows: 4, isMono: true },
+	hosts: {
+		label: "Landing hosts",
+		rows: 4,
+		isMono: true,
+		hint: "Where links may lead: one host a line, such as shop.example. The network's staff can enter *.shop.example, which takes its subdomains, too.",
+	},
 	showsBaskets: { label: "Partners see the basket value of the sales they brought", isBox: true },
 	takesApplications: { label: "Partners may apply on a public page", isBox: true },
 	terms: {
@@ -46,16 +51,11 @@ const SETTINGS_FORM = declareForm({
 	},
 });
 
-const HOSTS_HINT = "Where links may lead: one host a line, such as shop.example.";
-
 export async function showPartnerSettings(c: WebContext, { store }: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const isStaff = viewerOf(c).kind === "staff";
 	const hosts = (await findLandingHosts(store.db, [programme.id])).get(programme.id) ?? [];
 	const on = (flag: 0 | 1) => (flag === 1 ? "on" : "");
-	const subdomains = isStaff
-		? "*.shop.example takes its subdomains, too."
-		: "For subdomains, ask the network's staff.";
 	const form = SETTINGS_FORM.show(c, {
 		action: partnerSettingsPath(programme.public_id),
 		values: {
@@ -67,7 +67,6 @@ export async function showPartnerSettings(c: WebContext, { store }: WebDeps): Pr
 			takesApplications: on(programme.takes_applications),
 			terms: programme.partner_terms,
 		},
-		looks: { hosts: { hint: `${HOSTS_HINT} ${subdomains}` } },
 		rows: ({ fields }) =>
 			html`${isStaff ? fields("creditsPartners") : null}<div class="form-grid">${fields("clickDays", "clickParameter")}</div>${fields("hosts", "showsBaskets", "takesApplications", "terms")}`,
 		send: "Save",
