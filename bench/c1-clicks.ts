@@ -5,6 +5,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { sql } from "kysely";
+import { NODE_OPTIONS } from "../release/executable.ts";
 import { endChild, runChild } from "./child-process.ts";
 import { type Database, withStore } from "./database.ts";
 import { best, least, rate, ratio } from "./figures.ts";
@@ -50,7 +51,7 @@ export const c1Clicks = defineWorkload<ClickScale>({
 	title: "clicks",
 	measures: "redirects a second with counts stored ÷ a constant 302; sales with a click ID and a code ÷ W6",
 	scales: {
-		full: { clicks: 10_000, paced: 5_000, perSecond: 1_000, sales: 10_000, bursts: 6, rounds: 3 },
+		full: { clicks: 30_000, paced: 5_000, perSecond: 1_000, sales: 10_000, bursts: 6, rounds: 3 },
 		short: { clicks: 5_000, paced: 2_000, perSecond: 1_000, sales: 3_000, bursts: 2, rounds: 1 },
 		smoke: { clicks: 200, paced: 50, perSecond: 1_000, sales: 50, bursts: 1, rounds: 1 },
 	},
@@ -142,7 +143,7 @@ function clickLinks(kind: Database, scale: ClickScale, tools: Tools): Promise<Me
 }
 
 async function startConstant(): Promise<{ url: string; pid: number; stop(): Promise<void> }> {
-	const child = fork(join(import.meta.dirname, "constant-redirect-server.ts"));
+	const child = fork(join(import.meta.dirname, "constant-redirect-server.ts"), { execArgv: NODE_OPTIONS });
 	const [{ url }] = await once(child, "message");
 	return { url, pid: child.pid ?? 0, stop: () => endChild(child) };
 }

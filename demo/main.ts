@@ -8,10 +8,10 @@ import { setTimeout } from "node:timers/promises";
 import { createClient } from "@ringback/receiver";
 import { readConfig } from "../src/config.ts";
 import { parseRange } from "../src/domain/address.ts";
+import { CLICK_PARAMETER } from "../src/domain/click.ts";
 import type { Result } from "../src/domain/fault.ts";
 import { addSamplePartner, SAMPLE_LINK } from "../src/partners/sample.ts";
 import { invitePerson } from "../src/people/invitations.ts";
-import { createPerson } from "../src/people/people.ts";
 import { issueKey } from "../src/programmes/keys.ts";
 import { changeNetwork } from "../src/programmes/network.ts";
 import { openProgramme } from "../src/programmes/open-programme.ts";
@@ -22,6 +22,7 @@ import type { Store } from "../src/store/store.ts";
 import { createDemoClock } from "./demo-clock.ts";
 import { describeCallback, describeCallbackAsJson } from "./print.ts";
 import { startSampleShop } from "./sample-shop.ts";
+import { SHOP_NAME, startShopPage } from "./shop-page.ts";
 import { tellStory } from "./story.ts";
 
 const HELP = `npm run demo [-- [--once] [--json]]
@@ -53,19 +54,22 @@ async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
 	const shop = await startSampleShop(clock.nowMs, (callback) =>
 		print(asJson ? describeCallbackAsJson(callback) : describeCallback(callback)),
 	);
+	const page = await startShopPage();
 	let service: Service | undefined;
 	try {
-		service = await startDemoService(folder, shop.caPem, clock);
+		service = await startDemoService(folder, shop.caPem, page.url, clock);
 		const { store } = service;
-		const { apiKey, secret, partnerLink } = await openSampleProgramme(service, shop.url);
-		const clickUrl = `${service.url}/c/${SAMPLE_LINK.code}`;
+		const { apiKey, secret, ...links } = await openSampleProgramme(service, shop.url);
+		const clickUrl = `${page.url}/c/${SAMPLE_LINK.code}`;
 		shop.secret = secret;
 		if (asJson) print(JSON.stringify({ type: "secret", secret }));
 		say(`Ringback listens on ${service.url}, the sample shop on ${shop.url}`);
+		say(`Buyers open ${page.url}; in this demo partners' links to ${SHOP_NAME} lead there`);
 		say(`The programme's signing secret (shown once): ${secret}\n`);
 		// Without retries: the service is in this process, and one that does not answer has been told to stop.
 		const retry = { maxAttempts: 1 };
 		const client = createClient({ url: service.url, apiKey, secret, now: clock.nowMs, retry });
+		page.shop = { serviceUrl: service.url, client };
 		const story = tellStory(
 			client,
 			shop,
@@ -76,11 +80,12 @@ async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
 		);
 		const isTold = await Promise.race([story.then(() => true), interrupted.then(() => false)]);
 		if (isTold && !once) {
-			inviteToLook(service, partnerLink, clickUrl, say);
+			inviteToLook(service, links, clickUrl, say);
 			await interrupted;
 		}
 	} finally {
 		await service?.stop();
+		page.close();
 		await shop.close();
 		remove();
 	}
@@ -102,6 +107,7 @@ function untilInterrupted(): Promise<void> {
 async function startDemoService(
 	folder: string,
 	shopCa: string,
+	clickUrl: string,
 	clock: ReturnType<typeof createDemoClock>,
 ): Promise<Service> {
 	const read = readConfig({
@@ -113,7 +119,7 @@ async function startDemoService(
 	const loopback = parseRange("127.0.0.0/8");
 	if (!read.ok || loopback === undefined) throw new Error("the demo's own settings are wrong");
 	// The sample shop lives on this machine and signed its own certificate; both are for development only.
-	const config = { ...read.config, allowedPrivateRanges: [loopback], trustedCa: shopCa };
+	const config = { ...read.config, allowedPrivateRanges: [loopback], trustedCa: shopCa, clickUrl };
 	try {
 		return await startService(config, { clock });
 	} catch (error) {
@@ -125,16 +131,15 @@ async function startDemoService(
 async function openSampleProgramme(
 	service: Service,
 	postbackUrl: string,
-): Promise<{ apiKey: string; secret: string; partnerLink: string }> {
+): Promise<{ apiKey: string; secret: string; ownerLink: string; partnerLink: string }> {
 	must(await changeNetwork(service, null, { name: "Sample network" }));
-	const owner = must(await createPerson(service, { email: "owner@shop.example", kind: "shop" }));
 	const { programme } = must(
 		await openProgramme(
 			service,
 			{ kind: "known" },
 			{
 				name: "Sample shop",
-				ownerEmail: owner.email,
+				ownerEmail: null,
 				currency: "EUR",
 				commissionRate: "10",
 				feeRate: "2",
@@ -145,20 +150,21 @@ async function openSampleProgramme(
 	);
 	const issued = must(await issueKey(service, programme.public_id, null));
 	must(await savePostbackUrl(service, programme.public_id, postbackUrl, null));
+	const membership = { programme, role: "owner" } as const;
+	const invitation = { email: "owner@shop.example", membership, invitedBy: null };
+	const { link: ownerLink } = must(await invitePerson(service, invitation));
 	const partner = must(await addSamplePartner(service, null, programme));
-	const { link } = must(
-		await invitePerson(service, { email: "mira@blog.example", membership: { partner }, invitedBy: null }),
-	);
-	return { apiKey: issued.key, secret: issued.secret ?? "", partnerLink: link ?? "" };
+	const forPartner = { email: "mira@blog.example", membership: { partner }, invitedBy: null };
+	const { link: partnerLink } = must(await invitePerson(service, forPartner));
+	const links = { ownerLink: ownerLink ?? "", partnerLink: partnerLink ?? "" };
+	return { apiKey: issued.key, secret: issued.secret ?? "", ...links };
 }
 
-/** As a browser does, up to the address that it is led to: the sample shop has none that a link may lead to. */
-async function clickOn(link: string): Promise<string> {
+/** As a browser does; gives the click ID that it came to the shop's page with. */
+async function clickOn(link: string): Promise<string | undefined> {
 	const headers = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0" };
-	const { status, headers: answered } = await fetch(link, { headers, redirect: "manual" });
-	const location = answered.get("location");
-	if (location === null) throw new Error(`the link was answered ${status}`);
-	return location;
+	const { url } = await fetch(link, { headers });
+	return new URL(url).searchParams.get(CLICK_PARAMETER) ?? undefined;
 }
 
 /** The delay counts from the end of the failed attempt: skipping ahead before it is stored would skip nothing. */
@@ -169,17 +175,16 @@ async function retryIsPlanned({ db }: Store): Promise<void> {
 
 function inviteToLook(
 	{ url, metricsUrl, config, welcomeLink }: Service,
-	partnerLink: string,
+	{ ownerLink, partnerLink }: { ownerLink: string; partnerLink: string },
 	clickUrl: string,
 	say: (line: string) => void,
 ): void {
 	const path = config.database.kind === "sqlite" ? config.database.path : "";
 	say("\nThat was the whole way. It stays up until Ctrl-C; look at:");
-	say(
-		`  ${welcomeLink ?? url}   the pages: make a staff account; the last step of the set-up leads to "Sample shop"`,
-	);
-	say(`  ${partnerLink}   in a private window: the partner's own pages, with links and earnings`);
-	say(`  ${clickUrl}   the partner's link: a click on it is counted`);
+	say(`  ${clickUrl}   a partner's link: it leads to the shop's page; press Buy, and the sale is credited`);
+	say(`  ${ownerLink}   the shop owner's pages: approve the sale under Conversions`);
+	say(`  ${partnerLink}   in a private window, the partner's pages: earnings and links`);
+	say(`  ${welcomeLink ?? url}   in another one, the network's staff: "Sample shop" is under Programmes`);
 	say(`  ${metricsUrl}/metrics   attempts by verdict, deliveries by state`);
 	say(`  ${path}   the database (SQLite), removed when you stop`);
 }

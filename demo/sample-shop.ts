@@ -1,11 +1,10 @@
-// The demo's shop: its own HTTPS server with its own certificate. It verifies every callback with the receiver
+// The demo's shop as callbacks meet it: an HTTPS server with a certificate of its own. It verifies every callback with the receiver
 // library, as a real shop would, and answers 503 when it was told to be out of order.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { type Verification, verifyPostback } from "@ringback/receiver";
-import { CLICK_PARAMETER } from "../src/domain/click.ts";
 import { makeCertificates } from "./certificate.ts";
 
 export interface ReceivedCallback {
@@ -23,10 +22,6 @@ export interface SampleShop {
 	caPem: string;
 	/** Known only once the programme has its first key. */
 	secret: string;
-	/** Of the visitor, as a real shop's server keeps it in a cookie; null before one came by a link. */
-	readonly clickId: string | null;
-	/** A visitor opens a page of the shop. */
-	openPage(url: string): void;
 	/** Answers the next callback for this order with 503, once. */
 	failNext(orderId: string): void;
 	/** Resolves when so many callbacks have arrived in all. */
@@ -44,7 +39,6 @@ export async function startSampleShop(
 ): Promise<SampleShop> {
 	const { caPem, certPem, keyPem } = await makeCertificates({ names: ["127.0.0.1", "localhost"] });
 	const failing = new Set<string>();
-	let clickId: string | null = null;
 	let arrived = 0;
 	let onArrival = (): void => undefined;
 
@@ -88,12 +82,6 @@ export async function startSampleShop(
 		url: `https://127.0.0.1:${port}${PATH}`,
 		caPem,
 		secret: "",
-		get clickId() {
-			return clickId;
-		},
-		openPage(page) {
-			clickId = new URL(page).searchParams.get(CLICK_PARAMETER) ?? clickId;
-		},
 		failNext: (orderId) => failing.add(orderId),
 		waitFor(count) {
 			return new Promise((resolve, reject) => {

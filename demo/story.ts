@@ -12,7 +12,7 @@ export async function tellStory(
 	client: Client,
 	shop: SampleShop,
 	clock: DemoClock,
-	clickLink: () => Promise<string>,
+	clickLink: () => Promise<string | undefined>,
 	retryIsPlanned: () => Promise<void>,
 	say: (line: string) => void,
 ): Promise<void> {
@@ -24,19 +24,11 @@ export async function tellStory(
 		if (!result.ok) throw new Error(result.detail);
 		await shop.waitFor(++expected);
 	};
-	const sell = (orderId: string, basketValue: string, test = false) => {
-		const { clickId } = shop;
-		return client.record({
-			orderId,
-			basketValue,
-			currency: "EUR",
-			test,
-			...(clickId === null ? {} : { clickId }),
-		});
-	};
-
 	say("A visitor clicks on a partner's link, and the shop keeps the click ID.");
-	shop.openPage(await clickLink());
+	const clickId = await clickLink();
+	const sell = (orderId: string, basketValue: string, test = false) =>
+		client.record({ orderId, basketValue, currency: "EUR", test, clickId });
+
 	await act("Order 1001 is sold, and credited to the partner …", () => sell("1001", "129.90"));
 	await act("… and the shop approves it.", () => client.approve({ orderId: "1001" }));
 	await act("Order 1002 is sold …", () => sell("1002", "49.00"));

@@ -165,7 +165,7 @@ export const CREDIT = {
 		.optional()
 		.meta({
 			description:
-				"Where the programme credits partners: what the sale was credited by (`CODE`, `CLICK`), or why nobody was. Of a `DUPLICATE` that was sent with `clickId` or `couponCode`: the credit that the conversion has now, by the best of its reports. `NOT_CREDITING`: one of these fields was sent, and the programme does not credit partners.",
+				"Where the programme credits partners: what the sale was credited by (`CODE`, `CLICK`), or why nobody was. Of a `DUPLICATE` that was sent with `clickId` or `couponCode`: the credit that the conversion has now, by the best of its reports; one without these fields has no `credit`. `NOT_CREDITING`: one of these fields was sent, and the programme does not credit partners.",
 			examples: ["CLICK"],
 		}),
 };

@@ -4,7 +4,7 @@
 import type { MiddlewareHandler } from "hono";
 import { isbot } from "isbot";
 import { type Links, LinksAwayError } from "../clicks/links.ts";
-import { type ClickRequest, CODE_PATTERN, judgeClick, landingAt, landingUrl } from "../domain/click.ts";
+import { type ClickRequest, judgeClick, landingAt, landingUrl } from "../domain/click.ts";
 import { createClickSealer, keptSubIds, NO_SUB_IDS } from "../domain/click-token.ts";
 import { SEALING_IV_BYTES } from "../domain/sealing.ts";
 import type { KnownLink } from "../store/queries/clicks.ts";
@@ -16,7 +16,7 @@ const SUB_IDS = ["s1", "s2", "s3"];
 
 /** As it is counted. */
 export const CLICK_ROUTE = "/c/:code";
-const PATH = /^\/c\/([^/?]+)(?:\?|$)/;
+const PATH = "/c/";
 
 export interface ClickDeps extends Pick<AppDeps, "clock" | "random" | "sealingKey" | "clickCounts"> {
 	links: Links;
@@ -30,10 +30,6 @@ interface ClickAnswer {
 }
 
 type Incoming = NonNullable<AppEnv["Bindings"]["incoming"]> & { method?: string | undefined };
-
-interface Outgoing {
-	writeHead(status: number, headers: ClickAnswer["headers"]): { end(): unknown };
-}
 
 export type Clicks = ReturnType<typeof createClicks>;
 
@@ -68,9 +64,11 @@ export function createClicks(deps: ClickDeps) {
 	}
 
 	function find(target: string): ReturnType<Links["find"]> {
+		if (!target.startsWith(PATH)) return null;
+		const queryAt = target.indexOf("?");
 		// A link may be printed or spoken: its code has no case.
-		const code = PATH.exec(target)?.[1]?.toLowerCase() ?? "";
-		return CODE_PATTERN.test(code) ? links.find(code) : null;
+		const code = target.slice(PATH.length, queryAt === -1 ? undefined : queryAt).toLowerCase();
+		return links.find(code);
 	}
 
 	return {
@@ -89,23 +87,22 @@ export function createClicks(deps: ClickDeps) {
 
 		/**
 		 * On links in memory, thousands of times a second: without a request and an answer of the web's kind, which cost as
-		 * much as all the rest. False for everything else, which goes the way of all requests.
+		 * much as all the rest. Null for everything else, which goes the way of all requests.
 		 */
-		answerAtOnce(incoming: Incoming, outgoing: Outgoing): boolean {
+		answerAtOnce(incoming: Incoming): ClickAnswer | null {
 			const { method = "", url: target = "", headers = {} } = incoming;
 			const link = method === "GET" || method === "HEAD" ? find(target) : null;
-			if (link === null) return false;
+			if (link === null) return null;
 			if (link instanceof Promise) {
 				// The other way asks again, and shares this reading.
 				link.catch(() => undefined);
-				return false;
+				return null;
 			}
 			const header = (name: string) => headers[name]?.toString();
-			const { status, headers: answered, html } = lead(link, target, method, header);
-			if (html !== undefined) return false;
+			const answer = lead(link, target, method, header);
+			if (answer.html !== undefined) return null;
 			if (incoming.record !== undefined) incoming.record.route = CLICK_ROUTE;
-			outgoing.writeHead(status, answered).end();
-			return true;
+			return answer;
 		},
 	};
 }
@@ -145,7 +142,6 @@ function createCrawlerCheck(): (userAgent: string) => boolean {
 
 /** No cookie: the shop's own server sets one. The shop sees where its visitor came from. */
 const HEADERS = {
-	...SAFE_HEADERS,
 	"cache-control": "no-store",
 	"referrer-policy": "no-referrer-when-downgrade",
 };
@@ -178,6 +174,12 @@ function page(status: 404 | 503, title: string, text: string, more: Readonly<Rec
 <h1>${title}</h1>
 <p>${text}</p></html>
 `;
-	const headers = { ...HEADERS, ...more, ...STYLED, "content-type": "text/html; charset=utf-8" };
+	const headers = {
+		...SAFE_HEADERS,
+		...HEADERS,
+		...more,
+		...STYLED,
+		"content-type": "text/html; charset=utf-8",
+	};
 	return { status, html, headers };
 }

@@ -26,6 +26,7 @@ import {
 	parseSale,
 	REASON,
 	SALE,
+	signalText,
 	TEST,
 } from "./sale-fields.ts";
 import { type Endpoint, refusedWork, type SignedCall } from "./signed-call.ts";
@@ -94,10 +95,8 @@ function parseReport(json: unknown, { programme, nowMs }: SignedCall, sealer: Cl
 	const fields = checkFields(SALE_BODY, json);
 	if (!fields.ok) return fields;
 	const { occurredAt, test: isTest } = fields.value;
-	// Shops send the field of an order that has none as null or as an empty text.
-	const clickId = fields.value.clickId?.trim() || undefined;
-	// PostgreSQL has no text with a NUL in it.
-	const couponCode = fields.value.couponCode?.replaceAll("\0", "").trim() || undefined;
+	const clickId = signalText(fields.value.clickId);
+	const couponCode = signalText(fields.value.couponCode);
 	const sale = parseSale(programme, fields.value);
 	if (!sale.ok) return sale;
 	const occurredAtMs = occurredAt === undefined ? succeed(null) : parseOccurredAt(occurredAt, nowMs);

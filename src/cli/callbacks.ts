@@ -179,11 +179,12 @@ export const resendCommand = workplaceCommand({
 			return true;
 		});
 		if (!sent.ok) return sent;
+		const resent = sent.value.count;
 		const end = isAsked
-			? `${countCallbacks(sent.value)} being sent again.`
+			? `${countCallbacks(resent)} being sent again.`
 			: "Nothing was sent yet: run it again with --yes.";
 		return succeed({
-			json: { applied: isAsked, failed: count, resent: sent.value, programmes: found.map(programmeJson) },
+			json: { applied: isAsked, failed: count, resent, programmes: found.map(programmeJson) },
 			text: [
 				count === 0
 					? "No callback failed then."

@@ -7,8 +7,10 @@ import type { Clock, Log } from "../ports.ts";
 import { addClicks, type ClickCount, type KnownLink } from "../store/queries/clicks.ts";
 import type { Store } from "../store/store.ts";
 
+type CountedLink = Pick<KnownLink, "linkId" | "partnershipId">;
+
 export interface ClickCounts {
-	add(link: KnownLink, kind: ClickKind): void;
+	add(link: CountedLink, kind: ClickKind): void;
 	/** Stores what was counted: when the service stops. */
 	flush(): Promise<void>;
 }
@@ -27,15 +29,17 @@ export function createClickCounts({
 	clock: Clock;
 	log: Log;
 }): ClickCounts {
-	let waiting = new Map<string, ClickCount>();
+	/** By link: a few kinds of this hour each, and of the hours before while the database is away. */
+	let waiting = new Map<number, ClickCount[]>();
 	let isPlanned = false;
 	let flushing: Promise<void> = Promise.resolve();
 
-	function note(count: ClickCount): void {
-		const key = `${count.linkId} ${count.hour} ${count.kind}`;
-		const known = waiting.get(key);
-		if (known !== undefined) known.clicks += count.clicks;
-		else if (waiting.size < MAX_WAITING) waiting.set(key, count);
+	function note({ linkId, partnershipId }: CountedLink, hour: number, kind: ClickKind, clicks: number): void {
+		const counts = waiting.get(linkId);
+		const known = counts?.find((count) => count.kind === kind && count.hour === hour);
+		if (known !== undefined) known.clicks += clicks;
+		else if (counts !== undefined) counts.push({ partnershipId, linkId, hour, kind, clicks });
+		else if (waiting.size < MAX_WAITING) waiting.set(linkId, [{ partnershipId, linkId, hour, kind, clicks }]);
 		if (isPlanned) return;
 		isPlanned = true;
 		clock.after(FLUSH_MS, () => {
@@ -45,14 +49,14 @@ export function createClickCounts({
 	}
 
 	async function storeAll(): Promise<void> {
-		const counts = [...waiting.values()];
+		const counts = [...waiting.values()].flat();
 		waiting = new Map();
 		for (let first = 0; first < counts.length; first += ROWS_AT_ONCE) {
 			try {
 				await addClicks(store.db, counts.slice(first, first + ROWS_AT_ONCE));
 			} catch (error) {
 				log.warn({ err: error }, "clicks could not be counted; tried again in a second");
-				for (const count of counts.slice(first)) note(count);
+				for (const count of counts.slice(first)) note(count, count.hour, count.kind, count.clicks);
 				return;
 			}
 		}
@@ -64,9 +68,7 @@ export function createClickCounts({
 	}
 
 	return {
-		add({ linkId, partnershipId }, kind) {
-			note({ linkId, partnershipId, hour: Math.floor(clock.nowMs() / HOUR_MS), kind, clicks: 1 });
-		},
+		add: (link, kind) => note(link, Math.floor(clock.nowMs() / HOUR_MS), kind, 1),
 		flush,
 	};
 }

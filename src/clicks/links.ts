@@ -2,6 +2,7 @@
 // again before it is ten seconds old, many at once and one read at a time, however many ask. While the database is away,
 // what is known goes on for ten minutes.
 
+import { CODE_PATTERN } from "../domain/click.ts";
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import type { Clock, Log } from "../ports.ts";
 import { findLinks, type KnownLink } from "../store/queries/clicks.ts";
@@ -132,6 +133,7 @@ export function createLinks({ store, clock, log }: LinksDeps): Links {
 		find(code) {
 			const known = entries.get(code);
 			if (known === undefined) {
+				if (!CODE_PATTERN.test(code)) return null;
 				const strangeSinceMs = strangers.get(code);
 				if (strangeSinceMs !== undefined && ageOf(strangeSinceMs) < FRESH_MS) return null;
 				return read(code).then(() => entries.get(code)?.link ?? null);

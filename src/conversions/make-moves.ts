@@ -52,7 +52,7 @@ export type Step = {
 	reason?: Reason | null;
 	/** Who brought it; left out where the programme credits nobody, or the shop's server has not spoken yet. */
 	credit?: Credit | undefined;
-} & (FirstReport | NextMove | ImportedHistory);
+} & (FirstReport | NextMove | Correction | ImportedHistory);
 
 interface FirstReport {
 	move: LivedMove;
@@ -71,12 +71,16 @@ interface ImportedHistory {
 }
 
 interface NextMove {
-	move: Exclude<LivedMove, "record" | "park">;
+	move: Exclude<LivedMove, "record" | "park" | Correction["move"]>;
 	/** As it was read. */
 	known: Conversion;
 	change: Partial<Omit<Conversion, Derived | "id" | "public_id">>;
-	/** What was announced of it before, where the change would make that untrue. */
-	announcedBody?: string;
+}
+
+/** It may change what was announced, which is then kept with the move that announced it. */
+interface Correction extends Omit<NextMove, "move"> {
+	move: "confirm" | "credit";
+	programId: string;
 }
 
 export interface MadeMoves {
@@ -100,14 +104,16 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 		const conversion = written.get(step);
 		return conversion === undefined ? [] : [{ step, conversion }];
 	});
-	await writes.keepAnnouncedBodies(
-		trx,
-		made.flatMap(({ step, conversion }) =>
-			step.known === null || step.announcedBody === undefined
-				? []
-				: [{ conversion_id: conversion.id, body: step.announcedBody }],
-		),
+	// A parked conversion was not announced.
+	const announced = made.flatMap(({ step, conversion: { id, status } }) =>
+		"programId" in step && step.known.status === status
+			? {
+					conversion_id: id,
+					body: composeEvent("conversion.recorded", subjectOf(step.known, step.programId)),
+				}
+			: [],
 	);
+	await writes.keepAnnouncedBodies(trx, announced);
 	await writes.insertMoves(
 		trx,
 		made.map(({ step, conversion }) => ({
@@ -146,17 +152,18 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 
 /**
  * The amounts follow the partner, from the basket on record: `rates` is null where the partner stays, and they are those
- * of the recording. What was announced is kept with its move.
+ * of the recording.
  */
 export function creditStep(
 	{ public_id }: Pick<Programme, "public_id">,
 	known: Conversion,
 	credit: Credit,
 	rates: Rates | null,
-): NextMove & { credit: Credit } {
+): Correction & { credit: Credit } {
 	return {
 		move: "credit",
 		known,
+		programId: public_id,
 		change:
 			rates === null
 				? {}
@@ -164,7 +171,6 @@ export function creditStep(
 						commission: shareOf(known.basket_value, rates.commission_rate),
 						network_fee: shareOf(known.basket_value, rates.fee_rate),
 					},
-		announcedBody: composeEvent("conversion.recorded", subjectOf(known, public_id)),
 		credit,
 	};
 }

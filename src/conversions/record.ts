@@ -19,7 +19,6 @@ import {
 	NOT_CREDITING,
 	type Rates,
 } from "../domain/credit.ts";
-import { composeEvent } from "../domain/event.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { shareOf } from "../domain/money.ts";
@@ -38,7 +37,6 @@ import {
 } from "./deps.ts";
 import { type About, type Judgement, judgeAndMove, type OrderRequest, refuseBusy } from "./judge-and-move.ts";
 import { creditStep, type Step } from "./make-moves.ts";
-import { subjectOf } from "./owe.ts";
 
 export interface Report {
 	source: Reporter;
@@ -227,11 +225,7 @@ function stepFor({ random }: InTransaction, reported: Sale, known: Conversion | 
 		};
 	}
 	const change = { ...sale, pixel_basket_value: known.basket_value, confirmed_at_ms: nowMs };
-	const confirmed = { move, known, change, decidedBy: "shop" } as const;
-	if (known.status !== "RECORDED") return confirmed;
-	// It was recorded without parking, and announced with the pixel's amount.
-	const announcedBody = composeEvent("conversion.recorded", subjectOf(known, programme.public_id));
-	return { ...confirmed, announcedBody };
+	return { move, known, change, programId: programme.public_id, decidedBy: "shop" };
 }
 
 /** The rates are those of this moment: later changes of them do not touch the conversion. */

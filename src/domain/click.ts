@@ -71,9 +71,8 @@ export interface Landing {
 
 /** What the shop's page is opened with; a click id that was in the address already gives way. */
 export function landingAt(url: URL, parameter: string): Landing {
-	const { href } = url;
 	if (url.searchParams.has(parameter)) url.searchParams.delete(parameter);
-	const { hash: afterId, search } = url;
+	const { href, hash: afterId, search } = url;
 	// Also where it is empty: "/x?" has a mark that "/x" has not.
 	url.hash = "";
 	url.search = search === "" ? "?" : `${search}&`;

@@ -1,7 +1,7 @@
 // The listening socket.
 
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Log } from "../ports.ts";
@@ -53,10 +53,16 @@ export interface ListenOptions {
 	recording?: RecordingOptions;
 }
 
+/** Without a body. */
+export interface BareAnswer {
+	status: number;
+	headers: Readonly<Record<string, string>>;
+}
+
 export interface ServedApp {
 	fetch: (request: Request, env: object) => Response | Promise<Response>;
-	/** For the few things that come thousands of times a second; false for what is to go the way of all requests. */
-	answerAtOnce?(incoming: IncomingMessage, outgoing: ServerResponse): boolean;
+	/** For the few things that come thousands of times a second; null for what is to go the way of all requests. */
+	answerAtOnce?(incoming: IncomingMessage): BareAnswer | null;
 }
 
 export interface HttpServer {
@@ -84,15 +90,16 @@ export function listen({ host, port, limits, recording, log }: ListenOptions): P
 		const fetch = getRequestListener(async (request, env) => (await app.promise).fetch(request, env), {
 			hostname: host,
 		});
-		const listener: ServeRequest = (incoming, outgoing) => {
+		const atOnce = (incoming: IncomingMessage): BareAnswer | null => {
 			try {
-				if (answerAtOnce?.(incoming, outgoing) === true) return;
+				return answerAtOnce?.(incoming) ?? null;
 			} catch {
-				// It fails in the same way below, where it is logged and answered.
+				// It fails in the same way on the way of all requests, where it is logged and answered.
+				return null;
 			}
-			return fetch(incoming, outgoing);
 		};
-		const serve = recording === undefined ? listener : recordRequests(listener, recording);
+		const together = answerTogether(atOnce, fetch);
+		const serve = recording === undefined ? together : recordRequests(together, recording);
 		let isEnding = false;
 		const { maxConnections } = limits;
 		guardConnections(server, { serve, maxConnections, log, isEnding: () => isEnding });
@@ -114,6 +121,30 @@ export function listen({ host, port, limits, recording, log }: ListenOptions): P
 			});
 		});
 	});
+}
+
+/**
+ * What arrived together is thought out together and then written together, each step once for all: a click then takes 33
+ * microseconds instead of 64 (C1). One by one, every step finds the processor's caches full of the others.
+ */
+function answerTogether(
+	atOnce: (incoming: IncomingMessage) => BareAnswer | null,
+	fetch: ServeRequest,
+): ServeRequest {
+	let arrived: Parameters<ServeRequest>[] = [];
+	const answerAll = (): void => {
+		const all = arrived;
+		arrived = [];
+		const answers = all.map(([incoming]) => atOnce(incoming));
+		for (const [at, [incoming, outgoing]] of all.entries()) {
+			const answer = answers[at] ?? null;
+			if (answer === null) fetch(incoming, outgoing);
+			else outgoing.writeHead(answer.status, answer.headers).end();
+		}
+	};
+	return (incoming, outgoing) => {
+		if (arrived.push([incoming, outgoing]) === 1) setImmediate(answerAll);
+	};
 }
 
 /** Rejects as listening would: to be asked before anything is made. Nobody is answered meanwhile. */

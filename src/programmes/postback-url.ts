@@ -10,6 +10,7 @@ import { bringRemovedForward } from "../store/queries/bring-forward.ts";
 import { findOldestPending, MAX_COUNTED_UNDELIVERED } from "../store/queries/delivery-health.ts";
 import { presentUrl, removeEndpoint, setEndpoint } from "../store/queries/programmes.ts";
 import { changeLocked } from "./programmes.ts";
+import { formGoesOn, type Worked } from "./resend.ts";
 
 export interface PostbackUrlDeps extends Pick<AccountsDeps, "store" | "clock"> {
 	transport: Pick<Transport, "lookUp">;
@@ -57,7 +58,7 @@ export async function removePostbackUrl(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
 	maker: Maker | null,
-): Promise<Result<number>> {
+): Promise<Result<Worked>> {
 	const removed = await changeLocked(
 		deps,
 		programmePublicId,
@@ -74,8 +75,9 @@ export async function removePostbackUrl(
 	);
 	if (!removed.ok) return removed;
 	const { programmeId, count } = removed.value;
-	await bringRemovedForward(deps.store, deps.clock, programmeId);
-	return succeed(count);
+	const goesOn = formGoesOn(deps.clock, maker);
+	const isAll = await bringRemovedForward(deps.store, deps.clock, programmeId, goesOn);
+	return succeed({ count, isAll });
 }
 
 function logRefusal(

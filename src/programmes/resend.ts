@@ -4,17 +4,17 @@
 // the same attempt, it is sent once.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { isoTime } from "../domain/time.ts";
+import { isoTime, SECOND_MS } from "../domain/time.ts";
 import { type Maker, transactInProgramme } from "../people/links.ts";
 import type { Clock } from "../ports.ts";
 import { type AuditNote, noteAudit } from "../store/queries/audit.ts";
 import { bringForward, walkWaiting } from "../store/queries/bring-forward.ts";
 import {
 	type FailedSpan,
-	failedWithin,
 	findDeliveries,
 	requeue,
 	setAside,
+	walkFailed,
 } from "../store/queries/deliveries.ts";
 import type { Db, Store } from "../store/store.ts";
 
@@ -29,19 +29,34 @@ export interface Asked {
 	maker: Maker | null;
 }
 
-/** Per transaction; what is more goes batch by batch. */
-const BATCH_ROWS = 500;
+type Note = (count: number) => Pick<AuditNote, "action" | "subject" | "detail">;
+/** Null when there is no URL or no secret now. */
+type Started = readonly unknown[] | null;
+
+/** Nobody waits longer for the answer to a form. */
+const MAX_FORM_MS = 5 * SECOND_MS;
+
+/** How far a form or command came that works in batches: of what is left, a person presses the button again. */
+export interface Worked {
+	count: number;
+	isAll: boolean;
+}
+
+/** A command goes on to the end. */
+export function formGoesOn(clock: Clock, maker: Maker | null): () => boolean {
+	const endsAtMs = maker === null ? Number.POSITIVE_INFINITY : clock.monotonicMs() + MAX_FORM_MS;
+	return () => clock.monotonicMs() < endsAtMs;
+}
 
 /**
- * One transaction, in which who asks still has the right to integrate. Resolves to how many were started. If any were, the
- * audit log has what `note` says, and the engine hears of it.
+ * One transaction, in which who asks still has the right to integrate. Resolves to how many were changed. If any were, the
+ * audit log has what `note` says, and the engine looks what is due.
  */
-async function send(
+async function change(
 	{ store, clock }: ResendDeps,
 	{ programmeId, maker }: Asked,
-	note: (count: number) => Pick<AuditNote, "action" | "subject" | "detail">,
-	/** Null when there is no URL or no secret now. */
-	start: (trx: Db, dueAtMs: number) => Promise<readonly unknown[] | null>,
+	note: Note,
+	start: (trx: Db, nowMs: number) => Promise<Started>,
 ): Promise<Result<number>> {
 	const nowMs = clock.nowMs();
 	const startAndNote = async (trx: Db): Promise<Result<number>> => {
@@ -62,82 +77,73 @@ async function send(
 	return sent;
 }
 
+/** Asks before each batch whether to go on, with how many were done so far. */
+async function workThrough<Row>(
+	deps: ResendDeps,
+	asked: Asked & { goesOn?: (count: number) => boolean },
+	note: Note,
+	batches: AsyncIterable<readonly Row[]>,
+	start: (trx: Db, programmeId: number, rows: readonly Row[], nowMs: number) => Promise<Started>,
+): Promise<Result<Worked>> {
+	const { goesOn = formGoesOn(deps.clock, asked.maker), programmeId } = asked;
+	let count = 0;
+	for await (const rows of batches) {
+		if (!goesOn(count)) return succeed({ count, isAll: false });
+		const started = await change(deps, asked, note, (trx, nowMs) => start(trx, programmeId, rows, nowMs));
+		if (!started.ok) return started;
+		count += started.value;
+	}
+	return succeed({ count, isAll: true });
+}
+
 /**
  * All that failed and are in sight, or those of them that failed since a time, up to now at most: what is refused again
- * meanwhile must not be sent round and round. Over several programmes, one that has no URL or no secret is left out. Asks
- * before each batch whether to go on, with how many were sent so far, and resolves to how many were sent again.
+ * meanwhile must not be sent round and round. Over several programmes, one that has no URL or no secret is left out.
  */
 export async function resendFailed(
 	deps: ResendDeps,
 	{ programmeIds, maker }: Pick<Asked, "maker"> & { programmeIds: readonly number[] },
 	{ fromMs, untilMs }: Partial<FailedSpan> = {},
-	goesOn: (resent: number) => boolean = () => true,
-): Promise<Result<number>> {
+	goesOn: (count: number) => boolean = formGoesOn(deps.clock, maker),
+): Promise<Result<Worked>> {
 	const nowMs = deps.clock.nowMs();
-	const endMs = Math.min(untilMs ?? nowMs, nowMs);
+	const span = { fromMs, untilMs: Math.min(untilMs ?? nowMs, nowMs) };
 	const since = fromMs === undefined ? "all that had failed" : `that failed since ${isoTime(fromMs)}`;
 	const until = untilMs === undefined ? "" : ` until ${isoTime(untilMs)}`;
-	const note = (count: number) =>
-		({ action: "deliveries.resent", detail: `${count}: ${since}${until}` }) as const;
+	const note: Note = (count) => ({ action: "deliveries.resent", detail: `${count}: ${since}${until}` });
 	let resent = 0;
 	for (const programmeId of programmeIds) {
-		for (let found = BATCH_ROWS; found === BATCH_ROWS && goesOn(resent); ) {
-			const asked = { programmeId, maker };
-			const started = await send(deps, asked, note, async (trx, dueAtMs) => {
-				const span = { fromMs: fromMs ?? 0, untilMs: endMs };
-				const failed = await failedWithin(trx, programmeId, span, BATCH_ROWS);
-				found = failed.length;
-				return found === 0 ? [] : requeue(trx, programmeId, failed, dueAtMs);
-			});
-			if (!started.ok && (started.fault.code !== "no_postback_url" || programmeIds.length === 1))
-				return started;
-			if (!started.ok) break;
-			resent += started.value;
-			await deps.clock.yieldLoop();
-		}
+		const failed = walkFailed(deps.store.db, deps.clock, programmeId, span);
+		const asked = { programmeId, maker, goesOn: (count: number) => goesOn(resent + count) };
+		const worked = await workThrough(deps, asked, note, failed, requeue);
+		if (!worked.ok && (worked.fault.code !== "no_postback_url" || programmeIds.length === 1)) return worked;
+		if (!worked.ok) continue;
+		resent += worked.value.count;
+		if (!worked.value.isAll) return succeed({ count: resent, isAll: false });
 	}
-	return succeed(resent);
+	return succeed({ count: resent, isAll: true });
 }
 
 /**
  * What failed for good stays in sight until it was resent, or set aside here: badge, Overview and mails count it. It stays
- * in the list of failed callbacks. What had failed by the time the person saw; resolves to how many were set aside.
+ * in the list of failed callbacks. What had failed by the time the person saw.
  */
-export async function setFailedAside(
-	{ store, clock }: ResendDeps,
-	{ programmeId, maker }: { programmeId: number; maker: Maker },
-	untilMs: number,
-): Promise<Result<number>> {
-	const setBatchAside = async (trx: Db): Promise<Result<number>> => {
-		const failed = await failedWithin(trx, programmeId, { untilMs }, BATCH_ROWS);
-		const ids = failed.map(({ id }) => id);
-		await setAside(trx, ids);
-		const note = { personId: maker.personId, programmeId, action: "deliveries.set_aside" } as const;
-		if (ids.length > 0) await noteAudit(trx, { ...note, detail: `${ids.length}` }, clock.nowMs());
-		return succeed(ids.length);
-	};
-	for (let count = 0; ; ) {
-		const done = await transactInProgramme(store, maker, programmeId, setBatchAside, "integrate");
-		if (!done.ok) return done;
-		count += done.value;
-		if (done.value < BATCH_ROWS) return succeed(count);
-		await clock.yieldLoop();
-	}
+export function setFailedAside(deps: ResendDeps, asked: Asked, untilMs: number): Promise<Result<Worked>> {
+	const note: Note = (count) => ({ action: "deliveries.set_aside", detail: `${count}` });
+	const failed = walkFailed(deps.store.db, deps.clock, asked.programmeId, { untilMs });
+	return workThrough(deps, asked, note, failed, (trx, _, rows) =>
+		setAside(
+			trx,
+			rows.map(({ id }) => id),
+		),
+	);
 }
 
-/** Everything that waits for its next attempt. Resolves to how many are sent now. */
-export async function sendAllWaiting(deps: ResendDeps, asked: Asked): Promise<Result<number>> {
-	const note = (count: number) =>
-		({ action: "deliveries.sent_now", detail: `${count} that were waiting` }) as const;
-	let sent = 0;
-	for await (const waiting of walkWaiting(deps.store, deps.clock, asked.programmeId)) {
-		const brought = await send(deps, asked, note, (trx, dueAtMs) =>
-			bringForward(trx, asked.programmeId, waiting, dueAtMs),
-		);
-		if (!brought.ok) return brought;
-		sent += brought.value;
-	}
-	return succeed(sent);
+/** Everything that waits for its next attempt. */
+export function sendAllWaiting(deps: ResendDeps, asked: Asked): Promise<Result<Worked>> {
+	const note: Note = (count) => ({ action: "deliveries.sent_now", detail: `${count} that were waiting` });
+	const waiting = walkWaiting(deps.store, deps.clock, asked.programmeId);
+	return workThrough(deps, asked, note, waiting, bringForward);
 }
 
 export interface SeenDelivery {
@@ -176,15 +182,17 @@ export async function sendSeen(
 		.filter(({ state }) => state === "pending")
 		.map(({ id, public_id, attempts }) => ({ id, seq: seen.get(public_id)?.seq ?? attempts }));
 	const only = seen.size === 1 ? found[0]?.public_id : undefined;
-	const noteOf = (how: "resent" | "sent_now") => (count: number) =>
-		only === undefined
-			? ({ action: `deliveries.${how}`, detail: `${count} chosen from the list` } as const)
-			: ({ action: `delivery.${how}`, subject: only } as const);
-	const resent = await send(deps, asked, noteOf("resent"), (trx, dueAtMs) =>
+	const noteOf =
+		(how: "resent" | "sent_now"): Note =>
+		(count) =>
+			only === undefined
+				? { action: `deliveries.${how}`, detail: `${count} chosen from the list` }
+				: { action: `delivery.${how}`, subject: only };
+	const resent = await change(deps, asked, noteOf("resent"), (trx, dueAtMs) =>
 		requeue(trx, programmeId, ended, dueAtMs),
 	);
 	if (!resent.ok) return resent;
-	const sentNow = await send(deps, asked, noteOf("sent_now"), (trx, dueAtMs) =>
+	const sentNow = await change(deps, asked, noteOf("sent_now"), (trx, dueAtMs) =>
 		bringForward(trx, programmeId, waiting, dueAtMs),
 	);
 	if (!sentNow.ok) return sentNow;

@@ -6,10 +6,12 @@ import type { PresentTrouble } from "../callbacks/failure-notices.ts";
 import type { DecidedBy, EventType, Reason, Source, Status } from "../domain/conversion.ts";
 import type { DeliveryState } from "../domain/delivery.ts";
 import { showOrderId } from "../domain/visible-text.ts";
+import type { Worked } from "../programmes/resend.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import { MAX_COUNTED_UNDELIVERED } from "../store/queries/delivery-health.ts";
 import type { ListedDelivery } from "../store/queries/delivery-list.ts";
 import type { ShownNotice } from "../store/queries/notices.ts";
+import type { Told } from "./page.ts";
 import { conversionPath, deliveryPath, integrationPath, noticesPath, withQuery } from "./paths.ts";
 import * as ui from "./ui.ts";
 import { type Content, type Html, html } from "./ui.ts";
@@ -215,6 +217,18 @@ export function callbacksOf(number: number): string {
 
 export function countUndelivered(number: number): string {
 	return ui.countUpTo(number, MAX_COUNTED_UNDELIVERED);
+}
+
+/** What a form did that works in batches, such as "being sent again", and how many are left for the next time. */
+export function tellWorked({ count, isAll }: Worked, done: string, none: string, left: number): Told {
+	if (count === 0 && isAll) return ["info", none];
+	const rest = isAll || left <= 0 ? "" : ` ${callbacksAre(left)} left: press the button again.`;
+	return ["good", `${callbacksAre(count)} ${done}.${rest}`];
+}
+
+/** "1 callback is", "2 callbacks are". */
+export function callbacksAre(callbacks: number, noun = "callback"): string {
+	return `${ui.countOf(callbacks, noun)} ${callbacks === 1 ? "is" : "are"}`;
 }
 
 // A chart with the table it is drawn from. Without scripts, and for those who cannot see it, the table is the chart.

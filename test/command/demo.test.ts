@@ -97,6 +97,7 @@ describe("npm run demo", { concurrency: 2 }, () => {
 		equal((await fetch(url)).status, 200);
 		const [, metricsUrl = ""] = /^ {2}(\S+\/metrics) {3}attempts/m.exec(demo.stdout) ?? [];
 		match(await (await fetch(metricsUrl)).text(), /ringback_attempts_total/);
+		await buyByLink(/^ {2}(\S+) {3}a partner's link/m.exec(demo.stdout)?.[1] ?? "");
 		equal(demo.isRunning, true);
 		equal(existsSync(path), true);
 		demo.kill("SIGINT");
@@ -116,6 +117,21 @@ describe("npm run demo", { concurrency: 2 }, () => {
 		deepEqual(readdirSync(home.folder), []);
 	});
 });
+
+/** From the click to the sale, as a browser does; the same page sells to visitors whom nobody brought. */
+async function buyByLink(link: string): Promise<void> {
+	const landed = await fetch(link, { headers: { "user-agent": "Mozilla/5.0 Firefox/150.0" } });
+	match(landed.url, /^http:\/\/localhost:\d+\/\?rbclick=[\w-]+$/);
+	const [cookie = ""] = landed.headers.getSetCookie();
+	match(cookie, /; HttpOnly/);
+	for (const [headers, credit] of [
+		[{ cookie: cookie.replace(/;.*/, "") }, "CLICK"],
+		[{}, "NO_SIGNAL"],
+	] as const) {
+		const sold = await fetch(new URL("/", landed.url), { method: "POST", headers });
+		match(await sold.text(), new RegExp(`RECORDED, credit ${credit}\\.`));
+	}
+}
 
 async function runDemo(home: Home): Promise<Printed> {
 	const ended = await home.startScript("demo/main.ts", ["--once", "--json"]).ended();

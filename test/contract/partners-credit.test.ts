@@ -10,7 +10,7 @@ import { recordConversion } from "../../src/conversions/record.ts";
 import { createClickSealer, NO_SUB_IDS } from "../../src/domain/click-token.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
 import { bodySentAt } from "../../src/domain/event.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
 import { listen, PUBLIC_LIMITS } from "../../src/outside/http-server.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { answerApplication, apply, markOf } from "../../src/partners/applications.ts";
@@ -163,6 +163,22 @@ eachDatabase("credits", (database) => {
 		equal(later.json.conversion?.commission, PROGRAMME_COMMISSION);
 	});
 
+	test("a link to a host that the shop took off its list leads to the shop's front page, and credits", async () => {
+		const code = await linkOf(await partnerOf("moved"));
+		const save = async (hosts: string) => {
+			const saved = await savePartnerTerms(site.deps, maker, programme, { ...TERMS, hosts });
+			ok(saved.ok, JSON.stringify(saved));
+			await clock.moveBy(10 * SECOND_MS);
+		};
+		await save("new.example");
+		const led = new URL((await click(code)).headers.get("location") ?? "");
+		equal(`${led.origin}${led.pathname}`, "https://new.example/");
+		equal((await report({ clickId: led.searchParams.get("rbclick") })).json.credit, "CLICK");
+		await save("");
+		equal((await click(code)).status, 404);
+		await save(TERMS.hosts);
+	});
+
 	test("clicks on known links are answered at once on the socket, and as the app would answer them", async (t) => {
 		const code = await linkOf(await partnerOf("socket"));
 		const answered: AnsweredRequest[] = [];
@@ -247,6 +263,10 @@ eachDatabase("credits", (database) => {
 			[{ clickId: null, couponCode: null }, "NO_SIGNAL"],
 			[{ clickId: "", couponCode: " " }, "NO_SIGNAL"],
 			[{ couponCode: "NOBODYS" }, "UNKNOWN_CODE"],
+			[{ clickId: 7, couponCode: 1e300 }, "CLICK_UNREADABLE"],
+			[{ clickId: { id: "x" }, couponCode: ["A"] }, "CLICK_UNREADABLE"],
+			[{ clickId: false, couponCode: true }, "UNKNOWN_CODE"],
+			[{ clickId: false, couponCode: false }, "NO_SIGNAL"],
 			[{ clickId: foreign }, "OTHER_PROGRAMME"],
 			[{ clickId: old, occurredAt: stale }, "CLICK_AFTER_SALE"],
 		] as const) {
@@ -272,6 +292,8 @@ eachDatabase("credits", (database) => {
 		deepEqual([kept.json.credit, kept.credit?.partnership_id], ["CLICK", byClick.id]);
 		ok((await changeState(site.deps, maker, byCode, "ended")).ok);
 		equal((await report({ couponCode: "SUMMER10" })).json.credit, "UNKNOWN_CODE");
+		ok((await addCode(byClick, "2024")).ok);
+		equal((await report({ couponCode: 2024 })).credit?.partnership_id, byClick.id, "a number is its text");
 	});
 
 	test("a pixel call credits nobody, in whatever order it comes; the shop's server does", async () => {

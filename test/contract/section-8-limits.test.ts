@@ -188,7 +188,7 @@ eachService("section 8, limits", (running) => {
 			{ programmeIds: [programme.id], maker: null },
 			{ fromMs: sinceMs },
 		);
-		equal(resent.ok && resent.value, 2);
+		equal(resent.ok && resent.value.count, 2);
 		await programme.settled();
 		const states = (await programme.deliveries()).map(({ state, run }) => [state, run]);
 		deepEqual(states, [

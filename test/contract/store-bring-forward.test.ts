@@ -3,14 +3,19 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
+import type { Result } from "../../src/domain/fault.ts";
 import { SECOND_MS } from "../../src/domain/time.ts";
-import { resendFailed, sendAllWaiting, sendSeen } from "../../src/programmes/resend.ts";
+import type { Clock } from "../../src/ports.ts";
+import { removePostbackUrl } from "../../src/programmes/postback-url.ts";
 import {
-	bringForward,
-	bringRemovedForward,
-	MAX_REMOVED_FORWARD,
-} from "../../src/store/queries/bring-forward.ts";
-import { removeEndpoint, setEndpoint } from "../../src/store/queries/programmes.ts";
+	resendFailed,
+	sendAllWaiting,
+	sendSeen,
+	setFailedAside,
+	type Worked,
+} from "../../src/programmes/resend.ts";
+import { bringForward, bringRemovedForward } from "../../src/store/queries/bring-forward.ts";
+import { type Programme, removeEndpoint, setEndpoint } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { holdsSomebodyUp } from "../support/between-statements.ts";
 import { createClock, START_MS } from "../support/clock.ts";
@@ -19,6 +24,7 @@ import { addPending, demandNoLimbo } from "../support/pending-rows.ts";
 import { readAll, settle, takeOne } from "../support/queue-rows.ts";
 import { addDeliveries, addDelivery, addProgramme, failed, retried } from "../support/rows.ts";
 import { expectValue } from "../support/shop-account.ts";
+import { addPerson, signInAs } from "../support/signed-in.ts";
 import { until } from "../support/until.ts";
 
 const NOW_MS = START_MS + 5_000;
@@ -116,14 +122,15 @@ eachDatabase("what is sent now", (database) => {
 		const tried = await addWaiting(store, programme);
 		const tryingAtMs = { last_attempt_at_ms: NOW_MS + 1 };
 		await store.db.updateTable("deliveries").set(tryingAtMs).where("id", "=", tried).execute();
-		equal(expectValue(await sendAllWaiting({ store, clock: createClock(NOW_MS) }, asked(programme))), 1_100);
+		const deps = { store, clock: createClock(NOW_MS) };
+		equal(expectValue(await sendAllWaiting(deps, asked(programme))).count, 1_100);
 		const later = store.db.selectFrom("queue").select("id").where("due_at_ms", ">", NOW_MS);
 		deepEqual(
 			(await later.where("receiver_id", "=", programme.id).execute()).map((row) => row.id),
 			[tried],
 		);
 		equal((await readAll(store, due)).queued?.due_at_ms, NOW_MS);
-		equal(expectValue(await sendAllWaiting({ store, clock: createClock(NOW_MS) }, asked(programme))), 0);
+		equal(expectValue(await sendAllWaiting(deps, asked(programme))).count, 0);
 	});
 
 	test("of a URL that was removed: all that is pending, but for what may be in hand, and nothing of a URL that was saved since", async () => {
@@ -137,7 +144,7 @@ eachDatabase("what is sent now", (database) => {
 		await store.transact((trx) => setEndpoint(trx, programme.id, "https://shop.example/new", NOW_MS));
 		const fresh = await addDelivery(store, programme, LATER_MS);
 		await store.db.updateTable("queue").set({ endpoint_epoch: 1 }).where("id", "=", fresh).execute();
-		await bringRemovedForward(store, createClock(NOW_MS), programme.id);
+		equal(await bringRemovedForward(store, createClock(NOW_MS), programme.id, () => true), true);
 		const later = store.db.selectFrom("queue").select(["id", "due_at_ms"]).where("due_at_ms", ">", NOW_MS);
 		deepEqual(
 			(await later.where("receiver_id", "in", [programme.id, other.id]).orderBy("id").execute()).map(
@@ -151,16 +158,51 @@ eachDatabase("what is sent now", (database) => {
 		);
 	});
 
-	test("of a URL that was removed: no more than its page can wait for, the soonest first", async () => {
+	test("no more at once than a page waits for, and the rest when the button is pressed again", async () => {
 		const { store } = database;
+		const maker = await signInAs(store, await addPerson(store, "staff"));
 		const programme = await addProgramme(store);
-		await addPending(store, programme, MAX_REMOVED_FORWARD + 700);
+		const who = { programmeId: programme.id, maker };
+		const untilMs = NOW_MS + 60_000;
+		const ways: Record<string, (deps: { store: Store; clock: Clock }) => Promise<Result<Worked>>> = {
+			"failed, sent again": (deps) => resendFailed(deps, { programmeIds: [programme.id], maker }),
+			"failed, set aside": (deps) => setFailedAside(deps, who, untilMs),
+			"waiting, sent now": (deps) => sendAllWaiting(deps, who),
+		};
+		for (const [what, press] of Object.entries(ways)) {
+			await addPending(store, programme, 4_000);
+			if (what.startsWith("failed")) await failAll(store, programme);
+			const clock = slowClock();
+			const pressed = async () => expectValue(await press({ store, clock }));
+			deepEqual(await pressed(), { count: 2_500, isAll: false }, what);
+			deepEqual(await pressed(), { count: 1_500, isAll: true }, what);
+			deepEqual(await pressed(), { count: 0, isAll: true }, what);
+			await demandNoLimbo(store, programme);
+			await clear(store, programme);
+		}
+		await addPending(store, programme, 4_000);
+		await failAll(store, programme);
+		const command = { programmeIds: [programme.id], maker: null };
+		deepEqual(expectValue(await resendFailed({ store, clock: slowClock() }, command)), {
+			count: 4_000,
+			isAll: true,
+		});
+	});
+
+	test("of a URL that was removed: no more than its page waits for, the soonest first", async () => {
+		const { store } = database;
+		const maker = await signInAs(store, await addPerson(store, "staff"));
+		const programme = await addProgramme(store);
+		await addPending(store, programme, 4_000);
 		const last = await addDelivery(store, programme, LATER_MS + 5_000);
-		await store.transact((trx) => removeEndpoint(trx, programme.id, NOW_MS));
-		await bringRemovedForward(store, createClock(NOW_MS), programme.id);
-		const later = store.db.selectFrom("queue").select("id").where("due_at_ms", ">", NOW_MS);
+		const removed = await removePostbackUrl({ store, clock: slowClock() }, programme.public_id, maker);
+		deepEqual(expectValue(removed), { count: 1_000, isAll: false }, "counted as far as pages count");
+		const later = store.db
+			.selectFrom("queue")
+			.select("id")
+			.where("due_at_ms", ">", NOW_MS + 10_000);
 		const left = await later.where("receiver_id", "=", programme.id).orderBy("due_at_ms").execute();
-		deepEqual([left.length, left.at(-1)?.id], [701, last]);
+		deepEqual([left.length, left.at(-1)?.id], [1_501, last]);
 	});
 
 	test("ticked ones: what has ended starts a new run, what waits is sent now, what has changed since is left alone", async () => {
@@ -222,6 +264,30 @@ function bring(
 	nowMs = NOW_MS,
 ): Promise<number[] | null> {
 	return store.transact((trx) => bringForward(trx, receiverId, waiting, nowMs));
+}
+
+/** Each batch takes a second. */
+function slowClock(): Clock {
+	const clock = createClock(NOW_MS);
+	return {
+		...clock,
+		yieldLoop: async () => {
+			await clock.moveBy(SECOND_MS);
+		},
+	};
+}
+
+/** All that is pending. */
+async function failAll({ db }: Store, { id }: Programme): Promise<void> {
+	const ended = { state: "failed", failed_at_ms: START_MS, finished_at_ms: START_MS } as const;
+	const pending = db.updateTable("deliveries").where("receiver_id", "=", id).where("state", "=", "pending");
+	await pending.set(ended).execute();
+	await db.deleteFrom("queue").where("receiver_id", "=", id).execute();
+}
+
+async function clear({ db }: Store, { id }: Programme): Promise<void> {
+	await db.deleteFrom("queue").where("receiver_id", "=", id).execute();
+	await db.deleteFrom("deliveries").where("receiver_id", "=", id).execute();
 }
 
 /** Tried once, and to be tried again a minute later. */

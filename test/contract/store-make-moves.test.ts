@@ -55,13 +55,12 @@ async function makeStep(store: Store, { id }: Programme, kind: Kind): Promise<St
 				sale: { ...sale, order_id: known.order_id, event_type: known.event_type },
 			};
 		case "confirm a parked one":
-			return { move: "confirm", known, change: { basket_value: "7.00", confirmed_at_ms: START_MS } };
 		case "confirm a recorded one":
 			return {
 				move: "confirm",
 				known,
 				change: { basket_value: "7.00", confirmed_at_ms: START_MS },
-				announcedBody: "{}",
+				programId: "",
 			};
 		case "credit":
 			return creditStep({ public_id: "" }, known, NOBODY, { commission_rate: "50.0000", fee_rate: "1.0000" });

@@ -248,7 +248,7 @@ const READS: readonly Read[] = [
 			["queue_by_due"],
 			async (db, store) => {
 				await removeEndpoint(db, programmeId, START_MS);
-				await bringRemovedForward(alongIndexes(store, db), createClock(), programmeId);
+				await bringRemovedForward(alongIndexes(store, db), createClock(), programmeId, () => true);
 			},
 		],
 	),
@@ -516,7 +516,7 @@ const MOVES: readonly (readonly [
 		"recorded conversions that are confirmed",
 		["conversions_pkey", "moves_by_conversion"],
 		"RECORDED",
-		(known) => ({ move: "confirm", known, change: {}, announcedBody: "{}" }),
+		(known) => ({ move: "confirm", known, change: {}, programId: "" }),
 	],
 	[
 		"recorded conversions that are credited anew",

@@ -4,7 +4,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { createNetworkTallies } from "../../src/conversions/tally.ts";
-import type { PersonKind, ProgrammeRole } from "../../src/domain/roles.ts";
+import type { ProgrammeRole } from "../../src/domain/roles.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import type { Maker } from "../../src/people/links.ts";
 import {
@@ -15,7 +15,7 @@ import {
 } from "../../src/people/programme-people.ts";
 import { tallySlice } from "../../src/store/queries/conversion-tally.ts";
 import { addCallbackCounts } from "../../src/store/queries/delivery-health.ts";
-import { insertPerson, listProgrammePeople, type Person } from "../../src/store/queries/people.ts";
+import { listProgrammePeople, type Person } from "../../src/store/queries/people.ts";
 import { hasConversions, listProgrammes } from "../../src/store/queries/programme-list.ts";
 import { addToProgramme } from "../../src/store/queries/programme-people.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
@@ -25,7 +25,7 @@ import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
 import { addConversion, addProgramme, newId } from "../support/rows.ts";
-import { signInAs } from "../support/signed-in.ts";
+import { addPerson, signInAs } from "../support/signed-in.ts";
 
 type PeopleDeps = Parameters<typeof removePerson>[0];
 type Target = { programme: Programme; whom: Person };
@@ -228,11 +228,3 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		}
 	});
 });
-
-async function addPerson({ db }: Store, kind: PersonKind): Promise<Person> {
-	const public_id = newId("usr");
-	const email = `${public_id.toLowerCase()}@shop.example`;
-	const person = await insertPerson(db, { public_id, email, kind, created_at_ms: START_MS });
-	if (person === undefined) throw new Error("the address is taken");
-	return person;
-}

@@ -97,7 +97,7 @@ for (const kind of DATABASE_KINDS) {
 			// What differs in the query alone is a change, though the mail does not show it.
 			expectValue(await savePostbackUrl(service, programmeId, setup.shop.url("/a?token=2"), null));
 			expectValue(await removePostbackUrl(service, programmeId, null));
-			equal(expectValue(await removePostbackUrl(service, programmeId, null)), 0);
+			equal(expectValue(await removePostbackUrl(service, programmeId, null)).count, 0);
 			const saved = "postback_url.saved";
 			deepEqual((await audited()).slice(known.length), [saved, saved, "postback_url.removed"]);
 			await setup.clock.moveBy(MINUTE_MS);

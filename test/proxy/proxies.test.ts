@@ -8,17 +8,19 @@ import type { IncomingMessage } from "node:http";
 import { connect } from "node:http2";
 import { request } from "node:https";
 import { after, before, describe, type TestContext, test } from "node:test";
+import { addSamplePartner, SAMPLE_LINK } from "../../src/partners/sample.ts";
 import { findProgram } from "../support/find-program.ts";
 import { startHttpServer } from "../support/http-server.ts";
 import { reportNotRun } from "../support/not-run.ts";
 import { type OpenedService, openService } from "../support/open-service.ts";
-import { openAccount, type ShopAccount } from "../support/shop-account.ts";
+import { expectValue, openAccount, type ShopAccount } from "../support/shop-account.ts";
 import { signedRequest } from "../support/signed-request.ts";
 import { until } from "../support/until.ts";
-import { PROXIES, type ProxyKind, type RunningProxy } from "./proxy-process.ts";
+import { CLICK_HOST, PROXIES, type ProxyKind, type RunningProxy } from "./proxy-process.ts";
 
 /** Another than the proxy's own, so that the two can be told apart. */
 const CALLER = "127.0.0.5";
+const BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0";
 const MEGABYTE = 1024 * 1024;
 
 /** As they stand on the wire. */
@@ -42,10 +44,12 @@ before(async () => {
 			RINGBACK_TRUSTED_PROXIES: "127.0.0.1",
 			RINGBACK_ACCESS_LOG: "on",
 			PUBLIC_URL: "https://network.example",
+			RINGBACK_CLICK_URL: `https://${CLICK_HOST}`,
 		},
 	});
 	const workplace = await opened.openWorkplace();
 	account = await openAccount(workplace);
+	expectValue(await addSamplePartner(workplace, null, account.programme));
 	await workplace.close();
 });
 after(() => opened.close());
@@ -113,7 +117,35 @@ for (const kind of PROXIES) {
 			if (proxy.plainUrl === null) return;
 			const plain = await fetch(`${proxy.plainUrl}//a%2Fb?c=d`, { method: "POST", redirect: "manual" });
 			equal(plain.status, 308);
-			match(plain.headers.get("location") ?? "", /^https:\/\/network\.example\/\/a%2Fb\?c=d$/);
+			equal(plain.headers.get("location"), "https://127.0.0.1//a%2Fb?c=d");
+		});
+
+		test("a host for links has nothing else, and what tells a click from a preview arrives", async (t) => {
+			const proxy = await kind.start(t, new URL(opened.service.url).host);
+			const target = `/c/${SAMPLE_LINK.code}`;
+			const led = /^https:\/\/example\.com\/\?rbclick=[\w-]{67}$/;
+			for (const [headers, status, location] of [
+				[{ "user-agent": BROWSER, "sec-fetch-dest": "document" }, 302, led],
+				[{ "user-agent": "Googlebot" }, 302, /^https:\/\/example\.com\/$/],
+				[{}, 302, /^https:\/\/example\.com\/$/],
+				[{ "user-agent": BROWSER, "sec-fetch-dest": "image" }, 204, /^$/],
+				[{ "user-agent": BROWSER, purpose: "prefetch" }, 503, /^$/],
+			] as const) {
+				const answer = await call(proxy, { target, host: CLICK_HOST, headers });
+				equal(answer.status, status);
+				match(answer.headers.location ?? "", location);
+			}
+			for (const [other, status] of [
+				["/sign-in", 404],
+				["/v1/conversions", 404],
+				["/", 404],
+				["/healthz", 200],
+				["/readyz", 200],
+			] as const) {
+				equal((await call(proxy, { target: other, host: CLICK_HOST })).status, status, other);
+			}
+			const onPages = await call(proxy, { target, headers: { "user-agent": BROWSER } });
+			match(onPages.headers.location ?? "", led, "links that were given out before");
 		});
 	});
 }
@@ -133,6 +165,8 @@ interface Sent {
 	method?: string;
 	body?: Uint8Array;
 	headers?: Readonly<Record<string, string>>;
+	/** Another name of the proxy than its address. */
+	host?: string;
 	/** Without saying its length. */
 	isChunked?: boolean;
 	forwardedFor?: string;
@@ -159,7 +193,7 @@ async function call(proxy: RunningProxy, sent: Sent): Promise<Answer> {
 }
 
 async function begin(proxy: RunningProxy, sent: Sent): Promise<IncomingMessage> {
-	const { target, body, headers = {}, isChunked = false, forwardedFor } = sent;
+	const { target, body, headers = {}, host, isChunked = false, forwardedFor } = sent;
 	const { hostname, port } = new URL(proxy.url);
 	const outgoing = request({
 		method: sent.method ?? (body === undefined ? "GET" : "POST"),
@@ -169,8 +203,10 @@ async function begin(proxy: RunningProxy, sent: Sent): Promise<IncomingMessage> 
 		ca: proxy.caPem,
 		localAddress: CALLER,
 		agent: false,
+		...(host === undefined ? {} : { servername: host }),
 		headers: {
 			...headers,
+			...(host === undefined ? {} : { host }),
 			...(forwardedFor === undefined ? {} : { "x-forwarded-for": forwardedFor }),
 			...(body === undefined || isChunked ? {} : { "content-length": body.length }),
 		},

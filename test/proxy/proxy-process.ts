@@ -30,6 +30,8 @@ export interface ProxyKind {
 	start(t: TestContext, upstream: string): Promise<RunningProxy>;
 }
 
+/** Beside the proxy's address, as the guide says under "A host for partners' links". */
+export const CLICK_HOST = "localhost";
 const SAMPLES = fileURLToPath(new URL("../../ops/proxy/", import.meta.url));
 /** Ends with us, whatever happens to us: the pipe that it reads from closes. */
 const KEPT = `"$@" & pid=$!; cat > /dev/null; kill -TERM $pid; wait $pid`;
@@ -42,12 +44,13 @@ export const PROXIES: readonly ProxyKind[] = [
 async function startNginx(t: TestContext, upstream: string): Promise<RunningProxy> {
 	const folder = makeFolder(t);
 	const [tls, plain] = [await freePort(), await freePort()];
-	const { caPem, certPem, keyPem } = await makeCertificates({ names: ["127.0.0.1"] });
+	const { caPem, certPem, keyPem } = await makeCertificates({ names: ["127.0.0.1", CLICK_HOST] });
 	const put = (name: string, text: string): string => {
 		writeFileSync(join(folder, name), text);
 		return join(folder, name);
 	};
 	const sample = replaceAll(readFileSync(join(SAMPLES, "nginx.conf"), "utf8"), [
+		["server_name network.example;", `server_name network.example ${CLICK_HOST};`],
 		["server 127.0.0.1:8080;", `server ${upstream};`],
 		["listen 80;", `listen 127.0.0.1:${plain};`],
 		["listen 443 ssl http2;", `listen 127.0.0.1:${tls} ssl http2;`],
@@ -83,7 +86,8 @@ async function startCaddy(t: TestContext, upstream: string): Promise<RunningProx
 	const command = [expectProgram("caddy"), "run", "--adapter", "caddyfile", "--config", settings];
 	const url = `https://127.0.0.1:${tls}`;
 	const authority = join(folder, "storage/pki/authorities/local/root.crt");
-	const child = start(t, folder, command, { NETWORK_HOST: url, RINGBACK_UPSTREAM: upstream, HOME: folder });
+	const hosts = `${url}, https://${CLICK_HOST}:${tls}`;
+	const child = start(t, folder, command, { NETWORK_HOST: hosts, RINGBACK_UPSTREAM: upstream, HOME: folder });
 	await untilListening(child, tls);
 	await until(() => existsSync(authority));
 	return { url, plainUrl: null, caPem: readFileSync(authority, "utf8") };

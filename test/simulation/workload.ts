@@ -144,13 +144,13 @@ export function createWorkload(site: WorkloadSite) {
 				resendFailed(process, { programmeIds: [programme.id], maker: null }, { fromMs: sinceMs }),
 			);
 			if (result !== null) count.perhaps -= failed;
-			if (result?.ok === true) count.surely += result.value;
+			if (result?.ok === true) count.surely += result.value.count;
 			// Unless more failed at the very same moment.
 			if (result?.ok === true && site.settledCount() === settledBefore) {
 				demand(
-					result.value === failed,
+					result.value.count === failed,
 					"nothing unexpected",
-					() => `${result.value} of ${failed} were sent again`,
+					() => `${result.value.count} of ${failed} were sent again`,
 				);
 			}
 			site.trace(`resend all of ${programme.id}: ${JSON.stringify(result)}`);

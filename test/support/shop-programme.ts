@@ -167,7 +167,7 @@ export class ShopProgramme {
 
 	/** Resolves to how many deliveries are cancelled. */
 	async removeUrl(): Promise<number> {
-		return expectValue(await removePostbackUrl(this.#running.service, this.programId, null));
+		return expectValue(await removePostbackUrl(this.#running.service, this.programId, null)).count;
 	}
 
 	/** Resolves to the secret that came with it, null for every key but the first. */

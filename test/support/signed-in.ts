@@ -1,10 +1,20 @@
 // Somebody who is signed in, without the time that hashing a password takes.
 
+import type { PersonKind } from "../../src/domain/roles.ts";
 import type { Maker } from "../../src/people/links.ts";
-import type { Person } from "../../src/store/queries/people.ts";
+import { insertPerson, type Person } from "../../src/store/queries/people.ts";
 import { setPassword } from "../../src/store/queries/sign-in.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
+import { newId } from "./rows.ts";
+
+export async function addPerson({ db }: Store, kind: PersonKind): Promise<Person> {
+	const public_id = newId("usr");
+	const email = `${public_id.toLowerCase()}@shop.example`;
+	const person = await insertPerson(db, { public_id, email, kind, created_at_ms: START_MS });
+	if (person === undefined) throw new Error("the address is taken");
+	return person;
+}
 
 /** With one session, whose id is the person's public id. */
 export async function signInAs({ transact }: Store, person: Person): Promise<Maker> {

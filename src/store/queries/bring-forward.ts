@@ -18,7 +18,7 @@ interface WaitingRow extends Waiting {
 }
 
 /** Per transaction; what is more goes batch by batch, so that nobody else waits for it. */
-const BATCH_ROWS = 500;
+export const BATCH_ROWS = 500;
 
 /**
  * Engines read what is due by clocks that agree within milliseconds, and this transaction takes some. What is due within
@@ -51,16 +51,19 @@ export async function bringForward(
 	return rows.map(({ id }) => id);
 }
 
-/** Of a removed URL: whoever removes it waits for this. */
-export const MAX_REMOVED_FORWARD = 10_000;
-
 /**
  * What is pending of a Postback URL that was removed falls due now, the soonest first: the engine finds that its epoch is
- * over, and cancels it. What is more, or is left when this is broken off, is cancelled when it falls due by itself.
+ * over, and cancels it. What is left when `goesOn` says no, or this is broken off, is cancelled when it falls due by
+ * itself. Resolves to whether that was all.
  */
-export async function bringRemovedForward(store: Store, clock: Clock, receiverId: number): Promise<void> {
-	let rows = 0;
+export async function bringRemovedForward(
+	store: Store,
+	clock: Clock,
+	receiverId: number,
+	goesOn: () => boolean,
+): Promise<boolean> {
 	for await (const waiting of walkWaiting(store, clock, receiverId)) {
+		if (!goesOn()) return false;
 		const dueAtMs = clock.nowMs();
 		const ids = waiting.map(({ id }) => id);
 		await store.db
@@ -73,9 +76,8 @@ export async function bringRemovedForward(store: Store, clock: Clock, receiverId
 			)
 			.execute();
 		store.announceDue({ programmeIds: [receiverId], dueAtMs });
-		rows += waiting.length;
-		if (rows >= MAX_REMOVED_FORWARD) return;
 	}
+	return true;
 }
 
 /**

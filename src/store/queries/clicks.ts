@@ -10,7 +10,7 @@ export interface KnownLink {
 	linkId: number;
 	partnershipId: number;
 	programmeId: number;
-	/** Null where the programme has taken the host off its list since. */
+	/** Null where the programme has no landing host any more. */
 	landing: Landing | null;
 	/** The partnership has not ended. */
 	isActive: boolean;
@@ -31,7 +31,8 @@ export async function findLinks(db: Db, codes: readonly string[]): Promise<Known
 	const hosts = await findLandingHosts(db, [...new Set(rows.map((row) => row.programme_id))]);
 	return rows.map((row) => {
 		const allowed = hosts.get(row.programme_id) ?? [];
-		const target = landingUrl(row.target, allowed);
+		// The shop took the host off its list: its visitors are still led to it, and the partner is still credited.
+		const target = landingUrl(row.target, allowed) ?? frontPage(allowed);
 		return {
 			code: row.code,
 			linkId: row.id,
@@ -43,6 +44,10 @@ export async function findLinks(db: Db, codes: readonly string[]): Promise<Known
 			hosts: allowed,
 		};
 	});
+}
+
+function frontPage([first]: readonly LandingHost[]): URL | null {
+	return first === undefined ? null : new URL(`https://${first.host}/`);
 }
 
 export async function findLandingHosts(

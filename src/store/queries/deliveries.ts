@@ -1,9 +1,10 @@
 // Deliveries as people see them, and putting finished ones back into the queue.
 
 import { type Selectable, sql } from "kysely";
+import type { Clock } from "../../ports.ts";
 import type { Db } from "../store.ts";
 import type { DeliveriesTable } from "../tables/deliveries.ts";
-import { findSendingEpoch, valueList } from "./bring-forward.ts";
+import { BATCH_ROWS, findSendingEpoch, valueList } from "./bring-forward.ts";
 
 export type Delivery = Selectable<DeliveriesTable>;
 
@@ -24,7 +25,7 @@ export async function findDeliveries(
 
 /** When it finally failed, both ends included. */
 export interface FailedSpan {
-	fromMs: number;
+	fromMs?: number | undefined;
 	untilMs: number;
 }
 
@@ -32,7 +33,7 @@ export interface FailedSpan {
 export async function failedWithin(
 	db: Db,
 	programmeId: number,
-	{ fromMs = 0, untilMs }: Partial<FailedSpan> & Pick<FailedSpan, "untilMs">,
+	{ fromMs = 0, untilMs }: FailedSpan,
 	limit: number,
 ): Promise<Delivery[]> {
 	return db
@@ -47,12 +48,21 @@ export async function failedWithin(
 		.execute();
 }
 
+/** A batch at a time, as long as whoever takes it resends or sets aside what is in it. */
+export async function* walkFailed(db: Db, clock: Clock, programmeId: number, span: FailedSpan) {
+	for (let found = BATCH_ROWS; found === BATCH_ROWS; await clock.yieldLoop()) {
+		const failed = await failedWithin(db, programmeId, span, BATCH_ROWS);
+		if (failed.length > 0) yield failed;
+		found = failed.length;
+	}
+}
+
 export type FailedProgramme = Awaited<ReturnType<typeof listFailedProgrammes>>[number];
 
 /** Programmes with a Postback URL whose callbacks failed within the span, those with the most first; or that one. */
 export async function listFailedProgrammes(
 	db: Db,
-	{ fromMs, untilMs }: FailedSpan,
+	{ fromMs = 0, untilMs }: FailedSpan,
 	programmePublicId: string | undefined,
 ) {
 	return db
@@ -80,10 +90,10 @@ export async function listFailedProgrammes(
 }
 
 /** Only what is failed still: one that was resent meanwhile would be out of sight when it fails again. */
-export async function setAside(trx: Db, ids: readonly number[]): Promise<void> {
-	if (ids.length === 0) return;
+export async function setAside(trx: Db, ids: readonly number[]): Promise<readonly unknown[]> {
+	if (ids.length === 0) return [];
 	const failed = trx.updateTable("deliveries").where("id", "in", ids).where("failed_at_ms", "is not", null);
-	await failed.set({ set_aside: 1 }).execute();
+	return failed.set({ set_aside: 1 }).returning("id").execute();
 }
 
 /** Starts a new run of each and returns those it started; null when there is no URL or no secret now. */

@@ -1,7 +1,7 @@
 // How a programme's callbacks are doing: the newest answers for their speed, what has waited longest, what is undelivered.
 // Bounded by the indexes it walks, so that a page costs the same with two million deliveries.
 
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { isSerious, type WatchedTrouble } from "../../domain/notice.ts";
 import type { Db } from "../store.ts";
 import type { NoticesTable } from "../tables/notices.ts";
@@ -11,16 +11,32 @@ const NEWEST_DELIVERIES = 500;
 /** Beyond it nobody reads the exact number, and a page must not count on. */
 export const MAX_COUNTED_UNDELIVERED = 1_000;
 
+/** Where somebody does, once. */
+export const ALL = Number.MAX_SAFE_INTEGER;
+
 /** Those that failed and were neither resent nor set aside, counted up to the limit. Along deliveries_in_sight. */
-export async function countFailed(db: Db, programmeId: number): Promise<number> {
-	const failed = db
-		.selectFrom("deliveries")
-		.select("id")
-		.where("receiver_id", "=", programmeId)
-		.where("failed_at_ms", "is not", null)
-		.where("set_aside", "is", null)
-		.limit(MAX_COUNTED_UNDELIVERED);
-	return (await failed.execute()).length;
+export function countFailed(db: Db, programmeId: number, most = MAX_COUNTED_UNDELIVERED): Promise<number> {
+	const failed = sql`select 1 from deliveries
+		where receiver_id = ${programmeId} and failed_at_ms is not null and set_aside is null`;
+	return countFew(db, failed, most);
+}
+
+/** Those that wait for a later attempt, counted up to the limit. Along queue_by_due. */
+export function countWaiting(
+	db: Db,
+	programmeId: number,
+	nowMs: number,
+	most = MAX_COUNTED_UNDELIVERED,
+): Promise<number> {
+	const waiting = sql`select 1 from queue where receiver_id = ${programmeId} and due_at_ms > ${nowMs}
+		order by due_at_ms`;
+	return countFew(db, waiting, most);
+}
+
+export async function countFew(db: Db, query: RawBuilder<unknown>, most: number): Promise<number> {
+	const { rows } = await sql<{ count: number }>`select count(*) as count
+		from (${query} limit ${sql.lit(most)}) few`.execute(db);
+	return rows[0]?.count ?? 0;
 }
 
 /** Along queue_by_due. */
@@ -31,11 +47,6 @@ function selectQueued(db: Db, programmeId: number) {
 		.where("receiver_id", "=", programmeId)
 		.orderBy("due_at_ms")
 		.limit(MAX_COUNTED_UNDELIVERED);
-}
-
-/** Those that wait for a later attempt, counted up to the limit. */
-export async function countWaiting(db: Db, programmeId: number, nowMs: number): Promise<number> {
-	return (await selectQueued(db, programmeId).where("due_at_ms", ">", nowMs).execute()).length;
 }
 
 /** How long the shop took to answer, of the newest deliveries' attempts; unsorted, without those unanswered. */

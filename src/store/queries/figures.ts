@@ -1,10 +1,10 @@
 // How much there is, for whoever watches the installation: read once a minute, and by nobody's request. Nothing here
 // grows with the large tables.
 
-import { type RawBuilder, sql } from "kysely";
+import { sql } from "kysely";
 import { MAIL_KINDS, MAILED_ROLES } from "../../domain/notice.ts";
 import type { Db, Store, StoreSize } from "../store.ts";
-import { type FailingShops, listFailingShops } from "./delivery-health.ts";
+import { countFew, type FailingShops, listFailingShops } from "./delivery-health.ts";
 
 export interface Figures extends StoreSize {
 	readAtMs: number;
@@ -40,6 +40,7 @@ export function countUnmailedNotices(db: Db, nowMs: number): Promise<number> {
 			select 1 from programme_people r join people p on p.id = r.person_id
 			where r.programme_id = n.receiver_id and r.role in (${sql.join(MAILED_ROLES)})
 				and (${sql.join(wanted, sql` or `)}))`,
+		MAX_COUNTED_MAILS,
 	);
 }
 
@@ -49,11 +50,6 @@ function countWaitingMails(db: Db, nowMs: number): Promise<number> {
 		db,
 		sql`select 1 from mail_queue where due_at_ms is not null
 			and (due_at_ms <= ${nowMs} or (refusal is not null and tries = 0))`,
+		MAX_COUNTED_MAILS,
 	);
-}
-
-async function countFew(db: Db, query: RawBuilder<unknown>): Promise<number> {
-	const { rows } = await sql<{ count: number }>`select count(*) as count
-		from (${query} limit ${sql.lit(MAX_COUNTED_MAILS)}) few`.execute(db);
-	return rows[0]?.count ?? 0;
 }

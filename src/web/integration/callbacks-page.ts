@@ -4,7 +4,7 @@
 import { sha256Hex } from "../../domain/signature.ts";
 import { issueKey } from "../../programmes/keys.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../programmes/postback-url.ts";
-import { findOldestPending, MAX_COUNTED_UNDELIVERED } from "../../store/queries/delivery-health.ts";
+import { findOldestPending } from "../../store/queries/delivery-health.ts";
 import { newestProgress } from "../../store/queries/delivery-list.ts";
 import { countUsableKeys } from "../../store/queries/keys.ts";
 import { countUndelivered, lastFailure, TROUBLE_TARGET } from "../conversion-ui.ts";
@@ -303,10 +303,9 @@ export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 
 export async function removeUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 	const removed = await removePostbackUrl(deps, programmeOf(c).public_id, makerOf(c));
-	return finish(c, CALLBACK, removed, (count) => {
+	return finish(c, CALLBACK, removed, ({ count, isAll }) => {
 		const cancelled = count === 0 ? "" : ` Pending callbacks cancelled: ${countUndelivered(count)}.`;
-		const later =
-			count < MAX_COUNTED_UNDELIVERED ? "" : " Some may show as pending until they would have been sent.";
+		const later = isAll ? "" : " Some may show as pending until they would have been sent.";
 		return ["good", `The Postback URL is removed: nothing more is sent.${cancelled}${later}`];
 	});
 }

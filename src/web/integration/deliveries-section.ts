@@ -11,15 +11,16 @@ import {
 	sendAllWaiting,
 	sendSeen,
 } from "../../programmes/resend.ts";
+import { ALL, countFailed, countWaiting } from "../../store/queries/delivery-health.ts";
 import type { ListedDelivery } from "../../store/queries/delivery-list.ts";
-import { countUndelivered, deliveryColumns, selectAll } from "../conversion-ui.ts";
+import { callbacksAre, countUndelivered, deliveryColumns, selectAll, tellWorked } from "../conversion-ui.ts";
 import { filterBar, notUnderstood, pager } from "../filter-query.ts";
-import { makerOf, programmeOf, setFlash, type WebContext, type WebDeps } from "../page.ts";
+import { makerOf, programmeOf, setFlash, type Told, type WebContext, type WebDeps } from "../page.ts";
 import { deliveryPath, integrationPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, countOf, type Html, html } from "../ui.ts";
 import { type CallbacksView, DELIVERY_FILTERS } from "./callbacks-view.ts";
-import { type FormPart, finish, queryHere, type Told } from "./frame.ts";
+import { type FormPart, finish, queryHere } from "./frame.ts";
 
 export function deliveriesSection(view: CallbacksView): Html {
 	const { path, filters, isLive } = view;
@@ -164,24 +165,18 @@ function tellSent({ resent, sentNow, leftAlone }: SeenSent): Told {
 }
 
 export async function resendAllFailed(c: WebContext, deps: WebDeps): Promise<Response> {
-	const asked = { programmeIds: [programmeOf(c).id], maker: makerOf(c) };
-	return finish(c, LIST, await resendFailed(deps, asked, {}), (count) =>
-		count === 0
-			? ["info", "Nothing has failed, so nothing was sent."]
-			: ["good", `${callbacksAre(count)} being sent again.`],
+	const { id } = programmeOf(c);
+	const resent = await resendFailed(deps, { programmeIds: [id], maker: makerOf(c) });
+	const left = await countFailed(deps.store.db, id, ALL);
+	return finish(c, LIST, resent, (worked) =>
+		tellWorked(worked, "being sent again", "Nothing has failed, so nothing was sent.", left),
 	);
 }
 
 export async function sendWaiting(c: WebContext, deps: WebDeps): Promise<Response> {
 	const sent = await sendAllWaiting(deps, askedBy(c));
-	return finish(c, LIST, sent, (count) =>
-		count === 0
-			? ["info", "No callback is waiting for a later attempt."]
-			: ["good", `${callbacksAre(count)} being sent now.`],
+	const left = await countWaiting(deps.store.db, programmeOf(c).id, deps.clock.nowMs(), ALL);
+	return finish(c, LIST, sent, (worked) =>
+		tellWorked(worked, "being sent now", "No callback is waiting for a later attempt.", left),
 	);
-}
-
-/** "1 callback is", "2 callbacks are". */
-function callbacksAre(callbacks: number, noun = "callback"): string {
-	return `${countOf(callbacks, noun)} ${callbacks === 1 ? "is" : "are"}`;
 }

@@ -38,6 +38,14 @@ test("the form of the first key, sent again as a reload does it, issues none and
 	assert.match((await browser.open(keys)).text, /A key was issued already/);
 });
 
+test("the snippet that keeps click ids is there with the landing hosts, before sales are credited", async (t) => {
+	const { browser, keys, site, programme } = await openShop(t);
+	assert.doesNotMatch((await browser.open(keys)).text, /id="partner-links"/);
+	const host = { programme_id: programme.id, host: "shop.example", with_subdomains: 0 } as const;
+	await site.store.db.insertInto("landing_hosts").values(host).execute();
+	assert.match((await browser.open(keys)).text, /id="partner-links"/);
+});
+
 test("a revoked key is refused at once, and the page says so", async (t) => {
 	const { browser, path, keys, site } = await openShop(t);
 	const { key, secret } = await issue(browser, path);

@@ -14,6 +14,7 @@ import {
 	endReplacedSecrets,
 	prepareSecret,
 } from "../../programmes/signing-secret.ts";
+import { findLandingHosts } from "../../store/queries/clicks.ts";
 import { type ListedKey, listApiKeys } from "../../store/queries/keys.ts";
 import {
 	findUsableSecrets,
@@ -79,13 +80,10 @@ export async function showKeys(
 	issued: Issued | null = null,
 ): Promise<Response> {
 	const view = await readKeys(c, deps, issued);
-	const { publicUrl, network } = deps;
-	const {
-		public_id: programId,
-		credits_partners,
-		click_parameter: parameter,
-		click_days: days,
-	} = programmeOf(c);
+	const { publicUrl, network, store } = deps;
+	const { id, public_id: programId, click_parameter: parameter, click_days: days, ...own } = programmeOf(c);
+	// The shop sends click IDs before staff turn crediting on: from then on a sale without one earns nothing.
+	const hasPartners = own.credits_partners === 1 || (await findLandingHosts(store.db, [id])).size > 0;
 	const values = { publicUrl, brand: network.face.brand, programId, click: { parameter, days } };
 	return answerTab(c, {
 		tab: "keys",
@@ -95,7 +93,7 @@ export async function showKeys(
 			// Nothing before the first key.
 			view.secrets.length === 0 ? null : secretSection(view, flashAt(c, "secret")),
 			snippetsSection(view.path, c.req.query("lang"), values),
-			credits_partners === 1 ? partnerLinksSection(c.req.query("lang"), values) : null,
+			hasPartners ? partnerLinksSection(c.req.query("lang"), values) : null,
 		],
 	});
 }

@@ -93,8 +93,73 @@ test("removing the URL tells how many were pending, and of very many that some m
 	assert.match(await remove(), /nothing more is sent\. Pending callbacks cancelled: 1\.</);
 	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
 	await addPending(site.store, programme, 1_000);
+	assert.match(await remove(), /Pending callbacks cancelled: 1,000\+\.</);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+	await addPending(site.store, programme, 4_000);
+	const dueAtMs = site.deps.clock.nowMs() + 60_000;
+	await site.store.db.updateTable("queue").set({ due_at_ms: dueAtMs }).execute();
+	slowDown(site);
 	assert.match(await remove(), /Pending callbacks cancelled: 1,000\+\. Some may show as pending until/);
 });
+
+test("of very many a form does what a page waits for, and says how many are left to press for again", async (t) => {
+	const shop = await openSending(t, 0, FINE);
+	const { browser, path, site, programme } = shop;
+	await addPending(site.store, programme, 4_000);
+	const dueAtMs = site.deps.clock.nowMs() + 60_000;
+	await site.store.db.updateTable("queue").set({ due_at_ms: dueAtMs }).execute();
+	slowDown(site);
+	const press = async (form: string) => {
+		const { location = "" } = await browser.submit(form, {});
+		return (await browser.open(location ?? "")).text;
+	};
+	const sent = await press(`${path}/send-waiting`);
+	assert.match(
+		sent,
+		/2,500 callbacks are being sent now\. 1,500 callbacks are left: press the button again\./,
+	);
+	assert.match(await press(`${path}/send-waiting`), /1,500 callbacks are being sent now\.</);
+	const failed = { state: "failed", failed_at_ms: 1, finished_at_ms: 1 } as const;
+	const fail = async () => {
+		await site.store.db.updateTable("deliveries").set(failed).execute();
+		await site.store.db.deleteFrom("queue").execute();
+	};
+	await fail();
+	const resent = await press(`${path}/resend-failed`);
+	assert.match(
+		resent,
+		/2,500 callbacks are being sent again\. 1,500 callbacks are left: press the button again\./,
+	);
+	assert.match(await press(`${path}/resend-failed`), /1,500 callbacks are being sent again\.</);
+	await fail();
+	const aside = async () => {
+		const overview = path.replace("integration", "overview");
+		await browser.submit(`${overview}/set-aside`, { until: String(site.deps.clock.nowMs()) });
+		return (await browser.open(overview)).text;
+	};
+	assert.match(
+		await aside(),
+		/2,500 callbacks are set aside.* 1,500 callbacks are left: press the button again\./,
+	);
+	assert.match(await aside(), /1,500 callbacks are set aside/);
+	await fail();
+	await site.store.db.updateTable("deliveries").set({ set_aside: null }).execute();
+	const staff = await site.signIn(await site.addStaff());
+	const span = { from: "1970-01-01T00:00", to: "", programme: "", zone: "UTC" };
+	const { location } = await staff.submit("/system/resend", {
+		...span,
+		asOfMs: String(site.deps.clock.nowMs()),
+	});
+	assert.match(
+		(await staff.open(location ?? "")).text,
+		/2,500 callbacks are being sent again\. 1,500 callbacks are left: press the button again\.[\s\S]*Send 1,500 callbacks of 1 programme again/,
+	);
+});
+
+/** Each batch takes a second. */
+function slowDown({ deps, moveClock }: Shop["site"]): void {
+	deps.clock.yieldLoop = async () => moveClock(1_000);
+}
 
 test("the list keeps its filters through every form, the way to a callback and back", async (t) => {
 	const shop = await openSending(t, 1, REFUSED);

@@ -161,7 +161,7 @@ test("what failed for good stays in sight, on the badge and the overview, until 
 	const until = /name="until" value="(\d+)"/.exec(text)?.[1] ?? "";
 	await failForGood(site, later, START_MS + 1);
 	await browser.submit(`${path}/overview/set-aside`, { until });
-	assert.match(await look(), /2 callbacks are set aside\./);
+	assert.match(await look(), /2 callbacks are set aside, and still in the list of failed callbacks/);
 	assert.match(await look(), /1 callback<\/a> failed permanently<\/strong> and was not resent\./);
 	assert.equal(
 		(await look("integration?state=failed")).split("set aside</span>").length,

@@ -6,10 +6,10 @@ import type { Tally } from "../../conversions/tally.ts";
 import { formatMinor } from "../../domain/money.ts";
 import { setFailedAside } from "../../programmes/resend.ts";
 import { listConversions } from "../../store/queries/conversion-list.ts";
-import { countFailed } from "../../store/queries/delivery-health.ts";
+import { ALL, countFailed } from "../../store/queries/delivery-health.ts";
 import { listNotices, type ShownNotice } from "../../store/queries/notices.ts";
 import { hasConversions } from "../../store/queries/programme-list.ts";
-import { callbacksOf, countUndelivered, deliveriesPath, lastFailure } from "../conversion-ui.ts";
+import { callbacksOf, countUndelivered, deliveriesPath, lastFailure, tellWorked } from "../conversion-ui.ts";
 import { BY_DAY, digitsOf } from "../conversions/list-query.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import { readTextFields } from "../form.ts";
@@ -155,12 +155,10 @@ export async function setFailuresAside(c: WebContext, deps: PageDeps): Promise<R
 	const asked = { programmeId: id, maker: makerOf(c) };
 	const done = await setFailedAside(deps, asked, Number(until) || 0);
 	if (!done.ok) return leadTo(c, overviewPath(programmeId), done.fault.detail, "bad");
-	const count = done.value;
-	const said =
-		count === 0
-			? "There was nothing to set aside."
-			: `${ui.countOf(count, "callback")} ${count === 1 ? "is" : "are"} set aside. You find them under Integration, in the list of failed callbacks.`;
-	return leadTo(c, overviewPath(programmeId), said, count === 0 ? "info" : "good");
+	const left = await countFailed(deps.store.db, id, ALL);
+	const aside = "set aside, and still in the list of failed callbacks under Integration";
+	const [tone, text] = tellWorked(done.value, aside, "There was nothing to set aside.", left);
+	return leadTo(c, overviewPath(programmeId), text, tone);
 }
 
 function callbacksPart(c: WebContext, health: CallbackHealth): Html {

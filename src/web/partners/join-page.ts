@@ -61,6 +61,6 @@ export async function sendApplication(c: WebContext, deps: WebDeps): Promise<Res
 	return answerPlainPage(c, {
 		title: `Become a partner of ${programme.name}`,
 		heading: "Thank you",
-		body: html`<p class="break">We sent your application to ${programme.name}. If it is accepted, you get a mail at <strong>${typed.email}</strong> that says how to sign in.</p>`,
+		body: html`<p class="break">We sent your application to ${programme.name}. If it is accepted, we write to <strong>${typed.email}</strong> how you sign in.</p>`,
 	});
 }

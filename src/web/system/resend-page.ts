@@ -4,6 +4,7 @@
 import { minuteMs } from "../../domain/zone-day.ts";
 import { resendFailed } from "../../programmes/resend.ts";
 import { type FailedProgramme, listFailedProgrammes } from "../../store/queries/deliveries.ts";
+import { tellWorked } from "../conversion-ui.ts";
 import { filterBar } from "../filter-query.ts";
 import { readTextFields } from "../form.ts";
 import { answerPage, leadTo, makerOf, type WebContext, type WebDeps } from "../page.ts";
@@ -16,8 +17,6 @@ const FIELDS = ["from", "to", "programme", "zone"] as const;
 type Typed = Readonly<Record<(typeof FIELDS)[number], string>>;
 
 const PROGRAMMES_SHOWN = 100;
-/** Nobody waits longer for an answer: what is left then is sent when the button is pressed again. */
-const MAX_WORK_MS = 5_000;
 
 export async function showResend(c: WebContext, deps: WebDeps): Promise<Response> {
 	const typed = Object.fromEntries(FIELDS.map((name) => [name, c.req.query(name) ?? ""])) as Typed;
@@ -53,17 +52,15 @@ export async function showResend(c: WebContext, deps: WebDeps): Promise<Response
 
 export async function resendAll(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { asOfMs, ...typed } = await readTextFields(c, [...FIELDS, "asOfMs"]);
-	const { clock } = deps;
 	// Up to the preview: what was refused again since then is not sent round and round.
-	const { found, span } = await find(deps, typed, Math.min(Number(asOfMs) || 0, clock.nowMs()));
-	const endsAtMs = clock.monotonicMs() + MAX_WORK_MS;
+	const { found, span } = await find(deps, typed, Math.min(Number(asOfMs) || 0, deps.clock.nowMs()));
 	const order = { programmeIds: found.map(({ id }) => id), maker: makerOf(c) };
-	const sent = await resendFailed(deps, order, span, () => clock.monotonicMs() < endsAtMs);
+	const sent = await resendFailed(deps, order, span);
 	const path = withQuery(RESEND_PATH, typed);
 	if (!sent.ok) return leadTo(c, path, sent.fault.detail, "bad");
-	const left = countFailed(found) - sent.value;
-	const rest = left > 0 ? ` ${countOf(left, "callback")} are left: press the button again.` : "";
-	return leadTo(c, path, `${countOf(sent.value, "callback")} are being sent again.${rest}`);
+	const left = countFailed(found) - sent.value.count;
+	const [tone, text] = tellWorked(sent.value, "being sent again", "Nothing was left to be sent again.", left);
+	return leadTo(c, path, text, tone);
 }
 
 /** Nothing falls into a span that was not understood. */
