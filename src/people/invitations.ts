@@ -241,7 +241,7 @@ export async function sendAs<Sent extends SentLink>(
  * Whoever holds the link becomes that person, wherever they are invited now or later. Owners only have it mailed: the
  * mailbox is what proves who somebody is.
  */
-export function sentLink(
+function sentLink(
 	{ mails }: Pick<InvitationsDeps, "mails">,
 	maker: Actor | null,
 	{ email, link, isForPassword = false }: { email: string; link: string | null; isForPassword?: boolean },

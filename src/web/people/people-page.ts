@@ -265,7 +265,7 @@ function peopleTable(c: WebContext, people: readonly ListedPerson[], mayManage: 
 	};
 	const state = { title: "State", cell: personState };
 	return ui.dataTable<ListedPerson>({
-		caption: isOfStaff ? "Staff" : "People",
+		caption: isOfStaff ? "Staff" : "People, one per row",
 		rows: people,
 		stacks: true,
 		empty: html`<p class="card-body soft">No people yet.${mayManage ? " Invite the first one below." : ""}</p>`,
