@@ -2,7 +2,6 @@
 
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { sha256Hex } from "../domain/signature.ts";
 import { type InvitationsDeps, sendAs, welcomePerson } from "../people/invitations.ts";
 import { LIMITS, triesFrom, useLimits } from "../people/limits.ts";
 import { type Maker, transactInProgramme } from "../people/links.ts";
@@ -35,15 +34,10 @@ export interface ApplicationInput extends PartnerInput {
 	about: string;
 	/** A box: empty if it is not ticked. */
 	acceptsTerms: string;
-	/** Of the terms that they saw: see `markOf`. */
-	termsMark: string;
+	/** The terms that they saw: another person may have changed them since. */
+	seenTerms: string;
 	/** Where they apply from: five an hour from one network. */
 	address: string;
-}
-
-/** Tells terms apart that were changed while somebody read them. */
-export function markOf({ partner_terms: terms }: Pick<Programme, "partner_terms">): string {
-	return sha256Hex(terms);
 }
 
 /**
@@ -64,7 +58,7 @@ export async function apply(
 				: refuse("invalid_field", "Accept the terms to apply.", "acceptsTerms"),
 	});
 	if (!read.ok) return read;
-	if (input.termsMark !== markOf(programme)) {
+	if (readProse(input.seenTerms) !== programme.partner_terms) {
 		const text = "The terms were changed while you read them. Read them again, and accept them.";
 		return refuse("changed_meanwhile", text, "acceptsTerms");
 	}
@@ -121,7 +115,7 @@ export async function answerApplication(
 		const found = await findOrMakePartner(trx, deps, maker, programme, open.value);
 		if (!found.ok) return found;
 		const { partner } = found.value;
-		const joined = await joinProgramme(trx, deps, maker, programme, partner, { acceptedTerms: terms });
+		const joined = await joinProgramme(trx, deps, maker, programme, partner, terms);
 		if (joined.ok) await removeApplication(trx, id);
 		return joined.ok ? found : joined;
 	});

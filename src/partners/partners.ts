@@ -119,43 +119,32 @@ async function findPersonOf(db: Db, partner: Partner, publicId: string): Promise
 	return refuse("unknown_person", "This person does not sign in for the partner. Look at the list again.");
 }
 
-/** All of its partnerships; each can be resumed. */
-export function endPartner(deps: Deps, maker: Maker | null, partner: Partner): Promise<Result<true>> {
-	return transactAs(deps.store, maker, async (trx) => {
-		const all = await rows.listPartnerships(trx, "partner_id", [partner.id]);
-		for (const own of all) await setState(trx, deps, maker, own, "ended");
-		return succeed(true);
-	});
-}
-
 export function addPartnership(
 	deps: Deps,
 	maker: Maker | null,
 	programme: Programme,
 	partner: Pick<Partner, "id" | "name">,
-	/** Percent with four decimals; null for the programme's own. */
-	rate: string | null = null,
 ): Promise<Result<Partnership>> {
 	return transactInProgramme(deps.store, maker, programme.id, (trx) =>
-		joinProgramme(trx, deps, maker, programme, partner, { rate }),
+		joinProgramme(trx, deps, maker, programme, partner),
 	);
 }
 
-/** In the caller's transaction. The terms are kept: those that an applicant accepted, or as they are now. */
+/** In the caller's transaction, at the programme's own rate. The terms are kept: those that an applicant accepted, or as they are now. */
 export async function joinProgramme(
 	trx: Db,
 	deps: Pick<Deps, "clock" | "random">,
 	maker: Maker | null,
 	programme: Programme,
 	partner: Pick<Partner, "id" | "name">,
-	{ rate = null, acceptedTerms }: { rate?: string | null; acceptedTerms?: string } = {},
+	acceptedTerms?: string,
 ): Promise<Result<Partnership>> {
 	const nowMs = deps.clock.nowMs();
 	const partnership = await rows.insertPartnership(trx, {
 		public_id: makeId("pts", nowMs, deps.random.bytes(ID_RANDOM_BYTES)),
 		programme_id: programme.id,
 		partner_id: partner.id,
-		commission_rate: rate,
+		commission_rate: null,
 		terms: acceptedTerms ?? programme.partner_terms,
 		terms_accepted: acceptedTerms === undefined ? 0 : 1,
 		created_at_ms: nowMs,
@@ -238,27 +227,17 @@ function readCodes(text: string): Result<ReadonlyMap<string, string>> {
 export function changeState(
 	deps: Deps,
 	maker: Maker | null,
-	own: NamedPartnership,
-	to: "ended" | "active",
-): Promise<Result<true>> {
-	return transactInProgramme(deps.store, maker, own.programme_id, async (trx) => {
-		await setState(trx, deps, maker, own, to);
-		return succeed(true);
-	});
-}
-
-async function setState(
-	trx: Db,
-	deps: Deps,
-	maker: Maker | null,
 	{ id, public_id, programme_id, partner_name, ended_at_ms }: NamedPartnership,
 	to: "ended" | "active",
-): Promise<void> {
-	// Sent twice.
-	if ((ended_at_ms === null) === (to === "active")) return;
-	await rows.changePartnership(trx, id, { ended_at_ms: to === "ended" ? deps.clock.nowMs() : null });
-	const action = to === "ended" ? "partnership.ended" : "partnership.started";
-	await note(trx, deps, maker, action, public_id, partner_name, programme_id);
+): Promise<Result<true>> {
+	return transactInProgramme(deps.store, maker, programme_id, async (trx) => {
+		// Sent twice.
+		if ((ended_at_ms === null) === (to === "active")) return succeed(true);
+		await rows.changePartnership(trx, id, { ended_at_ms: to === "ended" ? deps.clock.nowMs() : null });
+		const action = to === "ended" ? "partnership.ended" : "partnership.started";
+		await note(trx, deps, maker, action, public_id, partner_name, programme_id);
+		return succeed(true);
+	});
 }
 
 export function note(

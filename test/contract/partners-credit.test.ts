@@ -13,7 +13,7 @@ import { bodySentAt } from "../../src/domain/event.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
 import { listen, PUBLIC_LIMITS } from "../../src/outside/http-server.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { answerApplication, apply, markOf } from "../../src/partners/applications.ts";
+import { answerApplication, apply } from "../../src/partners/applications.ts";
 import { assignPartner } from "../../src/partners/assign.ts";
 import { makeLink } from "../../src/partners/links.ts";
 import { addPartnership, changeState, invitePartner, savePartnership } from "../../src/partners/partners.ts";
@@ -25,6 +25,7 @@ import { type Conversion, listMoves } from "../../src/store/queries/conversions.
 import { listCredited } from "../../src/store/queries/credited.ts";
 import { findCredits, sumByPartnership } from "../../src/store/queries/credits.ts";
 import {
+	changePartnership,
 	findPartnership,
 	listApplications,
 	listCodes,
@@ -92,8 +93,9 @@ eachDatabase("credits", (database) => {
 	): Promise<NamedPartnership> {
 		const invited = await invitePartner(site.deps, maker, { name, site: "", email: `${name}@blog.example` });
 		ok(invited.ok, JSON.stringify(invited));
-		const made = await addPartnership(site.deps, maker, of, invited.value.partner, rate);
+		const made = await addPartnership(site.deps, maker, of, invited.value.partner);
 		ok(made.ok, JSON.stringify(made));
+		await changePartnership(database.store.db, made.value.id, { commission_rate: rate });
 		const found = await findPartnership(database.store.db, made.value.public_id);
 		ok(found);
 		return found;
@@ -592,7 +594,12 @@ eachDatabase("credits", (database) => {
 		await savePartnerTerms(site.deps, maker, open, { ...TERMS, takesApplications: "on" });
 		const shown = (await findProgramme(db, open.public_id)) ?? open;
 		const applicant = { name: "Applied", site: "", email: "applied@blog.example", about: "News" };
-		const given = { ...applicant, acceptsTerms: "on", termsMark: markOf(shown), address: "203.0.113.7" };
+		const given = {
+			...applicant,
+			acceptsTerms: "on",
+			seenTerms: shown.partner_terms,
+			address: "203.0.113.7",
+		};
 		for (const email of [given.email, "other@blog.example", given.email]) {
 			ok((await apply(site.deps, shown, { ...given, email })).ok);
 		}

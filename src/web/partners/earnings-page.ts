@@ -2,7 +2,7 @@
 // here, and end it.
 
 import type { Result } from "../../domain/fault.ts";
-import * as partners from "../../partners/partners.ts";
+import { addPartnership, changeState } from "../../partners/partners.ts";
 import { MATCHES_NAMED, pickNamed } from "../../partners/pick-named.ts";
 import type { SentLink } from "../../people/invitations.ts";
 import { listPartnerships, type NamedPartnership } from "../../store/queries/partners.ts";
@@ -100,7 +100,7 @@ export async function addProgramme(c: WebContext, deps: WebDeps): Promise<Respon
 	if (!chosen.ok) return refuse(chosen);
 	const programme = await findProgramme(deps.store.db, chosen.value.publicId);
 	if (programme === undefined) return answerError(c, "not_found");
-	const added = await partners.addPartnership(deps, makerOf(c), programme, partner);
+	const added = await addPartnership(deps, makerOf(c), programme, partner);
 	if (!added.ok) return refuse(added);
 	const path = programmePartnerPath(programme.public_id, added.value.public_id);
 	const next = "Enter an own rate and coupon codes below, if there are any.";
@@ -109,7 +109,9 @@ export async function addProgramme(c: WebContext, deps: WebDeps): Promise<Respon
 
 export async function endPartner(c: WebContext, deps: WebDeps): Promise<Response> {
 	const partner = partnerOf(c);
-	const ended = await partners.endPartner(deps, makerOf(c), partner);
-	if (!ended.ok) return tellRefusal(c, ended, () => showEarnings(c, deps));
+	for (const own of await listPartnerships(deps.store.db, "partner_id", [partner.id])) {
+		const ended = await changeState(deps, makerOf(c), own, "ended");
+		if (!ended.ok) return tellRefusal(c, ended, () => showEarnings(c, deps));
+	}
 	return leadTo(c, earningsPath(partner.public_id), `All partnerships of ${partner.name} have ended.`);
 }

@@ -4,7 +4,7 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { DAY_MS } from "../../domain/time.ts";
-import { addPartnership, endPartner, invitePartner } from "../../partners/partners.ts";
+import { addPartnership, changeState, invitePartner } from "../../partners/partners.ts";
 import { addClicks } from "../../store/queries/clicks.ts";
 import { addPartnerPerson, removePartnerPerson } from "../../store/queries/partners.ts";
 import { updateProgramme } from "../../store/queries/programmes.ts";
@@ -312,10 +312,10 @@ test("another partner's links, conversions and places in a list are as if they w
 
 test("a partner that has ended still sees what it earned, and makes no links", async (t) => {
 	const shop = await openPartnerShop(t);
-	const { site, browser, base, partner, partnership } = shop;
+	const { site, browser, base, partnership } = shop;
 	const sold = await addCredited(shop, partnership, { occurred_at_ms: START_MS });
 	await makeLink(shop, { code: "kept" });
-	ok((await endPartner(site.deps, null, partner)).ok);
+	ok((await changeState(site.deps, null, partnership, "ended")).ok);
 	const links = await browser.open(`${base}/links`);
 	match(links.text, /All partnerships have ended/);
 	match(links.text, /\/c\/kept</);

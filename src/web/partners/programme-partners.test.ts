@@ -208,8 +208,8 @@ async function openJoin(t: TestContext, hasMail = true) {
 	await shop.browser.submit(`${shop.path}/settings`, SETTINGS);
 	const join = `/join/${shop.programme.public_id}`;
 	const shown = await shop.site.browser().open(join);
-	const [, termsMark = ""] = /name="termsMark" value="(\w+)"/.exec(shown.text) ?? [];
-	return { ...shop, join, shown, fields: { ...APPLICANT, termsMark } };
+	const [, seenTerms = ""] = /name="seenTerms" value="([^"]+)"/.exec(shown.text) ?? [];
+	return { ...shop, join, shown, fields: { ...APPLICANT, seenTerms } };
 }
 
 /** Where the oldest application on the page is answered. */
