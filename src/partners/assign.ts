@@ -15,6 +15,11 @@ import { MATCHES_NAMED, pickNamed } from "./pick-named.ts";
 
 const MAX_REASON_LENGTH = 200;
 
+/** What only a pixel has reported is credited when the shop's server confirms it: that would undo what staff assigned. */
+export function isAssignable({ status, source, confirmed_at_ms: confirmedAtMs }: Conversion): boolean {
+	return status === "RECORDED" && (source !== "pixel" || confirmedAtMs !== null);
+}
+
 export async function assignPartner(
 	deps: ConversionsDeps,
 	maker: Maker,
@@ -47,13 +52,13 @@ export async function assignPartner(
 		const credit = { ...NOBODY, partnership_id: chosen?.id ?? null, word: "ASSIGNED" } as const;
 		const step = creditStep(programme, conversion, credit, creditedRates(programme, chosen));
 		const by = { decidedBy: "review", personId: maker.personId } as const;
-		const isOpen = conversion.status === "RECORDED";
+		const isOpen = isAssignable(conversion);
 		const { conversions } = await makeMoves(trx, deps, isOpen ? [{ ...step, ...by }] : []);
 		const [changed] = conversions;
 		if (changed === undefined) {
 			return refuse(
 				"wrong_status",
-				"A partner can be changed while a conversion is RECORDED. This one has been decided, or is being changed right now: open it again.",
+				"A partner can be changed while a conversion is RECORDED, and once the shop's server has reported it. This one has been decided, or is being changed right now: open it again.",
 			);
 		}
 		const detail = `${chosen?.partner_name ?? "nobody"}: ${reason}`;

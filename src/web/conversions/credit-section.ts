@@ -2,6 +2,7 @@
 // decided about the money.
 
 import type { CreditWord } from "../../domain/credit.ts";
+import { isAssignable } from "../../partners/assign.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
 import { findNamedCredits, type NamedCredit } from "../../store/queries/credits.ts";
 import { findLink, type PartnerLink } from "../../store/queries/partners.ts";
@@ -46,7 +47,7 @@ export async function creditSection(
 			subId === "" ? [] : [[`Sub ID ${index + 1}`, html`<code class="break">${subId}</code>`] as const],
 		),
 	];
-	const mayAssign = isStaff && conversion.status === "RECORDED" && programme.credits_partners === 1;
+	const mayAssign = isStaff && isAssignable(conversion) && programme.credits_partners === 1;
 	return ui.section({
 		id: "credit",
 		title: "Partner",
