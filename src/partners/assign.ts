@@ -15,9 +15,9 @@ import { MATCHES_NAMED, pickNamed } from "./pick-named.ts";
 
 const MAX_REASON_LENGTH = 200;
 
-/** What only a pixel has reported is credited when the shop's server confirms it: that would undo what staff assigned. */
-export function isAssignable({ status, source, confirmed_at_ms: confirmedAtMs }: Conversion): boolean {
-	return status === "RECORDED" && (source !== "pixel" || confirmedAtMs !== null);
+/** The shop's server will say who brought it, and how much it was. */
+export function isUnconfirmed({ source, confirmed_at_ms }: Conversion): boolean {
+	return source === "pixel" && confirmed_at_ms === null;
 }
 
 export async function assignPartner(
@@ -44,21 +44,26 @@ export async function assignPartner(
 		if (conversion === undefined) {
 			return refuse("unknown_conversion", `There is no conversion ${conversionId} in this programme.`);
 		}
+		if (isUnconfirmed(conversion)) {
+			return refuse(
+				"wrong_status",
+				"Only a pixel has reported this order. Assign it once the shop's server has confirmed it.",
+			);
+		}
 		const picked = await pickPartner(trx, programme, input.partner.trim());
 		if (!picked.ok) return picked;
 		const chosen = picked.value;
-		// Before the conversion, as a repeated report does it: so neither waits for the other for ever.
 		await store.writes.lockCredits(trx, [conversion.id]);
 		const credit = { ...NOBODY, partnership_id: chosen?.id ?? null, word: "ASSIGNED" } as const;
 		const step = creditStep(programme, conversion, credit, creditedRates(programme, chosen));
 		const by = { decidedBy: "review", personId: maker.personId } as const;
-		const isOpen = isAssignable(conversion);
+		const isOpen = conversion.status === "RECORDED";
 		const { conversions } = await makeMoves(trx, deps, isOpen ? [{ ...step, ...by }] : []);
 		const [changed] = conversions;
 		if (changed === undefined) {
 			return refuse(
 				"wrong_status",
-				"A partner can be changed while a conversion is RECORDED, and once the shop's server has reported it. This one has been decided, or is being changed right now: open it again.",
+				"A partner can be changed while a conversion is RECORDED. This one has been decided, or is being changed right now: open it again.",
 			);
 		}
 		const detail = `${chosen?.partner_name ?? "nobody"}: ${reason}`;
