@@ -10,7 +10,6 @@ import { readConfig } from "../src/config.ts";
 import { parseRange } from "../src/domain/address.ts";
 import { CLICK_PARAMETER } from "../src/domain/click.ts";
 import type { Result } from "../src/domain/fault.ts";
-import { inviteToPartner } from "../src/partners/partners.ts";
 import { addSamplePartner, SAMPLE_LINK } from "../src/partners/sample.ts";
 import { invitePerson } from "../src/people/invitations.ts";
 import { issueKey } from "../src/programmes/keys.ts";
@@ -155,7 +154,8 @@ async function openSampleProgramme(
 	const invitation = { email: "owner@shop.example", membership, invitedBy: null };
 	const { link: ownerLink } = must(await invitePerson(service, invitation));
 	const partner = must(await addSamplePartner(service, null, programme));
-	const { link: partnerLink } = must(await inviteToPartner(service, null, partner, "mira@blog.example"));
+	const forPartner = { email: "mira@blog.example", membership: { partner }, invitedBy: null };
+	const { link: partnerLink } = must(await invitePerson(service, forPartner));
 	const links = { ownerLink: ownerLink ?? "", partnerLink: partnerLink ?? "" };
 	return { apiKey: issued.key, secret: issued.secret ?? "", ...links };
 }

@@ -1,5 +1,7 @@
 // Names that people choose, of themselves and of programmes: others read them, on pages and in mails.
 
+import { type Result, refuse, succeed } from "./fault.ts";
+
 /** Ours: long enough for any name, short enough for a line. */
 export const MAX_NAME_LENGTH = 100;
 
@@ -14,6 +16,14 @@ export function parseName(text: string): string | null {
 	const name = text.trim();
 	const isName = name.length >= 1 && name.length <= MAX_NAME_LENGTH && !MISLEADING.test(name);
 	return isName ? name : null;
+}
+
+/** As it is typed into the field `name`. `whose`: for the sentence of a refusal, such as "the partner's". */
+export function readName(text: string, whose: string): Result<string> {
+	const name = parseName(text);
+	if (name !== null) return succeed(name);
+	const rule = `Enter ${whose} name, in 1 to ${MAX_NAME_LENGTH} characters, without any that cannot be seen.`;
+	return refuse("invalid_name", rule, "name");
 }
 
 // What may stand where an e-mail address does. Whether it exists is known when mail arrives.

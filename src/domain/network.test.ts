@@ -1,10 +1,10 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
+import { readName } from "./display-name.ts";
 import type { Result } from "./fault.ts";
 import {
 	networkName,
 	parseBrand,
-	parseNetworkName,
 	parseSenderAddress,
 	parseSenderName,
 	parseSupportAddress,
@@ -15,7 +15,7 @@ import {
 const LINE_ENDS = ["\r\n", "\n", "\r", "\u2028", "\u2029", "\u0085", "\u0000"];
 
 const PARSERS: readonly [field: string, parse: (text: string) => Result<string | null>, good: string][] = [
-	["name", parseNetworkName, "Acme Partners"],
+	["name", (text: string) => readName(text, "the network's"), "Acme Partners"],
 	["brand", parseBrand, "Acme"],
 	["supportAddress", parseSupportAddress, "help@acme.example"],
 	["senderName", parseSenderName, "Acme Partners"],
@@ -72,7 +72,7 @@ test("what may be left empty is null, and the name may not", () => {
 	for (const parse of [parseSupportAddress, parseSenderName, parseSenderAddress]) {
 		deepEqual(parse("  "), { ok: true, value: null });
 	}
-	equal(parseNetworkName(" ").ok, false);
+	equal(readName(" ", "the network's").ok, false);
 });
 
 test("a sender's name cannot pass for an address, whatever a mail program shows of it", () => {

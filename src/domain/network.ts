@@ -42,13 +42,6 @@ export function networkName({ name, brand }: { name: string | null; brand: strin
 	return name ?? (brand === DEFAULT_BRAND ? null : brand);
 }
 
-export function parseNetworkName(text: string): Result<string> {
-	const name = parseName(text);
-	if (name !== null) return succeed(name);
-	const detail = `Enter the network's name, in 1 to ${MAX_NAME_LENGTH} characters, without any that cannot be seen.`;
-	return refuse("invalid_name", detail, "name");
-}
-
 /** Null for an empty field: people then answer to nobody in particular. */
 export function parseSupportAddress(text: string): Result<string | null> {
 	return parseAddress(text, "supportAddress", "such as help@network.example");

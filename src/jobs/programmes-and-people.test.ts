@@ -96,7 +96,7 @@ eachDatabase("imported programmes and people", (database) => {
 			'4 refused: commission must be a percentage from 0 to 100 with at most 4 decimals, such as 7.5. fee must be a percentage from 0 to 100 with at most 4 decimals, such as 7.5. The approval window is a whole number of days from 0 to 3,650. "EURO" is not an ISO 4217 currency code. Use three capital letters such as EUR. "nobody" is not an email address. Enter one such as owner@shop.example.',
 			"5 refused: staff@network.example is one of the network's staff, and staff cannot own a programme. Use another address.",
 			"6 refused: parks_pixels must be yes or no, or be left empty for yes.",
-			"7 refused: A programme's name has 1 to 100 characters, without line breaks or others that cannot be seen.",
+			"7 refused: Enter the programme's name, in 1 to 100 characters, without any that cannot be seen.",
 		]);
 		const same = await runLines(
 			deps,

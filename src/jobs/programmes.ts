@@ -2,11 +2,12 @@
 // people get an account and their role, and a mail only where it was asked for; otherwise staff send the link from the
 // People page when the shop is ready.
 
+import { parseName } from "../domain/display-name.ts";
 import { plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { findOrMakeInvitee, welcomePerson } from "../people/invitations.ts";
 import { LIMITS, useLimits } from "../people/limits.ts";
 import type { Membership } from "../people/links.ts";
-import { parseEmail, parsePersonName, parseRole } from "../people/people.ts";
+import { parseEmail, parseRole } from "../people/people.ts";
 import {
 	insertOpened,
 	type OpeningInput,
@@ -215,7 +216,7 @@ async function readPerson(db: Db, cells: Cells): Promise<Result<MeantPerson>> {
 	const email = parseEmail(cellOf(cells, "email"));
 	if (!email.ok) return email;
 	const name = cellOf(cells, "name");
-	if (name !== "" && !parsePersonName(name).ok) {
+	if (name !== "" && parseName(name) === null) {
 		return refuse("invalid_name", "The name is too long, or has characters that cannot be seen.", "name");
 	}
 	const role = parseRole(cellOf(cells, "role").toLowerCase());

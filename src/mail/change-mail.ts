@@ -27,6 +27,20 @@ export function composeProgrammeChangeMail(
 	const name = quote(programme.name);
 	const page = `${publicUrl}/programmes/${programme.public_id}`;
 	const isAboutPartners = changes.some(({ action }) => action.startsWith("partnership."));
+	const unexpected = [
+		"If you did not expect this:",
+		"1. Sign in and check the keys and the signing secret. Revoke what you do not recognise:",
+		`   ${page}/integration/keys`,
+		"   And the Postback URL:",
+		`   ${page}/integration`,
+		...(isAboutPartners ? ["   And the partners:", `   ${page}/partners`] : []),
+		"2. Check who has access, and remove everyone who should not:",
+		`   ${page}/people`,
+		"3. Choose a new password for your account, and end all other sessions:",
+		`   ${publicUrl}/account`,
+		"4. Tell the network's staff.",
+	];
+	const toAnswer = ["Read what they wrote, and accept or decline it:", `${page}/partners`];
 	return {
 		subject: `${headline(changes, "to the programme")}: ${name}`,
 		text: [
@@ -34,36 +48,7 @@ export function composeProgrammeChangeMail(
 			"",
 			...changes.map((change) => sayLine(change, sayDone(change), { zone, own: null })),
 			"",
-			"If you did not expect this:",
-			"1. Sign in and check the keys and the signing secret. Revoke what you do not recognise:",
-			`   ${page}/integration/keys`,
-			"   And the Postback URL:",
-			`   ${page}/integration`,
-			...(isAboutPartners ? ["   And the partners:", `   ${page}/partners`] : []),
-			"2. Check who has access, and remove everyone who should not:",
-			`   ${page}/people`,
-			"3. Choose a new password for your account, and end all other sessions:",
-			`   ${publicUrl}/account`,
-			"4. Tell the network's staff.",
-		].join("\n"),
-	};
-}
-
-/** Of strangers, who wait for an answer. */
-export function composeApplicationMail(
-	{ zone }: Pick<Addressee, "zone">,
-	programme: Pick<Programme, "name" | "public_id">,
-	applications: readonly Change[],
-	publicUrl: string,
-): Omit<Mail, "to"> {
-	const { length } = applications;
-	return {
-		subject: `${length === 1 ? "Partner application" : `${length} partner applications`}: ${quote(programme.name)}`,
-		text: [
-			...applications.map((made) => `${minuteIn(made.at_ms, zone)}: ${sayDone(made)}.`),
-			"",
-			"Read what they wrote, and accept or decline it:",
-			`${publicUrl}/programmes/${programme.public_id}/partners`,
+			...(changes.every(isApplication) ? toAnswer : unexpected),
 		].join("\n"),
 	};
 }
@@ -134,7 +119,14 @@ function sayLine(change: Change, what: string, { zone, own }: Reader): string {
 	return `${minuteIn(change.at_ms, zone)}: ${what}. Done by ${sayActor(change, own)}.${from}`;
 }
 
-function sayActor({ actor, action }: Change, own: string | null): string {
+/** Of a stranger, who waits for an answer. They come in mails of their own. */
+function isApplication({ action }: Change): boolean {
+	return action === "application.made";
+}
+
+function sayActor(change: Change, own: string | null): string {
+	const { actor, action } = change;
+	if (isApplication(change)) return "a stranger, on the programme's public page";
 	if (actor === null) return "the operator, at the service's command line";
 	if (actor.email === own)
 		return action === "password.reset" ? "the person who used the link" : "a person signed in as you";

@@ -5,17 +5,17 @@ import { quote } from "../domain/mail-text.ts";
 import { type PersonKind, type ProgrammeRole, ROLE_SUMMARIES } from "../domain/roles.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import type { Mail } from "../ports.ts";
+import type { Partner } from "../store/queries/partners.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { WrittenMail } from "./dispatcher.ts";
 
 /** For what holds no link: older than this it is no news. */
 const NEWS_MS = 2 * DAY_MS;
 
-/** Where somebody is invited to, or has come to. */
-interface Membership {
-	programme: Pick<Programme, "name">;
-	role: ProgrammeRole;
-}
+/** Where somebody is invited to, or has come to: a programme, or a partner, by way of an application or not. */
+type Membership =
+	| { programme: Pick<Programme, "name">; role: ProgrammeRole }
+	| { partner: Pick<Partner, "name">; accepted?: Pick<Programme, "name"> | undefined };
 
 /** Long enough for a holiday weekend, short enough for a mailbox that somebody else reads later. */
 export const INVITATION_DAYS = 7;
@@ -33,7 +33,7 @@ export function composeInvitationMail(
 	const { subject, lines } =
 		membership === null
 			? { subject: `You're invited to ${what}`, lines: [`You are invited to ${what}.`] }
-			: inviteToProgramme(membership);
+			: inviteTo(membership);
 	const otherwise = isByOwner
 		? "nothing changes unless you accept"
 		: "nothing happens unless you open the link";
@@ -44,58 +44,41 @@ export function composeInvitationMail(
 	]);
 }
 
-/** `accepted`: the programme that they applied to. `link` is null for somebody who can sign in already. */
-export function composePartnerMail(
-	to: string,
-	{
-		partner,
-		accepted,
-		link,
-	}: {
-		partner: { name: string };
-		accepted?: Pick<Programme, "name"> | undefined;
-		link: string | null;
-	},
-	publicUrl: string,
-): WrittenMail {
-	const name = quote(partner.name);
-	const programme = accepted && quote(accepted.name);
-	const subject = programme
-		? `Your application as a partner was accepted: ${programme}`
-		: `You're invited as a partner: ${name}`;
-	const what = programme
-		? `Your application to the programme ${programme} was accepted. You sign in for the partner ${name}.`
-		: `You are invited to sign in for the partner ${name}.`;
-	const unexpected = programme ? "If you did not apply" : "If you did not expect this";
-	const next =
-		link === null
-			? [`\nSign in as usual:\n${publicUrl}/sign-in\n`, `${unexpected}, ask the network's staff.`]
-			: [
-					...openLink("to choose your password", link, `${INVITATION_DAYS} days`),
-					`${unexpected}, ignore this mail: nothing happens unless you open the link.`,
-				];
-	return letter(to, subject, INVITATION_DAYS * DAY_MS, [
-		`${what} There you make links, and see what they bring and earn.`,
-		...next,
-	]);
-}
-
 /** For somebody who can sign in already: nothing to set up, only something new to see. */
 export function composeAccessMail(to: string, membership: Membership, publicUrl: string): WrittenMail {
-	const name = quote(membership.programme.name);
-	return letter(to, `You now have access to ${name}`, NEWS_MS, [
-		`The programme ${name} has been added to your account.`,
-		sayRole(membership.role),
-		`\nSign in as usual:\n${publicUrl}/sign-in`,
+	const { subject, lines } = inviteTo(membership, true);
+	return letter(to, subject, NEWS_MS, [
+		...lines,
+		`\nSign in as usual:\n${publicUrl}/sign-in\n`,
+		"If you did not expect this mail, ask the network's staff.",
 	]);
 }
 
 /** Who is invited to look on is not told that they are to manage it. */
-function inviteToProgramme({ programme, role }: Membership): { subject: string; lines: string[] } {
-	const name = quote(programme.name);
+function inviteTo(membership: Membership, isThere = false): { subject: string; lines: string[] } {
+	if ("role" in membership) {
+		const { programme, role } = membership;
+		const name = quote(programme.name);
+		if (isThere) {
+			const added = `The programme ${name} has been added to your account.`;
+			return { subject: `You now have access to ${name}`, lines: [added, sayRole(role)] };
+		}
+		const to = role === "owner" ? `manage ${name}` : `${name} as a ${role}`;
+		return {
+			subject: `You're invited to ${to}`,
+			lines: [`You are invited to the programme ${name}.`, sayRole(role)],
+		};
+	}
+	const name = quote(membership.partner.name);
+	const programme = membership.accepted && quote(membership.accepted.name);
+	const what = programme
+		? `Your application to the programme ${programme} was accepted. You sign in for the partner ${name}.`
+		: `You are invited to sign in for the partner ${name}.`;
 	return {
-		subject: role === "owner" ? `You're invited to manage ${name}` : `You're invited to ${name} as a ${role}`,
-		lines: [`You are invited to the programme ${name}.`, sayRole(role)],
+		subject: programme
+			? `Your application as a partner was accepted: ${programme}`
+			: `You're invited as a partner: ${name}`,
+		lines: [`${what} There you make links, and see what they bring and earn.`],
 	};
 }
 

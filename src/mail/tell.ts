@@ -22,12 +22,7 @@ import { findPersonById } from "../store/queries/people.ts";
 import { addresseesOf, findStaffToTell } from "../store/queries/programme-people.ts";
 import { findProgrammesById } from "../store/queries/programmes.ts";
 import type { Db, Store } from "../store/store.ts";
-import {
-	composeAccountChangeMail,
-	composeApplicationMail,
-	composeProgrammeChangeMail,
-	composeStandingMail,
-} from "./change-mail.ts";
+import { composeAccountChangeMail, composeProgrammeChangeMail, composeStandingMail } from "./change-mail.ts";
 import type { MailDispatcher, WrittenMail } from "./dispatcher.ts";
 import { composeNoticeMail, composeStaffMail } from "./notice-mail.ts";
 
@@ -161,12 +156,6 @@ async function writeToOwners(
 	const programme = (await findProgrammesById(trx, [programmeId])).get(programmeId);
 	if (programme === undefined) return [];
 	const owners = await addresseesOf(trx, programmeId, ["owner"]);
-	if (changes.every(({ action }) => action === "application.made")) {
-		return owners.map((owner) => ({
-			to: owner.email,
-			...composeApplicationMail(owner, programme, changes, publicUrl),
-		}));
-	}
 	const toldTo = (email: string) => changes.filter((change) => !isKnownTo(email, change));
 	// An import mails nobody whom it adds.
 	const added = changes.filter(({ action }) => action === "person.imported").map(({ subject }) => subject);

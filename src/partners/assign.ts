@@ -6,10 +6,12 @@ import { creditStep, makeMoves } from "../conversions/make-moves.ts";
 import { creditedRates, NOBODY } from "../domain/credit.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { type Maker, transactAs } from "../people/links.ts";
-import { noteAudit } from "../store/queries/audit.ts";
 import { type Conversion, findByPublicId } from "../store/queries/conversions.ts";
-import { findPartnership } from "../store/queries/partners.ts";
+import { findPartnerships, type NamedPartnership } from "../store/queries/partners.ts";
 import type { Programme } from "../store/queries/programmes.ts";
+import type { Db } from "../store/store.ts";
+import { note } from "./partners.ts";
+import { MATCHES_NAMED, pickNamed } from "./pick-named.ts";
 
 const MAX_REASON_LENGTH = 200;
 
@@ -23,12 +25,11 @@ export async function assignPartner(
 	maker: Maker,
 	programme: Programme,
 	conversionId: string,
-	/** Empty: nobody. */
-	partnershipId: string,
-	reasonText: string,
+	/** The partner by its name or id; empty: nobody. */
+	input: { partner: string; reason: string },
 ): Promise<Result<Conversion>> {
-	const { store, clock } = deps;
-	const reason = reasonText.trim();
+	const { store } = deps;
+	const reason = input.reason.trim();
 	if (reason === "" || reason.length > MAX_REASON_LENGTH) {
 		return refuse("invalid_field", `Say why, in at most ${MAX_REASON_LENGTH} characters.`, "reason");
 	}
@@ -49,10 +50,9 @@ export async function assignPartner(
 				"Only a pixel has reported this order. Assign it once the shop's server has confirmed it.",
 			);
 		}
-		const chosen = partnershipId === "" ? null : await findPartnership(trx, partnershipId);
-		if (chosen === undefined || (chosen !== null && chosen.programme_id !== programme.id)) {
-			return refuse("unknown_partner", "Choose a partner of this programme, or nobody.", "partner");
-		}
+		const picked = await pickPartner(trx, programme, input.partner.trim());
+		if (!picked.ok) return picked;
+		const chosen = picked.value;
 		await store.writes.lockCredits(trx, [conversion.id]);
 		const credit = { ...NOBODY, partnership_id: chosen?.id ?? null, word: "ASSIGNED" } as const;
 		const step = creditStep(programme, conversion, credit, creditedRates(programme, chosen));
@@ -66,9 +66,19 @@ export async function assignPartner(
 				"A partner can be changed while a conversion is RECORDED. This one has been decided, or is being changed right now: open it again.",
 			);
 		}
-		const note = { personId: maker.personId, programmeId: programme.id, action: "credit.assigned" } as const;
 		const detail = `${chosen?.partner_name ?? "nobody"}: ${reason}`;
-		await noteAudit(trx, { ...note, subject: conversion.public_id, detail }, clock.nowMs());
+		await note(trx, deps, maker, "credit.assigned", conversion.public_id, detail, programme.id);
 		return succeed(changed);
 	});
+}
+
+async function pickPartner(
+	db: Db,
+	{ id }: Programme,
+	search: string,
+): Promise<Result<NamedPartnership | null>> {
+	if (search === "") return succeed(null);
+	const found = await findPartnerships(db, { programmeId: id, search, limit: MATCHES_NAMED });
+	const named = found.map((own) => ({ ...own, name: own.partner_name, publicId: own.partner_public_id }));
+	return pickNamed(named, search, "partner");
 }

@@ -1,20 +1,19 @@
 // A partner's links.
 
 import { CODE_PATTERN, type LandingHost, landingUrl } from "../domain/click.ts";
-import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
+import { readName } from "../domain/display-name.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { type Maker, transactAs } from "../people/links.ts";
 import type { Clock, Random } from "../ports.ts";
-import { noteAudit } from "../store/queries/audit.ts";
 import { findLandingHosts } from "../store/queries/clicks.ts";
 import {
 	countLinks,
 	insertLink,
-	listPartnersOf,
 	type NamedPartnership,
 	type PartnerLink,
 } from "../store/queries/partners.ts";
 import type { Store } from "../store/store.ts";
+import { note } from "./partners.ts";
 
 /** 40 bits: short enough to type, and nobody finds many by trying. */
 const CODE_BYTES = 5;
@@ -36,36 +35,30 @@ export async function makeLink(
 	partnership: NamedPartnership,
 	input: LinkInput,
 ): Promise<Result<PartnerLink>> {
-	if (partnership.ended_at_ms !== null || partnership.partner_ended_at_ms !== null) {
+	if (partnership.ended_at_ms !== null) {
 		return refuse("partnership_ended", "This partnership has ended. Ask the programme's owner to resume it.");
 	}
 	const { programme_id: programmeId, programme_name } = partnership;
 	const hosts = (await findLandingHosts(store.db, [programmeId])).get(programmeId) ?? [];
 	const read = checkAll({
 		target: readTarget(input.target.trim(), hosts, programme_name),
-		name: readLinkName(input.name),
+		name: input.name.trim() === "" ? succeed("") : readName(input.name, "the link's"),
 		code: readCode(input.code.trim().toLowerCase() || random.hex(CODE_BYTES)),
 	});
 	if (!read.ok) return read;
 	const { target, name, code } = read.value;
 	return transactAs(store, maker, async (trx) => {
-		const own = maker.kind === "staff" ? null : await listPartnersOf(trx, maker.personId);
-		if (own?.every(({ id }) => id !== partnership.partner_id)) {
-			return refuse("not_allowed", "You no longer sign in for this partner. Nothing was changed.");
-		}
 		if ((await countLinks(trx, partnership.id)) >= MAX_LINKS) {
 			const text = `A partner has at most ${MAX_LINKS} links. Use sub IDs to tell placements apart.`;
 			return refuse("too_many_links", text);
 		}
-		const nowMs = clock.nowMs();
-		const row = { code, partnership_id: partnership.id, name, target: target.href, created_at_ms: nowMs };
-		const link = await insertLink(trx, row);
+		const row = { code, partnership_id: partnership.id, name, target: target.href };
+		const link = await insertLink(trx, { ...row, created_at_ms: clock.nowMs() });
 		if (link === undefined) {
 			const text = `The code ${code} is taken. Choose another one, or leave it empty.`;
 			return refuse("code_taken", text, "code");
 		}
-		const note = { personId: maker.personId, programmeId, action: "link.made" } as const;
-		await noteAudit(trx, { ...note, subject: code, detail: link.target }, nowMs);
+		await note(trx, { clock }, maker, "link.made", code, link.target, programmeId);
 		return succeed(link);
 	});
 }
@@ -76,20 +69,9 @@ function readTarget(text: string, hosts: readonly LandingHost[], programmeName: 
 	const names = hosts.map(({ host }) => host).join(", ");
 	const cure =
 		names === ""
-			? sayNoHosts(programmeName)
+			? `${programmeName} has not named its shop's addresses yet. Ask its owner.`
 			: `Enter an address that starts with https:// and is at ${names}.`;
 	return refuse("foreign_target", cure, "target");
-}
-
-export function sayNoHosts(programmeName: string): string {
-	return `${programmeName} has not named its shop's addresses yet. Ask its owner.`;
-}
-
-/** May be empty. */
-function readLinkName(text: string): Result<string> {
-	const name = text.trim() === "" ? "" : parseName(text);
-	if (name !== null) return succeed(name);
-	return refuse("invalid_name", `A link's name has at most ${MAX_NAME_LENGTH} characters.`, "name");
 }
 
 function readCode(code: string): Result<string> {

@@ -4,27 +4,26 @@
 
 import type { AuditAction } from "../domain/action.ts";
 import { foldCode, MAX_COUPON_CODE_CHARACTERS } from "../domain/credit.ts";
-import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
+import { parseName, readName } from "../domain/display-name.ts";
 import { type Checked, checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { parseRate } from "../domain/money.ts";
-import { composePartnerMail } from "../mail/letters.ts";
 import { type EndedAccess, endAccess } from "../people/end-access.ts";
 import {
 	findOrMakeInvitee,
 	type InvitationsDeps,
+	renewLink,
 	type SentLink,
 	sendAs,
-	sentLink,
+	welcomePerson,
 } from "../people/invitations.ts";
-import { issueLink, type Maker, transactAs, transactInProgramme } from "../people/links.ts";
+import { type Maker, transactAs, transactInProgramme } from "../people/links.ts";
 import { parseEmail } from "../people/people.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import type { NamedPartnership, Partner, Partnership } from "../store/queries/partners.ts";
 import * as rows from "../store/queries/partners.ts";
 import { findPersonByPublicId, type Person } from "../store/queries/people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { hasPassword } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
 
 type Deps = Pick<InvitationsDeps, "store" | "clock" | "random">;
@@ -51,21 +50,22 @@ export async function invitePartner(
 }
 
 export function readPartner({ name, site, email }: PartnerInput): Checked<PartnerInput> {
-	return checkAll({ name: readPartnerName(name), site: readSite(site.trim()), email: parseEmail(email) });
+	return checkAll({
+		name: readName(name, "the partner's"),
+		site: readSite(site.trim()),
+		email: parseEmail(email),
+	});
 }
 
-function readPartnerName(text: string): Result<string> {
-	const name = parseName(text);
-	if (name !== null) return succeed(name);
-	const rule = `A partner's name has 1 to ${MAX_NAME_LENGTH} characters, without line breaks.`;
-	return refuse("invalid_name", rule, "name");
-}
+const MAX_SITE_LENGTH = 200;
 
 /** May be empty. */
 function readSite(text: string): Result<string> {
 	const url = URL.parse(text);
-	if (text === "" || url?.protocol === "https:" || url?.protocol === "http:") return succeed(url?.href ?? "");
-	return refuse("invalid_field", "Enter the site with https://, or leave the field empty.", "site");
+	const isSite = /^https?:$/.test(url?.protocol ?? "") && text.length <= MAX_SITE_LENGTH;
+	if (text === "" || isSite) return succeed(url?.href ?? "");
+	const rule = `Enter the site with https://, in at most ${MAX_SITE_LENGTH} characters, or leave the field empty.`;
+	return refuse("invalid_field", rule, "site");
 }
 
 /** In the transaction of `sendAs`. Refused before anything is written. */
@@ -83,41 +83,19 @@ export async function makePartner(
 	const public_id = makeId("ptn", created_at_ms, deps.random.bytes(ID_RANDOM_BYTES));
 	const partner = await rows.insertPartner(trx, { public_id, name, site, created_at_ms });
 	await note(trx, deps, maker, "partner.invited", public_id, email);
-	return succeed({ ...(await welcomeTo(trx, deps, maker, partner, invitee.value, accepted)), partner });
+	const sent = await welcomePerson(trx, deps, invitee.value, { partner, accepted }, maker);
+	return succeed({ ...sent, partner });
 }
 
-/** Somebody else of the partner, or a new link for one who has not joined. */
-export async function inviteToPartner(
+/** To join with, or for a new password. */
+export async function renewPartnerLink(
 	deps: InvitationsDeps,
-	maker: Maker | null,
+	maker: Maker,
 	partner: Partner,
-	emailText: string,
+	publicId: string,
 ): Promise<Result<SentLink>> {
-	const email = parseEmail(emailText);
-	if (!email.ok) return email;
-	return sendAs(deps, maker, email.value, null, async (trx) => {
-		const invitee = await findOrMakeInvitee(trx, deps, email.value, "shop");
-		if (!invitee.ok) return invitee;
-		await note(trx, deps, maker, "person.invited", email.value, partner.name);
-		return succeed(await welcomeTo(trx, deps, maker, partner, invitee.value));
-	});
-}
-
-/** In the transaction of `sendAs`. */
-export async function welcomeTo(
-	trx: Db,
-	deps: InvitationsDeps,
-	maker: Maker | null,
-	partner: Partner,
-	{ id: personId, public_id, email }: Person,
-	accepted?: Pick<Programme, "name">,
-): Promise<SentLink> {
-	await rows.addPartnerPerson(trx, partner.id, personId);
-	const order = { purpose: "programme_invitation", personId, maker } as const;
-	const isKnown = await hasPassword(trx, public_id);
-	const link = isKnown ? null : `${deps.publicUrl}${await issueLink(trx, deps, order)}`;
-	await deps.mails.enqueue(trx, composePartnerMail(email, { partner, accepted, link }, deps.publicUrl));
-	return sentLink(deps, maker, { email, link });
+	const found = await findPersonOf(deps.store.db, partner, publicId);
+	return found.ok ? renewLink(deps, maker, found.value, { partner }) : found;
 }
 
 /** They are signed out, and their links end, as for everybody whose access ends. */
@@ -126,64 +104,55 @@ export function removePersonOf(
 	maker: Maker,
 	partner: Partner,
 	publicId: string,
-): Promise<Result<{ email: string; ended: EndedAccess }>> {
+): Promise<Result<{ person: Person; ended: EndedAccess }>> {
 	return transactAs(deps.store, maker, async (trx) => {
-		const person = await findPersonByPublicId(trx, publicId);
-		if (person === undefined || !(await rows.removePartnerPerson(trx, partner.id, person.id))) {
-			const text = "This person does not sign in for the partner. Look at the list again.";
-			return refuse("unknown_person", text);
-		}
+		const found = await findPersonOf(trx, partner, publicId);
+		if (!found.ok) return found;
+		const person = found.value;
+		await rows.removePartnerPerson(trx, partner.id, person.id);
 		const ended = await endAccess(trx, person, { endedBy: maker.personId, nowMs: deps.clock.nowMs() });
 		await note(trx, deps, maker, "person.removed", person.email, partner.name);
-		return succeed({ email: person.email, ended });
+		return succeed({ person, ended });
 	});
 }
 
-export function endPartner(deps: Deps, maker: Maker | null, partner: Partner): Promise<Result<true>> {
-	return transactAs(deps.store, maker, async (trx) => {
-		if (await rows.setPartnerEnded(trx, partner.id, deps.clock.nowMs()))
-			await note(trx, deps, maker, "partner.ended", partner.public_id, partner.name);
-		return succeed(true);
-	});
+async function findPersonOf(db: Db, partner: Partner, publicId: string): Promise<Result<Person>> {
+	const person = await findPersonByPublicId(db, publicId);
+	const own = person === undefined ? [] : await rows.listPartnersOf(db, person.id);
+	if (person !== undefined && own.some(({ id }) => id === partner.id)) return succeed(person);
+	return refuse("unknown_person", "This person does not sign in for the partner. Look at the list again.");
 }
 
-/** With the programme's own rate where none is given. */
-export async function addPartnership(
+export function addPartnership(
 	deps: Deps,
 	maker: Maker | null,
 	programme: Programme,
-	partnerId: string,
-	rateText = "",
+	partner: Pick<Partner, "id" | "name">,
 ): Promise<Result<Partnership>> {
-	const rate = readRate(rateText);
-	if (!rate.ok) return rate;
-	return transactInProgramme(deps.store, maker, programme.id, async (trx) => {
-		const partner = await rows.findPartner(trx, partnerId);
-		if (partner === undefined) {
-			const text = `There is no partner ${partnerId}. Check the ID: it starts with ptn_.`;
-			return refuse("unknown_partner", text);
-		}
-		return joinProgramme(trx, deps, maker, programme, partner, { rate: rate.value });
-	});
+	return transactInProgramme(deps.store, maker, programme.id, (trx) =>
+		joinProgramme(trx, deps, maker, programme, partner),
+	);
 }
 
-/** In the caller's transaction. The terms are kept: those that an applicant accepted, or as they are now. */
+/**
+ * In the caller's transaction, at the programme's own rate. The terms are kept: those that an applicant saw, or as they are
+ * now.
+ */
 export async function joinProgramme(
 	trx: Db,
 	deps: Pick<Deps, "clock" | "random">,
 	maker: Maker | null,
 	programme: Programme,
-	partner: Partner,
-	{ rate = null, acceptedTerms }: { rate?: string | null; acceptedTerms?: string } = {},
+	partner: Pick<Partner, "id" | "name">,
+	terms = programme.partner_terms,
 ): Promise<Result<Partnership>> {
 	const nowMs = deps.clock.nowMs();
 	const partnership = await rows.insertPartnership(trx, {
 		public_id: makeId("pts", nowMs, deps.random.bytes(ID_RANDOM_BYTES)),
 		programme_id: programme.id,
 		partner_id: partner.id,
-		commission_rate: rate,
-		terms: acceptedTerms ?? programme.partner_terms,
-		terms_accepted: acceptedTerms === undefined ? 0 : 1,
+		commission_rate: null,
+		terms,
 		created_at_ms: nowMs,
 	});
 	if (partnership === undefined) {
@@ -215,8 +184,6 @@ export async function savePartnership(
 	if (!read.ok) return read;
 	const { rate, codes } = read.value;
 	return transactInProgramme<true>(deps.store, maker, programmeId, async (trx) => {
-		const tell = (action: AuditAction, subject: string, detail: string) =>
-			note(trx, deps, maker, action, subject, detail, programmeId);
 		const known = new Map((await rows.listCodes(trx, [id])).map(({ folded, code }) => [folded, code]));
 		const added = [...codes].filter(([folded]) => !known.has(folded));
 		for (const [folded, code] of added) {
@@ -225,20 +192,21 @@ export async function savePartnership(
 			const text = `The code ${code} belongs to ${other.partner_name} already. Remove it there first.`;
 			return refuse("code_taken", text, "codes");
 		}
+		const changes = rate === commission_rate ? [] : [`rate: ${rate ?? "the programme's"}`];
 		for (const [folded, code] of added) {
 			const row = { folded, code, partnership_id: id, created_at_ms: deps.clock.nowMs() };
 			await rows.insertCode(trx, { ...row, programme_id: programmeId });
-			await tell("code.added", code, name);
+			changes.push(`code added: ${code}`);
 		}
 		for (const [folded, code] of known) {
 			if (codes.has(folded)) continue;
 			await rows.removeCode(trx, programmeId, folded);
-			await tell("code.removed", code, name);
+			changes.push(`code removed: ${code}`);
 		}
-		if (rate !== commission_rate) {
-			await rows.changePartnership(trx, id, { commission_rate: rate });
-			await tell("partnership.rate_changed", public_id, rate ?? "the programme's");
-		}
+		await rows.changePartnership(trx, id, { commission_rate: rate });
+		const detail = [name, ...changes].join("; ");
+		if (changes.length > 0)
+			await note(trx, deps, maker, "partnership.changed", public_id, detail, programmeId);
 		return succeed(true);
 	});
 }
@@ -251,7 +219,7 @@ const MAX_CODES = 200;
 
 /** By how they are compared. */
 function readCodes(text: string): Result<ReadonlyMap<string, string>> {
-	const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "");
+	const lines = text.split(/[\r\n,;]+/).filter((line) => line.trim() !== "");
 	const codes = lines.map(parseName);
 	if (codes.some((code) => code === null || code.length > MAX_COUPON_CODE_CHARACTERS)) {
 		const rule = `A coupon code has at most ${MAX_COUPON_CODE_CHARACTERS} characters. Enter one a line.`;
@@ -271,17 +239,14 @@ export function changeState(
 	return transactInProgramme(deps.store, maker, programme_id, async (trx) => {
 		// Sent twice.
 		if ((ended_at_ms === null) === (to === "active")) return succeed(true);
-		const [action, endedAtMs] =
-			to === "ended"
-				? (["partnership.ended", deps.clock.nowMs()] as const)
-				: (["partnership.started", null] as const);
-		await rows.changePartnership(trx, id, { ended_at_ms: endedAtMs });
+		await rows.changePartnership(trx, id, { ended_at_ms: to === "ended" ? deps.clock.nowMs() : null });
+		const action = to === "ended" ? "partnership.ended" : "partnership.started";
 		await note(trx, deps, maker, action, public_id, partner_name, programme_id);
 		return succeed(true);
 	});
 }
 
-function note(
+export function note(
 	trx: Db,
 	{ clock }: Pick<Deps, "clock">,
 	maker: Maker | null,

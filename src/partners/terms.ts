@@ -5,29 +5,27 @@ import type { LandingHost } from "../domain/click.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { type Maker, transactInProgramme } from "../people/links.ts";
 import type { Clock } from "../ports.ts";
-import { noteAudit } from "../store/queries/audit.ts";
 import { findLandingHosts } from "../store/queries/clicks.ts";
 import { replaceLandingHosts } from "../store/queries/partners.ts";
 import { type Programme, updateProgramme } from "../store/queries/programmes.ts";
 import type { Store } from "../store/store.ts";
+import { note } from "./partners.ts";
 
+/** As typed; a box that is not ticked is empty. */
 export interface PartnerTermsInput {
-	creditsPartners: boolean;
+	creditsPartners: string;
 	clickDays: string;
 	clickParameter: string;
-	showsBaskets: boolean;
-	takesApplications: boolean;
+	showsBaskets: string;
+	takesApplications: string;
 	terms: string;
-	/** A host a line; one with "*." before it takes its subdomains, too. */
+	/** One a line; one with "*." before it takes its subdomains, too. */
 	hosts: string;
 }
 
 export const MAX_CLICK_DAYS = 365;
 export const MAX_TERMS_LENGTH = 20_000;
 const MAX_HOSTS = 50;
-const PARAMETER = /^[A-Za-z][A-Za-z0-9_-]{0,31}$/;
-const PARAMETER_RULE =
-	"The parameter has at most 32 letters, digits, hyphens and underscores, and starts with a letter.";
 
 export async function savePartnerTerms(
 	{ store, clock }: { store: Store; clock: Clock },
@@ -37,14 +35,9 @@ export async function savePartnerTerms(
 ): Promise<Result<true>> {
 	const read = checkAll({
 		clickDays: readClickDays(input.clickDays.trim()),
-		clickParameter: PARAMETER.test(input.clickParameter)
-			? succeed(input.clickParameter)
-			: refuse("invalid_field", PARAMETER_RULE, "clickParameter"),
+		clickParameter: readParameter(input.clickParameter.trim()),
 		hosts: readHosts(input.hosts),
-		terms:
-			input.terms.length <= MAX_TERMS_LENGTH
-				? succeed(input.terms)
-				: refuse("invalid_field", `The terms have at most ${MAX_TERMS_LENGTH} characters.`, "terms"),
+		terms: readTerms(readProse(input.terms)),
 	});
 	if (!read.ok) return read;
 	const { hosts, clickDays, clickParameter, terms } = read.value;
@@ -60,7 +53,7 @@ export async function savePartnerTerms(
 			return refuse("not_allowed", "Ask the network's staff to allow all subdomains of a host.", "hosts");
 		}
 		await replaceLandingHosts(trx, programmeId, hosts);
-		const flag = (isOn: boolean) => (isOn ? 1 : 0);
+		const flag = (box: string) => (box === "" ? 0 : 1);
 		await updateProgramme(trx, programmeId, {
 			...(isStaff ? { credits_partners: flag(input.creditsPartners) } : {}),
 			click_days: clickDays,
@@ -69,8 +62,7 @@ export async function savePartnerTerms(
 			takes_applications: flag(input.takesApplications),
 			partner_terms: terms,
 		});
-		const note = { personId: maker.personId, programmeId, action: "programme.changed" } as const;
-		await noteAudit(trx, { ...note, subject: null, detail: "partners" }, clock.nowMs());
+		await note(trx, { clock }, maker, "programme.changed", programme.public_id, "partners", programmeId);
 		return succeed(true);
 	});
 	if (done.ok) store.announceChange(programmeId);
@@ -81,6 +73,23 @@ function readClickDays(text: string): Result<number> {
 	const days = Number(text);
 	if (/^\d+$/.test(text) && days >= 1 && days <= MAX_CLICK_DAYS) return succeed(days);
 	return refuse("invalid_field", `Enter a number of days from 1 to ${MAX_CLICK_DAYS}.`, "clickDays");
+}
+
+function readParameter(text: string): Result<string> {
+	if (/^[A-Za-z][A-Za-z0-9_-]{0,31}$/.test(text)) return succeed(text);
+	const rule =
+		"The parameter has at most 32 letters, digits, hyphens and underscores, and starts with a letter.";
+	return refuse("invalid_field", rule, "clickParameter");
+}
+
+function readTerms(text: string): Result<string> {
+	if (text.length <= MAX_TERMS_LENGTH) return succeed(text);
+	return refuse("invalid_field", `The terms have at most ${MAX_TERMS_LENGTH} characters.`, "terms");
+}
+
+/** Browsers send line breaks as two characters. */
+export function readProse(text: string): string {
+	return text.replaceAll("\r\n", "\n").trim();
 }
 
 /** Names that somebody can own, and no addresses. */

@@ -1,6 +1,7 @@
 // Using a one-time link, which no other file does. Whatever it opens happens in one transaction, and the link is gone with
 // it.
 
+import { readName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { ProgrammeRole } from "../domain/roles.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
@@ -18,7 +19,7 @@ import { type EndedAccess, endAccess } from "./end-access.ts";
 import { findLink, linkNotValid, type Membership, type OpenedLink, readLink, transactAs } from "./links.ts";
 import { changeAddress } from "./own-settings.ts";
 import { forgetWrongPasswords, judgePassword } from "./passwords.ts";
-import { findOrMakePerson, parseEmail, parsePersonName } from "./people.ts";
+import { findOrMakePerson, parseEmail } from "./people.ts";
 
 export interface AcceptDeps extends Pick<AccountsDeps, "store" | "clock" | "random"> {
 	mails: MailDispatcher;
@@ -95,7 +96,7 @@ async function readEntry(
 	if (!needsPassword(opened)) return succeed({ email: "", name: "", passwordHash: "", address });
 	const email = opened.kind === "first" ? parseEmail(acceptance.email) : succeed("");
 	if (!email.ok) return email;
-	const name = opened.kind === "password" ? succeed("") : parsePersonName(acceptance.name);
+	const name = opened.kind === "password" ? succeed("") : readName(acceptance.name, "your");
 	if (!name.ok) return name;
 	const judged = judgePassword(acceptance.password);
 	if (!judged.ok) return judged;

@@ -8,13 +8,21 @@ import type { MailDispatcher } from "../mail/dispatcher.ts";
 import { composeAccessMail, composeInvitationMail } from "../mail/letters.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { removeProgrammeInvitation } from "../store/queries/links.ts";
+import { addPartnerPerson } from "../store/queries/partners.ts";
 import { findPersonByEmail, type Person, updatePerson } from "../store/queries/people.ts";
 import { addToProgramme, findRole } from "../store/queries/programme-people.ts";
 import { hasPassword } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps, Actor } from "./deps.ts";
 import { LIMITS, useLimits } from "./limits.ts";
-import { issueLink, type Maker, type Membership, transactAs, transactInProgramme } from "./links.ts";
+import {
+	issueLink,
+	type Maker,
+	type Membership,
+	type PartnerMembership,
+	transactAs,
+	transactInProgramme,
+} from "./links.ts";
 import { findOrMakePerson, parseEmail } from "./people.ts";
 
 export interface InvitationsDeps extends Pick<AccountsDeps, "store" | "clock" | "random"> {
@@ -25,7 +33,7 @@ export interface InvitationsDeps extends Pick<AccountsDeps, "store" | "clock" | 
 export interface InvitationInput {
 	email: string;
 	/** Null: to the staff. */
-	membership: Membership | null;
+	membership: Membership | PartnerMembership | null;
 	/** Null: the command line. */
 	invitedBy: Maker | null;
 }
@@ -45,10 +53,10 @@ export async function invitePerson(deps: InvitationsDeps, input: InvitationInput
 	const email = parseEmail(input.email);
 	if (!email.ok) return email;
 	const { membership, invitedBy } = input;
-	return sendAs(deps, invitedBy, email.value, membership?.programme.id ?? null, async (trx) => {
+	return sendAs(deps, invitedBy, email.value, programmeIdOf(membership), async (trx) => {
 		const found = await findOrMakeInvitee(trx, deps, email.value, membership === null ? "staff" : "shop");
 		if (!found.ok) return found;
-		if (membership !== null && !(await isWelcome(trx, found.value, membership)))
+		if (membership !== null && "role" in membership && !(await isWelcome(trx, found.value, membership)))
 			return alreadyThere(email.value);
 		return succeed(await welcomePerson(trx, deps, found.value, membership, invitedBy));
 	});
@@ -63,20 +71,18 @@ export async function welcomePerson(
 	deps: Omit<InvitationsDeps, "store">,
 	person: Person,
 	/** Null: the staff, or somebody of a shop who has a new link made for them on the command line. */
-	membership: Membership | null,
+	membership: Membership | PartnerMembership | null,
 	/** Null: the command line. */
 	maker: Actor | null,
 	isRenewed = false,
 ): Promise<SentLink> {
 	const { mails, publicUrl } = deps;
 	const { id: personId, email, kind } = person;
-	const programmeId = membership?.programme.id ?? null;
-	if (membership !== null && !isRenewed) {
-		await addToProgramme(trx, membership.programme.id, personId, membership.role);
-		await removeProgrammeInvitation(trx, membership.programme.id, email);
-	}
+	const programmeId = programmeIdOf(membership);
+	if (membership !== null && !isRenewed) await addTo(trx, membership, person);
 	const note = { personId: maker?.personId ?? null, programmeId, action: "person.invited" } as const;
-	const detail = isRenewed ? "new link" : (membership?.role ?? kind);
+	const as = membership === null ? kind : "role" in membership ? membership.role : membership.partner.name;
+	const detail = isRenewed ? "new link" : as;
 	await noteAudit(trx, { ...note, subject: email, detail }, deps.clock.nowMs());
 	if (await hasPassword(trx, person.public_id)) {
 		if (membership !== null) await mails.enqueue(trx, composeAccessMail(email, membership, publicUrl));
@@ -87,6 +93,17 @@ export async function welcomePerson(
 	const link = `${publicUrl}${await issueLink(trx, deps, { purpose, personId, programmeId, maker })}`;
 	await mails.enqueue(trx, composeInvitationMail(email, link, { kind, membership, isByOwner: false }));
 	return sentLink(deps, maker, { email, link });
+}
+
+/** Null for the staff, and for partners. */
+function programmeIdOf(membership: Membership | PartnerMembership | null): number | null {
+	return membership !== null && "role" in membership ? membership.programme.id : null;
+}
+
+async function addTo(trx: Db, membership: Membership | PartnerMembership, { id, email }: Person) {
+	if (!("role" in membership)) return addPartnerPerson(trx, membership.partner.id, id);
+	await addToProgramme(trx, membership.programme.id, id, membership.role);
+	await removeProgrammeInvitation(trx, membership.programme.id, email);
 }
 
 /** Refused for somebody of the other kind, and for staff who have joined: there is nothing to invite them to. */
@@ -158,9 +175,9 @@ export async function renewLink(
 	maker: Maker | null,
 	person: Person,
 	/** Where it was asked for; null on the list of the staff, and on the command line. */
-	membership: Membership | null,
+	membership: Membership | PartnerMembership | null,
 ): Promise<Result<SentLink>> {
-	const programmeId = membership?.programme.id ?? null;
+	const programmeId = programmeIdOf(membership);
 	if (await hasPassword(deps.store.db, person.public_id)) {
 		return makePasswordLink(deps, maker, person, programmeId);
 	}
@@ -201,7 +218,7 @@ export async function sendAs<Sent extends SentLink>(
 	deps: InvitationsDeps,
 	maker: Maker | null,
 	email: string,
-	/** Whose people it is about; null for the staff, and for partners. */
+	/** Whose people it is about: see `programmeIdOf`. */
 	programmeId: number | null,
 	work: (trx: Db) => Promise<Result<Sent>>,
 ): Promise<Result<Sent>> {
@@ -224,7 +241,7 @@ export async function sendAs<Sent extends SentLink>(
  * Whoever holds the link becomes that person, wherever they are invited now or later. Owners only have it mailed: the
  * mailbox is what proves who somebody is.
  */
-export function sentLink(
+function sentLink(
 	{ mails }: Pick<InvitationsDeps, "mails">,
 	maker: Actor | null,
 	{ email, link, isForPassword = false }: { email: string; link: string | null; isForPassword?: boolean },

@@ -7,7 +7,7 @@ import { sha256Hex } from "../domain/signature.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import { INVITATION_DAYS } from "../mail/letters.ts";
 import { findOpenLink, type Link, lockLinks, replaceLink } from "../store/queries/links.ts";
-import { listPartnersOf } from "../store/queries/partners.ts";
+import { listPartnersOf, type Partner } from "../store/queries/partners.ts";
 import { findPersonByEmail, findPersonById, type Person } from "../store/queries/people.ts";
 import { findRole } from "../store/queries/programme-people.ts";
 import { findProgrammesById, type Programme } from "../store/queries/programmes.ts";
@@ -41,6 +41,12 @@ export interface Maker extends Actor {
 export interface Membership {
 	programme: Pick<Programme, "id" | "name">;
 	role: ProgrammeRole;
+}
+
+/** For whom somebody is to sign in; with the programme that accepted their application, if one did. */
+export interface PartnerMembership {
+	partner: Pick<Partner, "id" | "name">;
+	accepted?: Pick<Programme, "name"> | undefined;
 }
 
 export interface LinkOrder {

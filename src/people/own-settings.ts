@@ -1,6 +1,7 @@
 // What people change about themselves: name, how times are written for them, which mails they get; and their e-mail
 // address, which changes when whoever has the new mailbox opens the link that was sent there.
 
+import { readName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { MailKind } from "../domain/notice.ts";
 import { isTimeZone } from "../domain/zone-day.ts";
@@ -15,7 +16,7 @@ import type { InvitationsDeps } from "./invitations.ts";
 import { LIMITS, useLimits } from "./limits.ts";
 import { issueLink, type Maker, transactAs } from "./links.ts";
 import { checkPassword } from "./passwords.ts";
-import { parseEmail, parsePersonName } from "./people.ts";
+import { parseEmail } from "./people.ts";
 
 /** Languages that dates can be written in, with how each is called by those who speak it. */
 export const DATE_LOCALES = {
@@ -46,7 +47,7 @@ export async function saveOwnSettings(
 	before: Person,
 	input: SettingsInput,
 ): Promise<Result<boolean>> {
-	const name = parsePersonName(input.name);
+	const name = readName(input.name, "your");
 	if (!name.ok) return name;
 	if (input.zone !== "" && !isTimeZone(input.zone)) {
 		return refuse("invalid_field", "There is no such time zone. Choose one from the list.", "zone");

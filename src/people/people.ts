@@ -1,6 +1,6 @@
 // Making people: those of shops, and the network's staff.
 
-import { isMailAddress, MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
+import { isMailAddress } from "../domain/display-name.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { type PersonKind, type ProgrammeRole, readProgrammeRole } from "../domain/roles.ts";
@@ -78,14 +78,4 @@ export function parseRole(text: string): Result<ProgrammeRole> {
 	const role = readProgrammeRole(text);
 	if (role !== undefined) return succeed(role);
 	return refuse("unknown_role", "Choose a role: owner, developer or viewer.", "role");
-}
-
-export function parsePersonName(text: string): Result<string> {
-	const name = parseName(text);
-	if (name !== null) return succeed(name);
-	return refuse(
-		"invalid_name",
-		`Enter your name, in 1 to ${MAX_NAME_LENGTH} characters, without any that cannot be seen.`,
-		"name",
-	);
 }

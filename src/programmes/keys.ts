@@ -2,7 +2,7 @@
 // of a key only its hash is kept. People give keys names, to know later which of their systems has which.
 
 import { writeKeyLabel } from "../domain/action.ts";
-import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
+import { readName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { type KeyRight, keyRightsOf } from "../domain/roles.ts";
@@ -37,7 +37,7 @@ export async function issueKey(
 	maker: Maker | null,
 	{ name: nameText = "", right = "" }: { name?: string; right?: string } = {},
 ): Promise<Result<IssuedKey>> {
-	const given = nameText.trim() === "" ? null : parseKeyName(nameText);
+	const given = nameText.trim() === "" ? null : readName(nameText, "the key's");
 	if (given?.ok === false) return given;
 	return changeLocked(deps, programmePublicId, maker, (programme) =>
 		insertKey(deps, programme, given?.value ?? null, right),
@@ -100,16 +100,6 @@ export async function revokeKey(
 function refuseRight(asked: string): ReturnType<typeof refuse> {
 	if (asked !== "decide") return refuse("invalid_field", 'right must be "report" or "decide".', "right");
 	return refuse("not_allowed", "Only an owner can issue a key that approves and rejects.", "right");
-}
-
-function parseKeyName(text: string): Result<string> {
-	const name = parseName(text);
-	if (name !== null) return succeed(name);
-	return refuse(
-		"invalid_name",
-		`A key's name has 1 to ${MAX_NAME_LENGTH} characters, without line breaks or others that cannot be seen.`,
-		"name",
-	);
 }
 
 function notUsable(keyId: string): ReturnType<typeof refuse> {

@@ -3,10 +3,10 @@
 
 import type { Updateable } from "kysely";
 import { groupDigits } from "../domain/bytes.ts";
+import { readName } from "../domain/display-name.ts";
 import { type Checked, type Fault, fault, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
 import {
 	parseBrand,
-	parseNetworkName,
 	parseSenderAddress,
 	parseSenderName,
 	parseSupportAddress,
@@ -33,7 +33,7 @@ export type NetworkInput = Partial<Record<NetworkField, string>>;
 export type NetworkField = keyof typeof FIELDS;
 
 const FIELDS = {
-	name: { column: "name", parse: parseNetworkName },
+	name: { column: "name", parse: (text) => readName(text, "the network's") },
 	brand: { column: "brand", parse: parseBrand },
 	colour: { column: "colour", parse: parseColour },
 	supportAddress: { column: "support_address", parse: parseSupportAddress },

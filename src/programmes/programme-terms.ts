@@ -4,7 +4,7 @@
 // approval window; rates and what is done with pixels are agreed with the network, so only its staff may.
 
 import { groupDigits } from "../domain/bytes.ts";
-import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
+import { readName } from "../domain/display-name.ts";
 import {
 	type Checked,
 	checkAll,
@@ -56,7 +56,7 @@ export function parseTerms(input: TermsInput): Checked<Terms> {
 	// Agreed to be longer than is usual: then owners may keep it.
 	const most = input.approvalDaysMax ?? Math.max(input.approvalDays || 0, max);
 	return checkAll({
-		name: parseProgrammeName(input.name),
+		name: readName(input.name, "the programme's"),
 		commissionRate: parseRate(input.commissionRate, "commission"),
 		feeRate: parseRate(input.feeRate, "fee"),
 		approvalDays: parseDays(input.approvalDays, 0, "approvalDays"),
@@ -91,16 +91,6 @@ export function termsOf(programme: Programme): Terms {
 		parksPixels: programme.parks_pixels === 1,
 		parkedDays: programme.parked_days,
 	};
-}
-
-function parseProgrammeName(text: string): Result<string> {
-	const name = parseName(text);
-	if (name !== null) return succeed(name);
-	return refuse(
-		"invalid_name",
-		`A programme's name has 1 to ${MAX_NAME_LENGTH} characters, without line breaks or others that cannot be seen.`,
-		"name",
-	);
 }
 
 const DAYS_WORDS = {

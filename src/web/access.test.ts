@@ -57,7 +57,8 @@ const EXPECTED: Readonly<Record<Access, Readonly<Record<Visitor, Outcome>>>> = {
 	"programme-integrate": { ...OF_PROGRAMME, viewer: "denied" },
 	"programme-decide": { ...OF_PROGRAMME, developer: "denied", viewer: "denied" },
 	"programme-manage": { ...OF_PROGRAMME, developer: "denied", viewer: "denied" },
-	partner: { ...OF_NO_SHOP, staff: "nothing" },
+	partner: OF_NO_SHOP,
+	"partner-manage": { ...OF_NO_SHOP, partner: "nothing" },
 	staff: { ...OF_NO_SHOP, partner: "nothing" },
 	"account-authenticator": { ...SIGNED_IN, unprepared: "allowed" },
 };

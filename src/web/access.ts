@@ -14,7 +14,7 @@ import { readTokenCookie, SESSION, type Visitor } from "../people/auth.ts";
 import { deviceCookieName } from "../people/signed-cookies.ts";
 import { recordOf } from "../request-notes.ts";
 import { countFailed } from "../store/queries/delivery-health.ts";
-import { countApplications } from "../store/queries/partners.ts";
+import { countApplications, findPartner } from "../store/queries/partners.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { troubleBanner } from "./conversion-ui.ts";
 import type { DocumentProgramme, Viewer } from "./document.ts";
@@ -58,7 +58,8 @@ export function createGuards(
 			"programme-integrate": [...signedIn, programme("integrate")],
 			"programme-decide": [...signedIn, programme("decide")],
 			"programme-manage": [...signedIn, programme("manage")],
-			partner: [...signedIn, requirePartner],
+			partner: [...signedIn, requirePartner(deps)],
+			"partner-manage": [...signedIn, requireStaff, requirePartner(deps)],
 			staff: [...signedIn, requireStaff],
 			"account-authenticator": [requireSignIn],
 		};
@@ -82,12 +83,17 @@ const requireStaff: Guard = async (c, next) =>
 	viewerOf(c).kind === "staff" ? next() : answerError(c, "not_found");
 
 /** One that has ended still shows what it earned. */
-const requirePartner: Guard = async (c, next) => {
-	const partner = viewerOf(c).partners.find(({ public_id }) => public_id === c.req.param("partnerId"));
-	if (partner === undefined) return answerError(c, "not_found");
-	c.set("partner", partner);
-	return next();
-};
+function requirePartner({ store }: Pick<WebDeps, "store">): Guard {
+	return async (c, next) => {
+		const id = c.req.param("partnerId") ?? "";
+		const { kind, partners } = viewerOf(c);
+		const own = partners.find(({ public_id }) => public_id === id);
+		const partner = kind === "staff" ? await findPartner(store.db, id) : own;
+		if (partner === undefined) return answerError(c, "not_found");
+		c.set("partner", partner);
+		return next();
+	};
+}
 
 function requireProgramme({ store }: Pick<WebDeps, "store">, right: Right): Guard {
 	return async (c, next) => {

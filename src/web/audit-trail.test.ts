@@ -115,18 +115,19 @@ async function walkPartners(site: TestSite, send: Send, programme: Programme): P
 	await send("/partners/invite", browser, "/partners/invite", { name: "Blog", email });
 	const made = db.selectFrom("partners").select("public_id").where("name", "=", "Blog");
 	const partner = await made.executeTakeFirstOrThrow();
-	const [route, path] = ["/partners/:partnerId", `/partners/${partner.public_id}`];
-	await send(`${route}/people`, browser, `${path}/people`, { email: newEmail("shop") });
+	const [route, path] = ["/partner/:partnerId", `/partner/${partner.public_id}`];
+	await send(`${route}/people/invite`, browser, `${path}/people/invite`, { email: newEmail("shop") });
 	const { public_id: personId } = await personOf(site, email);
+	await send(`${route}/people/:personId/link`, browser, `${path}/people/${personId}/link`);
 	await send(`${route}/people/:personId/remove`, browser, `${path}/people/${personId}/remove`);
 	const joined = { programme: programme.public_id };
-	await send(`${route}/partnerships`, browser, `${path}/partnerships`, joined);
+	await send(`${route}/earnings/add`, browser, `${path}/earnings/add`, joined);
 	await db.updateTable("programmes").set({ credits_partners: 1 }).where("id", "=", programme.id).execute();
 	const conversion = await addConversion(site.store, programme.id);
 	const assigned = { partner: "Blog", reason: "as agreed" };
 	const form = `/conversions/${conversion.public_id}/partner`;
 	await send("/conversions/:conversionId/partner", browser, form, assigned);
-	await send(`${route}/end`, browser, `${path}/end`);
+	await send(`${route}/earnings/end`, browser, `${path}/earnings/end`);
 }
 
 async function walkNetwork(site: TestSite, send: Send): Promise<void> {
@@ -283,8 +284,7 @@ async function walkProgrammePartners(
 	const settings = { clickDays: "30", clickParameter: "rbclick", takesApplications: "on" };
 	await send(`${route}/settings`, browser, `${base}/settings`, settings);
 	const join = `/join/${programme.public_id}`;
-	const [, termsMark = ""] = /name="termsMark" value="(\w+)"/.exec((await browser.open(join)).text) ?? [];
-	const applicant = { name: "Blog", email: "ann@blog.example", about: "News", acceptsTerms: "on", termsMark };
+	const applicant = { name: "Blog", email: "ann@blog.example", about: "News" };
 	await send("/join/:programmeId", site.browser(), join, applicant);
 	const { db } = site.store;
 	const application = await db.selectFrom("applications").select("public_id").executeTakeFirstOrThrow();
@@ -293,7 +293,7 @@ async function walkProgrammePartners(
 	const joined = db.selectFrom("partnerships").select("public_id").where("programme_id", "=", programme.id);
 	const { public_id: id } = await joined.executeTakeFirstOrThrow();
 	await send(`${route}/:partnershipId`, browser, `${base}/${id}`, { codes: "SUMMER" });
-	await send(`${route}/:partnershipId/change`, browser, `${base}/${id}/change`, { to: "ended" });
+	await send(`${route}/:partnershipId/change`, browser, `${base}/${id}/change`, { to: "active" });
 }
 
 async function walkPartner(site: TestSite, send: Send): Promise<void> {

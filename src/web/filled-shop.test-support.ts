@@ -100,7 +100,7 @@ async function addPartner({ deps, store }: TestSite, programme: Programme, name:
 	const invited = await invitePartner(deps, null, input);
 	assert.ok(invited.ok);
 	const { public_id: partnerId } = invited.value.partner;
-	const added = await addPartnership(deps, null, programme, partnerId, "");
+	const added = await addPartnership(deps, null, programme, invited.value.partner);
 	assert.ok(added.ok);
 	const { id, public_id: partnershipId } = added.value;
 	const nowMs = deps.clock.nowMs();

@@ -261,7 +261,7 @@ export function programmeOf(c: WebContext): Programme {
 	return ofAddress(c, "programme");
 }
 
-/** For pages below /partner/:partnerId: this viewer signs in for it. */
+/** For pages below /partner/:partnerId: this viewer signs in for it, or is staff. */
 export function partnerOf(c: WebContext): Partner {
 	return ofAddress(c, "partner");
 }

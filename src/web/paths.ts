@@ -73,10 +73,11 @@ export const conversionPath = (programmeId: string, conversionId: string) =>
 export const bulkPath = (programmeId: string) => `${conversionsPath(programmeId)}/bulk`;
 export const bulkJobPath = (programmeId: string, jobId: string) => `${bulkPath(programmeId)}/${jobId}`;
 
-/** A partner's own pages. */
+/** A partner's own pages; the last for staff. */
 export const earningsPath = (partnerId: string) => `/partner/${partnerId}/earnings`;
 export const partnerLinksPath = (partnerId: string) => `/partner/${partnerId}/links`;
 export const partnerConversionsPath = (partnerId: string) => `/partner/${partnerId}/conversions`;
+export const partnerPeoplePath = (partnerId: string) => `/partner/${partnerId}/people`;
 
 /** Of the four tabs of Integration the first is `integrationPath`. */
 export const keysPath = (programmeId: string) => `${integrationPath(programmeId)}/keys`;
@@ -84,8 +85,6 @@ export const inboundPath = (programmeId: string) => `${integrationPath(programme
 export const signaturePath = (programmeId: string) => `${integrationPath(programmeId)}/signature`;
 export const deliveryPath = (programmeId: string, deliveryId: string) =>
 	`/programmes/${programmeId}/deliveries/${deliveryId}`;
-
-export const partnerPath = (partnerId: string) => `${PARTNERS_PATH}/${partnerId}`;
 
 export const importKindPath = (kind: string) => `${IMPORT_PATH}/${kind}`;
 export const importJobPath = (jobId: string) => `${IMPORT_PATH}/jobs/${jobId}`;

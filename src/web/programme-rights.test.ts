@@ -56,7 +56,6 @@ const RIGHTS_BY_ROUTE: Readonly<Record<string, Right>> = {
 	"POST /partners/settings": "manage",
 	"GET /partners/:partnershipId": "look",
 	"POST /partners/:partnershipId": "manage",
-	"GET /partners/:partnershipId/change": "manage",
 	"POST /partners/:partnershipId/change": "manage",
 	"GET /people": "look",
 	"POST /people/invite": "manage",

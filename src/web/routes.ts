@@ -17,8 +17,9 @@ export type Access =
 	| "programme-integrate"
 	| "programme-decide"
 	| "programme-manage"
-	/** The people of the partner in the address; nobody else, staff included. */
+	/** The people of the partner in the address, and staff; what is staff's alone to do. */
 	| "partner"
+	| "partner-manage"
 	| "staff"
 	/** Signed in, also staff who must set up their authenticator first. */
 	| "account-authenticator";

@@ -28,11 +28,10 @@ import * as overview from "./overview/overview-page.ts";
 import * as totals from "./overview/totals-page.ts";
 import { type PageDeps, programmeOf, type WebContext, type WebDeps, type WebEnv } from "./page.ts";
 import * as credited from "./partners/credited-page.ts";
-import { showEarnings } from "./partners/earnings-page.ts";
+import * as earnings from "./partners/earnings-page.ts";
 import * as join from "./partners/join-page.ts";
 import * as links from "./partners/links-page.ts";
 import * as partners from "./partners/partner-list-page.ts";
-import * as partner from "./partners/partner-page.ts";
 import * as partnership from "./partners/partnership-page.ts";
 import * as programmePartners from "./partners/programme-partners-page.ts";
 import * as partnerSettings from "./partners/settings-page.ts";
@@ -64,8 +63,9 @@ const PROGRAMME_PARTNER = paths.programmePartnerPath(":programmeId", ":partnersh
 const PARTNER_SETTINGS = paths.partnerSettingsPath(":programmeId");
 const JOIN = paths.joinPath(":programmeId");
 const PEOPLE = paths.peoplePath(":programmeId");
-const PARTNER = paths.partnerPath(":partnerId");
 const PERSON = `${PEOPLE}/:personId`;
+const PARTNER_EARNINGS = paths.earningsPath(":partnerId");
+const PARTNER_PEOPLE = paths.partnerPeoplePath(":partnerId");
 const PARTNER_LINKS = paths.partnerLinksPath(":partnerId");
 const PARTNER_CONVERSIONS = paths.partnerConversionsPath(":partnerId");
 
@@ -113,13 +113,6 @@ export const ROUTES: readonly Route[] = [
 	page(paths.PARTNERS_PATH, "staff", partners.showPartners),
 	form(`${paths.PARTNERS_PATH}/invite`, "staff", partners.invite),
 	page(paths.PARTNER_TOTALS_PATH, "staff", partners.exportTotals),
-	page(PARTNER, "staff", partner.showPartner),
-	page(`${PARTNER}/end`, "staff", partner.askToEndPartner),
-	form(`${PARTNER}/end`, "staff", partner.endPartner),
-	form(`${PARTNER}/people`, "staff", partner.invitePerson),
-	page(`${PARTNER}/people/:personId/remove`, "staff", partner.askToRemove),
-	form(`${PARTNER}/people/:personId/remove`, "staff", partner.removePerson),
-	form(`${PARTNER}/partnerships`, "staff", partner.addProgramme),
 	// How a programme does, at one look; and the network, for staff.
 	page(OVERVIEW, "programme", overview.showOverview),
 	form(`${OVERVIEW}/set-aside`, "programme-integrate", overview.setFailuresAside),
@@ -148,12 +141,11 @@ export const ROUTES: readonly Route[] = [
 	form(`${DELIVERY}/resend`, "programme-integrate", deliveries.resendOne),
 	// A programme's partners, what it says to them, and the public page where they apply.
 	page(PARTNERS, "programme", programmePartners.showProgrammePartners),
-	form(`${PARTNERS}/applications/:applicationId`, "programme-manage", programmePartners.answerApplication),
+	form(`${PARTNERS}/applications/:applicationId`, "programme-manage", programmePartners.answer),
 	page(PARTNER_SETTINGS, "programme-manage", partnerSettings.showPartnerSettings),
 	form(PARTNER_SETTINGS, "programme-manage", partnerSettings.savePartnerSettings),
 	page(PROGRAMME_PARTNER, "programme", partnership.showPartnership),
 	form(PROGRAMME_PARTNER, "programme-manage", partnership.save),
-	page(`${PROGRAMME_PARTNER}/change`, "programme-manage", partnership.askToChange),
 	form(`${PROGRAMME_PARTNER}/change`, "programme-manage", partnership.change),
 	page(JOIN, "anyone", join.showJoin),
 	form(JOIN, "anyone", join.sendApplication),
@@ -181,12 +173,18 @@ export const ROUTES: readonly Route[] = [
 	page(paths.ALL_CONVERSIONS_PATH, "staff", conversions.showConversions),
 	form(`${paths.ALL_CONVERSIONS_PATH}/decide`, "staff", decide),
 	form(`${paths.ALL_CONVERSIONS_PATH}/:conversionId/partner`, "staff", assign),
-	// A partner's own pages: what it earned, its links, its conversions.
-	page(paths.earningsPath(":partnerId"), "partner", showEarnings),
+	// A partner's own pages: what it earned, its links, its conversions; staff add programmes and people to it, and end it.
+	page(PARTNER_EARNINGS, "partner", earnings.showEarnings),
+	form(`${PARTNER_EARNINGS}/add`, "partner-manage", earnings.addProgramme),
+	form(`${PARTNER_EARNINGS}/end`, "partner-manage", earnings.endPartner),
 	page(PARTNER_LINKS, "partner", links.showLinks),
 	form(PARTNER_LINKS, "partner", links.makeOwnLink),
 	page(PARTNER_CONVERSIONS, "partner", credited.showCredited),
 	page(`${PARTNER_CONVERSIONS}/export.csv`, "partner", credited.exportCredited),
+	page(PARTNER_PEOPLE, "partner-manage", people.showPeople),
+	form(`${PARTNER_PEOPLE}/invite`, "partner-manage", people.invite),
+	form(`${PARTNER_PEOPLE}/:personId/link`, "partner-manage", people.renewLink),
+	form(`${PARTNER_PEOPLE}/:personId/remove`, "partner-manage", people.deactivatePerson),
 	// The network itself: its name, its look and its mails, and the guided set-up of a new one.
 	page(paths.NETWORK_PATH, "staff", network.showNetwork),
 	form(paths.NETWORK_PATH, "staff", network.saveNetwork),

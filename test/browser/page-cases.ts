@@ -59,13 +59,11 @@ export function ownersPages({ main, fresh }: SampleNetwork): Case[] {
 			at("/integration/keys?lang=php"),
 			press("Issue API key"),
 		),
-		look("keys and snippets, asked before a key is revoked", at("/integration/keys"), async (page) => {
-			await page
-				.getByRole("button", { name: /^Revoke the key/ })
-				.first()
-				.click();
-			await page.getByRole("dialog").waitFor();
-		}),
+		look(
+			"keys and snippets, asked before a key is revoked",
+			at("/integration/keys"),
+			pressAndBeAsked(/^Revoke the key/),
+		),
 		look("integration, an URL that is refused", at("/integration"), saveWrongUrl, 422),
 		bounded("postbacks, the failed ones", at("/integration?state=failed")),
 		look("postbacks, an order that is not there", at("/integration?order=nothing")),
@@ -176,6 +174,7 @@ async function makeForeignLink(page: Page): Promise<void> {
 }
 
 export function staffPages({ main, fresh, failing, partnerPage: partner }: SampleNetwork): Case[] {
+	const partnerAt = (page: string) => partner.replace("earnings", page);
 	return [
 		look("programmes", "/programmes"),
 		look("programmes, none found", "/programmes?search=nothing"),
@@ -191,8 +190,11 @@ export function staffPages({ main, fresh, failing, partnerPage: partner }: Sampl
 		look("partners, none found", "/partners?search=nothing"),
 		look("partners, an invitation", "/partners", invitePartner),
 		look("a partner", partner),
-		look("a partner, asked before the end", `${partner}/end`),
-		look("a partner, asked before a person is removed", partner, askToRemove),
+		look("a partner, asked before the end", partner, pressAndBeAsked(/^End partner/)),
+		look("a partner's people", partnerAt("people")),
+		look("a partner's people, asked before one is removed", partnerAt("people"), pressAndBeAsked(/^Remove/)),
+		look("a partner's links, for staff", partnerAt("links")),
+		look("a partner's conversions, for staff", partnerAt("conversions")),
 		look("a partner in a programme", partner, openPartnership),
 		look("partners, of all days", "/partners?from=2020-01-01"),
 		look("partners, a day that is none", "/partners?from=soon", undefined, 422),
@@ -266,16 +268,14 @@ async function addTakenCode(page: Page): Promise<void> {
 
 async function askToEndPartner(page: Page): Promise<void> {
 	await openPartner(page);
-	await page.getByRole("link", { name: "End partnership" }).click();
-	await page.getByRole("heading", { name: "What happens" }).waitFor();
+	await pressAndBeAsked(/^End partnership/)(page);
 }
 
-async function askToRemove(page: Page): Promise<void> {
-	await page
-		.getByRole("link", { name: /^Remove/ })
-		.first()
-		.click();
-	await page.getByRole("heading", { name: "What happens" }).waitFor();
+function pressAndBeAsked(name: RegExp): (page: Page) => Promise<void> {
+	return async (page) => {
+		await page.getByRole("button", { name }).first().click();
+		await page.locator("dialog").waitFor();
+	};
 }
 
 async function openPartnership(page: Page): Promise<void> {

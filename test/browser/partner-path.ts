@@ -45,7 +45,7 @@ export function testPartnerPath(browser: () => Browser): void {
 		await staff.page.getByLabel("Partners may apply").check();
 		await staff.page.getByLabel("Landing hosts").fill(new URL(SHOP_NAME).hostname);
 		await staff.page.getByRole("button", { name: "Save" }).click();
-		const join = (await staff.page.locator("#settings code").first().textContent()) ?? "";
+		const join = (await staff.page.locator("main code").first().textContent()) ?? "";
 		await staff.leave();
 
 		const partner = await openVisitor(browser(), service.url);

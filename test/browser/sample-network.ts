@@ -12,6 +12,7 @@ import { issueKey } from "../../src/programmes/keys.ts";
 import type { Service } from "../../src/service.ts";
 import { addClicks } from "../../src/store/queries/clicks.ts";
 import {
+	changePartnership,
 	insertApplication,
 	insertCode,
 	insertLink,
@@ -137,7 +138,7 @@ async function joinAsPartner(
 	const deps = { ...service, publicUrl: service.url };
 	const input = { name, site: "", email: "pia@gipfelpost.example" };
 	const { partner, link } = expectValue(await invitePartner(deps, null, input));
-	const joined = expectValue(await addPartnership(deps, null, programme, partner.public_id, ""));
+	const joined = expectValue(await addPartnership(deps, null, programme, partner));
 	await replaceLandingHosts(store.db, programme.id, [
 		{ host: "shop.nordlicht.example", withSubdomains: false },
 	]);
@@ -250,7 +251,8 @@ async function addPartners(service: Service, programme: Programme): Promise<void
 	] as const) {
 		const input = { name, site: "https://blog.example/", email: `${code.toLowerCase()}@blog.example` };
 		const { partner } = expectValue(await invitePartner(deps, null, input));
-		const own = expectValue(await addPartnership(deps, null, programme, partner.public_id, "12.5"));
+		const own = expectValue(await addPartnership(deps, null, programme, partner));
+		await changePartnership(db, own.id, { commission_rate: "12.5000" });
 		const row = { partnership_id: own.id, created_at_ms: nowMs };
 		const folded = foldCode(code);
 		await insertCode(db, { ...row, programme_id: programme.id, folded, code });
@@ -295,7 +297,8 @@ async function creditPartner(service: Service, programme: Programme): Promise<st
 	const deps = { ...service, publicUrl: service.url };
 	const input = { name: "Bergfreunde-Blog", site: "https://blog.example/", email: "anna@blog.example" };
 	const { partner } = expectValue(await invitePartner(deps, null, input));
-	const { id } = expectValue(await addPartnership(deps, null, programme, partner.public_id, "7.5"));
+	const { id } = expectValue(await addPartnership(deps, null, programme, partner));
+	await changePartnership(db, id, { commission_rate: "7.5000" });
 	const nowMs = clock.nowMs();
 	const target = "https://shop.nordlicht.example/zelte";
 	const link = await insertLink(db, {
@@ -327,7 +330,7 @@ async function creditPartner(service: Service, programme: Programme): Promise<st
 			sub_3: "",
 		});
 	}
-	return `/partners/${partner.public_id}`;
+	return `/partner/${partner.public_id}/earnings`;
 }
 
 /** Its server is down: three orders wait, and one has failed for good. */

@@ -15,7 +15,7 @@ import { bodySentAt } from "../../src/domain/event.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
 import { listen, PUBLIC_LIMITS } from "../../src/outside/http-server.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { acceptApplication, apply, declineApplication, markOf } from "../../src/partners/applications.ts";
+import { answerApplication, apply } from "../../src/partners/applications.ts";
 import { assignPartner } from "../../src/partners/assign.ts";
 import { makeLink } from "../../src/partners/links.ts";
 import { addPartnership, changeState, invitePartner, savePartnership } from "../../src/partners/partners.ts";
@@ -27,6 +27,7 @@ import { type Conversion, listMoves } from "../../src/store/queries/conversions.
 import { listCredited } from "../../src/store/queries/credited.ts";
 import { findCredits, sumByPartnership } from "../../src/store/queries/credits.ts";
 import {
+	changePartnership,
 	findPartnership,
 	listApplications,
 	listCodes,
@@ -49,11 +50,11 @@ const BROWSER = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/150.0" 
 /** Of a basket of 100.00 at the programme's own rate. */
 const PROGRAMME_COMMISSION = "8.00";
 const TERMS = {
-	creditsPartners: true,
+	creditsPartners: "on",
 	clickDays: "30",
 	clickParameter: "rbclick",
-	showsBaskets: false,
-	takesApplications: false,
+	showsBaskets: "",
+	takesApplications: "",
 	terms: "Be honest.",
 	hosts: "shop.example\n*.brand.example",
 };
@@ -87,11 +88,16 @@ eachDatabase("credits", (database) => {
 	const addCode = (own: NamedPartnership, codes: string) =>
 		savePartnership(site.deps, maker, own, { rate: own.commission_rate ?? "", codes });
 
-	async function partnerOf(name: string, rate = "", of = programme): Promise<NamedPartnership> {
+	async function partnerOf(
+		name: string,
+		rate: string | null = null,
+		of = programme,
+	): Promise<NamedPartnership> {
 		const invited = await invitePartner(site.deps, maker, { name, site: "", email: `${name}@blog.example` });
 		ok(invited.ok, JSON.stringify(invited));
-		const made = await addPartnership(site.deps, maker, of, invited.value.partner.public_id, rate);
+		const made = await addPartnership(site.deps, maker, of, invited.value.partner);
 		ok(made.ok, JSON.stringify(made));
+		await changePartnership(database.store.db, made.value.id, { commission_rate: rate });
 		const found = await findPartnership(database.store.db, made.value.public_id);
 		ok(found);
 		return found;
@@ -140,7 +146,7 @@ eachDatabase("credits", (database) => {
 	}
 
 	test("a click leads to the shop with a click id, which credits its partner with the partner's own rate", async () => {
-		const partnership = await partnerOf("blog", "12.5");
+		const partnership = await partnerOf("blog", "12.5000");
 		const code = await linkOf(partnership);
 		const answer = await click(code, "?s1=news&s3=top&to=https%3A%2F%2Fshop.example%2Fhats");
 		equal(answer.status, 302);
@@ -249,7 +255,7 @@ eachDatabase("credits", (database) => {
 	test("a sale that nobody brought has its word, no commission and no fee", async () => {
 		const other = await makeShop(site.deps);
 		await savePartnerTerms(site.deps, maker, other.programme, TERMS);
-		const foreign = await clickId(await linkOf(await partnerOf("foreign", "", other.programme)));
+		const foreign = await clickId(await linkOf(await partnerOf("foreign", null, other.programme)));
 		const old = await clickId(await linkOf(await partnerOf("old")));
 		const stale = new Date(clock.nowMs() - DAY_MS).toISOString();
 		for (const [fields, word] of [
@@ -326,14 +332,8 @@ eachDatabase("credits", (database) => {
 			.where("id", "=", parked.id)
 			.returning("public_id")
 			.executeTakeFirstOrThrow();
-		const refused = await assignPartner(
-			site.deps,
-			maker,
-			programme,
-			public_id,
-			partnership.public_id,
-			"ours",
-		);
+		const input = { partner: partnership.partner_public_id, reason: "ours" };
+		const refused = await assignPartner(site.deps, maker, programme, public_id, input);
 		match(refused.ok ? "" : refused.fault.detail, /Only a pixel has reported this order/);
 	});
 
@@ -374,7 +374,7 @@ eachDatabase("credits", (database) => {
 
 	/** What an order may be reported with, the best first, and what comes of it. */
 	async function rankedReports(name: string) {
-		const [one, other] = [await partnerOf(name), await partnerOf(`${name}-too`, "3")];
+		const [one, other] = [await partnerOf(name), await partnerOf(`${name}-too`, "3.0000")];
 		ok((await addCode(other, name)).ok);
 		const [first, second] = [await linkOf(one), await linkOf(other)];
 		const tooOld = await clickId(first);
@@ -461,7 +461,7 @@ eachDatabase("credits", (database) => {
 	});
 
 	test("a newer click of the same partner keeps the amounts of the recording", async () => {
-		const own = await partnerOf("raised", "5");
+		const own = await partnerOf("raised", "5.0000");
 		const code = await linkOf(own);
 		const older = await clickId(code);
 		await clock.moveBy(1_000);
@@ -492,7 +492,10 @@ eachDatabase("credits", (database) => {
 		let assigned: ReturnType<typeof assignPartner> | undefined;
 		await rival.transact(async (trx) => {
 			await trx.updateTable("conversions").set({ reason: null }).where("id", "=", conversion.id).execute();
-			assigned = assignPartner(site.deps, maker, programme, conversion.public_id, "", "ours");
+			assigned = assignPartner(site.deps, maker, programme, conversion.public_id, {
+				partner: "",
+				reason: "ours",
+			});
 			const waiting = sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
 			while ((await waiting.execute(store.db)).rows.length === 0) await setTimeout(10);
 			await rival.writes.lockCredits(trx, [conversion.id]);
@@ -527,7 +530,7 @@ eachDatabase("credits", (database) => {
 		equal((await report({ orderId: "T-1", ...better, test: true })).credit?.word, "NO_SIGNAL");
 		const assigned = await report({ orderId: "T-2" });
 		const { public_id: assignedId } = assigned.conversion;
-		ok((await assignPartner(site.deps, maker, programme, assignedId, "", "ours")).ok);
+		ok((await assignPartner(site.deps, maker, programme, assignedId, { partner: "", reason: "ours" })).ok);
 		deepEqual((await report({ orderId: "T-2", ...better })).json.credit, "ASSIGNED");
 		await report({ orderId: "T-3" });
 		const body = JSON.stringify({ orderId: "T-3" });
@@ -536,14 +539,10 @@ eachDatabase("credits", (database) => {
 		const decided = await report({ orderId: "T-3", ...better });
 		deepEqual([decided.json.credit, decided.conversion.commission], ["NO_SIGNAL", "0.00"]);
 		const { credits_partners: _, ...rest } = programme;
-		const refused = await assignPartner(
-			site.deps,
-			maker,
-			{ ...rest, credits_partners: 0 },
-			assignedId,
-			"",
-			"x",
-		);
+		const refused = await assignPartner(site.deps, maker, { ...rest, credits_partners: 0 }, assignedId, {
+			partner: "",
+			reason: "x",
+		});
 		match(refused.ok ? "" : refused.fault.detail, /does not credit partners/);
 	});
 
@@ -553,7 +552,7 @@ eachDatabase("credits", (database) => {
 		ok((await savePartnerTerms(site.deps, maker, shop.programme, TERMS)).ok);
 		await setEndpoint(store.db, shop.programme.id, "https://shop.example/ringback", clock.nowMs());
 		const id = await clickId(
-			await linkOf(await partnerOf("told", "12.5", shop.programme)),
+			await linkOf(await partnerOf("told", "12.5000", shop.programme)),
 			"?s1=secret-place",
 		);
 		const sold = await report({ orderId: "F-1", clickId: id, couponCode: "x" }, shop.credentials);
@@ -627,10 +626,15 @@ eachDatabase("credits", (database) => {
 	test("an application becomes a partnership with the terms that were shown, once", async () => {
 		const { db } = database.store;
 		const { programme: open } = await makeShop(site.deps);
-		await savePartnerTerms(site.deps, maker, open, { ...TERMS, takesApplications: true });
+		await savePartnerTerms(site.deps, maker, open, { ...TERMS, takesApplications: "on" });
 		const shown = (await findProgramme(db, open.public_id)) ?? open;
 		const applicant = { name: "Applied", site: "", email: "applied@blog.example", about: "News" };
-		const given = { ...applicant, acceptsTerms: true, termsMark: markOf(shown), address: "203.0.113.7" };
+		const given = {
+			...applicant,
+			acceptsTerms: "on",
+			seenTerms: shown.partner_terms,
+			address: "203.0.113.7",
+		};
 		for (const email of [given.email, "other@blog.example", given.email]) {
 			ok((await apply(site.deps, shown, { ...given, email })).ok);
 		}
@@ -638,14 +642,14 @@ eachDatabase("credits", (database) => {
 		ok(first && second);
 		deepEqual(others, [], "who applies again replaces what waits");
 		equal(
-			(await acceptApplication(site.deps, maker, programme, first.public_id)).ok,
+			(await answerApplication(site.deps, maker, programme, first.public_id, true)).ok,
 			false,
 			"of another programme",
 		);
 		await savePartnerTerms(site.deps, maker, shown, { ...TERMS, terms: "Changed since." });
-		const both = [1, 2].map(() => acceptApplication(site.deps, maker, open, first.public_id));
+		const both = [1, 2].map(() => answerApplication(site.deps, maker, open, first.public_id, true));
 		deepEqual((await Promise.all(both)).map(({ ok }) => ok).sort(), [false, true]);
-		ok((await declineApplication(site.deps, maker, open, second.public_id)).ok);
+		ok((await answerApplication(site.deps, maker, open, second.public_id, false)).ok);
 		deepEqual(await listApplications(db, open.id, 10), []);
 		const { rows } = await pagePartnerships(db, open.id, { limit: 10 });
 		deepEqual(
@@ -663,10 +667,11 @@ eachDatabase("credits", (database) => {
 	test("a partner's conversions of several programmes are walked in pages, the newest first, each once", async () => {
 		const { db } = database.store;
 		const other = await makeShop(site.deps);
-		await savePartnerTerms(site.deps, maker, other.programme, { ...TERMS, showsBaskets: true });
+		await savePartnerTerms(site.deps, maker, other.programme, { ...TERMS, showsBaskets: "on" });
 		const shop = await findProgramme(db, other.programme.public_id);
 		const one = await partnerOf("walked");
-		const joined = await addPartnership(site.deps, maker, shop ?? programme, one.partner_public_id, "");
+		const partner = { id: one.partner_id, name: one.partner_name };
+		const joined = await addPartnership(site.deps, maker, shop ?? programme, partner);
 		ok(joined.ok);
 		const partnerships = await listPartnerships(db, "partner_id", [one.partner_id]);
 		deepEqual([partnerships.length, partnerships[0]?.programme_shows_baskets], [2, 0]);
@@ -730,7 +735,7 @@ eachDatabase("credits", (database) => {
 
 	test("a partner's sales are listed by the time of the sale, page by page, and added up by status", async () => {
 		const { db } = database.store;
-		const [one, other] = [await partnerOf("lister", "10"), await partnerOf("other-lister")];
+		const [one, other] = [await partnerOf("lister", "10.0000"), await partnerOf("other-lister")];
 		for (const partnership of [one, other]) {
 			await addCode(partnership, partnership.partner_name);
 		}

@@ -88,7 +88,6 @@ const FIND_PARTNERSHIPS = hotStatement<FoundPartnership>(`
 	select code.programme_id, code.folded, own.id, own.commission_rate, own.created_at_ms from ${listText("asked", CODE)}
 		join coupon_codes code on code.programme_id = asked.programme_id and code.folded = asked.folded
 		join partnerships own on own.id = code.partnership_id and own.ended_at_ms is null
-		join partners on partners.id = own.partner_id and partners.ended_at_ms is null
 	union all select null, null, id, commission_rate, created_at_ms from partnerships where id = any($3::bigint[])`);
 /**
  * The conversions, by their ids as whoever changes one does: two processes never lock each other out. The credits too, or

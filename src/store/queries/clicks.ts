@@ -12,7 +12,7 @@ export interface KnownLink {
 	programmeId: number;
 	/** Null where the programme has no landing host any more. */
 	landing: Landing | null;
-	/** Neither the partnership nor the partner has ended. */
+	/** The partnership has not ended. */
 	isActive: boolean;
 	parameter: string;
 	hosts: readonly LandingHost[];
@@ -23,10 +23,9 @@ export async function findLinks(db: Db, codes: readonly string[]): Promise<Known
 	const rows = await db
 		.selectFrom("partner_links as link")
 		.innerJoin("partnerships as own", "own.id", "link.partnership_id")
-		.innerJoin("partners", "partners.id", "own.partner_id")
 		.innerJoin("programmes", "programmes.id", "own.programme_id")
 		.select(["link.code", "link.id", "link.target", "link.partnership_id", "own.programme_id"])
-		.select(["own.ended_at_ms", "partners.ended_at_ms as partner_ended_at_ms", "programmes.click_parameter"])
+		.select(["own.ended_at_ms", "programmes.click_parameter"])
 		.where("link.code", "in", codes)
 		.execute();
 	const hosts = await findLandingHosts(db, [...new Set(rows.map((row) => row.programme_id))]);
@@ -40,7 +39,7 @@ export async function findLinks(db: Db, codes: readonly string[]): Promise<Known
 			partnershipId: row.partnership_id,
 			programmeId: row.programme_id,
 			landing: target === null ? null : landingAt(target, row.click_parameter),
-			isActive: row.ended_at_ms === null && row.partner_ended_at_ms === null,
+			isActive: row.ended_at_ms === null,
 			parameter: row.click_parameter,
 			hosts: allowed,
 		};

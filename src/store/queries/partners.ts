@@ -68,12 +68,6 @@ export async function findPartnerships(
 		.execute();
 }
 
-/** False when it had ended before. */
-export async function setPartnerEnded(db: Db, partnerId: number, nowMs: number): Promise<boolean> {
-	const partner = db.updateTable("partners").set({ ended_at_ms: nowMs }).where("id", "=", partnerId);
-	return (await partner.where("ended_at_ms", "is", null).executeTakeFirst()).numUpdatedRows > 0n;
-}
-
 export async function addPartnerPerson(db: Db, partnerId: number, personId: number): Promise<void> {
 	await db
 		.insertInto("partner_people")
@@ -82,13 +76,9 @@ export async function addPartnerPerson(db: Db, partnerId: number, personId: numb
 		.execute();
 }
 
-export async function removePartnerPerson(db: Db, partnerId: number, personId: number): Promise<boolean> {
-	const { numDeletedRows } = await db
-		.deleteFrom("partner_people")
-		.where("partner_id", "=", partnerId)
-		.where("person_id", "=", personId)
-		.executeTakeFirst();
-	return numDeletedRows > 0n;
+export async function removePartnerPerson(db: Db, partnerId: number, personId: number): Promise<void> {
+	const people = db.deleteFrom("partner_people").where("partner_id", "=", partnerId);
+	await people.where("person_id", "=", personId).execute();
 }
 
 /** For whom somebody signs in, those that have ended included: they keep what they earned. */
@@ -134,7 +124,6 @@ function named(db: Db) {
 		.select([
 			"partners.name as partner_name",
 			"partners.public_id as partner_public_id",
-			"partners.ended_at_ms as partner_ended_at_ms",
 			"programmes.name as programme_name",
 			"programmes.commission_rate as programme_rate",
 			"programmes.public_id as programme_public_id",
@@ -219,14 +208,8 @@ export function findFirstCode(db: Db, programmeId: number) {
 	return codes.orderBy("created_at_ms").limit(1).executeTakeFirst();
 }
 
-/** False when it belongs to a partnership already. */
-export async function insertCode(db: Db, code: Insertable<CouponCodesTable>): Promise<boolean> {
-	const { numInsertedOrUpdatedRows = 0n } = await db
-		.insertInto("coupon_codes")
-		.values(code)
-		.onConflict((conflict) => conflict.doNothing())
-		.executeTakeFirst();
-	return numInsertedOrUpdatedRows > 0n;
+export async function insertCode(db: Db, code: Insertable<CouponCodesTable>): Promise<void> {
+	await db.insertInto("coupon_codes").values(code).execute();
 }
 
 export async function removeCode(db: Db, programmeId: number, folded: string): Promise<void> {

@@ -207,13 +207,13 @@ function partnerTables({ lastingId, givenId, clustered, rewritten }: Dialect): r
 		].map((column) => `alter table programmes add column ${column}`),
 		`create table partners (
 			id ${lastingId}, public_id text not null unique, name text not null, site text not null,
-			created_at_ms bigint not null, ended_at_ms bigint)`,
+			created_at_ms bigint not null)`,
 		`create table partner_people (
 			partner_id bigint not null, person_id bigint not null, primary key (partner_id, person_id)) ${clustered}`,
 		"create index partner_people_by_person on partner_people (person_id)",
 		`create table partnerships (
 			id ${lastingId}, public_id text not null unique, programme_id bigint not null, partner_id bigint not null,
-			commission_rate text, terms text not null, terms_accepted integer not null default 0,
+			commission_rate text, terms text not null,
 			created_at_ms bigint not null, ended_at_ms bigint, unique (programme_id, partner_id))`,
 		"create index partnerships_by_partner on partnerships (partner_id)",
 		`create table applications (

@@ -121,8 +121,8 @@ function prepareCredits(prepare: (text: string) => StatementSync) {
 	return {
 		findByCode: prepare(
 			`select code.programme_id, folded, own.id, commission_rate, own.created_at_ms from coupon_codes code
-				join partnerships own on own.id = partnership_id join partners on partners.id = partner_id
-				where code.programme_id = ? and folded = ? and own.ended_at_ms is null and partners.ended_at_ms is null`,
+				join partnerships own on own.id = partnership_id
+				where code.programme_id = ? and folded = ? and own.ended_at_ms is null`,
 		),
 		findById: prepare(
 			"select null as programme_id, null as folded, id, commission_rate, created_at_ms from partnerships where id = ?",

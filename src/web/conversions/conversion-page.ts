@@ -1,7 +1,6 @@
 // A conversion's own page: what it is, what happened to it, what the shop was told, and what can be done now.
 
 import { announcedBy, reportedOrderId } from "../../domain/conversion.ts";
-import { succeed } from "../../domain/fault.ts";
 import type { Standing } from "../../domain/roles.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
 import { assignPartner } from "../../partners/assign.ts";
@@ -13,7 +12,6 @@ import {
 	listMoves,
 } from "../../store/queries/conversions.ts";
 import { type ListedDelivery, listDeliveriesOfConversion } from "../../store/queries/delivery-list.ts";
-import { findPartnerships } from "../../store/queries/partners.ts";
 import { findProgrammesById } from "../../store/queries/programmes.ts";
 import {
 	DECIDER_WORDS,
@@ -33,7 +31,6 @@ import {
 	standingOf,
 	type WebContext,
 } from "../page.ts";
-import { MATCHES_NAMED, pickNamed } from "../partners/pick-named.ts";
 import { conversionPath, conversionsPath, integrationPath, ownPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
@@ -99,16 +96,8 @@ export async function assign(c: WebContext, deps: PageDeps): Promise<Response> {
 	if (conversion === undefined || programme === undefined) return answerError(c, "not_found");
 	c.set("programme", programme);
 	c.set("standing", "staff");
-	const { partner: typed, reason } = await ASSIGN_FORM.read(c);
-	const search = typed.trim();
-	const limit = MATCHES_NAMED;
-	const found = search === "" ? [] : await findPartnerships(db, { programmeId: programme.id, search, limit });
-	const named = found.map((own) => ({ ...own, name: own.partner_name, publicId: own.partner_public_id }));
-	const chosen = search === "" ? succeed({ public_id: "" }) : pickNamed(named, search, "partner");
 	const { public_id: id } = conversion;
-	const assigned = chosen.ok
-		? await assignPartner(deps, makerOf(c), programme, id, chosen.value.public_id, reason)
-		: chosen;
+	const assigned = await assignPartner(deps, makerOf(c), programme, id, await ASSIGN_FORM.read(c));
 	if (!assigned.ok) return ASSIGN_FORM.refuse(c, assigned, () => showConversion(c, deps));
 	const { commission, currency } = assigned.value;
 	const text = `The partner was changed. The commission is now ${commission} ${currency}.`;

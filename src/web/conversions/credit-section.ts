@@ -9,7 +9,7 @@ import { findLink, type PartnerLink } from "../../store/queries/partners.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import { declareForm } from "../form.ts";
 import { type PageDeps, programmeOf, standingOf, type WebContext } from "../page.ts";
-import { ALL_CONVERSIONS_PATH, AUDIT_PATH, partnerPath, withQuery } from "../paths.ts";
+import { ALL_CONVERSIONS_PATH, AUDIT_PATH, earningsPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
@@ -60,7 +60,7 @@ export async function creditSection(
 function nameOf(credit: NamedCredit | undefined, isStaff: boolean): Content {
 	if (credit === undefined || credit.partnership === null) return "Nobody";
 	const { partner_name: name, partner_public_id: id } = credit.partnership;
-	return isStaff ? html`<a href="${partnerPath(id)}">${name}</a>` : name;
+	return isStaff ? html`<a href="${earningsPath(id)}">${name}</a>` : name;
 }
 
 /** No credit is made before the shop's server has spoken, nor for what was there before. */

@@ -78,7 +78,7 @@ export async function showCredited(c: WebContext, deps: PageDeps): Promise<Respo
 		status: isUnderstood ? 200 : 422,
 		body: html`${ui.pageHeader({
 			title: "Conversions",
-			hint: "The sales that are credited to you, the latest first.",
+			hint: "The sales that are credited to this partner, the latest first.",
 			actions: isUnderstood ? exported : null,
 		})}<div class="card"><h2 class="visually-hidden">The list</h2>${filterBar({
 			action: path,
@@ -104,7 +104,7 @@ export async function showCredited(c: WebContext, deps: PageDeps): Promise<Respo
 
 const NO_CONVERSIONS = ui.emptyState({
 	title: "No conversions here",
-	text: "A sale appears when a shop reports it with your click ID or coupon code. A filter may hide it.",
+	text: "A sale appears when a shop reports it with the partner's click ID or coupon code. A filter may hide it.",
 });
 
 const COLUMNS: readonly ui.Column<CreditedConversion>[] = [

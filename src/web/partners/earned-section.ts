@@ -133,6 +133,7 @@ export async function partnershipTable(
 	const ids = rows.map(({ id }) => id);
 	const clicks = await sumClicks(db, "partnership_id", ids, span);
 	const codes = Map.groupBy(await listCodes(db, ids), (code) => code.partnership_id);
+	const codesOf = (id: number) => codes.get(id)?.map(({ code }) => code) ?? ["—"];
 	const totals = await sumByPartnership(db, { ...span, partnershipIds: ids });
 	const { title, hrefOf = partnershipPath } = look;
 	const name = title === "Partner" ? "partner_name" : "programme_name";
@@ -156,13 +157,7 @@ export async function partnershipTable(
 			...moneyColumns<NamedPartnership>(({ id }) => totals.filter((total) => total.partnershipId === id)),
 			{
 				title: "Coupon codes",
-				cell: ({ id }) =>
-					html`<span class="break">${
-						codes
-							.get(id)
-							?.map(({ code }) => code)
-							.join(", ") ?? "—"
-					}</span>`,
+				cell: ({ id }) => html`<span class="break">${codesOf(id).join(", ")}</span>`,
 			},
 		],
 	});
@@ -175,21 +170,13 @@ export async function partnershipTable(
 	return [ui.statStrip(sums), table];
 }
 
-function partnershipPath(own: NamedPartnership): string {
+export function partnershipPath(own: NamedPartnership): string {
 	return programmePartnerPath(own.programme_public_id, own.public_id);
 }
 
-/** Of a partner or of a partnership. Staff may have ended the partner itself: then none of its partnerships goes on. */
-export function stateOf(own: {
-	created_at_ms: number;
-	ended_at_ms: number | null;
-	partner_ended_at_ms?: number | null;
-}): Html {
-	const endedAtMs = own.partner_ended_at_ms ?? own.ended_at_ms;
-	if (endedAtMs === null)
-		return html`<span class="secondary">Active since ${ui.dayTag(own.created_at_ms)}</span>`;
-	const words = own.partner_ended_at_ms == null ? "Ended" : "Ended by the network";
-	return html`${ui.badge("plain", words)}<span class="secondary">${ui.dayTag(endedAtMs)}</span>`;
+export function stateOf({ created_at_ms: sinceMs, ended_at_ms: endedAtMs }: NamedPartnership): Html {
+	if (endedAtMs === null) return html`<span class="secondary">Active since ${ui.dayTag(sinceMs)}</span>`;
+	return html`${ui.badge("plain", "Ended")}<span class="secondary">${ui.dayTag(endedAtMs)}</span>`;
 }
 
 export function rateOf({ commission_rate: own, programme_rate: usual }: NamedPartnership): string {

@@ -1,36 +1,74 @@
-// A partner's start: what it earned in each programme, with the status that the sales have now.
+// A partner's start: what it earned in each programme, with the status that the sales have now. Staff add it to programmes
+// here, and end it.
 
-import { listPartnerships, type NamedPartnership, type Partner } from "../../store/queries/partners.ts";
-import { answerPage, type PageDeps, partnerOf, type WebContext } from "../page.ts";
-import { earningsPath, partnerConversionsPath, withQuery } from "../paths.ts";
+import type { Result } from "../../domain/fault.ts";
+import { addPartnership, changeState } from "../../partners/partners.ts";
+import { MATCHES_NAMED, pickNamed } from "../../partners/pick-named.ts";
+import type { SentLink } from "../../people/invitations.ts";
+import { listPartnerships, type NamedPartnership } from "../../store/queries/partners.ts";
+import { listProgrammes } from "../../store/queries/programme-list.ts";
+import { findProgramme } from "../../store/queries/programmes.ts";
+import { answerError } from "../error-page.ts";
+import { declareForm } from "../form.ts";
+import {
+	answerPage,
+	leadTo,
+	makerOf,
+	partnerOf,
+	tellRefusal,
+	viewerOf,
+	type WebContext,
+	type WebDeps,
+} from "../page.ts";
+import { earningsPath, partnerConversionsPath, programmePartnerPath, withQuery } from "../paths.ts";
+import { invitationCard } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
-import { earnedSection, partnershipTable } from "./earned-section.ts";
+import { earnedSection, partnershipPath, partnershipTable } from "./earned-section.ts";
 
-export async function showEarnings(c: WebContext, deps: PageDeps): Promise<Response> {
+const ADD_FORM = declareForm({ programme: { label: "Programme's name or ID", isRequired: true } });
+
+/** `invited`: for staff who made the partner just now. Its link is in the answer itself, shown this once. */
+export async function showEarnings(c: WebContext, deps: WebDeps, invited?: SentLink): Promise<Response> {
 	const partner = partnerOf(c);
-	const { public_id: id } = partner;
+	const { public_id: id, name, site } = partner;
+	const path = earningsPath(id);
 	const rows = await listPartnerships(deps.store.db, "partner_id", [partner.id]);
+	const isStaff = viewerOf(c).kind === "staff";
+	const own = "Your commission. Recorded sales wait for approval.";
+	const about = html`Partner since ${ui.dayTag(partner.created_at_ms)}${site === "" ? null : html` · <span class="break">${site}</span>`}`;
+	const mayEnd = isStaff && rows.some(({ ended_at_ms }) => ended_at_ms === null);
+	const end = { label: "End partner", tone: "danger", action: `${path}/end`, confirm: sayEnd(name) } as const;
+	const add = () => ADD_FORM.show(c, { action: `${path}/add`, send: "Add" });
 	return answerPage(c, {
 		title: "Earnings",
 		active: "earnings",
 		body: [
-			ui.pageHeader({ title: "Earnings", hint: "Your commission. Recorded sales wait for approval." }),
-			endedMessage(partner),
+			ui.pageHeader({
+				title: "Earnings",
+				hint: isStaff ? about : own,
+				actions: mayEnd ? ui.buttonForm(end) : null,
+			}),
+			invited === undefined ? null : invitationCard(invited, name),
 			await earnedSection(c, deps, {
 				id: "programmes",
 				title: "Programmes",
-				path: earningsPath(id),
+				path,
 				show: (asked) =>
 					partnershipTable(deps, rows, asked, {
 						title: "Programme",
-						empty: "The network's staff add you to programmes. Then you can make links to their shops.",
-						hrefOf: ({ programme_public_id: programme }) => {
+						empty: isStaff
+							? "Add the first programme below. Then the partner can make links to its shop."
+							: "The network's staff add you to programmes. Then you can make links to their shops.",
+						hrefOf: (own) => {
+							if (isStaff) return partnershipPath(own);
 							const { from, to, zone } = asked.query;
-							return withQuery(partnerConversionsPath(id), { programme, from, to, zone });
+							const query = { programme: own.programme_public_id, from, to, zone };
+							return withQuery(partnerConversionsPath(id), query);
 						},
 					}),
 			}),
+			isStaff ? ui.section({ id: "add", title: "Add a programme", body: ui.padded(add()) }) : null,
 			rows.length === 0
 				? null
 				: ui.section({ id: "terms", title: "Terms", body: ui.padded(rows.map(termsOf)) }),
@@ -38,14 +76,14 @@ export async function showEarnings(c: WebContext, deps: PageDeps): Promise<Respo
 	});
 }
 
-function termsOf({
-	programme_name,
-	programme_click_days: days,
-	terms,
-	created_at_ms: sinceMs,
-}: NamedPartnership) {
+function sayEnd(name: string): string {
+	return `End all partnerships of ${name}? Links then lead to the shops without a click ID, and coupon codes credit nobody. The partner keeps what was earned, and sales from clicks made before still count. Each partnership can be resumed.`;
+}
+
+function termsOf({ terms, created_at_ms: sinceMs, ...own }: NamedPartnership): Html {
+	const days = own.programme_click_days;
 	return ui.more(
-		html`<span class="break">${programme_name}</span>`,
+		html`<span class="break">${own.programme_name}</span>`,
 		html`<p>A sale is credited to the last click of the ${days === 1 ? "day" : `${days} days`} before it.</p>`,
 		terms === ""
 			? html`<p>The programme had no other terms on ${ui.dayTag(sinceMs)}.</p>`
@@ -53,10 +91,28 @@ function termsOf({
 	);
 }
 
-export function endedMessage({ ended_at_ms }: Partner): Html | null {
-	if (ended_at_ms === null) return null;
-	return ui.message(
-		"info",
-		html`The network ended your partnerships on ${ui.dayTag(ended_at_ms)}. You keep what you earned. Your links still lead to the shops, but new clicks earn nothing.`,
-	);
+export async function addProgramme(c: WebContext, deps: WebDeps): Promise<Response> {
+	const partner = partnerOf(c);
+	const search = (await ADD_FORM.read(c)).programme.trim();
+	const { rows } = await listProgrammes(deps.store.db, { search, limit: MATCHES_NAMED });
+	const chosen = pickNamed(rows, search, "programme");
+	const refuse = (refused: Result<unknown> & { ok: false }) =>
+		ADD_FORM.refuse(c, refused, () => showEarnings(c, deps));
+	if (!chosen.ok) return refuse(chosen);
+	const programme = await findProgramme(deps.store.db, chosen.value.publicId);
+	if (programme === undefined) return answerError(c, "not_found");
+	const added = await addPartnership(deps, makerOf(c), programme, partner);
+	if (!added.ok) return refuse(added);
+	const path = programmePartnerPath(programme.public_id, added.value.public_id);
+	const next = "Enter an own rate and coupon codes below, if there are any.";
+	return leadTo(c, path, `${partner.name} is now a partner of ${programme.name}. ${next}`);
+}
+
+export async function endPartner(c: WebContext, deps: WebDeps): Promise<Response> {
+	const partner = partnerOf(c);
+	for (const own of await listPartnerships(deps.store.db, "partner_id", [partner.id])) {
+		const ended = await changeState(deps, makerOf(c), own, "ended");
+		if (!ended.ok) return tellRefusal(c, ended, () => showEarnings(c, deps));
+	}
+	return leadTo(c, earningsPath(partner.public_id), `All partnerships of ${partner.name} have ended.`);
 }

@@ -1,6 +1,6 @@
 // /join/:programmeId: strangers apply as partners of a programme whose owner has opened this page.
 
-import { apply, MAX_ABOUT_LENGTH, markOf } from "../../partners/applications.ts";
+import { apply, MAX_ABOUT_LENGTH } from "../../partners/applications.ts";
 import { findProgramme, type Programme } from "../../store/queries/programmes.ts";
 import { answerError } from "../error-page.ts";
 import { declareForm, HIDDEN } from "../form.ts";
@@ -10,7 +10,7 @@ import { wideButton } from "../sign-in/sign-in-page.ts";
 import { html } from "../ui.ts";
 
 const JOIN_FORM = declareForm({
-	termsMark: HIDDEN,
+	seenTerms: HIDDEN,
 	name: { label: "Your name or company", maxLength: 100, autocomplete: "organization", isRequired: true },
 	email: { label: "Email", type: "email", autocomplete: "email", isRequired: true },
 	site: {
@@ -34,9 +34,9 @@ export async function showJoin(c: WebContext, deps: WebDeps): Promise<Response> 
 	const { name, partner_terms: terms } = programme;
 	const form = JOIN_FORM.show(c, {
 		action: joinPath(programme.public_id),
-		values: { termsMark: markOf(programme) },
+		values: { seenTerms: terms },
 		rows: ({ fields }) =>
-			html`${fields("termsMark", "name", "email", "site", "about")}${terms === "" ? null : html`<h2>Terms</h2><p class="typed">${terms}</p>${fields("acceptsTerms")}`}`,
+			html`${fields("seenTerms", "name", "email", "site", "about")}${terms === "" ? null : html`<h2>Terms</h2><p class="typed">${terms}</p>${fields("acceptsTerms")}`}`,
 		send: wideButton("Apply"),
 	});
 	return answerPlainPage(c, {
@@ -52,11 +52,10 @@ export async function sendApplication(c: WebContext, deps: WebDeps): Promise<Res
 	if (programme === null) return answerError(c, "not_found");
 	const typed = await JOIN_FORM.read(c);
 	const { address } = c.get("visitor");
-	const input = { ...typed, acceptsTerms: typed.acceptsTerms !== "", address };
-	const applied = await apply(deps, programme, input);
+	const applied = await apply(deps, programme, { ...typed, address });
 	if (!applied.ok) {
-		// The mark is of the terms that stand below now, and whoever was overtaken accepts them anew.
-		const again = { ...typed, termsMark: markOf(programme), acceptsTerms: "" };
+		// Other terms may stand below now: they are accepted anew.
+		const again = { ...typed, seenTerms: programme.partner_terms, acceptsTerms: "" };
 		return JOIN_FORM.refuse(c, applied, () => showJoin(c, deps), again);
 	}
 	return answerPlainPage(c, {

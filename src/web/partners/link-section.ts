@@ -56,7 +56,7 @@ export async function linkSection(
 			text:
 				hrefOf === undefined
 					? "The partner makes links after signing in."
-					: "You make links here for the programmes that you are a partner of.",
+					: "Links are made above, for the programmes of this partner.",
 		}),
 		columns: [
 			{

@@ -1,7 +1,7 @@
 // A partner's links: one is made with its programme and target, shown with sub IDs, and listed with the others.
 
 import { keptSubIds, MAX_SUB_ID_BYTES } from "../../domain/click-token.ts";
-import { makeLink, sayNoHosts } from "../../partners/links.ts";
+import { makeLink } from "../../partners/links.ts";
 import { findLandingHosts } from "../../store/queries/clicks.ts";
 import {
 	findLink,
@@ -11,19 +11,10 @@ import {
 } from "../../store/queries/partners.ts";
 import { answerError } from "../error-page.ts";
 import { declareForm } from "../form.ts";
-import {
-	answerPage,
-	leadTo,
-	makerOf,
-	type PageDeps,
-	partnerOf,
-	tellRefusal,
-	type WebContext,
-} from "../page.ts";
+import { answerPage, leadTo, makerOf, type PageDeps, partnerOf, type WebContext } from "../page.ts";
 import { partnerLinksPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
-import { type Html, html } from "../ui.ts";
-import { endedMessage } from "./earnings-page.ts";
+import { type Content, type Html, html } from "../ui.ts";
 import { linkSection } from "./link-section.ts";
 
 const FORM = declareForm({
@@ -45,9 +36,7 @@ export async function makeOwnLink(c: WebContext, deps: PageDeps): Promise<Respon
 	const partnership = partnerships.find(({ public_id }) => public_id === typed.partnership);
 	if (partnership === undefined) return answerError(c, "not_found");
 	const made = await makeLink(deps, makerOf(c), partnership, typed);
-	const show = () => showLinks(c, deps);
-	if (!made.ok)
-		return made.fault.field === undefined ? tellRefusal(c, made, show) : FORM.refuse(c, made, show);
+	if (!made.ok) return FORM.refuse(c, made, () => showLinks(c, deps));
 	const { code: link } = made.value;
 	const path = withQuery(partnerLinksPath(partner.public_id), { link });
 	return leadTo(c, path, `The link ${link} is ready. Copy its address below.`);
@@ -68,9 +57,8 @@ export async function showLinks(c: WebContext, deps: PageDeps): Promise<Response
 		body: [
 			ui.pageHeader({
 				title: "Links",
-				hint: "A link leads to a shop with a click ID, which credits you with the sale.",
+				hint: "A link leads to a shop with a click ID, which credits this partner with the sale.",
 			}),
-			endedMessage(partner),
 			chosen === undefined ? null : addressSection(c, deps, path, chosen),
 			await makeSection(c, deps, path, partnerships),
 			await linkSection(c, deps, partnerships, (link) => withQuery(path, { link })),
@@ -95,28 +83,35 @@ function addressSection(c: WebContext, { clickUrl }: PageDeps, path: string, lin
 	});
 }
 
-/** Nothing where every partnership has ended. */
+const ALL_ENDED = ui.message(
+	"info",
+	"All partnerships have ended. What was earned stays. The links still lead to the shops, but new clicks earn nothing.",
+);
+
 async function makeSection(
 	c: WebContext,
 	{ store }: PageDeps,
 	action: string,
 	partnerships: readonly NamedPartnership[],
-): Promise<Html | null> {
-	const active = partnerships.filter((own) => own.ended_at_ms === null && own.partner_ended_at_ms === null);
-	if (active.length === 0) return null;
+): Promise<Content> {
+	const active = partnerships.filter(({ ended_at_ms }) => ended_at_ms === null);
+	if (active.length === 0) return partnerships.length === 0 ? null : ALL_ENDED;
 	const programmeIds = active.map(({ programme_id }) => programme_id);
 	const hosts = await findLandingHosts(store.db, programmeIds);
-	const options: ui.Option[] = [];
-	const reasons: string[] = [];
-	for (const { public_id: value, programme_name: name, ...own } of active) {
-		const names = (hosts.get(own.programme_id) ?? []).map(({ host }) => host).join(", ");
-		if (own.programme_credits_partners === 0) {
-			reasons.push(`${name} does not credit partners yet: a link there earns nothing.`);
-		} else if (names === "") reasons.push(sayNoHosts(name));
-		else options.push({ value, label: `${name} (${names})` });
-	}
+	const isReady = (own: NamedPartnership) =>
+		own.programme_credits_partners === 1 && hosts.has(own.programme_id);
+	const options = active
+		.filter(isReady)
+		.map(({ public_id: value, programme_name: name, programme_id: id }) => {
+			const names = hosts
+				.get(id)
+				?.map(({ host }) => host)
+				.join(", ");
+			return { value, label: `${name} (${names})` };
+		});
 	const form = FORM.show(c, { action, looks: { partnership: { options } }, send: "Make link" });
-	const others = html`<ul class="points">${reasons.map((reason) => html`<li class="break">${reason}</li>`)}</ul>`;
-	const parts = [options.length === 0 ? null : form, reasons.length === 0 ? null : others];
+	const others = active.filter((own) => !isReady(own)).map((own) => own.programme_name);
+	const why = html`<p class="soft break">No links yet to ${others.join(", ")}: the programme does not credit partners, or has not named its shop's addresses. Ask its owner.</p>`;
+	const parts = [options.length === 0 ? null : form, others.length === 0 ? null : why];
 	return ui.section({ id: "new", title: "New link", body: ui.padded(...parts) });
 }

@@ -4,7 +4,7 @@
 import { type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
 import type { Cursor } from "../../domain/cursor.ts";
 import { formatMinor } from "../../domain/money.ts";
-import { type InvitedPartner, invitePartner } from "../../partners/partners.ts";
+import { invitePartner } from "../../partners/partners.ts";
 import { type PartnershipTotal, sumByPartnership } from "../../store/queries/credits.ts";
 import {
 	listPartners,
@@ -17,11 +17,12 @@ import { digitsOf } from "../conversions/list-query.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import { declareForm } from "../form.ts";
 import { answerPage, makerOf, type PageDeps, type WebContext, type WebDeps } from "../page.ts";
-import { PARTNER_TOTALS_PATH, PARTNERS_PATH, partnerPath, withQuery } from "../paths.ts";
-import { invitationCard } from "../people/people-page.ts";
+import { earningsPath, PARTNER_TOTALS_PATH, PARTNERS_PATH, withQuery } from "../paths.ts";
+import { sayInvitation } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
-import { type AskedDays, earnedSection, moneyColumns, readDays, stateOf } from "./earned-section.ts";
+import { type AskedDays, earnedSection, moneyColumns, readDays } from "./earned-section.ts";
+import { showEarnings } from "./earnings-page.ts";
 
 /** Partners whose sales are added up at once: some milliseconds each for a busy month. */
 const PAGE_ROWS = 50;
@@ -32,30 +33,23 @@ const INVITE_FORM = declareForm({
 	email: { label: "Email", type: "email", autocomplete: "off", isRequired: true },
 });
 
+/** Shows the partner that was made: it needs a programme next. */
 export async function invite(c: WebContext, deps: WebDeps): Promise<Response> {
 	const invited = await invitePartner(deps, makerOf(c), await INVITE_FORM.read(c));
 	if (!invited.ok) return INVITE_FORM.refuse(c, invited, () => showPartners(c, deps));
-	return showPartners(c, deps, invited.value);
+	c.set("partner", invited.value.partner);
+	return showEarnings(c, deps, invited.value);
 }
 
-/** `invited`: its link is in the answer itself, shown this once. */
-export async function showPartners(
-	c: WebContext,
-	deps: WebDeps,
-	invited?: InvitedPartner,
-): Promise<Response> {
+export async function showPartners(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { query } = readDays(c, deps);
 	const list = { name: "partners", path: PARTNERS_PATH, query, cursorName: "before" };
 	const exported = withQuery(PARTNER_TOTALS_PATH, { ...query, before: undefined });
-	const mailed = deps.mails.isOn
-		? "You can copy it, too."
-		: "No mail can be sent from here: you hand it over.";
 	return answerPage(c, {
 		title: "Partners",
 		active: "partners",
 		body: [
 			ui.pageHeader({ title: "Partners", hint: "Who brings sales to your programmes, and what they earn." }),
-			invited === undefined ? null : [invitationCard(invited, invited.partner.name), nextStep(invited)],
 			await earnedSection(c, deps, {
 				id: "partners",
 				title: "Partners",
@@ -72,16 +66,11 @@ export async function showPartners(
 			ui.section({
 				id: "invite",
 				title: "Invite a partner",
-				hint: `They get a link to choose a password. ${mailed}`,
+				hint: sayInvitation(true, deps.mails.isOn),
 				body: ui.padded(INVITE_FORM.show(c, { action: `${PARTNERS_PATH}/invite`, send: "Invite" })),
 			}),
 		],
 	});
-}
-
-function nextStep({ partner: { public_id: id, name } }: InvitedPartner): Html {
-	const add = html`<a href="${partnerPath(id)}#add">choose a programme for ${name}</a>`;
-	return ui.message("info", html`Next, ${add}. Until then they have nothing to link to.`);
 }
 
 type Total = NamedPartnership & PartnershipTotal;
@@ -116,7 +105,7 @@ function partnerTable(
 				title: "Partner",
 				namesRow: true,
 				cell: (partner) =>
-					html`<a class="break" href="${withQuery(partnerPath(partner.public_id), { from, to, zone })}">${partner.name}</a> ${stateOf(partner)}<span class="secondary break">${partner.site}</span>`,
+					html`<a class="break" href="${withQuery(earningsPath(partner.public_id), { from, to, zone })}">${partner.name}</a> <span class="secondary">Since ${ui.dayTag(partner.created_at_ms)}</span><span class="secondary break">${partner.site}</span>`,
 			},
 			...moneyColumns<Partner>(({ id }) => byPartner.get(id) ?? []),
 		],

@@ -7,6 +7,7 @@ import { addPartnership, invitePartner } from "../../partners/partners.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
 import type { StoredCredit } from "../../store/queries/credits.ts";
 import {
+	changePartnership,
 	findPartnership,
 	type NamedPartnership,
 	type Partner,
@@ -63,10 +64,11 @@ export async function join(
 	site: TestSite,
 	programme: Programme,
 	partner: Partner,
-	rate = "",
+	rate: string | null = null,
 ): Promise<NamedPartnership> {
-	const made = await addPartnership(site.deps, null, programme, partner.public_id, rate);
+	const made = await addPartnership(site.deps, null, programme, partner);
 	assert.ok(made.ok);
+	await changePartnership(site.store.db, made.value.id, { commission_rate: rate });
 	const found = await findPartnership(site.store.db, made.value.public_id);
 	assert.ok(found);
 	return found;

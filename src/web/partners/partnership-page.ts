@@ -1,5 +1,5 @@
 // /programmes/:id/partners/:id: one partner of a programme: what was agreed, their coupon codes and links. Owners and
-// staff save what was agreed, and end or resume the partnership after a question.
+// staff save what was agreed, and end or resume the partnership.
 
 import { changeState, savePartnership } from "../../partners/partners.ts";
 import { shortenRate } from "../../programmes/programme-terms.ts";
@@ -12,8 +12,7 @@ import * as paths from "../paths.ts";
 import type { Answer } from "../routes.ts";
 import * as ui from "../ui.ts";
 import { html } from "../ui.ts";
-import { askFirst } from "./ask-first.ts";
-import { rateOf, stateOf } from "./earned-section.ts";
+import { partnershipPath, rateOf, stateOf } from "./earned-section.ts";
 import { linkSection } from "./link-section.ts";
 import { nextStep } from "./programme-partners-page.ts";
 
@@ -35,9 +34,19 @@ function about(verb: (c: WebContext, deps: WebDeps, own: NamedPartnership) => Pr
 	};
 }
 
-function pathOf(own: NamedPartnership): string {
-	return paths.programmePartnerPath(own.programme_public_id, own.public_id);
-}
+const END = {
+	label: "End partnership",
+	tone: "danger",
+	hidden: { to: "ended" },
+	confirm:
+		"End the partnership? The links then lead to the shop without a click ID, and the coupon codes credit nobody. The partner keeps what was earned, and sales from clicks made before are still credited. You can resume it later.",
+} as const;
+const RESUME = {
+	label: "Resume partnership",
+	hidden: { to: "active" },
+	confirm:
+		"Resume the partnership? Links bring a click ID again, and coupon codes credit the partner. Sales in between stay as they are.",
+} as const;
 
 export const showPartnership = about(renderPartnership);
 
@@ -46,11 +55,10 @@ async function renderPartnership(c: WebContext, deps: WebDeps, own: NamedPartner
 	const isStaff = page.standingOf(c) === "staff";
 	const codes = (await listCodes(deps.store.db, [own.id])).map(({ code }) => code);
 	const sales = paths.withQuery(paths.conversionsPath(programmeId), { partner });
-	const change = { label: "Resume partnership", href: `${pathOf(own)}/change` };
-	const end = { ...change, label: "End partnership", tone: "danger" } as const;
+	const change = own.ended_at_ms === null ? END : RESUME;
 	const usual = `Leave empty to use the programme's rate, ${shortenRate(own.programme_rate)} %.`;
 	const form = FORM.show(c, {
-		action: pathOf(own),
+		action: partnershipPath(own),
 		shown: isStaff ? ["rate", "codes"] : ["codes"],
 		values: { rate: own.commission_rate && shortenRate(own.commission_rate), codes: codes.join("\n") },
 		looks: { rate: { hint: `${usual} It holds for sales recorded from now on.` } },
@@ -60,10 +68,7 @@ async function renderPartnership(c: WebContext, deps: WebDeps, own: NamedPartner
 	const facts = ui.facts([
 		["State", stateOf(own)],
 		["Commission", rateOf(own)],
-		[
-			own.terms_accepted === 1 ? "Terms they accepted" : "Terms when they were added",
-			terms === "" ? "none" : html`<span class="typed">${terms}</span>`,
-		],
+		["Terms at its start", terms === "" ? "none" : html`<span class="typed">${terms}</span>`],
 		...(page.may(c, "manage") ? [] : [["Coupon codes", codes.join(", ") || "none"] as const]),
 	]);
 	return page.answerPage(c, {
@@ -72,10 +77,12 @@ async function renderPartnership(c: WebContext, deps: WebDeps, own: NamedPartner
 		body: [
 			ui.pageHeader({
 				title: own.partner_name,
-				hint: html`<a href="${paths.programmePartnersPath(programmeId)}">All partners of ${own.programme_name}</a>${isStaff ? html` · <a href="${paths.partnerPath(partner)}">All programmes of ${own.partner_name}</a>` : null}`,
+				hint: html`<a href="${paths.programmePartnersPath(programmeId)}">All partners of ${own.programme_name}</a>${isStaff ? html` · <a href="${paths.earningsPath(partner)}">All programmes of ${own.partner_name}</a>` : null}`,
 				actions: [
 					ui.linkButton({ label: "Conversions", href: sales }),
-					page.may(c, "manage") ? ui.linkButton(own.ended_at_ms === null ? end : change) : null,
+					page.may(c, "manage")
+						? ui.buttonForm({ ...change, action: `${partnershipPath(own)}/change` })
+						: null,
 				],
 			}),
 			next === null ? null : ui.message("warn", next),
@@ -92,32 +99,7 @@ async function renderPartnership(c: WebContext, deps: WebDeps, own: NamedPartner
 export const save = about(async (c, deps, own) => {
 	const saved = await savePartnership(deps, page.makerOf(c), own, await FORM.read(c));
 	if (!saved.ok) return FORM.refuse(c, saved, () => renderPartnership(c, deps, own));
-	return page.leadTo(c, pathOf(own), "Saved.");
-});
-
-const WHAT_ENDS = [
-	"The partner's links still lead to the shop, but without a click ID: new clicks earn nothing.",
-	"The partner's coupon codes credit nobody.",
-	"Sales from clicks made before are still credited to the partner.",
-	"The partner keeps the commission on record. You can resume the partnership later.",
-];
-const WHAT_RESUMES = [
-	"The partner's links bring a click ID again, and the coupon codes credit the partner again.",
-	"Sales in between stay as they are.",
-];
-
-export const askToChange = about((c, _deps, own) => {
-	const isEnd = own.ended_at_ms === null;
-	const label = `${isEnd ? "End" : "Resume"} the partnership`;
-	return askFirst(c, {
-		active: "programme-partners",
-		title: `${label} with ${own.partner_name}?`,
-		points: isEnd ? WHAT_ENDS : WHAT_RESUMES,
-		label,
-		...(isEnd ? {} : { tone: "primary" }),
-		hidden: { to: isEnd ? "ended" : "active" },
-		cancelHref: pathOf(own),
-	});
+	return page.leadTo(c, partnershipPath(own), "Saved.");
 });
 
 export const change = about(async (c, deps, own) => {
@@ -125,5 +107,5 @@ export const change = about(async (c, deps, own) => {
 	const changed = await changeState(deps, page.makerOf(c), own, to);
 	if (!changed.ok) return page.tellRefusal(c, changed, () => renderPartnership(c, deps, own));
 	const text = to === "ended" ? "The partnership has ended." : "The partnership is active again.";
-	return page.leadTo(c, pathOf(own), text);
+	return page.leadTo(c, partnershipPath(own), text);
 });

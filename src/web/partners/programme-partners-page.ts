@@ -1,6 +1,7 @@
 // /programmes/:id/partners: who brings sales to a programme, what they bring and earn, and who has applied.
 
-import { type AcceptedPartner, acceptApplication, declineApplication } from "../../partners/applications.ts";
+import { answerApplication } from "../../partners/applications.ts";
+import type { InvitedPartner } from "../../partners/partners.ts";
 import { findLandingHosts } from "../../store/queries/clicks.ts";
 import { type Application, listApplications, pagePartnerships } from "../../store/queries/partners.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
@@ -22,7 +23,7 @@ const MAX_APPLICATIONS = 20;
 export async function showProgrammePartners(
 	c: WebContext,
 	deps: WebDeps,
-	accepted?: AcceptedPartner,
+	accepted?: InvitedPartner,
 ): Promise<Response> {
 	const { db } = deps.store;
 	const programme = page.programmeOf(c);
@@ -81,11 +82,10 @@ export async function nextStep(
 	return html`Partners cannot create links, because the shop's hosts are missing. ${how}`;
 }
 
-/** The name on the list may be another than the one that was accepted. */
-function acceptedCard(accepted: AcceptedPartner, { name }: Programme): Content {
-	const { email, partner, isKnown } = accepted;
-	const text = `${email} signs in for ${partner.name} already: ${name} was added to that partner.`;
-	return [isKnown ? ui.message("info", text) : null, invitationCard(accepted, name)];
+/** Applicants who sign in for a partner already stay with it: its name may be another than the one they gave. */
+function acceptedCard(accepted: InvitedPartner, { name }: Programme): Content {
+	const text = `${accepted.partner.name} is now a partner. ${accepted.email} signs in for it.`;
+	return [ui.message("good", text), invitationCard(accepted, name)];
 }
 
 async function applicationsSection(
@@ -133,15 +133,12 @@ async function applicationsSection(
 	});
 }
 
-export async function answerApplication(c: WebContext, deps: WebDeps): Promise<Response> {
+export async function answer(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = page.programmeOf(c);
-	const order = [deps, page.makerOf(c), programme, c.req.param("applicationId") ?? ""] as const;
-	const show = (accepted?: AcceptedPartner) => showProgrammePartners(c, deps, accepted);
-	if ((await readTextFields(c, ["answer"])).answer === "accept") {
-		const accepted = await acceptApplication(...order);
-		return accepted.ok ? show(accepted.value) : page.tellRefusal(c, accepted, show);
-	}
-	const declined = await declineApplication(...order);
-	if (!declined.ok) return page.tellRefusal(c, declined, show);
+	const isAccepted = (await readTextFields(c, ["answer"])).answer === "accept";
+	const id = c.req.param("applicationId") ?? "";
+	const answered = await answerApplication(deps, page.makerOf(c), programme, id, isAccepted);
+	if (!answered.ok) return page.tellRefusal(c, answered, () => showProgrammePartners(c, deps));
+	if (answered.value !== null) return showProgrammePartners(c, deps, answered.value);
 	return page.leadTo(c, programmePartnersPath(programme.public_id), "The application was declined.");
 }

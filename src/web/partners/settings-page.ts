@@ -12,7 +12,7 @@ import {
 	type WebContext,
 	type WebDeps,
 } from "../page.ts";
-import { joinPath, partnerSettingsPath, programmePartnersPath } from "../paths.ts";
+import { partnerSettingsPath, programmePartnersPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { html } from "../ui.ts";
 
@@ -35,7 +35,12 @@ const SETTINGS_FORM = declareForm({
 		maxLength: 32,
 		hint: "Links open your shop with the click ID in this parameter. Change it in your shop at the same time.",
 	},
-	hosts: { label: "Landing hosts", rows: 4, isMono: true },
+	hosts: {
+		label: "Landing hosts",
+		rows: 4,
+		isMono: true,
+		hint: "Where links may lead: one host a line, such as shop.example. The network's staff can enter *.shop.example, which takes its subdomains, too.",
+	},
 	showsBaskets: { label: "Partners see the basket value of the sales they brought", isBox: true },
 	takesApplications: { label: "Partners may apply on a public page", isBox: true },
 	terms: {
@@ -46,17 +51,11 @@ const SETTINGS_FORM = declareForm({
 	},
 });
 
-const HOSTS_HINT = "Where links may lead: one host a line, such as shop.example.";
-
-export async function showPartnerSettings(c: WebContext, { store, publicUrl }: WebDeps): Promise<Response> {
+export async function showPartnerSettings(c: WebContext, { store }: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const isStaff = viewerOf(c).kind === "staff";
 	const hosts = (await findLandingHosts(store.db, [programme.id])).get(programme.id) ?? [];
 	const on = (flag: 0 | 1) => (flag === 1 ? "on" : "");
-	const join = ui.copyable(`${publicUrl}${joinPath(programme.public_id)}`, "the address of the public page");
-	const subdomains = isStaff
-		? "*.shop.example takes its subdomains, too."
-		: "For subdomains, ask the network's staff.";
 	const form = SETTINGS_FORM.show(c, {
 		action: partnerSettingsPath(programme.public_id),
 		values: {
@@ -68,40 +67,26 @@ export async function showPartnerSettings(c: WebContext, { store, publicUrl }: W
 			takesApplications: on(programme.takes_applications),
 			terms: programme.partner_terms,
 		},
-		looks: { hosts: { hint: `${HOSTS_HINT} ${subdomains}` } },
 		rows: ({ fields }) =>
 			html`${isStaff ? fields("creditsPartners") : null}<div class="form-grid">${fields("clickDays", "clickParameter")}</div>${fields("hosts", "showsBaskets", "takesApplications", "terms")}`,
 		send: "Save",
 	});
 	const title = "Settings for partners";
 	const back = html`<a href="${programmePartnersPath(programme.public_id)}">All partners</a>`;
-	const hint = html`Changes apply from now on.${programme.takes_applications === 0 ? null : html` Partners apply at ${join}`}`;
 	return answerPage(c, {
 		title,
 		active: "programme-partners",
 		body: [
 			ui.pageHeader({ title, hint: back }),
-			ui.section({ id: "settings", title, hint, body: ui.padded(form) }),
+			ui.section({ id: "settings", title, hint: "Changes apply from now on.", body: ui.padded(form) }),
 		],
 	});
 }
 
+/** Leads to the page that says what is missing yet, and where partners apply. */
 export async function savePartnerSettings(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
-	const typed = await SETTINGS_FORM.read(c);
-	const saved = await savePartnerTerms(deps, makerOf(c), programme, {
-		...typed,
-		// Browsers send line breaks as two characters.
-		terms: typed.terms.replaceAll("\r\n", "\n").trim(),
-		clickParameter: typed.clickParameter.trim(),
-		creditsPartners: typed.creditsPartners !== "",
-		showsBaskets: typed.showsBaskets !== "",
-		takesApplications: typed.takesApplications !== "",
-	});
+	const saved = await savePartnerTerms(deps, makerOf(c), programme, await SETTINGS_FORM.read(c));
 	if (!saved.ok) return SETTINGS_FORM.refuse(c, saved, () => showPartnerSettings(c, deps));
-	const path = partnerSettingsPath(programme.public_id);
-	const isCrediting =
-		makerOf(c).kind === "staff" ? typed.creditsPartners !== "" : programme.credits_partners === 1;
-	if (!isCrediting || typed.hosts.trim() !== "") return leadTo(c, path, "Saved.");
-	return leadTo(c, path, "Saved. Partners cannot make links until a landing host is named below.", "warn");
+	return leadTo(c, programmePartnersPath(programme.public_id), "Saved.");
 }

@@ -1,8 +1,9 @@
-// The people of a programme (/programmes/:id/people) and the staff (/people): who has joined, who still has a link to
-// open, what can be done about them, and the form that invites another. Owners and staff invite, change roles and remove;
-// everybody else sees the list.
+// The people of a programme (/programmes/:id/people), of a partner (/partner/:id/people) and the staff (/people): who has
+// joined, who still has a link to open, what can be done about them, and the form that invites another. Owners and staff
+// invite, change roles and remove; everybody else in a programme sees the list.
 
 import { PROGRAMME_ROLES, type ProgrammeRole, ROLE_SUMMARIES } from "../../domain/roles.ts";
+import { removePersonOf, renewPartnerLink } from "../../partners/partners.ts";
 import { type EndedAccess, sayWhatEnded } from "../../people/end-access.ts";
 import { invitePerson, type SentLink, sayOpensOnlyHere } from "../../people/invitations.ts";
 import {
@@ -15,12 +16,18 @@ import {
 	renewStaffLink,
 } from "../../people/programme-people.ts";
 import { listProgrammeInvitations, type ProgrammeInvitation } from "../../store/queries/links.ts";
-import { type ListedPerson, listProgrammePeople, listStaff } from "../../store/queries/people.ts";
+import type { Partner } from "../../store/queries/partners.ts";
+import {
+	type ListedPerson,
+	listPartnerPeople,
+	listProgrammePeople,
+	listStaff,
+} from "../../store/queries/people.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import { declareForm, readTextFields } from "../form.ts";
 import type { WebContext, WebDeps } from "../page.ts";
 import * as page from "../page.ts";
-import { peoplePath, SIGN_IN_PATH, STAFF_PATH } from "../paths.ts";
+import { partnerPeoplePath, peoplePath, SIGN_IN_PATH, STAFF_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
@@ -45,33 +52,38 @@ const INVITE_FORM = declareForm({
 	},
 });
 
-/** Undefined where it is about the staff. */
-function programmeHere(c: WebContext): Programme | undefined {
-	return c.get("programme");
+/** Whose people they are; the staff where it is neither. */
+function groupHere(c: WebContext): { programme: Programme | undefined; partner: Partner | undefined } {
+	return { programme: c.get("programme"), partner: c.get("partner") };
 }
 
 function pathHere(c: WebContext): string {
-	const programme = programmeHere(c);
+	const { programme, partner } = groupHere(c);
+	if (partner !== undefined) return partnerPeoplePath(partner.public_id);
 	return programme === undefined ? STAFF_PATH : peoplePath(programme.public_id);
 }
 
 export async function invite(c: WebContext, deps: WebDeps): Promise<Response> {
 	const typed = await INVITE_FORM.read(c);
-	const [programme, maker, email] = [programmeHere(c), page.makerOf(c), typed.email.trim()];
+	const { programme, partner } = groupHere(c);
+	const [maker, email] = [page.makerOf(c), typed.email.trim()];
+	const membership = partner === undefined ? null : { partner };
 	const invited =
 		programme === undefined
-			? await invitePerson(deps, { email, membership: null, invitedBy: maker })
+			? await invitePerson(deps, { email, membership, invitedBy: maker })
 			: await inviteToProgramme(deps, maker, programme, { email, role: typed.role });
 	if (!invited.ok) return INVITE_FORM.refuse(c, invited, () => showPeople(c, deps));
 	return showPeople(c, deps, invited.value);
 }
 
 export async function renewLink(c: WebContext, deps: WebDeps): Promise<Response> {
-	const programme = programmeHere(c);
-	const renewed =
-		programme === undefined
-			? await renewStaffLink(deps, page.makerOf(c), personIdOf(c))
-			: await renewProgrammeLink(deps, page.makerOf(c), programme, personIdOf(c));
+	const { programme, partner } = groupHere(c);
+	const [maker, personId] = [page.makerOf(c), personIdOf(c)];
+	const renewed = await (partner !== undefined
+		? renewPartnerLink(deps, maker, partner, personId)
+		: programme === undefined
+			? renewStaffLink(deps, maker, personId)
+			: renewProgrammeLink(deps, maker, programme, personId));
 	if (!renewed.ok) return page.tellRefusal(c, renewed, () => showPeople(c, deps));
 	return showPeople(c, deps, renewed.value);
 }
@@ -106,10 +118,15 @@ export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
 	return page.leadTo(c, SIGN_IN_PATH, `You left ${programme.name}.${sayAlso(left.value.ended)}`);
 }
 
+/** Of the staff, or of a partner's people. */
 export async function deactivatePerson(c: WebContext, deps: WebDeps): Promise<Response> {
-	const ended = await deactivateStaff(deps, page.makerOf(c), personIdOf(c), await readKeptKeys(c));
+	const { partner } = groupHere(c);
+	const [maker, personId] = [page.makerOf(c), personIdOf(c)];
+	const ended = await (partner === undefined
+		? deactivateStaff(deps, maker, personId, await readKeptKeys(c))
+		: removePersonOf(deps, maker, partner, personId));
 	if (!ended.ok) return page.tellRefusal(c, ended, () => showPeople(c, deps));
-	return page.leadTo(c, STAFF_PATH, sayEnded(ended.value.person, ended.value.ended));
+	return page.leadTo(c, pathHere(c), sayEnded(ended.value.person, ended.value.ended));
 }
 
 /** Those that were listed and are not ticked: one that was issued since the page was shown ends, too. */
@@ -134,7 +151,7 @@ function sayEnded({ email, name }: { email: string; name: string }, ended: Ended
 }
 
 /** Staff are shown every link. */
-function sayInvitation(isStaff: boolean, canMail: boolean): string {
+export function sayInvitation(isStaff: boolean, canMail: boolean): string {
 	if (!isStaff) {
 		return canMail
 			? "They get a link by mail and have access once they accept."
@@ -172,16 +189,14 @@ const LESSER_ROLE =
 
 /** `invited`: its link is in the answer itself, shown this once. It must not pass through an address or a cookie. */
 export async function showPeople(c: WebContext, deps: WebDeps, invited?: SentLink): Promise<Response> {
-	const programme = programmeHere(c);
+	const { programme, partner } = groupHere(c);
 	const isStaff = page.viewerOf(c).kind === "staff";
 	const mayManage = programme === undefined || page.may(c, "manage");
 	const canMail = deps.mails.isOn;
-	const people =
-		programme === undefined
-			? await listStaff(deps.store.db, deps.clock.nowMs())
-			: await peopleOf(deps, programme, isStaff);
-	const [title, hint] =
-		programme === undefined
+	const people = await peopleHere(c, deps, isStaff);
+	const [title, hint] = partner
+		? ["People", "Who signs in for this partner. They see what it earns, and make links."]
+		: programme === undefined
 			? [
 					"Staff",
 					"They see every programme, review conversions and invite shops. A shop's people are listed under their programme.",
@@ -199,13 +214,13 @@ export async function showPeople(c: WebContext, deps: WebDeps, invited?: SentLin
 		});
 	return page.answerPage(c, {
 		title,
-		active: programme === undefined ? "staff" : "people",
+		active: title === "Staff" ? "staff" : "people",
 		body: [
 			ui.pageHeader({ title, hint }),
-			invited === undefined ? null : invitationCard(invited),
+			invited === undefined ? null : invitationCard(invited, partner?.name),
 			ui.section({
 				id: title.toLowerCase(),
-				title: programme === undefined ? "Accounts" : "People",
+				title: title === "Staff" ? "Accounts" : "People",
 				body: peopleTable(c, people, mayManage),
 			}),
 			mayManage ? ui.section({ id: "invite", title: "Invite a person", body: ui.padded(form()) }) : null,
@@ -213,22 +228,27 @@ export async function showPeople(c: WebContext, deps: WebDeps, invited?: SentLin
 	});
 }
 
-/** With those who are invited and have not joined. */
-async function peopleOf(
+/** Of a programme with those who are invited and have not joined. */
+async function peopleHere(
+	c: WebContext,
 	{ store, clock }: WebDeps,
-	programme: Programme,
 	isStaff: boolean,
 ): Promise<ListedPerson[]> {
+	const { programme, partner } = groupHere(c);
+	const nowMs = clock.nowMs();
+	if (partner !== undefined) return listPartnerPeople(store.db, partner.id, nowMs);
+	if (programme === undefined) return listStaff(store.db, nowMs);
 	const invitations = await listProgrammeInvitations(store.db, programme.id);
 	return [
-		...(await listProgrammePeople(store.db, programme.id, clock.nowMs())),
-		...invitations.map((invitation) => waitingPerson(invitation, clock.nowMs(), isStaff)),
+		...(await listProgrammePeople(store.db, programme.id, nowMs)),
+		...invitations.map((invitation) => waitingPerson(invitation, nowMs, isStaff)),
 	];
 }
 
 function peopleTable(c: WebContext, people: readonly ListedPerson[], mayManage: boolean): Html {
 	const path = pathHere(c);
-	const isOfStaff = programmeHere(c) === undefined;
+	const { programme, partner } = groupHere(c);
+	const isOfStaff = programme === undefined && partner === undefined;
 	const { publicId: selfId, kind } = page.viewerOf(c);
 	const owners = people.filter(({ id, role }) => id !== null && role === "owner");
 	// The last owner stays, and nobody of the staff ends their own access.
@@ -240,11 +260,12 @@ function peopleTable(c: WebContext, people: readonly ListedPerson[], mayManage: 
 		// Staff hand over links for new passwords; nobody makes one for themselves.
 		const mayLink = !person.hasPassword || (kind === "staff" && person.publicId !== selfId);
 		const mayEnd = !mustStay(person) && person.deactivatedAtMs === null;
-		return [...(mayLink ? [linkAction(person)] : []), ...(mayEnd ? [endAction(person, isOfStaff)] : [])];
+		const end = endAction(person, isOfStaff ? "staff" : partner);
+		return [...(mayLink ? [linkAction(person)] : []), ...(mayEnd ? [end] : [])];
 	};
 	const state = { title: "State", cell: personState };
 	return ui.dataTable<ListedPerson>({
-		caption: isOfStaff ? "Staff" : "People of this programme",
+		caption: isOfStaff ? "Staff" : "People, one per row",
 		rows: people,
 		stacks: true,
 		empty: html`<p class="card-body soft">No people yet.${mayManage ? " Invite the first one below." : ""}</p>`,
@@ -258,8 +279,8 @@ function peopleTable(c: WebContext, people: readonly ListedPerson[], mayManage: 
 					}<span class="secondary">${name}</span>`,
 			},
 			// Whether they have an authenticator concerns all of the staff; owners keep it to themselves.
-			...(isOfStaff
-				? [state, { title: "Authenticator", cell: authenticatorState }]
+			...(programme === undefined
+				? [state, ...(isOfStaff ? [{ title: "Authenticator", cell: authenticatorState }] : [])]
 				: [
 						{
 							title: "Role",
@@ -285,12 +306,7 @@ function peopleTable(c: WebContext, people: readonly ListedPerson[], mayManage: 
 	});
 }
 
-export function personState({
-	hasPassword,
-	linkEndsAtMs,
-	isLinkWithdrawn,
-	deactivatedAtMs,
-}: ListedPerson): Html {
+function personState({ hasPassword, linkEndsAtMs, isLinkWithdrawn, deactivatedAtMs }: ListedPerson): Html {
 	const state = (badge: Html, more: Content) =>
 		html`${badge}${more === null ? null : html`<span class="secondary">${more}</span>`}`;
 	const until = linkEndsAtMs === null ? null : html`link valid until ${ui.timeTag(linkEndsAtMs)}`;
@@ -340,8 +356,9 @@ const LEAVE: PersonAction = {
 	asksFirst: true,
 };
 
-function endAction({ id, publicId, email }: ListedPerson, isOfStaff: boolean): PersonAction {
-	const [verb, label] = isOfStaff ? ["deactivate", "Deactivate"] : ["remove", "Remove"];
+/** Undefined: of a programme. */
+function endAction({ id, publicId, email }: ListedPerson, of: "staff" | Partner | undefined): PersonAction {
+	const [verb, label] = of === "staff" ? ["deactivate", "Deactivate"] : ["remove", "Remove"];
 	const end = { action: `${publicId}/${verb}`, tone: "danger" } as const;
 	if (id === null) {
 		// Nobody yet: what ends is the invitation.
@@ -352,7 +369,10 @@ function endAction({ id, publicId, email }: ListedPerson, isOfStaff: boolean): P
 			confirm: `Withdraw the invitation to ${email}? Its link stops working.`,
 		};
 	}
-	return { ...end, label, ariaLabel: `${label} ${email}`, asksFirst: true };
+	const look = { ...end, label, ariaLabel: `${label} ${email}` };
+	if (of === undefined || of === "staff") return { ...look, asksFirst: true };
+	const confirm = `Remove ${email}? They no longer sign in for ${of.name}, and are signed out everywhere.`;
+	return { ...look, confirm };
 }
 
 function linkAction({ publicId, email, hasPassword, deactivatedAtMs }: ListedPerson): PersonAction {

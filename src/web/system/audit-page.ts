@@ -39,8 +39,8 @@ import {
 	bulkJobPath,
 	conversionPath,
 	deliveryPath,
+	earningsPath,
 	keysPath,
-	partnerPath,
 	peoplePath,
 	settingsPath,
 	withQuery,
@@ -189,7 +189,7 @@ function subjectOf(
 	{ programme, programmeName }: ListedAuditEntry,
 	subjects: AuditSubjects,
 ): Content {
-	if (subject.startsWith("ptn_")) return html`<a href="${partnerPath(subject)}">${subject}</a>`;
+	if (subject.startsWith("ptn_")) return html`<a href="${earningsPath(subject)}">${subject}</a>`;
 	const person = subjects.people.get(subject);
 	const who = person === undefined || person === "" ? subject : `${person} (${subject})`;
 	if (programme === null) return who;

@@ -1,7 +1,7 @@
 // Something that people name in a field of a form: by its name or its id.
 
-import { type Result, refuse, succeed } from "../../domain/fault.ts";
-import { foldText } from "../../domain/visible-text.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { foldText } from "../domain/visible-text.ts";
 
 /** How many are read to pick one of, and named where several match. */
 export const MATCHES_NAMED = 20;
