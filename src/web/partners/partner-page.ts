@@ -10,7 +10,7 @@ import { listProgrammes } from "../../store/queries/programme-list.ts";
 import { findProgramme } from "../../store/queries/programmes.ts";
 import { answerError } from "../error-page.ts";
 import { declareForm } from "../form.ts";
-import { answerPage, leadTo, makerOf, tellRefusal, type WebContext, type WebDeps } from "../page.ts";
+import { answerPage, leadTo, makerOf, type PageDeps, tellRefusal, type WebContext } from "../page.ts";
 import * as paths from "../paths.ts";
 import { invitationCard, personState } from "../people/people-page.ts";
 import type { Answer } from "../routes.ts";
@@ -32,7 +32,7 @@ const INVITE_FORM = declareForm({
 });
 
 /** For the partner in the address. */
-function about(verb: (c: WebContext, deps: WebDeps, partner: Partner) => Promise<Response>): Answer {
+function about(verb: (c: WebContext, deps: PageDeps, partner: Partner) => Promise<Response>): Answer {
 	return async (c, deps) => {
 		const partner = await findPartner(deps.store.db, c.req.param("partnerId") ?? "");
 		return partner === undefined ? answerError(c, "not_found") : verb(c, deps, partner);
@@ -113,7 +113,7 @@ export const removePerson = about(async (c, deps, partner) => {
 /** `invited`: the link is in the answer itself, shown this once. */
 async function renderPartner(
 	c: WebContext,
-	deps: WebDeps,
+	deps: PageDeps,
 	partner: Partner,
 	invited?: SentLink,
 ): Promise<Response> {
