@@ -1,15 +1,18 @@
-// L1: every page over a network with a million conversions and two million deliveries, on both databases: the
-// time until a page's first byte is there, which for a page rendered in one piece is until all of it is.
+// L1: every page over a network with a million conversions, as many credits and two million deliveries, on both databases:
+// the time until a page's first byte is there, which for a page rendered in one piece is until all of it is. Of files all.
 
 import { sql } from "kysely";
 import { writeCursor } from "../src/domain/cursor.ts";
+import { DAY_MS, utcDay } from "../src/domain/time.ts";
 import { realClock } from "../src/outside/clock.ts";
 import { issueKey } from "../src/programmes/keys.ts";
+import { addPartnerPerson } from "../src/store/queries/partners.ts";
 import { type Programme, setEndpoint } from "../src/store/queries/programmes.ts";
 import type { Store } from "../src/store/store.ts";
 import { type Browser, createTestSite, type TestSite } from "../src/web/test-site.test-support.ts";
 import { type Database, withStore } from "./database.ts";
 import { median } from "./figures.ts";
+import { PARTNERS, seedCredits } from "./seed-credits.ts";
 import { seedHistory } from "./seed-history.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
@@ -24,7 +27,7 @@ export const l1Lists = defineWorkload<{ conversions: number; databases: readonly
 	name: "L1",
 	title: "lists",
 	measures:
-		"every page over a million conversions and two million deliveries: the time until the page is there",
+		"every page over a million conversions and credits, and two million deliveries: the time until the page is there",
 	scales: {
 		full: { conversions: 1_000_000, databases: ["SQLite", "PostgreSQL"] },
 		short: { conversions: 20_000, databases: ["SQLite", "PostgreSQL"] },
@@ -48,13 +51,15 @@ function measureOn(kind: Database, url: string, conversions: number, say: Say): 
 		const figures: Figure[] = [];
 		for (const [role, browser, paths] of await visitors(site, programme, conversions)) {
 			for (const path of paths) {
-				const rounds = await timePage(browser, path);
+				const isFile = path.includes(".csv");
+				const rounds = await timePage(browser, path, isFile ? 1 : LOOKS);
 				const shown = path
 					.replace(`/programmes/${programme.public_id}`, "…")
 					.replace(/cursor=.*/, "cursor=…");
 				say(`${kind}: ${role} ${shown} ${median(rounds).toFixed(1)} ms`);
 				const what = `${kind}, ${role} ${shown}`;
-				figures.push({ what, value: median(rounds), unit: "ms", goal: { atMost: REACH_MS }, rounds });
+				const goal = isFile ? null : { atMost: REACH_MS };
+				figures.push({ what, value: median(rounds), unit: "ms", goal, rounds });
 			}
 		}
 		return figures;
@@ -69,7 +74,11 @@ async function fill(store: Store, site: TestSite, conversions: number, say: Say)
 	await setEndpoint(store.db, large.id, "https://shop.example/postback", Date.now());
 	await site.addStaff("mira@network.example");
 	await site.addOwner(large, "jonas@nordlicht.example");
-	await seedHistory(store.db, { conversions, large, small, endsAtMs: Date.now() }, say);
+	const history = { conversions, large, small, endsAtMs: Date.now() };
+	await seedHistory(store.db, history, say);
+	await seedCredits(store.db, history);
+	const partner = await site.addOwner(large, "pia@blog.example");
+	await addPartnerPerson(store.db, PARTNERS, partner.id);
 	return large;
 }
 
@@ -79,6 +88,7 @@ async function visitors(
 	conversions: number,
 ): Promise<(readonly [role: string, Browser, paths: readonly string[]])[]> {
 	const main = `/programmes/${public_id}`;
+	const partner = `ptn_${PARTNERS}`;
 	const middle = String(conversions / 2).padStart(10, "0");
 	const list = `${main}/conversions`;
 	const position = { at: conversions / 2, id: conversions / 2 };
@@ -110,6 +120,11 @@ async function visitors(
 		`${main}/deliveries/dlv_${String(conversions).padStart(10, "0")}`,
 		`${main}/overview`,
 		`${main}/people`,
+		`${list}?partner=${partner}`,
+		`${list}?partner=${partner}&status=REVERSED&sort=sale-asc`,
+		`${list}?partner=ptn_1`,
+		`${main}/partners/pts_${PARTNERS}`,
+		...spans(`${main}/partners`),
 	];
 	const staffPaths = [
 		"/programmes",
@@ -121,16 +136,33 @@ async function visitors(
 		"/conversions?status=RECORDED&orderId=7",
 		"/totals",
 		"/totals?days=365",
+		`/conversions?partner=${partner}`,
+		...spans("/partners"),
+		...spans("/partners/totals.csv"),
+	];
+	const partnerPaths = [
+		...spans(`/partner/${partner}/earnings`),
+		`/partner/${partner}/links`,
+		`/partner/${partner}/conversions`,
+		`/partner/${partner}/conversions?status=REVERSED`,
+		`/partner/${partner}/conversions/export.csv`,
 	];
 	return [
 		["owner", await site.signIn({ email: "jonas@nordlicht.example" }), ownerPaths],
 		["staff", await site.signIn({ email: "mira@network.example" }), staffPaths],
+		["partner", await site.signIn({ email: "pia@blog.example" }), partnerPaths],
 	];
 }
 
-async function timePage(browser: Browser, path: string): Promise<number[]> {
+/** Today, 30 days, a year, all that there is. */
+function spans(path: string): string[] {
+	const days = [0, 29, 364, 600].map((back) => utcDay(Date.now() - back * DAY_MS));
+	return days.map((from) => `${path}?from=${from}&to=${utcDay(Date.now())}`);
+}
+
+async function timePage(browser: Browser, path: string, looks: number): Promise<number[]> {
 	const rounds: number[] = [];
-	for (let look = 0; look <= LOOKS; look++) {
+	for (let look = 0; look <= looks; look++) {
 		const startedAt = performance.now();
 		const { status } = await browser.open(path);
 		const tookMs = performance.now() - startedAt;

@@ -155,6 +155,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			system: workplace.identity,
 			isPublicUrlSet: config.publicUrl !== null,
 			clickUrl: config.clickUrl ?? publicUrl,
+			retentionDays: config.retentionDays,
 			allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
 			staffAuthenticator: config.staffAuthenticator,
 			trustedProxies: config.trustedProxies,

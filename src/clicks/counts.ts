@@ -7,10 +7,8 @@ import type { Clock, Log } from "../ports.ts";
 import { addClicks, type ClickCount, type KnownLink } from "../store/queries/clicks.ts";
 import type { Store } from "../store/store.ts";
 
-type CountedLink = Pick<KnownLink, "linkId" | "partnershipId">;
-
 export interface ClickCounts {
-	add(link: CountedLink, kind: ClickKind): void;
+	add(link: Pick<KnownLink, "linkId">, kind: ClickKind): void;
 	/** Stores what was counted: when the service stops. */
 	flush(): Promise<void>;
 }
@@ -34,12 +32,12 @@ export function createClickCounts({
 	let isPlanned = false;
 	let flushing: Promise<void> = Promise.resolve();
 
-	function note({ linkId, partnershipId }: CountedLink, hour: number, kind: ClickKind, clicks: number): void {
+	function note(linkId: number, hour: number, kind: ClickKind, clicks: number): void {
 		const counts = waiting.get(linkId);
 		const known = counts?.find((count) => count.kind === kind && count.hour === hour);
 		if (known !== undefined) known.clicks += clicks;
-		else if (counts !== undefined) counts.push({ partnershipId, linkId, hour, kind, clicks });
-		else if (waiting.size < MAX_WAITING) waiting.set(linkId, [{ partnershipId, linkId, hour, kind, clicks }]);
+		else if (counts !== undefined) counts.push({ linkId, hour, kind, clicks });
+		else if (waiting.size < MAX_WAITING) waiting.set(linkId, [{ linkId, hour, kind, clicks }]);
 		if (isPlanned) return;
 		isPlanned = true;
 		clock.after(FLUSH_MS, () => {
@@ -56,7 +54,7 @@ export function createClickCounts({
 				await addClicks(store.db, counts.slice(first, first + ROWS_AT_ONCE));
 			} catch (error) {
 				log.warn({ err: error }, "clicks could not be counted; tried again in a second");
-				for (const count of counts.slice(first)) note(count, count.hour, count.kind, count.clicks);
+				for (const count of counts.slice(first)) note(count.linkId, count.hour, count.kind, count.clicks);
 				return;
 			}
 		}
@@ -68,7 +66,7 @@ export function createClickCounts({
 	}
 
 	return {
-		add: (link, kind) => note(link, Math.floor(clock.nowMs() / HOUR_MS), kind, 1),
+		add: ({ linkId }, kind) => note(linkId, Math.floor(clock.nowMs() / HOUR_MS), kind, 1),
 		flush,
 	};
 }

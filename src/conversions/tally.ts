@@ -1,13 +1,16 @@
 // A programme's totals: a million conversions take two seconds to add up, which is too long for a page and too much for
 // every status change to keep in step. So they are made beside everything
 // else, kept, and made anew when somebody looks and the last count is old. A page shows the last count and when it was
-// made; what is counted quickly, the reader waits for. The network's totals over the last days are made the same way.
+// made; what is counted quickly, the reader waits for. The network's totals over the last days are made the same way, and
+// what partners earned.
 
 import { STATUSES, type Status } from "../domain/conversion.ts";
 import { DAY_MS } from "../domain/time.ts";
 import type { Clock, Log } from "../ports.ts";
+import { sumPartnershipClicks } from "../store/queries/clicks.ts";
 import { findStretch } from "../store/queries/conversion-buckets.ts";
 import { type TallyGroup, type TallySlice, tallySlice } from "../store/queries/conversion-tally.ts";
+import { type EarnedSpan, type PartnershipTotal, sumByPartnership } from "../store/queries/credits.ts";
 import { type CallbackTotals, sumCallbacks } from "../store/queries/delivery-health.ts";
 import type { Store } from "../store/store.ts";
 
@@ -60,12 +63,33 @@ export interface NetworkTally {
 /** By how many days back: today (UTC) is one. */
 export type NetworkTallies = KeptCounts<number, NetworkTally>;
 
+export interface Earned {
+	countedAtMs: number;
+	totals: readonly PartnershipTotal[];
+	/** By partnership. */
+	clicks: ReadonlyMap<number, number>;
+}
+
+export type EarnedTallies = KeptCounts<EarnedSpan, Earned>;
+
 export function createTallies(deps: TalliesDeps): Tallies {
 	return keepCounts(deps, (programmeId: number, isStopping) => countProgramme(deps, programmeId, isStopping));
 }
 
 export function createNetworkTallies(deps: TalliesDeps): NetworkTallies {
 	return keepCounts(deps, (days: number, isStopping) => countNetwork(deps, days, isStopping));
+}
+
+export function createEarnedTallies(deps: TalliesDeps): EarnedTallies {
+	const { db } = deps.store;
+	const kept = keepCounts(deps, async (key: string, isStopping): Promise<Earned | null> => {
+		const span: EarnedSpan = JSON.parse(key);
+		const countedAtMs = deps.clock.nowMs();
+		const clicks = await sumPartnershipClicks(db, span);
+		const totals = await sumByPartnership(db, deps.clock, span, isStopping);
+		return isStopping() ? null : { countedAtMs, totals, clicks };
+	});
+	return { look: (span) => kept.look(JSON.stringify(span)) };
 }
 
 /** Three milliseconds of SQLite: others are served in between. */

@@ -14,6 +14,7 @@ import { readIsHeld } from "../store/queries/delivery-pause.ts";
 import {
 	giveBackSpace,
 	pruneAccess,
+	pruneClicks,
 	pruneDeliveries,
 	pruneExpired,
 	pruneLog,
@@ -96,6 +97,7 @@ async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<v
 	await pruneDeliveries(store, clock, olderThanMs, isStopping);
 	await pruneLog("inbound_calls", store, clock, olderThanMs, isStopping);
 	await pruneLog("local_answers", store, clock, olderThanMs, isStopping);
+	await pruneClicks(store, clock, olderThanMs, isStopping);
 	await pruneExpired(store, clock, olderThanMs, isStopping);
 	await giveBackSpace(store, clock, isStopping);
 }

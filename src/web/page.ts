@@ -4,7 +4,7 @@
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { StatusCode } from "hono/utils/http-status";
-import type { NetworkTallies, Tallies } from "../conversions/tally.ts";
+import type { EarnedTallies, NetworkTallies, Tallies } from "../conversions/tally.ts";
 import type { AddressRange } from "../domain/address.ts";
 import type { Fault, Result } from "../domain/fault.ts";
 import {
@@ -55,6 +55,8 @@ export interface WebDeps extends AccountsDeps {
 	isPublicUrlSet: boolean;
 	/** What partners' links begin with: the same address, or that of a host for them alone. */
 	clickUrl: string;
+	/** How long records are kept that go one day, such as clicks by the hour. */
+	retentionDays: number;
 	/** The development setting that lets callbacks go to private addresses is on: every page says so. */
 	allowsPrivateRanges: boolean;
 	/** Notices how people reach the service, and tells staff what to put right. */
@@ -80,9 +82,10 @@ export interface WebDeps extends AccountsDeps {
 
 /** With what the pages keep between two requests; made once, in site.ts. */
 export interface PageDeps extends WebDeps {
-	/** Sums of a programme and of the network, counted in the background. */
+	/** Sums of a programme, of the network and of partners, counted in the background. */
 	tallies: Tallies;
 	networkTallies: NetworkTallies;
+	earnedTallies: EarnedTallies;
 	/** How many files may be on their way at once. */
 	exportSlots: Slots;
 }

@@ -1,7 +1,7 @@
 // The pages: all tables of routes, and before each route the guards it asks for.
 
 import { Hono } from "hono";
-import { createNetworkTallies, createTallies } from "../conversions/tally.ts";
+import { createEarnedTallies, createNetworkTallies, createTallies } from "../conversions/tally.ts";
 import { idsOf, recordOf, routeOf } from "../request-notes.ts";
 import { createGuards, securePages, takeTurns } from "./access.ts";
 import * as account from "./account/account-page.ts";
@@ -216,6 +216,7 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 		...webDeps,
 		tallies: createTallies(webDeps),
 		networkTallies: createNetworkTallies(webDeps),
+		earnedTallies: createEarnedTallies(webDeps),
 		exportSlots: createSlots(EXPORT_LIMITS),
 	};
 	const site = new Hono<WebEnv>();

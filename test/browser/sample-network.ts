@@ -158,7 +158,6 @@ async function joinAsPartner(
 	const made = await insertLink(store.db, row);
 	const hour = Math.floor(clock.nowMs() / HOUR_MS);
 	const clicks = {
-		partnershipId: joined.id,
 		linkId: made?.id ?? 0,
 		hour,
 		kind: "click",
@@ -259,7 +258,7 @@ async function addPartners(service: Service, programme: Programme): Promise<void
 		const target = "https://shop.nordlicht.example/zelte?saison=sommer";
 		const link = await insertLink(db, { ...row, code: folded.toLowerCase(), name: "Top banner", target });
 		const hour = Math.floor(nowMs / HOUR_MS);
-		const clicks = { partnershipId: own.id, linkId: link?.id ?? 0, kind: "click" } as const;
+		const clicks = { linkId: link?.id ?? 0, kind: "click" } as const;
 		await addClicks(db, [{ ...clicks, hour, clicks: 412 }]);
 		await addClicks(db, [{ ...clicks, hour: hour - 40 * 24, clicks: 12_345 }]);
 		const mine = sales.splice(0, code === "BERG10" ? 40 : 0);

@@ -21,13 +21,14 @@ import { makeLink } from "../../src/partners/links.ts";
 import { addPartnership, changeState, invitePartner, savePartnership } from "../../src/partners/partners.ts";
 import { savePartnerTerms } from "../../src/partners/terms.ts";
 import type { AnsweredRequest } from "../../src/ports.ts";
-import { addClicks, sumClicks } from "../../src/store/queries/clicks.ts";
+import { addClicks, EVER, sumClicks, sumPartnershipClicks } from "../../src/store/queries/clicks.ts";
 import { collectMatches, listConversions } from "../../src/store/queries/conversion-list.ts";
 import { type Conversion, listMoves } from "../../src/store/queries/conversions.ts";
 import { listCredited } from "../../src/store/queries/credited.ts";
 import { findCredits, sumByPartnership } from "../../src/store/queries/credits.ts";
 import {
 	changePartnership,
+	findLink,
 	findPartnership,
 	listApplications,
 	listCodes,
@@ -42,6 +43,7 @@ import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
 import { recordQueries } from "../support/query-plan.ts";
+import { newConversion } from "../support/rows.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 import { type Credentials, signedRequest } from "../support/signed-request.ts";
 import { until } from "../support/until.ts";
@@ -599,8 +601,10 @@ eachDatabase("credits", (database) => {
 		await counts.flush();
 		const rows = await database.store.db
 			.selectFrom("click_hours")
+			.innerJoin("partner_links", "partner_links.id", "link_id")
 			.select(["kind", "clicks"])
 			.where("partnership_id", "=", partnership.id)
+			.where("hour", ">", EVER)
 			.orderBy("kind")
 			.execute();
 		deepEqual(
@@ -614,13 +618,21 @@ eachDatabase("credits", (database) => {
 			],
 		);
 		const hour = Math.floor(clock.nowMs() / HOUR_MS);
-		const before = { partnershipId: partnership.id, linkId: 1, kind: "click", hour: hour - 1 } as const;
-		await addClicks(database.store.db, [{ ...before, clicks: 2_999_999_999 }]);
-		const sum = (by: "partnership_id" | "link_id") =>
-			sumClicks(database.store.db, by, [partnership.id], { fromMs: clock.nowMs() });
-		const clicks = (await sum("partnership_id")).get(partnership.id)?.find(({ kind }) => kind === "click");
-		deepEqual([clicks?.all, clicks?.recent], [3_000_000_001, 2]);
-		equal((await sum("link_id")).size, 2);
+		const { id: linkId } = (await findLink(database.store.db, "code", code)) ?? { id: 0 };
+		const before = { linkId, kind: "click", hour: hour - 1 } as const;
+		await addClicks(database.store.db, [
+			{ ...before, clicks: 2_999_999_998 },
+			{ ...before, hour: hour - 2, clicks: 1 },
+		]);
+		const clicks = (await sumClicks(database.store.db, [linkId], clock.nowMs())).get(linkId);
+		const ofPeople = clicks?.find(({ kind }) => kind === "click");
+		deepEqual([ofPeople?.ever, ofPeople?.recent], [3_000_000_001, 2]);
+		const inHours = async (fromMs: number, beforeMs: number) =>
+			(
+				await sumPartnershipClicks(database.store.db, { partnershipIds: [partnership.id], fromMs, beforeMs })
+			).get(partnership.id);
+		equal(await inHours(0, Number.MAX_SAFE_INTEGER), 3_000_000_001, "what was ever counted is no hour");
+		equal(await inHours((hour - 2) * HOUR_MS, hour * HOUR_MS), 2_999_999_999);
 	});
 
 	test("an application becomes a partnership with the terms that were shown, once", async () => {
@@ -759,7 +771,7 @@ eachDatabase("credits", (database) => {
 		equal((await listConversions(db, both)).rows.length, 4);
 		deepEqual((await listConversions(db, { ...both, partnershipIds: [] })).rows, []);
 		equal((await collectMatches(db, filter)).count, 3);
-		const sums = await sumByPartnership(db, {
+		const sums = await sumByPartnership(db, clock, {
 			fromMs: now - 2 * DAY_MS,
 			beforeMs: now,
 			partnershipIds: [one.id],
@@ -777,7 +789,40 @@ eachDatabase("credits", (database) => {
 		]);
 		await click(await linkOf(one));
 		await counts.flush();
-		const clicks = await sumClicks(db, "partnership_id", [one.id, other.id], { fromMs: now });
-		deepEqual([...clicks], [[one.id, [{ of: one.id, kind: "click", all: 1, recent: 1 }]]]);
+		const clicked = { partnershipIds: [one.id, other.id], fromMs: now, beforeMs: now + HOUR_MS };
+		deepEqual([...(await sumPartnershipClicks(db, clicked))], [[one.id, 1]]);
+	});
+
+	test("what a partner with many sales earned is added up part by part, each sale once", async () => {
+		const { db } = database.store;
+		const partnership = await partnerOf("busy");
+		const now = clock.nowMs();
+		const conversion = newConversion(programme.id, { basket_value: "10.00", commission: "0.80" });
+		// Two thirds of them at one moment: there is nothing to halve.
+		const soldAtMs = (n: number) => now - (n % 3 === 0 ? n * MINUTE_MS : DAY_MS);
+		for (let first = 0; first < 9_000; first += 500) {
+			const rows = Array.from({ length: 500 }, (_, n) => ({
+				...conversion,
+				public_id: `cnv_busy${first + n}`,
+				order_id: `busy-${first + n}`,
+				status: (first + n) % 2 === 0 ? ("APPROVED" as const) : ("REJECTED" as const),
+				occurred_at_ms: soldAtMs(first + n),
+			}));
+			await db.insertInto("conversions").values(rows).execute();
+		}
+		await sql`insert into credits (conversion_id, programme_id, partnership_id, word, sold_at_ms, sub_1, sub_2, sub_3)
+			select id, programme_id, ${partnership.id}, 'CODE', occurred_at_ms, '', '', '' from conversions
+			where public_id like 'cnv_busy%'`.execute(db);
+		let yields = 0;
+		const watched = { ...clock, yieldLoop: async () => void yields++ };
+		const span = { partnershipIds: [partnership.id], fromMs: 0, beforeMs: Number.MAX_SAFE_INTEGER };
+		const sums = await sumByPartnership(db, watched, span);
+		deepEqual(sums.map(({ status, count, commissionMinor }) => [status, count, commissionMinor]).toSorted(), [
+			["APPROVED", 4_500, 360_000n],
+			["REJECTED", 4_500, 360_000n],
+		]);
+		ok(yields > 2, "others are served in between");
+		const stopped = await sumByPartnership(db, watched, span, () => true);
+		deepEqual(stopped, []);
 	});
 });

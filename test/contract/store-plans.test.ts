@@ -15,7 +15,7 @@ import { DAY_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { listAudit, readAuditSubjects } from "../../src/store/queries/audit-list.ts";
 import { bringForward, bringRemovedForward, walkWaiting } from "../../src/store/queries/bring-forward.ts";
-import { sumClicks } from "../../src/store/queries/clicks.ts";
+import { sumClicks, sumPartnershipClicks } from "../../src/store/queries/clicks.ts";
 import {
 	type ConversionListRequest,
 	type ConversionSort,
@@ -79,7 +79,7 @@ import { listProgrammePeople, listStaff } from "../../src/store/queries/people.t
 import { hasConversions, listProgrammes } from "../../src/store/queries/programme-list.ts";
 import { findProgrammeOf, listProgrammesOf } from "../../src/store/queries/programme-people.ts";
 import { removeEndpoint, setEndpoint } from "../../src/store/queries/programmes.ts";
-import { pruneExpired, pruneLog } from "../../src/store/queries/prune.ts";
+import { pruneClicks, pruneExpired, pruneLog } from "../../src/store/queries/prune.ts";
 import type { DueDelivery, ReadRequest, Settlement } from "../../src/store/queries/queue.ts";
 import { hasPassword } from "../../src/store/queries/sign-in.ts";
 import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
@@ -352,7 +352,7 @@ const READS: readonly Read[] = [
 		"what partners earned in a few days",
 		["credits_by_sale"],
 		(db) =>
-			sumByPartnership(db, {
+			sumByPartnership(db, createClock(), {
 				fromMs: START_MS - DAY_MS,
 				beforeMs: START_MS,
 				partnershipIds: [2, 3, 4],
@@ -375,7 +375,20 @@ const READS: readonly Read[] = [
 				),
 		],
 	),
-	["what became of the clicks on links", [], (db) => sumClicks(db, "link_id", [7], { fromMs: START_MS })],
+	["what became of the clicks on links", [], (db) => sumClicks(db, [7, 8], START_MS)],
+	[
+		"clicks that partners brought",
+		["partner_links_by_partnership"],
+		(db) => sumPartnershipClicks(db, { partnershipIds: [7, 8], fromMs: START_MS, beforeMs: START_MS }),
+	],
+	[
+		"clicks past the retention",
+		[],
+		(db, store) => {
+			let batches = 0;
+			return pruneClicks(within(store, db), createClock(), DAY_MS, () => batches++ > 0);
+		},
+	],
 	...(
 		[
 			["from now on", { at: 400, id: ROWS - 10 }],

@@ -7,9 +7,18 @@ import type { Insertable } from "kysely";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { realClock } from "../../src/outside/clock.ts";
 import { createRandom } from "../../src/outside/random.ts";
+import { addClicks, EVER, sumClicks } from "../../src/store/queries/clicks.ts";
 import { findDeliveries, requeue } from "../../src/store/queries/deliveries.ts";
+import { insertApplication, insertLink, listApplications } from "../../src/store/queries/partners.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
-import { pruneDeliveries, pruneLog, pruneShortLived, pruneSmall } from "../../src/store/queries/prune.ts";
+import {
+	pruneAccess,
+	pruneClicks,
+	pruneDeliveries,
+	pruneLog,
+	pruneShortLived,
+	pruneSmall,
+} from "../../src/store/queries/prune.ts";
 import type { Schema } from "../../src/store/schema/tables.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { NoticesTable } from "../../src/store/tables/notices.ts";
@@ -216,11 +225,71 @@ eachDatabase("retention", (database) => {
 		);
 	});
 
+	test("clicks go by the hour, and what was ever counted of a link stays", async () => {
+		const { store } = database;
+		const links = Array.from({ length: 25 }, (_, n) => ({
+			code: `pruned-${n}`,
+			partnership_id: 1,
+			...{ name: "", target: "https://shop.example/", created_at_ms: OLD_MS },
+		}));
+		const made = await store.db.insertInto("partner_links").values(links).returning("id").execute();
+		const cutoff = Math.floor(CUTOFF_MS / HOUR_MS);
+		const counts = made.flatMap(({ id: linkId }) =>
+			[cutoff - 2, cutoff - 1, cutoff, cutoff + 1].flatMap((hour) => [
+				{ linkId, hour, kind: "click" as const, clicks: 10 },
+				{ linkId, hour, kind: "ended" as const, clicks: 1 },
+			]),
+		);
+		await addClicks(store.db, counts);
+		let asked = 0;
+		equal(await pruneClicks(store, realClock, CUTOFF_MS, () => asked++ > 0), 20 * 2 * 2, "a batch of links");
+		equal(await pruneClicks(store, realClock, CUTOFF_MS, never), 5 * 2 * 2);
+		const left = await store.db.selectFrom("click_hours").select("hour").distinct().orderBy("hour").execute();
+		deepEqual(
+			left.map(({ hour }) => hour),
+			[EVER, cutoff, cutoff + 1],
+		);
+		const [last] = made.slice(-1);
+		const sums = (await sumClicks(store.db, [last?.id ?? 0], 0)).get(last?.id ?? 0);
+		deepEqual(
+			sums?.map(({ kind, ever, recent }) => ({ kind, ever, recent })),
+			[
+				{ kind: "click", ever: 40, recent: 20 },
+				{ kind: "ended", ever: 4, recent: 2 },
+			],
+		);
+	});
+
+	test("an application that nobody answers goes after 90 days", async () => {
+		const { store } = database;
+		const nowMs = CUTOFF_MS;
+		for (const [email, days] of [
+			["old@blog.example", 91],
+			["young@blog.example", 89],
+		] as const) {
+			const stranger = { public_id: newId("apl"), programme_id: programme.id, name: "", email, site: "" };
+			await insertApplication(store.db, {
+				...stranger,
+				...{ about: "", terms: "", created_at_ms: nowMs - days * DAY_MS },
+			});
+		}
+		await pruneAccess(store, nowMs);
+		const left = await listApplications(store.db, programme.id, 10);
+		deepEqual(
+			left.map(({ email }) => email),
+			["young@blog.example"],
+		);
+	});
+
 	test("the service prunes by itself, by the number of days in its settings", async (t) => {
 		const { store } = database;
 		const clock = createClock(CUTOFF_MS + 7 * DAY_MS);
 		await add(2, OLD_MS, CUTOFF_MS - 1);
 		const stay = await add(1, OLD_MS, CUTOFF_MS + HOUR_MS / 2);
+		const clicked = { partnership_id: 1, name: "", target: "", created_at_ms: OLD_MS };
+		const link = await insertLink(store.db, { ...clicked, code: "by-itself" });
+		const hour = Math.floor(OLD_MS / HOUR_MS);
+		await addClicks(store.db, [{ linkId: link?.id ?? 0, hour, kind: "click", clicks: 1 }]);
 		const log = createLog();
 		const chores = startChores({
 			store,
@@ -235,6 +304,14 @@ eachDatabase("retention", (database) => {
 		await untilEqual(stay);
 		await untilEqual([]);
 		await chores.stop();
+		const clicks = store.db
+			.selectFrom("click_hours")
+			.select("hour")
+			.where("link_id", "=", link?.id ?? 0);
+		deepEqual(
+			(await clicks.execute()).map((row) => row.hour),
+			[EVER],
+		);
 		equal(clock.waitingTimers, 0);
 		deepEqual(log.lines, []);
 

@@ -47,6 +47,7 @@ export function makeAppDeps(parts: Pick<AllDeps, "store" | "clock" | "random" | 
 		publicUrl: "https://ringback.example",
 		isPublicUrlSet: true,
 		clickUrl: "https://ringback.example",
+		retentionDays: 180,
 		allowsPrivateRanges: false,
 		staffAuthenticator: "optional",
 		metrics: makeMetrics(parts),

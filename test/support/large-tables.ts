@@ -133,10 +133,12 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 		"conversion_id, programme_id, partnership_id, word, sold_at_ms, sub_1, sub_2, sub_3",
 		`i, ${PROGRAMME}, case when i % 3 = 0 then null when i % 2 = 0 then 1 else 2 + i % 99 end, 'CODE', ${OVER_TIME}, '', '', ''`,
 	],
+	["click_hours", "link_id, kind, hour, clicks", `1 + i % ${PROGRAMMES}, 'click', i / ${PROGRAMMES}, 1`],
 	[
-		"click_hours",
-		"partnership_id, hour, link_id, kind, clicks",
-		`1 + i % ${PROGRAMMES}, i / ${PROGRAMMES}, 1 + i % ${PROGRAMMES}, 'click', 1`,
+		"partner_links",
+		"code, partnership_id, name, target, created_at_ms",
+		`'link' || i, 1 + i % ${PROGRAMMES}, '', '', i`,
+		ROWS / 2,
 	],
 	["nonces", "programme_id, nonce, expires_at_ms", `${PROGRAMME}, 'nonce ' || i, ${START_MS} + i`],
 ];

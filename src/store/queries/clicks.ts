@@ -1,9 +1,19 @@
 // What a click needs: the link behind a code, read in batches and kept in memory by its reader; and counts by the hour.
 
-import { sql } from "kysely";
-import { type ClickKind, type Landing, type LandingHost, landingAt, landingUrl } from "../../domain/click.ts";
+import { type Selectable, sql } from "kysely";
+import {
+	CLICK_KINDS,
+	type ClickKind,
+	type Landing,
+	type LandingHost,
+	landingAt,
+	landingUrl,
+} from "../../domain/click.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import type { Db } from "../store.ts";
+import type { ClickHoursTable } from "../tables/partners.ts";
+import type { EarnedSpan } from "./credits.ts";
+import { NOBODY } from "./partners.ts";
 
 export interface KnownLink {
 	code: string;
@@ -71,7 +81,6 @@ export async function findLandingHosts(
 }
 
 export interface ClickCount {
-	partnershipId: number;
 	linkId: number;
 	/** Since 1970. */
 	hour: number;
@@ -79,60 +88,67 @@ export interface ClickCount {
 	clicks: number;
 }
 
+/** Hours are removed after a while. What was ever counted of a link and kind stays, as this hour of theirs. */
+export const EVER = 0;
+
 /** In the order of the key, so that two processes do not wait for each other's rows. */
 export async function addClicks(db: Db, counts: readonly ClickCount[]): Promise<void> {
 	if (counts.length === 0) return;
-	const rows = counts
-		.map(({ partnershipId, linkId, hour, kind, clicks }) => ({
-			partnership_id: partnershipId,
-			hour,
-			link_id: linkId,
-			kind,
-			clicks,
-		}))
-		.toSorted(
-			(a, b) =>
-				a.partnership_id - b.partnership_id ||
-				a.hour - b.hour ||
-				a.link_id - b.link_id ||
-				(a.kind < b.kind ? -1 : 1),
-		);
+	const rows = new Map<string, Selectable<ClickHoursTable>>();
+	for (const { linkId: link_id, kind, hour: counted, clicks } of counts) {
+		for (const hour of [EVER, counted]) {
+			const key = `${link_id} ${kind} ${hour}`;
+			rows.set(key, { link_id, kind, hour, clicks: clicks + (rows.get(key)?.clicks ?? 0) });
+		}
+	}
+	const sorted = [...rows.values()].toSorted(
+		(a, b) => a.link_id - b.link_id || a.kind.localeCompare(b.kind) || a.hour - b.hour,
+	);
 	await db
 		.insertInto("click_hours")
-		.values(rows)
+		.values(sorted)
 		.onConflict((conflict) =>
 			conflict
-				.columns(["partnership_id", "hour", "link_id", "kind"])
+				.columns(["link_id", "kind", "hour"])
 				.doUpdateSet((eb) => ({ clicks: eb("click_hours.clicks", "+", eb.ref("excluded.clicks")) })),
 		)
 		.execute();
 }
 
-/** What became of clicks: of one kind, in all and in the span. */
-export interface ClickSum {
-	kind: ClickKind;
-	all: number;
-	recent: number;
+/**
+ * Of a link and kind in some hours, as a stretch of the key for each: grouped, they would be sorted or read from end to end.
+ * A day that nobody lives to see has more hours than an integer of PostgreSQL.
+ */
+function clicksIn(link: string, kind: string, fromMs: number, beforeMs: number) {
+	const hourOf = (atMs: number) => sql`cast(${Math.floor(atMs / HOUR_MS)} as bigint)`;
+	return sql<number>`(select cast(coalesce(sum(clicks), 0) as bigint) from click_hours where link_id = ${sql.ref(link)}
+		and kind = ${sql.raw(kind)} and hour > ${hourOf(Math.max(fromMs - HOUR_MS, EVER))} and hour < ${hourOf(beforeMs)})`;
 }
 
-/** Of these partnerships, by partnership or by link. */
-export async function sumClicks(
-	db: Db,
-	by: "partnership_id" | "link_id",
-	partnershipIds: readonly number[],
-	{ fromMs, beforeMs = Number.MAX_SAFE_INTEGER }: { fromMs: number; beforeMs?: number },
-): Promise<ReadonlyMap<number, readonly ClickSum[]>> {
-	if (partnershipIds.length === 0) return new Map();
-	// A day that nobody lives to see has more hours than an integer of PostgreSQL.
-	const hourOf = (atMs: number) => sql`cast(${Math.floor(atMs / HOUR_MS)} as bigint)`;
-	const recent = sql<number>`case when hour >= ${hourOf(fromMs)} and hour < ${hourOf(beforeMs)} then clicks else 0 end`;
-	const sum = (value: typeof recent) => sql<number>`cast(sum(${value}) as bigint)`;
+/** What became of the clicks on each link: of each kind, ever and since then. */
+export async function sumClicks(db: Db, linkIds: readonly number[], sinceMs: number) {
+	const recent = clicksIn("ever.link_id", "ever.kind", sinceMs, Number.MAX_SAFE_INTEGER);
 	const rows = await db
-		.selectFrom("click_hours")
-		.select([by, "kind", sum(recent).as("recent"), sum(sql.ref("clicks")).as("clicks")])
-		.where("partnership_id", "in", partnershipIds)
-		.groupBy([by, "kind"])
+		.selectFrom("click_hours as ever")
+		.select(["link_id", "kind", "clicks as ever", recent.as("recent")])
+		.where("link_id", "in", [NOBODY, ...linkIds])
+		.where("kind", "in", CLICK_KINDS)
+		.where("hour", "=", EVER)
 		.execute();
-	const sums = rows.map((row) => ({ of: row[by], kind: row.kind, all: row.clicks, recent: row.recent }));
-	return Map.groupBy(sums, ({ of }) => of);
+	return Map.groupBy(rows, ({ link_id }) => link_id);
+}
+
+/** Those that got a click id, by partnership; hours that were removed are missing. */
+export async function sumPartnershipClicks(
+	db: Db,
+	{ partnershipIds, fromMs, beforeMs }: EarnedSpan,
+): Promise<ReadonlyMap<number, number>> {
+	const clicks = clicksIn("partner_links.id", "'click'", fromMs, beforeMs);
+	const rows = await db
+		.selectFrom("partner_links")
+		.select(["partnership_id", sql<number>`cast(sum(${clicks}) as bigint)`.as("clicks")])
+		.where("partnership_id", "in", [NOBODY, ...partnershipIds])
+		.groupBy("partnership_id")
+		.execute();
+	return new Map(rows.map(({ partnership_id, clicks }) => [partnership_id, clicks]));
 }

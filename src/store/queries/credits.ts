@@ -1,11 +1,13 @@
 // Who conversions are credited to.
 
 import type { Status } from "../../domain/conversion.ts";
+import { DAY_MS } from "../../domain/time.ts";
+import type { Clock } from "../../ports.ts";
 import type { FoundPartnership, HotWrites } from "../hot-writes.ts";
 import type { Db } from "../store.ts";
 import type { StoredCredit } from "../tables/partners.ts";
 import { joinHalves, sumOf } from "./conversion-tally.ts";
-import { listPartnerships, type NamedPartnership } from "./partners.ts";
+import { listPartnerships, type NamedPartnership, NOBODY } from "./partners.ts";
 
 export type { StoredCredit } from "../tables/partners.ts";
 
@@ -89,39 +91,57 @@ export interface PartnershipTotal {
 	commissionMinor: bigint;
 }
 
-/** Sold in the span, tests left out: what each partnership earned, by status. */
+export interface EarnedSpan {
+	fromMs: number;
+	beforeMs: number;
+	partnershipIds: readonly number[];
+}
+
+/** Some ten milliseconds of SQLite: others are served in between. */
+const MOST_AT_ONCE = 5_000;
+
+/**
+ * Sold in the span, tests left out: what each partnership earned, by status. A span with too many sales is halved: each is
+ * in one part, with the status that it has then. Ends early when it is stopped.
+ */
 export async function sumByPartnership(
 	db: Db,
-	{
-		fromMs,
-		beforeMs,
-		partnershipIds,
-	}: { fromMs: number; beforeMs: number; partnershipIds: readonly number[] },
+	clock: Pick<Clock, "nowMs" | "yieldLoop">,
+	span: EarnedSpan,
+	isStopping: () => boolean = () => false,
 ): Promise<PartnershipTotal[]> {
-	if (partnershipIds.length === 0) return [];
-	const rows = await db
-		.selectFrom("credits")
-		.innerJoin("conversions", "conversions.id", "credits.conversion_id")
-		.select((eb) => [
-			"credits.partnership_id",
-			"conversions.status",
-			"conversions.currency",
-			eb.fn.countAll<number>().as("count"),
-			...sumOf("basket_value"),
-			...sumOf("commission"),
-		])
-		.where("credits.partnership_id", "in", partnershipIds)
-		.where("credits.sold_at_ms", ">=", fromMs)
-		.where("credits.sold_at_ms", "<", beforeMs)
-		.where("conversions.test", "=", 0)
-		.groupBy(["credits.partnership_id", "conversions.status", "conversions.currency"])
-		.execute();
-	return rows.map((row) => ({
-		partnershipId: row.partnership_id ?? 0,
-		status: row.status,
-		currency: row.currency,
-		count: row.count,
-		basketMinor: joinHalves(row.basket_value_high, row.basket_value_low),
-		commissionMinor: joinHalves(row.commission_high, row.commission_low),
-	}));
+	const totals = new Map<string, PartnershipTotal>();
+	const inAll = db.selectFrom("credits").where("partnership_id", "in", [NOBODY, ...span.partnershipIds]);
+	// Nothing is sold later than tomorrow.
+	const parts = [{ fromMs: span.fromMs, beforeMs: Math.min(span.beforeMs, clock.nowMs() + DAY_MS) }];
+	for (let part = parts.pop(); part !== undefined && !isStopping(); part = parts.pop()) {
+		const { fromMs, beforeMs } = part;
+		const middleMs = Math.floor((fromMs + beforeMs) / 2);
+		const credits = inAll.where("sold_at_ms", ">=", fromMs).where("sold_at_ms", "<", beforeMs);
+		const next = await credits.select("conversion_id").limit(1).offset(MOST_AT_ONCE).executeTakeFirst();
+		if (next !== undefined && middleMs > fromMs) {
+			parts.push({ fromMs, beforeMs: middleMs }, { fromMs: middleMs, beforeMs });
+			continue;
+		}
+		const rows = await credits
+			.innerJoin("conversions", "conversions.id", "credits.conversion_id")
+			.select(({ fn }) => ["partnership_id", "status", "currency", fn.countAll<number>().as("count")])
+			.select([...sumOf("basket_value"), ...sumOf("commission")])
+			.where("test", "=", 0)
+			.groupBy(["partnership_id", "status", "currency"])
+			.execute();
+		for (const { partnership_id, status, currency, count, ...sums } of rows) {
+			const key = `${partnership_id} ${status} ${currency}`;
+			const before = totals.get(key);
+			totals.set(key, {
+				...{ partnershipId: partnership_id ?? NOBODY, status, currency },
+				count: count + (before?.count ?? 0),
+				basketMinor: joinHalves(sums.basket_value_high, sums.basket_value_low) + (before?.basketMinor ?? 0n),
+				commissionMinor:
+					joinHalves(sums.commission_high, sums.commission_low) + (before?.commissionMinor ?? 0n),
+			});
+		}
+		await clock.yieldLoop();
+	}
+	return [...totals.values()];
 }

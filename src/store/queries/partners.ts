@@ -29,7 +29,7 @@ export function findPartner(db: Db, publicId: string): Promise<Partner | undefin
 
 const PARTNER_PREFIX = "ptn_";
 /** A number that none has: an empty list is no SQL. */
-const NOBODY = 0;
+export const NOBODY = 0;
 
 /** The newest first. `search`: part of the name, or a whole id. */
 export function listPartners(

@@ -2,10 +2,12 @@
 // What is few goes at once.
 
 import { type RawBuilder, sql } from "kysely";
-import { DAY_MS, isoTime, MINUTE_MS } from "../../domain/time.ts";
+import { CLICK_KINDS } from "../../domain/click.ts";
+import { DAY_MS, HOUR_MS, isoTime, MINUTE_MS } from "../../domain/time.ts";
 import type { Clock } from "../../ports.ts";
 import type { Db, Store } from "../store.ts";
 import { findNewestMove } from "./announced-moves.ts";
+import { EVER } from "./clicks.ts";
 import { MAX_SESSION_DAYS } from "./sign-in.ts";
 
 const BATCH_ROWS = 500;
@@ -21,7 +23,7 @@ export async function pruneShortLived({ db }: Pick<Store, "db">, nowMs: number):
 	await sql`delete from limit_counts where ends_at_ms <= ${nowMs}`.execute(db);
 }
 
-/** What has expired and opens nothing any more: sessions, sign-ins that wait for a code, links. */
+/** What has expired and opens nothing any more: sessions, sign-ins that wait for a code, links, unanswered applications. */
 export async function pruneAccess({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
 	const now = isoTime(nowMs);
 	await sql`delete from auth_sessions where "expiresAt" < ${now}
@@ -30,7 +32,13 @@ export async function pruneAccess({ db }: Pick<Store, "db">, nowMs: number): Pro
 	// An invitation stays on the list for a while, to be sent again.
 	await sql`delete from links where expires_at_ms < ${nowMs - ENDED_LINKS_SHOWN_MS}
 		or (expires_at_ms < ${nowMs} and email is null and withdrawn is null)`.execute(db);
+	await sql`delete from applications where created_at_ms < ${nowMs - APPLICATIONS_KEPT_DAYS * DAY_MS}`.execute(
+		db,
+	);
 }
+
+/** Strangers wrote them about themselves. */
+export const APPLICATIONS_KEPT_DAYS = 90;
 
 /** Mails that were sent or given up, and whatever nobody could send in time. */
 export async function pruneMails({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
@@ -122,6 +130,23 @@ export function pruneLog(table: "inbound_calls" | "local_answers", ...of: Prunin
 		const ids = old.map(({ id }) => id);
 		await db.deleteFrom(table).where("id", "in", ids).execute();
 		return ids.length;
+	});
+}
+
+/** Links whose clicks are removed at once: each has up to six rows an hour, and at first thousands of hours. */
+const BATCH_LINKS = 20;
+
+/** Clicks by the hour; what was ever counted stays. Resolves to how many rows went. */
+export function pruneClicks(...[{ db }, clock, olderThanMs, isStopping]: Pruning): Promise<number> {
+	const hours = db.deleteFrom("click_hours").where("hour", "<", Math.floor(olderThanMs / HOUR_MS));
+	const old = hours.where("kind", "in", CLICK_KINDS).where("hour", ">", EVER);
+	let afterId = 0;
+	return removeInBatches(clock, isStopping, async () => {
+		const links = db.selectFrom("partner_links").select("id").where("id", ">", afterId);
+		const ids = (await links.orderBy("id").limit(BATCH_LINKS).execute()).map(({ id }) => id);
+		afterId = ids.at(-1) ?? afterId;
+		if (ids.length === 0) return null;
+		return Number((await old.where("link_id", "in", ids).executeTakeFirst()).numDeletedRows);
 	});
 }
 

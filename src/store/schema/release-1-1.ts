@@ -233,8 +233,8 @@ function partnerTables({ lastingId, givenId, clustered, rewritten }: Dialect): r
 			programme_id bigint not null, host text not null, with_subdomains integer not null,
 			primary key (programme_id, host)) ${clustered}`,
 		`create table click_hours (
-			partnership_id bigint not null, hour integer not null, link_id bigint not null, kind text not null,
-			clicks bigint not null, primary key (partnership_id, hour, link_id, kind)) ${rewritten || clustered}`,
+			link_id bigint not null, kind text not null, hour integer not null, clicks bigint not null,
+			primary key (link_id, kind, hour)) ${rewritten || clustered}`,
 		`create table credits (
 			conversion_id ${givenId}, programme_id bigint not null, partnership_id bigint, word text not null,
 			sold_at_ms bigint not null, link_id bigint, clicked_at_ms bigint, sub_1 text not null, sub_2 text not null, sub_3 text not null)`,

@@ -75,12 +75,11 @@ export interface LandingHostsTable {
 	with_subdomains: 0 | 1;
 }
 
-/** Clicks, counted by the hour since 1970. */
+/** Clicks, counted by the hour since 1970; and ever, as hour 0. */
 export interface ClickHoursTable {
-	partnership_id: number;
-	hour: number;
 	link_id: number;
 	kind: ClickKind;
+	hour: number;
 	clicks: number;
 }
 

@@ -98,23 +98,23 @@ export function countedPart<Count extends { countedAtMs: number }>(
 	{ count, isCounting }: CountLook<Count>,
 	/** `counted`: when it was made. */
 	show: (count: Count, counted: Html) => Content,
+	/** It is part of a section. */
+	isInside = false,
 ): Html {
+	const waiting = ui.emptyState({
+		title: "Being counted",
+		text: "There are many conversions. Adding them up takes a few seconds the first time.",
+		action: ui.linkButton({ label: "Look again", href }),
+	});
+	const newer = isCounting ? "; a newer count is under way" : "";
 	const body =
 		count === null
-			? ui.section({
-					id: "conversions",
-					title: "Conversions",
-					body: ui.emptyState({
-						title: "Being counted",
-						text: "There are many conversions. Adding them up takes a few seconds the first time.",
-						action: ui.linkButton({ label: "Look again", href }),
-					}),
-				})
-			: show(
-					count,
-					html`Counted ${ui.timeTag(count.countedAtMs)}${isCounting ? "; a newer count is under way" : ""}.`,
-				);
-	return html`<div id="totals" class="stack"${ui.attrs(isCounting ? ui.refreshed("totals", href, 1) : {})}>${body}</div>`;
+			? isInside
+				? waiting
+				: ui.section({ id: "conversions", title: "Conversions", body: waiting })
+			: show(count, html`Counted ${ui.timeTag(count.countedAtMs)}${newer}.`);
+	const again = isCounting ? ui.refreshed("totals", href, 1) : {};
+	return html`<div${ui.attrs({ id: "totals", class: isInside ? null : "stack", ...again })}>${body}</div>`;
 }
 
 /** Expired ones never counted for anybody: they are in the table alone. */

@@ -2,17 +2,19 @@
 // all its programmes, or of one programme's.
 
 import * as z from "zod";
+import type { Earned } from "../../conversions/tally.ts";
 import type { Status } from "../../domain/conversion.ts";
 import { formatMinor } from "../../domain/money.ts";
+import { DAY_MS } from "../../domain/time.ts";
 import { dayEndMs, dayStartMs, monthDays } from "../../domain/zone-day.ts";
 import { shortenRate } from "../../programmes/programme-terms.ts";
-import { sumClicks } from "../../store/queries/clicks.ts";
-import { type PartnershipTotal, sumByPartnership } from "../../store/queries/credits.ts";
+import type { PartnershipTotal } from "../../store/queries/credits.ts";
 import { listCodes, type NamedPartnership } from "../../store/queries/partners.ts";
 import { STATUS_WORDS } from "../conversion-ui.ts";
 import { day, digitsOf, ZONE } from "../conversions/list-query.ts";
 import { declareFilters, filterBar, MAX_SEARCH_LENGTH, notUnderstood, UNSEEN } from "../filter-query.ts";
-import { viewerOf, type WebContext, type WebDeps } from "../page.ts";
+import { countedPart } from "../overview/totals-page.ts";
+import { type PageDeps, viewerOf, type WebContext, type WebDeps } from "../page.ts";
 import { programmePartnerPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
@@ -45,7 +47,10 @@ export function readDays(c: WebContext, { clock }: Pick<WebDeps, "clock">) {
 	};
 }
 
-export type AskedDays = ReturnType<typeof readDays>;
+export interface AskedDays extends ReturnType<typeof readDays> {
+	/** The page with these days. */
+	href: string;
+}
 
 /** With a tab each; others are typed. */
 const MONTHS = 6;
@@ -63,10 +68,11 @@ export async function earnedSection(
 		show(asked: AskedDays): Promise<Content>;
 	},
 ): Promise<Html> {
-	const asked = readDays(c, deps);
-	const { filters, query, isUnderstood } = asked;
-	if (!isUnderstood) c.status(422);
 	const { id, title, path, hasSearch = false, actions = null } = part;
+	const read = readDays(c, deps);
+	const { filters, query, isUnderstood } = read;
+	const asked = { ...read, href: withQuery(path, query) };
+	if (!isUnderstood) c.status(422);
 	const months = Array.from({ length: MONTHS }, (_, back) => {
 		const { from, to } = monthDays(deps.clock.nowMs(), query.zone, back);
 		const href = withQuery(path, { ...query, from, to, before: undefined });
@@ -91,6 +97,18 @@ export async function earnedSection(
 			isUnderstood ? await part.show(asked) : notUnderstood("Correct the field marked above."),
 		],
 	});
+}
+
+/** As of the last count, which is made anew when somebody looks. */
+export async function earnedPart(
+	{ earnedTallies }: PageDeps,
+	partnershipIds: readonly number[],
+	{ span, href }: AskedDays,
+	show: (earned: Earned) => Content,
+): Promise<Content> {
+	const look = await earnedTallies.look({ ...span, partnershipIds });
+	const note = (counted: Html) => html`<p class="card-body small soft">${counted}</p>`;
+	return countedPart(href, look, (earned, counted) => [show(earned), note(counted)], true);
 }
 
 /** What is to be paid comes first. What only a pixel reported is credited to nobody. */
@@ -120,9 +138,9 @@ function sumOf(totals: readonly PartnershipTotal[], status: Status): Content {
 
 /** Of one partner or of one programme: the other side's name, what was agreed, and what it brought in these days. */
 export async function partnershipTable(
-	{ store: { db } }: WebDeps,
+	deps: PageDeps,
 	rows: readonly NamedPartnership[],
-	{ span }: AskedDays,
+	asked: AskedDays,
 	look: {
 		title: "Partner" | "Programme";
 		/** Where there is none. */
@@ -131,43 +149,41 @@ export async function partnershipTable(
 	},
 ): Promise<Content> {
 	const ids = rows.map(({ id }) => id);
-	const clicks = await sumClicks(db, "partnership_id", ids, span);
-	const codes = Map.groupBy(await listCodes(db, ids), (code) => code.partnership_id);
-	const codesOf = (id: number) => codes.get(id)?.map(({ code }) => code) ?? ["—"];
-	const totals = await sumByPartnership(db, { ...span, partnershipIds: ids });
+	const codes = Map.groupBy(await listCodes(deps.store.db, ids), (code) => code.partnership_id);
+	const codesOf = (id: number) => (codes.get(id) ?? []).map(({ code }) => code).join(", ") || "—";
 	const { title, hrefOf = partnershipPath } = look;
 	const name = title === "Partner" ? "partner_name" : "programme_name";
-	const table = ui.dataTable<NamedPartnership>({
-		caption: `${title}s, one per row`,
-		rows,
-		stacks: true,
-		empty: ui.emptyState({ title: `No ${title.toLowerCase()} yet`, text: look.empty }),
-		columns: [
-			{
-				title,
-				namesRow: true,
-				cell: (own) => html`<a class="break" href="${hrefOf(own)}">${own[name]}</a> ${stateOf(own)}`,
-			},
-			{ title: "Rate", isNumber: true, cell: rateOf },
-			{
-				title: "Clicks",
-				isNumber: true,
-				cell: ({ id }) => ui.count(clicks.get(id)?.find(({ kind }) => kind === "click")?.recent ?? 0),
-			},
-			...moneyColumns<NamedPartnership>(({ id }) => totals.filter((total) => total.partnershipId === id)),
-			{
-				title: "Coupon codes",
-				cell: ({ id }) => html`<span class="break">${codesOf(id).join(", ")}</span>`,
-			},
-		],
+	const keptFromMs = deps.clock.nowMs() - deps.retentionDays * DAY_MS;
+	const isCut = asked.span.fromMs < keptFromMs && rows.some((own) => own.created_at_ms < keptFromMs);
+	const cut = html`<p class="card-body small">Clicks before ${ui.dayTag(keptFromMs)} are no longer on record.</p>`;
+	return earnedPart(deps, ids, asked, ({ totals, clicks }) => {
+		const table = ui.dataTable<NamedPartnership>({
+			caption: `${title}s, one per row`,
+			rows,
+			stacks: true,
+			empty: ui.emptyState({ title: `No ${title.toLowerCase()} yet`, text: look.empty }),
+			columns: [
+				{
+					title,
+					namesRow: true,
+					cell: (own) => html`<a class="break" href="${hrefOf(own)}">${own[name]}</a> ${stateOf(own)}`,
+				},
+				{ title: "Rate", isNumber: true, cell: rateOf },
+				{ title: "Clicks", isNumber: true, cell: ({ id }) => ui.count(clicks.get(id) ?? 0) },
+				...moneyColumns<NamedPartnership>(({ id }) => totals.filter((total) => total.partnershipId === id)),
+				{
+					title: "Coupon codes",
+					cell: ({ id }) => html`<span class="break">${codesOf(id)}</span>`,
+				},
+			],
+		});
+		const sums = EARNED_STATUSES.map((status) => ({
+			label: STATUS_WORDS[status],
+			value: sumOf(totals, status),
+		}));
+		// A programme's partners come in pages, of which the sum says nothing.
+		return [title === "Partner" || rows.length < 2 ? null : ui.statStrip(sums), table, isCut ? cut : null];
 	});
-	// A programme's partners come in pages, of which the sum says nothing.
-	if (title === "Partner" || rows.length < 2) return table;
-	const sums = EARNED_STATUSES.map((status) => ({
-		label: STATUS_WORDS[status],
-		value: sumOf(totals, status),
-	}));
-	return [ui.statStrip(sums), table];
 }
 
 export function partnershipPath(own: NamedPartnership): string {

@@ -14,11 +14,11 @@ import {
 	answerPage,
 	leadTo,
 	makerOf,
+	type PageDeps,
 	partnerOf,
 	tellRefusal,
 	viewerOf,
 	type WebContext,
-	type WebDeps,
 } from "../page.ts";
 import { earningsPath, partnerConversionsPath, programmePartnerPath, withQuery } from "../paths.ts";
 import { invitationCard } from "../people/people-page.ts";
@@ -29,7 +29,7 @@ import { earnedSection, partnershipPath, partnershipTable } from "./earned-secti
 const ADD_FORM = declareForm({ programme: { label: "Programme's name or ID", isRequired: true } });
 
 /** `invited`: for staff who made the partner just now. Its link is in the answer itself, shown this once. */
-export async function showEarnings(c: WebContext, deps: WebDeps, invited?: SentLink): Promise<Response> {
+export async function showEarnings(c: WebContext, deps: PageDeps, invited?: SentLink): Promise<Response> {
 	const partner = partnerOf(c);
 	const { public_id: id, name, site } = partner;
 	const path = earningsPath(id);
@@ -91,7 +91,7 @@ function termsOf({ terms, created_at_ms: sinceMs, ...own }: NamedPartnership): H
 	);
 }
 
-export async function addProgramme(c: WebContext, deps: WebDeps): Promise<Response> {
+export async function addProgramme(c: WebContext, deps: PageDeps): Promise<Response> {
 	const partner = partnerOf(c);
 	const search = (await ADD_FORM.read(c)).programme.trim();
 	const { rows } = await listProgrammes(deps.store.db, { search, limit: MATCHES_NAMED });
@@ -108,7 +108,7 @@ export async function addProgramme(c: WebContext, deps: WebDeps): Promise<Respon
 	return leadTo(c, path, `${partner.name} is now a partner of ${programme.name}. ${next}`);
 }
 
-export async function endPartner(c: WebContext, deps: WebDeps): Promise<Response> {
+export async function endPartner(c: WebContext, deps: PageDeps): Promise<Response> {
 	const partner = partnerOf(c);
 	for (const own of await listPartnerships(deps.store.db, "partner_id", [partner.id])) {
 		const ended = await changeState(deps, makerOf(c), own, "ended");

@@ -34,7 +34,9 @@ export async function linkSection(
 	const query = { before: c.req.query("before") };
 	const list = { name: `links ${path}`, path, query, cursorName: "before", hash: "#links" };
 	const page = await pageLinks(db, ids, { after: cursorOf(deps, list), limit: PAGE_ROWS });
-	const clicks = await sumClicks(db, "link_id", ids, { fromMs: deps.clock.nowMs() - RECENT_DAYS * DAY_MS });
+	const recentDays = Math.min(RECENT_DAYS, deps.retentionDays);
+	const linkIds = page.rows.map(({ id }) => id);
+	const clicks = await sumClicks(db, linkIds, deps.clock.nowMs() - recentDays * DAY_MS);
 	const programme: ui.Column<PartnerLink> = {
 		title: "Programme",
 		cell: (link) => partnerships.find(({ id }) => id === link.partnership_id)?.programme_name ?? "",
@@ -44,7 +46,7 @@ export async function linkSection(
 		isNumber: true,
 		cell: ({ id }) => {
 			const sum = clicks.get(id)?.find((own) => own.kind === kind);
-			return html`${ui.count(sum?.recent ?? 0)}<span class="secondary">${ui.count(sum?.all ?? 0)}</span>`;
+			return html`${ui.count(sum?.recent ?? 0)}<span class="secondary">${ui.count(sum?.ever ?? 0)}</span>`;
 		},
 	});
 	const table = ui.dataTable<PartnerLink>({
@@ -73,7 +75,7 @@ export async function linkSection(
 	return ui.section({
 		id: "links",
 		title: "Links",
-		hint: html`What became of clicks: the last ${RECENT_DAYS} days, and below them everything so far. Only what counts as a click gets a click ID. <a href="${PARTNER_DOCS_PATH}#which-clicks-count">What each count means</a>`,
+		hint: html`What became of clicks: the last ${recentDays} days, and below them everything so far. Only what counts as a click gets a click ID. <a href="${PARTNER_DOCS_PATH}#which-clicks-count">What each count means</a>`,
 		body: [table, pager(pagesOf(deps, list, page))],
 	});
 }

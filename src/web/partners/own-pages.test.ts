@@ -3,6 +3,7 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
+import { makeStillClock } from "../../../test/support/clock.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import { addPartnership, changeState, invitePartner } from "../../partners/partners.ts";
 import { addClicks } from "../../store/queries/clicks.ts";
@@ -115,7 +116,7 @@ test("a link is made for an active partnership, shown with sub IDs, and listed w
 	match(page.text, /data-copy="https:\/\/go\.example\/c\/spring-26\?s1=top%26&amp;s3=x"/);
 	const link = await site.store.db.selectFrom("partner_links").selectAll().executeTakeFirstOrThrow();
 	const hour = Math.floor(START_MS / 3_600_000);
-	const count = { partnershipId: partnership.id, linkId: link.id, hour, kind: "click", clicks: 12 } as const;
+	const count = { linkId: link.id, hour, kind: "click", clicks: 12 } as const;
 	await addClicks(site.store.db, [
 		count,
 		{ ...count, hour: hour - 31 * 24, clicks: 1_000 },
@@ -139,6 +140,64 @@ test("a link is made for an active partnership, shown with sub IDs, and listed w
 	match(foreign.text, /value="https:\/\/evil\.example\/"/);
 	const wrong = await makeLink(shop, { name: "x".repeat(101), target: "", code: "-" });
 	match(wrong.text, /id="target-error"[\s\S]+id="name-error"[\s\S]+id="code-error"/);
+});
+
+test("what takes long to add up is counted beside the page, which shows it as soon as it is there", async (t) => {
+	let held: Promise<void> | undefined;
+	const clock = {
+		...makeStillClock(() => START_MS),
+		yieldLoop: async () => held,
+		// A reader's patience, and no other timer.
+		after: (ms: number, ring: () => void) => {
+			if (ms === 30) setImmediate(ring);
+			return () => undefined;
+		},
+	};
+	const shop = await openPartnerShop(t, { change: { clock } });
+	const { browser, base, partnership, site, programme } = shop;
+	await addCredited(shop, partnership, { occurred_at_ms: START_MS, commission: "7.50" });
+	const staff = await site.signIn(await site.addStaff());
+	const pages = [
+		[browser, `${base}/earnings?from=2026-02-01`],
+		[staff, "/partners?from=2026-02-02"],
+		[staff, `/programmes/${programme.public_id}/partners?from=2026-02-03`],
+	] as const;
+	for (const [who, path] of pages) {
+		const gate = Promise.withResolvers<void>();
+		held = gate.promise;
+		const waiting = await who.open(path);
+		match(waiting.text, /Being counted/);
+		ok(waiting.text.includes(`id="totals" hx-get="${path}&amp;zone=UTC"`));
+		doesNotMatch(waiting.text, /7\.50/);
+		held = undefined;
+		gate.resolve();
+		const { text } = await who.open(path);
+		match(text, /7\.50/);
+		match(text, /Counted <time[^>]*>[^<]*<\/time>\./);
+		doesNotMatch(text, /hx-get="[^"]*from=/);
+	}
+});
+
+test("a page says from when on clicks are counted where the days asked for begin before", async (t) => {
+	const shop = await openPartnerShop(t, { change: { retentionDays: 20 } });
+	const { site, partnership, browser, base } = shop;
+	const made = await makeLink(shop);
+	equal(made.status, 303);
+	const link = await site.store.db.selectFrom("partner_links").selectAll().executeTakeFirstOrThrow();
+	const hour = Math.floor(START_MS / 3_600_000);
+	await addClicks(site.store.db, [{ linkId: link.id, hour, kind: "click", clicks: 4 }]);
+	match((await browser.open(`${base}/links`)).text, /the last 20 days, and below them everything so far/);
+	const cut = /Clicks before <time[^>]*>2026-02-09<\/time> are no longer on record/;
+	const asked = (from: string) => browser.open(`${base}/earnings?from=${from}`);
+	doesNotMatch((await asked("2026-02-01")).text, cut, "the partnership is younger than that");
+	const created_at_ms = START_MS - 100 * DAY_MS;
+	await site.store.db
+		.updateTable("partnerships")
+		.set({ created_at_ms })
+		.where("id", "=", partnership.id)
+		.execute();
+	match((await asked("2026-02-01")).text, cut);
+	doesNotMatch((await asked("2026-02-10")).text, cut);
 });
 
 test("links are offered where they work, and other programmes are named with the reason", async (t) => {

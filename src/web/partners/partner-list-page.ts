@@ -2,6 +2,7 @@
 // much. And the form that invites another.
 
 import { type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
+import type { Earned } from "../../conversions/tally.ts";
 import type { Cursor } from "../../domain/cursor.ts";
 import { formatMinor } from "../../domain/money.ts";
 import { invitePartner } from "../../partners/partners.ts";
@@ -16,12 +17,12 @@ import { answerCsv, separatorFor } from "../conversions/csv-answer.ts";
 import { digitsOf } from "../conversions/list-query.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import { declareForm } from "../form.ts";
-import { answerPage, makerOf, type PageDeps, type WebContext, type WebDeps } from "../page.ts";
+import { answerPage, makerOf, type PageDeps, type WebContext } from "../page.ts";
 import { earningsPath, PARTNER_TOTALS_PATH, PARTNERS_PATH, withQuery } from "../paths.ts";
 import { sayInvitation } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
-import { type AskedDays, earnedSection, moneyColumns, readDays } from "./earned-section.ts";
+import { type AskedDays, earnedPart, earnedSection, moneyColumns, readDays } from "./earned-section.ts";
 import { showEarnings } from "./earnings-page.ts";
 
 /** Partners whose sales are added up at once: some milliseconds each for a busy month. */
@@ -34,14 +35,14 @@ const INVITE_FORM = declareForm({
 });
 
 /** Shows the partner that was made: it needs a programme next. */
-export async function invite(c: WebContext, deps: WebDeps): Promise<Response> {
+export async function invite(c: WebContext, deps: PageDeps): Promise<Response> {
 	const invited = await invitePartner(deps, makerOf(c), await INVITE_FORM.read(c));
 	if (!invited.ok) return INVITE_FORM.refuse(c, invited, () => showPartners(c, deps));
 	c.set("partner", invited.value.partner);
 	return showEarnings(c, deps, invited.value);
 }
 
-export async function showPartners(c: WebContext, deps: WebDeps): Promise<Response> {
+export async function showPartners(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { query } = readDays(c, deps);
 	const list = { name: "partners", path: PARTNERS_PATH, query, cursorName: "before" };
 	const exported = withQuery(PARTNER_TOTALS_PATH, { ...query, before: undefined });
@@ -56,11 +57,14 @@ export async function showPartners(c: WebContext, deps: WebDeps): Promise<Respon
 				path: PARTNERS_PATH,
 				hasSearch: true,
 				actions: ui.linkButton({ label: "Export", href: exported }),
-				show: async ({ span }) => {
+				show: async (asked) => {
 					const request = { search: query.search, after: cursorOf(deps, list), limit: PAGE_ROWS };
-					const page = await listPartners(deps.store.db, request);
-					const totals = await totalsOf(deps, page.rows, span);
-					return [partnerTable(page.rows, totals, query), pager(pagesOf(deps, list, page))];
+					const page = await readPage(deps, request);
+					const table = ({ totals }: Earned) => partnerTable(page.rows, page.linesOf(totals), query);
+					return [
+						await earnedPart(deps, page.partnershipIds, asked, table),
+						pager(pagesOf(deps, list, page)),
+					];
 				},
 			}),
 			ui.section({
@@ -75,18 +79,18 @@ export async function showPartners(c: WebContext, deps: WebDeps): Promise<Respon
 
 type Total = NamedPartnership & PartnershipTotal;
 
-async function totalsOf(
-	{ store: { db } }: WebDeps,
-	partners: readonly Partner[],
-	span: AskedDays["span"],
-): Promise<readonly Total[]> {
-	const partnerIds = partners.map(({ id }) => id);
+async function readPage({ store: { db } }: PageDeps, request: Parameters<typeof listPartners>[1]) {
+	const page = await listPartners(db, request);
+	const partnerIds = page.rows.map(({ id }) => id);
 	const partnerships = await listPartnerships(db, "partner_id", partnerIds);
-	const partnershipIds = partnerships.map(({ id }) => id);
-	const totals = await sumByPartnership(db, { ...span, partnershipIds });
-	return partnerships.flatMap((own) =>
-		totals.flatMap((total) => (total.partnershipId === own.id ? { ...own, ...total } : [])),
-	);
+	return {
+		...page,
+		partnershipIds: partnerships.map(({ id }) => id),
+		linesOf: (totals: readonly PartnershipTotal[]): readonly Total[] =>
+			partnerships.flatMap((own) =>
+				totals.flatMap((total) => (total.partnershipId === own.id ? { ...own, ...total } : [])),
+			),
+	};
 }
 
 function partnerTable(
@@ -144,11 +148,12 @@ export function exportTotals(c: WebContext, deps: PageDeps): Response | Promise<
 	return answerCsv(c, deps, `partners-${from}-${to}.csv`, lines);
 }
 
-async function* readLines(deps: PageDeps, { query: { search }, span }: AskedDays) {
+async function* readLines(deps: PageDeps, { query: { search }, span }: ReturnType<typeof readDays>) {
+	const { store, clock } = deps;
 	let after: Cursor | undefined;
 	do {
-		const { rows, next } = await listPartners(deps.store.db, { search, after, limit: PAGE_ROWS });
-		yield await totalsOf(deps, rows, span);
+		const { partnershipIds, next, linesOf } = await readPage(deps, { search, after, limit: PAGE_ROWS });
+		yield linesOf(await sumByPartnership(store.db, clock, { ...span, partnershipIds }));
 		after = next ?? undefined;
 	} while (after !== undefined);
 }

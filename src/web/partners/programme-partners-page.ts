@@ -5,9 +5,10 @@ import type { InvitedPartner } from "../../partners/partners.ts";
 import { findLandingHosts } from "../../store/queries/clicks.ts";
 import { type Application, listApplications, pagePartnerships } from "../../store/queries/partners.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
+import { APPLICATIONS_KEPT_DAYS } from "../../store/queries/prune.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import { readTextFields } from "../form.ts";
-import type { WebContext, WebDeps } from "../page.ts";
+import type { PageDeps, WebContext, WebDeps } from "../page.ts";
 import * as page from "../page.ts";
 import { joinPath, partnerSettingsPath, programmePartnersPath } from "../paths.ts";
 import { invitationCard } from "../people/people-page.ts";
@@ -22,7 +23,7 @@ const MAX_APPLICATIONS = 20;
 /** `accepted`: the link of an applicant is in the answer itself, shown this once. */
 export async function showProgrammePartners(
 	c: WebContext,
-	deps: WebDeps,
+	deps: PageDeps,
 	accepted?: InvitedPartner,
 ): Promise<Response> {
 	const { db } = deps.store;
@@ -111,7 +112,7 @@ async function applicationsSection(
 	return ui.section({
 		id: "applications",
 		title: "Applications",
-		hint: `The oldest first, at most ${MAX_APPLICATIONS}. Applicants whom you accept are invited to sign in.`,
+		hint: `The oldest first, at most ${MAX_APPLICATIONS}. Applicants whom you accept are invited to sign in. What nobody answers is removed after ${APPLICATIONS_KEPT_DAYS} days.`,
 		body: ui.dataTable<Application>({
 			caption: "Applications, one per row",
 			rows: waiting,
@@ -133,7 +134,7 @@ async function applicationsSection(
 	});
 }
 
-export async function answer(c: WebContext, deps: WebDeps): Promise<Response> {
+export async function answer(c: WebContext, deps: PageDeps): Promise<Response> {
 	const programme = page.programmeOf(c);
 	const isAccepted = (await readTextFields(c, ["answer"])).answer === "accept";
 	const id = c.req.param("applicationId") ?? "";

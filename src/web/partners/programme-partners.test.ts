@@ -52,7 +52,7 @@ test("a partner is shown with rate, clicks, codes and links, and only in its own
 	const row = { partnership_id: partnership.id, name: "Top", created_at_ms: START_MS };
 	const link = await insertLink(db, { ...row, code: "abc", target: "https://shop.example/" });
 	const hour = Math.floor(START_MS / HOUR_MS);
-	const clicks = { partnershipId: partnership.id, linkId: link?.id ?? 0, kind: "click" } as const;
+	const clicks = { linkId: link?.id ?? 0, kind: "click" } as const;
 	await addClicks(db, [
 		{ ...clicks, hour, clicks: 3 },
 		{ ...clicks, hour: hour - 31 * 24, clicks: 1_200 },

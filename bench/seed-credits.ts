@@ -1,0 +1,51 @@
+// Who brought the sales of seed-history, and half a year of clicks: two thousand partnerships, of which one has more than a
+// quarter of all credits, and fifty links. Written by the database itself.
+
+import { type RawBuilder, sql } from "kysely";
+import { HOUR_MS } from "../src/domain/time.ts";
+import type { Db } from "../src/store/store.ts";
+import { countTo, type History, ROWS_PER_STATEMENT } from "./seed-history.ts";
+
+/** Of the large programme. The last, so on the first page of every list, is the busiest; it is in twenty programmes. */
+export const PARTNERS = 1_000;
+const HOURS_PER_STATEMENT = 60;
+
+export async function seedCredits(db: Db, { conversions, large, small, endsAtMs }: History): Promise<void> {
+	const run = (statement: RawBuilder<unknown>) => statement.execute(db);
+	const [firstSmall, busiest] = [sql.lit(Math.min(...small.map(({ id }) => id))), sql.lit(PARTNERS)];
+	const partnership = sql`insert into partnerships (id, public_id, programme_id, partner_id, terms, created_at_ms)`;
+	const link = sql`insert into partner_links (code, partnership_id, name, target, created_at_ms)`;
+	await run(sql`update programmes set credits_partners = 1`);
+	await run(sql`insert into partners (id, public_id, name, site, created_at_ms) ${countTo(1, PARTNERS)}
+		select i, 'ptn_' || i, 'Partner ' || i, '', 0 from n`);
+	await run(
+		sql`${partnership} ${countTo(1, PARTNERS)} select i, 'pts_' || i, ${sql.lit(large.id)}, i, '', 0 from n`,
+	);
+	await run(sql`${partnership} ${countTo(0, small.length * 10 - 1)}
+		select ${busiest} + 1 + i, 'pts_small_' || i, ${firstSmall} + i / 10,
+			case when i % 10 = 0 and i < 190 then ${busiest} else 1 + i % (${busiest} - 1) end, '', 0 from n`);
+	await run(sql`${link} select 'link-' || id, id, '', 'https://shop.example/', 0 from partnerships`);
+	await run(
+		sql`${link} ${countTo(2, 50)} select 'more-' || i, ${busiest}, '', 'https://shop.example/', 0 from n`,
+	);
+	// Spreads what comes one after the other, so that of the large programme's partners few have most.
+	const spread = sql`(cast(id / 2 as bigint) * 7919 % 100000)`;
+	const tail = sql`(${spread} - 56000)`;
+	for (let first = 1; first <= conversions; first += ROWS_PER_STATEMENT)
+		await run(sql`insert into credits (conversion_id, programme_id, partnership_id, word, sold_at_ms, sub_1, sub_2, sub_3)
+			select id, programme_id, case
+				when programme_id <> ${sql.lit(large.id)} then ${busiest} + 1 + (programme_id - ${firstSmall}) * 10
+					+ case when ${spread} % 25 = 0 then 0 else 1 + ${spread} % 9 end
+				when ${tail} < 0 then ${busiest}
+				else 1 + ${tail} * ${tail} * 998 / (44000 * cast(44000 as bigint)) end,
+				'CODE', occurred_at_ms, 'place-' || id % 40, '', ''
+			from conversions where id between ${sql.lit(first)} and ${sql.lit(first + ROWS_PER_STATEMENT - 1)}`);
+	const lastHour = sql.lit(Math.floor(endsAtMs / HOUR_MS));
+	// As they come, hour by hour, so that the rows of one link are far from each other.
+	for (let ago = Math.min(180 * 24, conversions / 200); ago > 0; ago -= HOURS_PER_STATEMENT)
+		await run(sql`insert into click_hours (link_id, kind, hour, clicks)
+			${countTo(1, HOURS_PER_STATEMENT)} select id, kind, ${lastHour} - ${sql.lit(ago)} + i, 3
+			from n, partner_links, (select 'click' as kind union all select 'crawler') as kinds
+			where partnership_id = ${busiest} or (kind = 'click' and (i + id) % 3 = 0) order by i`);
+	await run(sql`insert into click_hours select link_id, kind, 0, sum(clicks) from click_hours group by 1, 2`);
+}
