@@ -56,7 +56,7 @@ export async function startShopPage(): Promise<ShopPage> {
 			return void outgoing.end(render(`${OFFER}${clickId === undefined ? "" : BROUGHT}`));
 		const orderId = String(++orders);
 		const sold = await client.record({ orderId, basketValue: PRICE, currency: "EUR", clickId });
-		const said = sold.ok ? `${sold.outcome}, credit ${sold.credit}` : sold.code;
+		const said = sold.ok ? `${sold.outcome}, credit ${sold.credit}` : sold.kind;
 		outgoing.end(
 			render(`<h1>Thank you</h1><p>The shop reported order ${orderId}. Ringback answered: ${said}.`),
 		);

@@ -33,7 +33,8 @@ static class Click
                 context.Response.AddHeader("Set-Cookie", $"rbclick={clicked}; {Cookie}");
 
             // At the checkout: send it with the signed sale, as "clickId" beside "orderId".
-            string clickId = Find(@"(?:^|; *)rbclick=([\w.-]+)", context.Request.Headers["Cookie"]);
+            string kept = Find(@"(?:^|; *)rbclick=([\w.-]+)", context.Request.Headers["Cookie"]);
+            string clickId = clicked ?? kept;
             byte[] page = Encoding.UTF8.GetBytes($"clickId: {clickId ?? "none"}\n");
             context.Response.OutputStream.Write(page, 0, page.Length);
             context.Response.Close();

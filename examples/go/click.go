@@ -14,7 +14,8 @@ var isClickId = regexp.MustCompile(`^[\w.-]{1,400}$`).MatchString
 
 func shop(w http.ResponseWriter, r *http.Request) {
 	// On every page: keep the click ID, if the visitor comes by a partner's link.
-	if clicked := r.URL.Query().Get("rbclick"); isClickId(clicked) {
+	clicked := r.URL.Query().Get("rbclick")
+	if isClickId(clicked) {
 		http.SetCookie(w, &http.Cookie{
 			Name: "rbclick", Value: clicked, Path: "/", MaxAge: 2592000,
 			HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode,
@@ -22,7 +23,9 @@ func shop(w http.ResponseWriter, r *http.Request) {
 	}
 	// At the checkout: send it with the signed sale, as "clickId" beside "orderId".
 	clickId := "none"
-	if kept, err := r.Cookie("rbclick"); err == nil && isClickId(kept.Value) {
+	if isClickId(clicked) {
+		clickId = clicked
+	} else if kept, err := r.Cookie("rbclick"); err == nil && isClickId(kept.Value) {
 		clickId = kept.Value
 	}
 	fmt.Fprintln(w, "clickId:", clickId)

@@ -25,7 +25,8 @@ public class Click {
                 exchange.getResponseHeaders().add("Set-Cookie", cookie);
             }
             // At the checkout: send it with the signed sale, as "clickId" beside "orderId".
-            String clickId = find(IN_COOKIES, exchange.getRequestHeaders().getFirst("Cookie"));
+            String kept = find(IN_COOKIES, exchange.getRequestHeaders().getFirst("Cookie"));
+            String clickId = clicked == null ? kept : clicked;
             byte[] page = ("clickId: " + (clickId == null ? "none" : clickId) + "\n").getBytes();
             exchange.sendResponseHeaders(200, page.length);
             exchange.getResponseBody().write(page);

@@ -10,6 +10,7 @@ createServer((request, response) => {
 	if (clicked) response.setHeader("Set-Cookie", `rbclick=${clicked}; ${COOKIE}`);
 
 	// At the checkout: client.record({ orderId, basketValue, clickId, couponCode })
-	const [, clickId] = /(?:^|; *)rbclick=([\w.-]+)/.exec(request.headers.cookie ?? "") ?? [];
+	const [, kept] = /(?:^|; *)rbclick=([\w.-]+)/.exec(request.headers.cookie ?? "") ?? [];
+	const clickId = clicked ?? kept;
 	response.end(`clickId: ${clickId ?? "none"}\n`);
 }).listen(Number(process.env.PORT ?? 3000), "127.0.0.1");

@@ -19,7 +19,7 @@ const client = createClient({
 
 const result = await client.record({ orderId, basketValue, clickId, couponCode });
 if (result.ok) {
-	console.log(result.outcome, result.conversion);
+	console.log(result.outcome, result.credit ?? "", result.conversion);
 } else {
 	console.error(result.kind, result.code ?? "", result.detail);
 	process.exitCode = 1;

@@ -7,7 +7,8 @@ const CLICK_ID = '/^[\w.-]{1,400}$/D';
 
 // On every page: keep the click ID, if the visitor comes by a partner's link.
 $clicked = $_GET['rbclick'] ?? '';
-if (is_string($clicked) && preg_match(CLICK_ID, $clicked)) {
+$isClick = is_string($clicked) && preg_match(CLICK_ID, $clicked);
+if ($isClick) {
     setcookie('rbclick', $clicked, [
         'expires' => time() + 2592000, 'path' => '/',
         'httponly' => true, 'secure' => true, 'samesite' => 'Lax',
@@ -15,7 +16,7 @@ if (is_string($clicked) && preg_match(CLICK_ID, $clicked)) {
 }
 
 // At the checkout: send it with the signed sale, as 'clickId' beside 'orderId' and 'basketValue'.
-$kept = $_COOKIE['rbclick'] ?? '';
+$kept = $isClick ? $clicked : $_COOKIE['rbclick'] ?? '';
 $clickId = is_string($kept) && preg_match(CLICK_ID, $kept) ? $kept : null;
 header('Content-Type: text/plain');
 echo 'clickId: ', $clickId ?? 'none', "\n";

@@ -19,7 +19,7 @@ class Shop(BaseHTTPRequestHandler):
             self.send_header("Set-Cookie", COOKIE.format(clicked[1]))
         self.end_headers()
         # At the checkout: send it with the signed sale, as "clickId" beside "orderId".
-        kept = IN_COOKIES.search(self.headers.get("Cookie", ""))
+        kept = clicked or IN_COOKIES.search(self.headers.get("Cookie", ""))
         click_id = kept[1] if kept else None
         self.wfile.write(f"clickId: {click_id or 'none'}\n".encode())
 

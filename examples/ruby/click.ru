@@ -9,6 +9,6 @@ run lambda { |env|
   headers["set-cookie"] = "rbclick=#{clicked}; #{COOKIE}" if clicked
 
   # At the checkout: send it with the signed sale, as clickId beside orderId and basketValue.
-  click_id = env["HTTP_COOKIE"].to_s[/(?:\A|; *)rbclick=([\w.-]+)/, 1]
+  click_id = clicked || env["HTTP_COOKIE"].to_s[/(?:\A|; *)rbclick=([\w.-]+)/, 1]
   [200, headers, ["clickId: #{click_id || "none"}\n"]]
 }

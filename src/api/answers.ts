@@ -6,8 +6,9 @@
 import * as z from "zod";
 import type { DecisionOutcome } from "../conversions/decide.ts";
 import { type Decided, DIFFERING_FIELDS } from "../conversions/deps.ts";
+import { subjectOf } from "../conversions/owe.ts";
 import type { RecordOutcome } from "../conversions/record.ts";
-import { DECIDERS, EVENT_TYPES, REASONS, reportedOrderId, SOURCES, STATUSES } from "../domain/conversion.ts";
+import { DECIDERS, EVENT_TYPES, REASONS, SOURCES, STATUSES } from "../domain/conversion.ts";
 import { CREDIT_WORDS, NOT_CREDITING } from "../domain/credit.ts";
 import { API_FAULT_CODES, type Fault } from "../domain/fault.ts";
 import { isoTime } from "../domain/time.ts";
@@ -294,22 +295,14 @@ export function conversionBody(
 ): ConversionBody {
 	const { status, window_ends_at_ms: windowEndsAtMs } = conversion;
 	const windowEndsAt = windowEndsAtMs === null ? null : isoTime(windowEndsAtMs);
+	const { conversionId, occurredAtMs, ...told } = subjectOf(conversion, programme.public_id);
 	return {
-		id: conversion.public_id,
-		orderId: reportedOrderId(conversion),
-		programId: programme.public_id,
-		status,
-		eventType: conversion.event_type,
-		basketValue: conversion.basket_value,
-		commission: conversion.commission,
-		networkFee: conversion.network_fee,
-		currency: conversion.currency,
-		reason: conversion.reason,
-		test: conversion.test === 1,
+		id: conversionId,
+		...told,
 		source: conversion.source,
 		pixelBasketValue: conversion.pixel_basket_value,
 		decidedBy: conversion.decided_by,
-		occurredAt: isoTime(conversion.occurred_at_ms),
+		occurredAt: isoTime(occurredAtMs),
 		createdAt: isoTime(conversion.created_at_ms),
 		approvesAt: status === "RECORDED" ? windowEndsAt : null,
 		expiresAt: status === "PARKED" ? windowEndsAt : null,

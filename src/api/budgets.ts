@@ -9,11 +9,14 @@ export interface Budget {
 	perSecond: number;
 }
 
+/** About 200 bytes each. */
+const MAX_KEPT = 10_000;
+
 /**
  * When full, the one silent longest is dropped and starts again with a full burst; the next, wider budget limits a
  * caller with that many names.
  */
-export function createKeptBudgets({ burst, perSecond }: Budget, maxKept: number) {
+export function createKeptBudgets({ burst, perSecond }: Budget, maxKept = MAX_KEPT) {
 	/** What may still be taken. The one that called last stands at the end. */
 	const buckets = new Map<string | number, { left: number; atMs: number }>();
 	return {

@@ -118,7 +118,7 @@ export function keepToClicks(clickUrl: string): MiddlewareHandler<AppEnv> {
 		const host = c.req
 			.header("host")
 			?.toLowerCase()
-			.replace(/\.?(:\d+)?$/, "");
+			.replace(/\.*(:\d+)?$/, "");
 		if (host !== hostname || LINKS_AND_HEALTH.test(`${c.req.method} ${c.req.path}`)) return next();
 		return new Response(NOT_FOUND.html, NOT_FOUND);
 	};

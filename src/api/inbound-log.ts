@@ -26,7 +26,6 @@ export const BLOCK_REFUSALS: Budget = { burst: 120, perSecond: 1 };
 export const PROGRAMME_REFUSALS: Budget = { burst: 600, perSecond: 5 };
 /** Of calls that name no programme, or none that there is. */
 export const STRANGERS_REFUSALS: Budget = { burst: 1_000, perSecond: 5 };
-const MAX_KEPT_BUDGETS = 10_000;
 
 export interface InboundCall {
 	kind: InboundKind;
@@ -137,8 +136,8 @@ function storable(text: string, maxLength: number): string {
 export type RefusalLog = ReturnType<typeof createRefusalLog>;
 
 export function createRefusalLog({ store, log, clock }: Pick<AppDeps, "store" | "log" | "clock">) {
-	const blocks = createKeptBudgets(BLOCK_REFUSALS, MAX_KEPT_BUDGETS);
-	const programmes = createKeptBudgets(PROGRAMME_REFUSALS, MAX_KEPT_BUDGETS);
+	const blocks = createKeptBudgets(BLOCK_REFUSALS);
+	const programmes = createKeptBudgets(PROGRAMME_REFUSALS);
 	const strangers = createKeptBudgets(STRANGERS_REFUSALS, 1);
 	const batches = createBatches<NewInboundCall, void>(clock, writeRows, { maxSize: MAX_REFUSALS_WAITING });
 	let dropped = 0;

@@ -30,14 +30,10 @@ export const PROGRAMME_BUDGET: Budget = { burst: 2_000, perSecond: 100 };
 /** Such a peak, and ten seconds of it at once. */
 export const PROCESS_BUDGET: Budget = { burst: 5_000, perSecond: 500 };
 
-/** About 200 bytes each. */
-const MAX_BLOCKS = 10_000;
-const MAX_PROGRAMMES = 10_000;
-
 export function createPixelBudgets() {
-	const blocks = createKeptBudgets(BLOCK_BUDGET, MAX_BLOCKS);
+	const blocks = createKeptBudgets(BLOCK_BUDGET);
 	const inside = createKeptBudgets(INSIDE_BUDGET, 1);
-	const programmes = createKeptBudgets(PROGRAMME_BUDGET, MAX_PROGRAMMES);
+	const programmes = createKeptBudgets(PROGRAMME_BUDGET);
 	const all = createKeptBudgets(PROCESS_BUDGET, 1);
 	return {
 		/** `programmeId` is what the address names, whether or not there is such a programme. */

@@ -96,7 +96,6 @@ function parseReport(json: unknown, { programme, nowMs }: SignedCall, sealer: Cl
 	if (!fields.ok) return fields;
 	const { occurredAt, test: isTest } = fields.value;
 	const clickId = signalText(fields.value.clickId);
-	const couponCode = signalText(fields.value.couponCode);
 	const sale = parseSale(programme, fields.value);
 	if (!sale.ok) return sale;
 	const occurredAtMs = occurredAt === undefined ? succeed(null) : parseOccurredAt(occurredAt, nowMs);
@@ -109,7 +108,7 @@ function parseReport(json: unknown, { programme, nowMs }: SignedCall, sealer: Cl
 		occurredAtMs: occurredAtMs.value,
 		isTest,
 		clicks,
-		couponCode,
+		couponCode: signalText(fields.value.couponCode),
 	});
 }
 

@@ -22,7 +22,6 @@ import { type Endpoint, refusedWork, type SignedCall } from "./signed-call.ts";
 export const MAX_ANSWERS = 200;
 /** A developer tries a handful; a listener on a busy shop goes on forwarding, and the page shows some of it. */
 export const ANSWER_BUDGET: Budget = { burst: 200, perSecond: 0.1 };
-const MAX_KEPT_BUDGETS = 10_000;
 /** A stream is noted when it opens and every quarter of a minute: this spans a restart of either side. */
 const LISTENED_WITHIN_MS = 5 * MINUTE_MS;
 /** A day: a longer time is a clock that jumped. */
@@ -59,7 +58,7 @@ export const ANSWERS_BODY = z.strictObject({
 });
 
 export function createPostEventAnswers(): Endpoint {
-	const budgets = createKeptBudgets(ANSWER_BUDGET, MAX_KEPT_BUDGETS);
+	const budgets = createKeptBudgets(ANSWER_BUDGET);
 	return (call) => {
 		const told = parseAnswers(call);
 		if (!told.ok) return refusedWork(told);

@@ -81,25 +81,21 @@ export const TEST = z.boolean().meta({
 	examples: [false],
 });
 
-/** Of any type, because neither of the two ever refuses a sale: see signalText. */
-const SIGNAL_TYPE = { type: ["string", "null"] };
-
 export const CLICK_ID = z.unknown().meta({
-	...SIGNAL_TYPE,
+	type: ["string", "null"],
 	description: `Who brought the customer: the value of the parameter \`rbclick\` with which they last came to the shop's page from a partner's link, or the last two, joined by a dot. At most ${MAX_CLICK_ID_CHARACTERS} characters; \`null\`, \`false\` and an empty text are as none. One that cannot be read, of whatever type, never refuses a sale: \`credit\` in the answer says why nobody was credited.`,
 	examples: ["AVBSq0m0Yw9Vq3bT5kL1ZrE8SgW2c4"],
 });
 
 export const COUPON_CODE = z.unknown().meta({
-	...SIGNAL_TYPE,
+	type: ["string", "null"],
 	description: `A coupon code that the customer used. It is compared without case and without white space around it, and has at most ${MAX_COUPON_CODE_CHARACTERS} characters; \`null\`, \`false\` and an empty text are as none, and a number is taken as its text. One that nobody has never refuses a sale.`,
 	examples: ["SUMMER10"],
 });
 
-/** Shops send the field of an order that has none as null, false or an empty text, and a code of digits as a number. */
+/** Neither refuses a sale, of whatever type: shops send null, false or "" for none, and a code of digits as a number. */
 export function signalText(value: unknown): string | undefined {
-	if (value === undefined || value === null || value === false) return undefined;
-	const text = typeof value === "string" ? value : JSON.stringify(value);
+	const text = typeof value === "string" ? value : value ? JSON.stringify(value) : "";
 	// PostgreSQL has no text with a NUL in it.
 	return text.replaceAll("\0", "").trim() || undefined;
 }

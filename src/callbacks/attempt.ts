@@ -13,12 +13,9 @@ import type { Target } from "./targets.ts";
 /** 128 bits: unique per attempt without asking anybody. */
 const NONCE_BYTES = 16;
 
-export interface PreparedAttempt {
+export interface PreparedAttempt
+	extends Pick<AttemptRecord, "endpointId" | "startedAtMs" | "nonce" | "signature"> {
 	request: PostbackRequest;
-	endpointId: number;
-	startedAtMs: number;
-	nonce: string;
-	signature: string;
 }
 
 export type PrepareAttempt = (delivery: DueDelivery, target: Target, nowMs: number) => PreparedAttempt;

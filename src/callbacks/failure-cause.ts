@@ -1,16 +1,13 @@
 // Why callbacks are failing, for notices, mails and every page: the newest final failure in its own words, or where
 // nothing has finally failed the newest failed attempt.
 
-import type { Verdict } from "../domain/verdict.ts";
-import type { AttemptResult } from "../store/tables/deliveries.ts";
+import type { NoticesTable } from "../store/tables/notices.ts";
 import { explainAttempt } from "./attempt-cause.ts";
 
-export interface LastFailure {
-	last_result: AttemptResult | null;
-	last_verdict: Verdict | null;
-	last_http_status: number | null;
-	last_detail: string | null;
-}
+export type LastFailure = Pick<
+	NoticesTable,
+	"last_result" | "last_verdict" | "last_http_status" | "last_detail"
+>;
 
 export interface FailureCause {
 	/** What happened, in whole sentences, of which the first may be a few words. */

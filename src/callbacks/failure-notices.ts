@@ -49,7 +49,7 @@ export async function noteFailures(
 	const lostTests = settlements.filter((settlement) => isTest(settlement) && isLost(settlement));
 	await setAside(
 		trx,
-		lostTests.map(({ delivery }) => delivery.id),
+		lostTests.map(({ delivery }) => delivery),
 	);
 	const { recovered, failed } = sumUp(settlements, failing);
 	const deps = { trx, random, nowMs };

@@ -76,23 +76,13 @@ function sayReport(
 	asJson: boolean,
 	screen: Screen,
 ): void {
-	const { path, bytes, manifest, broken, hasKey, noteProblem, tookMs, removed, isKeeping } = report;
+	const { manifest, hasKey, isKeeping, ...facts } = report;
+	const { path, bytes, broken, noteProblem, tookMs, removed } = facts;
 	const { createdAt, databaseBytes, schema } = manifest;
 	const key = manifest.key !== null ? "sealed" : hasKey ? "left out" : "none yet";
 	if (asJson) {
-		const facts = {
-			path,
-			bytes,
-			databaseBytes,
-			createdAt,
-			schemaVersion: schema.version,
-			key,
-			broken,
-			removed,
-			noteProblem,
-			tookMs,
-		};
-		screen.out(JSON.stringify(facts));
+		const made = { createdAt, databaseBytes, schemaVersion: schema.version, key };
+		screen.out(JSON.stringify({ ...facts, ...made }));
 		return;
 	}
 	screen.out(`${path} has everything that was stored by ${createdAt}.`);

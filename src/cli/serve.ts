@@ -89,6 +89,7 @@ function sayStarted(service: Service, screen: Screen): void {
 	if (config.role !== "all") screen.out(`  role     ${config.role}`);
 	screen.out(`  metrics  ${metricsUrl === null ? "off" : `${metricsUrl}/metrics`}`);
 	screen.out(`  mail     ${config.smtpUrl === null ? "off (set SMTP_URL)" : "on"}`);
+	if (config.clickUrl !== null) screen.out(`  links    ${config.clickUrl}/c/…`);
 	if (network.face.isBrandChosen) screen.out(`  brand    ${sayBrand(network.face)}`);
 	for (const { kind, title, text } of warnings) {
 		// Mail off has its own line.

@@ -76,15 +76,19 @@ export async function judgeAndMove<Done>(
 				trx,
 				open.filter((request) => look > 0 || orders.presentOf(request) === undefined),
 			);
+			// All of the round where any is: in the order in which they are changed afterwards.
 			const credits = await writes.lockCredits(
 				trx,
-				open.flatMap((request) => (request.signals && orders.presentOf(request)?.id) ?? []),
+				open.some(({ signals }) => signals !== undefined)
+					? open.flatMap((request) => orders.presentOf(request)?.id ?? [])
+					: [],
 			);
 			const moving = new Map<OrderRequest<Done>, Extract<Judgement<Done>, { kind: "move" }>>();
 			for (const request of open) {
 				const present = orders.presentOf(request) ?? null;
 				const about = { namesakes: orders.namesakesOf(request), partnerships };
-				const judged = request.judge(present, { ...about, credit: credits.get(present?.id ?? 0) });
+				const credit = request.signals && credits.get(present?.id ?? 0);
+				const judged = request.judge(present, { ...about, credit });
 				if (judged.kind === "answer") results.set(request, judged.result);
 				else moving.set(request, judged);
 			}

@@ -152,18 +152,21 @@ function creditOf(
 	const { clicks = [], couponCode } = report;
 	const code = couponCode === undefined ? undefined : partnerships.ofCode(programme.id, foldCode(couponCode));
 	const credit = judgeCredit({
-		// One of a partnership that is not there: of another database with the same key, such as before a restore.
-		clicks: clicks.map((click) =>
-			partnerships.rateOf(click?.partnershipId ?? 0) === undefined ? null : click,
-		),
+		clicks: clicks.map((click) => (isOfHere(click, partnerships) ? click : null)),
 		codePartnershipId: code,
 		programmeId: programme.id,
 		soldAtMs,
 		windowDays: programme.click_days,
 	});
 	const { partnership_id: id } = credit;
-	const own = id === null ? null : { commission_rate: partnerships.rateOf(id) ?? null };
+	const own = id === null ? null : (partnerships.find(id) ?? { commission_rate: null });
 	return { credit, rates: creditedRates(programme, own) };
+}
+
+/** Not from before a backup was restored: the partnership of its number may be another one since, or none. */
+function isOfHere(click: Click | null, partnerships: KnownPartnerships): boolean {
+	const own = partnerships.find(click?.partnershipId);
+	return own !== undefined && click !== null && click.atMs >= own.created_at_ms;
 }
 
 /** One by itself. */

@@ -11,13 +11,7 @@ import { type TallyGroup, type TallySlice, tallySlice } from "../store/queries/c
 import { type CallbackTotals, sumCallbacks } from "../store/queries/delivery-health.ts";
 import type { Store } from "../store/store.ts";
 
-export interface StatusTotal {
-	count: number;
-	/** In minor units of the programme's currency. */
-	basketMinor: bigint;
-	commissionMinor: bigint;
-	feeMinor: bigint;
-}
+export type StatusTotal = Pick<TallyGroup, "count" | "basketMinor" | "commissionMinor" | "feeMinor">;
 
 export interface Tally {
 	countedAtMs: number;

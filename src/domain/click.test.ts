@@ -77,6 +77,8 @@ test("a link leads to the programme's hosts only, by HTTPS at its own port, in t
 		"https://evilbrand.example/",
 		"https://shop.example./",
 		"https://[::1]/",
+		// 9,000 characters as the parser writes it.
+		`https://shop.example/?${"ü".repeat(1_500)}`,
 		"",
 		"https://",
 	]) {

@@ -52,6 +52,8 @@ export function landingUrl(text: string, hosts: readonly LandingHost[]): URL | n
 	const url = text.length > MAX_TARGET_LENGTH ? null : URL.parse(text);
 	if (url?.protocol !== "https:" || url.username !== "" || url.password !== "" || url.port !== "")
 		return null;
+	// As it is sent: a letter may have become six.
+	if (url.href.length > MAX_TARGET_LENGTH) return null;
 	return hosts.some((landing) => isAt(url.hostname, landing)) ? url : null;
 }
 

@@ -74,7 +74,10 @@ test("a credit by click says which link, when and with what sub ids; any other s
 test("of click ids that a shop joins by dots the last two are read, and codes have no case", () => {
 	assert.deepEqual(readClickIds("a"), ["a"]);
 	assert.deepEqual(readClickIds("a.b.c"), ["b", "c"]);
+	assert.deepEqual(readClickIds("a.b.."), ["a", "b"]);
+	assert.deepEqual(readClickIds("."), [""]);
 	assert.equal(foldCode("summer10"), foldCode("SUMMER10"));
+	assert.equal(foldCode("caf\u00e9"), foldCode("CAFE\u0301"));
 });
 
 test("nobody's sale costs nothing, and a partnership's own rate goes before the programme's", () => {

@@ -51,12 +51,14 @@ const AFTER_SALE_TOLERANCE_MS = 5 * MINUTE_MS;
 
 /** A longer text is none that we made. */
 export function readClickIds(clickId: string): readonly string[] {
-	return clickId.length > MAX_CLICK_ID_CHARACTERS ? [""] : clickId.split(".").slice(-CLICKS_READ);
+	if (clickId.length > MAX_CLICK_ID_CHARACTERS) return [""];
+	const ids = clickId.split(".").filter((id) => id !== "");
+	return ids.length === 0 ? [""] : ids.slice(-CLICKS_READ);
 }
 
-/** Codes are compared without case. */
+/** Codes are compared without case, and as they look: "é" may be one character or two. */
 export function foldCode(code: string): string {
-	return code.toUpperCase();
+	return code.normalize("NFC").toUpperCase();
 }
 
 export function judgeCredit({ clicks, codePartnershipId, ...sale }: SaleSignals): Credit {

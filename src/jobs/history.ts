@@ -14,7 +14,7 @@ import {
 	REASONS,
 	type Reason,
 } from "../domain/conversion.ts";
-import { plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
+import { checkAll, plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { parseAmount, shareOf } from "../domain/money.ts";
 import { parseOrderId } from "../domain/order-id.ts";
@@ -232,26 +232,18 @@ function eventTypeOf(cells: Cells): string {
 }
 
 function readHistory(cells: Cells, programme: Programme, nowMs: number): Result<History> {
-	const orderId = parseOrderId(cellOf(cells, "order_id"));
-	if (!orderId.ok) return refuse(orderId.fault.code, orderId.fault.plain ?? orderId.fault.detail);
-	const eventType = parseEventType(eventTypeOf(cells));
-	if (!eventType.ok) return eventType;
 	const status = readStatus(cellOf(cells, "status"));
-	if (!status.ok) return status;
-	const times = readTimes(cells, nowMs);
-	if (!times.ok) return times;
-	const money = readMoney(cells, programme);
-	if (!money.ok) return money;
-	const reason = readReason(cellOf(cells, "reason"), status.value);
-	if (!reason.ok) return reason;
-	return succeed({
-		orderId: orderId.value,
-		eventType: eventType.value,
-		status: status.value,
-		...times.value,
-		...money.value,
-		reason: reason.value,
+	const read = checkAll({
+		orderId: parseOrderId(cellOf(cells, "order_id")),
+		eventType: parseEventType(eventTypeOf(cells)),
+		status,
+		times: readTimes(cells, nowMs),
+		money: readMoney(cells, programme),
+		reason: status.ok ? readReason(cellOf(cells, "reason"), status.value) : succeed(null),
 	});
+	if (!read.ok) return read;
+	const { times, money, ...others } = read.value;
+	return succeed({ ...others, ...times, ...money });
 }
 
 function readStatus(text: string): Result<DecidedStatus> {

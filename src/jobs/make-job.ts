@@ -2,13 +2,12 @@
 // only the last one makes the job visible.
 
 import { type DecisionMove, judgeDecision, type Side } from "../conversions/decide.ts";
-import { BATCH_ROWS } from "../conversions/deps.ts";
+import { BATCH_ROWS, type ConversionsDeps } from "../conversions/deps.ts";
 import { groupDigits, MEGABYTE } from "../domain/bytes.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { Maker } from "../people/links.ts";
-import type { Clock, Random } from "../ports.ts";
 import { type ConversionFilter, readAllConversions } from "../store/queries/conversion-list.ts";
 import {
 	changeBatch,
@@ -22,7 +21,7 @@ import {
 	removeLines,
 	sumUnfinishedJobs,
 } from "../store/queries/jobs.ts";
-import type { Db, Store } from "../store/store.ts";
+import type { Db } from "../store/store.ts";
 import { DECISIONS } from "./decisions.ts";
 import { type JobFile, readRows } from "./file.ts";
 import { noteJob, transactOnJob } from "./job.ts";
@@ -41,12 +40,6 @@ const MAX_COMMAND_ROWS = 10_000_000;
  */
 const UPLOAD_CLAIM_MS = 5 * MINUTE_MS;
 
-export interface MakeJobDeps {
-	store: Store;
-	clock: Clock;
-	random: Random;
-}
-
 interface NewJob extends JobScope {
 	kind: JobKind;
 	/** Null: the command line, which makes its own room. */
@@ -60,7 +53,7 @@ type Feed = (take: (rows: readonly JobRow[]) => Promise<Result<unknown>>) => Pro
 
 /** The file is read once, and never held. What is refused leaves nothing behind, nor does what breaks off. */
 export function uploadFile(
-	deps: MakeJobDeps,
+	deps: ConversionsDeps,
 	kind: JobKind,
 	{ maker, deciding = null }: { maker: Maker | null } & Partial<JobScope>,
 	file: JobFile,
@@ -73,7 +66,7 @@ export function uploadFile(
 
 /** Everything that the filters of a list find at this moment. What comes in later is not among it. */
 export async function decideMatching(
-	deps: MakeJobDeps,
+	deps: ConversionsDeps,
 	maker: Maker,
 	deciding: { programmeId: number; side: Side },
 	asked: { move: DecisionMove; reason: string; listQuery: string; filter: ConversionFilter },
@@ -98,7 +91,7 @@ export async function decideMatching(
 	});
 }
 
-async function makeJob(deps: MakeJobDeps, made: NewJob, feed: Feed): Promise<Result<Job>> {
+async function makeJob(deps: ConversionsDeps, made: NewJob, feed: Feed): Promise<Result<Job>> {
 	const { store, clock } = deps;
 	const opened = await openJob(deps, made);
 	if (!opened.ok) return opened;
@@ -119,7 +112,7 @@ async function makeJob(deps: MakeJobDeps, made: NewJob, feed: Feed): Promise<Res
 	}
 }
 
-async function storeLines(deps: MakeJobDeps, made: NewJob, feed: Feed, job: Job): Promise<Result<Job>> {
+async function storeLines(deps: ConversionsDeps, made: NewJob, feed: Feed, job: Job): Promise<Result<Job>> {
 	const { store, clock } = deps;
 	const { kind, maker } = made;
 	const maxRows = maker === null ? MAX_COMMAND_ROWS : kind.maxRows;
@@ -187,7 +180,7 @@ async function hold(trx: Db, job: Job, change: JobChange): Promise<void> {
 
 /** Only when all lines are there is it known which of them are about the same thing. */
 async function settleStored(
-	{ store, clock }: MakeJobDeps,
+	{ store, clock }: ConversionsDeps,
 	kind: JobKind,
 	job: Job,
 	seen: SeenLines,
@@ -205,7 +198,7 @@ async function settleStored(
 
 /** No page shows it before its last line is stored. Under the lock of the links, so that of two one is the last. */
 function openJob(
-	{ store, clock, random }: MakeJobDeps,
+	{ store, clock, random }: ConversionsDeps,
 	{ kind, maker, deciding, file, listQuery }: NewJob,
 ): Promise<Result<Job>> {
 	const programmeId = deciding?.programmeId ?? null;

@@ -87,7 +87,7 @@ function claim({ store, clock, random }: JobWorkDeps, id?: number): Promise<Job 
 	return claimJob(store.db, random.hex(CLAIM_BYTES), nowMs, nowMs + CLAIM_MS, id);
 }
 
-function hasWork({ state }: Job): boolean {
+export function hasWork({ state }: Job): boolean {
 	return state === "uploaded" || state === "applying";
 }
 

@@ -45,3 +45,10 @@ test("a key is told by its last characters and its name, which can be no link; t
 	);
 	assert.match(text, /The API key rbk_…1a2b \("Shop\[\.\]example"\) was revoked\./);
 });
+
+test("a mail about partnerships leads to the programme's partners, another one does not", () => {
+	const textOf = (action: string) =>
+		composeProgrammeChangeMail({ zone: null }, PROGRAMME, [change(action, 0, "x")], "https://a.example").text;
+	assert.match(textOf("partnership.ended"), /^ {3}https:\/\/a\.example\/programmes\/prg_1\/partners$/m);
+	assert.doesNotMatch(textOf("key.issued"), /partners/);
+});

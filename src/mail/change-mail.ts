@@ -26,12 +26,14 @@ export function composeProgrammeChangeMail(
 ): Omit<Mail, "to"> {
 	const name = quote(programme.name);
 	const page = `${publicUrl}/programmes/${programme.public_id}`;
+	const isAboutPartners = changes.some(({ action }) => action.startsWith("partnership."));
 	const unexpected = [
 		"If you did not expect this:",
 		"1. Sign in and check the keys and the signing secret. Revoke what you do not recognise:",
 		`   ${page}/integration/keys`,
 		"   And the Postback URL:",
 		`   ${page}/integration`,
+		...(isAboutPartners ? ["   And the partners:", `   ${page}/partners`] : []),
 		"2. Check who has access, and remove everyone who should not:",
 		`   ${page}/people`,
 		"3. Choose a new password for your account, and end all other sessions:",

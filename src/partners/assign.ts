@@ -15,6 +15,11 @@ import { MATCHES_NAMED, pickNamed } from "./pick-named.ts";
 
 const MAX_REASON_LENGTH = 200;
 
+/** The shop's server will say who brought it, and how much it was. */
+export function isUnconfirmed({ source, confirmed_at_ms }: Conversion): boolean {
+	return source === "pixel" && confirmed_at_ms === null;
+}
+
 export async function assignPartner(
 	deps: ConversionsDeps,
 	maker: Maker,
@@ -39,10 +44,15 @@ export async function assignPartner(
 		if (conversion === undefined) {
 			return refuse("unknown_conversion", `There is no conversion ${conversionId} in this programme.`);
 		}
+		if (isUnconfirmed(conversion)) {
+			return refuse(
+				"wrong_status",
+				"Only a pixel has reported this order. Assign it once the shop's server has confirmed it.",
+			);
+		}
 		const picked = await pickPartner(trx, programme, input.partner.trim());
 		if (!picked.ok) return picked;
 		const chosen = picked.value;
-		// Before the conversion, as a repeated report does it: so neither waits for the other for ever.
 		await store.writes.lockCredits(trx, [conversion.id]);
 		const credit = { ...NOBODY, partnership_id: chosen?.id ?? null, word: "ASSIGNED" } as const;
 		const step = creditStep(programme, conversion, credit, creditedRates(programme, chosen));

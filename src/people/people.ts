@@ -1,7 +1,7 @@
 // Making people: those of shops, and the network's staff.
 
 import { isMailAddress } from "../domain/display-name.ts";
-import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { type PersonKind, type ProgrammeRole, readProgrammeRole } from "../domain/roles.ts";
 import { findPersonByEmail, insertPerson, type Person } from "../store/queries/people.ts";
@@ -14,17 +14,12 @@ export async function createPerson(
 	deps: PeopleDeps & Pick<AccountsDeps, "store">,
 	input: { email: string; kind: string },
 ): Promise<Result<Person>> {
-	const email = parseEmail(input.email);
-	if (!email.ok) return email;
-	const kind = parseKind(input.kind);
-	if (!kind.ok) return kind;
-	const person = await makePerson(deps.store.db, deps, email.value, kind.value);
+	const read = checkAll({ email: parseEmail(input.email), kind: parseKind(input.kind) });
+	if (!read.ok) return read;
+	const { email, kind } = read.value;
+	const person = await makePerson(deps.store.db, deps, email, kind);
 	if (person !== undefined) return succeed(person);
-	return refuse(
-		"email_taken",
-		`${email.value} already has an account. Use that one, or another address.`,
-		"email",
-	);
+	return refuse("email_taken", `${email} already has an account. Use that one, or another address.`, "email");
 }
 
 /** Where the address is known the person is of some kind already: the caller looks at it. */

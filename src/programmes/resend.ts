@@ -5,6 +5,7 @@
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { isoTime, SECOND_MS } from "../domain/time.ts";
+import type { AccountsDeps } from "../people/deps.ts";
 import { type Maker, transactInProgramme } from "../people/links.ts";
 import type { Clock } from "../ports.ts";
 import { type AuditNote, noteAudit } from "../store/queries/audit.ts";
@@ -16,12 +17,9 @@ import {
 	setAside,
 	walkFailed,
 } from "../store/queries/deliveries.ts";
-import type { Db, Store } from "../store/store.ts";
+import type { Db } from "../store/store.ts";
 
-interface ResendDeps {
-	store: Store;
-	clock: Clock;
-}
+type ResendDeps = Pick<AccountsDeps, "store" | "clock">;
 
 /** Whose callbacks, and who wants them sent; null is the command line. */
 export interface Asked {
@@ -131,12 +129,7 @@ export async function resendFailed(
 export function setFailedAside(deps: ResendDeps, asked: Asked, untilMs: number): Promise<Result<Worked>> {
 	const note: Note = (count) => ({ action: "deliveries.set_aside", detail: `${count}` });
 	const failed = walkFailed(deps.store.db, deps.clock, asked.programmeId, { untilMs });
-	return workThrough(deps, asked, note, failed, (trx, _, rows) =>
-		setAside(
-			trx,
-			rows.map(({ id }) => id),
-		),
-	);
+	return workThrough(deps, asked, note, failed, (trx, _, rows) => setAside(trx, rows));
 }
 
 /** Everything that waits for its next attempt. */

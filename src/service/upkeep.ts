@@ -8,25 +8,19 @@ import {
 	TELLS_EVERY_MS,
 } from "../domain/process.ts";
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
-import type { Clock, DiskSpace, Log } from "../ports.ts";
+import type { DiskSpace } from "../ports.ts";
 import { readFigures } from "../store/queries/figures.ts";
 import { forgetProcesses, removeProcess, saveProcess } from "../store/queries/system.ts";
 import { checkSchema, readSchema, SchemaTooNewError } from "../store/schema/migrations.ts";
-import type { Store } from "../store/store.ts";
+import type { ChoreDeps } from "../watch/chores.ts";
 import { startLoop } from "../watch/loop.ts";
 import type { InstallationFigures } from "../watch/metrics.ts";
-
-interface UpkeepDeps {
-	store: Store;
-	clock: Clock;
-	log: Log;
-}
 
 interface Upkeep {
 	stop(): Promise<void>;
 }
 
-export interface PresenceDeps extends UpkeepDeps {
+export interface PresenceDeps extends ChoreDeps {
 	identity: { instance: string; host: string; role: string; version: string };
 	startedAtMs: number;
 	readEngine: () => ProcessEngine;
@@ -75,7 +69,7 @@ export function watchFigures({
 	clock,
 	log,
 	readDisk,
-}: UpkeepDeps & { readDisk: () => Promise<DiskSpace | null> }): Upkeep & {
+}: ChoreDeps & { readDisk: () => Promise<DiskSpace | null> }): Upkeep & {
 	read(): InstallationFigures | null;
 } {
 	let figures: InstallationFigures | null = null;
@@ -106,7 +100,7 @@ const UNREADY_MS = 3 * SECOND_MS;
  * A newer program may change the schema beyond this one, which must not go on then. First it says so to whoever asks
  * whether it is ready, so that a load balancer sends nobody any more, and then it stops.
  */
-export function watchSchema({ store, clock, log }: UpkeepDeps): SchemaWatch {
+export function watchSchema({ store, clock, log }: ChoreDeps): SchemaWatch {
 	const outdated = Promise.withResolvers<SchemaTooNewError>();
 	let problem: SchemaTooNewError | null = null;
 	let cancel = (): void => undefined;

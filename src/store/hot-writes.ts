@@ -43,7 +43,7 @@ export interface OrderKey {
 export type CodeKey = Pick<CouponCodesTable, "programme_id" | "folded">;
 
 /** The code is null where the partnership was found by its id. */
-export interface FoundPartnership extends Pick<Partnership, "id" | "commission_rate"> {
+export interface FoundPartnership extends Pick<Partnership, "id" | "commission_rate" | "created_at_ms"> {
 	programme_id: number | null;
 	folded: string | null;
 }
@@ -70,7 +70,7 @@ export interface HotWrites {
 	keepAnnouncedBodies(trx: Db, bodies: readonly AnnouncedBody[]): Promise<void>;
 	/** Active partnerships by their codes, and partnerships by their ids. */
 	findPartnerships(db: Db, codes: readonly CodeKey[], ids: readonly number[]): Promise<FoundPartnership[]>;
-	/** By conversion, as they are until the transaction ends: whoever wants to change one locks it first. */
+	/** By conversion; locks the conversions, so that both stay as they are until the transaction ends. */
 	lockCredits(trx: Db, conversionIds: readonly number[]): Promise<ReadonlyMap<number, StoredCredit>>;
 	/** In the place of those that the conversions have. */
 	putCredits(trx: Db, credits: readonly StoredCredit[]): Promise<void>;

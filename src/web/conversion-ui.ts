@@ -11,7 +11,6 @@ import type { Conversion } from "../store/queries/conversions.ts";
 import { MAX_COUNTED_UNDELIVERED } from "../store/queries/delivery-health.ts";
 import type { ListedDelivery } from "../store/queries/delivery-list.ts";
 import type { ShownNotice } from "../store/queries/notices.ts";
-import type { Told } from "./page.ts";
 import { conversionPath, deliveryPath, integrationPath, noticesPath, withQuery } from "./paths.ts";
 import * as ui from "./ui.ts";
 import { type Content, type Html, html } from "./ui.ts";
@@ -220,10 +219,10 @@ export function countUndelivered(number: number): string {
 }
 
 /** What a form did that works in batches, such as "being sent again", and how many are left for the next time. */
-export function tellWorked({ count, isAll }: Worked, done: string, none: string, left: number): Told {
-	if (count === 0 && isAll) return ["info", none];
+export function tellWorked({ count, isAll }: Worked, done: string, none: string, left: number) {
+	if (count === 0 && isAll) return ["info", none] as const;
 	const rest = isAll || left <= 0 ? "" : ` ${callbacksAre(left)} left: press the button again.`;
-	return ["good", `${callbacksAre(count)} ${done}.${rest}`];
+	return ["good", `${callbacksAre(count)} ${done}.${rest}`] as const;
 }
 
 /** "1 callback is", "2 callbacks are". */

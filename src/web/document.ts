@@ -297,7 +297,7 @@ const PRIVATE_RANGES_WARNING = message(
 /** Until staff have ended it, on its own page. */
 const SET_UP_OFFER = message(
 	"info",
-	html`<strong>Set up your network:</strong> its name, the first programme, mail. <a href="${paths.NETWORK_PATH}">Continue</a>`,
+	html`<strong>Set up your network:</strong> some steps are left. <a href="${paths.NETWORK_PATH}">Continue</a>`,
 );
 
 /** For the shop's people too: nothing arrives, and nothing of theirs is wrong. */

@@ -290,8 +290,6 @@ const FLASH_SECONDS = 60;
 const MAX_TEXT_LENGTH = 800;
 
 /** How a form ends: the page it leads to says what it came to. */
-export type Told = readonly [tone: Flash["tone"], text: string];
-
 export function leadTo(c: WebContext, path: string, text: string, tone: Flash["tone"] = "good"): Response {
 	setFlash(c, tone, text);
 	return c.redirect(path, 303);

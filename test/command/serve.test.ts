@@ -115,8 +115,12 @@ describe("serve", { concurrency: 2 }, () => {
 		const plain = await start({ PUBLIC_URL: "http://ringback.example" });
 		match(plain.stdout, /^ {2}WARNING {2}Ringback is used over plain HTTP at ringback\.example\./m);
 		match(plain.stderr, /"kind":"plain_http"/);
-		const good = await start({ PUBLIC_URL: "https://ringback.example", RINGBACK_BRAND: "Acme" });
-		match(good.stdout, /^ {2}brand {4}Acme \(X-Acme-Signature\)$/m);
+		const good = await start({
+			PUBLIC_URL: "https://ringback.example",
+			RINGBACK_CLICK_URL: "https://go.example",
+			RINGBACK_BRAND: "Acme",
+		});
+		match(good.stdout, /^ {2}links {4}https:\/\/go\.example\/c\/…\n {2}brand {4}Acme \(X-Acme-Signature\)$/m);
 		doesNotMatch(good.stdout, /WARNING/);
 		doesNotMatch(good.stderr, /PUBLIC_URL|plain_http/);
 	});

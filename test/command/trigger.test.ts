@@ -52,6 +52,19 @@ describe("ringback trigger", { concurrency: 2 }, () => {
 		);
 	});
 
+	test("a click ID and a coupon code are sent with it, and the answer's credit is shown", async (t) => {
+		const setup = await openListenSetup(t);
+		const { db } = setup.opened.service.store;
+		await db.updateTable("programmes").set({ credits_partners: 1 }).execute();
+		const ended = await setup.run(["trigger", "conversion.approved", "--click-id", "cut"]);
+		match(
+			ended.stdout,
+			/^conversion\.recorded .* RECORDED {2}cnv_\w+ {2}CLICK_UNREADABLE\nconversion\.approved/,
+		);
+		const code = await setup.run(["trigger", "conversion.recorded", "--coupon-code", "X", "--json"]);
+		equal(JSON.parse(code.stdout).credit, "UNKNOWN_CODE");
+	});
+
 	test("a real order, recorded or parked, is never touched", async (t) => {
 		const setup = await openListenSetup(t);
 		await setup.client.record({ orderId: "real", basketValue: "1.00" });

@@ -3,6 +3,8 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { sql } from "kysely";
 import { makeShop, read } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
 import { createClickCounts } from "../../src/clicks/counts.ts";
@@ -236,7 +238,7 @@ eachDatabase("credits", (database) => {
 		const apart = createApp({ ...site.deps, clickUrl: "https://go.example" });
 		const ask = async (host: string, path: string, method = "GET") =>
 			(await apart.request(path, { method, headers: { ...BROWSER, host } })).status;
-		for (const host of ["go.example", "GO.example:443", "go.example.", "go.example.:443"]) {
+		for (const host of ["go.example", "GO.example:443", "go.example.", "go.example..:443"]) {
 			deepEqual([await ask(host, `/c/${code}`), await ask(host, `/c/${code}`, "HEAD")], [302, 302]);
 			deepEqual([await ask(host, "/healthz"), await ask(host, "/readyz")], [200, 200]);
 			for (const path of ["/", "/sign-in", "/programmes", "/docs", "/openapi.json", "/v1/conversions", "/c"])
@@ -323,6 +325,16 @@ eachDatabase("credits", (database) => {
 			.executeTakeFirstOrThrow();
 		equal(parked.commission, "0.00");
 		equal((await findCredits(database.store.db, [parked.id])).size, 0);
+		// As in a programme that does not park: staff's word would not outlive the server's.
+		const { public_id } = await database.store.db
+			.updateTable("conversions")
+			.set({ status: "RECORDED" })
+			.where("id", "=", parked.id)
+			.returning("public_id")
+			.executeTakeFirstOrThrow();
+		const input = { partner: partnership.partner_public_id, reason: "ours" };
+		const refused = await assignPartner(site.deps, maker, programme, public_id, input);
+		match(refused.ok ? "" : refused.fault.detail, /Only a pixel has reported this order/);
 	});
 
 	/** Of one order; in `batches` each list is one signed call, and a text is a pixel that claims the order for it. */
@@ -460,12 +472,33 @@ eachDatabase("credits", (database) => {
 		deepEqual(await storedCredit("raised"), ["CLICK", own.id, "5.00"]);
 	});
 
-	test("a click of a partnership that is not there credits nobody", async () => {
-		const ghost = { programmeId: programme.id, partnershipId: 999_999, linkId: 1, atMs: clock.nowMs() };
-		const iv = site.deps.random.bytes(12);
-		const token = createClickSealer(site.deps.sealingKey).seal({ ...ghost, subIds: NO_SUB_IDS }, iv);
-		const sold = await report({ clickId: token });
-		deepEqual([sold.json.credit, sold.json.conversion?.commission], ["CLICK_UNREADABLE", "0.00"]);
+	test("a click from before a restored backup credits nobody: its partnership is not there, or another", async () => {
+		const sealer = createClickSealer(site.deps.sealingKey);
+		const { id: later } = await partnerOf("later");
+		for (const [partnershipId, atMs] of [
+			[999_999, clock.nowMs()],
+			[later, clock.nowMs() - 1],
+		] as const) {
+			const click = { programmeId: programme.id, partnershipId, linkId: 1, atMs, subIds: NO_SUB_IDS };
+			const sold = await report({ clickId: sealer.seal(click, site.deps.random.bytes(12)) });
+			deepEqual([sold.json.credit, sold.json.conversion?.commission], ["CLICK_UNREADABLE", "0.00"]);
+		}
+	});
+
+	test("staff who assign wait for a process that has the conversion, and neither is ended for the other", async () => {
+		const { kind, store, rival } = database;
+		if (kind === "SQLite") return;
+		const { conversion } = await report({ orderId: "L-1", couponCode: "nobodys" });
+		let assigned: ReturnType<typeof assignPartner> | undefined;
+		await rival.transact(async (trx) => {
+			await trx.updateTable("conversions").set({ reason: null }).where("id", "=", conversion.id).execute();
+			const input = { partner: "", reason: "ours" };
+			assigned = assignPartner(site.deps, maker, programme, conversion.public_id, input);
+			const waiting = sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+			while ((await waiting.execute(store.db)).rows.length === 0) await setTimeout(10);
+			await rival.writes.lockCredits(trx, [conversion.id]);
+		});
+		equal((await assigned)?.ok, true);
 	});
 
 	test("a repeated report reads no credit without the fields, or where the programme credits nobody", async () => {

@@ -165,9 +165,10 @@ async function checkLive(
 		match(ended.stdout, /RECORDED/);
 	}
 	deepEqual(await programme.orderIds(), orderIds, "order ids arrive unchanged");
-	const again = await examples.runSender([orderIds[0] ?? "", "129.90"], settings);
+	const again = await examples.runSender([orderIds[0] ?? "", "129.90", "a-click"], settings);
 	equal(again.code, 0, again.stderr);
 	match(again.stdout, /DUPLICATE/);
+	match(again.stdout, /NOT_CREDITING/, "why nobody is credited");
 	const wrong = await examples.runSender(["W-1", "1.00"], { ...settings, RINGBACK_SIGNING_SECRET: "wrong" });
 	notEqual(wrong.code, 0, "a refusal is not a success");
 	match(wrong.stdout + wrong.stderr, /bad_signature/);

@@ -44,6 +44,8 @@ const HEALTHY: Series = {
 		rising(1_000),
 	[`ringback_http_requests_total{${TARGET},method="POST",route="/v1/conversions",status="503"}`]: rising(5),
 	[`ringback_http_requests_total{${TARGET},method="GET",route="/readyz",status="503"}`]: rising(500),
+	// Browsers that load a partner's link in advance.
+	[`ringback_http_requests_total{${TARGET},method="GET",route="/c/:code",status="503"}`]: rising(500),
 	[`ringback_http_request_duration_seconds_bucket{${TARGET},method="POST",route="/v1/conversions",le="1"}`]:
 		rising(1_000),
 	[`ringback_http_request_duration_seconds_bucket{${TARGET},method="POST",route="/v1/conversions",le="5"}`]:

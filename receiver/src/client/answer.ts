@@ -10,6 +10,8 @@ export type Decided<Outcome extends string> = {
 	readonly conversion: Conversion;
 	/** Of a sale in a programme that credits partners: by what a partner was credited, or why nobody was. */
 	readonly credit?: string;
+	/** Of a `DUPLICATE`: the fields in which the sale differs from the conversion on record, which stays as it is. */
+	readonly differs?: readonly string[];
 };
 
 export type Page = {
@@ -29,9 +31,12 @@ export function readDecided<Outcome extends string>(
 		if (outcome === undefined) return notPromised(`its outcome is not ${outcomes.join(", ")}`);
 		const conversion = parseConversion(json["conversion"]);
 		if (!conversion.ok) return conversion;
-		const { credit } = json;
-		const word = typeof credit === "string" ? { credit } : {};
-		return { ok: true, value: { outcome, conversion: conversion.value, ...word } };
+		const { credit, differs } = json;
+		const also = {
+			...(typeof credit === "string" ? { credit } : {}),
+			...(Array.isArray(differs) ? { differs: differs.filter((field) => typeof field === "string") } : {}),
+		};
+		return { ok: true, value: { outcome, conversion: conversion.value, ...also } };
 	};
 }
 

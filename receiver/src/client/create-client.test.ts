@@ -32,21 +32,29 @@ test("each method makes its call and gives outcome, conversion and the number of
 		decided("APPROVED"),
 		decided("REJECTED"),
 		decided("REVERSED"),
-		{ status: 201, body: { outcome: "RECORDED", conversion: sampleConversion, credit: "CLICK" } },
+		{
+			status: 200,
+			body: {
+				outcome: "DUPLICATE",
+				conversion: sampleConversion,
+				credit: "CLICK",
+				differs: ["test", { toString: 1 }],
+			},
+		},
 		{ status: 200, body: { conversion: sampleConversion, later: "field" } },
 		{ status: 200, body: { conversions: [sampleConversion], nextCursor: "cnv_2" } },
 	);
 	const client = clientOf(service);
 	const occurredAt = new Date(Date.UTC(2026, 0, 1));
 	const done = { ok: true, attempts: 1, conversion: sampleConversion };
-	const credited = { ...done, outcome: "RECORDED", credit: "CLICK" };
+	const repeated = { ...done, outcome: "DUPLICATE", credit: "CLICK", differs: ["test"] };
 	assert.deepEqual(await client.record({ ...sale, occurredAt }), { ...done, outcome: "RECORDED" });
 	assert.deepEqual(await client.approve({ orderId: "A-1001" }), { ...done, outcome: "APPROVED" });
 	const reason = "FRAUD";
 	assert.deepEqual(await client.reject({ orderId: "A-1001", reason }), { ...done, outcome: "REJECTED" });
 	const reversal = { orderId: "A-1001", eventType: "LEAD", reason: "A_LATER_WORD" };
 	assert.deepEqual(await client.reverse(reversal), { ...done, outcome: "REVERSED" });
-	assert.deepEqual(await client.record({ ...sale, clickId: "AQ" }), credited);
+	assert.deepEqual(await client.record({ ...sale, clickId: "AQ" }), repeated);
 	assert.deepEqual(await client.conversion("cnv_01HX3Y7R2K"), done);
 	const query = { orderId: "Bücher 1/2&x=y", limit: 7, status: undefined, cursor: "cnv_9" };
 	const page = { ok: true, attempts: 1, conversions: [sampleConversion], nextCursor: "cnv_2" };

@@ -1,7 +1,7 @@
 // `ringback trigger conversion.approved`: makes a test conversion and walks it to where that event happens.
 
 import { randomBytes } from "node:crypto";
-import type { Conversion } from "../client/conversion.ts";
+import type { Decided } from "../client/answer.ts";
 import { createClient } from "../client/create-client.ts";
 import type { CallFailure } from "../client/failure.ts";
 import { knownReasons } from "../words.ts";
@@ -37,6 +37,12 @@ export const triggerUsage: Usage = {
 			value: "AMOUNT",
 			help: `its value, such as 49.90; ${defaultBasketValue} if not given`,
 		},
+		"click-id": {
+			type: "string",
+			value: "ID",
+			help: "a click ID of a partner's link; the credit that it gives is shown",
+		},
+		"coupon-code": { type: "string", value: "CODE", help: "a coupon code of a partner" },
 		reason: {
 			type: "string",
 			value: "REASON",
@@ -91,16 +97,17 @@ export async function trigger(
 	if (!before.ok) return fail(before);
 	if (before.conversions.some(({ test }) => !test)) return fail(refuseReal(orderId));
 	const basketValue = given.text("basket-value") ?? defaultBasketValue;
-	const recorded = await client.record({ orderId, basketValue, test: true }, call);
+	const by = { clickId: given.text("click-id"), couponCode: given.text("coupon-code") };
+	const recorded = await client.record({ orderId, basketValue, test: true, ...by }, call);
 	if (!recorded.ok) return fail(recorded);
 	// It may have been sold since the look.
 	if (!recorded.conversion.test) return fail(refuseReal(orderId));
-	say("conversion.recorded", recorded.outcome, recorded.conversion);
+	say("conversion.recorded", recorded);
 	const reason = givenReason ?? defaultReason;
 	for (const step of stepsTo(event, from === "approved")) {
 		const moved = await move(step);
 		if (!moved.ok) return fail(moved);
-		say(step, moved.outcome, moved.conversion);
+		say(step, moved);
 	}
 	return exitCode.ok;
 
@@ -116,16 +123,16 @@ export async function trigger(
 		step satisfies never;
 	}
 
-	function say(step: TriggeredEvent, outcome: string, { id, status }: Conversion): void {
+	function say(step: TriggeredEvent, { outcome, conversion: { id, status }, credit }: Decided<string>): void {
 		// Nothing new happened, so no event either.
 		const isRepeat = outcome === "DUPLICATE";
 		if (asJson)
 			screen.out(
-				writePlainJson({ event: isRepeat ? null : step, outcome, orderId, conversionId: id, status }),
+				writePlainJson({ event: isRepeat ? null : step, outcome, orderId, conversionId: id, status, credit }),
 			);
 		else
 			screen.out(
-				`${(isRepeat ? "was there before" : step).padEnd(19)}  ${showPlainly(`${orderId}  ${status}  ${id}`)}`,
+				`${(isRepeat ? "was there before" : step).padEnd(19)}  ${showPlainly([orderId, status, id, credit ?? []].flat().join("  "))}`,
 			);
 	}
 }

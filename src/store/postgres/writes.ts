@@ -82,13 +82,18 @@ const RENAME_CONVERSIONS = forSet(
 );
 const INSERT_MOVES = forSet(MOVE, hotStatement(insertText("moves", MOVE)));
 const FIND_PARTNERSHIPS = hotStatement<FoundPartnership>(`
-	select code.programme_id, code.folded, own.id, own.commission_rate from ${listText("asked", CODE)}
+	select code.programme_id, code.folded, own.id, own.commission_rate, own.created_at_ms from ${listText("asked", CODE)}
 		join coupon_codes code on code.programme_id = asked.programme_id and code.folded = asked.folded
 		join partnerships own on own.id = code.partnership_id and own.ended_at_ms is null
-	union all select null, null, id, commission_rate from partnerships where id = any($3::bigint[])`);
-/** By their ids, as with conversions: two processes never lock each other out. */
-const LOCK_CREDITS = hotStatement<StoredCredit>(`select ${Object.keys(CREDIT).join(", ")} from credits
-	where conversion_id = any($1::bigint[]) order by conversion_id for no key update`);
+	union all select null, null, id, commission_rate, created_at_ms from partnerships where id = any($3::bigint[])`);
+/**
+ * The conversions, by their ids as whoever changes one does: two processes never lock each other out. The credits too, or
+ * they would be those of before the wait.
+ */
+const LOCK_CREDITS = hotStatement<StoredCredit>(`with locked as materialized (
+		select id from conversions where id = any($1::bigint[]) order by id for no key update
+	) select ${Object.keys(CREDIT).join(", ")} from credits
+		join locked on locked.id = credits.conversion_id for no key update of credits`);
 const PUT_CREDITS = forSet(CREDIT, hotStatement(`${insertText("credits", CREDIT)} ${REPLACING_CREDIT}`));
 const KEEP_BODIES = forSet(
 	KEPT,

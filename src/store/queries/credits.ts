@@ -1,7 +1,7 @@
 // Who conversions are credited to.
 
 import type { Status } from "../../domain/conversion.ts";
-import type { HotWrites } from "../hot-writes.ts";
+import type { FoundPartnership, HotWrites } from "../hot-writes.ts";
 import type { Db } from "../store.ts";
 import type { StoredCredit } from "../tables/partners.ts";
 import { joinHalves, sumOf } from "./conversion-tally.ts";
@@ -20,8 +20,7 @@ export interface Signals {
 export interface KnownPartnerships {
 	/** The active partnership that a code belongs to; null for a code of nobody. */
 	ofCode(programmeId: number, code: string): number | null;
-	/** Its own rate; null for the programme's, undefined where there is no such partnership. */
-	rateOf(partnershipId: number): string | null | undefined;
+	find(partnershipId: number | undefined): FoundPartnership | undefined;
 }
 
 /** For a batch of reports, however many; nothing is read where none has a signal. */
@@ -36,10 +35,10 @@ export async function readPartnerships(
 	const ids = new Set(signals.flatMap(({ partnershipIds }) => partnershipIds));
 	const found = await writes.findPartnerships(db, [...new Map(asked).values()], [...ids]);
 	const codes = new Map(found.map(({ programme_id, folded, id }) => [`${programme_id} ${folded}`, id]));
-	const rates = new Map(found.map(({ id, commission_rate }) => [id, commission_rate]));
+	const byId = new Map<number | undefined, FoundPartnership>(found.map((own) => [own.id, own]));
 	return {
 		ofCode: (programmeId, code) => codes.get(`${programmeId} ${code}`) ?? null,
-		rateOf: (partnershipId) => rates.get(partnershipId),
+		find: (partnershipId) => byId.get(partnershipId),
 	};
 }
 

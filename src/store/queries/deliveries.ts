@@ -90,8 +90,9 @@ export async function listFailedProgrammes(
 }
 
 /** Only what is failed still: one that was resent meanwhile would be out of sight when it fails again. */
-export async function setAside(trx: Db, ids: readonly number[]): Promise<readonly unknown[]> {
-	if (ids.length === 0) return [];
+export async function setAside(trx: Db, rows: readonly { id: number }[]): Promise<readonly unknown[]> {
+	if (rows.length === 0) return [];
+	const ids = rows.map(({ id }) => id);
 	const failed = trx.updateTable("deliveries").where("id", "in", ids).where("failed_at_ms", "is not", null);
 	return failed.set({ set_aside: 1 }).returning("id").execute();
 }

@@ -1,7 +1,7 @@
 // Retention: what is old enough is removed in small batches, each its own transaction, so that no caller waits for it.
 // What is few goes at once.
 
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { DAY_MS, isoTime, MINUTE_MS } from "../../domain/time.ts";
 import type { Clock } from "../../ports.ts";
 import type { Db, Store } from "../store.ts";
@@ -71,13 +71,13 @@ async function removeInBatches(
  * making. Not from the beginning each time: PostgreSQL would read again what this run has deleted.
  */
 function removeOldest<Row extends { id: number; atMs: number }>(
-	[, clock, olderThanMs, isStopping]: Pruning,
-	read: (afterId: number) => Promise<readonly Row[]>,
+	[{ db }, clock, olderThanMs, isStopping]: Pruning,
+	all: RawBuilder<Row>,
 	remove: (old: readonly Row[]) => Promise<number>,
 ): Promise<number> {
 	let afterId = 0;
 	return removeInBatches(clock, isStopping, async () => {
-		const rows = await read(afterId);
+		const { rows } = await sql<Row>`${all} where id > ${afterId} order by id limit ${BATCH_ROWS}`.execute(db);
 		const firstYoung = rows.findIndex(({ atMs }) => atMs >= olderThanMs);
 		const old = firstYoung === -1 ? rows : rows.slice(0, firstYoung);
 		const last = old.at(-1);
@@ -90,16 +90,10 @@ function removeOldest<Row extends { id: number; atMs: number }>(
 /** Resolves to how many went. */
 export function pruneDeliveries(...of: Pruning): Promise<number> {
 	const [store, , olderThanMs] = of;
-	const read = (afterId: number) =>
-		store.db
-			.selectFrom("deliveries")
-			.select(["id", "created_at_ms as atMs", "finished_at_ms"])
-			.where("id", ">", afterId)
-			.orderBy("id")
-			.limit(BATCH_ROWS)
-			.execute();
-	return removeOldest(of, read, async (old) => {
-		const finished = old.filter((row) => row.finished_at_ms !== null && row.finished_at_ms < olderThanMs);
+	const all = sql<{ id: number; atMs: number; finishedAtMs: number | null }>`
+		select id, created_at_ms as "atMs", finished_at_ms as "finishedAtMs" from deliveries`;
+	return removeOldest(of, all, async (old) => {
+		const finished = old.filter((row) => row.finishedAtMs !== null && row.finishedAtMs < olderThanMs);
 		const ids = finished.map(({ id }) => id);
 		return ids.length === 0 ? 0 : store.transact((trx) => removeDeliveries(trx, ids));
 	});
@@ -123,15 +117,8 @@ async function removeDeliveries(trx: Db, ids: readonly number[]): Promise<number
 /** The inbound log, or what listeners told of. Resolves to how many went. */
 export function pruneLog(table: "inbound_calls" | "local_answers", ...of: Pruning): Promise<number> {
 	const [{ db }] = of;
-	const read = (afterId: number) =>
-		db
-			.selectFrom(table)
-			.select(["id", "at_ms as atMs"])
-			.where("id", ">", afterId)
-			.orderBy("id")
-			.limit(BATCH_ROWS)
-			.execute();
-	return removeOldest(of, read, async (old) => {
+	const all = sql<{ id: number; atMs: number }>`select id, at_ms as "atMs" from ${sql.table(table)}`;
+	return removeOldest(of, all, async (old) => {
 		const ids = old.map(({ id }) => id);
 		await db.deleteFrom(table).where("id", "in", ids).execute();
 		return ids.length;

@@ -8,7 +8,7 @@
 
 import type { EventName } from "../../domain/event-name.ts";
 import { SECOND_MS } from "../../domain/time.ts";
-import type { Verdict } from "../../domain/verdict.ts";
+import type { AttemptTimings, Verdict } from "../../domain/verdict.ts";
 import type { Db } from "../schema/tables.ts";
 import type { AttemptResult } from "../tables/deliveries.ts";
 
@@ -76,16 +76,12 @@ export interface OwedInHand {
 
 export const NOTHING_OWED: Owed = { programmeIds: [], dueAtMs: Number.POSITIVE_INFINITY };
 
-export interface AttemptRecord {
+export interface AttemptRecord extends AttemptTimings {
 	result: AttemptResult;
 	httpStatus: number | null;
 	detail: string | null;
 	startedAtMs: number;
 	tookMs: number;
-	lookUpMs: number | null;
-	connectMs: number | null;
-	tlsMs: number | null;
-	answerMs: number | null;
 	endpointId: number;
 	nonce: string;
 	signature: string;

@@ -2,6 +2,7 @@
 // decided about the money.
 
 import type { CreditWord } from "../../domain/credit.ts";
+import { isUnconfirmed } from "../../partners/assign.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
 import { findNamedCredits, type NamedCredit } from "../../store/queries/credits.ts";
 import { findLink, type PartnerLink } from "../../store/queries/partners.ts";
@@ -46,7 +47,8 @@ export async function creditSection(
 			subId === "" ? [] : [[`Sub ID ${index + 1}`, html`<code class="break">${subId}</code>`] as const],
 		),
 	];
-	const mayAssign = isStaff && conversion.status === "RECORDED" && programme.credits_partners === 1;
+	const isOpen = conversion.status === "RECORDED" && !isUnconfirmed(conversion);
+	const mayAssign = isStaff && isOpen && programme.credits_partners === 1;
 	return ui.section({
 		id: "credit",
 		title: "Partner",
@@ -62,10 +64,10 @@ function nameOf(credit: NamedCredit | undefined, isStaff: boolean): Content {
 }
 
 /** No credit is made before the shop's server has spoken, nor for what was there before. */
-function whyNotYet({ source, confirmed_at_ms: confirmedAtMs }: Conversion): string {
-	if (source === "pixel" && confirmedAtMs === null)
+function whyNotYet(conversion: Conversion): string {
+	if (isUnconfirmed(conversion))
 		return "Only a pixel has reported this order, and anyone can call a pixel. A partner is credited when the shop's server confirms it.";
-	return source === "import"
+	return conversion.source === "import"
 		? "Imported conversions credit nobody."
 		: "The programme did not credit partners when this sale was recorded.";
 }

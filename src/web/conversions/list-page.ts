@@ -66,7 +66,7 @@ export async function showConversions(c: WebContext, deps: PageDeps): Promise<Re
 	const actions = programme !== null && [
 		may(c, "decide")
 			? ui.linkButton({
-					label: "Approve or reject by CSV",
+					label: "Decide by CSV",
 					href: withQuery(bulkPath(programme.public_id), {
 						back: listed === "" ? undefined : `${list.path}${listed}`,
 					}),

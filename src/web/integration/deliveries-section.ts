@@ -15,12 +15,12 @@ import { ALL, countFailed, countWaiting } from "../../store/queries/delivery-hea
 import type { ListedDelivery } from "../../store/queries/delivery-list.ts";
 import { callbacksAre, countUndelivered, deliveryColumns, selectAll, tellWorked } from "../conversion-ui.ts";
 import { filterBar, notUnderstood, pager } from "../filter-query.ts";
-import { makerOf, programmeOf, setFlash, type Told, type WebContext, type WebDeps } from "../page.ts";
+import { makerOf, programmeOf, setFlash, type WebContext, type WebDeps } from "../page.ts";
 import { deliveryPath, integrationPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, countOf, type Html, html } from "../ui.ts";
 import { type CallbacksView, DELIVERY_FILTERS } from "./callbacks-view.ts";
-import { type FormPart, finish, queryHere } from "./frame.ts";
+import { type FormPart, finish, queryHere, type Told } from "./frame.ts";
 
 export function deliveriesSection(view: CallbacksView): Html {
 	const { path, filters, isLive } = view;

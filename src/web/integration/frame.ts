@@ -4,7 +4,8 @@
 
 import type { Result } from "../../domain/fault.ts";
 import type { Right } from "../../domain/roles.ts";
-import { answerPage, may, programmeOf, setFlash, type Told, type WebContext } from "../page.ts";
+import type { Flash } from "../document.ts";
+import { answerPage, may, programmeOf, setFlash, type WebContext } from "../page.ts";
 import { inboundPath, integrationPath, keysPath, signaturePath } from "../paths.ts";
 import { type Content, copyable, html, pageHeader, tabs } from "../ui.ts";
 
@@ -53,6 +54,8 @@ export function queryOf(search: string): string {
 	const query = new URLSearchParams([...new URLSearchParams(search)].filter(([, value]) => value !== ""));
 	return query.size === 0 ? "" : `?${query}`;
 }
+
+export type Told = readonly [tone: Flash["tone"], text: string];
 
 /** Back at the part, with what is to be told there. */
 export function finish<Value>(

@@ -10,7 +10,7 @@ import type { JobKind } from "../../jobs/kind.ts";
 import { IMPORT_KINDS, JOB_KINDS } from "../../jobs/kinds.ts";
 import { type BatchFailure, jobResult, readFailure } from "../../jobs/lines.ts";
 import { type JobSummary, type MoneyTotal, parseSummary } from "../../jobs/summary.ts";
-import { CLAIM_MS } from "../../jobs/work.ts";
+import { CLAIM_MS, hasWork } from "../../jobs/work.ts";
 import { LIMITS } from "../../people/limits.ts";
 import { findJob, type Job, type ListedJob } from "../../store/queries/jobs.ts";
 import type { JobState } from "../../store/tables/jobs.ts";
@@ -38,16 +38,12 @@ const STATES: Readonly<Record<JobState, readonly [ui.Tone, string]>> = {
 
 export function stateOf(job: Job): readonly [ui.Tone, string] {
 	if (isRestDiscarded(job)) return ["plain", "Stopped, rest discarded"];
-	return isMoving(job) && job.failure !== null ? ["warn", "Trying again"] : STATES[job.state];
+	return hasWork(job) && job.failure !== null ? ["warn", "Trying again"] : STATES[job.state];
 }
 
 /** By somebody, or because it was left for days. */
 function isRestDiscarded({ state, lines }: Job): boolean {
 	return state === "stopped" && lines !== "kept";
-}
-
-function isMoving({ state }: Job): boolean {
-	return state === "uploaded" || state === "applying";
 }
 
 /** What its button does, and what was done then. */
@@ -111,11 +107,11 @@ export async function showJob(c: WebContext, deps: PageDeps): Promise<Response> 
 			href: backPath(c, job),
 		}),
 	});
-	const body = isMoving(job) ? renderProgress(view) : renderOutcome(view);
+	const body = hasWork(job) ? renderProgress(view) : renderOutcome(view);
 	return answerPage(c, {
 		title,
 		active: job.programme_id === null ? "programmes" : "conversions",
-		body: html`<div id="job" class="stack"${ui.attrs(isMoving(job) ? ui.refreshed("job", view.href, 1) : {})}>${header}${body}</div>`,
+		body: html`<div id="job" class="stack"${ui.attrs(hasWork(job) ? ui.refreshed("job", view.href, 1) : {})}>${header}${body}</div>`,
 	});
 }
 
@@ -265,7 +261,7 @@ function failureMessage(job: Job): Content {
 	const failure = readFailure(job.failure);
 	if (failure === null) return null;
 	const [cause, advice] = WHY[failure.cause];
-	const again = isMoving(job) ? `, and they are tried again every ${CLAIM_MS / SECOND_MS} seconds` : "";
+	const again = hasWork(job) ? `, and they are tried again every ${CLAIM_MS / SECOND_MS} seconds` : "";
 	return message(
 		"bad",
 		html`Lines ${count(failure.firstLine)} to ${count(failure.lastLine)} could not be ${job.state === "uploaded" ? "checked" : "stored"} (${ui.timeTag(failure.atMs)}): ${cause}. None of them was stored${again}. If it continues, ${advice}.`,
@@ -394,7 +390,7 @@ function change(
 export function showResultFile(isOfProblems: boolean): Answer {
 	return async (c, deps) => {
 		const job = await jobOf(c, deps);
-		if (job === undefined || isMoving(job) || job.lines !== "kept") return answerError(c, "not_found");
+		if (job === undefined || hasWork(job) || job.lines !== "kept") return answerError(c, "not_found");
 		const name = `${isOfProblems ? "needs-fixing" : "result"}-${job.public_id}.csv`;
 		return answerCsv(c, deps, name, jobResult(deps.store.db, job, isOfProblems));
 	};

@@ -53,7 +53,7 @@ export function receiveUpload(kind: JobKind): Answer {
 async function answerUploadPage(c: WebContext, { store }: PageDeps, kind: JobKind): Promise<Response> {
 	const programme = c.get("programme");
 	const jobs = await listJobs(store.db, programme?.id ?? null, MAX_LISTED_JOBS);
-	const title = programme === undefined ? "Import from other software" : "Approve or reject by CSV";
+	const title = programme === undefined ? "Import from other software" : "Decide by CSV";
 	return answerPage(c, {
 		title,
 		active: programme === undefined ? "programmes" : "conversions",
