@@ -57,11 +57,15 @@ export function readPartner({ name, site, email }: PartnerInput): Checked<Partne
 	});
 }
 
+const MAX_SITE_LENGTH = 200;
+
 /** May be empty. */
 function readSite(text: string): Result<string> {
 	const url = URL.parse(text);
-	if (text === "" || url?.protocol === "https:" || url?.protocol === "http:") return succeed(url?.href ?? "");
-	return refuse("invalid_field", "Enter the site with https://, or leave the field empty.", "site");
+	const isSite = /^https?:$/.test(url?.protocol ?? "") && text.length <= MAX_SITE_LENGTH;
+	if (text === "" || isSite) return succeed(url?.href ?? "");
+	const rule = `Enter the site with https://, in at most ${MAX_SITE_LENGTH} characters, or leave the field empty.`;
+	return refuse("invalid_field", rule, "site");
 }
 
 /** In the transaction of `sendAs`. Refused before anything is written. */
@@ -130,14 +134,17 @@ export function addPartnership(
 	);
 }
 
-/** In the caller's transaction, at the programme's own rate. The terms are kept: those that an applicant accepted, or as they are now. */
+/**
+ * In the caller's transaction, at the programme's own rate. The terms are kept: those that an applicant saw, or as they are
+ * now.
+ */
 export async function joinProgramme(
 	trx: Db,
 	deps: Pick<Deps, "clock" | "random">,
 	maker: Maker | null,
 	programme: Programme,
 	partner: Pick<Partner, "id" | "name">,
-	acceptedTerms?: string,
+	terms = programme.partner_terms,
 ): Promise<Result<Partnership>> {
 	const nowMs = deps.clock.nowMs();
 	const partnership = await rows.insertPartnership(trx, {
@@ -145,8 +152,7 @@ export async function joinProgramme(
 		programme_id: programme.id,
 		partner_id: partner.id,
 		commission_rate: null,
-		terms: acceptedTerms ?? programme.partner_terms,
-		terms_accepted: acceptedTerms === undefined ? 0 : 1,
+		terms,
 		created_at_ms: nowMs,
 	});
 	if (partnership === undefined) {
@@ -213,7 +219,7 @@ const MAX_CODES = 200;
 
 /** By how they are compared. */
 function readCodes(text: string): Result<ReadonlyMap<string, string>> {
-	const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "");
+	const lines = text.split(/[\r\n,;]+/).filter((line) => line.trim() !== "");
 	const codes = lines.map(parseName);
 	if (codes.some((code) => code === null || code.length > MAX_COUPON_CODE_CHARACTERS)) {
 		const rule = `A coupon code has at most ${MAX_COUPON_CODE_CHARACTERS} characters. Enter one a line.`;

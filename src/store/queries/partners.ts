@@ -76,13 +76,9 @@ export async function addPartnerPerson(db: Db, partnerId: number, personId: numb
 		.execute();
 }
 
-export async function removePartnerPerson(db: Db, partnerId: number, personId: number): Promise<boolean> {
-	const { numDeletedRows } = await db
-		.deleteFrom("partner_people")
-		.where("partner_id", "=", partnerId)
-		.where("person_id", "=", personId)
-		.executeTakeFirst();
-	return numDeletedRows > 0n;
+export async function removePartnerPerson(db: Db, partnerId: number, personId: number): Promise<void> {
+	const people = db.deleteFrom("partner_people").where("partner_id", "=", partnerId);
+	await people.where("person_id", "=", personId).execute();
 }
 
 /** For whom somebody signs in, those that have ended included: they keep what they earned. */

@@ -213,7 +213,7 @@ function partnerTables({ lastingId, givenId, clustered, rewritten }: Dialect): r
 		"create index partner_people_by_person on partner_people (person_id)",
 		`create table partnerships (
 			id ${lastingId}, public_id text not null unique, programme_id bigint not null, partner_id bigint not null,
-			commission_rate text, terms text not null, terms_accepted integer not null default 0,
+			commission_rate text, terms text not null,
 			created_at_ms bigint not null, ended_at_ms bigint, unique (programme_id, partner_id))`,
 		"create index partnerships_by_partner on partnerships (partner_id)",
 		`create table applications (

@@ -30,8 +30,6 @@ export interface PartnershipsTable {
 	commission_rate: string | null;
 	/** The programme's terms as they were when it began. */
 	terms: string;
-	/** By an application: whom staff add has accepted nothing here. */
-	terms_accepted: Generated<0 | 1>;
 	created_at_ms: number;
 	ended_at_ms: number | null;
 }

@@ -170,7 +170,7 @@ export async function partnershipTable(
 	return [ui.statStrip(sums), table];
 }
 
-function partnershipPath(own: NamedPartnership): string {
+export function partnershipPath(own: NamedPartnership): string {
 	return programmePartnerPath(own.programme_public_id, own.public_id);
 }
 

@@ -24,7 +24,7 @@ import { earningsPath, partnerConversionsPath, programmePartnerPath, withQuery }
 import { invitationCard } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
-import { earnedSection, partnershipTable } from "./earned-section.ts";
+import { earnedSection, partnershipPath, partnershipTable } from "./earned-section.ts";
 
 const ADD_FORM = declareForm({ programme: { label: "Programme's name or ID", isRequired: true } });
 
@@ -60,10 +60,11 @@ export async function showEarnings(c: WebContext, deps: WebDeps, invited?: SentL
 						empty: isStaff
 							? "Add the first programme below. Then the partner can make links to its shop."
 							: "The network's staff add you to programmes. Then you can make links to their shops.",
-						hrefOf: ({ programme_public_id: programme, public_id }) => {
-							if (isStaff) return programmePartnerPath(programme, public_id);
+						hrefOf: (own) => {
+							if (isStaff) return partnershipPath(own);
 							const { from, to, zone } = asked.query;
-							return withQuery(partnerConversionsPath(id), { programme, from, to, zone });
+							const query = { programme: own.programme_public_id, from, to, zone };
+							return withQuery(partnerConversionsPath(id), query);
 						},
 					}),
 			}),

@@ -46,8 +46,10 @@ test("staff invite a partner, whose one-time link is shown once, and find it by 
 	const refused = await staff.submit("/partners/invite", { name: "", site: "", email: "a@blog.example" });
 	equal(refused.status, 422);
 	match(refused.text, /id="name-error"/);
-	const wrong = await staff.submit("/partners/invite", { name: "", site: "ftp://a", email: "nobody" });
-	match(wrong.text, /id="name-error"[\s\S]+id="site-error"[\s\S]+id="email-error"/);
+	for (const page of ["ftp://a", `https://a.example/${"x".repeat(200)}`]) {
+		const wrong = await staff.submit("/partners/invite", { name: "", site: page, email: "nobody" });
+		match(wrong.text, /id="name-error"[\s\S]+id="site-error"[\s\S]+id="email-error"/);
+	}
 	const { email } = await site.addStaff();
 	const taken = await staff.submit("/partners/invite", { name: "Ghost", site: "", email });
 	equal(taken.status, 409);
@@ -222,6 +224,13 @@ test("a conversion's page says why this partner or nobody; staff change it with 
 		(await site.audit("credit.assigned")).map(({ detail }) => detail),
 		["nobody: own newsletter", "Blog: was wrong"],
 	);
+	const pixel = await add({ order_id: "P-1", source: "pixel", confirmed_at_ms: null });
+	doesNotMatch((await staff.open(`${base}/${pixel.public_id}`)).text, /Change the partner/);
+	const early = await staff.submit(`/conversions/${pixel.public_id}/partner`, {
+		partner: "Blog",
+		reason: "x",
+	});
+	equal(early.status, 409);
 	await site.store.db.updateTable("conversions").set({ status: "APPROVED" }).execute();
 	doesNotMatch((await staff.open(page)).text, /Change the partner/);
 	equal((await staff.submit(form, { partner: "", reason: "late" })).status, 409);

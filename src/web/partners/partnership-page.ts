@@ -12,7 +12,7 @@ import * as paths from "../paths.ts";
 import type { Answer } from "../routes.ts";
 import * as ui from "../ui.ts";
 import { html } from "../ui.ts";
-import { rateOf, stateOf } from "./earned-section.ts";
+import { partnershipPath, rateOf, stateOf } from "./earned-section.ts";
 import { linkSection } from "./link-section.ts";
 import { nextStep } from "./programme-partners-page.ts";
 
@@ -32,10 +32,6 @@ function about(verb: (c: WebContext, deps: WebDeps, own: NamedPartnership) => Pr
 		const own = await findPartnership(deps.store.db, c.req.param("partnershipId") ?? "");
 		return own?.programme_id === page.programmeOf(c).id ? verb(c, deps, own) : answerError(c, "not_found");
 	};
-}
-
-function pathOf(own: NamedPartnership): string {
-	return paths.programmePartnerPath(own.programme_public_id, own.public_id);
 }
 
 const END = {
@@ -62,7 +58,7 @@ async function renderPartnership(c: WebContext, deps: WebDeps, own: NamedPartner
 	const change = own.ended_at_ms === null ? END : RESUME;
 	const usual = `Leave empty to use the programme's rate, ${shortenRate(own.programme_rate)} %.`;
 	const form = FORM.show(c, {
-		action: pathOf(own),
+		action: partnershipPath(own),
 		shown: isStaff ? ["rate", "codes"] : ["codes"],
 		values: { rate: own.commission_rate && shortenRate(own.commission_rate), codes: codes.join("\n") },
 		looks: { rate: { hint: `${usual} It holds for sales recorded from now on.` } },
@@ -72,10 +68,7 @@ async function renderPartnership(c: WebContext, deps: WebDeps, own: NamedPartner
 	const facts = ui.facts([
 		["State", stateOf(own)],
 		["Commission", rateOf(own)],
-		[
-			own.terms_accepted === 1 ? "Terms they accepted" : "Terms when they were added",
-			terms === "" ? "none" : html`<span class="typed">${terms}</span>`,
-		],
+		["Terms at its start", terms === "" ? "none" : html`<span class="typed">${terms}</span>`],
 		...(page.may(c, "manage") ? [] : [["Coupon codes", codes.join(", ") || "none"] as const]),
 	]);
 	return page.answerPage(c, {
@@ -87,7 +80,9 @@ async function renderPartnership(c: WebContext, deps: WebDeps, own: NamedPartner
 				hint: html`<a href="${paths.programmePartnersPath(programmeId)}">All partners of ${own.programme_name}</a>${isStaff ? html` · <a href="${paths.earningsPath(partner)}">All programmes of ${own.partner_name}</a>` : null}`,
 				actions: [
 					ui.linkButton({ label: "Conversions", href: sales }),
-					page.may(c, "manage") ? ui.buttonForm({ ...change, action: `${pathOf(own)}/change` }) : null,
+					page.may(c, "manage")
+						? ui.buttonForm({ ...change, action: `${partnershipPath(own)}/change` })
+						: null,
 				],
 			}),
 			next === null ? null : ui.message("warn", next),
@@ -104,7 +99,7 @@ async function renderPartnership(c: WebContext, deps: WebDeps, own: NamedPartner
 export const save = about(async (c, deps, own) => {
 	const saved = await savePartnership(deps, page.makerOf(c), own, await FORM.read(c));
 	if (!saved.ok) return FORM.refuse(c, saved, () => renderPartnership(c, deps, own));
-	return page.leadTo(c, pathOf(own), "Saved.");
+	return page.leadTo(c, partnershipPath(own), "Saved.");
 });
 
 export const change = about(async (c, deps, own) => {
@@ -112,5 +107,5 @@ export const change = about(async (c, deps, own) => {
 	const changed = await changeState(deps, page.makerOf(c), own, to);
 	if (!changed.ok) return page.tellRefusal(c, changed, () => renderPartnership(c, deps, own));
 	const text = to === "ended" ? "The partnership has ended." : "The partnership is active again.";
-	return page.leadTo(c, pathOf(own), text);
+	return page.leadTo(c, partnershipPath(own), text);
 });
