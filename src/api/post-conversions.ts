@@ -101,13 +101,13 @@ function parseReport(json: unknown, { programme, nowMs }: SignedCall, sealer: Cl
 	const occurredAtMs = occurredAt === undefined ? succeed(null) : parseOccurredAt(occurredAt, nowMs);
 	if (!occurredAtMs.ok) return occurredAtMs;
 	// A bad click id never refuses a sale: the answer's word says what was wrong with it.
-	const clicks = clickId === undefined ? [] : readClickIds(clickId).map(sealer.open);
+	const openClicks = clickId === undefined ? undefined : () => readClickIds(clickId).map(sealer.open);
 	return succeed({
 		source: "postback",
 		...sale.value,
 		occurredAtMs: occurredAtMs.value,
 		isTest,
-		clicks,
+		openClicks,
 		couponCode: signalText(fields.value.couponCode),
 	});
 }

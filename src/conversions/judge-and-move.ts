@@ -27,8 +27,8 @@ export interface OrderRequest<Done> {
 	eventType: EventType;
 	/** As it was read before; null where it is taken for new until that proves wrong. Undefined: it has to be read. */
 	present: Conversion | null | undefined;
-	/** What it may be credited by, read for all requests at once; left out where that cannot be. */
-	signals?: Signals | undefined;
+	/** What it may be credited by, asked and read for all requests at once; left out where that cannot be. */
+	findSignals?(): Signals | undefined;
 	judge(present: Conversion | null, about: About): Judgement<Done>;
 }
 
@@ -62,10 +62,11 @@ export async function judgeAndMove<Done>(
 ): Promise<Judged<Done>> {
 	const { writes } = deps.store;
 	const orders = new KnownOrders(writes);
+	const signals = new Map(requests.map((request) => [request, request.findSignals?.()]));
 	const partnerships = await readPartnerships(
 		trx,
 		writes,
-		requests.flatMap(({ signals }) => signals ?? []),
+		[...signals.values()].flatMap((found) => found ?? []),
 	);
 	const results = new Map<OrderRequest<Done>, Result<Done>>();
 	let owed = NOTHING_OWED;
@@ -79,7 +80,7 @@ export async function judgeAndMove<Done>(
 			// All of the round where any is: in the order in which they are changed afterwards.
 			const credits = await writes.lockCredits(
 				trx,
-				open.some(({ signals }) => signals !== undefined)
+				open.some((request) => signals.get(request) !== undefined)
 					? open.flatMap((request) => orders.presentOf(request)?.id ?? [])
 					: [],
 			);
@@ -87,7 +88,7 @@ export async function judgeAndMove<Done>(
 			for (const request of open) {
 				const present = orders.presentOf(request) ?? null;
 				const about = { namesakes: orders.namesakesOf(request), partnerships };
-				const credit = request.signals && credits.get(present?.id ?? 0);
+				const credit = signals.get(request) && credits.get(present?.id ?? 0);
 				const judged = request.judge(present, { ...about, credit });
 				if (judged.kind === "answer") results.set(request, judged.result);
 				else moving.set(request, judged);

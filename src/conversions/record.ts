@@ -24,7 +24,7 @@ import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { shareOf } from "../domain/money.ts";
 import { DAY_MS } from "../domain/time.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
-import type { KnownPartnerships, Signals } from "../store/queries/credits.ts";
+import type { KnownPartnerships } from "../store/queries/credits.ts";
 import { noteFirstTime } from "../store/queries/first-times.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
@@ -47,10 +47,12 @@ export interface Report {
 	/** The time of the sale; null when the reporter did not say. */
 	occurredAtMs: number | null;
 	isTest: boolean;
-	/** What the shop's server says of who brought it: clicks that were opened, and a coupon code. */
-	clicks?: readonly (Click | null)[];
+	/** What the shop's server says of who brought it. Clicks are opened with those of others: one by one takes twice as long. */
+	openClicks?: (() => readonly (Click | null)[]) | undefined;
 	couponCode?: string | undefined;
 }
+
+type OpenedReport = Report & { clicks: readonly (Click | null)[] };
 
 export type RecordOutcome = "RECORDED" | "PARKED" | "CONFIRMED" | "DUPLICATE";
 
@@ -62,21 +64,33 @@ export function reportRequest(
 	programme: Programme,
 	report: Report,
 ): OrderRequest<Decided<RecordOutcome>> {
+	let clicks: readonly (Click | null)[] = [];
 	return {
 		programmeId: programme.id,
 		orderId: report.orderId,
 		eventType: report.eventType,
 		// Most reports are an order's first, so nothing is read before it is inserted.
 		present: null,
-		signals: signalsOf(programme, report),
+		findSignals() {
+			// Without a field no repeated report can be better than the first.
+			if (!isCredited(programme, report) || !hasField(report)) return undefined;
+			clicks = report.openClicks?.() ?? [];
+			return {
+				programmeId: programme.id,
+				code: report.couponCode === undefined ? null : foldCode(report.couponCode),
+				partnershipIds: clicks.flatMap((click) => click?.partnershipId ?? []),
+			};
+		},
 		judge(present, about) {
 			const verdict = judgeReport(report, programme.parks_pixels === 1, knownOrder(present));
-			if (verdict.kind === "duplicate") return judgeRepeated(programme, report, present, about);
+			if (verdict.kind === "duplicate")
+				return judgeRepeated(programme, { ...report, clicks }, present, about);
 			const { move } = verdict;
 			const isRecordedFromPixel = report.source === "pixel" && move === "record";
 			const showsPixelWorks = isRecordedFromPixel || move === "confirm";
 			const nowMs = deps.clock.nowMs();
-			const { credit, rates } = creditOf(programme, report, report.occurredAtMs ?? nowMs, about.partnerships);
+			const soldAtMs = report.occurredAtMs ?? nowMs;
+			const { credit, rates } = creditOf(programme, { ...report, clicks }, soldAtMs, about.partnerships);
 			const by = credit === undefined ? sayNotCrediting(programme, report) : { credit: credit.word };
 			return {
 				kind: "move",
@@ -93,7 +107,7 @@ export function reportRequest(
  */
 function judgeRepeated(
 	programme: Programme,
-	report: Report,
+	report: OpenedReport,
 	present: Conversion | null,
 	{ partnerships, credit: known }: About,
 ): Judgement<Decided<RecordOutcome>> {
@@ -121,35 +135,24 @@ function isCredited(programme: Programme, { source }: Report): boolean {
 	return programme.credits_partners === 1 && source !== "pixel";
 }
 
-function hasField({ clicks = [], couponCode }: Report): boolean {
-	return clicks.length > 0 || couponCode !== undefined;
+function hasField({ openClicks, couponCode }: Report): boolean {
+	return openClicks !== undefined || couponCode !== undefined;
 }
 
 function sayNotCrediting(programme: Programme, report: Report): Pick<Decided<RecordOutcome>, "credit"> {
 	return programme.credits_partners === 0 && hasField(report) ? { credit: NOT_CREDITING } : {};
 }
 
-/** None without a field, which can make no repeated report better than the first. */
-function signalsOf(programme: Programme, report: Report): Signals | undefined {
-	const { clicks = [], couponCode } = report;
-	if (!isCredited(programme, report) || !hasField(report)) return undefined;
-	return {
-		programmeId: programme.id,
-		code: couponCode === undefined ? null : foldCode(couponCode),
-		partnershipIds: clicks.flatMap((click) => click?.partnershipId ?? []),
-	};
-}
-
 /** Who brought it, where that is judged, and the rates that follow. */
 function creditOf(
 	programme: Programme,
-	report: Report,
+	report: OpenedReport,
 	soldAtMs: number,
 	partnerships: KnownPartnerships,
 ): { credit: Credit | undefined; rates: Rates } {
 	if (programme.credits_partners === 0) return { credit: undefined, rates: programme };
 	if (!isCredited(programme, report)) return { credit: undefined, rates: creditedRates(programme, null) };
-	const { clicks = [], couponCode } = report;
+	const { clicks, couponCode } = report;
 	const code = couponCode === undefined ? undefined : partnerships.ofCode(programme.id, foldCode(couponCode));
 	const credit = judgeCredit({
 		clicks: clicks.map((click) => (isOfHere(click, partnerships) ? click : null)),

@@ -14,7 +14,7 @@ import type { SeededRandom } from "../support/seeded-random.ts";
 import type { Order } from "./order-ledger.ts";
 import type { ProgrammeRecord } from "./programme-record.ts";
 
-type Signals = Pick<Extract<Act, { kind: "report" }>, "clicks" | "couponCode">;
+type Signals = Pick<Extract<Act, { kind: "report" }>, "openClicks" | "couponCode">;
 
 /** In every programme. One without a rate has the programme's; of one that has ended clicks count, and its code does not. */
 const PARTNERS = [
@@ -69,20 +69,16 @@ export async function openCrediting(
 	function drawSignals(programme: ProgrammeRecord, soldAtMs: number): Signals {
 		const ids = Array.from({ length: random.pick([0, 1, 1, 2]) }, () => drawClickId(programme, soldAtMs));
 		return {
-			clicks: ids.length === 0 ? [] : readClickIds(ids.join(".")).map(sealer.open),
+			openClicks: ids.length === 0 ? undefined : () => readClickIds(ids.join(".")).map(sealer.open),
 			couponCode: random.pick(["", "", "Blog", "news", "PAST", "unknown"]) || undefined,
 		};
 	}
 
-	function judge(
-		programme: ProgrammeRecord,
-		{ clicks = [], couponCode }: Signals,
-		soldAtMs: number,
-	): Brought {
+	function judge(programme: ProgrammeRecord, { openClicks, couponCode }: Signals, soldAtMs: number): Brought {
 		const partnerships = partnershipsOf.get(programme) ?? [];
 		const byCode = partnerships.find(({ code, isEnded }) => !isEnded && code === couponCode?.toUpperCase());
 		const credit = judgeCredit({
-			clicks,
+			clicks: openClicks?.() ?? [],
 			codePartnershipId: couponCode === undefined ? undefined : (byCode?.id ?? null),
 			programmeId: programme.id,
 			soldAtMs,
@@ -110,7 +106,7 @@ async function joinPartners(db: Db, programmeId: number): Promise<Partnership[]>
 	const joined: Partnership[] = [];
 	for (const partner of PARTNERS) {
 		const { code, rate, isEnded } = partner;
-		const made = { public_id: `${code} ${programmeId}`, created_at_ms: START_MS };
+		const made = { public_id: `${code} ${programmeId}`, created_at_ms: 0 };
 		const { id: partnerId } = await insertPartner(db, { ...made, name: code, site: "" });
 		const partnership = await insertPartnership(db, {
 			...made,

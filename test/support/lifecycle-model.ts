@@ -67,7 +67,7 @@ export type Act =
 			occurredAtMs: number | null;
 			isTest: boolean;
 			/** What it says of who brought it, and who that is if it was sold then. */
-			clicks?: readonly (Click | null)[];
+			openClicks?: (() => readonly (Click | null)[]) | undefined;
 			couponCode?: string | undefined;
 			bring?(soldAtMs: number): Brought;
 	  }
