@@ -77,7 +77,7 @@ export async function showEarnings(c: WebContext, deps: WebDeps, invited?: SentL
 }
 
 function sayEnd(name: string): string {
-	return `End all partnerships of ${name}? Links then lead to the shops without a click ID, and coupon codes credit nobody. The partner keeps what was earned, and sales from clicks made before still count. Each partnership can be resumed.`;
+	return `End all partnerships of ${name}? Links then lead to the shops without a click ID, and coupon codes credit nobody. The partner keeps what was earned, and sales from clicks made before still count. Only you, the staff, can resume them.`;
 }
 
 function termsOf({ terms, created_at_ms: sinceMs, ...own }: NamedPartnership): Html {
