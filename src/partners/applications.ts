@@ -76,7 +76,8 @@ export async function apply(
 			return refuse("too_many_attempts", "Many applications to this programme are waiting. Try again later.");
 		}
 		if (!(await insertApplication(trx, { ...row, programme_id: programme.id, created_at_ms: nowMs }))) {
-			const text = "An application from this address is waiting already. The programme's owner will answer it.";
+			const text =
+				"An application from this address is waiting already. The programme's owner will answer it.";
 			return refuse("email_taken", text, "email");
 		}
 		await note(trx, { clock }, null, "application.made", public_id, row.name, programme.id);
@@ -124,7 +125,8 @@ export async function answerApplication(
 		const found = await findOrMakePartner(trx, deps, maker, programme, open.value);
 		// Of whom the address is, staff for example, is nothing for an owner.
 		if (!found.ok && found.fault.code === "email_taken") {
-			const text = "This address cannot be a partner here. Decline the application, or ask for another address.";
+			const text =
+				"This address cannot be a partner here. Decline the application, or ask for another address.";
 			return refuse("email_taken", text);
 		}
 		if (!found.ok) return found;

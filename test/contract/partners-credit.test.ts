@@ -717,7 +717,10 @@ eachDatabase("credits", (database) => {
 			equal("credit" in sold.json, word !== undefined);
 			equal(sold.json.conversion?.commission, PROGRAMME_COMMISSION);
 			equal(sold.credit, undefined);
-			equal(await inboundDetail(sold.conversion), word === undefined ? null : `Credit: ${word}`);
+			equal(
+				await inboundDetail(sold.conversion),
+				word === undefined ? null : `Credit: ${word}. Coupon code: ANY`,
+			);
 		}
 	});
 
@@ -730,6 +733,9 @@ eachDatabase("credits", (database) => {
 			await inboundDetail(sold.conversion),
 			"Credit: CLICK_UNREADABLE. Differs from the conversion on record: basketValue",
 		);
+		const coded = await report({ couponCode: `SUMMER\0${"1".repeat(100)}` });
+		const code = `SUMMER${"1".repeat(58)}`;
+		equal(await inboundDetail(coded.conversion), `Credit: UNKNOWN_CODE. Coupon code: ${code}`);
 	});
 
 	test("a partner's sales are listed by the time of the sale, page by page, and added up by status", async () => {

@@ -34,9 +34,11 @@ export function readDays(c: WebContext, { clock }: Pick<WebDeps, "clock">) {
 	const read = FILTERS.read(new URL(c.req.url).search);
 	const { search, before, from, to, zone = viewerOf(c).zone ?? "UTC" } = read.query;
 	const days = (from ?? to) === undefined ? monthDays(clock.nowMs(), zone, 0) : { from, to };
+	const isTurned = from !== undefined && to !== undefined && to < from;
+	const problems = isTurned ? { to: "The last day is before the first." } : read.problems;
 	return {
-		isUnderstood: Object.keys(read.problems).length === 0,
-		filters: { ...read, typed: { ...days, zone, ...read.typed } as Record<string, string> },
+		isUnderstood: Object.keys(problems).length === 0,
+		filters: { ...read, problems, typed: { ...days, zone, ...read.typed } as Record<string, string> },
 		query: { search, ...days, zone, before },
 		span: {
 			fromMs: days.from === undefined ? 0 : dayStartMs(days.from, zone),
@@ -76,7 +78,7 @@ export async function earnedSection(
 	return ui.section({
 		id,
 		title,
-		hint: `Commission by the day of the sale (${query.zone}), with the status that sales have now. Approved is what is paid. Tests are left out.`,
+		hint: `Commission by the day of the sale (${query.zone}), with the status that sales have now: a sale counts in the month in which it was sold, also when it is approved later. Approved commission is owed to the partner; payments are not recorded here. Tests are left out.`,
 		actions: isUnderstood ? actions : null,
 		body: [
 			ui.tabs("Month", months),
@@ -93,7 +95,7 @@ export async function earnedSection(
 	});
 }
 
-/** What is to be paid comes first. What only a pixel reported is credited to nobody. */
+/** What is owed comes first. What only a pixel reported is credited to nobody. */
 export const EARNED_STATUSES = ["APPROVED", "RECORDED", "REJECTED", "REVERSED"] as const;
 
 /** A column for each status. */

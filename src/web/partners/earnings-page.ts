@@ -5,7 +5,7 @@ import type { Result } from "../../domain/fault.ts";
 import { addPartnership, changeState } from "../../partners/partners.ts";
 import { MATCHES_NAMED, pickNamed } from "../../partners/pick-named.ts";
 import type { SentLink } from "../../people/invitations.ts";
-import { listPartnerships, type NamedPartnership } from "../../store/queries/partners.ts";
+import { listPartnerships, type NamedPartnership, pageLinks } from "../../store/queries/partners.ts";
 import { listProgrammes } from "../../store/queries/programme-list.ts";
 import { findProgramme } from "../../store/queries/programmes.ts";
 import { answerError } from "../error-page.ts";
@@ -20,7 +20,13 @@ import {
 	type WebContext,
 	type WebDeps,
 } from "../page.ts";
-import { earningsPath, partnerConversionsPath, programmePartnerPath, withQuery } from "../paths.ts";
+import {
+	earningsPath,
+	partnerConversionsPath,
+	partnerLinksPath,
+	programmePartnerPath,
+	withQuery,
+} from "../paths.ts";
 import { invitationCard } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
@@ -34,11 +40,15 @@ export async function showEarnings(c: WebContext, deps: WebDeps, invited?: SentL
 	const { public_id: id, name, site } = partner;
 	const path = earningsPath(id);
 	const rows = await listPartnerships(deps.store.db, "partner_id", [partner.id]);
+	const ids = rows.map((own) => own.id);
 	const isStaff = viewerOf(c).kind === "staff";
 	const own = "Your commission. Recorded sales wait for approval.";
 	const about = html`Partner since ${ui.dayTag(partner.created_at_ms)}${site === "" ? null : html` · <span class="break">${site}</span>`}`;
 	const mayEnd = isStaff && rows.some(({ ended_at_ms }) => ended_at_ms === null);
 	const end = { label: "End partner", tone: "danger", action: `${path}/end`, confirm: sayEnd(name) } as const;
+	const isNew =
+		!isStaff && rows.length > 0 && (await pageLinks(deps.store.db, ids, { limit: 1 })).rows.length === 0;
+	const first = html`<a href="${partnerLinksPath(id)}">Make your first link</a> to a shop. What it brings is listed here.`;
 	const add = () => ADD_FORM.show(c, { action: `${path}/add`, send: "Add" });
 	return answerPage(c, {
 		title: "Earnings",
@@ -50,6 +60,7 @@ export async function showEarnings(c: WebContext, deps: WebDeps, invited?: SentL
 				actions: mayEnd ? ui.buttonForm(end) : null,
 			}),
 			invited === undefined ? null : invitationCard(invited, name),
+			isNew ? ui.message("info", first) : null,
 			await earnedSection(c, deps, {
 				id: "programmes",
 				title: "Programmes",

@@ -1,14 +1,15 @@
 // Links with what became of the clicks on them: for the partner, and for those who look after the partnership.
 
-import type { ClickKind } from "../../domain/click.ts";
+import { type ClickKind, landingUrl } from "../../domain/click.ts";
 import { DAY_MS } from "../../domain/time.ts";
-import { sumClicks } from "../../store/queries/clicks.ts";
+import { findLandingHosts, sumClicks } from "../../store/queries/clicks.ts";
 import { type NamedPartnership, type PartnerLink, pageLinks } from "../../store/queries/partners.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import type { WebContext, WebDeps } from "../page.ts";
 import { PARTNER_DOCS_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";
-import { type Html, html } from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
+import { stateOf } from "./earned-section.ts";
 
 const KINDS: readonly (readonly [kind: ClickKind, title: string])[] = [
 	["click", "Clicks"],
@@ -35,9 +36,23 @@ export async function linkSection(
 	const list = { name: `links ${path}`, path, query, cursorName: "before", hash: "#links" };
 	const page = await pageLinks(db, ids, { after: cursorOf(deps, list), limit: PAGE_ROWS });
 	const clicks = await sumClicks(db, "link_id", ids, { fromMs: deps.clock.nowMs() - RECENT_DAYS * DAY_MS });
+	const ownOf = (link: PartnerLink) => partnerships.find(({ id }) => id === link.partnership_id);
 	const programme: ui.Column<PartnerLink> = {
 		title: "Programme",
-		cell: (link) => partnerships.find(({ id }) => id === link.partnership_id)?.programme_name ?? "",
+		cell: (link) => ownOf(link)?.programme_name ?? "",
+	};
+	const hosts = await findLandingHosts(
+		db,
+		partnerships.map(({ programme_id }) => programme_id),
+	);
+	const troubleOf = (link: PartnerLink): Content => {
+		const own = ownOf(link);
+		const allowed = hosts.get(own?.programme_id ?? 0) ?? [];
+		const isGone = landingUrl(link.target, allowed) === null;
+		return [
+			own === undefined || own.ended_at_ms === null ? null : html`<div>${stateOf(own)}</div>`,
+			isGone ? html`<div>${ui.badge("warn", sayGone(link, allowed.length))}</div>` : null,
+		];
 	};
 	const countColumn = ([kind, title]: (typeof KINDS)[number]): ui.Column<PartnerLink> => ({
 		title,
@@ -62,8 +77,10 @@ export async function linkSection(
 			{
 				title: "Link",
 				namesRow: true,
-				cell: ({ code, name, target }) =>
-					html`${hrefOf === undefined ? name : html`<a class="break" href="${hrefOf(code)}">${name || code}</a>`}<div>${ui.copyable(`${deps.clickUrl}/c/${code}`, `the address of ${code}`)}</div><span class="secondary break">${target}</span>`,
+				cell: (link) => {
+					const { code, name, target } = link;
+					return html`${hrefOf === undefined ? name : html`<a class="break" href="${hrefOf(code)}">${name || code}</a>`}<div>${ui.copyable(`${deps.clickUrl}/c/${code}`, `the address of ${code}`)}</div><span class="secondary break">${target}</span>${troubleOf(link)}`;
+				},
 			},
 			...(partnerships.length > 1 ? [programme] : []),
 			{ title: "Made", cell: ({ created_at_ms: atMs }) => ui.dayTag(atMs) },
@@ -76,4 +93,10 @@ export async function linkSection(
 		hint: html`What became of clicks: the last ${RECENT_DAYS} days, and below them everything so far. Only what counts as a click gets a click ID. <a href="${PARTNER_DOCS_PATH}#which-clicks-count">What each count means</a>`,
 		body: [table, pager(pagesOf(deps, list, page))],
 	});
+}
+
+/** See store/queries/clicks. */
+function sayGone({ target }: PartnerLink, hosts: number): string {
+	if (hosts === 0) return "Leads nowhere: the shop has no landing host";
+	return `Leads to the shop's front page: ${new URL(target).host} is no longer a landing host`;
 }
