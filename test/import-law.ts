@@ -64,7 +64,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
 	store: 10_580,
 	conversions: 1_590,
 	callbacks: 2_410,
-	mail: 1_040,
+	mail: 1_050,
 	people: 2_430,
 	programmes: 1_570,
 	"signature-check": 810,
