@@ -123,7 +123,7 @@ export async function answerApplication(
 		const open = await find(trx);
 		if (!open.ok) return open;
 		const found = await findOrMakePartner(trx, deps, maker, programme, open.value);
-		// Of whom the address is, staff for example, is nothing for an owner.
+		// An owner does not learn whose address it is: that of staff, for example.
 		if (!found.ok && found.fault.code === "email_taken") {
 			const text =
 				"This address cannot be a partner here. Decline the application, or ask for another address.";

@@ -246,7 +246,7 @@ function sentLink(
 	maker: Actor | null,
 	{ email, link, isForPassword = false }: { email: string; link: string | null; isForPassword?: boolean },
 ): SentLink {
-	// Also where there is none: whether somebody can sign in already is nothing for an owner.
+	// Also where there is none: an owner does not learn who can sign in already.
 	const isLinkWithheld = maker?.kind === "shop";
 	return { email, link: isLinkWithheld ? null : link, isLinkWithheld, isMailed: mails.isOn, isForPassword };
 }

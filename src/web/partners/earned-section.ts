@@ -35,7 +35,7 @@ export function readDays(c: WebContext, { clock }: Pick<WebDeps, "clock">) {
 	const { search, before, from, to, zone = viewerOf(c).zone ?? "UTC" } = read.query;
 	const days = (from ?? to) === undefined ? monthDays(clock.nowMs(), zone, 0) : { from, to };
 	const isTurned = from !== undefined && to !== undefined && to < from;
-	const problems = isTurned ? { to: "The last day is before the first." } : read.problems;
+	const problems = isTurned ? { ...read.problems, to: "The last day is before the first." } : read.problems;
 	return {
 		isUnderstood: Object.keys(problems).length === 0,
 		filters: { ...read, problems, typed: { ...days, zone, ...read.typed } as Record<string, string> },

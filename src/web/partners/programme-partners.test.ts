@@ -382,7 +382,8 @@ test("without mail staff are shown the link of whom they accept, and owners are 
 	const { site, join, fields, browser: owner, path } = await openJoin(t, false);
 	const staff = await site.signIn(await site.addStaff());
 	const accept = async (browser: typeof owner, email: string) => {
-		await site.browser().submit(join, { ...fields, email });
+		const applied = await site.browser().submit(join, { ...fields, email });
+		assert.match(applied.text, /If it is accepted, the network gets in touch with you, at/);
 		return browser.submit(await applicationAt(browser, path), { answer: "accept" });
 	};
 	const byOwner = await accept(owner, "ann@blog.example");
