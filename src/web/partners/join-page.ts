@@ -58,7 +58,9 @@ export async function sendApplication(c: WebContext, deps: WebDeps): Promise<Res
 		const again = { ...typed, seenTerms: programme.partner_terms, acceptsTerms: "" };
 		return JOIN_FORM.refuse(c, applied, () => showJoin(c, deps), again);
 	}
-	const next = deps.mails.isOn ? "you get a mail that says how to sign in" : "the network gets in touch with you";
+	const next = deps.mails.isOn
+		? "you get a mail that says how to sign in"
+		: "the network gets in touch with you";
 	return answerPlainPage(c, {
 		title: `Become a partner of ${programme.name}`,
 		heading: "Thank you",
