@@ -57,7 +57,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 /** Lines of source without tests. A room that outgrows its budget is made smaller, or ARCHITECTURE.md says why it grew. */
 const BUDGETS: Readonly<Record<string, number>> = {
-	domain: 3_630,
+	domain: 3_640,
 	ports: 160,
 	settings: 380,
 	config: 240,
@@ -70,10 +70,10 @@ const BUDGETS: Readonly<Record<string, number>> = {
 	"signature-check": 810,
 	jobs: 2_500,
 	clicks: 230,
-	partners: 790,
+	partners: 800,
 	watch: 990,
-	api: 3_990,
-	web: 12_270,
+	api: 4_000,
+	web: 12_300,
 	outside: 2_230,
 	service: 1_660,
 	cli: 1_710,

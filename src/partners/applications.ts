@@ -76,8 +76,7 @@ export async function apply(
 			return refuse("too_many_attempts", "Many applications to this programme are waiting. Try again later.");
 		}
 		if (!(await insertApplication(trx, { ...row, programme_id: programme.id, created_at_ms: nowMs }))) {
-			const text =
-				"An application from this address is waiting already. The programme's owner will answer it.";
+			const text = "An application from this address is waiting already. The owner will answer it.";
 			return refuse("email_taken", text, "email");
 		}
 		await note(trx, { clock }, null, "application.made", public_id, row.name, programme.id);
@@ -125,8 +124,7 @@ export async function answerApplication(
 		const found = await findOrMakePartner(trx, deps, maker, programme, open.value);
 		// An owner does not learn whose address it is: that of staff, for example.
 		if (!found.ok && found.fault.code === "email_taken") {
-			const text =
-				"This address cannot be a partner here. Decline the application, or ask for another address.";
+			const text = "This address cannot be a partner here. Decline the application, or ask for another.";
 			return refuse("email_taken", text);
 		}
 		if (!found.ok) return found;

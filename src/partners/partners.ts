@@ -241,8 +241,7 @@ export function changeState(
 		const isByStaff = maker?.kind !== "shop";
 		const endedByStaff = to === "ended" && isByStaff ? 1 : 0;
 		if (ended_by_staff === 1 && !isByStaff) {
-			const text = "The network ended this partnership. Ask its staff to resume it.";
-			return refuse("partnership_ended", text);
+			return refuse("partnership_ended", "The network ended this partnership. Ask its staff to resume it.");
 		}
 		// Sent twice.
 		if ((ended_at_ms === null) === (to === "active") && ended_by_staff === endedByStaff) return succeed(true);

@@ -40,14 +40,14 @@ export async function showEarnings(c: WebContext, deps: WebDeps, invited?: SentL
 	const { public_id: id, name, site } = partner;
 	const path = earningsPath(id);
 	const rows = await listPartnerships(deps.store.db, "partner_id", [partner.id]);
-	const ids = rows.map((own) => own.id);
 	const isStaff = viewerOf(c).kind === "staff";
 	const own = "Your commission. Recorded sales wait for approval.";
 	const about = html`Partner since ${ui.dayTag(partner.created_at_ms)}${site === "" ? null : html` · <span class="break">${site}</span>`}`;
 	const mayEnd = isStaff && rows.some(({ ended_at_ms }) => ended_at_ms === null);
 	const end = { label: "End partner", tone: "danger", action: `${path}/end`, confirm: sayEnd(name) } as const;
-	const isNew =
-		!isStaff && rows.length > 0 && (await pageLinks(deps.store.db, ids, { limit: 1 })).rows.length === 0;
+	const ids = rows.map((own) => own.id);
+	const links = await pageLinks(deps.store.db, ids, { limit: 1 });
+	const isNew = !isStaff && rows.length > 0 && links.rows.length === 0;
 	const first = html`<a href="${partnerLinksPath(id)}">Make your first link</a> to a shop. What it brings is listed here.`;
 	const add = () => ADD_FORM.show(c, { action: `${path}/add`, send: "Add" });
 	return answerPage(c, {

@@ -1,6 +1,6 @@
 // Links with what became of the clicks on them: for the partner, and for those who look after the partnership.
 
-import { type ClickKind, landingUrl } from "../../domain/click.ts";
+import { type ClickKind, type LandingHost, landingUrl } from "../../domain/click.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import { findLandingHosts, sumClicks } from "../../store/queries/clicks.ts";
 import { type NamedPartnership, type PartnerLink, pageLinks } from "../../store/queries/partners.ts";
@@ -41,17 +41,14 @@ export async function linkSection(
 		title: "Programme",
 		cell: (link) => ownOf(link)?.programme_name ?? "",
 	};
-	const hosts = await findLandingHosts(
-		db,
-		partnerships.map(({ programme_id }) => programme_id),
-	);
+	const programmeIds = partnerships.map(({ programme_id: id }) => id);
+	const hosts = await findLandingHosts(db, programmeIds);
 	const troubleOf = (link: PartnerLink): Content => {
 		const own = ownOf(link);
-		const allowed = hosts.get(own?.programme_id ?? 0) ?? [];
-		const isGone = landingUrl(link.target, allowed) === null;
+		const gone = sayGone(link, hosts.get(own?.programme_id ?? 0) ?? []);
 		return [
 			own === undefined || own.ended_at_ms === null ? null : html`<div>${stateOf(own)}</div>`,
-			isGone ? html`<div>${ui.badge("warn", sayGone(link, allowed.length))}</div>` : null,
+			gone === null ? null : html`<div>${ui.badge("warn", gone)}</div>`,
 		];
 	};
 	const countColumn = ([kind, title]: (typeof KINDS)[number]): ui.Column<PartnerLink> => ({
@@ -95,8 +92,9 @@ export async function linkSection(
 	});
 }
 
-/** See store/queries/clicks. */
-function sayGone({ target }: PartnerLink, hosts: number): string {
-	if (hosts === 0) return "Leads nowhere: the shop has no landing host";
+/** Where a click leads then is in store/queries/clicks. */
+function sayGone({ target }: PartnerLink, hosts: readonly LandingHost[]): string | null {
+	if (landingUrl(target, hosts) !== null) return null;
+	if (hosts.length === 0) return "Leads nowhere: the shop has no landing host";
 	return `Leads to the shop's front page: ${new URL(target).host} is no longer a landing host`;
 }

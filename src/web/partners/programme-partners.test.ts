@@ -234,7 +234,7 @@ async function openJoin(t: TestContext, hasMail = true) {
 	return { ...shop, join, shown, fields: { ...APPLICANT, seenTerms } };
 }
 
-/** Where the oldest application on the page is answered. */
+/** Where the newest application on the page is answered. */
 async function applicationAt(browser: Browser, path: string): Promise<string> {
 	const [, at = ""] = /action="([^"]+\/applications\/[^"]+)"/.exec((await browser.open(path)).text) ?? [];
 	return at;
@@ -250,7 +250,7 @@ test("somebody applies, and the accepted one can sign in as a partner", async (t
 	assert.equal(known.text.replaceAll(person.email, fields.email), answer.text);
 	const list = await owner.open(path);
 	assert.match(list.text, /Blog &amp; Söhne/);
-	const [first, second] = [...list.text.matchAll(/action="([^"]+\/applications\/[^"]+)"/g)].map(
+	const [second, first] = [...list.text.matchAll(/action="([^"]+\/applications\/[^"]+)"/g)].map(
 		([, at = ""]) => at,
 	);
 	assert.ok(first && second);
@@ -314,8 +314,8 @@ test("a programme has at most 200 applications waiting, the newest first", async
 		.values(waiting.map((own) => ({ ...row, ...own, name: own.email })))
 		.execute();
 	assert.equal((await site.browser().submit(join, fields)).status, 200);
-	const listed = (await owner.open(path)).text.match(/\w+@(?:x|blog)\.example/g) ?? [];
-	assert.deepEqual([listed[0], new Set(listed).size], [fields.email, 200]);
+	const listed = (await owner.open(path)).text.match(/aria-label="Accept [^"]+"/g) ?? [];
+	assert.deepEqual([listed[0], listed.length], ['aria-label="Accept Blog &amp; Söhne"', 200]);
 	const full = await site.browser().submit(join, { ...fields, email: "late@blog.example" });
 	assert.equal(full.status, 429);
 	assert.match(full.text, /Many applications to this programme are waiting\. Try again later/);
@@ -390,7 +390,7 @@ test("without mail staff are shown the link of whom they accept, and owners are 
 	assert.match(byOwner.text, /Ask the network's staff for it/);
 	assert.doesNotMatch(byOwner.text, LINK);
 	// The same for one who can sign in already.
-	const { email } = await addPartner(site, "Ann");
+	const { email } = await addPartner(site, "Cleo");
 	assert.equal(cardOf((await accept(owner, email)).text, email), cardOf(byOwner.text, "ann@blog.example"));
 	const [, link = ""] = LINK.exec((await accept(staff, "bea@blog.example")).text) ?? [];
 	assert.match((await site.browser().open(link)).text, /You are invited to sign in for the partner/);
