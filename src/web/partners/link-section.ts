@@ -9,7 +9,6 @@ import type { WebContext, WebDeps } from "../page.ts";
 import { PARTNER_DOCS_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { stateOf } from "./earned-section.ts";
 
 const KINDS: readonly (readonly [kind: ClickKind, title: string])[] = [
 	["click", "Clicks"],
@@ -44,11 +43,10 @@ export async function linkSection(
 	const programmeIds = partnerships.map(({ programme_id: id }) => id);
 	const hosts = await findLandingHosts(db, programmeIds);
 	const troubleOf = (link: PartnerLink): Content => {
-		const own = ownOf(link);
-		const gone = sayGone(link, hosts.get(own?.programme_id ?? 0) ?? []);
+		const { ended_at_ms: endedAtMs = null, programme_id: programmeId = 0 } = ownOf(link) ?? {};
 		return [
-			own === undefined || own.ended_at_ms === null ? null : html`<div>${stateOf(own)}</div>`,
-			gone === null ? null : html`<div>${ui.badge("warn", gone)}</div>`,
+			endedAtMs === null ? null : html`<div>${ui.badge("plain", "Partnership ended")}</div>`,
+			goneBadge(link, hosts.get(programmeId) ?? []),
 		];
 	};
 	const countColumn = ([kind, title]: (typeof KINDS)[number]): ui.Column<PartnerLink> => ({
@@ -93,8 +91,8 @@ export async function linkSection(
 }
 
 /** Where a click leads then is in store/queries/clicks. */
-function sayGone({ target }: PartnerLink, hosts: readonly LandingHost[]): string | null {
+function goneBadge({ target }: PartnerLink, hosts: readonly LandingHost[]): Html | null {
 	if (landingUrl(target, hosts) !== null) return null;
-	if (hosts.length === 0) return "Leads nowhere: the shop has no landing host";
-	return `Leads to the shop's front page: ${new URL(target).host} is no longer a landing host`;
+	const leads = hosts.length === 0 ? "Leads nowhere" : "Leads to the shop's front page";
+	return html`<div>${ui.badge("warn", leads)}<span class="secondary break">${new URL(target).host} is no longer a landing host</span></div>`;
 }
