@@ -180,7 +180,7 @@ export function stateOf(own: NamedPartnership): Html {
 	const { created_at_ms: sinceMs, ended_at_ms: endedAtMs } = own;
 	if (endedAtMs === null) return html`<span class="secondary">Active since ${ui.dayTag(sinceMs)}</span>`;
 	const ended = own.ended_by_staff === 1 ? "Ended by the network" : "Ended";
-	return html`${ui.badge("plain", ended)}<span class="secondary">${ui.dayTag(endedAtMs)}</span>`;
+	return html`${ui.badge("plain", ended)} <span class="secondary">${ui.dayTag(endedAtMs)}</span>`;
 }
 
 export function rateOf({ commission_rate: own, programme_rate: usual }: NamedPartnership): string {

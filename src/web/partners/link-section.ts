@@ -94,5 +94,5 @@ export async function linkSection(
 function goneBadge({ target }: PartnerLink, hosts: readonly LandingHost[]): Html | null {
 	if (landingUrl(target, hosts) !== null) return null;
 	const leads = hosts.length === 0 ? "Leads nowhere" : "Leads to the shop's front page";
-	return html`<div>${ui.badge("warn", leads)}<span class="secondary break">${new URL(target).host} is no longer a landing host</span></div>`;
+	return html`<div>${ui.badge("warn", leads)}</div><span class="secondary break">${new URL(target).host} is no longer a landing host</span>`;
 }
