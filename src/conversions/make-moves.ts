@@ -126,9 +126,6 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 			reason: step.reason ?? null,
 			at_ms: nowMs,
 		})),
-	);
-	await writes.putCredits(
-		trx,
 		made.flatMap(({ step: { credit }, conversion }) =>
 			credit === undefined
 				? []

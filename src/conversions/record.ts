@@ -74,11 +74,13 @@ export function reportRequest(
 		findSignals() {
 			// Without a field no repeated report can be better than the first.
 			if (!isCredited(programme, report) || !hasField(report)) return undefined;
-			clicks = report.openClicks?.() ?? [];
 			return {
 				programmeId: programme.id,
 				code: report.couponCode === undefined ? null : foldCode(report.couponCode),
-				partnershipIds: clicks.flatMap((click) => click?.partnershipId ?? []),
+				openClicks() {
+					clicks = report.openClicks?.() ?? [];
+					return clicks.flatMap((click) => click?.partnershipId ?? []);
+				},
 			};
 		},
 		judge(present, about) {

@@ -65,15 +65,14 @@ export interface HotWrites {
 	 * A statement of its own, behind those that changed the conversions: on PostgreSQL it then sees all their earlier moves
 	 * as ended, and listeners are told of a conversion's moves in their order.
 	 */
-	insertMoves(trx: Db, moves: readonly NewMove[]): Promise<void>;
+	/** With the credits of their conversions, in the place of those that they have. */
+	insertMoves(trx: Db, moves: readonly NewMove[], credits?: readonly StoredCredit[]): Promise<void>;
 	/** A reader of the events must see later what was announced then, not what the conversion has become since. */
 	keepAnnouncedBodies(trx: Db, bodies: readonly AnnouncedBody[]): Promise<void>;
 	/** Active partnerships by their codes, and partnerships by their ids. */
 	findPartnerships(db: Db, codes: readonly CodeKey[], ids: readonly number[]): Promise<FoundPartnership[]>;
 	/** By conversion; locks the conversions, so that both stay as they are until the transaction ends. */
 	lockCredits(trx: Db, conversionIds: readonly number[]): Promise<ReadonlyMap<number, StoredCredit>>;
-	/** In the place of those that the conversions have. */
-	putCredits(trx: Db, credits: readonly StoredCredit[]): Promise<void>;
 	/**
 	 * In the transaction of the status changes that they announce, so that neither exists without the other; at most one
 	 * for each conversion. Resolves to the number of each delivery, by its conversion.

@@ -2,6 +2,7 @@
 // taken must be as described, and one that is refused for its form must not.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
+import type { JsonSchema } from "../../src/api/openapi/specification.ts";
 import { type AnswerJson, read, type TestShop } from "../../src/api/test-shop.test-support.ts";
 import { signedRequest } from "../support/signed-request.ts";
 import { type DescribedApi, type DescribedOperation, mediaTypeOf, responseFor } from "./described-api.ts";
@@ -79,7 +80,7 @@ export class AnswerWatch {
 	}
 
 	/** The word that says what happened: an outcome, a problem's code, or nothing. */
-	async #lookAtBody(where: string, schema: object | undefined, response: Response): Promise<string> {
+	async #lookAtBody(where: string, schema: JsonSchema | undefined, response: Response): Promise<string> {
 		const isJson = /^application\/(?:problem\+)?json$/.test(response.headers.get("content-type") ?? "");
 		if (!isJson || schema === undefined) return "";
 		const { json } = await read(response.clone());

@@ -50,8 +50,9 @@ export interface MediaType {
 	examples?: Readonly<Record<string, { summary?: string; value: unknown }>>;
 }
 
-/** JSON Schema 2020-12, as far as it is used here. */
+/** JSON Schema 2020-12. Named is what is read here or in tests. */
 export interface JsonSchema {
+	readonly [keyword: string]: unknown;
 	$ref?: string;
 	type?: string | readonly string[];
 	description?: string;
@@ -63,15 +64,6 @@ export interface JsonSchema {
 	allOf?: readonly JsonSchema[];
 	anyOf?: readonly JsonSchema[];
 	enum?: readonly unknown[];
-	const?: unknown;
-	default?: unknown;
-	pattern?: string;
-	format?: string;
-	minLength?: number;
-	maxLength?: number;
-	minimum?: number;
-	maximum?: number;
-	maxItems?: number;
 	examples?: readonly unknown[];
 }
 

@@ -80,7 +80,10 @@ const RENAME_CONVERSIONS = forSet(
 		where (select count(*) from locked) > 0 and conversions.id = next.id and conversions.status = next.status
 		returning conversions.id`),
 );
-const INSERT_MOVES = forSet(MOVE, hotStatement(insertText("moves", MOVE)));
+const INSERT_MOVES = hotStatement(insertText("moves", MOVE));
+const INSERT_CREDITED_MOVES = hotStatement(`with credited as (
+		${insertText("credits", CREDIT, Object.keys(MOVE).length)} ${REPLACING_CREDIT}
+	) ${insertText("moves", MOVE)}`);
 const FIND_PARTNERSHIPS = hotStatement<FoundPartnership>(`
 	select code.programme_id, code.folded, own.id, own.commission_rate, own.created_at_ms from ${listText("asked", CODE)}
 		join coupon_codes code on code.programme_id = asked.programme_id and code.folded = asked.folded
@@ -94,7 +97,6 @@ const LOCK_CREDITS = hotStatement<StoredCredit>(`with locked as materialized (
 		select id from conversions where id = any($1::bigint[]) order by id for no key update
 	) select ${Object.keys(CREDIT).join(", ")} from credits
 		join locked on locked.id = credits.conversion_id for no key update of credits`);
-const PUT_CREDITS = forSet(CREDIT, hotStatement(`${insertText("credits", CREDIT)} ${REPLACING_CREDIT}`));
 const KEEP_BODIES = forSet(
 	KEPT,
 	hotStatement(`update moves set announced_body = kept.body from ${listText("kept", KEPT)}
@@ -149,7 +151,11 @@ export const POSTGRES_WRITES: HotWrites = {
 		return idsOf(await UPDATE_CONVERSIONS(trx, list));
 	},
 	renameUnlessChanged: async (trx, conversions) => idsOf(await RENAME_CONVERSIONS(trx, conversions)),
-	insertMoves: async (trx, moves) => void (await INSERT_MOVES(trx, moves)),
+	async insertMoves(trx, moves, credits = []) {
+		if (credits.length > 0)
+			await INSERT_CREDITED_MOVES.run(trx, [...arraysOf(MOVE, moves), ...arraysOf(CREDIT, credits)]);
+		else if (moves.length > 0) await INSERT_MOVES.run(trx, arraysOf(MOVE, moves));
+	},
 	async findPartnerships(db, codes, ids) {
 		if (codes.length === 0 && ids.length === 0) return [];
 		const programmeIds = columnLiteral(codes, (code) => code.programme_id);
@@ -160,7 +166,6 @@ export const POSTGRES_WRITES: HotWrites = {
 		const rows = ids.length === 0 ? [] : await LOCK_CREDITS.run(trx, [arrayLiteral(ids)]);
 		return new Map(rows.map((row) => [row.conversion_id, row]));
 	},
-	putCredits: async (trx, credits) => void (await PUT_CREDITS(trx, credits)),
 	keepAnnouncedBodies: async (trx, bodies) => void (await KEEP_BODIES(trx, bodies)),
 	async insertOwedEvents(trx, owed, nowMs) {
 		const rows = await INSERT_OWED(
@@ -184,21 +189,28 @@ function forSet<Column extends string, Row>(
 	columns: Readonly<Record<Column, ColumnType>>,
 	statement: HotStatement<Row>,
 ) {
+	return async (trx: Db, rows: readonly RowOf<Column>[]): Promise<Row[]> =>
+		rows.length === 0 ? [] : statement.run(trx, arraysOf(columns, rows));
+}
+
+type RowOf<Column extends string> = Partial<Readonly<Record<Column, Cell>>>;
+
+function arraysOf<Column extends string>(
+	columns: Readonly<Record<Column, ColumnType>>,
+	rows: readonly RowOf<NoInfer<Column>>[],
+): string[] {
 	const names = Object.keys(columns) as Column[];
-	return async (trx: Db, rows: readonly Partial<Readonly<Record<Column, Cell>>>[]): Promise<Row[]> => {
-		if (rows.length === 0) return [];
-		const arrays = names.map((name) => columnLiteral(rows, (row) => row[name] ?? null));
-		return statement.run(trx, arrays);
-	};
+	return names.map((name) => columnLiteral(rows, (row) => row[name] ?? null));
 }
 
-function insertText(table: string, columns: Columns): string {
-	return `insert into ${table} (${Object.keys(columns).join(", ")}) select * from ${listText("list", columns)}`;
+function insertText(table: string, columns: Columns, before = 0): string {
+	const list = listText("list", columns, before);
+	return `insert into ${table} (${Object.keys(columns).join(", ")}) select * from ${list}`;
 }
 
-/** The parameters as a table of their own, in the order of the rows. */
-function listText(name: string, columns: Columns): string {
-	const arrays = Object.values(columns).map((type, at) => `$${at + 1}::${type}[]`);
+/** The parameters as a table of their own, in the order of the rows; so many others go before them. */
+function listText(name: string, columns: Columns, before = 0): string {
+	const arrays = Object.values(columns).map((type, at) => `$${before + at + 1}::${type}[]`);
 	return `unnest(${arrays.join(", ")}) as ${name}(${Object.keys(columns).join(", ")})`;
 }
 

@@ -9,12 +9,13 @@ import { listPartnerships, type NamedPartnership } from "./partners.ts";
 
 export type { StoredCredit } from "../tables/partners.ts";
 
-/** What a report may be credited by: a coupon code, and the partnerships of its clicks. */
+/** What a report may be credited by. */
 export interface Signals {
 	programmeId: number;
 	/** As it is compared; null where none was sent. */
 	code: string | null;
-	partnershipIds: readonly number[];
+	/** The partnerships of its clicks: asked for only where the code is nobody's, which goes before them. */
+	openClicks(): readonly number[];
 }
 
 export interface KnownPartnerships {
@@ -32,14 +33,17 @@ export async function readPartnerships(
 	const asked = signals.flatMap(({ programmeId, code }) =>
 		code === null ? [] : [[`${programmeId} ${code}`, { programme_id: programmeId, folded: code }] as const],
 	);
-	const ids = new Set(signals.flatMap(({ partnershipIds }) => partnershipIds));
-	const found = await writes.findPartnerships(db, [...new Map(asked).values()], [...ids]);
-	const codes = new Map(found.map(({ programme_id, folded, id }) => [`${programme_id} ${folded}`, id]));
-	const byId = new Map<number | undefined, FoundPartnership>(found.map((own) => [own.id, own]));
-	return {
-		ofCode: (programmeId, code) => codes.get(`${programmeId} ${code}`) ?? null,
-		find: (partnershipId) => byId.get(partnershipId),
-	};
+	const ofCodes = await writes.findPartnerships(db, [...new Map(asked).values()], []);
+	const codes = new Map(ofCodes.map(({ programme_id, folded, id }) => [`${programme_id} ${folded}`, id]));
+	const ofCode = (programmeId: number, code: string | null) => codes.get(`${programmeId} ${code}`) ?? null;
+	const ids = new Set(
+		signals.flatMap((own) => (ofCode(own.programmeId, own.code) === null ? own.openClicks() : [])),
+	);
+	const ofClicks = await writes.findPartnerships(db, [], [...ids]);
+	const byId = new Map<number | undefined, FoundPartnership>(
+		[...ofCodes, ...ofClicks].map((own) => [own.id, own]),
+	);
+	return { ofCode, find: (partnershipId) => byId.get(partnershipId) };
 }
 
 export async function findCredits(

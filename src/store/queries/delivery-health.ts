@@ -189,12 +189,9 @@ export async function listFailingShops(db: Db, limit: number, nowMs: number): Pr
 	const serious = failing.filter(
 		(shop) => shop.toldAtMs !== null || isSerious({ ...shop, openedAtMs: shop.sinceMs }, nowMs),
 	);
-	const worstFirst = serious.sort((a, b) => undeliveredOf(b) - undeliveredOf(a) || a.sinceMs - b.sinceMs);
+	const undelivered = ({ waiting, failed }: FailingShop) => waiting + failed;
+	const worstFirst = serious.sort((a, b) => undelivered(b) - undelivered(a) || a.sinceMs - b.sinceMs);
 	return { shops: worstFirst.slice(0, limit), more: Math.max(0, worstFirst.length - limit) };
-}
-
-function undeliveredOf({ waiting, failed }: { waiting: number; failed: number }): number {
-	return waiting + failed;
 }
 
 async function readFailing(db: Db): Promise<FailingShop[]> {

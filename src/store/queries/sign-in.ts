@@ -145,12 +145,8 @@ export async function endSessions(trx: Db, personPublicId: string, exceptId = ""
 }
 
 /** Sign-ins that wait for an authenticator's code: a password was enough to begin them. */
-export async function endChallenges(trx: Db, personPublicId: string): Promise<number> {
-	const { numDeletedRows } = await trx
-		.deleteFrom("auth_verifications")
-		.where("value", "=", personPublicId)
-		.executeTakeFirst();
-	return Number(numDeletedRows);
+export async function endChallenges(trx: Db, personPublicId: string): Promise<void> {
+	await trx.deleteFrom("auth_verifications").where("value", "=", personPublicId).execute();
 }
 
 export interface StoredSession {

@@ -46,7 +46,11 @@ export function createSqliteWrites(database: DatabaseSync): HotWrites {
 				);
 				return new Set(renamed.map(({ id }) => id));
 			}),
-		insertMoves: (trx, moves) => write(trx, ({ insertMove }) => void runForEach(insertMove, MOVE, moves)),
+		insertMoves: (trx, moves, credited = []) =>
+			write(trx, ({ insertMove, credits }) => {
+				runForEach(insertMove, MOVE, moves);
+				if (credited.length > 0) runForEach(credits().put, CREDIT, credited);
+			}),
 		findPartnerships: async (db, codes, ids) => {
 			if (codes.length === 0 && ids.length === 0) return [];
 			return write(db, ({ credits }) => {
@@ -63,9 +67,6 @@ export function createSqliteWrites(database: DatabaseSync): HotWrites {
 				const found = ids.map((id) => credits().find.get(id)) as unknown as (StoredCredit | undefined)[];
 				return new Map(found.flatMap((row) => (row === undefined ? [] : [[row.conversion_id, row]])));
 			});
-		},
-		putCredits: async (trx, rows) => {
-			if (rows.length > 0) await write(trx, ({ credits }) => void runForEach(credits().put, CREDIT, rows));
 		},
 		keepAnnouncedBodies: (trx, bodies) =>
 			write(trx, ({ keepBody }) => {

@@ -278,7 +278,6 @@ function waiting({ url, health: { pending }, mayIntegrate }: CallbacksView): str
 
 const CALLBACK: FormPart = { path: integrationPath, part: "callback" };
 
-/** The first step, on the tab that leads through them. */
 /** Sent again, as a reload does it, it issues no second key: that would come without the secret. */
 export async function issueFirstKey(c: WebContext, deps: WebDeps): Promise<Response> {
 	if ((await countUsableKeys(deps.store.db, programmeOf(c).id)) > 0) {
