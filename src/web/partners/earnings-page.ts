@@ -43,11 +43,11 @@ export async function showEarnings(c: WebContext, deps: WebDeps, invited?: SentL
 	const isStaff = viewerOf(c).kind === "staff";
 	const own = "Your commission. Recorded sales wait for approval.";
 	const about = html`Partner since ${ui.dayTag(partner.created_at_ms)}${site === "" ? null : html` · <span class="break">${site}</span>`}`;
-	const mayEnd = isStaff && rows.some(({ ended_at_ms }) => ended_at_ms === null);
+	const isActive = rows.some(({ ended_at_ms }) => ended_at_ms === null);
 	const end = { label: "End partner", tone: "danger", action: `${path}/end`, confirm: sayEnd(name) } as const;
 	const ids = rows.map((own) => own.id);
 	const links = await pageLinks(deps.store.db, ids, { limit: 1 });
-	const isNew = !isStaff && rows.length > 0 && links.rows.length === 0;
+	const isNew = !isStaff && isActive && links.rows.length === 0;
 	const first = html`<a href="${partnerLinksPath(id)}">Make your first link</a> to a shop. What it brings is listed here.`;
 	const add = () => ADD_FORM.show(c, { action: `${path}/add`, send: "Add" });
 	return answerPage(c, {
@@ -57,7 +57,7 @@ export async function showEarnings(c: WebContext, deps: WebDeps, invited?: SentL
 			ui.pageHeader({
 				title: "Earnings",
 				hint: isStaff ? about : own,
-				actions: mayEnd ? ui.buttonForm(end) : null,
+				actions: isStaff && isActive ? ui.buttonForm(end) : null,
 			}),
 			invited === undefined ? null : invitationCard(invited, name),
 			isNew ? ui.message("info", first) : null,
