@@ -57,11 +57,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 /** Lines of source without tests. A room that outgrows its budget is made smaller, or ARCHITECTURE.md says why it grew. */
 const BUDGETS: Readonly<Record<string, number>> = {
-	domain: 3_630,
+	domain: 3_640,
 	ports: 160,
 	settings: 380,
 	config: 240,
-	store: 10_640,
+	store: 10_650,
 	conversions: 1_620,
 	callbacks: 2_410,
 	mail: 1_050,
@@ -70,10 +70,10 @@ const BUDGETS: Readonly<Record<string, number>> = {
 	"signature-check": 810,
 	jobs: 2_480,
 	clicks: 240,
-	partners: 770,
+	partners: 790,
 	watch: 1_000,
-	api: 3_980,
-	web: 12_290,
+	api: 3_990,
+	web: 12_320,
 	outside: 2_260,
 	service: 1_650,
 	cli: 1_700,

@@ -261,10 +261,16 @@ function statusAnswer<const Status extends string>(status: Status, description: 
 	return z.strictObject({ status: z.literal(status).describe("Always this word.") }).meta({ description });
 }
 
-export function decidedAnswer(decided: Decided<Outcome>, programme: Pick<Programme, "public_id">): Answer {
+/** `couponCode`: as the shop sent it, for the log. */
+export function decidedAnswer(
+	decided: Decided<Outcome>,
+	programme: Pick<Programme, "public_id">,
+	couponCode?: string,
+): Answer {
 	const { outcome, conversion, credit, differs = [] } = decided;
 	const details = [
 		...(credit === undefined ? [] : [`Credit: ${credit}`]),
+		...(couponCode === undefined ? [] : [`Coupon code: ${couponCode}`]),
 		...(differs.length === 0 ? [] : [`Differs from the conversion on record: ${differs.join(", ")}`]),
 	];
 	return {

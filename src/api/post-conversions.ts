@@ -18,6 +18,7 @@ import { checkFields, parseJson } from "./read-request.ts";
 import {
 	CLICK_ID,
 	COUPON_CODE,
+	mentionedCode,
 	mentionedOrderId,
 	OCCURRED_AT,
 	ORDER_NAME,
@@ -160,7 +161,9 @@ function single(parse: Parse): Endpoint {
 			orderId,
 			requests: [request.value],
 			answer: ([decided = refuseBusy()]) =>
-				decided.ok ? succeed(decidedAnswer(decided.value, call.programme)) : decided,
+				decided.ok
+					? succeed(decidedAnswer(decided.value, call.programme, mentionedCode(json.value)))
+					: decided,
 		};
 	};
 }

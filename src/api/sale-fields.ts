@@ -111,6 +111,12 @@ export const ORDER_NAME = { orderId: ORDER_ID, eventType: EVENT_TYPE.default("SA
 export const SALE = { ...ORDER_NAME, basketValue: BASKET_VALUE, currency: CURRENCY.optional() };
 
 /** The order a call speaks of, for the inbound log: found also in a call that is refused for something else. */
+/** No longer than one can be. */
+export function mentionedCode(input: unknown): string | undefined {
+	if (typeof input !== "object" || input === null || !("couponCode" in input)) return undefined;
+	return signalText(input.couponCode)?.slice(0, MAX_COUPON_CODE_CHARACTERS);
+}
+
 export function mentionedOrderId(input: unknown): string | null {
 	if (typeof input !== "object" || input === null || !("orderId" in input)) return null;
 	if (typeof input.orderId !== "string") return null;

@@ -37,6 +37,7 @@ type Credited = Conversion & { credit: NamedCredit | undefined };
 const PARTNER_COLUMNS: CsvColumns<Credited> = [
 	["partner", ({ credit }) => credit?.partnership?.partner_name ?? ""],
 	["partnerId", ({ credit }) => credit?.partnership?.partner_public_id ?? ""],
+	["credit", ({ credit }) => credit?.word ?? ""],
 	["s1", ({ credit }) => credit?.sub_1 ?? ""],
 	["s2", ({ credit }) => credit?.sub_2 ?? ""],
 	["s3", ({ credit }) => credit?.sub_3 ?? ""],

@@ -44,6 +44,11 @@ export interface LandingHost {
 	withSubdomains: boolean;
 }
 
+/** As people enter and read it. */
+export function sayHost({ host, withSubdomains }: LandingHost): string {
+	return `${withSubdomains ? "*." : ""}${host}`;
+}
+
 /** What every proxy passes on. */
 const MAX_TARGET_LENGTH = 2_048;
 

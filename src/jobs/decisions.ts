@@ -67,7 +67,7 @@ export const DECISIONS: JobKind = {
 	],
 	// The other columns of an export: with a column for decisions it can come back.
 	ignored: `status, basketValue, commission, networkFee, currency, decidedBy, source, test, occurredAt, recordedAt,
-		approvesAt, pixelBasketValue, partner, partnerId, s1, s2, s3`,
+		approvesAt, pixelBasketValue, partner, partnerId, credit, s1, s2, s3`,
 	checkHeader: (has) =>
 		has("conversionId") || has("orderId")
 			? []

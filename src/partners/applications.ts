@@ -7,6 +7,7 @@ import { LIMITS, triesFrom, useLimits } from "../people/limits.ts";
 import { type Maker, transactInProgramme } from "../people/links.ts";
 import {
 	type Application,
+	countApplications,
 	findApplication,
 	insertApplication,
 	listPartnerships,
@@ -28,6 +29,8 @@ import {
 import { readProse } from "./terms.ts";
 
 export const MAX_ABOUT_LENGTH = 1_000;
+/** More than anybody reads: strangers who send more than that keep each other out, not the owner from the page. */
+const MAX_WAITING = 200;
 
 export interface ApplicationInput extends PartnerInput {
 	/** What they do. */
@@ -41,8 +44,8 @@ export interface ApplicationInput extends PartnerInput {
 }
 
 /**
- * To a programme that takes applications. The answer is the same for every address, whether or not it is known. Who
- * applies again before the answer has meant the last one.
+ * To a programme that takes applications. The answer is the same for every address, whether or not it is known. The first
+ * of an address stands until it is answered: anybody may have typed the address of the second.
  */
 export async function apply(
 	{ store, clock, random }: Pick<InvitationsDeps, "store" | "clock" | "random">,
@@ -68,11 +71,17 @@ export async function apply(
 	const public_id = makeId("apl", nowMs, random.bytes(ID_RANDOM_BYTES));
 	const { partner, about } = read.value;
 	const row = { ...partner, public_id, about, terms: programme.partner_terms };
-	await store.transact(async (trx) => {
-		await insertApplication(trx, { ...row, programme_id: programme.id, created_at_ms: nowMs });
+	return store.transact(async (trx) => {
+		if ((await countApplications(trx, programme.id)) >= MAX_WAITING) {
+			return refuse("too_many_attempts", "Many applications to this programme are waiting. Try again later.");
+		}
+		if (!(await insertApplication(trx, { ...row, programme_id: programme.id, created_at_ms: nowMs }))) {
+			const text = "An application from this address is waiting already. The owner will answer it.";
+			return refuse("email_taken", text, "email");
+		}
 		await note(trx, { clock }, null, "application.made", public_id, row.name, programme.id);
+		return succeed(true);
 	});
-	return succeed(true);
 }
 
 function readAbout(about: string): Result<string> {
@@ -94,7 +103,7 @@ export async function answerApplication(
 ): Promise<Result<InvitedPartner | null>> {
 	const find = async (db: Db): Promise<Result<Application>> => {
 		const open = await findApplication(db, programme.id, publicId);
-		const text = "This application was answered, or replaced by a newer one. Look at the list again.";
+		const text = "This application was answered already. Look at the list again.";
 		return open === undefined ? refuse("already_decided", text) : succeed(open);
 	};
 	const seen = await find(deps.store.db);
@@ -113,6 +122,11 @@ export async function answerApplication(
 		const open = await find(trx);
 		if (!open.ok) return open;
 		const found = await findOrMakePartner(trx, deps, maker, programme, open.value);
+		// An owner does not learn whose address it is: that of staff, for example.
+		if (!found.ok && found.fault.code === "email_taken") {
+			const text = "This address cannot be a partner here. Decline the application, or ask for another.";
+			return refuse("email_taken", text);
+		}
 		if (!found.ok) return found;
 		const { partner } = found.value;
 		const joined = await joinProgramme(trx, deps, maker, programme, partner, terms);

@@ -1,6 +1,6 @@
 // A partner's links.
 
-import { CODE_PATTERN, type LandingHost, landingUrl } from "../domain/click.ts";
+import { CODE_PATTERN, type LandingHost, landingUrl, sayHost } from "../domain/click.ts";
 import { readName } from "../domain/display-name.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { type Maker, transactAs } from "../people/links.ts";
@@ -55,7 +55,7 @@ export async function makeLink(
 		const row = { code, partnership_id: partnership.id, name, target: target.href };
 		const link = await insertLink(trx, { ...row, created_at_ms: clock.nowMs() });
 		if (link === undefined) {
-			const text = `The code ${code} is taken. Choose another one, or leave it empty.`;
+			const text = `The link code ${code} is taken. Choose another one, or leave it empty.`;
 			return refuse("code_taken", text, "code");
 		}
 		await note(trx, { clock }, maker, "link.made", code, link.target, programmeId);
@@ -66,17 +66,17 @@ export async function makeLink(
 function readTarget(text: string, hosts: readonly LandingHost[], programmeName: string): Result<URL> {
 	const target = landingUrl(text, hosts);
 	if (target !== null) return succeed(target);
-	const names = hosts.map(({ host }) => host).join(", ");
+	const names = hosts.map(sayHost).join(", ");
 	const cure =
 		names === ""
 			? `${programmeName} has not named its shop's addresses yet. Ask its owner.`
-			: `Enter an address that starts with https:// and is at ${names}.`;
+			: `Enter an address that starts with https://, has no port, and is at ${names}.`;
 	return refuse("foreign_target", cure, "target");
 }
 
 function readCode(code: string): Result<string> {
 	if (CODE_PATTERN.test(code)) return succeed(code);
 	const rule =
-		"A code has at most 40 letters a to z, digits and hyphens, and starts and ends with a letter or a digit.";
+		"A link code has at most 40 letters a to z, digits and hyphens, and starts and ends with a letter or a digit.";
 	return refuse("invalid_field", rule, "code");
 }

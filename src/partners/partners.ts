@@ -189,7 +189,8 @@ export async function savePartnership(
 		for (const [folded, code] of added) {
 			const other = await rows.findByCode(trx, programmeId, folded);
 			if (other === undefined) continue;
-			const text = `The code ${code} belongs to ${other.partner_name} already. Remove it there first.`;
+			const whose = maker?.kind === "shop" ? "another partner of this programme" : other.partner_name;
+			const text = `The code ${code} belongs to ${whose} already. Remove it there first.`;
 			return refuse("code_taken", text, "codes");
 		}
 		const changes = rate === commission_rate ? [] : [`rate: ${rate ?? "the programme's"}`];
@@ -229,17 +230,25 @@ function readCodes(text: string): Result<ReadonlyMap<string, string>> {
 	return succeed(new Map(codes.flatMap((code) => (code === null ? [] : [[foldCode(code), code]]))));
 }
 
-/** One that has ended and becomes active again goes on: its links and codes count. */
+/** One that has ended and becomes active again goes on: its links and codes count. What staff ended is theirs to resume. */
 export function changeState(
 	deps: Deps,
 	maker: Maker | null,
-	{ id, public_id, programme_id, partner_name, ended_at_ms }: NamedPartnership,
+	{ id, public_id, programme_id, partner_name, ended_at_ms, ended_by_staff }: NamedPartnership,
 	to: "ended" | "active",
 ): Promise<Result<true>> {
 	return transactInProgramme(deps.store, maker, programme_id, async (trx) => {
+		const isByStaff = maker?.kind !== "shop";
+		const endedByStaff = to === "ended" && isByStaff ? 1 : 0;
+		if (ended_by_staff === 1 && !isByStaff) {
+			return refuse("partnership_ended", "The network ended this partnership. Ask its staff to resume it.");
+		}
 		// Sent twice.
-		if ((ended_at_ms === null) === (to === "active")) return succeed(true);
-		await rows.changePartnership(trx, id, { ended_at_ms: to === "ended" ? deps.clock.nowMs() : null });
+		if ((ended_at_ms === null) === (to === "active") && ended_by_staff === endedByStaff) return succeed(true);
+		await rows.changePartnership(trx, id, {
+			ended_at_ms: to === "ended" ? (ended_at_ms ?? deps.clock.nowMs()) : null,
+			ended_by_staff: endedByStaff,
+		});
 		const action = to === "ended" ? "partnership.ended" : "partnership.started";
 		await note(trx, deps, maker, action, public_id, partner_name, programme_id);
 		return succeed(true);

@@ -15,11 +15,11 @@ export function pickNamed<One extends { name: string; publicId: string }>(
 	const exact = found.filter(({ name }) => foldText(name) === foldText(typed));
 	const [one, ...others] = exact.length > 0 ? exact : found;
 	if (one === undefined) {
-		return refuse(
-			`unknown_${noun}`,
-			`No ${noun} has this name or ID. Enter part of the name, or the ID.`,
-			noun,
-		);
+		const text =
+			noun === "partner"
+				? "No partner of this programme has this name or ID. Add them first, under Partners."
+				: "No programme has this name or ID. Enter part of the name, or the ID.";
+		return refuse(`unknown_${noun}`, text, noun);
 	}
 	if (others.length === 0) return succeed(one);
 	const several = [one, ...others].map(({ name, publicId }) => `${name} (${publicId})`).join(", ");

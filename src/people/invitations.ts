@@ -42,7 +42,7 @@ export interface SentLink {
 	email: string;
 	/** Shown this once. Null for somebody who can sign in already, and where it goes by mail alone. */
 	link: string | null;
-	/** There is one, and it is not for whoever asked. */
+	/** If there is one, it is not for whoever asked. */
 	isLinkWithheld: boolean;
 	isMailed: boolean;
 	/** Not an invitation: somebody who has joined chooses a new password with it. */
@@ -246,7 +246,8 @@ function sentLink(
 	maker: Actor | null,
 	{ email, link, isForPassword = false }: { email: string; link: string | null; isForPassword?: boolean },
 ): SentLink {
-	const isLinkWithheld = maker?.kind === "shop" && link !== null;
+	// Also where there is none: an owner does not learn who can sign in already.
+	const isLinkWithheld = maker?.kind === "shop";
 	return { email, link: isLinkWithheld ? null : link, isLinkWithheld, isMailed: mails.isOn, isForPassword };
 }
 

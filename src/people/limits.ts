@@ -86,7 +86,7 @@ export const LIMITS = {
 		name: "applications-from",
 		max: 5,
 		windowMs: HOUR_MS,
-		says: "Several applications came from your network within an hour. Try again {when}.",
+		says: "Several applications came from your internet connection within an hour. Try again {when}.",
 	},
 } as const satisfies Record<string, Limit>;
 

@@ -62,11 +62,8 @@ export async function requirePersonByEmail(
 export function parseEmail(text: string): Result<string> {
 	const email = text.trim().toLowerCase();
 	if (isMailAddress(email)) return succeed(email);
-	return refuse(
-		"invalid_email",
-		`"${text}" is not an email address. Enter one such as owner@shop.example.`,
-		"email",
-	);
+	const cure = email === "" ? "Enter an email address" : `"${text}" is not an email address. Enter one`;
+	return refuse("invalid_email", `${cure} such as owner@shop.example.`, "email");
 }
 
 function parseKind(text: string): Result<PersonKind> {

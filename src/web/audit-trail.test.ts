@@ -291,9 +291,9 @@ async function walkProgrammePartners(
 	const accepted = `${base}/applications/${application.public_id}`;
 	await send(`${route}/applications/:applicationId`, browser, accepted, { answer: "accept" });
 	const joined = db.selectFrom("partnerships").select("public_id").where("programme_id", "=", programme.id);
-	const { public_id: id } = await joined.executeTakeFirstOrThrow();
+	const { public_id: id } = await joined.orderBy("id", "desc").executeTakeFirstOrThrow();
 	await send(`${route}/:partnershipId`, browser, `${base}/${id}`, { codes: "SUMMER" });
-	await send(`${route}/:partnershipId/change`, browser, `${base}/${id}/change`, { to: "active" });
+	await send(`${route}/:partnershipId/change`, browser, `${base}/${id}/change`, { to: "ended" });
 }
 
 async function walkPartner(site: TestSite, send: Send): Promise<void> {

@@ -494,10 +494,8 @@ eachDatabase("credits", (database) => {
 		let assigned: ReturnType<typeof assignPartner> | undefined;
 		await rival.transact(async (trx) => {
 			await trx.updateTable("conversions").set({ reason: null }).where("id", "=", conversion.id).execute();
-			assigned = assignPartner(site.deps, maker, programme, conversion.public_id, {
-				partner: "",
-				reason: "ours",
-			});
+			const input = { partner: "", reason: "ours" };
+			assigned = assignPartner(site.deps, maker, programme, conversion.public_id, input);
 			const waiting = sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
 			while ((await waiting.execute(store.db)).rows.length === 0) await setTimeout(10);
 			await rival.writes.lockCredits(trx, [conversion.id]);
@@ -647,12 +645,13 @@ eachDatabase("credits", (database) => {
 			seenTerms: shown.partner_terms,
 			address: "203.0.113.7",
 		};
-		for (const email of [given.email, "other@blog.example", given.email]) {
-			ok((await apply(site.deps, shown, { ...given, email })).ok);
-		}
-		const [first, second, ...others] = await listApplications(db, open.id, 10);
+		const applied = [];
+		for (const email of [given.email, "other@blog.example", given.email])
+			applied.push((await apply(site.deps, shown, { ...given, email })).ok);
+		deepEqual(applied, [true, true, false], "the first of an address stands");
+		const [second, first, ...others] = await listApplications(db, open.id);
 		ok(first && second);
-		deepEqual(others, [], "who applies again replaces what waits");
+		deepEqual(others, []);
 		equal(
 			(await answerApplication(site.deps, maker, programme, first.public_id, true)).ok,
 			false,
@@ -662,7 +661,7 @@ eachDatabase("credits", (database) => {
 		const both = [1, 2].map(() => answerApplication(site.deps, maker, open, first.public_id, true));
 		deepEqual((await Promise.all(both)).map(({ ok }) => ok).sort(), [false, true]);
 		ok((await answerApplication(site.deps, maker, open, second.public_id, false)).ok);
-		deepEqual(await listApplications(db, open.id, 10), []);
+		deepEqual(await listApplications(db, open.id), []);
 		const { rows } = await pagePartnerships(db, open.id, { limit: 10 });
 		deepEqual(
 			rows.map(({ partner_name, terms }) => [partner_name, terms]),
@@ -730,7 +729,10 @@ eachDatabase("credits", (database) => {
 			equal("credit" in sold.json, word !== undefined);
 			equal(sold.json.conversion?.commission, PROGRAMME_COMMISSION);
 			equal(sold.credit, undefined);
-			equal(await inboundDetail(sold.conversion), word === undefined ? null : `Credit: ${word}`);
+			equal(
+				await inboundDetail(sold.conversion),
+				word === undefined ? null : `Credit: ${word}. Coupon code: ANY`,
+			);
 		}
 	});
 
@@ -743,6 +745,9 @@ eachDatabase("credits", (database) => {
 			await inboundDetail(sold.conversion),
 			"Credit: CLICK_UNREADABLE. Differs from the conversion on record: basketValue",
 		);
+		const coded = await report({ couponCode: `SUMMER\0${"1".repeat(100)}` });
+		const code = `SUMMER${"1".repeat(58)}`;
+		equal(await inboundDetail(coded.conversion), `Credit: UNKNOWN_CODE. Coupon code: ${code}`);
 	});
 
 	test("a partner's sales are listed by the time of the sale, page by page, and added up by status", async () => {

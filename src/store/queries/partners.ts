@@ -107,7 +107,7 @@ export function insertPartnership(
 export async function changePartnership(
 	db: Db,
 	id: number,
-	change: Pick<Partial<Partnership>, "commission_rate" | "ended_at_ms">,
+	change: Pick<Partial<Partnership>, "commission_rate" | "ended_at_ms" | "ended_by_staff">,
 ): Promise<void> {
 	await db.updateTable("partnerships").set(change).where("id", "=", id).execute();
 }
@@ -237,13 +237,17 @@ export async function replaceLandingHosts(
 	await trx.insertInto("landing_hosts").values(rows).execute();
 }
 
-/** In place of one from the same address that waits: with another public id, so that only what was read is answered. */
-export async function insertApplication(db: Db, application: Insertable<ApplicationsTable>): Promise<void> {
-	await db
+/** False where one from the same address waits. */
+export async function insertApplication(
+	db: Db,
+	application: Insertable<ApplicationsTable>,
+): Promise<boolean> {
+	const { numInsertedOrUpdatedRows } = await db
 		.insertInto("applications")
 		.values(application)
-		.onConflict((conflict) => conflict.columns(["programme_id", "email"]).doUpdateSet(application))
-		.execute();
+		.onConflict((conflict) => conflict.columns(["programme_id", "email"]).doNothing())
+		.executeTakeFirst();
+	return numInsertedOrUpdatedRows !== 0n;
 }
 
 export async function countApplications(db: Db, programmeId: number): Promise<number> {
@@ -252,10 +256,10 @@ export async function countApplications(db: Db, programmeId: number): Promise<nu
 		.waiting;
 }
 
-/** The oldest first. */
-export function listApplications(db: Db, programmeId: number, limit: number): Promise<Application[]> {
+/** The newest first. There are never many: see partners/applications. */
+export function listApplications(db: Db, programmeId: number): Promise<Application[]> {
 	const own = db.selectFrom("applications").selectAll().where("programme_id", "=", programmeId);
-	return own.orderBy("id").limit(limit).execute();
+	return own.orderBy("id", "desc").execute();
 }
 
 export function findApplication(db: Db, programmeId: number, publicId: string) {

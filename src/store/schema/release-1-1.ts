@@ -214,7 +214,8 @@ function partnerTables({ lastingId, givenId, clustered, rewritten }: Dialect): r
 		`create table partnerships (
 			id ${lastingId}, public_id text not null unique, programme_id bigint not null, partner_id bigint not null,
 			commission_rate text, terms text not null,
-			created_at_ms bigint not null, ended_at_ms bigint, unique (programme_id, partner_id))`,
+			created_at_ms bigint not null, ended_at_ms bigint, ended_by_staff integer not null default 0,
+			unique (programme_id, partner_id))`,
 		"create index partnerships_by_partner on partnerships (partner_id)",
 		`create table applications (
 			id ${lastingId}, public_id text not null unique, programme_id bigint not null, name text not null,

@@ -32,6 +32,8 @@ export interface PartnershipsTable {
 	terms: string;
 	created_at_ms: number;
 	ended_at_ms: number | null;
+	/** Theirs alone to resume. */
+	ended_by_staff: Generated<0 | 1>;
 }
 
 /** Somebody who wants to become a partner, on a programme's public page; until it is answered. */

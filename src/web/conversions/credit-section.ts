@@ -44,7 +44,7 @@ export async function creditSection(
 			credit === undefined ? whyNotYet(conversion) : WHY[credit.word](credit, programme, link, isStaff),
 		],
 		...subIds.flatMap((subId, index) =>
-			subId === "" ? [] : [[`Sub ID ${index + 1}`, html`<code class="break">${subId}</code>`] as const],
+			subId === "" ? [] : [[`Sub ID s${index + 1}`, html`<code class="break">${subId}</code>`] as const],
 		),
 	];
 	const isOpen = conversion.status === "RECORDED" && !isUnconfirmed(conversion);

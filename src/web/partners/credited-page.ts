@@ -43,7 +43,7 @@ async function readList(c: WebContext, { store }: PageDeps) {
 		programme: choice("Programme", "All", [...nameOf.keys()], (id) => nameOf.get(id) ?? id),
 		status: choice("Status", "Any", EARNED_STATUSES, (status) => STATUS_WORDS[status]),
 		from: day("Sold from"),
-		to: day("Sold to"),
+		to: day("Sold until"),
 		zone: ZONE,
 		cursor: UNSEEN,
 	});

@@ -36,9 +36,11 @@ export function readDays(c: WebContext, { clock }: Pick<WebDeps, "clock">) {
 	const read = FILTERS.read(new URL(c.req.url).search);
 	const { search, before, from, to, zone = viewerOf(c).zone ?? "UTC" } = read.query;
 	const days = (from ?? to) === undefined ? monthDays(clock.nowMs(), zone, 0) : { from, to };
+	const isTurned = from !== undefined && to !== undefined && to < from;
+	const problems = isTurned ? { ...read.problems, to: "The last day is before the first." } : read.problems;
 	return {
-		isUnderstood: Object.keys(read.problems).length === 0,
-		filters: { ...read, typed: { ...days, zone, ...read.typed } as Record<string, string> },
+		isUnderstood: Object.keys(problems).length === 0,
+		filters: { ...read, problems, typed: { ...days, zone, ...read.typed } as Record<string, string> },
 		query: { search, ...days, zone, before },
 		span: {
 			fromMs: days.from === undefined ? 0 : dayStartMs(days.from, zone),
@@ -82,7 +84,7 @@ export async function earnedSection(
 	return ui.section({
 		id,
 		title,
-		hint: `Commission by the day of the sale (${query.zone}), with the status that sales have now. Approved is what is paid. Tests are left out.`,
+		hint: `Commission by the day of the sale (${query.zone}), with the status that sales have now: a sale counts in the month in which it was sold, also when it is approved later. Approved commission is owed to the partner; payments are not recorded here. Tests are left out.`,
 		actions: isUnderstood ? actions : null,
 		body: [
 			ui.tabs("Month", months),
@@ -111,7 +113,7 @@ export async function earnedPart(
 	return countedPart(href, look, (earned, counted) => [show(earned), note(counted)], true);
 }
 
-/** What is to be paid comes first. What only a pixel reported is credited to nobody. */
+/** What is owed comes first. What only a pixel reported is credited to nobody. */
 export const EARNED_STATUSES = ["APPROVED", "RECORDED", "REJECTED", "REVERSED"] as const;
 
 /** A column for each status. */
@@ -190,9 +192,11 @@ export function partnershipPath(own: NamedPartnership): string {
 	return programmePartnerPath(own.programme_public_id, own.public_id);
 }
 
-export function stateOf({ created_at_ms: sinceMs, ended_at_ms: endedAtMs }: NamedPartnership): Html {
+export function stateOf(own: NamedPartnership): Html {
+	const { created_at_ms: sinceMs, ended_at_ms: endedAtMs } = own;
 	if (endedAtMs === null) return html`<span class="secondary">Active since ${ui.dayTag(sinceMs)}</span>`;
-	return html`${ui.badge("plain", "Ended")}<span class="secondary">${ui.dayTag(endedAtMs)}</span>`;
+	const ended = own.ended_by_staff === 1 ? "Ended by the network" : "Ended";
+	return html`${ui.badge("plain", ended)} <span class="secondary">${ui.dayTag(endedAtMs)}</span>`;
 }
 
 export function rateOf({ commission_rate: own, programme_rate: usual }: NamedPartnership): string {

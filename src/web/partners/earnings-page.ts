@@ -5,7 +5,7 @@ import type { Result } from "../../domain/fault.ts";
 import { addPartnership, changeState } from "../../partners/partners.ts";
 import { MATCHES_NAMED, pickNamed } from "../../partners/pick-named.ts";
 import type { SentLink } from "../../people/invitations.ts";
-import { listPartnerships, type NamedPartnership } from "../../store/queries/partners.ts";
+import { listPartnerships, type NamedPartnership, pageLinks } from "../../store/queries/partners.ts";
 import { listProgrammes } from "../../store/queries/programme-list.ts";
 import { findProgramme } from "../../store/queries/programmes.ts";
 import { answerError } from "../error-page.ts";
@@ -20,7 +20,13 @@ import {
 	viewerOf,
 	type WebContext,
 } from "../page.ts";
-import { earningsPath, partnerConversionsPath, programmePartnerPath, withQuery } from "../paths.ts";
+import {
+	earningsPath,
+	partnerConversionsPath,
+	partnerLinksPath,
+	programmePartnerPath,
+	withQuery,
+} from "../paths.ts";
 import { invitationCard } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
@@ -37,8 +43,12 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 	const isStaff = viewerOf(c).kind === "staff";
 	const own = "Your commission. Recorded sales wait for approval.";
 	const about = html`Partner since ${ui.dayTag(partner.created_at_ms)}${site === "" ? null : html` · <span class="break">${site}</span>`}`;
-	const mayEnd = isStaff && rows.some(({ ended_at_ms }) => ended_at_ms === null);
+	const isActive = rows.some(({ ended_at_ms }) => ended_at_ms === null);
 	const end = { label: "End partner", tone: "danger", action: `${path}/end`, confirm: sayEnd(name) } as const;
+	const ids = rows.map((own) => own.id);
+	const links = await pageLinks(deps.store.db, ids, { limit: 1 });
+	const isNew = !isStaff && isActive && links.rows.length === 0;
+	const first = html`<a href="${partnerLinksPath(id)}">Make your first link</a> to a shop. What it brings is listed here.`;
 	const add = () => ADD_FORM.show(c, { action: `${path}/add`, send: "Add" });
 	return answerPage(c, {
 		title: "Earnings",
@@ -47,9 +57,10 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 			ui.pageHeader({
 				title: "Earnings",
 				hint: isStaff ? about : own,
-				actions: mayEnd ? ui.buttonForm(end) : null,
+				actions: isStaff && isActive ? ui.buttonForm(end) : null,
 			}),
 			invited === undefined ? null : invitationCard(invited, name),
+			isNew ? ui.message("info", first) : null,
 			await earnedSection(c, deps, {
 				id: "programmes",
 				title: "Programmes",
@@ -77,7 +88,7 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 }
 
 function sayEnd(name: string): string {
-	return `End all partnerships of ${name}? Links then lead to the shops without a click ID, and coupon codes credit nobody. The partner keeps what was earned, and sales from clicks made before still count. Each partnership can be resumed.`;
+	return `End all partnerships of ${name}? Links then lead to the shops without a click ID, and coupon codes credit nobody. The partner keeps what was earned, and sales from clicks made before still count. Only you, the staff, can resume them.`;
 }
 
 function termsOf({ terms, created_at_ms: sinceMs, ...own }: NamedPartnership): Html {

@@ -58,9 +58,12 @@ export async function sendApplication(c: WebContext, deps: WebDeps): Promise<Res
 		const again = { ...typed, seenTerms: programme.partner_terms, acceptsTerms: "" };
 		return JOIN_FORM.refuse(c, applied, () => showJoin(c, deps), again);
 	}
+	const next = deps.mails.isOn
+		? "you get a mail that says how to sign in"
+		: "the network gets in touch with you";
 	return answerPlainPage(c, {
 		title: `Become a partner of ${programme.name}`,
 		heading: "Thank you",
-		body: html`<p class="break">We sent your application to ${programme.name}. If it is accepted, we write to <strong>${typed.email}</strong> how you sign in.</p>`,
+		body: html`<p class="break">We sent your application to ${programme.name}. If it is accepted, ${next}, at <strong>${typed.email}</strong>.</p>`,
 	});
 }

@@ -1,14 +1,14 @@
 // Links with what became of the clicks on them: for the partner, and for those who look after the partnership.
 
-import type { ClickKind } from "../../domain/click.ts";
+import { type ClickKind, type LandingHost, landingUrl } from "../../domain/click.ts";
 import { DAY_MS } from "../../domain/time.ts";
-import { sumClicks } from "../../store/queries/clicks.ts";
+import { findLandingHosts, sumClicks } from "../../store/queries/clicks.ts";
 import { type NamedPartnership, type PartnerLink, pageLinks } from "../../store/queries/partners.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import type { WebContext, WebDeps } from "../page.ts";
 import { PARTNER_DOCS_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";
-import { type Html, html } from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
 
 const KINDS: readonly (readonly [kind: ClickKind, title: string])[] = [
 	["click", "Clicks"],
@@ -37,9 +37,19 @@ export async function linkSection(
 	const recentDays = Math.min(RECENT_DAYS, deps.retentionDays);
 	const linkIds = page.rows.map(({ id }) => id);
 	const clicks = await sumClicks(db, linkIds, deps.clock.nowMs() - recentDays * DAY_MS);
+	const ownOf = (link: PartnerLink) => partnerships.find(({ id }) => id === link.partnership_id);
 	const programme: ui.Column<PartnerLink> = {
 		title: "Programme",
-		cell: (link) => partnerships.find(({ id }) => id === link.partnership_id)?.programme_name ?? "",
+		cell: (link) => ownOf(link)?.programme_name ?? "",
+	};
+	const programmeIds = partnerships.map(({ programme_id: id }) => id);
+	const hosts = await findLandingHosts(db, programmeIds);
+	const troubleOf = (link: PartnerLink): Content => {
+		const { ended_at_ms: endedAtMs = null, programme_id: programmeId = 0 } = ownOf(link) ?? {};
+		return [
+			endedAtMs === null ? null : html`<div>${ui.badge("plain", "Partnership ended")}</div>`,
+			goneBadge(link, hosts.get(programmeId) ?? []),
+		];
 	};
 	const countColumn = ([kind, title]: (typeof KINDS)[number]): ui.Column<PartnerLink> => ({
 		title,
@@ -64,8 +74,10 @@ export async function linkSection(
 			{
 				title: "Link",
 				namesRow: true,
-				cell: ({ code, name, target }) =>
-					html`${hrefOf === undefined ? name : html`<a class="break" href="${hrefOf(code)}">${name || code}</a>`}<div>${ui.copyable(`${deps.clickUrl}/c/${code}`, `the address of ${code}`)}</div><span class="secondary break">${target}</span>`,
+				cell: (link) => {
+					const { code, name, target } = link;
+					return html`${hrefOf === undefined ? name : html`<a class="break" href="${hrefOf(code)}">${name || code}</a>`}<div>${ui.copyable(`${deps.clickUrl}/c/${code}`, `the address of ${code}`)}</div><span class="secondary break">${target}</span>${troubleOf(link)}`;
+				},
 			},
 			...(partnerships.length > 1 ? [programme] : []),
 			{ title: "Made", cell: ({ created_at_ms: atMs }) => ui.dayTag(atMs) },
@@ -78,4 +90,11 @@ export async function linkSection(
 		hint: html`What became of clicks: the last ${recentDays} days, and below them everything so far. Only what counts as a click gets a click ID. <a href="${PARTNER_DOCS_PATH}#which-clicks-count">What each count means</a>`,
 		body: [table, pager(pagesOf(deps, list, page))],
 	});
+}
+
+/** Where a click leads then is in store/queries/clicks. */
+function goneBadge({ target }: PartnerLink, hosts: readonly LandingHost[]): Html | null {
+	if (landingUrl(target, hosts) !== null) return null;
+	const leads = hosts.length === 0 ? "Leads nowhere" : "Leads to the shop's front page";
+	return html`<div>${ui.badge("warn", leads)}</div><span class="secondary break">${new URL(target).host} is no longer a landing host</span>`;
 }

@@ -1,5 +1,6 @@
 // A partner's links: one is made with its programme and target, shown with sub IDs, and listed with the others.
 
+import { sayHost } from "../../domain/click.ts";
 import { keptSubIds, MAX_SUB_ID_BYTES } from "../../domain/click-token.ts";
 import { makeLink } from "../../partners/links.ts";
 import { findLandingHosts } from "../../store/queries/clicks.ts";
@@ -26,7 +27,7 @@ const FORM = declareForm({
 		isRequired: true,
 	},
 	name: { label: "Name (optional)", hint: "You, the shop and the network see it." },
-	code: { label: "Own code (optional)", hint: "Leave empty to get a short one.", isMono: true },
+	code: { label: "Own link code (optional)", hint: "Leave empty to get a short one.", isMono: true },
 });
 
 export async function makeOwnLink(c: WebContext, deps: PageDeps): Promise<Response> {
@@ -66,14 +67,18 @@ export async function showLinks(c: WebContext, deps: PageDeps): Promise<Response
 	});
 }
 
+const LEFT_OUT = "Left out: it has an @ or a character that cannot be seen, or does not fit.";
+
 /** The whole address of one link, with the sub IDs that the address of this page names. */
 function addressSection(c: WebContext, { clickUrl }: PageDeps, path: string, link: PartnerLink): Html {
 	const names = ["s1", "s2", "s3"] as const;
 	const kept = keptSubIds(names.map((name) => c.req.query(name)));
 	const query = Object.fromEntries(names.map((name, index) => [name, kept[index] || undefined]));
-	const fields = names.map((name) =>
-		ui.textField({ name, label: `Sub ID ${name}`, value: query[name] ?? "", maxLength: MAX_SUB_ID_BYTES }),
-	);
+	const fields = names.map((name) => {
+		const value = c.req.query(name) ?? "";
+		const error = value === (query[name] ?? "") ? undefined : LEFT_OUT;
+		return ui.textField({ name, label: `Sub ID ${name}`, value, maxLength: MAX_SUB_ID_BYTES, error });
+	});
 	return ui.section({
 		id: "address",
 		title: link.name || `Link ${link.code}`,
@@ -103,10 +108,7 @@ async function makeSection(
 	const options = active
 		.filter(isReady)
 		.map(({ public_id: value, programme_name: name, programme_id: id }) => {
-			const names = hosts
-				.get(id)
-				?.map(({ host }) => host)
-				.join(", ");
+			const names = hosts.get(id)?.map(sayHost).join(", ");
 			return { value, label: `${name} (${names})` };
 		});
 	const form = FORM.show(c, { action, looks: { partnership: { options } }, send: "Make link" });

@@ -7,7 +7,7 @@ import { makeStillClock } from "../../../test/support/clock.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import { addPartnership, changeState, invitePartner } from "../../partners/partners.ts";
 import { addClicks } from "../../store/queries/clicks.ts";
-import { addPartnerPerson, removePartnerPerson } from "../../store/queries/partners.ts";
+import { addPartnerPerson, removePartnerPerson, replaceLandingHosts } from "../../store/queries/partners.ts";
 import { updateProgramme } from "../../store/queries/programmes.ts";
 import { ROUTES } from "../site.ts";
 import { openTestSite, PASSWORD, START_MS } from "../test-site.test-support.ts";
@@ -114,6 +114,8 @@ test("a link is made for an active partnership, shown with sub IDs, and listed w
 	const page = await browser.open(`${made.location}&s1=top%26&s2=a%40b.example&s3=x`);
 	match(page.text, /<code>https:\/\/go\.example\/c\/spring-26\?s1=top%26&amp;s3=x<\/code>/);
 	match(page.text, /data-copy="https:\/\/go\.example\/c\/spring-26\?s1=top%26&amp;s3=x"/);
+	match(page.text, /id="s2-error">Left out: it has an @ or a character that cannot be seen, or does not fit/);
+	doesNotMatch(page.text, /id="s[13]-error"/);
 	const link = await site.store.db.selectFrom("partner_links").selectAll().executeTakeFirstOrThrow();
 	const hour = Math.floor(START_MS / 3_600_000);
 	const count = { linkId: link.id, hour, kind: "click", clicks: 12 } as const;
@@ -135,7 +137,7 @@ test("a link is made for an active partnership, shown with sub IDs, and listed w
 	equal(foreign.status, 422);
 	match(
 		foreign.text,
-		/id="target-error">Enter an address that starts with https:\/\/ and is at shop\.example/,
+		/id="target-error">Enter an address that starts with https:\/\/, has no port, and is at shop\.example/,
 	);
 	match(foreign.text, /value="https:\/\/evil\.example\/"/);
 	const wrong = await makeLink(shop, { name: "x".repeat(101), target: "", code: "-" });
@@ -198,6 +200,27 @@ test("a page says from when on clicks are counted where the days asked for begin
 		.execute();
 	match((await asked("2026-02-01")).text, cut);
 	doesNotMatch((await asked("2026-02-10")).text, cut);
+});
+
+test("a new partner is led to the first link; one whose host is gone, or whose partnership has ended, is marked", async (t) => {
+	const shop = await openPartnerShop(t);
+	const { site, browser, base, partnership, programme } = shop;
+	const staff = await site.signIn(await site.addStaff());
+	const own = `/programmes/${partnership.programme_public_id}/partners/${partnership.public_id}`;
+	match((await browser.open(`${base}/earnings`)).text, /Make your first link/);
+	doesNotMatch((await staff.open(`${base}/earnings`)).text, /Make your first link/);
+	await makeLink(shop);
+	doesNotMatch((await browser.open(`${base}/earnings`)).text, /Make your first link/);
+	const moved = /Leads to the shop&#39;s front page(?:<[^>]+>)+shop\.example is no longer a landing host/;
+	const shown = async () => [(await browser.open(`${base}/links`)).text, (await staff.open(own)).text];
+	for (const text of await shown()) doesNotMatch(text, moved);
+	await replaceLandingHosts(site.store.db, programme.id, [{ host: "new.example", withSubdomains: true }]);
+	for (const text of await shown()) match(text, moved);
+	match((await browser.open(`${base}/links`)).text, /Nordlicht \(\*\.new\.example\)/);
+	await replaceLandingHosts(site.store.db, programme.id, []);
+	for (const text of await shown()) match(text, /Leads nowhere/);
+	await staff.submit(`${own}/change`, { to: "ended" });
+	for (const text of await shown()) match(text, /Partnership ended/);
 });
 
 test("links are offered where they work, and other programmes are named with the reason", async (t) => {

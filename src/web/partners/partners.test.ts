@@ -167,10 +167,10 @@ test("lists name the partner of a sale and are filtered by it; programmes that c
 	match(file, /B-1[\s\S]*B-0/);
 	doesNotMatch(file, /N-1|X-1/);
 	const [head = "", ...lines] = (await owner.open(`${base}/export.csv`)).text.trim().split("\r\n");
-	match(head, /,conversionId,partner,partnerId,s1,s2,s3$/);
+	match(head, /,conversionId,partner,partnerId,credit,s1,s2,s3$/);
 	const endOf = (order: string) => lines.find((line) => line.startsWith(`${order},`))?.split(/cnv_\w+,/)[1];
-	equal(endOf("N-1"), `Newsletter,${mail.partner.public_id},'=top,,`);
-	equal(endOf("X-1"), ",,,,");
+	equal(endOf("N-1"), `Newsletter,${mail.partner.public_id},CLICK,'=top,,`);
+	equal(endOf("X-1"), ",,NO_SIGNAL,,,");
 	await updateProgramme(site.store.db, network.programme.id, { credits_partners: 0 });
 	doesNotMatch((await owner.open(base)).text, /data-label="Partner"|name="partner"/);
 	match((await owner.open(`${base}/export.csv`)).text, /,approvesAt,conversionId\r\n/);
@@ -203,14 +203,15 @@ test("a conversion's page says why this partner or nobody; staff change it with 
 	await creditTo(network.site, conversion, partnership.id, clicked);
 	const told = plain((await owner.open(page)).text);
 	match(told, /Partner Blog Why The buyer clicked on the partner's link spring \(Spring\) on 2026-02-28/);
-	match(told, /Sub ID 2 top/);
+	match(told, /Sub ID s2 top/);
 	doesNotMatch(told, /Change the partner/);
 	const form = `/conversions/${conversion.public_id}/partner`;
 	equal((await owner.submit(form, { partner: "", reason: "mine" })).status, 404);
 	const unreasoned = await staff.submit(form, { partner: "Blog", reason: " " });
 	equal(unreasoned.status, 422);
 	match(unreasoned.text, /id="assign-reason-error"/);
-	match((await staff.submit(form, { partner: "nobody known", reason: "x" })).text, /id="partner-error"/);
+	const unknown = await staff.submit(form, { partner: "nobody known", reason: "x" });
+	match(unknown.text, /id="partner-error">No partner of this programme has this name or ID\. Add them first/);
 	await staff.submit(form, { partner: "", reason: "own newsletter" });
 	equal((await read(conversion)).commission, "0.00");
 	match(
@@ -279,6 +280,10 @@ test("totals say whom to pay how much, by the day of the sale, on the page and a
 	const wrong = await staff.open("/partners?from=soon");
 	equal(wrong.status, 422);
 	match(wrong.text, /id="from-error"/);
+	const turned = await staff.open("/partners?from=2026-03-31&to=2026-03-01");
+	equal(turned.status, 422);
+	match(turned.text, /id="to-error">The last day is before the first/);
+	match(text, /Approved commission is owed to the partner; payments are not recorded here/);
 	const file = await staff.open(`/partners/totals.csv?from=2026-01-01`);
 	match(file.headers.get("content-disposition") ?? "", /partners-2026-01-01-\.csv/);
 	const [head, ...lines] = file.text.trim().split("\r\n");

@@ -80,7 +80,7 @@ async function renderPartnership(c: WebContext, deps: WebDeps, own: NamedPartner
 				hint: html`<a href="${paths.programmePartnersPath(programmeId)}">All partners of ${own.programme_name}</a>${isStaff ? html` · <a href="${paths.earningsPath(partner)}">All programmes of ${own.partner_name}</a>` : null}`,
 				actions: [
 					ui.linkButton({ label: "Conversions", href: sales }),
-					page.may(c, "manage")
+					page.may(c, "manage") && (isStaff || own.ended_by_staff === 0)
 						? ui.buttonForm({ ...change, action: `${partnershipPath(own)}/change` })
 						: null,
 				],

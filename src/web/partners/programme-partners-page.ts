@@ -17,8 +17,6 @@ import { type Content, type Html, html } from "../ui.ts";
 import { earnedSection, partnershipTable, readDays } from "./earned-section.ts";
 
 const PAGE_ROWS = 50;
-/** The oldest first: those behind them come up as these are answered. */
-const MAX_APPLICATIONS = 20;
 
 /** `accepted`: the link of an applicant is in the answer itself, shown this once. */
 export async function showProgrammePartners(
@@ -94,7 +92,7 @@ async function applicationsSection(
 	{ store }: WebDeps,
 	programme: Programme,
 ): Promise<Content> {
-	const waiting = await listApplications(store.db, programme.id, MAX_APPLICATIONS);
+	const waiting = await listApplications(store.db, programme.id);
 	if (waiting.length === 0) return null;
 	const path = programmePartnersPath(programme.public_id);
 	const answers = ({ public_id, name }: Application) => {
@@ -112,7 +110,7 @@ async function applicationsSection(
 	return ui.section({
 		id: "applications",
 		title: "Applications",
-		hint: `The oldest first, at most ${MAX_APPLICATIONS}. Applicants whom you accept are invited to sign in. What nobody answers is removed after ${APPLICATIONS_KEPT_DAYS} days.`,
+		hint: `The newest first. Applicants whom you accept are invited to sign in. What nobody answers is removed after ${APPLICATIONS_KEPT_DAYS} days.`,
 		body: ui.dataTable<Application>({
 			caption: "Applications, one per row",
 			rows: waiting,
@@ -141,5 +139,5 @@ export async function answer(c: WebContext, deps: PageDeps): Promise<Response> {
 	const answered = await answerApplication(deps, page.makerOf(c), programme, id, isAccepted);
 	if (!answered.ok) return page.tellRefusal(c, answered, () => showProgrammePartners(c, deps));
 	if (answered.value !== null) return showProgrammePartners(c, deps, answered.value);
-	return page.leadTo(c, programmePartnersPath(programme.public_id), "The application was declined.");
+	return page.leadTo(c, programmePartnersPath(programme.public_id), "Declined. No mail is sent.");
 }

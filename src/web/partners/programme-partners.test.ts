@@ -96,23 +96,46 @@ test("a partnership is ended and resumed after a question, once", async (t) => {
 	assert.match((await owner.open(at)).text, /The partnership is active again/);
 });
 
+test("what the network's staff ended only they resume", async (t) => {
+	const { site, path, own, browser: owner } = await openWithPartners(t, ["First", "Second"]);
+	const staff = await site.signIn(await site.addStaff());
+	const [first, second] = own.map(({ public_id }) => `${path}/${public_id}`);
+	assert.ok(first && second);
+	// Also where the owner had ended it before.
+	await owner.submit(`${second}/change`, { to: "ended" });
+	await staff.submit(`${first}/change`, { to: "ended" });
+	await staff.submit(`${second}/change`, { to: "ended" });
+	for (const at of [first, second]) {
+		const shown = (await owner.open(at)).text;
+		assert.doesNotMatch(shown, /Resume partnership/);
+		assert.match(shown, /Ended by the network/);
+		const refused = await owner.submit(`${at}/change`, { to: "active" });
+		assert.equal(refused.status, 409);
+		assert.match(refused.text, /The network ended this partnership\. Ask its staff to resume it/);
+		assert.match((await staff.open(at)).text, /Resume partnership/);
+		await staff.submit(`${at}/change`, { to: "active" });
+		assert.match((await owner.open(at)).text, /End partnership/);
+	}
+});
+
 test("coupon codes are saved as a list, and each belongs to one partner; the rate is staff's to change", async (t) => {
 	const { site, path, own, browser: owner } = await openWithPartners(t, ["First", "Second"]);
 	const [first, second] = own.map(({ public_id }) => `${path}/${public_id}`);
 	assert.ok(first && second);
-	await owner.submit(first, { codes: "SUMMER\r\n winter ; ;\r\n\r\nSummer", rate: "50" });
+	await owner.submit(first, { codes: "SUMMER,\r\n winter ; ;\r\n\r\nSummer", rate: "50" });
 	assert.match((await owner.open(first)).text, />\nSummer\nwinter<\/textarea>/);
 	assert.match((await owner.open(first)).text, /12\.5 %/);
 	assert.match((await owner.open(first)).text, /Terms at its start/);
 	assert.doesNotMatch((await owner.open(first)).text, /name="rate"/);
 	const refused = await owner.submit(second, { codes: "fresh\nsummer" });
 	assert.equal(refused.status, 409);
-	assert.match(refused.text, /id="codes-error">The code summer belongs to First already/);
+	assert.match(refused.text, /id="codes-error">The code summer belongs to another partner of this programme/);
 	assert.match((await owner.submit(second, { codes: "x".repeat(65) })).text, /id="codes-error">/);
 	assert.doesNotMatch((await owner.open(path)).text, /fresh|xxx/);
 	await owner.submit(first, { codes: "winter" });
 	assert.equal((await owner.submit(second, { codes: "summer" })).status, 303);
 	const staff = await site.signIn(await site.addStaff());
+	assert.match((await staff.submit(first, { codes: "summer" })).text, /The code summer belongs to Second/);
 	assert.equal((await staff.submit(first, { codes: "winter", rate: "200" })).status, 422);
 	await staff.submit(first, { codes: "winter", rate: "" });
 	assert.match((await owner.open(first)).text, /<dd>8 %/);
@@ -211,7 +234,7 @@ async function openJoin(t: TestContext, hasMail = true) {
 	return { ...shop, join, shown, fields: { ...APPLICANT, seenTerms } };
 }
 
-/** Where the oldest application on the page is answered. */
+/** Where the newest application on the page is answered. */
 async function applicationAt(browser: Browser, path: string): Promise<string> {
 	const [, at = ""] = /action="([^"]+\/applications\/[^"]+)"/.exec((await browser.open(path)).text) ?? [];
 	return at;
@@ -227,11 +250,12 @@ test("somebody applies, and the accepted one can sign in as a partner", async (t
 	assert.equal(known.text.replaceAll(person.email, fields.email), answer.text);
 	const list = await owner.open(path);
 	assert.match(list.text, /Blog &amp; Söhne/);
-	const [first, second] = [...list.text.matchAll(/action="([^"]+\/applications\/[^"]+)"/g)].map(
+	const [second, first] = [...list.text.matchAll(/action="([^"]+\/applications\/[^"]+)"/g)].map(
 		([, at = ""]) => at,
 	);
 	assert.ok(first && second);
 	assert.equal((await owner.submit(second, { answer: "decline" })).location, path);
+	assert.match((await owner.open(path)).text, /Declined\. No mail is sent/);
 	const accepted = await owner.submit(first, { answer: "accept" });
 	assert.match(accepted.text, /A mail is on its way to ann@blog\.example/);
 	assert.doesNotMatch(accepted.text, LINK);
@@ -269,16 +293,32 @@ test("an application is mailed to owners at once, by itself, and counted beside 
 	}
 });
 
-test("who applies again replaces what waits, and only what was read is accepted", async (t) => {
+test("who applies again is told that the first one waits, and nobody can put another in its place", async (t) => {
 	const { site, join, fields, browser: owner, path } = await openJoin(t);
 	await site.browser().submit(join, fields);
-	const first = await applicationAt(owner, path);
-	await site.browser().submit(join, { ...fields, name: "Ann's new blog" });
+	const again = await site.browser().submit(join, { ...fields, name: "Ann's new blog" });
+	assert.equal(again.status, 409);
+	assert.match(again.text, /id="email-error">An application from this address is waiting already/);
 	const { text } = await owner.open(path);
-	assert.match(text, /Ann&#39;s new blog/);
-	assert.doesNotMatch(text, /Blog &amp; Söhne/);
-	assert.equal((await owner.submit(first, { answer: "accept" })).status, 409);
-	assert.equal((await owner.submit(await applicationAt(owner, path), { answer: "accept" })).status, 200);
+	assert.match(text, /Blog &amp; Söhne/);
+	assert.doesNotMatch(text, /Ann&#39;s new blog/);
+	assert.equal((await site.audit("application.made")).length, 1);
+});
+
+test("a programme has at most 200 applications waiting, the newest first", async (t) => {
+	const { site, join, fields, browser: owner, path, programme } = await openJoin(t);
+	const row = { programme_id: programme.id, site: "", about: "x", terms: "", created_at_ms: START_MS };
+	const waiting = Array.from({ length: 199 }, (_, n) => ({ public_id: `apl_${n}`, email: `${n}@x.example` }));
+	await site.store.db
+		.insertInto("applications")
+		.values(waiting.map((own) => ({ ...row, ...own, name: own.email })))
+		.execute();
+	assert.equal((await site.browser().submit(join, fields)).status, 200);
+	const listed = (await owner.open(path)).text.match(/aria-label="Accept [^"]+"/g) ?? [];
+	assert.deepEqual([listed[0], listed.length], ['aria-label="Accept Blog &amp; Söhne"', 200]);
+	const full = await site.browser().submit(join, { ...fields, email: "late@blog.example" });
+	assert.equal(full.status, 429);
+	assert.match(full.text, /Many applications to this programme are waiting\. Try again later/);
 });
 
 test("who signs in for a partner of this programme is not accepted as a second one, before and after its end", async (t) => {
@@ -342,16 +382,24 @@ test("without mail staff are shown the link of whom they accept, and owners are 
 	const { site, join, fields, browser: owner, path } = await openJoin(t, false);
 	const staff = await site.signIn(await site.addStaff());
 	const accept = async (browser: typeof owner, email: string) => {
-		await site.browser().submit(join, { ...fields, email });
+		const applied = await site.browser().submit(join, { ...fields, email });
+		assert.match(applied.text, /If it is accepted, the network gets in touch with you, at/);
 		return browser.submit(await applicationAt(browser, path), { answer: "accept" });
 	};
 	const byOwner = await accept(owner, "ann@blog.example");
 	assert.match(byOwner.text, /Ask the network's staff for it/);
 	assert.doesNotMatch(byOwner.text, LINK);
+	// The same for one who can sign in already.
+	const { email } = await addPartner(site, "Cleo");
+	assert.equal(cardOf((await accept(owner, email)).text, email), cardOf(byOwner.text, "ann@blog.example"));
 	const [, link = ""] = LINK.exec((await accept(staff, "bea@blog.example")).text) ?? [];
 	assert.match((await site.browser().open(link)).text, /You are invited to sign in for the partner/);
 	assert.doesNotMatch((await staff.open(path)).text, LINK);
 });
+
+function cardOf(text: string, email: string): string | undefined {
+	return /<section[^>]+id="invitation"[\s\S]+?<\/section>/.exec(text)?.[0].replaceAll(email, "…");
+}
 
 test("an applicant with the address of a staff account is refused, makes no partner, and can be declined", async (t) => {
 	const { site, join, fields, browser: owner, path } = await openJoin(t);
@@ -360,7 +408,8 @@ test("an applicant with the address of a staff account is refused, makes no part
 	const at = await applicationAt(owner, path);
 	const refused = await owner.submit(at, { answer: "accept" });
 	assert.equal(refused.status, 409);
-	assert.match(refused.text, /has an account already/);
+	assert.match(refused.text, /This address cannot be a partner here\. Decline the application/);
+	assert.doesNotMatch(refused.text, /account already/);
 	assert.deepEqual(await site.store.db.selectFrom("partners").selectAll().execute(), []);
 	assert.equal((await owner.submit(at, { answer: "decline" })).location, path);
 });
@@ -396,15 +445,16 @@ test("an application is refused at its field, and with terms that have changed s
 test("five applications an hour come from one network", async (t) => {
 	const { site, join, fields } = await openJoin(t);
 	const stranger = site.browser({ address: "2001:db8::1" });
-	for (let sent = 0; sent < 5; sent++) assert.equal((await stranger.submit(join, fields)).status, 200);
+	const another = () => ({ ...fields, email: `${crypto.randomUUID()}@blog.example` });
+	for (let sent = 0; sent < 5; sent++) assert.equal((await stranger.submit(join, another())).status, 200);
 	const neighbour = site.browser({ address: "2001:db8::2" });
 	const refused = await neighbour.submit(join, fields);
 	assert.equal(refused.status, 429);
 	assert.match(
 		refused.text,
-		/Several applications came from your network within an hour\. Try again in 60 minutes/,
+		/Several applications came from your internet connection within an hour\. Try again in 60 minutes/,
 	);
-	assert.equal((await site.browser().submit(join, fields)).status, 200);
+	assert.equal((await site.browser().submit(join, another())).status, 200);
 	site.moveClock(HOUR_MS);
-	assert.equal((await stranger.submit(join, fields)).status, 200);
+	assert.equal((await stranger.submit(join, another())).status, 200);
 });

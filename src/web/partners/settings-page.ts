@@ -1,5 +1,6 @@
 // /programmes/:id/partners/settings: what a programme says to its partners. Staff alone turn crediting on.
 
+import { sayHost } from "../../domain/click.ts";
 import { MAX_CLICK_DAYS, MAX_TERMS_LENGTH, savePartnerTerms } from "../../partners/terms.ts";
 import { findLandingHosts } from "../../store/queries/clicks.ts";
 import { declareForm } from "../form.ts";
@@ -62,7 +63,7 @@ export async function showPartnerSettings(c: WebContext, { store }: WebDeps): Pr
 			creditsPartners: on(programme.credits_partners),
 			clickDays: String(programme.click_days),
 			clickParameter: programme.click_parameter,
-			hosts: hosts.map(({ host, withSubdomains }) => `${withSubdomains ? "*." : ""}${host}`).join("\n"),
+			hosts: hosts.map(sayHost).join("\n"),
 			showsBaskets: on(programme.shows_baskets),
 			takesApplications: on(programme.takes_applications),
 			terms: programme.partner_terms,

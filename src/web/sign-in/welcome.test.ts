@@ -24,6 +24,7 @@ test("what is wrong is said at its field, what was typed stays, and the link sti
 	const site = await openTestSite(t);
 	const path = await firstPath(site);
 	const cases = [
+		[{ email: " " }, /id="email-error">Enter an email address such as owner@shop\.example/],
 		[{ email: "no address" }, /id="email-error">&quot;no address&quot; is not an email address/],
 		[{ name: " " }, /id="name-error">Enter your name/],
 		[{ name: "a".repeat(101) }, /id="name-error">Enter your name/],
