@@ -274,7 +274,7 @@ eachDatabase("retention", (database) => {
 			});
 		}
 		await pruneAccess(store, nowMs);
-		const left = await listApplications(store.db, programme.id, 10);
+		const left = await listApplications(store.db, programme.id);
 		deepEqual(
 			left.map(({ email }) => email),
 			["young@blog.example"],
