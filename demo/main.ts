@@ -161,10 +161,12 @@ async function openSampleProgramme(
 }
 
 /** As a browser does; gives the click ID that it came to the shop's page with. */
-async function clickOn(link: string): Promise<string | undefined> {
+async function clickOn(link: string): Promise<string> {
 	const headers = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0" };
-	const { url } = await fetch(link, { headers });
-	return new URL(url).searchParams.get(CLICK_PARAMETER) ?? undefined;
+	const { url, status } = await fetch(link, { headers });
+	const clickId = new URL(url).searchParams.get(CLICK_PARAMETER);
+	if (clickId === null) throw new Error(`the link was answered ${status}`);
+	return clickId;
 }
 
 /** The delay counts from the end of the failed attempt: skipping ahead before it is stored would skip nothing. */

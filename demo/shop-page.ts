@@ -65,8 +65,9 @@ export async function startShopPage(): Promise<ShopPage> {
 	function follow(serviceUrl: string, incoming: IncomingMessage, outgoing: ServerResponse): void {
 		const { method, headers } = incoming;
 		const click = request(`${serviceUrl}${incoming.url}`, { method, headers }, (answered) => {
-			const location = answered.headers.location?.replace(SHOP_NAME, page.url);
-			outgoing.writeHead(answered.statusCode ?? 502, { ...answered.headers, location });
+			const { location, ...others } = answered.headers;
+			const led = location === undefined ? {} : { location: location.replace(SHOP_NAME, page.url) };
+			outgoing.writeHead(answered.statusCode ?? 502, { ...others, ...led });
 			answered.pipe(outgoing);
 		});
 		click.on("error", () => outgoing.destroy()).end();

@@ -12,7 +12,7 @@ export async function tellStory(
 	client: Client,
 	shop: SampleShop,
 	clock: DemoClock,
-	clickLink: () => Promise<string | undefined>,
+	clickLink: () => Promise<string>,
 	retryIsPlanned: () => Promise<void>,
 	say: (line: string) => void,
 ): Promise<void> {

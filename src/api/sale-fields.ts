@@ -95,7 +95,8 @@ export const COUPON_CODE = z.unknown().meta({
 
 /** Neither refuses a sale, of whatever type: shops send null, false or "" for none, and a code of digits as a number. */
 export function signalText(value: unknown): string | undefined {
-	const text = typeof value === "string" ? value : value ? JSON.stringify(value) : "";
+	const isNone = value === undefined || value === null || value === false;
+	const text = typeof value === "string" ? value : isNone ? "" : JSON.stringify(value);
 	// PostgreSQL has no text with a NUL in it.
 	return text.replaceAll("\0", "").trim() || undefined;
 }
@@ -110,13 +111,13 @@ export const REASON = z.string().meta({
 export const ORDER_NAME = { orderId: ORDER_ID, eventType: EVENT_TYPE.default("SALE") };
 export const SALE = { ...ORDER_NAME, basketValue: BASKET_VALUE, currency: CURRENCY.optional() };
 
-/** The order a call speaks of, for the inbound log: found also in a call that is refused for something else. */
-/** No longer than one can be. */
+/** The coupon code, for the inbound log; no longer than one can be. */
 export function mentionedCode(input: unknown): string | undefined {
 	if (typeof input !== "object" || input === null || !("couponCode" in input)) return undefined;
 	return signalText(input.couponCode)?.slice(0, MAX_COUPON_CODE_CHARACTERS);
 }
 
+/** The order a call speaks of, for the inbound log: found also in a call that is refused for something else. */
 export function mentionedOrderId(input: unknown): string | null {
 	if (typeof input !== "object" || input === null || !("orderId" in input)) return null;
 	if (typeof input.orderId !== "string") return null;

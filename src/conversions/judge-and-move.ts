@@ -77,7 +77,7 @@ export async function judgeAndMove<Done>(
 				trx,
 				open.filter((request) => look > 0 || orders.presentOf(request) === undefined),
 			);
-			// All of the round where any is: in the order in which they are changed afterwards.
+			// If one request has signals, every conversion of the round is locked, in the order in which they are changed.
 			const credits = await writes.lockCredits(
 				trx,
 				open.some((request) => signals.get(request) !== undefined)

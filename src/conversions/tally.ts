@@ -1,8 +1,7 @@
 // A programme's totals: a million conversions take two seconds to add up, which is too long for a page and too much for
-// every status change to keep in step. So they are made beside everything
-// else, kept, and made anew when somebody looks and the last count is old. A page shows the last count and when it was
-// made; what is counted quickly, the reader waits for. The network's totals over the last days are made the same way, and
-// what partners earned.
+// every status change to keep in step. So they are made beside everything else, kept, and made anew when somebody looks
+// and the last count is old. A page shows the last count and when it was made; what is counted quickly, the reader waits
+// for. The network's totals over the last days are made the same way, and what partners earned.
 
 import { STATUSES, type Status } from "../domain/conversion.ts";
 import { DAY_MS } from "../domain/time.ts";
@@ -82,12 +81,19 @@ export function createNetworkTallies(deps: TalliesDeps): NetworkTallies {
 
 export function createEarnedTallies(deps: TalliesDeps): EarnedTallies {
 	const { db } = deps.store;
-	const kept = keepCounts(deps, async (key: string, isStopping): Promise<Earned | null> => {
+	const count = async (key: string, isStopping: () => boolean): Promise<Earned | null> => {
 		const span: EarnedSpan = JSON.parse(key);
 		const countedAtMs = deps.clock.nowMs();
 		const clicks = await sumPartnershipClicks(db, span);
 		const totals = await sumByPartnership(db, deps.clock, span, isStopping);
 		return isStopping() ? null : { countedAtMs, totals, clicks };
+	};
+	// One at a time: readers choose the days, and signed reports need the database, too.
+	let last: Promise<unknown> = Promise.resolve();
+	const kept = keepCounts(deps, (key: string, isStopping) => {
+		const counted = last.then(() => count(key, isStopping));
+		last = counted.catch(() => undefined);
+		return counted;
 	});
 	return { look: (span) => kept.look(JSON.stringify(span)) };
 }

@@ -40,15 +40,16 @@ export function composeProgrammeChangeMail(
 		`   ${publicUrl}/account`,
 		"4. Tell the network's staff.",
 	];
+	const isToAnswer = changes.every(isApplication);
 	const toAnswer = ["Read what they wrote, and accept or decline it:", `${page}/partners`];
 	return {
-		subject: `${headline(changes, "to the programme")}: ${name}`,
+		subject: `${isToAnswer && changes.length > 1 ? `${changes.length} partner applications` : headline(changes, "to the programme")}: ${name}`,
 		text: [
 			`In the programme ${name} (${programme.public_id}):`,
 			"",
 			...changes.map((change) => sayLine(change, sayDone(change), { zone, own: null })),
 			"",
-			...(changes.every(isApplication) ? toAnswer : unexpected),
+			...(isToAnswer ? toAnswer : unexpected),
 		].join("\n"),
 	};
 }
@@ -86,7 +87,11 @@ export function composeStandingMail(
 		const name = programmes.get(change.programme_id ?? 0)?.name;
 		const shop = name === undefined ? "" : quote(name);
 		const isEnd = change.action === "person.removed";
-		const where = name === undefined ? "as one of the network's staff" : `to the programme ${shop}`;
+		const elsewhere =
+			change.detail === "staff"
+				? "as one of the network's staff"
+				: `for the partner ${quote(change.detail ?? "")}`;
+		const where = name === undefined ? elsewhere : `to the programme ${shop}`;
 		return {
 			title: `Your ${isEnd ? "access was ended" : "role was changed"}${shop === "" ? "" : `: ${shop}`}`,
 			line: isEnd
@@ -126,7 +131,7 @@ function isApplication({ action }: Change): boolean {
 
 function sayActor(change: Change, own: string | null): string {
 	const { actor, action } = change;
-	if (isApplication(change)) return "a stranger, on the programme's public page";
+	if (isApplication(change)) return "the applicant, on the programme's public page";
 	if (actor === null) return "the operator, at the service's command line";
 	if (actor.email === own)
 		return action === "password.reset" ? "the person who used the link" : "a person signed in as you";

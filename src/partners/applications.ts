@@ -44,8 +44,8 @@ export interface ApplicationInput extends PartnerInput {
 }
 
 /**
- * To a programme that takes applications. The answer is the same for every address, whether or not it is known. The first
- * of an address stands until it is answered: anybody may have typed the address of the second.
+ * To a programme that takes applications. The answer does not tell who has an account; it does tell that an application
+ * from this address waits. The first stands until it is answered: anybody may have typed the address of the second.
  */
 export async function apply(
 	{ store, clock, random }: Pick<InvitationsDeps, "store" | "clock" | "random">,

@@ -36,7 +36,8 @@ export async function makeLink(
 	input: LinkInput,
 ): Promise<Result<PartnerLink>> {
 	if (partnership.ended_at_ms !== null) {
-		return refuse("partnership_ended", "This partnership has ended. Ask the programme's owner to resume it.");
+		const whom = partnership.ended_by_staff === 1 ? "the network's staff" : "the programme's owner";
+		return refuse("partnership_ended", `This partnership has ended. Ask ${whom} to resume it.`);
 	}
 	const { programme_id: programmeId, programme_name } = partnership;
 	const hosts = (await findLandingHosts(store.db, [programmeId])).get(programmeId) ?? [];

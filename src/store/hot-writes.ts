@@ -63,9 +63,9 @@ export interface HotWrites {
 	renameUnlessChanged(trx: Db, conversions: readonly Conversion[]): Promise<Set<number>>;
 	/**
 	 * A statement of its own, behind those that changed the conversions: on PostgreSQL it then sees all their earlier moves
-	 * as ended, and listeners are told of a conversion's moves in their order.
+	 * as ended, and listeners are told of a conversion's moves in their order. `credits` take the place of those that the
+	 * conversions have.
 	 */
-	/** With the credits of their conversions, in the place of those that they have. */
 	insertMoves(trx: Db, moves: readonly NewMove[], credits?: readonly StoredCredit[]): Promise<void>;
 	/** A reader of the events must see later what was announced then, not what the conversion has become since. */
 	keepAnnouncedBodies(trx: Db, bodies: readonly AnnouncedBody[]): Promise<void>;

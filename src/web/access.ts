@@ -82,7 +82,7 @@ const requireAuthenticator: Guard = async (c, next) =>
 const requireStaff: Guard = async (c, next) =>
 	viewerOf(c).kind === "staff" ? next() : answerError(c, "not_found");
 
-/** One that has ended still shows what it earned. */
+/** Where all partnerships have ended it still shows what was earned. */
 function requirePartner({ store }: Pick<WebDeps, "store">): Guard {
 	return async (c, next) => {
 		const id = c.req.param("partnerId") ?? "";

@@ -124,6 +124,7 @@ async function buyByLink(link: string): Promise<void> {
 	match(landed.url, /^http:\/\/localhost:\d+\/\?rbclick=[\w-]+$/);
 	const [cookie = ""] = landed.headers.getSetCookie();
 	match(cookie, /; HttpOnly/);
+	equal((await fetch(new URL("/c/nobodys", landed.url))).status, 404);
 	for (const [headers, credit] of [
 		[{ cookie: cookie.replace(/;.*/, "") }, "CLICK"],
 		[{}, "NO_SIGNAL"],

@@ -99,7 +99,7 @@ async function findInUse(trx: Db, programmeIds: readonly number[]): Promise<Read
 /** Whose access ended or role changed gets a mail of their own: what else happens there may not be theirs to know. */
 async function ofConcerned(trx: Db, note: Noted): Promise<Topic[]> {
 	// Whose invitation was withdrawn or changed had no access.
-	const isInvitation = note.detail?.startsWith("invitation") === true;
+	const isInvitation = note.detail === "invitation";
 	if ((note.action !== "person.removed" && note.action !== "person.role_changed") || isInvitation) return [];
 	return ofPerson(await findSubject(trx, note));
 }

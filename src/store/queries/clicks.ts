@@ -117,7 +117,7 @@ export async function addClicks(db: Db, counts: readonly ClickCount[]): Promise<
 
 /**
  * Of a link and kind in some hours, as a stretch of the key for each: grouped, they would be sorted or read from end to end.
- * A day that nobody lives to see has more hours than an integer of PostgreSQL.
+ * As bigint: a far day that a reader types has more hours than PostgreSQL's integer holds.
  */
 function clicksIn(link: string, kind: string, fromMs: number, beforeMs: number) {
 	const hourOf = (atMs: number) => sql`cast(${Math.floor(atMs / HOUR_MS)} as bigint)`;

@@ -11,7 +11,7 @@ const NEWEST_DELIVERIES = 500;
 /** Beyond it nobody reads the exact number, and a page must not count on. */
 export const MAX_COUNTED_UNDELIVERED = 1_000;
 
-/** Where somebody does, once. */
+/** For what a form left to do: its reader is told the exact number. */
 export const ALL = Number.MAX_SAFE_INTEGER;
 
 /** Those that failed and were neither resent nor set aside, counted up to the limit. Along deliveries_in_sight. */

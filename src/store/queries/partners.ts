@@ -81,7 +81,7 @@ export async function removePartnerPerson(db: Db, partnerId: number, personId: n
 	await people.where("person_id", "=", personId).execute();
 }
 
-/** For whom somebody signs in, those that have ended included: they keep what they earned. */
+/** The partners that this person signs in for. One whose partnerships have all ended is among them: it keeps what it earned. */
 export function listPartnersOf(db: Db, personId: number): Promise<Partner[]> {
 	return db
 		.selectFrom("partner_people")

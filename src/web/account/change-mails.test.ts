@@ -97,6 +97,15 @@ test("owners hear of people who are invited, join and are removed; the invited h
 	assert.match(textTo("olga@shop.example"), /The access of new@shop\.example was ended/);
 	assert.match(textTo("new@shop.example"), /Your access to the programme "Garden & Tools" was ended/);
 	assert.doesNotMatch(textTo("new@shop.example"), /\/programmes\//);
+
+	const ofPartner = {
+		personId: null,
+		action: "person.removed",
+		subject: "olga@shop.example",
+		detail: "Blog",
+	} as const;
+	await noteAudits(site.store.db, [ofPartner], site.deps.clock.nowMs());
+	assert.match((await tellLater(site))[0]?.text ?? "", /Your access for the partner "Blog" was ended/);
 });
 
 async function signInFrom(site: TestSite, { email }: Person): Promise<Browser> {

@@ -115,7 +115,7 @@ export async function addProgramme(c: WebContext, deps: PageDeps): Promise<Respo
 	const added = await addPartnership(deps, makerOf(c), programme, partner);
 	if (!added.ok) return refuse(added);
 	const path = programmePartnerPath(programme.public_id, added.value.public_id);
-	const next = "Enter an own rate and coupon codes below, if there are any.";
+	const next = "If you agreed a special rate or coupon codes, enter them below.";
 	return leadTo(c, path, `${partner.name} is now a partner of ${programme.name}. ${next}`);
 }
 

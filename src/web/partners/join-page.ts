@@ -46,7 +46,7 @@ export async function showJoin(c: WebContext, deps: WebDeps): Promise<Response> 
 	});
 }
 
-/** The answer is the same for every address. */
+/** The answer does not tell who has an account. */
 export async function sendApplication(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = await openProgramme(c, deps);
 	if (programme === null) return answerError(c, "not_found");

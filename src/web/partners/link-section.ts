@@ -21,15 +21,15 @@ const KINDS: readonly (readonly [kind: ClickKind, title: string])[] = [
 const RECENT_DAYS = 30;
 const PAGE_ROWS = 50;
 
-/** A page of the links of these partnerships. `hrefOf`: where a link's name leads, if anywhere. */
+/** A page of the links of these partnerships, at `path`. `hrefOf`: where a link's name leads, if anywhere. */
 export async function linkSection(
 	c: WebContext,
 	deps: WebDeps,
+	path: string,
 	partnerships: readonly NamedPartnership[],
 	hrefOf?: (code: string) => string,
 ): Promise<Html> {
 	const { db } = deps.store;
-	const { path } = c.req;
 	const ids = partnerships.map(({ id }) => id);
 	const query = { before: c.req.query("before") };
 	const list = { name: `links ${path}`, path, query, cursorName: "before", hash: "#links" };
@@ -68,7 +68,7 @@ export async function linkSection(
 			text:
 				hrefOf === undefined
 					? "The partner makes links after signing in."
-					: "Links are made above, for the programmes of this partner.",
+					: "Links to the shops of this partner's programmes are listed here.",
 		}),
 		columns: [
 			{

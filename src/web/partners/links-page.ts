@@ -62,7 +62,7 @@ export async function showLinks(c: WebContext, deps: PageDeps): Promise<Response
 			}),
 			chosen === undefined ? null : addressSection(c, deps, path, chosen),
 			await makeSection(c, deps, path, partnerships),
-			await linkSection(c, deps, partnerships, (link) => withQuery(path, { link })),
+			await linkSection(c, deps, path, partnerships, (link) => withQuery(path, { link })),
 		],
 	});
 }

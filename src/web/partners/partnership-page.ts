@@ -91,7 +91,7 @@ async function renderPartnership(c: WebContext, deps: WebDeps, own: NamedPartner
 				title: "Partnership",
 				body: ui.padded(facts, page.may(c, "manage") ? form : null),
 			}),
-			await linkSection(c, deps, [own]),
+			await linkSection(c, deps, partnershipPath(own), [own]),
 		],
 	});
 }

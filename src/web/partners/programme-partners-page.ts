@@ -110,7 +110,7 @@ async function applicationsSection(
 	return ui.section({
 		id: "applications",
 		title: "Applications",
-		hint: `The newest first. Applicants whom you accept are invited to sign in. What nobody answers is removed after ${APPLICATIONS_KEPT_DAYS} days.`,
+		hint: `The newest first. Applicants whom you accept are invited to sign in. Applications that are not answered are removed after ${APPLICATIONS_KEPT_DAYS} days.`,
 		body: ui.dataTable<Application>({
 			caption: "Applications, one per row",
 			rows: waiting,
