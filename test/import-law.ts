@@ -70,7 +70,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
 	"signature-check": 810,
 	jobs: 2_480,
 	clicks: 240,
-	partners: 790,
+	partners: 800,
 	watch: 1_000,
 	api: 3_990,
 	web: 12_320,

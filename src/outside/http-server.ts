@@ -124,8 +124,8 @@ export function listen({ host, port, limits, recording, log }: ListenOptions): P
 }
 
 /**
- * What arrived together is thought out together and then written together, each step once for all: a click then takes 33
- * microseconds instead of 64 (docs/performance.md, C1). One by one, every step finds the processor's caches full of the others.
+ * What arrived together is thought out together and then written together, each step once for all: a click takes half the
+ * processor time so (docs/performance.md, C1). One by one, every step finds the processor's caches full of the others.
  */
 function answerTogether(
 	atOnce: (incoming: IncomingMessage) => BareAnswer | null,
