@@ -73,7 +73,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
 	partners: 800,
 	watch: 1_000,
 	api: 3_990,
-	web: 12_320,
+	web: 12_330,
 	outside: 2_260,
 	service: 1_650,
 	cli: 1_700,

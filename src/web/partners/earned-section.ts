@@ -109,7 +109,7 @@ export async function earnedPart(
 	show: (earned: Earned) => Content,
 ): Promise<Content> {
 	const look = await earnedTallies.look({ ...span, partnershipIds });
-	const note = (counted: Html) => html`<p class="card-body small soft">${counted}</p>`;
+	const note = (counted: Html) => ui.padded(html`<p class="small soft">${counted}</p>`);
 	return countedPart(href, look, (earned, counted) => [show(earned), note(counted)], true);
 }
 
@@ -157,7 +157,9 @@ export async function partnershipTable(
 	const name = title === "Partner" ? "partner_name" : "programme_name";
 	const keptFromMs = deps.clock.nowMs() - deps.retentionDays * DAY_MS;
 	const isCut = asked.span.fromMs < keptFromMs && rows.some((own) => own.created_at_ms < keptFromMs);
-	const cut = html`<p class="card-body small">Clicks before ${ui.dayTag(keptFromMs)} are no longer on record.</p>`;
+	const cut = ui.padded(
+		html`<p class="small">Clicks before ${ui.dayTag(keptFromMs)} are no longer on record.</p>`,
+	);
 	return earnedPart(deps, ids, asked, ({ totals, clicks }) => {
 		const table = ui.dataTable<NamedPartnership>({
 			caption: `${title}s, one per row`,
