@@ -57,7 +57,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 /** Lines of source without tests. A room that outgrows its budget is made smaller, or ARCHITECTURE.md says why it grew. */
 const BUDGETS: Readonly<Record<string, number>> = {
-	domain: 3_640,
+	domain: 3_660,
 	ports: 160,
 	settings: 380,
 	config: 240,
@@ -70,7 +70,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
 	"signature-check": 810,
 	jobs: 2_480,
 	clicks: 240,
-	partners: 800,
+	partners: 790,
 	watch: 1_000,
 	api: 3_990,
 	web: 12_330,

@@ -15,6 +15,7 @@ import {
 	compareCredits,
 	creditedRates,
 	foldCode,
+	isClickOf,
 	judgeCredit,
 	NOT_CREDITING,
 	type Rates,
@@ -157,7 +158,7 @@ function creditOf(
 	const { clicks, couponCode } = report;
 	const code = couponCode === undefined ? undefined : partnerships.ofCode(programme.id, foldCode(couponCode));
 	const credit = judgeCredit({
-		clicks: clicks.map((click) => (isOfHere(click, partnerships) ? click : null)),
+		clicks: clicks.map((click) => (isClickOf(click, partnerships.find(click?.partnershipId)) ? click : null)),
 		codePartnershipId: code,
 		programmeId: programme.id,
 		soldAtMs,
@@ -166,12 +167,6 @@ function creditOf(
 	const { partnership_id: id } = credit;
 	const own = id === null ? null : (partnerships.find(id) ?? { commission_rate: null });
 	return { credit, rates: creditedRates(programme, own) };
-}
-
-/** Not from before a backup was restored: the partnership of its number may be another one since, or none. */
-function isOfHere(click: Click | null, partnerships: KnownPartnerships): boolean {
-	const own = partnerships.find(click?.partnershipId);
-	return own !== undefined && click !== null && click.atMs >= own.created_at_ms;
 }
 
 /** One by itself. */

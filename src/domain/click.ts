@@ -68,6 +68,14 @@ function isAt(hostname: string, { host, withSubdomains }: LandingHost): boolean 
 	return withSubdomains && hostname.endsWith(`.${host}`) && !hostname.startsWith(".");
 }
 
+/**
+ * Where links lead whose host the shop took off its list: their visitors are still led to the shop, and the partner is
+ * still credited. Null where there is no host any more.
+ */
+export function frontPage([first]: readonly LandingHost[]): URL | null {
+	return first === undefined ? null : new URL(`https://${first.host}/`);
+}
+
 export interface Landing {
 	/** For whom there is no click id. */
 	href: string;

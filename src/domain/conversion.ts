@@ -210,3 +210,14 @@ export function parseReason(text: string | undefined): Result<Reason> {
 	if (reason !== undefined) return succeed(reason);
 	return refusalOf("unknown_reason", { known }, "There is no such reason. Choose one.");
 }
+
+/** Only a pixel has reported it, which anybody can call: the shop's server has yet to say how much it was and who brought it. */
+export function isByPixelAlone({
+	source,
+	confirmed_at_ms,
+}: {
+	source: Source;
+	confirmed_at_ms: number | null;
+}): boolean {
+	return source === "pixel" && confirmed_at_ms === null;
+}

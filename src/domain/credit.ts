@@ -79,6 +79,11 @@ export const NOBODY: Credit = {
 	sub_3: "",
 };
 
+/** Not from before a backup was restored: the partnership of its number may be another one since, or none. */
+export function isClickOf(click: Click | null, partnership: { created_at_ms: number } | undefined): boolean {
+	return click !== null && partnership !== undefined && click.atMs >= partnership.created_at_ms;
+}
+
 /** An unknown code takes nothing away from a click. */
 function creditByCode(partnershipId: number | null): Credit {
 	return { ...NOBODY, partnership_id: partnershipId, word: partnershipId === null ? "UNKNOWN_CODE" : "CODE" };

@@ -3,6 +3,7 @@
 
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { creditStep, makeMoves } from "../conversions/make-moves.ts";
+import { isByPixelAlone } from "../domain/conversion.ts";
 import { creditedRates, NOBODY } from "../domain/credit.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { type Maker, transactAs } from "../people/links.ts";
@@ -14,11 +15,6 @@ import { note } from "./partners.ts";
 import { MATCHES_NAMED, pickNamed } from "./pick-named.ts";
 
 const MAX_REASON_LENGTH = 200;
-
-/** The shop's server will say who brought it, and how much it was. */
-export function isUnconfirmed({ source, confirmed_at_ms }: Conversion): boolean {
-	return source === "pixel" && confirmed_at_ms === null;
-}
 
 export async function assignPartner(
 	deps: ConversionsDeps,
@@ -44,7 +40,7 @@ export async function assignPartner(
 		if (conversion === undefined) {
 			return refuse("unknown_conversion", `There is no conversion ${conversionId} in this programme.`);
 		}
-		if (isUnconfirmed(conversion)) {
+		if (isByPixelAlone(conversion)) {
 			return refuse(
 				"wrong_status",
 				"Only a pixel has reported this order. Assign it once the shop's server has confirmed it.",

@@ -42,11 +42,7 @@ export interface OrderKey {
 
 export type CodeKey = Pick<CouponCodesTable, "programme_id" | "folded">;
 
-/** The code is null where the partnership was found by its id. */
-export interface FoundPartnership extends Pick<Partnership, "id" | "commission_rate" | "created_at_ms"> {
-	programme_id: number | null;
-	folded: string | null;
-}
+export type FoundPartnership = Pick<Partnership, "id" | "commission_rate" | "created_at_ms">;
 
 /** Each is one statement on PostgreSQL, however large the set is, and none for an empty set. */
 export interface HotWrites {
@@ -69,8 +65,9 @@ export interface HotWrites {
 	insertMoves(trx: Db, moves: readonly NewMove[], credits?: readonly StoredCredit[]): Promise<void>;
 	/** A reader of the events must see later what was announced then, not what the conversion has become since. */
 	keepAnnouncedBodies(trx: Db, bodies: readonly AnnouncedBody[]): Promise<void>;
-	/** Active partnerships by their codes, and partnerships by their ids. */
-	findPartnerships(db: Db, codes: readonly CodeKey[], ids: readonly number[]): Promise<FoundPartnership[]>;
+	/** The active ones that have these codes. */
+	findByCodes(db: Db, codes: readonly CodeKey[]): Promise<(FoundPartnership & CodeKey)[]>;
+	findPartnerships(db: Db, ids: readonly number[]): Promise<FoundPartnership[]>;
 	/** By conversion; locks the conversions, so that both stay as they are until the transaction ends. */
 	lockCredits(trx: Db, conversionIds: readonly number[]): Promise<ReadonlyMap<number, StoredCredit>>;
 	/**

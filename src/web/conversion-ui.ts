@@ -3,7 +3,14 @@
 import { type AttemptOutcome, explainAttempt } from "../callbacks/attempt-cause.ts";
 import { explainFailure } from "../callbacks/failure-cause.ts";
 import type { PresentTrouble } from "../callbacks/failure-notices.ts";
-import type { DecidedBy, EventType, Reason, Source, Status } from "../domain/conversion.ts";
+import {
+	type DecidedBy,
+	type EventType,
+	isByPixelAlone,
+	type Reason,
+	type Source,
+	type Status,
+} from "../domain/conversion.ts";
 import type { DeliveryState } from "../domain/delivery.ts";
 import { showOrderId } from "../domain/visible-text.ts";
 import type { Worked } from "../programmes/resend.ts";
@@ -32,8 +39,9 @@ export const SOURCE_WORDS: Readonly<Record<Source, string>> = {
 };
 
 /** Recorded or decided on the word of a pixel alone, which anyone can call. */
-export function isUnconfirmed({ source, status, confirmed_at_ms }: Conversion): boolean {
-	return source === "pixel" && confirmed_at_ms === null && status !== "PARKED" && status !== "EXPIRED";
+export function isUnconfirmed(conversion: Conversion): boolean {
+	const { status } = conversion;
+	return isByPixelAlone(conversion) && status !== "PARKED" && status !== "EXPIRED";
 }
 
 export const DECIDER_WORDS: Readonly<Record<DecidedBy, string>> = {

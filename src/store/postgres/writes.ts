@@ -3,6 +3,7 @@
 import {
 	CHANGING,
 	CONVERSION,
+	type CodeKey,
 	type ColumnType,
 	CREDIT,
 	distinctOrders,
@@ -84,11 +85,16 @@ const INSERT_MOVES = hotStatement(insertText("moves", MOVE));
 const INSERT_CREDITED_MOVES = hotStatement(`with credited as (
 		${insertText("credits", CREDIT, Object.keys(MOVE).length)} ${REPLACING_CREDIT}
 	) ${insertText("moves", MOVE)}`);
-const FIND_PARTNERSHIPS = hotStatement<FoundPartnership>(`
+const FIND_BY_CODES = forSet(
+	CODE,
+	hotStatement<FoundPartnership & CodeKey>(`
 	select code.programme_id, code.folded, own.id, own.commission_rate, own.created_at_ms from ${listText("asked", CODE)}
 		join coupon_codes code on code.programme_id = asked.programme_id and code.folded = asked.folded
-		join partnerships own on own.id = code.partnership_id and own.ended_at_ms is null
-	union all select null, null, id, commission_rate, created_at_ms from partnerships where id = any($3::bigint[])`);
+		join partnerships own on own.id = code.partnership_id and own.ended_at_ms is null`),
+);
+const FIND_PARTNERSHIPS = hotStatement<FoundPartnership>(
+	"select id, commission_rate, created_at_ms from partnerships where id = any($1::bigint[])",
+);
 /**
  * The conversions, by their ids as whoever changes one does: two processes never lock each other out. The credits too, or
  * they would be those of before the wait.
@@ -156,12 +162,9 @@ export const POSTGRES_WRITES: HotWrites = {
 			await INSERT_CREDITED_MOVES.run(trx, [...arraysOf(MOVE, moves), ...arraysOf(CREDIT, credits)]);
 		else if (moves.length > 0) await INSERT_MOVES.run(trx, arraysOf(MOVE, moves));
 	},
-	async findPartnerships(db, codes, ids) {
-		if (codes.length === 0 && ids.length === 0) return [];
-		const programmeIds = columnLiteral(codes, (code) => code.programme_id);
-		const folded = columnLiteral(codes, (code) => code.folded);
-		return FIND_PARTNERSHIPS.run(db, [programmeIds, folded, arrayLiteral(ids)]);
-	},
+	findByCodes: FIND_BY_CODES,
+	findPartnerships: async (db, ids) =>
+		ids.length === 0 ? [] : FIND_PARTNERSHIPS.run(db, [arrayLiteral(ids)]),
 	async lockCredits(trx, ids) {
 		const rows = ids.length === 0 ? [] : await LOCK_CREDITS.run(trx, [arrayLiteral(ids)]);
 		return new Map(rows.map((row) => [row.conversion_id, row]));

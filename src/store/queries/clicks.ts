@@ -4,6 +4,7 @@ import { type Selectable, sql } from "kysely";
 import {
 	CLICK_KINDS,
 	type ClickKind,
+	frontPage,
 	type Landing,
 	type LandingHost,
 	landingAt,
@@ -13,7 +14,7 @@ import { HOUR_MS } from "../../domain/time.ts";
 import type { Db } from "../store.ts";
 import type { ClickHoursTable } from "../tables/partners.ts";
 import type { EarnedSpan } from "./credits.ts";
-import { NOBODY } from "./partners.ts";
+import { NO_ID } from "./partners.ts";
 
 export interface KnownLink {
 	code: string;
@@ -41,7 +42,6 @@ export async function findLinks(db: Db, codes: readonly string[]): Promise<Known
 	const hosts = await findLandingHosts(db, [...new Set(rows.map((row) => row.programme_id))]);
 	return rows.map((row) => {
 		const allowed = hosts.get(row.programme_id) ?? [];
-		// The shop took the host off its list: its visitors are still led to it, and the partner is still credited.
 		const target = landingUrl(row.target, allowed) ?? frontPage(allowed);
 		return {
 			code: row.code,
@@ -54,10 +54,6 @@ export async function findLinks(db: Db, codes: readonly string[]): Promise<Known
 			hosts: allowed,
 		};
 	});
-}
-
-function frontPage([first]: readonly LandingHost[]): URL | null {
-	return first === undefined ? null : new URL(`https://${first.host}/`);
 }
 
 export async function findLandingHosts(
@@ -131,7 +127,7 @@ export async function sumClicks(db: Db, linkIds: readonly number[], sinceMs: num
 	const rows = await db
 		.selectFrom("click_hours as ever")
 		.select(["link_id", "kind", "clicks as ever", recent.as("recent")])
-		.where("link_id", "in", [NOBODY, ...linkIds])
+		.where("link_id", "in", [NO_ID, ...linkIds])
 		.where("kind", "in", CLICK_KINDS)
 		.where("hour", "=", EVER)
 		.execute();
@@ -147,7 +143,7 @@ export async function sumPartnershipClicks(
 	const rows = await db
 		.selectFrom("partner_links")
 		.select(["partnership_id", sql<number>`cast(sum(${clicks}) as bigint)`.as("clicks")])
-		.where("partnership_id", "in", [NOBODY, ...partnershipIds])
+		.where("partnership_id", "in", [NO_ID, ...partnershipIds])
 		.groupBy("partnership_id")
 		.execute();
 	return new Map(rows.map(({ partnership_id, clicks }) => [partnership_id, clicks]));

@@ -7,7 +7,7 @@ import type { FoundPartnership, HotWrites } from "../hot-writes.ts";
 import type { Db } from "../store.ts";
 import type { StoredCredit } from "../tables/partners.ts";
 import { joinHalves, sumOf } from "./conversion-tally.ts";
-import { listPartnerships, type NamedPartnership, NOBODY } from "./partners.ts";
+import { listPartnerships, type NamedPartnership, NO_ID } from "./partners.ts";
 
 export type { StoredCredit } from "../tables/partners.ts";
 
@@ -29,19 +29,19 @@ export interface KnownPartnerships {
 /** For a batch of reports, however many; nothing is read where none has a signal. */
 export async function readPartnerships(
 	db: Db,
-	writes: Pick<HotWrites, "findPartnerships">,
+	writes: Pick<HotWrites, "findByCodes" | "findPartnerships">,
 	signals: readonly Signals[],
 ): Promise<KnownPartnerships> {
 	const asked = signals.flatMap(({ programmeId, code }) =>
 		code === null ? [] : [[`${programmeId} ${code}`, { programme_id: programmeId, folded: code }] as const],
 	);
-	const ofCodes = await writes.findPartnerships(db, [...new Map(asked).values()], []);
+	const ofCodes = await writes.findByCodes(db, [...new Map(asked).values()]);
 	const codes = new Map(ofCodes.map(({ programme_id, folded, id }) => [`${programme_id} ${folded}`, id]));
 	const ofCode = (programmeId: number, code: string | null) => codes.get(`${programmeId} ${code}`) ?? null;
 	const ids = new Set(
 		signals.flatMap((own) => (ofCode(own.programmeId, own.code) === null ? own.openClicks() : [])),
 	);
-	const ofClicks = await writes.findPartnerships(db, [], [...ids]);
+	const ofClicks = await writes.findPartnerships(db, [...ids]);
 	const byId = new Map<number | undefined, FoundPartnership>(
 		[...ofCodes, ...ofClicks].map((own) => [own.id, own]),
 	);
@@ -111,7 +111,7 @@ export async function sumByPartnership(
 	isStopping: () => boolean = () => false,
 ): Promise<PartnershipTotal[]> {
 	const totals = new Map<string, PartnershipTotal>();
-	const inAll = db.selectFrom("credits").where("partnership_id", "in", [NOBODY, ...span.partnershipIds]);
+	const inAll = db.selectFrom("credits").where("partnership_id", "in", [NO_ID, ...span.partnershipIds]);
 	// Nothing is sold later than tomorrow.
 	const parts = [{ fromMs: span.fromMs, beforeMs: Math.min(span.beforeMs, clock.nowMs() + DAY_MS) }];
 	for (let part = parts.pop(); part !== undefined && !isStopping(); part = parts.pop()) {
@@ -134,7 +134,7 @@ export async function sumByPartnership(
 			const key = `${partnership_id} ${status} ${currency}`;
 			const before = totals.get(key);
 			totals.set(key, {
-				...{ partnershipId: partnership_id ?? NOBODY, status, currency },
+				...{ partnershipId: partnership_id ?? NO_ID, status, currency },
 				count: count + (before?.count ?? 0),
 				basketMinor: joinHalves(sums.basket_value_high, sums.basket_value_low) + (before?.basketMinor ?? 0n),
 				commissionMinor:

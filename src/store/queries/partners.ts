@@ -29,7 +29,7 @@ export function findPartner(db: Db, publicId: string): Promise<Partner | undefin
 
 const PARTNER_PREFIX = "ptn_";
 /** A number that none has: an empty list is no SQL. */
-export const NOBODY = 0;
+export const NO_ID = 0;
 
 /** The newest first. `search`: part of the name, or a whole id. */
 export function listPartners(
@@ -144,7 +144,7 @@ export function listPartnerships(
 	numbers: readonly number[],
 ): Promise<NamedPartnership[]> {
 	const partnerships = named(db).orderBy("partnerships.partner_id", "desc").orderBy("partnerships.id");
-	return partnerships.where(`partnerships.${by}`, "in", [NOBODY, ...numbers]).execute();
+	return partnerships.where(`partnerships.${by}`, "in", [NO_ID, ...numbers]).execute();
 }
 
 /** The newest first. */
@@ -178,7 +178,7 @@ export function pageLinks(
 	const own = db
 		.selectFrom("partner_links")
 		.selectAll()
-		.where("partnership_id", "in", [NOBODY, ...partnershipIds]);
+		.where("partnership_id", "in", [NO_ID, ...partnershipIds]);
 	return readNewestFirst(request, (beforeId, limit) =>
 		own.where("id", "<", beforeId).orderBy("id", "desc").limit(limit).execute(),
 	);
@@ -219,7 +219,7 @@ export async function removeCode(db: Db, programmeId: number, folded: string): P
 
 export function listCodes(db: Db, partnershipIds: readonly number[]) {
 	const codes = db.selectFrom("coupon_codes").selectAll().orderBy("folded");
-	return codes.where("partnership_id", "in", [NOBODY, ...partnershipIds]).execute();
+	return codes.where("partnership_id", "in", [NO_ID, ...partnershipIds]).execute();
 }
 
 export async function replaceLandingHosts(

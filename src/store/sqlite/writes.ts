@@ -7,6 +7,7 @@ import {
 	CHANGING,
 	type Change,
 	CONVERSION,
+	type CodeKey,
 	CREDIT,
 	DECIDING,
 	distinctOrders,
@@ -51,12 +52,17 @@ export function createSqliteWrites(database: DatabaseSync): HotWrites {
 				runForEach(insertMove, MOVE, moves);
 				if (credited.length > 0) runForEach(credits().put, CREDIT, credited);
 			}),
-		findPartnerships: async (db, codes, ids) => {
-			if (codes.length === 0 && ids.length === 0) return [];
+		findByCodes: async (db, codes) => {
+			if (codes.length === 0) return [];
 			return write(db, ({ credits }) => {
-				const { findByCode, findById } = credits();
-				const ofCodes = codes.map(({ programme_id, folded }) => findByCode.get(programme_id, folded));
-				const found = [...ofCodes, ...ids.map((id) => findById.get(id))];
+				const found = codes.map(({ programme_id, folded }) => credits().findByCode.get(programme_id, folded));
+				return found.filter((row) => row !== undefined) as unknown as (FoundPartnership & CodeKey)[];
+			});
+		},
+		findPartnerships: async (db, ids) => {
+			if (ids.length === 0) return [];
+			return write(db, ({ credits }) => {
+				const found = ids.map((id) => credits().findById.get(id));
 				return found.filter((row) => row !== undefined) as unknown as FoundPartnership[];
 			});
 		},
@@ -124,9 +130,7 @@ function prepareCredits(prepare: (text: string) => StatementSync) {
 				join partnerships own on own.id = partnership_id
 				where code.programme_id = ? and folded = ? and own.ended_at_ms is null`,
 		),
-		findById: prepare(
-			"select null as programme_id, null as folded, id, commission_rate, created_at_ms from partnerships where id = ?",
-		),
+		findById: prepare("select id, commission_rate, created_at_ms from partnerships where id = ?"),
 		find: prepare(`select ${Object.keys(CREDIT).join(", ")} from credits where conversion_id = ?`),
 		put: prepare(`${insertText("credits", CREDIT)} ${REPLACING_CREDIT}`),
 	};

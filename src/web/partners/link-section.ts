@@ -92,7 +92,7 @@ export async function linkSection(
 	});
 }
 
-/** Where a click leads then is in store/queries/clicks. */
+/** See `frontPage` in domain/click. */
 function goneBadge({ target }: PartnerLink, hosts: readonly LandingHost[]): Html | null {
 	if (landingUrl(target, hosts) !== null) return null;
 	const leads = hosts.length === 0 ? "Leads nowhere" : "Leads to the shop's front page";
