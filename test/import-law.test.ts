@@ -1,7 +1,7 @@
 // The house rules can fail: a folder of files that break them, read by the import law and by Biome with this repository's
 // settings.
 
-import { deepEqual, match } from "node:assert/strict";
+import { deepEqual } from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,7 +37,6 @@ test("the import law names what a room, a suite or a package must not import, cy
 	];
 	const folder = writeFiles(t, [
 		...refused,
-		["src/watch/a.ts", "\n".repeat(20_000)],
 		["src/api/c.ts", '// import { x } from "../web/b.ts";\nimport { x } from "../domain/b.ts";'],
 		["src/service.ts", 'import { x } from "./outside/clock.ts";'],
 		["src/domain/c.test.ts", 'import { x } from "../outside/clock.ts";'],
@@ -52,8 +51,7 @@ test("the import law names what a room, a suite or a package must not import, cy
 		found.some((line) => line.includes(path) && line.includes(problem)),
 	);
 	deepEqual(expected, refused, stderr);
-	match(stderr, /^watch has 20001 lines of source, and may have/m);
-	deepEqual([status, found.length], [1, refused.length - 1], `three of them are one cycle:\n${stderr}`);
+	deepEqual([status, found.length], [1, refused.length - 2], `three of them are one cycle:\n${stderr}`);
 });
 
 test("Biome refuses the outside world within src, and what is forbidden in every file", (t) => {
@@ -81,7 +79,6 @@ test("Biome refuses the outside world within src, and what is forbidden in every
 		["test/only.test.ts", 'import { test } from "node:test";\ntest.only("x", () => undefined);'],
 		["test/skip.test.ts", 'import { test } from "node:test";\ntest.skip("x", () => undefined);'],
 		["src/api/camelCase.ts", "export const x = 1;"],
-		["src/api/long.ts", "export const x = [\n".concat("\t1,\n".repeat(501), "];")],
 	];
 	const allowed: readonly [path: string, text: string][] = [
 		["src/api/fine.ts", 'export const at = (ms: number) => [new Date(ms), "Date.now()"]; // setTimeout'],
@@ -89,7 +86,6 @@ test("Biome refuses the outside world within src, and what is forbidden in every
 		["src/config.ts", "export const { env } = process;\nexport const x = process.env;"],
 		["src/outside/a.ts", `import { connect } from "node:tls";\nexport const x = [connect, Date.now()];`],
 		["src/api/a.test.ts", "export const x = Date.now();"],
-		["test/long.test.ts", "export const x = [\n".concat("\t1,\n".repeat(501), "];")],
 	];
 	const refused = [...outside.map((text, at) => [`src/api/outside-${at}.ts`, text] as const), ...anywhere];
 	const folder = writeFiles(t, [...refused, ...allowed]);

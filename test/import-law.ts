@@ -1,5 +1,6 @@
-// `npm run check:imports`: who may import whom, no cycles, and how large a room may be. Biome's own rules see to where the outside world may appear
-// (biome.json). They know no rooms, and their rule on cycles takes six seconds of a processor, also for a single file.
+// `npm run check:imports` checks which room may import which, and that there are no import cycles. Biome checks where
+// clocks, randomness and sockets may appear (biome.json), but it knows nothing of rooms, and its own rule against
+// cycles takes six seconds even for a single file.
 
 import { globSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
@@ -21,7 +22,7 @@ const BELOW_THE_EDGE = ["domain", "ports", "store", ...USE_CASES];
 const GUIDES = ["shipped-files", "operations-guide"];
 const ALL_BUT_OUTSIDE = [...BELOW_THE_EDGE, "api", "web", "config", "service", "cli"];
 
-/** Besides itself. Only the service (service.ts and service/) knows the real outside. */
+/** The rooms that each room may import besides itself. Only the service (service.ts and service/) imports `outside`. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	domain: [],
 	ports: ["domain"],
@@ -55,29 +56,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	main: [...ALL_BUT_OUTSIDE, "package.json"],
 	receiver: [],
 };
-/** Lines of source without tests. A room that outgrows its budget is made smaller, or ARCHITECTURE.md says why it grew. */
-const BUDGETS: Readonly<Record<string, number>> = {
-	domain: 3_660,
-	ports: 160,
-	settings: 380,
-	config: 240,
-	store: 10_650,
-	conversions: 1_620,
-	callbacks: 2_410,
-	mail: 1_050,
-	people: 2_420,
-	programmes: 1_560,
-	"signature-check": 810,
-	jobs: 2_480,
-	clicks: 240,
-	partners: 790,
-	watch: 1_000,
-	api: 3_990,
-	web: 12_330,
-	outside: 2_260,
-	service: 1_650,
-	cli: 1_700,
-};
 const PORTS = "src/ports.ts";
 const FREE_ROOMS = ["demo", "bench", "release"];
 
@@ -99,7 +77,6 @@ const problems = [
 		? [`${PORTS}: interfaces only, import type`]
 		: []),
 	...findCycles(),
-	...findOversized(),
 ];
 for (const problem of new Set(problems)) console.error(problem);
 process.exitCode = problems.length === 0 ? 0 : 1;
@@ -140,19 +117,6 @@ function findCycles(): string[] {
 		return found;
 	};
 	return files.flatMap((file) => (done.has(file) ? [] : visit(file, [file])));
-}
-
-function findOversized(): string[] {
-	return Object.entries(BUDGETS).flatMap(([room, budget]) => {
-		const own = files.filter((file) => file.startsWith("src/") && roomOf(file) === room && !isTest(file));
-		const lines = own.reduce(
-			(sum, file) => sum + readFileSync(join(ROOT, file), "utf8").split("\n").length - 1,
-			0,
-		);
-		return lines <= budget
-			? []
-			: [`${room} has ${lines} lines of source, and may have ${budget} (test/import-law.ts)`];
-	});
 }
 
 /** Files of ours; packages and Node's own modules are no rooms. */
