@@ -18,7 +18,9 @@ const USE_CASES = [
 	"partners",
 	"watch",
 ];
-const BELOW_THE_EDGE = ["domain", "ports", "store", ...USE_CASES];
+/** The rooms that every room but `domain` may import. */
+const BASE = ["domain", "ports", "concurrency"];
+const BELOW_THE_EDGE = [...BASE, "store", ...USE_CASES];
 const GUIDES = ["shipped-files", "operations-guide"];
 const ALL_BUT_OUTSIDE = [...BELOW_THE_EDGE, "api", "web", "config", "service", "cli"];
 
@@ -26,28 +28,29 @@ const ALL_BUT_OUTSIDE = [...BELOW_THE_EDGE, "api", "web", "config", "service", "
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	domain: [],
 	ports: ["domain"],
+	concurrency: ["domain", "ports"],
 	settings: ["domain", "store"],
 	// The store's types, because a setting names one.
 	config: ["domain", "store", "settings"],
-	store: ["domain", "ports"],
-	conversions: ["domain", "ports", "store"],
-	callbacks: ["domain", "ports", "store"],
+	store: [...BASE],
+	conversions: [...BASE, "store"],
+	callbacks: [...BASE, "store"],
 	// A mail about callbacks says why they fail in the words of the page.
-	mail: ["domain", "ports", "store", "callbacks"],
-	people: ["domain", "ports", "store", "mail"],
-	programmes: ["domain", "ports", "store", "mail", "people"],
-	"signature-check": ["domain", "ports", "store"],
+	mail: [...BASE, "store", "callbacks"],
+	people: [...BASE, "store", "mail"],
+	programmes: [...BASE, "store", "mail", "people"],
+	"signature-check": [...BASE, "store"],
 	// Brings in what the two of them make: nothing is made in another way than people make it.
-	jobs: ["domain", "ports", "store", "people", "programmes", "conversions"],
-	clicks: ["domain", "ports", "store"],
-	partners: ["domain", "ports", "store", "mail", "people", "conversions"],
+	jobs: [...BASE, "store", "people", "programmes", "conversions"],
+	clicks: [...BASE, "store"],
+	partners: [...BASE, "store", "mail", "people", "conversions"],
 	"request-notes": ["ports"],
 	turns: ["domain", "ports"],
 	"shipped-files": [],
 	"operations-guide": ["shipped-files"],
 	api: [...BELOW_THE_EDGE, "request-notes", "turns"],
 	web: [...BELOW_THE_EDGE, "request-notes", "turns", ...GUIDES],
-	outside: ["domain", "ports"],
+	outside: [...BASE],
 	watch: [...BELOW_THE_EDGE, "config"],
 	app: [...BELOW_THE_EDGE, "request-notes", "turns", "api", "web"],
 	service: [...BELOW_THE_EDGE, "app", "api", "config", "outside", "package.json"],

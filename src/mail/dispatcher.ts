@@ -9,6 +9,7 @@
 //
 // What was refused or given up is listed on System, for staff.
 
+import { createSingleFlight } from "../concurrency/single-flight.ts";
 import { programmeOfTopic } from "../domain/notice.ts";
 import { openMail, SEALING_IV_BYTES, sealMail } from "../domain/sealing.ts";
 import { MINUTE_MS } from "../domain/time.ts";
@@ -82,46 +83,38 @@ const RETRY_DELAYS_MS = [1, 5, 15, 60, 180, 360, 720].map((minutes) => minutes *
 
 export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
 	const { store, clock, log, mailer } = deps;
-	const underWay = new Set<Promise<void>>();
-	let isWanted = false;
-	let isRunning = false;
 	let isStopping = false;
+	const mailsToWrite = new Set<Promise<void>>();
+	const sending = createSingleFlight({
+		async run() {
+			if (mailer === null) return;
+			await waitUntilAnswered();
+			// A command that mails somebody stops right after it called `wake`. Its one mail must still be sent.
+			await sendDue({ ...deps, mailer }, () => (isStopping ? 1 : MAX_MAILS_A_ROUND));
+		},
+		onError: (error) => log.error({ err: error }, "mails could not be read from the database; trying again"),
+	});
 
-	/** Everything that nobody waits for goes through here, so that a stop can. */
-	function supervise(work: Promise<void>, failure: string): void {
-		const supervised = work
-			.catch((error: unknown) => log.error({ err: error }, failure))
-			.finally(() => underWay.delete(supervised));
-		underWay.add(supervised);
-	}
-
-	function wake(): void {
-		if (mailer === null) return;
-		isWanted = true;
-		if (isRunning) return;
-		isRunning = true;
-		const rounds = async () => {
-			await letAnswerOut();
-			do {
-				isWanted = false;
-				// A command that mails somebody stops right after: its one mail still goes.
-				await sendDue({ ...deps, mailer }, () => (isStopping ? 1 : MAX_MAILS_A_ROUND));
-			} while (isWanted && !isStopping);
-		};
-		supervise(
-			rounds().finally(() => {
-				isRunning = false;
-			}),
-			"mails could not be read from the database; trying again",
-		);
-	}
-
-	async function letAnswerOut(): Promise<void> {
+	async function waitUntilAnswered(): Promise<void> {
 		for (let count = 0; count < YIELDS_BEFORE_WORK; count++) await clock.yieldLoop();
 	}
 
-	async function settled(): Promise<void> {
-		while (underWay.size > 0) await Promise.all(underWay);
+	async function writeLater(write: (trx: Db) => Promise<WrittenMail | null>): Promise<void> {
+		await waitUntilAnswered();
+		try {
+			await store.transact(async (trx) => {
+				const mail = await write(trx);
+				if (mail !== null) await writeMail(trx, deps, mail);
+			});
+			sending.request();
+		} catch (error) {
+			// Neither the text nor the address is logged, because the text holds a link and the address is private.
+			log.error({ err: error }, "a mail could not be written; it is lost");
+		}
+	}
+
+	async function whenWritten(): Promise<void> {
+		while (mailsToWrite.size > 0) await Promise.all(mailsToWrite);
 	}
 
 	return {
@@ -131,22 +124,18 @@ export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
 		},
 		later(write) {
 			if (mailer === null) return;
-			const work = async () => {
-				await letAnswerOut();
-				await store.transact(async (trx) => {
-					const mail = await write(trx);
-					if (mail !== null) await writeMail(trx, deps, mail);
-				});
-				wake();
-			};
-			// Neither the text nor the address is logged: the one holds a link, the other is nobody's business.
-			supervise(work(), "a mail could not be written; it is lost");
+			const written = writeLater(write).finally(() => mailsToWrite.delete(written));
+			mailsToWrite.add(written);
 		},
-		wake,
-		settled,
+		wake: sending.request,
+		async settled() {
+			await whenWritten();
+			await sending.whenIdle();
+		},
 		async stop() {
 			isStopping = true;
-			await settled();
+			await whenWritten();
+			await sending.stop();
 		},
 	};
 }

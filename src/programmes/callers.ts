@@ -5,6 +5,7 @@
 // What nearly every call needs and hardly ever changes is read once a second at most, however many calls come. A change
 // made in this process counts at once; one made in another process, after that second.
 
+import { createKeyedCache } from "../concurrency/cached-value.ts";
 import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { openSecret } from "../domain/sealing.ts";
 import { stateOf } from "../domain/secret-life.ts";
@@ -32,9 +33,9 @@ const KEY_USE_NOTED_EVERY_MS = 5 * MINUTE_MS;
 /** As long as an engine goes by a Postback URL that it has read: callbacks/targets.ts. */
 const FRESH_MS = SECOND_MS;
 /** About a kilobyte each. Beyond it, what was read longest ago is forgotten. */
-const MAX_KEPT = 10_000;
+const MAX_CACHED = 10_000;
 /** Names that are asked for in one statement. */
-const MAX_READ_AT_ONCE = 256;
+const MAX_LOADED_AT_ONCE = 256;
 
 export interface SignedRequest {
 	method: string;
@@ -78,8 +79,8 @@ export function createCallers(
 	wire: KnownWire,
 ): Callers {
 	const { store, clock } = deps;
-	const keys = createKept(deps, (hashes) => readKeys(deps, hashes));
-	const programmes = createKept(deps, async (publicIds) => {
+	const keys = createCache(deps, (hashes) => readKeys(deps, hashes));
+	const programmes = createCache(deps, async (publicIds) => {
 		const found = await findProgrammesByPublicId(store.db, publicIds);
 		return new Map(found.map((programme) => [programme.public_id, programme]));
 	});
@@ -177,38 +178,27 @@ function verifySignature(
 	return refusalOf("bad_signature", { header: headers.signature, method, target, digest });
 }
 
-/** Undefined for a name that nobody has: that is not kept, because a stranger could think of any number of them. */
-function createKept<Value>(
+/** Caches what `loadMany` finds. Keys that are asked for at the same time are loaded in one statement. */
+function createCache<Value>(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
-	readMany: (names: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
-): (name: string) => Promise<Value | undefined> {
-	/** In the order in which they were read. Whoever asks while one is being read gets the same. */
-	const kept = new Map<string, { value: Promise<Value | undefined>; readAtMs: number }>();
+	loadMany: (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
+): (key: string) => Promise<Value | undefined> {
 	const batches = createBatches<string, Value | undefined>(
 		clock,
-		async (names, answer) => {
-			const found = await readMany(names);
-			for (const [index, name] of names.entries()) answer(index, found.get(name));
+		async (keys, answer) => {
+			const found = await loadMany(keys);
+			for (const [index, key] of keys.entries()) answer(index, found.get(key));
 		},
-		{ maxSize: MAX_READ_AT_ONCE },
+		{ maxSize: MAX_LOADED_AT_ONCE },
 	);
-	// Also what is being read just now may be wrong.
-	store.onChange(() => kept.clear());
-	return (name) => {
-		const nowMs = clock.monotonicMs();
-		const known = kept.get(name);
-		if (known !== undefined && nowMs - known.readAtMs < FRESH_MS) return known.value;
-		const value = batches.add(name);
-		kept.delete(name);
-		kept.set(name, { value, readAtMs: nowMs });
-		const [oldest] = kept.size > MAX_KEPT ? kept.keys() : [];
-		if (oldest !== undefined) kept.delete(oldest);
-		const forget = (): void => {
-			if (kept.get(name)?.value === value) kept.delete(name);
-		};
-		value.then((found) => (found === undefined ? forget() : undefined), forget);
-		return value;
-	};
+	const cache = createKeyedCache({
+		clock,
+		freshForMs: FRESH_MS,
+		maxEntries: MAX_CACHED,
+		load: (key: string) => batches.add(key),
+	});
+	store.onChange(cache.invalidate);
+	return cache.get;
 }
 
 async function readKeys(

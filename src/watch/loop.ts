@@ -1,67 +1,57 @@
-// The one way in which something happens again and again: never twice at once, sooner when somebody asks for it, and a
-// stop that waits for the run under way.
+// Repeats background work at an interval: never twice at once, sooner if somebody asks for it.
 
+import { createSingleFlight } from "../concurrency/single-flight.ts";
 import type { Clock } from "../ports.ts";
 
 export interface Loop {
-	/** Now, or right after the run that is under way. */
+	/** Starts a run now, or right after the run in progress. */
 	runSoon(): void;
-	/** No run begins any more. Resolves when the one under way has come to its end. */
+	/** Prevents further runs. Resolves when the run in progress has ended. */
 	stop(): Promise<void>;
 }
 
 export interface LoopOptions {
 	clock: Pick<Clock, "after">;
-	/** From the end of one run to the next. */
+	/** Time from the end of one run to the start of the next. */
 	everyMs: number | (() => number);
-	/** The same after a run that failed; as `everyMs` unless told otherwise. */
+	/** Time from the end of a failed run to the start of the next; the same as `everyMs` by default. */
 	againAfterMs?: number;
-	/** Before the first run. */
+	/** Time before the first run; none by default. */
 	firstAfterMs?: number;
 	run(isStopping: () => boolean): Promise<unknown>;
-	/** The next run comes all the same. */
+	/** Handles the error of a run. The next run follows all the same. */
 	onFailure(error: unknown): void;
 }
 
 export function startLoop(options: LoopOptions): Loop {
 	const { clock, everyMs, againAfterMs, firstAfterMs = 0, run, onFailure } = options;
-	let running: Promise<void> | null = null;
-	let isWanted = false;
+	const usualMs = () => (typeof everyMs === "number" ? everyMs : everyMs());
 	let isStopping = false;
-	let cancel = (): void => undefined;
+	let cancelNext = (): void => undefined;
 
-	function runSoon(): void {
-		if (isStopping) return;
-		isWanted = true;
-		running ??= runWhileWanted();
+	const flight = createSingleFlight({
+		async run() {
+			cancelNext();
+			await run(() => isStopping);
+			scheduleNext(usualMs());
+		},
+		onError(error) {
+			onFailure(error);
+			scheduleNext(againAfterMs ?? usualMs());
+		},
+	});
+
+	function scheduleNext(delayMs: number): void {
+		if (!isStopping) cancelNext = clock.after(delayMs, flight.request);
 	}
 
-	async function runWhileWanted(): Promise<void> {
-		cancel();
-		let hasFailed = false;
-		while (isWanted && !isStopping) {
-			isWanted = false;
-			hasFailed = false;
-			try {
-				await run(() => isStopping);
-			} catch (error) {
-				hasFailed = true;
-				onFailure(error);
-			}
-		}
-		running = null;
-		if (isStopping) return;
-		const usualMs = typeof everyMs === "number" ? everyMs : everyMs();
-		cancel = clock.after(hasFailed ? (againAfterMs ?? usualMs) : usualMs, runSoon);
-	}
-
-	cancel = clock.after(firstAfterMs, runSoon);
+	scheduleNext(firstAfterMs);
 	return {
-		runSoon,
+		runSoon: flight.request,
 		async stop() {
 			isStopping = true;
-			cancel();
-			await running;
+			cancelNext();
+			await flight.stop();
 		},
 	};
 }

@@ -1,6 +1,7 @@
-// The network as this process knows it: read once a second at most, so that every page and every mail may ask. A change
-// made in this process counts at once; one made in another, after that second.
+// The network's own settings, cached for a second, so that every page and every mail may ask for them. A change made in
+// this process takes effect at once; one made in another process takes effect after that second.
 
+import { createCachedValue } from "../../concurrency/cached-value.ts";
 import { DEFAULT_BRAND } from "../../domain/network.ts";
 import { type WireNames, wireNames } from "../../domain/signature.ts";
 import { SECOND_MS } from "../../domain/time.ts";
@@ -11,9 +12,12 @@ import { findNetwork, type NetworkRow } from "./network.ts";
 export interface NetworkFace {
 	name: string | null;
 	brand: string;
-	/** Open: it can still be chosen. Given: RINGBACK_BRAND says so. Fixed: a programme has a key. */
+	/**
+	 * "open" while the brand can still be chosen, "given" if RINGBACK_BRAND sets it, and "fixed" once a programme has a
+	 * signing secret.
+	 */
 	brandState: "open" | "given" | "fixed";
-	/** Whether somebody has chosen it, or it could be chosen no more. */
+	/** True if somebody has chosen the brand, or if it can no longer be chosen. */
 	isBrandChosen: boolean;
 	colour: string | null;
 	supportAddress: string | null;
@@ -21,7 +25,7 @@ export interface NetworkFace {
 	senderAddress: string | null;
 	logo: KnownLogo | null;
 	mailTestedAtMs: number | null;
-	/** Also when its last step is done: it has a name and a programme, and a test mail was accepted. */
+	/** Time at which somebody ended the set-up, or at which its last step was done, or null during the set-up. */
 	setUpEndedAtMs: number | null;
 }
 
@@ -32,64 +36,50 @@ export interface KnownLogo {
 }
 
 export interface KnownNetwork {
-	/** The same object for as long as nothing has changed. */
+	/** The settings that were read last. It is the same object for as long as nothing has changed. */
 	readonly face: NetworkFace;
 	wire: KnownWire;
-	/** At most a second old; where the database does not answer, the last that is known: a page about that needs a look, too. */
+	/**
+	 * Returns settings that are at most a second old. If the database does not answer, it returns those that were read
+	 * last, because the page that reports this failure needs them, too.
+	 */
 	read(): Promise<NetworkFace>;
-	/** Whatever is known may be wrong: asked again at the next look. */
+	/** Makes the next call of `read` ask the database again. */
 	forget(): void;
 }
 
 const FRESH_MS = SECOND_MS;
 
 export function createKnownNetwork(
-	{ store, clock }: { store: Pick<Store, "db">; clock: Pick<Clock, "nowMs"> },
+	{ store, clock }: { store: Pick<Store, "db">; clock: Pick<Clock, "monotonicMs"> },
 	givenBrand: string | null,
 ): KnownNetwork {
-	const wire = createKnownWire(store, givenBrand);
-	let face = faceOf({}, givenBrand);
-	let readAtMs = Number.NEGATIVE_INFINITY;
-	let reading: Promise<NetworkFace> | null = null;
-	/** Counts what may have changed: a look that began before is not kept. */
-	let changes = 0;
+	const initialFace = faceOf({}, givenBrand);
+	const cached = createCachedValue({ clock, freshForMs: FRESH_MS, load });
+	const latestFace = (): NetworkFace => cached.latest ?? initialFace;
 
-	async function look(): Promise<NetworkFace> {
-		readAtMs = clock.nowMs();
-		const changesBefore = changes;
+	async function load(): Promise<NetworkFace> {
 		try {
-			const found = faceOf(await findNetwork(store.db), givenBrand);
-			if (changes === changesBefore && JSON.stringify(found) !== JSON.stringify(face)) face = found;
+			const loaded = faceOf(await findNetwork(store.db), givenBrand);
+			const latest = latestFace();
+			return JSON.stringify(loaded) === JSON.stringify(latest) ? latest : loaded;
 		} catch {
-			// Whoever needs the database for more than this says so.
+			// A caller that needs the database for more than this meets the same error and reports it.
+			return latestFace();
 		}
-		return face;
 	}
 
 	return {
 		get face() {
-			return face;
+			return latestFace();
 		},
-		wire,
-		read() {
-			const ageMs = clock.nowMs() - readAtMs;
-			// Read in the future: the clock was set back, so it is not known how old this is.
-			if (ageMs >= 0 && ageMs < FRESH_MS) return reading ?? Promise.resolve(face);
-			const under = look().finally(() => {
-				if (reading === under) reading = null;
-			});
-			reading = under;
-			return under;
-		},
-		forget() {
-			changes++;
-			readAtMs = Number.NEGATIVE_INFINITY;
-			reading = null;
-		},
+		wire: createKnownWire(store, givenBrand),
+		read: cached.get,
+		forget: cached.invalidate,
 	};
 }
 
-/** Of what was read; nothing is chosen in what was not. */
+/** Fields that are missing from `row` count as not chosen. */
 function faceOf(row: Partial<NetworkRow>, givenBrand: string | null): NetworkFace {
 	const brandState = givenBrand !== null ? "given" : (row.secret_id ?? null) === null ? "open" : "fixed";
 	const isDone = (row.name ?? null) !== null && (row.programme_id ?? null) !== null;
@@ -116,22 +106,22 @@ function logoOf({
 	return hash && width && height ? { hash, width, height } : null;
 }
 
-// The names that go on the wire, as this process knows them. They are open until a setting gives the brand or the first
-// signing secret exists; from then on they never change, and no process signs or checks anything before it knows them.
+// The brand's names on the wire (header names and the like). They are open until a setting gives the brand or the first
+// signing secret exists. From then on they never change. No process signs or verifies anything before it has read them.
 //
-//   open ──RINGBACK_BRAND──▶ known        open ──somebody chooses──▶ open, with another brand
-//   open ──the first signing secret is made, in one transaction with the brand it is for──▶ known, once it is read
+//   open ──RINGBACK_BRAND──▶ fixed        open ──somebody chooses a brand──▶ open, with another brand
+//   open ──the first signing secret is created, in the transaction that stores its brand──▶ fixed
 
 export interface KnownWire {
-	/** Null while they are open, as far as this process knows: nothing may be signed or checked by them yet. */
+	/** The fixed names, or null while this process does not know that they are fixed. */
 	readonly names: WireNames | null;
-	/** As they stand now. Whoever has seen a signing secret gets those that stay. */
+	/** Reads the names as they are now. They are the final ones if a signing secret existed before the call. */
 	read(): Promise<WireNames>;
 }
 
-/** `given`: what RINGBACK_BRAND says. */
-function createKnownWire({ db }: Pick<Store, "db">, given: string | null): KnownWire {
-	let names = given === null ? null : wireNames(given);
+/** `givenBrand` is the value of RINGBACK_BRAND. */
+function createKnownWire({ db }: Pick<Store, "db">, givenBrand: string | null): KnownWire {
+	let names = givenBrand === null ? null : wireNames(givenBrand);
 	return {
 		get names() {
 			return names;
@@ -146,7 +136,7 @@ function createKnownWire({ db }: Pick<Store, "db">, given: string | null): Known
 	};
 }
 
-/** Where a test, or a tool, has no network to ask. */
+/** Returns fixed names for tests and tools that have no database to ask. */
 export function givenWire(brand: string): KnownWire {
 	const names = wireNames(brand);
 	return { names, read: async () => names };

@@ -1,0 +1,112 @@
+// Values that are read often and seldom change, cached for a short time. Concurrent readers share one load. The age is
+// measured from the start of the load with the monotonic clock, so no reader gets a value that is older than allowed.
+
+import type { Clock } from "../ports.ts";
+
+interface CacheOptions {
+	clock: Pick<Clock, "monotonicMs">;
+	/** Age from which a value is loaded again. */
+	freshForMs: number;
+}
+
+export interface KeyedCacheOptions<Key, Value> extends CacheOptions {
+	/** Maximum number of cached values. If there are more, the value that was loaded longest ago is removed. */
+	maxEntries: number;
+	/**
+	 * Resolves to undefined if there is no such value. That is not cached, because a stranger could make up any number of
+	 * keys and so push out the values that are used.
+	 */
+	load(key: Key): Promise<Value | undefined>;
+}
+
+export interface KeyedCache<Key, Value> {
+	/** Returns a fresh value. Rejects if its load fails; the next call then loads again. */
+	get(key: Key): Promise<Value | undefined>;
+	/** Removes all values. Readers that ask from now on do not share a load that has already started. */
+	invalidate(): void;
+}
+
+export function createKeyedCache<Key, Value>(options: KeyedCacheOptions<Key, Value>): KeyedCache<Key, Value> {
+	const { clock, freshForMs, maxEntries, load } = options;
+	/** In the order in which their loads started. */
+	const entries = new Map<Key, { value: Promise<Value | undefined>; loadedAtMs: number }>();
+
+	function removeOldest(): void {
+		const [oldest] = entries.keys();
+		if (oldest !== undefined) entries.delete(oldest);
+	}
+
+	function startLoad(key: Key, nowMs: number): Promise<Value | undefined> {
+		const entry = { value: load(key), loadedAtMs: nowMs };
+		entries.delete(key);
+		entries.set(key, entry);
+		if (entries.size > maxEntries) removeOldest();
+		const remove = (): void => {
+			if (entries.get(key) === entry) entries.delete(key);
+		};
+		// The reader handles the error; here it only means that there is nothing to cache.
+		entry.value.then((value) => (value === undefined ? remove() : undefined), remove);
+		return entry.value;
+	}
+
+	return {
+		get(key) {
+			const nowMs = clock.monotonicMs();
+			const entry = entries.get(key);
+			if (entry !== undefined && nowMs - entry.loadedAtMs < freshForMs) return entry.value;
+			return startLoad(key, nowMs);
+		},
+		invalidate: () => entries.clear(),
+	};
+}
+
+export interface CachedValueOptions<Value> extends CacheOptions {
+	load(): Promise<Value>;
+}
+
+export interface CachedValue<Value> {
+	/**
+	 * The value of the last load, however old it is, or undefined before the first load. A load that started before an
+	 * invalidation does not count, because it may have read the state before the change.
+	 */
+	readonly latest: Value | undefined;
+	/** Returns a fresh value. Rejects if its load fails; the next call then loads again. */
+	get(): Promise<Value>;
+	/** Makes the next call of `get` load again. */
+	invalidate(): void;
+}
+
+/** Caches a single value. */
+export function createCachedValue<Value>({
+	clock,
+	freshForMs,
+	load,
+}: CachedValueOptions<Value>): CachedValue<Value> {
+	let latest: Value | undefined;
+	let invalidations = 0;
+	const cache = createKeyedCache<"only", { value: Value }>({
+		clock,
+		freshForMs,
+		maxEntries: 1,
+		async load() {
+			const before = invalidations;
+			const value = await load();
+			if (invalidations === before) latest = value;
+			return { value };
+		},
+	});
+	return {
+		get latest() {
+			return latest;
+		},
+		async get() {
+			const loaded = await cache.get("only");
+			if (loaded === undefined) throw new Error("a cached value has no value after its load");
+			return loaded.value;
+		},
+		invalidate() {
+			invalidations++;
+			cache.invalidate();
+		},
+	};
+}
