@@ -5,6 +5,7 @@ import { sql } from "kysely";
 import { writeCursor } from "../src/domain/cursor.ts";
 import { DAY_MS, utcDay } from "../src/domain/time.ts";
 import { realClock } from "../src/outside/clock.ts";
+import { COMMAND_LINE } from "../src/people/actor.ts";
 import { issueKey } from "../src/programmes/keys.ts";
 import { addPartnerPerson } from "../src/store/queries/partners.ts";
 import { type Programme, setEndpoint } from "../src/store/queries/programmes.ts";
@@ -70,7 +71,7 @@ async function fill(store: Store, site: TestSite, conversions: number, say: Say)
 	const large = await site.addProgramme("Nordlicht Outdoor");
 	const small = [];
 	for (let i = 0; i < SMALL_PROGRAMMES; i++) small.push(await site.addProgramme(`Shop ${i}`));
-	await issueKey(site.deps, large.public_id, null);
+	await issueKey(site.deps, large.public_id, COMMAND_LINE);
 	await setEndpoint(store.db, large.id, "https://shop.example/postback", Date.now());
 	await site.addStaff("mira@network.example");
 	await site.addOwner(large, "jonas@nordlicht.example");

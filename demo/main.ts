@@ -11,6 +11,7 @@ import { parseRange } from "../src/domain/address.ts";
 import { CLICK_PARAMETER } from "../src/domain/click.ts";
 import type { Result } from "../src/domain/fault.ts";
 import { addSamplePartner, SAMPLE_LINK } from "../src/partners/sample.ts";
+import { COMMAND_LINE } from "../src/people/actor.ts";
 import { invitePerson } from "../src/people/invitations.ts";
 import { issueKey } from "../src/programmes/keys.ts";
 import { changeNetwork } from "../src/programmes/network.ts";
@@ -132,7 +133,7 @@ async function openSampleProgramme(
 	service: Service,
 	postbackUrl: string,
 ): Promise<{ apiKey: string; secret: string; ownerLink: string; partnerLink: string }> {
-	must(await changeNetwork(service, null, { name: "Sample network" }));
+	must(await changeNetwork(service, COMMAND_LINE, { name: "Sample network" }));
 	const { programme } = must(
 		await openProgramme(
 			service,
@@ -148,13 +149,13 @@ async function openSampleProgramme(
 			},
 		),
 	);
-	const issued = must(await issueKey(service, programme.public_id, null));
-	must(await savePostbackUrl(service, programme.public_id, postbackUrl, null));
+	const issued = must(await issueKey(service, programme.public_id, COMMAND_LINE));
+	must(await savePostbackUrl(service, programme.public_id, postbackUrl, COMMAND_LINE));
 	const membership = { programme, role: "owner" } as const;
-	const invitation = { email: "owner@shop.example", membership, invitedBy: null };
+	const invitation = { email: "owner@shop.example", membership, invitedBy: COMMAND_LINE };
 	const { link: ownerLink } = must(await invitePerson(service, invitation));
-	const partner = must(await addSamplePartner(service, null, programme));
-	const forPartner = { email: "mira@blog.example", membership: { partner }, invitedBy: null };
+	const partner = must(await addSamplePartner(service, COMMAND_LINE, programme));
+	const forPartner = { email: "mira@blog.example", membership: { partner }, invitedBy: COMMAND_LINE };
 	const { link: partnerLink } = must(await invitePerson(service, forPartner));
 	const links = { ownerLink: ownerLink ?? "", partnerLink: partnerLink ?? "" };
 	return { apiKey: issued.key, secret: issued.secret ?? "", ...links };

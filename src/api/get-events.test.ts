@@ -16,6 +16,7 @@ import { createClock, type MovableClock, settle } from "../../test/support/clock
 import { replaceSecret } from "../../test/support/replace-secret.ts";
 import { addConversion } from "../../test/support/rows.ts";
 import { type Credentials, signedRequest } from "../../test/support/signed-request.ts";
+import { COMMAND_LINE } from "../people/actor.ts";
 import { revokeKey } from "../programmes/keys.ts";
 import { endReplacedSecrets } from "../programmes/signing-secret.ts";
 import { readIntegrationChecks } from "../store/queries/first-times.ts";
@@ -284,7 +285,7 @@ test("a key that is revoked ends its stream before anything more is told, a quie
 	await stream.take();
 	await replaceSecret(shop.deps, shop.programme.public_id);
 	const keys = await shop.store.db.selectFrom("api_keys").select("public_id").execute();
-	await revokeKey(shop.deps, shop.programme.public_id, keys[0]?.public_id ?? "", null);
+	await revokeKey(shop.deps, shop.programme.public_id, keys[0]?.public_id ?? "", COMMAND_LINE);
 	await shop.store.db
 		.insertInto("moves")
 		.values(await anyMove(shop))
@@ -315,7 +316,7 @@ test("a secret that is ended ends the streams that were opened with it", async (
 	await replaceSecret(shop.deps, shop.programme.public_id);
 	await clock.moveBy(16_000);
 	assert.equal(stream.hasEnded, false, "the old one is good for a day, unless somebody ends it");
-	await endReplacedSecrets(shop.deps, shop.programme.public_id, null);
+	await endReplacedSecrets(shop.deps, shop.programme.public_id, COMMAND_LINE);
 	await shop.store.db
 		.insertInto("moves")
 		.values(await anyMove(shop))

@@ -6,6 +6,7 @@ import { expectValue } from "../../test/support/shop-account.ts";
 import { signedRequest } from "../../test/support/signed-request.ts";
 import { createApp } from "../app.ts";
 import { SECOND_MS } from "../domain/time.ts";
+import { COMMAND_LINE } from "../people/actor.ts";
 import { issueKey, revokeKey } from "../programmes/keys.ts";
 import { changeProgramme } from "../programmes/programme-terms.ts";
 import { discardSecret, prepareSecret } from "../programmes/signing-secret.ts";
@@ -14,7 +15,7 @@ import { openTestShop, read, START_MS, type TestShop } from "./test-shop.test-su
 
 /** Another key of the same programme. */
 async function addKey({ deps, programme, credentials }: TestShop) {
-	const { keyId, key } = expectValue(await issueKey(deps, programme.public_id, null));
+	const { keyId, key } = expectValue(await issueKey(deps, programme.public_id, COMMAND_LINE));
 	return { keyId, credentials: { ...credentials, key } };
 }
 
@@ -52,7 +53,7 @@ test("a key that is revoked here is refused from the next call on, and one revok
 			read(await shop.request(signedRequest("GET", "/v1/conversions", credentials, { nowMs: START_MS })));
 		assert.equal((await call()).status, 200);
 		if (isHere) {
-			expectValue(await revokeKey(shop.deps, shop.programme.public_id, keyId, null));
+			expectValue(await revokeKey(shop.deps, shop.programme.public_id, keyId, COMMAND_LINE));
 		} else {
 			// As another process does it: nobody here is told.
 			await revokeApiKey(shop.store.db, shop.programme.id, keyId, START_MS);
@@ -86,7 +87,8 @@ test("a key that is revoked while it is being read is not kept as good", async (
 	const call = async () =>
 		read(await shop.request(signedRequest("GET", "/v1/conversions", credentials, { nowMs: START_MS })));
 	// In the middle of the first reading: it has the key as it was.
-	onReading = () => revokeKey({ ...shop.deps, store: shop.store }, shop.programme.public_id, keyId, null);
+	onReading = () =>
+		revokeKey({ ...shop.deps, store: shop.store }, shop.programme.public_id, keyId, COMMAND_LINE);
 	await call();
 	assert.equal(onReading, undefined);
 	assert.equal((await call()).json.code, "revoked_api_key");
@@ -99,7 +101,7 @@ test("a key that is revoked while the body is on its way opens nothing", async (
 	const signed = signedRequest("POST", "/v1/conversions", credentials, { body, nowMs: START_MS });
 	const slow = new ReadableStream({
 		async pull(controller) {
-			expectValue(await revokeKey(shop.deps, shop.programme.public_id, keyId, null));
+			expectValue(await revokeKey(shop.deps, shop.programme.public_id, keyId, COMMAND_LINE));
 			controller.enqueue(new TextEncoder().encode(JSON.stringify(body)));
 			controller.close();
 		},
@@ -119,12 +121,14 @@ test("a key that is revoked while the body is on its way opens nothing", async (
 test("a secret that is prepared or discarded here counts from the next call on", async (t) => {
 	const shop = await openTestShop(t);
 	assert.equal((await shop.call("GET", "/v1/conversions")).status, 200);
-	const { secretId, secret } = expectValue(await prepareSecret(shop.deps, shop.programme.public_id, null));
+	const { secretId, secret } = expectValue(
+		await prepareSecret(shop.deps, shop.programme.public_id, COMMAND_LINE),
+	);
 	const credentials = { ...shop.credentials, secret };
 	const call = async () =>
 		read(await shop.request(signedRequest("GET", "/v1/conversions", credentials, { nowMs: START_MS })));
 	assert.equal((await call()).status, 200);
-	expectValue(await discardSecret(shop.deps, shop.programme.public_id, secretId, null));
+	expectValue(await discardSecret(shop.deps, shop.programme.public_id, secretId, COMMAND_LINE));
 	assert.equal((await call()).json.code, "bad_signature");
 });
 
@@ -135,6 +139,6 @@ test("a programme's terms that are changed here hold for the next call", async (
 		return json.conversion?.commission;
 	};
 	assert.equal(await record("A-1"), "8.00");
-	await changeProgramme(shop.deps, null, shop.programme, { commissionRate: "5" });
+	await changeProgramme(shop.deps, COMMAND_LINE, shop.programme, { commissionRate: "5" });
 	assert.equal(await record("A-2"), "5.00");
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { expectValue } from "../../test/support/shop-account.ts";
 import { signedRequest } from "../../test/support/signed-request.ts";
+import { COMMAND_LINE } from "../people/actor.ts";
 import { issueKey } from "../programmes/keys.ts";
 import { MAX_BATCH_BYTES, MAX_ITEMS } from "./post-conversions.ts";
 import { openTestShop, read, START_MS, type TestShop } from "./test-shop.test-support.ts";
@@ -121,7 +122,7 @@ test("nobody takes the name of a conversion that makes way: the order's signed r
 test("a key that reports takes sales and reversals; of decisions it takes those about tests alone, single or in a batch", async (t) => {
 	const shop = await openTestShop(t);
 	const asked = { right: "report" };
-	const { key } = expectValue(await issueKey(shop.deps, shop.programme.public_id, null, asked));
+	const { key } = expectValue(await issueKey(shop.deps, shop.programme.public_id, COMMAND_LINE, asked));
 	const reporting: TestShop = {
 		...shop,
 		call: async (method, target, call) => {

@@ -2,6 +2,7 @@
 
 import { expectValue } from "../../test/support/shop-account.ts";
 import { type Credentials, signedRequest } from "../../test/support/signed-request.ts";
+import { COMMAND_LINE } from "../people/actor.ts";
 import { issueKey, revokeKey } from "../programmes/keys.ts";
 import {
 	type CallerCode,
@@ -43,8 +44,8 @@ export const CALLER_SCENARIOS: Readonly<Record<CallerCode, readonly Scenario[]>>
 		{
 			what: "a key that was revoked",
 			call: async (shop) => {
-				const second = expectValue(await issueKey(shop.deps, shop.programme.public_id, null));
-				expectValue(await revokeKey(shop.deps, shop.programme.public_id, second.keyId, null));
+				const second = expectValue(await issueKey(shop.deps, shop.programme.public_id, COMMAND_LINE));
+				expectValue(await revokeKey(shop.deps, shop.programme.public_id, second.keyId, COMMAND_LINE));
 				// The change of keys is announced; the refused call must announce nothing.
 				shop.announced.length = 0;
 				return recordAs(shop, { key: second.key });

@@ -6,6 +6,7 @@ import { signedRequest } from "../../test/support/signed-request.ts";
 import { expireParked } from "../conversions/end-windows.ts";
 import type { Status } from "../domain/conversion.ts";
 import { DAY_MS } from "../domain/time.ts";
+import { COMMAND_LINE } from "../people/actor.ts";
 import { issueKey } from "../programmes/keys.ts";
 import { MAX_STREAMS_A_PROGRAMME } from "./event-streams.ts";
 import { MAX_BODY_BYTES } from "./read-request.ts";
@@ -52,7 +53,7 @@ const reportingKey = (target: string, body: object): Scenario => ({
 	prepare: record,
 	call: async (shop) => {
 		const asked = { right: "report" };
-		const { key } = expectValue(await issueKey(shop.deps, shop.programme.public_id, null, asked));
+		const { key } = expectValue(await issueKey(shop.deps, shop.programme.public_id, COMMAND_LINE, asked));
 		// The change of keys is announced; the refused call must announce nothing.
 		shop.announced.length = 0;
 		const options = { body: { orderId: "A-1", ...body }, nowMs: shop.deps.clock.nowMs() };

@@ -3,6 +3,7 @@
 
 import { type Result, succeed } from "../domain/fault.ts";
 import { KEY_RIGHT_WORDS } from "../domain/roles.ts";
+import { COMMAND_LINE } from "../people/actor.ts";
 import { renewLink, sayOpensOnlyHere } from "../people/invitations.ts";
 import { createPerson, requirePersonByEmail } from "../people/people.ts";
 import { issueKey } from "../programmes/keys.ts";
@@ -52,7 +53,7 @@ async function giveLink(
 	person: Person,
 	lines: readonly string[],
 ): Promise<Result<Answer>> {
-	const made = await renewLink(workplace, null, person, null);
+	const made = await renewLink(workplace, COMMAND_LINE, person, null);
 	if (!made.ok) return made;
 	const { link, isMailed, isForPassword } = made.value;
 	const about = isForPassword
@@ -132,7 +133,7 @@ export const keyIssueCommand = workplaceCommand({
 	},
 	async work(workplace, options) {
 		const asked = { name: options.text("name"), right: options.text("right") };
-		const issued = await issueKey(workplace, options.text("programme"), null, asked);
+		const issued = await issueKey(workplace, options.text("programme"), COMMAND_LINE, asked);
 		if (!issued.ok) return issued;
 		const { keyId, name, key, right, secret } = issued.value;
 		const text = [

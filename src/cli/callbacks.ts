@@ -5,6 +5,7 @@ import { refuse, succeed } from "../domain/fault.ts";
 import { isoTime, SECOND_MS, utcSecond } from "../domain/time.ts";
 import { showOrderId } from "../domain/visible-text.ts";
 import { readWrittenTime } from "../jobs/written-time.ts";
+import { COMMAND_LINE } from "../people/actor.ts";
 import { changeHold } from "../programmes/callback-hold.ts";
 import { unknownProgramme } from "../programmes/programmes.ts";
 import { resendFailed } from "../programmes/resend.ts";
@@ -33,7 +34,7 @@ export const HOLD_COMMANDS: readonly Command[] = (["held", "released"] as const)
 		summary: SUMMARIES[to],
 		options: {},
 		async work(workplace) {
-			const changed = await changeHold(workplace, null, to);
+			const changed = await changeHold(workplace, COMMAND_LINE, to);
 			if (!changed.ok) return changed;
 			if (changed.value === null)
 				return succeed({
@@ -170,7 +171,7 @@ export const resendCommand = workplaceCommand({
 		const count = found.reduce((sum, { failed }) => sum + failed, 0);
 		const isAsked = options.flag("yes");
 		let toldAtMs = clock.nowMs();
-		const order = { programmeIds: isAsked ? found.map(({ id }) => id) : [], maker: null };
+		const order = { programmeIds: isAsked ? found.map(({ id }) => id) : [], maker: COMMAND_LINE };
 		const sent = await resendFailed(workplace, order, span, (resent) => {
 			if (clock.nowMs() - toldAtMs >= PROGRESS_EVERY_MS) {
 				toldAtMs = clock.nowMs();

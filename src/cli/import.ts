@@ -13,6 +13,7 @@ import { jobResult } from "../jobs/lines.ts";
 import { uploadFile } from "../jobs/make-job.ts";
 import { type JobSummary, parseSummary } from "../jobs/summary.ts";
 import { finishJob } from "../jobs/work.ts";
+import { COMMAND_LINE } from "../people/actor.ts";
 import type { Workplace } from "../service/workplace.ts";
 import type { Job } from "../store/queries/jobs.ts";
 import { type Answer, type Command, type Options, type Screen, workplaceCommand } from "./command.ts";
@@ -57,7 +58,7 @@ async function runImport(
 		return refuse("invalid_field", `There is a file ${result} already. Choose another name for the result.`);
 	}
 	const file = { name: basename(path), bytes: stats.size, read: () => createReadStream(path) };
-	const made = await uploadFile(workplace, kind, { maker: null }, file);
+	const made = await uploadFile(workplace, kind, { maker: COMMAND_LINE }, file);
 	if (!made.ok) return made;
 	const work = (done: string) =>
 		finishJob(workplace, made.value, tellProgress(workplace, screen, kind, done));
@@ -66,7 +67,7 @@ async function runImport(
 	const answer = async (job: Job, next?: string): Promise<Result<Answer>> => {
 		const isApplied = job.state !== "previewed";
 		if (result !== "") await writeResult(result, workplace, job);
-		if (!isApplied) await discardJob(workplace, job, null, next ?? "only looked at");
+		if (!isApplied) await discardJob(workplace, job, COMMAND_LINE, next ?? "only looked at");
 		const summary = parseSummary(job.summary);
 		const { change, ...counts } = summary.counts;
 		return succeed({
@@ -79,7 +80,7 @@ async function runImport(
 	if (!options.flag("yes")) {
 		return answer(previewed, "Nothing was imported yet: run it again with --yes.");
 	}
-	const started = await startJob(workplace, previewed, null, options.flag("invite"));
+	const started = await startJob(workplace, previewed, COMMAND_LINE, options.flag("invite"));
 	if (!started.ok) return started;
 	const done = await work("imported");
 	return done?.state === "done" ? answer(done) : refuseElsewhere();

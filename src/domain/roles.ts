@@ -11,6 +11,9 @@ export type ProgrammeRole = (typeof PROGRAMME_ROLES)[number];
 /** What somebody is to a programme: one of its people, or staff, who look after all of them. */
 export type Standing = ProgrammeRole | "staff";
 
+/** The authority behind a change to a programme: a person's standing, or a party that needs none and may do everything. */
+export type Authority = Standing | "command line" | "service";
+
 /**
  * look: read everything of the programme but what is made of its secrets.
  * integrate: keys, signing secret, Postback URL, tests, sending callbacks again, checking a signature.
@@ -40,11 +43,11 @@ export const KEY_RIGHT_WORDS: Readonly<Record<KeyRight, string>> = {
 };
 
 /**
- * The rights that somebody's keys can have, the usual one first: nobody hands on more than they may do. Staff decide in
- * the name of the review team, a key in the shop's. Null is the command line.
+ * Returns the rights that a key may have if this authority issues it, the default first. Nobody can pass on more than they
+ * may do themselves. Staff get "report" only, because they decide for the review team and a key decides for the shop.
  */
-export function keyRightsOf(standing: Standing | null): readonly [KeyRight, ...KeyRight[]] {
-	return standing === null || standing === "owner" ? ["decide", "report"] : ["report"];
+export function keyRightsOf(authority: Authority): readonly [KeyRight, ...KeyRight[]] {
+	return authority === "owner" || authority === "command line" ? ["decide", "report"] : ["report"];
 }
 
 /** Whether the network asks its own people to have an authenticator: a setting. */

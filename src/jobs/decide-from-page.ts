@@ -11,7 +11,7 @@ import {
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { judgeMove } from "../domain/conversion.ts";
 import { type Fault, type Result, refuse, succeed } from "../domain/fault.ts";
-import type { Maker } from "../people/links.ts";
+import type { SignedInPerson } from "../people/actor.ts";
 import { noteAudits } from "../store/queries/audit.ts";
 import { type Conversion, findManyByPublicId } from "../store/queries/conversions.ts";
 import { NOTHING_OWED } from "../store/queries/queue.ts";
@@ -21,7 +21,7 @@ import { transactOnJob } from "./job.ts";
 /** Two pages of the list. More are a file's, or all that the filters find. */
 const MAX_TICKED = 100;
 
-export interface Decider extends Maker {
+export interface Decider extends SignedInPerson {
 	side: Side;
 }
 

@@ -2,7 +2,13 @@
 
 import type { Side } from "../conversions/decide.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { type Maker, transactAs, transactInProgramme } from "../people/links.ts";
+import {
+	type Actor,
+	personIdOf,
+	type SignedInPerson,
+	transactAs,
+	transactInProgramme,
+} from "../people/actor.ts";
 import type { Clock } from "../ports.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { findJob, type Job, moveJob, stoppedAt } from "../store/queries/jobs.ts";
@@ -45,7 +51,7 @@ export function whyNotYours({ decided_by: decidedBy }: Pick<Job, "decided_by">, 
  */
 export function transactOnJob<Value>(
 	store: Store,
-	maker: Maker | null,
+	maker: Actor,
 	programmeId: number | null,
 	work: (trx: Db) => Promise<Result<Value>>,
 ): Promise<Result<Value>> {
@@ -58,14 +64,13 @@ export function transactOnJob<Value>(
 export async function startJob(
 	{ store, clock }: Deps,
 	job: Job,
-	/** Null: the command line. */
-	maker: Maker | null,
+	maker: Actor,
 	invites: boolean,
 ): Promise<Result<"started" | "already">> {
 	const present = judgeStart(job);
 	if (present !== null) return present;
 	const nowMs = clock.nowMs();
-	const personId = maker?.personId ?? null;
+	const personId = personIdOf(maker);
 	const begun = {
 		state: "applying",
 		applied_by: personId,
@@ -108,7 +113,7 @@ function judgeStart(job: Job | undefined): Result<"already"> | null {
 }
 
 /** What was done by then stays. */
-export function stopJob({ store, clock }: Deps, job: Job, maker: Maker): Promise<Result<"stopped">> {
+export function stopJob({ store, clock }: Deps, job: Job, maker: SignedInPerson): Promise<Result<"stopped">> {
 	const nowMs = clock.nowMs();
 	return transactOnJob(store, maker, job.programme_id, async (trx) => {
 		if (!(await moveJob(trx, job.id, ["applying"], stoppedAt(nowMs)))) {
@@ -126,12 +131,11 @@ export function stopJob({ store, clock }: Deps, job: Job, maker: Maker): Promise
 export function discardJob(
 	{ store, clock }: Deps,
 	job: Job,
-	/** Null: left for some days, or the command line. */
-	maker: Maker | null,
+	maker: Actor,
 	why?: string,
 ): Promise<Result<"discarded" | "rest discarded">> {
 	const nowMs = clock.nowMs();
-	const personId = maker?.personId ?? null;
+	const personId = personIdOf(maker);
 	return transactOnJob<"discarded" | "rest discarded">(store, maker, job.programme_id, async (trx) => {
 		if (await moveJob(trx, job.id, ["stopped"], { lines: "going" })) {
 			const detail = `${job.row_count - job.done_rows} of ${job.row_count} lines discarded`;

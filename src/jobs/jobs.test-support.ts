@@ -7,7 +7,7 @@ import type { SuiteDatabase } from "../../test/support/databases.ts";
 import { addProgramme, newId } from "../../test/support/rows.ts";
 import { signInAs } from "../../test/support/signed-in.ts";
 import { createRandom } from "../outside/random.ts";
-import type { Maker } from "../people/links.ts";
+import { COMMAND_LINE, type SignedInPerson } from "../people/actor.ts";
 import { findBatch, findJob, type Job, type ListedJob } from "../store/queries/jobs.ts";
 import { insertPerson, type Person } from "../store/queries/people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
@@ -55,14 +55,14 @@ export async function runLines(
 	const made = await uploadFile(
 		deps,
 		JOB_KINDS[name],
-		{ maker: null },
+		{ maker: COMMAND_LINE },
 		fileOf(lines.join("\n"), `${name}.csv`),
 	);
 	ok(made.ok, JSON.stringify(made));
 	await workOffJobs(deps, never);
 	if (step === "apply") {
 		const { inviting = null } = deps;
-		ok((await startJob(deps, await reload(deps, made.value), null, inviting !== null)).ok);
+		ok((await startJob(deps, await reload(deps, made.value), COMMAND_LINE, inviting !== null)).ok);
 		await workOffJobs({ ...deps, ...inviting }, never);
 	}
 	return { summary: await summaryOf(deps, made.value), rows: await rowsOf(deps, made.value) };
@@ -149,7 +149,7 @@ export function createJobSetup(database: SuiteDatabase): JobSetup {
 }
 
 /** In the session that `addPerson` opened. */
-export function makerOf({ id: personId, kind, public_id: sessionId }: Person): Maker {
+export function makerOf({ id: personId, kind, public_id: sessionId }: Person): SignedInPerson {
 	return { personId, kind, sessionId };
 }
 

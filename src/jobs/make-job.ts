@@ -7,7 +7,7 @@ import { groupDigits, MEGABYTE } from "../domain/bytes.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { MINUTE_MS } from "../domain/time.ts";
-import type { Maker } from "../people/links.ts";
+import { type Actor, personIdOf, type SignedInPerson } from "../people/actor.ts";
 import { type ConversionFilter, readAllConversions } from "../store/queries/conversion-list.ts";
 import {
 	changeBatch,
@@ -42,8 +42,8 @@ const UPLOAD_CLAIM_MS = 5 * MINUTE_MS;
 
 interface NewJob extends JobScope {
 	kind: JobKind;
-	/** Null: the command line, which makes its own room. */
-	maker: Maker | null;
+	/** The limits on waiting files do not apply to the command line. */
+	maker: Actor;
 	file: Pick<JobFile, "name" | "bytes"> | null;
 	listQuery: string | null;
 }
@@ -55,7 +55,7 @@ type Feed = (take: (rows: readonly JobRow[]) => Promise<Result<unknown>>) => Pro
 export function uploadFile(
 	deps: ConversionsDeps,
 	kind: JobKind,
-	{ maker, deciding = null }: { maker: Maker | null } & Partial<JobScope>,
+	{ maker, deciding = null }: { maker: Actor } & Partial<JobScope>,
 	file: JobFile,
 ): Promise<Result<Job>> {
 	const yieldLoop = () => deps.clock.yieldLoop();
@@ -67,7 +67,7 @@ export function uploadFile(
 /** Everything that the filters of a list find at this moment. What comes in later is not among it. */
 export async function decideMatching(
 	deps: ConversionsDeps,
-	maker: Maker,
+	maker: SignedInPerson,
 	deciding: { programmeId: number; side: Side },
 	asked: { move: DecisionMove; reason: string; listQuery: string; filter: ConversionFilter },
 ): Promise<Result<Job>> {
@@ -115,7 +115,7 @@ async function makeJob(deps: ConversionsDeps, made: NewJob, feed: Feed): Promise
 async function storeLines(deps: ConversionsDeps, made: NewJob, feed: Feed, job: Job): Promise<Result<Job>> {
 	const { store, clock } = deps;
 	const { kind, maker } = made;
-	const maxRows = maker === null ? MAX_COMMAND_ROWS : kind.maxRows;
+	const maxRows = maker.kind === "command line" ? MAX_COMMAND_ROWS : kind.maxRows;
 	const seen = createSeenLines(kind);
 	let rowCount = 0;
 	let batches = 0;
@@ -203,7 +203,8 @@ function openJob(
 ): Promise<Result<Job>> {
 	const programmeId = deciding?.programmeId ?? null;
 	return transactOnJob(store, maker, programmeId, async (trx) => {
-		const room = maker === null ? succeed(true) : await judgeRoom(trx, programmeId, file?.bytes ?? 0);
+		const room =
+			maker.kind === "command line" ? succeed(true) : await judgeRoom(trx, programmeId, file?.bytes ?? 0);
 		if (!room.ok) return room;
 		const nowMs = clock.nowMs();
 		const job = await insertJob(trx, {
@@ -214,7 +215,7 @@ function openJob(
 			file_name: file?.name ?? null,
 			list_query: listQuery,
 			file_bytes: file?.bytes ?? 0,
-			person_id: maker?.personId ?? null,
+			person_id: personIdOf(maker),
 			state: "storing",
 			invites: 0,
 			row_count: 0,

@@ -4,6 +4,7 @@
 
 import { parseName } from "../domain/display-name.ts";
 import { plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
+import { COMMAND_LINE } from "../people/actor.ts";
 import { findOrMakeInvitee, welcomePerson } from "../people/invitations.ts";
 import { LIMITS, useLimits } from "../people/limits.ts";
 import type { Membership } from "../people/links.ts";
@@ -246,7 +247,7 @@ async function applyPerson(trx: Db, deps: ApplyDeps, row: JobRow, added: AuditNo
 		added.push(await addSilently(trx, deps, person, membership));
 		return bring(null, whyNot);
 	}
-	const maker = deps.personId === null ? null : ({ personId: deps.personId, kind: "staff" } as const);
+	const maker = deps.personId === null ? COMMAND_LINE : ({ personId: deps.personId, kind: "staff" } as const);
 	await welcomePerson(trx, { ...deps, ...deps.inviting }, person, membership, maker);
 	return verdict;
 }

@@ -4,6 +4,7 @@
 // was stored.
 
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
+import { SERVICE } from "../people/actor.ts";
 import type { InvitationsDeps } from "../people/invitations.ts";
 import {
 	advanceJob,
@@ -248,7 +249,7 @@ async function clearOld(deps: JobWorkDeps, isStopping: () => boolean): Promise<v
 		const job = await findJobToClear(store.db, nowMs, nowMs - LINES_KEPT_MS);
 		if (job === undefined) return;
 		if (job.state === "previewed") {
-			await discardJob(deps, job, null, "not applied within three days");
+			await discardJob(deps, job, SERVICE, "not applied within three days");
 			continue;
 		}
 		// Whoever goes on with it at this moment is either before this, or refused.

@@ -2,9 +2,10 @@
 
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { type SignedInPerson, transactInProgramme } from "../people/actor.ts";
 import { type InvitationsDeps, sendAs, welcomePerson } from "../people/invitations.ts";
 import { LIMITS, triesFrom, useLimits } from "../people/limits.ts";
-import { type Maker, transactInProgramme } from "../people/links.ts";
+import { noteAudit } from "../store/queries/audit.ts";
 import {
 	type Application,
 	countApplications,
@@ -79,7 +80,8 @@ export async function apply(
 			const text = "An application from this address is waiting already. The owner will answer it.";
 			return refuse("email_taken", text, "email");
 		}
-		await note(trx, { clock }, null, "application.made", public_id, row.name, programme.id);
+		const note = { personId: null, programmeId: programme.id, action: "application.made" } as const;
+		await noteAudit(trx, { ...note, subject: public_id, detail: row.name }, nowMs);
 		return succeed(true);
 	});
 }
@@ -96,7 +98,7 @@ function readAbout(about: string): Result<string> {
  */
 export async function answerApplication(
 	deps: InvitationsDeps,
-	maker: Maker,
+	maker: SignedInPerson,
 	programme: Programme,
 	publicId: string,
 	isAccepted: boolean,
@@ -143,7 +145,7 @@ export async function answerApplication(
 async function findOrMakePartner(
 	trx: Db,
 	deps: InvitationsDeps,
-	maker: Maker,
+	maker: SignedInPerson,
 	programme: Programme,
 	application: Application,
 ): Promise<Result<InvitedPartner>> {

@@ -6,7 +6,7 @@ import { creditStep, makeMoves } from "../conversions/make-moves.ts";
 import { isByPixelAlone } from "../domain/conversion.ts";
 import { creditedRates, NOBODY } from "../domain/credit.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { type Maker, transactAs } from "../people/links.ts";
+import { type SignedInPerson, transactAs } from "../people/actor.ts";
 import { type Conversion, findByPublicId } from "../store/queries/conversions.ts";
 import { findPartnerships, type NamedPartnership } from "../store/queries/partners.ts";
 import type { Programme } from "../store/queries/programmes.ts";
@@ -18,7 +18,7 @@ const MAX_REASON_LENGTH = 200;
 
 export async function assignPartner(
 	deps: ConversionsDeps,
-	maker: Maker,
+	maker: SignedInPerson,
 	programme: Programme,
 	conversionId: string,
 	/** The partner by its name or id; empty: nobody. */

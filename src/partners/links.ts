@@ -3,7 +3,7 @@
 import { CODE_PATTERN, type LandingHost, landingUrl, sayHost } from "../domain/click.ts";
 import { readName } from "../domain/display-name.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
-import { type Maker, transactAs } from "../people/links.ts";
+import { type SignedInPerson, transactAs } from "../people/actor.ts";
 import type { Clock, Random } from "../ports.ts";
 import { findLandingHosts } from "../store/queries/clicks.ts";
 import {
@@ -31,7 +31,7 @@ export interface LinkInput {
 /** By the partner's own people, or staff for them. */
 export async function makeLink(
 	{ store, clock, random }: { store: Store; clock: Clock; random: Random },
-	maker: Maker,
+	maker: SignedInPerson,
 	partnership: NamedPartnership,
 	input: LinkInput,
 ): Promise<Result<PartnerLink>> {

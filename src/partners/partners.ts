@@ -8,6 +8,13 @@ import { parseName, readName } from "../domain/display-name.ts";
 import { type Checked, checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { parseRate } from "../domain/money.ts";
+import {
+	type Actor,
+	personIdOf,
+	type SignedInPerson,
+	transactAs,
+	transactInProgramme,
+} from "../people/actor.ts";
 import { type EndedAccess, endAccess } from "../people/end-access.ts";
 import {
 	findOrMakeInvitee,
@@ -17,7 +24,6 @@ import {
 	sendAs,
 	welcomePerson,
 } from "../people/invitations.ts";
-import { type Maker, transactAs, transactInProgramme } from "../people/links.ts";
 import { parseEmail } from "../people/people.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import type { NamedPartnership, Partner, Partnership } from "../store/queries/partners.ts";
@@ -41,7 +47,7 @@ export interface InvitedPartner extends SentLink {
 /** By staff: the partner, and somebody who signs in for it. */
 export async function invitePartner(
 	deps: InvitationsDeps,
-	maker: Maker | null,
+	maker: Actor,
 	input: PartnerInput,
 ): Promise<Result<InvitedPartner>> {
 	const read = readPartner(input);
@@ -72,7 +78,7 @@ function readSite(text: string): Result<string> {
 export async function makePartner(
 	trx: Db,
 	deps: InvitationsDeps,
-	maker: Maker | null,
+	maker: Actor,
 	{ name, site, email }: PartnerInput,
 	/** That accepted their application. */
 	accepted?: Pick<Programme, "name">,
@@ -90,7 +96,7 @@ export async function makePartner(
 /** To join with, or for a new password. */
 export async function renewPartnerLink(
 	deps: InvitationsDeps,
-	maker: Maker,
+	maker: SignedInPerson,
 	partner: Partner,
 	publicId: string,
 ): Promise<Result<SentLink>> {
@@ -101,7 +107,7 @@ export async function renewPartnerLink(
 /** They are signed out, and their links end, as for everybody whose access ends. */
 export function removePersonOf(
 	deps: Deps,
-	maker: Maker,
+	maker: SignedInPerson,
 	partner: Partner,
 	publicId: string,
 ): Promise<Result<{ person: Person; ended: EndedAccess }>> {
@@ -125,7 +131,7 @@ async function findPersonOf(db: Db, partner: Partner, publicId: string): Promise
 
 export function addPartnership(
 	deps: Deps,
-	maker: Maker | null,
+	maker: Actor,
 	programme: Programme,
 	partner: Pick<Partner, "id" | "name">,
 ): Promise<Result<Partnership>> {
@@ -141,7 +147,7 @@ export function addPartnership(
 export async function joinProgramme(
 	trx: Db,
 	deps: Pick<Deps, "clock" | "random">,
-	maker: Maker | null,
+	maker: Actor,
 	programme: Programme,
 	partner: Pick<Partner, "id" | "name">,
 	terms = programme.partner_terms,
@@ -173,12 +179,12 @@ export interface PartnershipInput {
 
 export async function savePartnership(
 	deps: Deps,
-	maker: Maker | null,
+	maker: Actor,
 	{ id, public_id, programme_id: programmeId, partner_name: name, commission_rate }: NamedPartnership,
 	input: PartnershipInput,
 ): Promise<Result<true>> {
 	const read = checkAll({
-		rate: maker?.kind === "shop" ? succeed(commission_rate) : readRate(input.rate),
+		rate: maker.kind === "shop" ? succeed(commission_rate) : readRate(input.rate),
 		codes: readCodes(input.codes),
 	});
 	if (!read.ok) return read;
@@ -189,7 +195,7 @@ export async function savePartnership(
 		for (const [folded, code] of added) {
 			const other = await rows.findByCode(trx, programmeId, folded);
 			if (other === undefined) continue;
-			const whose = maker?.kind === "shop" ? "another partner of this programme" : other.partner_name;
+			const whose = maker.kind === "shop" ? "another partner of this programme" : other.partner_name;
 			const text = `The code ${code} belongs to ${whose} already. Remove it there first.`;
 			return refuse("code_taken", text, "codes");
 		}
@@ -233,12 +239,12 @@ function readCodes(text: string): Result<ReadonlyMap<string, string>> {
 /** One that has ended and becomes active again goes on: its links and codes count. What staff ended is theirs to resume. */
 export function changeState(
 	deps: Deps,
-	maker: Maker | null,
+	maker: Actor,
 	{ id, public_id, programme_id, partner_name, ended_at_ms, ended_by_staff }: NamedPartnership,
 	to: "ended" | "active",
 ): Promise<Result<true>> {
 	return transactInProgramme(deps.store, maker, programme_id, async (trx) => {
-		const isByStaff = maker?.kind !== "shop";
+		const isByStaff = maker.kind !== "shop";
 		const endedByStaff = to === "ended" && isByStaff ? 1 : 0;
 		if (ended_by_staff === 1 && !isByStaff) {
 			return refuse("partnership_ended", "The network ended this partnership. Ask its staff to resume it.");
@@ -258,12 +264,12 @@ export function changeState(
 export function note(
 	trx: Db,
 	{ clock }: Pick<Deps, "clock">,
-	maker: Maker | null,
+	maker: Actor,
 	action: AuditAction,
 	subject: string,
 	detail: string,
 	programmeId: number | null = null,
 ): Promise<void> {
-	const personId = maker?.personId ?? null;
+	const personId = personIdOf(maker);
 	return noteAudit(trx, { personId, programmeId, action, subject, detail }, clock.nowMs());
 }

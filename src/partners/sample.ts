@@ -3,8 +3,8 @@
 import { foldCode } from "../domain/credit.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { type Actor, transactAs } from "../people/actor.ts";
 import type { InvitationsDeps } from "../people/invitations.ts";
-import { type Maker, transactAs } from "../people/links.ts";
 import {
 	insertCode,
 	insertLink,
@@ -23,7 +23,7 @@ const COUPON_CODE = "SAMPLE10";
 /** The programme credits partners from now on. Nobody signs in for the partner yet. */
 export async function addSamplePartner(
 	deps: Pick<InvitationsDeps, "store" | "clock" | "random">,
-	maker: Maker | null,
+	maker: Actor,
 	programme: Programme,
 ): Promise<Result<Partner>> {
 	const added = await transactAs<Partner>(deps.store, maker, async (trx) => {

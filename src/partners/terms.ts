@@ -3,7 +3,7 @@
 
 import type { LandingHost } from "../domain/click.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
-import { type Maker, transactInProgramme } from "../people/links.ts";
+import { type SignedInPerson, transactInProgramme } from "../people/actor.ts";
 import type { Clock } from "../ports.ts";
 import { findLandingHosts } from "../store/queries/clicks.ts";
 import { replaceLandingHosts } from "../store/queries/partners.ts";
@@ -29,7 +29,7 @@ const MAX_HOSTS = 50;
 
 export async function savePartnerTerms(
 	{ store, clock }: { store: Store; clock: Clock },
-	maker: Maker,
+	maker: SignedInPerson,
 	programme: Programme,
 	input: PartnerTermsInput,
 ): Promise<Result<true>> {

@@ -6,7 +6,7 @@ import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { ProgrammeRole } from "../domain/roles.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { removeFirstStaffLink, removeLinksOfPerson, spendLink } from "../store/queries/links.ts";
+import { lockLinks, removeFirstStaffLink, removeLinksOfPerson, spendLink } from "../store/queries/links.ts";
 import { findPersonByEmail, type Person, updatePerson } from "../store/queries/people.ts";
 import { addToProgramme } from "../store/queries/programme-people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
@@ -16,7 +16,7 @@ import type { LinkPurpose } from "../store/tables/people.ts";
 import type { Auth } from "./auth.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { type EndedAccess, endAccess } from "./end-access.ts";
-import { findLink, linkNotValid, type Membership, type OpenedLink, readLink, transactAs } from "./links.ts";
+import { findLink, linkNotValid, type Membership, type OpenedLink, readLink } from "./links.ts";
 import { changeAddress } from "./own-settings.ts";
 import { forgetWrongPasswords, judgePassword } from "./passwords.ts";
 import { findOrMakePerson, parseEmail } from "./people.ts";
@@ -66,7 +66,8 @@ export async function acceptLink(
 	if (!looked.ok) return looked;
 	const entry = await readEntry(deps, looked.value, acceptance);
 	if (!entry.ok) return entry;
-	const accepted = await transactAs<AcceptedLink>(deps.store, null, async (trx) => {
+	const accepted = await deps.store.transact<Result<AcceptedLink>>(async (trx) => {
+		await lockLinks(trx);
 		const nowMs = deps.clock.nowMs();
 		const read = await readLink(trx, token, nowMs);
 		if (read === undefined) return linkNotValid();

@@ -20,8 +20,8 @@ import {
 	type StoredSession,
 } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
+import { type SignedInPerson, transactAs } from "./actor.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { type Maker, transactAs } from "./links.ts";
 import { areCookiesSecure, makeDeviceCookie } from "./signed-cookies.ts";
 
 export const MIN_PASSWORD_LENGTH = 10;
@@ -105,7 +105,7 @@ export async function listOpenSessions(
  */
 export function revokeSessions(
 	{ store, clock }: Pick<AuthDeps, "store" | "clock">,
-	maker: Maker,
+	maker: SignedInPerson,
 	sessionId?: string,
 ): Promise<Result<true>> {
 	return transactAs(store, maker, async (trx) => {
@@ -139,7 +139,7 @@ export interface Changed<Value> {
  */
 export function changeWithSession<Value>(
 	deps: Omit<AuthDeps, "log">,
-	maker: Maker,
+	maker: SignedInPerson,
 	email: string,
 	change: (trx: Db, session: AuthSession) => Promise<Result<Value>>,
 ): Promise<Result<Changed<Value>>> {
@@ -152,7 +152,7 @@ export function changeWithSession<Value>(
 	});
 }
 
-async function requireSession(trx: Db, { sessionId }: Maker): Promise<AuthSession> {
+async function requireSession(trx: Db, { sessionId }: SignedInPerson): Promise<AuthSession> {
 	const session = await findSession(trx, "id", sessionId);
 	if (session === undefined) throw new Error("a session that was there a moment ago");
 	return session;

@@ -24,9 +24,9 @@ import {
 	turnAuthenticatorOn,
 } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
+import { signedOut } from "./actor.ts";
 import { type AuthSession, changeWithSession, type SignInDeps, signInSecret, type Visitor } from "./auth.ts";
 import { giveUseBack, LIMITS, useLimits } from "./limits.ts";
-import { signedOut } from "./links.ts";
 import { checkPassword } from "./passwords.ts";
 import { findDevice } from "./signed-cookies.ts";
 

@@ -13,16 +13,19 @@ import { findPersonByEmail, type Person, updatePerson } from "../store/queries/p
 import { addToProgramme, findRole } from "../store/queries/programme-people.ts";
 import { hasPassword } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
-import type { AccountsDeps, Actor } from "./deps.ts";
-import { LIMITS, useLimits } from "./limits.ts";
 import {
-	issueLink,
-	type Maker,
-	type Membership,
-	type PartnerMembership,
+	type ActingPerson,
+	type Actor,
+	type CommandLine,
+	personIdOf,
+	type Service,
+	type SignedInPerson,
 	transactAs,
 	transactInProgramme,
-} from "./links.ts";
+} from "./actor.ts";
+import type { AccountsDeps } from "./deps.ts";
+import { LIMITS, useLimits } from "./limits.ts";
+import { issueLink, type Membership, type PartnerMembership } from "./links.ts";
 import { findOrMakePerson, parseEmail } from "./people.ts";
 
 export interface InvitationsDeps extends Pick<AccountsDeps, "store" | "clock" | "random"> {
@@ -34,8 +37,7 @@ export interface InvitationInput {
 	email: string;
 	/** Null: to the staff. */
 	membership: Membership | PartnerMembership | null;
-	/** Null: the command line. */
-	invitedBy: Maker | null;
+	invitedBy: Actor;
 }
 
 export interface SentLink {
@@ -72,15 +74,14 @@ export async function welcomePerson(
 	person: Person,
 	/** Null: the staff, or somebody of a shop who has a new link made for them on the command line. */
 	membership: Membership | PartnerMembership | null,
-	/** Null: the command line. */
-	maker: Actor | null,
+	maker: ActingPerson | CommandLine | Service,
 	isRenewed = false,
 ): Promise<SentLink> {
 	const { mails, publicUrl } = deps;
 	const { id: personId, email, kind } = person;
 	const programmeId = programmeIdOf(membership);
 	if (membership !== null && !isRenewed) await addTo(trx, membership, person);
-	const note = { personId: maker?.personId ?? null, programmeId, action: "person.invited" } as const;
+	const note = { personId: personIdOf(maker), programmeId, action: "person.invited" } as const;
 	const as = membership === null ? kind : "role" in membership ? membership.role : membership.partner.name;
 	const detail = isRenewed ? "new link" : as;
 	await noteAudit(trx, { ...note, subject: email, detail }, deps.clock.nowMs());
@@ -90,7 +91,7 @@ export async function welcomePerson(
 	}
 	await updatePerson(trx, personId, { deactivated_at_ms: null });
 	const purpose = kind === "staff" ? "staff_invitation" : "programme_invitation";
-	const link = `${publicUrl}${await issueLink(trx, deps, { purpose, personId, programmeId, maker })}`;
+	const link = `${publicUrl}${await issueLink(trx, deps, { purpose, personId, programmeId, madeBy: personIdOf(maker) })}`;
 	await mails.enqueue(trx, composeInvitationMail(email, link, { kind, membership, isByOwner: false }));
 	return sentLink(deps, maker, { email, link });
 }
@@ -137,7 +138,7 @@ function alreadyThere(email: string): ReturnType<typeof refuse> {
 /** An owner invites somebody to the programme. */
 export async function inviteByOwner(
 	deps: InvitationsDeps,
-	maker: Maker,
+	maker: SignedInPerson,
 	{ programme, role }: Membership,
 	emailText: string,
 	isRenewed = false,
@@ -152,7 +153,13 @@ export async function inviteByOwner(
 			return alreadyThere(email);
 		}
 		const programmeId = programme.id;
-		const order = { purpose: "programme_invitation", email, programmeId, role, maker } as const;
+		const order = {
+			purpose: "programme_invitation",
+			email,
+			programmeId,
+			role,
+			madeBy: maker.personId,
+		} as const;
 		const link = `${deps.publicUrl}${await issueLink(trx, deps, order)}`;
 		const note = { personId: maker.personId, programmeId, action: "person.invited" } as const;
 		const detail = isRenewed ? "new link" : role;
@@ -171,8 +178,7 @@ export async function inviteByOwner(
  */
 export async function renewLink(
 	deps: InvitationsDeps,
-	/** Null: the command line. */
-	maker: Maker | null,
+	maker: Actor,
 	person: Person,
 	/** Where it was asked for; null on the list of the staff, and on the command line. */
 	membership: Membership | PartnerMembership | null,
@@ -192,22 +198,22 @@ export async function renewLink(
  */
 export async function makePasswordLink(
 	deps: InvitationsDeps,
-	maker: Maker | null,
+	maker: Actor,
 	{ id: personId, email }: Person,
 	programmeId: number | null,
 ): Promise<Result<SentLink>> {
-	if (maker?.kind === "shop") {
+	if (maker.kind === "shop") {
 		const whomToAsk =
 			"People who forgot theirs choose a new one on the sign-in page, or ask the network's staff for a link.";
 		return refuse("not_allowed", `${email} has a password already. ${whomToAsk}`);
 	}
 	// Whoever finds a browser signed in must not make the account their own.
-	if (personId === maker?.personId) return refuse("not_allowed", "Change your own password under Account.");
+	if (personId === personIdOf(maker)) return refuse("not_allowed", "Change your own password under Account.");
 	return sendAs(deps, maker, email, programmeId, async (trx) => {
-		const order = { purpose: "password_link", personId, programmeId, maker } as const;
+		const order = { purpose: "password_link", personId, programmeId, madeBy: personIdOf(maker) } as const;
 		const link = `${deps.publicUrl}${await issueLink(trx, deps, order)}`;
 		// The person is mailed that there is one, and not the link: the mailbox may be what was lost.
-		const note = { personId: maker?.personId ?? null, programmeId, action: "password.link_made" } as const;
+		const note = { personId: personIdOf(maker), programmeId, action: "password.link_made" } as const;
 		await noteAudit(trx, { ...note, subject: email }, deps.clock.nowMs());
 		return succeed(sentLink(deps, maker, { email, link, isForPassword: true }));
 	});
@@ -216,13 +222,13 @@ export async function makePasswordLink(
 /** Each may become a mail: it counts against the limits of whoever asks on a page. The mails it wrote are then sent. */
 export async function sendAs<Sent extends SentLink>(
 	deps: InvitationsDeps,
-	maker: Maker | null,
+	maker: Actor,
 	email: string,
 	/** Whose people it is about: see `programmeIdOf`. */
 	programmeId: number | null,
 	work: (trx: Db) => Promise<Result<Sent>>,
 ): Promise<Result<Sent>> {
-	if (maker !== null) {
+	if (maker.kind === "shop" || maker.kind === "staff") {
 		const uses = [
 			{ limit: LIMITS.mailsBy, subject: String(maker.personId) },
 			{ limit: LIMITS.mailsTo, subject: `invitation: ${email}` },
@@ -230,7 +236,7 @@ export async function sendAs<Sent extends SentLink>(
 		const tooMany = await useLimits(deps.store.db, uses, deps.clock.nowMs());
 		if (tooMany !== null) return tooMany;
 	}
-	const sent = await (maker === null || programmeId === null
+	const sent = await (programmeId === null
 		? transactAs(deps.store, maker, work)
 		: transactInProgramme(deps.store, maker, programmeId, work));
 	deps.mails.wake();
@@ -243,11 +249,11 @@ export async function sendAs<Sent extends SentLink>(
  */
 function sentLink(
 	{ mails }: Pick<InvitationsDeps, "mails">,
-	maker: Actor | null,
+	maker: ActingPerson | CommandLine | Service,
 	{ email, link, isForPassword = false }: { email: string; link: string | null; isForPassword?: boolean },
 ): SentLink {
 	// Also where there is none: an owner does not learn who can sign in already.
-	const isLinkWithheld = maker?.kind === "shop";
+	const isLinkWithheld = maker.kind === "shop";
 	return { email, link: isLinkWithheld ? null : link, isLinkWithheld, isMailed: mails.isOn, isForPassword };
 }
 

@@ -2,19 +2,18 @@
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { grants, type ProgrammeRole, type Right, type Standing } from "../domain/roles.ts";
+import type { ProgrammeRole } from "../domain/roles.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import { INVITATION_DAYS } from "../mail/letters.ts";
 import { findOpenLink, type Link, lockLinks, replaceLink } from "../store/queries/links.ts";
 import { listPartnersOf, type Partner } from "../store/queries/partners.ts";
 import { findPersonByEmail, findPersonById, type Person } from "../store/queries/people.ts";
-import { findRole } from "../store/queries/programme-people.ts";
 import { findProgrammesById, type Programme } from "../store/queries/programmes.ts";
-import { hasPassword, hasStaffWithPassword, isSessionOf } from "../store/queries/sign-in.ts";
-import type { Db, Store } from "../store/store.ts";
+import { hasPassword, hasStaffWithPassword } from "../store/queries/sign-in.ts";
+import type { Db } from "../store/store.ts";
 import type { LinkPurpose } from "../store/tables/people.ts";
-import type { AccountsDeps, Actor } from "./deps.ts";
+import type { AccountsDeps } from "./deps.ts";
 
 /** 256 bits: nobody guesses one, so a plain hash is enough at rest. */
 const TOKEN_BYTES = 32;
@@ -31,11 +30,6 @@ const LIFE_MS: Readonly<Record<LinkPurpose, number>> = {
 	password_mail: HOUR_MS,
 	address_mail: HOUR_MS,
 };
-
-/** Whoever makes a link on a page, with the session they do it in. */
-export interface Maker extends Actor {
-	sessionId: string;
-}
 
 /** A programme, and what somebody is there or is to become. */
 export interface Membership {
@@ -57,55 +51,15 @@ export interface LinkOrder {
 	programmeId?: number | null;
 	/** What an address is invited to become; nothing for a person, who has their role already. */
 	role?: ProgrammeRole;
-	/** Null: the command line, the first start, or the person themselves by mail. */
-	maker: Actor | null;
-}
-
-/**
- * A transaction in which somebody makes a link, or takes somebody's access. It holds `lockLinks`: until it ends, nobody
- * takes the maker's own access. Refused when they have been signed out since their request came: nothing would take
- * back what they make now.
- */
-export function transactAs<Value>(
-	{ transact }: Pick<Store, "transact">,
-	maker: Maker | null,
-	work: (trx: Db) => Promise<Result<Value>>,
-): Promise<Result<Value>> {
-	return transact(async (trx) => {
-		await lockLinks(trx);
-		if (maker === null || (await isSessionOf(trx, maker.sessionId, maker.personId))) return work(trx);
-		return signedOut();
-	});
-}
-
-export function signedOut(): ReturnType<typeof refuse> {
-	return refuse("not_allowed", "You have been signed out. Nothing was changed. Sign in again to continue.");
-}
-
-/**
- * The same for what takes a right in one programme: refused as well when the maker has it no more, though they had it when
- * their request came. Null is the command line, which may everything.
- */
-export function transactInProgramme<Value>(
-	store: Pick<Store, "transact">,
-	maker: Maker | null,
-	programmeId: number,
-	work: (trx: Db, standing: Standing | null) => Promise<Result<Value>>,
-	right: Right = "manage",
-): Promise<Result<Value>> {
-	if (maker === null) return store.transact((trx) => work(trx, null));
-	return transactAs(store, maker, async (trx) => {
-		const standing = maker.kind === "staff" ? maker.kind : await findRole(trx, programmeId, maker.personId);
-		if (standing !== undefined && grants(standing, right)) return work(trx, standing);
-		return refuse("not_allowed", "Your role in this programme was changed. Nothing else was changed.");
-	});
+	/** The person who created it. Null for the command line, the first start, or the recipient who asked for it by mail. */
+	madeBy: number | null;
 }
 
 /** Within `transactAs`. Resolves to the path of its page, whose token is stored nowhere. */
 export async function issueLink(
 	trx: Db,
 	{ clock, random }: Pick<AccountsDeps, "clock" | "random">,
-	{ purpose, personId, email, programmeId, role, maker }: LinkOrder,
+	{ purpose, personId, email, programmeId, role, madeBy }: LinkOrder,
 ): Promise<string> {
 	const token = random.hex(TOKEN_BYTES);
 	const nowMs = clock.nowMs();
@@ -117,7 +71,7 @@ export async function issueLink(
 		email: email ?? null,
 		programme_id: programmeId ?? null,
 		role: role ?? null,
-		made_by: maker?.personId ?? null,
+		made_by: madeBy,
 		created_at_ms: nowMs,
 		expires_at_ms: nowMs + LIFE_MS[purpose],
 		withdrawn: null,
@@ -136,7 +90,7 @@ export async function makeFirstStaffPath(
 	return deps.store.transact(async (trx) => {
 		await lockLinks(trx);
 		if (await hasStaffWithPassword(trx)) return null;
-		return issueLink(trx, deps, { purpose: "first_staff", maker: null });
+		return issueLink(trx, deps, { purpose: "first_staff", madeBy: null });
 	});
 }
 

@@ -10,11 +10,12 @@ import { noteAudit } from "../store/queries/audit.ts";
 import { findPersonByEmail, type Person, updatePerson } from "../store/queries/people.ts";
 import { updateSignIn } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
+import { type SignedInPerson, transactAs } from "./actor.ts";
 import type { SignInDeps, Visitor } from "./auth.ts";
 import type { AccountsDeps } from "./deps.ts";
 import type { InvitationsDeps } from "./invitations.ts";
 import { LIMITS, useLimits } from "./limits.ts";
-import { issueLink, type Maker, transactAs } from "./links.ts";
+import { issueLink } from "./links.ts";
 import { checkPassword } from "./passwords.ts";
 import { parseEmail } from "./people.ts";
 
@@ -43,7 +44,7 @@ export interface SettingsInput {
 /** False when all was as it is. */
 export async function saveOwnSettings(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
-	maker: Maker,
+	maker: SignedInPerson,
 	before: Person,
 	input: SettingsInput,
 ): Promise<Result<boolean>> {
@@ -84,7 +85,7 @@ export async function saveOwnSettings(
  */
 export async function askForAddress(
 	deps: SignInDeps & Pick<InvitationsDeps, "mails">,
-	maker: Maker,
+	maker: SignedInPerson,
 	self: Person,
 	{ email: text, currentPassword }: { email: string; currentPassword: string },
 	visitor: Visitor,
@@ -102,7 +103,7 @@ export async function askForAddress(
 	const tooMany = await useLimits(deps.store.db, uses, deps.clock.nowMs());
 	if (tooMany !== null) return tooMany;
 	const asked = await transactAs(deps.store, maker, async (trx) => {
-		const order = { purpose: "address_mail", personId: self.id, email, maker } as const;
+		const order = { purpose: "address_mail", personId: self.id, email, madeBy: self.id } as const;
 		const link = `${deps.publicUrl}${await issueLink(trx, deps, order)}`;
 		const isWithheld = (await findPersonByEmail(trx, email)) !== undefined;
 		await deps.mails.enqueue(trx, { ...composeAddressMail(email, self.email, link), isWithheld });

@@ -10,6 +10,7 @@ import { lockLinks } from "../store/queries/links.ts";
 import { findPersonByEmail, findPersonById } from "../store/queries/people.ts";
 import { hasPassword, setPassword } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
+import type { SignedInPerson } from "./actor.ts";
 import {
 	type Changed,
 	changeWithSession,
@@ -21,7 +22,7 @@ import {
 import { type EndedAccess, endAccess } from "./end-access.ts";
 import type { InvitationsDeps } from "./invitations.ts";
 import { forgetUse, giveUseBack, LIMITS, triesFrom, type Use, useLimits } from "./limits.ts";
-import { issueLink, type Maker } from "./links.ts";
+import { issueLink } from "./links.ts";
 import { type DeviceDeps, findDevice } from "./signed-cookies.ts";
 
 export function judgePassword(password: string): Result<true> {
@@ -96,7 +97,7 @@ function fromNetwork(email: string, address: string): Use {
  */
 export async function changePassword(
 	deps: Omit<SignInDeps, "log">,
-	person: Maker,
+	person: SignedInPerson,
 	{ currentPassword, newPassword }: { currentPassword: string; newPassword: string },
 	visitor: Visitor,
 ): Promise<Result<Changed<EndedAccess>>> {
@@ -136,7 +137,7 @@ export async function requestPasswordReset(
 		await lockLinks(trx);
 		const person = await findPersonByEmail(trx, email);
 		if (person === undefined || !(await hasPassword(trx, person.public_id))) return null;
-		const order = { purpose: "password_mail", personId: person.id, maker: null } as const;
+		const order = { purpose: "password_mail", personId: person.id, madeBy: null } as const;
 		const link = `${publicUrl}${await issueLink(trx, deps, order)}`;
 		// By whoever knows the address: nobody is signed in.
 		await noteAudit(trx, { personId: null, action: "password.reset_asked", subject: email }, nowMs);

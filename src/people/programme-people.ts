@@ -10,6 +10,7 @@ import { findRole, hasOtherOwner, removeFromProgramme, setRole } from "../store/
 import { lockProgramme, type Programme } from "../store/queries/programmes.ts";
 import { removeSignIn } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
+import { type SignedInPerson, transactAs, transactInProgramme } from "./actor.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { type EndedAccess, endAccess, endRightsIn, previewEnding } from "./end-access.ts";
 import {
@@ -19,7 +20,6 @@ import {
 	renewLink,
 	type SentLink,
 } from "./invitations.ts";
-import { type Maker, transactAs, transactInProgramme } from "./links.ts";
 import { parseRole } from "./people.ts";
 
 type PeopleDeps = Pick<AccountsDeps, "store" | "clock">;
@@ -27,7 +27,7 @@ type PeopleDeps = Pick<AccountsDeps, "store" | "clock">;
 /** Staff add the programme to an account at once; what an owner asks for waits to be accepted. */
 export async function inviteToProgramme(
 	deps: InvitationsDeps,
-	maker: Maker,
+	maker: SignedInPerson,
 	programme: Programme,
 	input: { email: string; role: string },
 ): Promise<Result<SentLink>> {
@@ -40,7 +40,7 @@ export async function inviteToProgramme(
 
 export async function renewProgrammeLink(
 	deps: InvitationsDeps,
-	maker: Maker,
+	maker: SignedInPerson,
 	programme: Programme,
 	publicId: string,
 ): Promise<Result<SentLink>> {
@@ -66,7 +66,7 @@ export interface RoleChanged {
 /** What somebody made that goes beyond the new role ends in the same transaction; they stay signed in. */
 export async function changeRole(
 	deps: PeopleDeps,
-	maker: Maker,
+	maker: SignedInPerson,
 	programme: Programme,
 	publicId: string,
 	roleText: string,
@@ -109,7 +109,7 @@ export interface PersonRemoved {
  */
 export async function removePerson(
 	{ store, clock }: PeopleDeps,
-	maker: Maker,
+	maker: SignedInPerson,
 	programme: Programme,
 	publicId: string,
 	keptKeys: readonly string[] = [],
@@ -135,7 +135,7 @@ export async function removePerson(
 /** Of their own will, whatever they may do there. They are signed out as everybody is whose access ends. */
 export async function leaveProgramme(
 	{ store, clock }: PeopleDeps,
-	maker: Maker,
+	maker: SignedInPerson,
 	programme: Programme,
 	keptKeys: readonly string[] = [],
 ): Promise<Result<PersonRemoved>> {
@@ -152,7 +152,7 @@ export async function leaveProgramme(
 /** The caller holds the programme's lock. */
 async function takeOut(
 	trx: Db,
-	maker: Maker,
+	maker: SignedInPerson,
 	programmeId: number,
 	{ person, role }: Member,
 	{ nowMs, keptKeys }: { nowMs: number; keptKeys: readonly string[] },
@@ -193,7 +193,7 @@ function lastOwner(email: string): ReturnType<typeof refuse> {
 
 export async function renewStaffLink(
 	deps: InvitationsDeps,
-	maker: Maker,
+	maker: SignedInPerson,
 	publicId: string,
 ): Promise<Result<SentLink>> {
 	const person = await findStaff(deps, publicId);
@@ -203,7 +203,7 @@ export async function renewStaffLink(
 /** Password, authenticator, sessions and links go at once; the person stays, because the records name them. */
 export async function deactivateStaff(
 	{ store, clock }: PeopleDeps,
-	maker: Maker,
+	maker: SignedInPerson,
 	publicId: string,
 	keptKeys: readonly string[] = [],
 ): Promise<Result<{ person: Person; ended: EndedAccess }>> {

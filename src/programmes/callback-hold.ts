@@ -2,22 +2,21 @@
 // requests under way end as they do; what falls due meanwhile waits, and loses no attempt.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Actor, personIdOf, transactAs } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
-import { type Maker, transactAs } from "../people/links.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { beginPause, type DeliveryPause, endPause, readPause } from "../store/queries/delivery-pause.ts";
 
-/** Null is the command line. Resolves to what is held from now on, or was until now; null when it was so already. */
+/** Holds or releases all callbacks. Returns the pause that began or ended, or null if nothing changed. */
 export function changeHold(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
-	maker: Maker | null,
+	maker: Actor,
 	to: "held" | "released",
 ): Promise<Result<DeliveryPause | null>> {
 	return transactAs(store, maker, async (trx) => {
-		if (maker !== null && maker.kind !== "staff")
-			return refuse("not_allowed", "Only staff hold and release callbacks.");
+		if (maker.kind === "shop") return refuse("not_allowed", "Only staff hold and release callbacks.");
 		const nowMs = clock.nowMs();
-		const personId = maker?.personId ?? null;
+		const personId = personIdOf(maker);
 		const isNew = to === "held" && (await beginPause(trx, personId, nowMs));
 		const pause = await readPause(trx, nowMs);
 		if (!isNew && (to === "held" || (await endPause(trx, nowMs)) === null)) return succeed(null);

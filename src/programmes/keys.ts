@@ -7,8 +7,8 @@ import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { type KeyRight, keyRightsOf } from "../domain/roles.ts";
 import { sha256Hex } from "../domain/signature.ts";
+import type { Actor } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
-import type { Maker } from "../people/links.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { countKeys, countUsableKeys, insertApiKey, revokeApiKey } from "../store/queries/keys.ts";
 import { findActiveSecret } from "../store/queries/signing-secrets.ts";
@@ -34,7 +34,7 @@ export interface IssuedKey {
 export async function issueKey(
 	deps: AccountsDeps,
 	programmePublicId: string,
-	maker: Maker | null,
+	maker: Actor,
 	{ name: nameText = "", right = "" }: { name?: string; right?: string } = {},
 ): Promise<Result<IssuedKey>> {
 	const given = nameText.trim() === "" ? null : readName(nameText, "the key's");
@@ -47,11 +47,11 @@ export async function issueKey(
 /** Within a transaction that holds the programme's lock, or has just made it. */
 export async function insertKey(
 	deps: AccountsDeps,
-	{ trx, programmeId, personId, standing, nowMs }: LockedProgramme,
+	{ trx, programmeId, personId, authority, nowMs }: LockedProgramme,
 	givenName: string | null,
 	askedRight: string,
 ): Promise<Result<IssuedKey>> {
-	const rights = keyRightsOf(standing);
+	const rights = keyRightsOf(authority);
 	const right = askedRight === "" ? rights[0] : rights.find((known) => known === askedRight);
 	if (right === undefined) return refuseRight(askedRight);
 	if ((await countUsableKeys(trx, programmeId)) >= MAX_USABLE_KEYS) {
@@ -86,7 +86,7 @@ export async function revokeKey(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
 	keyId: string,
-	maker: Maker | null,
+	maker: Actor,
 ): Promise<Result<true>> {
 	return changeLocked(deps, programmePublicId, maker, async ({ trx, programmeId, personId, nowMs }) => {
 		const revoked = await revokeApiKey(trx, programmeId, keyId, nowMs);

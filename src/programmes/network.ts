@@ -15,9 +15,9 @@ import {
 import { sha256Hex } from "../domain/signature.ts";
 import { composeTestMail } from "../mail/letters.ts";
 import { sayMailError } from "../mail/network-mailer.ts";
+import { type Actor, personIdOf, type SignedInPerson, transactAs } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import { LIMITS, useLimits } from "../people/limits.ts";
-import { type Maker, transactAs } from "../people/links.ts";
 import type { Mailer } from "../ports.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import type { KnownNetwork } from "../store/queries/known-network.ts";
@@ -52,7 +52,7 @@ const HASH_LENGTH = 16;
 /** Resolves to the fields that were changed. */
 export async function changeNetwork(
 	deps: NetworkDeps,
-	maker: Maker | null,
+	maker: Actor,
 	input: NetworkInput,
 ): Promise<Checked<readonly NetworkField[]>> {
 	const wanted: Updateable<NetworkTable> = {};
@@ -74,7 +74,7 @@ export async function changeNetwork(
 		if (names.length === 0) return succeed(names);
 		await changeNetworkRow(trx, wanted);
 		const detail = names.map((name) => `${name}: ${wanted[FIELDS[name].column] ?? "none"}`).join("; ");
-		const personId = maker?.personId ?? null;
+		const personId = personIdOf(maker);
 		await noteAudit(trx, { personId, action: "network.changed", detail }, deps.clock.nowMs());
 		return succeed(names);
 	});
@@ -108,7 +108,7 @@ function judgeBrandChange({ network }: NetworkDeps, { brand, secret_id }: Networ
 
 export async function saveLogo(
 	deps: NetworkDeps,
-	maker: Maker,
+	maker: SignedInPerson,
 	bytes: Uint8Array,
 ): Promise<Result<{ width: number; height: number }>> {
 	const judged = judgeLogo(bytes);
@@ -124,7 +124,7 @@ export async function saveLogo(
 	return saved.ok ? succeed({ width, height }) : saved;
 }
 
-export function removeLogo(deps: NetworkDeps, maker: Maker): Promise<Result<true>> {
+export function removeLogo(deps: NetworkDeps, maker: SignedInPerson): Promise<Result<true>> {
 	return changeRow(deps, maker, "logo: none", {
 		logo_type: null,
 		logo_hash: null,
@@ -137,13 +137,13 @@ export function removeLogo(deps: NetworkDeps, maker: Maker): Promise<Result<true
 /** Refused when whoever asks was deactivated a moment ago, as everything that staff change. */
 async function changeRow(
 	deps: NetworkDeps,
-	maker: Maker | null,
+	maker: Actor,
 	detail: string,
 	change: Updateable<NetworkTable>,
 ): Promise<Result<true>> {
 	const changed = await transactAs<true>(deps.store, maker, async (trx) => {
 		await changeNetworkRow(trx, change);
-		const personId = maker?.personId ?? null;
+		const personId = personIdOf(maker);
 		await noteAudit(trx, { personId, action: "network.changed", detail }, deps.clock.nowMs());
 		return succeed(true);
 	});
@@ -152,7 +152,7 @@ async function changeRow(
 }
 
 /** The guided set-up is offered no more. */
-export function endSetUp(deps: NetworkDeps, maker: Maker | null): Promise<Result<true>> {
+export function endSetUp(deps: NetworkDeps, maker: Actor): Promise<Result<true>> {
 	return changeRow(deps, maker, "set-up: ended", { set_up_ended_at_ms: deps.clock.nowMs() });
 }
 

@@ -5,6 +5,7 @@
 import { type Checked, checkAll, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { currencyDigits } from "../domain/money.ts";
+import { COMMAND_LINE, type SignedInPerson, transactAs } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import {
 	findOrMakeInvitee,
@@ -13,7 +14,6 @@ import {
 	welcomePerson,
 } from "../people/invitations.ts";
 import { LIMITS, useLimits } from "../people/limits.ts";
-import { type Maker, transactAs } from "../people/links.ts";
 import { parseEmail } from "../people/people.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { findPersonByEmail, type Person } from "../store/queries/people.ts";
@@ -56,7 +56,7 @@ export type OwnerWay =
 /** Who invites the owner, and how the mail gets to them. */
 export interface Inviter extends Pick<InvitationsDeps, "mails" | "publicUrl"> {
 	kind: "invited";
-	maker: Maker;
+	maker: SignedInPerson;
 }
 
 export async function openProgramme(
@@ -66,10 +66,10 @@ export async function openProgramme(
 ): Promise<Checked<OpenedProgramme>> {
 	const parsed = parseOpening(input);
 	if (!parsed.ok) return parsed;
-	const maker = way.kind === "invited" ? way.maker : null;
+	const maker = way.kind === "invited" ? way.maker : COMMAND_LINE;
 	const nowMs = deps.clock.nowMs();
 	// Not by address: the owner of ten programmes is mailed ten times.
-	if (maker !== null && parsed.value.email !== null) {
+	if (maker.kind !== "command line" && parsed.value.email !== null) {
 		const use = { limit: LIMITS.mailsBy, subject: String(maker.personId) };
 		const tooMany = await useLimits(deps.store.db, [use], nowMs);
 		if (tooMany !== null) return refuseAll([{ ...tooMany.fault, field: "email" }]);
@@ -218,7 +218,7 @@ export async function openSampleProgramme(
 		if (!opened.ok) return opened;
 		const { programme } = opened.value;
 		const { personId } = inviter.maker;
-		const made = { trx, programmeId: programme.id, personId, standing: "staff" } as const;
+		const made = { trx, programmeId: programme.id, personId, authority: "staff" } as const;
 		const issued = await insertKey(deps, { ...made, nowMs: deps.clock.nowMs() }, null, "");
 		return issued.ok ? succeed({ programme, issued: issued.value }) : issued;
 	});

@@ -2,8 +2,8 @@
 
 import { type Result, succeed } from "../domain/fault.ts";
 import { judgeHost, parsePostbackUrl, refusePlaceholder } from "../domain/postback-url.ts";
+import type { Actor } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
-import type { Maker } from "../people/links.ts";
 import type { AddressPolicy, Log, LookUp, Transport } from "../ports.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { bringRemovedForward } from "../store/queries/bring-forward.ts";
@@ -29,7 +29,7 @@ export async function savePostbackUrl(
 	deps: PostbackUrlDeps,
 	programmePublicId: string,
 	text: string,
-	maker: Maker | null,
+	maker: Actor,
 ): Promise<Result<SavedPostbackUrl>> {
 	const parsed = refusePlaceholder(text) ?? parsePostbackUrl(text);
 	if (!parsed.ok) return parsed;
@@ -57,7 +57,7 @@ export async function savePostbackUrl(
 export async function removePostbackUrl(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
-	maker: Maker | null,
+	maker: Actor,
 ): Promise<Result<Worked>> {
 	const removed = await changeLocked(
 		deps,

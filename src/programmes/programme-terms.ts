@@ -16,8 +16,8 @@ import {
 	succeed,
 } from "../domain/fault.ts";
 import { parseRate } from "../domain/money.ts";
+import { type Actor, personIdOf, transactInProgramme } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
-import { type Maker, transactInProgramme } from "../people/links.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import {
 	findProgrammesById,
@@ -165,8 +165,7 @@ export interface TermChange {
  */
 export async function changeProgramme(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
-	/** Null is the command line, which may everything. */
-	maker: Maker | null,
+	maker: Actor,
 	programme: Programme,
 	wanted: Partial<TermsInput>,
 	shown: Partial<TermsInput> = {},
@@ -186,10 +185,10 @@ export async function changeProgramme(
 		const changed = asked.filter((term) => after[term] !== before[term]);
 		const overtaken = changed.filter((term) => before[term] !== opened[term]);
 		if (overtaken.length > 0) return refuseAll(overtaken.map((term) => changedMeanwhile(term, before[term])));
-		const forbidden = maker?.kind !== "shop" ? [] : STAFF_TERMS.filter((term) => changed.includes(term));
+		const forbidden = maker.kind !== "shop" ? [] : STAFF_TERMS.filter((term) => changed.includes(term));
 		if (forbidden.length > 0) return refuseAll(forbidden.map(notYours));
 		const outside =
-			maker?.kind === "shop" && changed.includes("approvalDays")
+			maker.kind === "shop" && changed.includes("approvalDays")
 				? judgeOwnersDays(after.approvalDays, before)
 				: null;
 		if (outside !== null) return refuseAll([outside]);
@@ -201,7 +200,7 @@ export async function changeProgramme(
 		}));
 		await updateProgramme(trx, programme.id, rowOfTerms(after));
 		const note = {
-			personId: maker?.personId ?? null,
+			personId: personIdOf(maker),
 			programmeId: programme.id,
 			action: "programme.changed",
 			subject: programme.public_id,

@@ -5,8 +5,8 @@
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { isoTime, SECOND_MS } from "../domain/time.ts";
+import { type Actor, personIdOf, transactInProgramme } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
-import { type Maker, transactInProgramme } from "../people/links.ts";
 import type { Clock } from "../ports.ts";
 import { type AuditNote, noteAudit } from "../store/queries/audit.ts";
 import { bringForward, walkWaiting } from "../store/queries/bring-forward.ts";
@@ -21,10 +21,10 @@ import type { Db } from "../store/store.ts";
 
 type ResendDeps = Pick<AccountsDeps, "store" | "clock">;
 
-/** Whose callbacks, and who wants them sent; null is the command line. */
+/** The programme whose callbacks are sent, and the party that asked for it. */
 export interface Asked {
 	programmeId: number;
-	maker: Maker | null;
+	maker: Actor;
 }
 
 type Note = (count: number) => Pick<AuditNote, "action" | "subject" | "detail">;
@@ -41,8 +41,9 @@ export interface Worked {
 }
 
 /** A command goes on to the end. */
-export function formGoesOn(clock: Clock, maker: Maker | null): () => boolean {
-	const endsAtMs = maker === null ? Number.POSITIVE_INFINITY : clock.monotonicMs() + MAX_FORM_MS;
+export function formGoesOn(clock: Clock, maker: Actor): () => boolean {
+	const endsAtMs =
+		maker.kind === "command line" ? Number.POSITIVE_INFINITY : clock.monotonicMs() + MAX_FORM_MS;
 	return () => clock.monotonicMs() < endsAtMs;
 }
 
@@ -66,7 +67,7 @@ async function change(
 			);
 		}
 		const count = started.length;
-		const personId = maker?.personId ?? null;
+		const personId = personIdOf(maker);
 		if (count > 0) await noteAudit(trx, { personId, programmeId, ...note(count) }, nowMs);
 		return succeed(count);
 	};

@@ -6,8 +6,8 @@ import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../domain/sealing.ts";
 import { stateOf } from "../domain/secret-life.ts";
+import type { Actor } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
-import type { Maker } from "../people/links.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { fixBrand } from "../store/queries/network.ts";
 import {
@@ -37,7 +37,7 @@ export interface MadeSecret {
 export async function prepareSecret(
 	deps: AccountsDeps,
 	programmePublicId: string,
-	maker: Maker | null,
+	maker: Actor,
 ): Promise<Result<MadeSecret>> {
 	return changeLocked(deps, programmePublicId, maker, async ({ trx, programmeId, personId, nowMs }) => {
 		if ((await findActiveSecret(trx, programmeId)) === undefined) {
@@ -65,7 +65,7 @@ export async function activateSecret(
 	programmePublicId: string,
 	/** The one that was looked at: another may have been prepared since. */
 	secretId: string,
-	maker: Maker | null,
+	maker: Actor,
 ): Promise<Result<true>> {
 	return changeLocked(deps, programmePublicId, maker, async ({ trx, programmeId, personId, nowMs }) => {
 		const secret = await findSecret(trx, programmeId, secretId);
@@ -83,7 +83,7 @@ export async function discardSecret(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
 	secretId: string,
-	maker: Maker | null,
+	maker: Actor,
 ): Promise<Result<true>> {
 	return changeLocked(deps, programmePublicId, maker, async ({ trx, programmeId, personId, nowMs }) => {
 		const secret = await findSecret(trx, programmeId, secretId);
@@ -99,7 +99,7 @@ export async function discardSecret(
 export async function endReplacedSecrets(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
-	maker: Maker | null,
+	maker: Actor,
 ): Promise<Result<number>> {
 	return changeLocked(deps, programmePublicId, maker, async ({ trx, programmeId, personId, nowMs }) => {
 		const usable = await findUsableSecrets(trx, [programmeId], nowMs);

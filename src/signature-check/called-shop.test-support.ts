@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
 import { recordConversion } from "../conversions/record.ts";
+import { COMMAND_LINE } from "../people/actor.ts";
 import { issueKey } from "../programmes/keys.ts";
 import { type Programme, setEndpoint } from "../store/queries/programmes.ts";
 import type { Store } from "../store/store.ts";
@@ -32,7 +33,7 @@ export interface CalledShop {
 export async function openCalledShop(store: Store): Promise<CalledShop> {
 	const site = createTestSite(store);
 	const programme = await site.addProgramme();
-	const issued = await issueKey(site.deps, programme.public_id, null);
+	const issued = await issueKey(site.deps, programme.public_id, COMMAND_LINE);
 	assert.ok(issued.ok);
 	const { key, secret } = issued.value;
 	assert.ok(secret !== null);

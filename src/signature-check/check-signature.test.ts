@@ -7,6 +7,7 @@ import { eachDatabase } from "../../test/support/databases.ts";
 import { createSqliteDatabase } from "../../test/support/sqlite-database.ts";
 import { signingKey } from "../domain/signature.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
+import { COMMAND_LINE } from "../people/actor.ts";
 import { activateSecret, endReplacedSecrets, prepareSecret } from "../programmes/signing-secret.ts";
 import { insertSecret } from "../store/queries/signing-secrets.ts";
 import {
@@ -410,17 +411,17 @@ describe("the shop's side", () => {
 		const early = await callBack(shop, "early");
 		const [toUs, first] = [request(), shop.secret];
 		shop.site.moveClock(60_000);
-		const prepared = await prepareSecret(deps, shop.programme.public_id, null);
+		const prepared = await prepareSecret(deps, shop.programme.public_id, COMMAND_LINE);
 		ok(prepared.ok);
 		match(
 			await secretOf(request({ secret: prepared.value.secret })),
 			/^warn: .* prepared secret .* We accept it/,
 		);
-		await activateSecret(deps, shop.programme.public_id, prepared.value.secretId, null);
+		await activateSecret(deps, shop.programme.public_id, prepared.value.secretId, COMMAND_LINE);
 		match(await secretOf(await callBack(shop, "late")), /^good: Signed with the active secret/);
 		match(await secretOf(early), /^warn: .* replaced secret .* It was active then/);
 		match(await secretOf(request({ secret: first })), /^warn: .* We accept it until 2026-03-02/);
-		await endReplacedSecrets(deps, shop.programme.public_id, null);
+		await endReplacedSecrets(deps, shop.programme.public_id, COMMAND_LINE);
 		shop.site.moveClock(1_000);
 		deepEqual(wrongIn((await check(shop, request({ secret: first }))).findings), ["secret: old-secret"]);
 		match(await secretOf(toUs), /^warn: .* It ended on/, "signed before it ended: it was good then");

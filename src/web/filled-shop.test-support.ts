@@ -6,6 +6,7 @@ import type { TestContext } from "node:test";
 import { recordConversion } from "../conversions/record.ts";
 import { workOffJobs } from "../jobs/work.ts";
 import { addPartnership, invitePartner } from "../partners/partners.ts";
+import { COMMAND_LINE } from "../people/actor.ts";
 import { issueKey } from "../programmes/keys.ts";
 import { savePostbackUrl } from "../programmes/postback-url.ts";
 import { insertApplication, insertCode, insertLink } from "../store/queries/partners.ts";
@@ -41,9 +42,9 @@ export async function openFilledShop(
 	const { deps, store } = site;
 	const programme = await site.addProgramme(name);
 	const owner = await site.addOwner(programme);
-	const issued = await issueKey(deps, programme.public_id, null);
+	const issued = await issueKey(deps, programme.public_id, COMMAND_LINE);
 	assert.ok(issued.ok);
-	await savePostbackUrl(deps, programme.public_id, "https://shop.example/postback", null);
+	await savePostbackUrl(deps, programme.public_id, "https://shop.example/postback", COMMAND_LINE);
 	// As no form would take it, should an older version have stored one.
 	await setEndpoint(store.db, programme.id, "https://shop.example/%3Cscript%3E", 0);
 	const recorded = await store.transact((trx) =>
@@ -97,10 +98,10 @@ const APPLICATION_ID = "apl_filled";
 /** With a link and a coupon code, and somebody else who has applied. */
 async function addPartner({ deps, store }: TestSite, programme: Programme, name: string) {
 	const input = { name, site: "", email: "partner@blog.example" };
-	const invited = await invitePartner(deps, null, input);
+	const invited = await invitePartner(deps, COMMAND_LINE, input);
 	assert.ok(invited.ok);
 	const { public_id: partnerId } = invited.value.partner;
-	const added = await addPartnership(deps, null, programme, invited.value.partner);
+	const added = await addPartnership(deps, COMMAND_LINE, programme, invited.value.partner);
 	assert.ok(added.ok);
 	const { id, public_id: partnershipId } = added.value;
 	const nowMs = deps.clock.nowMs();

@@ -16,9 +16,9 @@ import {
 } from "../domain/roles.ts";
 import type { Warning } from "../domain/warning.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
+import type { SignedInPerson } from "../people/actor.ts";
 import type { Auth, AuthSession, Visitor } from "../people/auth.ts";
 import type { AccountsDeps } from "../people/deps.ts";
-import type { Maker } from "../people/links.ts";
 import { areCookiesSecure, cookieName, createSigner } from "../people/signed-cookies.ts";
 import type { AddressPolicy, Log, Mailer, RequestRecord, TemporaryFiles, Transport } from "../ports.ts";
 import type { KnownNetwork, NetworkFace } from "../store/queries/known-network.ts";
@@ -252,7 +252,7 @@ export function isStaffViewer(c: WebContext): boolean {
 }
 
 /** For what must not be done any more once the viewer has been signed out, even a moment ago. */
-export function makerOf(c: WebContext): Maker {
+export function makerOf(c: WebContext): SignedInPerson {
 	const sessionId = c.get("sessionId");
 	if (sessionId === null) throw new Error("a page that is not behind the sign-in");
 	const { personId, kind } = viewerOf(c);

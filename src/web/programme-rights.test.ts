@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { grants, PROGRAMME_ROLES, type Right, type Standing } from "../domain/roles.ts";
+import { COMMAND_LINE } from "../people/actor.ts";
 import { invitePerson } from "../people/invitations.ts";
 import { activateSecret, prepareSecret } from "../programmes/signing-secret.ts";
 import { type FilledShop, openFilledShop } from "./filled-shop.test-support.ts";
@@ -85,11 +86,11 @@ test("no page offers what its reader may not do, and offers all that they may", 
 	// Somebody to do something about, and a secret in each state.
 	await site.addOwner(programme);
 	const membership = { programme, role: "viewer" } as const;
-	await invitePerson(site.deps, { email: newEmail("shop"), membership, invitedBy: null });
-	const prepared = await prepareSecret(site.deps, programme.public_id, null);
+	await invitePerson(site.deps, { email: newEmail("shop"), membership, invitedBy: COMMAND_LINE });
+	const prepared = await prepareSecret(site.deps, programme.public_id, COMMAND_LINE);
 	assert.ok(prepared.ok);
-	await activateSecret(site.deps, programme.public_id, prepared.value.secretId, null);
-	await prepareSecret(site.deps, programme.public_id, null);
+	await activateSecret(site.deps, programme.public_id, prepared.value.secretId, COMMAND_LINE);
+	await prepareSecret(site.deps, programme.public_id, COMMAND_LINE);
 	const offered = new Map<Standing, Set<string>>();
 	for (const standing of STANDINGS) {
 		const person = standing === "staff" ? await site.addStaff() : await site.addPerson(programme, standing);

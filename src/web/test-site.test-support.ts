@@ -7,6 +7,7 @@ import type { TestContext } from "node:test";
 import type { Selectable } from "kysely";
 import { makeStillClock } from "../../test/support/clock.ts";
 import { createLog, type KeptLog } from "../../test/support/log.ts";
+import { COMMAND_LINE } from "../people/actor.ts";
 import "../../test/support/quick-passwords.ts";
 import { makeAppDeps, makeInstallation } from "../../test/support/app-deps.ts";
 import { SOUND_STATE } from "../../test/support/metrics-deps.ts";
@@ -147,7 +148,7 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 	};
 
 	async function join(email: string, name: string, membership: Membership | null): Promise<Person> {
-		const invited = await invitePerson(deps, { email, membership, invitedBy: null });
+		const invited = await invitePerson(deps, { email, membership, invitedBy: COMMAND_LINE });
 		assert.ok(invited.ok && invited.value.link !== null);
 		const token = new URL(invited.value.link).pathname.split("/").at(-1) ?? "";
 		const accepted = await acceptLink({ ...deps, auth }, token, { email, name, password: PASSWORD });

@@ -3,6 +3,7 @@
 // delivery after its verdict is proven in test/contract/section-1-public-address.test.ts.
 
 import { isIP } from "node:net";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import type { Workplace } from "../../src/service/workplace.ts";
 import { addressKey } from "../support/address-number.ts";
@@ -152,7 +153,7 @@ async function judgeInTime(
 /** For a programme that is not there: what the address policy lets pass gets as far as that, and writes nothing. */
 const judgeSaving: Judge = async ({ entry, url, workplace, log }) => {
 	const programme = `prg_${entry.at}`;
-	const saved = await savePostbackUrl(workplace, programme, url, null);
+	const saved = await savePostbackUrl(workplace, programme, url, COMMAND_LINE);
 	const { code, detail } = saved.ok ? { code: "saved", detail: "" } : saved.fault;
 	const line = log.lines.findLast(({ fields }) => "programme" in fields && fields.programme === programme);
 	const logged: { dns?: string; addresses?: readonly string[] } = line?.fields ?? {};

@@ -4,6 +4,7 @@
 
 import { equal } from "node:assert/strict";
 import type { Outcome } from "../../src/domain/verdict.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import type { Question, Reply } from "../support/dns-message.ts";
 import { prepareService } from "../support/open-service.ts";
@@ -207,7 +208,7 @@ async function openRebinding(cleaning: AsyncDisposableStack) {
 		/** A name nobody used before. */
 		newName: () => `rebind-${made++}.names.example`,
 		async save(name: string) {
-			const saved = await savePostbackUrl(workplace, "prg_none", shop.url("/", name), null);
+			const saved = await savePostbackUrl(workplace, "prg_none", shop.url("/", name), COMMAND_LINE);
 			return saved.ok ? "saved" : saved.fault.code;
 		},
 		async send(name: string): Promise<Kind> {

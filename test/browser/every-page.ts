@@ -4,6 +4,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { changeNetwork } from "../../src/programmes/network.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { becomeFirstStaff, createProgramme, trySample } from "./first-steps.ts";
@@ -28,7 +29,7 @@ export function testEveryPage(browser: () => Browser): void {
 		await storeMovingImports(setup.service);
 		// A name as long as may be, and a colour that nobody could read as it is.
 		const face = { name: NAME, colour: "#ffd400", supportAddress: `${"help".repeat(15)}@network.example` };
-		expectValue(await changeNetwork(setup.service, null, face));
+		expectValue(await changeNetwork(setup.service, COMMAND_LINE, face));
 	});
 	after(() => setup.close());
 

@@ -7,6 +7,7 @@ import { foldCode } from "../../src/domain/credit.ts";
 import type { ProgrammeRole } from "../../src/domain/roles.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { addPartnership, invitePartner } from "../../src/partners/partners.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { invitePerson } from "../../src/people/invitations.ts";
 import { issueKey } from "../../src/programmes/keys.ts";
 import type { Service } from "../../src/service.ts";
@@ -120,9 +121,11 @@ async function findByPath({ store }: Service, path: string): Promise<Programme> 
 async function inviteMore(service: Service, programme: Programme): Promise<string> {
 	const deps = { ...service, publicUrl: service.url };
 	const invite = async (email: string, role: ProgrammeRole) =>
-		expectValue(await invitePerson(deps, { email, membership: { programme, role }, invitedBy: null }));
+		expectValue(
+			await invitePerson(deps, { email, membership: { programme, role }, invitedBy: COMMAND_LINE }),
+		);
 	await invite("buchhaltung@nordlicht.example", "developer");
-	const colleague = { email: "tomasz@network.example", membership: null, invitedBy: null };
+	const colleague = { email: "tomasz@network.example", membership: null, invitedBy: COMMAND_LINE };
 	expectValue(await invitePerson(deps, colleague));
 	return (await invite("vera@nordlicht.example", "viewer")).link ?? "";
 }
@@ -137,8 +140,8 @@ async function joinAsPartner(
 	const { store, clock } = service;
 	const deps = { ...service, publicUrl: service.url };
 	const input = { name, site: "", email: "pia@gipfelpost.example" };
-	const { partner, link } = expectValue(await invitePartner(deps, null, input));
-	const joined = expectValue(await addPartnership(deps, null, programme, partner));
+	const { partner, link } = expectValue(await invitePartner(deps, COMMAND_LINE, input));
+	const joined = expectValue(await addPartnership(deps, COMMAND_LINE, programme, partner));
 	await replaceLandingHosts(store.db, programme.id, [
 		{ host: "shop.nordlicht.example", withSubdomains: false },
 	]);
@@ -201,7 +204,7 @@ async function fillMain(
 	const endMs = clock.nowMs();
 	const monthAgoMs = endMs - 31 * DAY_MS;
 	const past = { ...service, clock: { ...clock, nowMs: () => monthAgoMs } };
-	const { secret } = expectValue(await issueKey(past, public_id, null));
+	const { secret } = expectValue(await issueKey(past, public_id, COMMAND_LINE));
 	await store.db
 		.updateTable("api_keys")
 		.set({ last_used_at_ms: endMs })
@@ -249,8 +252,8 @@ async function addPartners(service: Service, programme: Programme): Promise<void
 		["Bergblog", "BERG10"],
 	] as const) {
 		const input = { name, site: "https://blog.example/", email: `${code.toLowerCase()}@blog.example` };
-		const { partner } = expectValue(await invitePartner(deps, null, input));
-		const own = expectValue(await addPartnership(deps, null, programme, partner));
+		const { partner } = expectValue(await invitePartner(deps, COMMAND_LINE, input));
+		const own = expectValue(await addPartnership(deps, COMMAND_LINE, programme, partner));
 		await changePartnership(db, own.id, { commission_rate: "12.5000" });
 		const row = { partnership_id: own.id, created_at_ms: nowMs };
 		const folded = foldCode(code);
@@ -295,8 +298,8 @@ async function creditPartner(service: Service, programme: Programme): Promise<st
 	const { db } = store;
 	const deps = { ...service, publicUrl: service.url };
 	const input = { name: "Bergfreunde-Blog", site: "https://blog.example/", email: "anna@blog.example" };
-	const { partner } = expectValue(await invitePartner(deps, null, input));
-	const { id } = expectValue(await addPartnership(deps, null, programme, partner));
+	const { partner } = expectValue(await invitePartner(deps, COMMAND_LINE, input));
+	const { id } = expectValue(await addPartnership(deps, COMMAND_LINE, programme, partner));
 	await changePartnership(db, id, { commission_rate: "7.5000" });
 	const nowMs = clock.nowMs();
 	const target = "https://shop.nordlicht.example/zelte";

@@ -3,6 +3,7 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { type Auth, createAuth } from "../../src/people/auth.ts";
 import { makePasswordLink } from "../../src/people/invitations.ts";
 import { signIn } from "../../src/people/sign-in.ts";
@@ -129,7 +130,7 @@ const WAYS: readonly Way[] = [
 			what: `${kind} choose a new password by \`ringback user link\``,
 			kind,
 			async lose({ site, person }) {
-				const made = await makePasswordLink(site.deps, null, person, null);
+				const made = await makePasswordLink(site.deps, COMMAND_LINE, person, null);
 				return choosePassword(site, made.ok ? new URL(made.value.link ?? "").pathname : "");
 			},
 			says: () => CHANGED,

@@ -7,9 +7,9 @@ import { test } from "node:test";
 import { succeed } from "../../src/domain/fault.ts";
 import type { PersonKind } from "../../src/domain/roles.ts";
 import { acceptLink } from "../../src/people/accept-link.ts";
+import type { SignedInPerson } from "../../src/people/actor.ts";
 import { changeWithSession, revokeSessions } from "../../src/people/auth.ts";
 import { inviteByOwner, invitePerson, makePasswordLink } from "../../src/people/invitations.ts";
-import type { Maker } from "../../src/people/links.ts";
 import { changePassword } from "../../src/people/passwords.ts";
 import { createPerson } from "../../src/people/people.ts";
 import { changeRole, deactivateStaff, removePerson } from "../../src/people/programme-people.ts";
@@ -33,7 +33,7 @@ const ROUNDS = 20;
 
 interface SignedIn {
 	person: Person;
-	maker: Maker;
+	maker: SignedInPerson;
 }
 
 eachDatabase("links while access ends", (database) => {

@@ -3,6 +3,7 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { before, test } from "node:test";
 import { MINUTE_MS } from "../../src/domain/time.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { invitePerson } from "../../src/people/invitations.ts";
 import { LIMITS, useLimits } from "../../src/people/limits.ts";
 import {
@@ -38,7 +39,7 @@ eachDatabase("a new password after many wrong ones", (database) => {
 
 	test("the first one, by an invitation, does too", async () => {
 		const [email, address] = [newEmail("network"), newAddress()];
-		const invited = await invitePerson(site.deps, { email, membership: null, invitedBy: null });
+		const invited = await invitePerson(site.deps, { email, membership: null, invitedBy: COMMAND_LINE });
 		const link = invited.ok ? new URL(invited.value.link ?? "").pathname : "";
 		await guessUntilRefused(email, address);
 		const browser = site.browser({ address });

@@ -3,6 +3,7 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { DAY_MS } from "../../src/domain/time.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { invitePerson } from "../../src/people/invitations.ts";
 import { useLimits } from "../../src/people/limits.ts";
 import { makeFirstStaffPath } from "../../src/people/links.ts";
@@ -97,7 +98,7 @@ eachDatabase("signing in", (database) => {
 		const away = site.browser();
 		await away.open("/forgot-password");
 		await away.submit("/forgot-password", { email: staff.email });
-		await invitePerson(site.deps, { email: newEmail("network"), membership: null, invitedBy: null });
+		await invitePerson(site.deps, { email: newEmail("network"), membership: null, invitedBy: COMMAND_LINE });
 		const { db } = database.store;
 		const times = { expiresAt: inTenMinutes, createdAt: inTenMinutes, updatedAt: inTenMinutes };
 		const half = { id: "half a sign-in", identifier: "hash", value: staff.public_id, ...times };

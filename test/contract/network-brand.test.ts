@@ -5,6 +5,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createClient } from "@ringback/receiver";
 import { createRandom } from "../../src/outside/random.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { issueKey } from "../../src/programmes/keys.ts";
 import { changeNetwork } from "../../src/programmes/network.ts";
 import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
@@ -31,9 +32,9 @@ describe("several processes on PostgreSQL", () => {
 		});
 		deepEqual([first.network.wire.names, second.network.wire.names], [null, null]);
 
-		expectValue(await changeNetwork(first, null, { name: "Acme Partners", brand: "Acme" }));
+		expectValue(await changeNetwork(first, COMMAND_LINE, { name: "Acme Partners", brand: "Acme" }));
 		const { programmeId, apiKey, secret } = await addAccount(first);
-		expectValue(await savePostbackUrl(first, programmeId, shop.url("/postback"), null));
+		expectValue(await savePostbackUrl(first, programmeId, shop.url("/postback"), COMMAND_LINE));
 		const call = (url: string, orderId: string, brand: string) =>
 			createClient({ url, apiKey, secret, brand, retry: { maxAttempts: 1 } }).record({
 				orderId,
@@ -51,7 +52,7 @@ describe("several processes on PostgreSQL", () => {
 			deepEqual(names, ["X-Acme-Event", "X-Acme-Timestamp", "X-Acme-Nonce", "X-Acme-Signature"]);
 			ok(rawHeaders.includes("acme-postback/1"));
 		}
-		const late = await changeNetwork(first, null, { brand: "Other" });
+		const late = await changeNetwork(first, COMMAND_LINE, { brand: "Other" });
 		ok(!late.ok && late.fault.code === "brand_is_fixed");
 		assertNoErrors(opened.log);
 	});
@@ -70,7 +71,7 @@ eachDatabase("the brand", (database) => {
 		const network = createKnownNetwork(deps, null);
 		deepEqual([(await network.read()).brandState, network.face.isBrandChosen], ["open", false]);
 		for (const brand of ["Acme", "Acme-2"]) {
-			deepEqual(expectValue(await changeNetwork({ ...deps, network }, null, { brand })), ["brand"]);
+			deepEqual(expectValue(await changeNetwork({ ...deps, network }, COMMAND_LINE, { brand })), ["brand"]);
 			equal((await network.wire.read()).headers.signature, `X-${brand}-Signature`);
 		}
 		equal(network.wire.names, null, "nothing may be signed by what can still change");
@@ -83,7 +84,7 @@ eachDatabase("the brand", (database) => {
 		const network = createKnownNetwork(deps, "Given");
 		deepEqual([(await network.read()).brand, network.face.brandState], ["Given", "given"]);
 		equal(network.wire.names?.brand, "Given");
-		const refused = await changeNetwork({ ...deps, network }, null, { brand: "Acme" });
+		const refused = await changeNetwork({ ...deps, network }, COMMAND_LINE, { brand: "Acme" });
 		ok(!refused.ok);
 		match(refused.fault.detail, /RINGBACK_BRAND/);
 		equal((await findNetwork(database.store.db)).brand, "Given");
@@ -95,8 +96,8 @@ eachDatabase("the brand", (database) => {
 		const mine = createKnownNetwork(deps, null);
 		const theirs = createKnownNetwork({ ...deps, store: database.rival }, null);
 		const [chosen] = await Promise.all([
-			changeNetwork({ ...deps, store: database.rival, network: theirs }, null, { brand: "Raced" }),
-			issueKey(deps, programme.public_id, null).then(expectValue),
+			changeNetwork({ ...deps, store: database.rival, network: theirs }, COMMAND_LINE, { brand: "Raced" }),
+			issueKey(deps, programme.public_id, COMMAND_LINE).then(expectValue),
 		]);
 		const { brand } = await findNetwork(database.store.db);
 		equal(brand, chosen.ok ? "Raced" : "Given");
@@ -104,7 +105,10 @@ eachDatabase("the brand", (database) => {
 			await wire.read();
 			equal(wire.names?.brand, brand, "from now on it stays");
 		}
-		const late = await changeNetwork({ ...deps, network: mine }, null, { brand: "Late", name: "Acme" });
+		const late = await changeNetwork({ ...deps, network: mine }, COMMAND_LINE, {
+			brand: "Late",
+			name: "Acme",
+		});
 		ok(!late.ok && late.fault.code === "brand_is_fixed");
 		const stored = await findNetwork(database.store.db);
 		deepEqual([stored.brand, stored.name], [brand, null], "nothing else of a refused form is saved");

@@ -9,6 +9,7 @@ import { makeShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
 import { workOffJobs } from "../../src/jobs/work.ts";
 import { invitePartner } from "../../src/partners/partners.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import {
 	type Browser,
 	createTestSite,
@@ -112,7 +113,7 @@ eachDatabase("a NUL character", (database) => {
 		const staff = await site.signIn(await site.addStaff());
 		const stranger = site.browser();
 		const { partner } = expectValue(
-			await invitePartner(site.deps, null, { name: "Blog", site: "", email: newEmail("shop") }),
+			await invitePartner(site.deps, COMMAND_LINE, { name: "Blog", site: "", email: newEmail("shop") }),
 		);
 		await staff.open("/programmes/new");
 		await stranger.open("/sign-in");

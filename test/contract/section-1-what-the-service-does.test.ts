@@ -4,6 +4,7 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
 import { DAY_MS } from "../../src/domain/time.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import { presentUrl, setEndpoint } from "../../src/store/queries/programmes.ts";
 import { eachService } from "../support/running-service.ts";
@@ -12,7 +13,7 @@ import type { ShopProgramme } from "../support/shop-programme.ts";
 eachService("section 1, what the service does", (running) => {
 	/** The fault's code, or "saved". */
 	const trySaving = async ({ programId }: ShopProgramme, url: string) => {
-		const saved = await savePostbackUrl(running.service, programId, url, null);
+		const saved = await savePostbackUrl(running.service, programId, url, COMMAND_LINE);
 		return saved.ok ? "saved" : saved.fault.code;
 	};
 

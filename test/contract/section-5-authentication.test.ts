@@ -5,6 +5,7 @@ import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
 import { test } from "node:test";
 import { type PostbackRequest, verifyPostback } from "@ringback/receiver";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { prepareSecret } from "../../src/programmes/signing-secret.ts";
 import { BODY_FIELDS, type ReceivedCallback } from "../support/callback-form.ts";
 import { eachService } from "../support/running-service.ts";
@@ -126,7 +127,7 @@ eachService("section 5, authentication", (running) => {
 		programme.answer = () => ({ status: 503 });
 		await programme.record("A-1");
 		await programme.settled();
-		const prepared = expectValue(await prepareSecret(running.service, programme.programId, null));
+		const prepared = expectValue(await prepareSecret(running.service, programme.programId, COMMAND_LINE));
 		await programme.retryNow();
 		for (const callback of programme.received) {
 			equal((await verify(callback, { secret: active })).ok, true);

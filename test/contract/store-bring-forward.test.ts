@@ -5,6 +5,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import type { Result } from "../../src/domain/fault.ts";
 import { SECOND_MS } from "../../src/domain/time.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import type { Clock } from "../../src/ports.ts";
 import { removePostbackUrl } from "../../src/programmes/postback-url.ts";
 import {
@@ -30,7 +31,7 @@ import { until } from "../support/until.ts";
 const NOW_MS = START_MS + 5_000;
 const LATER_MS = START_MS + 60_000;
 
-const asked = ({ id }: { id: number }) => ({ programmeId: id, maker: null });
+const asked = ({ id }: { id: number }) => ({ programmeId: id, maker: COMMAND_LINE });
 
 eachDatabase("what is sent now", (database) => {
 	test("is due at once, and has its attempts behind it", async () => {
@@ -182,7 +183,7 @@ eachDatabase("what is sent now", (database) => {
 		}
 		await addPending(store, programme, 4_000);
 		await failAll(store, programme);
-		const command = { programmeIds: [programme.id], maker: null };
+		const command = { programmeIds: [programme.id], maker: COMMAND_LINE };
 		deepEqual(expectValue(await resendFailed({ store, clock: slowClock() }, command)), {
 			count: 4_000,
 			isAll: true,

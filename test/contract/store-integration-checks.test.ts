@@ -6,6 +6,7 @@ import { createPass } from "../../src/callbacks/pass.ts";
 import type { Report } from "../../src/conversions/record.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
 import { createRandom } from "../../src/outside/random.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { issueKey, MAX_USABLE_KEYS, revokeKey } from "../../src/programmes/keys.ts";
 import { findNewestTest } from "../../src/store/queries/conversions.ts";
 import { readIntegrationChecks } from "../../src/store/queries/first-times.ts";
@@ -136,7 +137,7 @@ eachDatabase("the checks of an integration", (database) => {
 		const deps = { ...DEPS, store, sealingKey: new Uint8Array(32).fill(7) };
 		const programme = await addProgramme(store);
 		const issue = async () => {
-			const issued = await issueKey(deps, programme.public_id, null);
+			const issued = await issueKey(deps, programme.public_id, COMMAND_LINE);
 			return issued.ok ? issued.value.keyId : issued.fault.code;
 		};
 		const first = await issue();
@@ -144,7 +145,7 @@ eachDatabase("the checks of an integration", (database) => {
 		const revoked: string[] = [];
 		for (let n = 0; n < 12; n++) {
 			const keyId = await issue();
-			await revokeKey(deps, programme.public_id, keyId, null);
+			await revokeKey(deps, programme.public_id, keyId, COMMAND_LINE);
 			revoked.unshift(keyId);
 		}
 		const listed = (await listApiKeys(store.db, programme.id, 10)).map((key) => key.public_id);
@@ -152,7 +153,7 @@ eachDatabase("the checks of an integration", (database) => {
 		for (let n = 1; n < MAX_USABLE_KEYS; n++) ok((await issue()).startsWith("key_"));
 		equal(await issue(), "too_many_keys");
 		equal((await listApiKeys(store.db, programme.id, 0)).length, MAX_USABLE_KEYS);
-		await revokeKey(deps, programme.public_id, first, null);
+		await revokeKey(deps, programme.public_id, first, COMMAND_LINE);
 		ok((await issue()).startsWith("key_"), "one less, one more");
 	});
 });

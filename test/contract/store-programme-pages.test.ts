@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { createNetworkTallies } from "../../src/conversions/tally.ts";
 import type { ProgrammeRole } from "../../src/domain/roles.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
-import type { Maker } from "../../src/people/links.ts";
+import type { SignedInPerson } from "../../src/people/actor.ts";
 import {
 	changeRole,
 	deactivateStaff,
@@ -29,7 +29,7 @@ import { addPerson, signInAs } from "../support/signed-in.ts";
 
 type PeopleDeps = Parameters<typeof removePerson>[0];
 type Target = { programme: Programme; whom: Person };
-type AtOnce = (deps: PeopleDeps, maker: Maker, to: Target) => Promise<{ ok: boolean }>;
+type AtOnce = (deps: PeopleDeps, maker: SignedInPerson, to: Target) => Promise<{ ok: boolean }>;
 
 eachDatabase("programmes and people as the pages read them", (database) => {
 	test("a slice sums what 64 bits cannot hold, to the last digit, and says where the next begins", async () => {

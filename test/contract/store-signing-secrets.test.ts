@@ -6,6 +6,7 @@ import { test } from "node:test";
 import type { Result } from "../../src/domain/fault.ts";
 import { REPLACED_SECRET_GRACE_MS, stateOf } from "../../src/domain/secret-life.ts";
 import { createRandom } from "../../src/outside/random.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import type { AccountsDeps } from "../../src/people/deps.ts";
 import {
 	activateSecret,
@@ -38,9 +39,9 @@ eachDatabase("signing secrets", (database) => {
 			Array.from({ length: RIVALS }, (_, n) => act(depsOf(n % 2 === 0 ? database.store : database.rival), n)),
 		);
 	const prepare = async (programme: Programme, nowMs?: number) =>
-		expectValue(await prepareSecret(depsOf(database.store, nowMs), programme.public_id, null));
+		expectValue(await prepareSecret(depsOf(database.store, nowMs), programme.public_id, COMMAND_LINE));
 	const activate = async (programme: Programme, secretId: string, nowMs?: number) =>
-		activateSecret(depsOf(database.store, nowMs), programme.public_id, secretId, null);
+		activateSecret(depsOf(database.store, nowMs), programme.public_id, secretId, COMMAND_LINE);
 	const states = async (programme: Programme, nowMs = START_MS) => {
 		const rows = await database.store.db
 			.selectFrom("signing_secrets")
@@ -70,7 +71,7 @@ eachDatabase("signing secrets", (database) => {
 		const usable = async (nowMs: number) => (await findUsableSecrets(store.db, [programme.id], nowMs)).length;
 		const dayLaterMs = START_MS + 10 + REPLACED_SECRET_GRACE_MS;
 		deepEqual([await usable(dayLaterMs - 1), await usable(dayLaterMs)], [2, 1]);
-		const ended = await endReplacedSecrets(depsOf(store, START_MS + 20), programme.public_id, null);
+		const ended = await endReplacedSecrets(depsOf(store, START_MS + 20), programme.public_id, COMMAND_LINE);
 		equal(expectValue(ended), 1);
 		equal(await usable(START_MS + 20), 1);
 		deepEqual(await states(programme, START_MS + 20), ["ended", "active"]);
@@ -83,15 +84,22 @@ eachDatabase("signing secrets", (database) => {
 			const { secretId } = await prepare(programme, atMs);
 			equal((await activate(programme, secretId, atMs)).ok, true);
 		}
-		const ended = await endReplacedSecrets(depsOf(database.store, START_MS + 3), programme.public_id, null);
+		const ended = await endReplacedSecrets(
+			depsOf(database.store, START_MS + 3),
+			programme.public_id,
+			COMMAND_LINE,
+		);
 		equal(expectValue(ended), 2);
 		deepEqual(await states(programme, START_MS + 3), ["ended", "ended", "active"]);
-		equal(expectValue(await endReplacedSecrets(depsOf(database.store), programme.public_id, null)), 0);
+		equal(
+			expectValue(await endReplacedSecrets(depsOf(database.store), programme.public_id, COMMAND_LINE)),
+			0,
+		);
 	});
 
 	test("of many who prepare at once one does, and the others are told", async () => {
 		const programme = await addProgramme(database.store);
-		const made = await race((deps) => prepareSecret(deps, programme.public_id, null));
+		const made = await race((deps) => prepareSecret(deps, programme.public_id, COMMAND_LINE));
 		deepEqual(codesOf(made), { made: 1, secret_already_prepared: RIVALS - 1 });
 		deepEqual(await states(programme), ["active", "prepared"]);
 		deepEqual(await audited(programme), ["secret.prepared"]);
@@ -100,7 +108,7 @@ eachDatabase("signing secrets", (database) => {
 	test("activated by many at once it is activated once", async () => {
 		const programme = await addProgramme(database.store);
 		const { secretId } = await prepare(programme);
-		const activated = await race((deps) => activateSecret(deps, programme.public_id, secretId, null));
+		const activated = await race((deps) => activateSecret(deps, programme.public_id, secretId, COMMAND_LINE));
 		deepEqual(codesOf(activated), { made: RIVALS });
 		deepEqual(await states(programme), ["replaced", "active"]);
 		deepEqual(await audited(programme), ["secret.prepared", "secret.activated"]);
@@ -111,8 +119,8 @@ eachDatabase("signing secrets", (database) => {
 		const { secretId } = await prepare(programme);
 		await race((deps, n) =>
 			n % 4 < 2
-				? activateSecret(deps, programme.public_id, secretId, null)
-				: discardSecret(deps, programme.public_id, secretId, null),
+				? activateSecret(deps, programme.public_id, secretId, COMMAND_LINE)
+				: discardSecret(deps, programme.public_id, secretId, COMMAND_LINE),
 		);
 		const found = (await states(programme)).join();
 		equal(found === "replaced,active" || found === "active,ended", true, found);
@@ -122,7 +130,7 @@ eachDatabase("signing secrets", (database) => {
 	test("a discarded one is good for nothing, and another can be prepared", async () => {
 		const programme = await addProgramme(database.store);
 		const { secretId } = await prepare(programme);
-		const discard = () => discardSecret(depsOf(database.store), programme.public_id, secretId, null);
+		const discard = () => discardSecret(depsOf(database.store), programme.public_id, secretId, COMMAND_LINE);
 		deepEqual([(await discard()).ok, (await discard()).ok], [true, true]);
 		equal((await findUsableSecrets(database.store.db, [programme.id], START_MS)).length, 1);
 		deepEqual(codesOf([await activate(programme, secretId)]), { secret_not_prepared: 1 });
@@ -136,12 +144,12 @@ eachDatabase("signing secrets", (database) => {
 		const { secretId } = await prepare(mine);
 		const deps = depsOf(database.store);
 		const foreign = [
-			await activateSecret(deps, other.public_id, secretId, null),
-			await discardSecret(deps, other.public_id, secretId, null),
+			await activateSecret(deps, other.public_id, secretId, COMMAND_LINE),
+			await discardSecret(deps, other.public_id, secretId, COMMAND_LINE),
 		];
 		deepEqual(codesOf(foreign), { secret_not_prepared: 2 });
 		equal((await activate(mine, secretId)).ok, true);
-		deepEqual(codesOf([await discardSecret(deps, mine.public_id, secretId, null)]), {
+		deepEqual(codesOf([await discardSecret(deps, mine.public_id, secretId, COMMAND_LINE)]), {
 			secret_not_prepared: 1,
 		});
 		deepEqual([await states(mine), await states(other)], [["replaced", "active"], ["active"]]);
@@ -150,7 +158,7 @@ eachDatabase("signing secrets", (database) => {
 	test("without a secret there is nothing to replace", async () => {
 		const programme = await addProgramme(database.store);
 		await database.store.db.deleteFrom("signing_secrets").where("receiver_id", "=", programme.id).execute();
-		const made = await prepareSecret(depsOf(database.store), programme.public_id, null);
+		const made = await prepareSecret(depsOf(database.store), programme.public_id, COMMAND_LINE);
 		deepEqual(codesOf([made]), { no_signing_secret: 1 });
 	});
 

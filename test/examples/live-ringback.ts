@@ -5,6 +5,7 @@ import { connect, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { createServer } from "node:tls";
 import { makeCertificates } from "../../demo/certificate.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import type { Service } from "../../src/service.ts";
 import { openService } from "../support/open-service.ts";
@@ -48,7 +49,7 @@ async function openProgramme(service: Service) {
 		async deliverTo(t: TestContext, port: number, target: string) {
 			const front = await openFront(t, port);
 			expectValue(
-				await savePostbackUrl(service, programmeId, `https://127.0.0.1:${front.port}${target}`, null),
+				await savePostbackUrl(service, programmeId, `https://127.0.0.1:${front.port}${target}`, COMMAND_LINE),
 			);
 			return front.passed;
 		},

@@ -6,6 +6,7 @@ import { describe, test } from "node:test";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { createMailDispatcher } from "../../src/mail/dispatcher.ts";
 import { tellChanges } from "../../src/mail/tell.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { invitePerson, renewLink } from "../../src/people/invitations.ts";
 import { issueKey, revokeKey } from "../../src/programmes/keys.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../src/programmes/postback-url.ts";
@@ -72,9 +73,9 @@ for (const kind of DATABASE_KINDS) {
 			doesNotMatch(told, /rbk_[0-9a-f]{8}|rbs_[0-9a-f]{8}/);
 			equal(subject(setup.mail.mails[0]), '9 changes to the programme: "Shop"');
 			const firstAtMs = setup.mail.mails[0]?.atMs ?? 0;
-			await savePostbackUrl(setup.service(), shop.programmeId, setup.shop.url(), null);
+			await savePostbackUrl(setup.service(), shop.programmeId, setup.shop.url(), COMMAND_LINE);
 			await setup.clock.moveTo(firstAtMs + 14 * MINUTE_MS);
-			await issueKey(setup.service(), shop.programmeId, null);
+			await issueKey(setup.service(), shop.programmeId, COMMAND_LINE);
 			equal(setup.mail.mails.length, 1, "nothing within the fifteen minutes");
 			await setup.clock.moveTo(firstAtMs + 15 * MINUTE_MS);
 			await mails(setup, 2);
@@ -92,18 +93,18 @@ for (const kind of DATABASE_KINDS) {
 			};
 			const known = await audited();
 			const url = setup.shop.url("/a?token=1");
-			expectValue(await savePostbackUrl(service, programmeId, url, null));
-			equal(expectValue(await savePostbackUrl(service, programmeId, url, null)).replaced, url);
+			expectValue(await savePostbackUrl(service, programmeId, url, COMMAND_LINE));
+			equal(expectValue(await savePostbackUrl(service, programmeId, url, COMMAND_LINE)).replaced, url);
 			// What differs in the query alone is a change, though the mail does not show it.
-			expectValue(await savePostbackUrl(service, programmeId, setup.shop.url("/a?token=2"), null));
-			expectValue(await removePostbackUrl(service, programmeId, null));
-			equal(expectValue(await removePostbackUrl(service, programmeId, null)).count, 0);
+			expectValue(await savePostbackUrl(service, programmeId, setup.shop.url("/a?token=2"), COMMAND_LINE));
+			expectValue(await removePostbackUrl(service, programmeId, COMMAND_LINE));
+			equal(expectValue(await removePostbackUrl(service, programmeId, COMMAND_LINE)).count, 0);
 			const saved = "postback_url.saved";
 			deepEqual((await audited()).slice(known.length), [saved, saved, "postback_url.removed"]);
 			await setup.clock.moveBy(MINUTE_MS);
 			await setup.until(() => setup.mail.mails.length === 1);
 			equal(setup.mail.mails[0]?.headers.get("subject"), '3 changes to the programme: "Shop"');
-			expectValue(await removePostbackUrl(service, programmeId, null));
+			expectValue(await removePostbackUrl(service, programmeId, COMMAND_LINE));
 			await setup.clock.moveBy(20 * MINUTE_MS);
 			equal(setup.mail.mails.length, 1);
 		});
@@ -170,7 +171,7 @@ for (const kind of DATABASE_KINDS) {
 			});
 			await failed.catch(() => undefined);
 			deepEqual(await setup.store.db.selectFrom("changes_to_tell").selectAll().execute(), []);
-			expectValue(await issueKey(setup.service(), shop.programmeId, null));
+			expectValue(await issueKey(setup.service(), shop.programmeId, COMMAND_LINE));
 			await setup.clock.moveBy(MINUTE_MS);
 			equal(setup.mail.mails.length, 0);
 			// Told once there is a mail server, as long as it is news.
@@ -182,7 +183,7 @@ for (const kind of DATABASE_KINDS) {
 		test("a restart between the change and its mail loses nothing, and two processes tell it once", async (t) => {
 			const setup = await startSetup(t, kind, { withoutMail: true });
 			const shop = await setup.addShop({ owners: OWNERS });
-			await issueKey(setup.service(), shop.programmeId, null);
+			await issueKey(setup.service(), shop.programmeId, COMMAND_LINE);
 			await setup.stop();
 			await setup.start();
 			const deps = { ...setup.service(), publicUrl: "https://ringback.example" };
@@ -269,10 +270,10 @@ for (const kind of DATABASE_KINDS) {
 			const clock = { ...setup.clock, yieldLoop: () => new Promise<void>(() => undefined) };
 			const dying = { ...service, mails: createMailDispatcher({ ...service, clock }) };
 			const email = "new@network.example";
-			const input = { email, membership: null, invitedBy: null };
+			const input = { email, membership: null, invitedBy: COMMAND_LINE };
 			const links = [expectValue(await invitePerson(dying, input)).link];
 			const person = await setup.person(email);
-			links.push(expectValue(await renewLink(dying, null, person, null)).link);
+			links.push(expectValue(await renewLink(dying, COMMAND_LINE, person, null)).link);
 			service.mails.wake();
 			await setup.until(() => setup.mail.mails.length === 2);
 			for (const [index, { to, text }] of setup.mail.mails.entries()) {
@@ -300,7 +301,7 @@ for (const kind of DATABASE_KINDS) {
 		test("without PUBLIC_URL the link, and the line that says who writes, name the port that is listened on", async (t) => {
 			const setup = await startSetup(t, kind, { withoutPublicUrl: true });
 			const service = setup.service();
-			const input = { email: "new@network.example", membership: null, invitedBy: null };
+			const input = { email: "new@network.example", membership: null, invitedBy: COMMAND_LINE };
 			expectValue(await invitePerson(service, input));
 			await setup.until(() => setup.mail.mails.length === 1);
 			const addresses = setup.mail.mails[0]?.text.match(/https?:\/\/[^\s/]+/g) ?? [];
@@ -323,15 +324,17 @@ const WALKED = [
 
 async function walk(setup: Setup, { programmeId }: ShopAccount): Promise<void> {
 	const service = setup.service();
-	const { keyId } = expectValue(await issueKey(service, programmeId, null));
-	expectValue(await revokeKey(service, programmeId, keyId, null));
-	const first = expectValue(await prepareSecret(service, programmeId, null));
-	expectValue(await discardSecret(service, programmeId, first.secretId, null));
-	const second = expectValue(await prepareSecret(service, programmeId, null));
-	expectValue(await activateSecret(service, programmeId, second.secretId, null));
-	expectValue(await endReplacedSecrets(service, programmeId, null));
-	expectValue(await savePostbackUrl(service, programmeId, setup.shop.url("/other?token=very-secret"), null));
-	expectValue(await removePostbackUrl(service, programmeId, null));
+	const { keyId } = expectValue(await issueKey(service, programmeId, COMMAND_LINE));
+	expectValue(await revokeKey(service, programmeId, keyId, COMMAND_LINE));
+	const first = expectValue(await prepareSecret(service, programmeId, COMMAND_LINE));
+	expectValue(await discardSecret(service, programmeId, first.secretId, COMMAND_LINE));
+	const second = expectValue(await prepareSecret(service, programmeId, COMMAND_LINE));
+	expectValue(await activateSecret(service, programmeId, second.secretId, COMMAND_LINE));
+	expectValue(await endReplacedSecrets(service, programmeId, COMMAND_LINE));
+	expectValue(
+		await savePostbackUrl(service, programmeId, setup.shop.url("/other?token=very-secret"), COMMAND_LINE),
+	);
+	expectValue(await removePostbackUrl(service, programmeId, COMMAND_LINE));
 }
 
 async function mails(setup: Setup, count: number): Promise<void> {

@@ -4,6 +4,7 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { changeHold } from "../../src/programmes/callback-hold.ts";
 import { WATCH_INTERVAL_MS } from "../../src/watch/installation-watch.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
@@ -70,12 +71,12 @@ for (const kind of DATABASE_KINDS) {
 
 /** As the command does it, in another process, and until the engine has seen it. */
 async function hold({ store, clock }: Setup): Promise<void> {
-	ok((await changeHold({ store, clock }, null, "held")).ok);
+	ok((await changeHold({ store, clock }, COMMAND_LINE, "held")).ok);
 	await clock.moveBy(SECOND_MS);
 }
 
 async function release({ store, clock }: Setup): Promise<void> {
-	ok((await changeHold({ store, clock }, null, "released")).ok);
+	ok((await changeHold({ store, clock }, COMMAND_LINE, "released")).ok);
 	await clock.moveBy(SECOND_MS);
 }
 

@@ -11,6 +11,7 @@ import { CALLER_SCENARIOS } from "../../src/api/refused-callers.test-support.ts"
 import { CONTENT_SCENARIOS } from "../../src/api/refused-content.test-support.ts";
 import { openTestShop, type TestShop } from "../../src/api/test-shop.test-support.ts";
 import { API_FAULT_CODES, exampleFault } from "../../src/domain/fault.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { issueKey, revokeKey } from "../../src/programmes/keys.ts";
 import { expectValue } from "../../test/support/shop-account.ts";
 import { type CallOptions, signedRequest } from "../support/signed-request.ts";
@@ -235,8 +236,8 @@ function wordsOf(
 }
 
 async function callWithRevokedKey(shop: TestShop, method: string, target: string) {
-	const { key, keyId } = expectValue(await issueKey(shop.deps, shop.programme.public_id, null));
-	expectValue(await revokeKey(shop.deps, shop.programme.public_id, keyId, null));
+	const { key, keyId } = expectValue(await issueKey(shop.deps, shop.programme.public_id, COMMAND_LINE));
+	expectValue(await revokeKey(shop.deps, shop.programme.public_id, keyId, COMMAND_LINE));
 	return shop.call(method, target, { headers: { authorization: `Bearer ${key}` } });
 }
 

@@ -9,6 +9,7 @@ import { connect } from "node:http2";
 import { request } from "node:https";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { addSamplePartner, SAMPLE_LINK } from "../../src/partners/sample.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { findProgram } from "../support/find-program.ts";
 import { startHttpServer } from "../support/http-server.ts";
 import { reportNotRun } from "../support/not-run.ts";
@@ -49,7 +50,7 @@ before(async () => {
 	});
 	const workplace = await opened.openWorkplace();
 	account = await openAccount(workplace);
-	expectValue(await addSamplePartner(workplace, null, account.programme));
+	expectValue(await addSamplePartner(workplace, COMMAND_LINE, account.programme));
 	await workplace.close();
 });
 after(() => opened.close());

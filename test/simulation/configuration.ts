@@ -3,6 +3,7 @@
 
 import type { Result } from "../../src/domain/fault.ts";
 import { openSecret } from "../../src/domain/sealing.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import type { LookUp } from "../../src/ports.ts";
 import { issueKey } from "../../src/programmes/keys.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../src/programmes/postback-url.ts";
@@ -56,7 +57,7 @@ export function createConfiguration(site: ConfigurationSite) {
 				},
 				programme.publicId,
 				url,
-				null,
+				COMMAND_LINE,
 			),
 		);
 		site.readProgramme(programme);
@@ -74,7 +75,11 @@ export function createConfiguration(site: ConfigurationSite) {
 
 	async function issue(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
 		const result = await answerOrNothing(() =>
-			issueKey({ ...process, clock: process.clock, sealingKey: site.sealingKey }, programme.publicId, null),
+			issueKey(
+				{ ...process, clock: process.clock, sealingKey: site.sealingKey },
+				programme.publicId,
+				COMMAND_LINE,
+			),
 		);
 		site.readProgramme(programme);
 		note("issue", programme, result);
@@ -88,7 +93,7 @@ export function createConfiguration(site: ConfigurationSite) {
 			prepareSecret(
 				{ ...process, clock: process.clock, sealingKey: site.sealingKey },
 				programme.publicId,
-				null,
+				COMMAND_LINE,
 			),
 		);
 		site.readProgramme(programme);
@@ -99,7 +104,7 @@ export function createConfiguration(site: ConfigurationSite) {
 		const found = await answerOrNothing(() => findPreparedSecret(process.store.db, programme.id));
 		if (!found) return prepare(process, programme);
 		const result = await answerOrNothing(() =>
-			activateSecret(process, programme.publicId, found.public_id, null),
+			activateSecret(process, programme.publicId, found.public_id, COMMAND_LINE),
 		);
 		site.readProgramme(programme);
 		note("activate", programme, result);
@@ -111,13 +116,13 @@ export function createConfiguration(site: ConfigurationSite) {
 		const found = await answerOrNothing(() => findPreparedSecret(process.store.db, programme.id));
 		if (!found) return;
 		const result = await answerOrNothing(() =>
-			discardSecret(process, programme.publicId, found.public_id, null),
+			discardSecret(process, programme.publicId, found.public_id, COMMAND_LINE),
 		);
 		note("discard", programme, result);
 	}
 
 	async function endReplaced(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
-		const result = await answerOrNothing(() => endReplacedSecrets(process, programme.publicId, null));
+		const result = await answerOrNothing(() => endReplacedSecrets(process, programme.publicId, COMMAND_LINE));
 		note("end", programme, result);
 	}
 
@@ -132,7 +137,9 @@ export function createConfiguration(site: ConfigurationSite) {
 			},
 		};
 		const { clock } = process;
-		const result = await answerOrNothing(() => removePostbackUrl({ store, clock }, programme.publicId, null));
+		const result = await answerOrNothing(() =>
+			removePostbackUrl({ store, clock }, programme.publicId, COMMAND_LINE),
+		);
 		site.readProgramme(programme);
 		note("remove", programme, result);
 	}

@@ -2,6 +2,7 @@
 // the real use case in some process; what the database says afterwards counts.
 
 import { MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { changeHold } from "../../src/programmes/callback-hold.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { ServiceProcess } from "./service-process.ts";
@@ -32,7 +33,7 @@ export function createHolding(site: HoldingSite) {
 		const process = site.pickProcess();
 		const { clock, store } = process ?? {};
 		if (clock !== undefined && store !== undefined) {
-			const result = await answerOrNothing(() => changeHold({ clock, store }, null, to));
+			const result = await answerOrNothing(() => changeHold({ clock, store }, COMMAND_LINE, to));
 			site.trace(`${to} ${JSON.stringify(result)}`);
 		}
 		const isHeld = site.readIsHeld();

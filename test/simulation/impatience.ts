@@ -1,6 +1,7 @@
 // People who do not wait for the next attempt: they press "Send now", once or twice at the same moment, shortly before it
 // is due anyway, or after it was tried, on a page that is out of date. Each through the real use case in some process.
 
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { type SeenDelivery, sendAllWaiting, sendSeen } from "../../src/programmes/resend.ts";
 import { demand } from "../support/broken.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
@@ -73,7 +74,7 @@ export function createImpatience(site: ImpatienceSite) {
 		if (process === undefined) return;
 		const asked = { seq, fromMs: site.nowMs(), clockMs: process.clock.nowMs() };
 		const result = await answerOrNothing(() =>
-			sendSeen(process, { programmeId: programme.id, maker: null }, [waiting]),
+			sendSeen(process, { programmeId: programme.id, maker: COMMAND_LINE }, [waiting]),
 		);
 		const isSure = result?.ok === true && result.value.sentNow === 1;
 		if (isSure || result === null) note(id, { ...asked, toMs: site.nowMs(), isSure });
@@ -85,7 +86,7 @@ export function createImpatience(site: ImpatienceSite) {
 		if (process === undefined) return;
 		const asked = { fromMs: site.nowMs(), clockMs: process.clock.nowMs() };
 		const result = await answerOrNothing(() =>
-			sendAllWaiting(process, { programmeId: programme.id, maker: null }),
+			sendAllWaiting(process, { programmeId: programme.id, maker: COMMAND_LINE }),
 		);
 		// What is under way at this moment may fail before its turn: it then waits, too.
 		for (const { id, seq } of waiting) {

@@ -7,6 +7,7 @@ import { refuseBusy } from "../../src/conversions/judge-and-move.ts";
 import { reportRequest } from "../../src/conversions/record.ts";
 import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
 import { succeed } from "../../src/domain/fault.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { resendFailed, type SeenDelivery, sendSeen } from "../../src/programmes/resend.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { Broken, demand } from "../support/broken.ts";
@@ -141,7 +142,7 @@ export function createWorkload(site: WorkloadSite) {
 			// Until there is an answer: a process that is killed in between may never give one.
 			count.perhaps += failed;
 			const result = await answerOrNothing(() =>
-				resendFailed(process, { programmeIds: [programme.id], maker: null }, { fromMs: sinceMs }),
+				resendFailed(process, { programmeIds: [programme.id], maker: COMMAND_LINE }, { fromMs: sinceMs }),
 			);
 			if (result !== null) count.perhaps -= failed;
 			if (result?.ok === true) count.surely += result.value.count;
@@ -160,7 +161,7 @@ export function createWorkload(site: WorkloadSite) {
 		if (finished === undefined) return;
 		count.perhaps++;
 		const result = await answerOrNothing(() =>
-			sendSeen(process, { programmeId: programme.id, maker: null }, [finished]),
+			sendSeen(process, { programmeId: programme.id, maker: COMMAND_LINE }, [finished]),
 		);
 		const started = result?.ok === true ? result.value.resent : 0;
 		if (result !== null) count.perhaps--;

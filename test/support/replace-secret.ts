@@ -1,13 +1,14 @@
 // Both steps of a replacement at once, for tests that are about what comes after it.
 
 import { type Result, succeed } from "../../src/domain/fault.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import type { AccountsDeps } from "../../src/people/deps.ts";
 import { activateSecret, prepareSecret } from "../../src/programmes/signing-secret.ts";
 
 /** Resolves to the new secret, which callbacks are signed with from now on. */
 export async function replaceSecret(deps: AccountsDeps, programmeId: string): Promise<Result<string>> {
-	const prepared = await prepareSecret(deps, programmeId, null);
+	const prepared = await prepareSecret(deps, programmeId, COMMAND_LINE);
 	if (!prepared.ok) return prepared;
-	const activated = await activateSecret(deps, programmeId, prepared.value.secretId, null);
+	const activated = await activateSecret(deps, programmeId, prepared.value.secretId, COMMAND_LINE);
 	return activated.ok ? succeed(prepared.value.secret) : activated;
 }

@@ -2,6 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import type { Result } from "../../src/domain/fault.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import type { AccountsDeps } from "../../src/people/deps.ts";
 import { createPerson } from "../../src/people/people.ts";
 import { issueKey } from "../../src/programmes/keys.ts";
@@ -66,7 +67,7 @@ export async function addProgrammeOf(
 export async function addAccount(deps: AccountsDeps, terms: ProgrammeTerms = {}): Promise<ShopAccount> {
 	const programme = await addProgrammeOf(deps, terms);
 	const programmeId = programme.public_id;
-	const { key, secret } = expectValue(await issueKey(deps, programmeId, null));
+	const { key, secret } = expectValue(await issueKey(deps, programmeId, COMMAND_LINE));
 	return { programme, programmeId, programmeRow: programme.id, apiKey: key, secret: secret ?? "" };
 }
 
@@ -78,7 +79,7 @@ export async function openAccount(
 	if (creditsPartners)
 		await updateProgramme(workplace.store.db, account.programmeRow, { credits_partners: 1 });
 	if (postbackUrl !== undefined) {
-		expectValue(await savePostbackUrl(workplace, account.programmeId, postbackUrl, null));
+		expectValue(await savePostbackUrl(workplace, account.programmeId, postbackUrl, COMMAND_LINE));
 	}
 	return account;
 }

@@ -5,6 +5,7 @@ import type { Selectable } from "kysely";
 import { decideConversion } from "../../src/conversions/decide.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
 import type { Reason } from "../../src/domain/conversion.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { issueKey } from "../../src/programmes/keys.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import type { Service } from "../../src/service.ts";
@@ -162,17 +163,17 @@ export class ShopProgramme {
 	}
 
 	async saveUrl(url: string): Promise<void> {
-		expectValue(await savePostbackUrl(this.#running.service, this.programId, url, null));
+		expectValue(await savePostbackUrl(this.#running.service, this.programId, url, COMMAND_LINE));
 	}
 
 	/** Resolves to how many deliveries are cancelled. */
 	async removeUrl(): Promise<number> {
-		return expectValue(await removePostbackUrl(this.#running.service, this.programId, null)).count;
+		return expectValue(await removePostbackUrl(this.#running.service, this.programId, COMMAND_LINE)).count;
 	}
 
 	/** Resolves to the secret that came with it, null for every key but the first. */
 	async issueKey(): Promise<string | null> {
-		const { key, secret } = expectValue(await issueKey(this.#running.service, this.programId, null));
+		const { key, secret } = expectValue(await issueKey(this.#running.service, this.programId, COMMAND_LINE));
 		this.key = key;
 		this.secret = secret ?? this.secret;
 		return secret;

@@ -1,7 +1,7 @@
 // Somebody who is signed in, without the time that hashing a password takes.
 
 import type { PersonKind } from "../../src/domain/roles.ts";
-import type { Maker } from "../../src/people/links.ts";
+import type { SignedInPerson } from "../../src/people/actor.ts";
 import { insertPerson, type Person } from "../../src/store/queries/people.ts";
 import { setPassword } from "../../src/store/queries/sign-in.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -17,7 +17,7 @@ export async function addPerson({ db }: Store, kind: PersonKind): Promise<Person
 }
 
 /** With one session, whose id is the person's public id. */
-export async function signInAs({ transact }: Store, person: Person): Promise<Maker> {
+export async function signInAs({ transact }: Store, person: Person): Promise<SignedInPerson> {
 	const { id: personId, public_id: id, kind } = person;
 	const moment = new Date(START_MS).toISOString();
 	await transact(async (trx) => {

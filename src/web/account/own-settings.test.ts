@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { newNotice } from "../../../test/support/notices.ts";
 import { addConversion } from "../../../test/support/rows.ts";
 import { HOUR_MS } from "../../domain/time.ts";
+import { COMMAND_LINE } from "../../people/actor.ts";
 import { savePostbackUrl } from "../../programmes/postback-url.ts";
 import { addCallbackCounts } from "../../store/queries/delivery-health.ts";
 import {
@@ -69,7 +70,7 @@ test("the chart of callbacks has the days of the account's zone", async (t) => {
 	const { site, programme, browser } = await openAsOwner(t);
 	const count = { programmeId: programme.id, hourMs: START_MS, delivered: 3, failed: 0 };
 	await addCallbackCounts(site.store.db, [count]);
-	await savePostbackUrl(site.deps, programme.public_id, "https://shop.example/postback", null);
+	await savePostbackUrl(site.deps, programme.public_id, "https://shop.example/postback", COMMAND_LINE);
 	const lastDay = async () => {
 		const { text } = await browser.open(`/programmes/${programme.public_id}/integration`);
 		const cells = /<time class="nowrap" datetime="([\d-]+)">[^/]*<\/time><\/td><td class="number">3</.exec(

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { verifyPostback } from "@ringback/receiver";
 import { signedRequest } from "../../../test/support/signed-request.ts";
+import { COMMAND_LINE } from "../../people/actor.ts";
 import { savePostbackUrl } from "../../programmes/postback-url.ts";
 import type { Browser, TestSite } from "../test-site.test-support.ts";
 import { runCallbacks } from "./callback-run.test-support.ts";
@@ -188,7 +189,7 @@ test("a delivery's page shows each attempt, and its request verifies as the shop
 test("the list is filtered, searched and paged by plain links", async (t) => {
 	const { browser, path, site, programme } = await openShop(t);
 	await issue(browser, path);
-	await savePostbackUrl(site.deps, programme.public_id, URL_ENTERED, null);
+	await savePostbackUrl(site.deps, programme.public_id, URL_ENTERED, COMMAND_LINE);
 	for (let n = 0; n < 30; n++) await browser.submit(`${path}/test`, {});
 	const first = await browser.open(path);
 	const rows = (text: string) =>

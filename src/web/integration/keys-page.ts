@@ -6,7 +6,7 @@ import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
 import type { Result } from "../../domain/fault.ts";
 import { KEY_RIGHT_WORDS, type KeyRight, keyRightsOf } from "../../domain/roles.ts";
 import { goodUntilMs, stateOf } from "../../domain/secret-life.ts";
-import type { Maker } from "../../people/links.ts";
+import type { SignedInPerson } from "../../people/actor.ts";
 import { issueKey, revokeKey } from "../../programmes/keys.ts";
 import {
 	activateSecret,
@@ -273,7 +273,7 @@ const SECRET_CHANGES: Readonly<Record<SecretVerb, SecretChange>> = {
 
 interface SecretChange {
 	of: SecretState;
-	work(deps: WebDeps, programmeId: string, secretId: string, maker: Maker): Promise<Result<unknown>>;
+	work(deps: WebDeps, programmeId: string, secretId: string, maker: SignedInPerson): Promise<Result<unknown>>;
 	look: ui.Button;
 	told: string;
 }

@@ -6,6 +6,7 @@ import { discardJob } from "../../jobs/job.ts";
 import { createInterruption } from "../../jobs/jobs.test-support.ts";
 import { MAX_WAITING_FILES, MAX_WAITING_MEGABYTES } from "../../jobs/make-job.ts";
 import { workOffJobs } from "../../jobs/work.ts";
+import { COMMAND_LINE } from "../../people/actor.ts";
 import { findJob, insertJob } from "../../store/queries/jobs.ts";
 import { createTestSite, NEW_PASSWORD, PASSWORD } from "../test-site.test-support.ts";
 import { HISTORY, openNetwork, send, upload, workOff } from "./import-site.test-support.ts";
@@ -130,7 +131,7 @@ test("a button that is pressed while somebody else discards the file leads to a 
 	const job = await findJob(store.db, null, path.split("/").at(-1) ?? "");
 	ok(job !== undefined);
 	await staff.open(path);
-	interruption.afterReading(job, () => discardJob({ ...site.deps, store }, job, null));
+	interruption.afterReading(job, () => discardJob({ ...site.deps, store }, job, COMMAND_LINE));
 	const { location } = await staff.submit(`${path}/apply`, {});
 	ok(interruption.hasHappened);
 	equal(location, "/import/people");

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { pngOf } from "../../../test/support/images.ts";
 import { composeTestMail } from "../../mail/letters.ts";
 import { addressMail } from "../../mail/network-mailer.ts";
+import { COMMAND_LINE } from "../../people/actor.ts";
 import type { Mailer } from "../../ports.ts";
 import { issueKey } from "../../programmes/keys.ts";
 import { changeNetwork, endSetUp, removeLogo, saveLogo } from "../../programmes/network.ts";
@@ -24,7 +25,7 @@ async function openStaff(
 ): Promise<{ site: TestSite; staff: Browser }> {
 	const site = await openTestSite(t, { hasMail: true, ...options });
 	// The set-up has a test file of its own.
-	await endSetUp(site.deps, null);
+	await endSetUp(site.deps, COMMAND_LINE);
 	return { site, staff: await site.signIn(await site.addStaff("mira@network.example")) };
 }
 
@@ -126,7 +127,7 @@ test("the brand can be chosen with a warning until a programme has a key, and th
 	assert.match(open.text, /name="brand"/);
 	await save(staff, SAVED);
 	const programme = await site.addProgramme();
-	assert.equal((await issueKey(site.deps, programme.public_id, null)).ok, true);
+	assert.equal((await issueKey(site.deps, programme.public_id, COMMAND_LINE)).ok, true);
 	site.moveClock(1_000);
 	const fixed = await staff.open("/network");
 	assert.doesNotMatch(fixed.text, /name="brand"/);

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { makeStillClock } from "../../../test/support/clock.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import { addPartnership, changeState, invitePartner } from "../../partners/partners.ts";
+import { COMMAND_LINE } from "../../people/actor.ts";
 import { addClicks } from "../../store/queries/clicks.ts";
 import { addPartnerPerson, removePartnerPerson, replaceLandingHosts } from "../../store/queries/partners.ts";
 import { updateProgramme } from "../../store/queries/programmes.ts";
@@ -37,7 +38,7 @@ async function makeLink(shop: PartnerShop, fields: Record<string, string> = {}) 
 test("an invited partner chooses a password, and lands on what the partner earned", async (t) => {
 	const site = await openTestSite(t);
 	const input = { name: "Blog <b>", site: "", email: "pia@blog.example" };
-	const invited = await invitePartner(site.deps, null, input);
+	const invited = await invitePartner(site.deps, COMMAND_LINE, input);
 	ok(invited.ok && invited.value.link !== null);
 	const path = new URL(invited.value.link).pathname;
 	const browser = site.browser();
@@ -248,7 +249,7 @@ test("a partner reads how long a click counts and which terms hold, for each pro
 	await updateProgramme(site.store.db, strict.id, { partner_terms: "No spam.\nNo <b>." });
 	const { ok: isOk } = await addPartnership(
 		site.deps,
-		null,
+		COMMAND_LINE,
 		{ ...strict, partner_terms: "No spam.\nNo <b>." },
 		partner,
 	);
@@ -397,7 +398,7 @@ test("a partner that has ended still sees what it earned, and makes no links", a
 	const { site, browser, base, partnership } = shop;
 	const sold = await addCredited(shop, partnership, { occurred_at_ms: START_MS });
 	await makeLink(shop, { code: "kept" });
-	ok((await changeState(site.deps, null, partnership, "ended")).ok);
+	ok((await changeState(site.deps, COMMAND_LINE, partnership, "ended")).ok);
 	const links = await browser.open(`${base}/links`);
 	match(links.text, /All partnerships have ended/);
 	match(links.text, /\/c\/kept</);

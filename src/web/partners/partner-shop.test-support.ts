@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { addConversion, addCredit } from "../../../test/support/rows.ts";
 import { addPartnership, invitePartner } from "../../partners/partners.ts";
+import { COMMAND_LINE } from "../../people/actor.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
 import type { StoredCredit } from "../../store/queries/credits.ts";
 import {
@@ -52,7 +53,7 @@ export async function addCreditingProgramme(site: TestSite, name: string): Promi
 /** With somebody who has joined by the invitation's page. */
 export async function addPartner(site: TestSite, name: string): Promise<{ partner: Partner; email: string }> {
 	const email = `${name.toLowerCase().replace(/\W/g, "")}@blog.example`;
-	const invited = await invitePartner(site.deps, null, { name, site: "", email });
+	const invited = await invitePartner(site.deps, COMMAND_LINE, { name, site: "", email });
 	assert.ok(invited.ok && invited.value.link !== null);
 	const path = new URL(invited.value.link).pathname;
 	const accepted = await site.browser().submit(path, { name: "Pia Partner", password: PASSWORD });
@@ -66,7 +67,7 @@ export async function join(
 	partner: Partner,
 	rate: string | null = null,
 ): Promise<NamedPartnership> {
-	const made = await addPartnership(site.deps, null, programme, partner);
+	const made = await addPartnership(site.deps, COMMAND_LINE, programme, partner);
 	assert.ok(made.ok);
 	await changePartnership(site.store.db, made.value.id, { commission_rate: rate });
 	const found = await findPartnership(site.store.db, made.value.public_id);

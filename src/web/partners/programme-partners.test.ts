@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { HOUR_MS } from "../../domain/time.ts";
 import { invitePartner } from "../../partners/partners.ts";
+import { COMMAND_LINE } from "../../people/actor.ts";
 import { addClicks } from "../../store/queries/clicks.ts";
 import { insertLink } from "../../store/queries/partners.ts";
 import { findProgramme, updateProgramme } from "../../store/queries/programmes.ts";
@@ -363,10 +364,14 @@ test("a partner of another programme who is accepted gets this one, too, and who
 
 test("an address that has not joined the other partner yet, or joined several, becomes a partner of its own", async (t) => {
 	const { site, join, fields, browser: owner, path } = await openJoin(t);
-	const invited = await invitePartner(site.deps, null, { name: "Ann", site: "", email: fields.email });
+	const invited = await invitePartner(site.deps, COMMAND_LINE, {
+		name: "Ann",
+		site: "",
+		email: fields.email,
+	});
 	assert.ok(invited.ok);
 	const { email } = await addPartner(site, "Bea");
-	assert.ok((await invitePartner(site.deps, null, { name: "Bea 2", site: "", email })).ok);
+	assert.ok((await invitePartner(site.deps, COMMAND_LINE, { name: "Bea 2", site: "", email })).ok);
 	for (const applicant of [fields.email, email]) {
 		await site.browser().submit(join, { ...fields, email: applicant, name: `New ${applicant}` });
 		assert.equal((await owner.submit(await applicationAt(owner, path), { answer: "accept" })).status, 200);

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { expectValue } from "../../../test/support/shop-account.ts";
+import { COMMAND_LINE } from "../../people/actor.ts";
 import { issueKey } from "../../programmes/keys.ts";
 import type { Person } from "../../store/queries/people.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
@@ -195,7 +196,7 @@ for (const role of ["developer", "viewer"] as const) {
 			[lowered, null],
 		] as const;
 		for (const [person, key_right] of issued) {
-			const { keyId } = expectValue(await issueKey(site.deps, programme.public_id, null));
+			const { keyId } = expectValue(await issueKey(site.deps, programme.public_id, COMMAND_LINE));
 			const values = { key_right, issued_by: person.id };
 			await store.db.updateTable("api_keys").set(values).where("public_id", "=", keyId).execute();
 		}

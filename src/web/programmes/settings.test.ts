@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AuditAction } from "../../domain/action.ts";
+import { COMMAND_LINE } from "../../people/actor.ts";
 import { changeProgramme, shortenRate, termsOf } from "../../programmes/programme-terms.ts";
 import { noteAudit } from "../../store/queries/audit.ts";
 import { updateProgramme } from "../../store/queries/programmes.ts";
@@ -170,16 +171,22 @@ test("what was saved between the reading and the writing of a request stays, too
 	const site = await openTestSite(t);
 	const programme = await site.addProgramme("Before");
 	const form = termsOf(programme);
-	await changeProgramme(site.deps, null, programme, { ...form, commissionRate: "10" }, form);
+	await changeProgramme(site.deps, COMMAND_LINE, programme, { ...form, commissionRate: "10" }, form);
 	// As a request that read the programme before that.
-	const late = await changeProgramme(site.deps, null, programme, { ...form, name: "After" }, form);
+	const late = await changeProgramme(site.deps, COMMAND_LINE, programme, { ...form, name: "After" }, form);
 	assert.deepEqual(late, {
 		ok: true,
 		value: [{ term: "name", before: "Before", after: "After" }],
 	});
 	const row = await read(site);
 	assert.deepEqual([row.name, row.commission_rate], ["After", "10.0000"]);
-	const same = await changeProgramme(site.deps, null, programme, { ...form, commissionRate: "9" }, form);
+	const same = await changeProgramme(
+		site.deps,
+		COMMAND_LINE,
+		programme,
+		{ ...form, commissionRate: "9" },
+		form,
+	);
 	assert.ok(!same.ok && same.faults[0].code === "changed_meanwhile");
 });
 

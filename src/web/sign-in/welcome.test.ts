@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { COMMAND_LINE } from "../../people/actor.ts";
 import { invitePerson } from "../../people/invitations.ts";
 import { makeFirstStaffPath } from "../../people/links.ts";
 import { openTestSite, PASSWORD, type Shown, type TestSite } from "../test-site.test-support.ts";
@@ -85,7 +86,7 @@ test("somebody who can sign in already gets the programme without a link, and a 
 	const invited = await invitePerson(site.deps, {
 		email: owner.email,
 		membership: { programme: two, role: "owner" },
-		invitedBy: null,
+		invitedBy: COMMAND_LINE,
 	});
 	assert.ok(invited.ok);
 	assert.equal(invited.value.link, null);
@@ -133,7 +134,7 @@ async function invite(
 	const invited = await invitePerson(site.deps, {
 		email,
 		membership: { programme, role: "owner" },
-		invitedBy: null,
+		invitedBy: COMMAND_LINE,
 	});
 	assert.ok(invited.ok && invited.value.link !== null);
 	return new URL(invited.value.link).pathname;
