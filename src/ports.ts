@@ -1,76 +1,88 @@
-// What the service needs from the outside world, as interfaces and nothing else.
-// The real ones live in outside/; tests bring a clock that can be moved.
+// Interfaces to the outside world that the service depends on. The real implementations live in outside/.
+// Tests bring a clock that they can move.
 
 import type { AddressRange } from "./domain/address.ts";
 import type { KeptAnswer } from "./domain/kept-answer.ts";
 import type { AttemptTimings, Outcome } from "./domain/verdict.ts";
 
 export interface Clock {
-	/** The time that is stored, compared and signed: on PostgreSQL the database's, on SQLite this machine's. */
+	/**
+	 * Current time in milliseconds. Everything that is stored, compared or signed uses it. On PostgreSQL it
+	 * follows the database's clock, on SQLite this machine's.
+	 */
 	nowMs(): number;
-	/** Is never set: for how long something lasts. Its zero means nothing. */
+	/** Monotonic time for measuring durations. Nobody can set it, and its zero point has no meaning. */
 	monotonicMs(): number;
 	/**
-	 * False while this machine's clock and the database's are more than a minute apart: nobody knows which is right, so
-	 * nothing is sent or decided by time.
+	 * Returns false while this machine's clock and the database's differ by more than a minute. Nobody knows
+	 * then which one is right, so nothing is sent or decided by time.
 	 */
 	isSure(): boolean;
 	/** Calls `run` once after `delayMs`; the returned function cancels it. */
 	after(delayMs: number, run: () => void): () => void;
-	/** Lets everything else that waits for the event loop go first: long work calls it between two batches. */
+	/** Lets all other pending work of the event loop run first. Long work calls it between two batches. */
 	yieldLoop(): Promise<void>;
 }
 
-/** How hard it is for this process to keep up. */
+/** Measures how well this process keeps up with its work. */
 export interface Load {
-	/** Share of the time since the last call in which the event loop had work or waited for a core, 0 to 1. */
+	/**
+	 * Share of the time since the last call in which the event loop was working or waiting for a core, from 0
+	 * to 1.
+	 */
 	busyShare(): number;
-	/** For how long it was late, altogether, since the start. A tenth of a second or less counts as none. */
+	/**
+	 * Total time since the start by which the event loop was late. Delays of a tenth of a second or less do not
+	 * count.
+	 */
 	lateMs(): number;
 }
 
 export interface DiskSpace {
-	/** That this account may use. */
+	/** Number of bytes that this account may still use. */
 	freeBytes: number;
 	sizeBytes: number;
 }
 
-/** A request to us while it is answered: whoever answers it notes what it turns out to be. */
+/** What is known about an incoming request while it is being answered. The handlers fill it in. */
 export interface RequestRecord {
-	/** The caller's own X-Request-Id, if it can be used, or one that was made here. */
+	/** The caller's X-Request-Id if it is usable, otherwise an id that was generated here. */
 	readonly id: string;
-	/** Its address as a pattern, as the table of routes has it; null as long as there is none for it. */
+	/** Pattern of the matched route, or null if no route has matched yet. */
 	route: string | null;
-	/** The public id of the programme that called. */
+	/** Public id of the programme that sent the request, or null if it is not known. */
 	programme: string | null;
-	/** Of the trace that the caller says it belongs to; null where it says nothing. */
+	/** Id of the trace that the caller named, or null if it named none. */
 	readonly traceId: string | null;
 }
 
-/** A request that has been answered, or given up by its caller. */
+/** An incoming request that was answered, or that its caller gave up. */
 export interface AnsweredRequest extends RequestRecord {
 	method: string;
-	/** Null when the caller went away before there was an answer. */
+	/** HTTP status of the answer, or null if the caller went away before there was one. */
 	status: number | null;
-	/** Until the answer's first byte, and until its last. */
+	/** Time until the first byte of the answer; `tookMs` is the time until the last. */
 	headMs: number;
 	tookMs: number;
-	/** Of the answer, with its head. */
+	/** Size of the answer including its headers. */
 	sentBytes: number;
-	/** Of whoever called, as far as the trusted proxies tell. */
+	/** Returns the client's address, as far as the trusted proxies report it. */
 	findAddress(): string;
 }
 
 export interface Random {
 	bytes(count: number): Uint8Array;
-	/** `2 × count` lower-case hex digits. Separate from `bytes` because every attempt needs a nonce. */
+	/**
+	 * Returns `2 × count` lower-case hex digits. It is separate from `bytes` because every attempt needs a
+	 * nonce.
+	 */
 	hex(count: number): string;
 }
 
-/** One signed request, byte for byte as it goes out. */
+/** One signed request, byte for byte as it is sent. */
 export interface PostbackRequest {
 	url: string;
-	/** A name, its value, the next name, …: what the contract lists, without what HTTP itself adds. */
+	/** Names and values in turn. These are the headers of the contract, without those that HTTP itself adds. */
 	headers: readonly string[];
 	body: string;
 }
@@ -79,39 +91,40 @@ export interface PostbackAnswer {
 	outcome: Outcome;
 	timings: AttemptTimings;
 	/**
-	 * What is kept of an answer that is not 2xx; null for everything else. Resolves when the body's beginning is in, half
-	 * a second later at most and never after the attempt's deadline. Never rejects.
+	 * What is stored of an answer that is not 2xx, or null for any other outcome. Resolves when the beginning
+	 * of the body has arrived, at most half a second later and never after the attempt's deadline. Never
+	 * rejects.
 	 */
 	kept: Promise<KeptAnswer> | null;
 }
 
 export interface Transport {
-	/** Never rejects: whatever happens on the way is an outcome. */
+	/** Sends the request. Never rejects, because every failure is an outcome. */
 	post(request: PostbackRequest): Promise<PostbackAnswer>;
-	/** The addresses a host name stands for now, or a word on why there are none. */
+	/** Returns the addresses of a host name, or a code that says why there are none. */
 	lookUp(host: string): Promise<LookUp>;
 	close(): Promise<void>;
 }
 
 export type LookUp = { ok: true; addresses: readonly string[] } | { ok: false; code: string };
 
-/** What the address policy lets through although it is private. Empty but in development. */
+/** The private addresses that the address policy allows. The list is empty except in development. */
 export interface AddressPolicy {
 	allowedPrivateRanges: readonly AddressRange[];
 }
 
 export interface Mail {
-	/** One reader: whom the server refuses holds up nobody else. */
+	/** Address of the only recipient. Each mail has one, so that a refused recipient does not delay others. */
 	to: string;
 	subject: string;
 	text: string;
-	/** Otherwise as MAIL_FROM says. */
+	/** Sender of the mail. The default is MAIL_FROM. */
 	from?: MailSender;
-	/** Where an answer goes, unless it is the sender. */
+	/** Address for answers. The default is the sender. */
 	replyTo?: string;
 }
 
-/** Each is MAIL_FROM's own where it is null. */
+/** Name and address of a sender. MAIL_FROM supplies a part that is null. */
 export interface MailSender {
 	name: string | null;
 	address: string | null;
@@ -119,32 +132,32 @@ export interface MailSender {
 
 export interface Mailer {
 	/**
-	 * Null when the server took it; otherwise why it did not take this one mail. Rejects when the server itself failed: it
-	 * would take no other one either.
+	 * Sends one mail. Returns null if the server accepted it, or the reason if the server refused this mail
+	 * alone. Rejects if the server itself failed, because it would not accept another mail either.
 	 */
 	send(mail: Mail): Promise<MailRefusal | null>;
 }
 
-/** The server answers, and does not take this one mail: because of the address, or of its text. */
+/** The server works but refuses this one mail, because of its recipient or its text. */
 export interface MailRefusal {
-	/** What the server said. */
+	/** The server's answer. */
 	reason: string;
 }
 
-/** Bytes that are too many to hold: on a disk, for as long as a request takes. */
+/** Creates files on disk for data that is too large to hold in memory during a request. */
 export interface TemporaryFiles {
 	create(): Promise<TemporaryFile>;
 }
 
 export interface TemporaryFile {
 	append(bytes: Uint8Array): Promise<void>;
-	/** From the first byte, as often as asked; a piece at a time. */
+	/** Reads the file from its first byte, in chunks. It can be read more than once. */
 	read(): AsyncIterable<Uint8Array>;
-	/** Whoever made it removes it. */
+	/** Deletes the file. The code that created it must call this. */
 	remove(): Promise<void>;
 }
 
-/** Structured log lines; the real one is pino. */
+/** Structured log. The real one is pino. */
 export interface Log {
 	info(fields: object, message: string): void;
 	warn(fields: object, message: string): void;

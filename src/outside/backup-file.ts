@@ -1,4 +1,5 @@
-// Backups on the disk (domain/backup-file says what is in one): written and read as streams, however large they are.
+// Backup files on disk. They are written and read as streams, so their size does not matter. The format is
+// described in domain/backup-file.
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -16,7 +17,10 @@ import {
 import { writeNewFile } from "./durable-file.ts";
 import { readErrorCode } from "./error-code.ts";
 
-/** A file of a busy network becomes a fifth of its size; higher levels take three times as long for a hundredth more. */
+/**
+ * Compression level. It shrinks the file of a busy network to a fifth; higher levels take three times as long
+ * to save one percent more.
+ */
 const LEVEL = 1;
 const CHUNK_BYTES = 1024 * 1024;
 
@@ -35,7 +39,7 @@ export async function openBackupFile(path: string): Promise<FoundContents> {
 	}
 }
 
-/** A new file, on the disk when it resolves. */
+/** Writes a new backup file, which is on the disk when the promise resolves. */
 export async function writeBackupFile(
 	manifest: Manifest,
 	{ from, to }: { from: string; to: string },
@@ -57,14 +61,14 @@ export async function writeBackupFile(
 		);
 		const { head, tail } = frameDatabase(manifest, { bytes, sha256: hash.digest("hex") });
 		await handle.writeFile(tail);
-		// Last, because it says how long the database has become.
+		// The head is written last, because it contains the length of the database.
 		await handle.write(head, 0, head.length, 0);
 	});
 }
 
 /**
- * Whether the file is as it was written. With `to` the database is written there; the caller, who opened it, sees to it
- * that it gets onto the disk.
+ * Checks that the file is exactly as it was written. If `to` is given, the database is written to it; the
+ * caller opened that file and must sync it to the disk.
  */
 export async function readBackupFile(
 	path: string,
@@ -82,11 +86,11 @@ export async function readBackupFile(
 		}
 	}
 	let passed = 0;
-	// No stream of the handle: that one would close it when the backup is damaged.
+	// A stream over the handle would close it when the backup is damaged, so the chunks are written directly.
 	async function write(source: AsyncIterable<Uint8Array>): Promise<void> {
 		for await (const chunk of source) {
 			passed += chunk.length;
-			// A few bytes of damage must not fill the disk.
+			// A damaged backup could otherwise expand until the disk is full.
 			if (passed > manifest.databaseBytes) throw new TooLongError("more than the manifest says");
 			await to?.writeFile(chunk);
 		}
@@ -103,7 +107,7 @@ export async function readBackupFile(
 
 class TooLongError extends Error {}
 
-/** zlib's own words for bytes that it cannot make sense of. */
+/** Returns true for the errors that zlib reports about damaged data. */
 function isDamage(error: unknown): boolean {
 	return error instanceof TooLongError || /^(?:Z_|ZSTD_|ERR_ZSTD|ERR_ZLIB)/.test(readErrorCode(error));
 }

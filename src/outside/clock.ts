@@ -1,9 +1,12 @@
-// The machine's clock. Like everything in this room it is the real thing behind an interface of ports.ts, and only the
+// The machine's clock. Like everything in this room it implements an interface of ports.ts, and only the
 // service imports it.
 
 import type { Clock } from "../ports.ts";
 
-/** Node fires a longer timer at once; an early wake-up is harmless to whoever waits that long. */
+/**
+ * Longest delay that Node accepts. It fires longer timers at once, so callers that wait longer are woken
+ * early, which is harmless.
+ */
 const MAX_TIMER_MS = 2_147_483_647;
 
 export const realClock: Clock = {

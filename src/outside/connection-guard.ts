@@ -1,7 +1,9 @@
-// One rule keeps a listener open to everybody: when it has no room for another connection, the one goes that has been
-// unfinished for the longest, whoever's it is. An honest exchange takes milliseconds; a slow head, a slow body, a slow
-// reader and a proxy's client all look alike. What takes long by its nature, streams, uploads and exports, says so when
-// the app has a place for it, and has a room of its own here.
+// Keeps a listener reachable when many clients hold connections open. When there is no room for another
+// connection, the connection that has been unfinished for the longest time is closed, whoever owns it. An
+// honest exchange takes milliseconds, while slow headers, slow bodies and slow readers all look alike.
+//
+// Streams, uploads and exports take long by design. They are announced when the app admits them, and have a
+// separate limit here.
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -13,28 +15,37 @@ export type ServeRequest = (incoming: IncomingMessage, outgoing: ServerResponse)
 export interface GuardOptions {
 	serve: ServeRequest;
 	maxConnections: number;
-	/** Whether an answer is to be the last one on its connection. */
+	/** Returns true if each answer must be the last one on its connection. */
 	isEnding(): boolean;
 	log: Log;
 }
 
-/** Emitted by an answer that has one of the app's places for streams, uploads or exports. */
+/** Event that an answer emits when the app has admitted it as a stream, an upload or an export. */
 const TAKES_LONG = "takesLong";
-/** The app has 50 places for streams, 16 for exports and 10 for uploads; some are let go of with bytes still unread. */
+/**
+ * Maximum number of long connections. The app admits 50 streams, 16 exports and 10 uploads; the rest allows
+ * for closed ones with unread bytes.
+ */
 const MAX_LONG = 256;
 
-/** Node answers the requests of one connection in their order, and works on all of them. Clients send one at a time. */
+/**
+ * Maximum number of pipelined requests per connection. Node works on all of them at once, and honest clients
+ * send one at a time.
+ */
 const MAX_UNDER_WAY = 4;
-/** A flood is one line a minute, not one a connection. */
+/** Shortest time between two log lines about a flood. */
 const LOG_INTERVAL_MS = MINUTE_MS;
 
 export function guardConnections(server: Server, options: GuardOptions): void {
 	const { serve, maxConnections, isEnding, log } = options;
-	/** In the order of their last step (opened, asked, answered): the first has been unfinished or idle for the longest. */
+	/**
+	 * Connections in the order of their last step (opened, request, answer). The first one has been unfinished
+	 * or idle for the longest time.
+	 */
 	const room = new Set<Socket>();
-	/** Those that said that they take long, in that order. */
+	/** Connections that were announced as long, in the order of their announcement. */
 	const long = new Set<Socket>();
-	/** Requests whose head is in and whose answer is not out. */
+	/** Number of requests per connection whose headers have arrived and whose answer is not finished. */
 	const underWay = new Map<Socket, number>();
 	const tell = createTeller(log, maxConnections);
 
@@ -43,20 +54,20 @@ export function guardConnections(server: Server, options: GuardOptions): void {
 		long.delete(socket);
 	}
 
-	/** As the last of its room; where that is full, the first goes. */
+	/** Adds a connection at the end of a set, and closes the first one if the set is full. */
 	function enter(socket: Socket, into: Set<Socket>, max: number): void {
 		leave(socket);
 		const [longest] = into;
 		if (into.size >= max && longest !== undefined) {
 			leave(longest);
-			// By a reset: a polite end would leave us the remains of every one for a minute.
+			// The connection is reset, because an orderly close would keep its state in our kernel for a minute.
 			longest.resetAndDestroy();
 			tell();
 		}
 		into.add(socket);
 	}
 
-	// Before Node's own listener: it would begin to read.
+	// This listener must run before Node's own, which starts to read.
 	server.prependListener("connection", (socket: Socket) => {
 		enter(socket, room, maxConnections);
 		underWay.set(socket, 0);
@@ -68,7 +79,7 @@ export function guardConnections(server: Server, options: GuardOptions): void {
 	const take = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
 		const { socket } = incoming;
 		const before = underWay.get(socket);
-		// Node goes through all it has read of a connection, also when that has been hung up on meanwhile.
+		// Node parses everything it has read from a connection, even after the connection was closed.
 		if (before === undefined || socket.destroyed) return;
 		if (before === MAX_UNDER_WAY) return void socket.resetAndDestroy();
 		underWay.set(socket, before + 1);
@@ -80,12 +91,12 @@ export function guardConnections(server: Server, options: GuardOptions): void {
 			underWay.set(socket, now - 1);
 			enter(socket, room, maxConnections);
 		});
-		// What came behind it would be dropped with the connection.
+		// Requests that follow on this connection would be lost with it, so only the last one may close it.
 		if (isEnding() && before === 0) outgoing.setHeader("connection", "close");
 		serve(incoming, outgoing);
 	};
 	server.on("request", take);
-	// A header that asks for something unheard of. Node would answer it by itself, any number of times.
+	// An unknown `Expect` header. Node would answer such requests by itself, without any limit.
 	server.on("checkExpectation", take);
 }
 

@@ -1,5 +1,5 @@
-// Names to addresses by asking the name servers directly (c-ares). The system's getaddrinfo would hold one of
-// libuv's few threads per name, so that some slow name servers would keep every other shop waiting.
+// Resolves names by asking the name servers directly (c-ares). The system's getaddrinfo would block one of
+// libuv's few threads per name, so a few slow name servers would delay every other shop.
 
 import { promises as dns } from "node:dns";
 import { isIP } from "node:net";
@@ -7,35 +7,48 @@ import type { LookUp } from "../ports.ts";
 import { readErrorCode } from "./error-code.ts";
 
 export interface DnsLookUp {
-	/** What is known without asking, at once: 20,000 deliveries a second must not be as many queries. */
+	/** Returns a cached answer, or undefined. 20,000 deliveries a second must not cause 20,000 queries. */
 	recall(host: string): LookUp | undefined;
-	/** Never rejects. Those who ask for one name at the same time share one query. */
+	/** Asks the name servers. Never rejects. Concurrent calls for one name share a query. */
 	ask(host: string): Promise<LookUp>;
-	/** Ends the queries that are still out. */
+	/** Cancels the queries that are in flight. */
 	close(): void;
 }
 
-/** Short enough that every delivery is judged on what the name stands for now, whatever its TTL says. */
+/**
+ * Lifetime of a cached answer. It is short, whatever the TTL says, because every delivery must be judged by
+ * the name's present addresses.
+ */
 const REMEMBERED_MS = 1_000;
-/** Only bounds memory (about 200 bytes each): entries older than a second are of no use anyway. */
+/**
+ * Maximum number of cached answers, about 200 bytes each. It only bounds memory, because entries expire after
+ * a second.
+ */
 const MAX_REMEMBERED = 10_000;
-/** A real name has a dozen at most, and judging each costs: a shop must not buy our time with thousands. */
+/**
+ * Maximum number of addresses per name. A real name has a dozen at most, and a shop must not cost us time
+ * with thousands.
+ */
 const MAX_ADDRESSES = 64;
 /**
- * Two tries, 1 s and then 2 s, end before the attempt's 5 s do: the owner reads ETIMEOUT, not "timeout". Where a
- * broken message has it asked twice it can be 3 s and 3 s; then the attempt's own deadline ends it.
+ * Two tries of 1 s and 2 s end before the attempt's 5 s, so the owner reads ETIMEOUT and not "timeout". After
+ * an unreadable message the query is repeated, which can take up to 6 s; then the attempt's own deadline ends
+ * it.
  */
 const QUERY_TIMEOUT_MS = 1_000;
 const QUERY_TRIES = 2;
-/** Some name servers never answer AAAA. What they said for A is used while there is still time to deliver. */
+/**
+ * Time to wait for the second address family. Some name servers never answer AAAA queries, and the A records
+ * are used while there is still time to deliver.
+ */
 const OTHER_FAMILY_WAIT_MS = 1_000;
 
-/** RFC 6761 section 6.3: these are loopback everywhere, and no name server is asked for them. */
+/** RFC 6761 section 6.3: these names are loopback everywhere, and no name server is asked for them. */
 const LOCALHOST: LookUp = { ok: true, addresses: ["127.0.0.1", "::1"] };
 
 /**
- * A message that cannot be read. c-ares then gives up its socket with all that is out on it, so that one shop's
- * broken name server would fail the look-ups of every other shop. Whoever is hit asks again on a socket of
+ * Error code of an unreadable message. c-ares then closes its socket with all queries on it, so one shop's
+ * broken name server would fail the lookups of other shops. A query that is hit is repeated on a socket of
  * its own.
  */
 const BROKEN_MESSAGE = "EBADRESP";
@@ -79,7 +92,7 @@ export function createDnsLookUp(servers: readonly string[] | undefined): DnsLook
 	}
 
 	function remember(host: string, answer: LookUp): void {
-		// Taken out first, so that the map's order is the age of its answers and the oldest goes.
+		// The entry is deleted first so that the map stays ordered by age and the oldest entry is evicted.
 		remembered.delete(host);
 		if (remembered.size >= MAX_REMEMBERED) {
 			const oldest = remembered.keys().next();
@@ -112,7 +125,7 @@ function createResolver(servers: readonly string[] | undefined): dns.Resolver {
 	return resolver;
 }
 
-/** What one family said: some addresses, or a code. */
+/** Answer for one address family: addresses, or an error code. */
 interface Answer {
 	addresses: readonly string[];
 	code: string | null;
@@ -140,11 +153,11 @@ async function askBothFamilies(...asking: readonly Promise<readonly string[]>[])
 }
 
 function merge(answers: readonly Answer[]): LookUp {
-	// IPv4 first: some hosts have an IPv6 address that leads nowhere.
+	// IPv4 addresses come first, because some hosts have IPv6 addresses that do not work.
 	const addresses = answers.flatMap((answer) => answer.addresses).toSorted((a, b) => isIP(a) - isIP(b));
 	if (addresses.length > MAX_ADDRESSES) return { ok: false, code: "TOO_MANY_ADDRESSES" };
 	if (addresses.length > 0) return { ok: true, addresses };
-	// The family that broke says more than the one that has no record.
+	// A failure says more than the absence of a record.
 	const codes = answers.flatMap(({ code }) => code ?? []);
 	const broken = codes.find((code) => code !== "ENODATA" && code !== "ENOTFOUND");
 	return { ok: false, code: broken ?? (codes.includes("ENOTFOUND") ? "ENOTFOUND" : "ENODATA") };

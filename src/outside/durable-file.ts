@@ -1,15 +1,22 @@
-// Files that are there whole or not at all, also after a power cut: written under another name, on the disk, and only
-// then given theirs. Names are given synchronously, so that a signal is heard before or after and never within.
+// Writes files that exist either completely or not at all, even after a power cut. They are written under a
+// temporary name, synced to the disk and then renamed. Renaming is synchronous, so a signal is handled before
+// or after it but never in between.
 
 import { randomBytes } from "node:crypto";
 import { closeSync, constants, fsyncSync, linkSync, openSync, renameSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Process numbers come again, in containers at every start. */
+/**
+ * Number of random bytes in a temporary name. Process ids are not unique enough, because containers start
+ * with the same one every time.
+ */
 const NAME_BYTES = 6;
 
-/** Beside `path`, so that it can be renamed; a person who finds one that a killed process has left knows what it is. */
+/**
+ * Returns the temporary name for `path`, in the same folder so that it can be renamed. A person who finds a
+ * file left by a killed process can tell what it is.
+ */
 export function partialName(path: string): string {
 	return `${path}.partial-${randomBytes(NAME_BYTES).toString("hex")}`;
 }
@@ -19,12 +26,15 @@ export interface Owner {
 	gid: number;
 }
 
-/** Also when the system's root writes into a folder of another account, which may put a link where the file is to be. */
+/**
+ * Flags that never follow a link and never overwrite. Root may be writing into a folder of another account,
+ * which could place a link there.
+ */
 const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /**
- * A new file that its owner alone may read, on the disk when it resolves. It is given away by its handle: behind its name
- * there may be another file by then.
+ * Creates a file that only its owner may read. It is on the disk when the promise resolves. The caller gets
+ * the open handle, because another file could have taken the name by then.
  */
 export async function writeNewFile<Value>(
 	path: string,
@@ -42,13 +52,16 @@ export async function writeNewFile<Value>(
 	}
 }
 
-/** In place of whatever is there. */
+/** Replaces the file at `to`, if there is one. */
 export function replaceDurably(from: string, to: string): void {
 	renameSync(from, to);
 	syncFolder(dirname(to));
 }
 
-/** A second name for the file; its only one where a file has no two, as on FAT and many network shares. */
+/**
+ * Gives the file a second name. On file systems without hard links, such as FAT and many network shares, it
+ * is renamed.
+ */
 export function nameAlso(path: string, name: string): void {
 	try {
 		linkSync(path, name);
@@ -57,7 +70,7 @@ export function nameAlso(path: string, name: string): void {
 	}
 }
 
-/** A new name, too, must survive a power cut. */
+/** Syncs the folder, because a new name must survive a power cut too. */
 export function syncFolder(folder: string): void {
 	const file = openSync(folder, "r");
 	try {

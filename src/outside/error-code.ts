@@ -1,6 +1,6 @@
-// The one word of an error that is kept: the code of the system or of a library. It is stored with an attempt.
+// Reduces an error to the code of the system or the library, which is stored with the attempt.
 
-/** Longer than any code Node, OpenSSL, c-ares or undici has; a code is a column of every attempt. */
+/** Maximum length of a stored code. All codes of Node, OpenSSL, c-ares and undici are shorter. */
 const MAX_CODE_LENGTH = 64;
 
 export function readErrorCode(error: unknown): string {

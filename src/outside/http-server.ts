@@ -1,4 +1,4 @@
-// The listening socket.
+// The HTTP server that listens for incoming requests.
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
@@ -9,29 +9,32 @@ import { guardConnections, type ServeRequest } from "./connection-guard.ts";
 import { RecordedResponse, type RecordingOptions, recordRequests } from "./request-records.ts";
 
 export interface HttpLimits {
-	/** From the first byte, or from the connection where none comes. */
+	/** Time allowed for the headers, counted from their first byte or from the start of the connection. */
 	headersTimeoutMs: number;
-	/** Headers and body together; slow senders do not get to keep a socket. */
+	/** Time allowed for headers and body together, so that slow senders cannot hold a socket. */
 	requestTimeoutMs: number;
-	/** How long a connection may wait for its next request. */
+	/** Time that a connection may stay idle between two requests. */
 	idleTimeoutMs: number;
-	/** Streams and uploads not counted: their own bounds are the app's. */
+	/**
+	 * Maximum number of connections. Streams and uploads are not counted, because the app limits them itself.
+	 */
 	maxConnections: number;
 }
 
-/** The public listener's. */
+/** Limits of the public listener. */
 export const PUBLIC_LIMITS: HttpLimits = {
-	// Headers come in one piece, also over a bad line; 40,000 decisions are some 3 MB, which takes 2 Mbit/s.
+	// Headers arrive in one piece even over a bad line. A body of 40,000 decisions is about 3 MB, which needs 2
+	// Mbit/s.
 	headersTimeoutMs: 10_000,
 	requestTimeoutMs: 15_000,
-	// Proxies and load balancers keep theirs for a minute. Whoever hangs up first must be them: a request that crosses
-	// our hanging up is lost.
+	// Proxies and load balancers keep idle connections for a minute. They must close first, because a request
+	// that crosses our close is lost.
 	idleTimeoutMs: 75_000,
-	// Half of 4,096 file descriptors: callers who only hold connections must leave enough for the callbacks.
+	// Half of 4,096 file descriptors. Idle callers must leave enough descriptors for the callbacks.
 	maxConnections: 2_048,
 };
 
-/** The metrics listener's: a few collectors, and somebody with curl. */
+/** Limits of the metrics listener, which serves a few collectors and people with curl. */
 export const METRICS_LIMITS: HttpLimits = {
 	headersTimeoutMs: 5_000,
 	requestTimeoutMs: 5_000,
@@ -39,9 +42,15 @@ export const METRICS_LIMITS: HttpLimits = {
 	maxConnections: 64,
 };
 
-/** How late a limit may hold. Node looks every 30 seconds by itself, so that 15 seconds would be up to 45. */
+/**
+ * Interval at which time limits are checked. Node's default of 30 seconds would turn a limit of 15 seconds
+ * into 45.
+ */
 const LIMITS_CHECK_INTERVAL_MS = 1_000;
-/** On closing: as long as a callback in flight may take, so that a stop waits for neither longer than that. */
+/**
+ * Time to wait for open requests when the server closes. A callback in flight may take as long, so a stop
+ * waits no longer than that.
+ */
 const CLOSE_TIMEOUT_MS = 5_000;
 
 export interface ListenOptions {
@@ -49,11 +58,11 @@ export interface ListenOptions {
 	port: number;
 	limits: HttpLimits;
 	log: Log;
-	/** Nobody counts or logs what is asked here unless told. */
+	/** How requests are counted and logged. By default they are not. */
 	recording?: RecordingOptions;
 }
 
-/** Without a body. */
+/** An answer without a body. */
 export interface BareAnswer {
 	status: number;
 	headers: Readonly<Record<string, string>>;
@@ -61,18 +70,27 @@ export interface BareAnswer {
 
 export interface ServedApp {
 	fetch: (request: Request, env: object) => Response | Promise<Response>;
-	/** For the few things that come thousands of times a second; null for what is to go the way of all requests. */
+	/**
+	 * Answers requests that arrive thousands of times a second, or returns null for requests that take the
+	 * normal route.
+	 */
 	answerAtOnce?(incoming: IncomingMessage): BareAnswer | null;
 }
 
 export interface HttpServer {
 	url: string;
 	port: number;
-	/** An app may have to know its port before it can be made: whoever asks earlier waits for it. */
+	/**
+	 * Starts to serve. An app may need the port before it can be created, so earlier requests wait for this
+	 * call.
+	 */
 	serve(app: ServedApp): void;
-	/** From now on each answer is the last one on its connection, so that clients who keep theirs go elsewhere. */
+	/** Makes each further answer the last one on its connection, so that clients reconnect elsewhere. */
 	endConnections(): void;
-	/** Answers what has been asked, takes nothing new. Whoever has not finished asking in time is hung up on. */
+	/**
+	 * Answers the requests that have arrived and accepts no new ones. Connections with unfinished requests are
+	 * closed after a timeout.
+	 */
 	close(): Promise<void>;
 }
 
@@ -94,7 +112,7 @@ export function listen({ host, port, limits, recording, log }: ListenOptions): P
 			try {
 				return answerAtOnce?.(incoming) ?? null;
 			} catch {
-				// It fails in the same way on the way of all requests, where it is logged and answered.
+				// The request then takes the normal route, where it fails in the same way and is logged and answered.
 				return null;
 			}
 		};
@@ -124,8 +142,9 @@ export function listen({ host, port, limits, recording, log }: ListenOptions): P
 }
 
 /**
- * What arrived together is thought out together and then written together, each step once for all: a click takes half the
- * processor time so (docs/performance.md, C1). One by one, every step finds the processor's caches full of the others.
+ * Computes the answers of all requests that arrived together and then writes them together. This halves the
+ * processor time of a click (docs/performance.md, C1), because alternating between the two steps evicts the
+ * processor's caches.
  */
 function answerTogether(
 	atOnce: (incoming: IncomingMessage) => BareAnswer | null,
@@ -147,7 +166,10 @@ function answerTogether(
 	};
 }
 
-/** Rejects as listening would: to be asked before anything is made. Nobody is answered meanwhile. */
+/**
+ * Rejects if the port is taken, as listening would. The service calls it before it creates anything. No
+ * request is answered meanwhile.
+ */
 export async function refuseTakenPort(host: string, port: number): Promise<void> {
 	if (port === 0) return;
 	const server = createServer().listen(port, host);
@@ -162,13 +184,13 @@ function urlOf({ family, address, port }: AddressInfo): string {
 
 function closeServer(server: Server): Promise<void> {
 	return new Promise((resolve) => {
-		// Once it is closing, Node itself checks no request's time any more.
+		// Node stops checking the time limits of requests once the server is closing.
 		const timer = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS);
 		server.close(() => {
 			clearTimeout(timer);
 			resolve();
 		});
-		// A client that would keep its connection must not keep us: it is hung up on as soon as it has its answer.
+		// A keep-alive client must not delay the stop. Its connection is closed as soon as it has its answer.
 		server.keepAliveTimeout = 1;
 		server.keepAliveTimeoutBuffer = 0;
 		server.closeIdleConnections();

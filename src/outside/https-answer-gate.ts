@@ -1,32 +1,36 @@
-// Stands between a shop's socket and undici's parser, for two things the parser does not do: it takes a 100
-// that nobody asked for as the end of everything, and it puts no bound on what is neither header nor body.
+// Filters what undici's parser reads from a shop's socket. The parser ends the connection at an unsolicited
+// 100 status, and it puts no limit on bytes that are neither header nor body.
 //
-//   idle ──expect──▶ before the answer: announcements (1xx) are taken away ──another status──▶ answer ──expect…
+//   idle ──expect──▶ before the answer: informational answers (1xx) are removed ──another status──▶ answer ──expect…
 //
-// Idle, everything passes: undici ends a connection on which bytes arrive that nobody asked for. Every byte is
-// looked at once, however small the pieces are that it comes in: otherwise tiny pieces would cost us seconds.
+// While idle, everything passes, because undici closes a connection that receives unsolicited bytes. Every
+// byte is examined once, however small the chunks are. Otherwise tiny chunks would cost seconds of processor
+// time.
 
 import type { Readable } from "node:stream";
 
 export interface AnswerGate {
-	/** A request is being written: from here on the bytes of its answer come, and are counted. */
+	/** Starts to filter and count the bytes of the answer to the request that is being written. */
 	expect(): void;
 }
 
 /**
- * The 16 KiB of headers and 64 KiB of body that are read, 16 KiB of announcements, and the frames of chunks.
- * Without it a shop could have us parse empty lines or chunk extensions as fast as the network brings them,
- * for five seconds each time.
+ * Maximum size of an answer: 16 KiB of headers, 64 KiB of body, 16 KiB of informational answers, and the
+ * chunk frames. Without it a shop could make us parse empty lines or chunk extensions at full network speed
+ * for five seconds per attempt.
  */
 const MAX_ANSWER_BYTES = 128 * 1_024;
-/** Of all announcements of one answer together: as much as its headers may have. */
+/** Maximum size of all informational answers before one answer, the same as for its headers. */
 const MAX_ANNOUNCED_BYTES = 16 * 1_024;
 const BEGINNING = Buffer.from("HTTP/1.1 1");
-/** 101 is none: it is the answer to an upgrade that we never ask for (RFC 9110 section 15.2.2). */
+/**
+ * Status line of an informational answer. 101 is not one, because it answers an upgrade that we never request
+ * (RFC 9110 section 15.2.2).
+ */
 const ANNOUNCING_STATUS = /^HTTP\/1\.1 1(?!01)\d\d[ \r]/;
 const STATUS_BYTES = "HTTP/1.1 100 ".length;
 const NOTHING = Buffer.alloc(0);
-/** Only CR LF ends a line, and only an empty line ends the whole. Anything else breaks it. */
+/** Only CR LF ends a line, and only an empty line ends the head. Everything else is a protocol error. */
 const END_OR_BREAK = /\r\n\r\n|[^\r]\n|\r[^\n]/;
 const END = "\r\n\r\n";
 
@@ -36,9 +40,12 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 	let announcedBytes = 0;
 	let isBeforeAnswer = false;
 	let isCut = false;
-	/** Too little to tell whether an announcement begins: less than STATUS_BYTES. */
+	/** First bytes, fewer than STATUS_BYTES, that do not yet show whether an informational answer begins. */
 	let undecided: Buffer = NOTHING;
-	/** Of the announcement that has begun, the last bytes, in which its end may have begun; null while none has. */
+	/**
+	 * Last bytes of the informational answer that is being skipped, which may contain the beginning of its end;
+	 * null if none is being skipped.
+	 */
 	let tail: string | null = null;
 
 	function cut(code: "ANSWER_TOO_LARGE" | "BROKEN_ANSWER"): void {
@@ -46,7 +53,7 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 		socket.destroy(Object.assign(new Error("the answer is not read any further"), { code }));
 	}
 
-	/** What is left for the parser. */
+	/** Returns the bytes that are left for the parser. */
 	function skipAnnouncements(chunk: Buffer): Buffer {
 		let bytes = undecided.length === 0 ? chunk : Buffer.concat([undecided, chunk]);
 		undecided = NOTHING;
@@ -54,7 +61,7 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 			if (tail === null) {
 				const beginning = judgeBeginning(bytes);
 				if (beginning === "undecided") {
-					// A copy: these few bytes must not keep the whole piece in memory.
+					// The bytes are copied, because a slice would keep the whole chunk in memory.
 					undecided = Buffer.from(bytes);
 					return NOTHING;
 				}
@@ -69,7 +76,7 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 		return NOTHING;
 	}
 
-	/** What is behind it, or behind as much of it as has come. */
+	/** Returns the bytes after the informational answer, or none if its end has not arrived. */
 	function skipAnnouncement(bytes: Buffer, before: string): Buffer {
 		const text = before + bytes.toString("latin1");
 		const found = END_OR_BREAK.exec(text);
@@ -77,7 +84,8 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 		tail = found === null ? text.slice(1 - END.length) : null;
 		announcedBytes += length;
 		if (announcedBytes > MAX_ANNOUNCED_BYTES) cut("ANSWER_TOO_LARGE");
-		// The parser would not take it either; and with a bare LF, the end would be looked for in the answer proper.
+		// The parser would refuse it too. With a bare LF the search for the end would continue into the real
+		// answer.
 		else if (found !== null && found[0] !== END) cut("BROKEN_ANSWER");
 		return bytes.subarray(length);
 	}
@@ -86,7 +94,8 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 		while (!isCut) {
 			const chunk: Buffer | null = read(size);
 			if (chunk === null) return null;
-			// What begins beyond the bound: a status in the same piece as too much body has still been read.
+			// Only a later chunk is refused. If the status arrived in the same chunk as too much body, it has been
+			// read.
 			if (takenBytes > MAX_ANSWER_BYTES) cut("ANSWER_TOO_LARGE");
 			takenBytes += chunk.length;
 			const passed = isBeforeAnswer ? skipAnnouncements(chunk) : chunk;

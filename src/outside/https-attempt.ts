@@ -1,13 +1,14 @@
-// One attempt on its way: the clock of its steps, the one outcome it ends with, and undici's handler of its
-// answer in the same object, because there are 20,000 of them a second.
+// One attempt in progress. It measures the steps, settles with exactly one outcome, and is at the same time
+// undici's handler for the answer. One object does all of this because 20,000 attempts run per second.
 //
-//   look-up ─► connect ─► tls ─► answer ─► settled: the body is read away ─► over
+//   look-up ─► connect ─► tls ─► answer ─► settled, the body is discarded ─► over
 //      │          ▲                ▲ │
-//      └──────────┼─ kept ─────────┘ │
-//                 └── kept, but dead ┘  before a byte was written
+//      └──────────┼─ reused ───────┘ │
+//                 └── reused, but dead ┘  before a byte was written
 //
-// Any step may settle it early, by its own failure or by the deadline; the first outcome stands. The deadline
-// also ends the reading of the body, of which the beginning is kept if the answer is not 2xx (https-kept-answer.ts).
+// Any step may settle the attempt early, by its own failure or by the deadline. The first outcome counts. The
+// deadline also ends the reading of the body, whose beginning is stored if the answer is not 2xx
+// (https-kept-answer.ts).
 
 import type { Dispatcher } from "undici";
 import type { AnswerHeaders, KeptAnswer } from "../domain/kept-answer.ts";
@@ -21,13 +22,16 @@ import { type AnswerKeeper, keepBeginning } from "./https-kept-answer.ts";
 import type { Route, Target } from "./https-target.ts";
 
 export interface AttemptOwner {
-	/** Settled with headers, the body still to come. */
+	/** The headers have arrived and the attempt is settled. The body is still to come. */
 	onAnswer(attempt: Attempt): void;
-	/** The answer was read to its end: its connection may carry another request. */
+	/** The answer was read to its end, so its connection may carry another request. */
 	onEnd(attempt: Attempt, connection: Connection): void;
-	/** A kept connection was dead before a byte of the request was written: safe to send on another. */
+	/**
+	 * A reused connection was closed before a byte of the request was written. The request can safely be sent
+	 * on another one.
+	 */
 	onUnsent(attempt: Attempt): void;
-	/** Nothing of the attempt is left. */
+	/** The attempt holds no resources any more. */
 	onOver(attempt: Attempt): void;
 }
 
@@ -44,7 +48,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	readonly request: PostbackRequest;
 	readonly startedAtMs: number;
 	isSettled = false;
-	/** Set when they are found; a second dial needs them again. */
+	/** The target and its routes once they are known. A second dial uses them again. */
 	target: Target | undefined;
 	routes: readonly Route[] = [];
 	cancelDial: Cancel | undefined;
@@ -68,7 +72,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 		this.#stepStartedMs = this.startedAtMs;
 	}
 
-	/** Ends the present step, if it took place, and begins the next. */
+	/** Ends the present step, if it took place, and begins the next one. */
 	enter(step: Step, wasReached = true): void {
 		const nowMs = performance.now();
 		if (wasReached) this.#timings[this.#step] = roundMs(nowMs - this.#stepStartedMs);
@@ -76,7 +80,10 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 		this.#stepStartedMs = nowMs;
 	}
 
-	/** Nothing is written yet: see https-transport.ts for why a kept connection waits before `send`. */
+	/**
+	 * Assigns a connection without writing to it. https-transport.ts says why a reused connection waits before
+	 * `send`.
+	 */
 	take(connection: Connection, isReused: boolean): void {
 		this.#connection = connection;
 		this.#isReused = isReused;
@@ -88,7 +95,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 			{
 				path: this.target.url.target,
 				method: "POST",
-				// undici only reads it; its type forgets to say so.
+				// undici only reads the array, although its type does not say so.
 				headers: this.request.headers as string[],
 				body: this.request.body,
 			},
@@ -96,7 +103,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 		);
 	}
 
-	/** A step that was begun counts with the time it took, finished or not. */
+	/** Settles the attempt. An unfinished step counts with the time it took so far. */
 	settle(outcome: Outcome, wasReached = true, kept: Promise<KeptAnswer> | null = null): void {
 		if (this.isSettled) return;
 		this.isSettled = true;
@@ -110,13 +117,13 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	}
 
 	expire(): void {
-		// Nothing was written: there was nothing to answer.
+		// If nothing was written, there was nothing to answer.
 		const wasReached = this.#step !== "answerMs" || this.#isSent;
 		this.settle({ kind: "timeout", stage: STAGE_OF_STEP[this.#step] }, wasReached);
 		this.abandon();
 	}
 
-	/** Lets go of whatever is still open, with the outcome settled. */
+	/** Closes everything that is still open after the attempt was settled. */
 	abandon(): void {
 		this.cancelDial?.();
 		this.#connection?.socket.destroy();
@@ -125,7 +132,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 
 	onRequestStart(): void {
 		this.#isSent = true;
-		// A kept connection has waited for the poll phase, and that was not the shop's time.
+		// A reused connection waited for the poll phase, which is not the shop's time.
 		this.#stepStartedMs = performance.now();
 		this.#connection?.gate.expect();
 	}
@@ -135,7 +142,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	}
 
 	onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
-		// 1xx announces the answer and is not it (RFC 9110 section 15.2).
+		// 1xx answers precede the real one (RFC 9110 section 15.2).
 		if (status < 200) return;
 		if (!isSuccess(status)) this.#keeper = keepBeginning(headers);
 		this.settle({ kind: "answered", status }, true, this.#keeper?.kept ?? null);
@@ -143,7 +150,8 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	}
 
 	onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {
-		// Read away beyond what is kept; the connection bounds its size, the deadline its time.
+		// Bytes beyond those that are stored are discarded. The connection limits their number and the deadline
+		// their time.
 		this.#keeper?.take(piece);
 	}
 
@@ -154,7 +162,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 		if (connection !== undefined) this.#owner.onEnd(this, connection);
 	}
 
-	/** Also when `abandon` has ended the connection. */
+	/** Is also called after `abandon` has closed the connection. */
 	onResponseError(_controller: Dispatcher.DispatchController | null, error: unknown): void {
 		this.#keeper?.end(false);
 		this.#connection?.socket.destroy();
@@ -163,7 +171,10 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 		else this.fail(this.#nameError(readErrorCode(error)));
 	}
 
-	/** undici has one code for every broken connection, or none: we tell apart whether an answer had begun. */
+	/**
+	 * undici uses one code, or none, for every broken connection. This distinguishes whether an answer had
+	 * begun.
+	 */
 	#nameError(code: string): string {
 		if (code === "UND_ERR_SOCKET") return this.#isAnswerBegun ? "BROKEN_ANSWER" : "CLOSED_WITHOUT_ANSWER";
 		return code === "UNKNOWN" || code === "ERR_ASSERTION" ? "BROKEN_ANSWER" : code;

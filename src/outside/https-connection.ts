@@ -1,5 +1,5 @@
-// A connection is one TLS socket under one undici client, and carries one request at a time. Between requests
-// it is kept for a while, so that the next delivery to the same shop needs no handshake.
+// A connection is one TLS socket with one undici client, and carries one request at a time. Between requests
+// it stays open for a while, so that the next delivery to the same shop needs no handshake.
 
 import type { EventEmitter } from "node:events";
 import type { TLSSocket } from "node:tls";
@@ -17,32 +17,47 @@ export interface Connection {
 
 export interface Connections {
 	open(origin: string, socket: TLSSocket, route: Route): Connection;
-	/** The one used last: it is the least likely to be closed by the other side just now. */
+	/**
+	 * Removes and returns the connection that was used last, because the shop is least likely to be closing
+	 * that one.
+	 */
 	take(key: string): Connection | undefined;
 	keep(connection: Connection): void;
-	/** Ends the kept ones; those in use are not known here. */
+	/** Closes the idle connections. Those in use are not known here. */
 	close(): void;
 }
 
 /**
- * Shorter than the servers' own idle times (Node and Apache close after 5 s, nginx after 75 s). A request that
- * crosses their close on the wire is lost, may or may not have been read, and so cannot be repeated with the
- * same nonce: it would cost the shop a minute's delay. We close first, so that this practically never happens.
+ * Time that an idle connection is kept. It is shorter than the idle timeouts of servers (Node and Apache 5 s,
+ * nginx 75 s), so that we close first. A request that crosses the server's close is lost. Because nobody
+ * knows whether it was read, it cannot be repeated with the same nonce and would be delayed by a minute.
  */
 const KEPT_MS = 4_000;
-/** Taken off a server's `Keep-Alive: timeout=N`, for the way there; a hint of 1 s means not kept at all. */
+/**
+ * Time subtracted from a server's `Keep-Alive: timeout=N` for the network's latency. With a hint of 1 s the
+ * connection is not kept at all.
+ */
 const HINT_MARGIN_MS = 1_000;
-/** 128 programmes on one platform, each with the default 8 requests in flight. */
+/**
+ * Maximum number of idle connections per route. It covers 128 programmes on one platform with the default of
+ * 8 requests in flight each.
+ */
 const MAX_KEPT_PER_ROUTE = 1_024;
-/** Half of 4,096 file descriptors, the smallest hard limit in common use; Node raises the soft limit to it. */
+/**
+ * Maximum number of idle connections. It is half of 4,096 file descriptors, the smallest hard limit in common
+ * use, to which Node raises the soft limit.
+ */
 const MAX_KEPT = 2_048;
-/** Node's own limit for its HTTP server and client. */
+/** Maximum size of the headers, the default of Node's own server and client. */
 const MAX_ANSWER_HEADER_BYTES = 16 * 1_024;
-/** Enough to read an error page to its end and keep the connection; beyond it a new handshake is cheaper. */
+/**
+ * Maximum size of a body that is read to its end so that the connection can be reused. Beyond it, a new
+ * handshake is cheaper.
+ */
 const MAX_ANSWER_BODY_BYTES = 64 * 1_024;
 
-// undici itself closes a kept socket after its time, and at once when bytes arrive on it that nobody asked
-// for: a second answer to an old request must never be taken for the answer to the next one.
+// undici closes an idle socket after its timeout, and at once if unsolicited bytes arrive on it. A second
+// answer to an old request must never be taken for the answer to the next request.
 export function createConnections(): Connections {
 	const keptByRoute = new Map<string, Connection[]>();
 	let count = 0;
@@ -101,34 +116,36 @@ function openClient(origin: string, socket: TLSSocket): Client {
 	const client = new Client(origin, {
 		connect: handOver(socket),
 		allowH2: false,
-		// Pinned, because an environment variable would switch the parser otherwise.
+		// Pinned, because an environment variable could otherwise select another parser.
 		useMilo: false,
 		pipelining: 1,
 		maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
 		maxResponseSize: MAX_ANSWER_BODY_BYTES,
-		// The attempt's deadline covers both, exactly; undici's timers tick in half seconds.
+		// The attempt's deadline covers both timeouts exactly. undici's own timers have a resolution of half a
+		// second.
 		headersTimeout: 0,
 		bodyTimeout: 0,
 		keepAliveTimeout: KEPT_MS,
 		keepAliveMaxTimeout: KEPT_MS,
 		keepAliveTimeoutThreshold: HINT_MARGIN_MS,
 	});
-	// undici reports its own broken assertions here; unheard they would end the process.
+	// undici emits its failed assertions here. Without a listener they would end the process.
 	const emitter: EventEmitter = client;
 	emitter.on("error", () => socket.destroy());
 	return client;
 }
 
 /**
- * Gives undici our socket, once. It asks again when the socket died with a request still unwritten: the error
- * then reaches that request, which so learns that not a byte of it was sent.
+ * Gives undici our socket once. undici asks again if the socket died before the request was written. The
+ * error then reaches that request and shows that nothing of it was sent.
  */
 function handOver(socket: TLSSocket): buildConnector.connector {
 	let isHandedOver = false;
 	return (_options, callback) => {
 		const isFirst = !isHandedOver;
 		isHandedOver = true;
-		// Never at once: undici forgets to write the waiting request if it is called back inside its own call.
+		// The callback must be asynchronous, because undici does not write the waiting request if it is called
+		// back inside its own call.
 		queueMicrotask(() => {
 			if (isFirst) callback(null, socket);
 			else callback(Object.assign(new Error("connection lost"), { code: "ECONNRESET" }), null);

@@ -1,5 +1,5 @@
-// One deadline for every attempt in flight, with one timer for all of them: they get equal time, so the one
-// that began first always ends first, and a timer per attempt would be a tenth of the cost of sending it.
+// Deadlines of all attempts in flight, with a single timer. All attempts have the same time, so the oldest
+// always expires first. A timer per attempt would cost a tenth of the work of sending it.
 
 export interface Expiring {
 	readonly startedAtMs: number;
@@ -7,22 +7,22 @@ export interface Expiring {
 }
 
 export interface Deadlines<Entry extends Expiring> {
-	/** In the order of their start. */
+	/** Attempts in flight in the order of their start. */
 	readonly inFlight: ReadonlySet<Entry>;
 	add(entry: Entry): void;
 	remove(entry: Entry): void;
 }
 
 export function createDeadlines<Entry extends Expiring>(deadlineMs: number): Deadlines<Entry> {
-	// A Set keeps the order of insertion and removes from its middle at no cost: a queue with both.
+	// A Set keeps its insertion order and deletes from the middle in constant time, so it serves as the queue.
 	const inFlight = new Set<Entry>();
 	let isArmed = false;
 
 	function arm(delayMs: number): void {
 		isArmed = true;
-		// Unreferenced, because every attempt has a socket or a query that keeps the process alive.
-		// The sweep waits for one poll phase: after a stall of this process the answers that came
-		// in time still lie unread in their sockets, and they count.
+		// The timer is unreferenced, because every attempt has a socket or a query that keeps the process alive.
+		// The sweep waits for one poll phase. After a stall of this process, answers that arrived in time are
+		// still unread in their sockets, and they count.
 		setTimeout(() => setImmediate(sweep), Math.ceil(delayMs)).unref();
 	}
 

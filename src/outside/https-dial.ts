@@ -1,4 +1,4 @@
-// Opens TLS connections to addresses that were judged before, and to nothing else: no name is looked up here.
+// Opens TLS connections to addresses that were checked before. It looks up no names.
 
 import { constants } from "node:crypto";
 import { connect, createSecureContext, getCACertificates, type TLSSocket } from "node:tls";
@@ -7,10 +7,10 @@ import { readErrorCode } from "./error-code.ts";
 import type { Route } from "./https-target.ts";
 
 export interface DialObserver {
-	/** TCP stands, the handshake begins. */
+	/** The TCP connection is open and the TLS handshake begins. */
 	onConnect(): void;
 	onSecure(socket: TLSSocket, route: Route): void;
-	/** In place of `onSecure`, with the last address's error. */
+	/** Called instead of `onSecure`, with the error of the last address. */
 	onFailure(code: string): void;
 }
 
@@ -21,39 +21,42 @@ export type Dial = (
 	observer: DialObserver,
 ) => Cancel;
 
-/** After this the observer hears nothing more. */
+/** Cancels the dial. The observer is not called afterwards. */
 export type Cancel = () => void;
 
-/** With 5 s the first address gets 1.25 s, which holds one repeated SYN (after 1 s, RFC 6298). */
+/**
+ * Maximum number of parts into which the remaining time is divided. Of 5 s the first address gets 1.25 s,
+ * enough for one repeated SYN (after 1 s, RFC 6298).
+ */
 const MAX_SHARES = 4;
 
 export function createDial(trustedCa: string | undefined): Dial {
 	const secureContext = createSecureContext({
 		minVersion: "TLSv1.2",
-		// With TLS 1.2 a shop could have us shake hands 3,000 times a second for the whole of each attempt.
+		// With TLS 1.2 a shop could otherwise make us renegotiate 3,000 times a second during each attempt.
 		secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
-		// Setting `ca` replaces the default roots, so they are listed again; unset, Node shares one parsed store.
+		// `ca` replaces the default roots, so they are listed again. Without `ca`, Node shares one parsed store.
 		...(trustedCa === undefined ? {} : { ca: [...getCACertificates("default"), trustedCa] }),
 	});
 
-	/** By its address, so that no name is looked up a second time. */
+	/** Connects to the address, so that the name is not looked up a second time. */
 	function open(url: PostbackUrl, address: string): TLSSocket {
 		const socket = connect({
 			host: address,
 			port: url.port,
 			secureContext,
-			// Without a server name the certificate is checked against `host`, the address itself.
+			// Without a server name the certificate is checked against `host`, which is the address.
 			...(url.isLiteral ? {} : { servername: url.hostname }),
 			ALPNProtocols: ["http/1.1"],
-			// The default, unless NODE_TLS_REJECT_UNAUTHORIZED is in the environment.
+			// This is the default unless NODE_TLS_REJECT_UNAUTHORIZED is set in the environment.
 			rejectUnauthorized: true,
 		});
 		socket.setNoDelay(true);
 		return socket;
 	}
 
-	// One address after the other. Only a failure to connect moves on to the next: once TCP stands it is the
-	// right host, and its TLS would fail at every address.
+	// Tries one address after the other. Only a failure to connect leads to the next address. Once TCP is open
+	// it is the right host, and its TLS would fail at every address.
 	return (url, routes, leftMs, observer) => {
 		const endMs = performance.now() + leftMs;
 		let leavePresent: Cancel = () => undefined;
@@ -84,7 +87,7 @@ export function createDial(trustedCa: string | undefined): Dial {
 				leave();
 				tryRoute(isConnected ? routes.length : index + 1, code);
 			};
-			// Stays for the socket's whole life: an error that nobody hears would end the process.
+			// This listener stays for the socket's whole life, because an unhandled error would end the process.
 			socket.on("error", (error) => fail(readErrorCode(error)));
 			socket.once("close", () => fail("ECONNRESET"));
 			socket.once("connect", () => {
@@ -98,11 +101,13 @@ export function createDial(trustedCa: string | undefined): Dial {
 				isOver = true;
 				observer.onSecure(socket, route);
 			});
-			// A black-holed address must leave time for those behind it; the last one has all that is left.
+			// An address that never answers must leave time for the next ones. The last address gets all the
+			// remaining time.
 			const ahead = routes.length - index;
 			if (ahead > 1) {
 				const shareMs = (endMs - performance.now()) / Math.min(ahead, MAX_SHARES);
-				// After one poll phase: when this process has stalled, the connection may stand and nobody has looked.
+				// Waits for one poll phase. If this process stalled, the connection may be open without having been
+				// noticed.
 				const giveUp = () => {
 					if (!isConnected) fail("ETIMEDOUT");
 				};

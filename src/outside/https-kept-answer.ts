@@ -1,22 +1,25 @@
-// The beginning of an answer that is not 2xx, taken from the body as it is read away. Its status is settled by then, and
-// nothing here can change it, or hold the attempt open: enough bytes, the body's end, half a second or the attempt's own
-// end, whichever comes first.
+// Collects the beginning of an answer that is not 2xx, so that the page can show it. The attempt is already
+// settled, and nothing here can change its outcome or keep it open. Collecting ends with enough bytes, the
+// end of the body, half a second, or the end of the attempt, whichever comes first.
 
 import { type AnswerHeaders, KEPT_BODY_BYTES, type KeptAnswer, keepAnswer } from "../domain/kept-answer.ts";
 
-/** An error page comes with its headers or right behind; a shop that drips its own gets no more of our time. */
+/**
+ * Time to wait for the body. An error page arrives with its headers or right after them, and a shop that
+ * sends slowly gets no more of our time.
+ */
 export const KEEP_MS = 500;
 
 export interface AnswerKeeper {
 	readonly kept: Promise<KeptAnswer>;
 	take(piece: Buffer): void;
-	/** `isWhole`: the body has come to its end. The first call counts. */
+	/** Ends the collection. `isWhole` says whether the body is complete. Only the first call counts. */
 	end(isWhole: boolean): void;
 }
 
 export function keepBeginning(headers: AnswerHeaders): AnswerKeeper {
 	const { promise, resolve } = Promise.withResolvers<KeptAnswer>();
-	/** Copies: pieces are parts of what the socket read, which would stay in memory with them. */
+	/** The bytes are copied, because slices would keep the socket's chunks in memory. */
 	let body: Buffer = Buffer.alloc(0);
 	let isEnded = false;
 	const timer = setTimeout(() => end(false), KEEP_MS).unref();
@@ -33,7 +36,7 @@ export function keepBeginning(headers: AnswerHeaders): AnswerKeeper {
 		end,
 		take(piece) {
 			if (isEnded) return;
-			// One byte more than is kept: it tells that there was more.
+			// One byte more than is stored shows that the body was longer.
 			body = Buffer.concat([body, piece.subarray(0, KEPT_BODY_BYTES + 1 - body.length)]);
 			if (body.length > KEPT_BODY_BYTES) end(false);
 		},

@@ -1,5 +1,5 @@
-// Where a Postback URL leads: the URL parsed, the addresses of its host judged, and both remembered, because
-// the same few URLs are posted to thousands of times a second.
+// Resolves a Postback URL to a target: the parsed URL and the checked addresses of its host. Both are cached,
+// because the same few URLs are used thousands of times a second.
 
 import { type AddressRange, judgeAddress } from "../domain/address.ts";
 import { type PostbackUrl, parsePostbackUrl } from "../domain/postback-url.ts";
@@ -8,14 +8,17 @@ import type { LookUp } from "../ports.ts";
 
 export interface Target {
 	readonly url: PostbackUrl;
-	/** What a literal stands for; a name has to be looked up each time. */
+	/** The address of a literal host; undefined for a name, which is looked up each time. */
 	readonly literal: LookUp | undefined;
-	/** The list of addresses judged last; the same list needs no second judgement. */
+	/** The list of addresses that was checked last. The same list needs no second check. */
 	judged: readonly string[] | undefined;
 	judgement: Judgement | undefined;
 }
 
-/** One way to the host. Connections are kept per route: same name (it is in the certificate), same address. */
+/**
+ * One way to the host. Connections are pooled per route, which is a name (it is in the certificate) and an
+ * address.
+ */
 export interface Route {
 	readonly address: string;
 	readonly key: string;
@@ -25,11 +28,16 @@ export type Judgement = { ok: true; routes: readonly Route[] } | { ok: false; ou
 
 export interface Targets {
 	find(url: string): Target | undefined;
-	/** Every address must be good, one bad one refuses the host: then nothing is sent to any of them. */
+	/**
+	 * Checks all addresses. A single forbidden address refuses the host, and nothing is sent to any of them.
+	 */
 	judge(target: Target, addresses: readonly string[]): Judgement;
 }
 
-/** Only bounds memory: with URLs of the full 2,048 characters about 20 MB. Evicted ones are parsed again. */
+/**
+ * Maximum number of cached targets, about 20 MB with URLs of the full 2,048 characters. Evicted ones are
+ * parsed again.
+ */
 const MAX_TARGETS = 4_096;
 
 export function createTargets(allowedPrivateRanges: readonly AddressRange[]): Targets {

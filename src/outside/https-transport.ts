@@ -1,5 +1,5 @@
-// The way out: one signed request to one judged address, within one deadline, with one outcome.
-// Not a byte goes to an address that was not judged for this very attempt (invariant 7).
+// Sends one signed request to one checked address, within one deadline and with one outcome. No byte goes to
+// an address that was not checked for this very attempt (invariant 7).
 
 import type { AddressRange } from "../domain/address.ts";
 import type { LookUp, Transport } from "../ports.ts";
@@ -12,14 +12,14 @@ import { createTargets, type Route, type Target } from "./https-target.ts";
 
 export interface HttpsTransportOptions {
 	allowedPrivateRanges: readonly AddressRange[];
-	/** PEM, trusted in addition to Node's roots. */
+	/** Certificate authorities in PEM form that are trusted in addition to Node's roots. */
 	trustedCa?: string | undefined;
-	/** Instead of the system's name servers. */
+	/** Name servers to use instead of the system's. */
 	dnsServers?: readonly string[] | undefined;
 	deadlineMs?: number | undefined;
 }
 
-/** Contract section 8: the time allowed for the receiver to answer. */
+/** Time allowed for the receiver to answer (contract section 8). */
 export const DEADLINE_MS = 5_000;
 
 export function createHttpsTransport(options: HttpsTransportOptions): Transport {
@@ -56,7 +56,7 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 	function start(attempt: Attempt): void {
 		const target = closing === undefined ? targets.find(attempt.request.url) : undefined;
 		if (target === undefined) {
-			// A URL that was saved is not invalid: saving parses it by the same rule.
+			// A saved URL cannot be invalid here, because saving applies the same rule.
 			attempt.fail(closing === undefined ? "INVALID_URL" : "TRANSPORT_CLOSED", false);
 			return;
 		}
@@ -67,7 +67,7 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 			return;
 		}
 		lookUp.ask(target.url.hostname).then((answer) => {
-			// The deadline does not wait for a name server; what that says later is dropped.
+			// The deadline does not wait for a name server. A late answer is dropped.
 			if (!attempt.isSettled) goTo(attempt, target, answer, true);
 		});
 	}
@@ -140,13 +140,14 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 }
 
 /**
- * Runs something after the event loop's next poll phase, the one in which Node reads from sockets.
+ * Runs something after the event loop's next poll phase, in which Node reads from sockets.
  *
- * A kept connection may already hold what the shop sent since the last answer: its close, or a second answer that would
- * be taken for the next request's. Only a poll phase shows it. undici looks before it writes, one setImmediate later. But
- * most attempts begin inside a poll phase, with the answer to another; undici's look then comes before the next one, so
- * that nothing new was read (shown by a test, undici 8.12.4). Begun inside a setImmediate, the look comes after a whole
- * poll phase. One setImmediate serves all who wait.
+ * An idle connection may already hold bytes that the shop sent since the last answer: its close, or a second
+ * answer that would be taken for the next request's. Only a poll phase shows them. undici checks before it
+ * writes, one setImmediate later. But most attempts begin inside a poll phase, with the answer to another
+ * one. undici's check then runs before the next poll phase and sees nothing new (shown by a test, undici
+ * 8.12.4). If an attempt begins inside a setImmediate, the check runs after a whole poll phase. One
+ * setImmediate serves all waiting attempts.
  */
 function createAfterPollPhase<Waiting>(run: (waiting: Waiting) => void): (waiting: Waiting) => void {
 	let queue: Waiting[] = [];

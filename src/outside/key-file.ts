@@ -1,4 +1,4 @@
-// The sealing key beside a SQLite file: made at first start, readable by this account only.
+// The sealing key beside a SQLite file. It is created at the first start, and only this account can read it.
 
 import { randomBytes } from "node:crypto";
 import { linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
@@ -11,8 +11,8 @@ export function readOrMakeKeyFile(path: string): { key: Uint8Array; isNew: boole
 	const known = readKeyFile(path);
 	if (known !== null) return { key: known, isNew: false };
 	const fresh = randomBytes(SEALING_KEY_BYTES);
-	// Complete before it gets its name: otherwise a process that starts at the same time could read half a
-	// key, and one that is killed while writing would leave a file that stops every later start.
+	// The file is complete before it gets its name. Otherwise a process that starts at the same time could read
+	// half a key, and a killed process would leave a file that prevents every later start.
 	const draft = `${path}.${randomBytes(4).toString("hex")}`;
 	writeFileSync(draft, `${fresh.toString("hex")}\n`, { mode: 0o600, flag: "wx", flush: true });
 	try {
@@ -26,7 +26,7 @@ export function readOrMakeKeyFile(path: string): { key: Uint8Array; isNew: boole
 	}
 }
 
-/** Null when there is none. */
+/** Returns null if there is no key file. */
 export function readKeyFile(path: string): Uint8Array | null {
 	let text: string;
 	try {

@@ -1,5 +1,6 @@
-// Lines to a file descriptor that may be a pipe. Nobody waits for them: what the reader has not taken waits here up to a
-// bound, and lines beyond it are dropped and counted. A reader that is gone ends the writing, not the process.
+// Writes lines to a file descriptor that may be a pipe, without ever blocking the caller. Lines that the
+// reader has not consumed are buffered up to a limit; further lines are dropped and counted. A reader that is
+// gone ends the writing, not the process.
 
 import { constants, fstatSync, openSync, write, writeSync } from "node:fs";
 import { readErrorCode } from "./error-code.ts";
@@ -7,28 +8,30 @@ import { readErrorCode } from "./error-code.ts";
 export interface LineWriter {
 	write(line: string): void;
 	droppedLines(): number;
-	/** What still waits, at the end of the process. For no longer than below: nothing here may keep it from ending. */
+	/**
+	 * Writes the buffered lines when the process ends, for a limited time so that it cannot prevent the exit.
+	 */
 	writeRest(): void;
 }
 
-/** A pipe that cannot block is full: its reader is slow. */
+/** Error codes of a non-blocking pipe that is full because its reader is slow. */
 const FULL: ReadonlySet<string> = new Set(["EAGAIN", "EBUSY"]);
-/** A pipe holds 64 KB: at that, 6 MB a second come through while the reader is quick. */
+/** Delay before the next try. A pipe holds 64 KB, so up to 6 MB a second pass if the reader is quick. */
 const TRY_AGAIN_MS = 10;
 const NOTHING = new Uint8Array();
-/** For a reader that is slow and not gone: so long without taking anything, and so long in all. */
+/** Time limits at exit for a slow reader: without any progress, and in all. */
 const LAST_TRY_MS = 1_000;
 const LAST_TRIES_MS = 10_000;
-/** Between two writes then: a pipe takes 64 KB at a time, and a reader empties it in a moment. */
+/** Pause between two writes at exit. A pipe accepts 64 KB at a time, and a reader drains it in a moment. */
 const LAST_PAUSE_MS = 5;
 
 export function createLineWriter(given: number, maxWaitingBytes: number): LineWriter {
 	const { fd, isUnblocked } = openUnblocked(given);
 	let waiting: string[] = [];
-	/** With what is under way. */
+	/** Size of the buffered lines, including those that are being written. */
 	let waitingBytes = 0;
 	let isWriting = false;
-	/** What found the pipe full, until it is tried again. */
+	/** Bytes that found the pipe full and wait for the next try. */
 	let refused: Uint8Array = NOTHING;
 	let isGone = false;
 	let dropped = 0;
@@ -45,7 +48,10 @@ export function createLineWriter(given: number, maxWaitingBytes: number): LineWr
 		else writeMeanwhile(bytes);
 	}
 
-	/** Where no write waits. A process that ends then knows of every byte whether it was written. */
+	/**
+	 * Writes synchronously, for pipes that do not block. At exit it is then known for every byte whether it was
+	 * written.
+	 */
 	function writeAtOnce(bytes: Uint8Array): void {
 		let rest = bytes;
 		try {
@@ -105,9 +111,10 @@ export function createLineWriter(given: number, maxWaitingBytes: number): LineWr
 }
 
 /**
- * The same pipe by another number, which says that it is full instead of waiting: a write that waits for a reader that
- * hangs keeps the process from ending. Linux has such a name for a pipe; elsewhere, and where it is somebody else's, it
- * stays as it is. Of a file it would be another place to write at.
+ * Opens the same pipe again in non-blocking mode. A blocking write to a reader that hangs would keep the
+ * process from ending. Linux offers this through /proc. On other systems, and for a pipe of another account,
+ * the descriptor is used as it is. It is not done for a file, because the new descriptor would have a
+ * position of its own.
  */
 function openUnblocked(fd: number): { fd: number; isUnblocked: boolean } {
 	try {
@@ -119,7 +126,7 @@ function openUnblocked(fd: number): { fd: number; isUnblocked: boolean } {
 	}
 }
 
-/** The end of a process: there are no callbacks any more. */
+/** Writes synchronously at exit, when no callbacks run any more. */
 function writeLast(fd: number, bytes: Uint8Array): void {
 	const sleeper = new Int32Array(new SharedArrayBuffer(4));
 	const sinceMs = performance.now();
@@ -132,7 +139,7 @@ function writeLast(fd: number, bytes: Uint8Array): void {
 			rest = rest.subarray(writeSync(fd, rest));
 			takenAtMs = performance.now();
 		} catch (error) {
-			// Nobody is left to tell.
+			// The reader is gone, so nobody could be told.
 			if (!FULL.has(readErrorCode(error))) return;
 			Atomics.wait(sleeper, 0, 0, LAST_PAUSE_MS);
 		}

@@ -1,25 +1,31 @@
-// How hard it is for this process to keep up: how busy it is, and how late its event loop is.
+// Measures how busy this process is and how late its event loop runs.
 
 import { readFileSync } from "node:fs";
 import { Histogram } from "prom-client";
 import { SECOND_MS } from "../domain/time.ts";
 import type { Load } from "../ports.ts";
 
-/** Ten times a second: finer than anything that is decided by it, and next to no work. */
+/**
+ * Interval of the measuring timer. It is finer than any decision that depends on it and costs next to
+ * nothing.
+ */
 const BEAT_MS = 100;
-/** A loop that is busy with answers or a pass is late by less; a request does not feel it. */
+/**
+ * Lateness that does not count. A loop that is busy with answers or a pass is late by less, and requests do
+ * not notice it.
+ */
 const HARDLY_LATE_MS = 100;
-/** Linux: how long the main thread has run on a core, and how long it was ready to and had to wait for one. */
+/** File on Linux with the time that the main thread ran on a core and the time that it waited for one. */
 const SCHEDULING_FILE = "/proc/self/schedstat";
 const NANOSECONDS_A_MS = 1_000_000;
 
 export interface WatchedLoad extends Load {
-	/** Seconds by which each beat was late. */
+	/** Lateness of each beat in seconds. */
 	readonly lags: Histogram;
 	stop(): void;
 }
 
-/** Each `busyShare` answers for the time since the one before. */
+/** Creates the measurement. Each call of `busyShare` covers the time since the previous call. */
 export function createLoad(): WatchedLoad {
 	let last = readBusy();
 	let lastBeatMs = performance.now();
@@ -51,15 +57,16 @@ export function createLoad(): WatchedLoad {
 			last = present;
 			return Math.min(1, Math.max(utilization, Number.isFinite(share) ? share : 0));
 		},
-		// With the beat that is overdue: whoever asks in the middle of a stall is told of it.
+		// Includes the overdue beat, so that a caller in the middle of a stall sees it.
 		lateMs: () => lateMs + latenessMs(),
 		stop: () => clearInterval(beat),
 	};
 }
 
 /**
- * The loop's own account calls it idle from the moment it waits for something until it runs again. When all cores are
- * taken, that is mostly waiting for a core; so what the system says of the thread is asked, too.
+ * Reads the loop's utilization and the thread's scheduling figures. The loop reports itself as idle from the
+ * moment it waits until it runs again. When all cores are busy, that is mostly waiting for a core, which only
+ * the system's figures show.
  */
 function readBusy(): {
 	loop: ReturnType<typeof performance.eventLoopUtilization>;
@@ -69,13 +76,13 @@ function readBusy(): {
 	return { loop: performance.eventLoopUtilization(), wantedMs: readWantedMs(), atMs: performance.now() };
 }
 
-/** Running and waiting for a core, together. Not a number where the system does not tell. */
+/** Returns the time spent running or waiting for a core, or NaN if the system does not report it. */
 function readWantedMs(): number {
 	try {
 		const [ranNs, waitedNs] = readFileSync(SCHEDULING_FILE, "latin1").split(" ");
 		return (Number(ranNs) + Number(waitedNs)) / NANOSECONDS_A_MS;
 	} catch {
-		// Not Linux, or without /proc.
+		// Not Linux, or /proc is not mounted.
 		return Number.NaN;
 	}
 }

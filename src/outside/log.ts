@@ -1,5 +1,5 @@
-// The log: JSON lines on standard error, each with what says which process wrote it. Where somebody sits before it, the
-// same in words.
+// The log: JSON lines on standard error, each with the identity of its process. On a terminal the same lines
+// are written for people.
 
 import { pino } from "pino";
 import { readJson } from "../domain/json.ts";
@@ -10,9 +10,12 @@ import { createLineWriter, type LineWriter } from "./line-writer.ts";
 
 export type LogLevel = "info" | "warn" | "error" | "silent";
 
-/** In every line. */
+/** Fields that are part of every line. */
 export interface LogIdentity {
-	/** Drawn at the start: two processes on one machine, or one before and after a restart, are told apart by it. */
+	/**
+	 * Random id, which distinguishes two processes on one machine and the same process before and after a
+	 * restart.
+	 */
 	instance: string;
 	role: string;
 	version: string;
@@ -20,14 +23,17 @@ export interface LogIdentity {
 
 export interface ProcessLog {
 	log: Log;
-	/** For the access log, which has a switch of its own and no level. */
+	/** Access log, which has a switch of its own and no level. */
 	access: Log;
-	/** Lines that were dropped because nobody read them in time. */
+	/** Returns the number of lines that were dropped because nobody read them in time. */
 	droppedLines(): number;
 }
 
 const STANDARD_ERROR = 2;
-/** What waits while nobody reads: some ten thousand lines. Beyond it lines are dropped, and the service goes on. */
+/**
+ * Maximum size of the lines that wait for a reader, about ten thousand. Further lines are dropped, and the
+ * service continues.
+ */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 export function createLog(
@@ -46,15 +52,16 @@ export function createLog(
 	return { log, access: make("info"), droppedLines: lines.droppedLines };
 }
 
-/** So many kinds at a time; whatever is beyond is told each time. */
+/** Maximum number of different errors that are folded at a time. Beyond it, every occurrence is logged. */
 const MAX_TROUBLES = 100;
 
 /**
- * The same trouble, such as a full disk, is one line with its stack, and from then on one a second with how often it
- * happened (`times`) and what the last one was about. A second without it, and the next one is told in full again.
+ * Folds repeated errors. The first occurrence, for example of a full disk, is logged with its stack. After
+ * that there is one line a second with the number of occurrences (`times`) and the latest details. After a
+ * second without the error, the next occurrence is logged in full again.
  */
 export function foldRepeats(log: Log, after: (delayMs: number, run: () => void) => unknown): Log {
-	/** By kind: how often since it was last told, and how to tell it. */
+	/** Repeated errors by kind, with the number of occurrences since the last line. */
 	const troubles = new Map<string, { times: number; tell(times: number): void }>();
 	const tellLater = (kind: string): unknown =>
 		after(SECOND_MS, () => {
@@ -71,7 +78,7 @@ export function foldRepeats(log: Log, after: (delayMs: number, run: () => void) 
 			if (!(err instanceof Error)) return log[level](fields, message);
 			const { name: type, message: said } = err;
 			const code = "code" in err ? err.code : undefined;
-			// Numbers and names in it may differ from one call to the next.
+			// Numbers and quoted names may differ between two occurrences of the same error.
 			const words = said.replace(/\d+|"[^"]*"|'[^']*'/g, "");
 			const kind = [level, message, type, code, words, placeOf(err)].join(" ");
 			const tell = (times: number) =>
@@ -89,38 +96,45 @@ export function foldRepeats(log: Log, after: (delayMs: number, run: () => void) 
 	};
 }
 
-/** Where our own code failed, or called what failed: two troubles in the same words are told apart by it. */
+/**
+ * Returns the stack frame of our own code where the error occurred. It distinguishes two errors with the same
+ * message.
+ */
 function placeOf({ stack = "" }: Error): string | undefined {
 	const frames = stack.split("\n").filter((line) => /^ +at /.test(line));
 	return frames.find((line) => !/node_modules|node:/.test(line)) ?? frames[0];
 }
 
-/** One, as the process has one, however many services are opened in it after each other. */
+/**
+ * The only writer, because the process has one standard error even if several services are opened in it one
+ * after another.
+ */
 let standardError: LineWriter | undefined;
 
 function openStandardError(): LineWriter {
 	if (standardError !== undefined) return standardError;
-	// Not pino's own destination: synchronous, a pipe that nobody reads would hold up every callback and every answer;
-	// not synchronous, it tries for ever to write its last lines to a pipe whose reader is gone, and the process never ends.
+	// pino's own destination does not fit. In synchronous mode a pipe that nobody reads would block every
+	// callback and answer. In asynchronous mode it tries forever to write the last lines to a pipe whose reader
+	// is gone, and the process never ends.
 	const lines = createLineWriter(STANDARD_ERROR, MAX_WAITING_BYTES);
 	process.on("exit", () => lines.writeRest());
 	standardError = lines;
 	return lines;
 }
 
-// A line as people read it on a terminal: when, how bad, what, and what else it says.
+// Log lines for a terminal: time, level, message and the remaining fields.
 
-/** Pino's numbers. */
+/** pino's numbers for levels. */
 const WARN = 40;
 const ERROR = 50;
 const HOUR_AT = 11;
 const SECOND_END = 19;
 
-/** What is no line of the log stays as it is. */
+/** Formats a JSON line for people. Text that is not a log line is returned unchanged. */
 export function sayLogLine(json: string): string {
 	const line = readJson(json);
 	if (!isRecord(line)) return json;
-	// Which process it is, the terminal says by itself.
+	// The identity is left out, because the terminal shows which process it is.
 	const { level, time, msg, err, instance: _instance, role: _role, version: _version, ...rest } = line;
 	if (typeof msg !== "string") return `${showSafely(json.trimEnd())}\n`;
 	const at = String(time).slice(HOUR_AT, SECOND_END);
@@ -144,9 +158,9 @@ function sayError(error: unknown): string {
 	return `\n${String(stack ?? message)}${code === undefined ? "" : `\ncode ${String(code)}`}`;
 }
 
-/** Some of it came from outside, and a terminal obeys control characters. */
+/** Escapes control characters, because part of the text comes from outside and a terminal would obey them. */
 function showSafely(text: string): string {
-	// Set in: a line break in it must not look like the next line of the log.
+	// Line breaks are indented, so that they cannot imitate the next line of the log.
 	return showBytes(Buffer.from(text)).replaceAll("\n", "\n    ");
 }
 

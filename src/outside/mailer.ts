@@ -1,9 +1,9 @@
-// Mail through the operator's SMTP server.
+// Sends mail through the operator's SMTP server.
 
 import { createTransport, type NodemailerError } from "nodemailer";
 import type { Mailer, MailSender } from "../ports.ts";
 
-/** A mail server that hangs must not hold up the other mails for long. */
+/** Timeout for the mail server. A server that hangs must not delay the other mails for long. */
 const SMTP_TIMEOUT_MS = 20_000;
 
 export interface SmtpMailer extends Mailer {
@@ -27,7 +27,8 @@ export function createSmtpMailer(smtpUrl: string, from: string): SmtpMailer {
 		async send({ to, subject, text, from: sender, replyTo }) {
 			try {
 				await smtp.sendMail({
-					// As a text, what is in parentheses would be taken for a remark, and the mail would go to another address.
+					// In a plain string, text in parentheses would be read as a comment, and the mail would go to
+					// another address.
 					to: { name: "", address: to },
 					subject,
 					text,
@@ -47,13 +48,13 @@ export function createSmtpMailer(smtpUrl: string, from: string): SmtpMailer {
 	};
 }
 
-/** Name and address of `Ringback <ringback@network.example>`; an address alone has no name. */
+/** Parses `Ringback <ringback@network.example>`. An address alone has no name. */
 function readMailFrom(text: string): { name: string; address: string } {
 	const [, name = "", address = text] = /^(.*?)\s*<([^<>]+)>$/.exec(text.trim()) ?? [];
 	return { name: name.replace(/^"(.*)"$/, "$1"), address };
 }
 
-/** As a pair, and not as a text: a comma or a quote in the name stays in the name. */
+/** Returns a pair instead of a string, so that a comma or a quote in the name stays part of the name. */
 function fillIn(
 	{ name, address }: MailSender,
 	usual: { name: string; address: string },
@@ -61,7 +62,7 @@ function fillIn(
 	return { name: name ?? usual.name, address: address ?? usual.address };
 }
 
-/** By nodemailer's own codes. A sender that is refused (MAIL FROM) is refused with every mail. */
+/** Classifies by nodemailer's codes. A refused sender (MAIL FROM) would be refused with every mail. */
 function isAboutOneMail(error: unknown): error is NodemailerError {
 	if (!(error instanceof Error) || !("code" in error) || !("command" in error)) return false;
 	return (error.code === "EENVELOPE" || error.code === "EMESSAGE") && error.command !== "MAIL FROM";

@@ -1,8 +1,8 @@
-// What the system and the runtime tell of this process, under the names that dashboards for Node know.
+// Metrics of the system and the runtime about this process, under the names that dashboards for Node expect.
 
 import { collectDefaultMetrics, type Metric, Registry } from "prom-client";
 
-/** Of the library's own collection these are worth their series. */
+/** The metrics that are useful among those that the library collects. */
 const NAMES = [
 	"nodejs_gc_duration_seconds",
 	"process_cpu_seconds_total",
@@ -12,10 +12,13 @@ const NAMES = [
 	"process_start_time_seconds",
 ];
 
-/** One, as the process is one, however many services are opened in it: the library's collection cannot be stopped. */
+/**
+ * The only registry, because the library's collection cannot be stopped and the process may open several
+ * services.
+ */
 let registry: Registry | undefined;
 
-/** Without those that this system does not tell. */
+/** Returns the metrics that this system provides. */
 export function findProcessFigures(): readonly Metric[] {
 	if (registry === undefined) {
 		registry = new Registry();

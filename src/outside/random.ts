@@ -1,4 +1,5 @@
-// The machine's randomness, drawn in blocks: asking for sixteen bytes costs as much as asking for thousands.
+// The machine's randomness, drawn in blocks, because drawing sixteen bytes costs as much as drawing
+// thousands.
 
 import { randomFillSync } from "node:crypto";
 import type { Random } from "../ports.ts";
@@ -18,7 +19,7 @@ export function createRandom(): Random {
 		return block.subarray(used - count, used);
 	};
 	return {
-		// A copy: the block is filled anew, and a caller may keep what it got.
+		// Returns a copy, because the block is filled again and a caller may keep its bytes.
 		bytes: (count) => new Uint8Array(draw(count)),
 		hex: (count) => draw(count).toString("hex"),
 	};

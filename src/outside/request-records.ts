@@ -1,5 +1,5 @@
-// Every request gets a record: an id that its answer carries, and what it turns out to be while it is answered. When it
-// is over, whoever counts and logs requests is told.
+// Gives every incoming request a record with an id that its answer carries. When the request is over, the
+// record is passed on to be counted and logged.
 
 import {
 	type IncomingMessage,
@@ -14,16 +14,19 @@ import type { ServeRequest } from "./connection-guard.ts";
 
 const ID_HEADER = "x-request-id";
 const TRACE_HEADER = "traceparent";
-/** What proxies and tracing tools make: a UUID, hex digits, a ULID. Nothing else gets into a log or an answer. */
+/**
+ * Ids that proxies and tracing tools generate: a UUID, hex digits, a ULID. Other ids do not get into logs or
+ * answers.
+ */
 const SANE_ID = /^[\w.:-]{8,64}$/;
 const ID_BYTES = 8;
 
 type Head = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
-/** Node makes these itself, so that it takes a class. */
+/** A class, because Node creates the responses itself. */
 export class RecordedResponse extends ServerResponse {
 	record: RequestRecord | null = null;
-	/** When its head was written; null before. */
+	/** Time at which the headers were written, or null before that. */
 	headAtMs: number | null = null;
 
 	override writeHead(status: number, statusMessage?: string, headers?: Head): this;
@@ -31,7 +34,7 @@ export class RecordedResponse extends ServerResponse {
 	override writeHead(status: number, first?: string | Head, second?: Head): this {
 		this.headAtMs = performance.now();
 		const headers = typeof first === "string" ? second : first;
-		// Not `setHeader`: Node would then sort all the others in, one by one.
+		// `setHeader` is not used, because Node would then merge all other headers one by one.
 		const all = Array.isArray(headers) ? headers : this.#withId(headers);
 		return typeof first === "string" ? super.writeHead(status, first, all) : super.writeHead(status, all);
 	}
@@ -54,7 +57,7 @@ export function recordRequests(serve: ServeRequest, options: RecordingOptions): 
 	return (incoming: RecordedIncoming, outgoing) => {
 		const startedAtMs = performance.now();
 		const { socket, headers, method = "" } = incoming;
-		// A connection that is gone has no address any more.
+		// The address is read now, because a closed connection has none.
 		const { bytesWritten: sentBefore, remoteAddress } = socket;
 		const record: RequestRecord = {
 			id: findId(headers[ID_HEADER], random),
@@ -86,10 +89,10 @@ function findId(given: string | string[] | undefined, random: Random): string {
 	return typeof given === "string" && SANE_ID.test(given) ? given : random.hex(ID_BYTES);
 }
 
-/** W3C's Trace Context. */
+/** Header of W3C Trace Context. */
 const TRACEPARENT = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}(?:-.*)?$/;
 
-/** Null for whatever is none: a stranger may send anything. */
+/** Returns null if the header is not valid. A stranger may send anything. */
 export function readTraceId(traceparent: string | undefined): string | null {
 	const [, version, traceId = "", spanId = ""] = TRACEPARENT.exec(traceparent ?? "") ?? [];
 	if (version === undefined || version === "ff" || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return null;

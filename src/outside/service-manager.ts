@@ -1,23 +1,26 @@
-// Tells systemd that the service is ready and, where it asks, that it is alive. It listens on a datagram socket, of which
-// Node has none; so its own program `systemd-notify` does the talking, and the unit allows that (NotifyAccess=all): a
-// short process three times in a watchdog's minute.
+// Tells systemd that the service is ready and, if systemd asks for it, that it is alive. systemd listens on a
+// datagram socket, which Node does not support. So its program `systemd-notify` sends the messages, and the
+// unit allows that (NotifyAccess=all). That is a short process three times per watchdog interval.
 
 import { execFile } from "node:child_process";
 import type { ServiceManager } from "../domain/process.ts";
 import type { Log } from "../ports.ts";
 
 const PROGRAM = "/usr/bin/systemd-notify";
-/** Of the time it gives us: one that is late, or lost, does no harm. */
+/**
+ * Interval of the messages as a share of the watchdog's time, so that one late or lost message does no harm.
+ */
 const WATCHDOG_SHARE = 1 / 3;
 
 export function tellServiceManager({ socket, watchdogMs }: ServiceManager, log: Log): void {
 	const tell = (state: string): void => {
-		// Nothing else of our environment, where secrets are.
+		// The program gets no other part of our environment, which contains secrets.
 		execFile(PROGRAM, [state], { env: { NOTIFY_SOCKET: socket } }, (error) => {
 			if (error !== null) log.error({ err: error, state }, "systemd could not be told how the service is");
 		});
 	};
 	tell("READY=1");
-	// From the event loop, so that one that stands still is told by silence. It keeps no process that is done.
+	// The timer runs on the event loop, so that a stalled loop sends nothing. It does not keep a finished
+	// process alive.
 	if (watchdogMs !== null) setInterval(() => tell("WATCHDOG=1"), watchdogMs * WATCHDOG_SHARE).unref();
 }

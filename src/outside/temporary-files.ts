@@ -1,5 +1,5 @@
-// Files that live no longer than the request that brought them. Each loses its name as soon as it is open: whatever
-// happens to the process, also kill -9, the system then takes its space back by itself.
+// Files that live no longer than the request that brought them. Each file is unlinked as soon as it is open,
+// so the system frees its space whatever happens to the process, even after kill -9.
 
 import { randomBytes } from "node:crypto";
 import { unlinkSync } from "node:fs";
@@ -8,11 +8,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TemporaryFile, TemporaryFiles } from "../ports.ts";
 
-/** What is held of a file at any time; and what is read of it at a time, so that others are not held up. */
+/** Size of the write buffer and of each chunk that is read, small enough not to delay other requests. */
 const CHUNK_BYTES = 16_384;
 const NAME_BYTES = 16;
 
-/** Beside the database file, which is on a disk; the system's folder for temporary files may be in memory. */
+/**
+ * Creates files beside the database file, which is on a disk. The system's folder for temporary files may be
+ * in memory.
+ */
 export function temporaryFilesBeside(databasePath: string): TemporaryFiles {
 	return createTemporaryFiles(`${databasePath}.upload-`);
 }
