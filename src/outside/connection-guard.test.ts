@@ -1,4 +1,5 @@
-// A listener with more connections than it has room for. What a flood of them does to a shop: test/proxy/slow-clients.test.ts.
+// A listener with more connections than it has room for. test/proxy/slow-clients.test.ts shows what a flood
+// of them does to a shop.
 
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { once } from "node:events";
@@ -11,10 +12,10 @@ import { type HttpServer, listen, PUBLIC_LIMITS } from "./http-server.ts";
 import { createRandom } from "./random.ts";
 
 const MAX = 3;
-/** Ended with their test. */
+/** Clients that are closed at the end of their test. */
 const clients = new Set<Socket | ClientRequest>();
 
-test("without room the connection goes that has been unfinished for the longest: by head, by body, or idle", async (t) => {
+test("when there is no room, the connection that has been unfinished the longest is closed: slow head, slow body or idle", async (t) => {
 	const { server, log } = await open(t);
 	const first = await hold(server, "GET / HTTP/1.1\r\nHost: ");
 	const second = await hold(server, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf");
@@ -33,7 +34,7 @@ test("without room the connection goes that has been unfinished for the longest:
 	match(told[0]?.message ?? "", /too many connections/);
 });
 
-test("whoever finishes keeps its place: others go first, however late they came", async (t) => {
+test("a client that finishes keeps its place, and others are closed first however late they came", async (t) => {
 	const { server } = await open(t);
 	const kept = await hold(server, "");
 	const others = [await hold(server, "GET"), await hold(server, "GET")];
@@ -53,7 +54,7 @@ test("streams and uploads take no room, and give none away", async (t) => {
 	deepEqual(new Set(streams.map(({ destroyed }) => destroyed)), new Set([false]));
 });
 
-test("what takes long has a room of its own, with a bound: a place of the app's that was left with bytes unread", async (t) => {
+test("long connections have a limit of their own, which counts places left with unread bytes", async (t) => {
 	const { server } = await open(t);
 	const first = await openStream(server, "/stream");
 	for (let n = 0; n < 256; n++) await openStream(server, "/stream");
@@ -61,7 +62,7 @@ test("what takes long has a room of its own, with a bound: a place of the app's 
 	equal(await ask(server), 200);
 });
 
-test("a few requests behind each other on one connection are answered in their order, and too many end it", async (t) => {
+test("a few pipelined requests are answered in order, and too many end the connection", async (t) => {
 	const { server } = await open(t);
 	const few = await hold(
 		server,
@@ -92,7 +93,7 @@ async function open(t: TestContext) {
 	const server = await listen({ host: "127.0.0.1", port: 0, limits, log, recording });
 	server.serve({ fetch });
 	t.after(async () => {
-		// First: a close waits for whoever is still asking, or being answered.
+		// The clients are closed first, because closing the server waits for open requests.
 		for (const client of clients) client.destroy();
 		clients.clear();
 		await server.close();
@@ -100,7 +101,7 @@ async function open(t: TestContext) {
 	return { server, log };
 }
 
-/** A connection that has sent so much. */
+/** Opens a connection and sends the text. */
 async function hold({ port }: HttpServer, text: string): Promise<Socket> {
 	const socket = connect(port, "127.0.0.1");
 	clients.add(socket);
@@ -110,7 +111,7 @@ async function hold({ port }: HttpServer, text: string): Promise<Socket> {
 	return socket;
 }
 
-/** A connection of its own. */
+/** Sends a request on a connection of its own and returns its status. */
 function ask({ url }: HttpServer): Promise<number> {
 	return new Promise((resolve, reject) => {
 		request(url, { agent: false }, (answer) => {
@@ -122,11 +123,11 @@ function ask({ url }: HttpServer): Promise<number> {
 	});
 }
 
-/** Resolves when the first words have come. */
+/** Opens a stream and resolves when its first bytes have arrived. */
 function openStream({ url }: HttpServer, path: string): Promise<ClientRequest> {
 	return new Promise((resolve, reject) => {
 		const asking = request(url + path, { agent: false }, (answer) => {
-			// Ended by us, or by the server when it closes.
+			// The stream is ended by the test, or by the server when it closes.
 			answer.on("error", () => undefined);
 			answer.once("data", () => resolve(asking));
 		});

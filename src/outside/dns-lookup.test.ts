@@ -9,11 +9,11 @@ import { createDnsLookUp, type DnsLookUp } from "./dns-lookup.ts";
 import { createHttpsTransport } from "./https-transport.ts";
 
 const NAME = "shop.example";
-/** Longer than an answer is remembered. */
+/** Longer than the lifetime of a cached answer. */
 const LATER_MS = 1_001;
 
-suite("a look-up", () => {
-	test("gives the addresses of both families, IPv4 first", async (t) => {
+suite("a lookup", () => {
+	test("returns the addresses of both families, IPv4 first", async (t) => {
 		const { server, lookUp } = await open(t);
 		server.records = { A: ["192.0.2.1", "192.0.2.2"], AAAA: ["2001:db8::1"] };
 		assert.deepEqual(await lookUp.ask(NAME), {
@@ -22,7 +22,7 @@ suite("a look-up", () => {
 		});
 	});
 
-	test("uses one family where the other has no record, or breaks", async (t) => {
+	test("uses one family if the other has no record or fails", async (t) => {
 		const { server, lookUp } = await open(t);
 		server.records = { A: "SERVFAIL", AAAA: ["2001:db8::1"] };
 		assert.deepEqual(await lookUp.ask(NAME), { ok: true, addresses: ["2001:db8::1"] });
@@ -30,7 +30,7 @@ suite("a look-up", () => {
 		assert.deepEqual(await lookUp.ask("other.example"), { ok: true, addresses: ["192.0.2.1"] });
 	});
 
-	test("uses one family where the other never answers, and waits for it a second", async (t) => {
+	test("uses one family if the other never answers, after waiting a second for it", async (t) => {
 		const { server, lookUp } = await open(t);
 		server.records = { A: ["192.0.2.1"], AAAA: "SILENCE" };
 		t.mock.timers.enable({ apis: ["setTimeout"] });
@@ -46,7 +46,7 @@ suite("a look-up", () => {
 		assert.deepEqual(server.asked.toSorted(), ["A", "AAAA"], "the silent one was not asked a second time");
 	});
 
-	test("asks nobody for literals and for localhost", async (t) => {
+	test("asks no name server for literals and localhost", async (t) => {
 		const { server, lookUp } = await open(t);
 		for (const literal of ["192.0.2.7", "2001:db8::7"]) {
 			assert.deepEqual(await lookUp.ask(literal), { ok: true, addresses: [literal] });
@@ -57,7 +57,7 @@ suite("a look-up", () => {
 		assert.deepEqual(server.asked, []);
 	});
 
-	test("is shared by those who ask together, remembered for a second, and then asked again", async (t) => {
+	test("is shared by concurrent callers, cached for a second, and then made again", async (t) => {
 		const { server, lookUp } = await open(t);
 		server.records = { A: ["192.0.2.1"], AAAA: [] };
 		const [first, second] = await Promise.all([lookUp.ask(NAME), lookUp.ask(NAME)]);
@@ -70,10 +70,10 @@ suite("a look-up", () => {
 		assert.deepEqual(await lookUp.ask(NAME), { ok: true, addresses: ["192.0.2.2"] });
 	});
 
-	test("is not harmed by a broken message about another name that is asked for at the same time", async (t) => {
+	test("is not harmed by a broken message about another name", async (t) => {
 		const names = await startZoneServer(({ name }) => {
 			const good = { answers: [{ type: "A", data: "192.0.2.1" }] } as const;
-			// The good ones answer behind the broken one: they are still out when it comes.
+			// The good answers arrive after the broken one, so their queries are still in flight when it comes.
 			return name === "broken.example" ? { ...good, cutBytes: 2 } : { ...good, delayMs: 50 };
 		});
 		t.after(() => names.close());
@@ -85,9 +85,9 @@ suite("a look-up", () => {
 		for (const other of others) assert.deepEqual(other, { ok: true, addresses: ["192.0.2.1"] });
 	});
 
-	test("uses one family although the other's message is broken, whichever comes first", async (t) => {
+	test("uses one family although the other's message is broken, in either order", async (t) => {
 		for (const delayMs of [0, 60]) {
-			// Broken each time it is asked; the good one comes before or behind it on the same socket.
+			// The broken answer is sent each time; the good one arrives before or after it on the same socket.
 			const names = await startZoneServer(({ type }) =>
 				type === "A"
 					? { answers: [{ type: "A", data: "192.0.2.1" }], delayMs }
@@ -100,7 +100,7 @@ suite("a look-up", () => {
 		}
 	});
 
-	test("that failed is not remembered", async (t) => {
+	test("that failed is not cached", async (t) => {
 		const { server, lookUp } = await open(t);
 		server.records = { A: "NXDOMAIN", AAAA: "NXDOMAIN" };
 		assert.equal((await lookUp.ask(NAME)).ok, false);
@@ -108,7 +108,7 @@ suite("a look-up", () => {
 		assert.equal((await lookUp.ask(NAME)).ok, true);
 	});
 
-	test("that is still out when everything closes ends", async (t) => {
+	test("that is in flight when the transport closes ends", async (t) => {
 		const { server, lookUp } = await open(t);
 		server.records = { A: "SILENCE", AAAA: "SILENCE" };
 		const answer = lookUp.ask(NAME);
@@ -118,7 +118,7 @@ suite("a look-up", () => {
 });
 
 suite("a delivery to a name", () => {
-	test("dials what the name stands for and shows the look-up's time", async (t) => {
+	test("dials an address of the name and records the lookup's time", async (t) => {
 		const { shop, transport } = await openShop(t, { A: ["127.0.0.1"], AAAA: [] });
 		const first = await post(transport, shop);
 		assert.deepEqual(first.outcome, { kind: "answered", status: 204 });
@@ -127,18 +127,19 @@ suite("a delivery to a name", () => {
 		assert.deepEqual([second.timings.lookUpMs, second.timings.connectMs], [null, null]);
 	});
 
-	test("goes to the second address where the first refuses", async (t) => {
+	test("uses the second address if the first one refuses", async (t) => {
 		const { shop, transport } = await openShop(t, { A: ["127.0.0.2", "127.0.0.1"], AAAA: [] });
 		assert.deepEqual((await post(transport, shop)).outcome, { kind: "answered", status: 204 });
 	});
 
-	test("goes to the second address where the first is a black hole, within the deadline", async (t) => {
-		// TEST-NET-1: nobody answers; some machines say at once that they have no way there, which is as good.
+	test("uses the second address within the deadline if the first one never answers", async (t) => {
+		// TEST-NET-1, where nobody answers. Some machines report at once that they have no route, which serves as
+		// well.
 		const { shop, transport } = await openShop(t, { A: ["192.0.2.1", "127.0.0.1"], AAAA: [] }, 3_000);
 		assert.deepEqual((await post(transport, shop)).outcome, { kind: "answered", status: 204 });
 	});
 
-	test("whose name server hangs ends by the deadline", async (t) => {
+	test("ends by the deadline if the name server hangs", async (t) => {
 		const { shop, transport } = await openShop(t, { A: "SILENCE", AAAA: "SILENCE" }, 150);
 		const { outcome, timings } = await post(transport, shop);
 		assert.deepEqual(outcome, { kind: "timeout", stage: "look-up" });
@@ -155,7 +156,7 @@ interface NameServer {
 	asked: string[];
 }
 
-/** Every name has the same records. */
+/** Starts a name server on which every name has the same records. */
 async function startNameServer(t: TestContext, records: Records): Promise<NameServer> {
 	const asked: string[] = [];
 	const zone = await startZoneServer(({ type }) => {

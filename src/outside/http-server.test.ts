@@ -1,4 +1,4 @@
-// The listening socket: where it says it listens, what it does when it cannot, and how it ends.
+// The listening socket: its address, its failures and how it closes.
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { once } from "node:events";
@@ -15,18 +15,18 @@ const PLAIN = {
 	trustedProxies: [],
 	log: { info: () => undefined, warn: () => undefined, error: () => undefined },
 };
-/** What a request may take to cross the loopback on a busy machine; never waited for in full. */
+/** Generous bound for a request over loopback on a busy machine. No test waits for all of it. */
 const SOON_MS = 10_000;
-/** On a busy machine; less than the five seconds that somebody who is being answered has. */
+/** Generous bound for an immediate close, below the five seconds that open requests get. */
 const AT_ONCE_MS = 4_000;
 
-test("answers at the address it gives, on a free port when asked for one", async (t) => {
+test("the server answers at the address it reports, on a free port if asked for one", async (t) => {
 	const server = await open(t, () => new Response("here"));
 	match(server.url, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
 	equal(await (await fetch(server.url)).text(), "here");
 });
 
-test("whoever asks before there is an app waits for it", async (t) => {
+test("a request that arrives before there is an app waits for it", async (t) => {
 	const server = await listen(PLAIN);
 	t.after(() => server.close());
 	const asked = fetch(server.url);
@@ -35,13 +35,13 @@ test("whoever asks before there is an app waits for it", async (t) => {
 	equal(await (await asked).text(), "at last");
 });
 
-test("rejects when the port is taken, or the address is not this machine's", async (t) => {
+test("listening rejects if the port is taken or the address does not belong to this machine", async (t) => {
 	const { url } = await open(t, () => new Response());
 	await rejects(listen({ ...PLAIN, port: Number(new URL(url).port) }), { code: "EADDRINUSE" });
 	await rejects(listen({ ...PLAIN, host: "192.0.2.1" }), { code: "EADDRNOTAVAIL" });
 });
 
-test("close answers what has been asked, hangs up, and takes nothing new", async (t) => {
+test("closing answers the requests that arrived, closes connections and accepts nothing new", async (t) => {
 	const asked = Promise.withResolvers<void>();
 	const release = Promise.withResolvers<void>();
 	const server = await open(t, async () => {
@@ -61,11 +61,11 @@ test("close answers what has been asked, hangs up, and takes nothing new", async
 	const answer = await answered;
 	const text = Buffer.concat(await answer.toArray()).toString();
 	deepEqual([answer.statusCode, text], [200, "late, but here"]);
-	// A client that keeps its connection does not hold it open.
+	// A keep-alive client does not hold the server open.
 	await within(AT_ONCE_MS, closed);
 });
 
-test("while connections are ended, newcomers and those who keep theirs are answered, each for the last time", async (t) => {
+test("while connections are being ended, each client gets one last answer", async (t) => {
 	const server = await open(
 		t,
 		({ url }) => new Response(url.endsWith("/stream") ? streamOf("here") : "here"),
@@ -88,7 +88,7 @@ test("while connections are ended, newcomers and those who keep theirs are answe
 	);
 });
 
-test("close waits five seconds for somebody who does not finish asking, and no longer", async (t) => {
+test("closing waits five seconds for an unfinished request, and no longer", async (t) => {
 	const asked = Promise.withResolvers<void>();
 	const server = await open(t, async (request) => {
 		asked.resolve();
@@ -109,7 +109,7 @@ test("close waits five seconds for somebody who does not finish asking, and no l
 	await closed;
 });
 
-test("whoever does not finish asking in time is hung up on, however many bytes still trickle in", async (t) => {
+test("a request that is not finished in time is cut off, even while bytes still trickle in", async (t) => {
 	const limits = { ...PUBLIC_LIMITS, headersTimeoutMs: 200, requestTimeoutMs: 400 };
 	const server = await open(t, async (request) => new Response(await request.text()), { limits });
 	const body = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n";
@@ -132,7 +132,7 @@ test("whoever does not finish asking in time is hung up on, however many bytes s
 	);
 });
 
-test("an answer may take longer than asking may, and an open stream stays open", async (t) => {
+test("an answer may take longer than the request timeout, and an open stream stays open", async (t) => {
 	const slow = Promise.withResolvers<void>();
 	const server = await open(
 		t,
@@ -151,7 +151,7 @@ test("an answer may take longer than asking may, and an open stream stays open",
 		{ limits: { ...PUBLIC_LIMITS, headersTimeoutMs: 100, requestTimeoutMs: 100 } },
 	);
 	const answers = ["/slow", "/stream"].map(async (path) => (await fetch(server.url + path)).text());
-	// A look at the limits has come by when somebody who came later is hung up on.
+	// The limits have been checked when a client that connected later was cut off.
 	const witness = await sendHalf(t, server, "GET");
 	witness.resume();
 	await within(SOON_MS, hungUp(witness));
@@ -188,14 +188,14 @@ async function sendHalf(t: TestContext, server: HttpServer, text: string): Promi
 	const { hostname, port } = new URL(server.url);
 	const socket = connect(Number(port), hostname);
 	t.after(() => socket.destroy());
-	// The server hangs up on it: that is the point.
+	// The server is expected to close this connection.
 	socket.on("error", () => undefined);
 	await once(socket, "connect");
 	if (text !== "") await new Promise<void>((resolve) => socket.write(text, () => resolve()));
 	return socket;
 }
 
-/** Politely or by a reset: bytes that were under way make the difference. */
+/** Resolves when the connection is closed, in order or by a reset. Bytes in flight decide which one it is. */
 function hungUp(socket: Socket): Promise<void> {
 	return new Promise((resolve) => socket.once("close", () => resolve()));
 }

@@ -9,7 +9,7 @@ const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 const HINTS = "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\nlink: </b>\r\n\r\n";
 const SHORTEST = "HTTP/1.1 199\r\n\r\n";
 
-suite("announcements are taken away in whatever pieces they come, and nothing else is:", () => {
+suite("informational answers are removed in whatever chunks they arrive, and nothing else is:", () => {
 	const cases: readonly [what: string, bytes: string, passed: string][] = [
 		["an answer alone", ANSWER, ANSWER],
 		["a 100", CONTINUE + ANSWER, ANSWER],
@@ -38,7 +38,7 @@ suite("announcements are taken away in whatever pieces they come, and nothing el
 	}
 });
 
-suite("an announcement that another reader could end elsewhere breaks the connection:", () => {
+suite("an informational answer that another parser could end elsewhere breaks the connection:", () => {
 	for (const bytes of [
 		`HTTP/1.1 100 C\n\n${ANSWER}\r\n\r\n`,
 		`HTTP/1.1 100 C\r\nx: y\n\r\n${ANSWER}`,
@@ -58,8 +58,8 @@ suite("an announcement that another reader could end elsewhere breaks the connec
 	}
 });
 
-suite("on a kept connection", () => {
-	test("every answer has its own announcements taken away", () => {
+suite("on a reused connection", () => {
+	test("the informational answers before every answer are removed", () => {
 		const gate = openGate();
 		gate.take([CONTINUE + ANSWER]);
 		gate.expect();
@@ -67,13 +67,13 @@ suite("on a kept connection", () => {
 		assert.deepEqual({ ...gate.state }, { passed: ANSWER + ANSWER, code: null });
 	});
 
-	test("an announcement that nobody waits for passes, for the parser to break off", () => {
+	test("an unsolicited informational answer passes, so that the parser closes the connection", () => {
 		const gate = openGate();
 		gate.take([ANSWER, CONTINUE]);
 		assert.equal(gate.state.passed, ANSWER + CONTINUE);
 	});
 
-	test("what was begun for one answer is not continued for the next", () => {
+	test("filtering that was begun for one answer does not continue for the next", () => {
 		const gate = openGate();
 		gate.take([HINTS.slice(0, 20)]);
 		gate.expect();
@@ -84,11 +84,11 @@ suite("on a kept connection", () => {
 	});
 });
 
-suite("announcements", () => {
+suite("informational answers", () => {
 	const most = [announcementOf(10 * KIB), announcementOf(6 * KIB)].join("");
 
 	for (const pieceBytes of [1, 8, 1_000, 64 * KIB]) {
-		test(`of 16 KiB in all pass away, one byte more is cut (pieces of ${pieceBytes} bytes)`, () => {
+		test(`of 16 KiB in all are removed, and one byte more cuts the connection (chunks of ${pieceBytes} bytes)`, () => {
 			const gate = openGate();
 			gate.take(cut(most + ANSWER, pieceBytes));
 			gate.expect();
@@ -104,7 +104,7 @@ suite("announcements", () => {
 interface OpenGate {
 	readonly state: { passed: string; code: string | null };
 	expect(): void;
-	/** Each piece is read before the next comes. */
+	/** Feeds the chunks, each of which is read before the next arrives. */
 	take(pieces: readonly string[]): void;
 }
 
@@ -130,7 +130,7 @@ function openGate(): OpenGate {
 	};
 }
 
-/** In one piece, in two at every position, and byte by byte. */
+/** Returns the bytes in one chunk, in two at every position, and byte by byte. */
 function cutEverywhere(bytes: string): string[][] {
 	const inTwo = Array.from({ length: bytes.length - 1 }, (_, at) => [
 		bytes.slice(0, at + 1),

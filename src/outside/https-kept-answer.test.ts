@@ -1,5 +1,5 @@
-// What is kept of answers over real TLS sockets, those of hostile shops included: bounded, safe to show, and never at
-// the price of the outcome or of anybody's time.
+// What is stored of answers over real TLS sockets, including those of hostile shops. It is bounded, safe to
+// show, and never changes the outcome or costs others time.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";
@@ -10,16 +10,16 @@ import { parseRange } from "../domain/address.ts";
 import type { PostbackAnswer, Transport } from "../ports.ts";
 import { createHttpsTransport } from "./https-transport.ts";
 
-/** For tests that do not wait for it. */
+/** Deadline for tests that do not wait for it. */
 const PATIENT_DEADLINE_MS = 60_000;
-/** Less than a body is waited for. */
+/** Deadline shorter than the time that a body is waited for. */
 const SHORT_DEADLINE_MS = 400;
 /** Far below the patient deadline, and far above half a second on a busy machine. */
 const SOON_MS = 15_000;
 const DRIP_MS = 10;
 
 suite("of an answer that is not 2xx", () => {
-	test("the four headers and the body are kept", async (t) => {
+	test("the four headers and the body are stored", async (t) => {
 		const { shop, answer } = await open(t);
 		const headers = {
 			location: shop.url("/elsewhere"),
@@ -39,7 +39,7 @@ suite("of an answer that is not 2xx", () => {
 		});
 	});
 
-	test("without a body says so, and of 2xx nothing is ever kept", async (t) => {
+	test("an empty body is recorded as empty, and of a 2xx answer nothing is stored", async (t) => {
 		const { answer } = await open(t);
 		for (const status of [301, 304, 400, 401, 404, 408, 429, 500, 503, 599]) {
 			const kept = await answer({ status });
@@ -52,14 +52,14 @@ suite("of an answer that is not 2xx", () => {
 	});
 });
 
-suite("the first 2 KB are kept", () => {
+suite("the first 2 KB are stored", () => {
 	test("of 60 KB", async (t) => {
 		const { answer } = await open(t);
 		const kept = await answer({ status: 500, body: `begin${"x".repeat(60_000)}` });
 		deepEqual([kept?.body.slice(0, 6), kept?.body.length, kept?.isCut], ["beginx", 2_048, true]);
 	});
 
-	test("of a body without end, as soon as they are there", async (t) => {
+	test("of an endless body, as soon as they have arrived", async (t) => {
 		const { answer } = await open(t);
 		const startedMs = performance.now();
 		const kept = await answer({
@@ -70,10 +70,10 @@ suite("the first 2 KB are kept", () => {
 	});
 });
 
-suite("a body that drips", () => {
+suite("a slow body", () => {
 	const HEAD = "HTTP/1.1 500 E\r\ncontent-length: 1000000\r\n\r\nbegin";
 
-	test("does not hold the outcome up, and is cut after half a second", async (t) => {
+	test("does not delay the outcome, and is cut after half a second", async (t) => {
 		const { shop, post } = await open(t);
 		shop.answer = () => ({ raw: (socket) => drip(t, socket, HEAD) });
 		const startedMs = performance.now();
@@ -88,7 +88,7 @@ suite("a body that drips", () => {
 		equal(timings.answerMs, answerMs, "the timings are those of the headers");
 	});
 
-	test("is cut by the attempt's own deadline where that comes first", async (t) => {
+	test("is cut by the attempt's own deadline if that comes first", async (t) => {
 		const { shop, post } = await open(t, SHORT_DEADLINE_MS);
 		const closed = Promise.withResolvers<boolean>();
 		let isKept = false;
@@ -99,7 +99,7 @@ suite("a body that drips", () => {
 			},
 		});
 		let answer = await post();
-		// A handshake may take longer than that when the machine is busy; the next one resumes.
+		// On a busy machine a handshake may take longer than that. The next one resumes its session.
 		for (let tries = 0; answer.outcome.kind === "timeout" && tries < 20; tries++) answer = await post();
 		void answer.kept?.then(() => {
 			isKept = true;
@@ -108,7 +108,7 @@ suite("a body that drips", () => {
 		equal(await closed.promise, true, "nothing waits any more when the connection is gone");
 	});
 
-	test("does not hold up the closing of the transport", async (t) => {
+	test("does not delay the closing of the transport", async (t) => {
 		const { shop, post, transport } = await open(t);
 		shop.answer = () => ({ raw: (socket) => drip(t, socket, HEAD) });
 		const { kept } = await post();
@@ -116,7 +116,7 @@ suite("a body that drips", () => {
 		equal((await kept)?.isCut, true);
 	});
 
-	test("and one that breaks off leaves what came", async (t) => {
+	test("that breaks off leaves the bytes that arrived", async (t) => {
 		const { answer } = await open(t);
 		const kept = await answer({ raw: (socket) => socket.end(HEAD) });
 		deepEqual([kept?.body, kept?.isCut], ["begin", true]);
@@ -127,7 +127,7 @@ interface Opened {
 	shop: Shop;
 	transport: Transport;
 	post: () => Promise<PostbackAnswer>;
-	/** What is kept of it. */
+	/** Returns what is stored of the answer. */
 	answer: (answer: ShopAnswer) => Promise<Awaited<PostbackAnswer["kept"]>>;
 }
 
@@ -157,7 +157,7 @@ function drip(t: TestContext, socket: Socket, first: string): void {
 	t.after(() => clearInterval(timer));
 }
 
-/** As fast as it is taken. */
+/** Sends data as fast as the client reads it. */
 function pour(t: TestContext, socket: Socket, head: string): void {
 	const chunk = `400\r\n${"x".repeat(0x400)}\r\n`;
 	const more = () => {

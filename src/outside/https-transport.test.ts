@@ -8,7 +8,7 @@ import { createHttpsTransport, type HttpsTransportOptions } from "./https-transp
 const HEADERS = ["Content-Type", "application/json", "X-Service-Nonce", "00ff"];
 const BODY = '{"orderId":"Größe 42"}';
 const LOOPBACK = ranges("127.0.0.0/8", "::1/128");
-/** For those tests that wait for it; long enough for a handshake on a busy machine. */
+/** Deadline for tests that wait for it, long enough for a handshake on a busy machine. */
 const SHORT_DEADLINE_MS = 250;
 
 suite("an answer", () => {
@@ -26,7 +26,7 @@ suite("an answer", () => {
 		});
 	}
 
-	test("comes to exactly the request that was given, and what HTTP itself needs", async (t) => {
+	test("follows exactly the given request, plus the headers that HTTP itself needs", async (t) => {
 		const { shop, transport } = await open(t);
 		const path = "/a%2Fb/?x=1&y=%20z&empty=";
 		await transport.post({ url: shop.url(path), headers: HEADERS, body: BODY });
@@ -43,7 +43,7 @@ suite("an answer", () => {
 });
 
 suite("a connection", () => {
-	test("is kept, and the second attempt shows that it needed no connect and no TLS", async (t) => {
+	test("is reused, and the second attempt shows no connect and no TLS time", async (t) => {
 		const { shop, transport } = await open(t);
 		const first = await transport.post(to(shop));
 		const second = await transport.post(to(shop, "/other"));
@@ -69,7 +69,7 @@ suite("a connection", () => {
 	});
 
 	for (const headers of [{ connection: "close" }, { "keep-alive": "timeout=1" }]) {
-		test(`is not used again after ${JSON.stringify(headers)}`, async (t) => {
+		test(`is not reused after ${JSON.stringify(headers)}`, async (t) => {
 			const { shop, transport } = await open(t);
 			shop.answer = () => ({ status: 204, headers });
 			await transport.post(to(shop));
@@ -82,9 +82,9 @@ suite("a connection", () => {
 	}
 });
 
-// What shops with broken handshakes and answers come to is in test/hostile, what of forbidden addresses in test/addresses.
+// Broken handshakes and answers are tested in test/hostile, forbidden addresses in test/addresses.
 suite("a handshake", () => {
-	test("with a certificate of another name sends nothing, though the address is in it", async (t) => {
+	test("with a certificate for another name sends nothing, although the address is in it", async (t) => {
 		const { shop, transport } = await open(t, { names: ["127.0.0.1", "::1", "other.localhost"] });
 		const { outcome } = await transport.post({ ...to(shop), url: shop.url("/", "shop.localhost") });
 		assert.deepEqual(outcome, {
@@ -96,11 +96,11 @@ suite("a handshake", () => {
 	});
 });
 
-test("a body of up to 64 KiB is read away, and the connection kept", async (t) => {
+test("a body of up to 64 KiB is read to its end, and the connection is reused", async (t) => {
 	const { shop, transport } = await open(t);
 	shop.answer = () => ({ status: 500, body: "x".repeat(64 * 1_024) });
 	assert.deepEqual((await transport.post(to(shop))).outcome, { kind: "answered", status: 500 });
-	// The outcome does not wait for the body, so the attempts right after it may need a connection of their own.
+	// The outcome does not wait for the body, so the next attempts may need a connection of their own.
 	while (shop.connectionCount === shop.requests.length) {
 		assert.ok(shop.requests.length < 20, "no connection was used twice");
 		await transport.post(to(shop));
@@ -108,7 +108,7 @@ test("a body of up to 64 KiB is read away, and the connection kept", async (t) =
 });
 
 suite("closing", () => {
-	test("waits for what is in flight, ends idle connections and refuses what comes later", async (t) => {
+	test("waits for attempts in flight, closes idle connections and refuses later requests", async (t) => {
 		const { shop, transport } = await open(t, {}, { deadlineMs: SHORT_DEADLINE_MS });
 		await transport.post(to(shop));
 		shop.answer = () => "hang";
@@ -124,7 +124,7 @@ suite("closing", () => {
 		assert.deepEqual(outcome, { kind: "network-error", stage: "look-up", code: "TRANSPORT_CLOSED" });
 	});
 
-	test("takes the answers that still come, and ends their connections at once", async (t) => {
+	test("accepts answers that still arrive, and closes their connections at once", async (t) => {
 		const { shop, transport } = await open(t);
 		let closed: Promise<void> | undefined;
 		shop.answer = () => ({
@@ -139,7 +139,7 @@ suite("closing", () => {
 	});
 });
 
-test("a header that would break the request's form is an error, and nothing is sent", async (t) => {
+test("a header that would break the request is an error, and nothing is sent", async (t) => {
 	const { shop, transport } = await open(t);
 	const { outcome } = await transport.post({ ...to(shop), headers: ["X-Service-Event", "a\r\nb: c"] });
 	assert.deepEqual(outcome, { kind: "network-error", stage: "exchange", code: "UND_ERR_INVALID_ARG" });

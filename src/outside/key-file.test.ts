@@ -1,4 +1,4 @@
-// The sealing key beside a SQLite file: made once, kept, private, and never replaced.
+// The sealing key beside a SQLite file: created once, private, and never replaced.
 
 import { deepEqual, equal, match, throws } from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ test("a new key has 32 random bytes, in a file that only this account can read",
 	equal(Buffer.from(key).equals(Buffer.from(readOrMakeKeyFile(other).key)), false);
 });
 
-test("the next start reads the same key and leaves nothing else beside it", (t) => {
+test("the next start reads the same key and leaves no other file", (t) => {
 	const folder = makeFolder(t);
 	const path = join(folder, "ringback.db.key");
 	const made = readOrMakeKeyFile(path).key;
@@ -29,7 +29,7 @@ test("the next start reads the same key and leaves nothing else beside it", (t) 
 	deepEqual(readdirSync(folder), ["ringback.db.key"]);
 });
 
-test("a file that holds no key is refused with what to do, and is left as it is", (t) => {
+test("a file without a valid key is refused with advice, and is not changed", (t) => {
 	const path = join(makeFolder(t), "ringback.db.key");
 	for (const text of ["", "ab", "not hex at all", "ab".repeat(31), `${"ab".repeat(32)}zz`]) {
 		writeFileSync(path, text);
@@ -39,7 +39,7 @@ test("a file that holds no key is refused with what to do, and is left as it is"
 	}
 });
 
-test("of several that start at once one makes the key and all have the same", async (t) => {
+test("when several processes start at once, one creates the key and all use it", async (t) => {
 	const folder = makeFolder(t);
 	const answers = await Promise.all(Array.from({ length: RIVALS }, () => race(t, folder)));
 	for (let round = 0; round < ROUNDS; round++) {
@@ -53,7 +53,10 @@ const RIVALS = 2;
 const ROUNDS = 150;
 const START_LINE = new Int32Array(new SharedArrayBuffer(ROUNDS * Int32Array.BYTES_PER_ELEMENT));
 
-/** A thread that, round by round, waits until all are there and then takes the round's key. */
+/**
+ * Starts a thread that waits in each round until all threads are ready and then reads or creates the round's
+ * key.
+ */
 function race(t: TestContext, folder: string): Promise<{ key: string; isNew: boolean }[]> {
 	const source = `
 		const { parentPort, workerData: { module, folder, line, rivals, rounds } } = require("node:worker_threads");

@@ -1,4 +1,4 @@
-// Real time: the event loop of this process is held up on purpose, for fractions of a second.
+// These tests use real time. They block the event loop of this process for fractions of a second.
 
 import { equal, ok } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -18,7 +18,7 @@ function holdUp(forMs: number): void {
 
 const nextRound = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 
-test("a loop that is held up is late, from within and afterwards, and each time counts", async (t) => {
+test("a blocked loop is late during the block and afterwards, and each block counts", async (t) => {
 	const load = open(t);
 	equal(load.lateMs(), 0);
 	holdUp(500);
@@ -32,10 +32,10 @@ test("a loop that is held up is late, from within and afterwards, and each time 
 	ok(load.lateMs() >= afterMs + 300, `${load.lateMs()} ms`);
 });
 
-test("a loop that comes round every few milliseconds is busy, and not late", async (t) => {
+test("a loop that runs every few milliseconds is busy, and not late", async (t) => {
 	const load = open(t);
 	load.busyShare();
-	// A machine that takes the core away for so long in every one of these is not what is tested here.
+	// The lowest value of several runs counts, because a machine may take the core away in some of them.
 	let leastLateMs = Number.POSITIVE_INFINITY;
 	for (let time = 0; time < 5; time++) {
 		const beforeMs = load.lateMs();

@@ -1,4 +1,5 @@
-// The log in a process of its own: what a line has, that nobody waits for it, and that none is lost at the end.
+// The log in a process of its own: the fields of a line, that nobody waits for it, and that no line is lost
+// at exit.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -38,7 +39,7 @@ async function textOf(stream: NodeJS.ReadableStream): Promise<string> {
 	return text;
 }
 
-test("the same trouble is told once with its stack, then once a second with a count, and anew when it comes back", async () => {
+test("a repeated error is logged once with its stack, then once a second with a count, and in full when it returns", async () => {
 	const clock = createClock();
 	const kept = createKeptLog();
 	const log = foldRepeats(kept, clock.after);
@@ -74,14 +75,14 @@ test("the same trouble is told once with its stack, then once a second with a co
 	const failHere = (property: string) => new TypeError(`Cannot read (reading '${property}')`);
 	const failThere = (property: string) => new TypeError(`Cannot read (reading '${property}')`);
 	for (const err of [failHere("basket"), failThere("secret"), failHere("basket"), failThere("secret")]) {
-		// As a library's do, which fail in the same place for whoever calls them.
+		// Like an error of a library that fails in the same place for every caller.
 		err.stack = String(err.stack).replace("\n", "\n    at parse (/app/node_modules/pg/parser.js:1:1)\n");
 		log.error({ err }, "a page failed");
 	}
 	equal(told().length, 2, "what fails in another place is another trouble, with its own stack");
 });
 
-test("every line says which process wrote it; the access log has no level, and a crash loses no line", async () => {
+test("every line names its process, the access log has no level, and a crash loses no line", async () => {
 	const child = start(`const ends = () => process.listenerCount("exit");
 		const endsBefore = ends();
 		createLog("warn", { instance: "1b2c3d4e", role: "web", version: "1.2.3" });
@@ -93,9 +94,9 @@ test("every line says which process wrote it; the access log has no level, and a
 		.split("\n")
 		.filter((line) => line.startsWith("{"))
 		.map((line) => JSON.parse(line) as Record<string, unknown>);
-	// The last is written as the process ends, and the one before it may still be on its way.
+	// The last line is written at exit, and the line before it may still be in flight.
 	deepEqual(lines.map(({ msg }) => msg).toSorted(), ["last words", "request"]);
-	// Another log of the same process writes by the same hand.
+	// A second log of the same process uses the same writer.
 	deepEqual(
 		lines.flatMap(({ more }) => more ?? []),
 		[0],
@@ -106,7 +107,7 @@ test("every line says which process wrote it; the access log has no level, and a
 	}
 });
 
-test("before a terminal the same lines are words", async () => {
+test("on a terminal the same lines are written for people", async () => {
 	const child =
 		start(`const seen = createLog("info", { instance: "0a1b2c3d", role: "web", version: "1.2.3" }, true);
 		seen.log.warn({ path: "/x" }, "take care");`);
@@ -114,7 +115,7 @@ test("before a terminal the same lines are words", async () => {
 	match(text, /^\d\d:\d\d:\d\dZ warning: take care {2}path=\/x\n$/);
 });
 
-test("a reader that reads nothing does not hold up the process: lines wait, and beyond that are dropped and counted", {
+test("a reader that does not read cannot block the process; lines wait, and beyond a limit they are dropped and counted", {
 	timeout: PATIENCE_MS,
 }, async (t) => {
 	const child = start(`for (let count = 0; count < 200; count++) {
@@ -142,7 +143,7 @@ test("a pipe whose reader hangs does not keep the process from ending", {
 		for (let line = 0; line < 10_000; line++) writer.write("x".repeat(200) + "\\n");
 		setTimeout(() => { writer.write("the last line"); process.exit(0); }, 50);`;
 	writeFileSync(script, lines);
-	// A real pipe, which only a shell makes: between two processes of Node there is a socket.
+	// A real pipe needs a shell, because Node connects two processes by a socket.
 	const shell = spawn(
 		"sh",
 		["-c", `{ "$0" "$1"; echo "ended $?" >&3; } 2>&1 >/dev/null | sleep 600`, process.execPath, script],
@@ -155,7 +156,7 @@ test("a pipe whose reader hangs does not keep the process from ending", {
 	equal(String(text), "ended 0\n");
 });
 
-test("a pipe whose reader is slower than the lines that are written gets all of them, also the last", {
+test("a pipe with a slow reader gets all lines, including the last", {
 	timeout: PATIENCE_MS,
 	skip: process.platform === "linux" ? false : "only Linux has a name for a pipe that is open",
 }, async (t) => {
@@ -163,9 +164,9 @@ test("a pipe whose reader is slower than the lines that are written gets all of 
 	t.after(() => rmSync(folder, { recursive: true }));
 	const pipe = join(folder, "pipe");
 	execFileSync("mkfifo", [pipe]);
-	// Open for both, so that neither end waits for the other to be opened.
+	// Opened for reading and writing, so that neither end waits for the other to be opened.
 	const writing = openSync(pipe, constants.O_RDWR);
-	// Each line is more than a pipe takes at once: it is in the middle of the first when it ends.
+	// Each line is larger than the pipe, so the process ends in the middle of the first one.
 	const script = `import { createLineWriter } from ${JSON.stringify(WRITER)};
 		const writer = createLineWriter(2, 4_000_000);
 		process.on("exit", () => writer.writeRest());
@@ -191,7 +192,9 @@ test("a pipe whose reader is slower than the lines that are written gets all of 
 });
 
 for (const how of ["by itself", "at once"]) {
-	test(`a reader that is gone keeps nobody from ending ${how}`, { timeout: PATIENCE_MS }, async (t) => {
+	test(`a reader that is gone does not keep the process from ending ${how}`, {
+		timeout: PATIENCE_MS,
+	}, async (t) => {
 		const end = how === "at once" ? "process.exit(0)" : "process.stdin.destroy()";
 		const child = start(`process.stdin.once("data", () => {
 				for (const line of ["one", "another"]) log.error({ line }, "to nobody");

@@ -1,13 +1,13 @@
-// Randomness drawn in blocks: nothing is given out twice, and what was given out stays as it was.
+// Randomness drawn in blocks: nothing is returned twice, and returned bytes do not change.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { createRandom } from "./random.ts";
 
-/** Sixteen bytes each: several blocks' worth. */
+/** Number of draws of sixteen bytes, enough for several blocks. */
 const DRAWS = 5_000;
 
-test("gives as many bytes as asked for, none and more than a block included", () => {
+test("returns as many bytes as asked for, including none and more than a block", () => {
 	const random = createRandom();
 	for (const count of [0, 1, 16, 16_384, 16_385, 100_000]) {
 		equal(random.bytes(count).length, count);
@@ -15,7 +15,7 @@ test("gives as many bytes as asked for, none and more than a block included", ()
 	}
 });
 
-test("nothing is given out twice, whichever way it is asked for", () => {
+test("no bytes are returned twice, by either method", () => {
 	const random = createRandom();
 	const seen = new Set<string>();
 	for (let draw = 0; draw < DRAWS; draw++) {
@@ -25,7 +25,7 @@ test("nothing is given out twice, whichever way it is asked for", () => {
 	equal(seen.size, 2 * DRAWS);
 });
 
-test("what was given out is the caller's: later draws do not change it", () => {
+test("later draws do not change bytes that were returned", () => {
 	const random = createRandom();
 	const kept = random.bytes(16);
 	const copy = [...kept];

@@ -1,4 +1,4 @@
-// What is known of a request when it is over, over real sockets.
+// What is recorded about a request when it is over, over real sockets.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";
@@ -40,7 +40,7 @@ async function open(
 	return { url: server.url, answered };
 }
 
-test("an answered request is told with its id, its status, its bytes and what was noted of it", async (t) => {
+test("an answered request is reported with its id, status, size and noted fields", async (t) => {
 	const { url, answered } = await open(t, (incoming) => {
 		if (incoming?.record !== undefined) {
 			incoming.record.route = "/things/:id";
@@ -68,7 +68,7 @@ test("an answered request is told with its id, its status, its bytes and what wa
 	equal(findAddress?.(), "127.0.0.1");
 });
 
-test("two requests on one connection have ids and bytes of their own", async (t) => {
+test("two requests on one connection have their own ids and sizes", async (t) => {
 	const { url, answered } = await open(t, () => new Response("x".repeat(5_000)));
 	for (let count = 0; count < 2; count++) await (await fetch(url)).text();
 	await until(() => answered.length === 2);
@@ -76,7 +76,7 @@ test("two requests on one connection have ids and bytes of their own", async (t)
 	for (const { sentBytes } of answered) ok(sentBytes > 5_000 && sentBytes < 5_500, `${sentBytes}`);
 });
 
-test("the caller's own id is kept when it is sane, and otherwise made anew", async (t) => {
+test("a usable id of the caller is kept, and any other is replaced", async (t) => {
 	const { url, answered } = await open(t, () => new Response("here"));
 	const cases: readonly [given: string, isKept: boolean][] = [
 		["01JD0Z4T2Q-req.7:a_b", true],
@@ -95,7 +95,7 @@ test("the caller's own id is kept when it is sane, and otherwise made anew", asy
 	}
 });
 
-test("a caller that goes away before the answer is told as one without a status", async (t) => {
+test("a caller that goes away before the answer is reported without a status", async (t) => {
 	const asked = Promise.withResolvers<void>();
 	const { url, answered } = await open(t, () => {
 		asked.resolve();

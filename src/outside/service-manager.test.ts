@@ -1,4 +1,4 @@
-// What systemd hears, by its own program, at a socket such as its own.
+// What systemd receives from its own program, at a socket like its own.
 
 import { equal, ok } from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -12,7 +12,7 @@ import { until } from "../../test/support/until.ts";
 import { endProcess, watchProcess } from "../../test/support/watched-process.ts";
 import { tellServiceManager } from "./service-manager.ts";
 
-/** Node has no datagram sockets of this kind. */
+/** Node has no datagram sockets of this kind, so the listener is another program. */
 const LISTENER = `
 import socket, sys
 heard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -21,7 +21,7 @@ print("listens", flush=True)
 while True: print(heard.recv(4096).decode().strip(), flush=True)
 `;
 
-test("it hears that the service is ready, and then again and again that it is alive", {
+test("systemd is told that the service is ready, and repeatedly that it is alive", {
 	skip: hindrance(),
 }, async (t) => {
 	const folder = mkdtempSync(join(tmpdir(), "ringback-notify-"));
@@ -35,14 +35,15 @@ test("it hears that the service is ready, and then again and again that it is al
 	await systemd.said(/^listens$/m);
 	const log = createLog();
 	tellServiceManager({ socket, watchdogMs: 300 }, log);
-	// Each by a process of its own: here the second may overtake the first, which in service has a minute.
+	// Each message is a process of its own, so the second may overtake the first here. In service there is a
+	// minute between them.
 	const count = (state: string) => systemd.stdout.split("\n").filter((line) => line === state).length;
 	await until(() => count("READY=1") > 0 && count("WATCHDOG=1") >= 3);
 	equal(count("READY=1"), 1);
 	equal(log.text(), "");
 });
 
-test("one that cannot be told is in the log, and the service goes on", { skip: hindrance() }, async () => {
+test("a failed notification is logged, and the service continues", { skip: hindrance() }, async () => {
 	const log = createLog();
 	tellServiceManager({ socket: join(tmpdir(), "nobody-listens-here"), watchdogMs: null }, log);
 	await until(() => log.text() !== "");

@@ -8,7 +8,7 @@ import { type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { createTemporaryFiles } from "./temporary-files.ts";
 
-test("a file gives back what was appended, from its first byte, as often as asked", async (t) => {
+test("a file returns what was appended, from its first byte, as often as it is read", async (t) => {
 	const file = await createTemporaryFiles(join(makeFolder(t), "x-")).create();
 	const parts = [new Uint8Array(100_000).fill(1), new Uint8Array(0), new Uint8Array(70_000).fill(2)];
 	for (const part of parts) await file.append(part);
@@ -22,7 +22,7 @@ test("a file gives back what was appended, from its first byte, as often as aske
 	await rejects(file.append(new Uint8Array(1)), { code: "EBADF" });
 });
 
-test("a file has no name while it is there, so that nothing can be left of it", async (t) => {
+test("a file has no name while it is open, so nothing can be left behind", async (t) => {
 	const folder = makeFolder(t);
 	const file = await createTemporaryFiles(join(folder, "x-")).create();
 	await file.append(new Uint8Array(10));
@@ -30,7 +30,7 @@ test("a file has no name while it is there, so that nothing can be left of it", 
 	await file.remove();
 });
 
-test("a process that is killed while it writes leaves nothing", async (t) => {
+test("a process that is killed while writing leaves nothing behind", async (t) => {
 	const folder = makeFolder(t);
 	const script = join(makeFolder(t), "writer.mjs");
 	const source = new URL("./temporary-files.ts", import.meta.url);
@@ -50,7 +50,7 @@ test("a process that is killed while it writes leaves nothing", async (t) => {
 	deepEqual(readdirSync(folder), []);
 });
 
-test("only this account may read it", {
+test("only this account may read the file", {
 	skip: process.platform === "linux" ? false : "only Linux shows a process its open files in /proc",
 }, async (t) => {
 	const folder = makeFolder(t);
@@ -60,7 +60,7 @@ test("only this account may read it", {
 	equal(statSync(`/proc/self/fd/${ours}`).mode & 0o777, 0o600);
 });
 
-/** A descriptor may be closed while it is looked at. */
+/** Returns the file name behind a descriptor, which may be closed meanwhile. */
 function nameOf(fd: string): string {
 	try {
 		return readlinkSync(`/proc/self/fd/${fd}`);
