@@ -1,4 +1,4 @@
-// Every setting: what it is when absent, what it takes, and what it says when it is wrong.
+// Every setting: its default, what it accepts, and the message about a wrong value.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const PASSWORD = "hunter2-do-not-print";
 const POSTGRES = "postgres://ringback:secret@db.example:5432/ringback";
 const DIRECT = "postgres://ringback:secret@server.example:5432/ringback";
 
-test("without any setting the service runs on this machine alone, on a file", () => {
+test("without any setting the service runs on this machine alone, on a SQLite file", () => {
 	deepEqual(configOf({}), {
 		environment: "development",
 		host: "127.0.0.1",
@@ -41,7 +41,6 @@ test("without any setting the service runs on this machine alone, on a file", ()
 		drainMs: 0,
 		logLevel: "info",
 		serviceManager: null,
-		formerSettings: [],
 		givenSettings: [],
 	} satisfies Config);
 });
@@ -55,13 +54,13 @@ const PRODUCTION: Environment = {
 };
 
 describe("RINGBACK_ENV=production", () => {
-	test("takes what serving real shops takes, and drains for five seconds unless told otherwise", () => {
+	test("accepts the settings of a real installation, and drains for five seconds by default", () => {
 		const { environment, drainMs } = configOf(PRODUCTION);
 		deepEqual([environment, drainMs], ["production", 5_000]);
 		equal(configOf({ ...PRODUCTION, RINGBACK_DRAIN_SECONDS: "0" }).drainMs, 0);
 	});
 
-	test("lists all that is missing at once", () => {
+	test("lists everything that is missing at once", () => {
 		const problems = problemsOf({ RINGBACK_ENV: "production" });
 		deepEqual(namesIn(problems), ["DATABASE_URL", "MAIL_FROM", "PUBLIC_URL", "SMTP_URL"]);
 		for (const problem of problems) match(problem, /^\w+ is required with RINGBACK_ENV=production: /);
@@ -86,7 +85,7 @@ describe("RINGBACK_ENV=production", () => {
 		],
 	];
 	for (const [change, expected] of cases) {
-		test(`says once what is wrong with ${JSON.stringify(change, (_, value) => value ?? null)}`, () =>
+		test(`reports once what is wrong with ${JSON.stringify(change, (_, value) => value ?? null)}`, () =>
 			matchOne(problemsOf({ ...PRODUCTION, ...change }), expected));
 	}
 });
@@ -108,14 +107,14 @@ describe("a secret may be in a file", () => {
 	for (const [name, value] of Object.entries(SECRETS)) {
 		const fileName = `${name}_FILE`;
 
-		test(`${fileName} says the same as ${name}, with or without a line break at its end`, (t) => {
+		test(`${fileName} has the same effect as ${name}, with or without a line break at its end`, (t) => {
 			for (const end of ["", "\n", "\r\n"]) {
 				const path = writeFile(t, `${value}${end}`);
 				deepEqual(configOf({ ...ALL, [name]: undefined, [fileName]: path }), configOf(ALL));
 			}
 		});
 
-		test(`${fileName} that is of no use says so once, and does not repeat what it was given`, (t) => {
+		test(`an unusable ${fileName} is reported once, without repeating its value`, (t) => {
 			const cases: readonly [path: string, problem: RegExp][] = [
 				["/nowhere/secret", / names no file that can be read \(ENOENT\)\. .*that this account can read/],
 				[tmpdir(), / names no file that can be read \(EISDIR\)/],
@@ -134,7 +133,7 @@ describe("a secret may be in a file", () => {
 	}
 });
 
-test("others' variables, those of our own test runs, and what the shop's command reads are not our concern", () => {
+test("variables of other programs, of our test runs and of the shop's command are ignored", () => {
 	const shops = {
 		RINGBACK_URL: "x",
 		RINGBACK_API_KEY: "rbk_1",
@@ -147,18 +146,7 @@ test("others' variables, those of our own test runs, and what the shop's command
 	deepEqual(configOf({ ...shops, ...others, ...more }), configOf({}));
 });
 
-test("a setting of 1.0.0 that is gone stops nothing, and is named with what is done instead", () => {
-	const { formerSettings, ...rest } = configOf({ RINGBACK_PREPARED_STATEMENTS: "on" });
-	deepEqual(formerSettings, [
-		"RINGBACK_PREPARED_STATEMENTS has no effect any more: statements are prepared by name, unless RINGBACK_DATABASE_DIRECT_URL is set. Remove it.",
-	]);
-	deepEqual({ ...rest, formerSettings: [] }, configOf({}));
-	match(configOf({ RINGBACK_DELIVERY: "on" }).formerSettings[0] ?? "", /`ringback hold`/);
-	match(configOf({ RINGBACK_ARCHIVE_FOLDER: "x" }).formerSettings[0] ?? "", /nothing is archived/);
-	deepEqual(configOf({ RINGBACK_PREPARED_STATEMENTS: "" }).formerSettings, []);
-});
-
-test("a process of systemd's is known by what it sets", () => {
+test("systemd is recognized by the variables that it sets", () => {
 	const socket = "/run/systemd/notify";
 	deepEqual(configOf({ NOTIFY_SOCKET: socket }).serviceManager, { socket, watchdogMs: null });
 	deepEqual(configOf({ NOTIFY_SOCKET: socket, WATCHDOG_USEC: "30000000" }).serviceManager, {
@@ -167,7 +155,7 @@ test("a process of systemd's is known by what it sets", () => {
 	});
 });
 
-describe("a good value is taken as it is meant", () => {
+describe("a valid value is parsed as it is meant", () => {
 	const withPostgres = { DATABASE_URL: POSTGRES, RINGBACK_SECRET_KEY: KEY };
 	const cases: readonly [environment: Environment, expected: Partial<Config>][] = [
 		[{ HOST: "0.0.0.0" }, { host: "0.0.0.0", publicUrl: null }],
@@ -230,7 +218,7 @@ describe("a good value is taken as it is meant", () => {
 		[{ RINGBACK_STAFF_AUTHENTICATOR: "required" }, { staffAuthenticator: "required" }],
 		[{ RINGBACK_ACCESS_LOG: "on" }, { accessLog: true }],
 		[{ LOG_LEVEL: "silent" }, { logLevel: "silent" }],
-		// As a template leaves it whose parts are empty.
+		// The form that a template leaves when its parts are empty.
 		[{ RINGBACK_TRUSTED_PROXIES: "," }, { trustedProxies: [] }],
 	];
 	for (const [environment, expected] of cases) {
@@ -255,7 +243,7 @@ describe("a good value is taken as it is meant", () => {
 		);
 	});
 
-	test("RINGBACK_TRUSTED_CA, but for one that holds no certificate, or a damaged one", async (t) => {
+	test("a certificate file for RINGBACK_TRUSTED_CA, unless it is empty or damaged", async (t) => {
 		const { caPem } = await makeCertificates({ names: ["localhost"] });
 		equal(configOf({ RINGBACK_TRUSTED_CA: writeFile(t, caPem) }).trustedCa, caPem);
 		for (const text of ["no certificate at all", caPem.replace(/\n.{20}/, "\nAAAA"), ""]) {
@@ -265,8 +253,8 @@ describe("a good value is taken as it is meant", () => {
 	});
 });
 
-describe("a wrong value is one problem that names the setting, what it takes and what was given", () => {
-	/** `Name` stands for the setting's. */
+describe("a wrong value is one problem that names the setting, what it accepts and what was given", () => {
+	/** `Name` is replaced by the name of the setting. */
 	const cases: readonly [name: string, values: readonly string[], problem: RegExp, beside?: Environment][] = [
 		[
 			"PORT",
@@ -349,7 +337,6 @@ describe("a wrong value is one problem that names the setting, what it takes and
 		["RINGBACK_ROLE", ["boss"], /^Name must be one of all, web, worker, not "boss"\.$/],
 		["RINGBACK_STAFF_AUTHENTICATOR", ["yes"], /^Name must be one of optional, required, not "yes"\.$/],
 		["RINGBACK_ACCESS_LOG", ["yes"], /^Name must be one of on, off, not "yes"\.$/],
-		["RINGBACK_DELIVERY", ["paused"], /^Name is not a setting any more.*run `ringback hold`/],
 		["LOG_LEVEL", ["loud"], /^Name must be one of info, warn, error, silent, not "loud"\.$/],
 		["RINGBACK_BRANT", ["Acme"], /^Name is not a setting\. Known are .*RINGBACK_BRAND/],
 	];
@@ -365,7 +352,7 @@ describe("a wrong value is one problem that names the setting, what it takes and
 		}
 	}
 
-	test("there is a case for each but those that take any text", () => {
+	test("every setting has a case except those that accept any text", () => {
 		const anything = ["HOST"];
 		const missing = ALL_SETTINGS.filter(({ name }) => cases.every(([other]) => other !== name));
 		deepEqual(
@@ -375,13 +362,13 @@ describe("a wrong value is one problem that names the setting, what it takes and
 	});
 });
 
-test("everything that is wrong is reported at once", () => {
+test("all problems are reported at once", () => {
 	const wrong = ALL_SETTINGS.map(({ name }) => name).filter((name) => name !== "HOST");
 	const problems = problemsOf(Object.fromEntries([...wrong, "RINGBACK_COLOUR"].map((name) => [name, "!"])));
 	deepEqual(namesIn(problems), [...wrong, "RINGBACK_COLOUR"].toSorted());
 });
 
-test("an empty or blank value counts as absent, for every setting", () => {
+test("an empty or blank value counts as missing, for every setting", () => {
 	for (const blank of ["", "  "]) {
 		const settings = ALL_SETTINGS.flatMap(({ name, isSecret }) =>
 			isSecret ? [name, `${name}_FILE`] : [name],
@@ -407,7 +394,7 @@ test("no problem repeats a password or a key", () => {
 	}
 });
 
-test("the page names every setting, and which of them may be in a file", () => {
+test("the settings page names every setting, and which of them may be in a file", () => {
 	const page = readFileSync(new URL("../docs/operations/settings.md", import.meta.url), "utf8");
 	const documented = [...page.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name = ""]) => name);
 	const missing = ALL_SETTINGS.filter(({ name }) => !documented.includes(name));

@@ -1,29 +1,28 @@
-// The only reader of the environment. It reads the rows of settings.ts into a typed Config, or gives every problem at once.
+// Reads the environment, and is the only place that does. It turns the rows of settings.ts into a typed
+// Config, or reports every problem at once.
 
 import { readFileSync } from "node:fs";
 import type { ServiceManager } from "./domain/process.ts";
 import { SECOND_MS } from "./domain/time.ts";
 import type { WarningSettings } from "./domain/warning.ts";
-import { FORMER_SETTINGS, isPostgresUrl, SETTINGS, type Setting, SHOP_SETTINGS } from "./settings.ts";
+import { isPostgresUrl, SETTINGS, type Setting, SHOP_SETTINGS } from "./settings.ts";
 import type { DatabaseSetting } from "./store/open.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 type Values = { readonly [Key in keyof typeof SETTINGS]: (typeof SETTINGS)[Key]["fallback"] };
 
-/** Values that are put together below. */
+/** Values that are combined into others below. */
 type Part = "databaseUrl" | "databaseDirectUrl" | "databasePool" | "drainSeconds" | "accessLog";
 
-/** What each is for is said in settings.ts. Null: not set. */
+/** The settings of a process. settings.ts says what each is for, and null means that it is not set. */
 export interface Config extends Omit<Values, Part> {
 	database: DatabaseSetting;
 	drainMs: number;
 	accessLog: boolean;
-	/** Null unless systemd started us and wants to know. */
+	/** How to reach systemd, or null if it did not start this process or does not want notifications. */
 	serviceManager: ServiceManager | null;
-	/** A sentence about each setting that is set and has no effect any more. */
-	formerSettings: readonly string[];
-	/** The names of those that are set. */
+	/** Names of the settings that are set. */
 	givenSettings: readonly string[];
 }
 
@@ -33,12 +32,15 @@ export type ConfigResult = { ok: true; config: Config } | { ok: false; problems:
 
 export const ALL_SETTINGS: readonly Setting<unknown>[] = Object.values(SETTINGS);
 const IN_PRODUCTION = "with RINGBACK_ENV=production";
-/** Load balancers ask every second or two, and act on the second or third answer. By hand nobody wants to wait. */
+/**
+ * Load balancers ask every one or two seconds and react to the second or third answer. Outside production
+ * nobody wants to wait.
+ */
 const PRODUCTION_DRAIN_SECONDS = 5;
 
 export function readConfig(environment: Environment = process.env): ConfigResult {
 	const reader = new SettingReader(environment);
-	// The table says what each value is, and fromEntries forgets it.
+	// The table gives each value its type, which Object.fromEntries loses.
 	const values = Object.fromEntries(
 		Object.entries(SETTINGS).map(([key, setting]) => [key, reader.read<unknown>(setting)]),
 	) as Values;
@@ -59,7 +61,7 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 						url: databaseUrl,
 						directUrl: databaseDirectUrl,
 						poolSize: databasePool,
-						// A pooler may hand a statement to a session that has never heard of its name: older ones all do.
+						// A pooler may pass a statement to a session in which it was not prepared. All older poolers do.
 						preparesStatements: databaseDirectUrl === null,
 					}
 				: { kind: "sqlite", path: databaseUrl.slice("sqlite:".length) },
@@ -67,20 +69,17 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 			drainMs: (drainSeconds ?? (isProduction ? PRODUCTION_DRAIN_SECONDS : 0)) * SECOND_MS,
 			serviceManager: readServiceManager(environment),
 			givenSettings: ALL_SETTINGS.map(({ name }) => name).filter((name) => reader.isSet(name)),
-			formerSettings: [...FORMER_SETTINGS].flatMap(([name, instead]) =>
-				reader.isSet(name) ? [`${name} has no effect any more: ${instead}. Remove it.`] : [],
-			),
 		},
 	};
 }
 
-/** Markdown as a terminal shows it. */
+/** Removes Markdown marks for a terminal. */
 function plain(markdown: string): string {
 	return markdown.replaceAll("`", "");
 }
 
 class SettingReader {
-	/** The first about each setting: what follows from it helps nobody. */
+	/** The first problem of each setting, because later ones usually follow from it. */
 	readonly problems = new Map<string, string>();
 	readonly #environment: Environment;
 
@@ -92,7 +91,7 @@ class SettingReader {
 		if (!this.problems.has(name)) this.problems.set(name, sentence);
 	}
 
-	/** Also where the value, or its file, turned out to be of no use. */
+	/** Returns true even if the value or its file turned out to be unusable. */
 	isSet(name: string): boolean {
 		return this.text(name) !== undefined || this.text(`${name}_FILE`) !== undefined;
 	}
@@ -112,8 +111,9 @@ class SettingReader {
 	}
 
 	/**
-	 * As it stands there, or what is in the file that `<name>_FILE` names, which is how supervisors hand secrets over.
-	 * Neither value is ever repeated: the secret itself may have been written for the path.
+	 * Returns the value, or the content of the file that `<name>_FILE` names, which is how supervisors pass
+	 * secrets. Neither is ever repeated in a message, because somebody may have entered the secret instead of
+	 * the path.
 	 */
 	#secret(name: string): string | undefined {
 		const text = this.text(name);
@@ -140,17 +140,10 @@ class SettingReader {
 	}
 }
 
-/** What one setting asks of another. */
+/** Reports settings that contradict each other. */
 function findContradictions(reader: SettingReader, values: Values): void {
 	const { environment, publicUrl, clickUrl, allowedPrivateRanges, databaseUrl } = values;
 	const isProduction = environment === "production";
-	// Not only a word of warning: whoever starts with it relies on it that nothing is sent.
-	if (reader.text("RINGBACK_DELIVERY") === "paused") {
-		reader.problem(
-			"RINGBACK_DELIVERY",
-			"is not a setting any more, and callbacks would be sent. Remove it and run `ringback hold`; `ringback release` sends them.",
-		);
-	}
 	for (const { name, inProduction } of isProduction ? ALL_SETTINGS : []) {
 		if (inProduction !== null && !reader.isSet(name)) {
 			reader.problem(name, `is required ${IN_PRODUCTION}: ${plain(inProduction)}.`);
@@ -166,7 +159,7 @@ function findContradictions(reader: SettingReader, values: Values): void {
 		reader.problem("RINGBACK_CLICK_URL", `must begin with https: ${IN_PRODUCTION}.`);
 	}
 	if (clickUrl !== null && !reader.problems.has("PUBLIC_URL")) {
-		// By name alone: proxies pass on no port.
+		// Only the names are compared, because proxies do not pass on ports.
 		const isOwnName = publicUrl !== null && new URL(publicUrl).hostname !== new URL(clickUrl).hostname;
 		if (!isOwnName) {
 			reader.problem(
@@ -187,7 +180,7 @@ function findContradictions(reader: SettingReader, values: Values): void {
 			"is required with PostgreSQL, the same for every process. Make one with: openssl rand -hex 32",
 		);
 	}
-	// The operator means a server, and would believe to run on it.
+	// The operator means a server and would believe that the service runs on it.
 	const isDatabaseRead = ["DATABASE_URL", "DATABASE_URL_FILE"].every((name) => !reader.problems.has(name));
 	if (values.databaseDirectUrl !== null && !isPostgresUrl(databaseUrl) && isDatabaseRead) {
 		reader.problem("RINGBACK_DATABASE_DIRECT_URL", "is set, but DATABASE_URL names no PostgreSQL.");
@@ -197,11 +190,11 @@ function findContradictions(reader: SettingReader, values: Values): void {
 	}
 }
 
-/** A misspelt setting that is silently ignored is found in production. */
+/** Reports unknown settings, because a misspelt one would otherwise be noticed only in production. */
 function findUnknown(reader: SettingReader, environment: Environment): void {
 	const names = ALL_SETTINGS.flatMap(({ name, isSecret }) => (isSecret ? [name, `${name}_FILE`] : [name]));
 	const known = names.filter((name) => name.startsWith("RINGBACK_"));
-	const harmless = new Set([...known, ...SHOP_SETTINGS, ...FORMER_SETTINGS.keys()]);
+	const harmless = new Set([...known, ...SHOP_SETTINGS]);
 	for (const name of Object.keys(environment)) {
 		if (/^RINGBACK_(?!TEST_)/.test(name) && !harmless.has(name)) {
 			reader.problem(name, `is not a setting. Known are ${known.join(", ")}.`);
@@ -209,14 +202,14 @@ function findUnknown(reader: SettingReader, environment: Environment): void {
 	}
 }
 
-/** systemd's own words, which it sets itself. */
+/** Reads the variables that systemd sets. */
 function readServiceManager(environment: Environment): ServiceManager | null {
 	const socket = environment["NOTIFY_SOCKET"] || null;
 	const watchdogMs = Number(environment["WATCHDOG_USEC"] ?? 0) / 1000;
 	return socket === null ? null : { socket, watchdogMs: watchdogMs > 0 ? watchdogMs : null };
 }
 
-/** What may have to be warned of. */
+/** Returns the settings that can lead to a warning. */
 export function warningSettings(config: Config): WarningSettings {
 	return {
 		publicUrl: config.publicUrl,
@@ -227,7 +220,10 @@ export function warningSettings(config: Config): WarningSettings {
 	};
 }
 
-/** The address in links and mails: what was set, or where the service listens. `port` is the real one, once known. */
+/**
+ * Returns the address that links and mails begin with: the setting, or the address on which the service
+ * listens. `port` is the real port, once it is known.
+ */
 export function publicUrlAt({ publicUrl, host }: Pick<Config, "publicUrl" | "host">, port: number): string {
 	if (publicUrl !== null) return publicUrl;
 	const isAnywhere = host === "0.0.0.0" || host === "::";

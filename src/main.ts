@@ -1,4 +1,5 @@
-// The `ringback` command (ringback.js starts it): finds the subcommand, reads its options, and turns failures into sentences.
+// The `ringback` command, started by ringback.js. It finds the subcommand, parses its options and turns
+// failures into sentences.
 
 import packageJson from "../package.json" with { type: "json" };
 import {
@@ -50,10 +51,13 @@ const COMMANDS: readonly Command[] = [
 	licencesCommand,
 ];
 
-/** Of the package that a shop's developer installs: another command of the same name. */
+/** Commands of the package that a shop's developer installs, which has a command of the same name. */
 const OF_THE_SHOP: readonly string[] = ["listen", "trigger"];
 
-/** Resolves to the exit code. On the terminal and with the settings of the process, unless others are given. */
+/**
+ * Runs a command and resolves to its exit code. By default it uses the terminal and the settings of the
+ * process.
+ */
 export async function main(
 	args: readonly string[],
 	screen: Screen = openTerminal(),
@@ -113,7 +117,7 @@ async function run(
 }
 
 function openTerminal(): Screen {
-	// `ringback doctor | head -3`: whoever reads has read enough.
+	// A reader such as `ringback doctor | head -3` may close the pipe early.
 	process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 		if (error.code !== "EPIPE") throw error;
 		process.exit(EXIT.ok);
@@ -124,7 +128,7 @@ function openTerminal(): Screen {
 	};
 }
 
-/** One line: the sentence before it must not scroll away. */
+/** Returns a single line, so that the sentence before it does not scroll away. */
 function sayHelp(name: string): string {
 	return `See \`ringback ${name === "" ? "" : `${name} `}--help\`.`;
 }
@@ -148,7 +152,7 @@ function describeCommands(commands: readonly Pick<Command, "name" | "summary">[]
 	].join("\n");
 }
 
-/** Known failures have a code and a cure; the rest show their message, never a stack. */
+/** Returns a sentence. Known failures have a code and advice; others show their message, never a stack. */
 function describeFailure(error: unknown): string {
 	const code = error instanceof Error && "code" in error ? error.code : undefined;
 	switch (code) {

@@ -1,5 +1,5 @@
-// Ends the process with a sentence when this Node is too old for our sources. Plain JavaScript, because an old Node
-// must get as far as that sentence: what it says by itself, of a .ts file or a flag it does not know, helps nobody.
+// Ends the process with a helpful sentence if this Node is too old for our sources. It is plain JavaScript,
+// because an old Node cannot load a .ts file or understand newer flags.
 
 const OLDEST_MAJOR = 26;
 

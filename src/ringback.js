@@ -1,13 +1,14 @@
 #!/usr/bin/env -S node --max-semi-space-size=8
-// What `ringback` and `npm start` run: the command itself is main.ts, which only a new enough Node can read.
+// Entry point of `ringback` and `npm start`. The command itself is main.ts, which needs a recent Node.
 
-// As a whole: an old Node has no such export, and would end before it could say what it lacks.
+// The whole module is imported, because an old Node lacks the named export and would fail before it could say
+// what is missing.
 import nodeModule from "node:module";
 import { join } from "node:path";
 import "./needs-node.js";
 
-// What is left of the sources without their types, kept beside the installed packages: the next start does without the
-// stripping, which costs seconds and 25 MB that stay. Where that folder cannot be written, every start strips again.
+// Caches the sources without their types beside the installed packages, because stripping types costs seconds
+// and 25 MB at each start. If the folder cannot be written, every start strips again.
 nodeModule.enableCompileCache(join(import.meta.dirname, "../node_modules/.cache/ringback"));
 
 const { main } = await import("./main.ts");

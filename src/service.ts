@@ -70,7 +70,6 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 	await refuseTakenPort(config.host, config.port);
 	const parts = await openParts(config, options, config.role);
 	const { store, clock, log, random, readDisk } = parts;
-	for (const sentence of config.formerSettings) log.warn({ kind: "former_setting" }, sentence);
 	const startedAtMs = clock.nowMs();
 	const load = createLoad();
 	const metrics = createMetrics([load.lags, ...findProcessFigures()]);

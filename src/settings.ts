@@ -1,5 +1,5 @@
-// Every setting, a row each: its name, what it takes, what it is when it is not set, and what it is for. config.ts reads
-// the environment by these rows; `npm run docs` writes the tables of docs/operations/settings.md from them.
+// All settings, one row each: name, accepted values, default and meaning. config.ts reads the environment by
+// these rows, and `npm run docs` writes the tables of docs/operations/settings.md from them.
 
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -9,49 +9,58 @@ import { STAFF_AUTHENTICATOR } from "./domain/roles.ts";
 import { SEALING_KEY_BYTES } from "./domain/sealing.ts";
 import { POSTGRES_DEFAULTS } from "./store/postgres/setting.ts";
 
-/** What a value may be. */
+/** The values that a setting accepts. */
 interface Form<Value> {
-	/** As Markdown: behind "must be" in the sentence about a wrong value, and behind "Takes" on the page. */
+	/**
+	 * Description as Markdown. It follows "must be" in the message about a wrong value, and "Takes" on the
+	 * page.
+	 */
 	takes: string;
-	/** Undefined when the text is not what it takes. */
+	/** Returns undefined if the text is not accepted. */
 	parse(text: string): Value | undefined;
 }
 
-/** When it must be set, and what is done with its value. */
+/** When a setting is required, and how its value is treated. */
 interface Rules {
-	/** What stands for the fallback on the page, as Markdown. */
+	/** Description of the default on the page, as Markdown. */
 	fallbackText: string;
-	/** Its value is never repeated, and may be in a file that `<name>_FILE` names. */
+	/** True if the value is never repeated and may be read from the file that `<name>_FILE` names. */
 	isSecret: boolean;
-	/** When it must be set, where that is not only production. */
+	/** When the setting is required, if that is not only in production. */
 	neededWhen: string | null;
-	/** It must be set in production: why, or to what. */
+	/** Why the setting is required in production, or what it must be there. */
 	inProduction: string | null;
 }
 
 export interface Setting<Value> extends Form<Value>, Rules {
 	name: string;
-	/** When it is not set, or is empty: that is how compose files unset things. */
+	/** Value if the setting is missing or empty. Compose files unset a setting by leaving it empty. */
 	fallback: Value;
-	/** As Markdown. */
+	/** Description as Markdown. */
 	meaning: string;
 }
 
 const MAX_PORT = 65_535;
-/** One for a transaction and one for a question beside it: with fewer they would wait for each other. */
+/**
+ * Smallest pool. A transaction and a query beside it need a connection each; otherwise they would wait for
+ * each other.
+ */
 const LEAST_POOL = 2;
 const NO_RANGES: readonly AddressRange[] = [];
 const POSTGRES_EXAMPLE = "`postgres://user:password@host:5432/database`";
 
-/** Where the operator's own numbers are served. */
+/** Address at which the operator's metrics are served. */
 export interface ListenAddress {
 	host: string;
 	port: number;
-	/** Nobody asked for this one: if another process has it, the service does without. */
+	/** True if nobody chose this address. If another process uses it, the service runs without metrics. */
 	isDefault: boolean;
 }
 
-/** The port that exporters of metrics commonly take; loopback, because the numbers are nobody else's business. */
+/**
+ * Default address: the port that metrics exporters commonly use, on loopback because the figures are
+ * internal.
+ */
 const METRICS_ADDRESS: ListenAddress = { host: "127.0.0.1", port: 9464, isDefault: true };
 
 export const SETTINGS = {
@@ -249,19 +258,7 @@ export const SETTINGS = {
 	),
 } as const;
 
-/** Settings of earlier releases, and what is done instead: they stop nobody, and the log says that they do nothing. */
-export const FORMER_SETTINGS: ReadonlyMap<string, string> = new Map([
-	[
-		"RINGBACK_PREPARED_STATEMENTS",
-		"statements are prepared by name, unless RINGBACK_DATABASE_DIRECT_URL is set",
-	],
-	["RINGBACK_CONVERSION_RETENTION_DAYS", "conversions are kept for ever"],
-	["RINGBACK_AUDIT_RETENTION_DAYS", "the audit log is kept for ever"],
-	["RINGBACK_DELIVERY", "`ringback hold` and `ringback release` hold callbacks and release them"],
-	["RINGBACK_ARCHIVE_FOLDER", "nothing is archived; what was stays in its files"],
-]);
-
-/** What the shop's command reads. The service has no use for them, and nothing against them. */
+/** Settings of the shop's command. The service ignores them without a warning. */
 export const SHOP_SETTINGS = [
 	"RINGBACK_URL",
 	"RINGBACK_API_KEY",
@@ -304,7 +301,7 @@ function oneOf<const Value extends string>(values: readonly Value[]): Form<Value
 	};
 }
 
-/** A comma too many does no harm. */
+/** Parses a list and ignores empty parts. */
 function listOf<Part>(
 	takes: string,
 	parse: (part: string) => Part | undefined,
@@ -320,7 +317,7 @@ function listOf<Part>(
 	};
 }
 
-/** Every link of the pages begins at the root: below a path they would all lead nowhere. */
+/** Refuses a path, because all links of the pages begin at the root. */
 function parseOrigin(text: string): string | undefined {
 	const url = URL.canParse(text) ? new URL(text) : undefined;
 	const isOrigin = url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
@@ -335,7 +332,7 @@ function parseListenAddress(text: string): ListenAddress | null | undefined {
 	return { host, port: Number(port), isDefault: false };
 }
 
-/** A database in memory would forget every conversion. */
+/** Refuses a database in memory, which would forget every conversion. */
 function parseDatabaseUrl(text: string): string | undefined {
 	const isFile = /^sqlite:./.test(text) && text !== "sqlite::memory:";
 	return isFile || isPostgresUrl(text) ? text : undefined;
@@ -350,20 +347,23 @@ function parseKey(text: string): Uint8Array | undefined {
 	return isKey ? Buffer.from(text, "hex") : undefined;
 }
 
-/** TLS passes over a damaged certificate in silence; every callback to that shop would then fail. */
+/**
+ * Reads a certificate and checks it, because TLS ignores a damaged one silently and every callback that needs
+ * it would fail.
+ */
 function readCertificate(path: string): string | undefined {
 	try {
 		const pem = readFileSync(path, "utf8");
 		new X509Certificate(pem);
 		return pem;
 	} catch {
-		// It cannot be read, or it is no certificate: the sentence names both.
+		// The file cannot be read or is not a certificate. The message names both possibilities.
 		return undefined;
 	}
 }
 
 function parseNameServer(text: string): string | undefined {
-	// Only an IPv6 address has brackets around it.
+	// Only an IPv6 address has brackets.
 	const [, bracketed, plain = text, port = "53"] =
 		/^(?:\[([^\]]*:[^\]]*)\]|([\d.]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
 	const isServer = isAddress(bracketed ?? plain) && Number(port) >= 1 && Number(port) <= MAX_PORT;

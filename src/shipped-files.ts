@@ -1,19 +1,22 @@
-// The files that come with the product (style and scripts, examples, the guide, what shops install), by their path in the
-// repository: read from there when the sources run as they are, and from inside the executable that `npm run release`
-// makes of them.
+// Reads the files that ship with the product (styles, scripts, examples, the guide, the shop's package) by
+// their path in the repository. When the sources run unbuilt they are on the disk, otherwise inside the
+// executable that `npm run release` builds.
 
 import { readFileSync } from "node:fs";
 import { getAsset, isSea } from "node:sea";
 
-/** Everything in one file; nothing of the repository is beside it. */
+/** True if this program is the single executable, without a repository beside it. */
 export const isExecutable = isSea();
 
-/** For whoever stands where it runs, without saying where that is. */
+/** The command to type in the folder where the service runs. */
 export const OWN_COMMAND = isExecutable ? "ringback" : "npx --no-install ringback";
 
 const ROOT = new URL("../", import.meta.url);
 
-/** What is asked for must be in the list of release/shipped-files.ts, or the executable does not have it. */
+/**
+ * Returns the text of a shipped file. The path must be listed in release/shipped-files.ts, or the executable
+ * does not contain it.
+ */
 export function readShippedFile(path: string): string {
 	return isExecutable ? getAsset(path, "utf8") : readFileSync(new URL(path, ROOT), "utf8");
 }

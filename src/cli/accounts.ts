@@ -1,5 +1,5 @@
-// What commands make: `ringback user create` and `ringback user link` (a person, and the one-time link with which they
-// choose their password), `ringback programme create` and `ringback key issue`.
+// Commands that create things: `ringback user create` and `ringback user link` (a person, and the one-time
+// link with which they choose their password), `ringback programme create` and `ringback key issue`.
 
 import { type Result, succeed } from "../domain/fault.ts";
 import { KEY_RIGHT_WORDS } from "../domain/roles.ts";

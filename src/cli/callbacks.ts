@@ -1,5 +1,6 @@
-// What commands do with callbacks: `ringback hold` and `ringback release` (all of them wait, and go out again, while the
-// service runs or before it starts), `ringback owed` (what would be sent, by programme) and `ringback resend failed`.
+// Commands for callbacks: `ringback hold` and `ringback release` (stop and resume all sending, while the
+// service runs or before it starts), `ringback owed` (what would be sent, by programme) and `ringback resend
+// failed`.
 
 import { refuse, succeed } from "../domain/fault.ts";
 import { isoTime, SECOND_MS, utcSecond } from "../domain/time.ts";
@@ -71,16 +72,19 @@ export const owedCommand = workplaceCommand({
 });
 
 export interface Owed {
-	/** Over all programmes. */
+	/** Number of pending deliveries of all programmes. */
 	waiting: number;
 	toCancel: number;
 	programmes: readonly OwedProgramme[];
 	next: readonly OwedDelivery[];
-	/** Recorded conversions whose approval window has ended: a worker approves them, and their callbacks come on top. */
+	/**
+	 * Number of recorded conversions whose approval window has ended. A worker will approve them, and their
+	 * callbacks come on top.
+	 */
 	toApprove: number;
 }
 
-/** Of thousands nobody reads more; `--json` has all. */
+/** Maximum number of programmes that are printed. `--json` prints all. */
 const PROGRAMMES_SHOWN = 20;
 const NEXT_SHOWN = 5;
 

@@ -1,6 +1,5 @@
-// This room is the `ringback` command.
-// Here: what a subcommand is. Options are read and shown as the shop's commands do it: every problem is a sentence,
-// with the usage behind it.
+// What a subcommand of `ringback` is. Options are parsed and shown as in the shop's own command: every
+// problem is a sentence, followed by the usage.
 
 import { describeUsage, type OptionSpec, parseArguments } from "@ringback/receiver/command";
 import { type Config, type Environment, readConfig } from "../config.ts";
@@ -8,15 +7,15 @@ import type { Result } from "../domain/fault.ts";
 import type { Workplace } from "../service/workplace.ts";
 
 export interface Command {
-	/** As typed: "user create". */
+	/** Name as typed, for example "user create". */
 	name: string;
 	summary: string;
-	/** The one word besides the options, where there is one. */
+	/** The single word besides the options, if the command takes one. */
 	argument?: { value: string; help: string; isOptional?: boolean };
 	options: Readonly<Record<string, OptionSpec>>;
-	/** Paragraphs below the options. */
+	/** Paragraphs that the help shows below the options. */
 	notes?: readonly string[];
-	/** With the settings of the process, unless others are given. */
+	/** Runs the command. By default it reads the settings of the process. */
 	run(options: Options, screen: Screen, environment?: Environment): Promise<number>;
 }
 
@@ -25,7 +24,7 @@ export interface Screen {
 	error(line: string): void;
 }
 
-/** What was given; an option that was not is empty. */
+/** Options as given on the command line. An option that was not given is empty. */
 export interface Options {
 	/** The word besides the options. */
 	argument: string;
@@ -33,10 +32,10 @@ export interface Options {
 	flag(name: string): boolean;
 }
 
-/** Wrong usage: 2, as shells expect; something failed: 1. */
+/** Exit codes: 1 if something failed, 2 for wrong usage, as shells expect. */
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
-/** Ends a command: its message says what to do, and nothing was done. */
+/** Ends a command before it has done anything. The message says what to do. */
 export class CommandError extends Error {
 	readonly exit: number;
 
@@ -62,13 +61,16 @@ export function parseOptions(command: Command, args: readonly string[]): ParsedO
 	return { ok: true, wantsHelp, options: { argument, text: (name) => text(name) ?? "", flag } };
 }
 
-/** `program` is what the command is typed behind, `separator` what npm needs before options. */
+/**
+ * Returns the command's help. `program` is the name before the command, and `separator` is what npm needs
+ * before options.
+ */
 export function describeCommand(command: Command, program = "ringback", separator?: string): string {
 	const name = separator === undefined ? command.name : `${command.name} ${separator}`;
 	return describeUsage({ notes: [], ...command, name }, program);
 }
 
-/** For commands that the settings must be right for. */
+/** Runs a command that needs valid settings, or prints what is wrong with them. */
 export function withSettings(
 	run: (options: Options, screen: Screen, config: Config) => Promise<number>,
 ): Command["run"] {
@@ -85,7 +87,9 @@ function sayProblems(screen: Screen, problems: readonly string[]): number {
 	return EXIT.usage;
 }
 
-/** A command speaks for itself; the log stays for what goes wrong. */
+/**
+ * Returns the settings with a quiet log. A command prints its own messages, so the log is only for failures.
+ */
 export function quietly(config: Config): Config {
 	return config.logLevel === "info" ? { ...config, logLevel: "warn" } : config;
 }
@@ -94,21 +98,24 @@ interface WorkplaceCommand extends Omit<Command, "run"> {
 	work(workplace: Workplace, options: Options, screen: Screen): Promise<Result<Answer>>;
 }
 
-/** The same twice: for a script, and for people. */
+/** Result of a command, once for scripts and once for people. */
 export interface Answer {
 	json: object;
 	text: string;
-	/** Something is left for a person to do: a script must not go on as if all were done. */
+	/**
+	 * True if something is left for a person to do. The exit code is then not 0, so that a script does not
+	 * continue.
+	 */
 	isIncomplete?: boolean;
 }
 
-/** A command that works on the database: it does one thing, and says how it went in words or as JSON. */
+/** Creates a command that does one thing in the database and reports it in words or as JSON. */
 export function workplaceCommand({ work, ...command }: WorkplaceCommand): Command {
 	return {
 		...command,
 		options: { ...command.options, json: JSON_OPTION },
 		run: withSettings(async (options, screen, config) => {
-			// Loaded when it is needed: what only prints a text, or is the shop's, does without the whole service.
+			// Imported on demand, because commands that only print a text do not need the whole service.
 			const { openWorkplace } = await import("../service/workplace.ts");
 			const workplace = await openWorkplace(quietly(config));
 			try {
@@ -131,9 +138,9 @@ function sayResult(screen: Screen, result: Result<Answer>, asJson: boolean): num
 	return EXIT.failed;
 }
 
-/** What `ringback doctor` and `ringback verify` have found: one sentence a check. */
+/** One result of `ringback doctor` or `ringback verify`, as a sentence. */
 export interface Finding {
-	/** What was looked at, in a word. */
+	/** Name of the check. */
 	check: string;
 	state: "ok" | "warning" | "problem";
 	detail: string;
@@ -146,7 +153,7 @@ export const ok = finding("ok");
 export const warning = finding("warning");
 export const problem = finding("problem");
 
-/** Fails when one of them is a problem. */
+/** Prints the findings and returns the exit code, which is not 0 if one of them is a problem. */
 export function sayFindings(screen: Screen, findings: readonly Finding[], asJson: boolean): number {
 	for (const one of findings) {
 		const sign = { ok: "ok     ", warning: "WARNING", problem: "PROBLEM" }[one.state];

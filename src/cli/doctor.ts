@@ -1,4 +1,4 @@
-// `ringback doctor`: looks at everything the service needs, and says what to do about what is missing.
+// `ringback doctor` checks everything that the service needs and says what to do about problems.
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -21,7 +21,7 @@ import type { Db, Store } from "../store/store.ts";
 import { CHECKS, findWarnings, type WatchedState } from "../watch/checks.ts";
 import { type Command, type Finding, JSON_OPTION, ok, problem, sayFindings, warning } from "./command.ts";
 
-/** A name that exists as long as the Internet does (RFC 2606 reserves it, IANA serves it). */
+/** A name that always resolves on the Internet (reserved by RFC 2606, served by IANA). */
 const PROBE_NAME = "example.com";
 
 export const doctorCommand: Command = {
@@ -37,10 +37,7 @@ async function examine(environment?: Environment): Promise<Finding[]> {
 	const { openWorkplace, StartError } = await import("../service/workplace.ts");
 	const read = readConfig(environment);
 	if (!read.ok) return read.problems.map((detail) => problem("settings", detail));
-	const settings = [
-		ok("settings", sayEnvironment(read.config)),
-		...read.config.formerSettings.map((sentence) => warning("settings", sentence)),
-	];
+	const settings = [ok("settings", sayEnvironment(read.config))];
 	const { database } = read.config;
 	const isMissing = database.kind === "sqlite" && !existsSync(database.path);
 	let workplace: Workplace;
@@ -59,7 +56,7 @@ async function examine(environment?: Environment): Promise<Finding[]> {
 		const schema = await findSchema(workplace.store.db);
 		const refusal = isMissing ? null : findRefusal(schema, read.config);
 		const known = MIGRATIONS.length;
-		// Of another schema its tables may not be ours to read.
+		// With another schema version the tables cannot be read.
 		const bare: SystemReading | null =
 			refusal === null && schema.version >= known
 				? null
@@ -82,10 +79,10 @@ async function examine(environment?: Environment): Promise<Finding[]> {
 	}
 }
 
-/** In place of a file that is not to be made. */
+/** An empty database in memory, used instead of a file that must not be created. */
 const ELSEWHERE = { kind: "sqlite", path: ":memory:" } as const;
 
-/** A shell may have other settings than the service: the reader must see whose were looked at. */
+/** Names the settings that were checked, because a shell may have other settings than the service. */
 function sayEnvironment({ environment, givenSettings }: Config): string {
 	const whose =
 		givenSettings.length === 0
@@ -95,7 +92,7 @@ function sayEnvironment({ environment, givenSettings }: Config): string {
 	return `all settings can be read${isProduction ? ", and all that production needs is there" : " (set RINGBACK_ENV=production where real shops are served: it then insists on what they need)"}. ${whose}`;
 }
 
-/** Why a service with these settings would not run on it; null when it would. */
+/** Returns why a service with these settings would refuse this schema, or null if it would not. */
 function findRefusal(schema: PresentSchema, { migrate }: Config): string | null {
 	try {
 		refuseSchema(schema, migrate === "auto" ? "migrate" : "check");
@@ -105,7 +102,10 @@ function findRefusal(schema: PresentSchema, { migrate }: Config): string | null 
 	}
 }
 
-/** What staff's pages warn of, and of what is well, how well it is. Reads no table where `bare` stands for them. */
+/**
+ * Returns the warnings that staff see on the System page, and a line for each check that passed. Reads no
+ * tables if `bare` is given.
+ */
 async function examineInstallation(workplace: Workplace, bare: SystemReading | null): Promise<Finding[]> {
 	const { store, clock, config, readDisk } = workplace;
 	const nowMs = clock.nowMs();
@@ -113,7 +113,7 @@ async function examineInstallation(workplace: Workplace, bare: SystemReading | n
 		...(bare ?? (await readSystem(store.db, nowMs))),
 		nowMs,
 		settings: warningSettings(config),
-		// How people come to us cannot be known here.
+		// The address under which people reach the service cannot be known here.
 		host: undefined,
 		sightings: [],
 		clockOffsetMs: clock.offsetMs(),
@@ -121,7 +121,7 @@ async function examineInstallation(workplace: Workplace, bare: SystemReading | n
 	};
 	const found = findWarnings(state).map(describeWarning);
 	const well = [describeClock(state), ...(bare === null ? await describeWell(state, store) : [])];
-	// What is well is not said beside a warning of the same check.
+	// A check that has a warning does not also report success.
 	return [
 		...well.filter(({ check, state: how }) => how !== "ok" || found.every((other) => other.check !== check)),
 		...found,
@@ -167,7 +167,8 @@ async function describeWell(state: WatchedState, store: Store): Promise<Finding[
 			: ok("processes", `running: ${names.join(", ")}`),
 		ok("queue", `${queued === 1 ? "1 callback waits" : `${queued} callbacks wait`}${due}`),
 		ok("disk", `the database has ${sayBytes(databaseBytes)}${free}`),
-		// Nothing is said of what we do not make: PostgreSQL's own programs do, and some copy disks.
+		// Nothing is reported about backups that Ringback does not make. PostgreSQL's own tools make them, and
+		// some people copy disks.
 		...(backedUpAtMs === null
 			? []
 			: [ok("backup", `the last has everything that was stored by ${isoTime(backedUpAtMs)}`)]),
@@ -178,14 +179,14 @@ async function describeWell(state: WatchedState, store: Store): Promise<Finding[
 async function checkDns({ transport }: Workplace): Promise<Finding> {
 	const found = await transport.lookUp(PROBE_NAME);
 	if (found.ok) return ok("dns", `${PROBE_NAME} is ${found.addresses.join(", ")}`);
-	// A remark: a network may look up its shops' names and no others.
+	// Only a warning, because a network may resolve the names of its shops and no others.
 	return warning(
 		"dns",
 		`${PROBE_NAME} cannot be looked up (${found.code}). If the names of shops cannot be either, their callbacks fail until DNS works`,
 	);
 }
 
-/** Without a mail server there is nobody to ask. */
+/** Checks the mail server, if one is configured. */
 async function checkMail({ mailer }: Workplace): Promise<Finding[]> {
 	if (mailer === null) return [];
 	try {
@@ -239,7 +240,7 @@ function checkConnections(
 	{ poolSize, directUrl }: PostgresSetting,
 	{ maxConnections, connections }: ServerFacts,
 ): Finding {
-	// Behind a pooler only the one that listens comes to the server itself.
+	// With a pooler, only the connection for LISTEN goes to the server itself.
 	const needed = (directUrl === null ? poolSize : 0) + 1;
 	const detail = `${connections} of ${maxConnections} are in use; a process takes up to ${needed}`;
 	if (needed <= maxConnections - connections) return ok("connections", detail);
@@ -249,7 +250,9 @@ function checkConnections(
 	);
 }
 
-/** Whether the network has said what it is called, and whether the setting agrees with what its shops know. */
+/**
+ * Checks whether the network has a name, and whether the brand in the settings is the one that shops know.
+ */
 async function examineNetwork({ db }: Store, { brand: given }: Config): Promise<Finding> {
 	const { name, brand, secret_id } = await findNetwork(db);
 	const isOther = given !== null && brand !== null && given !== brand;

@@ -1,5 +1,5 @@
-// `ringback import programmes|people|conversions FILE`: the job of the page, made and worked off by a command. It shows
-// what would come of the file, and with --yes what came of it.
+// `ringback import programmes|people|conversions FILE` creates the same job as the page and works it off. It
+// prints a preview of the result, and with --yes it imports the file.
 
 import { createReadStream, statSync } from "node:fs";
 import { open } from "node:fs/promises";
@@ -90,7 +90,7 @@ function refuseElsewhere(): ReturnType<typeof refuse> {
 	return refuse("job_not_ready", "This import was stopped or discarded on the page Import. Look there.");
 }
 
-/** A line on standard error every two seconds: whoever waits sees that it goes on. */
+/** Prints a line of progress on standard error every two seconds. */
 function tellProgress({ clock }: Workplace, screen: Screen, { noun }: JobKind, done: string) {
 	let toldAtMs = clock.nowMs();
 	return ({ done_rows, row_count }: Job): void => {
@@ -100,7 +100,10 @@ function tellProgress({ clock }: Workplace, screen: Screen, { noun }: JobKind, d
 	};
 }
 
-/** Never over a file that is there: it could be the one that is imported. For its owner alone, as it names people. */
+/**
+ * Writes the result to a new file that only its owner may read, because it names people. It never overwrites
+ * a file, which could be the one being imported.
+ */
 async function writeResult(path: string, { store }: Workplace, job: Job): Promise<void> {
 	const file = await open(path, "wx", 0o600);
 	try {
@@ -112,11 +115,11 @@ async function writeResult(path: string, { store }: Workplace, job: Job): Promis
 
 interface SummaryView {
 	kind: JobKind;
-	/** The file's. */
+	/** Name of the file. */
 	name: string;
 	summary: JobSummary;
 	isApplied: boolean;
-	/** What to do next. */
+	/** What the person should do next. */
 	next?: string | undefined;
 }
 

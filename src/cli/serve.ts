@@ -1,4 +1,4 @@
-// `ringback serve`: runs until it is told to stop.
+// `ringback serve` runs the service until it is asked to stop.
 
 import { resolve } from "node:path";
 import { ALL_SETTINGS, type Config } from "../config.ts";
@@ -20,7 +20,7 @@ export const serveCommand: Command = {
 		`Settings, from the environment (\`ringback guide settings\` says what each is for):\n${listSettings()}`,
 	],
 	run: withSettings(async (options, screen, config) => {
-		// From now on: whoever reads "listens" may ask it to stop at once.
+		// Signals are handled from now on, because a person who reads "listens" may stop the service at once.
 		const asked = listenForStop((signal) => {
 			if (signal === "SIGINT") screen.error("\nStopping… (Ctrl-C again to stop at once)");
 		});
@@ -35,7 +35,7 @@ function listSettings(): string {
 	);
 }
 
-/** With the whole line to type. Node says which port it was. */
+/** Returns a sentence with the command to type. Node's error names the port. */
 export function describeTakenPort(error: unknown): string {
 	const port = error instanceof Error && "port" in error ? Number(error.port) : Number.NaN;
 	const other = port === 8_090 ? 8_091 : 8_090;
@@ -44,7 +44,7 @@ export function describeTakenPort(error: unknown): string {
 	return `${which} is taken, perhaps by another Ringback. Stop that one, or choose another port: ${start}`;
 }
 
-/** A port, or a file or folder: the system says which. */
+/** Returns a sentence about a port, file or folder, depending on what the system refused. */
 export function describeNotAllowed(error: unknown): string {
 	const { syscall, port, path } = error as { syscall?: unknown; port?: unknown; path?: unknown };
 	if (syscall === "listen" || syscall === "bind") {
@@ -67,7 +67,7 @@ async function serveUntilAsked(
 	else sayStarted(service, screen);
 	const cause = await Promise.race([asked, service.outdated]);
 	if (cause instanceof Error) {
-		// Load balancers were told before.
+		// Load balancers have already been told.
 		await service.stop({ cause: "outdated" });
 		screen.error(cause.message);
 	} else {
@@ -92,7 +92,7 @@ function sayStarted(service: Service, screen: Screen): void {
 	if (config.clickUrl !== null) screen.out(`  links    ${config.clickUrl}/c/…`);
 	if (network.face.isBrandChosen) screen.out(`  brand    ${sayBrand(network.face)}`);
 	for (const { kind, title, text } of warnings) {
-		// Mail off has its own line.
+		// Mail that is switched off has a line of its own.
 		if (kind !== "mail_off") screen.out(`  WARNING  ${title}. ${text}`);
 	}
 	if (welcomeLink !== null) {

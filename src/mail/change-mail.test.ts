@@ -17,7 +17,7 @@ function change(action: string, atMs: number, subject: string): Change {
 	} as Change;
 }
 
-test("every change is listed, so that none can be hidden behind many harmless ones", () => {
+test("every change is listed, so that none can be hidden among many harmless ones", () => {
 	const noise = Array.from({ length: 24 }, (_, index) => change("secret.prepared", index, `sec_${index}`));
 	const changes = [...noise, change("key.issued", 24, "key_9")];
 	const url = "https://ringback.example";
@@ -27,7 +27,7 @@ test("every change is listed, so that none can be hidden behind many harmless on
 	assert.equal(text.match(/ UTC: /g)?.length, 25);
 });
 
-test("a key is told by its last characters and its name, which can be no link; the time is the reader's own", () => {
+test("a key is identified by its last characters and its name, which cannot contain a link; times are in the reader's zone", () => {
 	const issued = {
 		...change("key.issued", Date.UTC(2026, 0, 15, 12), "key_9"),
 		detail: "rbk_…1a2b Shop.example",
@@ -46,7 +46,7 @@ test("a key is told by its last characters and its name, which can be no link; t
 	assert.match(text, /The API key rbk_…1a2b \("Shop\[\.\]example"\) was revoked\./);
 });
 
-test("a mail about partnerships leads to the programme's partners, another one does not", () => {
+test("a mail about partnerships links to the programme's partners, and other mails do not", () => {
 	const textOf = (action: string) =>
 		composeProgrammeChangeMail({ zone: null }, PROGRAMME, [change(action, 0, "x")], "https://a.example").text;
 	assert.match(textOf("partnership.ended"), /^ {3}https:\/\/a\.example\/programmes\/prg_1\/partners$/m);

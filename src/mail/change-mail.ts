@@ -1,5 +1,5 @@
-// The words of the mails that tell people what was changed: what, when, who, from where, and what to do if it was not
-// them. Plain text: it must be readable in any client, on any phone.
+// Texts of the mails about changes: what was changed, when, by whom, from where, and what to do if it was not
+// them. They are plain text, so that every client on every phone can show them.
 
 import { sayAction, sayDone } from "../domain/action.ts";
 import { quote } from "../domain/mail-text.ts";
@@ -9,13 +9,13 @@ import type { Change } from "../store/queries/audit.ts";
 import type { Addressee } from "../store/queries/programme-people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 
-/** For whom it is written: in whose zone, and whose account it is, if it is about one. */
+/** The reader's time zone, and whether the mail is about the reader's own account. */
 interface Reader {
 	zone: string | null;
 	own: string | null;
 }
 
-/** For those who cannot sign in, or see the programme, any more. */
+/** Advice for people who can no longer sign in or see the programme. */
 const ASK_STAFF = "If you did not expect this, ask the network's staff.";
 
 export function composeProgrammeChangeMail(
@@ -77,7 +77,10 @@ export function composeAccountChangeMail(
 	};
 }
 
-/** To whoever has another role now, or none. No links: pages may be closed to them. */
+/**
+ * Composes the mail to a person whose role was changed or removed. It has no links, because pages may be
+ * closed to them.
+ */
 export function composeStandingMail(
 	person: Addressee,
 	changes: readonly Change[],
@@ -124,7 +127,10 @@ function sayLine(change: Change, what: string, { zone, own }: Reader): string {
 	return `${minuteIn(change.at_ms, zone)}: ${what}. Done by ${sayActor(change, own)}.${from}`;
 }
 
-/** Of a stranger, who waits for an answer. They come in mails of their own. */
+/**
+ * Returns true for the application of a stranger who waits for an answer. Such changes have mails of their
+ * own.
+ */
 function isApplication({ action }: Change): boolean {
 	return action === "application.made";
 }

@@ -14,7 +14,7 @@ const START_MS = Date.UTC(2026, 2, 1, 12);
 const LETTER = { to: "one@shop.example", subject: "Hello", text: "Hello.", goodForMs: 7 * DAY_MS };
 const NO_MAILBOX = { reason: "550 no such mailbox" };
 
-test("a mail that the server refuses is tried eight times over about a day, then given up; staff see both", async (t) => {
+test("a mail that the server refuses is tried eight times over about a day and then given up, and staff see both", async (t) => {
 	const { store, write, tryFor } = await open(t, async () => NO_MAILBOX);
 	await write(LETTER);
 	deepEqual(await tryFor(2 * DAY_MS), [0, 1, 6, 21, 81, 261, 621, 1341]);
@@ -25,7 +25,7 @@ test("a mail that the server refuses is tried eight times over about a day, then
 	);
 });
 
-test("while the server itself fails a mail is tried every minute, as long as it is good for; no try counts", async (t) => {
+test("while the server itself fails, a mail is tried every minute until it expires, and no try counts", async (t) => {
 	let isAway = true;
 	const taken: string[] = [];
 	const { store, write, tryFor } = await open(t, async ({ text }) => {
@@ -52,7 +52,7 @@ test("while the server itself fails a mail is tried every minute, as long as it 
 	deepEqual(taken.toSorted(), ["Hello.", late, late]);
 });
 
-test("of readers who are told the same news one is refused and given up, the other has theirs, and the notice keeps it", async (t) => {
+test("if the server refuses one of two readers, the other still gets the mail, and the notice records both", async (t) => {
 	const { store, write, move, tryFor } = await open(t, async ({ to }) =>
 		to === LETTER.to ? NO_MAILBOX : null,
 	);
@@ -65,7 +65,7 @@ test("of readers who are told the same news one is refused and given up, the oth
 	];
 	await store.db.insertInto("notices").values(notices).execute();
 	await write(news);
-	// A clock goes on while the rows are written.
+	// Time passes while the rows are written.
 	move(3);
 	await write({ ...news, to: "two@shop.example" });
 	equal((await tryFor(DAY_MS)).length, 9, "one@ eight times, two@ once");
@@ -76,7 +76,7 @@ test("of readers who are told the same news one is refused and given up, the oth
 	);
 });
 
-test("a mail that cannot be opened, or is no news any more, is given up without a try", async (t) => {
+test("a mail that cannot be unsealed or has expired is given up without a try", async (t) => {
 	const { store, write, tryFor, move } = await open(t, async () => null);
 	await write(LETTER, { ...LETTER, goodForMs: MINUTE_MS });
 	await store.db.updateTable("mail_queue").set({ sealed_text: "x" }).where("id", "=", 1).execute();
@@ -113,7 +113,7 @@ async function open(t: TestContext, send: Mailer["send"]) {
 		move: (byMs: number) => {
 			nowMs += byMs;
 		},
-		/** When it was tried meanwhile, in minutes from now on. */
+		/** Returns when the mail was tried during the period, in minutes from its start. */
 		async tryFor(durationMs: number): Promise<number[]> {
 			const startMs = nowMs;
 			const endMs = nowMs + durationMs;

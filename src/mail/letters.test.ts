@@ -6,7 +6,7 @@ import { composeAccessMail, composeInvitationMail, composeResetMail } from "./le
 const LINK = "https://ringback.example/welcome/abc";
 const TO = "a@shop.example";
 
-test("a mail has its link on a line of its own, says how long it works, and is not sent later than that", () => {
+test("a mail has its link on a line of its own, says how long it works, and is not sent after that", () => {
 	const membership = { programme: { id: 1, name: "Shop" }, role: "owner" } as const;
 	for (const isByOwner of [false, true]) {
 		const mail = composeInvitationMail(TO, LINK, { kind: "shop", membership, isByOwner });
@@ -38,12 +38,12 @@ test("the only link in an invitation is ours, whatever the programme is called",
 			links.every((link) => link.startsWith("https://ringback.example/")),
 			String(links),
 		);
-		// One pair of quotation marks around each name, and none that it brought itself.
+		// There is one pair of quotation marks around the name, and none that the name brought itself.
 		assert.equal(subject.split('"').length, 3);
 	}
 });
 
-test("an invitation says the role plainly, and whoever is to look on is not asked to manage", () => {
+test("an invitation names the role, and a viewer is not asked to manage the programme", () => {
 	for (const [role, subject, says] of [
 		["owner", 'You\'re invited to manage "Shop"', /Your role: owner\..*approving conversions/],
 		["developer", 'You\'re invited to "Shop" as a developer', /Your role: developer\..*cannot approve/],
@@ -60,7 +60,7 @@ test("an invitation says the role plainly, and whoever is to look on is not aske
 	assert.equal(staff.subject, "You're invited to join the network's staff");
 });
 
-test("somebody who has an account is a partner already, and is not told that nothing happens", () => {
+test("a person with an account is told that they are a partner now, and gets no set-up link", () => {
 	const { text } = composeAccessMail(TO, { partner: { name: "Blog" } }, "https://ringback.example");
 	assert.match(text, /Sign in as usual:\nhttps:\/\/ringback\.example\/sign-in\n/);
 	assert.match(text, /If you did not expect this mail, ask the network's staff\./);

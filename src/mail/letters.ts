@@ -1,5 +1,6 @@
-// The words of the mails that somebody asked for: invitations, links for a new password or address, a test. Plain text: it
-// must be readable in any client, on any phone. What strangers chose is quoted; network-mailer adds who sends it.
+// Texts of the mails that somebody asked for: invitations, links for a new password or address, a test mail.
+// They are plain text, so that every client on every phone can show them. Text that strangers chose is
+// quoted. network-mailer adds who sends the mail.
 
 import { quote } from "../domain/mail-text.ts";
 import { type PersonKind, type ProgrammeRole, ROLE_SUMMARIES } from "../domain/roles.ts";
@@ -9,20 +10,24 @@ import type { Partner } from "../store/queries/partners.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { WrittenMail } from "./dispatcher.ts";
 
-/** For what holds no link: older than this it is no news. */
+/** Time after which a mail without a link is out of date and is not sent. */
 const NEWS_MS = 2 * DAY_MS;
 
-/** Where somebody is invited to, or has come to: a programme, or a partner, by way of an application or not. */
+/** What somebody is invited to or has joined: a programme, or a partner, with or without an application. */
 type Membership =
 	| { programme: Pick<Programme, "name">; role: ProgrammeRole }
 	| { partner: Pick<Partner, "name">; accepted?: Pick<Programme, "name"> | undefined };
 
-/** Long enough for a holiday weekend, short enough for a mailbox that somebody else reads later. */
+/**
+ * Lifetime of an invitation: long enough for a holiday weekend, short enough for a mailbox that somebody else
+ * reads later.
+ */
 export const INVITATION_DAYS = 7;
 
 /**
- * From staff, or the command line, where the account is there and waits for a password. Or from an owner, to whoever has
- * the mailbox: the page behind the link knows whether they need one.
+ * Composes an invitation. Staff and the command line invite people whose account exists and waits for a
+ * password. An owner invites the reader of a mailbox, and the page of the link knows whether they need a
+ * password.
  */
 export function composeInvitationMail(
 	to: string,
@@ -44,7 +49,7 @@ export function composeInvitationMail(
 	]);
 }
 
-/** For somebody who can sign in already: nothing to set up, only something new to see. */
+/** Composes the mail to a person who can already sign in and now has access to something new. */
 export function composeAccessMail(to: string, membership: Membership, publicUrl: string): WrittenMail {
 	const { subject, lines } = inviteTo(membership, true);
 	return letter(to, subject, NEWS_MS, [
@@ -54,7 +59,7 @@ export function composeAccessMail(to: string, membership: Membership, publicUrl:
 	]);
 }
 
-/** Who is invited to look on is not told that they are to manage it. */
+/** Returns the words for the membership. A viewer is not told to manage anything. */
 function inviteTo(membership: Membership, isThere = false): { subject: string; lines: string[] } {
 	if ("role" in membership) {
 		const { programme, role } = membership;
@@ -94,7 +99,7 @@ export function composeResetMail(to: string, link: string): WrittenMail {
 	]);
 }
 
-/** To the new address: whoever opens the link has its mailbox. */
+/** Composes the mail to the new address. Opening its link proves that the person reads that mailbox. */
 export function composeAddressMail(to: string, before: string, link: string): WrittenMail {
 	return letter(to, "Confirm your new email address", HOUR_MS, [
 		`This address was entered as the new one of the account ${quote(before)}, probably by you.`,
@@ -103,7 +108,7 @@ export function composeAddressMail(to: string, before: string, link: string): Wr
 	]);
 }
 
-/** To the address that the account had. */
+/** Composes the mail to the previous address of an account. */
 export function composeLeftAddressMail(to: string, after: string): WrittenMail {
 	return letter(to, "Your email address was changed", NEWS_MS, [
 		`Your account now has the email address ${quote(after)}. Mails go there, and you sign in with it.`,
@@ -112,7 +117,7 @@ export function composeLeftAddressMail(to: string, after: string): WrittenMail {
 	]);
 }
 
-/** To whoever sends it, to see whether mail works and how it looks. */
+/** Composes a test mail, which shows whether mail works and what it looks like. */
 export function composeTestMail(to: string): Mail {
 	const text =
 		"This is a test mail. If you can read it, mail works: invitations, password links and notices about failing callbacks arrive, too.";

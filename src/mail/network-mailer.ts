@@ -1,5 +1,6 @@
-// Every mail goes out through here: under the network's name, with the lines that say who sends it, and answers go to
-// its support address. Remembers whether the mail server takes mails, for whoever asks how the installation does.
+// Sends every mail under the network's name, adds the lines that say who sends it, and directs answers to the
+// support address. It also remembers whether the mail server accepts mails, for the health of the
+// installation.
 
 import { networkName } from "../domain/network.ts";
 import type { MailFailure } from "../domain/process.ts";
@@ -8,7 +9,7 @@ import type { Clock, Mail, Mailer, MailSender } from "../ports.ts";
 import type { KnownNetwork, NetworkFace } from "../store/queries/known-network.ts";
 
 export interface NetworkMailer extends Mailer {
-	/** Why the last mail was not taken; null once another was. */
+	/** Why the last mail failed, or null if a later one was accepted. */
 	readonly failure: MailFailure | null;
 }
 
@@ -19,7 +20,10 @@ export function createNetworkMailer(
 	clock: Pick<Clock, "nowMs">,
 ): NetworkMailer {
 	let failure: MailFailure | null = null;
-	/** The last reader who was refused, until a mail is taken: one bad address is no failure of the server. */
+	/**
+	 * The last refused recipient, or null after an accepted mail. One bad address is not a failure of the
+	 * server.
+	 */
 	let refusedTo: string | null = null;
 	const note = (reason: string): void => {
 		failure = { atMs: clock.nowMs(), reason };
@@ -48,11 +52,11 @@ export function createNetworkMailer(
 	};
 }
 
-/** As it is sent: also for whoever wants to see one first. */
+/** Returns the mail as it is sent. The network page uses it for a preview. */
 export function addressMail(mail: Mail, face: NetworkFace, publicUrl: string): Mail {
 	const { supportAddress } = face;
 	const from = senderOf(face);
-	// A reader must be able to tell who writes to them, and check it.
+	// Readers must be able to tell who writes to them, and to check it.
 	const name = networkName(face);
 	const sender = `This mail was sent by the affiliate network ${name === null ? "" : `${name} `}at ${publicUrl}`;
 	const questions = supportAddress === null ? [] : [`Questions? Write to ${supportAddress}`];
@@ -64,7 +68,7 @@ export function addressMail(mail: Mail, face: NetworkFace, publicUrl: string): M
 	};
 }
 
-/** Null where nothing was chosen: then MAIL_FROM is taken as it is. */
+/** Returns null if the network chose no sender. MAIL_FROM is then used as it is. */
 function senderOf({ name, senderName, senderAddress }: NetworkFace): MailSender | null {
 	const shown = senderName ?? name;
 	return shown === null && senderAddress === null ? null : { name: shown, address: senderAddress };
@@ -73,8 +77,8 @@ function senderOf({ name, senderName, senderAddress }: NetworkFace): MailSender 
 const MAX_REPLY_LENGTH = 400;
 
 /**
- * What a mail server, or the way to it, said, on one line: servers explain in the second line what they mean by the
- * first. It may say anything, and it ends up on pages, in the log and in the database, which takes no NUL.
+ * Returns a mail server's reply on one line, because servers often explain the first line in the second. The
+ * reply can contain anything and is shown on pages, logged and stored, and the database accepts no NUL.
  */
 export function sayMailReply(reply: string): string {
 	const line = reply

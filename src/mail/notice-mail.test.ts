@@ -65,7 +65,7 @@ function compose(notices: readonly ShownNotice[], change: Partial<NoticeMailView
 	return composeNoticeMail(view, NETWORK);
 }
 
-test("the first final failure: what failed, why, when, what to do, and the very callback", () => {
+test("the mail about the first final failure says what failed, why, when and what to do, and links to the callback", () => {
 	const { subject, text } = compose([notice()]);
 	equal(subject, '1 callback failed permanently: "Sample shop"');
 	match(text, /^Programme: "Sample shop" \(prg_1\)$/m);
@@ -85,7 +85,7 @@ test("the first final failure: what failed, why, when, what to do, and the very 
 	match(text, /^No callback is waiting\.$/m);
 });
 
-test("trouble that nothing has finally failed of yet: since when, how often, what waits, when it goes on", () => {
+test("a mail about failing callbacks says since when, how often, what is pending and when the next attempt is", () => {
 	const early = notice({
 		failed_attempts: 5,
 		failures: 0,
@@ -110,7 +110,7 @@ test("trouble that nothing has finally failed of yet: since when, how often, wha
 	doesNotMatch(text, /failed permanently|state=failed|null|undefined/);
 });
 
-test("times are written in the reader's own zone, which is named", () => {
+test("times are written in the reader's zone, which is named", () => {
 	const undelivered = { waiting: 5, failed: 0, nextDueAtMs: OPENED_AT_MS + 360_000 };
 	const ended = notice({ ended_at_ms: OPENED_AT_MS + 60_000, ended_by: "success", mailed_failures: 0 });
 	const { text } = compose([ended, RECOVERY], { undelivered, zone: "Asia/Kolkata" });
@@ -124,7 +124,7 @@ test("times are written in the reader's own zone, which is named", () => {
 	doesNotMatch(text, /UTC/);
 });
 
-test("a digest tells what is new, and how many there are since it began", () => {
+test("a digest says what is new, and how many failures there are since the beginning", () => {
 	const { subject, text } = compose([
 		notice({ failures: 250, mailed_failures: 1, last_failed_at_ms: OPENED_AT_MS + 900_000 }),
 	]);
@@ -133,7 +133,7 @@ test("a digest tells what is new, and how many there are since it began", () => 
 	match(text, /^The last permanent failure: 2026-01-15 12:20 UTC/m);
 });
 
-test("a recovery: what failed before it, with its own time, and that every callback was delivered", () => {
+test("a recovery mail describes the failure before it, and says that every callback was delivered", () => {
 	const ended = notice({
 		ended_at_ms: OPENED_AT_MS + 60_000,
 		ended_by: "success",
@@ -154,7 +154,7 @@ test("a recovery: what failed before it, with its own time, and that every callb
 	doesNotMatch(text, /What to do|state=/);
 });
 
-test("a recovery says how many are still undelivered, and where they are resent", () => {
+test("a recovery mail says how many callbacks are still undelivered, and where to resend them", () => {
 	const undelivered = { waiting: 3, failed: 2, nextDueAtMs: OPENED_AT_MS + 300_000 };
 	const { subject, text } = compose([RECOVERY], { undelivered });
 	equal(subject, 'Callbacks recovered, 2 callbacks not delivered: "Sample shop"');
@@ -167,7 +167,7 @@ test("a recovery says how many are still undelivered, and where they are resent"
 	doesNotMatch(text, /deliveries\/|null|undefined/);
 });
 
-test("a shop that fails on and off gets a mail that can be read: the newest in full, the others counted", () => {
+test("a shop that fails on and off gets a readable mail: the newest failure in full, the others counted", () => {
 	const flaps = Array.from({ length: 50 }, () => [
 		notice({ failures: 2, ended_at_ms: OPENED_AT_MS, ended_by: "success" }),
 		RECOVERY,
@@ -178,7 +178,7 @@ test("a shop that fails on and off gets a mail that can be read: the newest in f
 	ok(text.length < 3_000, `${text.length}`);
 });
 
-test("what is so now comes first, then what to do, then what was before, and each once", () => {
+test("the present state comes first, then what to do, then earlier failures, each once", () => {
 	const before = notice({
 		ended_at_ms: OPENED_AT_MS + 60_000,
 		ended_by: "success",
@@ -210,13 +210,13 @@ test("what is so now comes first, then what to do, then what was before, and eac
 	for (const line of text.split("\n").filter((line) => line !== "")) equal(text.split(line).length, 2, line);
 });
 
-test("more than are counted is told as such", () => {
+test("a count beyond the limit is shown as more than the limit", () => {
 	const { text } = compose([notice()], { undelivered: { waiting: 1_000, failed: 1_000, nextDueAtMs: 1 } });
 	match(text, /^Waiting: 1000 or more callbacks; the next attempt is being made now\.$/m);
 	match(text, /^Failed permanently and not resent: 1000 or more callbacks\.$/m);
 });
 
-test("a delivery that is past its retention leaves no broken link", () => {
+test("a delivery that was removed by retention leaves no broken link", () => {
 	const { text } = compose([notice({ lastDeliveryPublicId: null, lastOrderId: null, lastEvent: null })]);
 	doesNotMatch(text, /null|undefined|deliveries\/|order "/);
 });
@@ -247,7 +247,7 @@ function broken(detail: string): Partial<LastFailure> {
 }
 
 for (const [what, last, cause] of CAUSES) {
-	test(`the cause is told so that one can act on it: ${what}`, () => {
+	test(`the cause is described so that the reader can act on it: ${what}`, () => {
 		const none = { last_result: null, last_verdict: null, last_http_status: null, last_detail: null };
 		const explained = explainFailure({ ...none, ...last });
 		match(explained.cause, cause);

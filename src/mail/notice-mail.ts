@@ -1,6 +1,6 @@
-// The words of a notice mail. First what is so now: what fails and since when, why, what is undelivered, what to do, and
-// links to the very callback and to the lists. Then what was before, each thing once. Plain text: it must be readable in
-// any client, on any phone.
+// Text of the mails about failing callbacks. First comes the present state: what fails and since when, why,
+// what is undelivered, what to do, and links to the callback and to the lists. Then come earlier failures,
+// each once. It is plain text, so that every client on every phone can show it.
 
 import { explainFailure } from "../callbacks/failure-cause.ts";
 import { quote } from "../domain/mail-text.ts";
@@ -17,18 +17,21 @@ import type { Programme } from "../store/queries/programmes.ts";
 
 export interface NoticeMailView {
 	programme: Pick<Programme, "name" | "public_id">;
-	/** The oldest first. */
+	/** Notices, oldest first. */
 	notices: readonly ShownNotice[];
-	/** At this moment. */
+	/** Number of undelivered callbacks at this moment. */
 	undelivered: Undelivered;
 	nowMs: number;
-	/** Its readers' own; null for UTC. */
+	/** Time zone of the readers, or null for UTC. */
 	zone: string | null;
 }
 
 type Zone = NoticeMailView["zone"];
 
-/** A shop that fails on and off may have many; the page has the older ones. */
+/**
+ * Maximum number of notices that are described in full, because a shop that fails on and off may have many.
+ * The page shows the older ones.
+ */
 const MOST_DESCRIBED = 3;
 
 export function composeNoticeMail(view: NoticeMailView, network: { publicUrl: string }): Omit<Mail, "to"> {
@@ -36,7 +39,7 @@ export function composeNoticeMail(view: NoticeMailView, network: { publicUrl: st
 	const [last] = notices.slice(-1);
 	const worksAgain = last?.kind === "callbacks_working_again";
 	const name = quote(programme.name);
-	// When a trouble ended is said with it, so a recovery in between is not said again.
+	// The end of each failure is part of its description, so recoveries in between are not listed.
 	const before = notices.slice(0, -1).filter(({ kind }) => kind === "callbacks_failing");
 	const described = before.slice(-MOST_DESCRIBED);
 	const earlier = before.slice(0, -MOST_DESCRIBED);
@@ -66,12 +69,12 @@ function headline(notices: readonly ShownNotice[], worksAgain: boolean, { failed
 	return fresh === 0 ? "Callbacks are failing" : `${countCallbacks(fresh)} failed permanently`;
 }
 
-/** Final failures that no mail has told of. */
+/** Counts the final failures that no earlier mail mentioned. */
 function countFresh(notices: readonly ShownNotice[]): number {
 	return notices.reduce((sum, { failures, mailed_failures }) => sum + failures - mailed_failures, 0);
 }
 
-/** Of a final failure people hear in any case: the contract asks for it. */
+/** Sums up earlier notices. A final failure is always mentioned, because the contract requires it. */
 function sumUp(earlier: readonly ShownNotice[]): string[] {
 	const fresh = countFresh(earlier);
 	return [
@@ -147,7 +150,7 @@ function sayWhatToDo(last: ShownNotice, { waiting, failed }: Undelivered): strin
 	];
 }
 
-/** The addresses are those of the pages; a test opens each of them. */
+/** Returns links to pages. A test opens each of them. */
 function listLinks({ programme, notices, undelivered }: NoticeMailView, publicUrl: string): string[][] {
 	const home = `${publicUrl}/programmes/${programme.public_id}`;
 	const failing = notices.findLast(({ kind }) => kind === "callbacks_failing");
@@ -174,12 +177,12 @@ function countCallbacks(count: number): string {
 	return count === 1 ? "1 callback" : `${count} callbacks`;
 }
 
-/** What is undelivered is counted up to a limit. */
+/** Formats a count that stops at a limit. */
 function countUndelivered(count: number): string {
 	return count < MAX_COUNTED_UNDELIVERED ? countCallbacks(count) : `${count} or more callbacks`;
 }
 
-/** To the network's staff, who see every shop. */
+/** Composes the mail to the network's staff, who see every shop. */
 export function composeStaffMail(
 	{ shops, more }: FailingShops,
 	zone: Zone,

@@ -1,7 +1,8 @@
-// Turns news into mails: at once for the first, then together for what follows, so that a busy hour is not a flood. Two
-// kinds of news wait to be told, each written in the transaction of what happened: changes to accounts and programmes
-// (audit entries that are marked), and notices of callbacks (those with a due mail). The mails are written into the queue
-// in the transaction that takes the news: everything is told, and nothing twice, whoever dies meanwhile.
+// Turns news into mails: the first news is mailed at once, later news is collected, so that a busy hour does
+// not become a flood. There are two kinds of news, and both are stored in the transaction of what happened:
+// changes to accounts and programmes (marked audit entries), and notices about callbacks. The transaction
+// that claims the news also writes the mails into the queue. So all news is mailed, and none twice, even if a
+// process dies.
 
 import { TELL_INTERVALS_MS } from "../domain/action.ts";
 import { callbacksTopic, MAIL_INTERVAL_MS, MAILED_ROLES } from "../domain/notice.ts";
@@ -35,28 +36,37 @@ export interface TellDeps {
 
 type Letter = Pick<WrittenMail, "to" | "subject" | "text">;
 
-/** What is due to be told to the same readers. */
+/** News that is due for one group of readers. */
 interface News {
-	/** Of the mails. */
+	/** Topic of the mails, by which their interval is measured. */
 	topic: string;
-	/** From one mail on the topic to the next. */
+	/** Shortest time between two mails on the topic. */
 	intervalMs: number;
 	goodForMs: number;
 	postpone(trx: Db, untilMs: number): Promise<void>;
-	/** Takes the news, and says in words what there is to tell; nothing when another process was faster. */
+	/** Claims the news and returns the mails, or none if another process was faster. */
 	write(trx: Db, nowMs: number): Promise<readonly Letter[]>;
 }
 
-/** The one that has waited the longest. */
+/** Returns the news that has been due for the longest time. */
 type FindNews = (db: Db, nowMs: number) => Promise<News | undefined>;
 
-/** A round's worth, so that other work gets its time; the next round takes the rest. */
+/** Maximum number of news per round, so that other work gets its turn. The next round continues. */
 const MAX_NEWS_A_ROUND = 50;
-/** While the server has answered to no mail of the last news: one is to come already, and what is new goes into the next. */
+/**
+ * Delay while no mail of the previous news has been tried yet. That mail is still to come, and new events
+ * wait for the next one.
+ */
 const WAIT_FOR_LAST_MS = MINUTE_MS;
-/** What had to wait for a mail server to be set up is still told, because each line says when it happened. */
+/**
+ * Lifetime of a mail about changes. It may have to wait until a mail server is set up, and each line says
+ * when the change happened.
+ */
 const CHANGES_GOOD_FOR_MS = 2 * DAY_MS;
-/** A final failure is told, however long the mail server is away (contract section 7). */
+/**
+ * Lifetime of a mail about a final failure, which must reach its readers however long the mail server is away
+ * (contract section 7).
+ */
 const NOTICES_GOOD_FOR_MS = 30 * DAY_MS;
 
 export function tellChanges(deps: TellDeps, isStopping: () => boolean): Promise<void> {
@@ -75,7 +85,7 @@ export function tellNotices(deps: TellDeps, isStopping: () => boolean): Promise<
 	});
 }
 
-/** Also has mails sent that failed before and are due by now. */
+/** Mails the due news, and wakes the dispatcher, which also retries earlier mails. */
 async function tell(deps: TellDeps, isStopping: () => boolean, find: FindNews): Promise<void> {
 	const { store, clock, mails } = deps;
 	try {
@@ -131,7 +141,8 @@ async function writeToPerson(
 ): Promise<Letter[]> {
 	const person = await findPersonById(trx, personId);
 	if (person === undefined) return [];
-	// A mail of its own: advice about a changed password is of no use to somebody whose access or role has changed.
+	// These get a mail of their own, because advice about a changed password is useless to somebody whose
+	// access or role changed.
 	const { standing = [], account = [] } = Object.groupBy(changes, ({ action }) =>
 		action === "person.removed" || action === "person.role_changed" ? "standing" : "account",
 	);
@@ -157,7 +168,7 @@ async function writeToOwners(
 	if (programme === undefined) return [];
 	const owners = await addresseesOf(trx, programmeId, ["owner"]);
 	const toldTo = (email: string) => changes.filter((change) => !isKnownTo(email, change));
-	// An import mails nobody whom it adds.
+	// An import sends no mail to the people whom it adds.
 	const added = changes.filter(({ action }) => action === "person.imported").map(({ subject }) => subject);
 	return owners
 		.filter(({ email }) => toldTo(email).length > 0 && !added.includes(email))
@@ -168,8 +179,9 @@ async function writeToOwners(
 }
 
 /**
- * That they were invited themselves has a mail of its own, that they joined they know, and so does whoever sent an
- * invitation: if it was a thief in their session, they hear of it when it is accepted.
+ * Returns true if the reader knows of the change without this mail. An invited person gets an invitation, a
+ * person who joined knows it, and so does the person who sent an invitation. If a thief sent it in their
+ * session, they are told when it is accepted.
  */
 function isKnownTo(email: string, { action, subject, actor }: Change): boolean {
 	if (action === "person.invited") return email === subject || email === actor?.email;
@@ -185,7 +197,7 @@ function newsOfCallbacks(programmeId: number, publicUrl: string): News {
 		async write(trx, nowMs) {
 			const notices = await findNoticesToMail(trx, programmeId);
 			if (notices.length === 0) return [];
-			// Its owner may come later, and is mailed then. Until then the page says it.
+			// A programme may get its owner later, who is mailed then. Until then the page shows the notice.
 			if ((await addresseesOf(trx, programmeId, MAILED_ROLES)).length === 0) {
 				await postponeNoticeMail(trx, programmeId, nowMs + MAIL_INTERVAL_MS);
 				return [];
@@ -197,7 +209,7 @@ function newsOfCallbacks(programmeId: number, publicUrl: string): News {
 			const programme = (await findProgrammesById(trx, [programmeId])).get(programmeId);
 			if (programme === undefined) return [];
 			const kinds = [...new Set(notices.map(({ kind }) => kind))];
-			// The page tells those who want no mail.
+			// People who want no mail see the notice on the page.
 			const readers = await addresseesOf(trx, programmeId, MAILED_ROLES, kinds);
 			const to = readers.map(({ email }) => email);
 			for (const notice of notices) await markMailed(trx, notice, to, nowMs);
@@ -212,10 +224,10 @@ function newsOfCallbacks(programmeId: number, publicUrl: string): News {
 }
 
 const STAFF_INTERVAL_MS = DAY_MS;
-/** The page of all programmes has the rest. */
+/** Maximum number of shops in the mail. The list of programmes shows the others. */
 const MOST_SHOPS_TOLD = 20;
 
-/** One mail of all shops that fail now; none while all is well. */
+/** Returns one mail about all shops that fail now, or undefined if none does. */
 async function newsForStaff(db: Db, nowMs: number, publicUrl: string): Promise<News | undefined> {
 	const notSinceMs = nowMs - STAFF_INTERVAL_MS;
 	const readers = await findStaffToTell(db, notSinceMs);

@@ -1,14 +1,14 @@
-// What backup, restore and verify have in common: sentences for what goes wrong with a disk, and nothing left behind.
+// Shared by backup, restore and verify: turns disk errors into sentences and removes partial files.
 
 import { lstatSync, rmSync, type Stats } from "node:fs";
 import { sayBytes } from "../domain/bytes.ts";
 import { readDiskSpace } from "../outside/disk-space.ts";
 import { readErrorCode } from "../outside/error-code.ts";
 
-/** Something that a person has to put right; the message says how. */
+/** A problem that a person has to solve. The message says how. */
 export class BackupError extends Error {}
 
-/** Hears what begins now. */
+/** Is called with the stage that begins now. */
 export type Tell = (stage: string) => void;
 
 export function lstatOf(path: string): Stats | null {
@@ -33,7 +33,7 @@ const REASONS: Readonly<Record<string, string>> = {
 	EROFS: "the file system is read-only",
 };
 
-/** What a disk says, in words. */
+/** Runs the work and turns disk errors into sentences. */
 export async function explainFailure<Value>(folder: string, work: () => Promise<Value>): Promise<Value> {
 	try {
 		return await work();
@@ -44,7 +44,7 @@ export async function explainFailure<Value>(folder: string, work: () => Promise<
 	}
 }
 
-/** In words where there are some; otherwise the system's own. */
+/** Returns a sentence for known errors, otherwise the system's message. */
 export function sayReason(error: unknown): string {
 	return findReason(error) ?? (error instanceof Error ? error.message : String(error));
 }
@@ -55,10 +55,10 @@ function findReason(error: unknown): string | undefined {
 }
 
 const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
-/** What SQLite puts beside a file that it works on. */
+/** Suffixes of the files that SQLite creates beside a database. */
 const FILE_SUFFIXES = ["", "-journal", "-wal", "-shm"];
 
-/** Runs `work`; the files it names are gone when it fails, and when the process is asked to stop. */
+/** Runs `work` and deletes the named files if it fails or the process is asked to stop. */
 export async function withPartialFiles<Value>(
 	work: (partial: (path: string) => string) => Promise<Value>,
 ): Promise<Value> {
@@ -66,7 +66,8 @@ export async function withPartialFiles<Value>(
 	const remove = (): void => {
 		for (const path of paths) for (const suffix of FILE_SUFFIXES) rmSync(`${path}${suffix}`, { force: true });
 	};
-	// At once, and not when the statement that is at work has come to its end: the signal then does what it always does.
+	// Deletes the files at once, without waiting for the present statement. The signal then has its usual
+	// effect.
 	const onSignal = (signal: NodeJS.Signals): void => {
 		remove();
 		for (const name of SIGNALS) process.off(name, onSignal);

@@ -1,4 +1,4 @@
-// Whether the process that runs with these settings is ready, asked from outside of it.
+// Asks from outside whether the process that runs with these settings is ready.
 
 import type { Config } from "../config.ts";
 import { askHealth } from "../outside/health-call.ts";
@@ -6,7 +6,7 @@ import { askHealth } from "../outside/health-call.ts";
 export type Readiness = { isReady: true; url: string } | { isReady: false; url: string; why: string };
 
 const PATH = "/readyz";
-/** Who listens everywhere listens here, too. */
+/** Local addresses at which a service that listens on all interfaces can be reached. */
 const EVERYWHERE: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
 export async function askReadiness(

@@ -1,6 +1,6 @@
-// The time that all processes share. On PostgreSQL it is the database's: asked for at the start and every few seconds,
-// and carried on by the monotonic clock in between, also while the database is away. This machine's own clock is only
-// compared with it. On SQLite the machine's clock is the only one.
+// The time that all processes share. On PostgreSQL it is the database's time. It is read at the start and
+// every few seconds, and the monotonic clock continues it in between, even while the database is away. This
+// machine's clock is only compared with it. On SQLite the machine's clock is the only one.
 
 import { SECOND_MS } from "../domain/time.ts";
 import { judgeClockOffset } from "../domain/warning.ts";
@@ -9,17 +9,26 @@ import type { Store } from "../store/store.ts";
 import { startLoop } from "../watch/loop.ts";
 
 export interface SharedClock extends Clock {
-	/** How far this machine's clock is ahead of the database's now, below zero when behind; null on SQLite. */
+	/**
+	 * Returns how far this machine's clock is ahead of the database's (negative if it is behind), or null on
+	 * SQLite.
+	 */
 	offsetMs(): number | null;
 	stop(): Promise<void>;
 }
 
-/** Clocks drift by less than a millisecond in that time, unless somebody sets them. */
+/**
+ * Interval between two readings. Clocks drift by less than a millisecond in that time unless somebody sets
+ * them.
+ */
 export const ASKED_EVERY_MS = 5 * SECOND_MS;
-/** After a question without an answer, so that a database that is back is asked at once. */
+/** Interval after a failed reading, so that a database that is back is read at once. */
 export const ASKED_AGAIN_AFTER_MS = SECOND_MS;
 
-/** Has asked once when it resolves; rejects when the database gives no answer, because then there is no time to go by. */
+/**
+ * Reads the database's time once before it resolves. It rejects if the database does not answer, because
+ * there is no other time to rely on.
+ */
 export async function openSharedClock(machine: Clock, readTime: Store["readTime"]): Promise<SharedClock> {
 	if (readTime === null) return { ...machine, offsetMs: () => null, stop: async () => undefined };
 	const measure = async () => {
@@ -38,10 +47,11 @@ export async function openSharedClock(machine: Clock, readTime: Store["readTime"
 		firstAfterMs: ASKED_EVERY_MS,
 		async run() {
 			const { earliestMs, latestMs } = await measure();
-			// Moved no further than the answer proves: one that was long on its way proves little, and changes nothing.
+			// The time is moved no further than the reading proves. A slow reading proves little and changes
+			// nothing.
 			zeroMs = Math.min(Math.max(zeroMs, earliestMs), latestMs);
 		},
-		// Everybody else says that the database does not answer.
+		// Other parts report that the database does not answer.
 		onFailure: () => undefined,
 	});
 
@@ -51,7 +61,8 @@ export async function openSharedClock(machine: Clock, readTime: Store["readTime"
 	return {
 		...machine,
 		nowMs,
-		// By the clocks as they are now: one that was set, or a machine that slept, is noticed before the next question.
+		// Uses the clocks as they are now, so that a changed clock or a machine that slept is noticed before the
+		// next reading.
 		isSure: () => judgeClockOffset(offsetMs()) !== "problem",
 		offsetMs,
 		stop: loop.stop,

@@ -1,6 +1,7 @@
-// Listens for the signals that ask the process to stop. SIGTERM lets it drain first, SIGINT comes from a terminal, where
-// there is no load balancer that would have to notice. A later SIGINT is of a person who insists: it ends the process the
-// hard way, and what is in flight is sent again after the next start. Nothing that was answered is ever lost.
+// Handles the signals that ask the process to stop. SIGTERM lets it drain first. SIGINT comes from a
+// terminal, where no load balancer has to notice. A second SIGINT means that a person insists and ends the
+// process at once; callbacks in flight are then sent again after the next start. Nothing that was
+// acknowledged is ever lost.
 
 import { SECOND_MS } from "../domain/time.ts";
 import { realClock } from "../outside/clock.ts";
@@ -8,14 +9,16 @@ import { realClock } from "../outside/clock.ts";
 export type StopSignal = "SIGTERM" | "SIGINT";
 
 /**
- * Where a whole process group is signalled, as terminals and service managers do, npm gets the signal too and hands on
- * its own copy. It comes within milliseconds, on a busy machine within some hundred; a person who insists needs longer.
+ * Time within which a repeated signal counts as a copy. If a whole process group is signalled, as terminals
+ * and service managers do, npm forwards its own copy. It arrives within milliseconds, on a busy machine
+ * within a few hundred, while a person needs longer.
  */
 export const COPY_WINDOW_MS = SECOND_MS;
 
 /**
- * Resolves when the process is asked to stop; `onAsked` is called at once, also while the service is still starting.
- * Signals are heard until the process has ended: a copy that comes late must not end the hard way what has ended well.
+ * Resolves when the process is asked to stop. `onAsked` is called at once, even while the service is still
+ * starting. Signals are handled until the process has ended, because a late copy must not kill a process that
+ * is ending well.
  */
 export function listenForStop(onAsked: (signal: StopSignal) => void): Promise<StopSignal> {
 	return new Promise((resolve) => {

@@ -1,5 +1,5 @@
-// What use cases, commands and pages work with: the database, the sealing key, the way out, mail. A command opens it
-// and closes it again; the service opens it and listens.
+// What use cases, commands and pages work with: the database, the sealing key, the HTTPS transport, mail. A
+// command opens it and closes it again; the service opens it and listens.
 
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
@@ -33,17 +33,19 @@ export interface Workplace {
 	clock: SharedClock;
 	random: Random;
 	log: Log;
-	/** What this process is called in its log and its metrics. */
+	/** Name of this process in its log and its metrics. */
 	identity: ProcessName;
 	accessLog: Log;
 	droppedLogLines(): number;
-	/** Of the database's file; null where it is on a server, whose disk is not ours to see. */
+	/**
+	 * Returns the disk space of the database file, or null on PostgreSQL, whose disk is not visible from here.
+	 */
 	readDisk(): Promise<DiskSpace | null>;
 	transport: Transport;
 	mailer: (NetworkMailer & Pick<SmtpMailer, "verify">) | null;
-	/** Mails are written first, and sent by the way. */
+	/** Queue of mails. They are stored first and sent in the background. */
 	mails: MailDispatcher;
-	/** What links and mails begin with. */
+	/** Address with which links and mails begin. */
 	publicUrl: string;
 	sealingKey: Uint8Array;
 	network: KnownNetwork;
@@ -52,32 +54,32 @@ export interface Workplace {
 	close(): Promise<void>;
 }
 
-/** A setting that only turns out to be wrong once the database is open. */
+/** A setting that turns out to be wrong only when the database is open. */
 export class StartError extends Error {}
 
 export interface OpenOptions {
-	/** Tests bring their own machine's clock, database's time and log; nothing else is ever replaced here. */
+	/** Clock of the machine. Only tests replace it, the database's time and the log. */
 	clock?: Clock;
 	readTime?: () => Promise<number>;
 	log?: Log;
 	/**
-	 * Otherwise as RINGBACK_MIGRATE says. "inspect" leaves everything as it is: the schema, and a key file that is not
-	 * there.
+	 * What to do with the schema; the default is RINGBACK_MIGRATE. "inspect" changes nothing, neither the
+	 * schema nor a missing key file.
 	 */
 	schema?: "migrate" | "inspect";
-	/** Hears how a migration goes on. The log, unless told otherwise. */
+	/** Is called with the progress of a migration. By default it is logged. */
 	tellMigration?: (progress: string) => void;
 }
 
-/** The machine is in no line of the log: whoever collects logs knows it. */
+/** Identity of the process. The machine is not part of the log lines, because log collectors know it. */
 export interface ProcessName extends LogIdentity {
 	host: string;
 }
 
-/** Eight hex digits: nobody has so many processes that two would be alike. */
+/** Size of the random instance name. Eight hex digits are enough to keep processes apart. */
 const INSTANCE_BYTES = 4;
 
-/** What is there before it is known where the service listens. */
+/** The parts that exist before the service's address is known. */
 export type OpenedParts = Omit<Workplace, "mails" | "publicUrl" | "mailer"> & { mailer: SmtpMailer | null };
 
 export async function openWorkplace(config: Config, options: OpenOptions = {}): Promise<Workplace> {
@@ -85,7 +87,7 @@ export async function openWorkplace(config: Config, options: OpenOptions = {}): 
 	return addMail(parts, publicUrlAt(config, config.port));
 }
 
-/** What needs to know the address that links begin with. */
+/** Adds the parts that need to know the address of links. */
 export function addMail(parts: OpenedParts, publicUrl: string): Workplace {
 	const { mailer: smtp } = parts;
 	const mailer =
@@ -107,7 +109,7 @@ export function addMail(parts: OpenedParts, publicUrl: string): Workplace {
 	};
 }
 
-/** `role` is what it does, also for the database server's list of its clients. */
+/** Opens the parts. `role` is also the name that the database server shows for this client. */
 export async function openParts(
 	config: Config,
 	options: OpenOptions,
@@ -125,21 +127,22 @@ export async function openParts(
 	const schema = options.schema ?? (config.migrate === "auto" ? "migrate" : "check");
 	if (schema !== "migrate") refuseMissingFile(config.database);
 	const store = openStore(config.database, { clock: machineClock, log, name: `ringback-${role}` });
-	/** Closed from the last to the first. */
+	/** Opened resources, closed in reverse order. */
 	const opened = new AsyncDisposableStack();
 	opened.defer(() => store.close());
 	try {
 		await refuseDifferentEnds(config.database, store);
-		// Before anything is stored or compared.
+		// The clock is opened before anything is stored or compared.
 		const readTime = store.readTime && (options.readTime ?? store.readTime);
 		const clock = await openSharedClock(machineClock, readTime);
 		opened.defer(() => clock.stop());
 		const tell = options.tellMigration ?? ((progress) => log.info({ progress }, "migrating the database"));
 		const migration = await prepareSchema(store, schema, clock.nowMs(), { tell });
-		// Of another schema its tables may not be ours to read.
+		// With another schema version the tables cannot be read.
 		const isReadable = schema !== "inspect" || migration.version === MIGRATIONS.length;
 		const sealed = isReadable ? await newestSecret(store.db) : undefined;
-		// Never a new key for secrets that were sealed with another: it would only hide what is missing.
+		// A new key is never created if secrets were sealed with another one, because it would only hide that the
+		// key is missing.
 		const sealingKey = findSealingKey(config, log, schema !== "inspect" && sealed === undefined);
 		checkSealingKey(sealingKey, sealed);
 		if (schema !== "inspect") await keepBrand(store, config.brand, log);
@@ -188,7 +191,7 @@ function openLog(config: Config, { log }: OpenOptions, { instance, role, version
 		: { log, access: log, droppedLines: () => 0 };
 }
 
-/** SQLite makes a file that is not there. Whoever is to change nothing must not, and an empty one would help nobody. */
+/** Refuses a missing file if nothing may be changed, because SQLite would create an empty one. */
 function refuseMissingFile(database: DatabaseSetting): void {
 	if (database.kind !== "sqlite" || database.path === ":memory:" || existsSync(database.path)) return;
 	throw new StartError(
@@ -196,13 +199,13 @@ function refuseMissingFile(database: DatabaseSetting): void {
 	);
 }
 
-/** Before anything is built or looked at: it would be in the wrong place. */
+/** Runs before anything is created or read, because it would happen in the wrong database. */
 async function refuseDifferentEnds(database: DatabaseSetting, { db }: Store): Promise<void> {
 	const difference = database.kind === "sqlite" ? null : await findDifferentEnds(database, db);
 	if (difference !== null) throw new StartError(difference);
 }
 
-/** The setting wins. That it is not what receivers know must not go unnoticed. */
+/** Stores the brand. The setting wins, and a warning says if receivers know another one. */
 async function keepBrand(store: Store, brand: string | null, log: Log): Promise<void> {
 	const known = brand === null ? null : await keepGivenBrand(store, brand);
 	if (known !== null) log.warn({ brand, known }, sayOtherBrand(known));
@@ -212,7 +215,7 @@ const POOLER_REFUSED =
 	"DATABASE_URL leads to a connection pooler such as PgBouncer, which does not take our settings for a session. " +
 	"Set RINGBACK_DATABASE_DIRECT_URL to the PostgreSQL server itself, and leave DATABASE_URL as it is.";
 
-/** Loaded where there is a mail server: its library is 10 MB that the others need not have. */
+/** Imports the mail library on demand, because it takes 10 MB that other installations do not need. */
 async function openMailer(smtpUrl: string, mailFrom: string): Promise<SmtpMailer> {
 	const { createSmtpMailer } = await import("../outside/mailer.ts");
 	return createSmtpMailer(smtpUrl, mailFrom);
@@ -223,7 +226,7 @@ function findSealingKey({ secretKey, database }: Config, log: Log, mayMake: bool
 	if (database.kind !== "sqlite") throw new StartError("RINGBACK_SECRET_KEY is required with PostgreSQL.");
 	const path = `${database.path}.key`;
 	try {
-		// Where none may be made, a key that opens nothing stands in: the check behind this one then says so.
+		// If no key may be created, a placeholder is returned. checkSealingKey then reports that it does not fit.
 		if (!mayMake) return readKeyFile(path) ?? new Uint8Array(SEALING_KEY_BYTES);
 		const { key, isNew } = readOrMakeKeyFile(path);
 		if (isNew)
@@ -234,7 +237,7 @@ function findSealingKey({ secretKey, database }: Config, log: Log, mayMake: bool
 	}
 }
 
-/** With the wrong key nothing could be signed or checked: better not to start than to refuse every shop. */
+/** Refuses to start with the wrong key, because nothing could be signed or verified. */
 function checkSealingKey(key: Uint8Array, sealed: SigningSecret | undefined): void {
 	if (sealed === undefined || openSecret(key, sealed.receiver_id, sealed.sealed) !== null) return;
 	throw new StartError(

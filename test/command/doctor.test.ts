@@ -10,7 +10,6 @@ import { MIGRATIONS } from "../../src/store/schema/migrations.ts";
 import { START_MS } from "../support/clock.ts";
 import { type Home, openHome, type Settings } from "../support/command-home.ts";
 import { type MailServer, startMailServer } from "../support/mail-server.ts";
-import { openService } from "../support/open-service.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import { createTestDatabase, type DatabaseKind } from "../support/test-database.ts";
 import { checkForbidden, emptyPostgres, examine, KEY, PASSWORD, withNames } from "./doctor-setup.ts";
@@ -214,20 +213,6 @@ describe("doctor", { concurrency: 2 }, () => {
 			}
 		});
 	}
-
-	test("a setting of an earlier release is named, here and once in the service's log", async (t) => {
-		const former = { RINGBACK_PREPARED_STATEMENTS: "on" };
-		const found = await examine(openHome(t), { ...former, ...(await withNames(t, "example.com")) });
-		equal(found.code, 0);
-		match(found.of("settings"), /^warning RINGBACK_PREPARED_STATEMENTS has no effect any more: /m);
-		const { log, close } = await openService({ settings: former });
-		t.after(close);
-		const said = log.lines.filter(({ message }) => message.includes("RINGBACK_PREPARED_STATEMENTS"));
-		deepEqual(
-			said.map(({ level }) => level),
-			["warn"],
-		);
-	});
 });
 
 /** Migrated, with a signing secret in it that is sealed with the key in the key file. */
