@@ -1,5 +1,5 @@
 // The checks themselves: a sound ledger passes, and every way in which a promise can be broken is found. What the auditor
-// of all suites sees of a single delivery is planted into the simulation (test/simulation/defects).
+// of all suites sees of a single delivery is planted into the simulation (test/simulation/defects.ts).
 
 import { deepEqual, throws } from "node:assert/strict";
 import { describe, test } from "node:test";

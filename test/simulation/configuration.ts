@@ -67,7 +67,7 @@ export function createConfiguration(site: ConfigurationSite) {
 			answered?.ok === true && !answered.addresses.some((one) => PRIVATE_ADDRESSES.includes(one));
 		demand(
 			result.ok === isPublic,
-			"7 no forbidden address",
+			"7 no request goes to a forbidden address",
 			() => `saving ${url} gave ${JSON.stringify(result)}`,
 		);
 		if (result.ok) demandInForce(programme, "urls", url);
@@ -166,7 +166,7 @@ function demandInForce(programme: ProgrammeRecord, what: "urls" | "secrets", val
 	const found = programme[what].at(-1)?.value ?? null;
 	demand(
 		found === value,
-		"1 what was answered is stored",
+		"1 an answered change is stored",
 		() => `${value} was answered, ${found} is in force`,
 	);
 }

@@ -1,16 +1,242 @@
-// Defects to be planted into the sources, one at a time, to prove that the auditors can see: each is an edit of a
-// file as it is loaded, and names the promise that it breaks. An edit that finds nothing to change is an error, so
-// that none silently stops being planted.
+// Faulty versions of single functions, one for each promise. Planted into the sources one at a time, they prove that
+// the auditors would notice a broken promise. A defect replaces one export of one module by a version of the same
+// type, so the type check fails when that export is renamed or its signature changes.
 
-import { ATTEMPT_DEFECTS } from "./defects/attempts.ts";
-import type { Defect } from "./defects/defect.ts";
-import { LIFE_DEFECTS } from "./defects/lives.ts";
-import { SLOT_DEFECTS } from "./defects/slots.ts";
-import { TELLING_DEFECTS } from "./defects/telling.ts";
+import { MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
+import type { PromiseName } from "../support/broken.ts";
+
+export interface Defect {
+	name: string;
+	/** The promise that the simulation must report as broken. */
+	promise: PromiseName;
+	/** A seed that shows the defect. It is tried first, because the search for another one takes time. */
+	seed: number;
+	/** Name of the export that is replaced. */
+	replaces: string;
+	/** Imports the module, builds the faulty version of the export, and hands it to `put`. */
+	plant(put: (faulty: unknown) => void): Promise<void>;
+}
+
+interface DefectSpec<Module, Name extends keyof Module & string>
+	extends Pick<Defect, "name" | "promise" | "seed"> {
+	/** Imports the module that has the defect. It must import nothing else. */
+	module: () => Promise<Module>;
+	replaces: Name;
+	by: (genuine: Module[Name]) => Module[Name];
+}
 
 export const DEFECTS: readonly Defect[] = [
-	...ATTEMPT_DEFECTS,
-	...SLOT_DEFECTS,
-	...LIFE_DEFECTS,
-	...TELLING_DEFECTS,
+	defect({
+		name: "a decision is stored without its reason",
+		promise: "1 an answered change is stored",
+		seed: 7,
+		module: () => import("../../src/store/sqlite/writes.ts"),
+		replaces: "createSqliteWrites",
+		by: (genuine) => (database) => {
+			const writes = genuine(database);
+			return {
+				...writes,
+				updateUnlessChanged: (trx, changes) =>
+					writes.updateUnlessChanged(
+						trx,
+						changes.map(({ before, after }) => ({ before, after: { ...after, reason: null } })),
+					),
+			};
+		},
+	}),
+	defect({
+		name: "an approval creates no event",
+		promise: "2 each move creates one event",
+		seed: 7,
+		module: () => import("../../src/conversions/owe.ts"),
+		replaces: "oweEvents",
+		by: (genuine) => (trx, deps, announcements) =>
+			genuine(
+				trx,
+				deps,
+				announcements.filter(({ event }) => event !== "conversion.approved"),
+			),
+	}),
+	defect({
+		name: "a corrected URL cancels the pending deliveries",
+		promise: "3 a delivery has one end or a due time",
+		seed: 16,
+		module: () => import("../../src/store/queries/programmes.ts"),
+		replaces: "setEndpoint",
+		by: (genuine) => async (db, programmeId, url, nowMs) => {
+			await genuine(db, programmeId, url, nowMs);
+			await db
+				.updateTable("programmes")
+				.set((eb) => ({ endpoint_epoch: eb("endpoint_epoch", "+", 1) }))
+				.where("id", "=", programmeId)
+				.execute();
+		},
+	}),
+	defect({
+		name: "a retry comes a minute late",
+		promise: "4 at most seven attempts, each at its time",
+		seed: 4,
+		module: () => import("../../src/domain/retry.ts"),
+		replaces: "nextDueAtMs",
+		by: (genuine) => (countedAttempts, endedAtMs) => genuine(countedAttempts, endedAtMs + MINUTE_MS),
+	}),
+	defect({
+		name: "an engine counts as silent while its requests are under way",
+		promise: "5 one engine owns a slot and stores its own results",
+		seed: 5,
+		module: () => import("../../src/store/queries/queue.ts"),
+		replaces: "SILENT_MS",
+		by: () => 3 * SECOND_MS,
+	}),
+	defect({
+		name: "a signature does not cover the query string",
+		promise: "6 every request verifies and is fresh",
+		seed: 9,
+		module: () => import("../../src/domain/signature.ts"),
+		replaces: "canonicalString",
+		by:
+			(genuine) =>
+			(method, pathAndQuery, ...rest) =>
+				genuine(method, pathAndQuery.replace(/\?.*/, ""), ...rest),
+	}),
+	defect({
+		name: "every IPv6 address counts as public when a callback is sent",
+		promise: "7 no request goes to a forbidden address",
+		seed: 33,
+		module: () => import("../../src/domain/address.ts"),
+		replaces: "judgeAddress",
+		by: (genuine) => (text, allowed) => (text.includes(":") ? { public: true } : genuine(text, allowed)),
+	}),
+	defect({
+		name: "a final failure is not noted",
+		promise: "8 owners learn of failures",
+		seed: 2,
+		module: () => import("../../src/callbacks/failure-notices.ts"),
+		replaces: "noteFailures",
+		by:
+			(genuine) =>
+			(trx, random, settlements, ...rest) =>
+				genuine(
+					trx,
+					random,
+					settlements.filter((settlement) => settlement.kind !== "finished" || settlement.state !== "failed"),
+					...rest,
+				),
+	}),
+	defect({
+		name: "a repeated decision is refused",
+		promise: "an answer follows from the state of the conversion",
+		seed: 12,
+		module: () => import("../../src/domain/conversion.ts"),
+		replaces: "judgeMove",
+		by: (genuine) => (present, move) => {
+			const verdict = genuine(present, move);
+			return verdict.kind === "already" ? genuine("PARKED", move) : verdict;
+		},
+	}),
+	defect({
+		name: "a callback leaves out the reason",
+		promise: "the body describes the event as it happened",
+		seed: 7,
+		module: () => import("../../src/domain/event.ts"),
+		replaces: "bodySentAt",
+		by: (genuine) => (composedEvent, sentAtMs) =>
+			JSON.stringify({ ...JSON.parse(genuine(composedEvent, sentAtMs)), reason: null }),
+	}),
+	defect({
+		name: "a better credit in a repeated report is not stored",
+		promise: "a credit follows from what the shop's server signed",
+		seed: 3,
+		module: () => import("../../src/store/sqlite/writes.ts"),
+		replaces: "createSqliteWrites",
+		by: (genuine) => (database) => {
+			const writes = genuine(database);
+			return {
+				...writes,
+				insertMoves(trx, moves, credits = []) {
+					const repeated = new Set(
+						moves.filter(({ move }) => move === "credit").map(({ conversion_id }) => conversion_id),
+					);
+					return writes.insertMoves(
+						trx,
+						moves,
+						credits.filter(({ conversion_id }) => !repeated.has(conversion_id)),
+					);
+				},
+			};
+		},
+	}),
+	defect({
+		name: "callbacks go to the first URL that a shop ever had",
+		promise: "requests use the current URL and secret",
+		seed: 16,
+		module: () => import("../../src/callbacks/targets.ts"),
+		replaces: "createTargetOpener",
+		by:
+			(genuine) =>
+			(...deps) => {
+				const open = genuine(...deps);
+				const firstOf = new Map<number, ReturnType<typeof open>["target"]>();
+				return (found, when) => {
+					const { target, ...known } = open(found, when);
+					const first = firstOf.get(found.programmeId) ?? target;
+					firstOf.set(found.programmeId, first);
+					if (target === null || first === null) return { ...known, target };
+					const { url, pathAndQuery, endpointId } = first;
+					return { ...known, target: { ...target, url, pathAndQuery, endpointId } };
+				};
+			},
+	}),
+	defect({
+		name: "a 202 counts as a refusal",
+		promise: "the verdict follows from the answer",
+		seed: 7,
+		module: () => import("../../src/domain/verdict.ts"),
+		replaces: "judgeOutcome",
+		by: (genuine) => (outcome) =>
+			outcome.kind === "answered" && outcome.status === 202 ? "refused" : genuine(outcome),
+	}),
+	defect({
+		name: "no conversion is approved at the end of its window",
+		promise: "everything due ends",
+		seed: 10,
+		module: () => import("../../src/conversions/end-windows.ts"),
+		replaces: "approveDue",
+		by: () => async () => 0,
+	}),
+	defect({
+		name: "engines do not see a hold",
+		promise: "nothing is sent during a hold",
+		seed: 10,
+		module: () => import("../../src/store/queries/delivery-pause.ts"),
+		replaces: "readIsHeld",
+		by: () => async () => false,
+	}),
+	defect({
+		name: "a shop gets one request more at a time than its cap",
+		promise: "nothing unexpected happens",
+		seed: 12,
+		module: () => import("../../src/callbacks/lanes.ts"),
+		replaces: "Lanes",
+		by: (Genuine) =>
+			class extends Genuine {
+				constructor({ perProgramme, overall }: ConstructorParameters<typeof Genuine>[0]) {
+					super({ perProgramme: perProgramme + 1, overall });
+				}
+			},
+	}),
 ];
+
+function defect<Module, Name extends keyof Module & string>({
+	module,
+	by,
+	...spec
+}: DefectSpec<Module, Name>): Defect {
+	return {
+		...spec,
+		async plant(put) {
+			const imported = await module();
+			put(by(imported[spec.replaces]));
+		},
+	};
+}

@@ -19,9 +19,9 @@ import { DELAYS_MS } from "./settling-auditor.ts";
 import type { Sent } from "./stream-auditor.ts";
 
 /** The promises that are checked here. */
-const ONE_END = "3 one end or a due time";
-const OWN_SLOT = "5 one owner of a slot, results of its own";
-const ATTEMPTS = "4 seven attempts at their time";
+const ONE_END = "3 a delivery has one end or a due time";
+const OWN_SLOT = "5 one engine owns a slot and stores its own results";
+const ATTEMPTS = "4 at most seven attempts, each at its time";
 
 interface DeliveryRow extends StoredDelivery {
 	id: number;
@@ -50,9 +50,9 @@ interface QueueRow {
 const PROMISE_OF: Readonly<Record<string, PromiseName>> = {
 	queue: ONE_END,
 	deliveries: ONE_END,
-	events: "2 one event per move",
-	moves: "1 what was answered is stored",
-	conversions: "1 what was answered is stored",
+	events: "2 each move creates one event",
+	moves: "1 an answered change is stored",
+	conversions: "1 an answered change is stored",
 };
 
 export interface DeliveryTotals {
@@ -105,7 +105,7 @@ export function auditDeliveries(
 		.all() as unknown as AttemptRow[];
 	for (const { problem, table, key, from, where } of LEDGER_RULES) {
 		const [row] = database.prepare(`select r.${key} as id from ${from} where ${where} limit 1`).all();
-		const promise = PROMISE_OF[table] ?? "nothing unexpected";
+		const promise = PROMISE_OF[table] ?? "nothing unexpected happens";
 		demand(row === undefined, promise, () => `${problem}: ${row?.["id"]}`);
 	}
 	const attemptsOf = Map.groupBy(attempts, (row) => row.delivery_id);
@@ -127,7 +127,7 @@ export function auditDeliveries(
 		const isToBe = delivery.state === "failed" && !tests.has(delivery.id);
 		demand(
 			isInSight === isToBe,
-			"8 owners are told",
+			"8 owners learn of failures",
 			() => `delivery ${delivery.id} is in sight: ${isInSight}`,
 		);
 		add(resentOf, delivery.programme_id, delivery.run - 1);

@@ -93,7 +93,11 @@ export function createImpatience(site: ImpatienceSite) {
 			for (const last of [seq, seq + 1]) note(id, { ...asked, seq: last, toMs: site.nowMs(), isSure: false });
 		}
 		const sent = result?.ok === true ? result.value.count : 0;
-		demand(sent <= waiting.length, "nothing unexpected", () => `${sent} of ${waiting.length} were sent now`);
+		demand(
+			sent <= waiting.length,
+			"nothing unexpected happens",
+			() => `${sent} of ${waiting.length} were sent now`,
+		);
 		site.trace(`send all of ${programme.id} now: ${JSON.stringify(result)}`);
 	}
 

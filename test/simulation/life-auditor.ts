@@ -59,13 +59,13 @@ export function auditLives(database: DatabaseSync, ledger: OrderLedger): void {
 		),
 	);
 	const isPlain = byOrder.size === conversions.length;
-	demand(isPlain, "2 one event per move", () => "an order has two conversions");
+	demand(isPlain, "2 each move creates one event", () => "an order has two conversions");
 	for (const order of ledger.orders) {
 		const name = `${order.programme.id} ${order.eventType} ${order.orderId}`;
 		auditOrder(order, ledger, [take(name), take(replacedNames.get(name) ?? "")]);
 	}
 	const strays = [...byOrder.keys(), ...eventsOf.keys(), ...creditOf.keys()];
-	demand(strays.length === 0, "nothing unexpected", () => `nobody reported ${strays.join(", ")}`);
+	demand(strays.length === 0, "nothing unexpected happens", () => `nobody reported ${strays.join(", ")}`);
 }
 
 interface Stored {
@@ -80,7 +80,7 @@ function auditOrder(order: Order, ledger: OrderLedger, [last, before]: readonly 
 	const stored = possible.filter(
 		(state) => isStoredAs(state, row) && isStoredAs(state.replaced ?? UNKNOWN, before.row),
 	);
-	demand(stored.length > 0, "1 what was answered is stored", () => {
+	demand(stored.length > 0, "1 an answered change is stored", () => {
 		const statuses = possible.map(({ status, basketValue }) => `${status} ${basketValue}`).join(" or ");
 		return `order ${order.orderId} must be ${statuses} and is ${row?.status ?? "not there"} ${row?.basket_value ?? ""}`;
 	});
@@ -88,7 +88,7 @@ function auditOrder(order: Order, ledger: OrderLedger, [last, before]: readonly 
 		(state) => owesJust(state, events) && owesJust(state.replaced ?? UNKNOWN, before.owed),
 	);
 	const present = events.map(({ name }) => name).join(", ");
-	demand(owing.length > 0, "2 one event per move", () => {
+	demand(owing.length > 0, "2 each move creates one event", () => {
 		const owed = stored.map((state) => [...state.events.keys()].join(", ") || "nothing").join(" or ");
 		return `order ${order.orderId} is owed ${owed}; there is ${present || "nothing"}`;
 	});
@@ -96,7 +96,7 @@ function auditOrder(order: Order, ledger: OrderLedger, [last, before]: readonly 
 	order.states = owing.filter(
 		(state) => isCreditedAs(state, last, terms) && isCreditedAs(state.replaced ?? UNKNOWN, before, terms),
 	);
-	demand(order.states.length > 0, "a credit is what the shop's server signed", () => {
+	demand(order.states.length > 0, "a credit follows from what the shop's server signed", () => {
 		const signed = owing.map((state) => JSON.stringify([state.brought?.credit, amountsOf(state, terms)]));
 		return `order ${order.orderId} must be ${signed.join(" or ")}; there is ${JSON.stringify([last, before])}`;
 	});

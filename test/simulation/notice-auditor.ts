@@ -7,7 +7,7 @@ import { demand } from "../support/broken.ts";
 import { TEST_EVENTS } from "./delivery-auditor.ts";
 
 /** The promises that are checked here. */
-const TOLD = "8 owners are told";
+const TOLD = "8 owners learn of failures";
 
 export interface SentMail {
 	to: string;

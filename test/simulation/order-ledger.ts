@@ -54,7 +54,7 @@ export function createOrderLedger(nowMs: () => number) {
 		note(order: Order, acts: readonly Answered[]) {
 			const before = statesNow(order);
 			const after = explain(before, acts, order.programme.terms, owesEvents(order.programme));
-			demand(after.length > 0, "the answer follows from the life of a conversion", () => {
+			demand(after.length > 0, "an answer follows from the state of the conversion", () => {
 				const answers = acts.map(({ act, answer }) => `${JSON.stringify(act)} → ${answer}`).join(", ");
 				return `order ${order.orderId} was ${before.map(({ status }) => status).join(" or ")}: ${answers}`;
 			});

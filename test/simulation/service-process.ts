@@ -161,7 +161,7 @@ export class ServiceProcess implements Owner {
 		const known = this.#programmes.get(publicId);
 		if (known !== undefined) return known;
 		const reading = findProgramme(this.#site.store.db, publicId).then((found) => {
-			if (found === undefined) throw new Broken("1 what was answered is stored", "a programme has vanished");
+			if (found === undefined) throw new Broken("1 an answered change is stored", "a programme has vanished");
 			return found;
 		});
 		this.#programmes.set(publicId, reading);

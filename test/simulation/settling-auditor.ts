@@ -22,7 +22,7 @@ export function auditCleanStop(database: DatabaseSync, engineIds: ReadonlySet<nu
 	const left = rows.filter((row) => engineIds.has(Number(row["engine_id"]))).map(({ what }) => what);
 	demand(
 		left.length === 0,
-		"5 one owner of a slot, results of its own",
+		"5 one engine owns a slot and stores its own results",
 		() => `a clean stop left behind: ${left.join(", ")}`,
 	);
 }
@@ -41,7 +41,7 @@ export function createSettlingAuditor(
 		const dueAtMs = findRow.get(delivery.id)?.["due_at_ms"];
 		demand(
 			dueAtMs === wantedMs,
-			"4 seven attempts at their time",
+			"4 at most seven attempts, each at its time",
 			() =>
 				`delivery ${delivery.id} is due at ${dueAtMs} after attempt ${delivery.counted + 1}, not at ${wantedMs}`,
 		);
@@ -57,7 +57,7 @@ export function createSettlingAuditor(
 				const wrong = [...settledIds.symmetricDifference(ours)];
 				demand(
 					wrong.length === 0,
-					"5 one owner of a slot, results of its own",
+					"5 one engine owns a slot and stores its own results",
 					() =>
 						`results of deliveries ${wrong.join(", ")} were stored that were not in hand, or were not although they were`,
 				);

@@ -146,7 +146,10 @@ export async function simulate(seed: number): Promise<RunReport> {
 				if (plan.faults.databaseFailure === 0) attempt(() => auditCleanStop(database, engineIds));
 			},
 			onUnexpected: (error) => {
-				broken ??= new Broken("nothing unexpected", String(error instanceof Error ? error.stack : error));
+				broken ??= new Broken(
+					"nothing unexpected happens",
+					String(error instanceof Error ? error.stack : error),
+				);
 			},
 		},
 		plan,
@@ -272,7 +275,7 @@ function auditResends(
 		const isAsAsked = runs >= surely && runs <= surely + perhaps;
 		demand(
 			isAsAsked,
-			"nothing unexpected",
+			"nothing unexpected happens",
 			() => `${runs} runs were started, ${surely} to ${surely + perhaps} asked for`,
 		);
 	}
@@ -294,7 +297,7 @@ async function verifyAll(sent: readonly Sent[]): Promise<void> {
 			});
 			demand(
 				verification.ok,
-				"6 verifiable, fresh requests",
+				"6 every request verifies and is fresh",
 				() => `${JSON.stringify(verification)}: ${request.body}`,
 			);
 		}),

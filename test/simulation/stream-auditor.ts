@@ -15,9 +15,9 @@ import type { ServiceProcess } from "./service-process.ts";
 import type { Timeline } from "./timeline.ts";
 
 /** The promises that are checked here. */
-const VERIFIABLE = "6 verifiable, fresh requests";
-const ATTEMPTS = "4 seven attempts at their time";
-const OWN_SLOT = "5 one owner of a slot, results of its own";
+const VERIFIABLE = "6 every request verifies and is fresh";
+const ATTEMPTS = "4 at most seven attempts, each at its time";
+const OWN_SLOT = "5 one engine owns a slot and stores its own results";
 
 /** One request and all that became of it. */
 export interface Sent {
@@ -87,10 +87,10 @@ export function createStreamAuditor(site: {
 		nonces.add(nonce);
 		const [row, ...others] = findDelivery.all(String(body["event"]), String(body["conversionId"]));
 		const what = `${body["event"]} of order ${body["orderId"]}`;
-		demand(row !== undefined, "2 one event per move", () => `${what} was sent and is not stored`);
-		demand(others.length === 0, "2 one event per move", () => `${what} is stored more than once`);
+		demand(row !== undefined, "2 each move creates one event", () => `${what} was sent and is not stored`);
+		demand(others.length === 0, "2 each move creates one event", () => `${what} is stored more than once`);
 		const programme = site.programmes.find(({ id }) => id === row["programme_id"]);
-		demand(programme !== undefined, "nothing unexpected", () => `${what} belongs to nobody`);
+		demand(programme !== undefined, "nothing unexpected happens", () => `${what} belongs to nobody`);
 		const made: Sent = {
 			...entry,
 			deliveryId: Number(row["id"]),
@@ -126,7 +126,7 @@ export function createStreamAuditor(site: {
 		const heldForMs = site.heldForMs();
 		demand(
 			heldForMs <= (isDisturbed ? SENDABLE_FOR_MS : 1_000),
-			"nothing is sent while held",
+			"nothing is sent during a hold",
 			() => `${what} was sent when callbacks had been held for ${heldForMs} ms`,
 		);
 	}
@@ -156,7 +156,11 @@ export function createStreamAuditor(site: {
 		const owedMs = Number(row["created_at_ms"]);
 		const removal = made.programme.urls.find(({ fromMs, value }) => value === null && fromMs > owedMs);
 		const isCancelled = removal !== undefined && removal.fromMs < made.sentAtMs - SEEN_WITHIN_MS;
-		demand(!isCancelled, "the URL and secret of now", () => `${what} outlived the removal of its URL`);
+		demand(
+			!isCancelled,
+			"requests use the current URL and secret",
+			() => `${what} outlived the removal of its URL`,
+		);
 	}
 
 	function checkTarget(what: string, { process, programme, sentAtMs, request: { url } }: Sent): void {
@@ -167,9 +171,9 @@ export function createStreamAuditor(site: {
 				(other.process === process || sentAtMs - other.sentAtMs < DEADLINE_MS),
 		);
 		const hasRoom = inFlight.length < plan.capPerProgramme;
-		demand(hasRoom, "nothing unexpected", () => `${what} exceeds the cap of its shop`);
+		demand(hasRoom, "nothing unexpected happens", () => `${what} exceeds the cap of its shop`);
 		const urls = inForce(programme.urls, sentAtMs - SEEN_WITHIN_MS, sentAtMs);
-		demand(urls.includes(url), "the URL and secret of now", () => `${what} went to ${url}`);
+		demand(urls.includes(url), "requests use the current URL and secret", () => `${what} went to ${url}`);
 	}
 
 	function checkBody({ programme, senderNowMs, headers }: Sent, body: Record<string, unknown>): void {
@@ -177,7 +181,7 @@ export function createStreamAuditor(site: {
 		const fields = Object.keys(body).join();
 		demand(
 			fields === BODY_FIELDS.join(),
-			"the body is the event as it happened",
+			"the body describes the event as it happened",
 			() => `${what} has ${fields}`,
 		);
 		const names = ["Event", "Timestamp", "Nonce", "Signature"].map((word) => `X-${brand}-${word}`);
@@ -204,7 +208,7 @@ export function createStreamAuditor(site: {
 		const named = body["programId"] === programme.publicId && body["currency"] === programme.terms.currency;
 		demand(
 			isExpected && named,
-			"the body is the event as it happened",
+			"the body describes the event as it happened",
 			() => `${what} says ${JSON.stringify(body)} where ${JSON.stringify(bodies)} is owed`,
 		);
 	}
@@ -241,7 +245,7 @@ export function createStreamAuditor(site: {
 					site.attempt(() =>
 						demand(
 							!PRIVATE_ADDRESSES.includes(address),
-							"7 no forbidden address",
+							"7 no request goes to a forbidden address",
 							() => `${address} was dialled`,
 						),
 					),

@@ -150,7 +150,7 @@ export function createWorkload(site: WorkloadSite) {
 			if (result?.ok === true && site.settledCount() === settledBefore) {
 				demand(
 					result.value.count === failed,
-					"nothing unexpected",
+					"nothing unexpected happens",
 					() => `${result.value.count} of ${failed} were sent again`,
 				);
 			}
@@ -168,7 +168,7 @@ export function createWorkload(site: WorkloadSite) {
 		count.surely += started;
 		demand(
 			finished.state !== "cancelled" || started === 0,
-			"nothing unexpected",
+			"nothing unexpected happens",
 			() => "a cancelled delivery was sent again",
 		);
 		site.trace(`resend ${finished.publicId}: ${JSON.stringify(result)}`);
@@ -193,7 +193,8 @@ async function call(process: ServiceProcess, order: Order, act: Act): Promise<st
 		answer: ([decided = refuseBusy()]) =>
 			decided.ok ? succeed(decidedAnswer(decided.value, programme)) : decided,
 	});
-	if (result === undefined) throw new Broken("nothing unexpected", "more calls wait than a process takes");
+	if (result === undefined)
+		throw new Broken("nothing unexpected happens", "more calls wait than a process takes");
 	return result.ok ? result.value.outcome : result.fault.code;
 }
 

@@ -35,9 +35,9 @@ export interface StoredAttempt {
 /** How a run stands by its attempts alone. */
 export type RunEnd = "pending" | "delivered" | "failed";
 
-const ONE_END = "3 one end or a due time";
-const ATTEMPTS = "4 seven attempts at their time";
-const OWN_RESULTS = "5 one owner of a slot, results of its own";
+const ONE_END = "3 a delivery has one end or a due time";
+const ATTEMPTS = "4 at most seven attempts, each at its time";
+const OWN_RESULTS = "5 one engine owns a slot and stores its own results";
 const VERDICT = "the verdict follows from the answer";
 
 /** All attempts of a delivery by number. Returns how each of its runs ended. */

@@ -1,34 +1,38 @@
-// What an auditor throws: which promise does not hold, and what was seen.
+// The promises that auditors check, and the error that they throw when one of them does not hold.
 
-export type PromiseName =
-	/** The numbered invariants of ARCHITECTURE.md. */
-	| "1 what was answered is stored"
-	| "2 one event per move"
-	| "3 one end or a due time"
-	| "4 seven attempts at their time"
-	| "5 one owner of a slot, results of its own"
-	| "6 verifiable, fresh requests"
-	| "7 no forbidden address"
-	| "8 owners are told"
-	/** The rules of the contract and the decisions beside them. */
-	| "the answer follows from the life of a conversion"
-	| "the body is the event as it happened"
-	| "a credit is what the shop's server signed"
-	| "the URL and secret of now"
-	| "the verdict follows from the answer"
-	| "everything due ends"
-	| "nothing is sent while held"
-	| "nothing unexpected";
+export const PROMISES = [
+	// The numbered invariants of ARCHITECTURE.md.
+	"1 an answered change is stored",
+	"2 each move creates one event",
+	"3 a delivery has one end or a due time",
+	"4 at most seven attempts, each at its time",
+	"5 one engine owns a slot and stores its own results",
+	"6 every request verifies and is fresh",
+	"7 no request goes to a forbidden address",
+	"8 owners learn of failures",
+	// Rules of the contract, and decisions about what it leaves open.
+	"an answer follows from the state of the conversion",
+	"the body describes the event as it happened",
+	"a credit follows from what the shop's server signed",
+	"requests use the current URL and secret",
+	"the verdict follows from the answer",
+	"everything due ends",
+	"nothing is sent during a hold",
+	"nothing unexpected happens",
+] as const;
+
+export type PromiseName = (typeof PROMISES)[number];
 
 export class Broken extends Error {
 	readonly promise: PromiseName;
 
-	constructor(promise: PromiseName, seen: string) {
-		super(`${promise}: ${seen}`);
+	constructor(promise: PromiseName, observation: string) {
+		super(`${promise}: ${observation}`);
 		this.promise = promise;
 	}
 }
 
-export function demand(isKept: boolean, promise: PromiseName, seen: () => string): asserts isKept {
-	if (!isKept) throw new Broken(promise, seen());
+/** Throws a Broken error if `holds` is false. `observe` describes what was seen instead. */
+export function demand(holds: boolean, promise: PromiseName, observe: () => string): asserts holds {
+	if (!holds) throw new Broken(promise, observe());
 }
