@@ -1,11 +1,13 @@
-// `npm run docs`: writes what the code decides into the documents (generated.ts), files that the operations guide shows
-// into its parts, and the version that shops install wherever it is named. A test fails while that is not done.
+// `npm run docs` writes the parts of documents that the code decides (generated.ts), the files that the operations guide
+// shows, the version of the package that shops install, and then the pages of the product (rendered-pages.ts). Tests fail
+// until it has been run.
 
-import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import receiverPackage from "../receiver/package.json" with { type: "json" };
 import { GENERATED_IN, writeGenerated } from "./generated.ts";
+import { renderPages } from "./rendered-pages.ts";
 
-const NAMING_THE_PACKAGE = [
+const FILES_NAMING_THE_PACKAGE = [
 	"docs/api.md",
 	"docs/downloads.md",
 	"docs/receiver-guide.md",
@@ -15,10 +17,10 @@ const NAMING_THE_PACKAGE = [
 	"receiver/README.md",
 ];
 const ROOT = new URL("../", import.meta.url);
-const PRESENT = `ringback-receiver-${receiverPackage.version}.tgz`;
+const CURRENT_PACKAGE = `ringback-receiver-${receiverPackage.version}.tgz`;
 
-for (const path of NAMING_THE_PACKAGE) {
-	rewrite(path, (text) => text.replaceAll(/ringback-receiver-[\w.-]+?\.tgz/g, PRESENT));
+for (const path of FILES_NAMING_THE_PACKAGE) {
+	rewrite(path, (text) => text.replaceAll(/ringback-receiver-[\w.-]+?\.tgz/g, CURRENT_PACKAGE));
 }
 for (const path of GENERATED_IN) rewrite(path, writeGenerated);
 
@@ -31,6 +33,16 @@ for (const path of globSync("docs/operations/*.md", { cwd: ROOT })) {
 		),
 	);
 }
+
+const rendered = renderPages();
+for (const path of globSync("docs/rendered/**/*.html", { cwd: ROOT })) {
+	if (!rendered.has(path)) rmSync(new URL(path, ROOT));
+}
+for (const [path, markup] of rendered) {
+	mkdirSync(new URL(".", new URL(path, ROOT)), { recursive: true });
+	writeFileSync(new URL(path, ROOT), markup);
+}
+console.log(`docs/rendered has ${rendered.size} pages and examples`);
 
 function rewrite(path: string, change: (text: string) => string): void {
 	const file = new URL(path, ROOT);

@@ -9,6 +9,7 @@ import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "../src/domain/retry.ts";
 import { headerNames, userAgent } from "../src/domain/signature.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../src/domain/time.ts";
 import { judgeOutcome, type Outcome } from "../src/domain/verdict.ts";
+import { fence, table } from "./markdown-text.ts";
 import { secretsTable, settingsTable } from "./settings-table.ts";
 
 const PARTS: ReadonlyMap<string, () => string> = new Map([
@@ -18,7 +19,7 @@ const PARTS: ReadonlyMap<string, () => string> = new Map([
 	["sample-request", sampleRequest],
 	["settings", settingsTable],
 	["secrets", secretsTable],
-	["sample-canonical", () => fence("text", [sampleCallback().canonical])],
+	["sample-canonical", () => fence("text", sampleCallback().canonical)],
 ]);
 
 /** The files that have such parts. */
@@ -65,11 +66,7 @@ export function sampleCallback(): {
 function sampleRequest(): string {
 	const { body, headers } = sampleCallback();
 	const lines = headers.map(([name, value]) => `${name}: ${value}`);
-	return fence("http", [`POST ${SAMPLE_TARGET} HTTP/1.1`, ...lines, "", body]);
-}
-
-function fence(language: string, lines: readonly string[]): string {
-	return [`\`\`\`${language}`, ...lines, "```"].join("\n");
+	return fence("http", [`POST ${SAMPLE_TARGET} HTTP/1.1`, ...lines, "", body].join("\n"));
 }
 
 function faultsTable(): string {
@@ -193,9 +190,4 @@ function duration(ms: number): string {
 	if (hours > 0 && minutes > 0) return `${hours} h ${minutes} min`;
 	if (hours > 0) return hours === 1 ? "1 hour" : `${hours} hours`;
 	return minutes === 1 ? "1 minute" : `${minutes} minutes`;
-}
-
-function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
-	const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-	return [line(header), line(header.map(() => "---")), ...rows.map(line)].join("\n");
 }

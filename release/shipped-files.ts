@@ -4,7 +4,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { GUIDE_PARTS, GUIDE_SAMPLES, GUIDE_START } from "../src/operations-guide.ts";
-import { EXAMPLE_LANGUAGES } from "../src/web/examples.ts";
 
 export interface ShippedFile {
 	path: string;
@@ -25,19 +24,11 @@ export interface ShippedFrom {
 
 /** Paths in the repository, sorted. */
 export function listShippedFiles(root: string): string[] {
-	const examples = EXAMPLE_LANGUAGES.flatMap(({ value, receiver, sender, click }) => [
-		`examples/${value}/${receiver}`,
-		`examples/${value}/${sender}`,
-		`examples/${value}/${click}`,
-	]);
 	const assets = globSync("src/web/assets/*.{css,js,svg}", { cwd: root });
 	const downloads = globSync("receiver/downloads/*", { cwd: root });
 	const parts = [GUIDE_START, ...GUIDE_PARTS].map(({ file }) => file);
-	const pages = ["receiver-guide", "api", "partners", "problems", "downloads"].map(
-		(name) => `docs/${name}.md`,
-	);
-	const guides = [...pages, ...parts];
-	return [...assets, ...examples, ...downloads, ...guides, ...GUIDE_SAMPLES, ...OF_PACKAGES].sort();
+	const rendered = globSync("docs/rendered/**/*.html", { cwd: root });
+	return [...assets, ...rendered, ...downloads, ...parts, ...GUIDE_SAMPLES, ...OF_PACKAGES].sort();
 }
 
 /** With what the repository does not have; the same bytes every time. */

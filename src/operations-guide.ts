@@ -42,13 +42,3 @@ export const GUIDE_SAMPLES = [
 export function readGuide({ file }: GuideFile): string {
 	return readShippedFile(file);
 }
-
-/** Where a link in the guide leads: to a part of it, with the heading, or null for what is not in it. */
-export function findLinked(href: string): { part: GuideFile; anchor: string } | null {
-	const [path = "", anchor = ""] = href.split("#");
-	const name = path.replace(/^.*\//, "").replace(/\.md$/, "");
-	if (!path.endsWith(".md")) return null;
-	if (name === "operations") return { part: GUIDE_START, anchor };
-	const part = GUIDE_PARTS.find((known) => known.name === name);
-	return part === undefined ? null : { part, anchor };
-}

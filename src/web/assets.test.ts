@@ -60,6 +60,7 @@ function readTemplates(): string[] {
 	const ofCode = readFileSync(resolve("highlight.js/styles/default.css"), "utf8");
 	return [
 		...paths.map((path) => readFileSync(new URL(path, FOLDER), "utf8")),
+		readFileSync(new URL("../../docs/markdown.ts", FOLDER), "utf8"),
 		...[...names].map(([, name]) => `"${name}"`),
 		...[...ofCode.matchAll(/\.hljs-([a-z_]+)/g)].map(([, kind]) => `class="code-${kind}"`),
 	];

@@ -1,68 +1,125 @@
-// A shop's receivers and senders in the languages shops run: the files of examples/. The Integration
-// page, the guide and the tests all show and run exactly these, with the instance's own values filled in.
+// The example programs of examples/: receivers, senders and click keepers in the languages that shops use. The Integration
+// page and the guide show them with the network's own values, and test/examples runs them.
 
+import { raw } from "hono/html";
 import { CLICK_PARAMETER } from "../domain/click.ts";
+import { userAgent } from "../domain/signature.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import { readShippedFile } from "../shipped-files.ts";
-import type { CodeLanguage } from "./highlight.ts";
+import { codeBlock, type Html } from "./ui.ts";
 
+/** `fence` is the word for the language in Markdown. */
 export const EXAMPLE_LANGUAGES = [
-	{ value: "node", label: "Node", receiver: "receiver.mjs", sender: "sender.mjs", click: "click.mjs" },
-	{ value: "php", label: "PHP", receiver: "receiver.php", sender: "sender.php", click: "click.php" },
-	{ value: "python", label: "Python", receiver: "receiver.py", sender: "sender.py", click: "click.py" },
-	{ value: "ruby", label: "Ruby", receiver: "receiver.ru", sender: "sender.rb", click: "click.ru" },
-	{ value: "go", label: "Go", receiver: "receiver.go", sender: "sender.go", click: "click.go" },
-	{ value: "java", label: "Java", receiver: "Receiver.java", sender: "Sender.java", click: "Click.java" },
-	{ value: "csharp", label: "C#", receiver: "receiver.cs", sender: "sender.cs", click: "click.cs" },
+	{
+		value: "node",
+		label: "Node",
+		fence: "js",
+		receiver: "receiver.mjs",
+		sender: "sender.mjs",
+		click: "click.mjs",
+	},
+	{
+		value: "php",
+		label: "PHP",
+		fence: "php",
+		receiver: "receiver.php",
+		sender: "sender.php",
+		click: "click.php",
+	},
+	{
+		value: "python",
+		label: "Python",
+		fence: "python",
+		receiver: "receiver.py",
+		sender: "sender.py",
+		click: "click.py",
+	},
+	{
+		value: "ruby",
+		label: "Ruby",
+		fence: "ruby",
+		receiver: "receiver.ru",
+		sender: "sender.rb",
+		click: "click.ru",
+	},
+	{ value: "go", label: "Go", fence: "go", receiver: "receiver.go", sender: "sender.go", click: "click.go" },
+	{
+		value: "java",
+		label: "Java",
+		fence: "java",
+		receiver: "Receiver.java",
+		sender: "Sender.java",
+		click: "Click.java",
+	},
+	{
+		value: "csharp",
+		label: "C#",
+		fence: "csharp",
+		receiver: "receiver.cs",
+		sender: "sender.cs",
+		click: "click.cs",
+	},
 	{
 		value: "shell",
 		label: "curl + openssl",
+		fence: "sh",
 		receiver: "receiver.sh",
 		sender: "sender.sh",
 		click: "click.sh",
 	},
 ] as const;
 export type ExampleLanguage = (typeof EXAMPLE_LANGUAGES)[number]["value"];
-/** `click` keeps the click id of a partner's link. */
-export type ExampleRole = "receiver" | "sender" | "click";
+
+/** A `click` example keeps the click ID of a partner's link. */
+export const EXAMPLE_ROLES = ["receiver", "sender", "click"] as const;
+export type ExampleRole = (typeof EXAMPLE_ROLES)[number];
 
 export interface ExampleValues {
 	/** The address of this service, without a path. */
 	publicUrl: string;
-	/** Names the headers: X-<brand>-Signature. */
+	/** The word in the names of the headers: X-<brand>-Signature. */
 	brand: string;
-	/** Of a programme that credits partners. */
+	/** The click settings of a programme that credits partners. */
 	click?: { parameter: string; days: number };
 }
 
-/** The one that is asked for, or else the first. */
-export function parseLanguage(asked: string | undefined): (typeof EXAMPLE_LANGUAGES)[number] {
-	return EXAMPLE_LANGUAGES.find(({ value }) => value === asked) ?? EXAMPLE_LANGUAGES[0];
+/** Returns the language with this value, or the first one if there is none. */
+export function parseLanguage(value: string | undefined): (typeof EXAMPLE_LANGUAGES)[number] {
+	return EXAMPLE_LANGUAGES.find((language) => language.value === value) ?? EXAMPLE_LANGUAGES[0];
 }
 
-/** As it stands in the file: with the brand Service, and an address that no service has. */
-export function readExample(language: ExampleLanguage, role: ExampleRole): string {
-	return readShippedFile(`examples/${language}/${parseLanguage(language)[role]}`);
+/** Path of an example's highlighted code, which `npm run docs` writes. */
+export function renderedExamplePath(language: ExampleLanguage, role: ExampleRole): string {
+	return `docs/rendered/examples/${language}/${role}.html`;
 }
 
-/** What a fence in Markdown calls it. */
-export function codeLanguageOf(language: ExampleLanguage): CodeLanguage {
-	if (language === "node") return "js";
-	return language === "shell" ? "sh" : language;
+/** Shows an example with the given values. `title` names it for screen readers. */
+export function exampleBlock(
+	language: (typeof EXAMPLE_LANGUAGES)[number],
+	role: ExampleRole,
+	title: string,
+	values: ExampleValues,
+): Html {
+	const code = fillIn(readShippedFile(renderedExamplePath(language.value, role)), values);
+	return codeBlock(raw(code), title, language.label);
 }
 
-const AS_IN_FILES = { parameter: CLICK_PARAMETER, days: 30 };
+const CLICK_IN_FILES = { parameter: CLICK_PARAMETER, days: 30 };
 const secondsOf = ({ days }: { days: number }) => String((days * DAY_MS) / SECOND_MS);
 
-/** As functions, because a value could hold what a replacement text takes for a pattern. */
-export function fillIn(text: string, { publicUrl, brand, click = AS_IN_FILES }: ExampleValues): string {
-	// PHP and Rack hand headers over under CGI's names for them.
+/**
+ * Replaces the placeholders of the documents and examples, in text or in markup. The values need no escaping: they are an
+ * origin, a brand and a parameter name, whose parsers allow no special characters. They are given as functions because a
+ * replacement text may contain patterns such as "$&".
+ */
+export function fillIn(text: string, { publicUrl, brand, click = CLICK_IN_FILES }: ExampleValues): string {
+	// PHP and Rack name headers as CGI does.
 	const cgiBrand = brand.toUpperCase().replaceAll("-", "_");
 	return text
 		.replaceAll("https://ringback.example", () => publicUrl)
-		.replaceAll(AS_IN_FILES.parameter, () => click.parameter)
-		.replaceAll(secondsOf(AS_IN_FILES), secondsOf(click))
-		.replaceAll("X-Service-", () => `X-${brand}-`)
+		.replaceAll(CLICK_IN_FILES.parameter, () => click.parameter)
+		.replaceAll(secondsOf(CLICK_IN_FILES), secondsOf(click))
+		.replaceAll(/\bService\b/g, () => brand)
 		.replaceAll("HTTP_X_SERVICE_", () => `HTTP_X_${cgiBrand}_`)
-		.replaceAll('brand: "Service"', () => `brand: "${brand}"`);
+		.replaceAll(userAgent("Service"), () => userAgent(brand));
 }

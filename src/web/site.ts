@@ -11,7 +11,7 @@ import { assign, showConversion } from "./conversions/conversion-page.ts";
 import { EXPORT_LIMITS } from "./conversions/csv-answer.ts";
 import { decide } from "./conversions/decide-action.ts";
 import * as conversions from "./conversions/list-page.ts";
-import * as docs from "./docs/docs-pages.ts";
+import { showDocument } from "./docs/docs-pages.ts";
 import { showSearch } from "./docs/search-page.ts";
 import { mountDownloads } from "./downloads.ts";
 import { answerError, errorCodeOf } from "./error-page.ts";
@@ -83,15 +83,15 @@ export const ROUTES: readonly Route[] = [
 	page(WELCOME, "anyone", welcome.showWelcome),
 	form(WELCOME, "anyone", welcome.acceptWelcome),
 	// The documentation and what there is to download, for everybody; the operations guide for staff.
-	page(paths.DOCS_PATH, "anyone", docs.showGuide),
-	page(paths.API_REFERENCE_PATH, "anyone", docs.showApiReference),
-	page(paths.PARTNER_DOCS_PATH, "anyone", docs.showPartnerGuide),
+	page(paths.DOCS_PATH, "anyone", showDocument),
+	page(paths.API_REFERENCE_PATH, "anyone", showDocument),
+	page(paths.PARTNER_DOCS_PATH, "anyone", showDocument),
 	page(paths.DOCS_SEARCH_PATH, "anyone", showSearch),
-	page(paths.OPERATIONS_PATH, "staff", docs.showOperations),
-	page(paths.operationsPath(":part"), "staff", docs.showOperations),
-	page(paths.PROBLEMS_PATH, "anyone", docs.showProblems),
-	page(paths.problemPath(":code"), "anyone", docs.showProblem),
-	page(paths.DOWNLOADS_PATH, "anyone", docs.showDownloads),
+	page(paths.OPERATIONS_PATH, "staff", showDocument),
+	page(paths.operationsPath(":part"), "staff", showDocument),
+	page(paths.PROBLEMS_PATH, "anyone", showDocument),
+	page(paths.problemPath(":code"), "anyone", showDocument),
+	page(paths.DOWNLOADS_PATH, "anyone", showDocument),
 	// A person's own account: their settings, their address, their password, where they are signed in, their authenticator.
 	page(paths.ACCOUNT_PATH, "signed-in", account.showAccount),
 	form(`${paths.ACCOUNT_PATH}/settings`, "signed-in", account.saveSettings),

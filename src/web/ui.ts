@@ -3,7 +3,6 @@
 
 import { html } from "hono/html";
 import { isoTime, utcDay, utcMinute } from "../domain/time.ts";
-import { type CodeLanguage, highlight, LANGUAGE_NAMES } from "./highlight.ts";
 import { count, countOf, countUpTo, decimal } from "./numbers.ts";
 
 export { count, countOf, countUpTo, decimal, html };
@@ -72,17 +71,11 @@ export function copyable(text: string, label: string, shown = text): Html {
 }
 
 /**
- * In colours if a language is named, which only code of our own may have: see highlight.ts. Commands and plain text wrap;
- * other code, and text whose lines count, scrolls. What it is stands above it.
+ * Shows code with a button that copies it. Code with a title scrolls sideways, because its lines matter. Code without one,
+ * such as a command, wraps.
  */
-export function codeBlock(text: string, label: string, kind?: CodeLanguage | "lines"): Html {
-	const code = kind === undefined || kind === "lines" ? text : highlight(text, kind);
-	return html`<div class="code"${attrs({ "data-title": titleOf(text, kind) })}><button type="button" class="button button-small" hidden data-copy="${text}" aria-label="Copy ${label}">Copy</button><pre tabindex="0" role="region" aria-label="${label}"><code>${code}</code></pre></div>`;
-}
-
-function titleOf(text: string, kind: CodeLanguage | "lines" | undefined): string | null {
-	if (kind === undefined) return null;
-	return kind === "lines" ? countOf(text.split("\n").length, "line") : LANGUAGE_NAMES[kind];
+export function codeBlock(code: string | Html, label: string, title?: string): Html {
+	return html`<div class="code"${attrs({ "data-title": title })}><button type="button" class="button button-small" hidden data-copy aria-label="Copy ${label}">Copy</button><pre tabindex="0" role="region" aria-label="${label}"><code>${code}</code></pre></div>`;
 }
 
 // How a page is laid out: its header, sections, facts, steps, messages, and what stands where a list is empty.

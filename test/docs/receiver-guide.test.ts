@@ -6,6 +6,7 @@ import { describe, test } from "node:test";
 import { verifyPostback } from "@ringback/receiver";
 import { lexer, type Token, walkTokens } from "marked";
 import { GENERATED_IN, SAMPLE_TARGET, sampleCallback, writeGenerated } from "../../docs/generated.ts";
+import { headingId } from "../../docs/markdown.ts";
 import { EXAMPLE_SECRET } from "../../src/api/openapi/examples.ts";
 import { BLOCK_BUDGET, PROGRAMME_BUDGET } from "../../src/api/pixel-limits.ts";
 import { MAX_BATCH_BYTES, MAX_ITEMS } from "../../src/api/post-conversions.ts";
@@ -30,7 +31,6 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
 import { DEADLINE_MS } from "../../src/outside/https-transport.ts";
 import { DEFAULT_PARKED_DAYS } from "../../src/programmes/programme-terms.ts";
 import { SILENT_MS } from "../../src/store/queries/queue.ts";
-import { headingId } from "../../src/web/docs/markdown.ts";
 import { EXAMPLE_LANGUAGES } from "../../src/web/examples.ts";
 
 const GUIDE_FILE = new URL("../../docs/receiver-guide.md", import.meta.url);

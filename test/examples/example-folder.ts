@@ -19,13 +19,13 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { readExample } from "../../docs/source-files.ts";
 import {
 	EXAMPLE_LANGUAGES,
 	type ExampleLanguage,
 	type ExampleRole,
 	type ExampleValues,
 	fillIn,
-	readExample,
 } from "../../src/web/examples.ts";
 import { COMPILE_CACHE } from "../support/compile-cache.ts";
 import { portOf } from "../support/port-of.ts";

@@ -75,7 +75,9 @@
 	async function copy(button) {
 		const label = button.textContent;
 		try {
-			await navigator.clipboard.writeText(button.dataset.copy);
+			// The button of a code block has no text of its own and copies the code.
+			const text = button.dataset.copy || button.parentElement.querySelector("code").textContent;
+			await navigator.clipboard.writeText(text);
 			button.textContent = "Copied";
 		} catch {
 			button.textContent = "Select and copy";

@@ -1,20 +1,21 @@
-// /docs as people get it, with this instance's own brand and address, in each language.
+// The examples on /docs, in each language and with this network's brand and address.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { codeLanguageOf, EXAMPLE_LANGUAGES, fillIn, readExample } from "../examples.ts";
-import { highlight } from "../highlight.ts";
+import { highlight } from "../../../docs/highlight.ts";
+import { readExample } from "../../../docs/source-files.ts";
+import { EXAMPLE_LANGUAGES, fillIn } from "../examples.ts";
 import { openTestSite } from "../test-site.test-support.ts";
 
-test("each language shows its own receiver and sender, escaped, and an unknown one the first", async (t) => {
+test("each language shows its receiver and sender, and an unknown language shows the first one", async (t) => {
 	const site = await openTestSite(t);
 	const { publicUrl, network } = site.deps;
 	const { brand } = network.face;
 	const open = async (query: string) => (await site.browser().open(`/docs${query}`)).text;
-	for (const { value, label } of EXAMPLE_LANGUAGES) {
+	for (const { value, label, fence } of EXAMPLE_LANGUAGES) {
 		const text = await open(`?lang=${value}`);
 		for (const kind of ["receiver", "sender"] as const) {
-			const code = highlight(fillIn(readExample(value, kind), { publicUrl, brand }), codeLanguageOf(value));
+			const code = highlight(fillIn(readExample(value, kind), { publicUrl, brand }), fence);
 			assert.ok(text.includes(`<code>${code}</code>`), `${value} ${kind}`);
 			assert.ok(
 				text.includes(

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { lexer, walkTokens } from "marked";
+import { headingId } from "../../../docs/markdown.ts";
 import { GUIDE_PARTS, GUIDE_START } from "../../operations-guide.ts";
 import { openAsStaff, openTestSite } from "../test-site.test-support.ts";
-import { headingId } from "./markdown.ts";
 
 const FILES = [GUIDE_START, ...GUIDE_PARTS].map(({ file }) => {
 	const url = new URL(`../../../${file}`, import.meta.url);

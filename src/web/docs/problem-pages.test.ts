@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { adviceOn } from "../../../docs/problem-pages.ts";
 import { createApiDocument } from "../../api/openapi/document.ts";
 import { EXPLAINED_CODES, exampleFault, problemBody } from "../../domain/fault.ts";
 import { openTestSite } from "../test-site.test-support.ts";
-import { adviceOn } from "./docs-pages.ts";
 
 /** In the inbound log alone. */
 const LOG_ONLY = ["pixel_limited"];

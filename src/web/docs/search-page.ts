@@ -1,172 +1,165 @@
-// /docs/search: the documents by section; for staff the operations guide as well. The sections are cut from the documents'
-// Markdown when the first search comes. minisearch ranks them.
+// /docs/search finds sections of the documents by their words. Staff also find sections of the operations guide. The index
+// is built at the first search.
 
-import { lexer } from "marked";
-import MiniSearch, { type SearchResult } from "minisearch";
-import { EXPLAINED_CODES, titleOfFault } from "../../domain/fault.ts";
-import { GUIDE_PARTS, readGuide } from "../../operations-guide.ts";
-import { isStaffViewer, type PageDeps, type WebContext } from "../page.ts";
+import type { ExampleValues } from "../examples.ts";
+import { isStaffViewer, type WebContext } from "../page.ts";
 import * as paths from "../paths.ts";
 import { type Html, html } from "../ui.ts";
-import { answerDocs, MAX_QUERY_CHARACTERS } from "./docs-document.ts";
-import {
-	type DocsDeps,
-	instanceOf,
-	PARTNER_GUIDE,
-	writeApiReference,
-	writeGuide,
-	writeProblem,
-} from "./docs-pages.ts";
-import { headingId } from "./markdown.ts";
+import { answerDocs, type DocsDeps, MAX_QUERY_CHARACTERS, valuesOf } from "./docs-pages.ts";
+import { DOCUMENT_PATHS, isForStaff, readDocument } from "./documents.ts";
 
-interface DocsSection {
+interface Entry {
 	href: string;
 	title: string;
-	/** The document that it is a part of. */
+	/** The title of its document. */
 	trail: string;
-	/** In one line. */
 	text: string;
-	isForStaff?: boolean;
+	isForStaff: boolean;
 }
 
-type SearchDeps = DocsDeps & Pick<PageDeps, "clock">;
+interface SearchIndex {
+	/** JSON of the brand and the address that the entries contain. */
+	key: string;
+	entryCount: number;
+	/** For each word, the entries that contain it and how important it is there. */
+	weights: ReadonlyMap<string, ReadonlyMap<Entry, number>>;
+}
 
-/** Another one is made when the network changes its brand. */
-let kept: { key: string; index: Promise<MiniSearch<DocsSection>> } | undefined;
+const MAX_RESULTS = 20;
+/** A word in the title counts as much as this number of words in the text. */
+const TITLE_WEIGHT = 8;
+/** A word that only begins with the typed one counts less. */
+const PREFIX_FACTOR = 0.2;
+/** Problems are for people who search for their code. In other searches the guides come first. */
+const PROBLEM_FACTOR = 0.5;
+/** More words are ignored, because each costs a pass over the index. */
+const MAX_TERMS = 12;
 
-const MAX_FOUND = 20;
+let index: SearchIndex | undefined;
 
-export async function showSearch(c: WebContext, deps: SearchDeps): Promise<Response> {
-	const key = JSON.stringify(instanceOf(deps));
-	if (kept?.key !== key) kept = { key, index: indexPages(deps) };
-	const typed = (c.req.query("q") ?? "").trim().slice(0, MAX_QUERY_CHARACTERS);
-	const filter = ({ isForStaff }: SearchResult) => isForStaff !== true || isStaffViewer(c);
-	const found = (await kept.index).search(typed, { filter }).slice(0, MAX_FOUND);
-	const isEmpty = !/[\p{Letter}\p{Number}]/u.test(typed);
+export async function showSearch(c: WebContext, deps: DocsDeps): Promise<Response> {
+	const values = valuesOf(deps);
+	const key = JSON.stringify(values);
+	if (index?.key !== key) index = buildIndex(key, values);
+	const query = (c.req.query("q") ?? "").trim().slice(0, MAX_QUERY_CHARACTERS);
+	const terms = termsOf(query).slice(0, MAX_TERMS);
+	const found = search(index, terms).filter((entry) => !entry.isForStaff || isStaffViewer(c));
+	const nothing = terms.length === 0 ? null : html`<p role="status">Nothing found for “${query}”.</p>`;
 	return answerDocs(c, {
 		title: "Search the documentation",
-		active: null,
 		outline: [],
-		query: typed,
-		body:
-			found.length > 0
-				? html`<p role="status">The best for “${typed}” first:</p><ol class="docs-found">${found.map(foundItem)}</ol>`
-				: html`${isEmpty ? null : html`<p role="status">Nothing found for “${typed}”.</p>`}${whatToType(deps)}`,
+		query,
+		article:
+			found.length === 0
+				? html`${nothing}${suggestions(values.brand)}`
+				: html`<p role="status">Best matches for “${query}”:</p><ol class="docs-found">${found
+						.slice(0, MAX_RESULTS)
+						.map((entry) => resultItem(entry, terms))}</ol>`,
 	});
 }
 
-/** Page after page, with a breath between two: all of them at once would hold up callbacks for a moment. */
-async function indexPages(deps: SearchDeps): Promise<MiniSearch<DocsSection>> {
-	const instance = instanceOf(deps);
-	const pages: readonly (() => readonly DocsSection[])[] = [
-		() => cutSections(paths.DOCS_PATH, writeGuide(instance)),
-		() => cutSections(paths.API_REFERENCE_PATH, writeApiReference(instance)),
-		() => cutSections(paths.PARTNER_DOCS_PATH, PARTNER_GUIDE),
-		() =>
-			EXPLAINED_CODES.map((code) => ({
-				href: paths.problemPath(code),
-				title: `${code}: ${titleOfFault(code)}`,
-				trail: "Problems",
-				text: plainText(writeProblem(code, instance)),
-			})),
-		...GUIDE_PARTS.map((part) => () => {
-			const sections = cutSections(paths.operationsPath(part.name), readGuide(part));
-			return sections.map((section) => ({ ...section, isForStaff: true }));
-		}),
-	];
-	const index = new MiniSearch<DocsSection>({
-		idField: "href",
-		fields: ["title", "text"],
-		storeFields: ["href", "title", "trail", "text", "isForStaff"],
-		tokenize: wordsOf,
-		processTerm: termOf,
-		searchOptions: {
-			prefix: (term) => term.length >= 3,
-			// Letters that may be wrong: in short words they would make others of them.
-			fuzzy: (term) => (term.length < 6 ? 0 : term.length < 8 ? 1 : 2),
-			weights: { prefix: 0.1, fuzzy: 0.1 },
-			boost: { title: 4 },
-			// A problem's page is for those who have its code.
-			boostDocument: (href, term) => (href.startsWith(paths.PROBLEMS_PATH) && !term.includes("_") ? 0.4 : 1),
-		},
-	});
-	for (const sections of pages) {
-		index.addAll(sections());
-		await deps.clock.yieldLoop();
+function buildIndex(key: string, values: ExampleValues): SearchIndex {
+	const entries = DOCUMENT_PATHS.filter((path) => path !== paths.PROBLEMS_PATH).flatMap((path) =>
+		entriesOf(path, values),
+	);
+	const weights = new Map<string, Map<Entry, number>>();
+	const add = (entry: Entry, text: string, weight: number) => {
+		for (const term of termsOf(text)) {
+			const found = weights.get(term) ?? new Map<Entry, number>();
+			weights.set(term, found.set(entry, (found.get(entry) ?? 0) + weight));
+		}
+	};
+	for (const entry of entries) {
+		add(entry, entry.title, TITLE_WEIGHT);
+		add(entry, entry.text, 1);
 	}
-	return index;
+	return { key, entryCount: entries.length, weights };
 }
 
-/** In nearly every section, or in none: they would only keep a question from finding anything. */
+/** Returns one entry for each section. A problem's page is short and is one entry. */
+function entriesOf(path: string, values: ExampleValues): Entry[] {
+	const { title: trail, sections } = readDocument(path, values);
+	const code = path.startsWith(`${paths.PROBLEMS_PATH}/`) ? path.slice(paths.PROBLEMS_PATH.length + 1) : null;
+	if (code !== null) {
+		const text = sections
+			.map((section) => `${section.depth > 1 ? section.title : ""} ${section.text}`)
+			.join(" ");
+		return [{ href: path, title: `${code}: ${trail}`, trail: "Problems", text, isForStaff: false }];
+	}
+	return sections.map(({ id, title, text }) => ({
+		href: id === "" ? path : `${path}#${id}`,
+		title,
+		trail,
+		text,
+		isForStaff: isForStaff(path),
+	}));
+}
+
+/** Returns the matching entries, best first. A rare word counts more, and so does an entry with more of the words. */
+function search({ weights, entryCount }: SearchIndex, terms: readonly string[]): Entry[] {
+	const scores = new Map<Entry, { sum: number; matchedTerms: number }>();
+	for (const term of terms) {
+		const best = new Map<Entry, number>();
+		for (const [word, entries] of weights) {
+			if (!word.startsWith(term)) continue;
+			const rarity = Math.log(1 + entryCount / entries.size) * (word === term ? 1 : PREFIX_FACTOR);
+			for (const [entry, weight] of entries) {
+				best.set(entry, Math.max(best.get(entry) ?? 0, rarity * Math.log2(1 + weight)));
+			}
+		}
+		for (const [entry, score] of best) {
+			const { sum, matchedTerms } = scores.get(entry) ?? { sum: 0, matchedTerms: 0 };
+			scores.set(entry, { sum: sum + score, matchedTerms: matchedTerms + 1 });
+		}
+	}
+	const hasCode = terms.some((term) => term.includes("_"));
+	const rank = ([entry, { sum, matchedTerms }]: readonly [Entry, { sum: number; matchedTerms: number }]) =>
+		sum * matchedTerms * (entry.trail === "Problems" && !hasCode ? PROBLEM_FACTOR : 1);
+	return [...scores].toSorted((one, other) => rank(other) - rank(one)).map(([entry]) => entry);
+}
+
+/** Words that are in nearly every section. */
 const SMALL_WORDS = new Set(
 	"a an and are be can do does for from has have how i in is it my not of on or the this to what when where why with you your".split(
 		" ",
 	),
 );
 
-/** `bad_signature` and `X-Service-Nonce` are words, and so is each part of them. */
-function wordsOf(text: string): string[] {
-	const words = text.match(/[\p{Letter}\p{Number}]+(?:[_-]+[\p{Letter}\p{Number}]+)*/gu) ?? [];
-	return words.flatMap((word) => (/[_-]/.test(word) ? [word, ...word.split(/[_-]+/)] : [word]));
+/**
+ * Returns the words of a text in lower case and without a plural s. `bad_signature` and `X-Service-Nonce` are words, and so
+ * is each of their parts.
+ */
+function termsOf(text: string): string[] {
+	const words = text.toLowerCase().match(/[\p{Letter}\p{Number}]+(?:[_-]+[\p{Letter}\p{Number}]+)*/gu) ?? [];
+	return words
+		.flatMap((word) => (/[_-]/.test(word) ? [word, ...word.split(/[_-]+/)] : [word]))
+		.filter((word) => word.length > 1 && !SMALL_WORDS.has(word))
+		.map((word) => (/^[a-z]{4,}s$/.test(word) && !/(?:ss|us|is)$/.test(word) ? word.slice(0, -1) : word));
 }
 
-/** In lower case and in the singular. */
-function termOf(word: string): string | null {
-	const term = word.toLowerCase();
-	if (term.length === 1 || SMALL_WORDS.has(term)) return null;
-	return /^[a-z]{4,}s$/.test(term) && !/(?:ss|us|is)$/.test(term) ? term.slice(0, -1) : term;
-}
-
-/** Some three lines, of which so many characters stand before the first word that was found. */
+/** About three lines of text, with some characters before the first word that was found. */
 const PASSAGE_CHARACTERS = 220;
 const LEAD_CHARACTERS = 50;
 
-function foundItem({ href, title, trail, text, terms }: SearchResult): Html {
+function resultItem({ href, title, trail, text }: Entry, terms: readonly string[]): Html {
 	const longestFirst = terms.toSorted((one, other) => other.length - one.length);
-	const found = new RegExp(
-		`(?<![\\p{Letter}\\p{Number}])((?:${longestFirst.map((term) => RegExp.escape(term)).join("|")})s?)(?![\\p{Letter}\\p{Number}])`,
+	const wanted = new RegExp(
+		`(?<![\\p{Letter}\\p{Number}])(${longestFirst.map(RegExp.escape).join("|")})`,
 		"giu",
 	);
-	const marked = (words: string) =>
-		words.split(found).map((part, index) => (index % 2 === 1 ? html`<mark>${part}</mark>` : part));
-	const start = Math.max(0, String(text).search(found) - LEAD_CHARACTERS);
-	const passage = String(text).slice(start, start + PASSAGE_CHARACTERS);
-	return html`<li><a href="${href}">${marked(title)}</a><span class="docs-trail">${String(trail)}</span><p>${
+	const mark = (words: string) =>
+		words.split(wanted).map((part, at) => (at % 2 === 1 ? html`<mark>${part}</mark>` : part));
+	const start = Math.max(0, text.search(wanted) - LEAD_CHARACTERS);
+	const passage = text.slice(start, start + PASSAGE_CHARACTERS);
+	const isCutAtEnd = start + PASSAGE_CHARACTERS < text.length;
+	return html`<li><a href="${href}">${mark(title)}</a><span class="docs-trail">${trail}</span><p>${
 		start === 0 ? null : "… "
-	}${marked(passage)}${start + PASSAGE_CHARACTERS < text.length ? " …" : null}</p></li>`;
+	}${mark(passage)}${isCutAtEnd ? " …" : null}</p></li>`;
 }
 
-/** Before anything was typed, and when nothing was found. */
-function whatToType({ network: { face } }: SearchDeps): Html {
-	const examples = [`X-${face.brand}-Signature`, "bad_signature", "401", "PARKED", "retry"];
+/** Shown before anything was typed, and if nothing was found. */
+function suggestions(brand: string): Html {
+	const examples = [`X-${brand}-Signature`, "bad_signature", "401", "PARKED", "retry"];
 	return html`<p>Type a header, an error code, a status or a word:</p>
 <ul>${examples.map((example) => html`<li><a href="${paths.withQuery(paths.DOCS_SEARCH_PATH, { q: example })}">${example}</a></li>`)}</ul>`;
-}
-
-/** A document, cut at its headings. */
-function cutSections(path: string, markdown: string): DocsSection[] {
-	const sections: DocsSection[] = [];
-	for (const token of lexer(markdown)) {
-		const section = sections.at(-1);
-		if (token.type === "heading") {
-			const title = String(token["text"]).replace(/[`*]/g, "");
-			const href = section === undefined ? path : `${path}#${headingId(title)}`;
-			sections.push({ href, title, trail: section?.trail ?? title, text: "" });
-		} else if (section !== undefined) {
-			section.text = `${section.text} ${plainText(token.raw)}`.trim();
-		}
-	}
-	return sections;
-}
-
-/** Without its marks, in one line. */
-function plainText(markdown: string): string {
-	return markdown
-		.replace(/<!--.*?-->/gs, " ")
-		.replace(/^(?:#+ |```\w*$)|^\|[-:| ]+\|$|^(?:> |[-+] |\d+\. )|[`*]/gm, "")
-		.replace(/\[([^\]]+)\]\([^)]*\)/g, "$1")
-		.replace(/^\| | \|$/gm, "")
-		.replaceAll(" | ", " · ")
-		.replace(/\s+/g, " ")
-		.trim();
 }

@@ -22,15 +22,7 @@ import {
 	type SigningSecret,
 } from "../../store/queries/signing-secrets.ts";
 import { DOWNLOADS, downloadUrl } from "../downloads.ts";
-import {
-	codeLanguageOf,
-	EXAMPLE_LANGUAGES,
-	type ExampleRole,
-	type ExampleValues,
-	fillIn,
-	parseLanguage,
-	readExample,
-} from "../examples.ts";
+import { EXAMPLE_LANGUAGES, type ExampleValues, exampleBlock, parseLanguage } from "../examples.ts";
 import { readTextFields } from "../form.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
 import { flashAt, makerOf, may, programmeOf, standingOf, type WebContext, type WebDeps } from "../page.ts";
@@ -369,12 +361,6 @@ interface SnippetValues extends Required<ExampleValues> {
 	programId: string;
 }
 
-type Language = ReturnType<typeof parseLanguage>;
-
-function snippet({ value, label }: Language, title: string, role: ExampleRole, values: SnippetValues): Html {
-	return ui.codeBlock(fillIn(readExample(value, role), values), `${title}, ${label}`, codeLanguageOf(value));
-}
-
 export function snippetsSection(path: string, asked: string | undefined, values: SnippetValues): Html {
 	const language = parseLanguage(asked);
 	return ui.section({
@@ -395,15 +381,19 @@ export function snippetsSection(path: string, asked: string | undefined, values:
 				? html`<div class="stack-tight"><p class="small soft">Install the library from this service first. SHA-256 <code class="break">${DOWNLOADS[0].sha256}</code>. <a href="${DOWNLOADS_PATH}">All checksums</a></p>${ui.codeBlock(`npm install ${downloadUrl(values.publicUrl)}`, "the command to install the library")}</div>`
 				: null,
 			// One open, the other a click away: side by side they would be cut.
-			ui.foldable("Sign a request to us", true, snippet(language, "Sign a request to us", "sender", values)),
+			ui.foldable(
+				"Sign a request to us",
+				true,
+				exampleBlock(language, "sender", `Sign a request to us, ${language.label}`, values),
+			),
 			ui.foldable(
 				"Verify a callback from us",
 				false,
-				snippet(language, "Verify a callback from us", "receiver", values),
+				exampleBlock(language, "receiver", `Verify a callback from us, ${language.label}`, values),
 			),
 			ui.more(
 				"The pixel for your thank-you page",
-				html`<p class="small soft">Your shop must write each order's ID and amount in place of <code>ORDER_ID</code> and <code>AMOUNT</code>; pasted unchanged, the call is refused. Anyone can call the pixel, so a pixel call by itself proves nothing: confirm each order with a signed request from your server.</p>${ui.codeBlock(pixelSnippet(values), "The pixel, HTML", "html")}`,
+				html`<p class="small soft">Your shop must write each order's ID and amount in place of <code>ORDER_ID</code> and <code>AMOUNT</code>; pasted unchanged, the call is refused. Anyone can call the pixel, so a pixel call by itself proves nothing: confirm each order with a signed request from your server.</p>${ui.codeBlock(pixelSnippet(values), "The pixel, HTML", "HTML")}`,
 			),
 		),
 	});
@@ -412,11 +402,12 @@ export function snippetsSection(path: string, asked: string | undefined, values:
 /** In the language of the snippets above. */
 export function partnerLinksSection(asked: string | undefined, values: SnippetValues): Html {
 	const { parameter, days } = values.click;
+	const language = parseLanguage(asked);
 	return ui.section({
 		id: "partner-links",
 		title: "Partner links",
 		hint: html`A partner's link opens your shop with the click ID in the parameter <code>${parameter}</code>. Your server keeps it for ${ui.countOf(days, "day")} in a cookie that scripts cannot read, and sends it as <code>clickId</code> with the signed request of the sale. If the customer used a coupon code, send it as <code>couponCode</code>. <a href="${PARTNER_DOCS_PATH}">What the answer says, and why</a>`,
-		body: ui.padded(snippet(parseLanguage(asked), "Keep the click ID", "click", values)),
+		body: ui.padded(exampleBlock(language, "click", `Keep the click ID, ${language.label}`, values)),
 	});
 }
 

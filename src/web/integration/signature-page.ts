@@ -160,7 +160,7 @@ function findingsSection(programmeId: string, found: CheckedSignature): Html {
 				? null
 				: ui.padded(
 						html`<h3>The text to sign</h3>`,
-						ui.codeBlock(canonical, "The text to sign: five lines, joined by a line feed", "lines"),
+						ui.codeBlock(canonical, "The text to sign: five lines, joined by a line feed", "5 lines"),
 					),
 		],
 	});

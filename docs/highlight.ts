@@ -1,0 +1,21 @@
+// Syntax highlighting of the code in our own documents and examples. It runs in `npm run docs` only.
+
+import hljs from "highlight.js";
+
+// The style sheet has colours for these class names.
+hljs.configure({ classPrefix: "code-" });
+
+/** Returns the name of a fence's language, such as "JavaScript" for "js", or null if the code has no language. */
+export function languageName(fence: string): string | null {
+	if (fence === "" || fence === "text") return null;
+	return hljs.getLanguage(fence)?.name ?? null;
+}
+
+/** Returns the code as escaped markup with a span around each token. */
+export function highlight(code: string, fence: string): string {
+	if (fence !== "http") return hljs.highlight(code, { language: fence, ignoreIllegals: true }).value;
+	// The library guesses the language of an HTTP body. Ours are JSON.
+	const [head = "", ...bodies] = code.split(/(?=\n\n\{)/);
+	const { value } = hljs.highlight(head, { language: fence, ignoreIllegals: true });
+	return value + bodies.map((body) => highlight(body, "json")).join("");
+}

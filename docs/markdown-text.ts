@@ -1,0 +1,11 @@
+// Writes Markdown: the pieces that generated parts and pages are made of.
+
+export function fence(language: string, text: string): string {
+	return `\`\`\`${language}\n${text}\n\`\`\``;
+}
+
+export function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
+	const line = (cells: readonly string[]) =>
+		`| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+	return [line(titles), line(titles.map(() => "---")), ...rows.map(line)].join("\n");
+}

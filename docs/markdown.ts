@@ -1,0 +1,111 @@
+// Renders the Markdown of our documents with the components of the site's pages. It runs in `npm run docs` only.
+
+import { posix } from "node:path";
+import { raw } from "hono/html";
+import { lexer, Parser, Renderer, type Token, type Tokens } from "marked";
+import { GUIDE_PARTS, GUIDE_START } from "../src/operations-guide.ts";
+import * as paths from "../src/web/paths.ts";
+import { codeBlock, countOf, dataTable, type Html, html } from "../src/web/ui.ts";
+import { highlight, languageName } from "./highlight.ts";
+
+/** Pages of the site, by the path in the repository that documents link to. */
+const SITE_PATHS: ReadonlyMap<string, string> = new Map([
+	["docs/receiver-guide.md", paths.DOCS_PATH],
+	["docs/api.md", paths.API_REFERENCE_PATH],
+	["docs/partners.md", paths.PARTNER_DOCS_PATH],
+	["docs/problems.md", paths.PROBLEMS_PATH],
+	["receiver/downloads", paths.DOWNLOADS_PATH],
+	...[GUIDE_START, ...GUIDE_PARTS].map(({ file, name }) => [file, paths.operationsPath(name)] as const),
+]);
+
+/** Comments that the server replaces for each request: see fillSlots in src/web/docs/docs-pages.ts. */
+const SLOT = /^<!-- (?:examples: [a-z]+|versions) -->$/;
+
+/** Renders a document. `source` is its path in the repository, from which its relative links lead. */
+export function renderMarkdown(markdown: string, source: string): string {
+	return Parser.parse(lexer(markdown), { renderer: new PageRenderer(source) });
+}
+
+/** Returns the id that GitHub gives to a heading, so that links to it work on the site and on GitHub. */
+export function headingId(text: string): string {
+	return text
+		.toLowerCase()
+		.replace(/[^\p{Letter}\p{Number}\s_-]/gu, "")
+		.replaceAll(" ", "-");
+}
+
+class PageRenderer extends Renderer {
+	readonly #source: string;
+	/** The text of the last heading. Code blocks and tables are named after it for screen readers. */
+	#heading = "";
+	readonly #labelCounts = new Map<string, number>();
+
+	constructor(source: string) {
+		super();
+		this.#source = source;
+	}
+
+	override heading({ tokens, depth }: Tokens.Heading): string {
+		if (depth === 1) return `${html`<h1>${this.#inline(tokens)}</h1>`}\n`;
+		const text = this.parser.parseInline(tokens, this.parser.textRenderer);
+		this.#heading = text;
+		const tag = raw(`h${depth}`);
+		const id = headingId(text);
+		const link = html`<a class="heading-link" href="#${id}" aria-label="Link to “${text}”">#</a>`;
+		return `${html`<${tag} id="${id}">${this.#inline(tokens)}${link}</${tag}>`}\n`;
+	}
+
+	override code({ text, lang = "" }: Tokens.Code): string {
+		const language = languageName(lang);
+		const code = language === null ? text : raw(highlight(text, lang));
+		const title = language ?? countOf(text.split("\n").length, "line");
+		return `${codeBlock(code, this.#uniqueLabel(`Code in “${this.#heading}”`), title)}\n`;
+	}
+
+	override table({ header, rows }: Tokens.Table): string {
+		const columns = header.map((cell, index) => ({
+			title: this.#inline(cell.tokens),
+			isNumber: cell.align === "right",
+			cell: (row: Tokens.TableCell[]) => this.#inline(row[index]?.tokens ?? []),
+		}));
+		const caption = this.#uniqueLabel(`Table in “${this.#heading}”`);
+		return `${dataTable({ caption, rows, empty: null, columns })}\n`;
+	}
+
+	/** Renders a link to something that is not on the site as its text. */
+	override link({ href, tokens }: Tokens.Link): string {
+		const target = this.#targetOf(href);
+		const text = this.#inline(tokens);
+		return String(target === null ? text : html`<a href="${target}">${text}</a>`);
+	}
+
+	#targetOf(href: string): string | null {
+		if (/^(?:#|https:)/.test(href)) return href;
+		const [file = "", anchor] = href.split("#");
+		const path = SITE_PATHS.get(posix.join(posix.dirname(this.#source), file)) ?? paths.ownPath(file);
+		return path === null || anchor === undefined ? path : `${path}#${anchor}`;
+	}
+
+	/** Removes comments other than slots. Documents have no other markup: a reader on GitHub would see it differently. */
+	override html({ text }: Tokens.HTML | Tokens.Tag): string {
+		const markup = text.trim();
+		if (SLOT.test(markup)) return `${markup}\n`;
+		if (/^<!--.*-->$/s.test(markup)) return "";
+		throw new Error(`${this.#source} has markup: ${markup}`);
+	}
+
+	override checkbox(): string {
+		return "☐ ";
+	}
+
+	#inline(tokens: Token[]): Html {
+		return raw(this.parser.parseInline(tokens));
+	}
+
+	/** Numbers repeated labels, because two regions of a page must not have the same name. */
+	#uniqueLabel(text: string): string {
+		const count = (this.#labelCounts.get(text) ?? 0) + 1;
+		this.#labelCounts.set(text, count);
+		return count === 1 ? text : `${text}, ${count}`;
+	}
+}

@@ -1,0 +1,86 @@
+// The documents as `npm run docs` rendered them into docs/rendered/. Each has the path of its page.
+
+import { EXPLAINED_CODES } from "../../domain/fault.ts";
+import { GUIDE_PARTS } from "../../operations-guide.ts";
+import { readShippedFile } from "../../shipped-files.ts";
+import { type ExampleValues, fillIn } from "../examples.ts";
+import * as paths from "../paths.ts";
+
+export const DOCUMENT_PATHS: readonly string[] = [
+	paths.DOCS_PATH,
+	paths.API_REFERENCE_PATH,
+	paths.PARTNER_DOCS_PATH,
+	paths.PROBLEMS_PATH,
+	paths.DOWNLOADS_PATH,
+	...EXPLAINED_CODES.map(paths.problemPath),
+	paths.OPERATIONS_PATH,
+	...GUIDE_PARTS.map(({ name }) => paths.operationsPath(name)),
+];
+
+export interface DocsDocument {
+	title: string;
+	/** The markup below the title. */
+	body: string;
+	/** The text before the first heading, then one section for each heading. */
+	sections: readonly DocsSection[];
+}
+
+interface DocsSection {
+	/** The id of its heading, or the empty string for the text before the first heading. */
+	id: string;
+	title: string;
+	/** The level of its heading, from 1 for the title to 4. */
+	depth: number;
+	/** The text below its heading, on one line. */
+	text: string;
+}
+
+/** Path of the file that `npm run docs` writes for a page. */
+export function renderedPagePath(path: string): string {
+	return `docs/rendered${path}.html`;
+}
+
+/** Returns true for the pages that only staff may read. */
+export function isForStaff(path: string): boolean {
+	return path.startsWith(paths.OPERATIONS_PATH);
+}
+
+export function readDocument(path: string, values: ExampleValues): DocsDocument {
+	const rendered = readShippedFile(renderedPagePath(path));
+	// The operations guide speaks of every installation, and names the defaults.
+	const markup = isForStaff(path) ? rendered : fillIn(rendered, values);
+	const sections = markup.split(/(?=<h[234] id=")/).map(readSection);
+	return { title: sections[0]?.title ?? "", body: markup.replace(/^<h1>.*?<\/h1>/, ""), sections };
+}
+
+/** Reads the markup of a section, which docs/markdown.ts wrote. */
+function readSection(markup: string): DocsSection {
+	const match = /^<h(\d)(?: id="([^"]*)")?>(.*?)<\/h\d>(.*)$/s.exec(markup);
+	if (match === null) throw new Error("a section begins with its heading");
+	const [, depth, id = "", title = "", text = ""] = match;
+	return { id, title: plainText(title), depth: Number(depth), text: plainText(text) };
+}
+
+/** Elements whose text is not part of the document. */
+const CONTROLS = /<(button|caption)\b.*?<\/\1>|<a class="heading-link".*?<\/a>/gs;
+
+/** Returns the text of our own markup on one line, with a dot between the cells of a table. */
+function plainText(markup: string): string {
+	return markup
+		.replace(CONTROLS, "")
+		.replace(/<\/t[dh]>(?=<t[dh])/g, " · ")
+		.replace(/<\/(?:t[dh]|tr|li|p|div)>/g, " ")
+		.replace(/<[^>]+>/g, "")
+		.replace(/&(?:lt|gt|quot|#39|#x27|amp);/g, (entity) => CHARACTERS[entity] ?? entity)
+		.replace(/\s+/g, " ")
+		.trim();
+}
+
+const CHARACTERS: Readonly<Record<string, string>> = {
+	"&lt;": "<",
+	"&gt;": ">",
+	"&quot;": '"',
+	"&#39;": "'",
+	"&#x27;": "'",
+	"&amp;": "&",
+};

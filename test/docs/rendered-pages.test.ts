@@ -1,0 +1,31 @@
+// docs/rendered/ holds the pages that docs/rendered-pages.ts makes of the documents.
+
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { renderPages } from "../../docs/rendered-pages.ts";
+import { DOCUMENT_PATHS, renderedPagePath } from "../../src/web/docs/documents.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+const RENDERED = renderPages();
+
+test("docs/rendered is up to date: `npm run docs` has been run", () => {
+	const stored = globSync("docs/rendered/**/*.html", { cwd: ROOT }).sort();
+	assert.deepEqual(stored, [...RENDERED.keys()].sort(), "run npm run docs");
+	const outdated = stored.filter((path) => readFileSync(new URL(path, ROOT), "utf8") !== RENDERED.get(path));
+	assert.deepEqual(outdated, [], "run npm run docs");
+});
+
+test("every page of the site has a rendered file that begins with its title", () => {
+	for (const path of DOCUMENT_PATHS) {
+		assert.match(RENDERED.get(renderedPagePath(path)) ?? "", /^<h1>[^<]+<\/h1>\n/, path);
+	}
+});
+
+test("documents use the word Service only for the brand, because pages replace it", () => {
+	for (const path of DOCUMENT_PATHS) {
+		const markup = RENDERED.get(renderedPagePath(path)) ?? "";
+		const [prose] = /(?<!X-|RINGBACK_BRAND=|&quot;|<code>)\bService\b.{20}/.exec(markup) ?? [];
+		if (!path.startsWith("/docs/operations")) assert.equal(prose, undefined, path);
+	}
+});
