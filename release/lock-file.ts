@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { z } from "zod";
 
 export interface LockedPackage {
-	/** In the repository: "node_modules/better-call/node_modules/@better-auth/utils". */
+	/** In the repository: "node_modules/a/node_modules/@scope/b". */
 	path: string;
 	name: string;
 	version: string;

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { openSecret, SEALING_IV_BYTES, SEALING_KEY_BYTES, sealSecret } from "./sealing.ts";
+import {
+	openForPerson,
+	openMail,
+	openSecret,
+	SEALING_IV_BYTES,
+	SEALING_KEY_BYTES,
+	sealForPerson,
+	sealSecret,
+} from "./sealing.ts";
 
 const KEY = Buffer.alloc(SEALING_KEY_BYTES, 7);
 const IV = Buffer.alloc(SEALING_IV_BYTES, 1);
@@ -9,17 +17,26 @@ const PROGRAMME_ID = 42;
 const SECRET = "example-signing-secret";
 const SEALED = sealSecret(KEY, PROGRAMME_ID, SECRET, IV);
 
-test("a secret sealed today opens for ever: the stored form is exactly the known value", () => {
+test("the stored form does not change between releases, so a stored secret always opens", () => {
 	assert.equal(SEALED, "AQEBAQEBAQEBAQEBE5no2uDTiSOivbtPGVkXHNued4Z94yR6xUIkFVyk1sruOsGnY9E=");
 	assert.equal(openSecret(KEY, PROGRAMME_ID, SEALED), SECRET);
 });
 
-test("a secret copied onto another programme does not open", () => {
+test("a secret that is copied onto another programme does not open", () => {
 	for (const other of [0, 1, 4, 41, 43, 420, -42])
 		assert.equal(openSecret(KEY, other, SEALED), null, `${other}`);
 });
 
-test("a secret cut short or lengthened anywhere does not open", () => {
+test("an authenticator's secret opens for its own person only, and for nothing else", () => {
+	const sealed = sealForPerson(KEY, 42, SECRET, IV);
+	assert.equal(openForPerson(KEY, 42, sealed), SECRET);
+	assert.equal(openForPerson(KEY, 43, sealed), null);
+	assert.equal(openForPerson(Buffer.alloc(SEALING_KEY_BYTES, 8), 42, sealed), null);
+	assert.equal(openSecret(KEY, 42, sealed), null);
+	assert.equal(openMail(KEY, "42", sealed), null);
+});
+
+test("a secret that was cut or lengthened does not open", () => {
 	const bytes = Buffer.from(SEALED, "base64");
 	for (let length = 0; length < bytes.length; length++) {
 		for (const part of [bytes.subarray(0, length), bytes.subarray(bytes.length - length)]) {
@@ -31,7 +48,7 @@ test("a secret cut short or lengthened anywhere does not open", () => {
 	}
 });
 
-test("a secret sealed twice with fresh random bytes looks different each time", () => {
+test("the same secret looks different each time if it is sealed with a fresh nonce", () => {
 	const forms = Array.from({ length: 100 }, () =>
 		sealSecret(KEY, PROGRAMME_ID, SECRET, randomBytes(SEALING_IV_BYTES)),
 	);

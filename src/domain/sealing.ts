@@ -1,25 +1,35 @@
-// Secrets at rest: AES-256-GCM under the service's own key, bound to what they belong to, so that a sealed secret
-// copied onto another programme's row does not open.
+// Sealing of secrets that are stored: AES-256-GCM with the service's own key. Each secret is bound to its owner, so a sealed
+// secret that is copied onto another row does not open there.
 
 import { createCipheriv, createDecipheriv } from "node:crypto";
 
 const ALGORITHM = "aes-256-gcm";
-/** NIST SP 800-38D: 96 bits, the length GCM is made for. */
+/** 96 bits, the length that GCM is designed for (NIST SP 800-38D). */
 export const SEALING_IV_BYTES = 12;
 export const SEALING_KEY_BYTES = 32;
 const TAG_BYTES = 16;
 
-/** `iv` must be fresh random bytes every time: GCM breaks when one is used twice. */
+/** Seals a signing secret. `iv` must be fresh random bytes every time, because GCM is broken if a nonce is used twice. */
 export function sealSecret(key: Uint8Array, programmeId: number, secret: string, iv: Uint8Array): string {
 	return sealText(key, `programme:${programmeId}`, secret, iv);
 }
 
-/** Null when the key is not the one it was sealed with, or somebody changed it. */
+/** Returns null if the secret was sealed with another key, belongs to another programme, or was changed. */
 export function openSecret(key: Uint8Array, programmeId: number, sealed: string): string | null {
 	return openText(key, `programme:${programmeId}`, sealed);
 }
 
-/** A mail on its way may hold a link that lets somebody in. Bound to its reader: no row opens for another address. */
+/** Seals the secret or the backup codes of an authenticator. */
+export function sealForPerson(key: Uint8Array, personId: number, text: string, iv: Uint8Array): string {
+	return sealText(key, `person:${personId}`, text, iv);
+}
+
+/** Returns null if the text was sealed with another key, was sealed for another person, or was changed. */
+export function openForPerson(key: Uint8Array, personId: number, sealed: string): string | null {
+	return openText(key, `person:${personId}`, sealed);
+}
+
+/** Seals a queued mail, because it may hold a sign-in link. It is bound to its recipient. */
 export function sealMail(key: Uint8Array, to: string, text: string, iv: Uint8Array): string {
 	return sealText(key, `mail:${to}`, text, iv);
 }
@@ -28,7 +38,7 @@ export function openMail(key: Uint8Array, to: string, sealed: string): string | 
 	return openText(key, `mail:${to}`, sealed);
 }
 
-/** `boundTo` says what the text belongs to: it opens with the same words only. */
+/** Seals a text. `boundTo` names its owner, and the text opens only if the same name is given again. */
 export function sealText(key: Uint8Array, boundTo: string, text: string, iv: Uint8Array): string {
 	const cipher = createCipheriv(ALGORITHM, key, iv).setAAD(Buffer.from(boundTo));
 	return Buffer.concat([iv, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]).toString(
@@ -48,7 +58,7 @@ export function openText(key: Uint8Array, boundTo: string, sealed: string): stri
 		const text = decipher.update(bytes.subarray(SEALING_IV_BYTES, -TAG_BYTES));
 		return Buffer.concat([text, decipher.final()]).toString("utf8");
 	} catch {
-		// The only thing `final` throws for is a tag that does not match.
+		// `final` throws only if the authentication tag does not match.
 		return null;
 	}
 }

@@ -1,10 +1,9 @@
-// Passwords, and sessions behind a signed cookie. Hashing is better-auth's; the rows are ours, written in the transaction
-// of what they belong to. Tables and cookie are those of 1.0.0, whose processes may still run beside this one.
+// Passwords, and sessions behind a signed cookie.
 // How often one may try is for people/limits. Sessions are named by their id: the token never leaves the cookie.
 
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
-import { hashPassword, verifyPassword } from "better-auth/crypto";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { hashPassword, isRightPassword, PASSWORD_SALT_BYTES } from "../domain/password-hash.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import type { Log } from "../ports.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -62,8 +61,9 @@ export interface Auth {
 	judgePassword(email: string, password: string): Promise<string | null>;
 }
 
-export function createAuth(deps: Pick<AuthDeps, "store" | "clock" | "sealingKey" | "publicUrl">): Auth {
-	const { store, clock } = deps;
+export function createAuth(deps: Omit<AuthDeps, "log">): Auth {
+	const { store, clock, random } = deps;
+	const hash = (password: string) => hashPassword(password, random.bytes(PASSWORD_SALT_BYTES));
 	return {
 		async findSession(visitor) {
 			const token = readTokenCookie(deps, SESSION, visitor);
@@ -78,11 +78,12 @@ export function createAuth(deps: Pick<AuthDeps, "store" | "clock" | "sealingKey"
 			await noteSessionUse(store.db, session.id, { nowMs, expiresAtMs: nowMs + IDLE_SESSION_MS });
 			return { session, setCookies: [tokenCookie(deps, SESSION, session.token)] };
 		},
-		hashPassword,
+		hashPassword: hash,
 		async judgePassword(email, password) {
-			const hash = await findPasswordHash(store.db, email);
-			if (hash !== undefined) return (await verifyPassword({ hash, password })) ? hash : null;
-			await hashPassword(password);
+			const stored = await findPasswordHash(store.db, email);
+			if (stored !== undefined) return (await isRightPassword(stored, password)) ? stored : null;
+			// The answer takes as long as a wrong password, so its time does not show whether the account exists.
+			await hash(password);
 			return null;
 		},
 	};
@@ -226,7 +227,7 @@ function signToken({ sealingKey }: Pick<CookieDeps, "sealingKey">, token: string
 	return encodeURIComponent(`${token}.${signature}`);
 }
 
-/** Signs cookies and seals authenticator secrets: a key of its own, so that neither can be used for anything else. */
-export function signInSecret(sealingKey: Uint8Array): string {
+/** The key that signs cookies. It is derived, so that it cannot be used for anything else. */
+function signInSecret(sealingKey: Uint8Array): string {
 	return Buffer.from(hkdfSync("sha256", sealingKey, "", "ringback sign-in", 32)).toString("hex");
 }

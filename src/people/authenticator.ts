@@ -3,13 +3,20 @@
 // for another. A code is counted against the limits before it is judged, and one that was right is spent in the
 // transaction of what it was for.
 
-import { createHmac } from "node:crypto";
-import { symmetricDecrypt, symmetricEncrypt } from "better-auth/crypto";
 import { z } from "zod";
+import {
+	acceptedTotpCodes,
+	makeBackupCode,
+	readTypedCode,
+	TOTP_SECRET_BYTES,
+	type TypedCode,
+	totpUri,
+} from "../domain/authenticator-code.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { PersonKind } from "../domain/roles.ts";
+import { openForPerson, SEALING_IV_BYTES, sealForPerson } from "../domain/sealing.ts";
 import { sha256Hex } from "../domain/signature.ts";
-import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { lockLinks } from "../store/queries/links.ts";
 import {
@@ -25,7 +32,7 @@ import {
 } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import { signedOut } from "./actor.ts";
-import { type AuthSession, changeWithSession, type SignInDeps, signInSecret, type Visitor } from "./auth.ts";
+import { type AuthSession, changeWithSession, type SignInDeps, type Visitor } from "./auth.ts";
 import { giveUseBack, LIMITS, useLimits } from "./limits.ts";
 import { checkPassword } from "./passwords.ts";
 import { findDevice } from "./signed-cookies.ts";
@@ -50,35 +57,34 @@ interface Holder extends CodeHolder {
 	kind: PersonKind;
 }
 
-/** As text, because 1.0.0 made it so; 128 bits, the least that RFC 4226 asks for. */
-const SECRET_BYTES = 16;
 const SETUP_ID_BYTES = 16;
 const BACKUP_CODES = 10;
 
 /** `issuer` is what the app lists the account under. */
 export async function beginAuthenticator(
 	deps: SignInDeps,
-	{ email, publicId }: CodeHolder,
+	{ personId, email, publicId }: CodeHolder,
 	password: string,
 	visitor: Visitor,
 	issuer: string,
 ): Promise<Result<AuthenticatorSetup>> {
-	const { store, random, sealingKey } = deps;
+	const { store, random } = deps;
 	const given = await checkPassword(deps, email, password, visitor);
 	if (!given.ok) return given;
-	const secret = random.hex(SECRET_BYTES);
+	const secret = random.bytes(TOTP_SECRET_BYTES);
 	const backupCodes = Array.from({ length: BACKUP_CODES }, () => makeBackupCode(random.bytes));
+	const { seal } = sealingFor(deps, personId);
 	const setup = {
 		id: random.hex(SETUP_ID_BYTES),
 		userId: publicId,
-		secret: await seal(sealingKey, secret),
-		backupCodes: await seal(sealingKey, JSON.stringify(backupCodes)),
+		secret: seal(Buffer.from(secret).toString("hex")),
+		backupCodes: seal(JSON.stringify(backupCodes)),
 	};
 	return store.transact(async (trx) => {
 		await lockLinks(trx);
 		if (await isAuthenticatorOn(trx, publicId)) return alreadyOn("Turn it off first.");
 		await replaceSetup(trx, setup);
-		return succeed({ uri: uriOf(secret, email, issuer), backupCodes });
+		return succeed({ uri: totpUri(secret, email, issuer), backupCodes });
 	});
 }
 
@@ -175,37 +181,34 @@ export async function withCodeLimit<Value>(
 
 const WRONG: readonly string[] = ["wrong_code", "code_already_used"];
 
-/** A code is another one after this; the one before and the one after are good, too, because clocks differ. */
-const CODE_STEP_MS = 30 * SECOND_MS;
-const GOOD_STEPS = [-1, 0, 1];
 /** A code is accepted for 90 seconds; remembering it for five minutes is more than enough. */
 const CODE_REMEMBERED_MS = 5 * MINUTE_MS;
 
 /** In the transaction of what the code is for, which holds the lock of the links. */
 export async function spendCode(
 	trx: Db,
-	{ clock, sealingKey }: Pick<SignInDeps, "clock" | "sealingKey">,
+	deps: Pick<SignInDeps, "clock" | "random" | "sealingKey">,
 	{ personId, publicId }: CodeHolder,
 	text: string,
 ): Promise<Result<TypedCode>> {
 	const typed = readTypedCode(text);
+	const { seal, open } = sealingFor(deps, personId);
 	const authenticator = await findAuthenticator(trx, publicId);
 	if (authenticator === undefined) {
 		return refuse("authenticator_not_on", "The authenticator is not set up. Enter your password to start.");
 	}
 	if (typed.isBackupCode) {
-		const codes = z.array(z.string()).parse(JSON.parse(await open(sealingKey, authenticator.backupCodes)));
+		const codes = z.array(z.string()).parse(JSON.parse(open(authenticator.backupCodes)));
 		if (!codes.includes(typed.code)) {
 			return wrongCode("This is not one of your backup codes, or it was used before.");
 		}
 		const left = codes.filter((code) => code !== typed.code);
-		await setBackupCodes(trx, authenticator.id, await seal(sealingKey, JSON.stringify(left)));
+		await setBackupCodes(trx, authenticator.id, seal(JSON.stringify(left)));
 		return succeed(typed);
 	}
-	const secret = await open(sealingKey, authenticator.secret);
-	const nowMs = clock.nowMs();
-	const good = GOOD_STEPS.map((steps) => codeAt(secret, nowMs + steps * CODE_STEP_MS));
-	if (!good.includes(typed.code)) {
+	const secret = Buffer.from(open(authenticator.secret), "hex");
+	const nowMs = deps.clock.nowMs();
+	if (!acceptedTotpCodes(secret, nowMs).includes(typed.code)) {
 		return wrongCode("This code is not right. Enter the one your authenticator shows now.");
 	}
 	// Whoever read it over a shoulder must not get in with it.
@@ -215,69 +218,15 @@ export async function spendCode(
 	return refuse("code_already_used", "This code was used before. Wait for the next one.", "code");
 }
 
-function codeAt(secret: string, atMs: number): string {
-	const counter = Buffer.alloc(8);
-	counter.writeBigUInt64BE(BigInt(Math.floor(atMs / CODE_STEP_MS)));
-	const digest = createHmac("sha1", secret).update(counter).digest();
-	const offset = (digest.at(-1) ?? 0) & 15;
-	return String((digest.readUInt32BE(offset) & 0x7fff_ffff) % 1_000_000).padStart(6, "0");
-}
-
-function seal(sealingKey: Uint8Array, data: string): Promise<string> {
-	return symmetricEncrypt({ key: signInSecret(sealingKey), data });
-}
-
-function open(sealingKey: Uint8Array, data: string): Promise<string> {
-	return symmetricDecrypt({ key: signInSecret(sealingKey), data });
-}
-
-/** Apps show a plus as a plus, so blanks are escaped otherwise. */
-function uriOf(secret: string, email: string, issuer: string): string {
-	const [name, account] = [encodeURIComponent(issuer), encodeURIComponent(email)];
-	return `otpauth://totp/${name}:${account}?secret=${base32(secret)}&digits=6&period=30&issuer=${name}`;
-}
-
-function base32(text: string): string {
-	const bits = Array.from(Buffer.from(text), (byte) => byte.toString(2).padStart(8, "0")).join("");
-	const fives = bits.match(/.{1,5}/g) ?? [];
-	return fives
-		.map((five) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[Number.parseInt(five.padEnd(5, "0"), 2)])
-		.join("");
-}
-
-/** Without 0 and O, 1, I and L. */
-const LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ";
-/** 31 to the power of ten is close to 2 to the power of 50; ten guesses in a quarter of an hour get nowhere. */
-const LENGTH = 10;
-/** Bytes from here on are thrown away, because they would make the first letters more likely than the last. */
-const EVEN_BYTES = 256 - (256 % LETTERS.length);
-
-export interface TypedCode {
-	isBackupCode: boolean;
-	/** As it is compared: without blanks, a backup code as it was shown. */
-	code: string;
-}
-
-/** Such as 7KQ2M-XW4HT. */
-export function makeBackupCode(randomBytes: (count: number) => Uint8Array): string {
-	let letters = "";
-	while (letters.length < LENGTH) {
-		for (const byte of randomBytes(LENGTH)) {
-			if (byte < EVEN_BYTES) letters += LETTERS[byte % LETTERS.length];
-		}
-	}
-	return hyphenate(letters.slice(0, LENGTH));
-}
-
-/** People type blanks, small letters and no hyphen. */
-export function readTypedCode(text: string): TypedCode {
-	const code = text.replace(/\s+/g, "");
-	if (/^\d{6}$/.test(code)) return { isBackupCode: false, code };
-	return { isBackupCode: true, code: hyphenate(code.replaceAll("-", "").toUpperCase()) };
-}
-
-function hyphenate(letters: string): string {
-	return `${letters.slice(0, LENGTH / 2)}-${letters.slice(LENGTH / 2)}`;
+function sealingFor({ random, sealingKey }: Pick<SignInDeps, "random" | "sealingKey">, personId: number) {
+	return {
+		seal: (text: string) => sealForPerson(sealingKey, personId, text, random.bytes(SEALING_IV_BYTES)),
+		open(sealed: string): string {
+			const text = openForPerson(sealingKey, personId, sealed);
+			if (text === null) throw new Error("An authenticator does not open with RINGBACK_SECRET_KEY.");
+			return text;
+		},
+	};
 }
 
 function wrongCode(text: string): Refusal {

@@ -23,7 +23,6 @@ import { LOADER_VARIABLE } from "./loader-arguments.ts";
 /** Of packages with many files. Whatever else is imported of these packages would be there twice: it is refused. */
 const IMPORTS: readonly string[] = [
 	"@hono/node-server",
-	"better-auth/crypto",
 	"csv-parse",
 	"fast-check",
 	"hono",

@@ -1,0 +1,76 @@
+// The codes of an authenticator: six digits that an app computes from a shared secret and the time (TOTP, RFC 6238), and
+// backup codes for people who lost the app.
+
+import { createHmac } from "node:crypto";
+import { SECOND_MS } from "./time.ts";
+
+/** 160 bits, as RFC 4226 recommends. */
+export const TOTP_SECRET_BYTES = 20;
+/** The app shows a new code after this time. */
+const TOTP_STEP_MS = 30 * SECOND_MS;
+/** The previous and the next code are accepted too, because the clocks of phones differ. */
+const ACCEPTED_STEPS = [-1, 0, 1];
+
+/** Returns the codes that are accepted at a time. */
+export function acceptedTotpCodes(secret: Uint8Array, atMs: number): string[] {
+	return ACCEPTED_STEPS.map((steps) => totpCodeAt(secret, atMs + steps * TOTP_STEP_MS));
+}
+
+export function totpCodeAt(secret: Uint8Array, atMs: number): string {
+	const counter = Buffer.alloc(8);
+	counter.writeBigUInt64BE(BigInt(Math.floor(atMs / TOTP_STEP_MS)));
+	const digest = createHmac("sha1", secret).update(counter).digest();
+	// RFC 4226, section 5.3: the last four bits say where the 31 bits of the code begin.
+	const offset = (digest.at(-1) ?? 0) & 15;
+	return String((digest.readUInt32BE(offset) & 0x7fff_ffff) % 1_000_000).padStart(6, "0");
+}
+
+/** Returns the address that an app scans. It holds the secret. */
+export function totpUri(secret: Uint8Array, email: string, issuer: string): string {
+	// Not URLSearchParams: it writes a blank as a plus, and apps show the plus.
+	const [name, account] = [encodeURIComponent(issuer), encodeURIComponent(email)];
+	return `otpauth://totp/${name}:${account}?secret=${base32(secret)}&digits=6&period=30&issuer=${name}`;
+}
+
+const BASE32_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+function base32(bytes: Uint8Array): string {
+	const bits = Array.from(bytes, (byte) => byte.toString(2).padStart(8, "0")).join("");
+	const groups = bits.match(/.{1,5}/g) ?? [];
+	return groups.map((group) => BASE32_ALPHABET[Number.parseInt(group.padEnd(5, "0"), 2)]).join("");
+}
+
+/** The letters of backup codes. 0 and O, and 1, I and L are left out because they look alike. */
+const BACKUP_ALPHABET = "23456789ABCDEFGHJKMNPQRSTUVWXYZ";
+/** 31 to the power of ten is about 2 to the power of 50, too many to guess with ten tries in a quarter of an hour. */
+const BACKUP_LENGTH = 10;
+/** Bytes from this value on are skipped, because they would make the first letters more likely than the last. */
+const UNBIASED_BYTES = 256 - (256 % BACKUP_ALPHABET.length);
+
+/** Returns a code such as 7KQ2M-XW4HT. */
+export function makeBackupCode(randomBytes: (count: number) => Uint8Array): string {
+	let letters = "";
+	while (letters.length < BACKUP_LENGTH) {
+		for (const byte of randomBytes(BACKUP_LENGTH)) {
+			if (byte < UNBIASED_BYTES) letters += BACKUP_ALPHABET[byte % BACKUP_ALPHABET.length];
+		}
+	}
+	return hyphenate(letters.slice(0, BACKUP_LENGTH));
+}
+
+export interface TypedCode {
+	isBackupCode: boolean;
+	/** The code in the form in which codes are compared. */
+	code: string;
+}
+
+/** Reads a code as people type it: with blanks, in lower case, without the hyphen. */
+export function readTypedCode(text: string): TypedCode {
+	const code = text.replace(/\s+/g, "");
+	if (/^\d{6}$/.test(code)) return { isBackupCode: false, code };
+	return { isBackupCode: true, code: hyphenate(code.replaceAll("-", "").toUpperCase()) };
+}
+
+function hyphenate(letters: string): string {
+	return `${letters.slice(0, BACKUP_LENGTH / 2)}-${letters.slice(BACKUP_LENGTH / 2)}`;
+}
