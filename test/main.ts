@@ -1,6 +1,6 @@
-// `npm test`: every test file of the repository by Node's own runner, or the files that are named behind `npm test --`;
-// options of the runner are handed on to it. Files of the folders below share processes, because loading the same
-// sources takes longer than most of them do. Run alone, a file does the same.
+// `npm test` runs every test file of the repository with Node's test runner, or only the files named after
+// `npm test --`. Options are passed to the runner. Files of the groups below share processes, because loading the same
+// sources takes longer than running most of these files. A file behaves the same when it runs alone.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,75 +10,108 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { MINUTE_MS } from "../src/domain/time.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-/** What a failed process is named by: it imports its files, one a line. */
-const GROUPS = join(ROOT, "node_modules/.cache/test-groups");
+/** Folder of the generated files that import the test files of a group. The runner names a failed process by them. */
+const GROUPS_FOLDER = join(ROOT, "node_modules/.cache/test-groups");
 const TEST_FILES = ["src/**/*.test.ts", "receiver/**/*.test.ts", "test/**/*.test.ts"];
-/** For a test, a suite or a hook: the longest takes four minutes on two busy cores. */
-const TEST_BOUND_MS = 8 * MINUTE_MS;
-/** For a process, of one file or of several: more than a test has, so that the test is named first. */
-const FILE_BOUND_MS = 10 * MINUTE_MS;
-/** For what no timer of its own can end, such as a loop: then the runner names the files that it still waits for. */
-const RUN_BOUND_MS = 45 * MINUTE_MS;
+/** Timeout of a test, a suite or a hook. The longest takes four minutes on two busy cores. */
+const TEST_TIMEOUT_MS = 8 * MINUTE_MS;
+/** Timeout of a process. It is longer than that of a test, so that a test that hangs is named first. */
+const FILE_TIMEOUT_MS = 10 * MINUTE_MS;
+/** Timeout of the whole run, for what no timer in a process can end, such as an endless loop. */
+const RUN_TIMEOUT_MS = 45 * MINUTE_MS;
+
+interface Group {
+	name: string;
+	patterns: readonly string[];
+	processes: number;
+}
 
 /**
- * Nothing in them changes what another file of the same process sees. The runner takes files in the order of their
- * names, and these before the others: so the one that takes longest by far stands here, too, and first.
+ * Files that may share a process, because none of them changes what another one sees. The runner starts files in the
+ * order of their names, groups first. The browser tests take longest by far, so they are the first group.
  */
-const SHARED: readonly (readonly [name: string, files: string, processes: number])[] = [
-	["browser", "test/browser/*.test.ts", 1],
-	["domain", "src/domain/*.test.ts", 1],
-	// Not cli: it sets V8's own bounds.
-	["use-cases-and-api", "src/{!(cli|domain|imports|jobs|outside|web)/,}*.test.ts", 2],
-	["web", "src/web/**/*.test.ts", 4],
-	["store", "test/contract/store-*.test.ts", 4],
-	["accounts-and-sections", "test/contract/{accounts,section}-*.test.ts", 3],
-	// Apart from those that listen: a listener puts its own Request in place of Node's.
-	["intake", "test/contract/intake-*.test.ts", 1],
-	["services", "test/contract/{clean,clock,network,odd,pixel,signed,silent}-*.test.ts", 1],
-	["notices-openapi-retention", "test/{notices,openapi,retention}/*.test.ts", 3],
-	["commands", "test/command/*.test.ts", 3],
-	["files-and-outside", "src/{imports,jobs,outside}/*.test.ts", 2],
-	["receiver", "receiver/src/**/*.test.ts", 1],
-	["receiver-client", "test/receiver-client/*.test.ts", 1],
+const GROUPS: readonly Group[] = [
+	{ name: "browser", patterns: ["test/browser/*.test.ts"], processes: 1 },
+	{ name: "domain", patterns: ["src/domain/*.test.ts"], processes: 1 },
+	// Without cli, which sets V8's own limits.
+	{
+		name: "use-cases-and-api",
+		patterns: ["src/*.test.ts", "src/!(cli|domain|jobs|outside|web)/*.test.ts"],
+		processes: 2,
+	},
+	{ name: "web", patterns: ["src/web/**/*.test.ts"], processes: 4 },
+	{ name: "store", patterns: ["test/contract/store-*.test.ts"], processes: 4 },
+	{
+		name: "accounts-and-sections",
+		patterns: ["test/contract/accounts-*.test.ts", "test/contract/section-*.test.ts"],
+		processes: 3,
+	},
+	// Separate from files that listen on a port, because a listener replaces the global Request by its own class.
+	{ name: "intake", patterns: ["test/contract/intake-*.test.ts"], processes: 1 },
+	{
+		name: "services",
+		patterns: ["clean", "network", "odd", "pixel", "signed", "silent"].map(
+			(subject) => `test/contract/${subject}-*.test.ts`,
+		),
+		processes: 1,
+	},
+	{
+		name: "notices-openapi-retention",
+		patterns: ["test/notices/*.test.ts", "test/openapi/*.test.ts", "test/retention/*.test.ts"],
+		processes: 3,
+	},
+	{ name: "commands", patterns: ["test/command/*.test.ts"], processes: 3 },
+	{ name: "jobs-and-outside", patterns: ["src/jobs/*.test.ts", "src/outside/*.test.ts"], processes: 2 },
+	{ name: "receiver", patterns: ["receiver/src/**/*.test.ts"], processes: 1 },
+	{ name: "receiver-client", patterns: ["test/receiver-client/*.test.ts"], processes: 1 },
 ];
 
-const asked = Map.groupBy(process.argv.slice(2), (word) => (word.startsWith("-") ? "options" : "files"));
+const words = Map.groupBy(process.argv.slice(2), (word) => (word.startsWith("-") ? "options" : "files"));
 const runner = spawn(
 	process.execPath,
 	[
-		`--import=${new URL("./support/bound-file.ts", import.meta.url)}?ms=${FILE_BOUND_MS}`,
+		`--import=${new URL("./support/bound-file.ts", import.meta.url)}?ms=${FILE_TIMEOUT_MS}`,
 		"--test",
 		"--test-global-setup=test/global-setup.ts",
-		// Two thirds of them wait for something at any time, on the two cores that are meant.
+		// Tuned for two cores. At any time two thirds of the processes wait for something.
 		"--test-concurrency=6",
-		`--test-timeout=${TEST_BOUND_MS}`,
-		...(asked.get("options") ?? []),
-		...(asked.get("files") ?? groupFiles()),
+		`--test-timeout=${TEST_TIMEOUT_MS}`,
+		...(words.get("options") ?? []),
+		...(words.get("files") ?? groupFiles()),
 	],
-	{ cwd: ROOT, stdio: "inherit", timeout: RUN_BOUND_MS, killSignal: "SIGINT" },
+	{ cwd: ROOT, stdio: "inherit", timeout: RUN_TIMEOUT_MS, killSignal: "SIGINT" },
 );
-// The runner ends what it has begun, and then this one does. A terminal's Ctrl-C reaches the runner by itself, too.
+// The runner stops its processes, and then this process ends. Ctrl-C in a terminal also reaches the runner directly.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => runner.kill(signal));
 const [code] = await once(runner, "exit");
 process.exitCode = code ?? 1;
 
+/** Writes one file for each process of a group. Returns these files, and the test files that belong to no group. */
 function groupFiles(): string[] {
-	const alone = new Set(find(TEST_FILES));
-	mkdirSync(GROUPS, { recursive: true });
-	const groups = SHARED.flatMap(([name, pattern, processes], index) => {
-		const files = find([pattern]);
-		for (const file of files) alone.delete(file);
+	const ungrouped = new Set(findFiles(TEST_FILES));
+	mkdirSync(GROUPS_FOLDER, { recursive: true });
+	const groups = GROUPS.flatMap(({ name, patterns, processes }, index) => {
+		const files = patterns.flatMap((pattern) => findGroupFiles(name, pattern));
+		for (const file of files) ungrouped.delete(file);
 		return Array.from({ length: processes }, (_, process) => {
-			const path = join(GROUPS, `${String(index).padStart(2, "0")}-${name}-${process + 1}.mjs`);
-			const own = files.filter((_file, at) => at % processes === process);
-			const urls = own.map((file) => pathToFileURL(join(ROOT, file)).href);
+			const path = join(GROUPS_FOLDER, `${String(index).padStart(2, "0")}-${name}-${process + 1}.mjs`);
+			const share = files.filter((_file, at) => at % processes === process);
+			const urls = share.map((file) => pathToFileURL(join(ROOT, file)).href);
 			writeFileSync(path, urls.map((url) => `import ${JSON.stringify(url)};\n`).join(""));
 			return path;
 		});
 	});
-	return [...groups, ...alone];
+	return [...groups, ...ungrouped];
 }
 
-function find(patterns: readonly string[]): string[] {
+/** Throws if the pattern matches nothing, because its folder was then renamed or removed. */
+function findGroupFiles(group: string, pattern: string): string[] {
+	const files = findFiles([pattern]);
+	if (files.length === 0)
+		throw new Error(`test/main.ts: "${pattern}" of the group ${group} matches no file.`);
+	return files;
+}
+
+function findFiles(patterns: readonly string[]): string[] {
 	return globSync(patterns, { cwd: ROOT, exclude: ["**/node_modules/**"] }).sort();
 }
