@@ -33,7 +33,7 @@ test("an address of a reserved block is refused, and its neighbours are public",
 	}
 });
 
-test("the reason names the address and what its network is", () => {
+test("the reason names the address and the kind of its block", () => {
 	assert.equal(refusal("10.0.0.5"), "10.0.0.5 is not public (private)");
 	assert.equal(refusal("fe80::1"), "fe80::1 is not public (link local)");
 	assert.equal(refusal("::ffff:a00:5"), "::ffff:a00:5 carries 10.0.0.5, which is not public (private)");
@@ -46,7 +46,7 @@ test("a prefix that is not public stays refused although the ISATAP address in i
 	}
 });
 
-test("a Teredo address whose port looks like the ISATAP mark is judged as Teredo alone", () => {
+test("a Teredo address whose port looks like the ISATAP mark is judged as Teredo only", () => {
 	assertPublic(`2001:0:808:808:0:5efe:${hex(invert("8.8.8.8"))}`);
 });
 
@@ -69,7 +69,7 @@ test("text that is not the plain form of an address is refused", () => {
 	}
 });
 
-test("an allowed range lets through what is in it, plain or carried, and nothing else", () => {
+test("an allowed range admits the addresses in it, plain or embedded, and nothing else", () => {
 	const allowed = ranges("127.0.0.0/8", "::1", "10.1.2.3", "fd00:1::/32");
 	const good = ["127.0.0.1", "127.255.255.255", "::1", "10.1.2.3", "fd00:1::9", "8.8.8.8", "2a00::1"];
 	const bad = ["10.1.2.2", "10.1.2.4", "127.0.0.1%1", "0.0.0.0", "::", "fd00:2::1", "fe80::5efe:127.0.0.1"];
@@ -86,7 +86,7 @@ test("a Teredo address with an allowed client is refused for a private server", 
 	assert.equal(judgeAddress(address, ranges("127.0.0.0/8")).public, false);
 });
 
-test("an allowed IPv6 range says nothing of IPv4 addresses, and the other way round", () => {
+test("an allowed IPv6 range does not cover IPv4 addresses, and the other way round", () => {
 	assert.equal(judgeAddress("10.0.0.5", ranges("::/0")).public, false);
 	assert.equal(judgeAddress("fd00::1", ranges("0.0.0.0/0")).public, false);
 });
@@ -102,7 +102,7 @@ test("one bad address among good ones refuses the list with the verdict of the f
 	assert.deepEqual(verdict, judgeAddress("10.0.0.5", []));
 });
 
-test("a range is a network or a bare address and keeps its text", () => {
+test("a range is a network or a single address, and keeps its text", () => {
 	const cases: [string, number][] = [
 		["10.0.0.0/8", 8],
 		["0.0.0.0/0", 0],
@@ -119,7 +119,7 @@ test("a range is a network or a bare address and keeps its text", () => {
 	}
 });
 
-test("text that is not a network is no range", () => {
+test("text that is not a network is not a range", () => {
 	const texts = [
 		...["", "/", "/8", "10/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/08", "10.0.0.0/-1", "10.0.0.0/8/8"],
 		...["10.0.0.0/255.0.0.0", " 10.0.0.0/8", "10.0.0.0/8 ", "10.0.0.0/8\n", "0xa.0.0.0/8", "localhost"],
@@ -150,7 +150,7 @@ test("property: an IPv6 address outside 2000::/3 is never public unless it carri
 	);
 });
 
-test("property: a carrier's verdict is the verdict on the address inside", () => {
+test("property: the verdict on an embedding address is the verdict on the address inside", () => {
 	const reserved = fc
 		.tuple(fc.constantFrom(...IPV4_BLOCKS), ANY_128_BITS)
 		.map(([{ cidr }, random]) => pick(cidr, random));
@@ -162,7 +162,7 @@ test("property: a carrier's verdict is the verdict on the address inside", () =>
 	);
 });
 
-test("property: what is read as an address is what the system reads as one, zones aside", () => {
+test("property: what is parsed as an address is what the system parses as one, except for zones", () => {
 	const soup = fc.string({ unit: fc.constantFrom(..."0125aFx:.%") });
 	const pieces = ["1", "ffff", "0", ":", "::", "1.2.3.4", "01.2.3.4", ".", "255", "%1"];
 	const joined = fc.array(fc.constantFrom(...pieces)).map((some) => some.join(""));
@@ -190,7 +190,9 @@ function ranges(...texts: string[]): AddressRange[] {
 	return texts.map((text) => parseRange(text) ?? assert.fail(`${text} is no range`));
 }
 
-/** An address of the network, its host bits from `random`; reckoned without the code under test. */
+/**
+ * Returns an address of the network with host bits from `random`. It is computed without the code under test.
+ */
 function pick(cidr: string, random: bigint): string {
 	const { family, value, hostBits } = readBlock(cidr);
 	const picked = value + (random & ((1n << hostBits) - 1n));

@@ -1,27 +1,29 @@
-// This room is the pure rules: no I/O, no clock, no await.
-// Here: which addresses a callback may go to: global unicast only (contract section 1, rule 2).
+// Decides which addresses a callback may go to: global unicast only (contract section 1, rule 2).
 
 import ipaddr from "ipaddr.js";
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** The longest text form, INET6_ADDRSTRLEN without its zero byte. */
+/** Maximum length of an address as text: INET6_ADDRSTRLEN without its zero byte. */
 const MAX_ADDRESS_LENGTH = 45;
 
-/** A network in CIDR notation; bits of `first` beyond the prefix do not count. */
+/** A network in CIDR notation. Bits of `first` beyond the prefix are ignored. */
 export interface AddressRange {
 	readonly text: string;
 	readonly first: Address;
 	readonly prefixBits: number;
 }
 
-/** `reason` is a phrase for people that names the address. */
+/** Result of the check. `reason` is a phrase for people that names the address. */
 export type AddressVerdict = { public: true } | { public: false; reason: string };
 
-/** The IPv4 addresses, as bytes, that a packet to this address may end up at: each must be public too. */
+/**
+ * Returns the IPv4 addresses, as bytes, that a packet to this address may reach. Each of them must be public
+ * too.
+ */
 type FindInside = (bytes: number[]) => number[][];
 
-/** Networks whose addresses are as public as the IPv4 address that stands in them. */
+/** Networks whose addresses are as public as the IPv4 address that they contain. */
 const NETWORKS: readonly (readonly [network: AddressRange, findInside: FindInside])[] = [
 	[networkOf("::ffff:0:0/96"), findInLastBytes],
 	[networkOf("64:ff9b::/96"), findInLastBytes],
@@ -29,10 +31,13 @@ const NETWORKS: readonly (readonly [network: AddressRange, findInside: FindInsid
 	[networkOf("2002::/16"), findInSixToFour],
 ];
 const GLOBAL_UNICAST = networkOf("2000::/3");
-/** The former 6bone, handed back by RFC 3701: the one block of IANA's registries that ipaddr.js does not know. */
+/**
+ * The former 6bone, returned by RFC 3701. It is the only block of IANA's registries that ipaddr.js does not
+ * know.
+ */
 const SIX_BONE = networkOf("3ffe::/16");
 
-/** Every address must be public; the verdict is the first bad one's. */
+/** Returns the verdict on the first forbidden address, or that all are public. */
 export function judgeAddresses(
 	addresses: readonly string[],
 	allowed: readonly AddressRange[],
@@ -45,7 +50,10 @@ export function judgeAddresses(
 	return { public: true };
 }
 
-/** Takes the forms a resolver or a parsed URL gives, without brackets or zone; no other form is public. */
+/**
+ * Judges one address in the form that a resolver or a parsed URL gives, without brackets or zone. Any other
+ * form is refused.
+ */
 export function judgeAddress(text: string, allowed: readonly AddressRange[]): AddressVerdict {
 	const address = parseAddress(text);
 	if (address === undefined) {
@@ -62,13 +70,13 @@ export function isAddress(text: string): boolean {
 	return parseAddress(text) !== undefined;
 }
 
-/** False for what is no address. */
+/** Returns false if the text is not an address. */
 export function isInRanges(text: string, ranges: readonly AddressRange[]): boolean {
 	const address = parseAddress(text);
 	return address !== undefined && ranges.some((range) => isWithin(address, range));
 }
 
-/** An IPv4 or IPv6 network such as 10.0.0.0/8; a bare address is a network of one. */
+/** Parses an IPv4 or IPv6 network such as 10.0.0.0/8. A bare address is a network of one. */
 export function parseRange(text: string): AddressRange | undefined {
 	const [, addressText = "", prefixText] = /^([^/]+)(?:\/(0|[1-9]\d{0,2}))?$/.exec(text) ?? [];
 	const first = parseAddress(addressText);
@@ -84,14 +92,17 @@ function networkOf(cidr: string): AddressRange {
 	return range;
 }
 
-/** A block that ipaddr.js does not know counts as unicast to it: in IPv6 none is that is outside of 2000::/3. */
+/**
+ * Returns why the address is not public. ipaddr.js treats unknown blocks as unicast, but in IPv6 nothing
+ * outside of 2000::/3 is.
+ */
 function findObjection(address: Address, allowed: readonly AddressRange[]): string | undefined {
 	if (allowed.some((range) => isWithin(address, range))) return undefined;
 	const [, findInside] = NETWORKS.find(([network]) => isWithin(address, network)) ?? [];
 	const isGlobal =
 		address.kind() === "ipv4" || (isWithin(address, GLOBAL_UNICAST) && !isWithin(address, SIX_BONE));
 	if (findInside === undefined && !(isGlobal && address.range() === "unicast")) {
-		// "linkLocal" as people write it.
+		// Turns "linkLocal" into "link local".
 		return `is not public (${address.range().replace(/[A-Z]/g, (capital) => ` ${capital.toLowerCase()}`)})`;
 	}
 	if (address.kind() === "ipv4") return undefined;
@@ -111,7 +122,7 @@ function findInLastBytes(bytes: number[]): number[][] {
 	return [bytes.slice(12)];
 }
 
-// RFC 4380: the server's address stands plain, the client's with every bit inverted.
+// RFC 4380: the server's address is stored plainly, the client's with every bit inverted.
 function findInTeredo(bytes: number[]): number[][] {
 	return [bytes.slice(4, 8), bytes.slice(12).map((byte) => byte ^ 0xff)];
 }
@@ -120,24 +131,25 @@ function findInSixToFour(bytes: number[]): number[][] {
 	return [bytes.slice(2, 6), ...findInIsatap(bytes)];
 }
 
-// RFC 5214: any prefix, then 0000:5efe and the IPv4 address; the two low bits of the first byte may be set.
+// RFC 5214: any prefix, then 0000:5efe and the IPv4 address. The two low bits of the first byte may be set.
 function findInIsatap(bytes: number[]): number[][] {
 	const [flags = 0, ...mark] = bytes.slice(8, 12);
 	const isIsatap = (flags & ~0x03) === 0 && mark.join() === "0,94,254";
 	return isIsatap ? [bytes.slice(12)] : [];
 }
 
-// ipaddr.js also reads octal, hexadecimal and short forms, zones, and ::1.2.3.4 as if it were mapped. It is
-// given none of them, because whoever dials may read them otherwise.
+// ipaddr.js also accepts octal, hexadecimal and short forms, zones, and ::1.2.3.4 as if it were mapped. It
+// never gets these forms, because the code that dials may read them differently.
 function parseAddress(text: string): Address | undefined {
 	if (text.length > MAX_ADDRESS_LENGTH) return undefined;
-	// For speed: ipaddr.js takes 10 µs to read one, and 13 to 16 to refuse other text, where it throws and catches inside.
+	// A fast path, because ipaddr.js takes 10 µs to parse an address, and 13 to 16 µs to refuse other text by
+	// throwing.
 	if (/^[\d.]+$/.test(text)) return parseFourParts(text);
 	const groups = text.replace(/(?<=:)\d+\.\d+\.\d+\.\d+$/, spellInHex);
 	return /^[\da-f:]+$/i.test(groups) && ipaddr.IPv6.isValid(groups) ? ipaddr.IPv6.parse(groups) : undefined;
 }
 
-/** Four decimal numbers without leading zeros. */
+/** Parses four decimal numbers without leading zeros. */
 function parseFourParts(text: string): ipaddr.IPv4 | undefined {
 	if (!/^(?:0|[1-9]\d{0,2})(?:\.(?:0|[1-9]\d{0,2})){3}$/.test(text)) return undefined;
 	const parts = text.split(".").map(Number);

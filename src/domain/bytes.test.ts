@@ -2,7 +2,7 @@ import { equal } from "node:assert/strict";
 import { test } from "node:test";
 import { sayBytes } from "./bytes.ts";
 
-test("sizes have the unit that leaves them short, and one decimal below a hundred", () => {
+test("a size has the unit that keeps it short, and one decimal below a hundred", () => {
 	const cases: readonly [number, string][] = [
 		[0, "0 kB"],
 		[4_096, "4.1 kB"],

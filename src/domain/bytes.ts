@@ -1,9 +1,9 @@
-// Sizes: as people read them, and as limits count them.
+// Sizes as people read them and as limits count them.
 
-/** Of a limit on files, as browsers and file managers count one. */
+/** Unit for file size limits, as browsers and file managers count. */
 export const MEGABYTE = 1_024 * 1_024;
 
-/** "712 MB", in powers of ten, as `df -H` and disks' labels have it. */
+/** Formats a size such as "712 MB" in powers of ten, as `df -H` and disk labels do. */
 export function sayBytes(bytes: number): string {
 	if (bytes < 1e6) return say(bytes / 1e3, "kB");
 	if (bytes < 1e9) return say(bytes / 1e6, "MB");
@@ -14,7 +14,10 @@ function say(value: number, unit: string): string {
 	return `${value >= 100 ? Math.round(value) : Number(value.toFixed(1))} ${unit}`;
 }
 
-/** A count as an English sentence has it: "5,000". What pages count themselves is in the reader's language (web/numbers). */
+/**
+ * Formats a count for an English sentence, such as "5,000". Numbers on pages are formatted in the reader's
+ * language (web/numbers).
+ */
 export function groupDigits(value: number): string {
 	return value.toLocaleString("en-GB");
 }

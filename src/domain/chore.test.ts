@@ -38,7 +38,7 @@ for (const [what, late, record] of CASES) {
 	test(`${what}: ${late ? "late" : "not late"}`, () => equal(isLate({ ...NEW, ...record }, NOW_MS), late));
 }
 
-test("what staff read about each chore is a sentence without its full stop", () => {
+test("the sentence about each chore has no full stop at its end", () => {
 	for (const { undone } of Object.values(CHORES)) match(undone, /^[A-Z][^.]+[a-z]$/);
 	equal(isChoreName("approvals"), true);
 	equal(isChoreName("toString"), false);

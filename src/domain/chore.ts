@@ -1,18 +1,21 @@
-// Chores: periodic work that nobody asked for. Which there are, how one went, and when staff must hear that it does not
-// get done.
+// Chores are periodic work that no request asks for. This file lists them and decides when one is so late
+// that staff must be warned.
 
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "./time.ts";
 
 interface ChoreKind {
-	/** How long after one run the next begins. */
+	/** Time between the end of one run and the start of the next. */
 	intervalMs: number;
-	/** What staff read when it has not been done for too long. */
+	/** Sentence that staff read if the chore has not succeeded for too long. */
 	undone: string;
 }
 
-/** The names are labels of the metrics and keys of the table `chores`: added, not renamed. */
+/**
+ * All chores. Their names are metric labels and keys of the table `chores`, so they may be added but not
+ * renamed.
+ */
 export const CHORES = {
-	// Windows are days long; this is how late their end may be noticed.
+	// Approval windows last days. The interval is how late their end may be noticed.
 	approvals: {
 		intervalMs: 10 * SECOND_MS,
 		undone: "Conversions that passed their approval window are not being approved",
@@ -21,15 +24,15 @@ export const CHORES = {
 		intervalMs: 10 * SECOND_MS,
 		undone: "Unconfirmed parked conversions are not expiring",
 	},
-	// How long a job that another process left behind may go unnoticed, besides its claim; lines that nobody needs any more
-	// are removed by the way.
+	// The interval is how long a job of a dead process may go unnoticed, besides its claim. The chore also
+	// removes lines that are no longer needed.
 	jobs: { intervalMs: 10 * SECOND_MS, undone: "Decisions and imports from files are not being worked off" },
-	// How long after a change its mail is written, at the latest.
+	// The interval is the longest time from a change until its mail is written.
 	change_mails: {
 		intervalMs: 5 * SECOND_MS,
 		undone: "People are not mailed about changes to accounts and programmes",
 	},
-	// How late a shop's people read that callbacks have been failing for ten minutes.
+	// The interval is how late people learn that callbacks have been failing for ten minutes.
 	early_notices: {
 		intervalMs: 10 * SECOND_MS,
 		undone: "People are not told that callbacks to their shop have been failing for ten minutes",
@@ -38,7 +41,7 @@ export const CHORES = {
 		intervalMs: 30 * SECOND_MS,
 		undone: "Owners and developers are not mailed about failed callbacks",
 	},
-	// Strangers write nonces and limits: they stay no longer than they count.
+	// Strangers cause nonces and rate-limit counts, so these are removed as soon as they expire.
 	nonces: { intervalMs: MINUTE_MS, undone: "Nonces of signed requests, and limits that are over, pile up" },
 	retention: { intervalMs: HOUR_MS, undone: "Records past the retention time are not being removed" },
 } as const satisfies Record<string, ChoreKind>;
@@ -49,24 +52,24 @@ export function isChoreName(name: string): name is ChoreName {
 	return Object.hasOwn(CHORES, name);
 }
 
-/** How a chore went, whichever process did it: as the table `chores` has it. */
+/** State of a chore as stored in the table `chores`, whichever process runs it. */
 export interface ChoreRecord {
 	name: ChoreName;
-	/** When somebody first set out to do it. */
+	/** Time at which a process first tried to run it. */
 	since_ms: number;
 	last_success_ms: number | null;
-	/** When a run that goes by batches last began one. */
+	/** Time at which a run that works in batches began its last batch. */
 	working_at_ms: number | null;
 	last_failure_ms: number | null;
-	/** Since the last success. */
+	/** Number of failures since the last success. */
 	failures: number;
-	/** What the last failure said; null without one. */
+	/** Message of the last failure, or null. */
 	error: string | null;
 }
 
-/** Runs may be missed: a database that restarts, a process that is replaced. */
+/** Number of missed runs that is normal, for example while a database restarts or a process is replaced. */
 const INTERVALS_MISSED = 10;
-/** How a chore goes is written down, and read by other processes, a few times a minute. */
+/** Shortest time that counts as late. The state of chores is written and read only a few times a minute. */
 const LEAST_MISSED_MS = 2 * MINUTE_MS;
 
 function choreTimeMs(name: ChoreName): number {
@@ -74,8 +77,8 @@ function choreTimeMs(name: ChoreName): number {
 }
 
 /**
- * Not done for its time. A run that never returns counts as not done. One that has much to do is fine as long as it goes
- * from batch to batch and nothing has failed since the last success.
+ * Returns true if the chore has not succeeded in time. A run that never returns counts as not done. A long
+ * run is fine as long as it moves from batch to batch and has not failed since the last success.
  */
 export function isLate(record: ChoreRecord, nowMs: number): boolean {
 	const timeMs = choreTimeMs(record.name);
@@ -83,7 +86,7 @@ export function isLate(record: ChoreRecord, nowMs: number): boolean {
 	return record.failures > 0 || record.working_at_ms === null || nowMs - record.working_at_ms > timeMs;
 }
 
-/** Of one that is late: from when on. */
+/** Returns the time from which on the chore counts as late. */
 export function lateSinceMs({ name, last_success_ms, since_ms }: ChoreRecord): number {
 	return (last_success_ms ?? since_ms) + choreTimeMs(name);
 }

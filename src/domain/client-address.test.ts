@@ -43,7 +43,7 @@ test("without trusted proxies the header is never believed", () => {
 	assert.equal(findClientAddress("127.0.0.1", "203.0.113.9", []), "127.0.0.1");
 });
 
-test("the network of an IPv4 address is the address, and of an IPv6 one its first 64 bits", () => {
+test("the host of an IPv4 address is the address, and of an IPv6 address its first 64 bits", () => {
 	assert.equal(networkOf("198.51.100.7"), "198.51.100.7");
 	assert.equal(networkOf("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2");
 	assert.equal(networkOf("2001:0db8:0001:0002::ffff"), networkOf("2001:db8:1:2::1"));

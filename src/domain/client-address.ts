@@ -1,15 +1,15 @@
-// Whose request it is, by address: the socket's, or behind proxies that are trusted the one they name.
+// Finds the client's address of a request: the socket's address, or the one that a trusted proxy names.
 
 import ipaddr from "ipaddr.js";
 import { type AddressRange, isAddress, isInRanges } from "./address.ts";
 
-/** When there is no address to name; all who have none share its limits. */
+/** Placeholder if there is no address. All such clients share its limits. */
 const UNKNOWN = "0.0.0.0";
 
-/** Of 16 bits each: an IPv6 /48. */
+/** Number of 16-bit groups in an IPv6 /48. */
 const SITE_PARTS = 3;
 
-/** Where no customer's call comes from without a proxy: one's own machine and network. */
+/** Ranges from which a customer's request never comes directly: this machine and private networks. */
 const INSIDE: readonly string[] = [
 	"unspecified",
 	"loopback",
@@ -20,8 +20,9 @@ const INSIDE: readonly string[] = [
 ];
 
 /**
- * Each proxy appends whom it heard from to X-Forwarded-For. Read from the end, the first address that is not a
- * trusted proxy's is the client; whatever stands before it, the client may have made up.
+ * Returns the client's address. Each proxy appends the address it heard from to X-Forwarded-For. Read from
+ * the end, the first address that is not a trusted proxy is the client. Everything before it may be invented
+ * by the client.
  */
 export function findClientAddress(
 	socketAddress: string | undefined,
@@ -38,16 +39,17 @@ export function findClientAddress(
 	return client;
 }
 
-/** What one customer of a network has: an IPv4 address, or the first 64 bits of an IPv6 one. */
+/** Returns what one customer of a provider has: an IPv4 address, or the first 64 bits of an IPv6 address. */
 export function networkOf(address: string): string {
 	if (!ipaddr.IPv6.isValid(address)) return address;
 	return firstParts(ipaddr.IPv6.parse(address), 4);
 }
 
 /**
- * What one stranger can easily have addresses from: an IPv4 /24, the smallest block that is routed in the internet, or
- * an IPv6 /48, the largest that one site is usually given (RFC 6177). Null where the address says nothing about who is
- * calling: that of a proxy nobody trusts, behind which everybody is, or none.
+ * Returns the block in which one stranger can easily have many addresses: an IPv4 /24, the smallest block
+ * that is routed in the Internet, or an IPv6 /48, the largest that one site is usually given (RFC 6177).
+ * Returns null if the address does not identify the caller, because it is missing or belongs to an untrusted
+ * proxy.
  */
 export function blockOf(address: string): string | null {
 	if (!isAddress(address)) return null;
@@ -57,12 +59,15 @@ export function blockOf(address: string): string | null {
 	return firstParts(parsed, SITE_PARTS);
 }
 
-/** What a provider hands out at most to one customer: the first 48 bits of an IPv6 address; null for IPv4. */
+/**
+ * Returns the largest block that a provider gives to one customer: the first 48 bits of an IPv6 address, or
+ * null for IPv4.
+ */
 export function siteOf(address: string): string | null {
 	return ipaddr.IPv6.isValid(address) ? firstParts(ipaddr.IPv6.parse(address), SITE_PARTS) : null;
 }
 
-/** Of 16 bits each. */
+/** Returns the first 16-bit groups. */
 function firstParts({ parts }: ipaddr.IPv6, count: number): string {
 	return parts
 		.slice(0, count)
@@ -70,7 +75,7 @@ function firstParts({ parts }: ipaddr.IPv6, count: number): string {
 		.join(":");
 }
 
-/** A socket that listens on IPv6 too shows IPv4 callers as ::ffff:192.0.2.1. */
+/** Unwraps mapped addresses such as ::ffff:192.0.2.1, which a dual-stack socket shows for IPv4 clients. */
 function plainAddress(text: string): string {
 	return text.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "");
 }

@@ -10,7 +10,7 @@ const SEAL = {
 const LIST = "deliveries of programme:7";
 const CURSOR: Cursor = { at: 1_767_225_600_000, id: 42 };
 
-test("a cursor survives its way through an address", () => {
+test("a cursor survives its way through a URL", () => {
 	const text = writeCursor(SEAL, LIST, CURSOR);
 	equal(encodeURIComponent(text), text);
 	deepEqual(readCursor(SEAL, LIST, text), CURSOR);
@@ -18,14 +18,14 @@ test("a cursor survives its way through an address", () => {
 	deepEqual(readCursor(SEAL, LIST, writeCursor(SEAL, LIST, largest)), largest);
 });
 
-test("a cursor tells nothing about how many rows there are: not its text, not its length, not a second one of the same position", () => {
+test("a cursor does not reveal the number of rows: not by its text, its length or a second cursor of the same position", () => {
 	const texts = [1, 1, 2, 9, 10, 4_711_000, 4_711_001].map((id) => writeCursor(SEAL, LIST, { at: id, id }));
 	equal(new Set(texts.map((text) => text.length)).size, 1);
 	equal(new Set(texts.map((text) => text.slice(0, 4))).size, texts.length);
 	equal(new Set(texts.map((text) => text.slice(-6))).size, texts.length);
 });
 
-test("what is no cursor of this list is none", () => {
+test("a text that is not a cursor of this list is refused", () => {
 	const text = writeCursor(SEAL, LIST, CURSOR);
 	notEqual(writeCursor(SEAL, "deliveries of programme:8", CURSOR), text);
 	equal(readCursor(SEAL, "deliveries of programme:8", text), undefined);

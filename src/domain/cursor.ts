@@ -1,11 +1,11 @@
-// Where a list goes on: the same cursor for every list, in the API and in the addresses of pages.
+// Cursors say where a list continues. Every list of the API and of the pages uses the same form.
 
 import { hkdfSync } from "node:crypto";
 import { openText, SEALING_IV_BYTES, SEALING_KEY_BYTES, sealText } from "./sealing.ts";
 
-/** The position of the last row that was looked at. The next page begins behind it. */
+/** Position of the last row that was read. The next page begins after it. */
 export interface Cursor {
-	/** What the list is sorted by; the id itself where that is all. */
+	/** The value by which the list is sorted, or the id if it is sorted by id. */
 	at: number;
 	id: number;
 }
@@ -15,15 +15,15 @@ export interface CursorSeal {
 	random: { bytes(count: number): Uint8Array };
 }
 
-/** As many as the largest safe integer has. */
+/** Number of digits of the largest safe integer. */
 const DIGITS = 16;
-/** 60 bytes of initialization vector, numbers and tag, which base64 writes without padding. */
+/** 60 bytes of initialization vector, numbers and tag, in base64 without padding. */
 const FORM = /^[\w-]{80}$/;
 
 /**
- * Encrypted, because row numbers would tell a shop how many others sell. For the same reason two cursors of one
- * position differ, and all are equally long. `list` names the list and whose it is: a cursor of one list is none in
- * another.
+ * Encrypts a position, because row numbers would reveal to a shop how much others sell. For the same reason
+ * two cursors of one position differ and all cursors have the same length. `list` names the list and its
+ * owner, so a cursor is valid in one list only.
  */
 export function writeCursor({ sealingKey, random }: CursorSeal, list: string, { at, id }: Cursor): string {
 	const digits = [at, id].map((number) => String(number).padStart(DIGITS, "0")).join("");
@@ -31,21 +31,21 @@ export function writeCursor({ sealingKey, random }: CursorSeal, list: string, { 
 	return Buffer.from(sealed, "base64").toString("base64url");
 }
 
-/** Undefined for what is no cursor of this list. */
+/** Returns undefined if the text is not a cursor of this list. */
 export function readCursor(
 	{ sealingKey }: Pick<CursorSeal, "sealingKey">,
 	list: string,
 	text: string | undefined,
 ): Cursor | undefined {
-	// Checked first: the base64 decoder silently drops characters outside its alphabet.
+	// The form is checked first, because the base64 decoder silently drops characters outside its alphabet.
 	const digits = text !== undefined && FORM.test(text) ? openText(deriveKey(sealingKey), list, text) : null;
 	if (digits === null) return undefined;
 	return { at: Number(digits.slice(0, DIGITS)), id: Number(digits.slice(DIGITS)) };
 }
 
 /**
- * A key of its own: cursors are made by the million, and must not wear out the one that seals secrets. Random
- * initialization vectors are good for four thousand million of them.
+ * Derives a separate key. Cursors are created by the million and must not wear out the key that seals
+ * secrets. Random initialization vectors are safe for four billion of them.
  */
 function deriveKey(sealingKey: Uint8Array): Uint8Array {
 	return new Uint8Array(hkdfSync("sha256", sealingKey, "", "ringback cursor", SEALING_KEY_BYTES));

@@ -21,7 +21,7 @@ const BAD: readonly [what: string, text: string][] = [
 ];
 for (const [what, text] of BAD) test(`${what} is refused`, () => equal(parseName(text), null));
 
-test("white space at the ends is taken off", () => equal(parseName("  Shop \t"), "Shop"));
+test("white space at both ends is removed", () => equal(parseName("  Shop \t"), "Shop"));
 
 const CASES: readonly [what: string, text: string, isOne: boolean][] = [
 	["an ordinary one", "help@network.example", true],
@@ -42,5 +42,5 @@ const CASES: readonly [what: string, text: string, isOne: boolean][] = [
 ];
 
 for (const [what, text, isOne] of CASES) {
-	test(`${what} ${isOne ? "is" : "is no"} address`, () => equal(isMailAddress(text), isOne));
+	test(`${what} ${isOne ? "is" : "is not"} an address`, () => equal(isMailAddress(text), isOne));
 }

@@ -1,24 +1,25 @@
-// Names that people choose, of themselves and of programmes: others read them, on pages and in mails.
+// Names that people choose for themselves and for programmes. Others read them on pages and in mails.
 
 import { type Result, refuse, succeed } from "./fault.ts";
 
-/** Ours: long enough for any name, short enough for a line. */
+/** Maximum length: enough for any name, and short enough for one line. */
 export const MAX_NAME_LENGTH = 100;
 
 /**
- * What would let a name look like something else: control characters, line separators, those that turn the text
- * around, and those without width. Not the joiners (U+200C, U+200D), which Persian and Indic names are spelled with.
+ * Characters that make a name look like something else: control characters, line separators, direction marks
+ * and zero-width characters. The joiners U+200C and U+200D are allowed, because Persian and Indic names need
+ * them.
  */
 const MISLEADING = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u;
 
-/** Null for what is no name. White space at the ends is not part of it. */
+/** Returns the name without white space at its ends, or null if it is not a valid name. */
 export function parseName(text: string): string | null {
 	const name = text.trim();
 	const isName = name.length >= 1 && name.length <= MAX_NAME_LENGTH && !MISLEADING.test(name);
 	return isName ? name : null;
 }
 
-/** As it is typed into the field `name`. `whose`: for the sentence of a refusal, such as "the partner's". */
+/** Reads the field `name`. `whose` is part of the refusal's sentence, for example "the partner's". */
 export function readName(text: string, whose: string): Result<string> {
 	const name = parseName(text);
 	if (name !== null) return succeed(name);
@@ -26,14 +27,14 @@ export function readName(text: string, whose: string): Result<string> {
 	return refuse("invalid_name", rule, "name");
 }
 
-// What may stand where an e-mail address does. Whether it exists is known when mail arrives.
+// E-mail addresses. Whether an address exists is known only when mail arrives.
 
-/** RFC 5321: a path may be 256 characters, two of them angle brackets. */
+/** RFC 5321 allows 256 characters for a path, of which two are angle brackets. */
 const MAX_ADDRESS_LENGTH = 254;
 
 /**
- * Beyond what mail servers refuse: characters that are drawn as nothing or turn the text around, and slashes, with which
- * an address could pass for another or for a link. Nothing in it can end a line or a header.
+ * Refuses more than mail servers do: invisible characters, direction marks and slashes, with which an address
+ * could pass for another or for a link. An accepted address cannot end a line or a header.
  */
 export function isMailAddress(text: string): boolean {
 	return (

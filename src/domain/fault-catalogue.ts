@@ -1,20 +1,22 @@
-// Every fault that a caller of the API can meet, once: its HTTP status, the sentence of the answer and what it means. Why it
-// is answered and what to do is in docs/problems.md. The API's answers, the OpenAPI document, the pages below /problems and
-// the table in docs/api.md are made from it. Codes are part of the API: they are added, never renamed.
+// Every fault that the API can answer with: HTTP status, sentence and meaning. The causes and cures are in
+// docs/problems.md. The API's answers, the OpenAPI document, the pages below /problems and the table in
+// docs/api.md are generated from it. Codes are part of the API, so they may be added but never renamed.
 
 export interface ExplainedFault {
 	status: number;
-	/** One line of Markdown, with the brand Service: pages fill in their own. */
+	/** One line of Markdown with the brand Service. Pages insert the real brand. */
 	meaning: string;
-	/** The answer's sentence, where it is the same for all. A place as `{name:example}` is filled by the code that refuses. */
+	/** Sentence of the answer. A placeholder such as `{name:example}` is filled in by the code that refuses. */
 	detail: string;
-	/** The field it is about, where that is always the same; else it is the place `field`. */
+	/** The field at fault, if it is always the same. Otherwise it is the placeholder `field`. */
 	field?: string;
 }
 
-/** By which calls can answer them: the operations of the OpenAPI document name the kinds that they have. */
+/**
+ * Faults by the kind of call that can answer them. The operations of the OpenAPI document name their kinds.
+ */
 export const FAULTS_BY_KIND = {
-	/** Every signed call: who is calling, and is it really them. In the order in which a call is checked. */
+	/** Every signed call: identifies and authenticates the caller. The order is that of the checks. */
 	caller: {
 		missing_api_key: {
 			status: 401,
@@ -89,7 +91,7 @@ export const FAULTS_BY_KIND = {
 			detail: "The body is not valid JSON in UTF-8. Sign and send the same valid bytes.",
 		},
 	},
-	/** Every call with fields, in its body or its query. */
+	/** Every call with fields in its body or query. */
 	fields: {
 		invalid_field: {
 			status: 422,
@@ -103,7 +105,7 @@ export const FAULTS_BY_KIND = {
 				"{field:orderID} is not a field {where:here. Known are orderId, eventType, basketValue, currency, occurredAt, test, clickId, couponCode}.",
 		},
 	},
-	/** A sale, or its amount. */
+	/** Calls that report a sale or an amount. */
 	sale: {
 		amount_not_a_string: {
 			status: 422,
@@ -154,7 +156,7 @@ export const FAULTS_BY_KIND = {
 			field: "eventType",
 		},
 	},
-	/** Of a rejection or a reversal. */
+	/** Rejections and reversals. */
 	reason: {
 		missing_reason: {
 			status: 422,
@@ -180,7 +182,7 @@ export const FAULTS_BY_KIND = {
 			field: "cursor",
 		},
 	},
-	/** An approval or a rejection. */
+	/** Approvals and rejections. */
 	"key's right": {
 		key_may_not_decide: {
 			status: 403,
@@ -220,7 +222,7 @@ export const FAULTS_BY_KIND = {
 				"The maximum number of streams is open, for this programme or in all. End another one, or try again in a minute.",
 		},
 	},
-	/** No call: an address or a method that is not there. */
+	/** No call matched: unknown path (404) or method (405). */
 	elsewhere: {
 		not_found: {
 			status: 404,
@@ -233,7 +235,7 @@ export const FAULTS_BY_KIND = {
 			detail: "{method:DELETE} is not possible here. Use {allow:GET, POST}.",
 		},
 	},
-	/** Every call: our own trouble. */
+	/** Every call: failures on our side. */
 	own: {
 		internal: {
 			status: 500,
@@ -248,7 +250,7 @@ export const FAULTS_BY_KIND = {
 				"The database cannot be used just now. Send the request again, signed anew: nothing is recorded twice.",
 		},
 	},
-	/** No answer has it: a pixel call gets its image, and the inbound log a row. */
+	/** Not an API answer. The pixel call gets its image, and the inbound log gets a row. */
 	"inbound log": {
 		pixel_limited: {
 			status: 429,

@@ -15,7 +15,7 @@ import {
 	refuse,
 } from "./fault.ts";
 
-// Written out a second time on purpose: what a release has answered stays as it is. New codes need no line here.
+// Repeated on purpose, because released codes must not change. New codes need no line here.
 const RELEASED: Readonly<Record<number, string>> = {
 	400: "malformed_json",
 	401: "missing_api_key unknown_api_key revoked_api_key missing_signature_header malformed_timestamp stale_timestamp malformed_nonce replayed_nonce bad_signature no_signing_secret",
@@ -30,20 +30,20 @@ const RELEASED: Readonly<Record<number, string>> = {
 	503: "unavailable",
 };
 
-test("every code that the API has ever answered keeps its HTTP status", () => {
+test("every released fault code keeps its HTTP status", () => {
 	for (const [status, codes] of Object.entries(RELEASED)) {
 		for (const code of codes.split(" ")) assert.equal(httpStatusOf(code), Number(status), code);
 	}
 	for (const unknown of ["toString", "nonsense", ""]) assert.equal(httpStatusOf(unknown), undefined, unknown);
 });
 
-test("contract 4.3: who is not known is a 401, and only our own trouble is a 5xx", () => {
+test("contract 4.3: an unknown caller gets a 401, and only failures on our side are a 5xx", () => {
 	for (const code of codesOf("caller")) assert.equal(httpStatusOf(code), 401, code);
 	const ours = API_FAULT_CODES.filter((code) => (httpStatusOf(code) ?? 0) >= 500);
 	assert.deepEqual(ours, codesOf("own"));
 });
 
-test("every entry of the catalogue is complete: a code in words, an HTTP error, and texts that are sentences", () => {
+test("every entry of the catalogue is complete: a code in words, an HTTP error, and whole sentences", () => {
 	for (const code of EXPLAINED_CODES) {
 		const { status, meaning } = explainFault(code);
 		assert.match(code, /^[a-z]+(_[a-z]+)*$/);
@@ -56,7 +56,7 @@ test("every entry of the catalogue is complete: a code in words, an HTTP error, 
 	assert.ok(isExplained("pixel_limited") && !isExplained("email_taken") && !isExplained("toString"));
 });
 
-test("the places of a sentence are filled by whoever refuses, and by an example with the network's own brand", () => {
+test("placeholders are filled by the refusing code, and by an example with the network's brand", () => {
 	const places = { field: "commission", decimals: 3, currency: "EUR", digits: 2 };
 	assert.deepEqual(faultOf("amount_too_precise", places), {
 		code: "amount_too_precise",
@@ -80,7 +80,7 @@ test("the places of a sentence are filled by whoever refuses, and by an example 
 	);
 });
 
-test("a fault names its field and its plain words where it has any, and has no such keys where not", () => {
+test("a fault has a field and plain words only if there are any", () => {
 	const bare = { code: "wrong_currency", httpStatus: 422, detail: "Send EUR." };
 	assert.deepEqual(fault("wrong_currency", "Send EUR."), bare);
 	const named = refuse("wrong_currency", "Send EUR.", "currency", "Choose EUR.");

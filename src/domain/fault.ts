@@ -1,9 +1,9 @@
-// A fault is a refusal somebody can act on: a stable code, an HTTP status and a sentence that says what to do next. What
-// the API answers is in fault-catalogue.ts.
+// A fault is a refusal that a person can act on: a stable code, an HTTP status and a sentence that says what
+// to do next. The API's faults are in fault-catalogue.ts.
 
 import { type ExplainedFault, FAULTS_BY_KIND } from "./fault-catalogue.ts";
 
-/** Met on the pages or by the command alone, by HTTP status: the place that refuses says what to do. */
+/** Codes that only pages and commands use, by HTTP status. The code that refuses gives the sentence. */
 const CODES_ELSEWHERE = {
 	401: "wrong_credentials wrong_code code_already_used code_step_over",
 	403: "form_not_valid not_allowed",
@@ -30,13 +30,13 @@ const STATUS_ELSEWHERE: ReadonlyMap<string, number> = new Map(
 );
 
 type Catalogue = typeof FAULTS_BY_KIND;
-/** Which calls can answer a fault. */
+/** The kinds of calls that can answer with a fault. */
 export type FaultKind = keyof Catalogue;
 export type CodeOf<Kind extends FaultKind> = { [Each in Kind]: keyof Catalogue[Each] }[Kind];
 
-/** Has a page below /problems: what the API answers, and what else the inbound log can show. */
+/** Codes with a page below /problems: those of the API, and those that only the inbound log shows. */
 export type ExplainedCode = CodeOf<FaultKind>;
-/** What a caller of the API can meet. */
+/** Codes that a caller of the API can get. */
 export type ApiFaultCode = CodeOf<Exclude<FaultKind, "inbound log">>;
 export type FaultCode = ExplainedCode | WordsIn<(typeof CODES_ELSEWHERE)[keyof typeof CODES_ELSEWHERE]>;
 
@@ -62,7 +62,7 @@ export function explainFault(code: ExplainedCode): ExplainedFault {
 	return explained;
 }
 
-/** Undefined for what is no code of ours. */
+/** Returns undefined if the code is not ours. */
 export function httpStatusOf(code: string): number | undefined {
 	return EXPLAINED.get(code)?.status ?? STATUS_ELSEWHERE.get(code);
 }
@@ -74,7 +74,9 @@ const SPELLINGS: ReadonlyMap<string, string> = new Map([
 	["https", "HTTPS"],
 ]);
 
-/** The same for every fault of a code: `bad_signature` is "Bad signature". */
+/**
+ * Returns the title, which is the same for every fault of a code: `bad_signature` becomes "Bad signature".
+ */
 export function titleOfFault(code: FaultCode): string {
 	const title = code
 		.split("_")
@@ -88,9 +90,9 @@ export interface Fault {
 	httpStatus: number;
 	/** One or two sentences for the person: what is wrong, and what to do next. */
 	detail: string;
-	/** The field of the input it is about, where there is one. */
+	/** The input field at fault, if there is one. */
 	field?: string;
-	/** The same for somebody at a page, where the API's own words would say nothing. */
+	/** The same message for a person on a page, if the API's wording would not help there. */
 	plain?: string;
 }
 
@@ -122,10 +124,13 @@ type DetailIn<Entry> = Entry extends { detail: infer Detail } ? Detail : never;
 type PlacesIn<Detail> = Detail extends `${string}{${infer Name}:${string}}${infer Rest}`
 	? Name | PlacesIn<Rest>
 	: never;
-/** What fills the places of the code's sentence; `field` among them is the field at fault, too. */
+/**
+ * Values for the placeholders of the code's sentence. If `field` is one of them, it is also the field at
+ * fault.
+ */
 export type Places<Code extends ExplainedCode> = Readonly<Record<PlacesIn<DetailOf<Code>>, string | number>>;
 
-/** In the catalogue's own words. */
+/** Creates a fault with the catalogue's sentence. */
 export function faultOf<Code extends ExplainedCode>(code: Code, places: Places<Code>, plain?: string): Fault {
 	return faultFilledBy(code, places, plain);
 }
@@ -138,7 +143,7 @@ export function refusalOf<Code extends ExplainedCode>(
 	return { ok: false, fault: faultFilledBy(code, places, plain) };
 }
 
-/** As it could be answered by a network of this brand. */
+/** Returns an example of the fault as a network of this brand would answer it. */
 export function exampleFault(code: ExplainedCode, brand: string): Fault {
 	const found = faultFilledBy(code, {});
 	return { ...found, detail: found.detail.replaceAll("X-Service-", () => `X-${brand}-`) };
@@ -158,7 +163,7 @@ function faultFilledBy(
 	return fault(code, sentence, field ?? filled["field"], plain);
 }
 
-/** The body of the answer, as RFC 9457 has it, with the stable code beside the standard's members. */
+/** Returns the body of the answer according to RFC 9457, with the stable code beside the standard members. */
 export function problemBody(
 	{ publicUrl }: { publicUrl: string },
 	{ code, httpStatus, detail, field }: Fault,
@@ -173,7 +178,7 @@ export function problemBody(
 	};
 }
 
-/** What a page says of it. */
+/** Returns the sentence that a page shows. */
 export function plainWords({ plain, detail }: Fault): string {
 	return plain ?? detail;
 }
@@ -182,17 +187,17 @@ export function succeed<Value>(value: Value): { ok: true; value: Value } {
 	return { ok: true, value };
 }
 
-/** All that is wrong, or what it all means. */
+/** Either all values, or everything that is wrong. */
 export type Checked<Value> = { ok: true; value: Value } | AllRefused;
 
-/** `fault` is the first of them, for whoever shows one. */
+/** All faults. `fault` is the first one, for callers that show only one. */
 interface AllRefused {
 	ok: false;
 	fault: Fault;
 	faults: readonly [Fault, ...Fault[]];
 }
 
-/** All of the values, or all that is wrong with any, in the order of their names here. */
+/** Returns all values, or all faults in the order of the given names. */
 export function checkAll<Values>(
 	results: { [Name in keyof Values]: Result<Values[Name]> | Checked<Values[Name]> },
 ): Checked<Values> {

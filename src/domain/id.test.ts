@@ -5,13 +5,13 @@ import { ID_RANDOM_BYTES, type IdPrefix, makeId } from "./id.ts";
 
 const PREFIXES: readonly IdPrefix[] = ["cnv", "prg", "dlv", "key", "usr", "ntc", "job", "lnk"];
 const NOW_MS = 1_767_225_600_000;
-/** 50 bits of time. */
+/** The largest time that 50 bits can hold. */
 const LAST_MS = 2 ** 50 - 1;
 
 const anyRandom = fc.uint8Array({ minLength: ID_RANDOM_BYTES, maxLength: ID_RANDOM_BYTES });
 const anyTimeMs = fc.integer({ min: 0, max: LAST_MS });
 
-test("an id is exactly the known value for a known time and known bytes", () => {
+test("an id has the known value for a known time and known bytes", () => {
 	const zeros = new Uint8Array(10);
 	const counting = Uint8Array.from(zeros, (_, i) => i);
 	// The time is the example of the ULID specification.
@@ -40,7 +40,7 @@ test("ids of neighbouring milliseconds sort by time across every carry of a digi
 	}
 });
 
-test("every one of the 80 random bits tells two ids apart", () => {
+test("each of the 80 random bits changes the id", () => {
 	const ids = Array.from({ length: 80 }, (_, bit) => {
 		const random = filled(0);
 		random[bit >> 3] = 1 << (bit & 7);

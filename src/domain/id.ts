@@ -1,6 +1,6 @@
-// Public ids: a prefix that says what it is, then 26 characters that sort by time of making.
+// Public ids: a prefix that names the kind, and 26 characters that sort by creation time.
 
-// Crockford's base 32: no I, L, O or U, so that an id read aloud arrives.
+// Crockford's base 32, which has no I, L, O or U, so that an id can be read aloud.
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const TIME_CHARACTERS = 10;
 export const ID_RANDOM_BYTES = 10;

@@ -27,7 +27,7 @@ const CASES: readonly (readonly [what: string, json: string, key: string | undef
 	["a number", "1e3", undefined],
 ];
 
-test("what is no JSON is read as undefined", () => {
+test("text that is not JSON is read as undefined", () => {
 	assert.deepEqual(readJson('{"a":[null]}'), { a: [null] });
 	for (const text of ["", "rbs_x", "{", '{"a":1}x']) assert.equal(readJson(text), undefined);
 });
@@ -40,7 +40,7 @@ describe("a repeated key", () => {
 		});
 	}
 
-	test("is never found in what JSON.stringify wrote of a parsed value", () => {
+	test("is never found in the output of JSON.stringify", () => {
 		fc.assert(
 			fc.property(fc.json({ maxDepth: 6 }), fc.constantFrom(undefined, 1, "\t"), (json, space) => {
 				assert.equal(findRepeatedKey(JSON.stringify(JSON.parse(json), null, space)), undefined);
@@ -48,8 +48,8 @@ describe("a repeated key", () => {
 		);
 	});
 
-	test("is found exactly where JSON.parse drops something", () => {
-		// Written by hand: an object cannot hold a key twice. Few names, so that some come again.
+	test("is found exactly if JSON.parse drops something", () => {
+		// Written by hand, because an object cannot hold a key twice. There are few names, so that some repeat.
 		const spelled = fc.constantFrom('"a"', '"b"', '"\\u0061"', '"\\u0062"', '"a\\"b"', '"__proto__"', '""');
 		const { value } = fc.letrec<{ value: string; array: string; object: string; leaf: string }>((tie) => ({
 			value: fc.oneof({ maxDepth: 4 }, tie("leaf"), tie("array"), tie("object")),
@@ -62,7 +62,7 @@ describe("a repeated key", () => {
 		const seen = { repeated: 0, plain: 0 };
 		fc.assert(
 			fc.property(value, (json) => {
-				// Every key and every value that stands in the text must be in what was parsed, or one was dropped.
+				// If fewer keys and values were parsed than the text contains, one was dropped.
 				const isRepeated = countParts(JSON.parse(json)) < countWrittenParts(json);
 				assert.equal(findRepeatedKey(json) !== undefined, isRepeated, json);
 				seen[isRepeated ? "repeated" : "plain"]++;
@@ -72,7 +72,7 @@ describe("a repeated key", () => {
 		assert.ok(seen.repeated > 100 && seen.plain > 100, JSON.stringify(seen));
 	});
 
-	test("is looked for in linear time in whatever fits a body", () => {
+	test("is found in linear time in any text that fits a body", () => {
 		const depth = 20_000;
 		const deep = `${'{"a":['.repeat(depth)}1${"]}".repeat(depth)}`;
 		assert.equal(findRepeatedKey(deep), undefined);
@@ -94,7 +94,7 @@ function countParts(value: unknown): number {
 	);
 }
 
-/** Of the text itself: with strings out of the way and keys taken out, what is left are brackets and values. */
+/** Counts the parts in the text itself. Without strings and keys, only brackets and values are left. */
 function countWrittenParts(json: string): number {
 	const bare = json.replace(/"(?:[^"\\]|\\.)*"/g, "0").replaceAll(/\s/g, "");
 	return bare.replaceAll(/0:/g, "").match(/\{|\[|[^{}[\],]+/g)?.length ?? 0;

@@ -1,18 +1,18 @@
-// JSON text: read without throwing, and whether it names the same key twice in one object. JSON.parse keeps the last
-// and drops the others without a word, and another parser keeps the first: which one the sender meant is a guess.
+// Parses JSON without throwing, and finds keys that occur twice in one object. JSON.parse silently keeps the
+// last value while other parsers keep the first, so which one the sender meant would be a guess.
 
-/** Its keys so far, while an object is open; an array has none. */
+/** An open object with its keys so far, or an open array, which has none. */
 interface Level {
 	keys: Set<string> | null;
-	/** In an object: the next string is a key and not a value. */
+	/** True if the next string in an object is a key and not a value. */
 	isAtKey: boolean;
 }
 
 const TOKEN = /["{}[\],]/g;
-/** To the closing quote; what a backslash escapes is passed over. */
+/** A string up to its closing quote, including escaped characters. */
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/sy;
 
-/** Undefined for what is no JSON. */
+/** Returns undefined if the text is not JSON. */
 export function readJson(text: string): unknown {
 	try {
 		return JSON.parse(text);
@@ -22,8 +22,9 @@ export function readJson(text: string): unknown {
 }
 
 /**
- * The first key that comes again at whatever depth, as it reads without escapes, or undefined. The text must be
- * valid JSON. One pass without recursion: time and memory follow the length of the text, however deep it nests.
+ * Returns the first key that occurs twice in one object at any depth, without escapes, or undefined. The text
+ * must be valid JSON. It is read once and without recursion, so time and memory are linear however deep it
+ * nests.
  */
 export function findRepeatedKey(json: string): string | undefined {
 	const open: Level[] = [];

@@ -22,13 +22,13 @@ describe("a name in a mail", () => {
 	];
 	for (const [what, name, quoted] of CASES) test(what, () => equal(quote(name), quoted));
 
-	test("is cut at 60 characters, and never in the middle of one", () => {
+	test("is cut at 60 characters, and never inside one", () => {
 		equal(quote("x".repeat(60)), `"${"x".repeat(60)}"`);
 		equal(quote("x".repeat(61)), `"${"x".repeat(60)}…"`);
 		equal(quote("😀".repeat(70)), `"${"😀".repeat(60)}…"`);
 	});
 
-	test("leaves nothing that a mail program would make a link of, wherever it is cut", () => {
+	test("contains nothing that a mail program would turn into a link, wherever it is cut", () => {
 		for (let length = 1; length < 80; length++) {
 			const text = quote(`${"x".repeat(length)}https://www.evil.example/a@b.example`);
 			doesNotMatch(text, /\w\.\w|:\/\/|\w@\w/);

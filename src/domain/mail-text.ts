@@ -1,15 +1,16 @@
-// What strangers chose, as it may stand in a mail of ours: quoted, short, and nothing a mail program makes a link of.
+// Prepares text that strangers chose for a mail: quoted, short, and without anything that a mail program
+// turns into a link.
 
-/** Long enough for any shop's name, too short for a message. In code points. */
+/** Maximum length in code points: enough for any shop's name, too short for a message. */
 const MAX_QUOTED_LENGTH = 60;
 
 export function quote(text: string): string {
 	const oneLine = text
-		// Invisible ones may hide or turn around what stands beside them; what cannot be shown becomes a gap.
+		// Invisible characters could hide or reverse the text beside them. Unprintable ones become a space.
 		.replace(/\p{Cf}/gu, "")
 		.replace(/[\p{Cc}\p{Cs}\p{Co}\p{Cn}\p{Z}]+/gu, " ")
 		.trim()
-		// So that no name can end its own quotation.
+		// A name must not be able to end its own quotation.
 		.replace(/["\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02]/gu, "'");
 	return `"${unlink(shorten(oneLine))}"`;
 }
@@ -20,7 +21,7 @@ function shorten(text: string): string {
 	return `${characters.slice(0, MAX_QUOTED_LENGTH).join("").trimEnd()}…`;
 }
 
-/** As people write addresses that nobody should click on: shop[.]example. A full stop before a space stays. */
+/** Writes addresses so that nobody clicks on them: shop[.]example. A full stop before a space stays. */
 function unlink(text: string): string {
 	return text
 		.replace(/:(?=\/\/)/g, "[:]")

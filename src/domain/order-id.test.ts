@@ -24,7 +24,7 @@ const TAKEN: readonly string[] = [
 	"(cnv_01KJ9XMZ00ABCDEFGHJKMNPQRS) A-1",
 	"Bücher 1/2",
 	"two  spaces inside",
-	// What some languages put between the digits of a number.
+	// Some languages put this space between the digits of a number.
 	"1\u{202f}001",
 	"1\u{a0}001",
 	"注文-42",
@@ -58,7 +58,7 @@ const REFUSED: readonly (readonly [what: string, text: string, sentence: RegExp]
 	["a blank Braille pattern at the end", "8001\u{2800}", /white space \(U\+2800\)/],
 	["the name of one that was replaced", nameAsReplaced(REPLACED), /ID of a conversion in brackets/],
 	["an emoji that is glued together", "👩\u{200d}💻-42", /U\+200D/],
-	// Soft hyphen, joiners, direction marks, fillers, variation selectors, tags, marks of annotations.
+	// Soft hyphen, joiners, direction marks, fillers, variation selectors, tags, annotation marks.
 	..."AD 34F 61C 180E 200B 200D 200E 202E 2060 2064 2067 3164 FE0F FEFF FFF9 E0041 E0100"
 		.split(" ")
 		.flatMap((hex) => {
@@ -70,7 +70,7 @@ const REFUSED: readonly (readonly [what: string, text: string, sentence: RegExp]
 ];
 
 describe("an order id", () => {
-	test("is taken as it is, or refused with what to do", () => {
+	test("is accepted unchanged, or refused with advice", () => {
 		for (const text of TAKEN) assert.deepEqual(parseOrderId(text), { ok: true, value: text });
 		for (const [what, text, sentence] of REFUSED) {
 			const parsed = parseOrderId(text);
@@ -83,7 +83,7 @@ describe("an order id", () => {
 		assert.ok(parseKnownOrderId(nameAsReplaced(REPLACED)).ok, "it can be looked for");
 	});
 
-	test("that is taken holds nothing Unicode calls a zero-width, direction or format-only character, and no outer space", () => {
+	test("that is accepted has no zero-width, direction or format-only character, and no outer space", () => {
 		const odd = fc.constantFrom(...REFUSED.map(([, text]) => text), "\u{200c}", "\u{2061}", "\u{2029}", " ");
 		const pieces = fc.array(fc.oneof(fc.string({ unit: "binary" }), odd), { maxLength: 4 });
 		fc.assert(
@@ -103,7 +103,7 @@ describe("an order id", () => {
 	});
 });
 
-test("an order is looked for by any part of its id, a conversion by its own; an index finds three letters or more", () => {
+test("orders are found by any part of their id, conversions by their own id; the index needs three letters or more", () => {
 	const publicId = `cnv_${"01KZ".padEnd(26, "A")}`;
 	for (const typed of [publicId, ` ${publicId.toLowerCase()} `]) {
 		assert.deepEqual(readOrderSearch(typed), { kind: "conversion", publicId });
@@ -124,7 +124,7 @@ test("an order is looked for by any part of its id, a conversion by its own; an 
 	}
 });
 
-test("letters are folded one by one: an id is found by itself and by its parts, also where a small letter is two", () => {
+test("letters are folded one by one, so an id is found by itself and by its parts", () => {
 	for (const [orderId, typed, pattern] of [
 		["SİPARİŞ-10001", "SİPARİŞ-10001", "%s_par__-10001%"],
 		["SİPARİŞ-10001", "sİpar", "%s_par%"],
@@ -138,7 +138,7 @@ test("letters are folded one by one: an id is found by itself and by its parts, 
 	}
 });
 
-test("the index is asked for the trigrams of an order id that the fewest others have", () => {
+test("the index is asked for the trigrams that the fewest other ids contain", () => {
 	const others = ["ORDER-1000", "ORDER-1001", "ORDER-1002"];
 	assert.deepEqual(rarestOf(trigramsOf("order-1042"), others), ["104", "042", "ord"]);
 	assert.deepEqual(rarestOf(["100"], []), ["100"]);

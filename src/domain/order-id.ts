@@ -1,35 +1,41 @@
-// The shop's own name for an order: any text that can be stored, compared and told from every other one by eye.
-// Nothing is trimmed or folded: two ids are the same order when they are the same characters, and an id that could
-// pass for another one on a page or in a file is refused where it comes in.
+// Order ids are the shop's own. Any text is accepted that can be stored, compared and distinguished from
+// every other one by eye. Nothing is trimmed or folded. Two ids are the same order only if their characters
+// are the same, and an id that could pass for another one is refused.
 
 import { type Result, refuse, succeed } from "./fault.ts";
 import { codePointOf } from "./visible-text.ts";
 
 export const MAX_ORDER_ID_CHARACTERS = 128;
 
-/** U+FFFD is what a decoder leaves of bytes that were not UTF-8: two orders could become the same one. */
+/**
+ * U+FFFD is what a decoder makes of bytes that are not UTF-8. Two different orders could become the same
+ * text.
+ */
 const UNREADABLE = /[\p{Cc}\p{Zl}\p{Zp}\u{FFFD}]/u;
 
-/** The blank Braille pattern is no white space to Unicode, but nobody sees the difference. */
+/** The blank Braille pattern is not white space in Unicode, but nobody sees the difference. */
 const OUTER_SPACE = /^[\p{White_Space}\u{2800}]|[\p{White_Space}\u{2800}]$/u;
 
 /**
- * What Unicode lets a program draw as nothing: zero-width characters, direction marks, soft hyphens, fillers,
- * variation selectors, tags; and the three marks of annotations, which most programs draw as nothing too. No order
- * needs one. An emoji that is glued together by them is refused for it: whether they are there cannot be seen.
+ * Characters that a program may draw as nothing: zero-width characters, direction marks, soft hyphens,
+ * fillers, variation selectors, tags and the three annotation marks. No order needs one. Emoji that are
+ * joined by them are refused, because nobody can see whether they are there.
  */
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u{FFF9}-\u{FFFB}]/u;
 
-/** How nameAsReplaced ends: a report of that name would stand in the way of the order's next one. */
+/**
+ * The ending that nameAsReplaced adds. A reported order of that form could block the next report of the
+ * order.
+ */
 const REPLACED = / \(cnv_[0-9A-Z]{26}\)$/i;
 
-/** As an order may come in. */
+/** Checks an order id of a new report. */
 export function parseOrderId(text: string): Result<string> {
 	if (!REPLACED.test(text)) return parseKnownOrderId(text);
 	return refuseOrder("must not end with the ID of a conversion in brackets. Leave that part out.");
 }
 
-/** As it may be looked for: also one that made way for another conversion of the order. */
+/** Checks an order id in a search, which may also be that of a replaced conversion. */
 export function parseKnownOrderId(text: string): Result<string> {
 	if (text === "" || [...text].length > MAX_ORDER_ID_CHARACTERS) {
 		return refuseOrder(`must have 1 to ${MAX_ORDER_ID_CHARACTERS} characters.`);
@@ -56,21 +62,24 @@ function refuseOrder(sentence: string): ReturnType<typeof refuse> {
 	return refuse("invalid_field", `orderId ${sentence}`, "orderId", `The order ID ${sentence}`);
 }
 
-// What people type to find an order: any part of its id, in any case, or the id of a conversion.
+// Searches: any part of an order id in any case, or the id of a conversion.
 
 export type OrderSearch =
 	| { kind: "conversion"; publicId: string }
-	/** In small letters. */
+	/** The search term in lower case. */
 	| { kind: "orders"; term: string };
 
 const CONVERSION_ID = /^cnv_([0-9A-Z]{26})$/i;
-/** What both databases find by an index of trigrams: shorter parts, and signs alone, are looked for row by row. */
+/** Trigrams that both databases find by an index. Shorter parts and punctuation are searched row by row. */
 const TRIGRAM = /(?=([a-z0-9]{3}))/g;
-/** All but İ, whose small form is two letters, and the Kelvin sign, whose small form is a plain k. */
+/**
+ * All characters except İ, whose lower case has two letters, and the Kelvin sign, whose lower case is a plain
+ * k.
+ */
 const FOLDED = /[\x20-\x7e]+|[^\u0130\u212a]/gu;
-/** Their case is not folded by every database, or they mean something else in a pattern. */
+/** Characters whose case not every database folds, or that have a meaning in a pattern. */
 const ANY_SIGN = /[^\x20-\x7e]|[\\%]/gu;
-/** Together they leave few ids that do not have the whole term. */
+/** Number of trigrams that are looked up. Together they leave few ids without the whole term. */
 const TRIGRAMS_ASKED = 3;
 
 export function readOrderSearch(text: string): OrderSearch {
@@ -83,12 +92,15 @@ export function hasOrder(orderId: string, term: string): boolean {
 	return foldCase(orderId).includes(term);
 }
 
-/** As many letters as before, so that a pattern or a trigram of them fits what is stored; Σ is the same wherever it stands. */
+/**
+ * Folds each character to one character, so that patterns and trigrams match the stored text. Σ is folded the
+ * same everywhere.
+ */
 function foldCase(text: string): string {
 	return text.replace(FOLDED, (letters) => letters.toLowerCase()).replaceAll("ς", "σ");
 }
 
-/** For LIKE: whatever has the term in it fits, and perhaps a little more. */
+/** Returns a LIKE pattern that matches every id with the term in it, and possibly a few more. */
 export function patternOf(term: string): string {
 	return `%${term.replace(ANY_SIGN, "_")}%`;
 }
@@ -98,8 +110,9 @@ export function trigramsOf(term: string): string[] {
 }
 
 /**
- * Which trigrams to ask the index for: those that the fewest of some other ids have. The order number tells orders apart,
- * and `order-` is in all of them: to read through its long lists takes most of the time.
+ * Returns the trigrams to look up: those that the fewest of some other ids contain. The order number
+ * distinguishes orders, while `order-` is in all of them, and reading its long posting lists would take most
+ * of the time.
  */
 export function rarestOf(trigrams: readonly string[], others: readonly string[]): readonly string[] {
 	const commonness = (trigram: string) => others.filter((orderId) => hasOrder(orderId, trigram)).length;

@@ -1,36 +1,37 @@
-// The processes of an installation, as each tells of itself from time to time: who is there, and who has fallen silent.
+// The processes of an installation. Each one reports itself from time to time, so that the others know which
+// are running and which have stopped.
 
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "./time.ts";
 
-/** As the table `processes` has it. */
+/** A row of the table `processes`. */
 export interface ProcessRecord extends ProcessEngine {
-	/** Drawn at its start; in every line of its log. */
+	/** Random name, drawn at the start and part of every log line. */
 	instance: string;
 	host: string;
 	role: string;
 	version: string;
 	started_at_ms: number;
 	seen_at_ms: number;
-	/** The last mail that its mail server did not take; null without one, and once another was taken. */
+	/** Time of the last mail that the mail server refused, or null if a later one was accepted. */
 	mail_failed_at_ms: number | null;
 	mail_error: string | null;
 }
 
-/** systemd, where it started us and wants to know how we do. */
+/** How to notify systemd, if it started this process. */
 export interface ServiceManager {
-	/** Where it listens. */
+	/** Path of its socket. */
 	socket: string;
-	/** How soon it takes us for dead; null when it does not watch. */
+	/** Time after which systemd considers the process dead, or null if it does not watch. */
 	watchdogMs: number | null;
 }
 
-/** All null for a process that does not deliver. */
+/** Figures of the callback engine. All are null in a process without one. */
 export interface ProcessEngine {
-	/** Callbacks handed out to it. */
+	/** Number of callbacks that the engine has read and not finished. */
 	in_hand: number | null;
-	/** Programmes of its slots with something due that is not under way, as it last saw. */
+	/** Number of programmes in its slots with due callbacks that are not in flight. */
 	programmes_due: number | null;
-	/** Since when the longest of them waits; null also when none does. */
+	/** Due time of the oldest of them, or null if there is none. */
 	oldest_due_at_ms: number | null;
 	/** How many requests it may have on their way at most; null also for a process of 1.0.0. */
 	most_in_flight: number | null;
@@ -48,18 +49,18 @@ export interface MailFailure {
 	reason: string;
 }
 
-/** How often a process tells of itself: often enough for a page, next to no work. */
+/** Interval of the reports: often enough for a page, and next to no work. */
 export const TELLS_EVERY_MS = 20 * SECOND_MS;
-/** One that has missed two is silent. A clean stop is told. */
+/** Time after which a process counts as silent, when it has missed two reports. A clean stop is reported. */
 const SILENT_AFTER_MS = MINUTE_MS;
-/** After this nobody needs to know of it any more. */
+/** Time after which a silent process is removed from the table. */
 export const FORGOTTEN_AFTER_MS = HOUR_MS;
 
 export function isSilent({ seen_at_ms }: Pick<ProcessRecord, "seen_at_ms">, nowMs: number): boolean {
 	return nowMs - seen_at_ms > SILENT_AFTER_MS;
 }
 
-/** What the processes that are there say of the queue, together; null when none of them delivers. */
+/** Adds up the figures of all running engines, or returns null if there is none. */
 export function sumEngines(
 	records: readonly ProcessRecord[],
 	nowMs: number,
@@ -69,7 +70,7 @@ export function sumEngines(
 	const since = engines.flatMap(({ oldest_due_at_ms }) => oldest_due_at_ms ?? []);
 	return {
 		inHand: engines.reduce((sum, { in_hand }) => sum + (in_hand ?? 0), 0),
-		// Each sees its own slots, and no slot has two owners.
+		// Each engine sees only its own slots, and no slot has two owners.
 		programmesDue: engines.reduce((sum, { programmes_due }) => sum + (programmes_due ?? 0), 0),
 		oldestDueAtMs: since.length === 0 ? null : Math.min(...since),
 	};

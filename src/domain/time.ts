@@ -1,11 +1,11 @@
-// Lengths of time in milliseconds, and how a moment is written for readers whose zone is not known.
+// Durations in milliseconds, and times in UTC for readers whose time zone is not known.
 
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** "2026-03-01T12:00:00.000Z": ISO 8601 in UTC with milliseconds, for programs. */
+/** Formats a time for programs, in ISO 8601 with milliseconds: "2026-03-01T12:00:00.000Z". */
 export function isoTime(atMs: number): string {
 	const second = Math.floor(atMs / SECOND_MS);
 	if (second !== keptSecond) {
@@ -16,33 +16,36 @@ export function isoTime(atMs: number): string {
 }
 
 const MILLISECONDS_TEXT = ".000Z";
-/** Every callback says when it was sent, thousands in one second: only the milliseconds are written anew. */
+/**
+ * The last formatted second. Thousands of callbacks are sent in one second, and only their milliseconds
+ * differ.
+ */
 let keptSecond = 0;
 let keptText = "1970-01-01T00:00:00";
 
-/** "2026-03-01 12:00 UTC": for mails and the sentences of the API. */
+/** Formats a time for mails and API sentences: "2026-03-01 12:00 UTC". */
 export function utcMinute(atMs: number): string {
 	return `${isoTime(atMs).slice(0, 16).replace("T", " ")} UTC`;
 }
 
-/** "2026-03-01 12:00:00 UTC". */
+/** Formats a time as "2026-03-01 12:00:00 UTC". */
 export function utcSecond(atMs: number): string {
 	return `${isoTime(atMs).slice(0, 19).replace("T", " ")} UTC`;
 }
 
-/** "2026-03-01". */
+/** Formats a day as "2026-03-01". */
 export function utcDay(atMs: number): string {
 	return isoTime(atMs).slice(0, 10);
 }
 
-// When a sale can have been made, whoever reports it.
+// Plausible times of a sale.
 
-/** As far as clocks may differ elsewhere too: contract section 8. */
+/** How far a sale may lie in the future, because clocks differ: the tolerance of contract section 8. */
 const MAX_FUTURE_MS = 5 * MINUTE_MS;
-/** No shop reports a sale from before; a time of 1970 is a clock that was never set. */
+/** Earliest plausible sale. A time in 1970 comes from a clock that was never set. */
 const EARLIEST_SALE_MS = Date.UTC(2000, 0, 1);
 
-/** Null when it can; otherwise the end of a sentence. */
+/** Returns null if a sale can have happened at that time, otherwise the end of a sentence. */
 export function saleTimeProblem(atMs: number, nowMs: number): string | null {
 	if (atMs > nowMs + MAX_FUTURE_MS) return `is in the future: here it is ${isoTime(nowMs)}.`;
 	return atMs < EARLIEST_SALE_MS ? "is before the year 2000." : null;

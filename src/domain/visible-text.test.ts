@@ -43,26 +43,26 @@ for (const [name, bytes, shown] of [
 	["overlong UTF-8", Buffer.from([0xc0, 0xaf]), "\\xc0\\xaf"],
 	["a part of a larger buffer", utf8("xxäxx").subarray(2, 4), "ä"],
 ] as const) {
-	test(`bytes are shown as text where they are text: ${name}`, () => {
+	test(`bytes are shown as text if they are text: ${name}`, () => {
 		equal(showBytes(bytes), shown);
 	});
 }
 
-test("a character that was cut in two is left out, and only where something was cut", () => {
+test("a character that was cut in two is left out, and only if something was cut", () => {
 	const whole = utf8("ab😀");
 	for (const length of [3, 4, 5]) equal(showBytes(whole.subarray(0, length), true), "ab", `${length}`);
 	equal(showBytes(whole, true), "ab😀");
 	equal(showBytes(whole.subarray(0, 3)), "ab\\xf0");
 });
 
-test("whatever the bytes are, there are at most four characters for each", () => {
+test("there are at most four characters for each byte, whatever the bytes are", () => {
 	for (let byte = 0; byte <= 0xff; byte++) ok(showBytes(Buffer.alloc(8, byte)).length <= 32, `${byte}`);
 	for (const unseen of ["\u00a0", "\u00ad", "\u0085", "\u200b", "\u2800", "\u{e0061}"]) {
 		ok(showBytes(utf8(unseen.repeat(8))).length <= 4 * utf8(unseen.repeat(8)).length, unseen);
 	}
 });
 
-test("what people take for the same word folds to the same text", () => {
+test("different spellings of one word fold to the same text", () => {
 	const words = [
 		["Müller", "MÜLLER", "mu\u0308ller", "Muller"],
 		["Straße", "STRASSE", "strasse"],
@@ -73,7 +73,7 @@ test("what people take for the same word folds to the same text", () => {
 	for (const spellings of words) equal(new Set(spellings.map(foldText)).size, 1, spellings.join(" "));
 });
 
-test("what is another word stays another", () => {
+test("different words stay different", () => {
 	const words = ["a", "b", "ab", "а", "1", "%", "_", "\\", "東京", "京都"];
 	equal(new Set(words.map(foldText)).size, words.length);
 });

@@ -1,40 +1,47 @@
-// Text for people's eyes: what leaves no mark on a page is written out, so that two texts that look the same do not.
+// Text for people to read. Invisible characters are written out, so that two different texts do not look the
+// same.
 
 import { isUtf8 } from "node:buffer";
 
 /**
- * Control and format characters, other spaces than the plain one, line separators, the blank Braille pattern, half
- * characters.
+ * Control and format characters, spaces other than the plain one, line separators, the blank Braille pattern,
+ * lone surrogates.
  */
 const UNSEEN_CHARACTER =
 	/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{2800}]|(?! )\p{Zs}/u;
-/** A plain space only at an end, where it cannot be seen. */
+/** Invisible characters, and plain spaces at an end, where they cannot be seen. */
 const UNSEEN = new RegExp(`${UNSEEN_CHARACTER.source}|^ +| +$`, "gu");
-/** In text of several lines, which may be indented. */
+/** The same for text of several lines, which may be indented. */
 const UNSEEN_IN_LINES = new RegExp(`(?![\\n\\t])(?:${UNSEEN_CHARACTER.source})`, "gu");
 
-/** "A-1" with a no-break space before it becomes "[U+00A0]A-1". For showing alone, never to be stored or compared. */
+/**
+ * Writes out invisible characters: a no-break space before "A-1" becomes "[U+00A0]A-1". The result is for
+ * display only.
+ */
 export function showUnseen(text: string): string {
 	return text.replace(UNSEEN, writeOut);
 }
 
-/** Or a sentence with order ids in it. A page draws several spaces as one. */
+/**
+ * Also accepts a sentence that contains order ids. Repeated spaces are marked, because a page would draw them
+ * as one.
+ */
 export function showOrderId(text: string): string {
 	return showUnseen(text).replace(/ {2,}/g, writeOut);
 }
 
-/** Also where only half of it came. */
+/** A Windows line break, or its first half at the end of the text. */
 const WINDOWS_LINE_BREAK = /\r(?:\n|$)/g;
-/** What no text has. */
+/** Control characters that do not occur in text. */
 const CONTROLS = /(?![\t\n])\p{Cc}/u;
 const NOT_ASCII_TEXT = /[^\n\t\x20-\x7e]/g;
-/** In UTF-8. */
+/** Maximum length of a character in UTF-8. */
 const MAX_CHARACTER_BYTES = 4;
 
 /**
- * Bytes that somebody else chose: UTF-8 text as it reads, with line breaks, and what cannot be seen written out as above;
- * of everything else each byte that is not plain ASCII as \x8b. `isCut`: the last character may have lost its end.
- * At most four characters for each byte.
+ * Makes bytes of unknown origin readable. UTF-8 text is shown with its line breaks and with invisible
+ * characters written out; in everything else each byte that is not plain ASCII is shown as \x8b. `isCut` says
+ * that the last character may be incomplete. There are at most four characters for each byte.
  */
 export function showBytes(bytes: Uint8Array, isCut = false): string {
 	const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -62,23 +69,25 @@ function hexEscape(character: string): string {
 	return `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
 }
 
-/** As Unicode's own tables name it, so that a developer can look for it: U+00A0. */
+/**
+ * Returns the code point as Unicode's tables write it, such as U+00A0, so that a developer can look it up.
+ */
 export function codePointOf(character: string): string {
 	return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
 export function messageOf(error: unknown): string {
-	// When several addresses failed, the messages are in `errors`.
+	// If several addresses failed, the messages are in `errors`.
 	if (error instanceof AggregateError) return error.errors.map(messageOf).join("; ");
 	return error instanceof Error ? error.message : String(error);
 }
 
-// Text as people look for it: "STRASSE", "straße" and "Strasse" are one word to them, and so are "Müller" however it
-// was typed and "Muller" on a keyboard without the dots.
+// Text for searches. "STRASSE", "straße" and "Strasse" are one word to people, and so are "Müller" in any
+// encoding and "Muller".
 
 /**
- * For comparing alone, never to be shown. Capitals, because small letters depend on their place in a word (a Greek
- * sigma at its end is another one).
+ * Returns a form for comparisons that is never shown. It uses capitals, because lower case depends on the
+ * position in a word (the Greek sigma at its end).
  */
 export function foldText(text: string): string {
 	return text.normalize("NFKD").replace(/\p{M}/gu, "").toUpperCase();

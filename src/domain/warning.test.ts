@@ -1,4 +1,4 @@
-// What a request tells staff to put right, and what must not alarm anybody.
+// Which requests show staff a problem of the installation, and which must not alarm anybody.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -29,7 +29,7 @@ const NOTHING: Arrival = {
 const plainAt = (where: string): Sighting => ({ kind: "plain_http", where });
 const proxyAt = (where: string): Sighting => ({ kind: "untrusted_proxy", where });
 
-describe("how a request came", () => {
+describe("how a request arrived", () => {
 	const cases: readonly [
 		title: string,
 		arrival: Partial<Arrival>,
@@ -99,7 +99,7 @@ describe("how a request came", () => {
 	}
 });
 
-describe("is a host public", () => {
+describe("whether a host is public", () => {
 	const PUBLIC = [
 		"ringback.example",
 		"Ringback.Example.:443",

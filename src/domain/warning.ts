@@ -1,31 +1,31 @@
-// What may have to be put right about an installation: how requests come to it, and how far its clock is off. The
-// sentences are in watch/checks.
+// Detects problems of an installation: how requests arrive, and how far its clock is off. The sentences about
+// them are in watch/checks.
 
 import { type AddressRange, isAddress, isInRanges, judgeAddress, parseRange } from "./address.ts";
 import { findClientAddress } from "./client-address.ts";
 import { MINUTE_MS, SECOND_MS } from "./time.ts";
 
 export interface Warning {
-	/** The check that found it. */
+	/** Name of the check that found it. */
 	kind: string;
-	/** Which of several such: a chore, a process. */
+	/** The chore or process that it is about, if there can be several. */
 	about?: string;
 	title: string;
 	/** What it means and what to do, in whole sentences. */
 	text: string;
 }
 
-/** As they were set, not as they turned out: `publicUrl` is null where nobody set it. */
+/** Settings as they were given. `publicUrl` is null if nobody set it. */
 export interface WarningSettings {
 	publicUrl: string | null;
 	trustedProxies: readonly AddressRange[];
 	hasMail: boolean;
 	allowsPrivateRanges: boolean;
-	/** The database is a SQLite file. */
+	/** True if the database is a SQLite file. */
 	isOnFile: boolean;
 }
 
-/** How a request came to us. */
+/** How a request arrived. */
 export interface Arrival {
 	socketAddress: string | undefined;
 	host: string | undefined;
@@ -47,15 +47,21 @@ export function readArrival(
 	};
 }
 
-/** What a request tells about the installation. `where` is a host name or an address, and nothing else. */
+/** A problem that a request reveals. `where` is only a host name or an address. */
 export interface Sighting {
 	kind: "plain_http" | "untrusted_proxy";
 	where: string;
 }
 
-/** NTP keeps clocks within milliseconds: seconds mean that nobody sets one of them. */
+/**
+ * Offset that causes a warning. NTP keeps clocks within milliseconds, so seconds mean that a clock is not
+ * synchronized.
+ */
 const CLOCK_WARNING_MS = 5 * SECOND_MS;
-/** Less than anything that is decided by time allows for: five minutes for a signature, days for a window. */
+/**
+ * Offset that stops sending. It is smaller than every tolerance: five minutes for a signature, days for a
+ * window.
+ */
 const CLOCK_PROBLEM_MS = MINUTE_MS;
 
 export type ClockState = "ok" | "warning" | "problem";
@@ -65,26 +71,29 @@ export function judgeClockOffset(offsetMs: number): ClockState {
 	return Math.abs(offsetMs) > CLOCK_WARNING_MS ? "warning" : "ok";
 }
 
-/** The service itself speaks plain HTTP; whether TLS is in front of it, only a trusted proxy or PUBLIC_URL can say. */
+/**
+ * Returns what the request reveals, or null. The service speaks plain HTTP, so only a trusted proxy or
+ * PUBLIC_URL can say whether TLS is in front of it.
+ */
 export function judgeArrival(arrival: Arrival, settings: WarningSettings): Sighting | null {
 	const { socketAddress, host, forwardedFor, forwarded } = arrival;
 	if (socketAddress === undefined) return null;
 	const isForwarded = forwardedFor !== undefined || forwarded !== undefined;
 	const isSecure = settings.publicUrl?.startsWith("https:") === true;
-	// The usual case, and asked for every call: an address is not read where it says nothing.
+	// The usual case, checked for every call, without parsing an address.
 	if (isSecure && !isForwarded) return null;
 	const address = findClientAddress(socketAddress, undefined, []);
 	const isTrusted = isInRanges(address, settings.trustedProxies);
-	// First: what an untrusted proxy says about HTTPS cannot be believed either.
+	// This comes first, because an untrusted proxy cannot be believed about HTTPS either.
 	if (isForwarded && !isTrusted) return { kind: "untrusted_proxy", where: address };
 	if (isSecure || (isTrusted && saysHttps(arrival))) return null;
 	return host === undefined || !isPublicHost(host) ? null : { kind: "plain_http", where: hostNameOf(host) };
 }
 
-/** Names that only mean something inside a network (RFC 6761, RFC 6762, RFC 8375, and ICANN's .internal). */
+/** Names that have a meaning only inside a network (RFC 6761, RFC 6762, RFC 8375, and ICANN's .internal). */
 const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal|test|home\.arpa)$/;
 
-/** As the Host header gives it. False for a machine's own and private names and addresses, and for what is no host. */
+/** Judges a Host header. Returns false for local and private names and addresses, and for invalid hosts. */
 export function isPublicHost(host: string): boolean {
 	const name = hostNameOf(host);
 	if (isAddress(name)) return judgeAddress(name, []).public;
@@ -94,7 +103,7 @@ export function isPublicHost(host: string): boolean {
 
 const LOOPBACK = ["127.0.0.0/8", "::1"].flatMap((text) => parseRange(text) ?? []);
 
-/** As the Host header gives it: somebody tries the service on their own machine. */
+/** Returns true if the Host header is that of a person who tries the service on their own machine. */
 export function isLoopbackHost(host: string): boolean {
 	const name = hostNameOf(host);
 	return /(?:^|\.)localhost$/.test(name) || isInRanges(name, LOOPBACK);

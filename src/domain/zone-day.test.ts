@@ -13,7 +13,7 @@ for (const [zone, day, start, hours] of [
 	["Europe/Berlin", "2026-03-29", "2026-03-28T23:00:00.000Z", 23],
 	["Europe/Berlin", "2026-10-25", "2026-10-24T22:00:00.000Z", 25],
 	["America/Los_Angeles", "2026-03-08", "2026-03-08T08:00:00.000Z", 23],
-	// Its clocks are put forward at midnight: the day begins at 01:00.
+	// Clocks go forward at midnight there, so the day begins at 01:00.
 	["Africa/Cairo", "2026-04-24", "2026-04-23T22:00:00.000Z", 23],
 	["UTC", "2028-02-28", "2028-02-28T00:00:00.000Z", 24],
 ] as const) {
@@ -24,7 +24,7 @@ for (const [zone, day, start, hours] of [
 	});
 }
 
-test("a zone is what a browser may call its own, and nothing else", () => {
+test("a zone is a name that a browser may report, and nothing else", () => {
 	const texts = ["UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "+05:30"];
 	deepEqual(texts.map(isTimeZone), [true, true, true, true]);
 	for (const text of ["", "Berlin", "Europe/Atlantis", "\0", "UTC ", "x".repeat(100)]) {
@@ -37,7 +37,8 @@ for (const [minute, zone, at] of [
 	["2026-11-15T12:30", "Europe/Berlin", "2026-11-15T11:30:00.000Z"],
 	["2026-07-15T12:30:15", "Europe/Berlin", "2026-07-15T10:30:15.000Z"],
 	["2026-07-15T12:30:15.5", "+05:30", "2026-07-15T07:00:15.500Z"],
-	// An hour that comes twice: the first. One that never comes: the moment as the clock was before.
+	// Of an hour that occurs twice, the first counts. For an hour that never occurs, the offset before the
+	// change counts.
 	["2026-10-25T02:30", "Europe/Berlin", "2026-10-25T00:30:00.000Z"],
 	["2026-03-29T02:30", "Europe/Berlin", "2026-03-29T00:30:00.000Z"],
 ] as const) {
@@ -46,7 +47,7 @@ for (const [minute, zone, at] of [
 	});
 }
 
-test("what is no minute is none", () => {
+test("an invalid minute is null", () => {
 	for (const text of [
 		"",
 		"yesterday",
@@ -65,6 +66,6 @@ for (const [zone, written] of [
 	["America/Los_Angeles", "2026-03-01 04:00 (America/Los_Angeles)"],
 	["Nowhere/Atlantis", "2026-03-01 12:00 UTC"],
 ] as const) {
-	test(`a minute for whoever has chosen ${zone} is ${written}`, () =>
+	test(`a minute for a person in ${zone} is ${written}`, () =>
 		equal(minuteIn(Date.UTC(2026, 2, 1, 12, 0, 59), zone), written));
 }

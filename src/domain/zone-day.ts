@@ -1,8 +1,8 @@
-// Days and minutes as people mean them: by the clock where they are. A day is not always 24 hours, nor from 00:00.
+// Days and minutes in a person's time zone. A day does not always have 24 hours or begin at 00:00.
 
 import { utcMinute } from "./time.ts";
 
-/** By its IANA name, or an offset such as +05:30: what a browser says of itself. */
+/** Returns true for an IANA name or an offset such as +05:30, as browsers report them. */
 export function isTimeZone(text: string): boolean {
 	try {
 		return new Intl.DateTimeFormat("en", { timeZone: text }).format(0) !== "";
@@ -11,22 +11,22 @@ export function isTimeZone(text: string): boolean {
 	}
 }
 
-/** The first moment of a day (YYYY-MM-DD). */
+/** Returns the first moment of a day (YYYY-MM-DD). */
 export function dayStartMs(day: string, zone: string): number {
 	return startOf(Temporal.PlainDate.from(day), zone);
 }
 
-/** The day of a moment there. */
+/** Returns the day of a moment in the zone. */
 export function dayIn(atMs: number, zone: string): string {
 	return Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(zone).toPlainDate().toString();
 }
 
-/** The first moment after it. */
+/** Returns the first moment after the day. */
 export function dayEndMs(day: string, zone: string): number {
 	return startOf(Temporal.PlainDate.from(day).add({ days: 1 }), zone);
 }
 
-/** The first and the last day of the present month, or of one that many before it. */
+/** Returns the first and last day of the present month, or of the month that many months before. */
 export function monthDays(nowMs: number, zone: string, monthsBack: number): { from: string; to: string } {
 	const today = Temporal.Instant.fromEpochMilliseconds(nowMs).toZonedDateTimeISO(zone).toPlainDate();
 	const first = today.with({ day: 1 }).subtract({ months: monthsBack });
@@ -34,8 +34,8 @@ export function monthDays(nowMs: number, zone: string, monthsBack: number): { fr
 }
 
 /**
- * A minute as a form has it (2026-03-01T12:00, perhaps with seconds); null when there is none such. Where the clock is
- * set back an hour comes twice, and the first one is meant: what is asked for since then is then not left out.
+ * Parses a minute of a form (2026-03-01T12:00, optionally with seconds), or returns null. When clocks go back
+ * an hour occurs twice, and the first one is meant, so that a search from that time leaves nothing out.
  */
 export function minuteMs(minute: string, zone: string): number | null {
 	if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?$/.test(minute)) return null;
@@ -43,12 +43,15 @@ export function minuteMs(minute: string, zone: string): number | null {
 		const at = Temporal.PlainDateTime.from(minute);
 		return at.toZonedDateTime(zone, { disambiguation: "earlier" }).epochMilliseconds;
 	} catch {
-		// The 30th of February.
+		// A date such as 30 February.
 		return null;
 	}
 }
 
-/** "2026-03-01 13:00 (Europe/Berlin)", for mails; in UTC for whoever has chosen no zone. */
+/**
+ * Formats a time for mails, such as "2026-03-01 13:00 (Europe/Berlin)", or in UTC if the person has chosen no
+ * zone.
+ */
 export function minuteIn(atMs: number, zone: string | null): string {
 	if (zone === null || zone === "UTC" || !isTimeZone(zone)) return utcMinute(atMs);
 	const there = Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(zone).toPlainDateTime();
