@@ -22,7 +22,7 @@ import { createLoad } from "./outside/load.ts";
 import { findProcessFigures } from "./outside/process-figures.ts";
 import { tellServiceManager } from "./outside/service-manager.ts";
 import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporary-files.ts";
-import { makeFirstStaffPath } from "./people/links.ts";
+import { makeFirstStaffPath } from "./people/sign-in-links.ts";
 import type { AnsweredRequest, Load, Log } from "./ports.ts";
 import type { StopSignal } from "./service/stop-signals.ts";
 import { tellPresence, watchFigures, watchSchema } from "./service/upkeep.ts";

@@ -7,8 +7,8 @@ import { plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
 import { findOrMakeInvitee, welcomePerson } from "../people/invitations.ts";
 import { LIMITS, useLimits } from "../people/limits.ts";
-import type { Membership } from "../people/links.ts";
 import { parseEmail, parseRole } from "../people/people.ts";
+import type { Membership } from "../people/sign-in-links.ts";
 import {
 	insertOpened,
 	type OpeningInput,
@@ -18,11 +18,11 @@ import {
 } from "../programmes/open-programme.ts";
 import { shortenRate } from "../programmes/programme-terms.ts";
 import { type AuditNote, noteAudits } from "../store/queries/audit.ts";
-import { hasOpenInvitation, removeProgrammeInvitation } from "../store/queries/links.ts";
 import { findPersonByEmail, type Person, updatePerson } from "../store/queries/people.ts";
 import { addresseesOf, addToProgramme, findRole } from "../store/queries/programme-people.ts";
 import { findProgrammesByName, type Programme } from "../store/queries/programmes.ts";
 import { hasPassword } from "../store/queries/sign-in.ts";
+import { hasOpenInvitation, removeProgrammeInvitation } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
 import {
 	type ApplyDeps,

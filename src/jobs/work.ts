@@ -19,8 +19,8 @@ import {
 	noteLinesGone,
 	removeLines,
 } from "../store/queries/jobs.ts";
-import { lockLinks } from "../store/queries/links.ts";
 import { NOTHING_OWED, type Owed } from "../store/queries/queue.ts";
+import { lockAccess } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
 import { discardJob, noteJob } from "./job.ts";
 import type { JobKind, JobRow, JobScope, RowVerdict } from "./kind.ts";
@@ -179,7 +179,7 @@ async function applyBatch(deps: JobWorkDeps, job: Job, batch: Batch): Promise<Jo
 	// What the preview refused stays refused, even if it could be done by now: nobody has agreed to it.
 	const left = batch.promised.map((verdict) => (verdict.kind === "change" ? null : verdict));
 	const done = await store.transact(async (trx) => {
-		if (batch.kind.makesPeople) await lockLinks(trx);
+		if (batch.kind.makesPeople) await lockAccess(trx);
 		// First, because it also locks the job: a process whose claim has lapsed, or was taken with the access of whoever
 		// began it, changes nothing more.
 		const held = await advanceJob(trx, job, { claim_until_ms: clock.nowMs() + CLAIM_MS });

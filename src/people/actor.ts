@@ -3,9 +3,9 @@
 
 import { type Result, refuse } from "../domain/fault.ts";
 import { type Authority, grants, type PersonKind, type Right } from "../domain/roles.ts";
-import { lockLinks } from "../store/queries/links.ts";
 import { findRole } from "../store/queries/programme-people.ts";
 import { isSessionOf } from "../store/queries/sign-in.ts";
+import { lockAccess } from "../store/queries/sign-in-links.ts";
 import type { Db, Store } from "../store/store.ts";
 
 /** A person who acts without a session of their own, for example through a job that runs after they left the page. */
@@ -52,7 +52,7 @@ export function transactAs<Value>(
 	work: (trx: Db) => Promise<Result<Value>>,
 ): Promise<Result<Value>> {
 	return transact(async (trx) => {
-		await lockLinks(trx);
+		await lockAccess(trx);
 		if (actor.kind === "command line" || actor.kind === "service") return work(trx);
 		if (await isSessionOf(trx, actor.sessionId, actor.personId)) return work(trx);
 		return signedOut();

@@ -18,7 +18,6 @@ import { openForPerson, SEALING_IV_BYTES, sealForPerson } from "../domain/sealin
 import { sha256Hex } from "../domain/signature.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { lockLinks } from "../store/queries/links.ts";
 import {
 	endSession,
 	endSessions,
@@ -30,6 +29,7 @@ import {
 	turnAuthenticatorOff,
 	turnAuthenticatorOn,
 } from "../store/queries/sign-in.ts";
+import { lockAccess } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
 import { signedOut } from "./actor.ts";
 import { type AuthSession, changeWithSession, type SignInDeps, type Visitor } from "./auth.ts";
@@ -81,7 +81,7 @@ export async function beginAuthenticator(
 		backupCodes: seal(JSON.stringify(backupCodes)),
 	};
 	return store.transact(async (trx) => {
-		await lockLinks(trx);
+		await lockAccess(trx);
 		if (await isAuthenticatorOn(trx, publicId)) return alreadyOn("Turn it off first.");
 		await replaceSetup(trx, setup);
 		return succeed({ uri: totpUri(secret, email, issuer), backupCodes });

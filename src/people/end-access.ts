@@ -8,15 +8,15 @@ import { grants, type ProgrammeRole } from "../domain/roles.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { endJobsOf, type Job } from "../store/queries/jobs.ts";
 import { listKeysIssuedBy, lowerApiKey, revokeApiKey } from "../store/queries/keys.ts";
-import {
-	findLinksOf,
-	lockLinks,
-	type WithdrawnLink,
-	withdrawLinks,
-	withdrawLinksInto,
-} from "../store/queries/links.ts";
 import type { Person } from "../store/queries/people.ts";
 import { endChallenges, endSessions, listSessions } from "../store/queries/sign-in.ts";
+import {
+	findSignInLinksOf,
+	lockAccess,
+	type WithdrawnSignInLink,
+	withdrawSignInLinks,
+	withdrawSignInLinksInto,
+} from "../store/queries/sign-in-links.ts";
 import { endSecrets, listSecretsPreparedBy } from "../store/queries/signing-secrets.ts";
 import type { Db } from "../store/store.ts";
 
@@ -60,7 +60,7 @@ export async function previewEnding(
 	programmeId: number | null,
 	nowMs: number,
 ) {
-	const links = await findLinksOf(db, person, nowMs);
+	const links = await findSignInLinksOf(db, person, nowMs);
 	return {
 		sessions: (await listSessions(db, person.public_id)).length,
 		links: links.filter((link) => isTold(link, programmeId)).length,
@@ -70,7 +70,7 @@ export async function previewEnding(
 }
 
 /** What somebody did in other programmes is not this one's owners' to know. */
-function isTold(link: WithdrawnLink, programmeId: number | null): boolean {
+function isTold(link: WithdrawnSignInLink, programmeId: number | null): boolean {
 	return programmeId === null || link.programmeId === programmeId;
 }
 
@@ -80,12 +80,12 @@ export async function endAccess(
 	person: Pick<Person, "id" | "public_id" | "email">,
 	{ endedBy, programmeId = null, nowMs, keepsOneSession = false, keptKeys }: AccessEnding,
 ): Promise<EndedAccess> {
-	await lockLinks(trx);
+	await lockAccess(trx);
 	const sessions = (await endSessions(trx, person.public_id)) - (keepsOneSession ? 1 : 0);
 	// Sign-ins that wait for an authenticator's code.
 	await endChallenges(trx, person.public_id);
 	const why = `the access of ${person.email} ended`;
-	const withdrawn = await withdrawLinks(trx, person, nowMs);
+	const withdrawn = await withdrawSignInLinks(trx, person, nowMs);
 	await noteWithdrawn(trx, withdrawn, endedBy, why, nowMs);
 	const jobs = await endJobsOf(trx, person.id, nowMs);
 	await noteStopped(trx, jobs, endedBy, why, nowMs);
@@ -110,8 +110,8 @@ export async function endRightsIn(
 	role: ProgrammeRole,
 	{ endedBy, programmeId, nowMs }: { endedBy: number; programmeId: number; nowMs: number },
 ): Promise<EndedAccess> {
-	await lockLinks(trx);
-	const withdrawn = await withdrawLinksInto(trx, programmeId, person.id, nowMs);
+	await lockAccess(trx);
+	const withdrawn = await withdrawSignInLinksInto(trx, programmeId, person.id, nowMs);
 	await noteWithdrawn(trx, withdrawn, endedBy, `${person.email} may no longer invite people`, nowMs);
 	const jobs = await endJobsOf(trx, person.id, nowMs, programmeId);
 	await noteStopped(trx, jobs, endedBy, `${person.email} may no longer decide`, nowMs);
@@ -154,7 +154,7 @@ async function endIssued(
 
 async function noteWithdrawn(
 	trx: Db,
-	withdrawn: readonly WithdrawnLink[],
+	withdrawn: readonly WithdrawnSignInLink[],
 	endedBy: number | null,
 	why: string,
 	nowMs: number,

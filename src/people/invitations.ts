@@ -7,11 +7,11 @@ import type { PersonKind } from "../domain/roles.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
 import { composeAccessMail, composeInvitationMail } from "../mail/letters.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { removeProgrammeInvitation } from "../store/queries/links.ts";
 import { addPartnerPerson } from "../store/queries/partners.ts";
 import { findPersonByEmail, type Person, updatePerson } from "../store/queries/people.ts";
 import { addToProgramme, findRole } from "../store/queries/programme-people.ts";
 import { hasPassword } from "../store/queries/sign-in.ts";
+import { removeProgrammeInvitation } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
 import {
 	type ActingPerson,
@@ -25,8 +25,8 @@ import {
 } from "./actor.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { LIMITS, useLimits } from "./limits.ts";
-import { issueLink, type Membership, type PartnerMembership } from "./links.ts";
 import { findOrMakePerson, parseEmail } from "./people.ts";
+import { issueSignInLink, type Membership, type PartnerMembership } from "./sign-in-links.ts";
 
 export interface InvitationsDeps extends Pick<AccountsDeps, "store" | "clock" | "random"> {
 	mails: MailDispatcher;
@@ -91,7 +91,7 @@ export async function welcomePerson(
 	}
 	await updatePerson(trx, personId, { deactivated_at_ms: null });
 	const purpose = kind === "staff" ? "staff_invitation" : "programme_invitation";
-	const link = `${publicUrl}${await issueLink(trx, deps, { purpose, personId, programmeId, madeBy: personIdOf(maker) })}`;
+	const link = `${publicUrl}${await issueSignInLink(trx, deps, { purpose, personId, programmeId, madeBy: personIdOf(maker) })}`;
 	await mails.enqueue(trx, composeInvitationMail(email, link, { kind, membership, isByOwner: false }));
 	return sentLink(deps, maker, { email, link });
 }
@@ -160,7 +160,7 @@ export async function inviteByOwner(
 			role,
 			madeBy: maker.personId,
 		} as const;
-		const link = `${deps.publicUrl}${await issueLink(trx, deps, order)}`;
+		const link = `${deps.publicUrl}${await issueSignInLink(trx, deps, order)}`;
 		const note = { personId: maker.personId, programmeId, action: "person.invited" } as const;
 		const detail = isRenewed ? "new link" : role;
 		await noteAudit(trx, { ...note, subject: email, detail }, deps.clock.nowMs());
@@ -211,7 +211,7 @@ export async function makePasswordLink(
 	if (personId === personIdOf(maker)) return refuse("not_allowed", "Change your own password under Account.");
 	return sendAs(deps, maker, email, programmeId, async (trx) => {
 		const order = { purpose: "password_link", personId, programmeId, madeBy: personIdOf(maker) } as const;
-		const link = `${deps.publicUrl}${await issueLink(trx, deps, order)}`;
+		const link = `${deps.publicUrl}${await issueSignInLink(trx, deps, order)}`;
 		// The person is mailed that there is one, and not the link: the mailbox may be what was lost.
 		const note = { personId: personIdOf(maker), programmeId, action: "password.link_made" } as const;
 		await noteAudit(trx, { ...note, subject: email }, deps.clock.nowMs());

@@ -15,9 +15,9 @@ import type { SignInDeps, Visitor } from "./auth.ts";
 import type { AccountsDeps } from "./deps.ts";
 import type { InvitationsDeps } from "./invitations.ts";
 import { LIMITS, useLimits } from "./limits.ts";
-import { issueLink } from "./links.ts";
 import { checkPassword } from "./passwords.ts";
 import { parseEmail } from "./people.ts";
+import { issueSignInLink } from "./sign-in-links.ts";
 
 /** Languages that dates can be written in, with how each is called by those who speak it. */
 export const DATE_LOCALES = {
@@ -104,7 +104,7 @@ export async function askForAddress(
 	if (tooMany !== null) return tooMany;
 	const asked = await transactAs(deps.store, maker, async (trx) => {
 		const order = { purpose: "address_mail", personId: self.id, email, madeBy: self.id } as const;
-		const link = `${deps.publicUrl}${await issueLink(trx, deps, order)}`;
+		const link = `${deps.publicUrl}${await issueSignInLink(trx, deps, order)}`;
 		const isWithheld = (await findPersonByEmail(trx, email)) !== undefined;
 		await deps.mails.enqueue(trx, { ...composeAddressMail(email, self.email, link), isWithheld });
 		const { address } = visitor;

@@ -6,9 +6,9 @@ import { networkOf } from "../domain/client-address.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { composeResetMail } from "../mail/letters.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { lockLinks } from "../store/queries/links.ts";
 import { findPersonByEmail, findPersonById } from "../store/queries/people.ts";
 import { hasPassword, setPassword } from "../store/queries/sign-in.ts";
+import { lockAccess } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
 import type { SignedInPerson } from "./actor.ts";
 import {
@@ -22,7 +22,7 @@ import {
 import { type EndedAccess, endAccess } from "./end-access.ts";
 import type { InvitationsDeps } from "./invitations.ts";
 import { forgetUse, giveUseBack, LIMITS, triesFrom, type Use, useLimits } from "./limits.ts";
-import { issueLink } from "./links.ts";
+import { issueSignInLink } from "./sign-in-links.ts";
 import { type DeviceDeps, findDevice } from "./signed-cookies.ts";
 
 export function judgePassword(password: string): Result<true> {
@@ -134,11 +134,11 @@ export async function requestPasswordReset(
 	if (tooMany !== null) return tooMany;
 	// Once the answer is out: the time that it takes would tell whether the account exists.
 	mails.later(async (trx) => {
-		await lockLinks(trx);
+		await lockAccess(trx);
 		const person = await findPersonByEmail(trx, email);
 		if (person === undefined || !(await hasPassword(trx, person.public_id))) return null;
 		const order = { purpose: "password_mail", personId: person.id, madeBy: null } as const;
-		const link = `${publicUrl}${await issueLink(trx, deps, order)}`;
+		const link = `${publicUrl}${await issueSignInLink(trx, deps, order)}`;
 		// By whoever knows the address: nobody is signed in.
 		await noteAudit(trx, { personId: null, action: "password.reset_asked", subject: email }, nowMs);
 		return composeResetMail(email, link);

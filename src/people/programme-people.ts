@@ -4,11 +4,11 @@
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { grants, type ProgrammeRole } from "../domain/roles.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { findProgrammeInvitation, removeProgrammeInvitation } from "../store/queries/links.ts";
 import { findPersonById, findPersonByPublicId, type Person, updatePerson } from "../store/queries/people.ts";
 import { findRole, hasOtherOwner, removeFromProgramme, setRole } from "../store/queries/programme-people.ts";
 import { lockProgramme, type Programme } from "../store/queries/programmes.ts";
 import { removeSignIn } from "../store/queries/sign-in.ts";
+import { findProgrammeInvitation, removeProgrammeInvitation } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
 import { type SignedInPerson, transactAs, transactInProgramme } from "./actor.ts";
 import type { AccountsDeps } from "./deps.ts";

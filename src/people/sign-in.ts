@@ -5,7 +5,6 @@ import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { lockLinks } from "../store/queries/links.ts";
 import { findPersonByEmail, findPersonByPublicId, type Person } from "../store/queries/people.ts";
 import {
 	endChallenge,
@@ -15,6 +14,7 @@ import {
 	insertChallenge,
 	isAuthenticatorOn,
 } from "../store/queries/sign-in.ts";
+import { lockAccess } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
 import {
 	readTokenCookie,
@@ -54,7 +54,7 @@ export async function signIn(
 	const stepped = !judged.ok
 		? judged
 		: await deps.store.transact(async (trx): Promise<Result<SignInStep>> => {
-				await lockLinks(trx);
+				await lockAccess(trx);
 				const person = await findPersonByEmail(trx, email);
 				const isStillRight = (await findPasswordHash(trx, email)) === judged.value;
 				if (person === undefined || !isStillRight || person.deactivated_at_ms !== null)
@@ -87,7 +87,7 @@ export async function confirmSignIn(
 	const holder = { personId: person.id, publicId: person.public_id, email: person.email };
 	const confirmed = await withCodeLimit(deps, holder, visitor, () =>
 		store.transact(async (trx) => {
-			await lockLinks(trx);
+			await lockAccess(trx);
 			// With the password it was begun with, or the person's access, it is gone.
 			const challenge = await findChallenge(trx, tokenHash, clock.nowMs());
 			if (challenge === undefined) return codeStepOver();

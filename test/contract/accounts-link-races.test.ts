@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { succeed } from "../../src/domain/fault.ts";
 import type { PersonKind } from "../../src/domain/roles.ts";
-import { acceptLink } from "../../src/people/accept-link.ts";
+import { acceptSignInLink } from "../../src/people/accept-sign-in-link.ts";
 import type { SignedInPerson } from "../../src/people/actor.ts";
 import { changeWithSession, revokeSessions } from "../../src/people/auth.ts";
 import { inviteByOwner, invitePerson, makePasswordLink } from "../../src/people/invitations.ts";
@@ -232,7 +232,7 @@ eachDatabase("links while access ends", (database) => {
 	function accept(store: Store, token: string) {
 		const auth = { hashPassword: async () => "chosen" };
 		const entered = { email: "", name: "", password: "another horse battery" };
-		return acceptLink({ ...depsOf(store), auth }, token, entered);
+		return acceptSignInLink({ ...depsOf(store), auth }, token, entered);
 	}
 
 	function sessionsOf({ public_id }: Person): Promise<{ id: string }[]> {

@@ -6,7 +6,7 @@ import { DAY_MS } from "../../src/domain/time.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { invitePerson } from "../../src/people/invitations.ts";
 import { useLimits } from "../../src/people/limits.ts";
-import { makeFirstStaffPath } from "../../src/people/links.ts";
+import { makeFirstStaffPath } from "../../src/people/sign-in-links.ts";
 import { countUse, forgetUses, readUses, uncountUse } from "../../src/store/queries/limit-counts.ts";
 import type { Person } from "../../src/store/queries/people.ts";
 import { pruneAccess, pruneShortLived } from "../../src/store/queries/prune.ts";

@@ -62,7 +62,6 @@ import { readIntegrationChecks } from "../../src/store/queries/first-times.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import { claimJob, listJobs } from "../../src/store/queries/jobs.ts";
 import { listApiKeys } from "../../src/store/queries/keys.ts";
-import { findOpenLink } from "../../src/store/queries/links.ts";
 import { findAnnounced, listAnswersOf, listNewestAnswers } from "../../src/store/queries/local-answers.ts";
 import {
 	endTroubles,
@@ -82,6 +81,7 @@ import { removeEndpoint, setEndpoint } from "../../src/store/queries/programmes.
 import { pruneClicks, pruneExpired, pruneLog } from "../../src/store/queries/prune.ts";
 import type { DueDelivery, ReadRequest, Settlement } from "../../src/store/queries/queue.ts";
 import { hasPassword } from "../../src/store/queries/sign-in.ts";
+import { findOpenSignInLink } from "../../src/store/queries/sign-in-links.ts";
 import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
 import { createSqliteQueue } from "../../src/store/sqlite/queue.ts";
 import { createSqliteWrites } from "../../src/store/sqlite/writes.ts";
@@ -477,7 +477,7 @@ const READS: readonly Read[] = [
 	["programmes found by their name", [], (db) => listProgrammes(db, { search: "sHÖp", limit: 50 })],
 	["a programme's people", ["links_by_person"], (db) => listProgrammePeople(db, SMALL, START_MS)],
 	["the staff", ["people_by_kind"], (db) => listStaff(db, START_MS)],
-	["a link that is followed", [], (db) => findOpenLink(db, "x", 0)],
+	["a link that is followed", [], (db) => findOpenSignInLink(db, "x", 0)],
 	["who has a password", ["auth_accounts_by_user"], (db) => hasPassword(db, "usr7")],
 	["somebody's programmes", [], (db) => listProgrammesOf(db, 77, 50)],
 	["one of somebody's programmes", [], (db) => findProgrammeOf(db, 77, "prg_7")],

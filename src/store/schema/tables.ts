@@ -42,8 +42,8 @@ export interface Schema {
 	auth_sessions: people.AuthSessionsTable;
 	auth_two_factors: people.AuthTwoFactorsTable;
 	auth_verifications: people.AuthVerificationsTable;
-	links: people.LinksTable;
-	link_lock: people.LinkLockTable;
+	links: people.SignInLinksTable;
+	link_lock: people.AccessLockTable;
 	limit_counts: people.LimitCountsTable;
 	spent_codes: people.SpentCodesTable;
 	audit_entries: notices.AuditEntriesTable;

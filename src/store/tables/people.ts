@@ -104,7 +104,7 @@ export interface LimitCountsTable {
  * What a link is for. A link that staff or the command line made for a new password and one that somebody asked for
  * by mail are two purposes, because anybody who knows an address can ask: that must not end the one in hand.
  */
-export type LinkPurpose =
+export type SignInLinkPurpose =
 	| "first_staff"
 	| "staff_invitation"
 	| "programme_invitation"
@@ -116,10 +116,10 @@ export type LinkPurpose =
 export type Withdrawal = "with_maker" | "with_recipient";
 
 /** It goes when it is used, or when another of the same purpose for the same person or address takes its place. */
-export interface LinksTable {
+export interface SignInLinksTable {
 	id: Generated<number>;
 	public_id: string;
-	purpose: LinkPurpose;
+	purpose: SignInLinkPurpose;
 	/** SHA-256 of the token; the token itself is only ever in the link. */
 	token_hash: string;
 	/** For whom. Null for the first start, and for an owner's invitation, which is for an address. */
@@ -141,6 +141,6 @@ export interface LinksTable {
 }
 
 /** One row: whoever makes or uses a link, or ends somebody's access, holds it until the transaction ends. */
-export interface LinkLockTable {
+export interface AccessLockTable {
 	id: number;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { makeFirstStaffPath } from "../../people/links.ts";
+import { makeFirstStaffPath } from "../../people/sign-in-links.ts";
 import { findNetwork } from "../../store/queries/network.ts";
 import {
 	type Browser,

@@ -15,7 +15,6 @@ import {
 	renewProgrammeLink,
 	renewStaffLink,
 } from "../../people/programme-people.ts";
-import { listProgrammeInvitations, type ProgrammeInvitation } from "../../store/queries/links.ts";
 import type { Partner } from "../../store/queries/partners.ts";
 import {
 	type ListedPerson,
@@ -24,6 +23,7 @@ import {
 	listStaff,
 } from "../../store/queries/people.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
+import { listProgrammeInvitations, type ProgrammeInvitation } from "../../store/queries/sign-in-links.ts";
 import { declareForm, readTextFields } from "../form.ts";
 import type { WebContext, WebDeps } from "../page.ts";
 import * as page from "../page.ts";

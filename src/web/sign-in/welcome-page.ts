@@ -3,11 +3,11 @@
 
 import type { Fault } from "../../domain/fault.ts";
 import { ROLE_SUMMARIES } from "../../domain/roles.ts";
-import { type AcceptedLink, acceptLink } from "../../people/accept-link.ts";
+import { type AcceptedSignInLink, acceptSignInLink } from "../../people/accept-sign-in-link.ts";
 import { MIN_PASSWORD_LENGTH } from "../../people/auth.ts";
 import { sayWhatEnded } from "../../people/end-access.ts";
-import { findLink, type OpenedLink } from "../../people/links.ts";
 import { signIn, signOut } from "../../people/sign-in.ts";
+import { findSignInLink, type OpenedSignInLink } from "../../people/sign-in-links.ts";
 import { titleOf } from "../document.ts";
 import { declareForm } from "../form.ts";
 import { answerPlainPage, handOnCookies, leadTo, setFlash, type WebContext, type WebDeps } from "../page.ts";
@@ -29,7 +29,7 @@ const FORM = declareForm({
 
 export async function showWelcome(c: WebContext, deps: WebDeps): Promise<Response> {
 	const token = c.req.param("token") ?? "";
-	const found = await findLink(deps, token);
+	const found = await findSignInLink(deps, token);
 	if (!found.ok) return showDeadLink(c, found.fault);
 	const parts = partsOf(found.value, titleOf(c.get("network")));
 	const { title, lead, asks, email, name, button, passwordLabel: label = "Password" } = parts;
@@ -48,7 +48,7 @@ export async function acceptWelcome(c: WebContext, deps: WebDeps): Promise<Respo
 	const token = c.req.param("token") ?? "";
 	const typed = await FORM.read(c);
 	const { address } = c.get("visitor");
-	const accepted = await acceptLink(deps, token, { ...typed, address });
+	const accepted = await acceptSignInLink(deps, token, { ...typed, address });
 	if (accepted.ok) return goOn(c, deps, accepted.value, typed.password);
 	return FORM.refuse(c, accepted, () => showWelcome(c, deps));
 }
@@ -56,7 +56,7 @@ export async function acceptWelcome(c: WebContext, deps: WebDeps): Promise<Respo
 async function goOn(
 	c: WebContext,
 	deps: WebDeps,
-	{ purpose, person, programme, role, hasNewPassword, ended }: AcceptedLink,
+	{ purpose, person, programme, role, hasNewPassword, ended }: AcceptedSignInLink,
 	password: string,
 ): Promise<Response> {
 	// A link that chooses no password lets nobody in: whoever is not signed in here does that with their own.
@@ -116,7 +116,7 @@ interface Parts {
 	button: string;
 }
 
-function partsOf(opened: OpenedLink, network: string): Parts {
+function partsOf(opened: OpenedSignInLink, network: string): Parts {
 	const title = `Welcome to ${network}`;
 	switch (opened.kind) {
 		case "first":

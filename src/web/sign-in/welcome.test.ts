@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { COMMAND_LINE } from "../../people/actor.ts";
 import { invitePerson } from "../../people/invitations.ts";
-import { makeFirstStaffPath } from "../../people/links.ts";
+import { makeFirstStaffPath } from "../../people/sign-in-links.ts";
 import { openTestSite, PASSWORD, type Shown, type TestSite } from "../test-site.test-support.ts";
 
 const FIRST = { email: "first@network.example", name: "Fay First", password: PASSWORD };

@@ -6,20 +6,31 @@ import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { ProgrammeRole } from "../domain/roles.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { lockLinks, removeFirstStaffLink, removeLinksOfPerson, spendLink } from "../store/queries/links.ts";
 import { findPersonByEmail, type Person, updatePerson } from "../store/queries/people.ts";
 import { addToProgramme } from "../store/queries/programme-people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { hasPassword, setPassword } from "../store/queries/sign-in.ts";
+import {
+	lockAccess,
+	removeFirstStaffLink,
+	removeSignInLinksOf,
+	spendSignInLink,
+} from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
-import type { LinkPurpose } from "../store/tables/people.ts";
+import type { SignInLinkPurpose } from "../store/tables/people.ts";
 import type { Auth } from "./auth.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { type EndedAccess, endAccess } from "./end-access.ts";
-import { findLink, linkNotValid, type Membership, type OpenedLink, readLink } from "./links.ts";
 import { changeAddress } from "./own-settings.ts";
 import { forgetWrongPasswords, judgePassword } from "./passwords.ts";
 import { findOrMakePerson, parseEmail } from "./people.ts";
+import {
+	findSignInLink,
+	linkNotValid,
+	type Membership,
+	type OpenedSignInLink,
+	readSignInLink,
+} from "./sign-in-links.ts";
 
 export interface AcceptDeps extends Pick<AccountsDeps, "store" | "clock" | "random"> {
 	mails: MailDispatcher;
@@ -37,8 +48,8 @@ export interface Acceptance {
 	address?: string;
 }
 
-export interface AcceptedLink {
-	purpose: LinkPurpose;
+export interface AcceptedSignInLink {
+	purpose: SignInLinkPurpose;
 	person: Person;
 	/** What an owner's invitation was for, and what they are there now. */
 	programme: Programme | null;
@@ -57,19 +68,19 @@ interface Entry {
 	address: string | null;
 }
 
-export async function acceptLink(
+export async function acceptSignInLink(
 	deps: AcceptDeps,
 	token: string,
 	acceptance: Acceptance,
-): Promise<Result<AcceptedLink>> {
-	const looked = await findLink(deps, token);
+): Promise<Result<AcceptedSignInLink>> {
+	const looked = await findSignInLink(deps, token);
 	if (!looked.ok) return looked;
 	const entry = await readEntry(deps, looked.value, acceptance);
 	if (!entry.ok) return entry;
-	const accepted = await deps.store.transact<Result<AcceptedLink>>(async (trx) => {
-		await lockLinks(trx);
+	const accepted = await deps.store.transact<Result<AcceptedSignInLink>>(async (trx) => {
+		await lockAccess(trx);
 		const nowMs = deps.clock.nowMs();
-		const read = await readLink(trx, token, nowMs);
+		const read = await readSignInLink(trx, token, nowMs);
 		if (read === undefined) return linkNotValid();
 		const { link, opened } = read;
 		// The account was there when the page asked for no password, and is gone now.
@@ -78,7 +89,7 @@ export async function acceptLink(
 		if (opened.kind === "first" && !(await mayBecomeFirst(trx, email))) {
 			return refuse("email_taken", `${email} has an account here already. Use another address.`, "email");
 		}
-		if (!(await spendLink(trx, link.id))) return linkNotValid();
+		if (!(await spendSignInLink(trx, link.id))) return linkNotValid();
 		const nothingElse = { programme: null, role: null, ended: null };
 		const used = await useLink(trx, deps, opened, entry.value, nowMs);
 		const hasNewPassword = needsPassword(opened);
@@ -90,7 +101,7 @@ export async function acceptLink(
 
 async function readEntry(
 	{ auth }: Pick<AcceptDeps, "auth">,
-	opened: OpenedLink,
+	opened: OpenedSignInLink,
 	acceptance: Acceptance,
 ): Promise<Result<Entry>> {
 	const address = acceptance.address ?? null;
@@ -106,17 +117,17 @@ async function readEntry(
 	return succeed({ email: email.value, name: name.value, passwordHash, address });
 }
 
-function needsPassword(opened: OpenedLink): boolean {
+function needsPassword(opened: OpenedSignInLink): boolean {
 	return opened.kind !== "address" && (opened.kind !== "programme" || !opened.hasAccount);
 }
 
 async function useLink(
 	trx: Db,
 	deps: AcceptDeps,
-	opened: OpenedLink,
+	opened: OpenedSignInLink,
 	entry: Entry,
 	nowMs: number,
-): Promise<Pick<AcceptedLink, "person"> & Partial<AcceptedLink>> {
+): Promise<Pick<AcceptedSignInLink, "person"> & Partial<AcceptedSignInLink>> {
 	switch (opened.kind) {
 		case "first": {
 			await removeFirstStaffLink(trx);
@@ -163,7 +174,7 @@ async function join(
 	membership: Membership | null,
 	nowMs: number,
 ): Promise<Person> {
-	await removeLinksOfPerson(trx, person.id);
+	await removeSignInLinksOf(trx, person.id);
 	await updatePerson(trx, person.id, { name });
 	await setPassword(trx, { ...person, name }, passwordHash, nowMs);
 	await forgetWrongPasswords(trx, person.email, address);

@@ -6,20 +6,25 @@ import type { ProgrammeRole } from "../domain/roles.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import { INVITATION_DAYS } from "../mail/letters.ts";
-import { findOpenLink, type Link, lockLinks, replaceLink } from "../store/queries/links.ts";
 import { listPartnersOf, type Partner } from "../store/queries/partners.ts";
 import { findPersonByEmail, findPersonById, type Person } from "../store/queries/people.ts";
 import { findProgrammesById, type Programme } from "../store/queries/programmes.ts";
 import { hasPassword, hasStaffWithPassword } from "../store/queries/sign-in.ts";
+import {
+	findOpenSignInLink,
+	lockAccess,
+	replaceSignInLink,
+	type SignInLink,
+} from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
-import type { LinkPurpose } from "../store/tables/people.ts";
+import type { SignInLinkPurpose } from "../store/tables/people.ts";
 import type { AccountsDeps } from "./deps.ts";
 
 /** 256 bits: nobody guesses one, so a plain hash is enough at rest. */
 const TOKEN_BYTES = 32;
 
 /** How long each kind of link is good for. Its mail is in mail/letters, its page in web/sign-in/welcome-page. */
-const LIFE_MS: Readonly<Record<LinkPurpose, number>> = {
+const LIFE_MS: Readonly<Record<SignInLinkPurpose, number>> = {
 	// It stands in the log of the start.
 	first_staff: DAY_MS,
 	staff_invitation: INVITATION_DAYS * DAY_MS,
@@ -43,8 +48,8 @@ export interface PartnerMembership {
 	accepted?: Pick<Programme, "name"> | undefined;
 }
 
-export interface LinkOrder {
-	purpose: LinkPurpose;
+export interface SignInLinkOrder {
+	purpose: SignInLinkPurpose;
 	/** For whom: a person, or an address, whether or not it has an account. Neither for the first start. */
 	personId?: number;
 	email?: string;
@@ -56,14 +61,14 @@ export interface LinkOrder {
 }
 
 /** Within `transactAs`. Resolves to the path of its page, whose token is stored nowhere. */
-export async function issueLink(
+export async function issueSignInLink(
 	trx: Db,
 	{ clock, random }: Pick<AccountsDeps, "clock" | "random">,
-	{ purpose, personId, email, programmeId, role, madeBy }: LinkOrder,
+	{ purpose, personId, email, programmeId, role, madeBy }: SignInLinkOrder,
 ): Promise<string> {
 	const token = random.hex(TOKEN_BYTES);
 	const nowMs = clock.nowMs();
-	await replaceLink(trx, {
+	await replaceSignInLink(trx, {
 		public_id: makeId("lnk", nowMs, random.bytes(ID_RANDOM_BYTES)),
 		purpose,
 		token_hash: sha256Hex(token),
@@ -88,13 +93,13 @@ export async function makeFirstStaffPath(
 	deps: Pick<AccountsDeps, "store" | "clock" | "random">,
 ): Promise<string | null> {
 	return deps.store.transact(async (trx) => {
-		await lockLinks(trx);
+		await lockAccess(trx);
 		if (await hasStaffWithPassword(trx)) return null;
-		return issueLink(trx, deps, { purpose: "first_staff", madeBy: null });
+		return issueSignInLink(trx, deps, { purpose: "first_staff", madeBy: null });
 	});
 }
 
-export type OpenedLink =
+export type OpenedSignInLink =
 	/** First start: the visitor enters name and e-mail. */
 	| { kind: "first" }
 	/** An account waits for a name and a password; of somebody who was invited for a partner, with its name. */
@@ -114,26 +119,26 @@ export type OpenedLink =
 	| { kind: "password"; person: Person };
 
 /** What the link opens, for the page behind it. Looking changes nothing: mail scanners open links, too. */
-export async function findLink(
+export async function findSignInLink(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
 	token: string,
-): Promise<Result<OpenedLink>> {
-	const read = await readLink(store.db, token, clock.nowMs());
+): Promise<Result<OpenedSignInLink>> {
+	const read = await readSignInLink(store.db, token, clock.nowMs());
 	return read === undefined ? linkNotValid() : succeed(read.opened);
 }
 
 /** Undefined when it does not work any more, or there is nothing left for it to do. */
-export async function readLink(
+export async function readSignInLink(
 	db: Db,
 	token: string,
 	nowMs: number,
-): Promise<{ link: Link; opened: OpenedLink } | undefined> {
-	const link = await findOpenLink(db, sha256Hex(token), nowMs);
-	const opened = link && (await openLink(db, link));
+): Promise<{ link: SignInLink; opened: OpenedSignInLink } | undefined> {
+	const link = await findOpenSignInLink(db, sha256Hex(token), nowMs);
+	const opened = link && (await openSignInLink(db, link));
 	return link && opened && { link, opened };
 }
 
-async function openLink(db: Db, link: Link): Promise<OpenedLink | undefined> {
+async function openSignInLink(db: Db, link: SignInLink): Promise<OpenedSignInLink | undefined> {
 	const { purpose, email, person_id: personId } = link;
 	if (purpose === "first_staff") return (await hasStaffWithPassword(db)) ? undefined : { kind: "first" };
 	// An owner's; what staff made is for a person, who has their role already.
@@ -154,9 +159,9 @@ async function openLink(db: Db, link: Link): Promise<OpenedLink | undefined> {
 /** Staff see every programme and are in none: for them there is nothing to accept. */
 async function openProgramme(
 	db: Db,
-	{ programme_id: programmeId, role }: Link,
+	{ programme_id: programmeId, role }: SignInLink,
 	email: string,
-): Promise<OpenedLink | undefined> {
+): Promise<OpenedSignInLink | undefined> {
 	if (programmeId === null || role === null) return undefined;
 	const programme = (await findProgrammesById(db, [programmeId])).get(programmeId);
 	const person = await findPersonByEmail(db, email);

@@ -1,13 +1,13 @@
-// One-time links: made, looked at, used and withdrawn. Whoever changes one holds `lockLinks`.
+// One-time links: made, looked at, used and withdrawn. Whoever changes one holds `lockAccess`.
 
 import { type Insertable, type NotNull, type RawBuilder, type Selectable, sql } from "kysely";
 import type { ProgrammeRole } from "../../domain/roles.ts";
 import type { Db } from "../store.ts";
-import type { LinkPurpose, LinksTable, Withdrawal } from "../tables/people.ts";
+import type { SignInLinkPurpose, SignInLinksTable, Withdrawal } from "../tables/people.ts";
 
-export type Link = Selectable<LinksTable>;
+export type SignInLink = Selectable<SignInLinksTable>;
 /** What an owner sent: it is for an address, whether or not that has an account, and names what they become. */
-export type ProgrammeInvitation = Link & { email: string; role: ProgrammeRole };
+export type ProgrammeInvitation = SignInLink & { email: string; role: ProgrammeRole };
 
 /** As with people: one page holds them all. */
 const MAX_INVITATIONS_LISTED = 500;
@@ -17,7 +17,7 @@ const MAX_INVITATIONS_LISTED = 500;
  * the other: a link is used before its maker's access ended or not at all, none is made after it, and no two of them
  * wait for each other crosswise. All of them are a few short statements that people wait for anyway.
  */
-export async function lockLinks(trx: Db): Promise<void> {
+export async function lockAccess(trx: Db): Promise<void> {
 	await trx
 		.updateTable("link_lock")
 		.set((eb) => ({ id: eb.ref("id") }))
@@ -25,7 +25,7 @@ export async function lockLinks(trx: Db): Promise<void> {
 }
 
 /** In place of the one of the same purpose for the same person or address, which stops working. */
-export async function replaceLink(trx: Db, link: Insertable<LinksTable>): Promise<void> {
+export async function replaceSignInLink(trx: Db, link: Insertable<SignInLinksTable>): Promise<void> {
 	const same = trx.deleteFrom("links").where("purpose", "=", link.purpose);
 	if (link.person_id != null) await same.where("person_id", "=", link.person_id).execute();
 	else if (link.email != null) {
@@ -38,7 +38,11 @@ export async function replaceLink(trx: Db, link: Insertable<LinksTable>): Promis
 }
 
 /** Undefined when it has expired, was withdrawn, replaced or used. */
-export async function findOpenLink(db: Db, tokenHash: string, nowMs: number): Promise<Link | undefined> {
+export async function findOpenSignInLink(
+	db: Db,
+	tokenHash: string,
+	nowMs: number,
+): Promise<SignInLink | undefined> {
 	return db
 		.selectFrom("links")
 		.selectAll()
@@ -51,11 +55,11 @@ export async function findOpenLink(db: Db, tokenHash: string, nowMs: number): Pr
 /** Of somebody who was invited to a programme and has not joined yet. */
 export async function hasOpenInvitation(db: Db, personId: number, nowMs: number): Promise<boolean> {
 	const isMeant = sql`l.person_id = ${personId} and l.purpose = 'programme_invitation'`;
-	return (await findOpenLinks(db, isMeant, nowMs)).length > 0;
+	return (await findOpenSignInLinks(db, isMeant, nowMs)).length > 0;
 }
 
 /** False when somebody else was faster: a link works once. */
-export async function spendLink(trx: Db, id: number): Promise<boolean> {
+export async function spendSignInLink(trx: Db, id: number): Promise<boolean> {
 	const { numDeletedRows } = await trx
 		.deleteFrom("links")
 		.where("id", "=", id)
@@ -65,7 +69,7 @@ export async function spendLink(trx: Db, id: number): Promise<boolean> {
 }
 
 /** Those that would let this person choose a password. An owner's invitation to their address stays. */
-export async function removeLinksOfPerson(trx: Db, personId: number): Promise<void> {
+export async function removeSignInLinksOf(trx: Db, personId: number): Promise<void> {
 	await trx.deleteFrom("links").where("person_id", "=", personId).execute();
 }
 
@@ -109,14 +113,14 @@ export async function removeProgrammeInvitation(
 	return numDeletedRows > 0n;
 }
 
-export interface WithdrawnLink {
-	purpose: LinkPurpose;
+export interface WithdrawnSignInLink {
+	purpose: SignInLinkPurpose;
 	/** For whom it was. */
 	email: string;
 	programmeId: number | null;
 }
 
-interface OpenLink extends WithdrawnLink {
+interface OpenSignInLink extends WithdrawnSignInLink {
 	id: number;
 	personId: number | null;
 }
@@ -125,12 +129,12 @@ interface OpenLink extends WithdrawnLink {
  * Every link that this person made, and every link that was made for them, by whomever. Invitations to others stay
  * as withdrawn ones: somebody else may send them again.
  */
-export async function withdrawLinks(
+export async function withdrawSignInLinks(
 	trx: Db,
 	person: { id: number; email: string },
 	nowMs: number,
-): Promise<WithdrawnLink[]> {
-	const links = await findLinksOf(trx, person, nowMs);
+): Promise<WithdrawnSignInLink[]> {
+	const links = await findSignInLinksOf(trx, person, nowMs);
 	const ends = Object.groupBy(links, ({ purpose, personId, email }) => {
 		// What is for the person alone has nothing left to be sent again; an owner's invitation is on that owner's list.
 		if (!purpose.endsWith("_invitation") || personId === person.id) return "gone";
@@ -143,27 +147,31 @@ export async function withdrawLinks(
 	return links;
 }
 
-/** What `withdrawLinks` would withdraw now. */
-export function findLinksOf(db: Db, person: { id: number; email: string }, nowMs: number) {
+/** What `withdrawSignInLinks` would withdraw now. */
+export function findSignInLinksOf(db: Db, person: { id: number; email: string }, nowMs: number) {
 	const isTheirs = sql`(l.made_by = ${person.id} or l.person_id = ${person.id} or l.email = ${person.email})`;
-	return findOpenLinks(db, isTheirs, nowMs);
+	return findOpenSignInLinks(db, isTheirs, nowMs);
 }
 
 /** Of one programme, those that this person made. They stay as withdrawn ones: somebody else may send them again. */
-export async function withdrawLinksInto(
+export async function withdrawSignInLinksInto(
 	trx: Db,
 	programmeId: number,
 	madeBy: number,
 	nowMs: number,
-): Promise<WithdrawnLink[]> {
+): Promise<WithdrawnSignInLink[]> {
 	const isTheirs = sql`l.made_by = ${madeBy} and l.programme_id = ${programmeId}`;
-	const links = await findOpenLinks(trx, isTheirs, nowMs);
+	const links = await findOpenSignInLinks(trx, isTheirs, nowMs);
 	await withdraw(trx, links, "with_maker");
 	return links;
 }
 
-async function findOpenLinks(trx: Db, isMeant: RawBuilder<unknown>, nowMs: number): Promise<OpenLink[]> {
-	const { rows } = await sql<OpenLink>`
+async function findOpenSignInLinks(
+	trx: Db,
+	isMeant: RawBuilder<unknown>,
+	nowMs: number,
+): Promise<OpenSignInLink[]> {
+	const { rows } = await sql<OpenSignInLink>`
 		select l.id, l.purpose, l.programme_id as "programmeId", l.person_id as "personId",
 			coalesce(l.email, p.email, '') as email
 		from links l left join people p on p.id = l.person_id
@@ -171,7 +179,11 @@ async function findOpenLinks(trx: Db, isMeant: RawBuilder<unknown>, nowMs: numbe
 	return rows;
 }
 
-async function withdraw(trx: Db, links: readonly OpenLink[] = [], withdrawn: Withdrawal): Promise<void> {
+async function withdraw(
+	trx: Db,
+	links: readonly OpenSignInLink[] = [],
+	withdrawn: Withdrawal,
+): Promise<void> {
 	const ids = links.map(({ id }) => id);
 	if (ids.length > 0) await trx.updateTable("links").set({ withdrawn }).where("id", "in", ids).execute();
 }
