@@ -1,4 +1,4 @@
-// The limit of the machine, measured: what the service's own client does without a service.
+// Measures the machine's limit: what the service's own client achieves without a service.
 
 import { runChild } from "./child-process.ts";
 import { CONNECTIONS } from "./connection.ts";
@@ -6,7 +6,7 @@ import type { Receiver } from "./receiver-process.ts";
 
 export interface BareAnswer {
 	perSecond: number;
-	/** Of the sending process, per request. */
+	/** Processor time of the sending process per request. */
 	cpuMicros: number;
 }
 

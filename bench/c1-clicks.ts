@@ -1,5 +1,5 @@
-// C1: clicks on partners' links, counted and stored, beside the same server with a constant redirect; and signed sales
-// with a click ID and a coupon code beside W6's.
+// C1: clicks on partner links, counted and stored, compared with the same server and a constant redirect; and
+// signed sales with a click ID and a coupon code, compared with the sales of W6.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -22,7 +22,10 @@ const DATABASES = ["SQLite", "PostgreSQL"] as const;
 const REACH = { rate: 0.6, p99: 2, statements: 0.01, sales: 0.9 } as const;
 
 interface ClickScale {
-	/** Of one burst; both sides have theirs in turn, so that a busy moment of the machine falls on both. */
+	/**
+	 * Number of clicks in one burst. The two sides take turns, so that a busy moment of the machine affects
+	 * both.
+	 */
 	clicks: number;
 	paced: number;
 	perSecond: number;
@@ -31,18 +34,18 @@ interface ClickScale {
 	rounds: number;
 }
 
-/** Each burst's, in order. */
+/** Figures of each burst, in order. */
 interface Clicked {
 	rates: number[];
 	p99Ms: number[];
-	/** Processor time of a click at full load: on a busy machine it says more than the clock. */
+	/** Processor time of a click at full load, which says more than the elapsed time on a busy machine. */
 	cpuMicros: number[];
 }
 
 interface Measured {
 	limit: Clicked;
 	service: Clicked;
-	/** Not a number where nobody counts them. */
+	/** Database statements per click, or NaN if they are not counted. */
 	statementsAClick: number;
 }
 
@@ -92,7 +95,7 @@ function statementsFigure(value: number): Figure {
 	};
 }
 
-/** Fails unless every click was counted in the end. */
+/** Runs the clicks, and fails unless every click was counted in the end. */
 function clickLinks(kind: Database, scale: ClickScale, tools: Tools): Promise<Measured> {
 	return tools.withDatabase(kind, async (databaseUrl) => {
 		const { caFile, url: urlOf } = await tools.receiver();
@@ -162,7 +165,10 @@ async function click(
 	return answer;
 }
 
-/** Those of the service beside the clicks and our own count in: a few a second. */
+/**
+ * Counts statements, including a few per second that the service makes beside the clicks and those of this
+ * count.
+ */
 async function countStatements(kind: Database, databaseUrl: string): Promise<number> {
 	if (kind === "SQLite") return Number.NaN;
 	return withStore(databaseUrl, async ({ db }) => {
@@ -201,7 +207,7 @@ async function sellBoth(kind: Database, scale: ClickScale, tools: Tools): Promis
 	];
 }
 
-/** As W6 does it: stored before the answer, and nothing is delivered meanwhile. */
+/** Reports sales as W6 does: stored before the answer, with no deliveries meanwhile. */
 function sell(kind: Database, withBoth: boolean, { sales }: ClickScale, tools: Tools): Promise<Sold> {
 	return tools.withDatabase(kind, async (databaseUrl) => {
 		const { caFile, url: urlOf } = await tools.receiver();

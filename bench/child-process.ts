@@ -1,13 +1,13 @@
-// Each side of a comparison is a process of its own, so that neither warms up, fills or slows the other.
+// Runs each side of a comparison in a process of its own, so that neither warms up, fills or slows the other.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 
-/** No round takes this long; one that hangs must not hang for ever. */
+/** Time limit for a round that hangs. No round takes this long. */
 const CHILD_TIMEOUT_MS = 900_000;
 
-/** Runs a script of this folder and reads the JSON line it prints. */
+/** Runs a script of this folder and reads the JSON line that it prints. */
 export async function runChild<Answer>(script: string, args: readonly string[]): Promise<Answer> {
 	const child = spawn(process.execPath, [join(import.meta.dirname, script), ...args], {
 		stdio: ["ignore", "pipe", "inherit"],
@@ -21,7 +21,7 @@ export async function runChild<Answer>(script: string, args: readonly string[]):
 	return JSON.parse(Buffer.concat(chunks).toString("utf8"));
 }
 
-/** A run that is broken off leaves nothing behind. */
+/** Ends the child when this process ends, so that an interrupted run leaves nothing behind. */
 export function endWithUs(child: ChildProcess): void {
 	const end = (): void => void child.kill("SIGKILL");
 	process.once("exit", end);

@@ -1,5 +1,5 @@
-// People who click on links.
-// Arguments: URL, codes joined by commas, clicks, connections, clicks a second (0: as fast as may be).
+// Generates clicks on links. Arguments: URL, codes joined by commas, clicks, connections, clicks a second (0
+// for as fast as possible).
 
 import { generateLoad } from "./generate-load.ts";
 

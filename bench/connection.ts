@@ -2,7 +2,10 @@
 
 import { Client } from "undici";
 
-/** The bare loop is at its fastest with this many; more connections only cost (64: five microseconds a request). */
+/**
+ * Number of connections at which the bare loop is fastest. More connections only cost time (64: five
+ * microseconds a request).
+ */
 export const CONNECTIONS = 16;
 
 export function openConnection(origin: string, ca: string): Client {
@@ -10,7 +13,7 @@ export function openConnection(origin: string, ca: string): Client {
 		connect: { ca },
 		allowH2: false,
 		pipelining: 1,
-		// As the service has it: its deadline is its own.
+		// The same settings as in the service, which has a deadline of its own.
 		headersTimeout: 0,
 		bodyTimeout: 0,
 	});

@@ -1,4 +1,4 @@
-// A database for one round: made, migrated, and gone when the round is over.
+// Creates and migrates a database for one round, and removes it afterwards.
 
 import { rmSync } from "node:fs";
 import { sql } from "kysely";

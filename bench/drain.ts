@@ -1,4 +1,5 @@
-// Deliveries that are due, sent by one or more real service processes until every result is durably stored.
+// Runs one or more real service processes until all due deliveries are sent and every result is durably
+// stored.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { SLOTS } from "../src/domain/slot.ts";
@@ -12,23 +13,26 @@ export interface DrainOptions {
 	receiver: Receiver;
 	deliveries: number;
 	processes?: number;
-	/** Makes them due, once every process has its share of the slots; without it they are from the start. */
+	/**
+	 * Makes the deliveries due once every process has its share of the slots. Without it they are due from the
+	 * start.
+	 */
 	release?: () => Promise<void>;
-	/** Of the service. */
+	/** Additional settings of the service. */
 	more?: Readonly<Record<string, string>>;
 	say: (line: string) => void;
 }
 
 export interface DrainAnswer {
-	/** As many as deliveries, if nothing was sent twice. */
+	/** Number of requests, equal to the number of deliveries if nothing was sent twice. */
 	requests: number;
-	/** From the first request at the receiver until the last result is stored. */
+	/** Rate from the first request at the receiver until the last result is stored. */
 	perSecond: number;
-	/** Of all service processes, per delivery, without their start. */
+	/** Processor time of all service processes per delivery, without their start. */
 	cpuMicros: number;
-	/** Of the largest process, at the end. */
+	/** Resident size of the largest process at the end. */
 	residentMb: number;
-	/** Attempts that ran out of time because we were too busy, as the service counts them. */
+	/** Attempts that timed out because we were too busy, as the service counts them. */
 	retried: number;
 }
 
@@ -75,7 +79,7 @@ async function untilShared(services: readonly ServiceProcess[]): Promise<void> {
 	}
 }
 
-/** Nothing waits to be sent or to be stored any more. */
+/** Waits until nothing is left to be sent or stored. */
 export async function untilStored(databaseUrl: string): Promise<void> {
 	await withStore(databaseUrl, async ({ db }) => {
 		const waiting = db.selectFrom("queue").select("id").limit(1);
@@ -83,7 +87,7 @@ export async function untilStored(databaseUrl: string): Promise<void> {
 	});
 }
 
-/** The receiver answers at once: whatever has to be tried again was our own fault. */
+/** Counts retries. The receiver answers at once, so every retry is our own fault. */
 async function countRetried(service: ServiceProcess): Promise<number> {
 	return (await service.metrics()).get('ringback_attempts_total{verdict="retry"}') ?? 0;
 }

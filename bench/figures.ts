@@ -1,13 +1,13 @@
-// How several rounds become one figure.
+// Combines several rounds into one figure.
 
 import type { Figure, Goal } from "./workload.ts";
 
-/** Of rates: the best round is the one that the machine disturbed least. */
+/** Returns the best rate, because the machine disturbed that round least. */
 export function best(rounds: readonly number[]): number {
 	return Math.max(...rounds);
 }
 
-/** Of waits and costs, for the same reason. */
+/** Returns the least wait or cost, for the same reason. */
 export function least(rounds: readonly number[]): number {
 	return Math.min(...rounds);
 }
@@ -16,7 +16,7 @@ export function median(values: readonly number[]): number {
 	return percentile(values, 0.5);
 }
 
-/** The smallest value that so large a share of all does not exceed. */
+/** Returns the smallest value that this share of all values does not exceed. */
 export function percentile(values: readonly number[], share: number): number {
 	const sorted = [...values].sort((a, b) => a - b);
 	return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;

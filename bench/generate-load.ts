@@ -1,6 +1,7 @@
-// Requests over kept connections, one at a time on each: as fast as they are answered, or so many a second. Then a wait
-// counts from the moment at which the request was due, so that a server that stands still is not spared the requests of
-// that time. Plain sockets, so that the service has the machine to itself as far as may be. Prints a LoadAnswer.
+// Sends requests over kept connections, one at a time on each, either as fast as they are answered or at a
+// fixed rate. At a fixed rate a wait counts from the time at which the request was due, so that a server that
+// stalls is charged for the requests of that time. It uses plain sockets, to leave the machine to the
+// service. Prints a LoadAnswer.
 
 import { connect, type Socket } from "node:net";
 import { percentile } from "./figures.ts";
@@ -14,9 +15,9 @@ export interface Load {
 	url: string;
 	requests: number;
 	connections: number;
-	/** 0: as fast as may be. */
+	/** Requests a second, or 0 for as fast as possible. */
 	perSecond: number;
-	/** The n-th request's bytes. */
+	/** Returns the bytes of the n-th request. */
 	requestAt(number: number): Buffer;
 }
 
@@ -46,7 +47,7 @@ export async function generateLoad(load: Load): Promise<void> {
 		});
 	}
 
-	/** When the n-th is due, counted from the start. */
+	/** Returns when the n-th request is due, counted from the start. */
 	function dueMs(number: number): number {
 		return (number / pace) * 1_000;
 	}

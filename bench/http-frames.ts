@@ -1,4 +1,4 @@
-// Where a request ends on a socket, by its Content-Length and nothing more: so that whoever sends is what is measured.
+// Finds where a message ends on a socket, by its Content-Length alone, so that parsing costs next to nothing.
 
 const HEADER_END = Buffer.from("\r\n\r\n");
 const LENGTH_NAME = Buffer.from("ontent-");
@@ -10,7 +10,10 @@ export interface Frame {
 	end: number;
 }
 
-/** The first whole message in `bytes`; undefined when there is none yet. Works for answers too. */
+/**
+ * Returns the first complete message in `bytes`, or undefined if there is none yet. Works for requests and
+ * answers.
+ */
 export function findFrame(bytes: Buffer): Frame | undefined {
 	const headerEnd = bytes.indexOf(HEADER_END);
 	if (headerEnd === -1) return undefined;
@@ -19,10 +22,10 @@ export function findFrame(bytes: Buffer): Frame | undefined {
 	return end <= bytes.length ? { bodyStart, end } : undefined;
 }
 
-/** Zero where there is none, as in a 204. Content-Type may come first. */
+/** Returns zero if there is no such header, as in a 204. Content-Type may come first. */
 function contentLength(bytes: Buffer, headerEnd: number): number {
 	let at = bytes.indexOf(LENGTH_NAME);
-	// The next letter tells "length" from "type".
+	// The next letter distinguishes "length" from "type".
 	while (at !== -1 && at < headerEnd && ((bytes[at + 7] ?? 0) | 32) !== 108) {
 		at = bytes.indexOf(LENGTH_NAME, at + 7);
 	}

@@ -1,4 +1,4 @@
-// Shops that report sales as fast as they are answered: signed before the clock starts.
+// Shops that report sales as fast as they are answered. The requests are signed before the clock starts.
 // Arguments: URL, file with the shops, requests, connections, prefix of the order ids.
 
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// The load generator, seen from the one that measures.
+// Starts the load generator and reads its result.
 
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,16 +7,16 @@ import type { SeededShop } from "./seed-shops.ts";
 
 export interface LoadAnswer {
 	perSecond: number;
-	/** From the request's first byte until its whole answer is there. */
+	/** Time from the first byte of the request until the whole answer has arrived. */
 	p50Ms: number;
 	p99Ms: number;
 	statuses: Readonly<Record<string, number>>;
 }
 
-/** With what it adds to each report. */
+/** A shop, with the fields that it adds to each report. */
 export type LoadShop = SeededShop & { fields?: Readonly<Record<string, string>> };
 
-/** As many shops talk to one process at a busy moment; a caller's network may have 256. */
+/** Number of connections, as at a busy moment. A caller's network may have 256. */
 export const CONNECTIONS = 64;
 let runs = 0;
 
@@ -26,7 +26,7 @@ export function writeShops(folder: string, shops: readonly LoadShop[]): string {
 	return file;
 }
 
-/** Fails unless every single report is a new sale. */
+/** Reports sales, and fails unless every report is a new sale. */
 export async function reportSales(url: string, shopsFile: string, requests: number): Promise<LoadAnswer> {
 	const args = [url, shopsFile, String(requests), String(CONNECTIONS), `ORDER-${++runs}-`];
 	const answer = await runChild<LoadAnswer>("load-generator.ts", args);

@@ -1,4 +1,4 @@
-// What a figure was taken on.
+// Describes the machine on which the figures were measured.
 
 import { arch, availableParallelism, cpus, totalmem } from "node:os";
 
@@ -8,7 +8,7 @@ export interface Machine {
 	arch: string;
 	memoryGb: number;
 	node: string;
-	/** Null where no workload needed it. */
+	/** Version of PostgreSQL, or null if no workload needed it. */
 	postgres: string | null;
 }
 

@@ -1,5 +1,6 @@
-// `npm run bench [-- W1 W4] [-- --short]`: every figure is taken in one run, the two sides of a ratio interleaved,
-// best of the rounds. Prints the table and writes bench/results/latest.json. Loopback only, bounded in count.
+// `npm run bench [-- W1 W4] [-- --short]` measures all figures in one run, with the two sides of a ratio
+// taking turns and the best of several rounds. It prints the table and writes bench/results/latest.json. It
+// uses loopback only and is bounded in count.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { endInOrder } from "../test/support/end-in-order.ts";
@@ -36,7 +37,7 @@ async function main(words: readonly string[]): Promise<number> {
 	return runAll(wanted, words.includes("--short") ? "short" : "full");
 }
 
-/** One that fails does not take the others' figures with it. */
+/** Runs all workloads. A failed one does not discard the figures of the others. */
 async function runAll(workloads: readonly Workload[], size: Size): Promise<number> {
 	const tools = openTools(say);
 	const figures: NamedFigure[] = [];

@@ -1,5 +1,5 @@
-// Where a peer's attempts are stored: our own table `attempts` in PostgreSQL, many in one statement. Each job is
-// told when its attempt is committed, because only then may it be called done.
+// Stores a peer's attempts in our own table `attempts` in PostgreSQL, many in one statement. Each job waits
+// for the commit of its attempt, because only then is it done.
 
 import pg from "pg";
 import type { SignedRequest } from "./signed-request.ts";
@@ -17,7 +17,7 @@ interface Waiting {
 	reject(error: unknown): void;
 }
 
-/** As the service stores a success. */
+/** The statement with which the service stores a success. */
 const INSERT = `
 	insert into attempts (delivery_id, seq, programme_id, run, result, http_status, started_at_ms, took_ms,
 		answer_ms, endpoint_id, nonce, signature)
@@ -25,9 +25,9 @@ const INSERT = `
 	from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::double precision[], $5::text[], $6::text[])
 		as t (number, shop, started_at_ms, took_ms, nonce, signature)`;
 
-/** A statement is sent when so many wait … */
+/** Number of waiting rows at which a statement is sent. */
 const BATCH_ROWS = 128;
-/** … or the first of them has waited so long. */
+/** Longest time that the first row waits for others. */
 const BATCH_WAIT_MS = 5;
 
 export class PeerAttempts {
@@ -39,7 +39,7 @@ export class PeerAttempts {
 		this.#pool = new pg.Pool({ connectionString: postgresUrl, max: 2 });
 	}
 
-	/** Resolves when it is committed, together with others. */
+	/** Resolves when the attempt is committed, together with others. */
 	store(attempt: PeerAttempt): Promise<void> {
 		return new Promise((resolve, reject) => {
 			this.#waiting.push({ attempt, resolve, reject });
@@ -63,7 +63,7 @@ export class PeerAttempts {
 		});
 	}
 
-	/** After so many inserts as the seeding made, the planner is told, so that no peer is held up by old statistics. */
+	/** Updates the planner's statistics after the seeding, so that no peer is slowed down by old ones. */
 	async analyze(): Promise<void> {
 		await this.#pool.query("analyze");
 	}

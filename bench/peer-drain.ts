@@ -1,5 +1,6 @@
-// One peer's round, as its program runs it: the jobs are put into its queue (not measured), then sent until each is
-// stored and completed. Whatever fails ends the program: a peer that retried would be counted as a slow one.
+// Runs one round of a peer. The jobs are put into its queue, which is not measured, and then sent until each
+// is stored and completed. Any failure ends the program, because a peer that retried would be counted as a
+// slow one.
 
 import { composeEvent } from "../src/domain/event.ts";
 import { type SigningKey, signingKey } from "../src/domain/signature.ts";
@@ -10,27 +11,27 @@ import { SAMPLE_SUBJECT } from "./sample.ts";
 import { conversionName } from "./seed-due.ts";
 import { signRequest } from "./signed-request.ts";
 
-/** What a program is told, as the words after its name. */
+/** Command line arguments of a peer's program. */
 export interface PeerOptions {
-	/** Of the peer's queue. */
+	/** URL of the peer's queue. */
 	queueUrl: string;
-	/** Of the attempts, and of the queue where the peer is on PostgreSQL. */
+	/** URL of the database for the attempts, and for the queue of a peer on PostgreSQL. */
 	postgresUrl: string;
-	/** Of the receiver. */
+	/** Origin of the receiver. */
 	origin: string;
 	caFile: string;
 	deliveries: number;
 	programmes: number;
-	/** The most that one shop may have in flight; null for none. */
+	/** Maximum number of requests in flight per shop, or null for no limit. */
 	cap: number | null;
 }
 
 export interface PeerAnswer {
-	/** From the first request until the last job is completed. */
+	/** Rate from the first request until the last job is completed. */
 	perSecond: number;
 }
 
-/** What stands in a job. */
+/** Content of a job. */
 export interface PeerJob {
 	number: number;
 	shop: number;
@@ -38,18 +39,18 @@ export interface PeerJob {
 }
 
 export interface PeerQueue {
-	/** Puts these into the queue. */
+	/** Puts the jobs into the queue. */
 	add(jobs: readonly PeerJob[]): Promise<void>;
-	/** Works until so many jobs are done and their completions are stored. */
+	/** Works until all jobs are done and their completions are stored. */
 	work(tools: PeerTools): Promise<void>;
 	close(): Promise<void>;
 }
 
 export interface PeerTools {
 	deliveries: number;
-	/** Signs and posts. */
+	/** Signs and posts a delivery. */
 	send(job: PeerJob): Promise<PeerAttempt>;
-	/** Signs, posts, and waits until the attempt is committed; many at once share a statement. */
+	/** Signs, posts, and waits until the attempt is committed. Concurrent attempts share a statement. */
 	deliver(job: PeerJob): Promise<void>;
 	storeAll(attempts: readonly PeerAttempt[]): Promise<void>;
 }
@@ -60,7 +61,7 @@ export function peerArguments(options: PeerOptions): string[] {
 	return [JSON.stringify(options)];
 }
 
-/** The whole program of a peer. Prints {"perSecond":…}. */
+/** Runs the whole program of a peer. Prints {"perSecond":…}. */
 export async function runPeer(open: (options: PeerOptions) => Promise<PeerQueue>): Promise<void> {
 	const options: PeerOptions = JSON.parse(process.argv[2] ?? "");
 	const { postgresUrl, origin, caFile, deliveries, programmes } = options;

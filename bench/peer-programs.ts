@@ -1,4 +1,4 @@
-// The peers of W8: which there are, what they lack here, and a round of one.
+// The peers of W8: their names, what they need on this machine, and how to run a round of one.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -8,9 +8,9 @@ import { findRedis, withRedis } from "./redis.ts";
 import type { Tools } from "./tools.ts";
 
 export interface Peer {
-	/** For the table. */
+	/** Name in the table. */
 	name: string;
-	/** Of the package, and of the program in bench/peers. */
+	/** Name of the package, and of the program in bench/peers. */
 	package: string;
 	isOnPostgres: boolean;
 	hasCap: boolean;
@@ -23,7 +23,7 @@ const PEERS: readonly Peer[] = [
 	{ name: "BullMQ on Redis", package: "bullmq", isOnPostgres: false, hasCap: false },
 ];
 
-/** Those that can run here; says of the others what to install. */
+/** Returns the peers that can run here, and says what to install for the others. */
 export function findPeers(say: (line: string) => void): Peer[] {
 	const redis = findRedis();
 	return PEERS.filter(({ name, package: id, isOnPostgres }) => {
@@ -42,11 +42,11 @@ export function findPeers(say: (line: string) => void): Peer[] {
 export interface PeerRound {
 	deliveries: number;
 	programmes: number;
-	/** The most that one shop may have in flight; null for none. */
+	/** Maximum number of requests in flight per shop, or null for no limit. */
 	cap: number | null;
 }
 
-/** One round on a database of its own. */
+/** Runs one round on a database of its own. */
 export async function runPeerRound(peer: Peer, round: PeerRound, tools: Tools): Promise<PeerAnswer> {
 	const receiver = await tools.receiver();
 	await receiver.forget();

@@ -1,4 +1,4 @@
-// What a peer's job does with its delivery: signs and posts it as the bare loop does, over as many connections.
+// Sends a peer's delivery: signs and posts it as the bare loop does, over the same number of connections.
 
 import { readFileSync } from "node:fs";
 import type { Client, Dispatcher } from "undici";
@@ -24,7 +24,7 @@ export class PeerSender {
 		this.#idle = Array.from({ length: CONNECTIONS }, () => new Connection(openConnection(origin, ca), free));
 	}
 
-	/** Resolves when the shop has taken it; fails for any other answer. */
+	/** Resolves when the shop has accepted the request, and fails for any other answer. */
 	post(request: SignedRequest): Promise<void> {
 		return new Promise((resolve, reject) => {
 			const connection = this.#idle.pop();
@@ -38,7 +38,7 @@ export class PeerSender {
 		await Promise.all(this.#idle.map((connection) => connection.close()));
 	}
 
-	/** The first that waits, without moving the others. */
+	/** Gives the connection to the first waiting request. */
 	#take(connection: Connection): void {
 		const posted = this.#waiting[this.#next];
 		if (posted === undefined) {
@@ -73,7 +73,7 @@ class Connection implements Dispatcher.DispatchHandler {
 	}
 
 	onRequestStart(): void {
-		// Required by undici.
+		// undici requires this method.
 	}
 	onResponseStart(_controller: unknown, status: number): void {
 		this.#status = status;

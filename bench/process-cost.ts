@@ -1,10 +1,10 @@
-// What a process has cost so far and how large it is, as the kernel counts it. Linux only, like the rest of the figures.
+// Reads the processor time and the size of a process from the kernel. Linux only, like the other figures.
 
 import { readdirSync, readFileSync } from "node:fs";
 
-/** In clock ticks of a hundredth of a second: USER_HZ, the same on every Linux. */
+/** Length of a clock tick. USER_HZ is a hundredth of a second on every Linux. */
 const TICK_MICROS = 10_000;
-/** Counted behind the name, which may hold spaces: see proc(5). */
+/** Positions of the fields after the name, which may contain spaces: see proc(5). */
 const FIELDS = { parent: 1, user: 11, system: 12, childrenUser: 13, childrenSystem: 14 } as const;
 
 export function cpuMicros(pid: number): number {
@@ -12,7 +12,10 @@ export function cpuMicros(pid: number): number {
 	return TICK_MICROS * (numberAt(fields, FIELDS.user) + numberAt(fields, FIELDS.system));
 }
 
-/** With all its children, also those that have ended: PostgreSQL has a process for each connection. */
+/**
+ * Returns the processor time including all children, even finished ones, because PostgreSQL has a process for
+ * each connection.
+ */
 export function familyCpuMicros(pid: number): number {
 	const fields = readStat(pid);
 	const ended =
@@ -37,7 +40,7 @@ function childrenOf(pid: number): number[] {
 		try {
 			return parentOf(child) === pid;
 		} catch {
-			// It ended while we looked.
+			// The process ended meanwhile.
 			return false;
 		}
 	});

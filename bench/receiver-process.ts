@@ -1,4 +1,4 @@
-// The receiving process, seen from the one that measures.
+// Starts the receiving process and reads its counts.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface Arrival {
 	shop: string;
 	conversion: string;
-	/** Since 1970, with fractions: the clocks of processes on one machine agree. */
+	/** Time since 1970 with fractions. The clocks of processes on one machine agree. */
 	atMs: number;
 }
 
@@ -17,11 +17,11 @@ export interface ReceiverReport {
 	count: number;
 	firstAtMs: number;
 	lastAtMs: number;
-	/** Requests about a conversion that had come before. */
+	/** Number of requests about a conversion that had arrived before. */
 	twice: number;
-	/** The most that any one shop had unanswered. */
+	/** Highest number of unanswered requests of one shop. */
 	mostAtOnce: number;
-	/** Of a receiver that watches. */
+	/** Every request, if the receiver watches. */
 	arrivals: readonly Arrival[];
 }
 
@@ -29,20 +29,20 @@ export interface Receiver {
 	port: number;
 	caFile: string;
 	pid: number;
-	/** The shop's Postback URL; see receiver.ts for what may stand behind its number. */
+	/** Returns the shop's Postback URL. receiver.ts says what may follow its number. */
 	url(shop: number | string): string;
-	/** Without the single arrivals. */
+	/** Returns the counts without the single requests. */
 	count(): Promise<ReceiverReport>;
 	report(): Promise<ReceiverReport>;
 	forget(): Promise<void>;
-	/** Resolves once so many have come; fails when none comes for a long time. */
+	/** Resolves when this many requests have arrived, and fails if none arrives for a long time. */
 	until(count: number, onProgress?: (count: number) => void): Promise<void>;
 	stop(): Promise<void>;
 }
 
 const LOOK_MS = 20;
 const PROGRESS_MS = 5_000;
-/** Longer than any pause of a run that goes well. */
+/** Longest pause of a run that works. */
 const STALLED_MS = 90_000;
 
 export async function startReceiver(folder: string, mode: "count" | "watch" = "count"): Promise<Receiver> {

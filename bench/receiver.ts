@@ -1,5 +1,5 @@
-// The shop of the benchmark: a process of its own that answers 204 as fast as a TLS socket can, and counts. With the
-// argument "watch" it also reads the path and the conversion of each request, and does what the path asks for:
+// The shop of the benchmark: a process of its own that answers 204 as fast as a TLS socket can, and counts.
+// With the argument "watch" it also reads the path and the conversion of each request, and obeys the path:
 //
 //   /shop/7            answers at once
 //   /shop/7/after-5    answers after five milliseconds

@@ -1,5 +1,6 @@
-// A Redis for one round: its own folder and port on 127.0.0.1, gone at the end. Every write goes to the append-only
-// file, which reaches the disk once a second: as BullMQ's documentation asks, and less than our databases promise.
+// Starts a Redis for one round with its own folder and port on 127.0.0.1, and removes it at the end. Every
+// write goes to the append-only file, which is synced once a second. BullMQ's documentation asks for that,
+// and it is less than our databases promise.
 
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -11,7 +12,7 @@ import { endChild, endWithUs } from "./child-process.ts";
 
 const START_TIMEOUT_MS = 30_000;
 
-/** Undefined where it is not installed. */
+/** Returns undefined if Redis is not installed. */
 export function findRedis(): string | undefined {
 	const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/bin"];
 	return folders.map((folder) => join(folder, "redis-server")).find((file) => existsSync(file));
@@ -22,7 +23,8 @@ export async function withRedis<Answer>(
 	folder: string,
 	work: (url: string) => Promise<Answer>,
 ): Promise<Answer> {
-	// A password, because any user of the machine can reach the port. By way of the input, where nobody sees it.
+	// There is a password, because any user of the machine can reach the port. It is passed on standard input,
+	// where nobody sees it.
 	const password = randomBytes(16).toString("hex");
 	const port = await freePort();
 	const settings = [
@@ -44,7 +46,7 @@ export async function withRedis<Answer>(
 			if (line.includes("Ready to accept connections")) break;
 		}
 		if (child.exitCode !== null) throw new Error(`Redis ended with ${child.exitCode} before it listened`);
-		// Nobody reads on, and a full pipe must not hold it up.
+		// The output is discarded, because a full pipe would block the server.
 		child.stdout.resume();
 		return await work(`redis://:${password}@127.0.0.1:${port}`);
 	} finally {

@@ -1,15 +1,15 @@
-// A sale as a shop's server reports it: signed over its bytes, in one call, and the answer read.
+// Reports one sale as a shop's server does: signed over its bytes, in one call, and the answer read.
 
 import type { Client, Pool } from "undici";
 import { canonicalString, sha256Hex, sign, signingKey } from "../src/domain/signature.ts";
 import { createRandom } from "../src/outside/random.ts";
 import type { SeededShop } from "./seed-shops.ts";
 
-/** Times since 1970, with fractions: the clocks of processes on one machine agree. */
+/** Times since 1970 with fractions. The clocks of processes on one machine agree. */
 export interface ReportedSale {
 	conversion: string;
 	postedAtMs: number;
-	/** When its answer had been read. */
+	/** Time at which the answer had been read. */
 	answeredAtMs: number;
 }
 

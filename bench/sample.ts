@@ -1,4 +1,4 @@
-// One event of ordinary size, the same for everything that is compared.
+// One event of ordinary size, the same for all comparisons.
 
 import type { EventSubject } from "../src/domain/event.ts";
 

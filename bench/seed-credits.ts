@@ -1,12 +1,15 @@
-// Who brought the sales of seed-history, and half a year of clicks: two thousand partnerships, of which one has more than a
-// quarter of all credits, and fifty links. Written by the database itself.
+// Credits for the sales of seed-history and half a year of clicks: two thousand partnerships with fifty
+// links, one of which has more than a quarter of all credits. The database itself writes the rows.
 
 import { type RawBuilder, sql } from "kysely";
 import { HOUR_MS } from "../src/domain/time.ts";
 import type { Db } from "../src/store/store.ts";
 import { countTo, type History, ROWS_PER_STATEMENT } from "./seed-history.ts";
 
-/** Of the large programme. The last, so on the first page of every list, is the busiest; it is in twenty programmes. */
+/**
+ * Number of partners of the large programme. The last one, which is first in every list, is the busiest and
+ * belongs to twenty programmes.
+ */
 export const PARTNERS = 1_000;
 const HOURS_PER_STATEMENT = 60;
 
@@ -28,7 +31,7 @@ export async function seedCredits(db: Db, { conversions, large, small, endsAtMs 
 	await run(
 		sql`${link} ${countTo(2, 50)} select 'more-' || i, ${busiest}, '', 'https://shop.example/', 0 from n`,
 	);
-	// Spreads what comes one after the other, so that of the large programme's partners few have most.
+	// Spreads consecutive rows, so that a few partners of the large programme have most of them.
 	const spread = sql`(cast(id / 2 as bigint) * 7919 % 100000)`;
 	const tail = sql`(${spread} - 56000)`;
 	for (let first = 1; first <= conversions; first += ROWS_PER_STATEMENT)
@@ -41,7 +44,7 @@ export async function seedCredits(db: Db, { conversions, large, small, endsAtMs 
 				'CODE', occurred_at_ms, 'place-' || id % 40, '', ''
 			from conversions where id between ${sql.lit(first)} and ${sql.lit(first + ROWS_PER_STATEMENT - 1)}`);
 	const lastHour = sql.lit(Math.floor(endsAtMs / HOUR_MS));
-	// As they come, hour by hour, so that the rows of one link are far from each other.
+	// Rows are written hour by hour as in service, so that the rows of one link are far apart.
 	for (let ago = Math.min(180 * 24, conversions / 200); ago > 0; ago -= HOURS_PER_STATEMENT)
 		await run(sql`insert into click_hours (link_id, kind, hour, clicks)
 			${countTo(1, HOURS_PER_STATEMENT)} select id, kind, ${lastHour} - ${sql.lit(ago)} + i, 3

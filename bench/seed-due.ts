@@ -1,4 +1,4 @@
-// Deliveries that are due, as if their status changes had just been committed.
+// Due deliveries, as if their status changes had just been committed.
 
 import { composeEvent } from "../src/domain/event.ts";
 import { ID_RANDOM_BYTES, makeId } from "../src/domain/id.ts";
@@ -7,7 +7,7 @@ import type { OwedEvent } from "../src/store/hot-writes.ts";
 import type { Store } from "../src/store/store.ts";
 import { SAMPLE_SUBJECT } from "./sample.ts";
 
-/** As many as the service itself owes at once. */
+/** The service itself writes at most this many at once. */
 const ROWS_PER_TRANSACTION = 500;
 const PROGRESS_ROWS = 100_000;
 const random = createRandom();
@@ -17,7 +17,9 @@ export interface DueDelivery {
 	dueAtMs: number;
 }
 
-/** Every one of another conversion, which its body names. Numbers go on from `firstNumber`. */
+/**
+ * Creates deliveries, each of another conversion, which its body names. Numbers continue from `firstNumber`.
+ */
 export async function seedDue(
 	store: Store,
 	count: number,
@@ -26,7 +28,7 @@ export async function seedDue(
 ): Promise<void> {
 	for (let from = 0; from < count; from += ROWS_PER_TRANSACTION) {
 		const rows = Math.min(ROWS_PER_TRANSACTION, count - from);
-		// Those of one moment are one set: what is owed has one due time.
+		// Deliveries of one moment are one set, because a set has one due time.
 		const byDue = new Map<number, OwedEvent[]>();
 		for (let i = from; i < from + rows; i++) {
 			const { programmeId, dueAtMs } = delivery(i);
@@ -41,7 +43,7 @@ export async function seedDue(
 	}
 }
 
-/** As the receiver reads it from the body. */
+/** Returns the name by which the receiver finds the conversion in the body. */
 export function conversionName(number: number): string {
 	return `cnv_${String(number).padStart(26, "0")}`;
 }

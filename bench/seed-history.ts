@@ -1,5 +1,5 @@
-// A network that has run for eighteen months: a million conversions and two million finished deliveries, written by
-// the database itself, because a million sales through the API take an hour.
+// A network after eighteen months: a million conversions and two million finished deliveries. The database
+// itself writes the rows, because a million sales through the API take an hour.
 
 import { type RawBuilder, sql } from "kysely";
 import { composeEvent } from "../src/domain/event.ts";
@@ -9,19 +9,19 @@ import type { Db } from "../src/store/store.ts";
 import { SAMPLE_SUBJECT } from "./sample.ts";
 
 const DAYS = 540;
-/** Longer than all of it: no window ends while somebody measures. */
+/** Approval window, longer than the whole history, so that none ends during a measurement. */
 const OPEN_DAYS = 600;
 
 export interface History {
 	conversions: number;
-	/** Has every second conversion. */
+	/** The programme that has every second conversion. */
 	large: { id: number };
-	/** Share the others. */
+	/** Programmes that share the other conversions. */
 	small: readonly { id: number }[];
 	endsAtMs: number;
 }
 
-/** The service lets no statement run longer than it lets a request wait. */
+/** Rows per statement. The service ends statements that run longer than a request may wait. */
 export const ROWS_PER_STATEMENT = 50_000;
 
 export async function seedHistory(db: Db, history: History, say: (line: string) => void): Promise<void> {
@@ -37,7 +37,7 @@ export async function seedHistory(db: Db, history: History, say: (line: string) 
 			${sql.lit(hour)} - i * cast(${sql.lit(HOUR_MS)} as bigint), 900, 9 from n`.execute(db);
 }
 
-/** Both databases read all of it: no function that only one has. */
+/** Returns statements that both databases understand. */
 function statementsFor({ conversions, large, small, endsAtMs }: History, first: number, last: number): Sql[] {
 	const firstSmall = Math.min(...small.map(({ id }) => id));
 	const stepMs = Math.floor((DAYS * DAY_MS) / conversions);

@@ -1,14 +1,17 @@
-// Recorded conversions whose window ends at a given time, written by the database itself.
+// Recorded conversions whose window ends at a given time. The database itself writes the rows.
 
 import { sql } from "kysely";
 import { DAY_MS } from "../src/domain/time.ts";
 import type { Store } from "../src/store/store.ts";
 import type { SeededShop } from "./seed-shops.ts";
 
-/** The service lets no statement run longer than it lets a request wait. */
+/** Rows per statement. The service ends statements that run longer than a request may wait. */
 const ROWS_PER_STATEMENT = 50_000;
 
-/** Evenly over the shops, whose numbers follow each other. Both databases read it. */
+/**
+ * Distributes the conversions evenly over shops with consecutive numbers. Both databases understand the
+ * statement.
+ */
 export async function seedOpenConversions(
 	store: Store,
 	count: number,

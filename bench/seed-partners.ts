@@ -1,4 +1,4 @@
-// Programmes that credit partners: each with a partner that has a link and a coupon code.
+// Programmes that credit partners, each with a partner that has a link and a coupon code.
 
 import { createClickSealer } from "../src/domain/click-token.ts";
 import { foldCode } from "../src/domain/credit.ts";
@@ -16,9 +16,9 @@ import type { Store } from "../src/store/store.ts";
 import { BENCH_SEALING_KEY, type SeededShop } from "./seed-shops.ts";
 
 export interface SeededPartner {
-	/** Of its link. */
+	/** Code of the partner's link. */
 	code: string;
-	/** What the shop's server sends with a sale that this partner brought. */
+	/** Fields that the shop's server sends with a sale of this partner. */
 	fields: { clickId: string; couponCode: string };
 }
 

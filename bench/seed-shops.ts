@@ -1,4 +1,4 @@
-// Programmes as their shops left them: with a Postback URL, an active secret and a key.
+// Programmes with a Postback URL, an active secret and a key.
 
 import { createHash } from "node:crypto";
 import { ID_RANDOM_BYTES, makeId } from "../src/domain/id.ts";
@@ -9,7 +9,7 @@ import { insertApiKey } from "../src/store/queries/keys.ts";
 import { insertProgramme, setEndpoint } from "../src/store/queries/programmes.ts";
 import type { Db, Store } from "../src/store/store.ts";
 
-/** The same for every process of a run. */
+/** Sealing key of all processes of a run. */
 export const BENCH_SEALING_KEY: Uint8Array = createHash("sha256").update("ringback bench").digest();
 
 export interface SeededShop {

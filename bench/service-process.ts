@@ -1,4 +1,4 @@
-// The real service in a process of its own, started as an operator would start it.
+// Starts the real service in a process of its own, as an operator would.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,10 +11,10 @@ import { BENCH_SEALING_KEY } from "./seed-shops.ts";
 export interface ServiceProcess {
 	pid: number;
 	url: string;
-	/** The samples of /metrics by name, labels included. */
+	/** Returns the samples of /metrics by name, including labels. */
 	metrics(): Promise<ReadonlyMap<string, number>>;
 	stop(): Promise<void>;
-	/** As a machine that fails would: nothing is stored, told or given up. */
+	/** Kills the process as a failing machine would, so that nothing is stored or released. */
 	kill(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export interface ServiceSettings {
 	databaseUrl: string;
 	caFile: string;
 	role: "all" | "web" | "worker";
-	/** On top of the usual ones. */
+	/** Additional settings. */
 	more?: Readonly<Record<string, string>>;
 }
 
@@ -84,7 +84,7 @@ async function readMetrics(url: string): Promise<ReadonlyMap<string, number>> {
 	);
 }
 
-/** Not a number where the service does not count it: nothing is claimed then. */
+/** Returns NaN if the service does not count it, so that nothing is claimed. */
 export function sumOf(metrics: ReadonlyMap<string, number>, name: string): number {
 	const own = [...metrics].filter(([sample]) => sample === name || sample.startsWith(`${name}{`));
 	return own.length === 0 ? Number.NaN : own.reduce((sum, [, value]) => sum + value, 0);

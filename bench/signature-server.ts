@@ -1,6 +1,6 @@
-// What the intake is held against: the same server, the same reading of a request, the same check of who calls and of
-// the signature, and then an answer of the usual size with nothing stored.
-// Argument: database URL with the shops. Sends its URL to its parent, and ends with it.
+// The baseline for intake: the same server, the same parsing, and the same check of caller and signature, but
+// nothing is stored before an answer of the usual size. Argument: database URL with the shops. It sends its
+// URL to its parent and ends with it.
 
 import { Hono } from "hono";
 import { readBody } from "../src/api/read-request.ts";

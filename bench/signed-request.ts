@@ -1,5 +1,5 @@
-// One callback as it goes out: signed afresh over the bytes that are sent, as the contract says it, with the
-// service's own rules. The same for the bare loop and for the peers.
+// Builds one callback as the service sends it, signed over its bytes with the service's own rules. The bare
+// loop and the peers use it.
 
 import type { Dispatcher } from "undici";
 import { bodySentAt } from "../src/domain/event.ts";

@@ -1,11 +1,11 @@
-// The table that a run ends with: goal and figure side by side, and whether it is reached.
+// Prints the table at the end of a run: goal, figure, and whether the goal is reached.
 
 import { type Figure, isReached } from "./workload.ts";
 
 export type NamedFigure = Figure & { workload: string; title: string };
 
 const HEAD = ["", "", "what", "figure", "goal", ""];
-/** Numbers are read from the right. */
+/** Columns with numbers, which are aligned to the right. */
 const RIGHT = new Set([3, 4]);
 
 export function formatTable(figures: readonly NamedFigure[]): string {
@@ -29,7 +29,7 @@ function formatFigure(figure: NamedFigure): string[] {
 	];
 }
 
-/** Three digits that say something, and whole numbers from a hundred. */
+/** Formats three significant digits, and whole numbers from a hundred on. */
 function formatNumber(value: number): string {
 	if (!Number.isFinite(value)) return "–";
 	if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en");

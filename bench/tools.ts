@@ -1,4 +1,4 @@
-// What workloads share: a folder, a receiver, databases. Opened when first asked for, gone at the end.
+// What workloads share: a folder, a receiver, databases. They are opened on demand and removed at the end.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,20 +8,20 @@ import { type Database, openDatabase } from "./database.ts";
 import { type Receiver, startReceiver } from "./receiver-process.ts";
 
 export interface Tools {
-	/** A line of progress. */
+	/** Prints a line of progress. */
 	say(line: string): void;
 	folder: string;
-	/** Answers at once and counts. */
+	/** Returns a receiver that answers at once and counts. */
 	receiver(): Promise<Receiver>;
-	/** An empty one, migrated; gone when the work is done. */
+	/** Runs the work on an empty, migrated database, which is removed afterwards. */
 	withDatabase<Answer>(kind: Database, work: (url: string) => Promise<Answer>): Promise<Answer>;
-	/** Of the server that all PostgreSQL databases of a run are on: a process of it. */
+	/** Returns the server that holds all PostgreSQL databases of a run. */
 	postgres(): Promise<PostgresServer>;
 	postgresVersion(): string | null;
 	close(): Promise<void>;
 }
 
-/** Counts statements; costs a microsecond or so for each. */
+/** Settings that count statements, which costs about a microsecond for each. */
 const POSTGRES_SETTINGS = {
 	shared_preload_libraries: "pg_stat_statements",
 	"pg_stat_statements.track_utility": "on",

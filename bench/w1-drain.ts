@@ -1,5 +1,5 @@
-// W1: due deliveries over 100 programmes drain to one fast receiver, results durably stored, beside the bare loop.
-// Interleaved: limit, SQLite, PostgreSQL, limit, …
+// W1: due deliveries of 100 programmes drain to one fast receiver, with results durably stored, compared with
+// the bare loop. The sides take turns: limit, SQLite, PostgreSQL, limit, …
 
 import { runBareLoop } from "./bare-loop-process.ts";
 import { type Database, withStore } from "./database.ts";
@@ -49,7 +49,7 @@ export const w1Drain = defineWorkload<DrainScale>({
 	},
 });
 
-/** One round on a database of its own; `fill` puts something into it before the due deliveries. */
+/** Runs one round on a database of its own. `fill` adds rows before the due deliveries. */
 export function drainOn(
 	kind: Database,
 	tools: Tools,
@@ -67,7 +67,7 @@ export function drainOn(
 	});
 }
 
-/** Due deliveries, evenly over the programmes. */
+/** Creates due deliveries, evenly distributed over the programmes. */
 export async function seedDrain(
 	databaseUrl: string,
 	deliveries: number,
@@ -83,7 +83,7 @@ export async function seedDrain(
 	});
 }
 
-/** Above those of any history that is there already. */
+/** First number, above those of any history. */
 const FIRST_NUMBER = 100_000_000;
 
 function drainFigures(kind: Database, answers: readonly DrainAnswer[], limit: number): Figure[] {

@@ -1,5 +1,5 @@
-// W12: what a conversion with one delivered callback costs at full load: processor time of the service and of
-// PostgreSQL's processes, and statements.
+// W12: the cost of a conversion with one delivered callback at full load: processor time of the service and
+// of PostgreSQL, and statements.
 
 import { sql } from "kysely";
 import { type Database, withStore } from "./database.ts";
@@ -91,13 +91,13 @@ interface Costs {
 	statements: number;
 }
 
-/** Our own looks at the database count in: a few in thousands. */
+/** Reads the costs. Its own statements are included, a few in thousands. */
 async function readCosts(kind: Database, databaseUrl: string, servicePid: number): Promise<Costs> {
 	const serviceMicros = cpuMicros(servicePid);
 	if (kind === "SQLite") return { serviceMicros, postgresMicros: 0, statements: 0 };
 	return withStore(databaseUrl, async ({ db }) => {
 		await sql`create extension if not exists pg_stat_statements`.execute(db);
-		// Beginning and ending a transaction are round trips too, and counted as such.
+		// Beginning and ending a transaction are round trips too, and are counted.
 		const { rows } = await sql<{ pid: number; calls: number }>`
 			select pg_backend_pid() as pid, coalesce(sum(calls), 0)::float8 as calls from pg_stat_statements
 			where dbid = (select oid from pg_database where datname = current_database())

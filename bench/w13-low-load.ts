@@ -1,8 +1,9 @@
-// W13: few sales over many shops on PostgreSQL, with one delivering process and with two, and the sales in turn to each:
-// with two, half of them come to the process that does not send to their shop. Timed is the first callback, from posting
-// the sale until its request reaches the shop. Not from the answer: a process that sends straight from the commit is often
-// there before it, and nothing would be left to divide. Before that every shop has sold something, so that the processes
-// have met all of them. Then one of the two is killed under the same load.
+// W13: a few sales over many shops on PostgreSQL, with one delivering process and with two, which get the
+// sales in turn. With two, half of the sales reach the process that does not send to their shop. It measures
+// the first callback, from posting the sale until its request reaches the shop. It does not start at the
+// answer, because a process that sends right after the commit is often faster than the answer. Before that,
+// every shop has reported a sale, so that the processes know all of them. Then one of the two is killed under
+// the same load.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "undici";
@@ -18,7 +19,7 @@ import { defineWorkload, type Figure } from "./workload.ts";
 
 const REACH = { ratio: 1.5, killedMs: 20_000 } as const;
 const PERCENTILES = { p50: 0.5, p95: 0.95 } as const;
-/** More calls than are ever under way: none waits for another. */
+/** More connections than calls are ever in flight, so that no call waits for another. */
 const CONNECTIONS = 16;
 const SALES_A_SECOND = 30;
 const LOOK_MS = 200;
@@ -27,11 +28,14 @@ const STUCK_MS = 90_000;
 
 interface LowLoadScale {
 	shops: number;
-	/** Besides a sale of every shop. Longer than processes need to share the shops out, so that this is not timed. */
+	/**
+	 * Warm-up time, in addition to a sale of every shop. It is longer than processes need to share the slots,
+	 * so that this is not measured.
+	 */
 	warmUpSeconds: number;
 	seconds: number;
 	rounds: number;
-	/** For so long sales go on after the kill; 0 for none. */
+	/** Time for which sales continue after the kill, or 0 for none. */
 	killedSeconds: number;
 }
 
@@ -45,7 +49,7 @@ interface Stage {
 	receiver: Receiver;
 	shops: readonly SeededShop[];
 	scale: LowLoadScale;
-	/** The next order's number. */
+	/** Number of the next order. */
 	sales: number;
 }
 
@@ -123,7 +127,10 @@ async function timeFirstCallbacks(
 	return { sincePostMs: since("postedAtMs"), sinceAnswerMs: since("answeredAtMs") };
 }
 
-/** The longest that any callback waited from the kill on; those that were owed before it are timed from there. */
+/**
+ * Returns the longest wait of any callback after the kill. Callbacks that were pending before are timed from
+ * the kill.
+ */
 async function killOne(
 	stage: Stage,
 	services: readonly ServiceProcess[],
@@ -151,7 +158,7 @@ async function killOne(
 	return [{ what: "one of two killed: longest wait", value: Math.max(...waitsMs), unit: "ms", goal }];
 }
 
-/** A sale of every shop, as fast as they are answered, and then as many as are timed. */
+/** Reports a sale of every shop as fast as possible, and then as many as are measured. */
 async function warmUp(stage: Stage, urls: readonly string[]): Promise<void> {
 	const pools = urls.map((url) => new Pool(url, { connections: CONNECTIONS }));
 	const left = [...stage.shops];
@@ -168,7 +175,7 @@ async function warmUp(stage: Stage, urls: readonly string[]): Promise<void> {
 	await untilArrived(stage, sales);
 }
 
-/** Evenly spaced, to shops drawn by chance, in turn to each of the services; nobody waits for an answer. */
+/** Reports sales at a steady rate, of random shops, to each service in turn, without waiting for answers. */
 async function reportSales(stage: Stage, urls: readonly string[], seconds: number): Promise<ReportedSale[]> {
 	const pools = urls.map((url) => new Pool(url, { connections: CONNECTIONS }));
 	const random = createSeededRandom(stage.sales);
@@ -185,7 +192,7 @@ async function reportSales(stage: Stage, urls: readonly string[], seconds: numbe
 	return sales;
 }
 
-/** By conversion: when its first request reached the shop. */
+/** Returns, by conversion, when its first request reached the shop. */
 async function untilArrived(
 	{ receiver }: Stage,
 	sales: readonly ReportedSale[],

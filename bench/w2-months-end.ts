@@ -1,5 +1,6 @@
-// W2: recorded conversions whose approval window ended all at once: approve, owe the event, deliver it, beside the bare
-// loop. The time from the first request at the receiver until the last result is stored.
+// W2: recorded conversions whose approval window ends at the same time are approved and their events
+// delivered, compared with the bare loop. It measures the time from the first request at the receiver until
+// the last result is stored.
 
 import { runBareLoop } from "./bare-loop-process.ts";
 import { type Database, withStore } from "./database.ts";

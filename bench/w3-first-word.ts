@@ -1,6 +1,6 @@
-// W3: an idle service, one sale at a time: from the answer to the report until the callback has reached the shop,
-// beside a bare POST from signing until it has reached the shop. Below zero counts as nothing: the callback may be there
-// before the answer has been read.
+// W3: one sale at a time in an idle service, from the answer to the report until the callback has reached the
+// shop, compared with a bare POST from signing until it has reached the shop. A negative time counts as zero,
+// because the callback may arrive before the answer has been read.
 
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,7 +15,7 @@ import { startService } from "./service-process.ts";
 import type { Tools } from "./tools.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
-/** Shorter than connections are kept, long enough that nothing is under way any more. */
+/** Pause between two sales: shorter than connections are kept, and long enough that nothing is in flight. */
 const PAUSE_MS = 20;
 const REACH = { p50: 3, p99: 5 } as const;
 const random = createRandom();
@@ -75,7 +75,7 @@ function measureOn(kind: Database, count: number, receiver: Receiver, tools: Too
 		const service = await startService({ databaseUrl, caFile: receiver.caFile, role: "all" });
 		const client = new Client(service.url);
 		try {
-			// So that the first of those that count finds everything compiled and connected.
+			// A warm-up, so that everything is compiled and connected before the measurement.
 			await reportSales(client, shop, "warm-", Math.ceil(count / 5));
 			await receiver.until(Math.ceil(count / 5));
 			await receiver.forget();
@@ -90,7 +90,7 @@ function measureOn(kind: Database, count: number, receiver: Receiver, tools: Too
 	});
 }
 
-/** By conversion: when its answer was read. */
+/** Returns, by conversion, when its answer was read. */
 async function reportSales(
 	client: Client,
 	shop: SeededShop,

@@ -1,5 +1,6 @@
-// W4: one shop swallows requests with tens of thousands due, 99 are healthy and get theirs at a steady pace. The wait
-// of the healthy, from when a delivery is due until it reaches its shop, beside the same without the one.
+// W4: one shop never answers and has tens of thousands of due deliveries, while 99 healthy shops get theirs
+// at a steady rate. It measures the wait of the healthy shops, from the due time until the delivery reaches
+// the shop, compared with the same without the hanging shop.
 
 import { type Database, withStore } from "./database.ts";
 import { percentile } from "./figures.ts";
@@ -12,17 +13,19 @@ import { defineWorkload, type Figure } from "./workload.ts";
 
 const HEALTHY = 99;
 const REACH = 1.3;
-/** What is due at one moment is written as one set. */
+/** Deliveries that are due within this time are written as one set. */
 const STEP_MS = 20;
 const FIRST_STUCK_NUMBER = 10_000_000;
 
 interface NeighbourScale {
-	/** Due at the shop that swallows. */
+	/** Number of due deliveries of the shop that never answers. */
 	stuck: number;
-	/** Of each healthy shop, and how far apart. */
+	/** Number of deliveries of each healthy shop, and the time between them. */
 	each: number;
 	gapMs: number;
-	/** Until the first healthy one is due, besides the time that a start takes: for writing them. */
+	/**
+	 * Time until the first healthy delivery is due, in addition to the start of the service, for writing them.
+	 */
 	leadMs: number;
 }
 
@@ -113,7 +116,7 @@ async function timeStart(databaseUrl: string, { caFile }: Receiver): Promise<num
 	return performance.now() - startedAt;
 }
 
-/** All shops within each gap, a few at a time. */
+/** Returns the due time of a delivery. All shops get one within each gap, a few at a time. */
 function dueAt(firstAtMs: number, number: number, gapMs: number): number {
 	return firstAtMs + Math.floor((number * gapMs) / HEALTHY / STEP_MS) * STEP_MS;
 }

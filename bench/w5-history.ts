@@ -1,4 +1,4 @@
-// W5: W1 with millions of finished deliveries already in the tables, beside W1 on empty ones.
+// W5: W1 with millions of finished deliveries in the tables, compared with W1 on empty tables.
 
 import { sql } from "kysely";
 import { type Database, withStore } from "./database.ts";
@@ -12,7 +12,7 @@ const SHOPS = 100;
 const REACH = 0.9;
 
 interface HistoryScale {
-	/** Each with two finished deliveries. */
+	/** Number of conversions with two finished deliveries each. */
 	conversions: number;
 	deliveries: number;
 	rounds: number;
@@ -65,7 +65,7 @@ async function fillHistory(
 		if (large === undefined) throw new Error("there is no shop");
 		await seedHistory(store.db, { conversions, large, small, endsAtMs: Date.now() }, say);
 		if (kind === "SQLite") return;
-		// The history has numbers of its own; those that follow must not meet them.
+		// The history has explicit ids, which later rows must not repeat.
 		for (const table of ["conversions", "events", "moves"] as const) {
 			await sql`select setval(pg_get_serial_sequence(${table}, 'id'), (select coalesce(max(id), 1) from ${sql.table(table)}))`.execute(
 				store.db,

@@ -1,5 +1,6 @@
-// W6: signed POST /v1/conversions, stored before the answer, every one a new sale of a shop that is owed a callback,
-// beside the same server that only checks the signature. Nothing is delivered meanwhile: a web process takes them.
+// W6: signed POST /v1/conversions, stored before the answer, each a new sale with a callback, compared with
+// the same server that only checks the signature. Nothing is delivered meanwhile, because a process with the
+// role web receives them.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -18,7 +19,7 @@ const REACH = { SQLite: 0.6, PostgreSQL: 0.4 } as const;
 
 interface IntakeScale {
 	reports: number;
-	/** Sent before the clock starts, so that all sides are compiled and connected. */
+	/** Number of requests before the measurement, so that all sides are compiled and connected. */
 	warmUp: number;
 	rounds: number;
 }

@@ -1,4 +1,4 @@
-// W7: the resident size of the service while deliveries by the million are due, and whether it still grows.
+// W7: the resident size of the service while millions of deliveries are due, and whether it still grows.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "./database.ts";
@@ -9,7 +9,7 @@ import { seedDrain } from "./w1-drain.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
 const REACH_MB = 250;
-/** What the collector's own coming and going may add between one half and the next. */
+/** Growth between the first and the second half that garbage collection alone may cause. */
 const FLAT = 1.05;
 const SAMPLE_MS = 100;
 

@@ -1,5 +1,5 @@
-// W8: W1's work on well-known job queues, each tuned as its documentation says, beside ours: the same signing and
-// client, the same receiver and PostgreSQL, and the attempt stored in the same table, in batches. Interleaved:
+// W8: W1's work on well-known job queues, each tuned as its documentation says. They use the same signing,
+// client, receiver and PostgreSQL, and store attempts in the same table in batches. The sides take turns:
 // SQLite, PostgreSQL, each peer, each peer with a cap per shop, SQLite, …
 
 import type { Database } from "./database.ts";
@@ -8,7 +8,7 @@ import { findPeers, runPeerRound } from "./peer-programs.ts";
 import { type DrainScale, drainOn, PROGRAMMES } from "./w1-drain.ts";
 import { defineWorkload, type Figure, type Goal } from "./workload.ts";
 
-/** The service's default, which ours always has: see config.ts. */
+/** The service's default cap, which ours always has: see config.ts. */
 const CAP = 8;
 
 interface Side {

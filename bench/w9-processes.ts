@@ -1,6 +1,7 @@
-// W9: W1 on PostgreSQL with two service processes beside one: nothing is sent twice, no shop sees more at once than its
-// cap, and the rate. The receiver takes five milliseconds for an answer, so that requests of one shop can meet. All falls
-// due at once when the processes have shared the slots out: that they need some seconds for it is not what is asked.
+// W9: W1 on PostgreSQL with two service processes, compared with one. Nothing may be sent twice, and no shop
+// may see more requests at once than its cap. The receiver takes five milliseconds to answer, so that
+// requests of one shop can overlap. Everything becomes due when the processes have shared the slots, because
+// the time for that is not measured.
 
 import { HOUR_MS } from "../src/domain/time.ts";
 import { withStore } from "./database.ts";
@@ -11,9 +12,9 @@ import type { Tools } from "./tools.ts";
 import { type DrainScale, seedDrain } from "./w1-drain.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
-/** The service's default: see config.ts. */
+/** The service's default cap: see config.ts. */
 const CAP = 8;
-/** On two cores, which one process with its database, its receiver and ourselves keeps busy. */
+/** Goal on two cores, which one process with its database, its receiver and the benchmark keeps busy. */
 const REACH = 0.95;
 
 interface ProcessesAnswer {

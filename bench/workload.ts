@@ -1,15 +1,15 @@
-// What a workload is, and what it answers.
+// What a workload is, and what it returns.
 
 import type { Tools } from "./tools.ts";
 
 export type Size = "full" | "short" | "smoke";
 
 export interface Workload {
-	/** "W1". */
+	/** Name such as "W1". */
 	name: string;
-	/** One word or two, for the table. */
+	/** One or two words for the table. */
 	title: string;
-	/** For `--help`. */
+	/** Description for `--help`. */
 	measures: string;
 	run(size: Size, tools: Tools): Promise<Figure[]>;
 }
@@ -18,11 +18,11 @@ export interface Workload {
 export interface Figure {
 	what: string;
 	value: number;
-	/** What the number counts; empty for a ratio. */
+	/** Unit of the number, or empty for a ratio. */
 	unit: "" | "a second" | "ms" | "µs" | "MB" | "statements" | "deliveries" | "requests" | "attempts";
-	/** What docs/performance.md asks; null where nothing is. */
+	/** Goal of docs/performance.md, or null if there is none. */
 	goal: Goal | null;
-	/** Every round, in order, where there are several: how noisy the machine was. */
+	/** Figure of every round in order, which shows how noisy the machine was. */
 	rounds?: readonly number[];
 }
 
@@ -32,18 +32,18 @@ export interface WorkloadDefinition<Scale> {
 	name: string;
 	title: string;
 	measures: string;
-	/** As docs/performance.md says it; a few seconds; a second or less, for the tests. */
+	/** Scale for each size: as in docs/performance.md, a few seconds, or less than a second for the tests. */
 	scales: Readonly<Record<Size, Scale>>;
 	run(scale: Scale, tools: Tools): Promise<Figure[]>;
 }
 
-/** Keeps a workload's own scale to itself. */
+/** Defines a workload and hides the type of its scale. */
 export function defineWorkload<Scale>(definition: WorkloadDefinition<Scale>): Workload {
 	const { name, title, measures, scales, run } = definition;
 	return { name, title, measures, run: (size, tools) => run(scales[size], tools) };
 }
 
-/** Null where nothing is asked, or nothing was counted. */
+/** Returns null if there is no goal or nothing was counted. */
 export function isReached({ value, goal }: Figure): boolean | null {
 	if (goal === null || !Number.isFinite(value)) return null;
 	return "atLeast" in goal ? value >= goal.atLeast : value <= goal.atMost;

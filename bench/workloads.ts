@@ -1,4 +1,4 @@
-// Every workload, in the order in which they run.
+// All workloads in the order in which they run.
 
 import { c1Clicks } from "./c1-clicks.ts";
 import { l1Lists } from "./l1-lists.ts";

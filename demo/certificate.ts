@@ -1,17 +1,18 @@
-// Throw-away certificates for the demo and the tests: a CA nobody trusts, and a leaf it signed.
-// Written as plain DER, because the libraries for it bring a dependency tree for these few fields.
+// Creates throw-away certificates for the demo and the tests: a CA that nobody trusts, and a leaf signed by
+// it. They are written as plain DER, because the libraries for it bring a whole dependency tree for these few
+// fields.
 
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIP } from "node:net";
 
 export interface CertificateOptions {
-	/** DNS names and IP addresses, as they stand in a URL (without brackets). */
+	/** DNS names and IP addresses as they appear in a URL, without brackets. */
 	names: readonly string[];
 	notBefore?: Date;
 	notAfter?: Date;
-	/** The leaf signs itself, as on a machine nobody set up; no CA is involved. */
+	/** True if the leaf signs itself, as on a machine that nobody set up. No CA is involved. */
 	isSelfSigned?: boolean;
-	/** So many CAs between the CA and the leaf, all sent along with the leaf. */
+	/** Number of intermediate CAs, which are all sent with the leaf. */
 	intermediates?: number;
 }
 
@@ -21,7 +22,7 @@ export interface Certificates {
 	keyPem: string;
 }
 
-// A day back, so that a receiver with a slow clock still takes it; a month on, longer than any demo runs.
+// Valid from a day ago, for receivers with a slow clock, and for a month, longer than any demo runs.
 const DAY_MS = 86_400_000;
 const DEFAULT_LIFE_MS = 30 * DAY_MS;
 
@@ -31,7 +32,7 @@ export async function makeCertificates(options: CertificateOptions): Promise<Cer
 	const notAfter = new Date(nowMs + DEFAULT_LIFE_MS);
 	const caKeys = generateKeyPairSync("ec", { namedCurve: "P-256" });
 	const leafKeys = generateKeyPairSync("ec", { namedCurve: "P-256" });
-	// The random part keeps two CAs apart where both are trusted.
+	// The random part distinguishes two CAs that are both trusted.
 	const ca = { name: `Ringback throw-away CA ${randomBytes(4).toString("hex")}`, keys: caKeys };
 	const leaf = { name: options.names[0] ?? "localhost", keys: leafKeys };
 	const authority = (subject: Party, issuer: Party) =>
@@ -45,7 +46,7 @@ export async function makeCertificates(options: CertificateOptions): Promise<Cer
 	const chain: string[] = [];
 	let lastCa = ca;
 	for (let number = 1; number <= (options.intermediates ?? 0); number++) {
-		// A key of its own each: with one key for all, nobody could tell whose signature it is.
+		// Each intermediate CA has its own key. With one key for all, nobody could tell which CA signed.
 		const next = { name: `${ca.name} ${number}`, keys: generateKeyPairSync("ec", { namedCurve: "P-256" }) };
 		chain.unshift(toPem(authority(next, lastCa)));
 		lastCa = next;
@@ -78,11 +79,11 @@ interface CertificateFields {
 	extensions: readonly Buffer[];
 }
 
-// RFC 5280 section 4.1, in its order.
+// The fields in the order of RFC 5280 section 4.1.
 function certificate(fields: CertificateFields): Buffer {
 	const signed = sequence(
 		der(0xa0, der(INTEGER, Buffer.from([2]))),
-		// A positive serial needs its top bit clear; 0x40 also spares a leading zero byte.
+		// A positive serial number needs its top bit clear. 0x40 also avoids a leading zero byte.
 		der(INTEGER, Buffer.concat([Buffer.from([0x40]), randomBytes(15)])),
 		ECDSA_WITH_SHA256,
 		commonName(fields.issuer.name),
@@ -122,7 +123,7 @@ function oid(hex: string): Buffer {
 	return der(0x06, Buffer.from(hex, "hex"));
 }
 
-// UTCTime, two digits for the year: RFC 5280 wants it for every date before 2050.
+// UTCTime with two digits for the year, which RFC 5280 requires for every date before 2050.
 function time(date: Date): Buffer {
 	return der(0x17, Buffer.from(`${date.toISOString().slice(2, 19).replace(/[-:T]/g, "")}Z`, "latin1"));
 }
@@ -164,7 +165,7 @@ function alternativeNames(names: readonly string[]): Buffer {
 
 function ipBytes(address: string): Buffer {
 	if (isIP(address) === 4) return Buffer.from(address.split(".").map(Number));
-	// The URL parser writes every IPv6 form, an embedded IPv4 included, as hex groups.
+	// The URL parser writes every IPv6 form, including an embedded IPv4 address, as hex groups.
 	const groups = new URL(`https://[${address}]`).hostname.slice(1, -1).split("::");
 	const front = (groups[0] ?? "").split(":").filter(Boolean);
 	const back = (groups[1] ?? "").split(":").filter(Boolean);

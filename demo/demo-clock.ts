@@ -1,9 +1,9 @@
-// The machine's clock, with a way to let a minute pass at once: nobody wants to wait for a retry in a demo.
+// The machine's clock, with a way to skip time, because nobody wants to wait for a retry in a demo.
 
 import type { Clock } from "../src/ports.ts";
 
 export interface DemoClock extends Clock {
-	/** Everything that was waiting gets this much closer; what is then due happens. */
+	/** Moves all timers closer by this time and runs those that are due. */
 	skip(ms: number): void;
 }
 

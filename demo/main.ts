@@ -1,5 +1,5 @@
-// `npm run demo`: the main job in one command. Starts the service on a temporary SQLite file and a sample shop,
-// lets conversions happen, and prints each callback as the shop received and verified it.
+// `npm run demo` shows the product in one command. It starts the service on a temporary SQLite file and a
+// sample shop, lets conversions happen, and prints each callback as the shop received and verified it.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -47,9 +47,9 @@ async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
 	const say = asJson ? () => undefined : print;
 	const folder = mkdtempSync(join(tmpdir(), "ringback-demo-"));
 	const remove = () => rmSync(folder, { recursive: true, force: true });
-	// However it ends: also when somebody insists.
+	// Runs however the process ends, even after a second Ctrl-C.
 	process.once("exit", remove);
-	// From the first moment on: Ctrl-C in the middle of the story must clean up as well.
+	// Signals are handled from the start, because Ctrl-C in the middle of the story must clean up as well.
 	const interrupted = untilInterrupted();
 	const clock = createDemoClock();
 	const shop = await startSampleShop(clock.nowMs, (callback) =>
@@ -67,7 +67,7 @@ async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
 		say(`Ringback listens on ${service.url}, the sample shop on ${shop.url}`);
 		say(`Buyers open ${page.url}; in this demo partners' links to ${SHOP_NAME} lead there`);
 		say(`The programme's signing secret (shown once): ${secret}\n`);
-		// Without retries: the service is in this process, and one that does not answer has been told to stop.
+		// There are no retries, because the service runs in this process. If it does not answer, it was stopped.
 		const retry = { maxAttempts: 1 };
 		const client = createClient({ url: service.url, apiKey, secret, now: clock.nowMs, retry });
 		page.shop = { serviceUrl: service.url, client };
@@ -92,7 +92,10 @@ async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
 	}
 }
 
-/** A second signal soon after the first is npm's copy of it; a later one is of somebody who does not want to wait. */
+/**
+ * Resolves at the first signal. A second signal soon after it is npm's copy; a later one comes from a person
+ * who does not want to wait.
+ */
 function untilInterrupted(): Promise<void> {
 	return new Promise<void>((resolve) => {
 		let firstAtMs: number | undefined;
@@ -113,13 +116,13 @@ async function startDemoService(
 ): Promise<Service> {
 	const read = readConfig({
 		DATABASE_URL: `sqlite:${join(folder, "demo.db")}`,
-		// A free port: the usual one may be a real service's.
+		// A free port, because a real service may use the default one.
 		RINGBACK_METRICS_ADDRESS: "127.0.0.1:0",
 		LOG_LEVEL: "silent",
 	});
 	const loopback = parseRange("127.0.0.0/8");
 	if (!read.ok || loopback === undefined) throw new Error("the demo's own settings are wrong");
-	// The sample shop lives on this machine and signed its own certificate; both are for development only.
+	// The sample shop runs on this machine with its own certificate. Both settings are for development only.
 	const config = { ...read.config, allowedPrivateRanges: [loopback], trustedCa: shopCa, clickUrl };
 	try {
 		return await startService(config, { clock });
@@ -161,7 +164,7 @@ async function openSampleProgramme(
 	return { apiKey: issued.key, secret: issued.secret ?? "", ...links };
 }
 
-/** As a browser does; gives the click ID that it came to the shop's page with. */
+/** Follows the link as a browser does and returns the click ID with which it reached the shop's page. */
 async function clickOn(link: string): Promise<string> {
 	const headers = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0" };
 	const { url, status } = await fetch(link, { headers });
@@ -170,7 +173,10 @@ async function clickOn(link: string): Promise<string> {
 	return clickId;
 }
 
-/** The delay counts from the end of the failed attempt: skipping ahead before it is stored would skip nothing. */
+/**
+ * Waits until the failed attempt is stored. The delay counts from then, so skipping time earlier would skip
+ * nothing.
+ */
 async function retryIsPlanned({ db }: Store): Promise<void> {
 	const planned = db.selectFrom("queue").select("id").where("counted", ">", 0);
 	while ((await planned.executeTakeFirst()) === undefined) await setTimeout(10);

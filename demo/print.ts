@@ -1,4 +1,4 @@
-// How the demo shows a callback: for people, and as JSON for scripts.
+// Prints a callback for people, or as JSON for scripts.
 
 import type { ReceivedCallback } from "./sample-shop.ts";
 

@@ -1,5 +1,5 @@
-// The demo's shop as callbacks meet it: an HTTPS server with a certificate of its own. It verifies every callback with the receiver
-// library, as a real shop would, and answers 503 when it was told to be out of order.
+// The demo's shop as callbacks see it: an HTTPS server with its own certificate. It verifies every callback
+// with the receiver library, as a real shop would, and answers 503 if it was told to fail.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
@@ -13,24 +13,24 @@ export interface ReceivedCallback {
 	headers: Record<string, string>;
 	body: Buffer;
 	verification: Verification;
-	/** The HTTP status the shop gave. */
+	/** HTTP status of the shop's answer. */
 	answered: number;
 }
 
 export interface SampleShop {
 	url: string;
 	caPem: string;
-	/** Known only once the programme has its first key. */
+	/** Signing secret, which is known only when the programme has its first key. */
 	secret: string;
-	/** Answers the next callback for this order with 503, once. */
+	/** Makes the shop answer the next callback for this order with 503, once. */
 	failNext(orderId: string): void;
-	/** Resolves when so many callbacks have arrived in all. */
+	/** Resolves when this many callbacks have arrived in all. */
 	waitFor(count: number): Promise<void>;
 	close(): Promise<void>;
 }
 
 const PATH = "/ringback/postback?shop=demo";
-/** Enough for the slowest laptop; in a demo that works it is never waited for. */
+/** Generous timeout for the slowest laptop. A demo that works never waits for it. */
 const ARRIVAL_TIMEOUT_MS = 20_000;
 
 export async function startSampleShop(
@@ -89,7 +89,7 @@ export async function startSampleShop(
 					() => reject(new Error(`only ${arrived} of ${count} callbacks arrived`)),
 					ARRIVAL_TIMEOUT_MS,
 				);
-				// The shop itself keeps the process alive; once it has closed nobody waits any more.
+				// The shop's server keeps the process alive, so the timer need not.
 				timer.unref();
 				onArrival = () => {
 					if (arrived < count) return;

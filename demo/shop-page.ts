@@ -1,8 +1,9 @@
-// The demo's shop as a buyer sees it: one page with one thing to buy. It keeps the click ID as examples/node/click.mjs does,
-// and its server reports the sale.
+// The demo's shop as a buyer sees it: one page with one product. It stores the click ID as
+// examples/node/click.mjs does, and its server reports the sale.
 //
-// Links lead to https: addresses without a port alone, and a laptop has no certificate for a name. So the demo's links begin
-// here, too: a click goes on to the service, and the shop's name in its answer becomes the address of this page.
+// Partner links lead only to https addresses without a port, and a laptop has no certificate for a name. So
+// the demo's links begin at this server. It forwards the click to the service, and replaces the shop's name
+// in the redirect with the address of this page.
 
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,16 +13,18 @@ import { SAMPLE_LINK } from "../src/partners/sample.ts";
 
 export interface ShopPage {
 	url: string;
-	/** Known only once the service runs and the programme has its key. */
+	/** Service and client, which are known only when the service runs and the programme has its key. */
 	shop: { serviceUrl: string; client: Client } | null;
 	close(): void;
 }
 
 const CLICKED = new RegExp(`[?&]${CLICK_PARAMETER}=([\\w.-]{1,400})(?:&|$)`);
 const KEPT = new RegExp(`(?:^|; *)${CLICK_PARAMETER}=([\\w.-]+)`);
-/** Without `Secure`, which not every browser takes from http://localhost. */
+/**
+ * Attributes of the cookie. It has no `Secure`, because not every browser accepts that from http://localhost.
+ */
 const COOKIE = "Path=/; Max-Age=2592000; HttpOnly; SameSite=Lax";
-/** As the sample partner's links know it. */
+/** Origin to which the sample partner's links lead. */
 export const SHOP_NAME = new URL(SAMPLE_LINK.target).origin;
 const PRICE = "89.00";
 
@@ -33,7 +36,7 @@ export async function startShopPage(): Promise<ShopPage> {
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 	const { port } = server.address() as AddressInfo;
 	const page: ShopPage = {
-		// By name: the service is at 127.0.0.1, and would share its cookies.
+		// The page uses a name, because the service is at 127.0.0.1 and would share its cookies.
 		url: `http://localhost:${port}`,
 		shop: null,
 		close() {

@@ -1,11 +1,11 @@
 // What the demo shows: every status change and its callback, a test conversion, and a delivery that fails
-// first and is retried. Everything goes the real way: signed requests in, signed callbacks out.
+// first and is retried. Everything takes the real route, with signed requests in and signed callbacks out.
 
 import type { Client } from "@ringback/receiver";
 import type { DemoClock } from "./demo-clock.ts";
 import type { SampleShop } from "./sample-shop.ts";
 
-/** The first delay of contract section 8, and a little. */
+/** The first delay of contract section 8, plus a second. */
 const FIRST_RETRY_MS = 61_000;
 
 export async function tellStory(
@@ -17,7 +17,7 @@ export async function tellStory(
 	say: (line: string) => void,
 ): Promise<void> {
 	let expected = 0;
-	/** One call of the shop's server, and the callback it must lead to. */
+	/** Makes one call of the shop's server and waits for the callback that it causes. */
 	const act = async (title: string, call: () => Promise<CallResult>): Promise<void> => {
 		say(title);
 		const result = await call();

@@ -1,7 +1,7 @@
-// Makes what a shop installs as `@ringback/receiver`: JavaScript and types from the sources, which the repository itself
-// runs as they are, packed for npm. `npm run pack:receiver` writes the package of this version to receiver/downloads/,
-// where the service serves it from, and its checksums into the list of versions there. Those of other versions stay as
-// they are: they are in shops' lock files.
+// Packs what a shop installs as `@ringback/receiver`: JavaScript and types compiled from the sources, which
+// the repository itself runs unbuilt. `npm run pack:receiver` writes the package of this version to
+// receiver/downloads/, from where the service serves it, and its checksums into the list of versions there.
+// Packages of other versions stay unchanged, because shops' lock files refer to them.
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -13,21 +13,24 @@ import { type PackedFile, writeTarball } from "./tarball.ts";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const SOURCE = /^\.\/src\/(.+)\.ts$/;
-/** Not in the sources' own package.json: in the repository `ringback` is the service's command. */
+/**
+ * The command, which is not in the sources' package.json because `ringback` is the service's command in the
+ * repository.
+ */
 const BIN = { ringback: "command/main.js" };
 
-/** What the list of versions has of each. */
+/** An entry of the list of versions. */
 export type PackedVersion = {
 	readonly version: string;
 	readonly file: string;
 	readonly bytes: number;
-	/** Hex, as `sha256sum` prints it. */
+	/** Checksum in hexadecimal, as `sha256sum` prints it. */
 	readonly sha256: string;
-	/** As npm writes it into lock files. */
+	/** Checksum as npm writes it into lock files. */
 	readonly integrity: string;
 };
 
-/** The bytes of this version's package, compiled from the sources as they are now. */
+/** Returns the package of this version, compiled from the present sources. */
 export function packReceiver(): { version: PackedVersion; tarball: Buffer } {
 	const description = describePackage();
 	const tarball = writeTarball([
@@ -40,7 +43,7 @@ export function packReceiver(): { version: PackedVersion; tarball: Buffer } {
 	return {
 		version: {
 			version: description.version,
-			// As npm names what it packs.
+			// The name that npm gives to a packed file.
 			file: `ringback-receiver-${description.version}.tgz`,
 			bytes: tarball.length,
 			sha256: hash("sha256").digest("hex"),
@@ -51,7 +54,7 @@ export function packReceiver(): { version: PackedVersion; tarball: Buffer } {
 }
 
 function compile(): PackedFile[] {
-	// Only here: whoever imports this file may have no compiler.
+	// Resolved on demand, because some code that imports this file has no compiler.
 	const typescript = fileURLToPath(import.meta.resolve("typescript/package.json"));
 	const folder = mkdtempSync(join(tmpdir(), "ringback-receiver-"));
 	try {
@@ -68,7 +71,10 @@ function compile(): PackedFile[] {
 	}
 }
 
-/** The compiler turns .ts into .js in the programs only; in the types an older one would look for a source. */
+/**
+ * Reads a compiled file. The compiler rewrites .ts imports only in programs, and in types an older compiler
+ * would look for a source.
+ */
 function readCompiled(folder: string, path: string): Uint8Array {
 	const text = readFileSync(join(folder, path), "utf8");
 	return Buffer.from(

@@ -1,19 +1,19 @@
-// Files as the .tgz that npm installs: the same files give the same bytes on every machine, for ever, because shops' lock
-// files hold their hash. So nothing of the machine goes in, and nothing is compressed: what a compressor makes of the
-// same input differs between processors and versions.
+// Writes files as the .tgz that npm installs. The same files must give the same bytes on every machine
+// forever, because shops' lock files contain their hash. So nothing of the machine goes in, and nothing is
+// compressed, because compressors differ between processors and versions.
 
 import { crc32 } from "node:zlib";
 
 export type PackedFile = { readonly path: string; readonly bytes: Uint8Array };
 
-/** The folder that npm takes off again. */
+/** Name of the top folder, which npm removes. */
 const FOLDER = "package";
 const BLOCK_BYTES = 512;
-/** What npm itself writes for the time of every file: 26 October 1985, in seconds. */
+/** Time that npm itself writes for every file, in seconds: 26 October 1985. */
 const TIME = 499_162_500;
-/** What a header has for a path; npm has ways around it, and we have no such path. */
+/** Maximum length of a path in a header. None of our paths is longer. */
 const LONGEST_PATH = 100;
-/** Of a block that is stored as it is. */
+/** Maximum size of a stored block. */
 const MOST_STORED_BYTES = 65_535;
 
 export function writeTarball(files: readonly PackedFile[]): Buffer {
@@ -22,11 +22,11 @@ export function writeTarball(files: readonly PackedFile[]): Buffer {
 		bytes,
 		Buffer.alloc((BLOCK_BYTES - (bytes.length % BLOCK_BYTES)) % BLOCK_BYTES),
 	]);
-	// Two empty blocks end it.
+	// Two empty blocks end the archive.
 	return wrapInGzip(Buffer.concat([...parts, Buffer.alloc(2 * BLOCK_BYTES)]));
 }
 
-/** POSIX ustar. */
+/** Returns a POSIX ustar header. */
 function tarHeader(path: string, size: number): Buffer {
 	if (Buffer.byteLength(path) > LONGEST_PATH) throw new RangeError(`${path} is too long`);
 	const header = Buffer.alloc(BLOCK_BYTES);
@@ -37,7 +37,7 @@ function tarHeader(path: string, size: number): Buffer {
 	header.write(octal(0, 7), 116);
 	header.write(octal(size, 11), 124);
 	header.write(octal(TIME, 11), 136);
-	// The sum counts its own field as spaces.
+	// The checksum counts its own field as spaces.
 	header.write(" ".repeat(8), 148);
 	header.write("0", 156);
 	header.write("ustar\u000000", 257);
@@ -46,7 +46,7 @@ function tarHeader(path: string, size: number): Buffer {
 	return header;
 }
 
-/** RFC 1952, with stored blocks of RFC 1951 inside. */
+/** Wraps the content according to RFC 1952, with stored blocks of RFC 1951. */
 function wrapInGzip(content: Buffer): Buffer {
 	const blocks: Buffer[] = [];
 	for (let at = 0; at < content.length; at += MOST_STORED_BYTES) {

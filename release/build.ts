@@ -1,4 +1,4 @@
-// Everything of a release, from the sources to the files people download.
+// Builds a release, from the sources to the files that people download.
 
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -17,12 +17,12 @@ import { listShippedFiles, readShippedFiles, type ShippedFile } from "./shipped-
 
 export interface ReleaseOptions {
 	root: string;
-	/** Made if it is not there; files of the same names are replaced. */
+	/** Folder for the files. It is created if needed, and files of the same names are replaced. */
 	folder: string;
 	architectures: readonly Architecture[];
-	/** Needs dpkg-deb. */
+	/** Whether to build Debian packages, which needs dpkg-deb. */
 	withDebianPackages: boolean;
-	/** Told of each step when it begins. */
+	/** Is called at the beginning of each step. */
 	progress: (step: string) => void;
 }
 
@@ -44,7 +44,7 @@ export function executableName(arch: Architecture): string {
 	return `ringback-${packageJson.version}-linux-${arch}`;
 }
 
-/** Resolves to what was written, SHA256SUMS last. */
+/** Resolves to the files that were written, with SHA256SUMS last. */
 export async function buildRelease(options: ReleaseOptions): Promise<ReleaseFile[]> {
 	const { root, folder, architectures, withDebianPackages, progress } = options;
 	const workFolder = mkdtempSync(join(tmpdir(), "ringback-release-"));
@@ -98,7 +98,7 @@ export async function buildRelease(options: ReleaseOptions): Promise<ReleaseFile
 }
 
 async function prepare(root: string, lock: LockFile, [node]: readonly NodePackage[]): Promise<Prepared> {
-	// It makes the executable of the other, and its parts are those in the SBOM.
+	// This Node builds the executables, and its parts are those in the SBOM, so the versions must agree.
 	if (process.versions.node !== node?.version)
 		throw new Error(
 			`This is Node ${process.versions.node}, and package-lock.json has ${node?.version}: run it as "npm run release", after "npm ci".`,

@@ -1,21 +1,24 @@
-// The program as one file: our sources and what they use of the packages, without types.
+// Bundles the program into one file: our sources and the parts of packages that they use, without types.
 
 import { build } from "esbuild";
 import { packagePathOf } from "./lock-file.ts";
 
 export interface Bundle {
 	code: Uint8Array;
-	/** What of it is really in: paths in the lock file, sorted. */
+	/** Packages that the bundle really contains, as sorted paths of the lock file. */
 	packages: readonly string[];
 }
 
-/** Packages written for `require` ask for Node's own modules by it; a module has none unless it makes one. */
+/**
+ * Packages written for `require` load Node's modules with it, and a module has no `require` unless it creates
+ * one.
+ */
 const BANNER =
 	'import { createRequire as createBundleRequire } from "node:module"; const require = createBundleRequire(import.meta.url);';
 
 export async function bundleProgram(root: string): Promise<Bundle> {
 	const { outputFiles, metafile, warnings } = await build({
-		// Relative paths, so that the file does not say where it was made.
+		// Relative paths, so that the file does not reveal where it was built.
 		absWorkingDir: root,
 		entryPoints: ["release/program.ts"],
 		outfile: "ringback.mjs",
@@ -25,15 +28,15 @@ export async function bundleProgram(root: string): Promise<Bundle> {
 		platform: "node",
 		target: "node26",
 		format: "esm",
-		// Not the one of the type check, which leads to declarations in place of programs.
+		// The type check's configuration is not used, because it maps some packages to declarations.
 		tsconfigRaw: {},
 		banner: { js: BANNER },
-		// Every byte of it stays in memory. Names stay too: they are in the stacks that the log shows.
+		// Every byte of the program stays in memory. Names are kept for the stack traces in the log.
 		minifySyntax: true,
 		minifyWhitespace: true,
-		// They are in LICENSES.txt.
+		// The licences are in LICENSES.txt.
 		legalComments: "none",
-		// pg asks for it and does without.
+		// pg tries to load it and works without it.
 		external: ["pg-native"],
 		logLevel: "silent",
 	});

@@ -1,4 +1,5 @@
-// What must hold before a release is published, each as one line: what is so, or what to do about it.
+// Checks what must hold before a release is published, with one line for each check: the state, or what to
+// do.
 
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -12,21 +13,21 @@ import { type Emulation, findEmulation, tryExecutable } from "./try-executable.t
 import { findVersionProblems, readVersions } from "./versions.ts";
 
 export interface CheckOptions {
-	/** `npm test` has been run on just this. */
+	/** True if `npm test` has been run on exactly this commit. */
 	isTested: boolean;
 	say: (line: string) => void;
 }
 
 export interface Check {
 	name: string;
-	/** Resolves to what is wrong and what to do; empty when nothing is. */
+	/** Resolves to the problems and what to do about them, or to an empty list. */
 	run(): Promise<readonly string[]>;
 }
 
 const run = promisify(execFile);
 const LONGEST_OUTPUT_BYTES = 64 * 1024 * 1024;
 
-/** Resolves to whether everything holds. */
+/** Resolves to true if everything holds. */
 export async function checkRelease(root: string, { isTested, say }: CheckOptions): Promise<boolean> {
 	const folder = mkdtempSync(join(tmpdir(), "ringback-check-"));
 	try {
@@ -41,7 +42,7 @@ export async function checkRelease(root: string, { isTested, say }: CheckOptions
 	}
 }
 
-/** All of them run: whoever mends one wants to know of the others. */
+/** Runs all checks, even after a failure, so that a person sees every problem at once. */
 export async function runChecks(checks: readonly Check[], say: (line: string) => void): Promise<boolean> {
 	let isReady = true;
 	for (const { name, run: check } of checks) {
@@ -126,10 +127,10 @@ async function findUncommitted(root: string): Promise<string[]> {
 	return files.length === 0 ? [] : [`Commit or remove: ${files.map((line) => line.slice(3)).join(", ")}`];
 }
 
-/** What a person would look for first in the output. */
+/** Maximum number of failed tests that are named. */
 const MOST_NAMED = 10;
 
-/** The tests that failed, by their names; nothing of what has none. */
+/** Returns the names of the failed tests. */
 function findFailed(error: unknown): string[] {
 	const output = error instanceof Error && "stdout" in error ? String(error.stdout) : "";
 	const [, failed = ""] = output.split("failing tests:");

@@ -1,13 +1,15 @@
-// What Debian expects beside a program: manual pages, and a changelog in its own form. Made from what the command and
-// CHANGELOG.md say already, so that nothing is written twice.
+// Writes what Debian expects beside a program: a manual page and a changelog in its own form. Both are
+// derived from the command's help and CHANGELOG.md, so that nothing is written twice.
 
 import { main } from "../src/main.ts";
 
 export const MAINTAINER = "The Ringback maintainers <maintainers@ringback.example>";
-/** As Debian wants lines at most. */
+/** Maximum line length in Debian's changelogs. */
 const LINE_CHARACTERS = 78;
 
-/** From `ringback --help`: a line a command, with the help of each in full behind it. */
+/**
+ * Writes the manual page from `ringback --help`, with one line for each command and its full help after that.
+ */
 export async function writeManualPage(version: string): Promise<string> {
 	const overview = await helpOf([]);
 	const commands = [...overview.matchAll(/^ {2}(\S.*?) {2,}(.*)$/gm)];
@@ -52,7 +54,10 @@ Runs \\fBringback\\fR(1) as the account ringback, in /var/lib/ringback, with the
 `;
 }
 
-/** The section of this version, as deb-changelog(5) has it. `madeAt` stands in where the section has no date. */
+/**
+ * Writes the section of this version in the form of deb-changelog(5). `madeAt` is used if the section has no
+ * date.
+ */
 export function writeDebianChangelog(changelog: string, version: string, madeAt: Date): string {
 	const sections = changelog.split(/^## /m).map((section) => section.split("\n"));
 	const [title = "", ...lines] = sections.find(([first = ""]) => first.split(/[\s,]/)[0] === version) ?? [];
@@ -81,7 +86,7 @@ async function helpOf(words: readonly string[]): Promise<string> {
 	return said.join("\n");
 }
 
-/** At white space; what is continued is as far in as its first line. */
+/** Wraps at white space. Continuation lines are indented like the first. */
 function wrap(line: string): string[] {
 	const [indent = ""] = /^ */.exec(line) ?? [];
 	const room = LINE_CHARACTERS - 4;

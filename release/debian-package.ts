@@ -1,5 +1,5 @@
-// The Debian package around an executable: its unit, its settings, its account. dpkg-deb makes it, with the same bytes
-// every time.
+// Builds the Debian package around an executable: systemd unit, settings and account. dpkg-deb builds it with
+// the same bytes every time.
 
 import { execFile, spawnSync } from "node:child_process";
 import {
@@ -22,10 +22,10 @@ import type { Architecture } from "./node-package.ts";
 
 const OURS = fileURLToPath(new URL("debian/", import.meta.url));
 const DEBIAN_NAMES: Readonly<Record<Architecture, string>> = { x64: "amd64", arm64: "arm64" };
-/** The first day of 1980, for all files: when they were made says nothing about what is in them. */
+/** Time of all files: the first day of 1980, because their real time says nothing about their content. */
 const MADE_AT_SECONDS = 315_532_800;
 const UNITS = ["ringback.service", "ringback-backup.service", "ringback-backup.timer"];
-/** What an operator copies from: everything in ops/ that needs no clone. */
+/** Files of ops/ that an operator can copy without a clone. */
 const SAMPLES = "{container,grafana,prometheus,proxy}/*";
 const MAINTAINER_SCRIPTS = ["postinst", "prerm", "postrm"];
 const PROGRAM = 0o755;
@@ -38,9 +38,9 @@ export interface DebianParts {
 	arch: Architecture;
 	executable: string;
 	licences: string;
-	/** Where the package goes. */
+	/** Folder for the package. */
 	folder: string;
-	/** Empty, and nobody else's. */
+	/** An empty folder for this build alone. */
 	workFolder: string;
 }
 
@@ -48,7 +48,7 @@ export function debianName(version: string, arch: Architecture): string {
 	return `ringback_${version}_${DEBIAN_NAMES[arch]}.deb`;
 }
 
-/** Debian and what is made of it have it; elsewhere there is a package of that name. */
+/** Returns true if dpkg-deb is installed, as on Debian and its derivatives. */
 export function canMakeDebianPackages(): boolean {
 	return spawnSync("dpkg-deb", ["--version"]).status === 0;
 }
@@ -91,14 +91,14 @@ export async function makeDebianPackage(parts: DebianParts): Promise<string> {
 	put("DEBIAN/control", describeToDebian(version, arch, installedKilobytes(workFolder)), FILE);
 	settle(workFolder);
 	const name = debianName(version, arch);
-	// gzip, which every dpkg reads and which takes seconds; xz would save a quarter and take a minute.
+	// gzip is read by every dpkg and takes seconds. xz would save a quarter and take a minute.
 	const args = ["--root-owner-group", "-Zgzip", "-z6", "--build", workFolder, join(folder, name)];
 	const env = { ...process.env, SOURCE_DATE_EPOCH: String(MADE_AT_SECONDS) };
 	await promisify(execFile)("dpkg-deb", args, { env });
 	return name;
 }
 
-/** libatomic and libstdc++ are Node's; adduser and the helpers are for the scripts. */
+/** Returns the control file. Node needs libatomic and libstdc++; the scripts need adduser and the helpers. */
 function describeToDebian(version: string, arch: Architecture, kilobytes: number): string {
 	return `Package: ringback
 Version: ${version}
@@ -121,7 +121,7 @@ function installedKilobytes(folder: string): number {
 	return files.reduce((sum, stats) => sum + (stats.isFile() ? Math.ceil(stats.size / 1024) : 1), 0);
 }
 
-/** Nothing is left of when, and under which umask, it was put together. */
+/** Removes all traces of the time and the umask of the build. */
 function settle(folder: string): void {
 	for (const path of ["", ...globSync("**/*", { cwd: folder })]) {
 		const file = join(folder, path);

@@ -1,4 +1,4 @@
-// One file that is Node, our program and the files it ships with: Node's own single-executable form, made by Node.
+// Builds one file from Node, our program and its shipped files, in Node's own single-executable format.
 
 import { execFile } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
@@ -6,16 +6,19 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { ShippedFile } from "./shipped-files.ts";
 
-/** What `npm start` gives Node, too (src/cli/heap-bounds.ts says why). */
+/** The options that `npm start` also gives to Node (src/cli/heap-bounds.ts says why). */
 export const NODE_OPTIONS = ["--max-semi-space-size=8"];
 
 export interface ExecutableParts {
-	/** The Node that it is made of; it need not be of this machine's kind, but of the version that runs this. */
+	/**
+	 * The Node binary to use. It may be for another kind of machine, but must have the version of the running
+	 * Node.
+	 */
 	node: string;
 	code: Uint8Array;
 	files: readonly ShippedFile[];
 	output: string;
-	/** Empty, and nobody else's: Node reads what goes in from files. */
+	/** An empty folder for this build alone, because Node reads its input from files. */
 	workFolder: string;
 }
 
@@ -29,13 +32,14 @@ export async function makeExecutable(parts: ExecutableParts): Promise<void> {
 	});
 	writeFileSync(join(workFolder, "ringback.mjs"), code);
 	const config = {
-		// A name and no path: it is kept in the executable, which must not say where it was made.
+		// A name without a path, because it is stored in the executable, which must not reveal where it was
+		// built.
 		main: "ringback.mjs",
 		mainFormat: "module",
 		executable: node,
 		output,
 		disableExperimentalSEAWarning: true,
-		// V8's would be other bytes each time, and of use on this machine's kind alone.
+		// V8's code cache would differ each time and only work on this kind of machine.
 		useCodeCache: false,
 		useSnapshot: false,
 		execArgv: NODE_OPTIONS,

@@ -1,4 +1,4 @@
-// LICENSES.txt: under which licence each part of the executable is, with the text that its authors ask to be kept.
+// Writes LICENSES.txt: the licence of each part of the executable, with the text that its authors require.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import type { ReleasedPackage } from "./released-packages.ts";
 const TEXT_FILE = /^(?:licen[cs]e|copying|notice)(?:\.(?:md|txt))?$/i;
 const RULE = "=".repeat(78);
 
-/** For those that name it and bring no text. */
+/** Text for packages that name the licence without including it. */
 const MIT_TEXT = `Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
 documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
 rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit

@@ -1,17 +1,17 @@
-// What package-lock.json says of the packages: version, hash of the tarball, and who needs whom.
+// Reads package-lock.json: versions, tarball hashes, and which package needs which.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 
 export interface LockedPackage {
-	/** In the repository: "node_modules/a/node_modules/@scope/b". */
+	/** Path in the repository, such as "node_modules/a/node_modules/@scope/b". */
 	path: string;
 	name: string;
 	version: string;
-	/** Of the tarball, as npm writes it: "sha512-" and base64. */
+	/** Hash of the tarball as npm writes it: "sha512-" and base64. */
 	integrity: string;
-	/** Names, without those that npm may leave out. */
+	/** Names of the required packages, without optional ones. */
 	needs: readonly string[];
 }
 
@@ -28,7 +28,7 @@ const lockSchema = z.object({
 
 export type LockFile = ReadonlyMap<string, LockedPackage>;
 
-/** By path; without the repository's own packages, which have no tarball. */
+/** Returns the packages by path, without the repository's own packages, which have no tarball. */
 export function readLockFile(root: string): LockFile {
 	const { packages } = lockSchema.parse(JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")));
 	return new Map(
@@ -46,7 +46,7 @@ export function lockedAt(lock: LockFile, path: string): LockedPackage {
 	return found;
 }
 
-/** The package that a file belongs to: its path in the lock file, or null for a file of our own. */
+/** Returns the lock file's path of the package that contains a file, or null for our own files. */
 export function packagePathOf(file: string): string | null {
 	const inside = file.indexOf("node_modules/");
 	if (inside === -1) return null;
@@ -54,7 +54,7 @@ export function packagePathOf(file: string): string | null {
 	return found ?? null;
 }
 
-/** Where Node finds what a package needs: the nearest folder upwards that has it. */
+/** Finds a required package as Node does, in the nearest folder upwards. */
 export function resolveNeed(lock: LockFile, from: string, name: string): string | null {
 	for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("node_modules/") - 1))) {
 		const path = folder === "" ? `node_modules/${name}` : `${folder}/node_modules/${name}`;

@@ -1,4 +1,5 @@
-// `npm run release`: makes what people download into dist/, or, with --check, says whether it may be published.
+// `npm run release` writes what people download into dist/. With --check it says whether that may be
+// published.
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,5 +1,5 @@
-// Node itself, for the machine that the executable is for: the package of the lock file, from node_modules where npm
-// has put it there, and otherwise from npm, checked against the hash of the lock file.
+// Finds Node for the machine that the executable is for: the package in node_modules if npm installed it,
+// otherwise downloaded with npm and checked against the lock file's hash.
 
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -18,13 +18,13 @@ export interface NodePackage extends LockedPackage {
 }
 
 const run = promisify(execFile);
-/** Some 60 MB. */
+/** Time limit for a download of about 60 MB. */
 const DOWNLOAD_LIMIT_MS = 600_000;
 
 interface Sources {
 	root: string;
 	lock: LockFile;
-	/** For what is fetched; removed with the release's other leftovers. */
+	/** Folder for a downloaded package, which is removed with the other leftovers of the release. */
 	unpackFolder: string;
 }
 
@@ -39,7 +39,7 @@ export async function openNodePackage(sources: Sources, arch: Architecture): Pro
 	return { ...locked, arch, binary: join(folder, "bin/node"), licenceText };
 }
 
-/** npm keeps what it has fetched, and fetches nothing that it has. */
+/** Downloads the tarball with npm, which uses its cache. */
 async function fetchTarball(
 	{ root, unpackFolder }: Sources,
 	{ name, version, integrity }: LockedPackage,
@@ -64,7 +64,7 @@ async function packWithNpm(what: string, folder: string, cwd: string): Promise<v
 	await run("npm", args, { cwd, timeout: DOWNLOAD_LIMIT_MS });
 }
 
-/** Of what npm said, where it said something. */
+/** Returns the first line of npm's message, if there is one. */
 function firstLineOf(error: unknown): string {
 	const said = error instanceof Error && "stderr" in error ? String(error.stderr) : String(error);
 	return said.split("\n").find((line) => /\S/.test(line)) ?? "npm failed";

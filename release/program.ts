@@ -1,4 +1,5 @@
-// Where the executable begins: what src/ringback.js is to the sources, without what only those need.
+// Entry point of the executable. It does what src/ringback.js does for the sources, without what only those
+// need.
 
 import { main } from "../src/main.ts";
 

@@ -1,5 +1,5 @@
-// The packages inside the executable, with the licence each is under. One under a licence that nobody has looked at
-// stops the release.
+// Lists the packages inside the executable with their licences. A licence that nobody has reviewed stops the
+// release.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,15 +7,15 @@ import { z } from "zod";
 import { type LockedPackage, type LockFile, lockedAt } from "./lock-file.ts";
 
 export interface ReleasedPackage extends LockedPackage {
-	/** As SPDX names it. */
+	/** SPDX identifier of the licence. */
 	licence: Licence;
 }
 
-/** Those that allow shipping a copy with its licence text beside it, which is what LICENSES.txt does. */
+/** Licences that allow shipping a copy together with the licence text, which LICENSES.txt contains. */
 const ALLOWED = ["0BSD", "Apache-2.0", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "Unlicense"] as const;
 export type Licence = (typeof ALLOWED)[number];
 
-/** What packages write, where it is not what SPDX says. */
+/** Spellings in packages that differ from SPDX. */
 const OTHER_SPELLINGS: Readonly<Record<string, Licence>> = { "BSD-0-Clause": "0BSD" };
 
 const describedSchema = z.object({

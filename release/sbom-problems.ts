@@ -1,4 +1,4 @@
-// Whether an SBOM is one: what CycloneDX 1.6 asks for, and that it says something of every part.
+// Checks an SBOM: what CycloneDX 1.6 requires, and that every part is described.
 
 import { z } from "zod";
 
@@ -28,7 +28,7 @@ const sbomSchema = z.strictObject({
 	dependencies: z.array(z.strictObject({ ref: text, dependsOn: z.array(text) })),
 });
 
-/** Sentences; none when it is sound. */
+/** Returns the problems as sentences, or an empty list. */
 export function findSbomProblems(sbom: unknown): string[] {
 	const read = sbomSchema.safeParse(sbom);
 	if (!read.success) return read.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);

@@ -1,5 +1,5 @@
-// What is in the executable, as CycloneDX 1.6: for those who look up whether a part has become unsafe. Nothing in it
-// depends on when or where it was made.
+// Writes the SBOM of the executable in CycloneDX 1.6, for people who check whether a part has become unsafe.
+// Nothing in it depends on the time or place of the build.
 
 import type { LockedPackage } from "./lock-file.ts";
 import type { ReleasedPackage } from "./released-packages.ts";
@@ -22,7 +22,7 @@ export interface Component {
 	cpe?: string;
 	hashes?: { alg: "SHA-256" | "SHA-512"; content: string }[];
 	licenses?: { license: { id: string } }[];
-	/** What it was made of by others. */
+	/** Parts that the component itself contains. */
 	components?: Component[];
 }
 
@@ -31,7 +31,7 @@ export interface Released {
 	fileName: string;
 	sha256: string;
 	packages: readonly ReleasedPackage[];
-	/** Of the lock file, or undefined where a package does without it. */
+	/** Finds a required package in the lock file, or returns undefined if it is optional and not installed. */
 	resolve: (from: ReleasedPackage, name: string) => ReleasedPackage | undefined;
 	node: LockedPackage;
 	/** Node's own parts and their versions: `process.versions`. */
@@ -80,12 +80,12 @@ function describeLibrary(locked: ReleasedPackage): Component {
 	};
 }
 
-/** Numbers of Node's own interfaces, and Node itself. */
+/** Entries of `process.versions` that are not parts: numbers of interfaces, and Node itself. */
 const NO_PARTS: readonly string[] = ["node", "modules", "napi"];
 
 function describeNode(locked: LockedPackage, parts: Released["nodeParts"]): Component {
 	const { name, version } = locked;
-	// Empty for what this Node was made without.
+	// A version is empty if this Node was built without that part.
 	const known = Object.entries(parts).filter(([part, of = ""]) => of !== "" && !NO_PARTS.includes(part));
 	return {
 		type: "platform",
@@ -105,7 +105,7 @@ function describeNode(locked: LockedPackage, parts: Released["nodeParts"]): Comp
 	};
 }
 
-/** The path, because a package can be there in two versions. */
+/** The reference contains the path, because a package can be there in two versions. */
 function refOf({ path, version }: LockedPackage): string {
 	return `${path}@${version}`;
 }

@@ -1,5 +1,5 @@
-// The files inside the executable, which src/shipped-files.ts reads by the same paths. One that is missing here is
-// missing there: the executable does not start, and its test fails.
+// Lists the files inside the executable, which src/shipped-files.ts reads by the same paths. If one is
+// missing, the executable does not start, and its test fails.
 
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,11 +18,11 @@ const OF_PACKAGES = [
 
 export interface ShippedFrom {
 	root: string;
-	/** What LICENSES.txt is to say. */
+	/** Text of LICENSES.txt. */
 	licences: string;
 }
 
-/** Paths in the repository, sorted. */
+/** Returns sorted paths in the repository. */
 export function listShippedFiles(root: string): string[] {
 	const assets = globSync("src/web/assets/*.{css,js,svg}", { cwd: root });
 	const downloads = globSync("receiver/downloads/*", { cwd: root });
@@ -31,7 +31,7 @@ export function listShippedFiles(root: string): string[] {
 	return [...assets, ...rendered, ...downloads, ...parts, ...GUIDE_SAMPLES, ...OF_PACKAGES].sort();
 }
 
-/** With what the repository does not have; the same bytes every time. */
+/** Reads the files, including those that are generated. The bytes are the same every time. */
 export function readShippedFiles({ root, licences }: ShippedFrom): ShippedFile[] {
 	return [
 		...listShippedFiles(root).map((path) => ({ path, bytes: readFileSync(join(root, path)) })),

@@ -1,11 +1,11 @@
-// One version, wherever it is written.
+// Checks that the version is the same everywhere it is written.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 
 export interface Versions {
-	/** By the file that says it. */
+	/** Versions by the file that contains them. */
 	written: Readonly<Record<string, string>>;
 	changelog: string;
 }

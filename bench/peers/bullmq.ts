@@ -1,11 +1,14 @@
-// BullMQ, on Redis or on PostgreSQL as the URL says. Completing a job brings the next one; there is no batch for
-// either in the open-source edition, and no cap per shop: groups are of its Pro edition.
+// BullMQ on Redis or PostgreSQL, as the URL says. Completing a job fetches the next one. The open-source
+// edition has neither batches nor a cap per shop; groups belong to its Pro edition.
 
 import { createPostgresBackend, Queue, setDefaultBackendFactory, Worker } from "bullmq";
 import { type PeerJob, runPeer } from "../peer-drain.ts";
 
 const QUEUE = "callbacks";
-/** As many as graphile-worker has: its documentation only says that jobs which wait for the network may be many. */
+/**
+ * Concurrency, the same as for graphile-worker. BullMQ's documentation only says that it may be high for jobs
+ * that wait for the network.
+ */
 const JOBS_AT_ONCE = 256;
 
 await runPeer(async ({ queueUrl, cap }) => {

@@ -1,5 +1,5 @@
-// graphile-worker: jobs come through the local queue and are completed together. With a cap each shop has as many
-// named queues as it may have requests in flight: a named queue runs one job at a time.
+// graphile-worker with its local queue and batched completion. With a cap, each shop has as many named queues
+// as it may have requests in flight, because a named queue runs one job at a time.
 
 import { Logger, makeWorkerUtils, run, WorkerPreset } from "graphile-worker";
 import { type PeerJob, runPeer } from "../peer-drain.ts";
@@ -7,9 +7,12 @@ import { type PeerJob, runPeer } from "../peer-drain.ts";
 const TASK = "callback";
 const JOBS_AT_ONCE = 256;
 const LOCAL_QUEUE_JOBS = 1_000;
-/** What its documentation calls a reasonable default. A named queue waits for it, so that a cap wants none. */
+/**
+ * Delay before completions are written: its documentation's default without a cap. With a cap it is zero,
+ * because a named queue waits for it.
+ */
 const COMPLETION_DELAY_MS = { withoutCap: 250, withCap: 0 };
-/** How soon it looks again for named queues that have become free: nothing tells it. */
+/** Interval at which it looks for named queues that have become free, because it is not notified. */
 const POLL_MS = 10;
 
 declare global {
@@ -56,7 +59,7 @@ await runPeer(async ({ queueUrl, programmes, cap }) => {
 			};
 			const runner = await run({ preset, taskList, noHandleSignals: true });
 			await allDone;
-			// Does not wait for the delay: what is completed is written at once.
+			// Stopping writes the completions at once, without the delay.
 			await runner.stop();
 		},
 		async close() {

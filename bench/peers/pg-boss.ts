@@ -1,5 +1,5 @@
-// pg-boss: whole batches are fetched, stored and completed, two at a time. With a cap each shop is a group, and a
-// fetch takes no more of a group than it may still have active (groupConcurrency).
+// pg-boss: whole batches are fetched, stored and completed, two at a time. With a cap each shop is a group,
+// and a fetch takes no more of a group than may still be active (groupConcurrency).
 
 import { PgBoss } from "pg-boss";
 import { type PeerJob, runPeer } from "../peer-drain.ts";
@@ -30,7 +30,7 @@ await runPeer(async ({ queueUrl, cap }) => {
 			};
 			let left = deliveries;
 			const workBatches = async (): Promise<void> => {
-				// Rather than work(), whose shortest pause after a batch that is not full is half a second.
+				// This loop is used instead of work(), whose shortest pause after a partial batch is half a second.
 				while (left > 0) {
 					const jobs = await boss.fetch<PeerJob>(QUEUE, options);
 					if (jobs.length === 0) continue;
