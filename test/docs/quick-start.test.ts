@@ -1,7 +1,7 @@
 // The guide's quick start word by word, as the running service prints it: in an empty folder, with a real npm that has an
 // empty cache and no registry. Only the key, the secret and the receiver's port are filled in.
 
-import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -53,7 +53,6 @@ test("a receiver that was copied from it hears of what `listen` forwards and `tr
 	equal(lines.length, 2, "two events, as the guide says");
 	// Another address of this machine: a receiver on trial is nobody else's business.
 	await rejects(fetch(`http://127.0.0.2:${port}/postback`));
-	match(quickStart, /prints two events, conversion\.recorded and conversion\.approved/);
 });
 
 test("the line that it begins with brings a callback to a terminal in an empty folder, with its signature checked", async (t) => {
@@ -68,7 +67,6 @@ test("the line that it begins with brings a callback to a terminal in an empty f
 	const client = createClient({ url: service.url, apiKey, secret });
 	equal((await client.record({ orderId: "test-1", basketValue: "1.00", test: true })).ok, true);
 	await listening.said(/conversion\.recorded {2}test-1 .*→ signature valid {2}test$/m);
-	match(quickStart, /both say signature valid\./);
 });
 
 test("without the package `npx --no-install` runs nothing, and `npx -p` with its address runs it", async (t) => {
