@@ -23,7 +23,7 @@ function forgetNames(): void {
 eachService(
 	"section 1 rule 2, a public address",
 	(running) => {
-		test("contract 1 rule 2: a name that turned private after it was saved gets not one byte", async () => {
+		test("contract 1 rule 2, 7 private address: a name that turns private after it was saved gets no byte, and its delivery fails at once", async () => {
 			const name = `${running.service.random.hex(4)}.shop.example`;
 			names.records.set(name, ["127.0.0.1"]);
 			const programme = await running.openProgramme({ url: running.shop.url("/postback", name) });
@@ -41,6 +41,7 @@ eachService(
 			deepEqual([approved?.state, approved?.last_verdict], ["failed", "forbidden address"]);
 			const [, attempt, ...others] = await programme.attempts();
 			deepEqual([attempt?.result, attempt?.http_status, others.length], ["forbidden-address", null, 0]);
+			equal((await programme.notices())[0]?.last_verdict, "forbidden address");
 		});
 
 		test("contract 1 rule 2: each delivery is judged by itself, so a retry is refused too", async () => {

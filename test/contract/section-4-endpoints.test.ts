@@ -103,17 +103,6 @@ eachService("section 4, endpoints", (running) => {
 		equal(programme.received.length, 4);
 	});
 
-	test("contract 4.1 response: an answer whose body never comes is an answer", async () => {
-		const programme = await running.openProgramme();
-		programme.answer = () => ({
-			raw: (socket) => socket.write("HTTP/1.1 202 Accepted\r\ncontent-length: 1000000\r\n\r\nand then"),
-		});
-		await programme.record("A-1");
-		await programme.settled();
-		const [delivery] = await programme.deliveries();
-		deepEqual([delivery?.state, delivery?.last_http_status], ["delivered", 202]);
-	});
-
 	test("contract 4.1 response, 7 timeout, 8 five seconds: a body that drips neither changes the verdict nor holds the attempt open", async () => {
 		const programme = await running.openProgramme();
 		const drips: NodeJS.Timeout[] = [];

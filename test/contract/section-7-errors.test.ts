@@ -2,7 +2,6 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, test } from "node:test";
-import { makeCertificates } from "../../demo/certificate.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { setEndpoint } from "../../src/store/queries/programmes.ts";
 import { eachService } from "../support/running-service.ts";
@@ -99,27 +98,6 @@ eachService(
 			await isRetried(programme, null);
 		});
 
-		test("contract 7 network error: a certificate nobody trusts is one, and the shop gets no request", async () => {
-			const stranger = await running.startShop(await makeCertificates({ names: ["127.0.0.1"] }));
-			const programme = await running.openProgramme({ url: stranger.url() });
-			await programme.record("A-1");
-			await programme.settled();
-			deepEqual(stranger.requests, []);
-			await isRetried(programme, null);
-			deepEqual(stranger.requests, []);
-		});
-
-		test("contract 7 network error: a shop that hangs up without an answer is retried", async () => {
-			await isRetried(await deliverTo(() => ({ raw: (socket) => socket.destroy() })), null);
-		});
-
-		test("contract 7 network error: an answer that is not HTTP is retried", async () => {
-			await isRetried(
-				await deliverTo(() => ({ raw: (socket) => socket.end("SSH-2.0-OpenSSH_9.7\r\n") })),
-				null,
-			);
-		});
-
 		test("contract 7 network error: a name that is gone is retried, and delivered to when it is back", async () => {
 			const name = `${running.service.random.hex(4)}.shop.example`;
 			const programme = await running.openProgramme({ url: null });
@@ -131,19 +109,6 @@ eachService(
 			names.records.set(name, ["127.0.0.1"]);
 			await programme.retryNow();
 			equal((await programme.deliveries())[0]?.state, "delivered");
-		});
-
-		test("contract 7 private address: a name that leads to one is refused at delivery, for good", async () => {
-			const name = `${running.service.random.hex(4)}.shop.example`;
-			names.records.set(name, ["192.168.1.10"]);
-			const programme = await running.openProgramme({ url: null });
-			const url = running.shop.url("/postback", name);
-			await setEndpoint(running.service.store.db, programme.id, url, running.clock.nowMs());
-			await programme.record("A-1");
-			await programme.settled();
-			await isOver(programme, "failed", null);
-			equal((await programme.notices())[0]?.last_verdict, "forbidden address");
-			deepEqual(programme.received, []);
 		});
 
 		test("contract 7 owner notified, 1 owner notified: one open notice counts the failures, and a success ends it", async () => {

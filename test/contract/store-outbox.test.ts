@@ -74,23 +74,6 @@ eachDatabase("the outbox", (database) => {
 		deepEqual((await counts())[0], (before[0] ?? 0) + 1);
 	});
 
-	test("of many transactions that owe the same event at once one goes through", async () => {
-		const { store, rival } = database;
-		const programme = await addProgramme(store);
-		const conversion = await addConversion(store, programme.id);
-		const owed = await Promise.all(
-			Array.from({ length: 12 }, async (_, n) => {
-				const { writes, transact } = n % 2 === 0 ? store : rival;
-				const event = newOwedEvent(programme, conversion.id);
-				return transact((trx) => writes.insertOwedEvents(trx, [event], START_MS)).then(
-					() => true,
-					() => false,
-				);
-			}),
-		);
-		equal(owed.filter(Boolean).length, 1);
-	});
-
 	test("1,201 events at once are stored in one go, each with its own conversion's body", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
