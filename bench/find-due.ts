@@ -1,8 +1,8 @@
-// How long an engine takes to find what is due, in the three steps in which it does: it reads the agenda when it gets a
-// slot, and once a minute to be sure; each pass finds in memory whose turn it is, and reads the first rows of those.
+// How long an engine takes to find due deliveries, in three steps. It reads the first due row of each programme when it
+// gets a slot, and once a minute as a check. Each pass finds in memory whose turn it is, and reads the first rows of those.
 
-import { Agenda } from "../src/callbacks/agenda.ts";
-import { Lanes } from "../src/callbacks/lanes.ts";
+import { DueTimes } from "../src/callbacks/due-times.ts";
+import { SendBuffer } from "../src/callbacks/send-buffer.ts";
 import { Slots } from "../src/callbacks/slots.ts";
 import { SLOTS } from "../src/domain/slot.ts";
 import type { Store } from "../src/store/store.ts";
@@ -13,7 +13,7 @@ const ALL_SLOTS = Array.from({ length: SLOTS }, (_, slot) => slot);
 
 export interface Look {
 	/** Until the first row of each programme of all slots is read. */
-	agendaMs: number;
+	firstDueMs: number;
 	/** Until it is known in memory which programmes are due, and how much is to be read of each. */
 	planMs: number;
 	/** Until that is read, with the bodies. */
@@ -26,20 +26,20 @@ export interface Look {
 export function findDue(store: Store): Promise<Look> {
 	return store.transact(async (trx) => {
 		const startedAt = performance.now();
-		const rows = await store.queue.readAgenda(trx, ALL_SLOTS);
-		const agendaAt = performance.now();
+		const rows = await store.queue.readFirstDue(trx, ALL_SLOTS);
+		const firstDueAt = performance.now();
 		const nowMs = Date.now();
-		const { agenda, lanes, slots } = newEngine();
-		agenda.learnAll(rows, () => undefined, nowMs);
+		const { dueTimes, buffer, slots } = newEngine();
+		dueTimes.noteFirstRows(rows, nowMs);
 		const planAt = performance.now();
-		const due = agenda.due(nowMs).filter((programmeId) => slots.mayHandOut(programmeId));
-		const requests = agenda.requestsFor(lanes.limitsFor(due), (programmeId) => lanes.inHand(programmeId));
+		const due = dueTimes.due(nowMs).filter((programmeId) => slots.maySendTo(programmeId));
+		const requests = dueTimes.beginReads(buffer.limitsFor(due));
 		const readAt = performance.now();
 		const { deliveries } = await store.queue.readDue(trx, requests, nowMs);
 		const endedAt = performance.now();
 		if (deliveries.length === 0) throw new Error("nothing was found to be due");
 		return {
-			agendaMs: agendaAt - startedAt,
+			firstDueMs: firstDueAt - startedAt,
 			planMs: readAt - planAt,
 			readMs: endedAt - readAt,
 			read: deliveries.length,
@@ -47,9 +47,11 @@ export function findDue(store: Store): Promise<Look> {
 	});
 }
 
-/** One that has all slots and nothing in hand. */
-function newEngine(): { agenda: Agenda; lanes: Lanes; slots: Slots } {
+/** Returns the memory of an engine that owns all slots and has nothing in progress. */
+function newEngine(): { dueTimes: DueTimes; buffer: SendBuffer; slots: Slots } {
 	const slots = new Slots();
-	slots.learn(ALL_SLOTS, SLOTS);
-	return { agenda: new Agenda(), lanes: new Lanes(CAPS), slots };
+	slots.update(ALL_SLOTS, SLOTS);
+	const buffer = new SendBuffer(CAPS);
+	const dueTimes = new DueTimes((programmeId) => buffer.inProgress(programmeId));
+	return { dueTimes, buffer, slots };
 }

@@ -1,6 +1,6 @@
 // W10: finding what is due with 20,000 programmes waiting and a million rows queued. A pass finds it in memory, which is
-// the goal of milliseconds; reading the agenda from the queue, which happens with a new slot and once a minute, and what a
-// pass then reads are timed apart. On PostgreSQL both again with a snapshot held open, as a dump does, while half of the
+// the goal of milliseconds; reading the first due rows from the queue, which happens with a new slot and once a minute, and
+// what a pass then reads are timed apart. On PostgreSQL both again with a snapshot held open, as a dump does, while half of the
 // rows were delivered: memory does not notice that, and the queue must not by much.
 
 import pg from "pg";
@@ -17,18 +17,18 @@ const REACH_MS = 5;
 const REACH_WITH_SNAPSHOT = 2;
 const LOOKS = 15;
 
-interface AgendaScale {
+interface FirstDueScale {
 	programmes: number;
 	queued: number;
 	/** Of those queued, delivered while the snapshot is open. */
 	passed: number;
 }
 
-export const w10Agenda = defineWorkload<AgendaScale>({
+export const w10Agenda = defineWorkload<FirstDueScale>({
 	name: "W10",
 	title: "agenda",
 	measures:
-		"20,000 programmes, 1,000,000 rows: a pass's look at what is due in memory; reading the agenda of all slots, with an old snapshot ÷ without",
+		"20,000 programmes, 1,000,000 rows: a pass's look at what is due in memory; reading the first due rows of all slots, with an old snapshot ÷ without",
 	scales: {
 		full: { programmes: 20_000, queued: 1_000_000, passed: 500_000 },
 		short: { programmes: 1_000, queued: 10_000, passed: 5_000 },
@@ -46,7 +46,7 @@ export const w10Agenda = defineWorkload<AgendaScale>({
 async function measureOn(
 	kind: Database,
 	databaseUrl: string,
-	{ programmes, queued, passed }: AgendaScale,
+	{ programmes, queued, passed }: FirstDueScale,
 	tools: Tools,
 ): Promise<Figure[]> {
 	const receiver = await tools.receiver();
@@ -60,7 +60,7 @@ async function measureOn(
 	const before = await timeLooks(databaseUrl);
 	const found: Figure[] = [
 		{ ...millis(`${kind}: a look in memory`, before, "planMs"), goal: { atMost: REACH_MS } },
-		millis(`${kind}: reading the agenda`, before, "agendaMs"),
+		millis(`${kind}: reading the first due rows`, before, "firstDueMs"),
 		millis(`${kind}: a pass's ${before[0]?.read ?? 0} deliveries`, before, "readMs"),
 	];
 	tools.say(`${found.map(({ what, value }) => `${what} ${value.toFixed(1)} ms`).join(", ")}`);
@@ -77,15 +77,15 @@ async function measureOn(
 	});
 	const withSnapshotOpen = (what: string, name: keyof Look): Figure =>
 		millis(`${kind}: ${what} with an old snapshot`, after, name);
-	const agenda = withSnapshotOpen("reading the agenda", "agendaMs");
-	const without = median(before.map(({ agendaMs }) => agendaMs));
+	const firstDue = withSnapshotOpen("reading the first due rows", "firstDueMs");
+	const without = median(before.map(({ firstDueMs }) => firstDueMs));
 	return [
 		...found,
-		agenda,
+		firstDue,
 		withSnapshotOpen("a pass's deliveries", "readMs"),
 		{
-			what: `${kind}: the agenda with ÷ without`,
-			value: agenda.value / without,
+			what: `${kind}: the first due rows with ÷ without`,
+			value: firstDue.value / without,
 			unit: "",
 			goal: { atMost: REACH_WITH_SNAPSHOT },
 		},

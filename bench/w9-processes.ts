@@ -88,6 +88,6 @@ async function drainWith(processes: number, deliveries: number, tools: Tools): P
 function makeDue(databaseUrl: string): Promise<void> {
 	return withStore(databaseUrl, async (store) => {
 		await store.db.updateTable("queue").set({ due_at_ms: Date.now() }).execute();
-		store.announceDoubt();
+		store.announceRecheck();
 	});
 }

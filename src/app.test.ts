@@ -146,7 +146,7 @@ test("the metrics address says what is wrong, which version runs and what waits"
 	const shop = await openTestShop(t);
 	const backlog = { programmesDue: 3, oldestDueAtMs: START_MS - 90_500 };
 	const state = () => ({ ...SOUND_STATE, nowMs: START_MS, chores: [LATE] });
-	const engineCounters = () => ({ ...newCounters(), inFlight: 5, inHand: 6, backlog });
+	const engineCounters = () => ({ ...newCounters(), inFlight: 5, waitingOrInFlight: 6, backlog });
 	const ask = async (change: object) => {
 		const app = createMetricsApp({ ...shop.deps, ...change }, { ...ABOUT, engineCounters, state });
 		const answer = await app.request("/health");
@@ -217,7 +217,7 @@ test("the metrics count inbound calls, the engine's work and what is due", async
 	counters.cancelled = 1;
 	counters.lateResults = 4;
 	counters.inFlight = 5;
-	counters.inHand = 6;
+	counters.waitingOrInFlight = 6;
 	await scrape();
 	const lines = (await scrape()).split("\n");
 	for (const line of [

@@ -110,9 +110,9 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			startedAtMs,
 			readEngine: () => {
 				if (engine === null) return NO_ENGINE;
-				const { inHand, backlog } = engine.counters;
+				const { waitingOrInFlight, backlog } = engine.counters;
 				return {
-					in_hand: inHand,
+					in_hand: waitingOrInFlight,
 					programmes_due: backlog.programmesDue,
 					oldest_due_at_ms: backlog.oldestDueAtMs,
 					most_in_flight: config.maxInFlight,

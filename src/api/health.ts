@@ -116,7 +116,7 @@ function inTime({ clock }: Pick<HealthDeps, "clock">, answer: Promise<boolean>):
 }
 
 function describeQueue(counters: EngineCounters, nowMs: number): object {
-	const { backlog, inFlight, inHand } = counters;
+	const { backlog, inFlight, waitingOrInFlight: inHand } = counters;
 	const { programmesDue, oldestDueAtMs } = backlog;
 	return {
 		programmesDue,

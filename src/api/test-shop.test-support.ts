@@ -78,7 +78,7 @@ export async function openTestShop(
 			return [];
 		},
 		onChange: (programmeId) => announced.push(programmeId),
-		onDoubt: () => undefined,
+		onRecheck: () => undefined,
 	});
 	const app = createApp(deps);
 	return {

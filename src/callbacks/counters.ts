@@ -55,8 +55,7 @@ export function newCounters() {
 			PASS_BOUNDS,
 		),
 		inFlight: 0,
-		/** Waiting or in flight. */
-		inHand: 0,
+		waitingOrInFlight: 0,
 		/** Slots that this engine owns. */
 		slots: 0,
 		backlog: NO_BACKLOG,

@@ -21,7 +21,7 @@ describe("a sale of the engine's own process", () => {
 		await sell();
 		deepEqual([posted, reads], [["1"], []]);
 		await clock.moveBy(100);
-		deepEqual([await states(), engine.counters.inHand], [["delivered"], 0]);
+		deepEqual([await states(), engine.counters.waitingOrInFlight], [["delivered"], 0]);
 		deepEqual(await store.db.selectFrom("queue").selectAll().execute(), []);
 		await clock.moveBy(2 * MINUTE_MS);
 		deepEqual([posted.length, reads, engine.counters.missed], [1, [], 0]);
@@ -155,7 +155,7 @@ describe("doubt", () => {
 		await record();
 		await clock.moveBy(50_000);
 		deepEqual(posted, [], "of this sale it was not told");
-		hears.onDoubt();
+		hears.onRecheck();
 		await clock.moveBy(10);
 		deepEqual([posted, engine.counters.missed], [["1"], 0]);
 	});

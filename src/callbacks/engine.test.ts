@@ -18,7 +18,7 @@ const FAILS = { ...ANSWER, outcome: { kind: "answered", status: 503 } } as const
 
 /** As another engine does that finds it silent. */
 async function takeRow({ store, ids }: TestEngine): Promise<void> {
-	await store.transact((trx) => store.queue.endEngine(trx, ids.at(-1) ?? 0));
+	await store.transact((trx) => store.queue.removeEngine(trx, ids.at(-1) ?? 0));
 }
 
 /** Engines that are never silent. */
@@ -65,7 +65,7 @@ describe("while the clock is not sure", () => {
 		const { sell, posted, world, lease, ids, engine, clock } = await startEngine(t);
 		world.isSure = false;
 		await sell();
-		deepEqual([posted, engine.counters.inHand], [[], 0], "from the first moment on");
+		deepEqual([posted, engine.counters.waitingOrInFlight], [[], 0], "from the first moment on");
 		await clock.moveBy(MINUTE_MS);
 		deepEqual([posted, await lease(), engine.counters.slots], [[], [false, []], 0]);
 		world.isSure = true;
@@ -111,7 +111,7 @@ describe("an engine whose row is gone", () => {
 		hold();
 		await sell(3);
 		await takeRow(running);
-		hears.onDoubt();
+		hears.onRecheck();
 		await clock.moveBy(100);
 		deepEqual([posted.length, engine.counters.inFlight, engine.counters.slots], [2, 2, SLOTS]);
 		await letGo();
@@ -153,7 +153,7 @@ describe("a database that is away", () => {
 			await sell();
 			await clock.moveBy(1_000);
 		}
-		deepEqual([posted, await attempts(), engine.counters.inHand], [["1", "2"], 2, 0]);
+		deepEqual([posted, await attempts(), engine.counters.waitingOrInFlight], [["1", "2"], 2, 0]);
 		const messages = new Set(log.lines.map(({ message }) => message));
 		deepEqual(messages, new Set(["the queue could not be reached; trying again"]));
 		world.answer = ANSWER;
@@ -262,7 +262,11 @@ describe("engines that share the slots", () => {
 		await waitInHand(running);
 		const others = await addEngines(store, SLOTS);
 		await clock.moveBy(6_100);
-		deepEqual([posted, engine.counters.inHand], [["1", "2", "3"], 2], "the one that waited is dropped");
+		deepEqual(
+			[posted, engine.counters.waitingOrInFlight],
+			[["1", "2", "3"], 2],
+			"the one that waited is dropped",
+		);
 		hears.onOwed(await record());
 		// By another engine, so that this one only sees that its share has grown.
 		await removeEngines(store, others);

@@ -1,5 +1,5 @@
-// Whether staff hold all callbacks, as this engine knows it. It looks twice a second, whatever it may have missed, so that
-// every engine knows within a second.
+// Whether staff hold all callbacks, as this engine knows it. The engine asks the database twice a second instead of relying
+// on notifications, so that every engine knows within a second.
 
 import { SECOND_MS } from "../domain/time.ts";
 import type { Clock, Log } from "../ports.ts";
@@ -9,25 +9,31 @@ import type { Store } from "../store/store.ts";
 const LOOK_EVERY_MS = SECOND_MS / 2;
 
 export class HoldWatch {
-	isHeld = false;
 	readonly #deps: { store: Store; clock: Clock; log: Log };
-	#lookAtMs = Number.NEGATIVE_INFINITY;
+	#isHeld = false;
+	#checkAtMs = Number.NEGATIVE_INFINITY;
 
 	constructor(deps: { store: Store; clock: Clock; log: Log }) {
 		this.#deps = deps;
 	}
 
-	get nextLookInMs(): number {
-		return this.#lookAtMs - this.#deps.clock.monotonicMs();
+	get isHeld(): boolean {
+		return this.#isHeld;
 	}
 
+	/** Monotonic time of the next look. */
+	get checkAtMs(): number {
+		return this.#checkAtMs;
+	}
+
+	/** Asks the database if it is time to. */
 	async lookInTime(): Promise<void> {
 		const { store, clock, log } = this.#deps;
-		if (this.nextLookInMs > 0) return;
-		const lookAtMs = clock.monotonicMs() + LOOK_EVERY_MS;
+		const nowMs = clock.monotonicMs();
+		if (nowMs < this.#checkAtMs) return;
 		const isHeld = await readIsHeld(store.db);
-		if (isHeld !== this.isHeld) log.info({}, isHeld ? "callbacks are held" : "callbacks are sent again");
-		this.isHeld = isHeld;
-		this.#lookAtMs = lookAtMs;
+		if (isHeld !== this.#isHeld) log.info({}, isHeld ? "callbacks are held" : "callbacks are sent again");
+		this.#isHeld = isHeld;
+		this.#checkAtMs = nowMs + LOOK_EVERY_MS;
 	}
 }

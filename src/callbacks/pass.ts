@@ -1,5 +1,6 @@
-// One pass of the engine over the store: results in, the notices they cause, slots and deliveries out. What it writes is
-// one transaction that begins at the engine's own row: without it nothing is written.
+// One pass of the engine over the database: it stores results and the notices that they cause, and reads slots and due
+// deliveries. Everything that it writes is one transaction. That transaction begins with the engine's own row, and without
+// the row nothing is written.
 
 import { fairShare, SLOTS } from "../domain/slot.ts";
 import { HOUR_MS } from "../domain/time.ts";
@@ -9,80 +10,73 @@ import { noteFirstTime } from "../store/queries/first-times.ts";
 import type {
 	CallbackTarget,
 	DueRead,
-	EndedEngine,
 	FirstDue,
+	RemovedEngine,
 	Settlement,
-	SlotLook,
+	SlotOverview,
 } from "../store/queries/queue.ts";
 import type { Db, Store } from "../store/store.ts";
-import type { AgendaRequest } from "./agenda.ts";
+import type { PassPlan } from "./decide.ts";
+import type { ProgrammeRead } from "./due-times.ts";
 import { isFailedAttempt, isTest, noteFailures } from "./failure-notices.ts";
 import { countToTake } from "./slots.ts";
 
-export interface PassInput {
+export interface PassInput extends Omit<PassPlan, "reads" | "wantsSlots"> {
 	engineId: number;
-	/** Renews the engine's row, and looks at who has which slots. */
-	isRenewal: boolean;
-	/** Null for an engine that gives all up: it takes no slots, and no share is kept for it. */
+	/** Maximum number of requests in flight. Null for an engine that gives everything up, because it wants no slots. */
 	mostInFlight: number | null;
-	/** Not right after an outage: other engines may be about to renew their rows. */
-	endsSilent: boolean;
-	/** The slots this engine knows to be its own. */
+	/** Slots that this engine knows to be its own. */
 	slots: readonly number[];
-	/** Why the agenda of all slots is read: something may be missing, or nothing should be. */
-	rereads: "doubt" | "check" | null;
 	settlements: readonly Settlement[];
-	/** They were in a pass that failed without a word, and may be stored. */
-	isInDoubt: boolean;
-	giveUp: readonly number[];
-	/** The engine's row goes with this pass. */
-	isLast: boolean;
-	requests: readonly AgendaRequest[];
-	/** Programmes whose targets are to be read besides. */
-	aging: readonly number[];
+	/** Whether the results were part of a pass that failed without an answer, so that they may be stored already. */
+	isUncertain: boolean;
+	requests: readonly ProgrammeRead[];
+	/** Other programmes whose targets are to be read. */
+	oldTargets: readonly number[];
 	nowMs: number;
 }
 
 export interface PassOutput {
-	/** Those that were in the queue as they were read; the others changed nothing. */
+	/** Results whose delivery was in the queue as it was read. The others changed nothing. */
 	settled: ReadonlySet<Settlement>;
-	/** Null without a renewal. */
+	/** Null if the pass was no renewal. */
 	slots: SlotsFound | null;
-	/** Empty unless it was to be read. */
-	agenda: readonly FirstDue[];
+	/** Empty if they were not to be read. */
+	firstDue: readonly FirstDue[];
 	read: DueRead;
 	targets: readonly CallbackTarget[];
-	/** A notice was told that may have to be mailed. */
+	/** Whether a notice was published that may have to be mailed. */
 	hasNotice: boolean;
 }
 
-interface SlotsFound extends Pick<SlotLook, "nextSilentInMs"> {
-	ours: readonly number[];
+interface SlotsFound extends Pick<SlotOverview, "nextSilentInMs"> {
+	owned: readonly number[];
 	share: number;
-	ended: readonly EndedEngine[];
+	removed: readonly RemovedEngine[];
 }
 
 export interface Pass {
-	/** Null when the engine's row is gone: nothing was written. */
+	/** Returns null if the engine's row is gone. Nothing was written then. */
 	run(input: PassInput): Promise<PassOutput | null>;
-	/** A notice of failing callbacks is open for this programme: its next success ends it. */
+	/** Notes that the programme has an open notice of failing callbacks. Its next success ends that notice. */
 	noteFailing(programmeId: number): void;
 }
 
-/** Programmes whose first answer is known to be noted. Dropped when there are more: asking again is cheap. */
+/** Number of programmes whose first success is remembered. Beyond it all are forgotten, because asking again is cheap. */
 const MAX_REMEMBERED = 10_000;
 
 export function createPass(store: Store, random: Random): Pass {
 	const { queue } = store;
-	const answered = new Set<number>();
-	/** Programmes with an open notice, watched or told, as far as is known here: a success ends it. */
+	/** Programmes whose first success is known to be stored. */
+	const succeeded = new Set<number>();
+	/** Programmes known to have an open notice of failing callbacks. */
 	const failing = new Set<number>();
 
-	/** What a row is read for needs no fence: the engine sends only while its last renewal is young. */
-	async function read(db: Db, { requests, aging, nowMs }: PassInput) {
+	/** Reading needs no fence, because the engine sends only while its lease is fresh. */
+	async function read(db: Db, { requests, oldTargets, nowMs }: PassInput) {
 		const due = await queue.readDue(db, requests, nowMs);
-		// After reading, so that targets are at least as new as what was just read.
-		const programmeIds = new Set([...requests.map(({ programmeId }) => programmeId), ...aging]);
+		// The targets are read after the deliveries, so that they are at least as new.
+		const programmeIds = new Set([...requests.map(({ programmeId }) => programmeId), ...oldTargets]);
 		return { read: due, targets: await queue.readTargets(db, [...programmeIds]) };
 	}
 
@@ -92,52 +86,52 @@ export function createPass(store: Store, random: Random): Pass {
 		if (!(await queue.beginPass(trx, engineId, renewal))) return null;
 		const ids = await queue.settle(trx, settlements);
 		const settled = settlements.filter(({ delivery }) => ids.has(delivery.id));
-		const first = deliveredTo(settled).filter((id) => !answered.has(id));
+		const first = deliveredTo(settled).filter((id) => !succeeded.has(id));
 		await noteFirstTime(trx, "first_callback_at_ms", first, nowMs);
 		const noted = await noteFailures(trx, random, settled, failing, nowMs);
-		const slots = isRenewal ? await lookAtSlots(trx, input) : null;
-		// After the look: what is given up here is not free to be taken here.
-		await queue.giveSlots(trx, engineId, giveUp);
-		const agenda = input.rereads === null ? [] : await queue.readAgenda(trx, input.slots);
+		const slots = isRenewal ? await updateSlots(trx, input) : null;
+		// Slots are given up after others were taken, so that this pass does not take them back.
+		await queue.giveUpSlots(trx, engineId, giveUp);
+		const firstDue = input.reread === null ? [] : await queue.readFirstDue(trx, input.slots);
 		const found = await read(trx, input);
-		if (input.isLast) await queue.endEngine(trx, engineId);
-		// Last: engines whose results meet in one hour then wait for each other's commit, and for nothing else.
+		if (input.isLast) await queue.removeEngine(trx, engineId);
+		// The counts come last. Engines that count in the same hour then wait only for each other's commit.
 		await addCallbackCounts(trx, countHours(settled));
-		const output = { settled: new Set(settled), slots, agenda, hasNotice: noted.hasNews, ...found };
+		const output = { settled: new Set(settled), slots, firstDue, hasNotice: noted.hasNews, ...found };
 		return { output, noted };
 	}
 
-	async function lookAtSlots(
+	async function updateSlots(
 		trx: Db,
-		{ engineId, mostInFlight, endsSilent, giveUp, nowMs }: PassInput,
+		{ engineId, mostInFlight, removesSilent, giveUp, nowMs }: PassInput,
 	): Promise<SlotsFound> {
-		const ended = endsSilent ? await queue.endSilent(trx, nowMs) : [];
-		const look = await queue.lookAtSlots(trx, engineId, nowMs);
-		const share = store.sharesSlots ? fairShare(look.engines) : SLOTS;
-		const count = mostInFlight === null ? 0 : countToTake(look, share);
-		const taken = count === 0 ? [] : await queue.takeSlots(trx, engineId, count);
-		const ours = [...look.mine, ...taken].filter((slot) => !giveUp.includes(slot));
-		return { ours, share, ended, nextSilentInMs: look.nextSilentInMs };
+		const removed = removesSilent ? await queue.removeSilentEngines(trx, nowMs) : [];
+		const overview = await queue.readSlots(trx, engineId, nowMs);
+		const share = store.sharesSlots ? fairShare(overview.engines) : SLOTS;
+		const count = mostInFlight === null ? 0 : countToTake(overview, share);
+		const newSlots = count === 0 ? [] : await queue.takeSlots(trx, engineId, count);
+		const owned = [...overview.mine, ...newSlots].filter((slot) => !giveUp.includes(slot));
+		return { owned, share, removed, nextSilentInMs: overview.nextSilentInMs };
 	}
 
 	async function run(input: PassInput): Promise<PassOutput | null> {
-		// The pass before it may have been stored without a word: with it, a notice that is not known of here.
-		if (input.isInDoubt) {
+		// The failed pass may have been committed, and with it a notice that this engine does not know of.
+		if (input.isUncertain) {
 			for (const settlement of input.settlements) {
 				if (isFailedAttempt(settlement)) failing.add(settlement.delivery.programmeId);
 			}
 		}
-		const { isRenewal, rereads, isLast, settlements, giveUp } = input;
-		const isWriting = isRenewal || rereads !== null || isLast || settlements.length + giveUp.length > 0;
-		// On SQLite the connection may be in the middle of another transaction.
+		const { isRenewal, reread, isLast, settlements, giveUp } = input;
+		const isWriting = isRenewal || reread !== null || isLast || settlements.length + giveUp.length > 0;
+		// On SQLite even a read needs a transaction, because the only connection may be in the middle of another one.
 		const passed =
 			isWriting || store.kind === "sqlite"
 				? await store.transact((trx) => pass(trx, input))
-				: { output: { ...NOTHING, ...(await read(store.db, input)) }, noted: null };
+				: { output: { ...NOTHING_WRITTEN, ...(await read(store.db, input)) }, noted: null };
 		if (passed === null) return null;
 		const { output, noted } = passed;
-		if (answered.size > MAX_REMEMBERED) answered.clear();
-		for (const id of deliveredTo(output.settled)) answered.add(id);
+		if (succeeded.size > MAX_REMEMBERED) succeeded.clear();
+		for (const id of deliveredTo(output.settled)) succeeded.add(id);
 		for (const id of noted?.failing ?? []) failing.add(id);
 		for (const id of noted?.recovered ?? []) failing.delete(id);
 		for (const { programmeId, isFailing } of output.targets) {
@@ -150,7 +144,7 @@ export function createPass(store: Store, random: Random): Pass {
 	return { run, noteFailing: (programmeId) => failing.add(programmeId) };
 }
 
-const NOTHING = { settled: new Set<Settlement>(), slots: null, agenda: [], hasNotice: false };
+const NOTHING_WRITTEN = { settled: new Set<Settlement>(), slots: null, firstDue: [], hasNotice: false };
 
 function deliveredTo(settled: Iterable<Settlement>): number[] {
 	const programmeIds = new Set<number>();
@@ -161,7 +155,7 @@ function deliveredTo(settled: Iterable<Settlement>): number[] {
 	return [...programmeIds];
 }
 
-/** How many attempts were answered 2xx and how many were not, by programme and hour; tests are left out. */
+/** Counts successful and failed attempts by programme and hour. Tests are not counted. */
 function countHours(settled: readonly Settlement[]): CallbackCount[] {
 	const hours = new Map<number, Map<number, CallbackCount>>();
 	for (const settlement of settled) {

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { createLog } from "../../test/support/log.ts";
 import { dueDelivery } from "../../test/support/rows.ts";
 import { signingKey } from "../domain/signature.ts";
-import { createForbiddenAddressLog, judgeSending } from "./sending.ts";
+import { judgeSending } from "./judge-sending.ts";
+import { createForbiddenAddressLog } from "./sending.ts";
 import type { KnownTarget, Target } from "./targets.ts";
 
 const NOW_MS = 1_000_000;

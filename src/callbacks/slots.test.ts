@@ -1,8 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { SLOTS } from "../domain/slot.ts";
-import { SILENT_MS } from "../store/queries/queue.ts";
-import { countToTake, lookAgainInMs, maySend, Slots } from "./slots.ts";
+import { countToTake, lookAgainInMs, Slots } from "./slots.ts";
 
 const OURS = [3, 5, 8, 9];
 /** 23 undoes the step of 39 between the slots of neighbours. */
@@ -10,22 +9,22 @@ const programmeIn = (slot: number) => (slot * 23) % SLOTS;
 
 function own(share: number): Slots {
 	const slots = new Slots();
-	slots.learn(OURS, share);
+	slots.update(OURS, share);
 	return slots;
 }
 
-const handedOut = (slots: Slots) => OURS.filter((slot) => slots.mayHandOut(programmeIn(slot)));
+const handedOut = (slots: Slots) => OURS.filter((slot) => slots.maySendTo(programmeIn(slot)));
 
 describe("slots", () => {
 	test("within the share are all handed out, and no other is owned", () => {
 		const slots = own(4);
 		deepEqual([handedOut(slots), slots.leaving(), slots.count], [OURS, [], 4]);
 		deepEqual(
-			[slots.owns(programmeIn(3) + SLOTS), slots.mayHandOut(programmeIn(3) + SLOTS)],
+			[slots.owns(programmeIn(3) + SLOTS), slots.maySendTo(programmeIn(3) + SLOTS)],
 			[true, true],
 			"another programme of slot 3",
 		);
-		deepEqual([slots.owns(programmeIn(4)), slots.mayHandOut(programmeIn(4))], [false, false]);
+		deepEqual([slots.owns(programmeIn(4)), slots.maySendTo(programmeIn(4))], [false, false]);
 	});
 
 	test("beyond the share leave: still owned, and nothing more of them is handed out", () => {
@@ -38,7 +37,7 @@ describe("slots", () => {
 	test("that leave are the same ones at the next look, more as the share shrinks, and stay when it grows", () => {
 		const slots = own(3);
 		const leavingAt = (share: number) => {
-			slots.learn([9, 8, 5, 3], share);
+			slots.update([9, 8, 5, 3], share);
 			return slots.leaving();
 		};
 		deepEqual([3, 2, 3, 4].map(leavingAt), [[3], [3, 9], [9], []]);
@@ -47,10 +46,10 @@ describe("slots", () => {
 
 	test("that the store does not name are not ours any more, and neither are dropped ones", () => {
 		const slots = own(2);
-		slots.learn([8, 9, 10], 3);
+		slots.update([8, 9, 10], 3);
 		deepEqual([slots.all(), slots.leaving()], [[8, 9, 10], []]);
-		slots.learn([8, 9, 10], 2);
-		slots.drop([8, 10]);
+		slots.update([8, 9, 10], 2);
+		slots.forget([8, 10]);
 		deepEqual([slots.all(), slots.leaving(), slots.owns(programmeIn(8))], [[9], [], false]);
 	});
 });
@@ -66,13 +65,6 @@ describe("an engine takes", () => {
 	] as const) {
 		test(title, () => equal(countToTake({ ...look, ...change }, share), count));
 	}
-});
-
-test("an engine sends within ten seconds of its last renewal, so that an attempt ends before it is taken for silent", () => {
-	const lease = { engineId: 1, renewedAtMs: 500 };
-	deepEqual([maySend(lease, 500), maySend(lease, 10_499), maySend(lease, 10_500)], [true, true, false]);
-	equal(maySend({ ...lease, renewedAtMs: Number.NEGATIVE_INFINITY }, 0), false, "not yet renewed");
-	equal(10_000 + 5_000 <= SILENT_MS, true);
 });
 
 test("an engine looks again at its renewal, or when a silent one is to be ended, but never without a pause", () => {

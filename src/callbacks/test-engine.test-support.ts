@@ -68,9 +68,9 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 	const engineStore: Store = {
 		...store,
 		sharesSlots: options.sharesSlots ?? false,
-		announceDoubt() {
+		announceRecheck() {
 			world.doubts++;
-			store.announceDoubt();
+			store.announceRecheck();
 		},
 		async transact(work) {
 			if (world.isAway) throw new Error("the database is away");
@@ -90,7 +90,7 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 				world.takes++;
 				return store.queue.takeSlots(...args);
 			},
-			readAgenda: async (...args) => (world.isBlind ? [] : store.queue.readAgenda(...args)),
+			readFirstDue: async (...args) => (world.isBlind ? [] : store.queue.readFirstDue(...args)),
 			readDue(trx, requests, nowMs) {
 				if (requests.length > 0) reads.push(requests.map(({ programmeId }) => programmeId));
 				return store.queue.readDue(trx, requests, nowMs);

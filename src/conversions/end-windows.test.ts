@@ -25,7 +25,7 @@ eachDatabase("the approval window", (database) => {
 			heard.push(owed);
 			return [];
 		};
-		store.onDue({ onOwed, onChange: () => undefined, onDoubt: () => undefined });
+		store.onDue({ onOwed, onChange: () => undefined, onRecheck: () => undefined });
 		let yields = 0;
 		const clock = { ...createClock(), yieldLoop: async () => void yields++ };
 		const deps = { store, clock, random: createRandom() };

@@ -51,7 +51,7 @@ export async function oweEvents(
 	return {
 		programmeIds: [...targetOf.keys()],
 		dueAtMs: nowMs,
-		inHand: { deliveries, targets, readAtMs },
+		ready: { deliveries, targets, readAtMs },
 	};
 }
 
@@ -61,10 +61,10 @@ export function addOwed(a: Owed, b: Owed): Owed {
 	return {
 		programmeIds: [...new Set([...a.programmeIds, ...b.programmeIds])],
 		dueAtMs: Math.min(a.dueAtMs, b.dueAtMs),
-		inHand: {
-			deliveries: [...(a.inHand?.deliveries ?? []), ...(b.inHand?.deliveries ?? [])],
-			targets: [...(a.inHand?.targets ?? []), ...(b.inHand?.targets ?? [])],
-			readAtMs: Math.min(a.inHand?.readAtMs ?? 0, b.inHand?.readAtMs ?? 0),
+		ready: {
+			deliveries: [...(a.ready?.deliveries ?? []), ...(b.ready?.deliveries ?? [])],
+			targets: [...(a.ready?.targets ?? []), ...(b.ready?.targets ?? [])],
+			readAtMs: Math.min(a.ready?.readAtMs ?? 0, b.ready?.readAtMs ?? 0),
 		},
 	};
 }

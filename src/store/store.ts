@@ -54,7 +54,7 @@ export interface Store {
 	 */
 	announceChange(programmeId: number): void;
 	/** Tells the engines of other processes to look for themselves: at the slots, and at their part of the queue. */
-	announceDoubt(): void;
+	announceRecheck(): void;
 	/** Told of every announceChange of this process, at once. */
 	onChange(listener: (programmeId: number) => void): void;
 	/** Returns how to stop listening. */
@@ -108,7 +108,7 @@ export interface DueListener {
 	/** The URL or the secret of this programme may have changed. */
 	onChange(programmeId: number): void;
 	/** Something may have become due, or a slot free, that nobody could name. */
-	onDoubt(): void;
+	onRecheck(): void;
 }
 
 /** The in-process half of announceDue / onDue, shared by both drivers. */
@@ -134,7 +134,7 @@ export class DueListeners implements DueListener {
 		for (const listener of this.#listeners) listener.onChange(programmeId);
 	}
 
-	onDoubt(): void {
-		for (const listener of this.#listeners) listener.onDoubt();
+	onRecheck(): void {
+		for (const listener of this.#listeners) listener.onRecheck();
 	}
 }

@@ -179,7 +179,7 @@ function describeEngine(
 	gauge(
 		"ringback_in_hand",
 		"Deliveries in the hands of this process: waiting to be sent or under way",
-		() => read().inHand,
+		() => read().waitingOrInFlight,
 	);
 }
 

@@ -89,7 +89,7 @@ describe("behind PgBouncer", { skip: PROGRAM === "" ? MISSING : false }, () => {
 					return [];
 				},
 				onChange: (programmeId) => heard.push(programmeId),
-				onDoubt: () => heard.push("doubt"),
+				onRecheck: () => heard.push("doubt"),
 			});
 			await until(() => heard.length > 0);
 			teller?.announceDue({ programmeIds: [7], dueAtMs: 123 });

@@ -96,9 +96,9 @@ function countQueries(store: Store): {
 	let looks = 0;
 	const queue: Store["queue"] = {
 		...store.queue,
-		lookAtSlots(...look) {
+		readSlots(...look) {
 			looks++;
-			return store.queue.lookAtSlots(...look);
+			return store.queue.readSlots(...look);
 		},
 	};
 	const takeCounts = () => {

@@ -52,7 +52,7 @@ eachDatabase("the outbox", (database) => {
 		const conversion = await addConversion(store, programme.id);
 		const announced = [{ event: "conversion.recorded", conversion } as const];
 		const owed = await store.transact((trx) => oweEvents(trx, { ...deps, store }, announced));
-		deepEqual(owed.inHand?.deliveries, await takeDue(store, programme.id, 5, START_MS));
+		deepEqual(owed.ready?.deliveries, await takeDue(store, programme.id, 5, START_MS));
 	});
 
 	test("a second event of the same name is refused with everything around it", async () => {
@@ -119,7 +119,7 @@ eachDatabase("the outbox", (database) => {
 		const owed = await store.transact((trx) => oweEvents(trx, { ...deps, store }, announcements));
 		deepEqual(owed.programmeIds, [ready.id]);
 		deepEqual(
-			owed.inHand?.deliveries.map(({ programmeId }) => programmeId),
+			owed.ready?.deliveries.map(({ programmeId }) => programmeId),
 			[ready.id],
 		);
 	});

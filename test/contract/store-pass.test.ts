@@ -25,16 +25,16 @@ eachDatabase("a pass", (database) => {
 		const { store, programme, engineId, pass } = await start();
 		const id = await addDelivery(store, programme);
 		const late = failed(await takeOne(store, programme.id, START_MS));
-		const ours = await takeAll(store, engineId);
+		const owned = await takeAll(store, engineId);
 		// Its slots without it: what only somebody who forgot the fence could write.
 		await store.db.deleteFrom("engines").where("id", "=", engineId).execute();
 		const before = await readAll(store, id);
 		for (const change of [
 			{ settlements: [late] },
 			{ settlements: [late], isRenewal: true },
-			{ giveUp: ours },
-			{ giveUp: ours, isLast: true },
-			{ rereads: "doubt" as const, slots: ours },
+			{ giveUp: owned },
+			{ giveUp: owned, isLast: true },
+			{ reread: "requested" as const, slots: owned },
 		]) {
 			equal(await pass.run(passInput(engineId, START_MS, change)), null);
 		}
@@ -44,7 +44,7 @@ eachDatabase("a pass", (database) => {
 		deepEqual(await hoursOf(store, programme.id), []);
 	});
 
-	test("results go in, and slots, the agenda, what is due and where it goes come out, in one transaction", async () => {
+	test("one transaction stores results, and returns slots, first due rows, due deliveries and their targets", async () => {
 		const { store, programme, engineId } = await start();
 		const other = await addProgramme(store);
 		await addDelivery(store, programme);
@@ -54,19 +54,19 @@ eachDatabase("a pass", (database) => {
 		const counted = countTransactions(store);
 		const input = passInput(engineId, START_MS, {
 			isRenewal: true,
-			rereads: "doubt",
+			reread: "requested",
 			slots: [slotOf(other.id)],
 			settlements: [settled],
 			requests: [{ programmeId: programme.id, afterDueAtMs: -1, afterId: 0, limit: 5, wanted: 5 }],
-			aging: [programme.id],
+			oldTargets: [programme.id],
 		});
 		const output = await createPass(counted.store, createRandom()).run(input);
 		equal(counted.count, 1);
 		deepEqual(output?.settled, new Set([settled]));
-		equal(output?.slots?.ours.length, SLOTS, "alone it takes them all");
+		equal(output?.slots?.owned.length, SLOTS, "alone it takes them all");
 		equal(output?.slots?.share, SLOTS);
 		deepEqual(
-			output?.agenda.map((row) => ({ ...row })),
+			output?.firstDue.map((row) => ({ ...row })),
 			[{ programmeId: other.id, id: next, dueAtMs: START_MS + 60_000 }],
 			"of the slots that it had when it began",
 		);
@@ -83,18 +83,23 @@ eachDatabase("a pass", (database) => {
 		const { store, programme, engineId, pass } = await start();
 		const id = await addDelivery(store, programme);
 		const result = delivered(await takeOne(store, programme.id, START_MS));
-		const ours = await takeAll(store, engineId);
+		const owned = await takeAll(store, engineId);
 		const before = await readAll(store, id);
 		const readDue = () => Promise.reject(new Error("the cable"));
 		const broken = createPass({ ...store, queue: { ...store.queue, readDue } }, createRandom());
 		const settlements = [result];
-		const input = passInput(engineId, START_MS, { settlements, giveUp: ours, isRenewal: true, isLast: true });
+		const input = passInput(engineId, START_MS, {
+			settlements,
+			giveUp: owned,
+			isRenewal: true,
+			isLast: true,
+		});
 		await rejects(broken.run(input), /the cable/);
 		deepEqual(await readAll(store, id), before);
 		equal(await slotOwner(store, programme.id), engineId);
 		const output = await pass.run(input);
 		deepEqual(
-			[output?.settled, output?.slots?.ours],
+			[output?.settled, output?.slots?.owned],
 			[new Set(settlements), []],
 			"it takes none of them again",
 		);
@@ -107,7 +112,7 @@ eachDatabase("a pass", (database) => {
 		const id = await addDelivery(store, programme);
 		const counted = countTransactions(store);
 		const requests = [{ programmeId: programme.id, afterDueAtMs: -1, afterId: 0, limit: 5, wanted: 5 }];
-		const input = passInput(engineId, START_MS, { requests, aging: [programme.id] });
+		const input = passInput(engineId, START_MS, { requests, oldTargets: [programme.id] });
 		const output = await createPass(counted.store, createRandom()).run(input);
 		deepEqual([output?.read.deliveries[0]?.id, output?.targets.length, output?.slots], [id, 1, null]);
 		equal(counted.count, database.kind === "SQLite" ? 1 : 0);
@@ -121,7 +126,7 @@ eachDatabase("a pass", (database) => {
 		const renew = async (one: Store, engineId: number, change: Partial<PassInput> = {}) => {
 			const input = passInput(engineId, START_MS, { isRenewal: true, ...change });
 			const output = await createPass(one, createRandom()).run(input);
-			return output?.slots?.ours.length;
+			return output?.slots?.owned.length;
 		};
 		equal(await renew(rival, second), 0);
 		const share = kind === "SQLite" ? SLOTS : SLOTS / 2;
@@ -145,7 +150,7 @@ eachDatabase("a pass", (database) => {
 		await stored.run(passInput(engineId, START_MS, { settlements: [retry] }));
 		const pass = createPass(store, createRandom());
 		const settlements = [retry, delivered(arrived)];
-		await pass.run(passInput(engineId, START_MS, { isInDoubt: true, settlements }));
+		await pass.run(passInput(engineId, START_MS, { isUncertain: true, settlements }));
 		deepEqual(await noticesOf(store, programme.id), []);
 	});
 
@@ -160,7 +165,7 @@ eachDatabase("a pass", (database) => {
 			const lost = failed(await takeOne(store, programme.id, START_MS));
 			equal((await first.run(input({ settlements: [lost] })))?.hasNotice, true);
 			const next = by === "the same process" ? first : second;
-			if (next === second) await second.run(input({ aging: [programme.id] }));
+			if (next === second) await second.run(input({ oldTargets: [programme.id] }));
 			await addDelivery(store, programme);
 			const arrived = delivered(await takeOne(store, programme.id, START_MS));
 			equal((await next.run(input({ settlements: [arrived] })))?.hasNotice, true);

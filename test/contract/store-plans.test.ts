@@ -648,13 +648,13 @@ eachDatabase("plans", (database) => {
 			if (kind === "SQLite") return checkSqliteQueue(database);
 			await rolledBack(store, async (trx) => {
 				await prepare(trx);
-				const readAgenda = (db: Db) => store.queue.readAgenda(db, ALL_SLOTS);
-				const plans = await plansOf(kind, trx, readAgenda);
+				const readFirstDue = (db: Db) => store.queue.readFirstDue(db, ALL_SLOTS);
+				const plans = await plansOf(kind, trx, readFirstDue);
 				equal(plans.length, 2, "with its parameters, and for whatever may come");
 				for (const plan of plans) checkPlans([plan], ["queue_by_due"]);
 				// Only a plan that was run shows how one programme leads to the next.
 				const { db, queries } = recordQueries(trx);
-				equal((await readAgenda(db)).length, PROGRAMMES);
+				equal((await readFirstDue(db)).length, PROGRAMMES);
 				const [query] = queries;
 				const run = CompiledQuery.raw(`explain analyze ${query?.sql}`, [...(query?.parameters ?? [])]);
 				const { rows } = await trx.executeQuery<{ "QUERY PLAN": string }>(run);
@@ -691,8 +691,8 @@ async function runPassOver(store: Store, db: Db, requests: readonly ReadRequest[
 	await queue.register(db, 5, 1, START_MS);
 	await queue.beginPass(db, 5, null);
 	await queue.beginPass(db, 5, { mostInFlight: 512, nowMs: START_MS });
-	await queue.endSilent(db, START_MS);
-	await queue.lookAtSlots(db, 5, START_MS);
+	await queue.removeSilentEngines(db, START_MS);
+	await queue.readSlots(db, 5, START_MS);
 	const slots = await queue.takeSlots(db, 5, SLOTS);
 	const { deliveries } = await queue.readDue(db, requests, START_MS);
 	await queue.readTargets(
@@ -711,8 +711,8 @@ async function runPassOver(store: Store, db: Db, requests: readonly ReadRequest[
 		return end({ ...delivery, seq: 1 });
 	});
 	equal((await queue.settle(db, settlements)).size, settlements.length);
-	await queue.giveSlots(db, 5, slots.slice(1));
-	await queue.endEngine(db, 5);
+	await queue.giveUpSlots(db, 5, slots.slice(1));
+	await queue.removeEngine(db, 5);
 }
 
 function checkPlans(plans: readonly QueryPlan[], indexes: readonly string[]): void {
@@ -744,7 +744,7 @@ function alongIndexes(store: Store, db: Db): Store {
 async function checkSqliteQueue({ location, store }: SuiteDatabase): Promise<void> {
 	const database = new RememberingDatabase(location);
 	try {
-		await createSqliteQueue(database).readAgenda(store.db, ALL_SLOTS);
+		await createSqliteQueue(database).readFirstDue(store.db, ALL_SLOTS);
 		const plans = database.plans();
 		ok(plans.length >= 8);
 		const walked = plans.flatMap(({ walks }) => walks).filter((walk) => !SMALL_WALKS.includes(walk));

@@ -129,7 +129,7 @@ eachDatabase("reading what is due", (database) => {
 
 eachDatabase("reading the agenda", (database) => {
 	const read = async (slots: readonly number[]) => {
-		const rows = await database.store.queue.readAgenda(database.store.db, slots);
+		const rows = await database.store.queue.readFirstDue(database.store.db, slots);
 		return rows.map((row) => ({ ...row })).sort((a, b) => a.programmeId - b.programmeId);
 	};
 

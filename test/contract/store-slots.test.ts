@@ -7,7 +7,7 @@ import { createPass } from "../../src/callbacks/pass.ts";
 import { SLOTS } from "../../src/domain/slot.ts";
 import { HOUR_MS, SECOND_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { type EndedEngine, SILENT_MS } from "../../src/store/queries/queue.ts";
+import { type RemovedEngine, SILENT_MS } from "../../src/store/queries/queue.ts";
 import type { Store } from "../../src/store/store.ts";
 import { holdsSomebodyUp } from "../support/between-statements.ts";
 import { START_MS } from "../support/clock.ts";
@@ -45,15 +45,15 @@ eachDatabase("engines and their slots", (database) => {
 			return (await store.queue.takeSlots(trx, engineId, count)).sort(ascending);
 		});
 	const give = (engineId: number, slots: readonly number[], store = database.store): Promise<void> =>
-		store.transact((trx) => store.queue.giveSlots(trx, engineId, slots));
-	const endSilent = async (atMs: number, store = database.store): Promise<EndedEngine[]> => {
+		store.transact((trx) => store.queue.giveUpSlots(trx, engineId, slots));
+	const removeSilentEngines = async (atMs: number, store = database.store): Promise<RemovedEngine[]> => {
 		const nowMs = await clock.set(atMs);
-		return store.transact((trx) => store.queue.endSilent(trx, nowMs));
+		return store.transact((trx) => store.queue.removeSilentEngines(trx, nowMs));
 	};
 	const look = async (engineId: number, atMs = START_MS) => {
 		const nowMs = await clock.set(atMs);
 		const { store } = database;
-		const { mine, ...figures } = await store.transact((trx) => store.queue.lookAtSlots(trx, engineId, nowMs));
+		const { mine, ...figures } = await store.transact((trx) => store.queue.readSlots(trx, engineId, nowMs));
 		return { ...figures, mine: mine.toSorted(ascending) };
 	};
 	const begin = async (engineId: number, atMs: number | null, mostInFlight: number | null = 512) => {
@@ -77,7 +77,7 @@ eachDatabase("engines and their slots", (database) => {
 		const [gone, other] = [await register(), await register()];
 		await take(gone, 3);
 		const theirs = await take(other, 2);
-		await store.transact((trx) => store.queue.endEngine(trx, gone));
+		await store.transact((trx) => store.queue.removeEngine(trx, gone));
 		equal(await begin(gone, null), false);
 		equal(await begin(gone, START_MS + 1), false);
 		const [left, ...more] = await readEngines(store);
@@ -93,25 +93,25 @@ eachDatabase("engines and their slots", (database) => {
 		await take(silent, 5);
 		const theirs = await take(alive, 5);
 		await begin(alive, START_MS + 10_000);
-		deepEqual(await endSilent(START_MS + SILENT_MS), []);
+		deepEqual(await removeSilentEngines(START_MS + SILENT_MS), []);
 		equal((await ownedBy(store, silent)).length, 5);
-		const [ended, ...others] = await endSilent(START_MS + SILENT_MS + 1);
+		const [ended, ...others] = await removeSilentEngines(START_MS + SILENT_MS + 1);
 		deepEqual({ ...ended }, { engineId: silent, renewedAtMs: START_MS, mostInFlight: 512 });
 		deepEqual(others, []);
 		deepEqual([await ownedBy(store, silent), await ownedBy(store, alive)], [[], theirs]);
-		deepEqual(await endSilent(START_MS + SILENT_MS + 1), [], "once");
+		deepEqual(await removeSilentEngines(START_MS + SILENT_MS + 1), [], "once");
 		equal(await begin(silent, START_MS + SILENT_MS + 1), false);
 	});
 
 	test("an engine that was renewed in the future, before the clock was set back, is ended, too", async () => {
 		const engineId = await register(START_MS + HOUR_MS);
 		await take(engineId, 5);
-		deepEqual(await endSilent(START_MS + HOUR_MS - SILENT_MS), []);
-		equal((await endSilent(START_MS + HOUR_MS - SILENT_MS - 1))[0]?.engineId, engineId);
+		deepEqual(await removeSilentEngines(START_MS + HOUR_MS - SILENT_MS), []);
+		equal((await removeSilentEngines(START_MS + HOUR_MS - SILENT_MS - 1))[0]?.engineId, engineId);
 		deepEqual(await ownedBy(database.store, engineId), []);
 	});
 
-	test("a look says who runs, which slots are ours and how many are free, and when the next falls silent", async () => {
+	test("a look says who runs, which slots are owned and how many are free, and when the next falls silent", async () => {
 		const [mine, other] = [await register(), await register(START_MS + 2_000)];
 		const none = { isBeforeSlots: false, nextSilentInMs: null, engines: 1, free: SLOTS, mine: [] };
 		const taken = await take(mine, 7);
@@ -128,7 +128,7 @@ eachDatabase("engines and their slots", (database) => {
 		await begin(other, START_MS + 5_000, null);
 		equal((await look(mine, START_MS + 5_000)).engines, 1, "one that gives its slots up has no share");
 		await begin(other, START_MS + 2_000);
-		await endSilent(silentMs + 4);
+		await removeSilentEngines(silentMs + 4);
 		const alone = await register(START_MS + HOUR_MS);
 		deepEqual(await look(alone, START_MS + HOUR_MS), none, "its own silence is nothing to wait for");
 	});
@@ -136,16 +136,16 @@ eachDatabase("engines and their slots", (database) => {
 	test("free slots are taken, as many as there are, and only their engine can give them up", async () => {
 		const { store } = database;
 		const [mine, other] = [await register(), await register()];
-		const ours = await take(mine, 40);
+		const owned = await take(mine, 40);
 		const theirs = await take(other, 40);
-		deepEqual([ours.length, theirs.length], [40, 24]);
-		deepEqual([...ours, ...theirs].sort(ascending), ALL);
+		deepEqual([owned.length, theirs.length], [40, 24]);
+		deepEqual([...owned, ...theirs].sort(ascending), ALL);
 		deepEqual(await take(mine, 1), []);
-		await give(other, ours);
-		deepEqual(await ownedBy(store, mine), ours);
-		await give(mine, ours.slice(0, 2));
-		deepEqual(await ownedBy(store, mine), ours.slice(2));
-		deepEqual(await take(other, 9), ours.slice(0, 2));
+		await give(other, owned);
+		deepEqual(await ownedBy(store, mine), owned);
+		await give(mine, owned.slice(0, 2));
+		deepEqual(await ownedBy(store, mine), owned.slice(2));
+		deepEqual(await take(other, 9), owned.slice(0, 2));
 	});
 
 	for (const [lease, goodUntilMs, isBelieved] of [
@@ -169,10 +169,10 @@ eachDatabase("engines and their slots", (database) => {
 			const nowMs = await clock.set(START_MS);
 			const pass = createPass(store, createRandom());
 			const passed = await pass.run(passInput(engineId, nowMs, { isRenewal: true }));
-			equal(passed?.slots?.ours.length, isBelieved ? 0 : SLOTS);
+			equal(passed?.slots?.owned.length, isBelieved ? 0 : SLOTS);
 			const ended = { engineId: old, renewedAtMs: null, mostInFlight: null };
 			deepEqual(
-				passed?.slots?.ended.map((engine) => ({ ...engine })),
+				passed?.slots?.removed.map((engine) => ({ ...engine })),
 				isBelieved ? [] : [ended],
 			);
 			const left = (await readEngines(store)).map(({ id }) => id);
@@ -189,9 +189,9 @@ eachDatabase("engines and their slots", (database) => {
 		await take(engineId, 3);
 		await store.transact(async (trx) => {
 			equal(await store.queue.beginPass(trx, engineId, null), true);
-			deepEqual(await endSilent(START_MS + HOUR_MS, rival), []);
+			deepEqual(await removeSilentEngines(START_MS + HOUR_MS, rival), []);
 		});
-		equal((await endSilent(START_MS + HOUR_MS, rival))[0]?.engineId, engineId);
+		equal((await removeSilentEngines(START_MS + HOUR_MS, rival))[0]?.engineId, engineId);
 	});
 
 	for (const isRenewal of [false, true]) {
@@ -201,7 +201,7 @@ eachDatabase("engines and their slots", (database) => {
 			const nowMs = await clock.set(START_MS + HOUR_MS);
 			let begun: Promise<boolean> | undefined;
 			await rival.transact(async (trx) => {
-				equal((await rival.queue.endSilent(trx, nowMs)).length, 1);
+				equal((await rival.queue.removeSilentEngines(trx, nowMs)).length, 1);
 				const renewal = isRenewal ? { mostInFlight: 512, nowMs } : null;
 				begun = store.transact((own) => store.queue.beginPass(own, engineId, renewal));
 				await until(() => holdsSomebodyUp(trx));
@@ -214,9 +214,9 @@ eachDatabase("engines and their slots", (database) => {
 	test("a slot that another transaction is taking or giving up is passed over, and nobody waits for it", async () => {
 		const { store, rival } = database;
 		const [mine, other] = [await register(), await register()];
-		const ours = await take(mine, 60);
+		const owned = await take(mine, 60);
 		await store.transact(async (trx) => {
-			await store.queue.giveSlots(trx, mine, ours);
+			await store.queue.giveUpSlots(trx, mine, owned);
 			equal((await store.queue.takeSlots(trx, mine, 2)).length, 2);
 			deepEqual((await take(other, SLOTS, rival)).length, 4, "those that were free before");
 		});
@@ -237,7 +237,7 @@ eachDatabase("engines and their slots", (database) => {
 					const process = n % 2 === 0 ? store : rival;
 					return process.transact(async (trx) => {
 						ok(await process.queue.beginPass(trx, engineId, { mostInFlight: 512, nowMs }));
-						const ended = await process.queue.endSilent(trx, nowMs);
+						const ended = await process.queue.removeSilentEngines(trx, nowMs);
 						return { engineId, ended, taken: await process.queue.takeSlots(trx, engineId, 30) };
 					});
 				}),

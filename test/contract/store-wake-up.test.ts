@@ -22,7 +22,7 @@ eachDatabase("the word that something is due", (database) => {
 		const owed: Owed = {
 			programmeIds: [7, 8],
 			dueAtMs: START_MS,
-			inHand: { deliveries: [], targets: [], readAtMs: 5 },
+			ready: { deliveries: [], targets: [], readAtMs: 5 },
 		};
 		store.announceDue(owed);
 		equal(await heard.next(), owed);
@@ -73,7 +73,7 @@ eachDatabase("the word that something is due", (database) => {
 		announcing.announceChange(4);
 		equal(await there.next(), "change 4");
 		const before = here.waiting.length;
-		announcing.announceDoubt();
+		announcing.announceRecheck();
 		equal(here.waiting.length, before, "to the others: whoever has a doubt of its own looks by itself");
 		equal(await there.next(), "doubt");
 		announcing.announceDue({ programmeIds: [], dueAtMs: START_MS });
@@ -230,7 +230,7 @@ function listen(store: Store, held: readonly number[] | "all" = "all") {
 			return held === "all" ? [] : owed.programmeIds.filter((id) => !held.includes(id));
 		},
 		onChange: (programmeId) => void waiting.push(`change ${programmeId}`),
-		onDoubt: () => void waiting.push("doubt"),
+		onRecheck: () => void waiting.push("doubt"),
 	});
 	const next = async (): Promise<Word> => {
 		await until(() => waiting.length > 0);

@@ -216,8 +216,8 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a shop gets one request more at a time than its cap",
 		promise: "nothing unexpected happens",
 		seed: 12,
-		module: () => import("../../src/callbacks/lanes.ts"),
-		replaces: "Lanes",
+		module: () => import("../../src/callbacks/send-buffer.ts"),
+		replaces: "SendBuffer",
 		by: (Genuine) =>
 			class extends Genuine {
 				constructor({ perProgramme, overall }: ConstructorParameters<typeof Genuine>[0]) {

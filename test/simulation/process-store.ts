@@ -71,7 +71,7 @@ export function createProcessStore({
 				);
 			} catch (error) {
 				if (isCommitting) {
-					listeners.onDoubt();
+					listeners.onRecheck();
 					tell({ kind: "doubt" });
 				}
 				throw error;
@@ -84,16 +84,16 @@ export function createProcessStore({
 			},
 			beginPass: (trx, engineId, renewal) =>
 				stepped(() => queue.beginPass(trx, engineId, renewal && { ...renewal, nowMs: databaseNowMs() })),
-			endSilent: (trx) =>
+			removeSilentEngines: (trx) =>
 				stepped(async () => {
-					const ended = await queue.endSilent(trx, databaseNowMs());
+					const ended = await queue.removeSilentEngines(trx, databaseNowMs());
 					for (const { engineId } of ended) onEnded(engineId);
 					return ended;
 				}),
-			lookAtSlots: (trx, engineId) => stepped(() => queue.lookAtSlots(trx, engineId, databaseNowMs())),
+			readSlots: (trx, engineId) => stepped(() => queue.readSlots(trx, engineId, databaseNowMs())),
 			takeSlots: (...request) => stepped(() => queue.takeSlots(...request)),
-			giveSlots: (...request) => stepped(() => queue.giveSlots(...request)),
-			endEngine: (...request) => stepped(() => queue.endEngine(...request)),
+			giveUpSlots: (...request) => stepped(() => queue.giveUpSlots(...request)),
+			removeEngine: (...request) => stepped(() => queue.removeEngine(...request)),
 			settle: (trx, settlements) =>
 				stepped(async () => {
 					const tellSettled = watchSettling(settlements);
@@ -101,7 +101,7 @@ export function createProcessStore({
 					tellSettled(settledIds);
 					return settledIds;
 				}),
-			readAgenda: (...request) => stepped(() => queue.readAgenda(...request)),
+			readFirstDue: (...request) => stepped(() => queue.readFirstDue(...request)),
 			readDue: (...request) => stepped(() => queue.readDue(...request)),
 			readTargets: (...request) => stepped(() => queue.readTargets(...request)),
 			hasChangedElsewhere: () => false,
@@ -115,12 +115,12 @@ export function createProcessStore({
 			listeners.onChange(programmeId);
 			tell({ kind: "change", programmeId });
 		},
-		announceDoubt: () => tell({ kind: "doubt" }),
+		announceRecheck: () => tell({ kind: "doubt" }),
 		onDue: (listener) => listeners.add(listener),
 		hear(word) {
 			if (word.kind === "due") listeners.onOwed(word.owed);
 			else if (word.kind === "change") listeners.onChange(word.programmeId);
-			else listeners.onDoubt();
+			else listeners.onRecheck();
 		},
 		engineIds,
 	};

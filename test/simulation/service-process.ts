@@ -3,7 +3,7 @@
 
 import { createIntake, type Intake } from "../../src/api/intake.ts";
 import { Engine } from "../../src/callbacks/engine.ts";
-import type { Caps } from "../../src/callbacks/lanes.ts";
+import type { Caps } from "../../src/callbacks/send-buffer.ts";
 import { createMailDispatcher, type MailDispatcher } from "../../src/mail/dispatcher.ts";
 import type { Clock, Log, Mail, PostbackAnswer, PostbackRequest, Random } from "../../src/ports.ts";
 import { openSharedClock, type SharedClock } from "../../src/service/shared-clock.ts";
@@ -200,8 +200,8 @@ export class ServiceProcess implements Owner {
 
 	/** What waits is then next, when the answer is heard: long after the last renewal, and before any pass. */
 	#maybeStall(): void {
-		const { inHand, inFlight } = this.#parts.engine.counters;
-		if (this.stallWhenSendingMs === 0 || inHand === inFlight) return;
+		const { waitingOrInFlight, inFlight } = this.#parts.engine.counters;
+		if (this.stallWhenSendingMs === 0 || waitingOrInFlight === inFlight) return;
 		this.stalledUntilMs = this.#site.timeline.nowMs + this.stallWhenSendingMs;
 		this.stallWhenSendingMs = 0;
 	}

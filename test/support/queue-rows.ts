@@ -48,21 +48,21 @@ export function settle(store: Store, ...settlements: readonly Settlement[]): Pro
 	return store.transact((trx) => store.queue.settle(trx, settlements));
 }
 
-/** A pass that does nothing but what is said. */
+/** Returns the input of a pass that does nothing but what `change` says. */
 export function passInput(engineId: number, nowMs: number, change: Partial<PassInput> = {}): PassInput {
 	return {
 		engineId,
 		isRenewal: false,
 		mostInFlight: CAP_OVERALL,
-		endsSilent: true,
+		removesSilent: true,
 		slots: [],
-		rereads: null,
+		reread: null,
 		settlements: [],
-		isInDoubt: false,
+		isUncertain: false,
 		giveUp: [],
 		isLast: false,
 		requests: [],
-		aging: [],
+		oldTargets: [],
 		nowMs,
 		...change,
 	};

@@ -24,7 +24,7 @@ export interface DueChannel {
 	/** To the engine of this process, and to the others what it cannot take care of. */
 	announce(owed: Owed): void;
 	announceChange(programmeId: number): void;
-	announceDoubt(isOurs: boolean): void;
+	announceRecheck(isOurs: boolean): void;
 	startListening(): void;
 	close(): Promise<void>;
 }
@@ -64,7 +64,7 @@ export function createDueChannel(
 			await fresh.connect();
 			await fresh.query(`listen ${CHANNEL}`);
 			// What was announced while nobody listened is found by looking.
-			listeners.onDoubt();
+			listeners.onRecheck();
 		} catch {
 			reconnectLater(fresh);
 		}
@@ -76,7 +76,7 @@ export function createDueChannel(
 		log.warn({}, "the wake-up connection broke; polling until it is back");
 		broken.end().catch(() => undefined); // It is broken already: there is nothing to learn from its end.
 		cancelReconnect = clock.after(RECONNECT_DELAY_MS, () => {
-			listeners.onDoubt();
+			listeners.onRecheck();
 			void connect();
 		});
 	}
@@ -84,7 +84,7 @@ export function createDueChannel(
 	function hear(payload: string): void {
 		const [, word = "0", ids = ""] = /^(?:(change|\d+):)?(\d+(?:,\d+)*)$/.exec(payload) ?? [];
 		const programmeIds = ids.split(",").map(Number);
-		if (ids === "") listeners.onDoubt();
+		if (ids === "") listeners.onRecheck();
 		else if (word === "change") for (const id of programmeIds) listeners.onChange(id);
 		else listeners.onOwed({ programmeIds, dueAtMs: Number(word) });
 	}
@@ -129,8 +129,8 @@ export function createDueChannel(
 			listeners.onChange(programmeId);
 			tell(`change:${programmeId}`);
 		},
-		announceDoubt(isOurs) {
-			if (isOurs) listeners.onDoubt();
+		announceRecheck(isOurs) {
+			if (isOurs) listeners.onRecheck();
 			tell(ANYWHERE);
 		},
 		startListening() {

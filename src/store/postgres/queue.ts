@@ -98,7 +98,7 @@ export const POSTGRES_QUEUE: Queue = {
 		const columns = (values[0] ?? []).map((_, n) => columnLiteral(values, (row) => row[n] ?? null));
 		return new Set((await SETTLE.run(trx, columns)).map(({ id }) => id));
 	},
-	readAgenda: (trx, slots) => READ_AGENDA.run(trx, [arrayLiteral(slots)]),
+	readFirstDue: (trx, slots) => READ_AGENDA.run(trx, [arrayLiteral(slots)]),
 	readDue,
 	readTargets: async (trx, programmeIds) =>
 		programmeIds.length === 0 ? [] : READ_TARGETS.run(trx, [arrayLiteral(programmeIds)]),

@@ -72,7 +72,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 			});
 		} catch (error) {
 			// It may be stored, and then nobody was told what it has made due.
-			if (isCommitting) channel.announceDoubt(true);
+			if (isCommitting) channel.announceRecheck(true);
 			throw error;
 		}
 	};
@@ -116,7 +116,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 			for (const hear of changes) hear(programmeId);
 			channel.announceChange(programmeId);
 		},
-		announceDoubt: () => channel.announceDoubt(false),
+		announceRecheck: () => channel.announceRecheck(false),
 		onChange: (listener) => void changes.add(listener),
 		onDue: (listener) => {
 			channel.startListening();

@@ -1,10 +1,11 @@
-// The engine's side of the store. An engine is a row in `engines`, which it renews; it owns slots, and sends to the shops
-// of their programmes alone. All that it writes begins with `beginPass`, which is the fence: without its row another
-// engine has its slots, and nothing may be written. Handing out writes nothing. Leases are written and judged by the
-// database's own clock; SQLite has none but the machine's, so there `nowMs` counts.
+// The engine's side of the store. An engine has a row in `engines`, which it renews. It owns slots, and only it sends to the
+// shops of their programmes. Each transaction that writes begins with `beginPass`, which is the fence: if the engine's row is
+// gone, another engine owns its slots, and nothing may be written. Sending a delivery needs no write before it. Leases are
+// written and compared by the database's own clock. SQLite has only the machine's clock, so there `nowMs` is used.
 //
-//   slot free ──an engine with less than its share: takeSlots──▶ owned ──more than its share, or it stops: giveSlots──▶ free
-//   owned ──its engine was silent for SILENT_MS: endSilent──▶ free
+//   free ──takeSlots, by an engine with less than its share──▶ owned
+//   owned ──giveUpSlots, by an engine that has more than its share or stops──▶ free
+//   owned ──removeSilentEngines, after the engine was silent for SILENT_MS──▶ free
 
 import type { EventName } from "../../domain/event-name.ts";
 import { SECOND_MS } from "../../domain/time.ts";
@@ -12,25 +13,25 @@ import type { AttemptTimings, Verdict } from "../../domain/verdict.ts";
 import type { Db } from "../schema/tables.ts";
 import type { AttemptResult } from "../tables/deliveries.ts";
 
-/** An engine that has not renewed its row for so long has lost its slots to whichever engine notices. */
+/** An engine that did not renew its row for this long is removed by the next engine that notices it. */
 export const SILENT_MS: number = 15 * SECOND_MS;
 
-/** What a settlement needs to know of the delivery that it ends. */
-export interface DeliveryInHand {
+/** The part of a delivery that storing its result needs. */
+export interface DeliveryInProgress {
 	id: number;
 	programmeId: number;
-	/** As it was read: a result is stored if its row is still in the queue under this time. */
+	/** Due time as it was read. A result is stored only if the queue still has the row with this time. */
 	dueAtMs: number;
 	run: number;
-	/** Counted attempts of this run, before this one. */
+	/** Number of counted attempts of this run, before this one. */
 	counted: number;
-	/** The number of the last row in `attempts`, before this one's. */
+	/** Number of the last row in `attempts`, before this attempt. */
 	seq: number;
 	eventBody: string;
 }
 
-/** A row of the queue that is due, with what is needed to send it. */
-export interface DueDelivery extends DeliveryInHand {
+/** A due row of the queue, with everything that sending it needs. */
+export interface DueDelivery extends DeliveryInProgress {
 	endpointEpoch: number;
 	eventName: EventName;
 }
@@ -44,11 +45,11 @@ export interface CallbackTarget {
 	url: string | null;
 	secretId: number | null;
 	sealedSecret: string | null;
-	/** A notice of failing callbacks is open: the next success ends it. */
+	/** Whether a notice of failing callbacks is open. The next success ends it. */
 	isFailing: boolean;
 }
 
-/** The columns are CallbackTarget's. Both databases read it; each adds which programmes. */
+/** Selects the columns of CallbackTarget. Each database adds its own condition on the programmes. */
 export const TARGET_SELECT = `select p.id as "programmeId", p.public_id as "publicId", p.endpoint_id as "endpointId",
 	p.endpoint_epoch as "endpointEpoch", e.url, s.id as "secretId", s.sealed as "sealedSecret",
 	exists (select 1 from notices n where n.receiver_id = p.id and n.kind = 'callbacks_failing'
@@ -58,19 +59,19 @@ export const TARGET_SELECT = `select p.id as "programmeId", p.public_id as "publ
 	left join signing_secrets s on s.receiver_id = p.id and s.activated_at_ms is not null
 		and s.replaced_at_ms is null`;
 
-/** What a transaction has made due, for the engines to hear of after its commit. */
+/** Deliveries that a transaction has made due. The engines are notified of them after its commit. */
 export interface Owed {
 	programmeIds: readonly number[];
-	/** Nothing of it is due earlier. */
+	/** Earliest due time. */
 	dueAtMs: number;
-	/** With this an engine of the same process sends without reading anything. */
-	inHand?: OwedInHand;
+	/** The deliveries themselves, so that an engine of the same process can send them without reading the queue. */
+	ready?: ReadyDeliveries;
 }
 
-export interface OwedInHand {
+export interface ReadyDeliveries {
 	deliveries: readonly DueDelivery[];
 	targets: readonly CallbackTarget[];
-	/** By the monotonic clock, before the transaction read anything. */
+	/** Monotonic time before the transaction read anything. */
 	readAtMs: number;
 }
 
@@ -85,23 +86,23 @@ export interface AttemptRecord extends AttemptTimings {
 	endpointId: number;
 	nonce: string;
 	signature: string;
-	/** What is kept of an answer that is not 2xx (domain/kept-answer). */
+	/** The stored part of an answer that is not 2xx (domain/kept-answer). */
 	answer: string | null;
 }
 
-/** How a delivery leaves an engine's hands. */
-export type Settlement = { delivery: DeliveryInHand; endedAtMs: number } & (
+/** The result of a delivery: what the engine stores when an attempt has ended, or when the delivery is cancelled. */
+export type Settlement = { delivery: DeliveryInProgress; endedAtMs: number } & (
 	| { kind: "finished"; state: "delivered" | "failed"; verdict: Verdict; attempt: AttemptRecord }
 	| { kind: "retry"; dueAtMs: number; verdict: Verdict; attempt: AttemptRecord }
-	/** The URL it was made for has been removed. */
+	/** The URL that the delivery was created for has been removed. */
 	| { kind: "cancelled" }
 );
 
-/** The columns of `attempts` as an engine writes them, by name: a later schema may have more. */
+/** The columns of `attempts` that an engine writes. They are named, because a later schema may have more. */
 export const ATTEMPT_COLUMNS = `delivery_id, seq, programme_id, run, result, http_status, detail, started_at_ms, took_ms,
 	look_up_ms, connect_ms, tls_ms, answer_ms, endpoint_id, nonce, signature, answer`;
 
-/** What a settlement makes of the delivery and its place in the queue: null where there was no attempt, or no next one. */
+/** Returns the new column values of the delivery and its queue row. They are null if there was no attempt, or if no next attempt is due. */
 export function settledValues(settlement: Settlement) {
 	const { delivery, endedAtMs, kind } = settlement;
 	const [attempt, verdict] = kind === "cancelled" ? [null, null] : [settlement.attempt, settlement.verdict];
@@ -137,26 +138,26 @@ export function settledValues(settlement: Settlement) {
 	};
 }
 
-/** Who has which slots, as an engine sees it. */
-export interface SlotLook {
-	/** Engines that want slots, this one included. */
+/** Which engine owns which slots, from the view of one engine. */
+export interface SlotOverview {
+	/** Number of engines that want slots, this one included. */
 	engines: number;
 	mine: readonly number[];
 	free: number;
-	/** When the engine that has been silent for longest is to be ended, if it stays silent; null without another. */
+	/** Time until the engine that has been silent for longest may be removed, or null if there is no other engine. */
 	nextSilentInMs: number | null;
-	/** An engine of 1.0.0 still has its lanes: nothing may be taken. */
+	/** Whether an engine of 1.0.0 is still running. No slot may be taken then. */
 	isBeforeSlots: boolean;
 }
 
-export interface EndedEngine {
+export interface RemovedEngine {
 	engineId: number;
 	renewedAtMs: number | null;
-	/** How many requests it may have had on their way. */
+	/** Maximum number of requests that it may have had in flight. */
 	mostInFlight: number | null;
 }
 
-/** At most `limit` due rows of one programme, behind a place in their order. */
+/** A request for at most `limit` due rows of one programme, after a position in the order of due time and id. */
 export interface ReadRequest {
 	programmeId: number;
 	afterDueAtMs: number;
@@ -165,9 +166,9 @@ export interface ReadRequest {
 }
 
 export interface DueRead {
-	/** Of each programme in the order of their due times. */
+	/** Within each programme in the order of their due times. */
 	deliveries: DueDelivery[];
-	/** When the next row falls due that is not due yet, null for never: of every programme that gave less than asked for. */
+	/** For each programme that returned fewer rows than requested, the due time of its first row that is not due yet, or null. */
 	nextDue: { programmeId: number; dueAtMs: number | null }[];
 }
 
@@ -178,28 +179,30 @@ export interface FirstDue {
 }
 
 export interface Renewal {
-	/** Null for an engine that gives its slots up: the others share them out without it. */
+	/** Null for an engine that gives up its slots. The others share the slots without it. */
 	mostInFlight: number | null;
 	nowMs: number;
 }
 
-/** What takes a `trx` is part of a pass that has begun; reading needs none. */
+/** Methods that take a `trx` must be called in a transaction that began with `beginPass`. Methods that only read need none. */
 export interface Queue {
 	register(db: Db, engineId: number, mostInFlight: number, nowMs: number): Promise<void>;
-	/** False when the engine's row is gone. Locks it until the commit; renews it where asked to. */
+	/** Locks the engine's row until the commit, and renews it if `renewal` is given. Returns false if the row is gone. */
 	beginPass(trx: Db, engineId: number, renewal: Renewal | null): Promise<boolean>;
-	endSilent(trx: Db, nowMs: number): Promise<EndedEngine[]>;
-	lookAtSlots(trx: Db, engineId: number, nowMs: number): Promise<SlotLook>;
-	/** Resolves to those that it took: another engine may be faster. */
+	/** Removes the engines that were silent for SILENT_MS, and frees their slots. */
+	removeSilentEngines(trx: Db, nowMs: number): Promise<RemovedEngine[]>;
+	readSlots(trx: Db, engineId: number, nowMs: number): Promise<SlotOverview>;
+	/** Takes up to `count` free slots, and returns those that it got. Another engine may be faster. */
 	takeSlots(trx: Db, engineId: number, count: number): Promise<number[]>;
-	giveSlots(trx: Db, engineId: number, slots: readonly number[]): Promise<void>;
-	endEngine(trx: Db, engineId: number): Promise<void>;
-	/** Ids of the deliveries that were still in the queue as they were read; only these were changed. */
+	giveUpSlots(trx: Db, engineId: number, slots: readonly number[]): Promise<void>;
+	/** Removes the engine's row, and frees its slots. */
+	removeEngine(trx: Db, engineId: number): Promise<void>;
+	/** Stores results. Returns the ids of the deliveries that were still in the queue as they were read. Only these were changed. */
 	settle(trx: Db, settlements: readonly Settlement[]): Promise<Set<number>>;
-	/** The first row of each programme of these slots. Jumps from programme to programme along the index. */
-	readAgenda(db: Db, slots: readonly number[]): Promise<FirstDue[]>;
+	/** Returns the first row of each programme of these slots. It uses the index to skip from programme to programme. */
+	readFirstDue(db: Db, slots: readonly number[]): Promise<FirstDue[]>;
 	readDue(db: Db, requests: readonly ReadRequest[], nowMs: number): Promise<DueRead>;
 	readTargets(db: Db, programmeIds: readonly number[]): Promise<CallbackTarget[]>;
-	/** True when another process has written since the last call. Always false on PostgreSQL, where NOTIFY tells. */
+	/** Returns whether another process has written since the last call. Always false on PostgreSQL, which notifies. */
 	hasChangedElsewhere(): boolean;
 }

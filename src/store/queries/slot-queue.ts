@@ -1,13 +1,19 @@
-// Engines' rows and their slots: the same on both databases, but for whose clock counts and for rows that another engine
-// may be at. Those are skipped: the next look meets them again.
+// The rows of engines and slots. Both databases share this code, except for the clock that counts and for row locks. Rows
+// that another engine has locked are skipped (SKIP LOCKED), because the next renewal finds them again.
 
 import { type RawBuilder, sql } from "kysely";
 import { SECOND_MS } from "../../domain/time.ts";
-import { type EndedEngine, type Queue, SILENT_MS } from "./queue.ts";
+import { type Queue, type RemovedEngine, SILENT_MS } from "./queue.ts";
 
 type SlotQueue = Pick<
 	Queue,
-	"register" | "beginPass" | "endSilent" | "lookAtSlots" | "takeSlots" | "giveSlots" | "endEngine"
+	| "register"
+	| "beginPass"
+	| "removeSilentEngines"
+	| "readSlots"
+	| "takeSlots"
+	| "giveUpSlots"
+	| "removeEngine"
 >;
 
 /** A lease of 1.0.0 is good for 30 s. One that is good for longer was written by a clock that is ahead: it is not believed. */
@@ -16,7 +22,7 @@ const BELIEVED_MS = 40 * SECOND_MS;
 const FOR_OLD_ENGINES = { good_until_ms: Number.MAX_SAFE_INTEGER, held: 0 };
 
 export function createSlotQueue(
-	/** By the database's clock where it has one. */
+	/** Returns the time by the database's clock if it has one, or else `nowMs`. */
 	now: (nowMs: number) => RawBuilder<number>,
 	takeFreeRows: RawBuilder<unknown>,
 	lockRow: RawBuilder<unknown>,
@@ -25,7 +31,8 @@ export function createSlotQueue(
 		sql<boolean>`(renewed_at_ms is null
 			and good_until_ms between ${now(nowMs)} and ${now(nowMs)} + ${sql.lit(BELIEVED_MS)})`;
 	const isSilent = (nowMs: number) =>
-		// Renewed in the future: the clock was set back since. Nobody knows when such an engine was last seen.
+		// A renewal in the future means that the clock was set back since. Such an engine counts as silent, because nobody knows
+		// when it was last seen.
 		sql<boolean>`(renewed_at_ms not between ${now(nowMs)} - ${sql.lit(SILENT_MS)} and ${now(nowMs)} + ${sql.lit(SILENT_MS)}
 			or (renewed_at_ms is null and not ${isOldAndGood(nowMs)}))`;
 	return {
@@ -38,27 +45,27 @@ export function createSlotQueue(
 		},
 		async beginPass(trx, engineId, renewal) {
 			if (renewal === null) {
-				const own = trx.selectFrom("engines").select("id").where("id", "=", engineId);
-				return (await own.modifyEnd(lockRow).executeTakeFirst()) !== undefined;
+				const row = trx.selectFrom("engines").select("id").where("id", "=", engineId);
+				return (await row.modifyEnd(lockRow).executeTakeFirst()) !== undefined;
 			}
 			const row = { renewed_at_ms: now(renewal.nowMs), most_in_flight: renewal.mostInFlight };
 			const renew = trx.updateTable("engines").set(row);
 			const { numUpdatedRows } = await renew.where("id", "=", engineId).executeTakeFirstOrThrow();
 			return numUpdatedRows > 0n;
 		},
-		async endSilent(trx, nowMs) {
+		async removeSilentEngines(trx, nowMs) {
 			const silent = trx.selectFrom("engines").select("id").where(isSilent(nowMs)).modifyEnd(takeFreeRows);
-			const ended: EndedEngine[] = await trx
+			const removed: RemovedEngine[] = await trx
 				.deleteFrom("engines")
 				.where("id", "in", silent)
 				.returning(["id as engineId", "renewed_at_ms as renewedAtMs", "most_in_flight as mostInFlight"])
 				.execute();
-			const ids = ended.map(({ engineId }) => engineId);
+			const ids = removed.map(({ engineId }) => engineId);
 			if (ids.length > 0)
 				await trx.updateTable("slots").set({ engine_id: null }).where("engine_id", "in", ids).execute();
-			return ended;
+			return removed;
 		},
-		async lookAtSlots(trx, engineId, nowMs) {
+		async readSlots(trx, engineId, nowMs) {
 			const inMs = sql<number | null>`renewed_at_ms + ${sql.lit(SILENT_MS)} - ${now(nowMs)}`;
 			const engines = await trx
 				.selectFrom("engines")
@@ -77,20 +84,20 @@ export function createSlotQueue(
 		},
 		async takeSlots(trx, engineId, count) {
 			const free = trx.selectFrom("slots").select("slot").where("engine_id", "is", null);
-			const taken = await trx
+			const newSlots = await trx
 				.updateTable("slots")
 				.set({ engine_id: engineId })
 				.where("slot", "in", free.orderBy("slot").limit(count).modifyEnd(takeFreeRows))
 				.returning("slot")
 				.execute();
-			return taken.map(({ slot }) => slot);
+			return newSlots.map(({ slot }) => slot);
 		},
-		async giveSlots(trx, engineId, slots) {
+		async giveUpSlots(trx, engineId, slots) {
 			if (slots.length === 0) return;
-			const ours = trx.updateTable("slots").set({ engine_id: null }).where("engine_id", "=", engineId);
-			await ours.where("slot", "in", slots).execute();
+			const owned = trx.updateTable("slots").set({ engine_id: null }).where("engine_id", "=", engineId);
+			await owned.where("slot", "in", slots).execute();
 		},
-		async endEngine(trx, engineId) {
+		async removeEngine(trx, engineId) {
 			await trx.updateTable("slots").set({ engine_id: null }).where("engine_id", "=", engineId).execute();
 			await trx.deleteFrom("engines").where("id", "=", engineId).execute();
 		},

@@ -30,8 +30,8 @@ export function createSqliteQueue(database: DatabaseSync): Queue {
 		// One writer at a time: no row is another's. There is no clock but the machine's.
 		...createSlotQueue((nowMs) => sql.lit(nowMs), sql``, sql``),
 		settle: async (_trx, settlements) => settle(prepared(), settlements),
-		readAgenda: async (_trx, slots) =>
-			prepared().readAgenda.all(JSON.stringify(slots)) as unknown as FirstDue[],
+		readFirstDue: async (_trx, slots) =>
+			prepared().readFirstDue.all(JSON.stringify(slots)) as unknown as FirstDue[],
 		readDue: async (_trx, requests, nowMs) => readDue(prepared(), requests, nowMs),
 		readTargets: async (_trx, programmeIds) =>
 			programmeIds.map((id) => toTarget(prepared().findTarget.get(id) ?? {})),
@@ -57,7 +57,7 @@ function prepareStatements(database: DatabaseSync) {
 	// What node:sqlite makes of a row by itself is a slow object, for everybody who touches it later, too.
 	findDue.setReturnArrays(true);
 	return {
-		readAgenda: prepare(
+		readFirstDue: prepare(
 			`with recursive programme(id) as (
 				select min(receiver_id) from queue
 				union all

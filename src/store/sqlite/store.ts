@@ -93,7 +93,7 @@ export function createSqliteStore(database: DatabaseSync): Store {
 			for (const hear of changes) hear(programmeId);
 			listeners.onChange(programmeId);
 		},
-		announceDoubt: () => undefined,
+		announceRecheck: () => undefined,
 		onChange: (listener) => void changes.add(listener),
 		onDue: (listener) => listeners.add(listener),
 		close: async () => {

@@ -1,0 +1,155 @@
+// The engine's next step: register, run a pass, sleep, or end. This function is pure. It sees a snapshot of what the engine
+// knows, and the time.
+
+import { SECOND_MS } from "../domain/time.ts";
+import { type EngineState, type Intent, isLeaseFresh, type Lease } from "./engine-state.ts";
+
+/** On SQLite, how often the engine looks for new rows after another process wrote to the file. */
+const POLL_MS = SECOND_MS;
+
+/** Times are monotonic unless they say otherwise. */
+export interface Situation {
+	state: EngineState;
+	intent: Intent;
+	/** Number of requests in flight. */
+	inFlight: number;
+	/** Number of slots that this engine owns. */
+	slotCount: number;
+	/** Slots that the engine is to give up, and of which no delivery is in progress. */
+	idleSlots: readonly number[];
+	/** Programmes that have a delivery due and room for it, with the number of deliveries to read. */
+	readable: readonly ReadLimit[];
+	/** Time, by the shared clock, at which the next programme has a delivery due. */
+	nextDueAtMs: number;
+	results: {
+		/** Number of results that wait to be stored. */
+		count: number;
+		/** Number of results that is worth a pass. */
+		storeAtCount: number;
+		/** Time by which the oldest result must be stored. */
+		storeAtMs: number;
+	};
+	/** True if a notification may have been missed, or slots are new, so that the first due rows must be read again. */
+	needsReread: boolean;
+	timers: EngineTimers;
+	/** Time of the next look at whether staff hold all callbacks. */
+	holdCheckAtMs: number;
+}
+
+export interface EngineTimers {
+	/** Time at which the engine renews its row and looks at all slots. */
+	renewAtMs: number;
+	/** Time at which the first due rows are read although no notification seems to be missing. */
+	checkAtMs: number;
+	/** Time until which the engine removes no other engine, because after an outage the others may only be late. */
+	patientUntilMs: number;
+	/** Time until which the engine polls, because another process wrote to the same SQLite file. */
+	pollUntilMs: number;
+}
+
+export interface ReadLimit {
+	programmeId: number;
+	limit: number;
+}
+
+/** The part of a pass that is a decision. */
+export interface PassPlan {
+	/** Whether the pass renews the engine's row and looks at all slots. */
+	isRenewal: boolean;
+	/** False for an engine that gives everything up. It takes no slots, and the others share the slots without it. */
+	wantsSlots: boolean;
+	/** Whether the pass removes engines that were silent for too long. */
+	removesSilent: boolean;
+	/**
+	 * Why the first due row of each programme is read. "requested" means that a notification may have been missed.
+	 * "routine" means that none should be missing, so that a row found then is a defect. Null if they are not read.
+	 */
+	reread: "requested" | "routine" | null;
+	/** Slots that the pass gives up. */
+	giveUp: readonly number[];
+	/** Whether the engine's row is removed with this pass. */
+	isLast: boolean;
+	reads: readonly ReadLimit[];
+}
+
+export interface Moment {
+	/** By the shared clock. */
+	nowMs: number;
+	monotonicMs: number;
+}
+
+export type Step =
+	| { kind: "register" }
+	| { kind: "pass"; lease: Lease; plan: PassPlan }
+	| { kind: "sleep"; forMs: number }
+	| { kind: "end" };
+
+export function decide(situation: Situation, now: Moment): Step {
+	const { state, intent } = situation;
+	switch (state.kind) {
+		case "unregistered":
+			if (intent === "stop") return { kind: "end" };
+			if (intent === "send") return { kind: "register" };
+			return { kind: "sleep", forMs: situation.holdCheckAtMs - now.monotonicMs };
+		case "running":
+		case "leaving": {
+			const plan = planPass(state.lease, situation, now);
+			return plan === null
+				? { kind: "sleep", forMs: untilNextTimer(situation, now) }
+				: { kind: "pass", lease: state.lease, plan };
+		}
+		case "stopped":
+			return { kind: "end" };
+		default:
+			return state satisfies never;
+	}
+}
+
+/** Returns whether the engine gives everything up, and no result can arrive any more. */
+export function hasNothingLeftToWaitFor({
+	intent,
+	inFlight,
+}: Pick<Situation, "intent" | "inFlight">): boolean {
+	return intent !== "send" && inFlight === 0;
+}
+
+/** Returns null if there is nothing to do. */
+function planPass(lease: Lease, situation: Situation, { monotonicMs }: Moment): PassPlan | null {
+	const { intent, slotCount, idleSlots, readable, results, timers } = situation;
+	const isFresh = isLeaseFresh(lease, monotonicMs);
+	const isEnding = hasNothingLeftToWaitFor(situation);
+	const reread = planReread(situation, isFresh, monotonicMs);
+	const isRenewal = lease.isUncertain || reread === "requested" || monotonicMs >= timers.renewAtMs;
+	const storesResults = results.count >= results.storeAtCount || monotonicMs >= results.storeAtMs || isEnding;
+	const isIdle = readable.length === 0 && idleSlots.length === 0;
+	if (!isRenewal && reread === null && !storesResults && isIdle) return null;
+	return {
+		isRenewal,
+		wantsSlots: intent === "send",
+		removesSilent: isFresh && monotonicMs >= timers.patientUntilMs,
+		reread,
+		giveUp: idleSlots,
+		// While the last pass is uncertain, the engine may own slots that it does not know of.
+		isLast: isEnding && idleSlots.length === slotCount && !lease.isUncertain,
+		reads: readable,
+	};
+}
+
+function planReread(
+	{ needsReread, timers }: Situation,
+	isFresh: boolean,
+	monotonicMs: number,
+): PassPlan["reread"] {
+	if (needsReread) return "requested";
+	if (monotonicMs < timers.checkAtMs) return null;
+	// An old lease means that this process was suspended. Notifications may still be waiting in its socket, so rows that the
+	// check finds were not missed.
+	return isFresh ? "routine" : "requested";
+}
+
+function untilNextTimer(situation: Situation, { nowMs, monotonicMs }: Moment): number {
+	const { nextDueAtMs, results, timers, holdCheckAtMs } = situation;
+	const nextTimerMs = Math.min(timers.renewAtMs, timers.checkAtMs, results.storeAtMs, holdCheckAtMs);
+	const pollInMs = monotonicMs < timers.pollUntilMs ? POLL_MS : Number.POSITIVE_INFINITY;
+	return Math.min(nextDueAtMs - nowMs, nextTimerMs - monotonicMs, pollInMs);
+}

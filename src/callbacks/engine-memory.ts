@@ -1,0 +1,165 @@
+// What an engine knows of the programmes of its slots: which slots it owns, when each programme is due, and which deliveries
+// are in progress. All of it is in memory. The database is neither read nor written here.
+
+import type { CallbackTarget, DueDelivery, ReadyDeliveries } from "../store/queries/queue.ts";
+import type { Backlog } from "./counters.ts";
+import type { Moment, ReadLimit } from "./decide.ts";
+import { DueTimes, type ProgrammeRead } from "./due-times.ts";
+import { type Caps, SendBuffer } from "./send-buffer.ts";
+import { findIdleSlots, Slots } from "./slots.ts";
+import type { KnownTarget, OpenTarget } from "./targets.ts";
+
+/** How long a backlog is reused. Counting 20,000 programmes takes a millisecond or two. */
+const BACKLOG_REUSED_MS = 100;
+
+export interface AddedUnread {
+	/** Targets of the programmes of which a delivery was added. */
+	targets: ReadonlySet<CallbackTarget>;
+	/** Programmes whose deliveries were all added, so that none of them has to be read from the queue. */
+	completeIds: ReadonlySet<number>;
+}
+
+const NONE_ADDED: AddedUnread = { targets: new Set(), completeIds: new Set() };
+
+export class EngineMemory {
+	readonly slots: Slots = new Slots();
+	readonly buffer: SendBuffer;
+	readonly dueTimes: DueTimes;
+	readonly #openTarget: OpenTarget;
+	/** Programmes whose target has changed since the pass began. What that pass reads of them may be older. */
+	readonly #changedSincePassBegan = new Set<number>();
+	/** Monotonic time at which the engine last got a slot. */
+	#gotSlotsAtMs = Number.NEGATIVE_INFINITY;
+	#backlog = {
+		countedAtMs: Number.NEGATIVE_INFINITY,
+		programmesDue: 0,
+		oldestDueAtMs: null as number | null,
+	};
+
+	constructor(caps: Caps, openTarget: OpenTarget) {
+		this.buffer = new SendBuffer(caps);
+		this.dueTimes = new DueTimes((programmeId) => this.buffer.inProgress(programmeId));
+		this.#openTarget = openTarget;
+	}
+
+	/** Returns the programmes for which the next pass is to read deliveries. */
+	readable(nowMs: number): ReadLimit[] {
+		const due = this.dueTimes.due(nowMs).filter((programmeId) => this.slots.maySendTo(programmeId));
+		return this.buffer.limitsFor(due);
+	}
+
+	/** Returns the leaving slots that can be given up now. */
+	idleSlots(): number[] {
+		return findIdleSlots(this.slots.leaving(), this.buffer.busyProgrammeIds());
+	}
+
+	backlog(nowMs: number): Backlog {
+		if (nowMs - this.#backlog.countedAtMs >= BACKLOG_REUSED_MS) {
+			const counted = this.dueTimes.backlog(nowMs, this.buffer.waitingSince());
+			this.#backlog = { countedAtMs: nowMs, ...counted };
+		}
+		return this.#backlog;
+	}
+
+	/** Takes over the slots that the database says are ours. Returns whether one of them is new. */
+	updateSlots(owned: readonly number[], share: number, { nowMs, monotonicMs }: Moment): boolean {
+		const before = new Set(this.slots.all());
+		const hasNew = owned.some((slot) => !before.has(slot));
+		if (hasNew) this.#gotSlotsAtMs = monotonicMs;
+		this.forgetSlots(before.difference(new Set(owned)));
+		this.slots.update(owned, share);
+		this.#releaseLeaving(nowMs);
+		return hasNew;
+	}
+
+	/** Marks all slots as leaving. */
+	leaveAllSlots(nowMs: number): void {
+		this.slots.update(this.slots.all(), 0);
+		this.#releaseLeaving(nowMs);
+	}
+
+	/** Releases the waiting deliveries of leaving slots. They are sent again if their slot stays after all. */
+	#releaseLeaving(nowMs: number): void {
+		const leaving = this.buffer.waitingProgrammeIds().filter((id) => !this.slots.maySendTo(id));
+		if (leaving.length > 0) this.postpone(leaving, nowMs);
+	}
+
+	forgetSlots(slots: ReadonlySet<number>): void {
+		if (slots.size === 0) return;
+		this.slots.forget(slots);
+		this.dueTimes.forgetSlots(slots);
+		this.buffer.forgetSlots(slots);
+	}
+
+	/** Releases the waiting deliveries of these programmes. They are read again at `untilMs`. */
+	postpone(programmeIds: readonly number[], untilMs: number): void {
+		const ids = new Set(programmeIds);
+		this.buffer.releaseWaiting((id) => ids.has(id));
+		for (const id of ids) this.dueTimes.postpone(id, untilMs);
+	}
+
+	/** Notes that the URL or the secret of a programme has changed. */
+	dropTarget(programmeId: number, { nowMs, monotonicMs }: Moment): void {
+		this.buffer.dropTarget(programmeId, monotonicMs);
+		this.#changedSincePassBegan.add(programmeId);
+		this.postpone([programmeId], nowMs);
+	}
+
+	/** Adds deliveries straight from the transactions of their sales, as far as there is room. */
+	addUnread({ deliveries, targets, readAtMs }: ReadyDeliveries, nowMs: number): AddedUnread {
+		// If the sale's transaction began before this engine took the slot, the previous owner may already have sent the callback.
+		if (readAtMs <= this.#gotSlotsAtMs) return NONE_ADDED;
+		// The target is as old as the transaction. The engine may have missed a change since then.
+		const when = { readAtMs, learnedAtMs: readAtMs };
+		const targetOf = new Map(targets.map((target) => [target.programmeId, target]));
+		const added = new Set<CallbackTarget>();
+		const incomplete = new Set<number>();
+		for (const delivery of deliveries) {
+			const { programmeId } = delivery;
+			const target = targetOf.get(programmeId);
+			const isAdded =
+				target !== undefined &&
+				this.slots.maySendTo(programmeId) &&
+				// Deliveries that are due already are read first, so that none is overtaken.
+				this.dueTimes.dueAtMs(programmeId) > nowMs &&
+				this.buffer.addUnread(delivery, this.#openTarget(target, when));
+			if (isAdded) added.add(target);
+			else incomplete.add(programmeId);
+		}
+		const addedIds = new Set([...added].map(({ programmeId }) => programmeId));
+		return { targets: added, completeIds: addedIds.difference(incomplete) };
+	}
+
+	/** Returns what a pass is to read from the queue. What it reads must be passed to `addRead`. */
+	beginReads(reads: readonly ReadLimit[]): ProgrammeRead[] {
+		this.#changedSincePassBegan.clear();
+		return this.dueTimes.beginReads(reads);
+	}
+
+	/** Adds the deliveries and targets that a pass has read. */
+	addRead(
+		requests: readonly ProgrammeRead[],
+		read: {
+			deliveries: readonly DueDelivery[];
+			nextDue: readonly { programmeId: number; dueAtMs: number | null }[];
+			targets: readonly CallbackTarget[];
+		},
+		when: Pick<KnownTarget, "readAtMs" | "learnedAtMs">,
+		nowMs: number,
+	): void {
+		const rowsOf = Map.groupBy(read.deliveries, ({ programmeId }) => programmeId);
+		const nextDue = new Map(read.nextDue.map(({ programmeId, dueAtMs }) => [programmeId, dueAtMs]));
+		for (const target of read.targets) {
+			if (this.#changedSincePassBegan.has(target.programmeId)) continue;
+			this.buffer.setTarget(target.programmeId, this.#openTarget(target, when));
+		}
+		for (const request of requests) {
+			const { programmeId } = request;
+			if (!this.slots.maySendTo(programmeId) || this.#changedSincePassBegan.has(programmeId)) continue;
+			const rows = rowsOf.get(programmeId) ?? [];
+			const deliveries = this.dueTimes.finishRead(request, rows, nextDue.get(programmeId) ?? null, nowMs);
+			this.buffer.noteRead(programmeId, when.learnedAtMs);
+			for (const delivery of deliveries) this.buffer.add(delivery);
+		}
+	}
+}

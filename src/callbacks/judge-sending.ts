@@ -1,0 +1,34 @@
+// Whether a delivery may be sent now, and where to. This function is pure.
+
+import type { DueDelivery } from "../store/queries/queue.ts";
+import type { KnownTarget, Target } from "./targets.ts";
+
+export type SendJudgement =
+	| { kind: "send"; target: Target }
+	/** The URL that the delivery was created for has been removed. */
+	| { kind: "cancel" }
+	/** Nothing is sent now. The delivery may be tried again at this time. */
+	| { kind: "later"; atMs: number };
+
+/** Delay after which a programme without a usable secret is tried again. Somebody may have set the right key by then. */
+const NO_TARGET_RETRY_MS = 5_000;
+
+/** `maySend` says whether both the engine's lease and the target are fresh enough for an attempt. */
+export function judgeSending(
+	known: KnownTarget | null,
+	delivery: DueDelivery,
+	nowMs: number,
+	maySend: boolean,
+): SendJudgement {
+	const { target = null, endpointEpoch = 0 } = known ?? {};
+	if (delivery.endpointEpoch < endpointEpoch) return { kind: "cancel" };
+	// The next pass renews the lease and reads the target.
+	if (!maySend) return { kind: "later", atMs: nowMs };
+	// A later epoch means that another process has saved a URL since the target was read. It is read again next time.
+	if (target === null || delivery.endpointEpoch > endpointEpoch)
+		return { kind: "later", atMs: nowMs + NO_TARGET_RETRY_MS };
+	// The clock was set back since the delivery was read. Nothing is sent before its due time.
+	if (nowMs < delivery.dueAtMs)
+		return { kind: "later", atMs: Math.min(delivery.dueAtMs, nowMs + NO_TARGET_RETRY_MS) };
+	return { kind: "send", target };
+}

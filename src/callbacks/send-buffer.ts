@@ -1,0 +1,261 @@
+// The deliveries that this engine has in progress, in one queue per programme. A delivery is in progress while it waits to
+// be sent, while its request is in flight, and until its result is stored. Two limits on requests in flight, one per
+// programme and one for the process, keep a shop that hangs from delaying others. Only this file decides what is sent next.
+
+import { slotOf } from "../domain/slot.ts";
+import { SECOND_MS } from "../domain/time.ts";
+import type { DeliveryInProgress, DueDelivery } from "../store/queries/queue.ts";
+import type { ReadLimit } from "./decide.ts";
+import type { KnownTarget } from "./targets.ts";
+
+export interface Caps {
+	/** Maximum number of requests in flight to one programme's shop. */
+	perProgramme: number;
+	/** Maximum number of requests in flight in this process. */
+	overall: number;
+}
+
+interface ProgrammeQueue {
+	programmeId: number;
+	/** Deliveries in progress, by id. */
+	inProgress: Map<number, DueDelivery>;
+	/** Deliveries in progress whose request has not begun, in the order of sending. */
+	waiting: DueDelivery[];
+	/** Number of requests in flight. */
+	inFlight: number;
+	/** Duration of the last request. */
+	lastTookMs: number;
+	/** Whether this queue is in the round-robin list. It is there at most once, so that all programmes take turns. */
+	isReady: boolean;
+	/** URL and key as last read, or null if they were not read yet or have changed since. */
+	target: KnownTarget | null;
+	/** Monotonic time at which the database was last read for this programme, or its target last changed. */
+	updatedAtMs: number;
+}
+
+/** A fast shop gets this many times its cap read ahead at most, so that one commit serves many deliveries. */
+const MAX_ROUNDS_AHEAD = 16;
+/** A programme gets as many deliveries as its shop answers in this time. A shop that has not answered yet gets one round. */
+const AHEAD_MS = SECOND_MS;
+/** Maximum number of deliveries waiting or in flight. Each takes about a kilobyte of memory. */
+const MAX_WAITING_OR_IN_FLIGHT = 8_192;
+
+export class SendBuffer {
+	readonly #caps: Caps;
+	readonly #queues = new Map<number, ProgrammeQueue>();
+	/** Queues that may send, in turn. */
+	readonly #ready: ProgrammeQueue[] = [];
+	/** Queues in which a delivery waits. */
+	readonly #waiting = new Map<number, ProgrammeQueue>();
+	#inFlight = 0;
+	#waitingOrInFlight = 0;
+
+	constructor(caps: Caps) {
+		this.#caps = caps;
+	}
+
+	get inFlight(): number {
+		return this.#inFlight;
+	}
+
+	get waitingOrInFlight(): number {
+		return this.#waitingOrInFlight;
+	}
+
+	inProgress(programmeId: number): ReadonlyMap<number, DueDelivery> | undefined {
+		return this.#queues.get(programmeId)?.inProgress;
+	}
+
+	/** Returns how many deliveries to read for each due programme. The room is divided evenly. */
+	limitsFor(dueProgrammeIds: readonly number[]): ReadLimit[] {
+		let room = MAX_WAITING_OR_IN_FLIGHT - this.#waitingOrInFlight;
+		let remaining = dueProgrammeIds.length;
+		const evenShare = MAX_WAITING_OR_IN_FLIGHT / remaining;
+		const limits: ReadLimit[] = [];
+		for (const programmeId of dueProgrammeIds) {
+			if (room <= 0) break;
+			const share = Math.max(1, Math.floor(room / remaining));
+			remaining--;
+			const limit = Math.min(this.#roomOf(programmeId, evenShare), share);
+			if (limit <= 0) continue;
+			limits.push({ programmeId, limit });
+			room -= limit;
+		}
+		return limits;
+	}
+
+	/** Sets the target, unless a sale has brought a newer one since this one was read. */
+	setTarget(programmeId: number, target: KnownTarget): void {
+		const queue = this.#queueOf(programmeId);
+		if (queue.target === null || queue.target.readAtMs < target.readAtMs) queue.target = target;
+	}
+
+	/** Drops the target, because the URL or the secret has changed. */
+	dropTarget(programmeId: number, monotonicMs: number): void {
+		const queue = this.#queueOf(programmeId);
+		queue.target = null;
+		queue.updatedAtMs = monotonicMs;
+	}
+
+	targetOf(programmeId: number): KnownTarget | null {
+		return this.#queues.get(programmeId)?.target ?? null;
+	}
+
+	/** Returns programmes with a waiting delivery whose target was learned before `beforeMs`. */
+	programmesWithOldTarget(beforeMs: number): number[] {
+		const programmeIds: number[] = [];
+		for (const [id, { target }] of this.#waiting) {
+			if ((target?.learnedAtMs ?? 0) < beforeMs) programmeIds.push(id);
+		}
+		return programmeIds;
+	}
+
+	/** Notes that the database was read for this programme until now. */
+	noteRead(programmeId: number, monotonicMs: number): void {
+		this.#queueOf(programmeId).updatedAtMs = monotonicMs;
+	}
+
+	/** Adds a delivery that was read from the database. */
+	add(delivery: DueDelivery): void {
+		const queue = this.#queueOf(delivery.programmeId);
+		queue.inProgress.set(delivery.id, delivery);
+		queue.waiting.push(delivery);
+		this.#waiting.set(delivery.programmeId, queue);
+		this.#waitingOrInFlight++;
+		this.#lineUp(queue);
+	}
+
+	/**
+	 * Adds a delivery straight from the transaction of its sale, if there is room. Returns false if the database was read for
+	 * this programme since that transaction began, because the delivery may then have been read and sent already. It also
+	 * returns false if the target has changed since.
+	 */
+	addUnread(delivery: DueDelivery, target: KnownTarget): boolean {
+		const queue = this.#queueOf(delivery.programmeId);
+		const isFull =
+			queue.waiting.length + queue.inFlight >= this.#capacityOf(queue) ||
+			this.#waitingOrInFlight >= MAX_WAITING_OR_IN_FLIGHT;
+		if (isFull || queue.inProgress.has(delivery.id)) return false;
+		if (target.readAtMs <= queue.updatedAtMs) return false;
+		this.setTarget(delivery.programmeId, target);
+		this.add(delivery);
+		return true;
+	}
+
+	/**
+	 * Calls `send` for each delivery that may be sent now, one from each programme in turn, while `hasRoom` returns true. For
+	 * each of them `endRequest` must be called later. Returns false if a delivery is ready and `hasRoom` refused it.
+	 */
+	sendReady(send: (delivery: DueDelivery) => void, hasRoom: () => boolean): boolean {
+		while (this.#inFlight < this.#caps.overall) {
+			if (this.#ready.length > 0 && !hasRoom()) return false;
+			const queue = this.#ready.shift();
+			if (queue === undefined) return true;
+			queue.isReady = false;
+			const delivery = queue.waiting.shift();
+			// Its waiting deliveries were released since. The programme may have a new queue by now.
+			if (delivery === undefined) continue;
+			if (queue.waiting.length === 0) this.#waiting.delete(queue.programmeId);
+			queue.inFlight++;
+			this.#inFlight++;
+			this.#lineUp(queue);
+			send(delivery);
+		}
+		return this.#ready.length === 0;
+	}
+
+	/** Notes that a request has ended. `tookMs` is null if nothing was sent after all. */
+	endRequest({ programmeId }: DeliveryInProgress, tookMs: number | null): void {
+		const queue = this.#queueOf(programmeId);
+		if (tookMs !== null) queue.lastTookMs = tookMs;
+		queue.inFlight--;
+		this.#inFlight--;
+		this.#waitingOrInFlight--;
+		this.#lineUp(queue);
+	}
+
+	/** Returns false if the engine lost the delivery's slot meanwhile. Another engine then sends it, or has sent it. */
+	isInProgress(delivery: DeliveryInProgress): boolean {
+		return this.#queues.get(delivery.programmeId)?.inProgress.get(delivery.id) === delivery;
+	}
+
+	/** Ends the progress of a delivery whose result is stored, or that was not sent and stays in the queue as it is. */
+	release({ programmeId, id }: DeliveryInProgress): void {
+		this.#queues.get(programmeId)?.inProgress.delete(id);
+	}
+
+	/** Releases the waiting deliveries of some programmes. They stay in the database's queue as they are. */
+	releaseWaiting(isChosen: (programmeId: number) => boolean): void {
+		for (const [programmeId, queue] of this.#waiting) {
+			if (!isChosen(programmeId)) continue;
+			for (const { id } of queue.waiting) queue.inProgress.delete(id);
+			this.#waitingOrInFlight -= queue.waiting.length;
+			queue.waiting = [];
+			this.#waiting.delete(programmeId);
+		}
+	}
+
+	waitingProgrammeIds(): number[] {
+		return [...this.#waiting.keys()];
+	}
+
+	/** Yields each programme with a waiting delivery, and the time at which the first of them was due. */
+	*waitingSince(): Generator<[programmeId: number, dueAtMs: number]> {
+		for (const [programmeId, queue] of this.#waiting) {
+			const [first] = queue.waiting;
+			if (first !== undefined) yield [programmeId, first.dueAtMs];
+		}
+	}
+
+	/** Yields each programme with a delivery in progress. */
+	*busyProgrammeIds(): Generator<number> {
+		for (const [programmeId, { inProgress }] of this.#queues) {
+			if (inProgress.size > 0) yield programmeId;
+		}
+	}
+
+	/** Forgets the programmes of these slots. Their requests in flight count against the caps until they end. */
+	forgetSlots(slots: ReadonlySet<number>): void {
+		this.releaseWaiting((programmeId) => slots.has(slotOf(programmeId)));
+		for (const [programmeId, queue] of this.#queues) {
+			if (!slots.has(slotOf(programmeId))) continue;
+			queue.inProgress.clear();
+			if (queue.inFlight === 0) this.#queues.delete(programmeId);
+		}
+	}
+
+	#queueOf(programmeId: number): ProgrammeQueue {
+		return this.#queues.getOrInsertComputed(programmeId, () => ({
+			programmeId,
+			inProgress: new Map(),
+			waiting: [],
+			inFlight: 0,
+			lastTookMs: AHEAD_MS,
+			isReady: false,
+			target: null,
+			updatedAtMs: Number.NEGATIVE_INFINITY,
+		}));
+	}
+
+	/** Puts a queue at the end of the round-robin list if it may send. */
+	#lineUp(queue: ProgrammeQueue): void {
+		if (queue.isReady || queue.waiting.length === 0 || queue.inFlight >= this.#caps.perProgramme) return;
+		queue.isReady = true;
+		this.#ready.push(queue);
+	}
+
+	/** Returns how many deliveries of a programme may be waiting or in flight. */
+	#capacityOf({ lastTookMs }: ProgrammeQueue): number {
+		const rounds = Math.floor(AHEAD_MS / Math.max(1, lastTookMs));
+		return this.#caps.perProgramme * Math.min(MAX_ROUNDS_AHEAD, Math.max(1, rounds));
+	}
+
+	/** Returns 0 until the queue is half empty. Refilling it a few rows at a time would cost one query each. */
+	#roomOf(programmeId: number, evenShare: number): number {
+		const queue = this.#queues.get(programmeId);
+		if (queue === undefined) return this.#caps.perProgramme;
+		const capacity = this.#capacityOf(queue);
+		if (queue.waiting.length > Math.min(capacity, evenShare) / 2) return 0;
+		return capacity - queue.waiting.length - queue.inFlight;
+	}
+}

@@ -1,0 +1,52 @@
+// Results that wait to be stored by the next pass. Storing many of them in one transaction costs little more than storing
+// one, so they wait a moment for others.
+
+import type { Settlement } from "../store/queries/queue.ts";
+
+/** Number of results that starts a pass in any case. Beyond it, a larger batch hardly makes a result cheaper. */
+const MAX_WAITING = 2_048;
+/** Longest time that a result waits, so that the page shows it at once. */
+export const MAX_WAIT_MS = 100;
+
+export class WaitingResults {
+	#settlements: Settlement[] = [];
+	#storeAtCount = 1;
+	#storeAtMs = Number.POSITIVE_INFINITY;
+
+	get count(): number {
+		return this.#settlements.length;
+	}
+
+	/** Number of results that is worth a pass. */
+	get storeAtCount(): number {
+		return this.#storeAtCount;
+	}
+
+	/** Monotonic time by which the oldest result must be stored. Infinite if there is none. */
+	get storeAtMs(): number {
+		return this.#storeAtMs;
+	}
+
+	add(settlement: Settlement, monotonicMs: number): void {
+		if (this.#settlements.length === 0) this.#storeAtMs = monotonicMs + MAX_WAIT_MS;
+		this.#settlements.push(settlement);
+	}
+
+	/** Removes and returns all results. */
+	takeAll(): Settlement[] {
+		const all = this.#settlements;
+		this.#settlements = [];
+		this.#storeAtMs = Number.POSITIVE_INFINITY;
+		return all;
+	}
+
+	/** Returns the results of a failed pass to the front. The engine repeats that pass in any case, so no time is set. */
+	putBack(settlements: readonly Settlement[]): void {
+		this.#settlements = [...settlements, ...this.#settlements];
+	}
+
+	/** A single delivery is stored at once. With many of them under way, half of them are stored together. */
+	adaptTo(waitingOrInFlight: number): void {
+		this.#storeAtCount = Math.min(MAX_WAITING, Math.max(1, Math.ceil(waitingOrInFlight / 2)));
+	}
+}
