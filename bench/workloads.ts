@@ -11,7 +11,7 @@ import { w6Intake } from "./w6-intake.ts";
 import { w7Memory } from "./w7-memory.ts";
 import { w8Peers } from "./w8-peers.ts";
 import { w9Processes } from "./w9-processes.ts";
-import { w10Agenda } from "./w10-agenda.ts";
+import { w10DueRows } from "./w10-due-rows.ts";
 import { w11Windows } from "./w11-windows.ts";
 import { w12Cost } from "./w12-cost.ts";
 import { w13LowLoad } from "./w13-low-load.ts";
@@ -27,7 +27,7 @@ export const WORKLOADS: readonly Workload[] = [
 	w7Memory,
 	w8Peers,
 	w9Processes,
-	w10Agenda,
+	w10DueRows,
 	w11Windows,
 	w12Cost,
 	w13LowLoad,

@@ -24,9 +24,9 @@ interface FirstDueScale {
 	passed: number;
 }
 
-export const w10Agenda = defineWorkload<FirstDueScale>({
+export const w10DueRows = defineWorkload<FirstDueScale>({
 	name: "W10",
-	title: "agenda",
+	title: "due rows",
 	measures:
 		"20,000 programmes, 1,000,000 rows: a pass's look at what is due in memory; reading the first due rows of all slots, with an old snapshot ÷ without",
 	scales: {
