@@ -21,7 +21,7 @@ test("the alarm rings once, at the earliest time that anybody asked for", async 
 	equal(clock.waitingTimers, 0);
 });
 
-test("it can be set again from within its own ring", async () => {
+test("an alarm can be set again while it rings", async () => {
 	const clock = createClock();
 	let rings = 0;
 	const alarm: Alarm = new Alarm(clock, () => {

@@ -1,4 +1,4 @@
-// One timer that only ever moves closer: whoever needs to be woken earlier sets it, the rest rely on it.
+// One timer for several callers. It rings once, at the earliest time that any of them asked for.
 
 import type { Clock } from "../ports.ts";
 
@@ -16,6 +16,7 @@ export class Alarm {
 		return this.#set !== null;
 	}
 
+	/** Rings after `delayMs`, or earlier if the alarm is already set to an earlier time. */
 	ringWithin(delayMs: number): void {
 		const atMs = this.#clock.monotonicMs() + delayMs;
 		if (this.#set !== null && this.#set.atMs <= atMs) return;

@@ -1,4 +1,4 @@
-// Why one attempt failed: what happened, and what the shop does about it. The same words on pages and in mails.
+// Why one attempt failed: what happened, and what the shop can do about it. Pages and mails use the same words.
 
 import { isSuccess } from "../domain/verdict.ts";
 import type { AttemptResult } from "../store/tables/deliveries.ts";
@@ -7,16 +7,16 @@ import type { AttemptResult } from "../store/tables/deliveries.ts";
 export interface AttemptOutcome {
 	result: AttemptResult;
 	http_status: number | null;
-	/** The code and the stage that the engine wrote: "ECONNREFUSED (connect)". */
+	/** Error code and stage as the engine wrote them, such as "ECONNREFUSED (connect)". */
 	detail: string | null;
 }
 
 interface AttemptCause {
-	/** Short enough for a badge or a cell. */
+	/** A few words that fit into a badge or a table cell. */
 	title: string;
-	/** What happened, as a sentence; empty for a success. */
+	/** A sentence about what happened. Empty for a success. */
 	meaning: string;
-	/** What to do about it, as sentences; empty where nothing is to be done. */
+	/** Sentences about what to do. Empty if there is nothing to do. */
 	advice: string;
 }
 
@@ -35,12 +35,12 @@ export function explainAttempt({ result, http_status, detail }: AttemptOutcome):
 	}
 }
 
-/** What name servers say of a name is the shop's to mend; how we fail to reach ours is nobody's business there. */
-const OF_THE_NAME = /^(?:ENOTFOUND|ENODATA|ETIMEOUT|ESERVFAIL|TOO_MANY_ADDRESSES) /;
+/** Look-up errors about the shop's own host name. Other look-up errors are about our resolver, and shops do not see them. */
+const HOST_NAME_ERROR = /^(?:ENOTFOUND|ENODATA|ETIMEOUT|ESERVFAIL|TOO_MANY_ADDRESSES) /;
 
-/** For the page: the engine's own words, as far as they are about the shop's side. */
+/** Returns the error code and stage for the page, if they are about the shop's side. */
 export function technicalDetail({ result, detail }: AttemptOutcome): string | null {
-	const isFromOurResolver = detail?.endsWith(" (look-up)") === true && !OF_THE_NAME.test(detail);
+	const isFromOurResolver = detail?.endsWith(" (look-up)") === true && !HOST_NAME_ERROR.test(detail);
 	return result === "network-error" && !isFromOurResolver ? detail : null;
 }
 
@@ -56,7 +56,7 @@ function explainOnTheWay(detail: string): AttemptCause {
 	return { title, meaning, advice };
 }
 
-type Row = readonly [of: RegExp, title: string, meaning: string, advice: string];
+type Row = readonly [pattern: RegExp, title: string, meaning: string, advice: string];
 
 const UNKNOWN: Row = [
 	/^/,
@@ -67,7 +67,7 @@ const UNKNOWN: Row = [
 const IN_ITS_LOG =
 	"Check its log at this time for a crash or a restart, and whether a proxy or firewall drops the request.";
 
-/** By what the engine wrote. The first that fits: the last of each stage takes whatever else a system or library says. */
+/** The first row that matches the stored detail is used. The last row of each stage matches all other errors of that stage. */
 const ON_THE_WAY: readonly Row[] = [
 	[
 		/^(?:ENOTFOUND|ENODATA) \(look-up\)$/,
@@ -160,7 +160,7 @@ const ON_THE_WAY: readonly Row[] = [
 		IN_ITS_LOG,
 	],
 	[
-		// HPE_: of llhttp, which undici parses with.
+		// HPE_ codes come from llhttp, the parser of undici.
 		/^(?:BROKEN_ANSWER|HPE_\S+) \(exchange\)$/,
 		"Broken answer",
 		"Your server answered, but not with complete, valid HTTP headers.",
@@ -169,8 +169,8 @@ const ON_THE_WAY: readonly Row[] = [
 	[
 		/^(?:ANSWER_TOO_LARGE|UND_ERR_HEADERS_OVERFLOW) \(exchange\)$/,
 		"Answer too large",
-		"What your server sent before the body was larger than the 16 KB that we read.",
-		"Send fewer or smaller headers, cookies above all.",
+		"The headers of your server's answer were larger than the 16 KB that we read.",
+		"Send fewer or smaller headers, especially cookies.",
 	],
 	[
 		/^TIMEOUT \(exchange\)$/,
@@ -206,7 +206,7 @@ const STATUSES: ReadonlyMap<number, MeaningAndAdvice> = new Map<number, MeaningA
 	[
 		403,
 		[
-			"Your server refused access. Mostly that is a firewall or bot protection in front of it.",
+			"Your server refused access. The usual cause is a firewall or bot protection in front of it.",
 			"Let POST requests to this path through.",
 		],
 	],

@@ -1,5 +1,5 @@
-// One attempt: the signed request that goes out, and what is kept of how it went. Signed afresh every
-// time, over exactly the bytes and the request target that are sent (contract section 5).
+// One attempt: the signed request, and the record of its outcome. Each attempt is signed anew, over exactly the bytes and the
+// request target that are sent (contract section 5).
 
 import { concludeAttempt } from "../domain/delivery.ts";
 import { bodySentAt } from "../domain/event.ts";
@@ -10,7 +10,7 @@ import type { PostbackAnswer, PostbackRequest, Random } from "../ports.ts";
 import type { AttemptRecord, DueDelivery, Settlement } from "../store/queries/queue.ts";
 import type { Target } from "./targets.ts";
 
-/** 128 bits: unique per attempt without asking anybody. */
+/** 128 random bits are unique for each attempt, without a check. */
 const NONCE_BYTES = 16;
 
 export interface PreparedAttempt
@@ -20,7 +20,7 @@ export interface PreparedAttempt
 
 export type PrepareAttempt = (delivery: DueDelivery, target: Target, nowMs: number) => PreparedAttempt;
 
-/** The parts that never change are made once: this runs for every request. */
+/** Returns a function that signs attempts. It runs for every request, so the names of headers are looked up once. */
 export function createPreparer({ headers: names, userAgent }: WireNames, random: Random): PrepareAttempt {
 	return (delivery, { url, pathAndQuery, endpointId, key }, nowMs) => {
 		const body = bodySentAt(delivery.eventBody, nowMs);
@@ -45,12 +45,12 @@ export function createPreparer({ headers: names, userAgent }: WireNames, random:
 	};
 }
 
-/** What an answer means for its delivery. Null when nothing was sent: this machine is out of something. */
+/** Returns what an answer means for its delivery, or null if nothing was sent because this machine is out of a resource. */
 export function settleAnswer(
 	delivery: DueDelivery,
 	prepared: PreparedAttempt,
 	{ outcome, timings }: Pick<PostbackAnswer, "outcome" | "timings">,
-	/** What `answer.kept` came to. */
+	/** The value of `answer.kept`. */
 	kept: KeptAnswer | null,
 	endedAtMs: number,
 ): Settlement | null {
@@ -77,7 +77,7 @@ export function settleAnswer(
 		: { kind: "finished", delivery, state: conclusion.state, verdict, attempt, endedAtMs };
 }
 
-/** This machine is out of something: nothing was sent, and it says nothing about the shop. */
+/** Errors that mean that this machine is out of a resource. Nothing was sent, and they say nothing about the shop. */
 const OUR_TROUBLES: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "EADDRNOTAVAIL"]);
 
 function isOurTrouble(outcome: Outcome): boolean {
@@ -92,7 +92,7 @@ function describeOutcome(outcome: Outcome): string | null {
 			return `TIMEOUT (${outcome.stage})`;
 		case "network-error":
 			return `${outcome.code} (${outcome.stage})`;
-		// Its reason names the address behind the shop's name: that is for the log, not for a page.
+		// The reason contains the address of the shop's host, which may be shown in the log but not on a page.
 		case "forbidden-address":
 			return null;
 		default:

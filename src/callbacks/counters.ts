@@ -1,4 +1,4 @@
-// What the engine has done since it started, for the metrics page.
+// Counts of the engine's work since it started, for the metrics.
 
 import { Histogram } from "prom-client";
 import type { Verdict } from "../domain/verdict.ts";
@@ -6,21 +6,21 @@ import type { Settlement } from "../store/queries/queue.ts";
 
 export type EngineCounters = ReturnType<typeof newCounters>;
 
-/** What waits for this engine, as far as it knows. */
+/** Due deliveries that an engine has not sent yet, as far as it knows. */
 export interface Backlog {
-	/** Programmes of its slots with something due that is not in flight. */
+	/** Number of programmes of its slots with a due delivery that is not in flight. */
 	programmesDue: number;
-	/** Since when the longest of them waits; null when nothing is due. */
+	/** Due time of the oldest of those deliveries, or null if there is none. */
 	oldestDueAtMs: number | null;
 }
 
 const NO_BACKLOG: Backlog = { programmesDue: 0, oldestDueAtMs: null };
 
-/** Seconds: from what nobody notices to what somebody must be woken for. */
+/** In seconds, from a delay that nobody notices to one for which somebody must be woken. */
 const LATENCY_BOUNDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
-/** An attempt has five seconds, and ends a little later where we are late ourselves. */
+/** In seconds. An attempt has five seconds, and ends a little later if this process is late. */
 const ATTEMPT_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 6];
-/** A database that does not answer fails a statement after 15 seconds. */
+/** In seconds. A statement fails after 15 seconds if the database does not answer. */
 const PASS_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15];
 
 export function newCounters() {
@@ -28,15 +28,15 @@ export function newCounters() {
 		attemptsByVerdict: new Map<Verdict, number>(),
 		finished: { delivered: 0, failed: 0 },
 		cancelled: 0,
-		/** Results that came after the engine had lost its row: another engine sends it again. */
+		/** Results that came after the engine had lost its row. Another engine sends those deliveries again. */
 		lateResults: 0,
-		/** Silent engines that this one ended: processes that died, stalled or lost the database. */
+		/** Silent engines that this one removed, because their processes died, stalled or lost the database. */
 		endedEngines: 0,
-		/** Programmes with something due that this engine had not heard of: there must be none. */
+		/** Programmes with a due delivery of which this engine was not notified. It must stay zero. */
 		missed: 0,
 		firstAnswers: histogram(
 			"ringback_delivery_first_answer_seconds",
-			"Time from a status change to the shop's answer to its first attempt; of attempts that were answered",
+			"Time from a status change to the shop's answer to its first attempt, if it was answered",
 			LATENCY_BOUNDS,
 		),
 		sendDelays: histogram(
@@ -46,12 +46,12 @@ export function newCounters() {
 		),
 		attemptTimes: histogram(
 			"ringback_attempt_duration_seconds",
-			"Time from an attempt's request to its end, however it ended; the shop has five seconds",
+			"Time from an attempt's request to its end, whatever its outcome. The shop has five seconds",
 			ATTEMPT_BOUNDS,
 		),
 		passTimes: histogram(
 			"ringback_pass_duration_seconds",
-			"Time that a pass of the engine took, which is one transaction, failed ones included",
+			"Duration of a pass of the engine, which is one transaction. Failed passes are included",
 			PASS_BOUNDS,
 		),
 		inFlight: 0,
@@ -62,7 +62,7 @@ export function newCounters() {
 	};
 }
 
-/** Registered where the metrics are put together: see watch/metrics. */
+/** Creates a histogram that is not registered. watch/metrics registers it. */
 function histogram(name: string, help: string, buckets: number[]): Histogram {
 	return new Histogram({ name, help, buckets, registers: [] });
 }

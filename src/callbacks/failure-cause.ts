@@ -1,5 +1,5 @@
-// Why callbacks are failing, for notices, mails and every page: the newest final failure in its own words, or where
-// nothing has finally failed the newest failed attempt.
+// Why callbacks are failing, in words for notices, mails and pages. It explains the newest final failure, or the newest failed
+// attempt if no delivery has finally failed.
 
 import type { NoticesTable } from "../store/tables/notices.ts";
 import { explainAttempt } from "./attempt-cause.ts";
@@ -10,9 +10,9 @@ export type LastFailure = Pick<
 >;
 
 export interface FailureCause {
-	/** What happened, in whole sentences, of which the first may be a few words. */
+	/** What happened. The first sentence may be only a few words. */
 	cause: string;
-	/** What the shop does next, in whole sentences. */
+	/** What the shop should do next, in whole sentences. */
 	advice: string;
 }
 

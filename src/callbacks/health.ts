@@ -1,4 +1,5 @@
-// How a programme's callbacks are doing: now, the last 24 hours, the answers' speed, what waits, the last 14 days.
+// The health of a programme's callbacks: present trouble, results of the last 24 hours, speed of the answers, pending
+// deliveries, and the last 14 days.
 
 import { DAY_MS } from "../domain/time.ts";
 import { dayIn, dayStartMs } from "../domain/zone-day.ts";
@@ -14,17 +15,17 @@ import type { Db } from "../store/store.ts";
 import { type PresentTrouble, readTrouble } from "./failure-notices.ts";
 
 export interface CallbackHealth {
-	/** Null while the newest attempts succeed, or none was made. */
+	/** Null if the newest attempts succeeded, or if there was none. */
 	trouble: PresentTrouble | null;
-	/** Attempts of the last 24 hours, to the hour. */
+	/** Number of attempts of the last 24 hours, rounded to the hour. */
 	delivered: number;
 	failed: number;
-	/** Of the newest answers within 24 hours; null when there was none. */
+	/** 95th percentile of the newest answer times within 24 hours, or null if there was none. */
 	p95Ms: number | null;
 	pending: Pending;
-	/** When a listener last told of an event, within 24 hours; null when none did. */
+	/** Time at which `ringback listen` last reported an event, within 24 hours, or null. */
 	listenedAtMs: number | null;
-	/** The oldest first, today last; days without an attempt too. */
+	/** The last 14 days, oldest first, including days without an attempt. */
 	days: readonly { day: string; delivered: number; failed: number }[];
 }
 
@@ -35,7 +36,7 @@ export async function readCallbackHealth(
 	db: Db,
 	programme: Pick<Programme, "id" | "endpoint_id">,
 	nowMs: number,
-	/** Whose days the last ones are. */
+	/** Time zone in which days begin and end. */
 	zone = "UTC",
 ): Promise<CallbackHealth> {
 	const { id: programmeId } = programme;
@@ -55,11 +56,11 @@ export async function readCallbackHealth(
 		pending: await findOldestPending(db, programmeId),
 		listenedAtMs: listened !== undefined && listened.atMs > nowMs - DAY_MS ? listened.atMs : null,
 		days: days.map((day) => {
-			const ofDay = byDay.get(day) ?? [];
+			const hoursOfDay = byDay.get(day) ?? [];
 			return {
 				day,
-				delivered: sum(ofDay.map(({ delivered }) => delivered)),
-				failed: sum(ofDay.map(({ failed }) => failed)),
+				delivered: sum(hoursOfDay.map(({ delivered }) => delivered)),
+				failed: sum(hoursOfDay.map(({ failed }) => failed)),
 			};
 		}),
 	};

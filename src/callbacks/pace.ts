@@ -1,53 +1,53 @@
-// How many requests are let out at once, within the caps. While this process is the bottleneck, more of them in
-// flight only cost: in one run a request over 256 connections took 57 µs of processor time, over 64 connections
-// 33, and opening a connection costs a handshake. While the shops are the bottleneck, more in flight is what
-// helps. So the allowance looks at how busy the process is: it halves when busy and doubles when not.
+// An adaptive limit on the number of requests in flight, within the caps. If this process is the bottleneck, more requests
+// in flight only cost: in one run a request took 57 µs of processor time over 256 connections and 33 µs over 64, and opening
+// a connection costs a handshake. If the shops are the bottleneck, more requests in flight help. So the allowance depends on
+// how busy the process is. It halves when the process is busy, and doubles when it is not.
 //
-// Being busy is how a drain at full speed looks. Being late is something else: each request needs us several times
-// within its five seconds (connected, TLS, written), and a loop that comes round too seldom loses it. The allowance then
-// goes below 64 at once, and comes back a few at a time.
+// A process that sends at full speed is busy, which is fine. It is late if its event loop comes round too seldom. Each
+// request needs the loop several times within its five seconds (connected, TLS, written), and fails if the loop is late. The
+// allowance then falls below 64 at once, and recovers a few at a time.
 
 import type { Clock, Load } from "../ports.ts";
 import { Alarm } from "./alarm.ts";
 
 const LEAST_ALLOWANCE = 64;
-/** While we are late: what a lane may have. Never none, because nobody else sends what is in our hands. */
+/** Least allowance while the process is late: the cap of one programme. It is never zero, because nobody else sends these deliveries. */
 const LATE_ALLOWANCE = 8;
-/** From 8 back to 64 takes seven looks, about two seconds. */
+/** Growth of the allowance per measurement after the process was late. From 8 back to 64 takes about two seconds. */
 const STEP_BACK = 8;
-/** The event loop is hardly ever idle above this: requests then wait for us, not for the shops. */
+/** Share of time above which the event loop is hardly ever idle. Requests then wait for this process, not for the shops. */
 const BUSY_SHARE = 0.85;
-/** A new connection needs the loop about four times: late by so much each time, a quarter of its deadline is gone. */
+/** A new connection needs the loop about four times. If it is late by this much each time, a quarter of the deadline is lost. */
 const LATE_MS = 300;
-/** A fifth of the deadline. Where not one answer was quicker, and we are busy, it is not the shops. */
+/** A fifth of the deadline. If even the quickest answer took longer while the process was busy, the shops are not the cause. */
 const SLOW_ANSWER_MS = 1_000;
-/** Whatever is in flight for longer waits for its shop. Otherwise one that hangs would fill the smallest allowance. */
+/** A request in flight for longer waits for its shop. It is not counted, or a shop that hangs would fill the least allowance. */
 const YOUNG_MS = 1_000;
 
 interface PaceDeps {
 	clock: Clock;
 	load: Load;
-	/** The cap on requests in flight: the allowance never grows beyond it. */
+	/** The cap on requests in flight. The allowance never exceeds it. */
 	mostInFlight: number;
 }
 
-interface UnderWay {
-	/** By the monotonic clock. */
+interface RequestInFlight {
+	/** Monotonic time. */
 	readonly startedAtMs: number;
 }
 
-/** What there was since the last look. */
+/** What was measured since the last measurement. */
 export interface PaceReading {
 	busyShare: number;
-	/** For how long the event loop was late. */
+	/** Time by which the event loop was late. */
 	lateMs: number;
-	/** The quickest answer; null when there was none. */
+	/** Duration of the quickest answer, or null if there was none. */
 	quickestMs: number | null;
-	/** Something was ready to go out and there was no room. */
+	/** Whether a delivery was ready to be sent and there was no room. */
 	hasWaited: boolean;
 }
 
-/** How many may be in flight after such a look. */
+/** Returns how many requests may be in flight from now on. */
 export function nextAllowance(
 	allowance: number,
 	{ busyShare, lateMs, quickestMs, hasWaited }: PaceReading,
@@ -63,15 +63,16 @@ export function nextAllowance(
 	return isBusy ? Math.max(least, Math.floor(allowance / 2)) : Math.min(overall, allowance * 2);
 }
 
-/** How often it is looked at while requests are in flight. Longer than 64 handshakes take: during them the
- * process idles and would open ever more. From 64 to 512 takes three looks. */
-const LOOK_MS = 250;
+/**
+ * Time between two measurements while requests are in flight. It is longer than 64 handshakes take. The process idles during
+ * handshakes, so a shorter time would make it open ever more connections. From 64 to 512 takes three measurements.
+ */
+const MEASURE_EVERY_MS = 250;
 
-/** Looks at this process's load while requests are in flight. `onLook` is called after each look: there may be room. */
+/** Measures this process's load while requests are in flight. It calls `onMeasured` each time, because there may be room then. */
 export class Pace {
 	readonly #deps: PaceDeps;
-	/** When each of them began. */
-	readonly #inFlight = new Set<UnderWay>();
+	readonly #inFlight = new Set<RequestInFlight>();
 	readonly #alarm: Alarm;
 	#allowance: number;
 	#isStopped = false;
@@ -79,13 +80,13 @@ export class Pace {
 	#quickestMs: number | null = null;
 	#hasWaited = false;
 
-	constructor(deps: PaceDeps, onLook: () => void) {
+	constructor(deps: PaceDeps, onMeasured: () => void) {
 		this.#deps = deps;
 		this.#allowance = this.#least;
 		this.#alarm = new Alarm(deps.clock, () => {
 			this.#allowance = nextAllowance(this.#allowance, this.#takeReading(), deps.mostInFlight);
-			if (this.#inFlight.size > 0 && !this.#isStopped) this.#alarm.ringWithin(LOOK_MS);
-			onLook();
+			if (this.#inFlight.size > 0 && !this.#isStopped) this.#alarm.ringWithin(MEASURE_EVERY_MS);
+			onMeasured();
 		});
 	}
 
@@ -93,37 +94,38 @@ export class Pace {
 		return Math.min(LEAST_ALLOWANCE, this.#deps.mostInFlight);
 	}
 
-	/** Below the least allowance only what is young counts. */
+	/** Returns whether another request may be sent. Below the least allowance only young requests count. */
 	hasRoom(): boolean {
-		const underWay = this.#inFlight.size;
-		if (underWay >= Math.max(this.#allowance, this.#least)) return false;
-		if (this.#allowance >= this.#least || underWay < this.#allowance) return true;
+		const inFlight = this.#inFlight.size;
+		if (inFlight >= Math.max(this.#allowance, this.#least)) return false;
+		if (this.#allowance >= this.#least || inFlight < this.#allowance) return true;
 		const oldMs = this.#deps.clock.monotonicMs() - YOUNG_MS;
 		let young = 0;
 		for (const { startedAtMs } of this.#inFlight) if (startedAtMs > oldMs) young++;
 		return young < this.#allowance;
 	}
 
-	/** Something is ready to go out and finds no room. */
+	/** Notes that a delivery is ready to be sent and there is no room. */
 	noteWait(): void {
 		this.#hasWaited = true;
 	}
 
-	begin(): UnderWay {
+	/** Notes that a request begins. The returned value must be passed to `end`. */
+	begin(): RequestInFlight {
 		if (!this.#alarm.isSet && !this.#isStopped) {
-			// Only time from now on counts.
+			// This discards what was measured before, because the process was idle then.
 			this.#takeReading();
-			this.#alarm.ringWithin(LOOK_MS);
+			this.#alarm.ringWithin(MEASURE_EVERY_MS);
 		}
-		const underWay = { startedAtMs: this.#deps.clock.monotonicMs() };
-		this.#inFlight.add(underWay);
-		return underWay;
+		const request = { startedAtMs: this.#deps.clock.monotonicMs() };
+		this.#inFlight.add(request);
+		return request;
 	}
 
-	/** Returns how long it took. */
-	end(underWay: UnderWay, isAnswered: boolean): number {
-		this.#inFlight.delete(underWay);
-		const tookMs = Math.round(this.#deps.clock.monotonicMs() - underWay.startedAtMs);
+	/** Notes that a request has ended. Returns how long it took. */
+	end(request: RequestInFlight, isAnswered: boolean): number {
+		this.#inFlight.delete(request);
+		const tookMs = Math.round(this.#deps.clock.monotonicMs() - request.startedAtMs);
 		if (isAnswered) this.#quickestMs = Math.min(this.#quickestMs ?? tookMs, tookMs);
 		return tookMs;
 	}

@@ -95,5 +95,5 @@ test("a URL that the rules no longer allow stays the target, for the transport t
 	const { read, log } = setUp();
 	const target = read({ url: "http://shop.example/" }).target;
 	deepEqual([target?.url, target?.pathAndQuery], ["http://shop.example/", ""]);
-	equal(log.text().includes("not valid any more"), true);
+	equal(log.text().includes("no longer valid"), true);
 });

@@ -1,5 +1,5 @@
-// Where each programme's callbacks go and how they are signed. It is read with what is due, or comes with a sale, and is
-// sent to for a second: then it is read again.
+// Where each programme's callbacks go and how they are signed. A target is read together with the due deliveries, or comes
+// with a sale. It is used for one second, and then read again.
 
 import { parsePostbackUrl } from "../domain/postback-url.ts";
 import { openSecret } from "../domain/sealing.ts";
@@ -10,7 +10,7 @@ import type { CallbackTarget } from "../store/queries/queue.ts";
 
 export interface Target {
 	url: string;
-	/** What is signed. */
+	/** The path and query of the URL, which are signed. */
 	pathAndQuery: string;
 	endpointId: number;
 	secretId: number;
@@ -18,12 +18,13 @@ export interface Target {
 }
 
 export interface KnownTarget {
-	/** Deliveries of an older epoch were made for a URL that has been removed since. */
+	/** Deliveries of an older epoch were created for a URL that has been removed since. */
 	endpointEpoch: number;
-	/** Null when there is no URL, or no secret that can be opened. */
+	/** Null if there is no URL, or no secret that can be opened. */
 	target: Target | null;
-	/** By the monotonic clock: before it was read, and when it was learned. */
+	/** Monotonic time before the database was asked. The target is as old as this. */
 	readAtMs: number;
+	/** Monotonic time at which the answer arrived. */
 	learnedAtMs: number;
 }
 
@@ -33,28 +34,29 @@ export type OpenTarget = (
 ) => KnownTarget;
 
 const FRESH_MS = SECOND_MS;
-/** Passes read the targets of what waits again after this, so that it seldom has to be put down. */
+/** Age at which a pass reads the target of a waiting delivery again, so that the delivery seldom has to be released. */
 export const AGING_MS: number = FRESH_MS / 2;
-/** As long as a request may take: until then one that had begun before a change would still arrive. */
+/** Maximum age of a target, by the time it was read. It is the duration of a request, because a request that began just before
+ * a change would still arrive that late. */
 const SENDABLE_MS = 5 * SECOND_MS;
-/** More than one process will have busy at once; beyond it, what was opened longest ago is forgotten. */
+/** Maximum number of opened secrets in memory, which is more than one process has busy at once. Beyond it the oldest is dropped. */
 const MAX_OPENED = 10_000;
 
 export function isFresh({ readAtMs, learnedAtMs }: KnownTarget, monotonicMs: number): boolean {
 	return monotonicMs - learnedAtMs < FRESH_MS && monotonicMs - readAtMs < SENDABLE_MS;
 }
 
-/** Opening a secret and parsing a URL cost more than a request: both are done once for each pair of them. */
+/** Opens secrets and parses URLs. Both cost more than a request, so the result is cached for each pair of endpoint and secret. */
 export function createTargetOpener(sealingKey: Uint8Array, log: Log): OpenTarget {
 	const opened = new Map<number, Target>();
 
 	function open({ programmeId, endpointId, url, secretId, sealedSecret }: CallbackTarget): Target | null {
 		if (endpointId === null || url === null || secretId === null || sealedSecret === null) return null;
-		const known = opened.get(programmeId);
-		if (known?.endpointId === endpointId && known.secretId === secretId) return known;
+		const cached = opened.get(programmeId);
+		if (cached?.endpointId === endpointId && cached.secretId === secretId) return cached;
 		const secret = openSecret(sealingKey, programmeId, sealedSecret);
 		if (secret === null) {
-			// Sealed under another key. Its deliveries wait; they are not lost when the right key comes back.
+			// The secret was sealed with another key. Its deliveries wait, and are sent when the right key is back.
 			log.error(
 				{ programmeId },
 				"a signing secret cannot be opened with this RINGBACK_SECRET_KEY; its callbacks wait until it can",
@@ -62,10 +64,10 @@ export function createTargetOpener(sealingKey: Uint8Array, log: Log): OpenTarget
 			return null;
 		}
 		const parsed = parsePostbackUrl(url);
-		// Kept as a target although nothing can be sent there: the transport refuses it, so that its deliveries
-		// come to an end and the owner is told, instead of waiting for ever.
+		// Such a URL remains the target. The transport refuses it, so its deliveries fail and the owner is notified, instead of
+		// waiting for ever.
 		if (!parsed.ok)
-			log.warn({ programmeId, code: parsed.fault.code }, "a saved Postback URL is not valid any more");
+			log.warn({ programmeId, code: parsed.fault.code }, "a saved Postback URL is no longer valid");
 		const pathAndQuery = parsed.ok ? parsed.value.target : "";
 		const target = { url, pathAndQuery, endpointId, secretId, key: signingKey(secret) };
 		const [oldest] = opened.keys();
