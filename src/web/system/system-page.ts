@@ -10,7 +10,6 @@ import { type Figures, MAX_COUNTED_MAILS, readFigures } from "../../store/querie
 import { listUnsentMails, type MailState } from "../../store/queries/mail-queue.ts";
 import type { Store } from "../../store/store.ts";
 import { lastMailFailure, type WatchedState } from "../../watch/checks.ts";
-import { arrivalOf } from "../access.ts";
 import { readTextFields } from "../form.ts";
 import { answerPage, leadTo, makerOf, type WebContext, type WebDeps } from "../page.ts";
 import {
@@ -24,6 +23,7 @@ import {
 } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { countOf, type Html, html } from "../ui.ts";
+import { arrivalOf } from "../visitor.ts";
 
 const UNSENT_SHOWN = 20;
 

@@ -1,0 +1,130 @@
+// The guards of forms. Only our own pages can send a form, because the browser names the page's origin. Bodies and fields
+// are bounded, and a text with a NUL character is refused, because PostgreSQL cannot store it.
+
+import type { MiddlewareHandler } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { answerError } from "./error-page.ts";
+import type { WebContext, WebDeps, WebEnv } from "./page.ts";
+import {
+	createUploadGuard,
+	type FileBounds,
+	isUpload,
+	type UploadDeps,
+	type UploadGuard,
+} from "./receive-file.ts";
+import type { Route } from "./routes.ts";
+import { turnNameOf } from "./visitor.ts";
+
+type Guard = MiddlewareHandler<WebEnv>;
+type FormDeps = WebDeps & UploadDeps;
+
+/** Maximum size of a form. The longest is a request pasted into the signature check: 128 KiB, three times that encoded. */
+const MAX_FORM_BYTES = 512 * 1024;
+/** Maximum size of a form from somebody who is not signed in. They send no more than a name and a password. */
+const MAX_STRANGER_BYTES = 16 * 1024;
+/** Maximum number of fields. A selection of a whole page has about sixty; hundreds of thousands take seconds to parse. */
+const MAX_FIELDS = 1_000;
+
+/** Returns a function that makes the guards of a route's form: first the limit on its size, then all other checks. */
+export function createFormGuards(
+	deps: FormDeps,
+): (route: Pick<Route, "takesFile" | "waitsOutside">) => readonly Guard[] {
+	// Forms with the same bounds share one guard, because they share its slots.
+	const uploadGuards = new Map<FileBounds, UploadGuard>();
+	const uploadGuardFor = (bounds: FileBounds): UploadGuard => {
+		const guard = uploadGuards.get(bounds) ?? createUploadGuard(deps, bounds);
+		uploadGuards.set(bounds, guard);
+		return guard;
+	};
+	return ({ takesFile, waitsOutside = false }) => {
+		const upload = takesFile === undefined ? null : uploadGuardFor(takesFile);
+		return [limitFormSize(upload), checkForm(deps, upload, waitsOutside)];
+	};
+}
+
+function limitFormSize(upload: UploadGuard | null): Guard {
+	const onError = (c: WebContext) => answerError(c, "body_too_large");
+	const limitStrangers = bodyLimit({ maxSize: MAX_STRANGER_BYTES, onError });
+	const limitSignedIn = bodyLimit({ maxSize: MAX_FORM_BYTES, onError });
+	return async (c, next) => {
+		try {
+			if (c.get("viewer") === null) return await limitStrangers(c, next);
+			// Files have limits of their own and are never held in memory (receive-file.ts).
+			if (upload !== null && isUpload(c)) return await next();
+			return await limitSignedIn(c, next);
+		} catch {
+			// A form without a Content-Length is read here, and its sender may hang up. Errors of the page itself do not arrive
+			// here, because Hono answers them first.
+			return answerError(c, "cut_off");
+		}
+	};
+}
+
+/** Checks the method, the origin and the fields. An ordinary form then waits for its turn; an upload has its own guard. */
+function checkForm(deps: FormDeps, upload: UploadGuard | null, waitsOutside: boolean): Guard {
+	const { origin } = new URL(deps.publicUrl);
+	return async (c, next) => {
+		const { method } = c.req;
+		if (method === "GET" || method === "HEAD") return next();
+		if (method !== "POST") return answerError(c, "method_not_allowed");
+		if (!isFromOurPages(c, origin)) return answerError(c, "form_not_valid");
+		if (upload !== null && isUpload(c)) return upload(c, next);
+		const body = await c.req.arrayBuffer().catch(() => undefined);
+		if (body === undefined) return answerError(c, "cut_off");
+		const endTurn = await waitForTurn(c, deps, waitsOutside);
+		if (endTurn === undefined) return answerError(c, "busy");
+		try {
+			const problem = await findProblem(c, Buffer.from(body));
+			return problem === null ? await next() : await answerError(c, problem);
+		} finally {
+			endTurn();
+		}
+	};
+}
+
+function waitForTurn(c: WebContext, deps: FormDeps, waitsOutside: boolean) {
+	const viewer = c.get("viewer");
+	if (viewer === null) return deps.turns.wait("passwords", turnNameOf(c.get("visitor"), deps));
+	return deps.turns.wait(waitsOutside ? "outside" : "pages", viewer.publicId);
+}
+
+async function findProblem(
+	c: WebContext,
+	body: Buffer,
+): Promise<"body_too_large" | "invalid_field" | "form_not_valid" | null> {
+	if (hasTooManyFields(c, body)) return "body_too_large";
+	try {
+		const fields = Object.values(await c.req.parseBody({ all: true })).flat();
+		// Texts and the names of files are checked. The content of a file is checked by the code that reads it.
+		const hasNul = fields.some((field) =>
+			(typeof field === "string" ? field : field.name).includes("\u0000"),
+		);
+		return hasNul ? "invalid_field" : null;
+	} catch {
+		// The body is not a form at all. Nothing of ours has failed.
+		return "form_not_valid";
+	}
+}
+
+/**
+ * Counts the fields before the form is parsed, by a mark that every field has: a header of its own in multipart forms, an
+ * ampersand before it in others.
+ */
+function hasTooManyFields(c: WebContext, body: Buffer): boolean {
+	const isMultipart = /multipart/i.test(c.req.header("content-type") ?? "");
+	const marks = body.toString("latin1").matchAll(isMultipart ? /content-disposition/gi : /&/g);
+	return marks.drop(MAX_FIELDS).next().done !== true;
+}
+
+/**
+ * Tells whether a form comes from our own pages. Every browser sends Sec-Fetch-Site, Origin or both with a form, and no page
+ * of another site can leave them out. A request without either is a program, which holds no visitor's cookies.
+ */
+function isFromOurPages(c: WebContext, publicOrigin: string): boolean {
+	const site = c.req.header("sec-fetch-site");
+	if (site !== undefined) return site === "same-origin" || site === "none";
+	const origin = c.req.header("origin");
+	if (origin === undefined || origin === publicOrigin) return true;
+	// The page was opened by another name than PUBLIC_URL, such as localhost. Then that name must match.
+	return URL.canParse(origin) && new URL(origin).host === c.req.header("host");
+}

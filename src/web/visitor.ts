@@ -1,0 +1,31 @@
+// The visitor that a request comes from: their cookies, their address, and the name under which they wait for a turn.
+
+import { getCookie } from "hono/cookie";
+import { blockOf, findClientAddress } from "../domain/client-address.ts";
+import { readArrival } from "../domain/warning.ts";
+import { readTokenCookie, SESSION, type Visitor } from "../people/auth.ts";
+import { deviceCookieName } from "../people/signed-cookies.ts";
+import type { WebContext, WebDeps } from "./page.ts";
+
+/** Maximum length of a stored User-Agent. The list of sessions needs no more to tell browsers apart. */
+const MAX_USER_AGENT_LENGTH = 300;
+
+export function readVisitor(c: WebContext, { trustedProxies, publicUrl }: WebDeps): Visitor {
+	const socketAddress = c.env?.incoming?.socket?.remoteAddress;
+	return {
+		cookies: c.req.header("cookie") ?? "",
+		address: findClientAddress(socketAddress, c.req.header("x-forwarded-for"), trustedProxies),
+		userAgent: (c.req.header("user-agent") ?? "").slice(0, MAX_USER_AGENT_LENGTH),
+		device: getCookie(c, deviceCookieName(publicUrl)) ?? "",
+	};
+}
+
+/** Returns the name that shares turns: the session if there is one, otherwise the visitor's address block. */
+export function turnNameOf(visitor: Visitor, deps: WebDeps): string {
+	return readTokenCookie(deps, SESSION, visitor) ?? blockOf(visitor.address) ?? visitor.address;
+}
+
+/** Returns the headers that show how the request reached the service, for the warnings about proxies. */
+export function arrivalOf(c: WebContext) {
+	return readArrival((name) => c.req.header(name), c.env?.incoming?.socket?.remoteAddress);
+}
