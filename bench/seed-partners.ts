@@ -7,12 +7,12 @@ import { SEALING_IV_BYTES } from "../src/domain/sealing.ts";
 import { createRandom } from "../src/outside/random.ts";
 import {
 	insertCode,
-	insertLink,
 	insertPartner,
+	insertPartnerLink,
 	insertPartnership,
-	replaceLandingHosts,
 } from "../src/store/queries/partners.ts";
 import type { Store } from "../src/store/store.ts";
+import { setLandingHosts } from "../test/support/change-rows.ts";
 import { BENCH_SEALING_KEY, type SeededShop } from "./seed-shops.ts";
 
 export interface SeededPartner {
@@ -32,7 +32,7 @@ export function seedPartners(store: Store, shops: readonly SeededShop[]): Promis
 		await trx.updateTable("programmes").set({ credits_partners: 1 }).execute();
 		const seeded: SeededPartner[] = [];
 		for (const { id: programmeId } of shops) {
-			await replaceLandingHosts(trx, programmeId, [{ host: "shop.example", withSubdomains: false }]);
+			await setLandingHosts(trx, programmeId, [{ host: "shop.example", withSubdomains: false }]);
 			const partner = await insertPartner(trx, {
 				public_id: newId("ptn"),
 				name: "Blog",
@@ -50,7 +50,12 @@ export function seedPartners(store: Store, shops: readonly SeededShop[]): Promis
 			if (partnership === undefined) throw new Error("the partnership is there already");
 			const own = { partnership_id: partnership.id, created_at_ms: nowMs };
 			const code = random.hex(5);
-			const link = await insertLink(trx, { ...own, code, name: "", target: "https://shop.example/shoes" });
+			const link = await insertPartnerLink(trx, {
+				...own,
+				code,
+				name: "",
+				target: "https://shop.example/shoes",
+			});
 			if (link === undefined) throw new Error("the code is taken");
 			const couponCode = "Summer10";
 			await insertCode(trx, {

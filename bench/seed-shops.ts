@@ -6,8 +6,9 @@ import { SEALING_IV_BYTES, sealSecret } from "../src/domain/sealing.ts";
 import { sha256Hex } from "../src/domain/signature.ts";
 import { createRandom } from "../src/outside/random.ts";
 import { insertApiKey } from "../src/store/queries/keys.ts";
-import { insertProgramme, setEndpoint } from "../src/store/queries/programmes.ts";
+import { insertProgramme } from "../src/store/queries/programmes.ts";
 import type { Db, Store } from "../src/store/store.ts";
+import { setUrl } from "../test/support/change-rows.ts";
 
 /** Sealing key of all processes of a run. */
 export const BENCH_SEALING_KEY: Uint8Array = createHash("sha256").update("ringback bench").digest();
@@ -52,7 +53,7 @@ async function seedShop(trx: Db, number: number, url: string): Promise<SeededSho
 		parked_days: 30,
 		created_at_ms: nowMs,
 	});
-	await setEndpoint(trx, id, url, nowMs);
+	await setUrl(trx, id, url, nowMs);
 	const secret = `rbs_${random.hex(32)}`;
 	const sealed = sealSecret(BENCH_SEALING_KEY, id, secret, random.bytes(SEALING_IV_BYTES));
 	await trx

@@ -157,7 +157,7 @@ async function openSampleProgramme(
 	const membership = { programme, role: "owner" } as const;
 	const invitation = { email: "owner@shop.example", membership, invitedBy: COMMAND_LINE };
 	const { link: ownerLink } = must(await invitePerson(service, invitation));
-	const partner = must(await addSamplePartner(service, COMMAND_LINE, programme));
+	const partner = must(await addSamplePartner(service, COMMAND_LINE, programme.id));
 	const forPartner = { email: "mira@blog.example", membership: { partner }, invitedBy: COMMAND_LINE };
 	const { link: partnerLink } = must(await invitePerson(service, forPartner));
 	const links = { ownerLink: ownerLink ?? "", partnerLink: partnerLink ?? "" };

@@ -139,6 +139,6 @@ test("a programme's terms that are changed here hold for the next call", async (
 		return json.conversion?.commission;
 	};
 	assert.equal(await record("A-1"), "8.00");
-	await changeProgramme(shop.deps, COMMAND_LINE, shop.programme, { commissionRate: "5" });
+	await changeProgramme(shop.deps, COMMAND_LINE, shop.programme.id, { commissionRate: "5" });
 	assert.equal(await record("A-2"), "5.00");
 });

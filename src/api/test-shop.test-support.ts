@@ -3,6 +3,7 @@
 
 import type { TestContext } from "node:test";
 import { makeAppDeps } from "../../test/support/app-deps.ts";
+import { setUrl } from "../../test/support/change-rows.ts";
 import { makeStillClock } from "../../test/support/clock.ts";
 import { addAccount } from "../../test/support/shop-account.ts";
 import { type CallOptions, type Credentials, signedRequest } from "../../test/support/signed-request.ts";
@@ -13,7 +14,7 @@ import { createRandom } from "../outside/random.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Log } from "../ports.ts";
 import type { NewInboundCall } from "../store/hot-writes.ts";
-import { type Programme, setEndpoint } from "../store/queries/programmes.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import type { Store } from "../store/store.ts";
 import type { ConversionPage, OutcomeBody } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
@@ -110,7 +111,7 @@ export async function makeShop(
 	options: { parksPixels?: boolean; currency?: string } = {},
 ): Promise<{ programme: Programme; credentials: Credentials }> {
 	const { programme, apiKey: key, secret } = await addAccount(deps, options);
-	await setEndpoint(deps.store.db, programme.id, "https://shop.example/postback", deps.clock.nowMs());
+	await setUrl(deps.store.db, programme.id, "https://shop.example/postback", deps.clock.nowMs());
 	return { programme, credentials: { key, secret } };
 }
 

@@ -3,12 +3,12 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
+import { removeUrl, setUrl } from "../../test/support/change-rows.ts";
 import { START_MS } from "../../test/support/clock.ts";
 import { addEngine } from "../../test/support/queue-rows.ts";
 import { type KeptAnswer, keepAnswer, readKeptAnswer } from "../domain/kept-answer.ts";
 import { slotOf } from "../domain/slot.ts";
 import { MINUTE_MS } from "../domain/time.ts";
-import { removeEndpoint, setEndpoint } from "../store/queries/programmes.ts";
 import { SILENT_MS } from "../store/queries/queue.ts";
 import { ANSWER, startEngine } from "./test-engine.test-support.ts";
 
@@ -75,7 +75,7 @@ describe("a sale of the engine's own process", () => {
 			const { record, urls, reads, store, programme, clock } = await startEngine(t);
 			const owed = await record();
 			await clock.moveBy(afterMs);
-			await setEndpoint(store.db, programme.id, NEW_URL, clock.nowMs());
+			await setUrl(store.db, programme.id, NEW_URL, clock.nowMs());
 			if (isTold) store.announceChange(programme.id);
 			store.announceDue(owed);
 			await clock.moveBy(10);
@@ -194,7 +194,7 @@ describe("a change of the URL or the secret", () => {
 		hold();
 		// A fast shop: two of them wait in hand.
 		await sellElsewhere(4);
-		await setEndpoint(store.db, programme.id, NEW_URL, clock.nowMs());
+		await setUrl(store.db, programme.id, NEW_URL, clock.nowMs());
 		store.announceChange(programme.id);
 		await clock.moveBy(10);
 		await letGo();
@@ -226,8 +226,8 @@ describe("a change of the URL or the secret", () => {
 		await sell();
 		// In a moment another process removes the URL, saves one again and records a sale.
 		await store.transact(async (trx) => {
-			await removeEndpoint(trx, programme.id, clock.nowMs());
-			await setEndpoint(trx, programme.id, OLD_URL, clock.nowMs());
+			await removeUrl(trx, programme.id, clock.nowMs());
+			await setUrl(trx, programme.id, OLD_URL, clock.nowMs());
 		});
 		await sellElsewhere();
 		await letGo();

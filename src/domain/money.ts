@@ -85,6 +85,11 @@ export function parseRate(text: string, field: string): Result<string> {
 	return succeed(rate);
 }
 
+/** Returns the rate as people write it: "7.5000" becomes "7.5". */
+export function shortenRate(rate: string): string {
+	return rate.replace(/\.?0+$/, (zeros) => (zeros.startsWith(".") || rate.includes(".") ? "" : zeros));
+}
+
 /** `amount × rate` rounded half up to the amount's own digits. Both in canonical form. */
 export function shareOf(amount: string, rate: string): string {
 	const digits = decimalCount(amount);

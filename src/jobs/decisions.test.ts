@@ -429,7 +429,7 @@ eachDatabase("many decisions", (database) => {
 		const codes = (results: readonly Result<unknown>[]) => results.map((one) => one.ok || one.fault.code);
 		await setRole(deps.store.db, programme.id, owner.id, "developer");
 		deepEqual(codes(await decide()), Array(5).fill("not_allowed"));
-		const sooner = await changeProgramme(deps, maker, programme, { approvalDays: 1 });
+		const sooner = await changeProgramme(deps, maker, programme.id, { approvalDays: 1 });
 		equal(sooner.ok || sooner.faults[0].code, "not_allowed", "a shorter window is money, too");
 		deepEqual(codes([await issueKey(keyDeps, programme.public_id, maker)]), [true]);
 		await removeFromProgramme(deps.store.db, programme.id, owner.id);

@@ -4,6 +4,7 @@
 
 import { parseName } from "../domain/display-name.ts";
 import { plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
+import { shortenRate } from "../domain/money.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
 import { findOrMakeInvitee, welcomePerson } from "../people/invitations.ts";
 import { LIMITS, useLimits } from "../people/limits.ts";
@@ -16,7 +17,6 @@ import {
 	parseOpening,
 	staffCannotOwn,
 } from "../programmes/open-programme.ts";
-import { shortenRate } from "../programmes/programme-terms.ts";
 import { type AuditNote, noteAudits } from "../store/queries/audit.ts";
 import { findPersonByEmail, type Person, updatePerson } from "../store/queries/people.ts";
 import { addresseesOf, addToProgramme, findRole } from "../store/queries/programme-people.ts";

@@ -1,10 +1,12 @@
-// A stranger applies as a partner on a programme's public page, if its owner opened it; the owner or staff accept.
+// Applications. A stranger applies on a programme's public page, if its owner opened that page. The owner or staff accept
+// or decline.
 
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { type SignedInPerson, transactInProgramme } from "../people/actor.ts";
 import { type InvitationsDeps, sendAs, welcomePerson } from "../people/invitations.ts";
 import { LIMITS, triesFrom, useLimits } from "../people/limits.ts";
+import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import {
 	type Application,
@@ -13,77 +15,92 @@ import {
 	insertApplication,
 	listPartnerships,
 	listPartnersOf,
+	lockApplication,
 	removeApplication,
 } from "../store/queries/partners.ts";
 import { findPersonByEmail } from "../store/queries/people.ts";
-import type { Programme } from "../store/queries/programmes.ts";
+import { findProgramme, lockProgramme, type Programme } from "../store/queries/programmes.ts";
 import { hasPassword } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
-import {
-	type InvitedPartner,
-	joinProgramme,
-	makePartner,
-	note,
-	type PartnerInput,
-	readPartner,
-} from "./partners.ts";
+import { type InvitedPartner, makePartner, note, type PartnerInput, readPartner } from "./partners.ts";
+import { joinProgramme } from "./partnerships.ts";
 import { readProse } from "./terms.ts";
 
 export const MAX_ABOUT_LENGTH = 1_000;
-/** More than anybody reads: strangers who send more than that keep each other out, not the owner from the page. */
+/** Maximum number of open applications of a programme. It keeps the owner's page short if strangers send very many. */
 const MAX_WAITING = 200;
 
 export interface ApplicationInput extends PartnerInput {
-	/** What they do. */
+	/** How the applicant would bring sales. */
 	about: string;
-	/** A box: empty if it is not ticked. */
+	/** A checkbox, empty if it is not ticked. */
 	acceptsTerms: string;
-	/** The terms that they saw: another person may have changed them since. */
+	/** The terms that the applicant saw. Another person may have changed them since. */
 	seenTerms: string;
-	/** Where they apply from: five an hour from one network. */
+	/** The applicant's network address, which may send five applications an hour. */
 	address: string;
 }
 
 /**
- * To a programme that takes applications. The answer does not tell who has an account; it does tell that an application
- * from this address waits. The first stands until it is answered: anybody may have typed the address of the second.
+ * Stores an application to a programme that takes them. The answer does not say who has an account. It does say that an
+ * application from this email address is waiting. The first one stays until it is answered, because anybody may have typed
+ * the address of the second.
  */
 export async function apply(
 	{ store, clock, random }: Pick<InvitationsDeps, "store" | "clock" | "random">,
-	programme: Programme,
+	programmePublicId: string,
 	input: ApplicationInput,
 ): Promise<Result<true>> {
+	const seen = await findProgramme(store.db, programmePublicId);
+	if (seen === undefined) return closed();
 	const read = checkAll({
 		partner: readPartner(input),
 		about: readAbout(readProse(input.about)),
 		acceptsTerms:
-			programme.partner_terms === "" || input.acceptsTerms !== ""
+			seen.partner_terms === "" || input.acceptsTerms !== ""
 				? succeed(true)
 				: refuse("invalid_field", "Accept the terms to apply.", "acceptsTerms"),
 	});
 	if (!read.ok) return read;
-	if (readProse(input.seenTerms) !== programme.partner_terms) {
-		const text = "The terms were changed while you read them. Read them again, and accept them.";
-		return refuse("changed_meanwhile", text, "acceptsTerms");
-	}
+	// Before the limit is used, so that a change of the terms costs the applicant nothing.
+	const early = judgeProgramme(seen, input);
+	if (!early.ok) return early;
 	const nowMs = clock.nowMs();
 	const full = await useLimits(store.db, triesFrom(input.address, LIMITS.applications), nowMs);
 	if (full !== null) return full;
 	const public_id = makeId("apl", nowMs, random.bytes(ID_RANDOM_BYTES));
 	const { partner, about } = read.value;
-	const row = { ...partner, public_id, about, terms: programme.partner_terms };
 	return store.transact(async (trx) => {
+		const programme = await lockProgramme(trx, seen.id);
+		if (programme === undefined) return closed();
+		const judged = judgeProgramme(programme, input);
+		if (!judged.ok) return judged;
 		if ((await countApplications(trx, programme.id)) >= MAX_WAITING) {
 			return refuse("too_many_attempts", "Many applications to this programme are waiting. Try again later.");
 		}
+		const row = { ...partner, public_id, about, terms: programme.partner_terms };
 		if (!(await insertApplication(trx, { ...row, programme_id: programme.id, created_at_ms: nowMs }))) {
 			const text = "An application from this address is waiting already. The owner will answer it.";
 			return refuse("email_taken", text, "email");
 		}
-		const note = { personId: null, programmeId: programme.id, action: "application.made" } as const;
-		await noteAudit(trx, { ...note, subject: public_id, detail: row.name }, nowMs);
+		const entry = { personId: null, programmeId: programme.id, action: "application.made" } as const;
+		await noteAudit(trx, { ...entry, subject: public_id, detail: row.name }, nowMs);
 		return succeed(true);
 	});
+}
+
+function judgeProgramme(
+	{ takes_applications, partner_terms }: Programme,
+	{ seenTerms }: ApplicationInput,
+): Result<true> {
+	if (takes_applications === 0) return closed();
+	if (readProse(seenTerms) === partner_terms) return succeed(true);
+	const text = "The terms were changed while you read them. Read them again, and accept them.";
+	return refuse("changed_meanwhile", text, "acceptsTerms");
+}
+
+function closed(): ReturnType<typeof refuse> {
+	return refuse("unknown_programme", "This programme does not take applications.");
 }
 
 function readAbout(about: string): Result<string> {
@@ -93,61 +110,68 @@ function readAbout(about: string): Result<string> {
 }
 
 /**
- * Once, by the owner or staff; a refusal leaves the application open. One that is accepted starts the partnership with the
- * terms that the applicant saw, and invites them to sign in for it. Null: declined.
+ * Accepts an application: the partnership begins with the terms that the applicant saw, and the applicant is invited to
+ * sign in for the partner. If it is refused, the application stays open.
  */
-export async function answerApplication(
+export async function acceptApplication(
 	deps: InvitationsDeps,
-	maker: SignedInPerson,
-	programme: Programme,
+	actor: SignedInPerson,
+	programmeId: number,
 	publicId: string,
-	isAccepted: boolean,
-): Promise<Result<InvitedPartner | null>> {
-	const find = async (db: Db): Promise<Result<Application>> => {
-		const open = await findApplication(db, programme.id, publicId);
-		const text = "This application was answered already. Look at the list again.";
-		return open === undefined ? refuse("already_decided", text) : succeed(open);
-	};
-	const seen = await find(deps.store.db);
-	if (!seen.ok) return seen;
-	const { id, email, name, terms } = seen.value;
-	if (!isAccepted) {
-		return transactInProgramme(deps.store, maker, programme.id, async (trx) => {
-			const open = await find(trx);
-			if (!open.ok) return open;
-			await removeApplication(trx, id);
-			await note(trx, deps, maker, "application.declined", publicId, name, programme.id);
-			return succeed(null);
-		});
-	}
-	return sendAs<InvitedPartner>(deps, maker, email, programme.id, async (trx) => {
-		const open = await find(trx);
-		if (!open.ok) return open;
-		const found = await findOrMakePartner(trx, deps, maker, programme, open.value);
-		// An owner does not learn whose address it is: that of staff, for example.
+): Promise<Result<InvitedPartner>> {
+	// The address decides which limit the invitation counts against, before the transaction begins.
+	const seen = await findApplication(deps.store.db, programmeId, publicId);
+	if (seen === undefined) return alreadyAnswered();
+	return sendAs<InvitedPartner>(deps, actor, seen.email, programmeId, async (trx) => {
+		const programme = await lockProgramme(trx, programmeId);
+		const application = await lockApplication(trx, programmeId, publicId);
+		if (programme === undefined || application === undefined) return alreadyAnswered();
+		const found = await findOrMakePartner(trx, deps, actor, programme, application);
+		// The owner does not learn whose address it is, for example that it belongs to staff.
 		if (!found.ok && found.fault.code === "email_taken") {
 			const text = "This address cannot be a partner here. Decline the application, or ask for another.";
 			return refuse("email_taken", text);
 		}
 		if (!found.ok) return found;
 		const { partner } = found.value;
-		const joined = await joinProgramme(trx, deps, maker, programme, partner, terms);
-		if (joined.ok) await removeApplication(trx, id);
-		return joined.ok ? found : joined;
+		const joined = await joinProgramme(trx, deps, actor, programme, partner, application.terms);
+		if (!joined.ok) return joined;
+		await removeApplication(trx, application);
+		return found;
 	});
 }
 
+export function declineApplication(
+	deps: Pick<InvitationsDeps, "store" | "clock">,
+	actor: SignedInPerson,
+	programmeId: number,
+	publicId: string,
+): Promise<Result<true>> {
+	return transactInProgramme(deps.store, actor, programmeId, async (trx) => {
+		const application = await lockApplication(trx, programmeId, publicId);
+		if (application === undefined) return alreadyAnswered();
+		await removeApplication(trx, application);
+		await note(trx, deps, actor, "application.declined", publicId, application.name, programmeId);
+		return succeed(true);
+	});
+}
+
+function alreadyAnswered(): ReturnType<typeof refuse> {
+	return refuse("already_decided", "This application was answered already. Look at the list again.");
+}
+
 /**
- * The partner that they sign in for, if it is one, and they have shown that the mailbox is theirs: anybody may have typed
- * the address, and all that comes of it goes to its mailbox and to its account. Who signs in for several keeps them apart
- * on purpose. Refused for a partner of this programme.
+ * Returns the partner that the applicant already signs in for, if there is exactly one and the applicant has a password.
+ * The password proves that the mailbox is theirs, because anybody may have typed the address. A person who signs in for
+ * several partners keeps them apart on purpose, so a new partner is made. Refused if the applicant already signs in for a
+ * partner of this programme.
  */
 async function findOrMakePartner(
 	trx: Db,
 	deps: InvitationsDeps,
-	maker: SignedInPerson,
-	programme: Programme,
-	application: Application,
+	actor: SignedInPerson,
+	programme: Locked<Programme>,
+	application: Locked<Application>,
 ): Promise<Result<InvitedPartner>> {
 	const { email } = application;
 	const person = await findPersonByEmail(trx, email);
@@ -161,9 +185,10 @@ async function findOrMakePartner(
 		return refuse("already_partner", `${email} signs in for ${name}, a partner of this programme. ${cure}`);
 	}
 	const [partner, ...others] = partners;
-	const isOne = partner !== undefined && others.length === 0;
-	if (person === undefined || !isOne || !(await hasPassword(trx, person.public_id)))
-		return makePartner(trx, deps, maker, application, programme);
-	const sent = await welcomePerson(trx, deps, person, { partner, accepted: programme }, maker);
+	const isOnlyPartner = partner !== undefined && others.length === 0;
+	if (person === undefined || !isOnlyPartner || !(await hasPassword(trx, person.public_id))) {
+		return makePartner(trx, deps, actor, application, programme);
+	}
+	const sent = await welcomePerson(trx, deps, person, { partner, accepted: programme }, actor);
 	return succeed({ ...sent, partner });
 }

@@ -1,5 +1,5 @@
-// Staff assign a conversion to a partner, or to nobody, while it is RECORDED: afterwards money has been decided about. The
-// amounts follow; the shop was told the old ones and hears the new ones with the next status.
+// Staff assign a conversion to a partner, or to nobody, while it is RECORDED. Later, money has been decided about it. The
+// amounts change with the partner. The shop heard the old amounts, and hears the new ones with the next status.
 
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { creditStep, makeMoves } from "../conversions/make-moves.ts";
@@ -7,9 +7,9 @@ import { isByPixelAlone } from "../domain/conversion.ts";
 import { creditedRates, NOBODY } from "../domain/credit.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { type SignedInPerson, transactAs } from "../people/actor.ts";
-import { type Conversion, findByPublicId } from "../store/queries/conversions.ts";
+import { type Conversion, findManyByPublicId } from "../store/queries/conversions.ts";
 import { findPartnerships, type NamedPartnership } from "../store/queries/partners.ts";
-import type { Programme } from "../store/queries/programmes.ts";
+import { findProgrammesById } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { note } from "./partners.ts";
 import { MATCHES_NAMED, pickNamed } from "./pick-named.ts";
@@ -18,10 +18,9 @@ const MAX_REASON_LENGTH = 200;
 
 export async function assignPartner(
 	deps: ConversionsDeps,
-	maker: SignedInPerson,
-	programme: Programme,
+	actor: SignedInPerson,
 	conversionId: string,
-	/** The partner by its name or id; empty: nobody. */
+	/** The partner's name or id, or empty for nobody. */
 	input: { partner: string; reason: string },
 ): Promise<Result<Conversion>> {
 	const { store } = deps;
@@ -29,16 +28,18 @@ export async function assignPartner(
 	if (reason === "" || reason.length > MAX_REASON_LENGTH) {
 		return refuse("invalid_field", `Say why, in at most ${MAX_REASON_LENGTH} characters.`, "reason");
 	}
-	if (programme.credits_partners === 0) {
-		return refuse(
-			"not_allowed",
-			"This programme does not credit partners. Turn that on under its Partners first.",
-		);
-	}
-	return transactAs(store, maker, async (trx) => {
-		const conversion = await findByPublicId(trx, programme.id, conversionId);
-		if (conversion === undefined) {
-			return refuse("unknown_conversion", `There is no conversion ${conversionId} in this programme.`);
+	return transactAs(store, actor, async (trx) => {
+		const [conversion] = await findManyByPublicId(trx, [conversionId]);
+		const programmeId = conversion?.programme_id ?? 0;
+		const programme = (await findProgrammesById(trx, [programmeId])).get(programmeId);
+		if (conversion === undefined || programme === undefined) {
+			return refuse("unknown_conversion", `There is no conversion ${conversionId}.`);
+		}
+		if (programme.credits_partners === 0) {
+			return refuse(
+				"not_allowed",
+				"This programme does not credit partners. Turn that on under its Partners first.",
+			);
 		}
 		if (isByPixelAlone(conversion)) {
 			return refuse(
@@ -46,15 +47,16 @@ export async function assignPartner(
 				"Only a pixel has reported this order. Assign it once the shop's server has confirmed it.",
 			);
 		}
-		const picked = await pickPartner(trx, programme, input.partner.trim());
+		const picked = await pickPartner(trx, programmeId, input.partner.trim());
 		if (!picked.ok) return picked;
 		const chosen = picked.value;
 		await store.writes.lockCredits(trx, [conversion.id]);
 		const credit = { ...NOBODY, partnership_id: chosen?.id ?? null, word: "ASSIGNED" } as const;
 		const step = creditStep(programme, conversion, credit, creditedRates(programme, chosen));
-		const by = { decidedBy: "review", personId: maker.personId } as const;
+		const decider = { decidedBy: "review", personId: actor.personId } as const;
 		const isOpen = conversion.status === "RECORDED";
-		const { conversions } = await makeMoves(trx, deps, isOpen ? [{ ...step, ...by }] : []);
+		// The move is made only if the conversion is still in the status that was read here.
+		const { conversions } = await makeMoves(trx, deps, isOpen ? [{ ...step, ...decider }] : []);
 		const [changed] = conversions;
 		if (changed === undefined) {
 			return refuse(
@@ -63,18 +65,22 @@ export async function assignPartner(
 			);
 		}
 		const detail = `${chosen?.partner_name ?? "nobody"}: ${reason}`;
-		await note(trx, deps, maker, "credit.assigned", conversion.public_id, detail, programme.id);
+		await note(trx, deps, actor, "credit.assigned", conversion.public_id, detail, programmeId);
 		return succeed(changed);
 	});
 }
 
 async function pickPartner(
 	db: Db,
-	{ id }: Programme,
+	programmeId: number,
 	search: string,
 ): Promise<Result<NamedPartnership | null>> {
 	if (search === "") return succeed(null);
-	const found = await findPartnerships(db, { programmeId: id, search, limit: MATCHES_NAMED });
-	const named = found.map((own) => ({ ...own, name: own.partner_name, publicId: own.partner_public_id }));
+	const found = await findPartnerships(db, { programmeId, search, limit: MATCHES_NAMED });
+	const named = found.map((partnership) => ({
+		...partnership,
+		name: partnership.partner_name,
+		publicId: partnership.partner_public_id,
+	}));
 	return pickNamed(named, search, "partner");
 }

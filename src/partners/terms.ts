@@ -1,17 +1,27 @@
-// What a programme says to partners: whether it credits them at all, for how long after a click, where links may lead, and
-// whether strangers may apply. Staff alone turn crediting on and allow subdomains: both move money.
+// A programme's settings for partners: whether it credits them, for how long after a click, where their links may lead, and
+// whether strangers may apply. Only staff turn crediting on and allow subdomains, because both move money.
 
-import type { LandingHost } from "../domain/click.ts";
-import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
+import { type LandingHost, sayHost } from "../domain/click.ts";
+import {
+	type Checked,
+	checkAll,
+	type Fault,
+	fault,
+	type Result,
+	refuse,
+	refuseAll,
+	succeed,
+} from "../domain/fault.ts";
+import { compareForm } from "../domain/form-changes.ts";
 import { type SignedInPerson, transactInProgramme } from "../people/actor.ts";
 import type { Clock } from "../ports.ts";
 import { findLandingHosts } from "../store/queries/clicks.ts";
 import { replaceLandingHosts } from "../store/queries/partners.ts";
-import { type Programme, updateProgramme } from "../store/queries/programmes.ts";
-import type { Store } from "../store/store.ts";
+import { lockProgramme, type Programme, updateProgramme } from "../store/queries/programmes.ts";
+import type { Db, Store } from "../store/store.ts";
 import { note } from "./partners.ts";
 
-/** As typed; a box that is not ticked is empty. */
+/** The settings as typed. A checkbox that is not ticked is empty. */
 export interface PartnerTermsInput {
 	creditsPartners: string;
 	clickDays: string;
@@ -19,54 +29,162 @@ export interface PartnerTermsInput {
 	showsBaskets: string;
 	takesApplications: string;
 	terms: string;
-	/** One a line; one with "*." before it takes its subdomains, too. */
+	/** One host a line. "*." before a host allows its subdomains too. */
 	hosts: string;
 }
+
+interface PartnerTerms {
+	creditsPartners: boolean;
+	clickDays: number;
+	clickParameter: string;
+	showsBaskets: boolean;
+	takesApplications: boolean;
+	terms: string;
+	/** The landing hosts as people write them, in alphabetical order, so that two lists can be compared. */
+	hosts: string;
+}
+
+const TERM_LABELS: Readonly<Record<keyof PartnerTerms, string>> = {
+	creditsPartners: "credits partners",
+	clickDays: "days after a click",
+	clickParameter: "click ID parameter",
+	hosts: "shop addresses",
+	showsBaskets: "partners see basket values",
+	takesApplications: "takes applications",
+	terms: "terms for partners",
+};
+const TERM_NAMES = Object.keys(TERM_LABELS) as (keyof PartnerTerms)[];
 
 export const MAX_CLICK_DAYS = 365;
 export const MAX_TERMS_LENGTH = 20_000;
 const MAX_HOSTS = 50;
 
+/**
+ * Saves the settings and resolves to whether anything changed. `shown` is what the form contained when it was opened, and only differences from it are saved.
+ * Without it, everything in the form is wanted. Whether partners are credited is ignored in an owner's form.
+ */
 export async function savePartnerTerms(
 	{ store, clock }: { store: Store; clock: Clock },
-	maker: SignedInPerson,
-	programme: Programme,
-	input: PartnerTermsInput,
-): Promise<Result<true>> {
+	actor: SignedInPerson,
+	programmeId: number,
+	typed: PartnerTermsInput,
+	shown?: PartnerTermsInput,
+): Promise<Checked<boolean>> {
+	const read = readTerms(typed);
+	if (!read.ok) return read;
+	const seen = shown === undefined ? undefined : readTerms(shown);
+	const save = async (trx: Db): Promise<Checked<boolean>> => {
+		const programme = await lockProgramme(trx, programmeId);
+		if (programme === undefined) {
+			return refuseAll([fault("unknown_programme", "This programme does not exist.")]);
+		}
+		const hosts = (await findLandingHosts(trx, [programmeId])).get(programmeId) ?? [];
+		const stored = termsOf(programme, hosts);
+		const isStaff = actor.kind === "staff";
+		const opened = seen?.ok === true ? seen.value.terms : stored;
+		const wanted = {
+			...read.value.terms,
+			...(isStaff ? {} : { creditsPartners: opened.creditsPartners }),
+		};
+		const { changed, overtaken } = compareForm(TERM_NAMES, { shown: opened, wanted, stored });
+		if (overtaken.length > 0) return refuseAll(overtaken.map(changedMeanwhile));
+		const isHostsChange = changed.includes("hosts");
+		if (!isStaff && isHostsChange && opensSubdomains(hosts, read.value.hosts)) {
+			const text = "Ask the network's staff to allow all subdomains of a host.";
+			return refuseAll([fault("not_allowed", text, "hosts")]);
+		}
+		if (changed.length === 0) return succeed(false);
+		const after: PartnerTerms = {
+			...stored,
+			...Object.fromEntries(changed.map((term) => [term, wanted[term]])),
+		};
+		if (isHostsChange) await replaceLandingHosts(trx, programme, read.value.hosts);
+		await updateProgramme(trx, programme, rowOf(after));
+		const changes = changed.map(
+			(term) => `${TERM_LABELS[term]}: ${sayTerm(term, stored)} → ${sayTerm(term, after)}`,
+		);
+		await note(
+			trx,
+			{ clock },
+			actor,
+			"programme.changed",
+			programme.public_id,
+			changes.join("; "),
+			programmeId,
+		);
+		return succeed(true);
+	};
+	const done = await transactInProgramme(store, actor, programmeId, async (trx) => succeed(await save(trx)));
+	if (!done.ok) return refuseAll([done.fault]);
+	if (done.value.ok && done.value.value) store.announceChange(programmeId);
+	return done.value;
+}
+
+function termsOf(programme: Programme, hosts: readonly LandingHost[]): PartnerTerms {
+	return {
+		creditsPartners: programme.credits_partners === 1,
+		clickDays: programme.click_days,
+		clickParameter: programme.click_parameter,
+		hosts: sayHosts(hosts),
+		showsBaskets: programme.shows_baskets === 1,
+		takesApplications: programme.takes_applications === 1,
+		terms: programme.partner_terms,
+	};
+}
+
+function rowOf(terms: PartnerTerms) {
+	return {
+		credits_partners: terms.creditsPartners ? 1 : 0,
+		click_days: terms.clickDays,
+		click_parameter: terms.clickParameter,
+		shows_baskets: terms.showsBaskets ? 1 : 0,
+		takes_applications: terms.takesApplications ? 1 : 0,
+		partner_terms: terms.terms,
+	} as const;
+}
+
+function sayHosts(hosts: readonly LandingHost[]): string {
+	return hosts.map(sayHost).sort().join(", ");
+}
+
+/** Returns whether a host is to allow its subdomains that does not allow them now. */
+function opensSubdomains(stored: readonly LandingHost[], wanted: readonly LandingHost[]): boolean {
+	const open = new Set(stored.filter(({ withSubdomains }) => withSubdomains).map(({ host }) => host));
+	return wanted.some(({ host, withSubdomains }) => withSubdomains && !open.has(host));
+}
+
+/** Returns a setting in the audit log's words. The terms are too long for it, so it has their length. */
+function sayTerm(term: keyof PartnerTerms, terms: PartnerTerms): string {
+	const value = terms[term];
+	if (term === "terms") return `${terms.terms.length} characters`;
+	if (typeof value === "boolean") return value ? "yes" : "no";
+	return String(value) || "none";
+}
+
+function changedMeanwhile(term: keyof PartnerTerms): Fault {
+	const text = `Another person changed this setting (${TERM_LABELS[term]}) while this page was open. Nothing was saved. Check it and save again.`;
+	return fault("changed_meanwhile", text, term);
+}
+
+function readTerms(
+	typed: PartnerTermsInput,
+): Checked<{ terms: PartnerTerms; hosts: readonly LandingHost[] }> {
 	const read = checkAll({
-		clickDays: readClickDays(input.clickDays.trim()),
-		clickParameter: readParameter(input.clickParameter.trim()),
-		hosts: readHosts(input.hosts),
-		terms: readTerms(readProse(input.terms)),
+		clickDays: readClickDays(typed.clickDays.trim()),
+		clickParameter: readParameter(typed.clickParameter.trim()),
+		hosts: readHosts(typed.hosts),
+		terms: readProgrammeTerms(readProse(typed.terms)),
 	});
 	if (!read.ok) return read;
-	const { hosts, clickDays, clickParameter, terms } = read.value;
-	const { id: programmeId } = programme;
-	const isStaff = maker.kind === "staff";
-	const done = await transactInProgramme<true>(store, maker, programmeId, async (trx) => {
-		const present = (await findLandingHosts(trx, [programmeId])).get(programmeId) ?? [];
-		const isOpened = hosts.some(
-			(host) =>
-				host.withSubdomains && !present.some((known) => known.host === host.host && known.withSubdomains),
-		);
-		if (!isStaff && isOpened) {
-			return refuse("not_allowed", "Ask the network's staff to allow all subdomains of a host.", "hosts");
-		}
-		await replaceLandingHosts(trx, programmeId, hosts);
-		const flag = (box: string) => (box === "" ? 0 : 1);
-		await updateProgramme(trx, programmeId, {
-			...(isStaff ? { credits_partners: flag(input.creditsPartners) } : {}),
-			click_days: clickDays,
-			click_parameter: clickParameter,
-			shows_baskets: flag(input.showsBaskets),
-			takes_applications: flag(input.takesApplications),
-			partner_terms: terms,
-		});
-		await note(trx, { clock }, maker, "programme.changed", programme.public_id, "partners", programmeId);
-		return succeed(true);
-	});
-	if (done.ok) store.announceChange(programmeId);
-	return done;
+	const { hosts } = read.value;
+	const terms = {
+		...read.value,
+		creditsPartners: typed.creditsPartners !== "",
+		showsBaskets: typed.showsBaskets !== "",
+		takesApplications: typed.takesApplications !== "",
+		hosts: sayHosts(hosts),
+	};
+	return succeed({ terms, hosts });
 }
 
 function readClickDays(text: string): Result<number> {
@@ -82,17 +200,17 @@ function readParameter(text: string): Result<string> {
 	return refuse("invalid_field", rule, "clickParameter");
 }
 
-function readTerms(text: string): Result<string> {
+function readProgrammeTerms(text: string): Result<string> {
 	if (text.length <= MAX_TERMS_LENGTH) return succeed(text);
 	return refuse("invalid_field", `The terms have at most ${MAX_TERMS_LENGTH} characters.`, "terms");
 }
 
-/** Browsers send line breaks as two characters. */
+/** Returns text with the line breaks that are stored. Browsers send each line break as two characters. */
 export function readProse(text: string): string {
 	return text.replaceAll("\r\n", "\n").trim();
 }
 
-/** Names that somebody can own, and no addresses. */
+/** A domain name that somebody can own. It excludes IP addresses and names without a dot. */
 const HOST = /^[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*$/;
 
 function readHosts(text: string): Result<readonly LandingHost[]> {
@@ -103,11 +221,11 @@ function readHosts(text: string): Result<readonly LandingHost[]> {
 		const name = withSubdomains ? line.slice(2) : line;
 		const url = URL.parse(name.includes("//") ? name : `https://${name}`);
 		if (url === null || url.port !== "" || !HOST.test(url.hostname)) {
-			const cure = `“${line}” is no host. Enter names such as shop.example, one a line.`;
+			const cure = `“${line}” is not a shop address. Enter names such as shop.example, one a line.`;
 			return refuse("invalid_field", cure, "hosts");
 		}
 		const { hostname: host } = url;
-		// Named twice, in another case or with and without its subdomains: the wider one is meant.
+		// If a host is entered twice, with and without its subdomains, the wider entry wins.
 		hosts.set(host, { host, withSubdomains: withSubdomains || hosts.get(host)?.withSubdomains === true });
 	}
 	if (hosts.size > MAX_HOSTS) return refuse("invalid_field", `Enter at most ${MAX_HOSTS} hosts.`, "hosts");

@@ -17,7 +17,11 @@ import {
 	withdrawSignInLinks,
 	withdrawSignInLinksInto,
 } from "../store/queries/sign-in-links.ts";
-import { endSecrets, listSecretsPreparedBy } from "../store/queries/signing-secrets.ts";
+import {
+	endSecrets,
+	listSecretsPreparedBy,
+	lockSecretsPreparedBy,
+} from "../store/queries/signing-secrets.ts";
 import type { Db } from "../store/store.ts";
 
 /** How many of each. Whose links they were is on record, with an entry for each. */
@@ -142,9 +146,8 @@ async function endIssued(
 		const note = { personId: endedBy, programmeId: of, action: "key.revoked", subject } as const;
 		await noteAudit(trx, { ...note, detail: writeKeyLabel(key) }, nowMs);
 	}
-	const secrets = await listSecretsPreparedBy(trx, personId, programmeId);
-	const ids = secrets.map(({ id }) => id);
-	await endSecrets(trx, ids, nowMs);
+	const secrets = await lockSecretsPreparedBy(trx, personId, programmeId);
+	await endSecrets(trx, secrets, nowMs);
 	for (const { receiver_id: of, hint } of secrets) {
 		const note = { personId: endedBy, programmeId: of, action: "secret.discarded" } as const;
 		await noteAudit(trx, { ...note, subject: `rbs_…${hint}` }, nowMs);

@@ -12,7 +12,7 @@ import type { AccountsDeps } from "../people/deps.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { countKeys, countUsableKeys, insertApiKey, revokeApiKey } from "../store/queries/keys.ts";
 import { findActiveSecret } from "../store/queries/signing-secrets.ts";
-import { changeLocked, type LockedProgramme } from "./programmes.ts";
+import { changeLocked, type ProgrammeChange } from "./programmes.ts";
 import { makeSecret } from "./signing-secret.ts";
 
 /** 256 bits: nobody guesses one, so a plain hash is enough. */
@@ -34,23 +34,23 @@ export interface IssuedKey {
 export async function issueKey(
 	deps: AccountsDeps,
 	programmePublicId: string,
-	maker: Actor,
+	actor: Actor,
 	{ name: nameText = "", right = "" }: { name?: string; right?: string } = {},
 ): Promise<Result<IssuedKey>> {
 	const given = nameText.trim() === "" ? null : readName(nameText, "the key's");
 	if (given?.ok === false) return given;
-	return changeLocked(deps, programmePublicId, maker, (programme) =>
-		insertKey(deps, programme, given?.value ?? null, right),
+	return changeLocked(deps, programmePublicId, actor, (change) =>
+		insertKey(deps, change, given?.value ?? null, right),
 	);
 }
 
-/** Within a transaction that holds the programme's lock, or has just made it. */
 export async function insertKey(
 	deps: AccountsDeps,
-	{ trx, programmeId, personId, authority, nowMs }: LockedProgramme,
+	{ trx, programme, personId, authority, nowMs }: ProgrammeChange,
 	givenName: string | null,
 	askedRight: string,
 ): Promise<Result<IssuedKey>> {
+	const { id: programmeId } = programme;
 	const rights = keyRightsOf(authority);
 	const right = askedRight === "" ? rights[0] : rights.find((known) => known === askedRight);
 	if (right === undefined) return refuseRight(askedRight);
@@ -86,9 +86,10 @@ export async function revokeKey(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
 	keyId: string,
-	maker: Actor,
+	actor: Actor,
 ): Promise<Result<true>> {
-	return changeLocked(deps, programmePublicId, maker, async ({ trx, programmeId, personId, nowMs }) => {
+	return changeLocked(deps, programmePublicId, actor, async ({ trx, programme, personId, nowMs }) => {
+		const { id: programmeId } = programme;
 		const revoked = await revokeApiKey(trx, programmeId, keyId, nowMs);
 		if (revoked === undefined) return notUsable(keyId);
 		const note = { personId, programmeId, action: "key.revoked", subject: keyId } as const;

@@ -18,7 +18,12 @@ import { parseEmail } from "../people/people.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { findPersonByEmail, type Person } from "../store/queries/people.ts";
 import { addToProgramme } from "../store/queries/programme-people.ts";
-import { findFirstProgramme, insertProgramme, type Programme } from "../store/queries/programmes.ts";
+import {
+	findFirstProgramme,
+	insertProgramme,
+	lockProgramme,
+	type Programme,
+} from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { type IssuedKey, insertKey } from "./keys.ts";
 import {
@@ -218,8 +223,10 @@ export async function openSampleProgramme(
 		if (!opened.ok) return opened;
 		const { programme } = opened.value;
 		const { personId } = inviter.maker;
-		const made = { trx, programmeId: programme.id, personId, authority: "staff" } as const;
-		const issued = await insertKey(deps, { ...made, nowMs: deps.clock.nowMs() }, null, "");
+		const locked = await lockProgramme(trx, programme.id);
+		if (locked === undefined) throw new Error("a programme that this transaction inserted is missing");
+		const change = { trx, programme: locked, personId, authority: "staff" } as const;
+		const issued = await insertKey(deps, { ...change, nowMs: deps.clock.nowMs() }, null, "");
 		return issued.ok ? succeed({ programme, issued: issued.value }) : issued;
 	});
 }

@@ -29,7 +29,7 @@ export async function savePostbackUrl(
 	deps: PostbackUrlDeps,
 	programmePublicId: string,
 	text: string,
-	maker: Actor,
+	actor: Actor,
 ): Promise<Result<SavedPostbackUrl>> {
 	const parsed = refusePlaceholder(text) ?? parsePostbackUrl(text);
 	if (!parsed.ok) return parsed;
@@ -41,9 +41,10 @@ export async function savePostbackUrl(
 		logRefusal(deps.log, programmePublicId, url.hostname, judged.fault.code, lookUp);
 		return judged;
 	}
-	return changeLocked(deps, programmePublicId, maker, async ({ trx, programmeId, personId, nowMs }) => {
+	return changeLocked(deps, programmePublicId, actor, async ({ trx, programme, personId, nowMs }) => {
+		const { id: programmeId } = programme;
 		const replaced = (await presentUrl(trx, programmeId)) ?? null;
-		await setEndpoint(trx, programmeId, url.href, nowMs);
+		await setEndpoint(trx, programme, url.href, nowMs);
 		if (replaced !== url.href) {
 			// Without the query: shops put tokens there.
 			const subject = url.href.replace(/\?.*$/s, "?…");
@@ -57,25 +58,26 @@ export async function savePostbackUrl(
 export async function removePostbackUrl(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
-	maker: Actor,
+	actor: Actor,
 ): Promise<Result<Worked>> {
 	const removed = await changeLocked(
 		deps,
 		programmePublicId,
-		maker,
-		async ({ trx, programmeId, personId, nowMs }) => {
+		actor,
+		async ({ trx, programme, personId, nowMs }) => {
+			const { id: programmeId } = programme;
 			const { count } = await findOldestPending(trx, programmeId);
 			if ((await presentUrl(trx, programmeId)) !== undefined) {
 				const detail = `${count}${count < MAX_COUNTED_UNDELIVERED ? "" : " or more"} callbacks were pending`;
 				await noteAudit(trx, { personId, programmeId, action: "postback_url.removed", detail }, nowMs);
 			}
-			await removeEndpoint(trx, programmeId, nowMs);
+			await removeEndpoint(trx, programme, nowMs);
 			return succeed({ programmeId, count });
 		},
 	);
 	if (!removed.ok) return removed;
 	const { programmeId, count } = removed.value;
-	const goesOn = formGoesOn(deps.clock, maker);
+	const goesOn = formGoesOn(deps.clock, actor);
 	const isAll = await bringRemovedForward(deps.store, deps.clock, programmeId, goesOn);
 	return succeed({ count, isAll });
 }

@@ -15,16 +15,12 @@ import {
 	refuseAll,
 	succeed,
 } from "../domain/fault.ts";
-import { parseRate } from "../domain/money.ts";
+import { compareForm } from "../domain/form-changes.ts";
+import { parseRate, shortenRate } from "../domain/money.ts";
 import { type Actor, personIdOf, transactInProgramme } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import {
-	findProgrammesById,
-	lockProgramme,
-	type Programme,
-	updateProgramme,
-} from "../store/queries/programmes.ts";
+import { lockProgramme, type Programme, updateProgramme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 
 /** Ten years: longer is a typing error. */
@@ -124,11 +120,6 @@ function judgeOwnersDays(
 	return fault("invalid_days", text, "approvalDays");
 }
 
-/** "7.5000" as people write it: 7.5. */
-export function shortenRate(rate: string): string {
-	return rate.replace(/\.?0+$/, (zeros) => (zeros.startsWith(".") || rate.includes(".") ? "" : zeros));
-}
-
 /** What only staff may change. */
 const STAFF_TERMS = [
 	"commissionRate",
@@ -160,63 +151,71 @@ export interface TermChange {
 }
 
 /**
- * Only what differs from `shown` is asked for: what the form held when it was opened. The rest stays as it is, also
- * when somebody else changed it since. Resolves to what was changed; nothing when all was as it is.
+ * Changes a programme's terms and resolves to what was changed. `shown` is what the form contained when it was opened, and
+ * only differences from it are wanted. The other terms stay as they are, even if another person changed them since.
  */
 export async function changeProgramme(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
-	maker: Actor,
-	programme: Programme,
+	actor: Actor,
+	programmeId: number,
 	wanted: Partial<TermsInput>,
 	shown: Partial<TermsInput> = {},
 ): Promise<Checked<readonly TermChange[]>> {
-	const parsed = parseTerms({ ...termsOf(programme), ...wanted });
-	if (!parsed.ok) return parsed;
-	const seen = parseTerms({ ...termsOf(programme), ...shown });
-	const opened = seen.ok ? seen.value : termsOf(programme);
-	const asked = TERMS.filter((term) => parsed.value[term] !== opened[term]);
 	const change = async (trx: Db): Promise<Checked<readonly TermChange[]>> => {
-		await lockProgramme(trx, programme.id);
-		const before = termsOf((await findProgrammesById(trx, [programme.id])).get(programme.id) ?? programme);
-		const after: Terms = {
-			...before,
-			...Object.fromEntries(asked.map((term) => [term, parsed.value[term]])),
-		};
-		const changed = asked.filter((term) => after[term] !== before[term]);
-		const overtaken = changed.filter((term) => before[term] !== opened[term]);
-		if (overtaken.length > 0) return refuseAll(overtaken.map((term) => changedMeanwhile(term, before[term])));
-		const forbidden = maker.kind !== "shop" ? [] : STAFF_TERMS.filter((term) => changed.includes(term));
-		if (forbidden.length > 0) return refuseAll(forbidden.map(notYours));
-		const outside =
-			maker.kind === "shop" && changed.includes("approvalDays")
-				? judgeOwnersDays(after.approvalDays, before)
-				: null;
-		if (outside !== null) return refuseAll([outside]);
-		if (changed.length === 0) return succeed([]);
-		const changes = changed.map((term) => ({
+		const programme = await lockProgramme(trx, programmeId);
+		if (programme === undefined) {
+			return refuseAll([fault("unknown_programme", "This programme does not exist.")]);
+		}
+		const stored = termsOf(programme);
+		const judged = judgeChange(actor, stored, wanted, shown);
+		if (!judged.ok) return judged;
+		if (judged.value.length === 0) return succeed([]);
+		const after: Terms = { ...stored, ...Object.fromEntries(judged.value) };
+		await updateProgramme(trx, programme, rowOfTerms(after));
+		const changes = judged.value.map(([term]) => ({
 			term,
-			before: sayTerm(term, before[term]),
+			before: sayTerm(term, stored[term]),
 			after: sayTerm(term, after[term]),
 		}));
-		await updateProgramme(trx, programme.id, rowOfTerms(after));
-		const note = {
-			personId: personIdOf(maker),
-			programmeId: programme.id,
+		const entry = {
+			personId: personIdOf(actor),
+			programmeId,
 			action: "programme.changed",
 			subject: programme.public_id,
-			detail: changes
-				.map((change) => `${LABELS[change.term]}: ${change.before} → ${change.after}`)
-				.join("; "),
+			detail: changes.map(({ term, before, after }) => `${LABELS[term]}: ${before} → ${after}`).join("; "),
 		} as const;
-		await noteAudit(trx, note, clock.nowMs());
+		await noteAudit(trx, entry, clock.nowMs());
 		return succeed(changes);
 	};
-	const asMaker = await transactInProgramme(store, maker, programme.id, async (trx) =>
+	const transacted = await transactInProgramme(store, actor, programmeId, async (trx) =>
 		succeed(await change(trx)),
 	);
-	const done = asMaker.ok ? asMaker.value : refuseAll([asMaker.fault]);
-	if (done.ok && done.value.length > 0) store.announceChange(programme.id);
+	const done = transacted.ok ? transacted.value : refuseAll([transacted.fault]);
+	if (done.ok && done.value.length > 0) store.announceChange(programmeId);
 	return done;
+}
+
+/** Returns the terms to change with their new values. */
+function judgeChange(
+	{ kind }: Actor,
+	stored: Terms,
+	wantedInput: Partial<TermsInput>,
+	shownInput: Partial<TermsInput>,
+): Checked<readonly (readonly [keyof Terms, Terms[keyof Terms]])[]> {
+	const parsed = parseTerms({ ...stored, ...wantedInput });
+	if (!parsed.ok) return parsed;
+	const wanted = parsed.value;
+	const seen = parseTerms({ ...stored, ...shownInput });
+	const shown = seen.ok ? seen.value : stored;
+	const { changed, overtaken } = compareForm(TERMS, { shown, wanted, stored });
+	if (overtaken.length > 0) return refuseAll(overtaken.map((term) => changedMeanwhile(term, stored[term])));
+	const isOwner = kind === "shop";
+	const forbidden = isOwner ? STAFF_TERMS.filter((term) => changed.includes(term)) : [];
+	if (forbidden.length > 0) return refuseAll(forbidden.map(onlyStaffMayChange));
+	const outside =
+		isOwner && changed.includes("approvalDays") ? judgeOwnersDays(wanted.approvalDays, stored) : null;
+	if (outside !== null) return refuseAll([outside]);
+	return succeed(changed.map((term) => [term, wanted[term]] as const));
 }
 
 function sayTerm(term: keyof Terms, value: string | number | boolean): string {
@@ -232,7 +231,7 @@ function changedMeanwhile(term: keyof Terms, now: string | number | boolean): Fa
 	);
 }
 
-function notYours(term: keyof Terms): Fault {
+function onlyStaffMayChange(term: keyof Terms): Fault {
 	return fault(
 		"not_allowed",
 		`Only the network's staff may change ${LABELS[term]}. Ask them; nothing was changed.`,

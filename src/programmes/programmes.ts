@@ -1,16 +1,17 @@
-// A programme by its public id, and changing it: keys, secrets and the Postback URL are changed one after the other, under
-// the programme's lock, so that two people who press the same button do it once.
+// Changes of a programme's keys, secrets and Postback URL. They run one after the other under the programme's lock, so that
+// two people who press the same button at once cause one change.
 
 import { type Result, refuse } from "../domain/fault.ts";
 import type { Authority } from "../domain/roles.ts";
 import { type Actor, personIdOf, transactInProgramme } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
-import { findProgramme, lockProgramme } from "../store/queries/programmes.ts";
+import type { Locked } from "../store/locked.ts";
+import { findProgramme, lockProgramme, type Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 
-export interface LockedProgramme {
+export interface ProgrammeChange {
 	trx: Db;
-	programmeId: number;
+	programme: Locked<Programme>;
 	/** The person who changes it, for the audit log. Null if no person does. */
 	personId: number | null;
 	authority: Authority;
@@ -18,24 +19,24 @@ export interface LockedProgramme {
 }
 
 /**
- * Runs one transaction in which the actor still has the right to integrate. Afterwards all processes that cache the
- * programme read it again.
+ * Runs one transaction that holds the programme's lock and in which the actor still has the right to integrate. Afterwards
+ * all processes that cache the programme read it again.
  */
 export async function changeLocked<Value>(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
-	maker: Actor,
-	work: (programme: LockedProgramme) => Promise<Result<Value>>,
+	actor: Actor,
+	work: (change: ProgrammeChange) => Promise<Result<Value>>,
 ): Promise<Result<Value>> {
-	const programme = await findProgramme(store.db, programmePublicId);
-	if (programme === undefined) return unknownProgramme(programmePublicId);
-	const { id: programmeId } = programme;
-	const locked = async (trx: Db, authority: Authority) => {
-		await lockProgramme(trx, programmeId);
-		return work({ trx, programmeId, personId: personIdOf(maker), authority, nowMs: clock.nowMs() });
+	const found = await findProgramme(store.db, programmePublicId);
+	if (found === undefined) return unknownProgramme(programmePublicId);
+	const lockAndWork = async (trx: Db, authority: Authority): Promise<Result<Value>> => {
+		const programme = await lockProgramme(trx, found.id);
+		if (programme === undefined) return unknownProgramme(programmePublicId);
+		return work({ trx, programme, personId: personIdOf(actor), authority, nowMs: clock.nowMs() });
 	};
-	const done = await transactInProgramme(store, maker, programmeId, locked, "integrate");
-	if (done.ok) store.announceChange(programme.id);
+	const done = await transactInProgramme(store, actor, found.id, lockAndWork, "integrate");
+	if (done.ok) store.announceChange(found.id);
 	return done;
 }
 

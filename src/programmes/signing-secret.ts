@@ -15,9 +15,9 @@ import {
 	endSecrets,
 	findActiveSecret,
 	findPreparedSecret,
-	findSecret,
-	findUsableSecrets,
 	insertSecret,
+	lockSecret,
+	lockUsableSecrets,
 	type SigningSecret,
 } from "../store/queries/signing-secrets.ts";
 import type { Db } from "../store/store.ts";
@@ -37,23 +37,23 @@ export interface MadeSecret {
 export async function prepareSecret(
 	deps: AccountsDeps,
 	programmePublicId: string,
-	maker: Actor,
+	actor: Actor,
 ): Promise<Result<MadeSecret>> {
-	return changeLocked(deps, programmePublicId, maker, async ({ trx, programmeId, personId, nowMs }) => {
-		if ((await findActiveSecret(trx, programmeId)) === undefined) {
+	return changeLocked(deps, programmePublicId, actor, async ({ trx, programme, personId, nowMs }) => {
+		if ((await findActiveSecret(trx, programme.id)) === undefined) {
 			return refuse(
 				"no_signing_secret",
 				"There is no signing secret to replace yet. It comes with the first API key: issue one.",
 			);
 		}
-		if ((await findPreparedSecret(trx, programmeId)) !== undefined) {
+		if ((await findPreparedSecret(trx, programme.id)) !== undefined) {
 			return refuse(
 				"secret_already_prepared",
 				"A new secret is prepared already. Activate it, or discard it and prepare another.",
 			);
 		}
-		const made = await makeSecret(trx, deps, programmeId, nowMs, null, personId);
-		const named = { receiver_id: programmeId, hint: hintOf(made.secret) };
+		const made = await makeSecret(trx, deps, programme.id, nowMs, null, personId);
+		const named = { receiver_id: programme.id, hint: hintOf(made.secret) };
 		await noteStep(trx, "secret.prepared", personId, named, nowMs);
 		return succeed(made);
 	});
@@ -65,10 +65,10 @@ export async function activateSecret(
 	programmePublicId: string,
 	/** The one that was looked at: another may have been prepared since. */
 	secretId: string,
-	maker: Actor,
+	actor: Actor,
 ): Promise<Result<true>> {
-	return changeLocked(deps, programmePublicId, maker, async ({ trx, programmeId, personId, nowMs }) => {
-		const secret = await findSecret(trx, programmeId, secretId);
+	return changeLocked(deps, programmePublicId, actor, async ({ trx, programme, personId, nowMs }) => {
+		const secret = await lockSecret(trx, programme.id, secretId);
 		const state = secret === undefined ? undefined : stateOf(secret, nowMs);
 		if (secret === undefined || (state !== "active" && state !== "prepared")) return notPrepared();
 		if (state === "active") return succeed(true);
@@ -83,13 +83,13 @@ export async function discardSecret(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
 	secretId: string,
-	maker: Actor,
+	actor: Actor,
 ): Promise<Result<true>> {
-	return changeLocked(deps, programmePublicId, maker, async ({ trx, programmeId, personId, nowMs }) => {
-		const secret = await findSecret(trx, programmeId, secretId);
+	return changeLocked(deps, programmePublicId, actor, async ({ trx, programme, personId, nowMs }) => {
+		const secret = await lockSecret(trx, programme.id, secretId);
 		if (secret === undefined || secret.activated_at_ms !== null) return notPrepared();
 		if (secret.ended_at_ms !== null) return succeed(true);
-		await endSecrets(trx, [secret.id], nowMs);
+		await endSecrets(trx, [secret], nowMs);
 		await noteStep(trx, "secret.discarded", personId, secret, nowMs);
 		return succeed(true);
 	});
@@ -99,13 +99,12 @@ export async function discardSecret(
 export async function endReplacedSecrets(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
-	maker: Actor,
+	actor: Actor,
 ): Promise<Result<number>> {
-	return changeLocked(deps, programmePublicId, maker, async ({ trx, programmeId, personId, nowMs }) => {
-		const usable = await findUsableSecrets(trx, [programmeId], nowMs);
+	return changeLocked(deps, programmePublicId, actor, async ({ trx, programme, personId, nowMs }) => {
+		const usable = await lockUsableSecrets(trx, programme.id, nowMs);
 		const replaced = usable.filter((secret) => stateOf(secret, nowMs) === "replaced");
-		const ids = replaced.map(({ id }) => id);
-		await endSecrets(trx, ids, nowMs);
+		await endSecrets(trx, replaced, nowMs);
 		for (const secret of replaced) await noteStep(trx, "secret.ended", personId, secret, nowMs);
 		return succeed(replaced.length);
 	});

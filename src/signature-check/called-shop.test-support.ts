@@ -3,10 +3,11 @@
 
 import assert from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
+import { setUrl } from "../../test/support/change-rows.ts";
 import { recordConversion } from "../conversions/record.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
 import { issueKey } from "../programmes/keys.ts";
-import { type Programme, setEndpoint } from "../store/queries/programmes.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import type { Store } from "../store/store.ts";
 import { runCallbacks } from "../web/integration/callback-run.test-support.ts";
 import { createTestSite, type TestSite } from "../web/test-site.test-support.ts";
@@ -37,7 +38,7 @@ export async function openCalledShop(store: Store): Promise<CalledShop> {
 	assert.ok(issued.ok);
 	const { key, secret } = issued.value;
 	assert.ok(secret !== null);
-	await setEndpoint(store.db, programme.id, CALLBACK_URL, 0);
+	await setUrl(store.db, programme.id, CALLBACK_URL, 0);
 	return { site, programme, key, secret };
 }
 

@@ -3,15 +3,17 @@
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
+import { setProgramme, setUrl } from "../../test/support/change-rows.ts";
 import { recordConversion } from "../conversions/record.ts";
 import { workOffJobs } from "../jobs/work.ts";
-import { addPartnership, invitePartner } from "../partners/partners.ts";
+import { invitePartner } from "../partners/partners.ts";
+import { addPartnership } from "../partners/partnerships.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
 import { issueKey } from "../programmes/keys.ts";
 import { savePostbackUrl } from "../programmes/postback-url.ts";
-import { insertApplication, insertCode, insertLink } from "../store/queries/partners.ts";
+import { insertApplication, insertCode, insertPartnerLink } from "../store/queries/partners.ts";
 import type { Person } from "../store/queries/people.ts";
-import { type Programme, setEndpoint, updateProgramme } from "../store/queries/programmes.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import { runCallbacks } from "./integration/callback-run.test-support.ts";
 import { openTestSite, type SiteOptions, type TestSite } from "./test-site.test-support.ts";
 
@@ -46,7 +48,7 @@ export async function openFilledShop(
 	assert.ok(issued.ok);
 	await savePostbackUrl(deps, programme.public_id, "https://shop.example/postback", COMMAND_LINE);
 	// As no form would take it, should an older version have stored one.
-	await setEndpoint(store.db, programme.id, "https://shop.example/%3Cscript%3E", 0);
+	await setUrl(store.db, programme.id, "https://shop.example/%3Cscript%3E", 0);
 	const recorded = await store.transact((trx) =>
 		recordConversion(trx, deps, programme, {
 			source: "test",
@@ -101,13 +103,13 @@ async function addPartner({ deps, store }: TestSite, programme: Programme, name:
 	const invited = await invitePartner(deps, COMMAND_LINE, input);
 	assert.ok(invited.ok);
 	const { public_id: partnerId } = invited.value.partner;
-	const added = await addPartnership(deps, COMMAND_LINE, programme, invited.value.partner);
+	const added = await addPartnership(deps, COMMAND_LINE, programme.id, invited.value.partner);
 	assert.ok(added.ok);
 	const { id, public_id: partnershipId } = added.value;
 	const nowMs = deps.clock.nowMs();
-	await updateProgramme(store.db, programme.id, { credits_partners: 1, takes_applications: 1 });
+	await setProgramme(store.db, programme.id, { credits_partners: 1, takes_applications: 1 });
 	const row = { partnership_id: id, created_at_ms: nowMs };
-	await insertLink(store.db, { ...row, code: "filled", name, target: "https://shop.example/" });
+	await insertPartnerLink(store.db, { ...row, code: "filled", name, target: "https://shop.example/" });
 	await insertCode(store.db, { ...row, programme_id: programme.id, folded: "filled", code: name });
 	await insertApplication(store.db, {
 		...input,

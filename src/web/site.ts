@@ -176,7 +176,7 @@ export const ROUTES: readonly Route[] = [
 	// A partner's own pages: what it earned, its links, its conversions; staff add programmes and people to it, and end it.
 	page(PARTNER_EARNINGS, "partner", earnings.showEarnings),
 	form(`${PARTNER_EARNINGS}/add`, "partner-manage", earnings.addProgramme),
-	form(`${PARTNER_EARNINGS}/end`, "partner-manage", earnings.endPartner),
+	form(`${PARTNER_EARNINGS}/end`, "partner-manage", earnings.endAllPartnerships),
 	page(PARTNER_LINKS, "partner", links.showLinks),
 	form(PARTNER_LINKS, "partner", links.makeOwnLink),
 	page(PARTNER_CONVERSIONS, "partner", credited.showCredited),

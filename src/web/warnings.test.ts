@@ -2,9 +2,9 @@
 
 import { doesNotMatch, equal, match } from "node:assert/strict";
 import { test } from "node:test";
+import { setUrl } from "../../test/support/change-rows.ts";
 import type { ChoreRecord } from "../domain/chore.ts";
 import { MINUTE_MS } from "../domain/time.ts";
-import { setEndpoint } from "../store/queries/programmes.ts";
 import { openAsStaff, openTestSite, START_MS } from "./test-site.test-support.ts";
 
 const HEADING = /warnings? about this installation/;
@@ -41,7 +41,7 @@ test("a shop's people read that callbacks are paused, in their own words, once t
 	const path = `/programmes/${programme.public_id}`;
 	const viewer = await site.signIn(await site.addPerson(programme, "viewer"));
 	doesNotMatch((await viewer.open(`${path}/overview`, HERE)).text, /paused/);
-	await setEndpoint(site.store.db, programme.id, "https://shop.example/postback", START_MS);
+	await setUrl(site.store.db, programme.id, "https://shop.example/postback", START_MS);
 	for (const page of ["overview", "integration", "conversions"]) {
 		const { text } = await viewer.open(`${path}/${page}`, HERE);
 		match(

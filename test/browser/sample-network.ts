@@ -6,25 +6,16 @@ import type { Browser, Page } from "playwright-core";
 import { foldCode } from "../../src/domain/credit.ts";
 import type { ProgrammeRole } from "../../src/domain/roles.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
-import { addPartnership, invitePartner } from "../../src/partners/partners.ts";
+import { invitePartner } from "../../src/partners/partners.ts";
+import { addPartnership } from "../../src/partners/partnerships.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { invitePerson } from "../../src/people/invitations.ts";
 import { issueKey } from "../../src/programmes/keys.ts";
 import type { Service } from "../../src/service.ts";
 import { addClicks } from "../../src/store/queries/clicks.ts";
-import {
-	changePartnership,
-	insertApplication,
-	insertCode,
-	insertLink,
-	replaceLandingHosts,
-} from "../../src/store/queries/partners.ts";
-import {
-	findProgramme,
-	type Programme,
-	setEndpoint,
-	updateProgramme,
-} from "../../src/store/queries/programmes.ts";
+import { insertApplication, insertCode, insertPartnerLink } from "../../src/store/queries/partners.ts";
+import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
+import { setLandingHosts, setPartnership, setProgramme, setUrl } from "../support/change-rows.ts";
 import { newNotice } from "../support/notices.ts";
 import { addCredit, addDeliveries } from "../support/rows.ts";
 import { expectValue } from "../support/shop-account.ts";
@@ -141,10 +132,8 @@ async function joinAsPartner(
 	const deps = { ...service, publicUrl: service.url };
 	const input = { name, site: "", email: "pia@gipfelpost.example" };
 	const { partner, link } = expectValue(await invitePartner(deps, COMMAND_LINE, input));
-	const joined = expectValue(await addPartnership(deps, COMMAND_LINE, programme, partner));
-	await replaceLandingHosts(store.db, programme.id, [
-		{ host: "shop.nordlicht.example", withSubdomains: false },
-	]);
+	const joined = expectValue(await addPartnership(deps, COMMAND_LINE, programme.id, partner));
+	await setLandingHosts(store.db, programme.id, [{ host: "shop.nordlicht.example", withSubdomains: false }]);
 	await page.goto(link ?? "");
 	await page.getByLabel("Your name").fill("Pia Berg");
 	await page.getByLabel("Password").fill(PASSWORD);
@@ -158,7 +147,7 @@ async function joinAsPartner(
 		target,
 		created_at_ms: Date.now(),
 	};
-	const made = await insertLink(store.db, row);
+	const made = await insertPartnerLink(store.db, row);
 	const hour = Math.floor(clock.nowMs() / HOUR_MS);
 	const clicks = {
 		linkId: made?.id ?? 0,
@@ -210,7 +199,7 @@ async function fillMain(
 		.set({ last_used_at_ms: endMs })
 		.where("programme_id", "=", id)
 		.execute();
-	await setEndpoint(store.db, id, `https://shop.nordlicht.example${SAMPLE_PATH}`, monthAgoMs);
+	await setUrl(store.db, id, `https://shop.nordlicht.example${SAMPLE_PATH}`, monthAgoMs);
 	await store.db
 		.updateTable("programmes")
 		.set({
@@ -235,12 +224,12 @@ async function addPartners(service: Service, programme: Programme): Promise<void
 	const { db } = store;
 	const deps = { ...service, publicUrl: service.url };
 	const nowMs = clock.nowMs();
-	await updateProgramme(db, programme.id, {
+	await setProgramme(db, programme.id, {
 		credits_partners: 1,
 		takes_applications: 1,
 		partner_terms: "Say who you are. Bid on no brand names.\n\nWe pay what is approved, once a month.",
 	});
-	await replaceLandingHosts(db, programme.id, [{ host: "shop.nordlicht.example", withSubdomains: false }]);
+	await setLandingHosts(db, programme.id, [{ host: "shop.nordlicht.example", withSubdomains: false }]);
 	const sales = await db
 		.selectFrom("conversions")
 		.select(["id", "occurred_at_ms"])
@@ -253,13 +242,18 @@ async function addPartners(service: Service, programme: Programme): Promise<void
 	] as const) {
 		const input = { name, site: "https://blog.example/", email: `${code.toLowerCase()}@blog.example` };
 		const { partner } = expectValue(await invitePartner(deps, COMMAND_LINE, input));
-		const own = expectValue(await addPartnership(deps, COMMAND_LINE, programme, partner));
-		await changePartnership(db, own.id, { commission_rate: "12.5000" });
+		const own = expectValue(await addPartnership(deps, COMMAND_LINE, programme.id, partner));
+		await setPartnership(db, own.id, { commission_rate: "12.5000" });
 		const row = { partnership_id: own.id, created_at_ms: nowMs };
 		const folded = foldCode(code);
 		await insertCode(db, { ...row, programme_id: programme.id, folded, code });
 		const target = "https://shop.nordlicht.example/zelte?saison=sommer";
-		const link = await insertLink(db, { ...row, code: folded.toLowerCase(), name: "Top banner", target });
+		const link = await insertPartnerLink(db, {
+			...row,
+			code: folded.toLowerCase(),
+			name: "Top banner",
+			target,
+		});
 		const hour = Math.floor(nowMs / HOUR_MS);
 		const clicks = { linkId: link?.id ?? 0, kind: "click" } as const;
 		await addClicks(db, [{ ...clicks, hour, clicks: 412 }]);
@@ -299,18 +293,18 @@ async function creditPartner(service: Service, programme: Programme): Promise<st
 	const deps = { ...service, publicUrl: service.url };
 	const input = { name: "Bergfreunde-Blog", site: "https://blog.example/", email: "anna@blog.example" };
 	const { partner } = expectValue(await invitePartner(deps, COMMAND_LINE, input));
-	const { id } = expectValue(await addPartnership(deps, COMMAND_LINE, programme, partner));
-	await changePartnership(db, id, { commission_rate: "7.5000" });
+	const { id } = expectValue(await addPartnership(deps, COMMAND_LINE, programme.id, partner));
+	await setPartnership(db, id, { commission_rate: "7.5000" });
 	const nowMs = clock.nowMs();
 	const target = "https://shop.nordlicht.example/zelte";
-	const link = await insertLink(db, {
+	const link = await insertPartnerLink(db, {
 		code: "zelte",
 		partnership_id: id,
 		name: "Tents in spring",
 		target,
 		created_at_ms: nowMs,
 	});
-	await updateProgramme(db, programme.id, { credits_partners: 1 });
+	await setProgramme(db, programme.id, { credits_partners: 1 });
 	const sold = await db
 		.selectFrom("conversions")
 		.select(["id", "occurred_at_ms"])
@@ -343,7 +337,7 @@ async function breakShop({ store, clock }: Service, name: string): Promise<strin
 		.select(["id", "public_id"])
 		.where("name", "=", name)
 		.executeTakeFirstOrThrow();
-	await setEndpoint(store.db, id, `https://velofaden.example${SAMPLE_PATH}`, nowMs - DAY_MS);
+	await setUrl(store.db, id, `https://velofaden.example${SAMPLE_PATH}`, nowMs - DAY_MS);
 	const programme = await findProgramme(store.db, public_id);
 	if (programme === undefined) throw new Error("the programme was just read");
 	const inAnHour = nowMs + HOUR_MS;

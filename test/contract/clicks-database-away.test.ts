@@ -11,14 +11,10 @@ import { createLinks } from "../../src/clicks/links.ts";
 import { MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { EVER } from "../../src/store/queries/clicks.ts";
-import {
-	insertLink,
-	insertPartner,
-	insertPartnership,
-	replaceLandingHosts,
-} from "../../src/store/queries/partners.ts";
+import { insertPartner, insertPartnerLink, insertPartnership } from "../../src/store/queries/partners.ts";
 import type { Store } from "../../src/store/store.ts";
 import { makeAppDeps } from "../support/app-deps.ts";
+import { setLandingHosts } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { createLog } from "../support/log.ts";
 import type { TestDatabase } from "../support/sqlite-database.ts";
@@ -49,7 +45,7 @@ describe("links while PostgreSQL is away", () => {
 		app = createApp(deps);
 		const { programme } = await makeShop(deps);
 		const at = { created_at_ms: START_MS };
-		await replaceLandingHosts(store.db, programme.id, [{ host: "shop.example", withSubdomains: false }]);
+		await setLandingHosts(store.db, programme.id, [{ host: "shop.example", withSubdomains: false }]);
 		const { id: partner_id } = await insertPartner(store.db, {
 			...at,
 			public_id: "ptn_1",
@@ -59,7 +55,7 @@ describe("links while PostgreSQL is away", () => {
 		const agreed = { commission_rate: null, terms: "", public_id: "pts_1", programme_id: programme.id };
 		const partnership = await insertPartnership(store.db, { ...at, ...agreed, partner_id });
 		const own = { ...at, partnership_id: partnership?.id ?? 0, name: "", target: "https://shop.example/" };
-		for (const code of ["known", "other"]) await insertLink(store.db, { ...own, code });
+		for (const code of ["known", "other"]) await insertPartnerLink(store.db, { ...own, code });
 	});
 	after(async () => {
 		await setAway(false);

@@ -15,10 +15,11 @@ import { bodySentAt } from "../../src/domain/event.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
 import { listen, PUBLIC_LIMITS } from "../../src/outside/http-server.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { answerApplication, apply } from "../../src/partners/applications.ts";
+import { acceptApplication, apply, declineApplication } from "../../src/partners/applications.ts";
 import { assignPartner } from "../../src/partners/assign.ts";
-import { makeLink } from "../../src/partners/links.ts";
-import { addPartnership, changeState, invitePartner, savePartnership } from "../../src/partners/partners.ts";
+import { makePartnerLink } from "../../src/partners/partner-links.ts";
+import { invitePartner } from "../../src/partners/partners.ts";
+import { addPartnership, changeState, savePartnership } from "../../src/partners/partnerships.ts";
 import { savePartnerTerms } from "../../src/partners/terms.ts";
 import type { AnsweredRequest } from "../../src/ports.ts";
 import { addClicks, EVER, sumClicks, sumPartnershipClicks } from "../../src/store/queries/clicks.ts";
@@ -27,8 +28,7 @@ import { type Conversion, listMoves } from "../../src/store/queries/conversions.
 import { listCredited } from "../../src/store/queries/credited.ts";
 import { findCredits, sumByPartnership } from "../../src/store/queries/credits.ts";
 import {
-	changePartnership,
-	findLink,
+	findPartnerLink,
 	findPartnership,
 	listApplications,
 	listCodes,
@@ -36,9 +36,10 @@ import {
 	type NamedPartnership,
 	pagePartnerships,
 } from "../../src/store/queries/partners.ts";
-import { findProgramme, type Programme, setEndpoint } from "../../src/store/queries/programmes.ts";
+import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
 import { createTestSite, type TestSite } from "../../src/web/test-site.test-support.ts";
 import { BODY_FIELDS } from "../support/callback-form.ts";
+import { setPartnership, setProgramme, setUrl } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
@@ -61,6 +62,8 @@ const TERMS = {
 	hosts: "shop.example\n*.brand.example",
 };
 
+const addressOf = (own: NamedPartnership) => ({ programmeId: own.programme_id, publicId: own.public_id });
+
 eachDatabase("credits", (database) => {
 	const clock = createClock(START_MS);
 	let site: TestSite;
@@ -82,13 +85,13 @@ eachDatabase("credits", (database) => {
 		await site.signIn(staff);
 		const session = await store.db.selectFrom("auth_sessions").select("id").executeTakeFirstOrThrow();
 		maker = { personId: staff.id, kind: "staff", sessionId: session.id };
-		const saved = await savePartnerTerms(site.deps, maker, shop.programme, TERMS);
+		const saved = await savePartnerTerms(site.deps, maker, shop.programme.id, TERMS);
 		ok(saved.ok, JSON.stringify(saved));
 		programme = (await findProgramme(store.db, shop.programme.public_id)) ?? shop.programme;
 	});
 
 	const addCode = (own: NamedPartnership, codes: string) =>
-		savePartnership(site.deps, maker, own, { rate: own.commission_rate ?? "", codes });
+		savePartnership(site.deps, maker, addressOf(own), { rate: own.commission_rate ?? "", codes });
 
 	async function partnerOf(
 		name: string,
@@ -97,20 +100,25 @@ eachDatabase("credits", (database) => {
 	): Promise<NamedPartnership> {
 		const invited = await invitePartner(site.deps, maker, { name, site: "", email: `${name}@blog.example` });
 		ok(invited.ok, JSON.stringify(invited));
-		const made = await addPartnership(site.deps, maker, of, invited.value.partner);
+		const made = await addPartnership(site.deps, maker, of.id, invited.value.partner);
 		ok(made.ok, JSON.stringify(made));
-		await changePartnership(database.store.db, made.value.id, { commission_rate: rate });
+		await setPartnership(database.store.db, made.value.id, { commission_rate: rate });
 		const found = await findPartnership(database.store.db, made.value.public_id);
 		ok(found);
 		return found;
 	}
 
 	async function linkOf(partnership: NamedPartnership): Promise<string> {
-		const link = await makeLink(site.deps, maker, partnership, {
-			name: "",
-			target: "https://shop.example/shoes",
-			code: "",
-		});
+		const link = await makePartnerLink(
+			site.deps,
+			maker,
+			{ partnerId: partnership.partner_id, partnershipId: partnership.public_id },
+			{
+				name: "",
+				target: "https://shop.example/shoes",
+				code: "",
+			},
+		);
 		ok(link.ok, JSON.stringify(link));
 		return link.value.code;
 	}
@@ -164,7 +172,7 @@ eachDatabase("credits", (database) => {
 		ok(Number(sold.json.conversion?.networkFee) > 0);
 		equal(sold.credit?.partnership_id, partnership.id);
 		deepEqual([sold.credit?.sub_1, sold.credit?.sub_2, sold.credit?.sub_3], ["news", "", "top"]);
-		ok((await savePartnership(site.deps, maker, partnership, { rate: "", codes: "" })).ok);
+		ok((await savePartnership(site.deps, maker, addressOf(partnership), { rate: "", codes: "" })).ok);
 		const later = await report({ clickId: await clickId(code) });
 		equal(later.json.conversion?.commission, PROGRAMME_COMMISSION);
 	});
@@ -172,7 +180,7 @@ eachDatabase("credits", (database) => {
 	test("a link to a host that the shop took off its list leads to the shop's front page, and credits", async () => {
 		const code = await linkOf(await partnerOf("moved"));
 		const save = async (hosts: string) => {
-			const saved = await savePartnerTerms(site.deps, maker, programme, { ...TERMS, hosts });
+			const saved = await savePartnerTerms(site.deps, maker, programme.id, { ...TERMS, hosts });
 			ok(saved.ok, JSON.stringify(saved));
 			await clock.moveBy(10 * SECOND_MS);
 		};
@@ -256,7 +264,7 @@ eachDatabase("credits", (database) => {
 
 	test("a sale that nobody brought has its word, no commission and no fee", async () => {
 		const other = await makeShop(site.deps);
-		await savePartnerTerms(site.deps, maker, other.programme, TERMS);
+		await savePartnerTerms(site.deps, maker, other.programme.id, TERMS);
 		const foreign = await clickId(await linkOf(await partnerOf("foreign", null, other.programme)));
 		const old = await clickId(await linkOf(await partnerOf("old")));
 		const stale = new Date(clock.nowMs() - DAY_MS).toISOString();
@@ -296,7 +304,7 @@ eachDatabase("credits", (database) => {
 		deepEqual([sold.json.credit, sold.credit?.partnership_id], ["CODE", byCode.id]);
 		const kept = await report({ clickId: id, couponCode: "WINTER10" });
 		deepEqual([kept.json.credit, kept.credit?.partnership_id], ["CLICK", byClick.id]);
-		ok((await changeState(site.deps, maker, byCode, "ended")).ok);
+		ok((await changeState(site.deps, maker, addressOf(byCode), "ended")).ok);
 		equal((await report({ couponCode: "SUMMER10" })).json.credit, "UNKNOWN_CODE");
 		ok((await addCode(byClick, "2024")).ok);
 		equal((await report({ couponCode: 2024 })).credit?.partnership_id, byClick.id, "a number is its text");
@@ -335,7 +343,7 @@ eachDatabase("credits", (database) => {
 			.returning("public_id")
 			.executeTakeFirstOrThrow();
 		const input = { partner: partnership.partner_public_id, reason: "ours" };
-		const refused = await assignPartner(site.deps, maker, programme, public_id, input);
+		const refused = await assignPartner(site.deps, maker, public_id, input);
 		match(refused.ok ? "" : refused.fault.detail, /Only a pixel has reported this order/);
 	});
 
@@ -469,7 +477,7 @@ eachDatabase("credits", (database) => {
 		await clock.moveBy(1_000);
 		const newer = await clickId(code);
 		equal((await report({ orderId: "raised", clickId: older })).json.conversion?.commission, "5.00");
-		ok((await savePartnership(site.deps, maker, own, { rate: "50", codes: "" })).ok);
+		ok((await savePartnership(site.deps, maker, addressOf(own), { rate: "50", codes: "" })).ok);
 		await report({ orderId: "raised", clickId: newer });
 		deepEqual(await storedCredit("raised"), ["CLICK", own.id, "5.00"]);
 	});
@@ -495,7 +503,7 @@ eachDatabase("credits", (database) => {
 		await rival.transact(async (trx) => {
 			await trx.updateTable("conversions").set({ reason: null }).where("id", "=", conversion.id).execute();
 			const input = { partner: "", reason: "ours" };
-			assigned = assignPartner(site.deps, maker, programme, conversion.public_id, input);
+			assigned = assignPartner(site.deps, maker, conversion.public_id, input);
 			const waiting = sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
 			while ((await waiting.execute(store.db)).rows.length === 0) await setTimeout(10);
 			await rival.writes.lockCredits(trx, [conversion.id]);
@@ -530,7 +538,7 @@ eachDatabase("credits", (database) => {
 		equal((await report({ orderId: "T-1", ...better, test: true })).credit?.word, "NO_SIGNAL");
 		const assigned = await report({ orderId: "T-2" });
 		const { public_id: assignedId } = assigned.conversion;
-		ok((await assignPartner(site.deps, maker, programme, assignedId, { partner: "", reason: "ours" })).ok);
+		ok((await assignPartner(site.deps, maker, assignedId, { partner: "", reason: "ours" })).ok);
 		deepEqual((await report({ orderId: "T-2", ...better })).json.credit, "ASSIGNED");
 		await report({ orderId: "T-3" });
 		const body = JSON.stringify({ orderId: "T-3" });
@@ -538,19 +546,17 @@ eachDatabase("credits", (database) => {
 		equal((await app.request(decision)).status, 200);
 		const decided = await report({ orderId: "T-3", ...better });
 		deepEqual([decided.json.credit, decided.conversion.commission], ["NO_SIGNAL", "0.00"]);
-		const { credits_partners: _, ...rest } = programme;
-		const refused = await assignPartner(site.deps, maker, { ...rest, credits_partners: 0 }, assignedId, {
-			partner: "",
-			reason: "x",
-		});
+		await setProgramme(database.store.db, programme.id, { credits_partners: 0 });
+		const refused = await assignPartner(site.deps, maker, assignedId, { partner: "", reason: "x" });
+		await setProgramme(database.store.db, programme.id, { credits_partners: 1 });
 		match(refused.ok ? "" : refused.fault.detail, /does not credit partners/);
 	});
 
 	test("the callback of a credited sale has the fourteen fields and nothing of who brought it", async () => {
 		const { store } = database;
 		const shop = await makeShop(site.deps);
-		ok((await savePartnerTerms(site.deps, maker, shop.programme, TERMS)).ok);
-		await setEndpoint(store.db, shop.programme.id, "https://shop.example/ringback", clock.nowMs());
+		ok((await savePartnerTerms(site.deps, maker, shop.programme.id, TERMS)).ok);
+		await setUrl(store.db, shop.programme.id, "https://shop.example/ringback", clock.nowMs());
 		const id = await clickId(
 			await linkOf(await partnerOf("told", "12.5000", shop.programme)),
 			"?s1=secret-place",
@@ -572,7 +578,7 @@ eachDatabase("credits", (database) => {
 		const partnership = await partnerOf("ended");
 		const code = await linkOf(partnership);
 		const id = await clickId(code);
-		ok((await changeState(site.deps, maker, partnership, "ended")).ok);
+		ok((await changeState(site.deps, maker, addressOf(partnership), "ended")).ok);
 		await clock.moveBy(11_000);
 		const later = await click(code);
 		deepEqual([later.status, later.headers.get("location")], [302, "https://shop.example/shoes"]);
@@ -616,7 +622,7 @@ eachDatabase("credits", (database) => {
 			],
 		);
 		const hour = Math.floor(clock.nowMs() / HOUR_MS);
-		const { id: linkId } = (await findLink(database.store.db, "code", code)) ?? { id: 0 };
+		const { id: linkId } = (await findPartnerLink(database.store.db, "code", code)) ?? { id: 0 };
 		const before = { linkId, kind: "click", hour: hour - 1 } as const;
 		await addClicks(database.store.db, [
 			{ ...before, clicks: 2_999_999_998 },
@@ -636,7 +642,7 @@ eachDatabase("credits", (database) => {
 	test("an application becomes a partnership with the terms that were shown, once", async () => {
 		const { db } = database.store;
 		const { programme: open } = await makeShop(site.deps);
-		await savePartnerTerms(site.deps, maker, open, { ...TERMS, takesApplications: "on" });
+		await savePartnerTerms(site.deps, maker, open.id, { ...TERMS, takesApplications: "on" });
 		const shown = (await findProgramme(db, open.public_id)) ?? open;
 		const applicant = { name: "Applied", site: "", email: "applied@blog.example", about: "News" };
 		const given = {
@@ -647,20 +653,20 @@ eachDatabase("credits", (database) => {
 		};
 		const applied = [];
 		for (const email of [given.email, "other@blog.example", given.email])
-			applied.push((await apply(site.deps, shown, { ...given, email })).ok);
+			applied.push((await apply(site.deps, shown.public_id, { ...given, email })).ok);
 		deepEqual(applied, [true, true, false], "the first of an address stands");
 		const [second, first, ...others] = await listApplications(db, open.id);
 		ok(first && second);
 		deepEqual(others, []);
 		equal(
-			(await answerApplication(site.deps, maker, programme, first.public_id, true)).ok,
+			(await acceptApplication(site.deps, maker, programme.id, first.public_id)).ok,
 			false,
 			"of another programme",
 		);
-		await savePartnerTerms(site.deps, maker, shown, { ...TERMS, terms: "Changed since." });
-		const both = [1, 2].map(() => answerApplication(site.deps, maker, open, first.public_id, true));
+		await savePartnerTerms(site.deps, maker, shown.id, { ...TERMS, terms: "Changed since." });
+		const both = [1, 2].map(() => acceptApplication(site.deps, maker, open.id, first.public_id));
 		deepEqual((await Promise.all(both)).map(({ ok }) => ok).sort(), [false, true]);
-		ok((await answerApplication(site.deps, maker, open, second.public_id, false)).ok);
+		ok((await declineApplication(site.deps, maker, open.id, second.public_id)).ok);
 		deepEqual(await listApplications(db, open.id), []);
 		const { rows } = await pagePartnerships(db, open.id, { limit: 10 });
 		deepEqual(
@@ -678,11 +684,11 @@ eachDatabase("credits", (database) => {
 	test("a partner's conversions of several programmes are walked in pages, the newest first, each once", async () => {
 		const { db } = database.store;
 		const other = await makeShop(site.deps);
-		await savePartnerTerms(site.deps, maker, other.programme, { ...TERMS, showsBaskets: "on" });
+		await savePartnerTerms(site.deps, maker, other.programme.id, { ...TERMS, showsBaskets: "on" });
 		const shop = await findProgramme(db, other.programme.public_id);
 		const one = await partnerOf("walked");
 		const partner = { id: one.partner_id, name: one.partner_name };
-		const joined = await addPartnership(site.deps, maker, shop ?? programme, partner);
+		const joined = await addPartnership(site.deps, maker, (shop ?? programme).id, partner);
 		ok(joined.ok);
 		const partnerships = await listPartnerships(db, "partner_id", [one.partner_id]);
 		deepEqual([partnerships.length, partnerships[0]?.programme_shows_baskets], [2, 0]);

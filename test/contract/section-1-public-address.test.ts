@@ -4,7 +4,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { after, test } from "node:test";
 import { DAY_MS } from "../../src/domain/time.ts";
-import { setEndpoint } from "../../src/store/queries/programmes.ts";
+import { setUrl } from "../support/change-rows.ts";
 import { eachService } from "../support/running-service.ts";
 import { startNameServer } from "../support/zone-server.ts";
 
@@ -68,7 +68,7 @@ eachService(
 		test("contract 1 rule 2: a literal that was allowed when it was saved is refused at delivery", async () => {
 			const programme = await running.openProgramme({ url: null });
 			const { service, clock, shop } = running;
-			await setEndpoint(service.store.db, programme.id, shop.url(), clock.nowMs());
+			await setUrl(service.store.db, programme.id, shop.url(), clock.nowMs());
 			await programme.record("A-1");
 			await programme.settled();
 			equal(shop.connectionCount, 0);

@@ -6,7 +6,8 @@ import { test } from "node:test";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
-import { presentUrl, setEndpoint } from "../../src/store/queries/programmes.ts";
+import { presentUrl } from "../../src/store/queries/programmes.ts";
+import { setUrl } from "../support/change-rows.ts";
 import { eachService } from "../support/running-service.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
 
@@ -68,7 +69,7 @@ eachService("section 1, what the service does", (running) => {
 	test("contract 1 rule 1: nothing goes to a URL without HTTPS, however it came into the database", async () => {
 		const programme = await running.openProgramme({ url: null });
 		const { service, clock, shop } = running;
-		await setEndpoint(service.store.db, programme.id, `http://127.0.0.1:${shop.port}/`, clock.nowMs());
+		await setUrl(service.store.db, programme.id, `http://127.0.0.1:${shop.port}/`, clock.nowMs());
 		const connectionsBefore = shop.connectionCount;
 		await programme.record("A-1");
 		await programme.settled();

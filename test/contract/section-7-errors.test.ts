@@ -3,7 +3,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, test } from "node:test";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
-import { setEndpoint } from "../../src/store/queries/programmes.ts";
+import { setUrl } from "../support/change-rows.ts";
 import { eachService } from "../support/running-service.ts";
 import type { AnswerRequest } from "../support/shop.ts";
 import { DEFAULT_PATH, type ShopProgramme } from "../support/shop-programme.ts";
@@ -102,7 +102,7 @@ eachService(
 			const name = `${running.service.random.hex(4)}.shop.example`;
 			const programme = await running.openProgramme({ url: null });
 			const url = running.shop.url("/postback", name);
-			await setEndpoint(running.service.store.db, programme.id, url, running.clock.nowMs());
+			await setUrl(running.service.store.db, programme.id, url, running.clock.nowMs());
 			await programme.record("A-1");
 			await programme.settled();
 			equal((await programme.attempts())[0]?.detail, "ENOTFOUND (look-up)");

@@ -16,9 +16,10 @@ import {
 	type Worked,
 } from "../../src/programmes/resend.ts";
 import { bringForward, bringRemovedForward } from "../../src/store/queries/bring-forward.ts";
-import { type Programme, removeEndpoint, setEndpoint } from "../../src/store/queries/programmes.ts";
+import type { Programme } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { holdsSomebodyUp } from "../support/between-statements.ts";
+import { removeUrl, setUrl } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addPending, demandNoLimbo } from "../support/pending-rows.ts";
@@ -90,9 +91,9 @@ eachDatabase("what is sent now", (database) => {
 		const programme = await addProgramme(store);
 		const id = await addDelivery(store, programme, LATER_MS);
 		const empty = await addProgramme(store);
-		await store.transact((trx) => removeEndpoint(trx, programme.id, NOW_MS));
+		await store.transact((trx) => removeUrl(trx, programme.id, NOW_MS));
 		equal(await bring(store, programme.id, [{ id, seq: 0 }]), null);
-		await store.transact((trx) => setEndpoint(trx, programme.id, "https://shop.example/new", NOW_MS));
+		await store.transact((trx) => setUrl(trx, programme.id, "https://shop.example/new", NOW_MS));
 		deepEqual(await bring(store, programme.id, [{ id, seq: 0 }]), []);
 		equal((await readAll(store, id)).queued?.due_at_ms, LATER_MS);
 		deepEqual(await bring(store, empty.id, [{ id, seq: 0 }]), []);
@@ -141,8 +142,8 @@ eachDatabase("what is sent now", (database) => {
 		const soonMs = NOW_MS + 5 * SECOND_MS;
 		const soon = await addDelivery(store, programme, soonMs);
 		const theirs = await addDelivery(store, other, LATER_MS);
-		await store.transact((trx) => removeEndpoint(trx, programme.id, NOW_MS));
-		await store.transact((trx) => setEndpoint(trx, programme.id, "https://shop.example/new", NOW_MS));
+		await store.transact((trx) => removeUrl(trx, programme.id, NOW_MS));
+		await store.transact((trx) => setUrl(trx, programme.id, "https://shop.example/new", NOW_MS));
 		const fresh = await addDelivery(store, programme, LATER_MS);
 		await store.db.updateTable("queue").set({ endpoint_epoch: 1 }).where("id", "=", fresh).execute();
 		equal(await bringRemovedForward(store, createClock(NOW_MS), programme.id, () => true), true);

@@ -11,8 +11,8 @@ import {
 	setAside,
 } from "../../src/store/queries/deliveries.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
-import { removeEndpoint } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
+import { removeUrl } from "../support/change-rows.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { readAll, settle, takeDue, takeOne } from "../support/queue-rows.ts";
@@ -83,7 +83,7 @@ eachDatabase("deliveries", (database) => {
 		await fail(few, START_MS + 5_020);
 		await fail(many, START_MS + 5_010, START_MS + 5_030, START_MS + 5_031);
 		await fail(gone, START_MS + 5_020);
-		await store.transact((trx) => removeEndpoint(trx, gone.id, START_MS));
+		await store.transact((trx) => removeUrl(trx, gone.id, START_MS));
 		const list = async (fromMs: number, untilMs: number, id?: string) =>
 			(
 				await listFailedProgrammes(store.db, { fromMs: START_MS + fromMs, untilMs: START_MS + untilMs }, id)
@@ -153,7 +153,7 @@ eachDatabase("deliveries", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const finished = await finish(store, programme);
-		await store.transact((trx) => removeEndpoint(trx, programme.id, START_MS));
+		await store.transact((trx) => removeUrl(trx, programme.id, START_MS));
 		equal(await store.transact((trx) => requeue(trx, programme.id, [finished], START_MS)), null);
 		equal((await readAll(store, finished.id)).delivery.state, "failed");
 	});

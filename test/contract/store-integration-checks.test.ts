@@ -11,9 +11,10 @@ import { issueKey, MAX_USABLE_KEYS, revokeKey } from "../../src/programmes/keys.
 import { findNewestTest } from "../../src/store/queries/conversions.ts";
 import { readIntegrationChecks } from "../../src/store/queries/first-times.ts";
 import { listApiKeys } from "../../src/store/queries/keys.ts";
-import { findProgrammesById, type Programme, updateProgramme } from "../../src/store/queries/programmes.ts";
+import { findProgrammesById, type Programme } from "../../src/store/queries/programmes.ts";
 import type { Settlement } from "../../src/store/queries/queue.ts";
 import type { Store } from "../../src/store/store.ts";
+import { setProgramme } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { recordQueries } from "../support/query-plan.ts";
@@ -49,7 +50,7 @@ eachDatabase("the checks of an integration", (database) => {
 	test("a pixel of a programme that does not park is ticked at once; one that names a test is not", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
-		await updateProgramme(store.db, programme.id, { parks_pixels: 0 });
+		await setProgramme(store.db, programme.id, { parks_pixels: 0 });
 		await record(store, programme, { source: "test", orderId: "test-1", isTest: true });
 		await record(store, programme, { source: "pixel", orderId: "test-1" });
 		equal((await ticks(store, programme)).pixel, false);
@@ -78,7 +79,7 @@ eachDatabase("the checks of an integration", (database) => {
 		equal(await findNewestTest(store.db, programme.id), undefined);
 		for (const orderId of ["test-1", "test-2"])
 			await record(store, programme, { source: "test", orderId, isTest: true });
-		await updateProgramme(store.db, programme.id, { first_signed_at_ms: START_MS });
+		await setProgramme(store.db, programme.id, { first_signed_at_ms: START_MS });
 		for (let n = 0; n < MANY; n += 50) {
 			const rows = Array.from({ length: 50 }, (_, m) => n + m);
 			await store.writes.insertInboundCalls(

@@ -18,8 +18,8 @@ import {
 	type Notice,
 	tellTroubles,
 } from "../../src/store/queries/notices.ts";
-import { removeEndpoint } from "../../src/store/queries/programmes.ts";
 import type { Db, Store } from "../../src/store/store.ts";
+import { removeUrl } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { failedAttempts, newNotice } from "../support/notices.ts";
@@ -145,7 +145,7 @@ eachDatabase("notices of failing callbacks", (database) => {
 		await fail(store.db, told.id);
 		await addFailures(store.db, [failedAttempts(watched.id, { failures: 0 })]);
 		for (const { id } of [told, watched]) {
-			await store.transact((trx) => removeEndpoint(trx, id, START_MS + 3));
+			await store.transact((trx) => removeUrl(trx, id, START_MS + 3));
 		}
 		const { ended_at_ms, ended_by } = await onlyNotice(store, told.id);
 		deepEqual([ended_at_ms, ended_by], [START_MS + 3, "removal"]);
@@ -187,7 +187,7 @@ eachDatabase("trouble that lasts", (database) => {
 	test("a request that failed after its URL was removed is forgotten, not told", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
-		await store.transact((trx) => removeEndpoint(trx, id, START_MS));
+		await store.transact((trx) => removeUrl(trx, id, START_MS));
 		await addFailures(store.db, [failedAttempts(id, { failures: 0 })]);
 		await tellEarly({ store, clock: createClock(START_MS + 10 * MINUTE_MS) }, never);
 		deepEqual(await readNotices(store, id), []);

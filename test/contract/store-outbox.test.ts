@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { decideConversion } from "../../src/conversions/decide.ts";
 import { oweEvents } from "../../src/conversions/owe.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { removeEndpoint } from "../../src/store/queries/programmes.ts";
+import { removeUrl } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { takeDue } from "../support/queue-rows.ts";
@@ -104,7 +104,7 @@ eachDatabase("the outbox", (database) => {
 			await addProgramme(store),
 			await addProgramme(store),
 		];
-		await store.transact((trx) => removeEndpoint(trx, noUrl.id, START_MS));
+		await store.transact((trx) => removeUrl(trx, noUrl.id, START_MS));
 		// Only prepared: nothing may be signed with it yet.
 		await store.db
 			.updateTable("signing_secrets")

@@ -77,7 +77,6 @@ import type { NamedPartnership } from "../../src/store/queries/partners.ts";
 import { listProgrammePeople, listStaff } from "../../src/store/queries/people.ts";
 import { hasConversions, listProgrammes } from "../../src/store/queries/programme-list.ts";
 import { findProgrammeOf, listProgrammesOf } from "../../src/store/queries/programme-people.ts";
-import { removeEndpoint, setEndpoint } from "../../src/store/queries/programmes.ts";
 import { pruneClicks, pruneExpired, pruneLog } from "../../src/store/queries/prune.ts";
 import type { DueDelivery, ReadRequest, Settlement } from "../../src/store/queries/queue.ts";
 import { hasPassword } from "../../src/store/queries/sign-in.ts";
@@ -86,6 +85,7 @@ import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
 import { createSqliteQueue } from "../../src/store/sqlite/queue.ts";
 import { createSqliteWrites } from "../../src/store/sqlite/writes.ts";
 import type { Db, Store } from "../../src/store/store.ts";
+import { removeUrl, setUrl } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase, type SuiteDatabase } from "../support/databases.ts";
 import { fillTables, LARGE, LARGE_TABLES, PROGRAMMES, ROWS, SMALL } from "../support/large-tables.ts";
@@ -232,7 +232,7 @@ const READS: readonly Read[] = [
 			`failed deliveries that are sent again, ${count} at once`,
 			["deliveries_in_sight"],
 			async (db) => {
-				await setEndpoint(db, LARGE, "https://shop.example/postback", START_MS);
+				await setUrl(db, LARGE, "https://shop.example/postback", START_MS);
 				await insertSecret(db, newSecret(LARGE));
 				const failed = await failedWithin(db, LARGE, { fromMs: START_MS - ROWS, untilMs: START_MS }, count);
 				// Here everything is in the queue, whatever its state.
@@ -247,7 +247,7 @@ const READS: readonly Read[] = [
 			`what is pending of programme ${programmeId}, whose URL was removed`,
 			["queue_by_due"],
 			async (db, store) => {
-				await removeEndpoint(db, programmeId, START_MS);
+				await removeUrl(db, programmeId, START_MS);
 				await bringRemovedForward(alongIndexes(store, db), createClock(), programmeId, () => true);
 			},
 		],

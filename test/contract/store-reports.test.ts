@@ -14,9 +14,10 @@ import { createRandom } from "../../src/outside/random.ts";
 import { listConversions } from "../../src/store/queries/conversion-list.ts";
 import { listMoves } from "../../src/store/queries/conversions.ts";
 import { listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
-import { type Programme, updateProgramme } from "../../src/store/queries/programmes.ts";
+import type { Programme } from "../../src/store/queries/programmes.ts";
 import { pruneExpired } from "../../src/store/queries/prune.ts";
 import type { Store } from "../../src/store/store.ts";
+import { setProgramme } from "../support/change-rows.ts";
 import { createClock } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { type Act, carryOut, endWindow, type Terms, UNKNOWN } from "../support/lifecycle-model.ts";
@@ -92,7 +93,7 @@ eachDatabase("reports of one order", (database) => {
 			parked_days: PARKED_DAYS,
 			approval_days: APPROVAL_DAYS,
 		} as const;
-		await updateProgramme(database.store.db, programme.id, terms);
+		await setProgramme(database.store.db, programme.id, terms);
 		return { ...programme, ...terms };
 	}
 

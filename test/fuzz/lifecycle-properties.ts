@@ -11,7 +11,8 @@ import { judgeAndMove, type OrderRequest } from "../../src/conversions/judge-and
 import { reportRequest } from "../../src/conversions/record.ts";
 import { type EventType, REASONS, reportedOrderId } from "../../src/domain/conversion.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
-import { type Programme, removeEndpoint, setEndpoint } from "../../src/store/queries/programmes.ts";
+import type { Programme } from "../../src/store/queries/programmes.ts";
+import { removeUrl, setUrl } from "../support/change-rows.ts";
 import {
 	type Act,
 	carryOut,
@@ -168,8 +169,8 @@ const URL_CHANGE = fc.tuple(ANY_PROGRAMME, fc.boolean()).map(([programme, isSet]
 	makeStep(`${isSet ? "save" : "remove"} the URL of ${programme}`, async (model, { service, programmes }) => {
 		const { store } = service.deps;
 		const { id } = programmes[programme];
-		if (isSet) await setEndpoint(store.db, id, "https://shop.example/other", service.nowMs());
-		else await store.transact((trx) => removeEndpoint(trx, id, service.nowMs()));
+		if (isSet) await setUrl(store.db, id, "https://shop.example/other", service.nowMs());
+		else await store.transact((trx) => removeUrl(trx, id, service.nowMs()));
 		if (isSet) model.withUrl.add(programme);
 		else model.withUrl.delete(programme);
 	}),

@@ -50,7 +50,7 @@ before(async () => {
 	});
 	const workplace = await opened.openWorkplace();
 	account = await openAccount(workplace);
-	expectValue(await addSamplePartner(workplace, COMMAND_LINE, account.programme));
+	expectValue(await addSamplePartner(workplace, COMMAND_LINE, account.programme.id));
 	await workplace.close();
 });
 after(() => opened.close());

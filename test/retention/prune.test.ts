@@ -9,7 +9,7 @@ import { realClock } from "../../src/outside/clock.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { addClicks, EVER, sumClicks } from "../../src/store/queries/clicks.ts";
 import { findDeliveries, requeue } from "../../src/store/queries/deliveries.ts";
-import { insertApplication, insertLink, listApplications } from "../../src/store/queries/partners.ts";
+import { insertApplication, insertPartnerLink, listApplications } from "../../src/store/queries/partners.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import {
 	pruneAccess,
@@ -287,7 +287,7 @@ eachDatabase("retention", (database) => {
 		await add(2, OLD_MS, CUTOFF_MS - 1);
 		const stay = await add(1, OLD_MS, CUTOFF_MS + HOUR_MS / 2);
 		const clicked = { partnership_id: 1, name: "", target: "", created_at_ms: OLD_MS };
-		const link = await insertLink(store.db, { ...clicked, code: "by-itself" });
+		const link = await insertPartnerLink(store.db, { ...clicked, code: "by-itself" });
 		const hour = Math.floor(OLD_MS / HOUR_MS);
 		await addClicks(store.db, [{ linkId: link?.id ?? 0, hour, kind: "click", clicks: 1 }]);
 		const log = createLog();

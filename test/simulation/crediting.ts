@@ -6,8 +6,8 @@ import { compareCredits, judgeCredit, readClickIds } from "../../src/domain/cred
 import { SEALING_IV_BYTES } from "../../src/domain/sealing.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { insertCode, insertPartner, insertPartnership } from "../../src/store/queries/partners.ts";
-import { updateProgramme } from "../../src/store/queries/programmes.ts";
 import type { Db } from "../../src/store/store.ts";
+import { setProgramme } from "../support/change-rows.ts";
 import { START_MS } from "../support/clock.ts";
 import type { Act, Brought } from "../support/lifecycle-model.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
@@ -49,7 +49,7 @@ export async function openCrediting(
 		partnershipsOf.set(programme, await joinPartners(db, programme.id));
 		if (!random.chance(CREDITING_SHARE)) continue;
 		programme.terms.isBetter = (told, known) => compareCredits(told, known) < 0;
-		await updateProgramme(db, programme.id, { credits_partners: 1, click_days: CLICK_DAYS });
+		await setProgramme(db, programme.id, { credits_partners: 1, click_days: CLICK_DAYS });
 	}
 
 	function drawClickId(programme: ProgrammeRecord, soldAtMs: number): string {

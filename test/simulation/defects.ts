@@ -63,12 +63,12 @@ export const DEFECTS: readonly Defect[] = [
 		seed: 16,
 		module: () => import("../../src/store/queries/programmes.ts"),
 		replaces: "setEndpoint",
-		by: (genuine) => async (db, programmeId, url, nowMs) => {
-			await genuine(db, programmeId, url, nowMs);
-			await db
+		by: (genuine) => async (trx, programme, url, nowMs) => {
+			await genuine(trx, programme, url, nowMs);
+			await trx
 				.updateTable("programmes")
 				.set((eb) => ({ endpoint_epoch: eb("endpoint_epoch", "+", 1) }))
-				.where("id", "=", programmeId)
+				.where("id", "=", programme.id)
 				.execute();
 		},
 	}),

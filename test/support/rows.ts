@@ -6,10 +6,11 @@ import type { OwedEvent } from "../../src/store/hot-writes.ts";
 import type { Conversion, NewConversion } from "../../src/store/queries/conversions.ts";
 import { findByOrders } from "../../src/store/queries/conversions.ts";
 import type { StoredCredit } from "../../src/store/queries/credits.ts";
-import { insertProgramme, type Programme, setEndpoint } from "../../src/store/queries/programmes.ts";
+import { insertProgramme, type Programme } from "../../src/store/queries/programmes.ts";
 import type { AttemptRecord, DueDelivery, Settlement } from "../../src/store/queries/queue.ts";
 import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
 import type { Db, Store } from "../../src/store/store.ts";
+import { setUrl } from "./change-rows.ts";
 import { START_MS } from "./clock.ts";
 
 type NewProgramme = Parameters<typeof insertProgramme>[1];
@@ -25,7 +26,7 @@ export function newId(prefix: IdPrefix): string {
 export async function addProgramme(store: Store): Promise<Programme> {
 	return store.transact(async (trx) => {
 		const programme = await insertProgramme(trx, newProgramme());
-		await setEndpoint(trx, programme.id, "https://shop.example/postback", START_MS);
+		await setUrl(trx, programme.id, "https://shop.example/postback", START_MS);
 		await insertSecret(trx, newSecret(programme.id));
 		return programme;
 	});

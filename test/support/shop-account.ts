@@ -10,7 +10,8 @@ import { openProgramme } from "../../src/programmes/open-programme.ts";
 import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import type { Workplace } from "../../src/service/workplace.ts";
 import { addToProgramme } from "../../src/store/queries/programme-people.ts";
-import { type Programme, updateProgramme } from "../../src/store/queries/programmes.ts";
+import type { Programme } from "../../src/store/queries/programmes.ts";
+import { setProgramme } from "./change-rows.ts";
 
 export interface ShopAccount {
 	programme: Programme;
@@ -76,8 +77,7 @@ export async function openAccount(
 	{ postbackUrl, creditsPartners = false, ...terms }: AccountOptions = {},
 ): Promise<ShopAccount> {
 	const account = await addAccount(workplace, terms);
-	if (creditsPartners)
-		await updateProgramme(workplace.store.db, account.programmeRow, { credits_partners: 1 });
+	if (creditsPartners) await setProgramme(workplace.store.db, account.programmeRow, { credits_partners: 1 });
 	if (postbackUrl !== undefined) {
 		expectValue(await savePostbackUrl(workplace, account.programmeId, postbackUrl, COMMAND_LINE));
 	}

@@ -2,6 +2,7 @@
 
 import { type Insertable, sql } from "kysely";
 import type { LandingHost } from "../../domain/click.ts";
+import { type Locked, lockRow, lockRows } from "../locked.ts";
 import type { Db } from "../store.ts";
 import type {
 	Application,
@@ -16,6 +17,7 @@ import type {
 } from "../tables/partners.ts";
 import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
 import { findByName } from "./programme-list.ts";
+import type { Programme } from "./programmes.ts";
 
 export type { Application, Partner, PartnerLink, Partnership } from "../tables/partners.ts";
 
@@ -25,6 +27,10 @@ export function insertPartner(db: Db, partner: Insertable<PartnersTable>): Promi
 
 export function findPartner(db: Db, publicId: string): Promise<Partner | undefined> {
 	return db.selectFrom("partners").selectAll().where("public_id", "=", publicId).executeTakeFirst();
+}
+
+export function findPartnerById(db: Db, id: number): Promise<Partner | undefined> {
+	return db.selectFrom("partners").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
 const PARTNER_PREFIX = "ptn_";
@@ -76,9 +82,11 @@ export async function addPartnerPerson(db: Db, partnerId: number, personId: numb
 		.execute();
 }
 
-export async function removePartnerPerson(db: Db, partnerId: number, personId: number): Promise<void> {
+/** Returns false if the person did not sign in for the partner. */
+export async function removePartnerPerson(db: Db, partnerId: number, personId: number): Promise<boolean> {
 	const people = db.deleteFrom("partner_people").where("partner_id", "=", partnerId);
-	await people.where("person_id", "=", personId).execute();
+	const { numDeletedRows } = await people.where("person_id", "=", personId).executeTakeFirst();
+	return numDeletedRows > 0n;
 }
 
 /** The partners that this person signs in for. One whose partnerships have all ended is among them: it keeps what it earned. */
@@ -104,12 +112,32 @@ export function insertPartnership(
 		.executeTakeFirst();
 }
 
+/** Finds a partnership of one programme or of one partner, so that an id from another's page finds nothing. */
+export type PartnershipKey =
+	| Pick<Partnership, "programme_id" | "public_id">
+	| Pick<Partnership, "partner_id" | "public_id">
+	| Pick<Partnership, "id">;
+
+export function lockPartnership(trx: Db, key: PartnershipKey): Promise<Locked<Partnership> | undefined> {
+	const query = trx.selectFrom("partnerships").selectAll();
+	return lockRow(
+		trx,
+		query.where((eb) => eb.and({ ...key })),
+	);
+}
+
+/** Locks all partnerships of a partner. */
+export function lockPartnershipsOf(trx: Db, partnerId: number): Promise<Locked<Partnership>[]> {
+	const query = trx.selectFrom("partnerships").selectAll().where("partner_id", "=", partnerId);
+	return lockRows(trx, query.orderBy("id"));
+}
+
 export async function changePartnership(
-	db: Db,
-	id: number,
+	trx: Db,
+	{ id }: Locked<Partnership>,
 	change: Pick<Partial<Partnership>, "commission_rate" | "ended_at_ms" | "ended_by_staff">,
 ): Promise<void> {
-	await db.updateTable("partnerships").set(change).where("id", "=", id).execute();
+	await trx.updateTable("partnerships").set(change).where("id", "=", id).execute();
 }
 
 /** With the names that people know both sides by. The programme's rate holds where the partnership has none of its own. */
@@ -160,7 +188,10 @@ export function pagePartnerships(
 }
 
 /** Undefined when somebody has the code already. */
-export function insertLink(db: Db, link: Insertable<PartnerLinksTable>): Promise<PartnerLink | undefined> {
+export function insertPartnerLink(
+	db: Db,
+	link: Insertable<PartnerLinksTable>,
+): Promise<PartnerLink | undefined> {
 	return db
 		.insertInto("partner_links")
 		.values(link)
@@ -170,7 +201,7 @@ export function insertLink(db: Db, link: Insertable<PartnerLinksTable>): Promise
 }
 
 /** The newest first. */
-export function pageLinks(
+export function pagePartnerLinks(
 	db: Db,
 	partnershipIds: readonly number[],
 	request: PageRequest,
@@ -184,12 +215,12 @@ export function pageLinks(
 	);
 }
 
-export async function countLinks(db: Db, partnershipId: number): Promise<number> {
+export async function countPartnerLinks(db: Db, partnershipId: number): Promise<number> {
 	const own = db.selectFrom("partner_links").where("partnership_id", "=", partnershipId);
 	return (await own.select(({ fn }) => fn.countAll<number>().as("links")).executeTakeFirstOrThrow()).links;
 }
 
-export function findLink(db: Db, by: "id" | "code", value: number | string) {
+export function findPartnerLink(db: Db, by: "id" | "code", value: number | string) {
 	return db.selectFrom("partner_links").selectAll().where(by, "=", value).executeTakeFirst();
 }
 
@@ -212,9 +243,13 @@ export async function insertCode(db: Db, code: Insertable<CouponCodesTable>): Pr
 	await db.insertInto("coupon_codes").values(code).execute();
 }
 
-export async function removeCode(db: Db, programmeId: number, folded: string): Promise<void> {
-	const codes = db.deleteFrom("coupon_codes").where("programme_id", "=", programmeId);
-	await codes.where("folded", "=", folded).execute();
+export async function removeCode(
+	trx: Db,
+	{ id, programme_id }: Locked<Partnership>,
+	folded: string,
+): Promise<void> {
+	const codes = trx.deleteFrom("coupon_codes").where("programme_id", "=", programme_id);
+	await codes.where("folded", "=", folded).where("partnership_id", "=", id).execute();
 }
 
 export function listCodes(db: Db, partnershipIds: readonly number[]) {
@@ -224,7 +259,7 @@ export function listCodes(db: Db, partnershipIds: readonly number[]) {
 
 export async function replaceLandingHosts(
 	trx: Db,
-	programmeId: number,
+	{ id: programmeId }: Locked<Programme>,
 	hosts: readonly LandingHost[],
 ): Promise<void> {
 	await trx.deleteFrom("landing_hosts").where("programme_id", "=", programmeId).execute();
@@ -262,12 +297,29 @@ export function listApplications(db: Db, programmeId: number): Promise<Applicati
 	return own.orderBy("id", "desc").execute();
 }
 
-export function findApplication(db: Db, programmeId: number, publicId: string) {
-	const own = db.selectFrom("applications").selectAll().where("programme_id", "=", programmeId);
-	return own.where("public_id", "=", publicId).executeTakeFirst();
+/** Returns undefined if the application does not exist, which includes one that was answered. */
+export function findApplication(
+	db: Db,
+	programmeId: number,
+	publicId: string,
+): Promise<Application | undefined> {
+	return selectApplication(db, programmeId, publicId).executeTakeFirst();
 }
 
-/** What strangers say of themselves is kept until it is answered. */
-export async function removeApplication(db: Db, id: number): Promise<void> {
-	await db.deleteFrom("applications").where("id", "=", id).execute();
+export function lockApplication(
+	trx: Db,
+	programmeId: number,
+	publicId: string,
+): Promise<Locked<Application> | undefined> {
+	return lockRow(trx, selectApplication(trx, programmeId, publicId));
+}
+
+function selectApplication(db: Db, programmeId: number, publicId: string) {
+	const query = db.selectFrom("applications").selectAll().where("programme_id", "=", programmeId);
+	return query.where("public_id", "=", publicId);
+}
+
+/** Removes an application that was answered, because what strangers say about themselves is not needed any longer. */
+export async function removeApplication(trx: Db, { id }: Locked<Application>): Promise<void> {
+	await trx.deleteFrom("applications").where("id", "=", id).execute();
 }

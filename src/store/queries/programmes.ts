@@ -1,6 +1,7 @@
 // Programmes and their Postback URLs.
 
 import type { Insertable, Selectable, Updateable } from "kysely";
+import { type Locked, lockRow } from "../locked.ts";
 import type { Db } from "../store.ts";
 import type { ProgrammesTable } from "../tables/programmes.ts";
 import { endTroubles } from "./notices.ts";
@@ -41,31 +42,33 @@ export async function findProgrammesById(db: Db, ids: readonly number[]): Promis
 
 export async function updateProgramme(
 	trx: Db,
-	programmeId: number,
+	{ id }: Locked<Programme>,
 	change: Updateable<ProgrammesTable>,
 ): Promise<void> {
-	await trx.updateTable("programmes").set(change).where("id", "=", programmeId).execute();
+	await trx.updateTable("programmes").set(change).where("id", "=", id).execute();
 }
 
 /**
- * Until the transaction ends, nobody else changes this programme's keys, secret or URL. An update that changes
- * nothing, because it means the same to both databases.
+ * The programme's lock also covers its people, keys, secrets and Postback URL: they change only in a transaction that holds
+ * it.
  */
-export async function lockProgramme(trx: Db, programmeId: number): Promise<void> {
-	await trx
-		.updateTable("programmes")
-		.set((eb) => ({ name: eb.ref("name") }))
-		.where("id", "=", programmeId)
-		.execute();
+export function lockProgramme(trx: Db, programmeId: number): Promise<Locked<Programme> | undefined> {
+	return lockRow(trx, trx.selectFrom("programmes").selectAll().where("id", "=", programmeId));
 }
 
-export async function setEndpoint(db: Db, programmeId: number, url: string, nowMs: number): Promise<void> {
-	const { id } = await db
+/** Saves the Postback URL. */
+export async function setEndpoint(
+	trx: Db,
+	programme: Locked<Programme>,
+	url: string,
+	nowMs: number,
+): Promise<void> {
+	const { id } = await trx
 		.insertInto("endpoints")
-		.values({ receiver_id: programmeId, url, saved_at_ms: nowMs })
+		.values({ receiver_id: programme.id, url, saved_at_ms: nowMs })
 		.returning("id")
 		.executeTakeFirstOrThrow();
-	await db.updateTable("programmes").set({ endpoint_id: id }).where("id", "=", programmeId).execute();
+	await updateProgramme(trx, programme, { endpoint_id: id });
 }
 
 export async function presentUrl(db: Db, programmeId: number): Promise<string | undefined> {
@@ -91,15 +94,14 @@ export async function listUrls(db: Db, programmeId: number, limit: number): Prom
 }
 
 /**
- * From the commit on nothing of the old epoch goes out, also not an event written by a transaction that still saw the
- * URL: the engine that comes to it cancels it. The caller has locked the programme.
+ * Removes the Postback URL. After the commit nothing of the old epoch is sent. This includes an event that was written by a
+ * transaction that still saw the URL, because the engine cancels deliveries of an older epoch.
  */
-export async function removeEndpoint(trx: Db, receiverId: number, nowMs: number): Promise<void> {
-	await trx
-		.updateTable("programmes")
-		.set((eb) => ({ endpoint_id: null, endpoint_epoch: eb("endpoint_epoch", "+", 1) }))
-		.where("id", "=", receiverId)
-		.execute();
-	// Nothing is sent any more, so nothing fails any more; and no success will come to end it.
-	await endTroubles(trx, [receiverId], "removal", nowMs);
+export async function removeEndpoint(trx: Db, programme: Locked<Programme>, nowMs: number): Promise<void> {
+	await updateProgramme(trx, programme, {
+		endpoint_id: null,
+		endpoint_epoch: programme.endpoint_epoch + 1,
+	});
+	// No callback is sent any more, so none will succeed and end the notice that callbacks fail.
+	await endTroubles(trx, [programme.id], "removal", nowMs);
 }

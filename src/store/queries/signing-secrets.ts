@@ -2,6 +2,7 @@
 
 import type { Insertable, Selectable } from "kysely";
 import { REPLACED_SECRET_GRACE_MS, stateOf } from "../../domain/secret-life.ts";
+import { type Locked, lockRow, lockRows } from "../locked.ts";
 import type { Db } from "../store.ts";
 import type { SigningSecretsTable } from "../tables/programmes.ts";
 
@@ -14,8 +15,8 @@ export async function insertSecret(db: Db, secret: Insertable<SigningSecretsTabl
 }
 
 /**
- * Those that a request to us may be signed with: of each programme the active one, a prepared one, and replaced ones in
- * their grace. The newest first.
+ * Returns the secrets that a request to us may be signed with: each programme's active secret, its prepared one, and replaced
+ * ones that are still in their grace period. The newest comes first.
  */
 export async function findUsableSecrets(
 	db: Db,
@@ -23,6 +24,18 @@ export async function findUsableSecrets(
 	nowMs: number,
 ): Promise<SigningSecret[]> {
 	if (programmeIds.length === 0) return [];
+	return selectUsable(db, programmeIds, nowMs).orderBy("id", "desc").execute();
+}
+
+export function lockUsableSecrets(
+	trx: Db,
+	programmeId: number,
+	nowMs: number,
+): Promise<Locked<SigningSecret>[]> {
+	return lockRows(trx, selectUsable(trx, [programmeId], nowMs).orderBy("id"));
+}
+
+function selectUsable(db: Db, programmeIds: readonly number[], nowMs: number) {
 	return db
 		.selectFrom("signing_secrets")
 		.selectAll()
@@ -30,9 +43,7 @@ export async function findUsableSecrets(
 		.where("ended_at_ms", "is", null)
 		.where((eb) =>
 			eb.or([eb("replaced_at_ms", "is", null), eb("replaced_at_ms", ">", nowMs - REPLACED_SECRET_GRACE_MS)]),
-		)
-		.orderBy("id", "desc")
-		.execute();
+		);
 }
 
 export async function isSecretUsable(db: Db, id: number, nowMs: number): Promise<boolean> {
@@ -59,12 +70,12 @@ export async function listEndedSecrets(
 		.execute();
 }
 
-export async function findSecret(
-	db: Db,
+export function lockSecret(
+	trx: Db,
 	programmeId: number,
 	publicId: string,
-): Promise<SigningSecret | undefined> {
-	return secretsOf(db, programmeId).where("public_id", "=", publicId).executeTakeFirst();
+): Promise<Locked<SigningSecret> | undefined> {
+	return lockRow(trx, secretsOf(trx, programmeId).where("public_id", "=", publicId));
 }
 
 export async function findActiveSecret(db: Db, programmeId: number): Promise<SigningSecret | undefined> {
@@ -104,26 +115,37 @@ function secretsOf(db: Db, programmeId: number) {
 	return db.selectFrom("signing_secrets").selectAll().where("receiver_id", "=", programmeId);
 }
 
-/** Not activated and not discarded; of one programme or (null) of all. */
+/** Returns secrets that are neither activated nor discarded, of one programme or, if it is null, of all. */
 export async function listSecretsPreparedBy(
 	db: Db,
 	personId: number,
 	programmeId: number | null,
 ): Promise<SigningSecret[]> {
+	return selectPreparedBy(db, personId, programmeId).execute();
+}
+
+export function lockSecretsPreparedBy(
+	trx: Db,
+	personId: number,
+	programmeId: number | null,
+): Promise<Locked<SigningSecret>[]> {
+	return lockRows(trx, selectPreparedBy(trx, personId, programmeId).orderBy("id"));
+}
+
+function selectPreparedBy(db: Db, personId: number, programmeId: number | null) {
 	return db
 		.selectFrom("signing_secrets")
 		.selectAll()
 		.where("prepared_by", "=", personId)
 		.where("activated_at_ms", "is", null)
 		.where("ended_at_ms", "is", null)
-		.$if(programmeId !== null, (secrets) => secrets.where("receiver_id", "=", programmeId ?? 0))
-		.execute();
+		.$if(programmeId !== null, (secrets) => secrets.where("receiver_id", "=", programmeId ?? 0));
 }
 
-/** In the order that keeps at most one of them active at every moment. */
+/** Replaces the active secret first, so that at every moment at most one is active. */
 export async function activatePrepared(
 	trx: Db,
-	{ id, receiver_id }: SigningSecret,
+	{ id, receiver_id }: Locked<SigningSecret>,
 	nowMs: number,
 ): Promise<void> {
 	await trx
@@ -136,8 +158,13 @@ export async function activatePrepared(
 	await trx.updateTable("signing_secrets").set({ activated_at_ms: nowMs }).where("id", "=", id).execute();
 }
 
-export async function endSecrets(trx: Db, ids: readonly number[], nowMs: number): Promise<void> {
-	if (ids.length === 0) return;
+export async function endSecrets(
+	trx: Db,
+	secrets: readonly Locked<SigningSecret>[],
+	nowMs: number,
+): Promise<void> {
+	if (secrets.length === 0) return;
+	const ids = secrets.map(({ id }) => id);
 	await trx.updateTable("signing_secrets").set({ ended_at_ms: nowMs }).where("id", "in", ids).execute();
 }
 

@@ -4,11 +4,12 @@
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { type Driver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, sql } from "kysely";
+import { type Driver, Kysely, SqliteAdapter, SqliteIntrospector, sql } from "kysely";
 import { applyMigrations } from "../schema/migrations.ts";
 import type { Schema } from "../schema/tables.ts";
 import { DueListeners, type Store, type StoreSize } from "../store.ts";
 import { SqliteDriver } from "./driver.ts";
+import { LocklessQueryCompiler } from "./query-compiler.ts";
 import { createSqliteQueue } from "./queue.ts";
 import { createSqliteWrites } from "./writes.ts";
 
@@ -60,7 +61,7 @@ export function createSqliteStore(database: DatabaseSync): Store {
 	const db = new Kysely<Schema>({
 		dialect: {
 			createDriver: (): Driver => driver,
-			createQueryCompiler: () => new SqliteQueryCompiler(),
+			createQueryCompiler: () => new LocklessQueryCompiler(),
 			createAdapter: () => new SqliteAdapter(),
 			createIntrospector: (kysely) => new SqliteIntrospector(kysely),
 		},

@@ -5,7 +5,7 @@ import { isByPixelAlone } from "../../domain/conversion.ts";
 import type { CreditWord } from "../../domain/credit.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
 import { findNamedCredits, type NamedCredit } from "../../store/queries/credits.ts";
-import { findLink, type PartnerLink } from "../../store/queries/partners.ts";
+import { findPartnerLink, type PartnerLink } from "../../store/queries/partners.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import { declareForm } from "../form.ts";
 import { type PageDeps, programmeOf, standingOf, type WebContext } from "../page.ts";
@@ -35,7 +35,7 @@ export async function creditSection(
 	const credit = (await findNamedCredits(db, [conversion.id])).get(conversion.id);
 	if (credit === undefined && programme.credits_partners === 0) return null;
 	const isStaff = standingOf(c) === "staff";
-	const link = credit?.link_id == null ? undefined : await findLink(db, "id", credit.link_id);
+	const link = credit?.link_id == null ? undefined : await findPartnerLink(db, "id", credit.link_id);
 	const subIds = credit === undefined ? [] : [credit.sub_1, credit.sub_2, credit.sub_3];
 	const facts: readonly (readonly [string, Content])[] = [
 		["Partner", nameOf(credit, isStaff)],

@@ -259,7 +259,7 @@ export async function trySample(c: WebContext, deps: WebDeps): Promise<Response>
 	// The brand is fixed now.
 	deps.network.forget();
 	const { programme, issued } = opened.value;
-	await addSamplePartner(deps, maker, programme);
+	await addSamplePartner(deps, maker, programme.id);
 	c.set("programme", programme);
 	c.set("standing", "staff");
 	return showCallbacks(c, deps, issued);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setUrl } from "../../../test/support/change-rows.ts";
 import { newNotice } from "../../../test/support/notices.ts";
 import { addConversion, addDeliveries, newSecret } from "../../../test/support/rows.ts";
 import { keepAnswer } from "../../domain/kept-answer.ts";
-import { setEndpoint } from "../../store/queries/programmes.ts";
 import { insertSecret } from "../../store/queries/signing-secrets.ts";
 import { runCallbacks } from "../integration/callback-run.test-support.ts";
 import { openTestSite, type SiteOptions, START_MS, type TestSite } from "../test-site.test-support.ts";
@@ -11,7 +11,7 @@ import { openTestSite, type SiteOptions, START_MS, type TestSite } from "../test
 test("nothing to tell: without a URL there is no part of notices, with one it says that all is well", async (t) => {
 	const { site, programme, path, open, browser } = await openNotices(t, { hasNoUrl: true });
 	assert.doesNotMatch((await open()).text, /id="notices"/);
-	await setEndpoint(site.store.db, programme.id, "https://shop.example/postback", START_MS);
+	await setUrl(site.store.db, programme.id, "https://shop.example/postback", START_MS);
 	const { text } = await open();
 	assert.match(text, /If callbacks to your shop fail, this list says why/);
 	assert.doesNotMatch(text, /badge-bad/);
@@ -273,7 +273,7 @@ async function openNotices(
 	const site = await openTestSite(t, options);
 	const programme = await site.addProgramme();
 	if (!hasNoUrl) {
-		await setEndpoint(site.store.db, programme.id, "https://shop.example/postback", START_MS);
+		await setUrl(site.store.db, programme.id, "https://shop.example/postback", START_MS);
 		await insertSecret(site.store.db, newSecret(programme.id));
 	}
 	const owner = await site.addOwner(programme);

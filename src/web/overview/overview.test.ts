@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setUrl } from "../../../test/support/change-rows.ts";
 import { newNotice } from "../../../test/support/notices.ts";
 import { addConversion } from "../../../test/support/rows.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
 import { addCallbackCounts } from "../../store/queries/delivery-health.ts";
 import { insertLocalAnswers } from "../../store/queries/local-answers.ts";
-import { setEndpoint } from "../../store/queries/programmes.ts";
 import { openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
 
 test("before anything has come in, the overview says the next step and shows no empty chart", async (t) => {
@@ -109,7 +109,7 @@ test("callback health: share of 2xx, the 95th percentile, what waits the longest
 		.updateTable("local_answers")
 		.set({ at_ms: START_MS - DAY_MS })
 		.execute();
-	await setEndpoint(site.store.db, programme.id, "https://shop.example/postback", START_MS);
+	await setUrl(site.store.db, programme.id, "https://shop.example/postback", START_MS);
 	assert.match((await open()).text, /nothing was sent/);
 	const { db } = site.store;
 	const hours = [
@@ -144,7 +144,7 @@ test("callback health: share of 2xx, the 95th percentile, what waits the longest
 test("callbacks that fail now are red, however good the day was", async (t) => {
 	const { site, programme, open, path } = await openOverview(t);
 	await addConversion(site.store, programme.id);
-	await setEndpoint(site.store.db, programme.id, "https://shop.example/postback", START_MS);
+	await setUrl(site.store.db, programme.id, "https://shop.example/postback", START_MS);
 	const hour = { hour_ms: START_MS - HOUR_MS, delivered: 988, failed: 12 };
 	await site.store.db
 		.insertInto("callback_hours")

@@ -4,10 +4,9 @@
 import * as z from "zod";
 import type { Earned } from "../../conversions/tally.ts";
 import type { Status } from "../../domain/conversion.ts";
-import { formatMinor } from "../../domain/money.ts";
+import { formatMinor, shortenRate } from "../../domain/money.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import { dayEndMs, dayStartMs, monthDays } from "../../domain/zone-day.ts";
-import { shortenRate } from "../../programmes/programme-terms.ts";
 import type { PartnershipTotal } from "../../store/queries/credits.ts";
 import { listCodes, type NamedPartnership } from "../../store/queries/partners.ts";
 import { STATUS_WORDS } from "../conversion-ui.ts";

@@ -2,10 +2,10 @@
 // here, and end it.
 
 import type { Result } from "../../domain/fault.ts";
-import { addPartnership, changeState } from "../../partners/partners.ts";
+import { addPartnership, endPartner } from "../../partners/partnerships.ts";
 import { MATCHES_NAMED, pickNamed } from "../../partners/pick-named.ts";
 import type { SentLink } from "../../people/invitations.ts";
-import { listPartnerships, type NamedPartnership, pageLinks } from "../../store/queries/partners.ts";
+import { listPartnerships, type NamedPartnership, pagePartnerLinks } from "../../store/queries/partners.ts";
 import { listProgrammes } from "../../store/queries/programme-list.ts";
 import { findProgramme } from "../../store/queries/programmes.ts";
 import { answerError } from "../error-page.ts";
@@ -46,7 +46,7 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 	const isActive = rows.some(({ ended_at_ms }) => ended_at_ms === null);
 	const end = { label: "End partner", tone: "danger", action: `${path}/end`, confirm: sayEnd(name) } as const;
 	const ids = rows.map((own) => own.id);
-	const links = await pageLinks(deps.store.db, ids, { limit: 1 });
+	const links = await pagePartnerLinks(deps.store.db, ids, { limit: 1 });
 	const isNew = !isStaff && isActive && links.rows.length === 0;
 	const first = html`<a href="${partnerLinksPath(id)}">Make your first link</a> to a shop. What it brings is listed here.`;
 	const add = () => ADD_FORM.show(c, { action: `${path}/add`, send: "Add" });
@@ -112,18 +112,16 @@ export async function addProgramme(c: WebContext, deps: PageDeps): Promise<Respo
 	if (!chosen.ok) return refuse(chosen);
 	const programme = await findProgramme(deps.store.db, chosen.value.publicId);
 	if (programme === undefined) return answerError(c, "not_found");
-	const added = await addPartnership(deps, makerOf(c), programme, partner);
+	const added = await addPartnership(deps, makerOf(c), programme.id, partner);
 	if (!added.ok) return refuse(added);
 	const path = programmePartnerPath(programme.public_id, added.value.public_id);
 	const next = "If you agreed a special rate or coupon codes, enter them below.";
 	return leadTo(c, path, `${partner.name} is now a partner of ${programme.name}. ${next}`);
 }
 
-export async function endPartner(c: WebContext, deps: PageDeps): Promise<Response> {
+export async function endAllPartnerships(c: WebContext, deps: PageDeps): Promise<Response> {
 	const partner = partnerOf(c);
-	for (const own of await listPartnerships(deps.store.db, "partner_id", [partner.id])) {
-		const ended = await changeState(deps, makerOf(c), own, "ended");
-		if (!ended.ok) return tellRefusal(c, ended, () => showEarnings(c, deps));
-	}
+	const ended = await endPartner(deps, makerOf(c), partner.id);
+	if (!ended.ok) return tellRefusal(c, ended, () => showEarnings(c, deps));
 	return leadTo(c, earningsPath(partner.public_id), `All partnerships of ${partner.name} have ended.`);
 }

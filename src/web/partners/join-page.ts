@@ -48,13 +48,14 @@ export async function showJoin(c: WebContext, deps: WebDeps): Promise<Response> 
 
 /** The answer does not tell who has an account. */
 export async function sendApplication(c: WebContext, deps: WebDeps): Promise<Response> {
-	const programme = await openProgramme(c, deps);
-	if (programme === null) return answerError(c, "not_found");
+	const publicId = c.req.param("programmeId") ?? "";
 	const typed = await JOIN_FORM.read(c);
 	const { address } = c.get("visitor");
-	const applied = await apply(deps, programme, { ...typed, address });
+	const applied = await apply(deps, publicId, { ...typed, address });
+	const programme = await openProgramme(c, deps);
+	if (programme === null) return answerError(c, "not_found");
 	if (!applied.ok) {
-		// Other terms may stand below now: they are accepted anew.
+		// The page may now show other terms, so the applicant has to accept them again.
 		const again = { ...typed, seenTerms: programme.partner_terms, acceptsTerms: "" };
 		return JOIN_FORM.refuse(c, applied, () => showJoin(c, deps), again);
 	}

@@ -3,7 +3,7 @@
 import { type ClickKind, type LandingHost, landingUrl } from "../../domain/click.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import { findLandingHosts, sumClicks } from "../../store/queries/clicks.ts";
-import { type NamedPartnership, type PartnerLink, pageLinks } from "../../store/queries/partners.ts";
+import { type NamedPartnership, type PartnerLink, pagePartnerLinks } from "../../store/queries/partners.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import type { WebContext, WebDeps } from "../page.ts";
 import { PARTNER_DOCS_PATH } from "../paths.ts";
@@ -33,7 +33,7 @@ export async function linkSection(
 	const ids = partnerships.map(({ id }) => id);
 	const query = { before: c.req.query("before") };
 	const list = { name: `links ${path}`, path, query, cursorName: "before", hash: "#links" };
-	const page = await pageLinks(db, ids, { after: cursorOf(deps, list), limit: PAGE_ROWS });
+	const page = await pagePartnerLinks(db, ids, { after: cursorOf(deps, list), limit: PAGE_ROWS });
 	const recentDays = Math.min(RECENT_DAYS, deps.retentionDays);
 	const linkIds = page.rows.map(({ id }) => id);
 	const clicks = await sumClicks(db, linkIds, deps.clock.nowMs() - recentDays * DAY_MS);

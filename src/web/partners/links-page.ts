@@ -2,10 +2,10 @@
 
 import { sayHost } from "../../domain/click.ts";
 import { keptSubIds, MAX_SUB_ID_BYTES } from "../../domain/click-token.ts";
-import { makeLink } from "../../partners/links.ts";
+import { makePartnerLink } from "../../partners/partner-links.ts";
 import { findLandingHosts } from "../../store/queries/clicks.ts";
 import {
-	findLink,
+	findPartnerLink,
 	listPartnerships,
 	type NamedPartnership,
 	type PartnerLink,
@@ -33,10 +33,9 @@ const FORM = declareForm({
 export async function makeOwnLink(c: WebContext, deps: PageDeps): Promise<Response> {
 	const typed = await FORM.read(c);
 	const partner = partnerOf(c);
-	const partnerships = await listPartnerships(deps.store.db, "partner_id", [partner.id]);
-	const partnership = partnerships.find(({ public_id }) => public_id === typed.partnership);
-	if (partnership === undefined) return answerError(c, "not_found");
-	const made = await makeLink(deps, makerOf(c), partnership, typed);
+	const owner = { partnerId: partner.id, partnershipId: typed.partnership };
+	const made = await makePartnerLink(deps, makerOf(c), owner, typed);
+	if (!made.ok && made.fault.code === "unknown_partner") return answerError(c, "not_found");
 	if (!made.ok) return FORM.refuse(c, made, () => showLinks(c, deps));
 	const { code: link } = made.value;
 	const path = withQuery(partnerLinksPath(partner.public_id), { link });
@@ -49,7 +48,7 @@ export async function showLinks(c: WebContext, deps: PageDeps): Promise<Response
 	const path = partnerLinksPath(partner.public_id);
 	const partnerships = await listPartnerships(db, "partner_id", [partner.id]);
 	const { link: code } = c.req.query();
-	const chosen = code === undefined ? undefined : await findLink(db, "code", code);
+	const chosen = code === undefined ? undefined : await findPartnerLink(db, "code", code);
 	const isOwn = partnerships.some(({ id }) => id === chosen?.partnership_id);
 	if (code !== undefined && !isOwn) return answerError(c, "not_found");
 	return answerPage(c, {

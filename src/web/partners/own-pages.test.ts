@@ -3,13 +3,14 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
+import { setLandingHosts, setProgramme } from "../../../test/support/change-rows.ts";
 import { makeStillClock } from "../../../test/support/clock.ts";
 import { DAY_MS } from "../../domain/time.ts";
-import { addPartnership, changeState, invitePartner } from "../../partners/partners.ts";
+import { invitePartner } from "../../partners/partners.ts";
+import { addPartnership, changeState } from "../../partners/partnerships.ts";
 import { COMMAND_LINE } from "../../people/actor.ts";
 import { addClicks } from "../../store/queries/clicks.ts";
-import { addPartnerPerson, removePartnerPerson, replaceLandingHosts } from "../../store/queries/partners.ts";
-import { updateProgramme } from "../../store/queries/programmes.ts";
+import { addPartnerPerson, removePartnerPerson } from "../../store/queries/partners.ts";
 import { ROUTES } from "../site.ts";
 import { openTestSite, PASSWORD, START_MS } from "../test-site.test-support.ts";
 import {
@@ -215,10 +216,10 @@ test("a new partner is led to the first link; one whose host is gone, or whose p
 	const moved = /Leads to the shop&#39;s front page(?:<[^>]+>)+shop\.example is no longer a landing host/;
 	const shown = async () => [(await browser.open(`${base}/links`)).text, (await staff.open(own)).text];
 	for (const text of await shown()) doesNotMatch(text, moved);
-	await replaceLandingHosts(site.store.db, programme.id, [{ host: "new.example", withSubdomains: true }]);
+	await setLandingHosts(site.store.db, programme.id, [{ host: "new.example", withSubdomains: true }]);
 	for (const text of await shown()) match(text, moved);
 	match((await browser.open(`${base}/links`)).text, /Nordlicht \(\*\.new\.example\)/);
-	await replaceLandingHosts(site.store.db, programme.id, []);
+	await setLandingHosts(site.store.db, programme.id, []);
 	for (const text of await shown()) match(text, /Leads nowhere/);
 	await staff.submit(`${own}/change`, { to: "ended" });
 	for (const text of await shown()) match(text, /Partnership ended/);
@@ -228,9 +229,9 @@ test("links are offered where they work, and other programmes are named with the
 	const shop = await openPartnerShop(t);
 	const { site, browser, base, partner, programme } = shop;
 	const bare = await site.addProgramme("Bare");
-	await updateProgramme(site.store.db, bare.id, { credits_partners: 1 });
+	await setProgramme(site.store.db, bare.id, { credits_partners: 1 });
 	const off = await addCreditingProgramme(site, "Off");
-	await updateProgramme(site.store.db, off.id, { credits_partners: 0 });
+	await setProgramme(site.store.db, off.id, { credits_partners: 0 });
 	for (const other of [bare, off]) await join(site, other, partner);
 	const { text } = await browser.open(`${base}/links`);
 	deepEqual(
@@ -238,22 +239,16 @@ test("links are offered where they work, and other programmes are named with the
 		["Nordlicht (shop.example)"],
 	);
 	match(text, /No links yet to Bare, Off: the programme does not credit partners, or has not named/);
-	await updateProgramme(site.store.db, programme.id, { credits_partners: 0 });
+	await setProgramme(site.store.db, programme.id, { credits_partners: 0 });
 	doesNotMatch((await browser.open(`${base}/links`)).text, /Make link/);
 });
 
 test("a partner reads how long a click counts and which terms hold, for each programme", async (t) => {
 	const { site, programme, browser, base, partner } = await openPartnerShop(t);
-	await updateProgramme(site.store.db, programme.id, { click_days: 45 });
+	await setProgramme(site.store.db, programme.id, { click_days: 45 });
 	const strict = await addCreditingProgramme(site, "Strict");
-	await updateProgramme(site.store.db, strict.id, { partner_terms: "No spam.\nNo <b>." });
-	const { ok: isOk } = await addPartnership(
-		site.deps,
-		COMMAND_LINE,
-		{ ...strict, partner_terms: "No spam.\nNo <b>." },
-		partner,
-	);
-	ok(isOk);
+	await setProgramme(site.store.db, strict.id, { partner_terms: "No spam.\nNo <b>." });
+	ok((await addPartnership(site.deps, COMMAND_LINE, strict.id, partner)).ok);
 	const { text } = await browser.open(`${base}/earnings`);
 	match(text, /Nordlicht[\s\S]+last click of the 45 days before it/);
 	match(text, /Strict[\s\S]+No spam\.\nNo &lt;b&gt;\./);
@@ -352,7 +347,7 @@ test("no page or file of a partner has an order id, nor a basket unless the prog
 	match(hidden, new RegExp(sold.public_id));
 	doesNotMatch(hidden, /ORDER-3133|987|98\.70/);
 	doesNotMatch(await open("?orderId=ORDER-31337&search=ORDER"), /987/);
-	await updateProgramme(site.store.db, programme.id, { shows_baskets: 1 });
+	await setProgramme(site.store.db, programme.id, { shows_baskets: 1 });
 	const shown = await open();
 	match(shown, /987\.65/);
 	doesNotMatch(shown, /ORDER-3133|98\.70/);
@@ -398,7 +393,8 @@ test("a partner that has ended still sees what it earned, and makes no links", a
 	const { site, browser, base, partnership } = shop;
 	const sold = await addCredited(shop, partnership, { occurred_at_ms: START_MS });
 	await makeLink(shop, { code: "kept" });
-	ok((await changeState(site.deps, COMMAND_LINE, partnership, "ended")).ok);
+	const address = { programmeId: partnership.programme_id, publicId: partnership.public_id };
+	ok((await changeState(site.deps, COMMAND_LINE, address, "ended")).ok);
 	const links = await browser.open(`${base}/links`);
 	match(links.text, /All partnerships have ended/);
 	match(links.text, /\/c\/kept</);

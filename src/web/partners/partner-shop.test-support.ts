@@ -2,19 +2,15 @@
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
+import { setLandingHosts, setPartnership, setProgramme } from "../../../test/support/change-rows.ts";
 import { addConversion, addCredit } from "../../../test/support/rows.ts";
-import { addPartnership, invitePartner } from "../../partners/partners.ts";
+import { invitePartner } from "../../partners/partners.ts";
+import { addPartnership } from "../../partners/partnerships.ts";
 import { COMMAND_LINE } from "../../people/actor.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
 import type { StoredCredit } from "../../store/queries/credits.ts";
-import {
-	changePartnership,
-	findPartnership,
-	type NamedPartnership,
-	type Partner,
-	replaceLandingHosts,
-} from "../../store/queries/partners.ts";
-import { type Programme, updateProgramme } from "../../store/queries/programmes.ts";
+import { findPartnership, type NamedPartnership, type Partner } from "../../store/queries/partners.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
 import {
 	type Browser,
 	openTestSite,
@@ -45,8 +41,8 @@ export async function openPartnerShop(t: TestContext, options: SiteOptions = {})
 
 export async function addCreditingProgramme(site: TestSite, name: string): Promise<Programme> {
 	const programme = await site.addProgramme(name);
-	await updateProgramme(site.store.db, programme.id, { credits_partners: 1 });
-	await replaceLandingHosts(site.store.db, programme.id, [{ host: "shop.example", withSubdomains: false }]);
+	await setProgramme(site.store.db, programme.id, { credits_partners: 1 });
+	await setLandingHosts(site.store.db, programme.id, [{ host: "shop.example", withSubdomains: false }]);
 	return programme;
 }
 
@@ -67,9 +63,9 @@ export async function join(
 	partner: Partner,
 	rate: string | null = null,
 ): Promise<NamedPartnership> {
-	const made = await addPartnership(site.deps, COMMAND_LINE, programme, partner);
+	const made = await addPartnership(site.deps, COMMAND_LINE, programme.id, partner);
 	assert.ok(made.ok);
-	await changePartnership(site.store.db, made.value.id, { commission_rate: rate });
+	await setPartnership(site.store.db, made.value.id, { commission_rate: rate });
 	const found = await findPartnership(site.store.db, made.value.public_id);
 	assert.ok(found);
 	return found;

@@ -3,8 +3,8 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
+import { setProgramme } from "../../../test/support/change-rows.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
-import { updateProgramme } from "../../store/queries/programmes.ts";
 import { follow, openShop, plain, type ShopSetup } from "../conversions/shop.test-support.ts";
 import { type Browser, LINK, newEmail, START_MS } from "../test-site.test-support.ts";
 import { creditTo } from "./partner-shop.test-support.ts";
@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000;
 async function openNetwork(t: Parameters<typeof openShop>[0], creditsPartners: 0 | 1 = 1) {
 	const shop = await openShop(t, "Shoes");
 	const { site, programme } = shop;
-	await updateProgramme(site.store.db, programme.id, { credits_partners: creditsPartners });
+	await setProgramme(site.store.db, programme.id, { credits_partners: creditsPartners });
 	const staff = await site.signIn(await site.addStaff());
 	return { ...shop, staff };
 }
@@ -171,7 +171,7 @@ test("lists name the partner of a sale and are filtered by it; programmes that c
 	const endOf = (order: string) => lines.find((line) => line.startsWith(`${order},`))?.split(/cnv_\w+,/)[1];
 	equal(endOf("N-1"), `Newsletter,${mail.partner.public_id},CLICK,'=top,,`);
 	equal(endOf("X-1"), ",,NO_SIGNAL,,,");
-	await updateProgramme(site.store.db, network.programme.id, { credits_partners: 0 });
+	await setProgramme(site.store.db, network.programme.id, { credits_partners: 0 });
 	doesNotMatch((await owner.open(base)).text, /data-label="Partner"|name="partner"/);
 	match((await owner.open(`${base}/export.csv`)).text, /,approvesAt,conversionId\r\n/);
 });

@@ -1,11 +1,11 @@
 // /programmes/:id/partners/:id: one partner of a programme: what was agreed, their coupon codes and links. Owners and
 // staff save what was agreed, and end or resume the partnership.
 
-import { changeState, savePartnership } from "../../partners/partners.ts";
-import { shortenRate } from "../../programmes/programme-terms.ts";
+import { shortenRate } from "../../domain/money.ts";
+import { changeState, type PartnershipAddress, savePartnership } from "../../partners/partnerships.ts";
 import { findPartnership, listCodes, type NamedPartnership } from "../../store/queries/partners.ts";
 import { answerError } from "../error-page.ts";
-import { declareForm, readTextFields } from "../form.ts";
+import { declareForm, HIDDEN, readTextFields } from "../form.ts";
 import type { WebContext, WebDeps } from "../page.ts";
 import * as page from "../page.ts";
 import * as paths from "../paths.ts";
@@ -17,6 +17,8 @@ import { linkSection } from "./link-section.ts";
 import { nextStep } from "./programme-partners-page.ts";
 
 const FORM = declareForm({
+	/** The values that the form was opened with. Only differences from them are saved. */
+	shown: HIDDEN,
 	rate: { label: "Commission rate in percent", inputMode: "decimal" },
 	codes: {
 		label: "Coupon codes",
@@ -56,11 +58,15 @@ async function renderPartnership(c: WebContext, deps: WebDeps, own: NamedPartner
 	const codes = (await listCodes(deps.store.db, [own.id])).map(({ code }) => code);
 	const sales = paths.withQuery(paths.conversionsPath(programmeId), { partner });
 	const change = own.ended_at_ms === null ? END : RESUME;
+	const values = {
+		rate: own.commission_rate === null ? "" : shortenRate(own.commission_rate),
+		codes: codes.join("\n"),
+	};
 	const usual = `Leave empty to use the programme's rate, ${shortenRate(own.programme_rate)} %.`;
 	const form = FORM.show(c, {
 		action: partnershipPath(own),
-		shown: isStaff ? ["rate", "codes"] : ["codes"],
-		values: { rate: own.commission_rate && shortenRate(own.commission_rate), codes: codes.join("\n") },
+		shown: isStaff ? ["shown", "rate", "codes"] : ["shown", "codes"],
+		values: { ...values, shown: String(new URLSearchParams(values)) },
 		looks: { rate: { hint: `${usual} It holds for sales recorded from now on.` } },
 		send: "Save",
 	});
@@ -96,16 +102,32 @@ async function renderPartnership(c: WebContext, deps: WebDeps, own: NamedPartner
 	});
 }
 
+/** The page is read again after a refusal, because the refusal may say that another person changed it. */
+async function showAgain(c: WebContext, deps: WebDeps, { publicId }: PartnershipAddress): Promise<Response> {
+	const now = await findPartnership(deps.store.db, publicId);
+	return now === undefined ? answerError(c, "not_found") : renderPartnership(c, deps, now);
+}
+
+function addressOf(own: NamedPartnership): PartnershipAddress {
+	return { programmeId: own.programme_id, publicId: own.public_id };
+}
+
 export const save = about(async (c, deps, own) => {
-	const saved = await savePartnership(deps, page.makerOf(c), own, await FORM.read(c));
-	if (!saved.ok) return FORM.refuse(c, saved, () => renderPartnership(c, deps, own));
-	return page.leadTo(c, partnershipPath(own), "Saved.");
+	const typed = await FORM.read(c);
+	const { rate = "", codes = "" } = Object.fromEntries(new URLSearchParams(typed.shown));
+	const shown = typed.shown === "" ? undefined : { rate, codes };
+	const address = addressOf(own);
+	const saved = await savePartnership(deps, page.makerOf(c), address, typed, shown);
+	if (saved.ok) return page.leadTo(c, partnershipPath(own), "Saved.");
+	const isOvertaken = saved.fault.code === "changed_meanwhile";
+	return FORM.refuse(c, saved, () => showAgain(c, deps, address), isOvertaken ? {} : undefined);
 });
 
 export const change = about(async (c, deps, own) => {
 	const to = (await readTextFields(c, ["to"])).to === "ended" ? "ended" : "active";
-	const changed = await changeState(deps, page.makerOf(c), own, to);
-	if (!changed.ok) return page.tellRefusal(c, changed, () => renderPartnership(c, deps, own));
+	const address = addressOf(own);
+	const changed = await changeState(deps, page.makerOf(c), address, to);
+	if (!changed.ok) return page.tellRefusal(c, changed, () => showAgain(c, deps, address));
 	const text = to === "ended" ? "The partnership has ended." : "The partnership is active again.";
 	return page.leadTo(c, partnershipPath(own), text);
 });

@@ -1,6 +1,6 @@
 // /programmes/:id/partners: who brings sales to a programme, what they bring and earn, and who has applied.
 
-import { answerApplication } from "../../partners/applications.ts";
+import { acceptApplication, declineApplication } from "../../partners/applications.ts";
 import type { InvitedPartner } from "../../partners/partners.ts";
 import { findLandingHosts } from "../../store/queries/clicks.ts";
 import { type Application, listApplications, pagePartnerships } from "../../store/queries/partners.ts";
@@ -136,8 +136,12 @@ export async function answer(c: WebContext, deps: PageDeps): Promise<Response> {
 	const programme = page.programmeOf(c);
 	const isAccepted = (await readTextFields(c, ["answer"])).answer === "accept";
 	const id = c.req.param("applicationId") ?? "";
-	const answered = await answerApplication(deps, page.makerOf(c), programme, id, isAccepted);
-	if (!answered.ok) return page.tellRefusal(c, answered, () => showProgrammePartners(c, deps));
-	if (answered.value !== null) return showProgrammePartners(c, deps, answered.value);
+	if (isAccepted) {
+		const accepted = await acceptApplication(deps, page.makerOf(c), programme.id, id);
+		if (accepted.ok) return showProgrammePartners(c, deps, accepted.value);
+		return page.tellRefusal(c, accepted, () => showProgrammePartners(c, deps));
+	}
+	const declined = await declineApplication(deps, page.makerOf(c), programme.id, id);
+	if (!declined.ok) return page.tellRefusal(c, declined, () => showProgrammePartners(c, deps));
 	return page.leadTo(c, programmePartnersPath(programme.public_id), "Declined. No mail is sent.");
 }

@@ -2,12 +2,13 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { setProgramme } from "../../../test/support/change-rows.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import { invitePartner } from "../../partners/partners.ts";
 import { COMMAND_LINE } from "../../people/actor.ts";
 import { addClicks } from "../../store/queries/clicks.ts";
-import { insertLink } from "../../store/queries/partners.ts";
-import { findProgramme, updateProgramme } from "../../store/queries/programmes.ts";
+import { insertPartnerLink } from "../../store/queries/partners.ts";
+import { findProgramme } from "../../store/queries/programmes.ts";
 import { type Browser, LINK, openAsOwner, START_MS } from "../test-site.test-support.ts";
 import { addCredited, addPartner, join as joinAs } from "./partner-shop.test-support.ts";
 
@@ -29,7 +30,7 @@ const APPLICANT = {
 async function openWithPartners(t: TestContext, names: readonly string[] = ["Anna's Blog"], hasMail = true) {
 	const shop = await openAsOwner(t, { hasMail });
 	const { site, programme } = shop;
-	await updateProgramme(site.store.db, programme.id, { credits_partners: 1 });
+	await setProgramme(site.store.db, programme.id, { credits_partners: 1 });
 	const own = [];
 	for (const name of names)
 		own.push(await joinAs(site, programme, (await addPartner(site, name)).partner, "12.5000"));
@@ -51,7 +52,7 @@ test("a partner is shown with rate, clicks, codes and links, and only in its own
 	assert.ok(partnership);
 	const { db } = site.store;
 	const row = { partnership_id: partnership.id, name: "Top", created_at_ms: START_MS };
-	const link = await insertLink(db, { ...row, code: "abc", target: "https://shop.example/" });
+	const link = await insertPartnerLink(db, { ...row, code: "abc", target: "https://shop.example/" });
 	const hour = Math.floor(START_MS / HOUR_MS);
 	const clicks = { linkId: link?.id ?? 0, kind: "click" } as const;
 	await addClicks(db, [
@@ -123,7 +124,7 @@ test("coupon codes are saved as a list, and each belongs to one partner; the rat
 	const { site, path, own, browser: owner } = await openWithPartners(t, ["First", "Second"]);
 	const [first, second] = own.map(({ public_id }) => `${path}/${public_id}`);
 	assert.ok(first && second);
-	await owner.submit(first, { codes: "SUMMER,\r\n winter ; ;\r\n\r\nSummer", rate: "50" });
+	await owner.submit(first, { codes: "SUMMER,\r\n winter ; ;\r\n\r\nSummer", rate: "many" });
 	assert.match((await owner.open(first)).text, />\nSummer\nwinter<\/textarea>/);
 	assert.match((await owner.open(first)).text, /12\.5 %/);
 	assert.match((await owner.open(first)).text, /Terms at its start/);
@@ -146,7 +147,57 @@ test("coupon codes are saved as a list, and each belongs to one partner; the rat
 			"First; code added: Summer; code added: winter",
 			"First; code removed: Summer",
 			"Second; code added: summer",
-			"First; rate: the programme's",
+			"First; rate: 12.5 % → the programme's",
+		],
+	);
+});
+
+/** The hidden values that a form was opened with, as the browser would send them. */
+async function shownIn(browser: Browser, path: string): Promise<string> {
+	const { text } = await browser.open(path);
+	return /name="shown" value="([^"]*)"/.exec(text)?.[1]?.replaceAll("&amp;", "&") ?? "";
+}
+
+test("a form that was open while another person saved changes only what its person typed", async (t) => {
+	const { site, path, own, browser: owner } = await openWithPartners(t);
+	const at = `${path}/${own[0]?.public_id}`;
+	const staff = await site.signIn(await site.addStaff());
+	await owner.submit(at, { codes: "FIRST\nSECOND" });
+	const shown = await shownIn(staff, at);
+	assert.equal(shown, "rate=12.5&codes=FIRST%0ASECOND");
+	await owner.submit(at, { codes: "SECOND\nTHIRD", shown: await shownIn(owner, at) });
+	await staff.submit(at, { codes: "FIRST\nSECOND\nFOURTH", rate: "12.5", shown });
+	assert.match((await owner.open(at)).text, />\nFOURTH\nSECOND\nTHIRD<\/textarea>/);
+	await staff.submit(at, { codes: "", rate: "15", shown: "" });
+	const late = await staff.submit(at, { codes: "FIFTH", rate: "14", shown });
+	assert.equal(late.status, 409);
+	assert.match(late.text, /id="rate-error">Another person changed the rate to 15 % while this page was open/);
+	assert.match(late.text, /name="rate" [^>]*value="15"/, "the form shows what the other person saved");
+	assert.doesNotMatch((await owner.open(at)).text, /FIFTH/);
+	await staff.submit(at, { codes: "", rate: "12.5", shown });
+	assert.match((await owner.open(at)).text, /15 %/, "an untouched rate is not written back");
+});
+
+test("settings for partners that another person saved are not written back, and the audit log names each change", async (t) => {
+	const { site, programme, browser: owner } = await openAsOwner(t);
+	const path = `/programmes/${programme.public_id}/partners/settings`;
+	const staff = await site.signIn(await site.addStaff());
+	const fields = { clickDays: "30", clickParameter: "rbclick", hosts: "", terms: "" };
+	const shown = await shownIn(owner, path);
+	await staff.submit(path, { ...fields, clickDays: "45", creditsPartners: "on", shown });
+	await owner.submit(path, { ...fields, hosts: "shop.example", terms: "Be fair.", shown });
+	const saved = await findProgramme(site.store.db, programme.public_id);
+	assert.deepEqual([saved?.click_days, saved?.credits_partners, saved?.partner_terms], [45, 1, "Be fair."]);
+	const late = await owner.submit(path, { ...fields, clickDays: "60", shown });
+	assert.equal(late.status, 409);
+	assert.match(late.text, /id="clickDays-error">Another person changed this setting/);
+	assert.match(late.text, /name="clickDays" [^>]*value="45"/);
+	assert.equal((await owner.submit(path, { ...fields, shown })).status, 303, "nothing to save");
+	assert.deepEqual(
+		(await site.audit("programme.changed")).map(({ detail }) => detail),
+		[
+			"credits partners: no → yes; days after a click: 30 → 45",
+			"shop addresses: none → shop.example; terms for partners: 0 characters → 8 characters",
 		],
 	);
 });
@@ -438,7 +489,7 @@ test("an application is refused at its field, and with terms that have changed s
 		...{ name: "", email: "", about: "", acceptsTerms: "" },
 	});
 	assert.deepEqual(errorsIn(empty.text), ["name", "email", "about", "acceptsTerms"]);
-	await updateProgramme(site.store.db, programme.id, { partner_terms: "Pay us." });
+	await setProgramme(site.store.db, programme.id, { partner_terms: "Pay us." });
 	const refused = await stranger.submit(join, fields);
 	assert.match(refused.text, /id="acceptsTerms-error">The terms were changed while you read them/);
 	assert.match(refused.text, /Pay us\./);

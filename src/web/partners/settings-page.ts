@@ -1,9 +1,15 @@
 // /programmes/:id/partners/settings: what a programme says to its partners. Staff alone turn crediting on.
 
 import { sayHost } from "../../domain/click.ts";
-import { MAX_CLICK_DAYS, MAX_TERMS_LENGTH, savePartnerTerms } from "../../partners/terms.ts";
+import {
+	MAX_CLICK_DAYS,
+	MAX_TERMS_LENGTH,
+	type PartnerTermsInput,
+	savePartnerTerms,
+} from "../../partners/terms.ts";
 import { findLandingHosts } from "../../store/queries/clicks.ts";
-import { declareForm } from "../form.ts";
+import { findProgramme } from "../../store/queries/programmes.ts";
+import { declareForm, HIDDEN } from "../form.ts";
 import {
 	answerPage,
 	leadTo,
@@ -18,6 +24,8 @@ import * as ui from "../ui.ts";
 import { html } from "../ui.ts";
 
 const SETTINGS_FORM = declareForm({
+	/** The values that the form was opened with. Only differences from them are saved. */
+	shown: HIDDEN,
 	creditsPartners: {
 		label:
 			"Credit sales to partners: a sale that no partner brought then has no commission and no network fee",
@@ -57,19 +65,20 @@ export async function showPartnerSettings(c: WebContext, { store }: WebDeps): Pr
 	const isStaff = viewerOf(c).kind === "staff";
 	const hosts = (await findLandingHosts(store.db, [programme.id])).get(programme.id) ?? [];
 	const on = (flag: 0 | 1) => (flag === 1 ? "on" : "");
+	const values = {
+		creditsPartners: on(programme.credits_partners),
+		clickDays: String(programme.click_days),
+		clickParameter: programme.click_parameter,
+		hosts: hosts.map(sayHost).join("\n"),
+		showsBaskets: on(programme.shows_baskets),
+		takesApplications: on(programme.takes_applications),
+		terms: programme.partner_terms,
+	};
 	const form = SETTINGS_FORM.show(c, {
 		action: partnerSettingsPath(programme.public_id),
-		values: {
-			creditsPartners: on(programme.credits_partners),
-			clickDays: String(programme.click_days),
-			clickParameter: programme.click_parameter,
-			hosts: hosts.map(sayHost).join("\n"),
-			showsBaskets: on(programme.shows_baskets),
-			takesApplications: on(programme.takes_applications),
-			terms: programme.partner_terms,
-		},
+		values: { ...values, shown: String(new URLSearchParams(values)) },
 		rows: ({ fields }) =>
-			html`${isStaff ? fields("creditsPartners") : null}<div class="form-grid">${fields("clickDays", "clickParameter")}</div>${fields("hosts", "showsBaskets", "takesApplications", "terms")}`,
+			html`${fields("shown")}${isStaff ? fields("creditsPartners") : null}<div class="form-grid">${fields("clickDays", "clickParameter")}</div>${fields("hosts", "showsBaskets", "takesApplications", "terms")}`,
 		send: "Save",
 	});
 	const title = "Settings for partners";
@@ -87,7 +96,31 @@ export async function showPartnerSettings(c: WebContext, { store }: WebDeps): Pr
 /** Leads to the page that says what is missing yet, and where partners apply. */
 export async function savePartnerSettings(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
-	const saved = await savePartnerTerms(deps, makerOf(c), programme, await SETTINGS_FORM.read(c));
-	if (!saved.ok) return SETTINGS_FORM.refuse(c, saved, () => showPartnerSettings(c, deps));
+	const typed = await SETTINGS_FORM.read(c);
+	const saved = await savePartnerTerms(deps, makerOf(c), programme.id, typed, readShown(typed.shown));
+	if (!saved.ok) {
+		// If another person was faster, the form shows what they saved.
+		const isOvertaken = saved.faults.some(({ code }) => code === "changed_meanwhile");
+		const show = async () => {
+			c.set("programme", (await findProgramme(deps.store.db, programme.public_id)) ?? programme);
+			return showPartnerSettings(c, deps);
+		};
+		return SETTINGS_FORM.refuse(c, saved, show, isOvertaken ? {} : undefined);
+	}
 	return leadTo(c, programmePartnersPath(programme.public_id), "Saved.");
+}
+
+function readShown(text: string): PartnerTermsInput | undefined {
+	if (text === "") return undefined;
+	const shown = new URLSearchParams(text);
+	const read = (name: keyof PartnerTermsInput) => shown.get(name) ?? "";
+	return {
+		creditsPartners: read("creditsPartners"),
+		clickDays: read("clickDays"),
+		clickParameter: read("clickParameter"),
+		hosts: read("hosts"),
+		showsBaskets: read("showsBaskets"),
+		takesApplications: read("takesApplications"),
+		terms: read("terms"),
+	};
 }

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
+import { setUrl } from "../../../test/support/change-rows.ts";
 import { newNotice } from "../../../test/support/notices.ts";
 import { addConversion } from "../../../test/support/rows.ts";
-import { setEndpoint } from "../../store/queries/programmes.ts";
 import {
 	newEmail,
 	openAsOwner,
@@ -19,7 +19,7 @@ test("staff see every programme, the newest first, with what is wrong and what w
 	const site = await openTestSite(t);
 	const quiet = await site.addProgramme("Quiet shop");
 	const busy = await site.addProgramme("Busy shop");
-	await setEndpoint(site.store.db, busy.id, "https://shop.example/postback", START_MS);
+	await setUrl(site.store.db, busy.id, "https://shop.example/postback", START_MS);
 	await addConversion(site.store, busy.id, {});
 	await addConversion(site.store, busy.id, { status: "APPROVED" });
 	await addConversion(site.store, busy.id, { test: 1 });

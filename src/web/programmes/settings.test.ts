@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setProgramme } from "../../../test/support/change-rows.ts";
 import type { AuditAction } from "../../domain/action.ts";
+import { shortenRate } from "../../domain/money.ts";
 import { COMMAND_LINE } from "../../people/actor.ts";
-import { changeProgramme, shortenRate, termsOf } from "../../programmes/programme-terms.ts";
+import { changeProgramme, termsOf } from "../../programmes/programme-terms.ts";
 import { noteAudit } from "../../store/queries/audit.ts";
-import { updateProgramme } from "../../store/queries/programmes.ts";
 import { openFilledShop } from "../filled-shop.test-support.ts";
 import {
 	openAsOwner,
@@ -61,7 +62,7 @@ test("an owner changes name and approval window; rates and pixels stay whatever 
 	assert.doesNotMatch(form.text, /name="commissionRate"|name="parksPixels"|Who did what/);
 	assert.match(form.text, /8 % of the basket/);
 	assert.doesNotMatch(form.text, /no partner brought/);
-	await updateProgramme(site.store.db, programme.id, { credits_partners: 1 });
+	await setProgramme(site.store.db, programme.id, { credits_partners: 1 });
 	const crediting = (await browser.open(path)).text;
 	assert.match(
 		crediting,
@@ -171,9 +172,9 @@ test("what was saved between the reading and the writing of a request stays, too
 	const site = await openTestSite(t);
 	const programme = await site.addProgramme("Before");
 	const form = termsOf(programme);
-	await changeProgramme(site.deps, COMMAND_LINE, programme, { ...form, commissionRate: "10" }, form);
+	await changeProgramme(site.deps, COMMAND_LINE, programme.id, { ...form, commissionRate: "10" }, form);
 	// As a request that read the programme before that.
-	const late = await changeProgramme(site.deps, COMMAND_LINE, programme, { ...form, name: "After" }, form);
+	const late = await changeProgramme(site.deps, COMMAND_LINE, programme.id, { ...form, name: "After" }, form);
 	assert.deepEqual(late, {
 		ok: true,
 		value: [{ term: "name", before: "Before", after: "After" }],
@@ -183,7 +184,7 @@ test("what was saved between the reading and the writing of a request stays, too
 	const same = await changeProgramme(
 		site.deps,
 		COMMAND_LINE,
-		programme,
+		programme.id,
 		{ ...form, commissionRate: "9" },
 		form,
 	);

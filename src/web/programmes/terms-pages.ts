@@ -2,6 +2,7 @@
 // /programmes/:id/settings: owners and staff change them, and everybody else reads them.
 
 import { ID_RANDOM_BYTES, makeId } from "../../domain/id.ts";
+import { shortenRate } from "../../domain/money.ts";
 import { grants, type Standing } from "../../domain/roles.ts";
 import { openProgramme } from "../../programmes/open-programme.ts";
 import * as terms from "../../programmes/programme-terms.ts";
@@ -93,8 +94,8 @@ function readDays(text = ""): number {
 function writeTerms(agreed: terms.Terms): Record<keyof terms.Terms, string> {
 	return {
 		name: agreed.name,
-		commissionRate: terms.shortenRate(agreed.commissionRate),
-		feeRate: terms.shortenRate(agreed.feeRate),
+		commissionRate: shortenRate(agreed.commissionRate),
+		feeRate: shortenRate(agreed.feeRate),
 		approvalDays: String(agreed.approvalDays),
 		approvalDaysMin: String(agreed.approvalDaysMin),
 		approvalDaysMax: String(agreed.approvalDaysMax),
@@ -219,7 +220,7 @@ export async function saveSettings(c: WebContext, deps: WebDeps): Promise<Respon
 			? readTerms(typed)
 			: { name: typed.name, approvalDays: readDays(typed.approvalDays) };
 	const opened = typed.shown === "" ? {} : readTerms(shown);
-	const changed = await terms.changeProgramme(deps, makerOf(c), programme, wanted, opened);
+	const changed = await terms.changeProgramme(deps, makerOf(c), programme.id, wanted, opened);
 	if (!changed.ok) {
 		// Whoever was overtaken sees what the others saved, and types again what they wanted.
 		const isOvertaken = changed.faults.some(({ code }) => code === "changed_meanwhile");
@@ -274,8 +275,8 @@ function fixedFacts(programme: Programme, standing: Standing): Html {
 	return html`${ui.facts([
 		...own,
 		...(grants(standing, "manage") ? [] : [["Approval window", days] as const]),
-		["Commission", `${ui.decimal(terms.shortenRate(programme.commission_rate))} % of the basket`],
-		["Network fee", `${ui.decimal(terms.shortenRate(programme.fee_rate))} % of the basket`],
+		["Commission", `${ui.decimal(shortenRate(programme.commission_rate))} % of the basket`],
+		["Network fee", `${ui.decimal(shortenRate(programme.fee_rate))} % of the basket`],
 		[
 			"Pixels",
 			programme.parks_pixels === 1

@@ -1,0 +1,88 @@
+// Partner links: addresses /c/<code> that lead to a shop's page with a click ID.
+
+import { CODE_PATTERN, type LandingHost, landingUrl, sayHost } from "../domain/click.ts";
+import { readName } from "../domain/display-name.ts";
+import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
+import { type SignedInPerson, transactAs } from "../people/actor.ts";
+import type { Clock, Random } from "../ports.ts";
+import { findLandingHosts } from "../store/queries/clicks.ts";
+import {
+	countPartnerLinks,
+	findPartnership,
+	insertPartnerLink,
+	lockPartnership,
+	type PartnerLink,
+} from "../store/queries/partners.ts";
+import type { Store } from "../store/store.ts";
+import { note } from "./partners.ts";
+import { unknownPartnership } from "./partnerships.ts";
+
+/** 40 bits: short enough to type, and too many to find by trying. */
+const CODE_BYTES = 5;
+/** More than anybody manages by hand. Sub IDs tell placements apart. */
+const MAX_LINKS = 500;
+
+export interface PartnerLinkInput {
+	/** A name that the partner chooses, or empty. */
+	name: string;
+	target: string;
+	/** The code that the partner wants, or empty for a random one. */
+	code: string;
+}
+
+/** Makes a link for a partner, at the request of the partner's people or of staff. */
+export async function makePartnerLink(
+	{ store, clock, random }: { store: Store; clock: Clock; random: Random },
+	actor: SignedInPerson,
+	{ partnerId, partnershipId }: { partnerId: number; partnershipId: string },
+	input: PartnerLinkInput,
+): Promise<Result<PartnerLink>> {
+	return transactAs(store, actor, async (trx) => {
+		const partnership = await lockPartnership(trx, { partner_id: partnerId, public_id: partnershipId });
+		const named = await findPartnership(trx, partnershipId);
+		if (partnership === undefined || named === undefined) return unknownPartnership();
+		if (partnership.ended_at_ms !== null) {
+			const whom = partnership.ended_by_staff === 1 ? "the network's staff" : "the programme's owner";
+			return refuse("partnership_ended", `This partnership has ended. Ask ${whom} to resume it.`);
+		}
+		const { programme_id: programmeId } = partnership;
+		const hosts = (await findLandingHosts(trx, [programmeId])).get(programmeId) ?? [];
+		const read = checkAll({
+			target: readTarget(input.target.trim(), hosts, named.programme_name),
+			name: input.name.trim() === "" ? succeed("") : readName(input.name, "the link's"),
+			code: readCode(input.code.trim().toLowerCase() || random.hex(CODE_BYTES)),
+		});
+		if (!read.ok) return read;
+		const { target, name, code } = read.value;
+		if ((await countPartnerLinks(trx, partnership.id)) >= MAX_LINKS) {
+			const text = `A partner has at most ${MAX_LINKS} links. Use sub IDs to tell placements apart.`;
+			return refuse("too_many_links", text);
+		}
+		const row = { code, partnership_id: partnership.id, name, target: target.href };
+		const link = await insertPartnerLink(trx, { ...row, created_at_ms: clock.nowMs() });
+		if (link === undefined) {
+			const text = `The link code ${code} is taken. Choose another one, or leave it empty.`;
+			return refuse("code_taken", text, "code");
+		}
+		await note(trx, { clock }, actor, "link.made", code, link.target, programmeId);
+		return succeed(link);
+	});
+}
+
+function readTarget(text: string, hosts: readonly LandingHost[], programmeName: string): Result<URL> {
+	const target = landingUrl(text, hosts);
+	if (target !== null) return succeed(target);
+	const names = hosts.map(sayHost).join(", ");
+	const cure =
+		names === ""
+			? `${programmeName} has not named its shop's addresses yet. Ask its owner.`
+			: `Enter an address that starts with https://, has no port, and is at ${names}.`;
+	return refuse("foreign_target", cure, "target");
+}
+
+function readCode(code: string): Result<string> {
+	if (CODE_PATTERN.test(code)) return succeed(code);
+	const rule =
+		"A link code has at most 40 letters a to z, digits and hyphens, and starts and ends with a letter or a digit.";
+	return refuse("invalid_field", rule, "code");
+}

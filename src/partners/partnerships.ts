@@ -1,0 +1,273 @@
+// Partnerships. Staff add a partner to a programme and agree its rate; the programme's owner enters coupon codes. Both may
+// end a partnership. After its end it keeps what it earned, and still earns from clicks that were made before.
+
+import { foldCode, MAX_COUPON_CODE_CHARACTERS } from "../domain/credit.ts";
+import { parseName } from "../domain/display-name.ts";
+import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
+import { compareForm } from "../domain/form-changes.ts";
+import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { parseRate, shortenRate } from "../domain/money.ts";
+import { type Actor, type SignedInPerson, transactAs, transactInProgramme } from "../people/actor.ts";
+import type { InvitationsDeps } from "../people/invitations.ts";
+import type { Locked } from "../store/locked.ts";
+import * as rows from "../store/queries/partners.ts";
+import { lockProgramme, type Programme } from "../store/queries/programmes.ts";
+import type { Db } from "../store/store.ts";
+import { note } from "./partners.ts";
+
+type Deps = Pick<InvitationsDeps, "store" | "clock" | "random">;
+type Partnership = rows.Partnership;
+
+export function addPartnership(
+	deps: Deps,
+	actor: Actor,
+	programmeId: number,
+	partner: Pick<rows.Partner, "id" | "name">,
+): Promise<Result<Partnership>> {
+	return transactInProgramme(deps.store, actor, programmeId, async (trx) => {
+		const programme = await lockProgramme(trx, programmeId);
+		if (programme === undefined) return refuse("unknown_programme", "This programme does not exist.");
+		return joinProgramme(trx, deps, actor, programme, partner);
+	});
+}
+
+/**
+ * Adds the partner at the programme's own rate. The partnership keeps the terms that the applicant saw, or the programme's
+ * present terms if nobody applied.
+ */
+export async function joinProgramme(
+	trx: Db,
+	deps: Pick<Deps, "clock" | "random">,
+	actor: Actor,
+	programme: Locked<Programme>,
+	partner: Pick<rows.Partner, "id" | "name">,
+	terms = programme.partner_terms,
+): Promise<Result<Partnership>> {
+	const nowMs = deps.clock.nowMs();
+	const partnership = await rows.insertPartnership(trx, {
+		public_id: makeId("pts", nowMs, deps.random.bytes(ID_RANDOM_BYTES)),
+		programme_id: programme.id,
+		partner_id: partner.id,
+		commission_rate: null,
+		terms,
+		created_at_ms: nowMs,
+	});
+	if (partnership === undefined) {
+		const text = `${partner.name} is a partner of this programme already. Open the partnership to change it.`;
+		return refuse("already_partner", text);
+	}
+	await note(trx, deps, actor, "partnership.started", partnership.public_id, partner.name, programme.id);
+	return succeed(partnership);
+}
+
+/** The fields of a partnership's form, as typed. */
+export interface PartnershipFields {
+	/** Percent, or empty for the programme's own rate. It applies to sales that are recorded from now on. */
+	rate: string;
+	/** All coupon codes of the partnership, one a line. */
+	codes: string;
+}
+
+/**
+ * Saves a partnership's form. An owner's form never changes the rate, whatever it contains.
+ *
+ * `shown` is what the form contained when it was opened, and only differences from it are saved. Without it, everything in
+ * the form is wanted.
+ */
+export async function savePartnership(
+	deps: Deps,
+	actor: Actor,
+	{ programmeId, publicId }: PartnershipAddress,
+	typed: PartnershipFields,
+	shown?: PartnershipFields,
+): Promise<Result<true>> {
+	const mayChangeRate = actor.kind !== "shop";
+	const read = checkAll({
+		rate: mayChangeRate ? readRate(typed.rate) : succeed(null),
+		codes: readCodes(typed.codes),
+	});
+	if (!read.ok) return read;
+	const wanted = read.value;
+	return transactInProgramme<true>(deps.store, actor, programmeId, async (trx) => {
+		const partnership = await rows.lockPartnership(trx, { programme_id: programmeId, public_id: publicId });
+		if (partnership === undefined) return unknownPartnership();
+		// Both are judged before anything is written, because a refusal does not roll back.
+		const rate = mayChangeRate ? judgeRate(partnership, wanted.rate, shown?.rate) : succeed(null);
+		if (!rate.ok) return rate;
+		const codes = await planCodes(trx, actor, partnership, wanted.codes, shown?.codes);
+		if (!codes.ok) return codes;
+		const changes = [
+			...(rate.value === null ? [] : [await saveRate(trx, partnership, rate.value)]),
+			...(await saveCodes(trx, partnership, codes.value, deps.clock.nowMs())),
+		];
+		if (changes.length > 0) {
+			const detail = [await nameOf(trx, partnership), ...changes].join("; ");
+			await note(trx, deps, actor, "partnership.changed", publicId, detail, programmeId);
+		}
+		return succeed(true);
+	});
+}
+
+/** Names a partnership without its contents, so that a use case has to read it under its lock. */
+export interface PartnershipAddress {
+	programmeId: number;
+	publicId: string;
+}
+
+/** Resolves to the rate to save, or null if the rate does not change. */
+function judgeRate(
+	{ commission_rate: stored }: Locked<Partnership>,
+	wanted: string | null,
+	shownText: string | undefined,
+): Result<{ rate: string | null } | null> {
+	const seen = shownText === undefined ? succeed(stored) : readRate(shownText);
+	const { changed, overtaken } = compareForm(["rate"], {
+		shown: { rate: seen.ok ? seen.value : stored },
+		wanted: { rate: wanted },
+		stored: { rate: stored },
+	});
+	if (overtaken.length > 0) {
+		const text = `Another person changed the rate to ${sayRate(stored)} while this page was open. Nothing was saved. Check the rate and save again.`;
+		return refuse("changed_meanwhile", text, "rate");
+	}
+	return succeed(changed.length === 0 ? null : { rate: wanted });
+}
+
+/** Resolves to the change in words, for the audit log. */
+async function saveRate(
+	trx: Db,
+	partnership: Locked<Partnership>,
+	{ rate }: { rate: string | null },
+): Promise<string> {
+	await rows.changePartnership(trx, partnership, { commission_rate: rate });
+	return `rate: ${sayRate(partnership.commission_rate)} → ${sayRate(rate)}`;
+}
+
+function sayRate(rate: string | null): string {
+	return rate === null ? "the programme's" : `${shortenRate(rate)} %`;
+}
+
+interface CodeChanges {
+	added: CouponCodes;
+	removed: CouponCodes;
+}
+
+/** Codes that another person added while the form was open stay, because the form did not show them. */
+async function planCodes(
+	trx: Db,
+	actor: Actor,
+	partnership: Locked<Partnership>,
+	wanted: CouponCodes,
+	shownText: string | undefined,
+): Promise<Result<CodeChanges>> {
+	const listed = await rows.listCodes(trx, [partnership.id]);
+	const stored: CouponCodes = new Map(listed.map(({ folded, code }) => [folded, code]));
+	const seen = shownText === undefined ? succeed(stored) : readCodes(shownText);
+	const shown = seen.ok ? seen.value : stored;
+	const added = new Map([...wanted].filter(([folded]) => !stored.has(folded) && !shown.has(folded)));
+	const removed = new Map([...stored].filter(([folded]) => !wanted.has(folded) && shown.has(folded)));
+	for (const [folded, code] of added) {
+		const other = await rows.findByCode(trx, partnership.programme_id, folded);
+		if (other === undefined) continue;
+		const whose = actor.kind === "shop" ? "another partner of this programme" : other.partner_name;
+		const text = `The code ${code} belongs to ${whose} already. Remove it there first.`;
+		return refuse("code_taken", text, "codes");
+	}
+	return succeed({ added, removed });
+}
+
+/** Resolves to the changes in words, for the audit log. */
+async function saveCodes(
+	trx: Db,
+	partnership: Locked<Partnership>,
+	{ added, removed }: CodeChanges,
+	nowMs: number,
+): Promise<string[]> {
+	const { id: partnership_id, programme_id } = partnership;
+	for (const [folded, code] of added) {
+		await rows.insertCode(trx, { folded, code, partnership_id, programme_id, created_at_ms: nowMs });
+	}
+	for (const folded of removed.keys()) await rows.removeCode(trx, partnership, folded);
+	return [
+		...[...added.values()].map((code) => `code added: ${code}`),
+		...[...removed.values()].map((code) => `code removed: ${code}`),
+	];
+}
+
+function readRate(text: string): Result<string | null> {
+	return text.trim() === "" ? succeed(null) : parseRate(text.trim(), "rate");
+}
+
+const MAX_CODES = 200;
+
+/** Coupon codes as people write them, by the form in which they are compared. */
+type CouponCodes = ReadonlyMap<string, string>;
+
+function readCodes(text: string): Result<CouponCodes> {
+	const lines = text.split(/[\r\n,;]+/).filter((line) => line.trim() !== "");
+	const codes = lines.map(parseName);
+	if (codes.some((code) => code === null || code.length > MAX_COUPON_CODE_CHARACTERS)) {
+		const rule = `A coupon code has at most ${MAX_COUPON_CODE_CHARACTERS} characters. Enter one a line.`;
+		return refuse("invalid_field", rule, "codes");
+	}
+	if (codes.length > MAX_CODES) return refuse("invalid_field", `Enter at most ${MAX_CODES} codes.`, "codes");
+	return succeed(new Map(codes.flatMap((code) => (code === null ? [] : [[foldCode(code), code]]))));
+}
+
+type State = "ended" | "active";
+
+/** Ends or resumes a partnership. After it is resumed, its links and codes count again. */
+export function changeState(
+	deps: Deps,
+	actor: Actor,
+	{ programmeId, publicId }: PartnershipAddress,
+	to: State,
+): Promise<Result<true>> {
+	return transactInProgramme(deps.store, actor, programmeId, async (trx) => {
+		const partnership = await rows.lockPartnership(trx, { programme_id: programmeId, public_id: publicId });
+		if (partnership === undefined) return unknownPartnership();
+		if (partnership.ended_by_staff === 1 && actor.kind === "shop") {
+			return refuse("partnership_ended", "The network ended this partnership. Ask its staff to resume it.");
+		}
+		await setState(trx, deps, actor, partnership, to);
+		return succeed(true);
+	});
+}
+
+/** Ends all partnerships of a partner. Only staff can resume them. */
+export function endPartner(deps: Deps, actor: SignedInPerson, partnerId: number): Promise<Result<true>> {
+	return transactAs<true>(deps.store, actor, async (trx) => {
+		if (actor.kind !== "staff") return refuse("not_allowed", "Only the network's staff can end a partner.");
+		for (const partnership of await rows.lockPartnershipsOf(trx, partnerId)) {
+			await setState(trx, deps, actor, partnership, "ended");
+		}
+		return succeed(true);
+	});
+}
+
+async function setState(
+	trx: Db,
+	deps: Pick<Deps, "clock">,
+	actor: Actor,
+	partnership: Locked<Partnership>,
+	to: State,
+): Promise<void> {
+	const { ended_at_ms, ended_by_staff, programme_id, public_id } = partnership;
+	const endedByStaff = to === "ended" && actor.kind !== "shop" ? 1 : 0;
+	const isAlready = (ended_at_ms === null) === (to === "active") && ended_by_staff === endedByStaff;
+	if (isAlready) return;
+	await rows.changePartnership(trx, partnership, {
+		ended_at_ms: to === "ended" ? (ended_at_ms ?? deps.clock.nowMs()) : null,
+		ended_by_staff: endedByStaff,
+	});
+	const action = to === "ended" ? "partnership.ended" : "partnership.started";
+	await note(trx, deps, actor, action, public_id, await nameOf(trx, partnership), programme_id);
+}
+
+async function nameOf(db: Db, { partner_id }: Partnership): Promise<string> {
+	return (await rows.findPartnerById(db, partner_id))?.name ?? "";
+}
+
+export function unknownPartnership(): ReturnType<typeof refuse> {
+	return refuse("unknown_partner", "This programme has no such partner. Look at the list again.");
+}

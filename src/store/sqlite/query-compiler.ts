@@ -1,0 +1,10 @@
+// Kysely's SQL for SQLite, without row locks. SQLite has none, and needs none: a transaction begins with `begin immediate`,
+// which keeps every other writer out until it ends.
+
+import { type SelectModifierNode, SqliteQueryCompiler } from "kysely";
+
+export class LocklessQueryCompiler extends SqliteQueryCompiler {
+	protected override visitSelectModifier(node: SelectModifierNode): void {
+		if (node.modifier !== "ForNoKeyUpdate") super.visitSelectModifier(node);
+	}
+}

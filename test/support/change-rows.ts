@@ -1,0 +1,62 @@
+// Changes of rows that a test begins with. Each takes an id instead of a locked row, and locks the row itself.
+
+import type { LandingHost } from "../../src/domain/click.ts";
+import type { Locked } from "../../src/store/locked.ts";
+import { changePartnership, lockPartnership, replaceLandingHosts } from "../../src/store/queries/partners.ts";
+import {
+	lockProgramme,
+	type Programme,
+	removeEndpoint,
+	setEndpoint,
+	updateProgramme,
+} from "../../src/store/queries/programmes.ts";
+import type { Db } from "../../src/store/store.ts";
+
+export function setProgramme(
+	db: Db,
+	programmeId: number,
+	change: Parameters<typeof updateProgramme>[2],
+): Promise<void> {
+	return withProgramme(db, programmeId, (trx, programme) => updateProgramme(trx, programme, change));
+}
+
+/** Saves a Postback URL without judging it. */
+export function setUrl(db: Db, programmeId: number, url: string, nowMs: number): Promise<void> {
+	return withProgramme(db, programmeId, (trx, programme) => setEndpoint(trx, programme, url, nowMs));
+}
+
+export function removeUrl(db: Db, programmeId: number, nowMs: number): Promise<void> {
+	return withProgramme(db, programmeId, (trx, programme) => removeEndpoint(trx, programme, nowMs));
+}
+
+export function setLandingHosts(db: Db, programmeId: number, hosts: readonly LandingHost[]): Promise<void> {
+	return withProgramme(db, programmeId, (trx, programme) => replaceLandingHosts(trx, programme, hosts));
+}
+
+export function setPartnership(
+	db: Db,
+	partnershipId: number,
+	change: Parameters<typeof changePartnership>[2],
+): Promise<void> {
+	return inTransaction(db, async (trx) => {
+		const partnership = await lockPartnership(trx, { id: partnershipId });
+		if (partnership === undefined) throw new Error(`there is no partnership ${partnershipId}`);
+		await changePartnership(trx, partnership, change);
+	});
+}
+
+function withProgramme(
+	db: Db,
+	programmeId: number,
+	change: (trx: Db, programme: Locked<Programme>) => Promise<void>,
+): Promise<void> {
+	return inTransaction(db, async (trx) => {
+		const programme = await lockProgramme(trx, programmeId);
+		if (programme === undefined) throw new Error(`there is no programme ${programmeId}`);
+		await change(trx, programme);
+	});
+}
+
+function inTransaction(db: Db, work: (trx: Db) => Promise<void>): Promise<void> {
+	return db.isTransaction ? work(db) : db.transaction().execute(work);
+}
