@@ -16,11 +16,11 @@ import { createPostEventAnswers } from "./api/post-event-answers.ts";
 import { problemAnswer } from "./api/problem.ts";
 import { createSignedCalls, type Endpoint, type SignedCalls } from "./api/signed-call.ts";
 import { createLinks } from "./clicks/links.ts";
+import { createAdmission } from "./concurrency/admission.ts";
 import { fault, faultOf } from "./domain/fault.ts";
 import { createAuth } from "./people/auth.ts";
 import { createCallers } from "./programmes/callers.ts";
 import { recordOf } from "./request-notes.ts";
-import { createTurns } from "./turns.ts";
 import type { WebDeps } from "./web/page.ts";
 import { createSite } from "./web/site.ts";
 
@@ -51,16 +51,16 @@ function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string
 	};
 }
 
-export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "turns">;
+export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "admission">;
 
 export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtOnce"> {
 	const refusals = createRefusalLog(deps);
-	const turns = createTurns(deps.clock, deps.stopSignal);
+	const admission = createAdmission(deps);
 	const ways = {
 		callers: createCallers(deps, deps.network.wire),
 		intake: createIntake(deps),
 		refusals,
-		turns,
+		admission,
 	};
 	const signedCalls = createSignedCalls(deps, ways);
 	// These by themselves: they come thousands of times a second, and Hono finds one of a few paths sooner than one of all.
@@ -93,13 +93,13 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 	const apiDocument = createApiDocument(deps);
 	const answerDocument = createDocumentAnswer(apiDocument);
 	rest.get("/openapi.json", async (c) => {
-		const endTurn = await turns.wait("pages", callerBlock(c, deps) ?? "inside");
-		if (endTurn === undefined) return problemAnswer(deps, TOO_MANY_WAIT);
-		await deps.network.read().finally(endTurn);
+		const leave = await admission.admit("pages", callerBlock(c, deps) ?? "private addresses");
+		if (leave === undefined) return problemAnswer(deps, TOO_MANY_WAIT);
+		await deps.network.read().finally(leave);
 		return answerDocument();
 	});
 	refuseOtherMethods(rest, deps, ["/openapi.json"]);
-	rest.route("/", createSite({ ...deps, auth: createAuth(deps), turns }));
+	rest.route("/", createSite({ ...deps, auth: createAuth(deps), admission }));
 	// For whoever asks which there are: tests do.
 	app.routes.push(...rest.routes);
 	return Object.assign(app, { answerAtOnce: clicks.answerAtOnce });

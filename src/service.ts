@@ -5,7 +5,7 @@ import { writeAccess } from "./api/access-log.ts";
 import { createMetricsApp, createWorkerApp } from "./api/bare-app.ts";
 import type { Unready } from "./api/deps.ts";
 import { createStoringWatch } from "./api/health.ts";
-import { createLimitedCalls } from "./api/pixel-limits.ts";
+import { createLimitedCalls } from "./api/limited-pixel-calls.ts";
 import { Engine } from "./callbacks/engine.ts";
 import { createClickCounts } from "./clicks/counts.ts";
 import { type Config, publicUrlAt, warningSettings } from "./config.ts";

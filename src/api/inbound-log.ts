@@ -1,12 +1,12 @@
 // A call as it came in, and the inbound log: a row for every call, so that "why is order 1234 not here?" has an answer.
 // Accepted calls write theirs in their own transaction; refusals that have none share an insert with those beside them.
 
+import { createBatcher } from "../concurrency/batching.ts";
+import { createRateLimiter, type Rate } from "../concurrency/rate-limit.ts";
 import { blockOf, findClientAddress } from "../domain/client-address.ts";
 import type { Fault } from "../domain/fault.ts";
 import type { NewInboundCall } from "../store/hot-writes.ts";
-import { createBatches } from "../store/queries/batches.ts";
 import type { InboundKind } from "../store/tables/inbound.ts";
-import { type Budget, createKeptBudgets } from "./budgets.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
 
 /** A pixel call with every field of ours has 150 characters, with a shop's own beside them seldom 300; the rest is cut. */
@@ -22,10 +22,10 @@ export const MAX_REFUSALS_WAITING = 500;
  * caller's block of addresses, so that one who sends garbage leaves room for the refusals of others; then by the
  * programme they name. Somebody who looks for a mistake in a shop's integration needs a few.
  */
-export const BLOCK_REFUSALS: Budget = { burst: 120, perSecond: 1 };
-export const PROGRAMME_REFUSALS: Budget = { burst: 600, perSecond: 5 };
+export const BLOCK_REFUSALS: Rate = { burst: 120, perSecond: 1 };
+export const PROGRAMME_REFUSALS: Rate = { burst: 600, perSecond: 5 };
 /** Of calls that name no programme, or none that there is. */
-export const STRANGERS_REFUSALS: Budget = { burst: 1_000, perSecond: 5 };
+export const STRANGERS_REFUSALS: Rate = { burst: 1_000, perSecond: 5 };
 
 export interface InboundCall {
 	kind: InboundKind;
@@ -136,23 +136,21 @@ function storable(text: string, maxLength: number): string {
 export type RefusalLog = ReturnType<typeof createRefusalLog>;
 
 export function createRefusalLog({ store, log, clock }: Pick<AppDeps, "store" | "log" | "clock">) {
-	const blocks = createKeptBudgets(BLOCK_REFUSALS);
-	const programmes = createKeptBudgets(PROGRAMME_REFUSALS);
-	const strangers = createKeptBudgets(STRANGERS_REFUSALS, 1);
-	const batches = createBatches<NewInboundCall, void>(clock, writeRows, { maxSize: MAX_REFUSALS_WAITING });
+	const rates = createRateLimiter([
+		{ per: "addressBlock", ...BLOCK_REFUSALS },
+		{ per: "programme", ...PROGRAMME_REFUSALS },
+		{ per: "unknownProgramme", ...STRANGERS_REFUSALS },
+	]);
+	const batcher = createBatcher<NewInboundCall, void>(clock, writeRows, { maxSize: MAX_REFUSALS_WAITING });
 	let dropped = 0;
 
 	/** Resolves once the row is stored, or once it is sure that it cannot be: the caller is answered either way. */
 	async function write(call: InboundCall, found: Fault, about: RefusedAbout = {}): Promise<void> {
-		const isFull = batches.waitingSize >= MAX_REFUSALS_WAITING;
+		const isFull = batcher.waitingSize >= MAX_REFUSALS_WAITING;
 		const atMs = clock.nowMs();
-		if (isFull || !hasBudget(call.findBlock(), about.programmeId ?? null, atMs)) dropped++;
-		else await batches.add(refusedRow(call, found, atMs, about));
-	}
-
-	function hasBudget(block: string | null, programmeId: number | null, atMs: number): boolean {
-		if (block !== null && !blocks.take(block, atMs)) return false;
-		return programmeId === null ? strangers.take("all", atMs) : programmes.take(programmeId, atMs);
+		const origin = { addressBlock: call.findBlock(), programme: about.programmeId ?? null };
+		if (isFull || !rates.take(origin, atMs)) dropped++;
+		else await batcher.add(refusedRow(call, found, atMs, about));
 	}
 
 	/** Never rejects. */

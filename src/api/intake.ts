@@ -8,13 +8,13 @@
 // what one of them sends, or a row of its that somebody holds, is not the others' trouble. Nobody is answered before the
 // commit, and a call that failed on our side has not spent its nonce.
 
+import { createBatcher } from "../concurrency/batching.ts";
 import type { Decided, InTransaction } from "../conversions/deps.ts";
 import { judgeAndMove, type OrderRequest } from "../conversions/judge-and-move.ts";
 import { type Fault, fault, type Result, refusalOf } from "../domain/fault.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { Log } from "../ports.ts";
 import type { Caller } from "../programmes/callers.ts";
-import { createBatches } from "../store/queries/batches.ts";
 import { noteFirstTime } from "../store/queries/first-times.ts";
 import { noteKeyUses } from "../store/queries/keys.ts";
 import type { Programme } from "../store/queries/programmes.ts";
@@ -31,7 +31,7 @@ import { type InboundCall, inboundRow, refusedRow } from "./inbound-log.ts";
  */
 export const MAX_BATCH_REQUESTS = 256;
 /** While one batch is being committed, the next is at work. */
-const LINES = 2;
+const MAX_BATCHES_AT_ONCE = 2;
 /** Eight batches: a second or two of work. Whoever comes then is better told to come again than left waiting. */
 const MAX_WAITING_REQUESTS = 2_048;
 
@@ -98,15 +98,15 @@ export function createIntake(deps: IntakeDeps): Intake {
 	const { store, clock, log, stopSignal } = deps;
 	/** Programmes of which somebody held a row not long ago, and until when they are set apart. */
 	const heldUntilMs = new Map<unknown, number>();
-	const batches = createBatches<IntakeCall, Result<Answer>>(clock, workOn, {
+	const batcher = createBatcher<IntakeCall, Result<Answer>>(clock, workOn, {
 		maxSize: MAX_BATCH_REQUESTS,
 		sizeOf,
 		groupOf: ({ programme }) => programme.id,
-		isApart: (programmeId) => (heldUntilMs.get(programmeId) ?? 0) > clock.nowMs(),
-		lines: LINES,
+		isIsolated: (programmeId) => (heldUntilMs.get(programmeId) ?? 0) > clock.nowMs(),
+		workers: MAX_BATCHES_AT_ONCE,
 		maxWaitMs: MAX_WAIT_MS,
 	});
-	stopSignal?.addEventListener("abort", () => batches.shortenWait(MAX_WAIT_WHILE_STOPPING_MS), {
+	stopSignal?.addEventListener("abort", () => batcher.setMaxWait(MAX_WAIT_WHILE_STOPPING_MS), {
 		once: true,
 	});
 
@@ -171,14 +171,14 @@ export function createIntake(deps: IntakeDeps): Intake {
 	function hasRoom(call: IntakeCall): boolean {
 		const size = sizeOf(call);
 		const { inAll, ofProgramme } = size > 1 ? WAITING_ROOM.bulk : WAITING_ROOM.single;
-		if (batches.waitingSize + size > inAll) return false;
-		return batches.waitingSizeOf(call.programme.id) + size <= ofProgramme;
+		if (batcher.waitingSize + size > inAll) return false;
+		return batcher.waitingSizeOf(call.programme.id) + size <= ofProgramme;
 	}
 
 	return {
 		async take(call) {
 			if (call.isAlone === true) return resultAt(await tryTogether([call]), 0);
-			return hasRoom(call) ? batches.add(call) : undefined;
+			return hasRoom(call) ? batcher.add(call) : undefined;
 		},
 	};
 }

@@ -4,13 +4,13 @@
 //   limits ─▶ programme found, report read ─▶ stored with the signed calls that wait, see intake.ts ─▶ image
 
 import * as z from "zod";
+import type { Admission } from "../concurrency/admission.ts";
 import { refuseBusy } from "../conversions/judge-and-move.ts";
 import { type Report, reportRequest } from "../conversions/record.ts";
 import { type Fault, type FaultCode, type Result, succeed } from "../domain/fault.ts";
 import type { Callers } from "../programmes/callers.ts";
 import { unknownProgramme } from "../programmes/programmes.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { createLateAnswer } from "../turns.ts";
 import { type Answer, decidedAnswer } from "./answers.ts";
 import type { AppContext, AppDeps } from "./deps.ts";
 import {
@@ -21,7 +21,6 @@ import {
 	targetQuery,
 } from "./inbound-log.ts";
 import { type Intake, tooManyWaiting } from "./intake.ts";
-import { createPixelBudgets, createPixelSlots } from "./pixel-limits.ts";
 import { ourFault, SAFE_HEADERS } from "./problem.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
 import { mentionedOrderId, parseSale, SALE } from "./sale-fields.ts";
@@ -43,31 +42,37 @@ export const PIXEL_QUERY = z.object(SALE);
 
 export function createPixel(
 	deps: AppDeps,
-	{ callers, intake, refusals }: { callers: Callers; intake: Intake; refusals: RefusalLog },
+	{
+		callers,
+		intake,
+		refusals,
+		admission,
+	}: { callers: Callers; intake: Intake; refusals: RefusalLog; admission: Admission },
 ): (c: AppContext) => Promise<Response> {
-	const { clock, log, metrics } = deps;
-	const budgets = createPixelBudgets();
-	const slots = createPixelSlots(clock);
-	const answerLate = createLateAnswer(clock, deps.stopSignal);
+	const { log, metrics } = deps;
 	return async (c) => {
-		const programmeId = PATH.exec(c.req.path)?.[1];
-		const outcome = await (takeWithinLimits(c, programmeId) ?? answerLate().then(() => LIMITED));
+		const outcome = await answer(c, PATH.exec(c.req.path)?.[1]);
 		metrics.countInbound("pixel", outcome);
 		return new Response(IMAGE, { status: HTTP_STATUS, headers: IMAGE_HEADERS });
 	};
 
-	/** Before anything is read: a flood must cost next to nothing. Undefined when the call is not taken. */
-	function takeWithinLimits(c: AppContext, programmeId: string | undefined): Promise<string> | undefined {
-		const block = callerBlock(c, deps);
-		const taken = budgets.take(block, programmeId ?? "", clock.nowMs())
-			? slots.take(() => takeReport(readInboundCall(c, deps, "pixel"), programmeId))
-			: undefined;
-		if (taken === undefined) deps.limitedCalls.note(programmeId ?? "", block);
-		return taken;
+	/**
+	 * Resolves to the outcome word or the fault's code. Calls are admitted before anything of them is read, so that a flood
+	 * costs next to nothing. Whether there is such a programme is not known yet.
+	 */
+	async function answer(c: AppContext, programmeId = ""): Promise<string> {
+		const addressBlock = callerBlock(c, deps);
+		const origin = { addressBlock, programme: programmeId };
+		const leave = await admission.admit("pixelCalls", addressBlock ?? "private addresses", origin);
+		if (leave === undefined) {
+			deps.limitedCalls.note(programmeId, addressBlock);
+			return LIMITED;
+		}
+		return takeReport(readInboundCall(c, deps, "pixel"), programmeId).finally(leave);
 	}
 
 	/** Resolves to the outcome word or the fault's code; never rejects. */
-	async function takeReport(call: InboundCall, publicId: string | undefined): Promise<string> {
+	async function takeReport(call: InboundCall, publicId: string): Promise<string> {
 		const query = targetQuery(call.target);
 		const refuse = async (found: Fault, programmeId: number | null): Promise<string> => {
 			const orderId = mentionedOrderId({ orderId: query.get("orderId") });
@@ -75,9 +80,9 @@ export function createPixel(
 			return found.code;
 		};
 		try {
-			const programme = publicId === undefined ? undefined : await callers.findProgramme(publicId);
+			const programme = publicId === "" ? undefined : await callers.findProgramme(publicId);
 			if (programme === undefined) {
-				return await refuse(unknownProgramme(publicId ?? "of that name").fault, null);
+				return await refuse(unknownProgramme(publicId || "of that name").fault, null);
 			}
 			const report = parseReport(query, programme);
 			if (!report.ok) return await refuse(report.fault, programme.id);

@@ -2,6 +2,7 @@
 // Integration page can show it. It changes nothing of any delivery, and more of it than a person can look at is not kept.
 
 import * as z from "zod";
+import { createTokenBuckets, type Rate } from "../concurrency/rate-limit.ts";
 import { EVENT_NAMES } from "../domain/event-name.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import { LOCAL_OUTCOMES } from "../domain/local-answer.ts";
@@ -13,7 +14,6 @@ import {
 	type ToldAnswer,
 } from "../store/queries/local-answers.ts";
 import { CONVERSION_ID } from "./answers.ts";
-import { type Budget, createKeptBudgets } from "./budgets.ts";
 import type { Work } from "./intake.ts";
 import { checkFields, parseJson } from "./read-request.ts";
 import { type Endpoint, refusedWork, type SignedCall } from "./signed-call.ts";
@@ -21,7 +21,7 @@ import { type Endpoint, refusedWork, type SignedCall } from "./signed-call.ts";
 /** As many as one call may tell of; a listener gathers them, and some 35 KB are well within a body. */
 export const MAX_ANSWERS = 200;
 /** A developer tries a handful; a listener on a busy shop goes on forwarding, and the page shows some of it. */
-export const ANSWER_BUDGET: Budget = { burst: 200, perSecond: 0.1 };
+export const ANSWER_BUDGET: Rate = { burst: 200, perSecond: 0.1 };
 /** A stream is noted when it opens and every quarter of a minute: this spans a restart of either side. */
 const LISTENED_WITHIN_MS = 5 * MINUTE_MS;
 /** A day: a longer time is a clock that jumped. */
@@ -58,7 +58,7 @@ export const ANSWERS_BODY = z.strictObject({
 });
 
 export function createPostEventAnswers(): Endpoint {
-	const budgets = createKeptBudgets(ANSWER_BUDGET);
+	const budgets = createTokenBuckets(ANSWER_BUDGET);
 	return (call) => {
 		const told = parseAnswers(call);
 		if (!told.ok) return refusedWork(told);

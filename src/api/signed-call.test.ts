@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createClock } from "../../test/support/clock.ts";
 import { replaceSecret } from "../../test/support/replace-secret.ts";
 import { expectValue } from "../../test/support/shop-account.ts";
 import { signedRequest } from "../../test/support/signed-request.ts";
@@ -80,6 +81,30 @@ test("a replaced secret is good for 24 hours more, and the new one at once", asy
 	shop.moveClock(1);
 	assert.equal((await signWith(shop.credentials.secret, START_MS + DAY_MS)).json.code, "bad_signature");
 	assert.equal((await signWith(newSecret, START_MS + DAY_MS)).status, 200);
+});
+
+test("pages are served while a caller with a valid key sends its body slowly", async (t) => {
+	// The clock stands still, so a page that waits for a report is never served.
+	const shop = await openTestShop(t, { change: () => ({ clock: createClock(START_MS) }) });
+	const { headers } = signedRequest("POST", "/v1/conversions", shop.credentials, {
+		body: SALE,
+		nowMs: START_MS,
+	});
+	const { readable, writable } = new TransformStream<Uint8Array>();
+	const slow = new Request("http://ringback.example/v1/conversions", {
+		method: "POST",
+		headers,
+		body: readable,
+		duplex: "half",
+	});
+	const answered = shop.request(slow);
+	const writer = writable.getWriter();
+	const bytes = new TextEncoder().encode(JSON.stringify(SALE));
+	await writer.write(bytes.subarray(0, 5));
+	assert.equal((await shop.request("/openapi.json")).status, 200);
+	await writer.write(bytes.subarray(5));
+	await writer.close();
+	assert.equal((await answered).status, 201);
 });
 
 test("what is signed is the target on the wire, however the server rewrites it", async (t) => {

@@ -5,10 +5,12 @@
 // A refusal after the caller is verified commits the nonce and the log row and nothing else. If our side fails, the
 // nonce is not spent.
 
+import type { Admission } from "../concurrency/admission.ts";
 import { type Fault, fault, faultOf, type Result } from "../domain/fault.ts";
 import type { Caller, Callers } from "../programmes/callers.ts";
 import { idsOf, recordOf } from "../request-notes.ts";
-import { createLateAnswer, type Turns } from "../turns.ts";
+import type { Programme } from "../store/queries/programmes.ts";
+import type { Answer } from "./answers.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
 import { type InboundCall, type RefusalLog, readInboundCall, targetQuery } from "./inbound-log.ts";
 import { type Intake, tooManyWaiting, type Work } from "./intake.ts";
@@ -36,6 +38,14 @@ export function refusedWork(refusal: Result<never>, orderId: string | null = nul
 	return { orderId, requests: [], answer: () => refusal };
 }
 
+/** A call that was read and whose signature is good. */
+interface VerifiedCall {
+	inbound: InboundCall;
+	programme: Programme;
+	caller: Caller;
+	body: Uint8Array;
+}
+
 const TOO_MANY_READS = fault(
 	"unavailable",
 	"More requests wait than we can answer at the moment. Send this one again in a few seconds, signed anew.",
@@ -51,56 +61,90 @@ export function createSignedCalls(
 		callers,
 		intake,
 		refusals,
-		turns,
-	}: { callers: Callers; intake: Intake; refusals: RefusalLog; turns: Turns },
+		admission,
+	}: { callers: Callers; intake: Intake; refusals: RefusalLog; admission: Admission },
 ) {
 	const { clock, log, metrics } = deps;
-	const answerLate = createLateAnswer(clock, deps.stopSignal);
 
-	/** What only reads takes turns with the pages, each programme's by itself. */
+	/** Answers a call that only reads. It waits with the pages, and each programme is a client of its own. */
 	async function answerRead(c: AppContext, inbound: InboundCall, endpoint: Endpoint): Promise<Response> {
 		const known = await callers.findKey(c.req.header("authorization"));
 		if (!known.ok) return refuse(inbound, known.fault);
 		const { programme } = known.value;
-		const endTurn = await turns.wait("pages", programme.public_id);
-		if (endTurn === undefined) return refuse(inbound, TOO_MANY_READS, {}, programme.id);
-		return answer(c, inbound, endpoint).finally(endTurn);
+		const leave = await admission.admit("pages", programme.public_id);
+		if (leave === undefined) return refuse(inbound, TOO_MANY_READS, {}, programme.id);
+		try {
+			const verified = await verify(c, inbound, endpoint);
+			if (verified instanceof Response) return verified;
+			return await answer(c, verified, await store(c, verified, endpoint), endpoint);
+		} finally {
+			leave();
+		}
 	}
 
-	async function answer(c: AppContext, inbound: InboundCall, endpoint: Endpoint): Promise<Response> {
+	/** Answers a call that writes. Pages wait for it, but only once its signature is verified: see `runReport`. */
+	async function answerReport(c: AppContext, inbound: InboundCall, endpoint: Endpoint): Promise<Response> {
+		const verified = await verify(c, inbound, endpoint);
+		if (verified instanceof Response) return verified;
+		const result = await admission.runReport(() => store(c, verified, endpoint));
+		return answer(c, verified, result, endpoint);
+	}
+
+	/** Reads the body and checks key and signature. Returns the answer if the call is refused. */
+	async function verify(
+		c: AppContext,
+		inbound: InboundCall,
+		endpoint: Endpoint,
+	): Promise<VerifiedCall | Response> {
 		const { method, target } = inbound;
 		const header = (name: string) => c.req.header(name);
-		// First of all: a large body is not read from somebody whose key nobody knows.
+		// Before the body, so that a large one is not read from a caller with an unknown key.
 		const announced = await callers.findKey(header("authorization"));
 		if (!announced.ok) return refuse(inbound, announced.fault);
 		const body = await readBody(c.req.raw, endpoint.maxBodyBytes ?? MAX_BODY_BYTES);
 		if (!body.ok) return refuse(inbound, body.fault, {}, announced.value.programme.id);
-		// A body may take its time: a key that was revoked meanwhile opens nothing any more.
+		// Again, because the key may have been revoked while a slow body was read.
 		const known = await callers.findKey(header("authorization"));
 		if (!known.ok) return refuse(inbound, known.fault);
 		const { programme } = known.value;
 		const verified = await callers.verify(known.value, { method, target, header, rawBody: body.value });
 		if (!verified.ok) return refuse(inbound, verified.fault, {}, programme.id);
-		const caller = verified.value;
 		const record = recordOf(c);
 		if (record !== undefined) record.programme = programme.public_id;
+		return { inbound, programme, caller: verified.value, body: body.value };
+	}
+
+	/** Has the endpoint read the call, and stores it. Resolves to undefined if there is no room to store it. */
+	function store(
+		c: AppContext,
+		{ inbound, programme, caller, body }: VerifiedCall,
+		endpoint: Endpoint,
+	): Promise<Result<Answer> | undefined> {
 		const work = endpoint({
 			programme,
 			keyId: caller.keyId,
 			mayDecide: caller.mayDecide,
 			secretId: caller.secretId,
 			nowMs: clock.nowMs(),
-			contentType: header("content-type"),
-			contentEncoding: header("content-encoding"),
-			body: body.value,
-			query: targetQuery(target),
+			contentType: c.req.header("content-type"),
+			contentEncoding: c.req.header("content-encoding"),
+			body,
+			query: targetQuery(inbound.target),
 			id: c.req.param("id") ?? "",
 			hangUp: () => bindingsOf(c)?.outgoing?.destroy(),
 		});
-		const result = await intake.take({ ...work, inbound, programme, caller });
+		return intake.take({ ...work, inbound, programme, caller });
+	}
+
+	async function answer(
+		c: AppContext,
+		{ inbound, programme }: VerifiedCall,
+		result: Result<Answer> | undefined,
+		endpoint: Endpoint,
+	): Promise<Response> {
 		if (result === undefined) {
-			// Reading a bulk call takes time: whoever sends it again at once, whatever it is told, is slowed down.
-			if (endpoint.maxBodyBytes !== undefined) await answerLate();
+			// Parsing a bulk call takes time, so a caller that repeats it at once is slowed down.
+			if (endpoint.maxBodyBytes !== undefined) await admission.delayRefusal();
 			return refuse(inbound, tooManyWaiting(), {}, programme.id);
 		}
 		if (!result.ok) {
@@ -135,7 +179,7 @@ export function createSignedCalls(
 			const call = readInboundCall(c, deps, "api");
 			try {
 				if (call.method === "GET") return await answerRead(c, call, endpoint);
-				return await turns.goAhead(() => answer(c, call, endpoint));
+				return await answerReport(c, call, endpoint);
 			} catch (error) {
 				const about = { ...idsOf(recordOf(c)), method: call.method, target: call.target };
 				log.error({ err: error, ...about }, "a signed call failed");

@@ -5,6 +5,7 @@
 // What nearly every call needs and hardly ever changes is read once a second at most, however many calls come. A change
 // made in this process counts at once; one made in another process, after that second.
 
+import { createBatcher } from "../concurrency/batching.ts";
 import { createKeyedCache } from "../concurrency/cached-value.ts";
 import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { openSecret } from "../domain/sealing.ts";
@@ -22,7 +23,6 @@ import {
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { NewNonce } from "../store/hot-writes.ts";
-import { createBatches } from "../store/queries/batches.ts";
 import { type ApiKey, findApiKeysByHash } from "../store/queries/keys.ts";
 import type { KnownWire } from "../store/queries/known-network.ts";
 import { findProgrammesById, findProgrammesByPublicId, type Programme } from "../store/queries/programmes.ts";
@@ -183,7 +183,7 @@ function createCache<Value>(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
 	loadMany: (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
 ): (key: string) => Promise<Value | undefined> {
-	const batches = createBatches<string, Value | undefined>(
+	const batcher = createBatcher<string, Value | undefined>(
 		clock,
 		async (keys, answer) => {
 			const found = await loadMany(keys);
@@ -195,7 +195,7 @@ function createCache<Value>(
 		clock,
 		freshForMs: FRESH_MS,
 		maxEntries: MAX_CACHED,
-		load: (key: string) => batches.add(key),
+		load: (key: string) => batcher.add(key),
 	});
 	store.onChange(cache.invalidate);
 	return cache.get;

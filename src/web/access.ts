@@ -28,7 +28,7 @@ import {
 } from "./page.ts";
 import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
 import type { Access, Route } from "./routes.ts";
-import { arrivalOf, readVisitor, turnNameOf } from "./visitor.ts";
+import { arrivalOf, clientOf, readVisitor } from "./visitor.ts";
 
 type Guard = MiddlewareHandler<WebEnv>;
 
@@ -103,14 +103,14 @@ function requireProgramme({ store }: Pick<WebDeps, "store">, right: Right): Guar
 }
 
 /**
- * Makes pages wait for their turn as soon as they are requested. A form waits only when all of it has arrived
- * (form-guards.ts), so that a slow sender keeps nobody waiting.
+ * Admits a page as soon as it is requested. A form is admitted only when all of it has arrived (form-guards.ts), so that
+ * a slow sender keeps nobody waiting.
  */
-export function takeTurns(deps: WebDeps): Guard {
+export function admitPages(deps: WebDeps): Guard {
 	return async (c, next) => {
 		if (c.req.method !== "GET" && c.req.method !== "HEAD") return next();
-		const endTurn = await deps.turns.wait("pages", turnNameOf(readVisitor(c, deps), deps));
-		if (endTurn !== undefined) return next().finally(endTurn);
+		const leave = await deps.admission.admit("pages", clientOf(readVisitor(c, deps), deps));
+		if (leave !== undefined) return next().finally(leave);
 		c.set("network", await deps.network.read());
 		await securePages(c, async () => {
 			c.res = await answerError(c, "busy");

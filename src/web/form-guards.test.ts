@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createClock, settle } from "../../test/support/clock.ts";
 import { PATIENCE_MS } from "../../test/support/patience.ts";
+import { createAdmission } from "../concurrency/admission.ts";
 import { temporaryFilesOfSystem } from "../outside/temporary-files.ts";
 import { createAuth } from "../people/auth.ts";
 import type { LookUp, TemporaryFiles } from "../ports.ts";
-import { createTurns } from "../turns.ts";
 import { createSite } from "./site.ts";
 import { Browser, openAsOwner, openTestSite, type Shown } from "./test-site.test-support.ts";
 
@@ -154,7 +154,7 @@ test("name servers that do not answer keep no page waiting", {
 	const hosts: string[] = [];
 	const asked: string[] = [];
 	const { site, programme, owner } = await openAsOwner(t);
-	const turns = createTurns(createClock(), undefined);
+	const admission = createAdmission({ clock: createClock(), log: site.deps.log });
 	const watched = createSite({
 		...site.deps,
 		auth: createAuth(site.deps),
@@ -164,11 +164,11 @@ test("name servers that do not answer keep no page waiting", {
 				return answered.promise;
 			},
 		},
-		turns: {
-			...turns,
-			wait: (lane, name) => {
-				asked.push(`${lane} ${name}`);
-				return turns.wait(lane, name);
+		admission: {
+			...admission,
+			admit: (className, client, origin) => {
+				asked.push(`${className} ${client}`);
+				return admission.admit(className, client, origin);
 			},
 		},
 	});
@@ -190,5 +190,5 @@ test("name servers that do not answer keep no page waiting", {
 	for (const saved of await Promise.all(saves)) assert.equal(saved.status, 303);
 	const staff = await site.addStaff();
 	await (await signIn(staff)).submit("/network/test-mail", {});
-	assert.equal(asked.at(-1), `outside ${staff.public_id}`);
+	assert.equal(asked.at(-1), `outsideForms ${staff.public_id}`);
 });

@@ -5,15 +5,9 @@ import type { MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { answerError } from "./error-page.ts";
 import type { WebContext, WebDeps, WebEnv } from "./page.ts";
-import {
-	createUploadGuard,
-	type FileBounds,
-	isUpload,
-	type UploadDeps,
-	type UploadGuard,
-} from "./receive-file.ts";
+import { createUploadGuard, isUpload, type UploadDeps, type UploadGuard } from "./receive-file.ts";
 import type { Route } from "./routes.ts";
-import { turnNameOf } from "./visitor.ts";
+import { clientOf } from "./visitor.ts";
 
 type Guard = MiddlewareHandler<WebEnv>;
 type FormDeps = WebDeps & UploadDeps;
@@ -29,15 +23,8 @@ const MAX_FIELDS = 1_000;
 export function createFormGuards(
 	deps: FormDeps,
 ): (route: Pick<Route, "takesFile" | "waitsOutside">) => readonly Guard[] {
-	// Forms with the same bounds share one guard, because they share its slots.
-	const uploadGuards = new Map<FileBounds, UploadGuard>();
-	const uploadGuardFor = (bounds: FileBounds): UploadGuard => {
-		const guard = uploadGuards.get(bounds) ?? createUploadGuard(deps, bounds);
-		uploadGuards.set(bounds, guard);
-		return guard;
-	};
 	return ({ takesFile, waitsOutside = false }) => {
-		const upload = takesFile === undefined ? null : uploadGuardFor(takesFile);
+		const upload = takesFile === undefined ? null : createUploadGuard(deps, takesFile);
 		return [limitFormSize(upload), checkForm(deps, upload, waitsOutside)];
 	};
 }
@@ -60,7 +47,7 @@ function limitFormSize(upload: UploadGuard | null): Guard {
 	};
 }
 
-/** Checks the method, the origin and the fields. An ordinary form then waits for its turn; an upload has its own guard. */
+/** Checks the method, the origin and the fields. An ordinary form then waits until it is admitted; an upload has its own guard. */
 function checkForm(deps: FormDeps, upload: UploadGuard | null, waitsOutside: boolean): Guard {
 	const { origin } = new URL(deps.publicUrl);
 	return async (c, next) => {
@@ -71,21 +58,21 @@ function checkForm(deps: FormDeps, upload: UploadGuard | null, waitsOutside: boo
 		if (upload !== null && isUpload(c)) return upload(c, next);
 		const body = await c.req.arrayBuffer().catch(() => undefined);
 		if (body === undefined) return answerError(c, "cut_off");
-		const endTurn = await waitForTurn(c, deps, waitsOutside);
-		if (endTurn === undefined) return answerError(c, "busy");
+		const leave = await admitForm(c, deps, waitsOutside);
+		if (leave === undefined) return answerError(c, "busy");
 		try {
 			const problem = await findProblem(c, Buffer.from(body));
 			return problem === null ? await next() : await answerError(c, problem);
 		} finally {
-			endTurn();
+			leave();
 		}
 	};
 }
 
-function waitForTurn(c: WebContext, deps: FormDeps, waitsOutside: boolean) {
+function admitForm(c: WebContext, deps: FormDeps, waitsOutside: boolean) {
 	const viewer = c.get("viewer");
-	if (viewer === null) return deps.turns.wait("passwords", turnNameOf(c.get("visitor"), deps));
-	return deps.turns.wait(waitsOutside ? "outside" : "pages", viewer.publicId);
+	if (viewer === null) return deps.admission.admit("passwordForms", clientOf(c.get("visitor"), deps));
+	return deps.admission.admit(waitsOutside ? "outsideForms" : "pages", viewer.publicId);
 }
 
 async function findProblem(

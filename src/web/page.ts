@@ -4,6 +4,7 @@
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { StatusCode } from "hono/utils/http-status";
+import type { Admission } from "../concurrency/admission.ts";
 import type { EarnedTallies, NetworkTallies, Tallies } from "../conversions/tally.ts";
 import type { AddressRange } from "../domain/address.ts";
 import type { Fault, Result } from "../domain/fault.ts";
@@ -27,7 +28,6 @@ import { findPersonByPublicId } from "../store/queries/people.ts";
 import { findProgrammeOf, listProgrammesOf } from "../store/queries/programme-people.ts";
 import { findProgramme, type Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
-import type { Turns } from "../turns.ts";
 import type { InstallationWatch } from "../watch/installation-watch.ts";
 import {
 	type Area,
@@ -38,7 +38,6 @@ import {
 	STAFF_AREAS,
 	type Viewer,
 } from "./document.ts";
-import type { Slots } from "./slots.ts";
 import { type Content, type Html, html, message } from "./ui.ts";
 
 export interface WebDeps extends AccountsDeps {
@@ -68,8 +67,8 @@ export interface WebDeps extends AccountsDeps {
 	/** Judges a Postback URL as every delivery will. */
 	transport: Pick<Transport, "lookUp">;
 	addressPolicy: AddressPolicy;
-	/** Behind shops' reports. */
-	turns: Turns;
+	/** Limits the pages, forms, uploads and downloads that are served at once. */
+	admission: Admission;
 	/** Where uploads go before anything reads them. */
 	temporaryFiles: TemporaryFiles;
 	/** Told when many decisions, or a file to import, wait to be worked on. */
@@ -86,8 +85,6 @@ export interface PageDeps extends WebDeps {
 	tallies: Tallies;
 	networkTallies: NetworkTallies;
 	earnedTallies: EarnedTallies;
-	/** How many files may be on their way at once. */
-	exportSlots: Slots;
 }
 
 // What every page finds in its context: who is looking, and what the last form came to.

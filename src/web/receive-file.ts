@@ -5,41 +5,40 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import busboy from "busboy";
 import type { Next } from "hono";
+import { type AdmissionClass, CLASSES } from "../concurrency/admission.ts";
 import { MEGABYTE } from "../domain/bytes.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import type { Clock, TemporaryFile, TemporaryFiles } from "../ports.ts";
+import type { TemporaryFile, TemporaryFiles } from "../ports.ts";
 import { answerError } from "./error-page.ts";
 import { type Upload, viewerOf, type WebContext, type WebDeps } from "./page.ts";
-import { createSlots, type SlotLimits } from "./slots.ts";
 
 /** What a form takes. */
 export interface FileBounds {
 	megabytes: number;
-	/** How many at once. */
-	slots: SlotLimits;
+	/** Limits how many are uploaded at once. */
+	admissionClass: Extract<AdmissionClass, `${string}Uploads`>;
 	/** What to do with a larger one. */
 	advice: string;
 }
 
-/**
- * 40,000 decisions with long order ids and reasons. A person has one under way, and one that was started
- * over. In all: reading such a file keeps the processor busy for a second or two, a few milliseconds at a time, and four
- * together still leave time to answer everybody else. One that stalls loses its slot with its connection, after 15
- * seconds (outside/http-server).
- */
+/** 40,000 decisions with long order ids and reasons. */
 export const SMALL_FILES: FileBounds = {
 	megabytes: 10,
-	slots: { aPerson: 2, inAll: 4 },
+	admissionClass: "decisionUploads",
 	advice: "Split it into parts.",
 };
 
 /** A logo. */
-export const PICTURES: FileBounds = { ...SMALL_FILES, megabytes: 0.25, advice: "Choose a smaller picture." };
+export const PICTURES: FileBounds = {
+	megabytes: 0.25,
+	admissionClass: "pictureUploads",
+	advice: "Choose a smaller picture.",
+};
 
 /** Half a million conversions: what a line of 30 Mbit/s brings in the 15 seconds that a request may take. */
 export const IMPORT_FILES: FileBounds = {
 	megabytes: 50,
-	slots: { aPerson: 2, inAll: 2 },
+	admissionClass: "importUploads",
 	advice: "Split it into parts, or import it from a shell: ringback import takes 10 million lines.",
 };
 
@@ -75,23 +74,23 @@ export function uploadOf(c: WebContext, ifNone: string): Result<Upload> {
 	return upload.value === null ? refuse("invalid_field", ifNone, "file") : succeed(upload.value);
 }
 
-export type UploadDeps = Pick<WebDeps, "temporaryFiles" | "clock">;
+export type UploadDeps = Pick<WebDeps, "temporaryFiles" | "admission">;
 export type UploadGuard = (c: WebContext, next: Next) => Promise<Response | undefined>;
 
 /** Behind the sign-in and the right to the programme. Hands the file on as `upload`, or why there is none. */
-export function createUploadGuard({ temporaryFiles, clock }: UploadDeps, bounds: FileBounds): UploadGuard {
-	const slots = createSlots(bounds.slots);
-	// They share one processor anyway, and what each of them holds while it is read adds up.
-	const inTurn = createQueue(clock);
+export function createUploadGuard(
+	{ temporaryFiles, admission }: UploadDeps,
+	bounds: FileBounds,
+): UploadGuard {
 	return async (c, next) => {
 		const { personId } = viewerOf(c);
 		const body = openBody(c);
 		// Refused by what it says of itself, where it says so: nothing of it is parsed then.
 		const isTooLarge = Number(c.req.header("content-length") ?? 0) > maxFileBytes(bounds) + MAX_FRAME_BYTES;
-		const giveBack = slots.take(personId);
-		let received: Received = { upload: giveBack === undefined ? tooMany(bounds) : tooLarge(bounds) };
+		const leave = await admission.admit(bounds.admissionClass, personId);
+		let received: Received = { upload: leave === undefined ? tooMany(bounds) : tooLarge(bounds) };
 		try {
-			if (giveBack === undefined) c.header("connection", "close");
+			if (leave === undefined) c.header("connection", "close");
 			else {
 				// A slow line may take its time: how many upload at once is bounded here.
 				c.env?.outgoing?.emit("takesLong");
@@ -100,11 +99,12 @@ export function createUploadGuard({ temporaryFiles, clock }: UploadDeps, bounds:
 			}
 			if (received.foreign !== undefined) return await answerError(c, received.foreign);
 			c.set("upload", received.upload);
-			await (received.file === undefined ? next() : inTurn(next));
+			if (received.file === undefined) await next();
+			else await workOnFile(admission, bounds, next);
 			return undefined;
 		} finally {
 			await received.file?.remove();
-			giveBack?.();
+			leave?.();
 		}
 	};
 }
@@ -221,22 +221,24 @@ function tooLarge(bounds: FileBounds): Result<never> {
 	return refuse("body_too_large", sayTooLarge(bounds), "file");
 }
 
-function tooMany({ slots: { aPerson, inAll } }: FileBounds): Result<never> {
-	const detail = `Too many files are being uploaded at once: ${aPerson} by one person, or ${inAll} in all. Wait a few seconds, then upload this one again.`;
+function tooMany({ admissionClass }: FileBounds): Result<never> {
+	const { atOnce, atOncePerClient } = CLASSES[admissionClass];
+	const detail = `Too many files are being uploaded at once: ${atOncePerClient} by one person, or ${atOnce} in all. Wait a few seconds, then upload this one again.`;
 	return refuse("too_many_uploads", detail, "file");
 }
 
-/**
- * One after the other, with time for other requests in between: thirty pages that say no, made in one go, would keep
- * all others waiting for a tenth of a second.
- */
-function createQueue(clock: Pick<Clock, "yieldLoop">): (run: () => Promise<void>) => Promise<void> {
-	let last: Promise<void> = Promise.resolve();
-	return (run) => {
-		const done = last.then(run);
-		last = done.catch(ignore).then(() => clock.yieldLoop());
-		return done;
-	};
+/** Runs the page that reads the file. Files of the same kind are read one after the other. */
+async function workOnFile(
+	admission: UploadDeps["admission"],
+	{ admissionClass }: FileBounds,
+	next: Next,
+): Promise<void> {
+	const leave = await admission.admit("uploadedFiles", admissionClass);
+	try {
+		await next();
+	} finally {
+		leave?.();
+	}
 }
 
 type Body = AsyncIterator<Uint8Array>;

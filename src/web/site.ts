@@ -3,12 +3,11 @@
 import { Hono } from "hono";
 import { createEarnedTallies, createNetworkTallies, createTallies } from "../conversions/tally.ts";
 import { idsOf, recordOf, routeOf } from "../request-notes.ts";
-import { createGuards, securePages, takeTurns } from "./access.ts";
+import { admitPages, createGuards, securePages } from "./access.ts";
 import * as account from "./account/account-page.ts";
 import * as authenticator from "./account/authenticator-page.ts";
 import { mountAssets } from "./assets.ts";
 import { assign, showConversion } from "./conversions/conversion-page.ts";
-import { EXPORT_LIMITS } from "./conversions/csv-answer.ts";
 import { decide } from "./conversions/decide-action.ts";
 import * as conversions from "./conversions/list-page.ts";
 import { showDocument } from "./docs/docs-pages.ts";
@@ -44,7 +43,6 @@ import { PICTURES } from "./receive-file.ts";
 import { type Access, form, page, type Route } from "./routes.ts";
 import * as signIn from "./sign-in/sign-in-page.ts";
 import * as welcome from "./sign-in/welcome-page.ts";
-import { createSlots } from "./slots.ts";
 import * as audit from "./system/audit-page.ts";
 import * as resend from "./system/resend-page.ts";
 import * as system from "./system/system-page.ts";
@@ -217,7 +215,6 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 		tallies: createTallies(webDeps),
 		networkTallies: createNetworkTallies(webDeps),
 		earnedTallies: createEarnedTallies(webDeps),
-		exportSlots: createSlots(EXPORT_LIMITS),
 	};
 	const site = new Hono<WebEnv>();
 	site.onError((error, c) => {
@@ -226,7 +223,7 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 		deps.log.error({ err: error, ...idsOf(recordOf(c)), method: c.req.method, route }, "a page failed");
 		return answerError(c, errorCodeOf(error));
 	});
-	site.use(takeTurns(deps));
+	site.use(admitPages(deps));
 	site.use("/assets/*", securePages);
 	mountAssets(site, deps.store);
 	site.use(`${paths.DOWNLOADS_PATH}/*`, securePages);

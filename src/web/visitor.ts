@@ -1,4 +1,4 @@
-// The visitor that a request comes from: their cookies, their address, and the name under which they wait for a turn.
+// The visitor that a request comes from: their cookies, their address, and the client as which they are admitted.
 
 import { getCookie } from "hono/cookie";
 import { blockOf, findClientAddress } from "../domain/client-address.ts";
@@ -20,8 +20,8 @@ export function readVisitor(c: WebContext, { trustedProxies, publicUrl }: WebDep
 	};
 }
 
-/** Returns the name that shares turns: the session if there is one, otherwise the visitor's address block. */
-export function turnNameOf(visitor: Visitor, deps: WebDeps): string {
+/** Returns the client for concurrency/admission.ts: the session if there is one, otherwise the visitor's address block. */
+export function clientOf(visitor: Visitor, deps: WebDeps): string {
 	return readTokenCookie(deps, SESSION, visitor) ?? blockOf(visitor.address) ?? visitor.address;
 }
 

@@ -1,9 +1,9 @@
-// What a service that is stopped has still to write down, on both databases.
+// Rows that a service must still write when it stops, on both databases.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { describe, test } from "node:test";
-import { BLOCK_BUDGET } from "../../src/api/pixel-limits.ts";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
+import { PIXEL_RATES } from "../../src/concurrency/admission.ts";
 import { createClock } from "../support/clock.ts";
 import { assertNoErrors, openService } from "../support/open-service.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
@@ -13,7 +13,7 @@ const LIMITED = 3;
 
 for (const kind of DATABASE_KINDS) {
 	describe(kind, () => {
-		test("pixel calls that were not taken are in the inbound log after a stop", async (t) => {
+		test("pixel calls that were refused for their rate are in the inbound log after a stop", async (t) => {
 			const clock = createClock();
 			const settings = { RINGBACK_TRUSTED_PROXIES: "127.0.0.1" };
 			const { service, database, log, stop, close } = await openService({ database: kind, clock, settings });
@@ -23,11 +23,11 @@ for (const kind of DATABASE_KINDS) {
 				fetch(`${service.url}/pixel/${name}.gif?orderId=1&basketValue=1`, {
 					headers: { "x-forwarded-for": "5.6.7.8" },
 				}).then((response) => response.bytes());
-			await Promise.all(Array.from({ length: BLOCK_BUDGET.burst }, () => call("prg_NOBODY")));
+			await Promise.all(Array.from({ length: PIXEL_RATES.addressBlock.burst }, () => call("prg_NOBODY")));
 			const timers = clock.waitingTimers;
 			const answers = Array.from({ length: LIMITED }, () => call(programme.public_id));
-			// Each waits for its late answer, and all for the end of the minute.
-			await until(() => clock.waitingTimers === timers + LIMITED + 1);
+			// Each has a timer for its delayed answer.
+			await until(() => clock.waitingTimers === timers + LIMITED);
 			await stop();
 			await Promise.all(answers);
 			const rows = await database

@@ -12,7 +12,7 @@ import {
 	WAITING_ROOM,
 } from "../../src/api/intake.ts";
 import type { Answered } from "../../src/api/test-shop.test-support.ts";
-import { LATE_MS } from "../../src/turns.ts";
+import { REFUSAL_DELAY_MS } from "../../src/concurrency/admission.ts";
 import { settle } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createIntakeSetup, word } from "./intake-setup.ts";
@@ -67,7 +67,7 @@ eachDatabase("calls that wait to be stored", (database) => {
 			["K", "L", "M"].map((name) => bulk(credentials, name, items)),
 		);
 		const others = await oneByOne(["B-1", "B-2"].map((orderId) => sale(other.credentials, orderId)));
-		await clock.moveBy(LATE_MS);
+		await clock.moveBy(REFUSAL_DELAY_MS);
 		equal((await third?.())?.status, 503);
 		const gate = Promise.withResolvers<void>();
 		await lines.setFree(() => gate.promise);

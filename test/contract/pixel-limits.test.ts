@@ -4,13 +4,13 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { BLOCK_REFUSALS, MAX_TARGET_LENGTH, PROGRAMME_REFUSALS } from "../../src/api/inbound-log.ts";
-import { BLOCK_BUDGET, createLimitedCalls } from "../../src/api/pixel-limits.ts";
+import { createLimitedCalls } from "../../src/api/limited-pixel-calls.ts";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
+import { PIXEL_RATES, REFUSAL_DELAY_MS } from "../../src/concurrency/admission.ts";
 import { parseRange } from "../../src/domain/address.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 import type { Store } from "../../src/store/store.ts";
-import { LATE_MS } from "../../src/turns.ts";
 import { createTestSite } from "../../src/web/test-site.test-support.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
@@ -91,7 +91,7 @@ async function openPixels(store: Store) {
 eachDatabase("a flood of pixel calls", (database) => {
 	test("from one block of addresses ends at its budget, touches no database, and leaves one row a minute", async () => {
 		const setup = await openPixels(database.store);
-		const { burst } = BLOCK_BUDGET;
+		const { burst } = PIXEL_RATES.addressBlock;
 		for (let call = 0; call < burst; call++) {
 			await setup.load("orderId=flood-0&basketValue=1", `5.6.7.${call % 256}`);
 		}
@@ -100,7 +100,7 @@ eachDatabase("a flood of pixel calls", (database) => {
 		const late = Array.from({ length: 200 }, (_, call) =>
 			setup.start(`orderId=flood-${call}&basketValue=1`, `5.6.7.${call}`),
 		);
-		await setup.clock.moveBy(LATE_MS - 1);
+		await setup.clock.moveBy(REFUSAL_DELAY_MS - 1);
 		equal(setup.countStatements(), 0, "nothing was read or written for them");
 		await setup.load("orderId=honest-1&basketValue=12.50", "9.8.7.6");
 		const honest = (await setup.rows()).at(-1);
@@ -133,7 +133,7 @@ eachDatabase("a flood of pixel calls", (database) => {
 	test("of a programme that there is not leaves no row, and a stop writes what was counted", async () => {
 		const setup = await openPixels(database.store);
 		const before = await countRows(database.store);
-		for (let call = 0; call < BLOCK_BUDGET.burst; call++) {
+		for (let call = 0; call < PIXEL_RATES.addressBlock.burst; call++) {
 			await setup.load("orderId=1&basketValue=1", "5.6.7.8", "prg_NOBODY");
 		}
 		// Of those the log keeps what one block may leave.

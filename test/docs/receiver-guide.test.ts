@@ -8,9 +8,9 @@ import { lexer, type Token, walkTokens } from "marked";
 import { GENERATED_IN, SAMPLE_TARGET, sampleCallback, writeGenerated } from "../../docs/generated.ts";
 import { headingId } from "../../docs/markdown.ts";
 import { EXAMPLE_SECRET } from "../../src/api/openapi/examples.ts";
-import { BLOCK_BUDGET, PROGRAMME_BUDGET } from "../../src/api/pixel-limits.ts";
 import { MAX_BATCH_BYTES, MAX_ITEMS } from "../../src/api/post-conversions.ts";
 import { RENEW_EVERY_MS } from "../../src/callbacks/slots.ts";
+import { PIXEL_RATES } from "../../src/concurrency/admission.ts";
 import { readConfig } from "../../src/config.ts";
 import {
 	EVENT_TYPES,
@@ -233,11 +233,11 @@ describe("the limits", () => {
 			"days that a pixel's order waits": [/in time: (\d+) days/, [DEFAULT_PARKED_DAYS]],
 			"pixel calls from one network": [
 				/(\d+) calls a second and (\d+) at once from one network/,
-				[BLOCK_BUDGET.perSecond, BLOCK_BUDGET.burst],
+				[PIXEL_RATES.addressBlock.perSecond, PIXEL_RATES.addressBlock.burst],
 			],
 			"pixel calls for one programme": [
 				/([\d,]+) a second and ([\d,]+) at once for one programme/,
-				[PROGRAMME_BUDGET.perSecond, PROGRAMME_BUDGET.burst],
+				[PIXEL_RATES.programme.perSecond, PIXEL_RATES.programme.burst],
 			],
 		};
 		for (const [what, [pattern, numbers]] of Object.entries(facts)) {

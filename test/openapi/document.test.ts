@@ -16,9 +16,9 @@ import type {
 import { meaningOf } from "../../src/api/openapi/webhooks.ts";
 import { openTestShop, type TestShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
+import { createAdmission } from "../../src/concurrency/admission.ts";
 import { createAuth } from "../../src/people/auth.ts";
 import { createKnownNetwork } from "../../src/store/queries/known-network.ts";
-import { createTurns } from "../../src/turns.ts";
 import { createSite } from "../../src/web/site.ts";
 import { DescribedApi, responseFor } from "./described-api.ts";
 
@@ -99,7 +99,7 @@ test("every route that is no page is described, with exactly its methods, and no
 	const site = createSite({
 		...shop.deps,
 		auth: createAuth(shop.deps),
-		turns: createTurns(shop.deps.clock, undefined),
+		admission: createAdmission(shop.deps),
 	});
 	const pages = new Set(site.routes.map(({ path }) => path));
 	/** A document about the API, and the links that people click on: no part of it. */

@@ -1,7 +1,7 @@
 // What an app in a test is wired up with, besides its store, clock, random and log: an installation that is as it
 // should be, with mail off and names that lead nowhere.
 
-import { createLimitedCalls } from "../../src/api/pixel-limits.ts";
+import { createLimitedCalls } from "../../src/api/limited-pixel-calls.ts";
 import type { AllDeps } from "../../src/app.ts";
 import { createClickCounts } from "../../src/clicks/counts.ts";
 import type { MailDispatcher } from "../../src/mail/dispatcher.ts";

@@ -1,40 +1,34 @@
 // A CSV file as an answer: sent as it is made, and made no faster than it is taken.
 
+import type { Admission } from "../../concurrency/admission.ts";
 import type { CsvSeparator } from "../../conversions/csv-file.ts";
 import { MINUTE_MS } from "../../domain/time.ts";
 import type { Clock } from "../../ports.ts";
 import { answerError } from "../error-page.ts";
 import { hasDecimalComma } from "../numbers.ts";
 import { viewerOf, type WebContext } from "../page.ts";
-import type { SlotLimits, Slots } from "../slots.ts";
 
-/**
- * A person has one that runs, and one that was started over. All together: a few megabytes at most, and pages for
- * everybody else in between.
- */
-export const EXPORT_LIMITS: SlotLimits = { aPerson: 2, inAll: 16 };
-
-/** A reader that takes nothing for so long is gone, or holds the slot of somebody who reads. */
+/** Time after which a reader that takes nothing is disconnected, because it holds a place that others could use. */
 const MAX_STALL_MS = 2 * MINUTE_MS;
 
 type StreamClock = Pick<Clock, "yieldLoop" | "after">;
 
-export function answerCsv(
+export async function answerCsv(
 	c: WebContext,
-	{ clock, exportSlots }: { clock: StreamClock; exportSlots: Slots },
+	{ clock, admission }: { clock: StreamClock; admission: Admission },
 	fileName: string,
 	lines: AsyncGenerator<string>,
-): Response | Promise<Response> {
+): Promise<Response> {
 	const headers = {
 		"content-type": "text/csv; charset=utf-8",
 		"content-disposition": `attachment; filename="${fileName}"`,
 	};
-	// Hono answers HEAD as GET and drops the body: a file that nobody reads would keep its slot.
+	// Hono answers HEAD as GET and drops the body: a file that nobody reads would keep its place.
 	if (c.req.method !== "GET") return c.body(null, 200, headers);
-	const giveBack = exportSlots.take(viewerOf(c).personId);
-	if (giveBack === undefined) return answerError(c, "too_many_exports");
+	const leave = await admission.admit("exports", viewerOf(c).personId);
+	if (leave === undefined) return answerError(c, "too_many_exports");
 	c.env?.outgoing?.emit("takesLong");
-	return c.body(streamText(lines, clock, giveBack), 200, headers);
+	return c.body(streamText(lines, clock, leave), 200, headers);
 }
 
 /** In the account's language: spreadsheets expect semicolons where decimals have a comma. */

@@ -5,8 +5,9 @@ import type { KyselyPlugin } from "kysely";
 import { sql } from "kysely";
 import { until } from "../../../test/support/until.ts";
 import { createApp } from "../../app.ts";
+import { CLASSES } from "../../concurrency/admission.ts";
 import { exportConversions } from "../../conversions/export.ts";
-import { EXPORT_LIMITS, streamText } from "./csv-answer.ts";
+import { streamText } from "./csv-answer.ts";
 import { openShop, uploadForm, workOff } from "./shop.test-support.ts";
 
 function countQueries(onQuery: () => void): KyselyPlugin {
@@ -211,17 +212,17 @@ test("a person has two files at a time and the third is told so; all together ha
 		const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
 		return app.request(`${base}/export.csv`, { method, headers: { cookie, accept: "text/html" } });
 	};
-	for (let asked = 0; asked < EXPORT_LIMITS.inAll; asked += 1)
+	for (let asked = 0; asked < CLASSES.exports.atOnce; asked += 1)
 		equal((await start(owner.cookies, "HEAD")).status, 200);
 	const [first, second] = [await start(owner.cookies), await start(owner.cookies)];
 	deepEqual([first.status, second.status], [200, 200]);
 	const third = await start(owner.cookies);
 	equal(third.status, 429);
 	match(await third.text(), /Too many files at once[\s\S]*Wait until one has finished/);
-	match(await first.text(), /order/, "one that is read to its end gives its slot back");
+	match(await first.text(), /order/, "one that is read to its end gives its place back");
 	await second.body?.cancel();
 	const others = [owner];
-	while (others.length < EXPORT_LIMITS.inAll / EXPORT_LIMITS.aPerson) {
+	while (others.length < CLASSES.exports.atOnce / CLASSES.exports.atOncePerClient) {
 		others.push(await site.signIn(await site.addOwner(programme)));
 	}
 	const running = [];

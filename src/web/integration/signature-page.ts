@@ -59,9 +59,9 @@ export async function checkPasted(c: WebContext, deps: WebDeps): Promise<Respons
 		const show = () => render(c, deps, { pasted: EMPTY, findings: null });
 		return FORM.refuse(c, refuse("invalid_field", text), show, {});
 	}
-	const { giveWay } = deps.turns;
-	const found = await checkSignature(deps, programmeOf(c), { pasted, secret, computed }, giveWay);
-	await giveWay();
+	const { yieldToReports } = deps.admission;
+	const found = await checkSignature(deps, programmeOf(c), { pasted, secret, computed }, yieldToReports);
+	await yieldToReports();
 	const findings = findingsSection(programmeOf(c).public_id, found);
 	return render(c, deps, { pasted, computed, findings });
 }

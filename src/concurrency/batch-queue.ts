@@ -1,0 +1,134 @@
+// Items that wait to be processed in batches, and the choice of the items for the next batch.
+//
+// Groups take turns, so that no group waits because another one has many items. Within a group, items keep the order of
+// their arrival. An item of size 1 is small and all others are large. A batch has room for small items and the same room
+// again for large ones, so neither kind keeps the other out.
+
+export interface BatchRules<Item> {
+	/**
+	 * Maximum total size of the small items of a batch, and of its large ones. An item that is larger still takes all room
+	 * for large items of its batch.
+	 */
+	maxSize: number;
+	sizeOf(item: Item): number;
+	groupOf(item: Item): unknown;
+	/** Returns whether a group must share no batch with other groups. */
+	isIsolated(group: unknown): boolean;
+}
+
+export interface WaitingItem<Item, Done> {
+	item: Item;
+	size: number;
+	sinceMs: number;
+	done: PromiseWithResolvers<Done | undefined>;
+}
+
+export interface Batch<Item, Done> {
+	items: readonly WaitingItem<Item, Done>[];
+	/** Groups that have a large item in the batch. */
+	groupsWithLargeItem: ReadonlySet<unknown>;
+	/** True if all items belong to one isolated group. */
+	isIsolated: boolean;
+}
+
+/** Properties of the batches that are being processed, which limit what the next batch may take. */
+export interface BatchesInProgress {
+	groupsWithLargeItem: ReadonlySet<unknown>;
+	hasIsolated: boolean;
+}
+
+export interface BatchQueue<Item, Done> {
+	/** Total size of the waiting items. */
+	readonly size: number;
+	sizeOfGroup(group: unknown): number;
+	add(item: Item, nowMs: number): Promise<Done | undefined>;
+	/** Removes the items of the next batch. It has none if all of them must wait for a batch in progress. */
+	takeBatch(inProgress: BatchesInProgress): Batch<Item, Done>;
+	/** Removes and returns the items that have waited since `latestMs` or longer. */
+	removeWaitingSince(latestMs: number): readonly WaitingItem<Item, Done>[];
+	/** Time since which the oldest item waits, or undefined if none waits. */
+	findOldestMs(): number | undefined;
+}
+
+interface Group<Item, Done> {
+	/** In the order of arrival. */
+	items: WaitingItem<Item, Done>[];
+	size: number;
+}
+
+export function createBatchQueue<Item, Done>(rules: BatchRules<Item>): BatchQueue<Item, Done> {
+	/** Groups with waiting items. The first one has waited longest for its turn. */
+	const groups = new Map<unknown, Group<Item, Done>>();
+	let totalSize = 0;
+
+	function removeFirst(key: unknown, group: Group<Item, Done>): void {
+		const first = group.items.shift();
+		if (first === undefined) return;
+		group.size -= first.size;
+		totalSize -= first.size;
+		if (group.items.length === 0) groups.delete(key);
+	}
+
+	function moveToEnd(key: unknown, group: Group<Item, Done>): void {
+		if (groups.delete(key)) groups.set(key, group);
+	}
+
+	return {
+		get size() {
+			return totalSize;
+		},
+		sizeOfGroup: (key) => groups.get(key)?.size ?? 0,
+		add(item, nowMs) {
+			const size = rules.sizeOf(item);
+			const key = rules.groupOf(item);
+			const done = Promise.withResolvers<Done | undefined>();
+			const group = groups.get(key) ?? { items: [], size: 0 };
+			group.items.push({ item, size, sinceMs: nowMs, done });
+			group.size += size;
+			groups.set(key, group);
+			totalSize += size;
+			return done.promise;
+		},
+		takeBatch(inProgress) {
+			const isolated = inProgress.hasIsolated ? undefined : groups.keys().find(rules.isIsolated);
+			const mayTake = (key: unknown) => (isolated === undefined ? !rules.isIsolated(key) : key === isolated);
+			const items: WaitingItem<Item, Done>[] = [];
+			const groupsWithLargeItem = new Set<unknown>();
+			const sizes = { small: 0, large: 0 };
+			// A group that gave an item is moved to the end, where this loop visits it again.
+			for (const [key, group] of groups) {
+				const [next] = group.items;
+				if (next === undefined || !mayTake(key)) continue;
+				const kind = next.size > 1 ? "large" : "small";
+				// Each group has one large item in progress at a time.
+				const hasLargeItem = groupsWithLargeItem.has(key) || inProgress.groupsWithLargeItem.has(key);
+				if (kind === "large" && hasLargeItem) continue;
+				if (sizes[kind] > 0 && sizes[kind] + next.size > rules.maxSize) continue;
+				sizes[kind] += next.size;
+				if (kind === "large") groupsWithLargeItem.add(key);
+				items.push(next);
+				removeFirst(key, group);
+				moveToEnd(key, group);
+			}
+			return { items, groupsWithLargeItem, isIsolated: isolated !== undefined };
+		},
+		removeWaitingSince(latestMs) {
+			const removed: WaitingItem<Item, Done>[] = [];
+			for (const [key, group] of groups) {
+				for (const item of group.items.filter(({ sinceMs }) => sinceMs <= latestMs)) {
+					removed.push(item);
+					removeFirst(key, group);
+				}
+			}
+			return removed;
+		},
+		findOldestMs() {
+			let oldestMs: number | undefined;
+			for (const { items } of groups.values()) {
+				const sinceMs = items[0]?.sinceMs;
+				if (sinceMs !== undefined && sinceMs < (oldestMs ?? Number.POSITIVE_INFINITY)) oldestMs = sinceMs;
+			}
+			return oldestMs;
+		},
+	};
+}

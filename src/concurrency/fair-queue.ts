@@ -1,0 +1,87 @@
+// Requests of one class that share a limited number of places. Clients take turns, so a client that floods waits for its
+// own requests and not the others for it.
+//
+//   enter ─▶ waiting, by client ─▶ startNext ─▶ at work ─▶ leave
+//     └─▶ no room: undefined
+
+export interface QueueLimits {
+	/** Maximum number of requests at work at the same time. */
+	atOnce: number;
+	/** The same for one client. */
+	atOncePerClient: number;
+	/** Maximum number of waiting requests. With 0, a request is at work at once or has no room. */
+	waiting: number;
+	/** The same for one client. */
+	waitingPerClient: number;
+	/**
+	 * Maximum number of waiting requests that still leaves room for a client with none waiting. It is larger than `waiting`
+	 * where a few busy clients must not lock the others out.
+	 */
+	waitingForNewClients: number;
+}
+
+export type QueueClient = string | number;
+
+export interface FairQueue {
+	/** Resolves when the request has a place. Returns undefined if there is no room to wait. */
+	enter(client: QueueClient): Promise<void> | undefined;
+	/** Returns whether a place is free for one of the waiting clients. */
+	canStart(): boolean;
+	/** Gives a free place to the waiting client whose last turn was longest ago. */
+	startNext(): void;
+	/** Gives back the place of a request that was at work. */
+	leave(client: QueueClient): void;
+}
+
+export function createFairQueue(limits: QueueLimits): FairQueue {
+	/** In the order of turns: the first client has waited longest for its turn. */
+	const waiting = new Map<QueueClient, (() => void)[]>();
+	const atWork = new Map<QueueClient, number>();
+	let waitingInAll = 0;
+	let atWorkInAll = 0;
+
+	function hasPlaceFor(client: QueueClient): boolean {
+		return atWorkInAll < limits.atOnce && (atWork.get(client) ?? 0) < limits.atOncePerClient;
+	}
+
+	function nextClient(): QueueClient | undefined {
+		return atWorkInAll < limits.atOnce ? waiting.keys().find(hasPlaceFor) : undefined;
+	}
+
+	function hasRoomFor(client: QueueClient): boolean {
+		if (waitingInAll === 0 && hasPlaceFor(client)) return true;
+		const waitingOfClient = waiting.get(client)?.length ?? 0;
+		const maxWaiting = waitingOfClient === 0 ? limits.waitingForNewClients : limits.waiting;
+		return waitingInAll < maxWaiting && waitingOfClient < limits.waitingPerClient;
+	}
+
+	return {
+		enter(client) {
+			if (!hasRoomFor(client)) return undefined;
+			const starts = waiting.get(client) ?? [];
+			waiting.set(client, starts);
+			waitingInAll++;
+			return new Promise((resolve) => starts.push(resolve));
+		},
+		canStart: () => nextClient() !== undefined,
+		startNext() {
+			const client = nextClient();
+			if (client === undefined) return;
+			const starts = waiting.get(client) ?? [];
+			const start = starts.shift();
+			// The client goes to the end of the line.
+			waiting.delete(client);
+			if (starts.length > 0) waiting.set(client, starts);
+			waitingInAll--;
+			atWorkInAll++;
+			atWork.set(client, (atWork.get(client) ?? 0) + 1);
+			start?.();
+		},
+		leave(client) {
+			atWorkInAll--;
+			const left = (atWork.get(client) ?? 0) - 1;
+			if (left > 0) atWork.set(client, left);
+			else atWork.delete(client);
+		},
+	};
+}
