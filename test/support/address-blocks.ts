@@ -1,17 +1,20 @@
-// Reserved blocks with both their edges and their neighbours, every address written out and nothing reckoned: a block
-// that the product has one bit too wide or too narrow shows at one of the four. Written down from IANA's registries
-// (RFC 6890 and its updates, multicast, and for IPv6 the address space that is no global unicast), not from the
-// product's table.
+// Reserved address blocks with the addresses at both edges and their neighbours. Every address is written out and
+// none is computed, so a block that the product makes one bit too wide or too narrow shows at one of the four. The
+// list follows IANA's registries (RFC 6890 and its updates, multicast, and the IPv6 space outside global unicast),
+// not the product's table.
 
 export interface ReservedBlock {
 	cidr: string;
-	/** What it is, and the document that says so. */
+	/** Name of the block, and the document that defines it. */
 	what: string;
-	/** With the words that the refusal holds, or null where the address is public. */
+	/** Each address with the words that its refusal must contain, or null if the address is public. */
 	addresses: readonly (readonly [address: string, verdict: string | null])[];
 }
 
-/** Edges and what else is worth trying in the block; public neighbours out of it; and what is refused as part of another. */
+/**
+ * The edges and other notable addresses of each block, public neighbours outside it, and neighbours that belong to
+ * another refused block.
+ */
 export const IPV4_BLOCKS = readTable(`
 	0.0.0.0/8 | this network, RFC 791 | in 0.0.0.0 0.0.0.1 0.255.255.255 | out 1.0.0.0
 	10.0.0.0/8 | private use, RFC 1918 | in 10.0.0.0 10.255.255.255 | out 9.255.255.255 11.0.0.0
@@ -72,7 +75,10 @@ export const IPV6_BLOCKS = readTable(`
 	ff00::/8 | multicast, RFC 4291 | in ff00:: ff02::1 ff0e::1 ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff
 `);
 
-/** The prefixes of the forms that carry an IPv4 address: beyond both edges, and the edges that no carrier below spells. */
+/**
+ * The prefixes of the forms that carry an IPv4 address: neighbours beyond both edges, and the edges that no carrier
+ * below covers.
+ */
 export const CARRIER_PREFIXES = readTable(`
 	::ffff:0:0/96 | IPv4-mapped, RFC 4291 | as (::/0): ::fffe:ffff:ffff ::1:0:0:0
 	64:ff9b::/96 | translation (NAT64), RFC 6052 | as (::/0): 64:ff9a:ffff:ffff:ffff:ffff:ffff:ffff 64:ff9b::1:0:0 | as carries 0.0.0.0,: 64:ff9b::
@@ -80,13 +86,13 @@ export const CARRIER_PREFIXES = readTable(`
 	2002::/16 | 6to4, RFC 3056 | out 2001:ffff:ffff:ffff:ffff:ffff:ffff:ffff 2003:: | as carries 0.0.0.0,: 2002:: | as carries 255.255.255.255,: 2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff
 `);
 
-/** IPv6 forms that carry an IPv4 address: the verdict is the one on the address inside. */
+/** IPv6 forms that carry an IPv4 address. Their verdict is that of the address inside. */
 export interface Carrier {
 	form: string;
 	spell(ipv4: string): string;
 }
 
-/** In the other place of the forms that have two. */
+/** Address for the second place of the forms that carry two. */
 const OUTSIDER = "8.8.4.4";
 
 export const CARRIERS: readonly Carrier[] = [
@@ -105,7 +111,7 @@ export const CARRIERS: readonly Carrier[] = [
 	{ form: "ISATAP in 6to4", spell: (ipv4) => `2002:${hex(OUTSIDER)}:1:0:5efe:${ipv4}` },
 ];
 
-/** CIDR | what it is | in, out or as WORDS: addresses | … */
+/** Format: CIDR | name | in, out or as WORDS: addresses | … */
 function readTable(table: string): ReservedBlock[] {
 	return table
 		.trim()
@@ -122,13 +128,13 @@ function readTable(table: string): ReservedBlock[] {
 		});
 }
 
-/** As the two last groups of an IPv6 address. */
+/** Returns the address as the last two groups of an IPv6 address. */
 export function hex(ipv4: string): string {
 	const [a = 0, b = 0, c = 0, d = 0] = ipv4.split(".").map(Number);
 	return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
 }
 
-/** As Teredo hides a client. */
+/** Returns the address as Teredo encodes a client. */
 export function invert(ipv4: string): string {
 	const bytes = ipv4.split(".").map((byte) => 255 - Number(byte));
 	return bytes.join(".");

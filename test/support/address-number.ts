@@ -1,4 +1,4 @@
-// Addresses as numbers, reckoned without the code under test: what proofs of the address policy compare.
+// Converts addresses to numbers without the code under test, so that proofs of the address policy can compare them.
 
 export interface AddressNumber {
 	family: 4 | 6;
@@ -9,12 +9,12 @@ const IPV4_BITS = 32n;
 const IPV6_BITS = 128n;
 const GROUPS = 8;
 
-/** Dotted IPv4, or IPv6 in any form without a zone. Throws on what is no address. */
+/** Accepts dotted IPv4, or IPv6 in any form without a zone. Throws if the text is not an address. */
 export function readAddress(text: string): AddressNumber {
 	return text.includes(":") ? { family: 6, value: readIpv6(text) } : { family: 4, value: readIpv4(text) };
 }
 
-/** Addresses are equal exactly when these are. */
+/** Returns a text that is equal for two texts exactly if they name the same address. */
 export function addressKey(text: string): string {
 	const { family, value } = readAddress(text);
 	return `IPv${family} ${value.toString(16)}`;
@@ -30,7 +30,7 @@ export function spellIpv4(value: bigint): string {
 	return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join(".");
 }
 
-/** Eight groups, nothing compressed. */
+/** Returns all eight groups, without compression. */
 export function ipv6Groups(value: bigint): string[] {
 	return Array.from({ length: GROUPS }, (_, index) => {
 		const group = (value >> BigInt((GROUPS - 1 - index) * 16)) & 0xffffn;

@@ -1,5 +1,5 @@
-// What an app in a test is wired up with, besides its store, clock, random and log: an installation that is as it
-// should be, with mail off and names that lead nowhere.
+// Default dependencies of an app under test, besides its store, clock, random and log: a healthy installation, mail
+// turned off, and a name server that knows no names.
 
 import { createLimitedCalls } from "../../src/api/limited-pixel-calls.ts";
 import type { AllDeps } from "../../src/app.ts";
@@ -15,7 +15,7 @@ import {
 } from "../../src/watch/installation-watch.ts";
 import { makeMetrics, SOUND_STATE } from "./metrics-deps.ts";
 
-/** One that is as it should be. */
+/** A healthy installation. */
 export function makeInstallation(
 	change: Pick<InstallationWatchDeps, "clock" | "log"> & Partial<InstallationWatchDeps>,
 ): InstallationWatch {
@@ -29,7 +29,7 @@ export function makeInstallation(
 	});
 }
 
-/** As the dispatcher is without SMTP_URL, for tests in which nobody is mailed. */
+/** A mail dispatcher as it is without SMTP_URL, for tests in which nobody gets mail. */
 export const MAIL_OFF: MailDispatcher = {
 	isOn: false,
 	enqueue: async () => undefined,

@@ -1,6 +1,6 @@
-// The one auditor of what is stored, for every suite that runs the service: the rules of `ringback verify`
-// (src/store/queries/ledger.ts), and beyond them what a database whose attempts are all still there says of its
-// deliveries. It is written from the contract, and throws at the first row that breaks a promise.
+// The auditor of stored rows, shared by all suites that run the service. It applies the rules of `ringback verify`
+// (src/store/queries/ledger.ts) and further rules for a database that still has all its attempts. It is written from
+// the contract, and throws at the first row that breaks a promise.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { checkLedger } from "../../src/store/queries/ledger.ts";
@@ -9,7 +9,7 @@ import { demand } from "./broken.ts";
 import type { ReceivedCallback } from "./callback-form.ts";
 import { CONTRACT_ATTEMPTS, meaningOf } from "./contract-verdict.ts";
 
-/** Rows as they are stored, whatever else their reader knows of them. */
+/** The stored columns that the auditor reads. Callers may pass rows with more columns. */
 export interface StoredDelivery {
 	state: string;
 	run: number;
@@ -19,7 +19,7 @@ export interface StoredDelivery {
 	last_attempt_at_ms: number | null;
 	finished_at_ms: number | null;
 	failed_at_ms: number | null;
-	/** Null without a row in the queue. */
+	/** The row in the queue, or null if there is none. */
 	queued: { run: number; counted: number; seq: number } | null;
 }
 
@@ -32,7 +32,7 @@ export interface StoredAttempt {
 	answer: string | null;
 }
 
-/** How a run stands by its attempts alone. */
+/** State of a run as its attempts alone determine it. */
 export type RunEnd = "pending" | "delivered" | "failed";
 
 const ONE_END = "3 a delivery has one end or a due time";
@@ -40,7 +40,7 @@ const ATTEMPTS = "4 at most seven attempts, each at its time";
 const OWN_RESULTS = "5 one engine owns a slot and stores its own results";
 const VERDICT = "the verdict follows from the answer";
 
-/** All attempts of a delivery by number. Returns how each of its runs ended. */
+/** Expects all attempts of the delivery in the order of their numbers. Returns how each of its runs ended. */
 export function auditDelivery(
 	name: string,
 	delivery: StoredDelivery,
@@ -52,7 +52,7 @@ export function auditDelivery(
 	return auditRuns(what, delivery, log);
 }
 
-/** For people who read the failure. */
+/** Describes the delivery for the person who reads the failure. */
 export function tellDelivery(
 	name: string,
 	{ state, queued }: StoredDelivery,
@@ -62,7 +62,10 @@ export function tellDelivery(
 	return `${name} is ${state} after [${story}], ${JSON.stringify(queued)} in the queue`;
 }
 
-/** Attempts are numbered without a gap and all shown, and in the queue is what is pending, with the same numbers. */
+/**
+ * Demands that attempts are numbered without a gap and all counted, and that exactly the pending deliveries are in
+ * the queue, with the same numbers.
+ */
 export function auditNumbers(
 	what: string,
 	{ state, run, attempts, queued }: StoredDelivery,
@@ -81,7 +84,10 @@ export function auditNumbers(
 	demand(isQueued, ONE_END, () => `${what}: the queue must have run, count and number ${numbers}`);
 }
 
-/** What pages show of a delivery is what its attempts say: the last one, the last status received, and its end. */
+/**
+ * Demands that the columns that pages show agree with the attempts: the last attempt, the last status received, and
+ * the end.
+ */
 export function auditShown(what: string, delivery: StoredDelivery, log: readonly StoredAttempt[]): void {
 	const last = log.at(-1);
 	const shown = [
@@ -94,7 +100,7 @@ export function auditShown(what: string, delivery: StoredDelivery, log: readonly
 		log.findLast(({ http_status }) => http_status !== null)?.http_status ?? null,
 		last?.started_at_ms ?? null,
 		last !== undefined && meaningOf(last.result, last.http_status) === "well",
-		// Of an answer that is not 2xx something is kept.
+		// The beginning of every answer outside 2xx is stored.
 		log.filter((row) => row.result === "answered" && !isWell(row)).map(({ seq }) => seq),
 	];
 	demand(shown.join() === wanted.join(), VERDICT, () => `${what}: it shows ${shown}, not ${wanted}`);
@@ -104,7 +110,7 @@ export function auditShown(what: string, delivery: StoredDelivery, log: readonly
 	demand(isDated, ONE_END, () => `${what}: it ended at ${delivery.finished_at_ms}`);
 }
 
-/** At most seven attempts each, none after its end; a run that is not the last has ended. */
+/** Demands at most seven attempts in each run, none after its end, and an end for every run but the last. */
 export function auditRuns(
 	what: string,
 	{ state, run: runs }: StoredDelivery,
@@ -140,7 +146,10 @@ function isWell({ result, http_status }: StoredAttempt): boolean {
 	return meaningOf(result, http_status) === "well";
 }
 
-/** When a service has stopped: every row of its database, and the delivery log against what the shops saw. */
+/**
+ * Audits every row of the database after the service has stopped, and compares the delivery log with the requests
+ * that the shops received.
+ */
 export async function auditStore(
 	db: Db,
 	received: readonly ReceivedCallback[],

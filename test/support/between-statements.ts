@@ -1,9 +1,9 @@
-// Lets a test do something at the worst moment: between two statements of somebody else's transaction.
+// Lets a test act at the worst moment, between two statements of another transaction.
 
 import { type KyselyPlugin, sql } from "kysely";
 import type { Db } from "../../src/store/store.ts";
 
-/** Runs `interrupt` once, after the transaction's statement number `after` (counted from one). */
+/** Runs `interrupt` once, after statement number `after` of the transaction (counted from one). */
 export function interruptAfter(trx: Db, after: number, interrupt: () => Promise<unknown>): Db {
 	let statements = 0;
 	const plugin: KyselyPlugin = {
@@ -18,8 +18,8 @@ export function interruptAfter(trx: Db, after: number, interrupt: () => Promise<
 }
 
 /**
- * On PostgreSQL: somebody waits for what this transaction has locked. Not by pg_stat_activity: a transaction sees that as
- * it was when it first looked, and whoever connects later is not in it.
+ * Returns whether another connection waits for a lock of this transaction (PostgreSQL only). pg_stat_activity cannot
+ * answer that, because a transaction sees it as it was at the first look, without clients that connected later.
  */
 export async function holdsSomebodyUp(trx: Db): Promise<boolean> {
 	const { rows } = await sql`select 1 from pg_locks

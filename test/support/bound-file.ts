@@ -1,14 +1,15 @@
-// Each process of `npm test` loads this first. Node's bound is for a test, a suite or a hook: the runner waits for ever for
-// a file that leaves something open after them, and `process.exit(0)` within a test is a success to it.
+// Every process of `npm test` loads this file first. Node's own timeout covers tests, suites and hooks. The runner
+// would still wait forever for a file that leaves something open after its tests, and would count `process.exit(0)`
+// within a test as a success.
 
 const { searchParams } = new URL(import.meta.url);
 const boundMs = Number(searchParams.get("ms"));
 const [, file = ""] = process.argv;
 
-// Not in what a test file starts: that inherits this, and may end as it likes.
+// Processes that a test file starts inherit this import but may end as they like.
 if (/\.test\.ts$|\/test-groups\//.test(file)) {
 	let hasEnded = false;
-	// Comes when nothing is left to do, and not by process.exit().
+	// Node emits this event when nothing is left to do, but not on process.exit().
 	process.once("beforeExit", () => {
 		hasEnded = true;
 	});
@@ -20,7 +21,7 @@ if (/\.test\.ts$|\/test-groups\//.test(file)) {
 	setTimeout(() => {
 		const open = [...new Set(process.getActiveResourcesInfo())].join(", ");
 		console.error(`${file} has not ended within ${boundMs / 1_000} seconds. Still open: ${open}.`);
-		// With an end of its own: what it started hears of it.
+		// process.exit() runs the exit handlers, so child processes are stopped too.
 		process.exit(1);
 	}, boundMs).unref();
 }

@@ -1,4 +1,5 @@
-// A real browser for tests: the one that is named, or npm's Chromium, or the machine's own; the first that starts.
+// Starts a real browser for tests: the one named by the environment, npm's Chromium, or the machine's own, whichever
+// starts first.
 
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -8,7 +9,7 @@ import { promisify } from "node:util";
 import { type Browser, chromium } from "playwright-core";
 import packageJson from "../../package.json" with { type: "json" };
 
-/** The path of a Chromium or Chrome. When it is set, no other is tried. */
+/** Environment variable with the path of a Chromium or Chrome. If it is set, no other browser is tried. */
 const BROWSER_VARIABLE = "RINGBACK_TEST_BROWSER";
 
 export type FoundBrowser = { isThere: true; browser: Browser } | { isThere: false; reason: string };
@@ -19,7 +20,10 @@ interface Candidate {
 	env?: Readonly<Record<string, string>>;
 }
 
-/** What Debian, Ubuntu and Google call it, and where macOS has it. The one that has no window takes half the time. */
+/**
+ * The program's names on Debian, Ubuntu and Google's packages, and its path on macOS. The headless shell takes half
+ * the time.
+ */
 const SYSTEM_COMMANDS = [
 	"chromium-headless-shell",
 	"chromium",
@@ -33,13 +37,13 @@ const MACOS_PATHS = [
 ];
 
 const ARGS = [
-	// Root is refused a sandbox, and what is opened here is our own.
+	// Chromium refuses to start its sandbox as root, and the tests open only our own pages.
 	"--no-sandbox",
-	// Containers have 64 MB of shared memory.
+	// Containers have only 64 MB of shared memory.
 	"--disable-dev-shm-usage",
 	"--disable-gpu",
 	"--font-render-hinting=none",
-	// A browser on trial has no business of its own in the network.
+	// The browser must not make requests of its own.
 	"--no-first-run",
 	"--disable-background-networking",
 	"--disable-component-update",
@@ -83,7 +87,7 @@ async function* candidates(failures: string[]): AsyncGenerator<Candidate> {
 	}
 }
 
-/** Shows a page as well: a binary for another kind of machine, or one that lacks a library, is no browser. */
+/** Also loads a page, because a binary for another machine or without its libraries starts but shows nothing. */
 async function launch({ executablePath, env = {} }: Candidate): Promise<Browser> {
 	const browser = await chromium.launch({ executablePath, args: ARGS, env: { ...process.env, ...env } });
 	try {
@@ -103,12 +107,13 @@ function firstLine(error: unknown): string {
 }
 
 /**
- * For Linux on x64, with the libraries and the font it brings along, so that a bare machine of that kind is enough. Once for
- * each version; beside what npm installed, so that `npm ci` clears it away, too.
+ * Unpacks npm's Chromium for Linux on x64 with the libraries and the font that it brings, so that a bare machine is
+ * enough. This happens once per version. The folder lies beside the npm package, so that `npm ci` removes it too.
  */
 async function unpackNpmChromium(): Promise<Omit<Candidate, "name">> {
 	const version = packageJson.devDependencies["@sparticuz/chromium"];
-	// Where it really is: a checkout that borrows another's modules must not leave its own path in the fonts' settings.
+	// The real path matters, because a checkout that links to another one's modules must not write its own path into
+	// the font settings.
 	const modules = realpathSync(fileURLToPath(new URL("../../node_modules", import.meta.url)));
 	const folder = join(modules, ".cache", `chromium-${version}`);
 	if (!existsSync(folder)) await unpackInto(folder);
@@ -122,20 +127,20 @@ async function unpackInto(folder: string): Promise<void> {
 	mkdirSync(dirname(folder), { recursive: true });
 	const fresh = mkdtempSync(`${folder}-`);
 	const script = fileURLToPath(new URL("unpack-chromium.ts", import.meta.url));
-	// With the name of a Lambda it unpacks the libraries, too, that are not on every machine (NSS, expat).
+	// If the environment names a Lambda, the package also unpacks libraries that many machines lack (NSS, expat).
 	const env = { ...process.env, TMPDIR: fresh, AWS_EXECUTION_ENV: "AWS_Lambda_nodejs22.x" };
 	await promisify(execFile)(process.execPath, [script], { env });
 	writeFileSync(join(fresh, "fonts.conf"), fontsConf(folder));
 	try {
 		renameSync(fresh, folder);
 	} catch (error) {
-		// Somebody else was faster, and theirs is as good.
+		// Another process was faster, and its copy is as good.
 		rmSync(fresh, { recursive: true });
 		if (!existsSync(folder)) throw error;
 	}
 }
 
-/** The font of the package first; those of the machine for what it lacks, such as letters of equal width. */
+/** Prefers the package's font, and uses the machine's fonts for what it lacks, such as monospaced letters. */
 function fontsConf(folder: string): string {
 	const prefer = (generic: string, family: string) =>
 		`<match target="pattern"><test name="family"><string>${generic}</string></test><edit name="family" mode="prepend" binding="strong"><string>${family}</string></edit></match>`;

@@ -1,5 +1,5 @@
-// What every single request of the service must look like, whatever the test that caused it was about:
-// contract sections 2.1, 4.1, 5 and 9. Checked with the library a shop installs, and once more by hand.
+// The form of every request that the service sends, whatever the test is about (contract sections 2.1, 4.1, 5 and 9).
+// It is checked with the library that a shop installs, and once more by hand.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
@@ -8,13 +8,13 @@ import type { ShopRequest } from "./shop.ts";
 
 export interface ReceivedCallback {
 	request: ShopRequest;
-	/** In the sender's spelling. */
+	/** Header names in the sender's spelling. */
 	headers: ReadonlyMap<string, string>;
 	body: CallbackBody;
-	/** The service's clock, and the programme's secret, when it came in. */
+	/** The service's clock and the programme's secret at the time of arrival. */
 	serviceNowMs: number;
 	secret: string;
-	/** The HTTP status it was answered with; null when that came late, never, or in the test's own bytes. */
+	/** HTTP status of the answer, or null if the answer came late, never, or as raw bytes of the test. */
 	answered: number | null;
 }
 
@@ -35,7 +35,7 @@ export const BODY_FIELDS = [
 	"sentAt",
 ] as const;
 
-/** Whatever came: what it must be is checked, not believed. */
+/** The parsed body. Its form is checked, not assumed. */
 export type CallbackBody = Readonly<Record<(typeof BODY_FIELDS)[number], unknown>>;
 
 const STATUS_BY_EVENT: Readonly<Record<string, string>> = {
@@ -76,7 +76,7 @@ export async function checkForm(callback: ReceivedCallback, brand: string): Prom
 function checkHeaders({ request, headers, body }: ReceivedCallback, brand: string): void {
 	const contractNames = ["Event", "Timestamp", "Nonce", "Signature"].map((word) => `X-${brand}-${word}`);
 	const expected = ["Content-Type", "User-Agent", ...contractNames, ...HTTP_OWN_HEADERS];
-	// From the raw list: a header sent twice would hide in the map.
+	// The raw list shows a header that was sent twice; the map would hide it.
 	const names = request.rawHeaders.filter((_, index) => index % 2 === 0);
 	deepEqual([...names].sort(), [...expected].sort(), "these headers and no others");
 	equal(headers.get("Content-Type"), "application/json");
@@ -91,7 +91,7 @@ function checkHeaders({ request, headers, body }: ReceivedCallback, brand: strin
 
 function checkBody({ request, body, serviceNowMs }: ReceivedCallback): void {
 	deepEqual(Object.keys(body), BODY_FIELDS, "the fourteen fields in the contract's order");
-	// Also finds a name that is there twice, which the parser hides.
+	// This also finds a repeated field name, which the JSON parser would hide.
 	equal(request.body.toString("utf8"), JSON.stringify(body));
 	for (const field of ["conversionId", "orderId", "programId", "currency"] as const) {
 		ok(typeof body[field] === "string" && body[field] !== "", field);
@@ -111,7 +111,10 @@ function checkBody({ request, body, serviceNowMs }: ReceivedCallback): void {
 	ok(Date.parse(textOf(body.sentAt)) <= serviceNowMs, "sentAt is not in the future");
 }
 
-/** By hand from section 5: neither our signing nor the receiver's library vouches for itself. */
+/**
+ * Computes the signature by hand from section 5, so that neither our signing code nor the receiver's library vouches
+ * for itself.
+ */
 function checkSignature({ request, headers, secret }: ReceivedCallback, brand: string): void {
 	const canonical = [
 		"POST",

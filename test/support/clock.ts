@@ -1,19 +1,19 @@
-// A clock that stands still until a test moves it. Timers fire in the order of their time, and each gets
-// to finish what it started before the next one fires.
+// A clock that stands still until a test moves it. Timers fire in the order of their time, and each finishes what it
+// started before the next one fires.
 
 import type { Clock } from "../../src/ports.ts";
 
 export interface MovableClock extends Clock {
 	moveBy(ms: number): Promise<void>;
 	moveTo(atMs: number): Promise<void>;
-	/** Timers set and neither fired nor cancelled: zero after a clean stop. */
+	/** Number of timers that neither fired nor were cancelled. It is zero after a clean stop. */
 	readonly waitingTimers: number;
 }
 
-/** Any fixed moment would do; this one is easy to recognise in a failed assertion. */
+/** An arbitrary fixed time that is easy to recognise in a failed assertion. */
 export const START_MS = Date.UTC(2026, 0, 15, 12);
 
-/** Each round lets every promise settle and one stage of real I/O come in. */
+/** Each round lets every promise settle and one stage of real I/O arrive. */
 const SETTLE_ROUNDS = 5;
 
 interface Timer {
@@ -23,11 +23,11 @@ interface Timer {
 
 export interface ClockOptions {
 	/**
-	 * How far it leaps at a time: what was to fire in between fires late, as on a machine that was suspended. Without it
-	 * a timer sees the time it was set for; but walking through a day of the engine's polls takes seconds.
+	 * Step by which the clock leaps. Timers in between fire late, as on a machine that was suspended. Without a step
+	 * each timer sees the exact time it was set for, but walking through a day of the engine's polls takes seconds.
 	 */
 	leapMs?: number;
-	/** It is sure of the time unless told. */
+	/** Whether the process may rely on the time (true by default). */
 	isSure?: () => boolean;
 }
 
@@ -35,7 +35,7 @@ export function createClock(
 	startMs: number = START_MS,
 	{ leapMs = 0, isSure = () => true }: ClockOptions = {},
 ): MovableClock {
-	// In the order of setting, so that among equal times the first set fires first.
+	// Timers are in the order in which they were set, so that the first one set fires first among equal times.
 	const timers = new Set<Timer>();
 	let nowMs = startMs;
 
@@ -43,7 +43,7 @@ export function createClock(
 		if (atMs < nowMs) throw new RangeError(`the clock is at ${nowMs} and cannot go back to ${atMs}`);
 		await settle();
 		if (leapMs === 0) return walkTo(atMs);
-		// Others may have moved it on meanwhile.
+		// Another caller may have moved the clock in the meantime.
 		do {
 			nowMs = Math.max(nowMs, Math.min(atMs, nowMs + leapMs));
 			await walkTo(nowMs);
@@ -63,7 +63,7 @@ export function createClock(
 
 	return {
 		nowMs: () => nowMs,
-		// From a zero of its own, as the machine's has.
+		// Like the machine's monotonic clock, it does not start at the Unix epoch.
 		monotonicMs: () => nowMs - startMs,
 		isSure,
 		yieldLoop: () => new Promise((resolve) => setImmediate(resolve)),
@@ -80,7 +80,7 @@ export function createClock(
 	};
 }
 
-/** Tells a time, and runs nothing. */
+/** A clock that shows one time and runs no timers. */
 export function makeStillClock(nowMs: () => number): Clock {
 	return {
 		nowMs,

@@ -1,5 +1,5 @@
-// A folder of its own in which a test runs the real command: nothing of the machine's environment gets in,
-// every process that was started has ended before the folder goes, and nothing is left behind.
+// A separate folder in which a test runs the real command. The machine's environment does not reach it, every process
+// ends before the folder is removed, and nothing is left behind.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
@@ -16,23 +16,23 @@ export type { Ended, Running } from "./watched-process.ts";
 
 export interface Home {
 	folder: string;
-	/** The SQLite file that the settings of this home name. */
+	/** Path of the SQLite file that the settings of this home name. */
 	databasePath: string;
-	/** `node src/ringback.js …` until it ends. */
+	/** Runs `node src/ringback.js …` until it ends. */
 	run(args: readonly string[], settings?: Settings): Promise<Ended>;
 	/**
-	 * The same in this process, for all that is not about a process: starting one takes most of a second of a
-	 * processor. What it logs is not among what it says.
+	 * Runs the command inside this process, for tests that are not about processes. Starting a process takes most of a
+	 * second of one core. The log lines are not part of the captured output.
 	 */
 	runHere(args: readonly string[], settings?: Settings): Promise<Ended>;
 	start(args: readonly string[], settings?: Settings): Running;
-	/** Any other program of the repository's Node: `demo/main.ts`. */
+	/** Runs another program with the repository's Node, such as `demo/main.ts`. */
 	startScript(script: string, args: readonly string[], settings?: Settings): Running;
 }
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A test, or a suite's own hooks. */
+/** A test, or the hooks of a suite. */
 interface Cleaning {
 	after(clean: () => Promise<void>): void;
 }
@@ -41,7 +41,7 @@ export function openHome(t: Cleaning): Home {
 	const folder = makeFolder("command");
 	const databasePath = join(folder, "ringback.db");
 	const children: ChildProcess[] = [];
-	// For a run that is broken off: what it started must not outlive it.
+	// If the test run is interrupted, the processes that it started must not outlive it.
 	const endWithUs = (): void => {
 		for (const child of children) child.kill("SIGKILL");
 		rmSync(folder, { recursive: true, force: true });
@@ -54,7 +54,7 @@ export function openHome(t: Cleaning): Home {
 	});
 	const own = {
 		DATABASE_URL: `sqlite:${databasePath}`,
-		// The usual address is the machine's: two tests at once would have to share it.
+		// The default port belongs to the machine, and two tests would have to share it.
 		RINGBACK_METRICS_ADDRESS: "off",
 	};
 	const startScript: Home["startScript"] = (script, args, settings = {}) => {
@@ -86,14 +86,14 @@ export function openHome(t: Cleaning): Home {
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 async function runHere(args: readonly string[], settings: Settings): Promise<Ended> {
-	// Loaded by those alone who use it.
+	// Imported only by the tests that use it.
 	const { main } = await import("../../src/main.ts");
 	const stdout: string[] = [];
 	const stderr: string[] = [];
 	const screen = { out: (line: string) => stdout.push(line), error: (line: string) => stderr.push(line) };
 	const before = SIGNALS.map((signal) => process.listeners(signal));
 	const code = await main(args, screen, settings);
-	// `serve` hears of signals until its process ends, and this one goes on.
+	// `serve` listens for signals until its process ends, but this process continues.
 	for (const [at, signal] of SIGNALS.entries()) {
 		const left = process.listeners(signal).filter((listener) => !before[at]?.includes(listener));
 		for (const listener of left) process.off(signal, listener);
@@ -102,7 +102,7 @@ async function runHere(args: readonly string[], settings: Settings): Promise<End
 	return { code, signal: null, stdout: text(stdout), stderr: text(stderr) };
 }
 
-/** The forbidden side of every command: people get a sentence, never a stack. */
+/** Returns whether the output contains a stack trace. People must get a sentence instead. */
 export function hasStack({ stdout, stderr }: Pick<Ended, "stdout" | "stderr">): boolean {
 	return /^\s+at .+[:(]/m.test(`${stdout}\n${stderr}`) || /node:internal/.test(`${stdout}\n${stderr}`);
 }

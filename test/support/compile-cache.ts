@@ -1,7 +1,7 @@
-// Where the tests' processes keep what they compiled. They are hundreds, they load the same sources, and a third of
-// what a short one takes is compiling them.
+// Folder in which the test processes cache compiled sources. Hundreds of processes load the same sources, and
+// compiling takes a third of the time of a short one.
 
 import { fileURLToPath } from "node:url";
 
-/** Goes with node_modules, where tools keep such. Node finds by itself what is out of date. */
+/** The folder lies in node_modules, as is usual for caches. Node itself detects outdated entries. */
 export const COMPILE_CACHE = fileURLToPath(new URL("../../node_modules/.cache/compile", import.meta.url));

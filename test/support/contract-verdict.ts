@@ -1,20 +1,22 @@
-// What the outcome of an attempt means for its delivery: the table of the contract's section 7 and the limit of
-// its section 8, written down apart from the product, so that a wrong one there cannot agree with itself.
+// The meaning of an attempt's outcome for its delivery, from the table in section 7 of the contract and the limit in
+// section 8. It is written apart from the product, so that a mistake there cannot confirm itself.
 
-/** Section 8: "up to seven". */
+/** Section 8 allows up to seven attempts. */
 export const CONTRACT_ATTEMPTS = 7;
 
-/** `again`: tried once more while attempts are left. `never`: final, and the owner is told. */
+/**
+ * `again` means another attempt while some are left. `never` means a final failure, of which the owner is notified.
+ */
 export type Meaning = "well" | "again" | "never";
 
-/** As stored: an attempt's result, and the HTTP status where the shop gave one. */
+/** Takes an attempt as it is stored: its result, and the HTTP status if the shop gave one. */
 export function meaningOf(result: string, httpStatus: number | null): Meaning {
 	switch (result) {
 		case "answered":
 			return meaningOfStatus(httpStatus);
 		case "timeout":
 		case "network-error":
-		// The process died over it, and nobody knows: not counted, and sent again.
+		// The process died during the attempt and the result is unknown, so it does not count and is repeated.
 		case "interrupted":
 			return "again";
 		case "forbidden-address":

@@ -1,5 +1,6 @@
-// The clock of a test's database, in the test's hand: leases are judged by it alone. On PostgreSQL `clock_timestamp()`
-// of our own stands before the server's; SQLite has no clock, and is told the time.
+// Puts the clock of a test's database under the test's control. Leases depend on that clock alone. On PostgreSQL a
+// function `clock_timestamp()` of our own takes precedence over the server's. SQLite has no clock and is given the
+// time.
 
 import { sql } from "kysely";
 import { DAY_MS } from "../../src/domain/time.ts";
@@ -8,11 +9,14 @@ import type { SuiteDatabase } from "./databases.ts";
 import { openStore } from "./test-database.ts";
 
 export interface DatabaseClock {
-	/** Resolves to what a process is to say that the time is: on PostgreSQL nonsense, for nobody may listen to it. */
+	/**
+	 * Resolves to the time that a process should report. On PostgreSQL that is a nonsense value, because nothing may
+	 * depend on it.
+	 */
 	set(atMs: number): Promise<number>;
 }
 
-/** To be called before the suite's stores have connected: a connection learns of it when it is made. */
+/** Must be called before the suite's stores connect, because a connection learns of the clock when it is opened. */
 export async function takeDatabaseClock({
 	kind,
 	location,

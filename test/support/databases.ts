@@ -1,19 +1,19 @@
-// One suite, both databases: a real SQLite file and a real PostgreSQL database, made for the suite and removed
-// after it.
+// Runs one suite on both databases: a real SQLite file and a real PostgreSQL database, created for the suite and
+// removed after it.
 
 import { after, before, describe } from "node:test";
 import type { Store } from "../../src/store/store.ts";
 import type { TestDatabase } from "./sqlite-database.ts";
 import { createMigratedDatabase, DATABASE_KINDS, type DatabaseKind } from "./test-database.ts";
 
-/** What a suite gets; all but the kind is there from the first test on, and `store` is migrated. */
+/** Context of a suite. Everything but the kind exists from the first test on, and `store` is migrated. */
 export interface SuiteDatabase {
 	readonly kind: DatabaseKind;
 	readonly location: string;
 	readonly store: Store;
 	/**
-	 * Somebody else at the same time: another machine's store on PostgreSQL. On SQLite the same store, because
-	 * a second one in this process would wait for the first without letting it go on.
+	 * A second client at the same time. On PostgreSQL it is the store of another machine. On SQLite it is the same
+	 * store, because a second one in this process would block the first.
 	 */
 	readonly rival: Store;
 }

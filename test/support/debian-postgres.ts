@@ -1,4 +1,5 @@
-// A PostgreSQL with all its programs, server and clients of one version: npm's has no pg_dump and no pg_basebackup.
+// Finds a PostgreSQL with all its programs, server and clients of one version. npm's package lacks pg_dump and
+// pg_basebackup.
 
 import { existsSync, readdirSync } from "node:fs";
 import type { PostgresBinaries } from "./postgres-binaries.ts";
@@ -9,9 +10,9 @@ export const DEBIAN_POSTGRES_MISSING =
 const FOLDER = "/usr/lib/postgresql";
 
 export interface DebianPostgres {
-	/** The first part: "15". */
+	/** The major version, such as "15". */
 	version: string;
-	/** Where all its programs are. */
+	/** Folder of the programs. */
 	programs: string;
 	binaries: PostgresBinaries;
 }

@@ -1,33 +1,33 @@
-// Messages of the domain name system (RFC 1035) as bytes, as far as a name server of tests needs them: one
-// question in, any answer out, broken ones included.
+// Encodes and decodes DNS messages (RFC 1035) as far as the tests' name server needs them: it reads one question and
+// writes any answer, including broken ones.
 
 import { readAddress } from "./address-number.ts";
 
 export type RecordType = "A" | "AAAA";
 
 export interface Question {
-	/** Lower case, without the root's dot. */
+	/** The name in lower case, without the root's dot. */
 	name: string;
-	/** Null for a type that is not served here. */
+	/** The record type, or null for a type that is not served here. */
 	type: RecordType | null;
 }
 
 export interface ResourceRecord {
-	/** Whose record it is; of the name that was asked for if not given. */
+	/** Owner of the record; the name of the question by default. */
 	owner?: string;
 	type: RecordType | "CNAME";
 	data: string;
 }
 
 export interface Reply {
-	/** Empty: the name exists and has no such record. */
+	/** An empty list means that the name exists but has no such record. */
 	answers?: readonly ResourceRecord[];
 	additional?: readonly ResourceRecord[];
 	failure?: keyof typeof FAILURE_CODES;
 	ttlSeconds?: number;
-	/** What comes over UDP, marked as truncated; `answers` is for those who ask again over TCP. */
+	/** The UDP message, marked as truncated. `answers` is for clients that ask again over TCP. */
 	overUdp?: readonly ResourceRecord[];
-	/** Missing at the end of the message. */
+	/** Number of bytes that are missing at the end of the message. */
 	cutBytes?: number;
 	delayMs?: number;
 	isSilent?: boolean;
@@ -37,7 +37,7 @@ const HEADER_BYTES = 12;
 const TYPE_CODES = { A: 1, CNAME: 5, AAAA: 28 } as const;
 const FAILURE_CODES = { SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const;
 const CLASS_INTERNET = 1;
-/** A response to a recursive query by a server that recurses. */
+/** Flags of a response to a recursive query by a recursive server. */
 const IS_ANSWER = 0x8180;
 const IS_TRUNCATED = 0x0200;
 const DEFAULT_TTL_SECONDS = 300;
@@ -59,7 +59,7 @@ export function writeReply(query: Buffer, reply: Reply, isUdp: boolean): Buffer 
 	const isTruncated = isUdp && reply.overUdp !== undefined;
 	const answers = (isTruncated ? reply.overUdp : reply.answers) ?? [];
 	const additional = reply.additional ?? [];
-	// The question's name ends with a zero byte; its type and class are two bytes each.
+	// The question's name ends with a zero byte; its type and class take two bytes each.
 	const questionEnd = query.indexOf(0, HEADER_BYTES) + 5;
 	const head = Buffer.from(query.subarray(0, questionEnd));
 	const failure = reply.failure === undefined ? 0 : FAILURE_CODES[reply.failure];

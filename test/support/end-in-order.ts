@@ -1,6 +1,6 @@
-// A program that starts others and is broken off by hand.
+// For programs that start other processes and may be interrupted by hand.
 
-/** It still exits, and does not just vanish: what it started hears of that and ends too. */
+/** Exits on a signal instead of being killed by it, so that exit handlers stop the child processes. */
 export function endInOrder(): void {
 	for (const [signal, code] of [
 		["SIGINT", 130],

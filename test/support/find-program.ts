@@ -1,12 +1,12 @@
-// Where a program of the machine is.
+// Finds a program on the machine.
 
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** Debian puts servers where only the administrator's PATH leads. */
+/** Debian installs servers in folders that only the administrator's PATH contains. */
 const BESIDES = ["/usr/sbin", "/usr/local/sbin"];
 
-/** Undefined where it is not installed. */
+/** Returns the path, or undefined if the program is not installed. */
 export function findProgram(name: string): string | undefined {
 	const folders = [...(process.env["PATH"] ?? "").split(delimiter), ...BESIDES];
 	return folders.map((folder) => join(folder, name)).find(isRunnable);
@@ -17,7 +17,7 @@ function isRunnable(path: string): boolean {
 		accessSync(path, constants.X_OK);
 		return true;
 	} catch {
-		// Not here, or not for us: the next folder may have it.
+		// The program is not here or not executable; the next folder may have it.
 		return false;
 	}
 }

@@ -1,5 +1,6 @@
-// A process of our own on the other side of a pipe: it opens what it has to, says so, and answers orders until
-// its parent is done with it or gone. Both sides are here; the process's file exports the types of what they say.
+// A child process that is controlled over a pipe. It opens its resources, reports that it is ready, and answers
+// orders until its parent ends it or disappears. This file has both sides; the child's file exports the types of the
+// messages.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -7,9 +8,9 @@ import { basename } from "node:path";
 
 export interface ForkedProcess<Opened, Order, Answer> {
 	readonly opened: Opened;
-	/** Several may be under way; each rejects when the process ends before its answer. */
+	/** Sends an order. Several may be in flight; each rejects if the process ends before it answers. */
 	ask(order: Order): Promise<Answer>;
-	/** Resolves when the process is gone, also when it was before. */
+	/** Resolves when the process has ended, even if it ended earlier. */
 	close(): Promise<void>;
 }
 
@@ -20,12 +21,12 @@ interface Message<Content> {
 	content: Content;
 }
 
-/** Rejects, with nothing left behind, when the process ends before it has opened. */
+/** Starts the process. Rejects, leaving nothing behind, if the process ends before it is ready. */
 export async function forkProcess<Opened, Order, Answer>(
 	script: URL,
 	args: readonly string[] = [],
 ): Promise<ForkedProcess<Opened, Order, Answer>> {
-	// "advanced": long reports are megabytes of text, and JSON would take its time over them; it knows Maps too.
+	// "advanced" serialisation handles megabytes of text faster than JSON, and supports Maps.
 	const child = fork(script, args, { serialization: "advanced", execArgv: [] });
 	const waiting = new Map<number, PromiseWithResolvers<Opened | Answer>>();
 	let end: Error | undefined;
@@ -64,7 +65,7 @@ export async function forkProcess<Opened, Order, Answer>(
 			async ask(order) {
 				lastId += 1;
 				const answer = expect(lastId);
-				// Without the callback a pipe that is closed would be an event of the process.
+				// Without the callback, writing to a closed pipe would emit an event on the process.
 				if (end === undefined) child.send({ id: lastId, content: order }, (error) => error && giveUp(error));
 				return (await answer) as Answer;
 			},
@@ -76,13 +77,13 @@ export async function forkProcess<Opened, Order, Answer>(
 	}
 }
 
-/** The other side. Ends with its parent, and with an order that it cannot carry out. */
+/** The child's side. The process ends with its parent, or when an order fails. */
 export function serveParent<Opened, Order, Answer>(
 	opened: Opened,
 	obey: (order: Order) => Answer | Promise<Answer>,
 ): void {
 	process.once("disconnect", () => process.exit());
-	// The parent may have gone while this side was still opening.
+	// The parent may have ended while this side was still opening.
 	if (!process.connected) process.exit();
 	process.on("message", async (received) => {
 		const { id, content } = received as Message<Order>;

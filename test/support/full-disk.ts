@@ -1,5 +1,5 @@
-// A disk that can be full and have room again while a service runs on it: a small file system of its own where
-// we may mount one, or the system's limit on the size of a file, which no disk space gets around either.
+// A disk that can be filled and emptied while a service runs on it. It is a small file system if we may mount one, or
+// the system's limit on the size of a file, which free disk space cannot circumvent.
 
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,19 +13,19 @@ export type DiskWay = (typeof DISK_WAYS)[number];
 
 export interface FullableDisk {
 	readonly way: DiskWay;
-	/** Where the database goes. */
+	/** Folder for the database. */
 	readonly folder: string;
-	/** From now on these processes cannot write anything more. */
+	/** Makes every further write of these processes fail. */
 	fill(pids: readonly number[]): Promise<void>;
 	makeRoom(pids: readonly number[]): Promise<void>;
 	remove(): Promise<void>;
 }
 
-/** A round's database needs less than one; what is left is filled with ballast each time. */
+/** Size in megabytes. A round's database needs less than one; the rest is filled with ballast each time. */
 const DISK_MEGABYTES = 8;
-/** A page of memory, which is what such a file system gives out. */
+/** The file system allocates whole memory pages. */
 const BALLAST_BLOCK = Buffer.alloc(4_096);
-/** Ends at once when it may not mount: whoever started it must not wait for a word that never comes. */
+/** The script ends at once if it may not mount, so that its parent does not wait for a message that never comes. */
 const KEEPER = [
 	'mount -t tmpfs -o "size=$2m" tmpfs "$1" || { rmdir "$1"; exit 1; }',
 	"echo mounted",
@@ -36,7 +36,10 @@ const KEEPER = [
 ].join("; ");
 const run = promisify(execFile);
 
-/** Those that work here: mounting takes more than being root, and the limit of a running process is Linux's. */
+/**
+ * The kinds that work on this machine. Mounting needs more than being root, and only Linux can limit a running
+ * process.
+ */
 export async function findDiskWays(): Promise<readonly DiskWay[]> {
 	const ways: DiskWay[] = [];
 	if (process.platform === "linux" && process.getuid?.() === 0 && (await works(tryMount)))
@@ -45,7 +48,7 @@ export async function findDiskWays(): Promise<readonly DiskWay[]> {
 	return ways;
 }
 
-/** In a container, root itself may not be allowed to: only a try tells. */
+/** In a container, root may not be allowed to mount. Only trying shows it. */
 async function tryMount(): Promise<void> {
 	const disk = await openSmallFileSystem();
 	await disk.remove();
@@ -58,7 +61,7 @@ function works(attempt: () => Promise<unknown>): Promise<boolean> {
 	);
 }
 
-/** `home`: a folder that is removed after the round. */
+/** `home` is a folder that is removed after the round. */
 export async function openDisk(way: DiskWay, home: string): Promise<FullableDisk> {
 	switch (way) {
 		case "small file system":
@@ -72,7 +75,7 @@ export async function openDisk(way: DiskWay, home: string): Promise<FullableDisk
 
 async function openSmallFileSystem(): Promise<FullableDisk> {
 	const folder = mkdtempSync(join(tmpdir(), "ringback-disk-"));
-	// A shell at the end of a pipe that only we hold takes it away, even when we are killed.
+	// A shell that reads a pipe held only by this process unmounts the file system, even if this process is killed.
 	const keeper = spawn("/bin/sh", ["-c", KEEPER, "keeper", folder, String(DISK_MEGABYTES)], {
 		stdio: ["pipe", "pipe", "pipe"],
 		detached: true,
@@ -115,7 +118,7 @@ function writeUntilFull(path: string): void {
 }
 
 async function openLimitedFolder(home: string): Promise<FullableDisk> {
-	// Only the soft limit is moved, so that everybody may lift it again.
+	// Only the soft limit changes, so that the processes can raise it again.
 	const limit = async (pids: readonly number[], bytes: string) => {
 		for (const pid of pids) await run("prlimit", [`--pid=${pid}`, `--fsize=${bytes}:`]);
 	};
@@ -125,7 +128,7 @@ async function openLimitedFolder(home: string): Promise<FullableDisk> {
 		fill: (pids) => limit(pids, "1"),
 		makeRoom: (pids) => limit(pids, "unlimited"),
 		async remove() {
-			// It is the home's.
+			// The folder is removed with the home.
 		},
 	};
 }

@@ -1,5 +1,5 @@
-// The blocks of code in the operations guide, each with the comment before it that says how it is known to work, and a
-// shell in which they run as they stand there.
+// Reads the code blocks of the operations guide, each with the preceding comment that says how it is tested, and runs
+// them in a shell exactly as written.
 
 import { execFile } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -15,7 +15,10 @@ export interface GuideBlock {
 	file: string;
 	language: string;
 	text: string;
-	/** `run`, `tested`, `file` or `by hand`, and what stands behind it. Null: there is no such comment. */
+	/**
+	 * How the block is tested (`run`, `tested`, `file` or `by hand`) and the words after it. Null if the comment is
+	 * missing.
+	 */
 	proof: { kind: string; by: string } | null;
 }
 
@@ -33,21 +36,21 @@ export const GUIDE_BLOCKS: readonly GuideBlock[] = [GUIDE_START, ...GUIDE_PARTS]
 	),
 );
 
-/** All that are to be run under this name, in the order of the guide. */
+/** Returns all blocks to run under this name, in the order of the guide. */
 export function blocksToRun(name: string): string[] {
 	const found = GUIDE_BLOCKS.filter(({ proof }) => proof?.kind === "run" && proof.by === name);
 	if (found.length === 0) throw new Error(`the guide has nothing to run that is called ${name}`);
 	return found.map(({ text }) => text);
 }
 
-/** The only one of its name. */
+/** Returns the only block of this name. */
 export function blockToRun(name: string): string {
 	const [text = "", ...others] = blocksToRun(name);
 	if (others.length > 0) throw new Error(`the guide has several blocks that are called ${name}`);
 	return text;
 }
 
-/** `NAME=value` or `name = 'value'` a line: settings of ours, or of PostgreSQL. */
+/** Parses lines of the form `NAME=value` or `name = 'value'`, which are our settings or PostgreSQL's. */
 export function readSettings(text: string): Record<string, string> {
 	const lines = text.trimEnd().split("\n");
 	return Object.fromEntries(
@@ -61,12 +64,12 @@ export function readSettings(text: string): Record<string, string> {
 export interface ShellOptions {
 	folder: string;
 	settings: Readonly<Record<string, string>>;
-	/** Before all others in the path. */
+	/** Folder that comes first in the PATH. */
 	programs?: string;
 	account?: { uid: number; gid: number } | undefined;
 }
 
-/** What they print. Fails, with all that was said, when one of the commands does. */
+/** Returns the output. Fails with all output if one of the commands fails. */
 export async function runInShell(
 	script: string,
 	{ folder, settings, programs, account }: ShellOptions,
@@ -81,7 +84,7 @@ export async function runInShell(
 	return `${stdout}${stderr}`;
 }
 
-/** `ringback` as it is typed where it is installed. */
+/** Writes a `ringback` command into the folder, like an installed one. Returns the folder of the command. */
 export function putRingback(folder: string): string {
 	const bin = join(folder, "bin");
 	mkdirSync(bin, { recursive: true });

@@ -1,4 +1,4 @@
-// An HTTP server of a test's own, until the test ends.
+// Starts an HTTP server that is closed when the test ends.
 
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
@@ -8,7 +8,7 @@ export interface Cleaning {
 	after(clean: () => Promise<void>): void;
 }
 
-/** Gives its origin. */
+/** Resolves to the server's origin. */
 export async function startHttpServer(
 	t: Cleaning,
 	listener: RequestListener,

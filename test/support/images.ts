@@ -1,8 +1,8 @@
-// Small pictures that browsers draw.
+// Creates small images that browsers can display.
 
 import { crc32, deflateSync } from "node:zlib";
 
-/** In one colour. Sizes that no machine could hold have a header and no pixels. */
+/** Returns an image in one colour. For sizes that no machine could hold it has a header and no pixels. */
 export function pngOf(width: number, height: number, [red, green, blue] = [59, 79, 216]): Buffer {
 	const header = Buffer.alloc(13);
 	header.writeUInt32BE(width, 0);

@@ -1,4 +1,4 @@
-// What somebody might write behind `to=` to lead a click elsewhere: nearly an address of the shop.
+// Texts that an attacker might put after `to=` to redirect a click elsewhere: they almost are an address of the shop.
 
 import fc from "fast-check";
 
@@ -7,7 +7,7 @@ export const LANDING_HOSTS = [
 	{ host: "brand.example", withSubdomains: true },
 ] as const;
 
-/** By the text alone, without a parser: an address that is sent must begin like this. */
+/** The beginning that every redirect target must have, compared as text without a parser. */
 export const WITHIN_LANDING_HOSTS = /^https:\/\/(?:shop\.example|(?:[^/?#@:\\\s]+\.)?brand\.example)\//;
 
 function mostly(right: readonly string[], wrong: readonly string[]): fc.Arbitrary<string> {

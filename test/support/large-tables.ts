@@ -1,5 +1,5 @@
-// Tables as in a service that has run for a while, large enough that the planner has a choice: most is done, a
-// hundredth is due, failed or waiting. What the tests of query plans look at.
+// Fills tables as in a service that has run for a while, so that the query planner has a choice. Most rows are
+// finished; one in a hundred is due, failed or pending. The tests of query plans use them.
 
 import { sql } from "kysely";
 import { DAY_MS } from "../../src/domain/time.ts";
@@ -10,22 +10,24 @@ import { analyseAsInService } from "./query-plan.ts";
 export const ROWS = 40_000;
 export const PROGRAMMES = 200;
 const PEOPLE = ROWS / 4;
-/** Has half of all rows, so that PostgreSQL may walk the primary key and leave out every other row. */
+/** Programme with half of all rows, so that PostgreSQL may walk the primary key and skip every other row. */
 export const LARGE = 1;
-/** One of those that share the other half. */
+/** One of the programmes that share the other half. */
 export const SMALL = 7;
 
 const PROGRAMME = `case when i % 2 = 0 then ${LARGE} else 2 + i % ${PROGRAMMES - 1} end`;
 const KEPT_DAYS = 180;
-/** Over all the time that a service keeps them, the newest last. */
+/** Spreads the rows over the retention time, the newest last. */
 const OVER_TIME = `${START_MS} - cast(${ROWS} - i as bigint) * ${(KEPT_DAYS * DAY_MS) / ROWS}`;
-/** A hundredth of them before START_MS, and none in order. */
+/** One in a hundred is before START_MS, in no particular order. */
 const SCATTERED = `${START_MS} + (i * 1009) % 100000 - 50000`;
 
 const CONVERSION = "'cnv' || substr('00000000' || i, length('00000000' || i) - 7, 8)";
 const MOMENT = "'2026-01-01T00:00:00Z'";
 
-/** By table: what is inserted, over the row's number `i`; and how many rows, where it is not ROWS. */
+/**
+ * By table: the inserted columns as expressions over the row number `i`, and the number of rows if it is not ROWS.
+ */
 const FILLINGS: readonly (readonly [table: string, columns: string, values: string, rows?: number])[] = [
 	[
 		"programmes",
@@ -34,7 +36,7 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 		PROGRAMMES,
 	],
 	[
-		// The number is the database's own, or PostgreSQL would give it again to the next that is recorded.
+		// The database assigns the id, or PostgreSQL would assign the same one to the next conversion.
 		"conversions",
 		`public_id, programme_id, order_id, event_type, status, basket_value, commission, network_fee, currency, test, source,
 			occurred_at_ms, created_at_ms, window_ends_at_ms, updated_at_ms`,
@@ -143,7 +145,7 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 	["nonces", "programme_id, nonce, expires_at_ms", `${PROGRAMME}, 'nonce ' || i, ${START_MS} + i`],
 ];
 
-/** Everything else is so small here, or derived, that reading it whole is right. */
+/** Tables that are small or derived, so that reading them in full is right. */
 export const LARGE_TABLES: readonly string[] = FILLINGS.map(([table]) => table).filter(
 	(table) => table !== "programmes",
 );
@@ -154,7 +156,7 @@ export async function fillTables(store: Store): Promise<void> {
 			with recursive n(i) as (select 1 union all select i + 1 from n where i < ${rows}) select ${values} from n`;
 		await sql.raw(statement).execute(store.db);
 	}
-	// As if written by many transactions, all of which this cluster has seen.
+	// Marks the rows as if many transactions had written them, all of them visible to this cluster.
 	if (store.kind === "postgres") await sql`update moves set transaction = 1 + id / 100`.execute(store.db);
 	await analyseAsInService(store);
 }

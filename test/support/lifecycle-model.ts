@@ -1,10 +1,10 @@
-// The one model of a conversion's lifecycle that tests hold the service against. Written from contract sections 2, 3
-// and 6 alone: it has its own table and its own arithmetic and imports no code of ours, so that a mistake in src/domain
-// is not repeated here. Which of two credits is better, and who brought a sale by one report, it is told.
+// The model of a conversion's lifecycle against which tests check the service. It is written from contract sections
+// 2, 3 and 6 alone, with its own table and arithmetic, and imports no code of the product, so that it does not repeat
+// a mistake of src/domain. Which of two credits is better, and which partner a report credits, are given to it.
 //
-// `carryOut` and `endWindow` say what one act or one ended window leads to. Where a call was not answered, or a window
-// may or may not have been noticed, several states are possible: `explain` and `letWindowsPass` follow all of them,
-// and every answer narrows them.
+// `carryOut` and `endWindow` return the result of one act or one ended window. If a call was not answered, or a
+// window may or may not have been processed, several states are possible. `explain` and `letWindowsPass` follow all
+// of them, and every answer narrows them down.
 
 import type { Click } from "../../src/domain/click-token.ts";
 import type { Credit } from "../../src/domain/credit.ts";
@@ -17,14 +17,17 @@ export interface Terms {
 	approvalDays: number;
 	parkedDays: number;
 	parksPixels: boolean;
-	/** Whether a signed repeat says better who brought the sale. Left out where the programme credits nobody. */
-	isBetter?(told: Credit, known: Credit): boolean;
+	/**
+	 * Returns whether a signed repeat names a better credit than the current one. Undefined if the programme credits
+	 * nobody.
+	 */
+	isBetter?(candidate: Credit, current: Credit): boolean;
 }
 
-/** Who brought a sale by one report. */
+/** The partner that one report credits. */
 export interface Brought {
 	credit: Credit;
-	/** What follows from it; "0" for nobody. */
+	/** Rates that follow from the credit; "0" if nobody is credited. */
 	commissionRate: string;
 	feeRate: string;
 }
@@ -32,23 +35,26 @@ export interface Brought {
 export interface LifeState {
 	status: "NONE" | "PARKED" | "EXPIRED" | "RECORDED" | "APPROVED" | "REJECTED" | "REVERSED";
 	basketValue: string;
-	/** What the pixel had said of one that the shop's server reported later. */
+	/** Amount of the pixel's report, if the shop's server reported the order later. */
 	pixelBasketValue: string | null;
-	/** Only a pixel, which anyone can call, has reported it so far. */
+	/** True while only a pixel, which anyone can call, has reported the order. */
 	isUnsigned: boolean;
 	reason: string | null;
 	test: boolean;
 	occurredAtMs: number;
 	windowEndsAtMs: number | null;
-	/** Null where nobody is credited, or the shop's server has not spoken yet. */
+	/** Null if nobody is credited, or the shop's server has not reported yet. */
 	brought: Brought | null;
-	/** Owed so far, by name. */
+	/** Events created so far, by name. */
 	events: ReadonlyMap<string, OwedBody>;
-	/** The order's conversion before this one, which only a pixel had reported and which was over. */
+	/** The order's previous conversion, which only a pixel had reported and which had ended. */
 	replaced: LifeState | null;
 }
 
-/** The body's fields that follow from the conversion's life; conversionId and programId are names, not facts. */
+/**
+ * Fields of the body that follow from the conversion's life. conversionId and programId are not among them, because
+ * they are only names.
+ */
 export interface OwedBody {
 	status: string;
 	basketValue: string;
@@ -66,7 +72,7 @@ export type Act =
 			basketValue: string;
 			occurredAtMs: number | null;
 			isTest: boolean;
-			/** What it says of who brought it, and who that is if it was sold then. */
+			/** The click IDs and coupon code of the report, and the credit that results for a given time of sale. */
 			openClicks?: (() => readonly (Click | null)[]) | undefined;
 			couponCode?: string | undefined;
 			bring?(soldAtMs: number): Brought;
@@ -74,10 +80,10 @@ export type Act =
 	| { kind: "approve" }
 	| { kind: "reject" | "reverse"; reason: string };
 
-/** An act and how it was answered: an outcome word, a fault's code, or null when no answer came. */
+/** An act and its answer: an outcome, a fault's code, or null if no answer came. */
 export interface Answered {
 	act: Act;
-	/** The clock of the process that carried it out. */
+	/** Time on the clock of the process that carried the act out. */
 	nowMs: number;
 	answer: string | null;
 }
@@ -99,12 +105,15 @@ export const UNKNOWN: LifeState = {
 const DAY_MS = 24 * 60 * 60_000;
 
 export interface Step {
-	/** The outcome word, or the code of the refusal. */
+	/** The outcome, or the code of the refusal. */
 	answer: string;
 	next: LifeState;
 }
 
-/** The states after these acts, carried out in any order, that agree with every answer; none when it is broken. */
+/**
+ * Returns the states after these acts, carried out in any order, that agree with every answer. The list is empty if a
+ * promise is broken.
+ */
 export function explain(
 	states: readonly LifeState[],
 	acts: readonly Answered[],
@@ -124,7 +133,10 @@ export function explain(
 	return withoutTwins(reached);
 }
 
-/** What the windows may have done by `byMs`; `owed` lists whether the programme was owed events meanwhile. */
+/**
+ * Returns the states that ended windows may have led to by `byMs`. `owed` lists whether the programme was owed events
+ * in that time.
+ */
 export function letWindowsPass(
 	states: readonly LifeState[],
 	byMs: number,
@@ -138,7 +150,7 @@ export function letWindowsPass(
 	return withoutTwins(reached);
 }
 
-/** What the shop recorded is approved, what was parked expires; anything else stays as it is. */
+/** Approves a recorded conversion and expires a parked one, if its window has ended. Other states stay. */
 export function endWindow(state: LifeState, nowMs: number, terms: Terms, owes: boolean): LifeState {
 	if (state.windowEndsAtMs === null || state.windowEndsAtMs > nowMs) return state;
 	if (state.status === "PARKED") return { ...state, status: "EXPIRED", windowEndsAtMs: null };
@@ -147,7 +159,10 @@ export function endWindow(state: LifeState, nowMs: number, terms: Terms, owes: b
 		: state;
 }
 
-/** `owes`: the programme has a Postback URL and a secret at that moment; without them nothing is owed, ever. */
+/**
+ * `owes` says whether the programme has a Postback URL and a secret at that moment. Without them no event is ever
+ * created.
+ */
 export function carryOut(state: LifeState, act: Act, nowMs: number, terms: Terms, owes: boolean): Step {
 	switch (act.kind) {
 		case "report":
@@ -171,7 +186,7 @@ function report(
 	owes: boolean,
 ): Step {
 	const isUnsigned = source === "pixel";
-	// Anyone can call a pixel: whatever it says, it credits nobody.
+	// Anyone can call a pixel, so a pixel never credits anybody.
 	const broughtAt = isUnsigned || terms.isBetter === undefined ? undefined : bring;
 	const recorded: LifeState = {
 		...state,
@@ -191,25 +206,25 @@ function report(
 	}
 	if (isUnsigned) return { answer: "DUPLICATE", next: state };
 	if (!state.isUnsigned) {
-		// A repeat is about the sale as it is on record, and a test says nothing of a sale.
+		// A repeat refers to the sale on record, and a test says nothing about a sale.
 		const isOpen = state.status === "RECORDED" && state.test === isTest;
-		const known = isOpen ? state.brought?.credit : undefined;
-		const told = broughtAt?.(state.occurredAtMs);
-		const takes = known && told && terms.isBetter?.(told.credit, known);
-		return { answer: "DUPLICATE", next: takes ? { ...state, brought: told } : state };
+		const current = isOpen ? state.brought?.credit : undefined;
+		const candidate = broughtAt?.(state.occurredAtMs);
+		const takes = current && candidate && terms.isBetter?.(candidate.credit, current);
+		return { answer: "DUPLICATE", next: takes ? { ...state, brought: candidate } : state };
 	}
 	const pixelBasketValue = state.basketValue;
 	switch (state.status) {
 		case "PARKED":
 		case "RECORDED":
-			// A sale that a pixel reported is no test, and does not become one.
+			// A sale that a pixel reported is not a test and does not become one.
 			if (isTest) return { answer: "DUPLICATE", next: state };
-			// Rule 1 of section 3: no event.
+			// Section 3 rule 1: a confirmation creates no event.
 			return { answer: "CONFIRMED", next: { ...recorded, pixelBasketValue } };
 		case "EXPIRED":
 		case "REJECTED":
 		case "REVERSED": {
-			// Each event is sent once per conversion, so it is another conversion.
+			// Each event is sent once per conversion, so the sale needs a new conversion.
 			const first = { ...recorded, reason: null, events: new Map(), pixelBasketValue, replaced: state };
 			return { answer: "RECORDED", next: owes ? announce(first, "conversion.recorded", terms) : first };
 		}
@@ -256,7 +271,7 @@ function announce(state: LifeState, name: string, terms: Terms): LifeState {
 	return { ...state, events: new Map([...state.events, [name, body]]) };
 }
 
-/** What nobody brought has neither, where partners are credited. */
+/** If partners are credited and nobody brought the sale, both amounts are zero. */
 export function amountsOf(
 	{ basketValue, brought }: LifeState,
 	terms: Terms,
@@ -269,7 +284,7 @@ export function amountsOf(
 	};
 }
 
-/** Half up, in whole hundredths of a percent of the smallest coin. */
+/** Rounds half up. The product is in hundredths of a percent of the smallest coin. */
 function share(basketValue: string, ratePercent: string, digits: number): string {
 	const [whole = "0", decimals = ""] = ratePercent.split(".");
 	const tenThousandths = BigInt(whole + decimals.padEnd(4, "0"));

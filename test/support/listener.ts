@@ -1,4 +1,4 @@
-// Somebody who listens to a programme's events, at the feed itself.
+// Reads a programme's events directly from the feed, as a listening client does.
 
 import { equal } from "node:assert/strict";
 import { type FeedEvent, hasReached, readFeed, startOfFeed } from "../../src/conversions/event-feed.ts";
@@ -11,13 +11,15 @@ import { until } from "./until.ts";
 export interface Listener {
 	position: Cursor;
 	events: FeedEvent[];
-	/** Event, order, status and reason of each. */
+	/** Event, order, status and reason of each event. */
 	told: string[];
-	/** How many events came in each. */
+	/** Number of events in each batch. */
 	batches: number[];
-	/** True when there is more. */
+	/** Reads the next batch. Resolves to true if there are more. */
 	look(): Promise<boolean>;
-	/** Until the newest move was passed: on PostgreSQL another suite's transaction may hold it back for a moment. */
+	/**
+	 * Reads until the newest move is passed. On PostgreSQL a transaction of another suite may delay that for a moment.
+	 */
 	catchUp(): Promise<void>;
 }
 

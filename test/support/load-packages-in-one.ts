@@ -1,5 +1,5 @@
-// `node --import=…/load-packages-in-one.ts?list=FILE …`: whoever imports a package of the list gets what
-// packages-in-one.ts made of it.
+// `node --import=…/load-packages-in-one.ts?list=FILE …` redirects the imports of the listed packages to the bundles
+// that packages-in-one.ts built.
 
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";

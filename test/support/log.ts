@@ -1,4 +1,4 @@
-// A log that keeps its lines, so that tests can ask what was said, and what must not have been.
+// A log that stores its lines, so that tests can check what was logged and what must not be.
 
 import { inspect } from "node:util";
 import type { Log } from "../../src/ports.ts";
@@ -11,7 +11,7 @@ export interface LogLine {
 
 export interface KeptLog extends Log {
 	readonly lines: LogLine[];
-	/** Everything, nested fields and errors included: to search for what must never be logged. */
+	/** All lines as text, including nested fields and errors, to search for secrets that must never be logged. */
 	text(): string;
 }
 

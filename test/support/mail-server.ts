@@ -1,5 +1,5 @@
-// A real SMTP server for tests: it keeps what it takes, can go away and come back on the same port, can be slow to
-// answer, and can have trouble with some recipients alone.
+// A real SMTP server for tests. It stores the mails that it accepts, can stop and start again on the same port, can
+// answer slowly, and can reject single recipients.
 
 import { once } from "node:events";
 import type { Socket } from "node:net";
@@ -7,23 +7,23 @@ import { SMTPServer } from "smtp-server";
 import { portOf } from "./port-of.ts";
 
 export interface ReceivedMail {
-	/** From the envelope: who really gets it. */
+	/** The recipient on the envelope, who really gets the mail. */
 	to: readonly string[];
 	headers: ReadonlyMap<string, string>;
 	text: string;
-	/** By the test's clock. */
+	/** Time on the test's clock. */
 	atMs: number;
 }
 
 export interface MailServer {
 	url: string;
 	readonly mails: readonly ReceivedMail[];
-	/** Mails that were handed over and wait for our answer, while `holds` is true. */
+	/** Number of mails that were handed over and wait for an answer while `holds` is true. */
 	readonly held: readonly (() => void)[];
 	holds: boolean;
-	/** Recipients that it does not know. */
+	/** Recipients that the server does not know. */
 	readonly unknown: Set<string>;
-	/** Recipients that it asks to come back with later. */
+	/** Recipients that the server rejects temporarily. */
 	readonly deferred: Set<string>;
 	/** Recipients at whose name the connection breaks. */
 	readonly breaking: Set<string>;
@@ -31,7 +31,7 @@ export interface MailServer {
 	comeBack(): Promise<void>;
 }
 
-/** With a login it wants to know who we are, and refuses everybody else. */
+/** With a login, the server requires authentication and refuses everybody else. */
 export async function startMailServer(
 	nowMs: () => number,
 	login?: { username: string; password: string },
@@ -62,7 +62,7 @@ export async function startMailServer(
 				}, answer);
 			},
 		});
-		// A client that goes away in the middle is no news.
+		// A client that disconnects in the middle is not an error.
 		smtp.on("error", () => undefined);
 		smtp.server.on("connection", (socket: Socket) => {
 			const { remotePort } = socket;
@@ -118,7 +118,7 @@ function nameOf(line: string): string {
 	return line.slice(0, line.indexOf(":")).toLowerCase();
 }
 
-/** RFC 2045 section 6.7. */
+/** Decodes quoted-printable text (RFC 2045 section 6.7). */
 function readQuoted(body: string): string {
 	const bytes = body
 		.replace(/=\r\n/g, "")
@@ -126,7 +126,7 @@ function readQuoted(body: string): string {
 	return Buffer.from(bytes, "latin1").toString("utf8");
 }
 
-/** RFC 2047: what is not plain ASCII, in words of a header. White space between two of them is not part of it. */
+/** Decodes words of a header that are not plain ASCII (RFC 2047). White space between two of them is dropped. */
 function readWords(value: string): string {
 	const joined = value.replace(/\?=\s+=\?UTF-8\?Q\?/gi, "");
 	return joined

@@ -1,4 +1,4 @@
-// The metrics of a process that has just started and done nothing, besides what a test is about.
+// Metrics of a process that has just started and done nothing, apart from the values that a test sets.
 
 import { NOTHING_READ } from "../../src/store/queries/system.ts";
 import type { WatchedState } from "../../src/watch/checks.ts";

@@ -1,5 +1,5 @@
-// A process of its own that migrates one database when it is told to go, and reports what it did.
-// Started by a test with a database's kind and location as arguments; "killed": it dies behind the first migration.
+// A process that migrates one database on command and reports what it did. Its arguments are the kind and location of
+// the database. With "killed" it dies after the first migration.
 
 import { once } from "node:events";
 import { START_MS } from "./clock.ts";

@@ -1,32 +1,35 @@
-// What a machine cannot test is said where nobody overlooks it: at the end of the whole run.
+// Lists what this machine could not test at the end of the whole run, where nobody overlooks it.
 
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 
-/** A file that every test process can add to; test/global-setup.ts makes it and reads it. */
+/** File that every test process can append to. test/global-setup.ts creates and reads it. */
 const FILE_VARIABLE = "RINGBACK_TEST_NOT_RUN_FILE";
 
-/** Build services set it; `.ci/run` does, too. */
+/** CI services set this variable, and so does `.ci/run`. */
 function isInCi(): boolean {
 	return !["", "0", "false"].includes(process.env["CI"] ?? "");
 }
 
-/** `reason` says what is missing and how to get it. Returns it, for the skipped test to show. Throws in CI. */
+/**
+ * Records `reason`, which says what is missing and how to get it. Returns it for the skipped test to show. Throws in
+ * CI.
+ */
 export function reportNotRun(reason: string): string {
 	if (isInCi()) throw new Error(`${reason} In CI every test must run.`);
 	noteNotRun(reason);
 	return reason;
 }
 
-/** For what CI may lack, too. */
+/** Records `reason` for tools that CI may lack too. */
 export function noteNotRun(reason: string): void {
 	const file = process.env[FILE_VARIABLE];
 	if (file !== undefined) appendFileSync(file, `${reason}\n`);
 }
 
-/** The same for the one test that asks. */
+/** The same for a single test. */
 export function skipHere(t: Pick<TestContext, "skip">, reason: string): void {
 	noteNotRun(reason);
 	t.skip(reason);
@@ -38,7 +41,7 @@ export function openNotRunFile(): void {
 	process.env[FILE_VARIABLE] = file;
 }
 
-/** The reasons, each once. */
+/** Returns the reasons without repeats. */
 export function closeNotRunFile(): string[] {
 	const file = process.env[FILE_VARIABLE];
 	if (file === undefined) return [];

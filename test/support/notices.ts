@@ -1,4 +1,4 @@
-// Notices to begin a test with.
+// Creates notices for the start of a test.
 
 import type { Insertable } from "kysely";
 import type { FailedAttempts } from "../../src/store/queries/notices.ts";
@@ -6,7 +6,7 @@ import type { NoticesTable } from "../../src/store/tables/notices.ts";
 import { START_MS } from "./clock.ts";
 import { newId } from "./rows.ts";
 
-/** Of failing callbacks, open and told: one final failure, answered with 404. */
+/** Returns an open notice about failing callbacks that owners already see, with one final failure (a 404). */
 export function newNotice(
 	receiverId: number,
 	change: Partial<Insertable<NoticesTable>> = {},
@@ -28,7 +28,7 @@ export function newNotice(
 	};
 }
 
-/** One attempt that failed for good, as a pass adds it. */
+/** Returns a single final failure in the form that a pass adds. */
 export function failedAttempts(
 	receiverId: number,
 	change: Partial<FailedAttempts> = {},

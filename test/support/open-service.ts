@@ -1,5 +1,5 @@
-// The real service inside this process: `startService` with the settings an operator would make, over a database of its
-// own. Every suite that needs the whole service opens it here; a suite adds its shops, its mail server or its checks.
+// Runs the real service inside this process: `startService` with an operator's settings, over a database of its own.
+// Every suite that needs the whole service opens it here and adds its shops, its mail server or its checks.
 
 import { deepEqual } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -15,15 +15,18 @@ import { createMigratedDatabase, type DatabaseKind } from "./test-database.ts";
 export type Settings = Readonly<Record<string, string>>;
 
 export interface ServiceOptions {
-	/** A SQLite file unless told otherwise. */
+	/** Kind of database, SQLite by default. */
 	database?: DatabaseKind;
-	/** The machine's own unless a test moves time: the machine's and the database's. */
+	/**
+	 * The clock of both the machine and the database. By default it is the machine's own; a test may pass one that it
+	 * moves.
+	 */
 	clock?: Clock;
-	/** A machine's clock that is not the database's. */
+	/** A machine clock that differs from the database's. */
 	machineClock?: Clock;
-	/** Certificates (PEM) that callbacks trust: those of the test's shops. */
+	/** Certificates (PEM) of the test's shops, which the callbacks trust. */
 	trustedCa?: string;
-	/** On top of those below. */
+	/** Settings in addition to those below. */
 	settings?: Settings;
 }
 
@@ -40,7 +43,7 @@ export async function openService(options: ServiceOptions = {}): Promise<OpenedS
 	}
 }
 
-/** The same, not started yet. */
+/** Prepares the service without starting it. */
 export async function prepareService(options: ServiceOptions = {}) {
 	const { database: kind = "SQLite", clock, machineClock, trustedCa = null, settings: first = {} } = options;
 	const database = await createMigratedDatabase(kind);
@@ -73,28 +76,28 @@ export async function prepareService(options: ServiceOptions = {}) {
 		return stopping;
 	};
 	return {
-		/** Fails while it is not running. */
+		/** The running service. Throws while it is stopped. */
 		get service() {
 			if (service === null) throw new Error("the service is not running");
 			return service;
 		},
 		database,
-		/** Of all that ran over this database. */
+		/** Log lines of all services that ran over this database. */
 		log,
-		/** Again after a stop, on the port it had; with other settings than before, if any are given. */
+		/** Starts the service again after a stop, on the same port, with other settings if any are given. */
 		async start(settings: Settings = first) {
 			service = await startService(configOf(settings), outside);
 			({ port } = new URL(service.url));
-			// The engine's first transaction ends before a test uses a connection of its own: SQLite waits for a lock without
-			// letting anybody else of this process get on.
+			// Waits until the engine's first transaction ends before a test opens its own connection, because SQLite
+			// waits for a lock by blocking this process.
 			await setImmediate();
 			return service;
 		},
-		/** Once; whoever asks again waits for the same stop. */
+		/** Stops the service once. Further callers wait for the same stop. */
 		stop,
-		/** What a command works with: nothing is delivered, and nobody listens. */
+		/** Dependencies of a command: nothing is delivered, and no port is opened. */
 		openWorkplace: () => openWorkplace(configOf(first), outside),
-		/** Stops the service, removes the database, and fails when something is still connected to it. */
+		/** Stops the service and removes the database. Fails if a connection to it is still open. */
 		async close() {
 			await stop();
 			await database.remove();

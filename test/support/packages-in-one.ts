@@ -1,5 +1,5 @@
-// What the tests' processes load of others' packages, bound into a few files: kysely has 255, each takes most of a
-// millisecond of a processor, and the processes are hundreds. Our own sources are loaded as they are.
+// Bundles the third-party packages that test processes load into a few files. kysely alone has 255 files, each file
+// costs most of a millisecond, and there are hundreds of processes. Our own sources are loaded unbundled.
 
 import { createHash } from "node:crypto";
 import {
@@ -20,7 +20,9 @@ import { build } from "esbuild";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { LOADER_VARIABLE } from "./loader-arguments.ts";
 
-/** Of packages with many files. Whatever else is imported of these packages would be there twice: it is refused. */
+/**
+ * Imports of packages with many files. Any other import of these packages would be loaded twice, so it is refused.
+ */
 const IMPORTS: readonly string[] = [
 	"@hono/node-server",
 	"csv-parse",
@@ -37,7 +39,7 @@ const IMPORTS: readonly string[] = [
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const CACHE = join(ROOT, "node_modules/.cache/packages-in-one");
 
-/** For all processes that are started from now on and inherit this environment. */
+/** Applies to all processes that are started from now on and inherit this environment. */
 export async function bindPackages(): Promise<void> {
 	const made = createHash("sha256");
 	for (const path of [join(ROOT, "package-lock.json"), import.meta.filename]) made.update(readFileSync(path));
@@ -60,7 +62,7 @@ async function makeFolder(folder: string): Promise<void> {
 		entryPoints: IMPORTS.map((specifier) => ({ in: specifier, out: outputOf(specifier) })),
 		outdir: unfinished,
 		bundle: true,
-		// What two of them share is there once.
+		// Code that several bundles share is stored once.
 		splitting: true,
 		format: "esm",
 		platform: "node",
@@ -72,13 +74,13 @@ async function makeFolder(folder: string): Promise<void> {
 	try {
 		renameSync(unfinished, folder);
 	} catch (error) {
-		// Another run that was started at the same time has made the same, and was first.
+		// Another run that started at the same time built the same bundles first.
 		if (!existsSync(join(folder, "list.json"))) throw error;
 		rmSync(unfinished, { recursive: true });
 	}
 }
 
-/** What a run made or took up within a day may be in use now. */
+/** A bundle that a run built or used within a day may still be in use. */
 function removeOld(): void {
 	for (const name of readdirSync(CACHE)) {
 		const path = join(CACHE, name);

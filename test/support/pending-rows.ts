@@ -1,4 +1,4 @@
-// Many pending deliveries, and whether any of them is in limbo.
+// Creates many pending deliveries, and finds deliveries whose state and queue row disagree.
 
 import { deepEqual } from "node:assert/strict";
 import { sql } from "kysely";
@@ -8,7 +8,7 @@ import { START_MS } from "./clock.ts";
 
 let lastAdded = 1_000_000;
 
-/** So many that are due later, without their events: nobody sends them. */
+/** Inserts deliveries that are due later, without their events, so that nothing is sent. */
 export async function addPending(store: Store, { id }: Programme, count: number): Promise<number> {
 	const first = lastAdded + 1;
 	lastAdded += count;
@@ -29,7 +29,7 @@ export async function addPending(store: Store, { id }: Programme, count: number)
 	return count;
 }
 
-/** Pending exactly while it is in the queue. */
+/** Demands that a delivery is pending exactly if it is in the queue. */
 export async function demandNoLimbo(store: Store, { id }: Programme): Promise<void> {
 	const { rows } = await sql`select d.id, d.state, q.id as queued from deliveries d
 		left join queue q on q.id = d.id

@@ -1,4 +1,4 @@
-// The port that a listening server was given.
+// Returns the port of a listening server.
 
 import type { Server } from "node:net";
 

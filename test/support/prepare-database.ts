@@ -1,10 +1,10 @@
-// A shop's account in the database of a process that is not started yet.
+// Creates a shop's account in the database of a process that has not started yet.
 
 import { type Environment, readConfig } from "../../src/config.ts";
 import { openWorkplace } from "../../src/service/workplace.ts";
 import { type AccountOptions, openAccount, type ShopAccount } from "./shop-account.ts";
 
-/** In a database that nobody has open: migrates it first. */
+/** Migrates the database first. Nobody may have it open. */
 export async function prepareDatabase(
 	environment: Environment,
 	options: AccountOptions = {},

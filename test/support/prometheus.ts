@@ -1,4 +1,4 @@
-// A real Prometheus for tests, and its tool for checking rules: Debian's package, or whatever is in the path.
+// A real Prometheus for tests, and its tool that checks rules, from Debian's package or the PATH.
 
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,9 +13,9 @@ export const PROMETHEUS_MISSING =
 	"the alert rules and the dashboard: no prometheus and promtool (Debian: apt-get install prometheus).";
 
 export interface PrometheusAnswer {
-	/** How many series it has; of a number, one. */
+	/** Number of series in the result; one for a number. */
 	count: number;
-	/** Null, or why the query could not be answered. */
+	/** The reason why the query could not be answered, or null. */
 	error: string | null;
 }
 
@@ -24,10 +24,10 @@ export interface Prometheus {
 	stop(): Promise<void>;
 }
 
-/** Ends with us, whatever happens to us: the pipe that it reads from closes. */
+/** The process ends with ours in every case, because the pipe that it reads from closes. */
 const KEPT = `"$@" & pid=$!; cat > /dev/null; kill -TERM $pid; wait $pid`;
 
-/** Both programs, or undefined where they are not installed. */
+/** Returns both programs, or undefined if they are not installed. */
 export function findPrometheus(): { server: string; tool: string } | undefined {
 	const server = findProgram("prometheus");
 	const tool = findProgram("promtool");
@@ -44,13 +44,13 @@ export async function runPromtool(args: readonly string[]): Promise<{ output: st
 	});
 }
 
-/** Reads the target every second. */
+/** Scrapes the target every second. */
 export async function startPrometheus(metricsUrl: string): Promise<Prometheus> {
 	const { server } = expectPrograms();
 	const folder = mkdtempSync(join(tmpdir(), "ringback-prometheus-"));
 	const settings = join(folder, "prometheus.yml");
 	const job = { job_name: "ringback", static_configs: [{ targets: [new URL(metricsUrl).host] }] };
-	// JSON is YAML.
+	// JSON is valid YAML.
 	writeFileSync(
 		settings,
 		JSON.stringify({ global: { scrape_interval: "1s", scrape_timeout: "1s" }, scrape_configs: [job] }),

@@ -1,37 +1,40 @@
-// A proof is a test that can run as long as one likes: a command of its own with options, progress while it
-// runs, one summary line with its counts, and on the first broken promise what is needed to replay it.
+// A proof is a test that can run for any length of time. It is a command with options, shows its progress, prints one
+// summary line with its counts, and at the first broken promise prints the command that replays it.
 
 import { type Command, describeCommand, EXIT, parseOptions } from "../../src/cli/command.ts";
 import { endInOrder } from "./end-in-order.ts";
 
 export interface Proof {
-	/** As typed behind `npm run`. */
+	/** Name of the script after `npm run`. */
 	name: string;
 	summary: string;
 	options: Readonly<Record<string, ProofOption>>;
-	/** Resolves to the counts of the summary line. Rejects with a BrokenPromise when it found one. */
+	/** Resolves to the counts of the summary line. Rejects with a BrokenPromise if one was found. */
 	run(options: Readonly<Record<string, number | null>>, progress: Progress): Promise<string>;
 }
 
-/** A whole number. `preset` is used when it is not given, null for "none". */
+/** An option whose value is a whole number. `preset` is the default, or null for none. */
 export interface ProofOption {
 	value: string;
 	help: string;
 	preset: number | null;
-	/** 0 and without end, if not said. */
+	/** Bounds of the value; 0 and unlimited by default. */
 	least?: number;
 	most?: number;
 }
 
-/** Where the run is now, in a few words: shown at most a few times a second. */
+/** Reports the progress in a few words. It is shown at most a few times a second. */
 export type Progress = (text: string) => void;
 
-/** `npm run test:long` has each of them in the form that a change must pass; `npm test` has a shorter one. */
+/**
+ * True in `npm run test:long`, which runs each proof at the length that a change must pass. `npm test` runs shorter
+ * ones.
+ */
 export const isLong: boolean = process.env["RINGBACK_TEST"] === "long";
 
 export const noProgress: Progress = () => undefined;
 
-/** What did not hold, and the command that shows it again. */
+/** The promise that did not hold, and the command that shows it again. */
 export class BrokenPromise extends Error {
 	readonly replay: string;
 
@@ -41,13 +44,13 @@ export class BrokenPromise extends Error {
 	}
 }
 
-/** What a proof counts while it runs. */
+/** Initial counts of a proof. */
 export function zeros<Name extends string>(names: readonly Name[]): Record<Name, number> {
 	return Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
 }
 
 const TERMINAL_INTERVAL_MS = 200;
-/** In a log file every line stays. */
+/** A log file keeps every line, so it gets fewer of them. */
 const LOG_INTERVAL_MS = 10_000;
 
 export async function runProof(proof: Proof, args: readonly string[]): Promise<number> {

@@ -1,4 +1,4 @@
-// How a database would run a query: which indexes it uses, and which tables it reads from end to end.
+// Shows how a database would run a query: which indexes it uses, and which tables it reads in full.
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { CompiledQuery, type KyselyPlugin } from "kysely";
@@ -8,21 +8,27 @@ import type { DatabaseKind } from "./test-database.ts";
 
 export interface QueryPlan {
 	indexes: readonly string[];
-	/** Tables read from end to end. */
+	/** Tables that are read in full. */
 	walks: readonly string[];
-	/** As the database tells it. */
+	/** The plan in the database's own words. */
 	lines: readonly string[];
 }
 
-/** What the planner knows in service: PostgreSQL analyses by itself, and nobody ever does on SQLite. */
+/**
+ * Gives the planner the statistics that it has in service. PostgreSQL analyses by itself, and SQLite is never
+ * analysed.
+ */
 export async function analyseAsInService({ kind, db }: Pick<Store, "kind" | "db">): Promise<void> {
 	if (kind !== "postgres") return;
 	await db.executeQuery(CompiledQuery.raw("analyze"));
-	// The server's own analysing does this by the way.
+	// In service, autovacuum does this as part of its analysis.
 	await db.executeQuery(CompiledQuery.raw("select gin_clean_pending_list('conversions_by_part')"));
 }
 
-/** The plan of every query that `run` makes; of a hot statement also the one that knows no parameter. */
+/**
+ * Returns the plans of all queries that `run` makes; for a hot statement also the generic plan without parameter
+ * values.
+ */
 export async function plansOf(
 	kind: DatabaseKind,
 	db: Db,
@@ -38,7 +44,7 @@ export async function plansOf(
 	return plans;
 }
 
-/** The same database, and every query that is made of it from now on. */
+/** Returns the same database, and a list that collects every query from now on. */
 export function recordQueries(db: Db): { db: Db; queries: CompiledQuery[] } {
 	const queries: CompiledQuery[] = [];
 	const recorder: KyselyPlugin = {
@@ -49,7 +55,7 @@ export function recordQueries(db: Db): { db: Db; queries: CompiledQuery[] } {
 		transformResult: async ({ result }) => result,
 	};
 	const recorded = db.withPlugin(recorder);
-	// Hot statements come here without passing the plugins.
+	// Hot statements bypass the plugins, so they are collected here.
 	const executeQuery = recorded.executeQuery.bind(recorded);
 	Object.assign(recorded, {
 		executeQuery: (query: CompiledQuery) => {
@@ -67,19 +73,22 @@ async function explain(kind: DatabaseKind, db: Db, query: CompiledQuery): Promis
 	return readPlan(rows.map((row) => row.detail ?? row["QUERY PLAN"] ?? ""));
 }
 
-/** PostgreSQL's plan for whatever parameters may come. To be asked in a transaction: a setting is changed for its time. */
+/**
+ * Returns PostgreSQL's generic plan, for any parameters. Must be called in a transaction, because a setting is
+ * changed for its duration.
+ */
 async function explainGeneric(db: Db, query: CompiledQuery): Promise<QueryPlan> {
 	const execute = (text: string) => db.executeQuery<{ "QUERY PLAN"?: string }>(CompiledQuery.raw(text));
 	await execute("set local plan_cache_mode = force_generic_plan");
 	await execute(`prepare explained as ${query.sql}`);
-	// Their values play no part.
+	// The values do not matter.
 	const parameters = query.parameters.map(() => "null").join(", ");
 	const { rows } = await execute(`explain execute explained${parameters === "" ? "" : `(${parameters})`}`);
 	await execute("deallocate explained");
 	return readPlan(rows.map((row) => row["QUERY PLAN"] ?? ""));
 }
 
-/** A SQLite connection that remembers every statement prepared on it. */
+/** A SQLite connection that records every statement prepared on it. */
 export class RememberingDatabase extends DatabaseSync {
 	readonly #texts: string[] = [];
 
@@ -90,7 +99,7 @@ export class RememberingDatabase extends DatabaseSync {
 
 	plans(): QueryPlan[] {
 		return this.#texts.map((text) => {
-			// Parameters that are not bound count as null, which changes nothing about the plan.
+			// Unbound parameters count as null, which does not change the plan.
 			const rows = super.prepare(`explain query plan ${text}`).all();
 			return readPlan(rows.map(({ detail }) => String(detail)));
 		});
@@ -100,7 +109,7 @@ export class RememberingDatabase extends DatabaseSync {
 function readPlan(lines: readonly string[]): QueryPlan {
 	const find = (...patterns: readonly RegExp[]) =>
 		lines.flatMap((line) => patterns.flatMap((pattern) => pattern.exec(line)?.[1] ?? []));
-	// What a statement brings along itself: "MATERIALIZE next".
+	// A table that the statement itself creates, such as "MATERIALIZE next".
 	const lists = find(/^MATERIALIZE (\w+)/);
 	return {
 		lines,

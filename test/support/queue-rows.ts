@@ -1,5 +1,5 @@
-// The queue as tests look at it: an engine that takes what is due, settles it, and reads back everything a settlement
-// may change.
+// Helpers for tests of the queue: an engine that takes due rows and settles them, and a read of everything that a
+// settlement may change.
 
 import type { PassInput } from "../../src/callbacks/pass.ts";
 import { slotOf } from "../../src/domain/slot.ts";
@@ -9,14 +9,14 @@ import type { Store } from "../../src/store/store.ts";
 const CAP_OVERALL = 512;
 let lastEngine = 1_000;
 
-/** Registered and without a slot. */
+/** Adds an engine that is registered and owns no slot. */
 export async function addEngine(store: Store, nowMs: number): Promise<number> {
 	const engineId = ++lastEngine;
 	await store.queue.register(store.db, engineId, CAP_OVERALL, nowMs);
 	return engineId;
 }
 
-/** A programme's due rows, from the front. */
+/** Reads a programme's due rows, from the front. */
 export async function takeDue(
 	store: Store,
 	programmeId: number,
@@ -34,7 +34,7 @@ export async function takeOne(store: Store, programmeId: number, nowMs: number):
 	return delivery;
 }
 
-/** The engine that owns the programme's slot; null while it is free. */
+/** Returns the engine that owns the programme's slot, or null if the slot is free. */
 export async function slotOwner(store: Store, programmeId: number): Promise<number | null> {
 	const slot = await store.db
 		.selectFrom("slots")
@@ -68,7 +68,7 @@ export function passInput(engineId: number, nowMs: number, change: Partial<PassI
 	};
 }
 
-/** Everything stored about a delivery, as plain objects: SQLite's rows have no prototype. */
+/** Returns everything stored about a delivery, as plain objects, because SQLite's rows have no prototype. */
 export async function readAll(store: Store, id: number) {
 	const { db } = store;
 	const delivery = await db

@@ -1,12 +1,12 @@
-// Imported by tests that seal and open many backups in one process: deriving a key from a passphrase takes half a second
-// of a processor and 128 MB, as it should. Here it is the same function at its lowest cost. It fails when the service
-// asks for less than it must. What another process sealed cannot be opened with it.
+// Imported by tests that seal and open many backups in one process. Deriving a key from a passphrase takes half a
+// second of one core and 128 MB on purpose. Here the same function runs at its lowest cost. It fails if the service
+// asks for weaker parameters than it must. It cannot open what another process sealed.
 
 import { equal } from "node:assert/strict";
 import crypto, { type BinaryLike, type ScryptOptions } from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 
-/** OWASP's choice. */
+/** Parameters that OWASP recommends. */
 const MEANT = { cost: 2 ** 17, blockSize: 8 };
 const LOWEST_COST = 2;
 

@@ -1,4 +1,4 @@
-// Rows to begin a store test with, and the short way to the outcomes that settle a delivery.
+// Rows for the start of a store test, and short forms of the outcomes that settle a delivery.
 
 import { ID_RANDOM_BYTES, type IdPrefix, makeId } from "../../src/domain/id.ts";
 import { createRandom } from "../../src/outside/random.ts";
@@ -22,7 +22,7 @@ export function newId(prefix: IdPrefix): string {
 	return makeId(prefix, START_MS, random.bytes(ID_RANDOM_BYTES));
 }
 
-/** With a Postback URL and a signing secret, so that it is owed events. */
+/** Adds a programme with a Postback URL and a signing secret, so that it is owed events. */
 export async function addProgramme(store: Store): Promise<Programme> {
 	return store.transact(async (trx) => {
 		const programme = await insertProgramme(trx, newProgramme());
@@ -42,7 +42,7 @@ export async function findConversion(
 	return found.find(({ event_type }) => event_type === eventType);
 }
 
-/** An active one, unless told otherwise. */
+/** Adds a partnership, active by default. */
 export function newSecret(programmeId: number, change: Partial<NewSecret> = {}): NewSecret {
 	return {
 		public_id: newId("sec"),
@@ -106,7 +106,7 @@ export async function addConversion(
 	return conversion;
 }
 
-/** In the place of the one that the conversion has, if any. */
+/** Stores a credit, and replaces the conversion's credit if it has one. */
 export async function addCredit(db: Db, { conversion_id, ...credit }: StoredCredit): Promise<void> {
 	const values = { conversion_id, ...credit };
 	const row = db.insertInto("credits").values(values);
@@ -124,7 +124,7 @@ export function newOwedEvent(programme: Pick<Programme, "id">, conversionId: num
 	};
 }
 
-/** One pending delivery for each due time; resolves to their ids in the same order. */
+/** Adds one pending delivery for each due time. Resolves to their ids in the same order. */
 export async function addDeliveries(
 	store: Store,
 	programme: Programme,
@@ -146,7 +146,7 @@ export async function addDelivery(store: Store, programme: Programme, dueAtMs = 
 	return id;
 }
 
-/** A recorded conversion with its history, which owes one callback: as a sale leaves it. */
+/** Adds a recorded conversion with its history and one owed callback, as a sale does. */
 export async function addOwedConversion(
 	store: Store,
 	programme: Programme,
@@ -195,7 +195,7 @@ export const ATTEMPT: AttemptRecord = {
 
 let lastDueId = 0;
 
-/** For what never asks a database: a delivery as it is handed out. */
+/** A delivery as the queue returns it, for tests that need no database. */
 export function dueDelivery(change: Partial<DueDelivery> = {}): DueDelivery {
 	return {
 		id: ++lastDueId,

@@ -1,5 +1,5 @@
-// Where the tests of a run keep their databases: in memory, where the system has a folder there. The service syncs
-// every commit to the disk, which takes milliseconds, and nobody here cuts the power.
+// Folder for the databases of a test run, in memory if the system has such a folder. The service syncs every commit
+// to the disk, which takes milliseconds, and these tests do not simulate a power cut.
 
 import { mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,31 +7,33 @@ import { join } from "node:path";
 
 const FOLDER_VARIABLE = "RINGBACK_TEST_FOLDER";
 const IN_MEMORY = "/dev/shm";
-/** A run has some hundreds of megabytes at a time, PostgreSQL's among them. Containers often have 64 there in all. */
+/**
+ * A run needs some hundreds of megabytes at a time, including PostgreSQL's. Containers often have only 64 in memory.
+ */
 const LEAST_FREE_BYTES = 2 * 2 ** 30;
 
-/** For all test processes that are started from now on; resolves to what removes it. */
+/** Creates the folder for all test processes that are started from now on. Returns a function that removes it. */
 export function openRunFolder(): () => void {
 	const folder = mkdtempSync(join(findMemoryFolder() ?? tmpdir(), "ringback-run-"));
 	process.env[FOLDER_VARIABLE] = folder;
 	const remove = (): void => rmSync(folder, { recursive: true, force: true });
-	// For a run that is broken off.
+	// Also removes the folder if the run is interrupted.
 	process.once("exit", remove);
 	return remove;
 }
 
-/** A new one; on the disk, where a test file is run alone, without test/global-setup.ts. */
+/** Creates a new folder; on the disk if a test file runs alone, without test/global-setup.ts. */
 export function makeFolder(name: string): string {
 	return mkdtempSync(join(process.env[FOLDER_VARIABLE] ?? tmpdir(), `ringback-${name}-`));
 }
 
-/** For what need not outlive the machine; undefined where there is none, or it has no room. */
+/** Returns the folder in memory, or undefined if there is none or it lacks room. */
 export function findMemoryFolder(): string | undefined {
 	try {
 		const { bavail, bsize } = statfsSync(IN_MEMORY);
 		return bavail * bsize >= LEAST_FREE_BYTES ? IN_MEMORY : undefined;
 	} catch {
-		// Another system than Linux.
+		// Systems other than Linux have no such folder.
 		return undefined;
 	}
 }

@@ -1,4 +1,4 @@
-// Programs that the tests start: what they say is heard, and none outlives its test.
+// Starts programs for tests. Their output is captured, and none outlives its test.
 
 import { equal } from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
@@ -8,17 +8,17 @@ import { endProcess, watchProcess } from "./watched-process.ts";
 export type Settings = Readonly<Record<string, string>>;
 
 export interface RunningProgram {
-	/** All it has said so far, on either stream. */
+	/** All output so far, from both streams. */
 	readonly output: string;
-	/** Resolves to the match; fails, with all that was said, when the program ends or nothing comes. */
+	/** Resolves to the match. Fails with all output if the program ends or the text does not come. */
 	said(pattern: RegExp): Promise<RegExpExecArray>;
 	send(signal: NodeJS.Signals): void;
-	/** Resolves to its exit code when it has ended by itself. */
+	/** Resolves to the exit code when the program has ended by itself. */
 	ended(): Promise<number | null>;
 	stop(): Promise<void>;
 }
 
-/** A first build or an install on a loaded machine; whatever takes this long is stuck. */
+/** Limit for a first build or an installation on a busy machine. A program that takes longer is stuck. */
 const PATIENCE_MS = 300_000;
 const LONGEST_OUTPUT_BYTES = 16 * 1024 * 1024;
 
@@ -33,7 +33,7 @@ export function startProgram(
 		env: programEnvironment(process.env, settings),
 		stdio: ["ignore", "pipe", "pipe"],
 	});
-	// One that cannot be started ends at once, and whoever waits for its words is told.
+	// A program that cannot be started ends at once, and waiting callers are notified.
 	child.on("error", () => undefined);
 	const running = watchProcess(child);
 	return {
@@ -49,7 +49,7 @@ export function startProgram(
 	};
 }
 
-/** Until it ends; fails, with all it said, unless it ends well. */
+/** Runs the program until it ends. Fails with all output if the exit code is not 0. */
 export async function runProgram(
 	command: string,
 	args: readonly string[],
@@ -71,7 +71,7 @@ export async function runProgram(
 	}
 }
 
-/** Of the program: the machine's, without what `npm test` and the developer's own tools put there. */
+/** Environment of the program: the machine's, without the variables of `npm test` and of the developer's tools. */
 export function programEnvironment(
 	surroundings: NodeJS.ProcessEnv = process.env,
 	settings: Settings = {},
@@ -84,9 +84,9 @@ export function programEnvironment(
 
 const OF_THE_OUTER_RUN: readonly RegExp[] = [
 	/^RINGBACK_/,
-	// A shop's Node must not run as a test or with a developer's options, but must trust whom the machine trusts.
+	// A shop's Node must not run as a test or with a developer's options, but must trust the machine's certificates.
 	/^NODE_(?!(?:EXTRA_CA_CERTS|USE_SYSTEM_CA|USE_ENV_PROXY|TLS_REJECT_UNAUTHORIZED)$)/,
-	// An npm inside would take this repository for its own; the settings, where its registry is and how to reach it, stay.
+	// An npm inside the test would take this repository for its own. The settings about the registry stay.
 	/^(?:INIT_CWD$|npm_(?!config_))/i,
 	/^npm_config_(?:local_prefix|workspaces?|include_workspace_root)$/i,
 ];

@@ -1,6 +1,6 @@
-// The whole service over a real database, a real HTTPS shop and a clock in the test's hand. Whatever a test is
-// about, after it every request that any shop received is held against the contract, and after the last one
-// the delivery log against what the shops saw.
+// The whole service over a real database, a real HTTPS shop and a clock that the test moves. After each test, every
+// request that any shop received is checked against the contract. After the last test, the delivery log is compared
+// with the requests that the shops received.
 
 import { equal, ok } from "node:assert/strict";
 import { after, afterEach, before, describe } from "node:test";
@@ -22,7 +22,7 @@ import { type Condition, untilOnClock } from "./until.ts";
 
 export interface RunningService extends ServiceAtHand {
 	openProgramme(options?: ProgrammeOptions): Promise<ShopProgramme>;
-	/** Another machine of the same shop, with the same certificate unless another is given. */
+	/** Starts another server of the same shop, with the same certificate by default. */
 	startShop(certificates?: Certificates): Promise<Shop>;
 }
 
@@ -31,7 +31,7 @@ export function eachService(
 	define: (running: RunningService) => void,
 	settings: Settings = {},
 ): void {
-	// Side by side: each has a clock, a shop and a database of its own, and mostly waits for the latter two.
+	// The suites run in parallel. Each has its own clock, shop and database, and mostly waits for the latter two.
 	describe(title, { concurrency: DATABASE_KINDS.length }, () => {
 		for (const kind of DATABASE_KINDS) {
 			describe(kind, { concurrency: 1 }, () => {
@@ -51,7 +51,7 @@ class RunningServiceOf implements RunningService {
 	brand = "Service";
 	readonly #kind: DatabaseKind;
 	readonly #programmes = new Map<string, ShopProgramme>();
-	/** By the test that runs now. */
+	/** Programmes of the current test. */
 	readonly #opened: ShopProgramme[] = [];
 	readonly #shops: Shop[] = [];
 	readonly #nonces = new Set<string>();
@@ -78,7 +78,8 @@ class RunningServiceOf implements RunningService {
 			database: this.#kind,
 			clock: this.clock,
 			trustedCa: this.#certificates.caPem,
-			// A century: the tests leap over months, and at the end the delivery log must be complete.
+			// The retention is a century, because tests leap over months and the delivery log must be complete at the
+			// end.
 			settings: { RINGBACK_RETENTION_DAYS: "36500", ...settings },
 		});
 		this.brand = this.service.network.face.brand;
@@ -113,7 +114,7 @@ class RunningServiceOf implements RunningService {
 	}
 
 	async endTest(): Promise<void> {
-		// What one test left pending would be sent while another moves the clock.
+		// Deliveries that one test left pending would be sent while another test moves the clock.
 		for (const programme of this.#opened.splice(0)) {
 			await programme.removeUrl();
 			await programme.settled();

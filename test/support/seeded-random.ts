@@ -1,18 +1,18 @@
-// Chance that can be replayed: everything drawn from one seed, the same on every machine.
+// Random numbers that can be replayed. Everything is drawn from one seed and is the same on every machine.
 
 import type { Random } from "../../src/ports.ts";
 
 export interface SeededRandom {
-	/** At least 0, below 1. */
+	/** Returns a number of at least 0 and below 1. */
 	fraction(): number;
-	/** A whole number, both ends included. */
+	/** Returns a whole number between both ends, inclusive. */
 	between(least: number, most: number): number;
 	chance(share: number): boolean;
 	pick<Item>(items: readonly Item[]): Item;
 	bytes(count: number): Uint8Array;
 }
 
-/** What the service draws from, as chance that can be replayed. */
+/** The service's source of randomness over a seeded generator. */
 export function randomPort(drawn: SeededRandom): Random {
 	return {
 		bytes: (count) => drawn.bytes(count),
@@ -20,7 +20,7 @@ export function randomPort(drawn: SeededRandom): Random {
 	};
 }
 
-/** Mulberry32. */
+/** The Mulberry32 generator. */
 export function createSeededRandom(seed: number): SeededRandom {
 	let state = seed | 0;
 	function fraction(): number {

@@ -1,4 +1,4 @@
-// A programme with owners, an API key and a Postback URL, made by the use cases that make real ones.
+// Creates a programme with owners, an API key and a Postback URL through the product's use cases.
 
 import { randomBytes } from "node:crypto";
 import type { Result } from "../../src/domain/fault.ts";
@@ -16,7 +16,7 @@ import { setProgramme } from "./change-rows.ts";
 export interface ShopAccount {
 	programme: Programme;
 	programmeId: string;
-	/** Its key inside the database. */
+	/** Primary key in the database. */
 	programmeRow: number;
 	apiKey: string;
 	secret: string;
@@ -27,17 +27,17 @@ export interface ProgrammeTerms {
 	currency?: string;
 	approvalDays?: number;
 	parksPixels?: boolean;
-	/** Somebody new if none is named. */
+	/** E-mail addresses of the owners. A new person by default. */
 	owners?: readonly string[];
 }
 
 export interface AccountOptions extends ProgrammeTerms {
-	/** None: no callbacks are owed. */
+	/** The Postback URL. Without one no callbacks are owed. */
 	postbackUrl?: string;
 	creditsPartners?: boolean;
 }
 
-/** With its owners, and without a key. */
+/** Creates the programme with its owners and without an API key. */
 export async function addProgrammeOf(
 	deps: Pick<AccountsDeps, "store" | "clock" | "random">,
 	{ owners = [`${randomBytes(6).toString("hex")}@shop.example`], ...terms }: ProgrammeTerms = {},
@@ -64,7 +64,7 @@ export async function addProgrammeOf(
 	return programme;
 }
 
-/** With a key and its secret, and without a Postback URL. */
+/** Creates a key with its secret, and no Postback URL. */
 export async function addAccount(deps: AccountsDeps, terms: ProgrammeTerms = {}): Promise<ShopAccount> {
 	const programme = await addProgrammeOf(deps, terms);
 	const programmeId = programme.public_id;

@@ -1,5 +1,5 @@
-// One programme as its shop knows it: it reports and decides by signed requests, takes callbacks, and looks at
-// its deliveries. Where the integration page would be used, the page's own use case is called.
+// A programme from its shop's point of view. It sends signed reports and decisions, receives callbacks, and reads its
+// deliveries. Where an owner would use the integration page, the page's use case is called.
 
 import type { Selectable } from "kysely";
 import { decideConversion } from "../../src/conversions/decide.ts";
@@ -24,7 +24,7 @@ import type { Condition } from "./until.ts";
 export interface ServiceAtHand {
 	readonly service: Service;
 	readonly clock: MovableClock;
-	/** The one shop that programmes use unless told otherwise. */
+	/** The shop that programmes use by default. */
 	readonly shop: Shop;
 	readonly brand: string;
 	/** Every request of every shop, in the order of arrival. */
@@ -33,13 +33,13 @@ export interface ServiceAtHand {
 }
 
 export interface ProgrammeOptions extends ProgrammeTerms {
-	/** Null: none is saved. */
+	/** The Postback URL, or null to save none. */
 	url?: string | null;
-	/** False: no API key was ever issued, so there is no secret either. */
+	/** False if no API key was ever issued, so that there is no secret either. */
 	hasKey?: boolean;
 }
 
-/** What tests read of the API's answers: an outcome with its conversion, or a problem with its code. */
+/** The parts of the API's answers that tests read: an outcome with its conversion, or a problem with its code. */
 export interface ApiJson {
 	outcome?: string;
 	code?: string;
@@ -66,16 +66,16 @@ export interface ApiAnswer {
 export type DeliveryRow = Selectable<DeliveriesTable> & { name: string; body: string };
 export type AttemptRow = Selectable<AttemptsTable>;
 
-/** Where its callbacks go unless told otherwise; the query belongs to what is signed. */
+/** Default path of the callbacks. The query is part of what is signed. */
 export const DEFAULT_PATH = "/postback?shop=1";
 
 export class ShopProgramme {
 	readonly id: number;
 	readonly programId: string;
-	/** Of the present; empty when there is none. */
+	/** The current secret; empty if there is none. */
 	key = "";
 	secret = "";
-	/** What the shop answers to callbacks of this programme. */
+	/** Returns the shop's answer to a callback of this programme. */
 	answer: AnswerRequest = () => ({ status: 204 });
 	readonly #running: ServiceAtHand;
 
@@ -89,7 +89,7 @@ export class ShopProgramme {
 		return this.#running.received.filter(({ body }) => body.programId === this.programId);
 	}
 
-	/** Names of the events received, in the order of their arrival. */
+	/** Names of the received events, in the order of arrival. */
 	get events(): readonly unknown[] {
 		return this.received.map(({ body }) => body.event);
 	}
@@ -97,7 +97,7 @@ export class ShopProgramme {
 	async call(method: string, target: string, options: Partial<CallOptions> = {}): Promise<ApiAnswer> {
 		const { service, clock, brand } = this.#running;
 		const signed = signedRequest(method, target, this, { nowMs: clock.nowMs(), brand, ...options });
-		// A kept connection may be closed by the service just when a slow machine comes to use it again.
+		// The service may close a kept connection at the moment when a slow machine uses it again.
 		signed.headers.set("connection", "close");
 		const init = method === "GET" ? {} : { body: await signed.arrayBuffer() };
 		const response = await fetch(service.url + target, { method, headers: signed.headers, ...init });
@@ -105,7 +105,7 @@ export class ShopProgramme {
 		return { status: response.status, json: text === "" ? {} : JSON.parse(text) };
 	}
 
-	/** Fails unless it is done. */
+	/** Sends a request and fails if it is refused. */
 	async post(target: string, body: object): Promise<ApiJson> {
 		const { status, json } = await this.call("POST", target, { body });
 		if (status >= 300) throw new Error(`${target} answered ${status}: ${JSON.stringify(json)}`);
@@ -128,7 +128,7 @@ export class ShopProgramme {
 		return this.post("/v1/reversals", { orderId, reason });
 	}
 
-	/** As a browser on the shop's thank-you page. */
+	/** Calls the pixel like a browser on the shop's thank-you page. */
 	async pixel(orderId: string, basketValue = "100.00"): Promise<void> {
 		const query = new URLSearchParams({ orderId, basketValue });
 		const url = `${this.#running.service.url}/pixel/${this.programId}.gif?${query}`;
@@ -136,7 +136,7 @@ export class ShopProgramme {
 		await response.arrayBuffer();
 	}
 
-	/** As the page's button does it. */
+	/** Sends a test conversion like the page's button. */
 	async sendTestConversion(orderId: string): Promise<void> {
 		const { service } = this.#running;
 		const { owed } = await service.store.transact(async (trx) => {
@@ -149,7 +149,7 @@ export class ShopProgramme {
 		service.store.announceDue(owed);
 	}
 
-	/** The review team decides on its own page. */
+	/** Decides like the review team on its page. */
 	async rejectByReview(orderId: string, reason: Reason): Promise<void> {
 		const { service } = this.#running;
 		const { owed } = await service.store.transact(async (trx) => {
@@ -166,12 +166,12 @@ export class ShopProgramme {
 		expectValue(await savePostbackUrl(this.#running.service, this.programId, url, COMMAND_LINE));
 	}
 
-	/** Resolves to how many deliveries are cancelled. */
+	/** Resolves to the number of cancelled deliveries. */
 	async removeUrl(): Promise<number> {
 		return expectValue(await removePostbackUrl(this.#running.service, this.programId, COMMAND_LINE)).count;
 	}
 
-	/** Resolves to the secret that came with it, null for every key but the first. */
+	/** Resolves to the secret that came with the key, or null for every key but the first. */
 	async issueKey(): Promise<string | null> {
 		const { key, secret } = expectValue(await issueKey(this.#running.service, this.programId, COMMAND_LINE));
 		this.key = key;
@@ -183,7 +183,9 @@ export class ShopProgramme {
 		this.secret = expectValue(await replaceSecret(this.#running.service, this.programId));
 	}
 
-	/** Until everything that is due has been sent and stored. What remains in the queue waits for its time. */
+	/**
+	 * Waits until everything that is due has been sent and stored. The queue then only has rows that are due later.
+	 */
 	async settled(tickMs?: number): Promise<void> {
 		const { service, clock } = this.#running;
 		const busy = () =>
@@ -197,7 +199,7 @@ export class ShopProgramme {
 		await this.#running.until(`everything due of ${this.programId} is sent`, isSettled, tickMs);
 	}
 
-	/** When the next retry may go out; fails when nothing waits. */
+	/** Returns the time of the next retry. Fails if no delivery is pending. */
 	async nextDueAtMs(): Promise<number> {
 		const { dueAtMs } = await this.#running.service.store.db
 			.selectFrom("queue")
@@ -208,7 +210,7 @@ export class ShopProgramme {
 		return dueAtMs;
 	}
 
-	/** Moves the clock to the next retry and waits until it is stored. */
+	/** Moves the clock to the next retry and waits until its result is stored. */
 	async retryNow(): Promise<void> {
 		await this.#running.clock.moveTo(await this.nextDueAtMs());
 		await this.settled();
@@ -252,7 +254,7 @@ export async function openShopProgramme(
 	running: ServiceAtHand,
 	{ url = running.shop.url(DEFAULT_PATH), hasKey = true, ...terms }: ProgrammeOptions,
 ): Promise<ShopProgramme> {
-	// Ten years, so that no test meets the window by leaping over it.
+	// The window is ten years, so that no test reaches its end by leaping over it.
 	const { id, public_id } = await addProgrammeOf(running.service, { approvalDays: 3_650, ...terms });
 	const programme = new ShopProgramme(running, id, public_id);
 	if (hasKey) await programme.issueKey();

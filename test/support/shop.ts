@@ -1,4 +1,4 @@
-// A real HTTPS shop on a loopback port for tests: it records what arrives and answers as the test says.
+// A real HTTPS shop on a loopback port. It records what arrives and answers as the test says.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
@@ -8,31 +8,31 @@ import { portOf } from "./port-of.ts";
 
 export interface ShopRequest {
 	method: string;
-	/** Path and query as they came. */
+	/** Path and query exactly as received. */
 	path: string;
-	/** Names and values in turn, in the sender's spelling. */
+	/** Names and values alternating, in the sender's spelling. */
 	rawHeaders: readonly string[];
 	body: Buffer;
-	/** 1 for the first connection whose handshake was done, and so on. */
+	/** Number of the connection, starting at 1 for the first one that completed its handshake. */
 	connectionId: number;
 	arrivedAtMs: number;
 }
 
 export type ShopAnswer =
 	| { status: number; headers?: Record<string, string>; body?: string; delayMs?: number }
-	/** Takes the request and says nothing. */
+	/** Accepts the request and never answers. */
 	| "hang"
-	/** Whatever bytes the test writes. */
+	/** Lets the test write any bytes. */
 	| { raw: (socket: Socket) => void };
 
 export type AnswerRequest = (request: ShopRequest) => ShopAnswer;
 
 export interface ShopOptions {
-	/** In the certificate; 127.0.0.1, ::1 and localhost if not given. */
+	/** Names in the certificate; 127.0.0.1, ::1 and localhost by default. */
 	names?: readonly string[];
 	answer?: AnswerRequest;
 	host?: string;
-	/** Instead of fresh ones. */
+	/** Certificates to use instead of new ones. */
 	certificates?: Certificates;
 }
 
@@ -40,12 +40,12 @@ export interface Shop {
 	readonly caPem: string;
 	readonly port: number;
 	readonly requests: readonly ShopRequest[];
-	/** TCP connections accepted so far, those without a request included. */
+	/** Number of TCP connections accepted so far, including those without a request. */
 	readonly connectionCount: number;
-	/** Holds from the next request on. */
+	/** Answer of the shop, from the next request on. */
 	answer: AnswerRequest;
 	url(path?: string, host?: string): string;
-	/** Hangs up on everybody, as a restart does. */
+	/** Closes all connections, as a restart does. */
 	dropConnections(): void;
 	close(): Promise<void>;
 }
@@ -69,7 +69,7 @@ export async function startShop(options: ShopOptions = {}): Promise<Shop> {
 	});
 	server.on("secureConnection", (socket) => {
 		connectionIds.set(socket, connectionIds.size + 1);
-		// Clients that give up in the middle are what these tests are about.
+		// Clients that disconnect in the middle are expected in these tests.
 		socket.on("error", () => undefined);
 	});
 	await new Promise<void>((resolve) => server.listen(0, host, resolve));

@@ -1,4 +1,4 @@
-// Somebody who is signed in, without the time that hashing a password takes.
+// Creates a signed-in person without the time that hashing a password takes.
 
 import type { PersonKind } from "../../src/domain/roles.ts";
 import type { SignedInPerson } from "../../src/people/actor.ts";
@@ -16,7 +16,7 @@ export async function addPerson({ db }: Store, kind: PersonKind): Promise<Person
 	return person;
 }
 
-/** With one session, whose id is the person's public id. */
+/** Creates a person with one session, whose id is the person's public id. */
 export async function signInAs({ transact }: Store, person: Person): Promise<SignedInPerson> {
 	const { id: personId, public_id: id, kind } = person;
 	const moment = new Date(START_MS).toISOString();

