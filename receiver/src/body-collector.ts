@@ -1,15 +1,15 @@
-// Keeps the raw bytes of a body, and never more of them than allowed.
+// Collects the raw bytes of a body up to a limit.
 
 import type { ReadBody } from "./reception.ts";
 
 export type BodyCollector = {
-	/** False: enough has been seen, read no further. */
+	/** Adds a chunk. Returns false if enough has been read and the caller should stop. */
 	add(chunk: Uint8Array | string): boolean;
 	result(): ReadBody;
 };
 
-// A sender that is still writing would see its connection cut instead of the 413, so a little more is read and
-// thrown away first.
+// A sender that is still writing would see a broken connection instead of the 413, so a little more is read
+// and discarded first.
 const discardedBytesAllowed = 1_048_576;
 
 export function collectBody(maxBytes: number): BodyCollector {
@@ -30,13 +30,13 @@ export function collectBody(maxBytes: number): BodyCollector {
 	};
 }
 
-/** For a body that something else has read: it is in memory already, but no larger one is taken for it. */
+/** Applies the same limit to a body that other code has already read into memory. */
 export function boundBody(body: Uint8Array | string, maxBytes: number): ReadBody {
 	const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
 	return bytes.length > maxBytes ? { ok: false, problem: "too_large" } : { ok: true, bytes };
 }
 
-/** Whether the sender announces so much that reading it to the end is out of the question. */
+/** Returns true if the announced length is too large to be read to its end. */
 export function announcesTooMuch(contentLength: string | undefined, maxBytes: number): boolean {
 	return Number(contentLength ?? 0) > maxBytes + discardedBytesAllowed;
 }

@@ -1,9 +1,9 @@
-// One limit of time for everything that stands between a request and its answer.
+// One time limit for everything between a request and its answer.
 
 export const late = Symbol("late");
 
 export type Deadline = {
-	/** What the promise gives, or `late`. The promise goes on all the same. */
+	/** Returns the promise's value, or `late`. The promise itself continues. */
 	race<Value>(promise: Promise<Value>): Promise<Value | typeof late>;
 	end(): void;
 };

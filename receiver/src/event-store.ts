@@ -1,30 +1,34 @@
-// Where events are kept before they are answered for, each once (contract, 4.3, rules 4 and 5).
+// Stores events before they are acknowledged, each once (contract section 4.3, rules 4 and 5).
 
 import type { PostbackEvent } from "./event.ts";
 
-/** `stored`: it was new and is now safe. `seen`: it had been stored before. */
+/** `stored` means that the event was new and is now safe; `seen` means that it had been stored before. */
 export type StoreResult = "stored" | "seen";
 
 /**
- * Stores the event unless its pair of conversionId and event is there already, in one step: of two calls at
- * once with the same pair only one may be told `stored`. Throws when it cannot: the service then tries again.
+ * Stores the event unless its pair of conversionId and event is already there, in one atomic step. Of two
+ * concurrent calls with the same pair only one may get `stored`. Throws if it cannot store; the service then
+ * retries.
  */
 export type StoreEvent = (event: PostbackEvent) => StoreResult | Promise<StoreResult>;
 
 export type MemoryStoreOptions = {
-	/** How many pairs are kept; beyond it the oldest is forgotten. Default: 100,000. */
+	/** Maximum number of pairs. When it is reached, the oldest is forgotten. Default: 100,000. */
 	readonly capacity?: number | undefined;
 };
 
-// An event is tried again for a day and a half at most: some 30 MB hold the repeats of a busy shop's day.
+// An event is retried for at most a day and a half. About 30 MB hold the repeats of a busy shop's day.
 const defaultCapacity = 100_000;
 
-/** Forgets everything when the process ends: for trying out, and where working twice does no harm. */
+/**
+ * Forgets everything when the process ends. It is meant for trials, and for work that may be repeated without
+ * harm.
+ */
 export function createMemoryStore(options: MemoryStoreOptions = {}): StoreEvent {
 	const { capacity = defaultCapacity } = options;
 	const keys = new Set<string>();
 	return (event) => {
-		// As JSON: joined with any character, two different pairs could read the same.
+		// JSON is used, because two different pairs could be equal when joined with any single character.
 		const key = JSON.stringify([event.conversionId, event.event]);
 		if (keys.has(key)) return "seen";
 		keys.add(key);

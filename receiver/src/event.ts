@@ -1,4 +1,4 @@
-// The event in a delivery's body (section 2.1), checked field by field.
+// Parses the event in a delivery's body (contract section 2.1), field by field.
 
 import { readFields } from "./field-reader.ts";
 import { isObject, parseJson } from "./json.ts";
@@ -10,31 +10,37 @@ type EventFields = {
 	readonly programId: string;
 	readonly status: OrLater<"RECORDED" | "APPROVED" | "REJECTED" | "REVERSED">;
 	readonly eventType: EventType;
-	/** Decimal amounts stay strings: turning one into a number may round it. */
+	/** Decimal amounts stay strings, because converting one to a number may round it. */
 	readonly basketValue: string;
 	readonly commission: string;
 	readonly networkFee: string;
 	readonly currency: string;
 	readonly test: boolean;
-	/** When the sale happened, ISO 8601 UTC. */
+	/** Time of the sale, ISO 8601 in UTC. */
 	readonly occurredAt: string;
-	/** When this attempt was made, ISO 8601 UTC: the one field that differs between attempts. */
+	/** Time of this attempt, ISO 8601 in UTC. It is the only field that differs between attempts. */
 	readonly sentAt: string;
 };
 
 type Named<Name extends string, Why> = EventFields & { readonly event: Name; readonly reason: Why };
 
-/** By its name: a rejection and a reversal have a reason, which is null otherwise. */
+/** Events by name. A rejection and a reversal have a reason, which is null otherwise. */
 export type KnownEvent =
 	| Named<"conversion.recorded", Reason | null>
 	| Named<"conversion.approved", Reason | null>
 	| Named<"conversion.rejected", Reason>
 	| Named<"conversion.reversed", Reason>;
 
-/** Its name is unknown today. It must still reach the shop: a 4xx would end its delivery for good. */
+/**
+ * An event whose name is unknown today. It must still reach the shop, because a 4xx would end its delivery
+ * for good.
+ */
 export type LaterEvent = Named<OrLater<never>, Reason | null>;
 
-/** The compiler cannot tell a later name from today's: ask `isKnownEvent` before a `switch` over them. */
+/**
+ * Any event. The compiler cannot distinguish later names from today's, so call `isKnownEvent` before a
+ * `switch`.
+ */
 export type PostbackEvent = KnownEvent | LaterEvent;
 
 const knownNames: readonly string[] = [
@@ -44,7 +50,7 @@ const knownNames: readonly string[] = [
 	"conversion.reversed",
 ] satisfies KnownEvent["event"][];
 
-/** Whether it is one of the four events of today. */
+/** Returns true for the four events of today. */
 export function isKnownEvent(event: PostbackEvent): event is KnownEvent {
 	return knownNames.includes(event.event);
 }
@@ -53,7 +59,7 @@ export type ParsedEvent =
 	| { readonly ok: true; readonly event: PostbackEvent }
 	| { readonly ok: false; readonly detail: string };
 
-/** Fields the contract does not name are left out of the event, and are no fault. */
+/** Parses the body. Fields that the contract does not name are ignored. */
 export function parseEvent(body: Uint8Array): ParsedEvent {
 	const fields = parseJson(decodeStrictly(body));
 	if (!isObject(fields)) return { ok: false, detail: "The body is not a JSON object in UTF-8." };
@@ -86,12 +92,12 @@ const reasonedNames: readonly string[] = [
 	"conversion.reversed",
 ] satisfies KnownEvent["event"][];
 
-// Any name is one of today's or a later one, so that only the reason is left to be asked for.
+// Any name is one of today's or a later one, so only the reason has to be checked.
 function isProven(event: UnprovenEvent): event is PostbackEvent {
 	return event.reason !== null || !reasonedNames.includes(event.event);
 }
 
-/** Empty, which is no JSON, where the bytes are no UTF-8. */
+/** Returns an empty text, which is not JSON, if the bytes are not UTF-8. */
 function decodeStrictly(body: Uint8Array): string {
 	try {
 		return new TextDecoder("utf-8", { fatal: true }).decode(body);

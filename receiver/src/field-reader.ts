@@ -1,10 +1,11 @@
-// Fields of a JSON object, read as the types they must have. Reading goes on after a wrong one: all are named at once.
+// Reads the fields of a JSON object with their required types. It continues after a wrong field, so that all
+// are named at once.
 
 export type FieldReader<Name extends string> = {
 	text(name: Name): string;
 	textOrNull(name: Name): string | null;
 	flag(name: Name): boolean;
-	/** Missing or of the wrong type; what was read in their place means nothing. */
+	/** Fields that are missing or have the wrong type. The values read in their place are meaningless. */
 	readonly wrong: readonly { readonly name: Name; readonly type: string }[];
 };
 

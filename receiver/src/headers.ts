@@ -1,16 +1,19 @@
-// Reads one header from whatever form the shop's server hands its headers over in.
+// Reads one header from any of the forms in which servers pass them.
 
-/** A web `Headers`, described by the one method used: the type needs neither the DOM's nor Node's. */
+/**
+ * A web `Headers`, described by the one method that is used, so that the type needs neither the DOM's nor
+ * Node's types.
+ */
 export type WebHeaders = { get(name: string): string | null };
 
-/** Headers as Node's `http`, Express, Fastify or a serverless event carry them, in any letter case. */
+/** Headers as Node's `http`, Express, Fastify or a serverless event pass them, in any letter case. */
 export type RecordHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export type PostbackHeaders = WebHeaders | RecordHeaders;
 
 /**
- * The header's value, or undefined when it is absent or empty. A header sent twice reads as one joined
- * value, as `Headers` and Node read it: choosing either copy could differ from what another layer chose.
+ * Returns the header's value, or undefined if it is missing or empty. A repeated header is read as one joined
+ * value, as `Headers` and Node do, because choosing one copy could differ from what another layer chose.
  */
 export function readHeader(headers: PostbackHeaders, name: string): string | undefined {
 	const wanted = name.toLowerCase();
@@ -18,7 +21,7 @@ export function readHeader(headers: PostbackHeaders, name: string): string | und
 	return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-// Asks for the method and not for the class: a polyfill's or another realm's Headers is as good.
+// Checks for the method and not for the class, because the object may come from a polyfill or another realm.
 function hasGetter(headers: PostbackHeaders): headers is WebHeaders {
 	return typeof headers.get === "function";
 }

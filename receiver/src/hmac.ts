@@ -1,5 +1,5 @@
-// The signature of section 5: the canonical string, and SHA-256 and HMAC-SHA256 by web crypto, the one implementation
-// that Node, Deno, Bun and edge runtimes share.
+// The signature of contract section 5: the canonical text, SHA-256 and HMAC-SHA256. It uses web crypto, which
+// Node, Deno, Bun and edge runtimes share.
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -13,22 +13,22 @@ export type SignedParts = {
 	readonly target: string;
 	readonly timestamp: string;
 	readonly nonce: string;
-	/** Lower-case hex SHA-256 of the raw body. */
+	/** SHA-256 of the raw body in lower-case hex. */
 	readonly bodySha256: string;
 };
 
-/** What is signed, byte for byte. */
+/** Returns the text that is signed, byte for byte. */
 export function formCanonical(parts: SignedParts): string {
 	return [parts.method, parts.target, parts.timestamp, parts.nonce, parts.bodySha256].join("\n");
 }
 
-/** Lower-case hex SHA-256, as part five of the canonical string wants it. */
+/** Returns the SHA-256 in lower-case hex, which is part five of the canonical text. */
 export async function digestSha256(bytes: Bytes): Promise<string> {
 	const { subtle } = await loadWebCrypto();
 	return encodeHex(new Uint8Array(await subtle.digest("SHA-256", bytes)));
 }
 
-/** The HMAC of `message` under `secret`, in lower-case hex. */
+/** Returns the HMAC of `message` under `secret` in lower-case hex. */
 export async function signWith(secret: string, message: string): Promise<string> {
 	const { subtle } = await loadWebCrypto();
 	const encoder = new TextEncoder();
@@ -37,11 +37,11 @@ export async function signWith(secret: string, message: string): Promise<string>
 }
 
 /**
- * Whether `signature` (hex in either case) is the HMAC of `message` under `secret`. The comparison is left
- * to `subtle.verify`, which takes the same time wherever the two differ.
+ * Returns true if `signature` (hex in either case) is the HMAC of `message` under `secret`. `subtle.verify`
+ * compares in constant time.
  */
 export async function isSignedWith(secret: string, message: string, signature: string): Promise<boolean> {
-	// An empty secret is one everybody knows: most likely a setting that was never filled in.
+	// Everybody knows the empty secret. It is most likely a setting that was never filled in.
 	if (secret === "" || !signatureForm.test(signature)) return false;
 	const { subtle } = await loadWebCrypto();
 	const encoder = new TextEncoder();
@@ -49,7 +49,7 @@ export async function isSignedWith(secret: string, message: string, signature: s
 	return subtle.verify("HMAC", key, decodeHex(signature), encoder.encode(message));
 }
 
-/** 32 random hex digits. */
+/** Returns 32 random hex digits. */
 export async function makeNonce(): Promise<string> {
 	const webCrypto = await loadWebCrypto();
 	return encodeHex(webCrypto.getRandomValues(new Uint8Array(nonceBytes)));
@@ -65,7 +65,7 @@ function decodeHex(hex: string): Bytes {
 	);
 }
 
-// Node 18 has web crypto but no global for it. The specifier is a variable so that bundlers for the edge,
+// Node 18 has web crypto but no global for it. The specifier is a variable, so that bundlers for the edge,
 // where the global exists, do not try to resolve a Node module.
 async function loadWebCrypto(): Promise<Pick<typeof globalThis.crypto, "subtle" | "getRandomValues">> {
 	if (globalThis.crypto?.subtle !== undefined) return globalThis.crypto;

@@ -1,6 +1,6 @@
-// JSON of unknown origin, read without throwing.
+// Parses JSON of unknown origin without throwing.
 
-/** Undefined for invalid JSON. Does not throw, because the parser's message quotes the text. */
+/** Returns undefined for invalid JSON. It does not throw, because the parser's message quotes the text. */
 export function parseJson(text: string): unknown {
 	try {
 		return JSON.parse(text);

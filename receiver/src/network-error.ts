@@ -1,8 +1,8 @@
-// What is told of a connection that failed.
+// Finds what may be reported about a failed connection.
 
-/** The code alone (ECONNREFUSED, ENOTFOUND …): an error's message may quote what was sent. */
+/** Returns only the code (ECONNREFUSED, ENOTFOUND, …), because an error's message may quote what was sent. */
 export function findErrorCode(error: unknown): string | undefined {
-	// Of several addresses that were tried, the first.
+	// If several addresses were tried, the first one counts.
 	const inner: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
 	for (const one of [error, error instanceof Error ? error.cause : undefined, inner]) {
 		const code = typeof one === "object" && one !== null && "code" in one ? one.code : undefined;

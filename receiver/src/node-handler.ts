@@ -1,10 +1,10 @@
-// Answers requests of `node:http` and of the frameworks built on it, which may have read the body before us.
+// Answers requests of `node:http` and of frameworks built on it, which may have read the body already.
 
 import { announcesTooMuch, boundBody, collectBody } from "./body-collector.ts";
 import { type RecordHeaders, readHeader } from "./headers.ts";
 import type { OpenArrival, ReadBody, Reception } from "./reception.ts";
 
-/** What is used of an `IncomingMessage`. Described by itself, so that the type does not need Node's. */
+/** The part of an `IncomingMessage` that is used, described here so that the type does not need Node's. */
 export type NodeRequest = {
 	readonly method?: string | undefined;
 	readonly url?: string | undefined;
@@ -17,7 +17,7 @@ export type NodeRequest = {
 	pause(): unknown;
 };
 
-/** What is used of a `ServerResponse`. */
+/** The part of a `ServerResponse` that is used. */
 export type NodeResponse = {
 	readonly headersSent: boolean;
 	readonly writableFinished?: boolean;
@@ -28,7 +28,10 @@ export type NodeResponse = {
 	once(event: "finish" | "close", listener: () => void): unknown;
 };
 
-/** Express gives the whole path under this name, and what it mounted a handler below is cut off `url`. */
+/**
+ * Express keeps the whole path under this name, while `url` lacks the part below which the handler is
+ * mounted.
+ */
 type MountedRequest = { readonly originalUrl?: unknown };
 /** express.raw() and cloud functions leave the bytes under one of these names. */
 type ReadRequest = { readonly rawBody?: unknown; readonly body?: unknown };
@@ -38,7 +41,7 @@ export async function answerNode(
 	request: NodeRequest & MountedRequest & ReadRequest,
 	response: NodeResponse,
 ): Promise<void> {
-	// Asked for now: a sender that hangs up meanwhile closes it before there is anything to send.
+	// Listens now, because a sender that disconnects closes the response before there is anything to send.
 	const goesOut = new Promise<void>((resolve) => {
 		response.once("finish", resolve);
 		response.once("close", resolve);
@@ -57,26 +60,26 @@ export async function answerNode(
 		},
 	});
 	if (!response.headersSent) {
-		// What is left of the body would be taken for the next request's beginning, or read for nothing. From HTTP/2
-		// on every request has a stream of its own, and the header is forbidden.
+		// The rest of the body would be taken for the next request, or read for nothing. From HTTP/2 on every
+		// request has its own stream, and the header is forbidden.
 		const mustClose = !isReadToEnd && (request.httpVersionMajor ?? 1) < 2;
 		const connection: Record<string, string> = mustClose ? { connection: "close" } : {};
 		response.writeHead(answer.status, { ...answer.headers, ...connection });
 		response.end(answer.body);
 	}
 	if (finish === undefined) return;
-	// A sender that hung up before this began was told nothing. It will repeat the event and be told that it is
-	// stored, so that nobody but us would ever do the work.
+	// A sender that disconnected before this point got no answer. It will repeat the event and be told that it
+	// is stored, so the work must be done here.
 	if (!isOver(response)) await goesOut;
 	await finish();
 }
 
-// Both events may have passed before anybody here listened.
+// Both events may have happened before anybody listened.
 function isOver({ writableFinished, closed, destroyed }: NodeResponse): boolean {
 	return [writableFinished, closed, destroyed].includes(true);
 }
 
-/** A proxy may send the absolute form (RFC 9112, section 3.2.2); what is signed is path and query alone. */
+/** A proxy may send the absolute form (RFC 9112, section 3.2.2), but only path and query are signed. */
 function withoutOrigin(target: string): string {
 	return target.replace(/^https?:\/\/[^/?]*/i, "");
 }
@@ -94,7 +97,8 @@ async function readBody(request: NodeRequest & ReadRequest, maxBytes: number): P
 	return readStream(request, maxBytes);
 }
 
-// By events and not by `for await`, which destroys the socket when it is left early: the 413 could not be sent.
+// Uses events instead of `for await`, which destroys the socket when it is left early, so that the 413 could
+// not be sent.
 function readStream(request: NodeRequest, maxBytes: number): Promise<ReadBody> {
 	const collector = collectBody(maxBytes);
 	return new Promise((resolve) => {
@@ -114,12 +118,12 @@ function readStream(request: NodeRequest, maxBytes: number): Promise<ReadBody> {
 		request.on("data", take);
 		request.on("end", finish);
 		request.on("close", breakOff);
-		// Stays on: an error after the answer would otherwise end the process.
+		// This listener stays, because an error after the answer would otherwise end the process.
 		request.on("error", breakOff);
 	});
 }
 
-// `isView` and not `instanceof`: that breaks in test runners that give each file its own globals.
+// Uses `isView` instead of `instanceof`, which fails in test runners that give each file its own globals.
 function isBytes(value: unknown): value is Uint8Array {
 	return ArrayBuffer.isView(value);
 }

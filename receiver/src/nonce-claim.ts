@@ -1,14 +1,14 @@
-// The nonce of one request: spent once it is remembered, and given back when the answer asks for the request again.
-// A proxy may repeat the very same bytes, and a 401 for them would end the delivery.
+// The nonce of one request. It is remembered when it is claimed, and released if the answer asks for the
+// request again. A proxy may repeat exactly the same bytes, and a 401 for them would end the delivery.
 
 import type { NonceMemory } from "./nonce-memory.ts";
 import type { Settings } from "./receiver-options.ts";
 import { reportError, superviseCall } from "./report.ts";
 
 export type NonceClaim = {
-	/** The shop's memory, for this request alone. */
+	/** The shop's nonce memory, for this request alone. */
 	readonly nonces: NonceMemory | undefined;
-	/** Waits for nothing: no answer may hang on a memory that does. */
+	/** Releases the nonce without waiting, because no answer may depend on a memory that hangs. */
 	takeBack(): void;
 };
 
@@ -33,7 +33,8 @@ export function claimNonce(settings: Settings): NonceClaim {
 					isNew = await nonces.remember(nonce, forMs);
 					return isNew;
 				} finally {
-					// A memory that threw may have kept it all the same. One that knew it keeps it: it is another request's.
+					// A memory that threw may still have stored the nonce. If it already knew the nonce, that belongs
+					// to another request and stays.
 					if (isNew) spent = nonce;
 					if (isNew && isTakenBack) forget(nonce);
 				}

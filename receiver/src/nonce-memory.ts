@@ -1,38 +1,39 @@
-// Remembers which requests have been seen, so that a copy of one is refused (contract, 4.3, rule 3).
+// Remembers the nonces of accepted requests, so that a copy is refused (contract section 4.3, rule 3).
 
 export type NonceMemory = {
 	/**
-	 * Whether the nonce is new, in which case it is kept for `forMs`. Of two calls at once with the same nonce
-	 * only one may be told true.
+	 * Returns true if the nonce is new, and remembers it for `forMs`. Of two concurrent calls with the same
+	 * nonce only one may get true.
 	 */
 	remember(nonce: string, forMs: number): boolean | Promise<boolean>;
 	/**
-	 * Called when the request's event could not be stored in time, so that the very same request is welcome again:
-	 * a proxy may repeat it, and a 401 would end the delivery. No answer waits for it.
+	 * Forgets a nonce because the event could not be stored in time, so that the same request is accepted
+	 * again. A proxy may repeat it, and a 401 would end the delivery. No answer waits for this call.
 	 */
 	forget?(nonce: string): unknown;
 };
 
 export type NonceMemoryOptions = {
-	/** How many nonces are kept; beyond it the oldest is forgotten. Default: 100,000. */
+	/** Maximum number of nonces. When it is reached, the oldest is forgotten. Default: 100,000. */
 	readonly capacity?: number | undefined;
-	/** The clock in milliseconds. Default: `Date.now`. */
+	/** Clock in milliseconds. Default: `Date.now`. */
 	readonly now?: (() => number) | undefined;
 };
 
-// 333 deliveries a second for five minutes: more than ten times what a shop's server takes, in some 15 MB.
-// Only requests with a valid signature come this far, so a stranger cannot push others out.
+// 333 deliveries a second for five minutes, more than ten times what a shop's server handles, in about 15 MB.
+// Only requests with a valid signature are remembered, so a stranger cannot evict others.
 const defaultCapacity = 100_000;
 
-/** In this process only: several processes behind one address need a memory they share. */
+/** Remembers nonces in this process only. Several processes behind one address need a shared memory. */
 export function createNonceMemory(options: NonceMemoryOptions = {}): NonceMemory {
 	const { capacity = defaultCapacity, now = Date.now } = options;
-	// A Map keeps the order of insertion: the oldest comes first.
+	// A Map keeps the insertion order, so the oldest nonce comes first.
 	const untilMsByNonce = new Map<string, number>();
 
 	function forgetOld(nowMs: number): void {
 		for (const [nonce, untilMs] of untilMsByNonce) {
-			// One that is kept for longer than those after it only makes them wait; the capacity still holds.
+			// A nonce with a longer lifetime delays the removal of those after it, but the capacity still limits
+			// the size.
 			if (untilMs > nowMs && untilMsByNonce.size <= capacity) return;
 			untilMsByNonce.delete(nonce);
 		}

@@ -1,7 +1,7 @@
-// Checks that the options of receiver, client and signature share. What they refuse can only be a slip in the shop's
-// own code or environment. No sentence quotes a value: it may be a secret in the wrong place.
+// Checks that the options of receiver, client and signature share. Whatever they refuse is a mistake in the
+// shop's code or environment. No message quotes a value, because it may be a secret in the wrong place.
 
-/** The word in header names, `X-<Brand>-Signature`, as the service itself takes it. */
+/** The word in header names, `X-<Brand>-Signature`, in the form that the service accepts. */
 export const brandForm = /^[A-Za-z][A-Za-z0-9-]{0,30}$/;
 
 export function demand(isRight: boolean, sentence: string): asserts isRight {
@@ -20,11 +20,11 @@ export function isFilled(value: unknown): value is string {
 }
 
 /**
- * What is no signing secret, though it stands in its place; undefined when it may be one. Told when a program starts:
- * at the first delivery it would be a wrong signature, and that tells nobody why.
+ * Returns why the value cannot be a signing secret, or undefined. This is reported when the program starts,
+ * because at the first delivery it would only be a wrong signature without a reason.
  */
 export function findSecretFault(secret: string): string | undefined {
-	// Mostly the line feed at the end of a file or of a copied line.
+	// Mostly the line feed at the end of a file or a copied line.
 	if (secret.trim() !== secret) return "secret has white space around it: give it exactly as it was shown.";
 	if (secret.startsWith("rbk_")) return "secret is an API key, rbk_…: give the signing secret, rbs_…";
 	return undefined;

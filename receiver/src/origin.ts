@@ -1,5 +1,5 @@
-// The service's address: scheme, host and port, with nothing after them, for the path is signed as the service
-// sees it.
+// Parses the service's address: scheme, host and port without a path, because the path is signed as the
+// service sees it.
 
 export type ParsedOrigin =
 	| { readonly ok: true; readonly origin: string }
@@ -12,12 +12,12 @@ export function parseOrigin(text: unknown): ParsedOrigin {
 	return { ok: true, origin: url.origin };
 }
 
-/** Undefined where it is none. */
+/** Returns undefined if the value is not a URL. */
 export function parseUrl(text: unknown): URL | undefined {
 	try {
 		return new URL(String(text));
 	} catch {
-		// The message would quote what was given.
+		// The original message would quote the value.
 		return undefined;
 	}
 }

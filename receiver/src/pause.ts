@@ -1,6 +1,6 @@
-// Waiting that a signal can end.
+// A pause that a signal can end.
 
-/** Resolves either way: whoever waited looks at the signal. */
+/** Resolves after the pause or at the signal. The caller checks the signal. */
 export function pauseFor(pauseMs: number, signal: AbortSignal | undefined): Promise<void> {
 	return new Promise((resolve) => {
 		const end = (): void => {
@@ -10,7 +10,7 @@ export function pauseFor(pauseMs: number, signal: AbortSignal | undefined): Prom
 		};
 		const timer = setTimeout(end, pauseMs);
 		signal?.addEventListener("abort", end, { once: true });
-		// It may have come before there was a listener.
+		// The signal may have fired before there was a listener.
 		if (signal?.aborted) end();
 	});
 }

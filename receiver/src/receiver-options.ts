@@ -1,4 +1,4 @@
-// What a shop may say about its receiver, and what holds where it says nothing.
+// The options of a receiver and their defaults.
 
 import type { PostbackEvent } from "./event.ts";
 import { createMemoryStore, type StoreEvent } from "./event-store.ts";
@@ -9,7 +9,7 @@ import type { RefusalReason } from "./refusal.ts";
 
 type Secrets = string | readonly string[] | undefined;
 
-/** A function is asked for every request, so that a replaced secret counts without a restart. */
+/** A function is called for every request, so that a replaced secret takes effect without a restart. */
 export type SecretSource = Secrets | (() => Secrets | Promise<Secrets>);
 
 export type RefusedReason =
@@ -20,52 +20,63 @@ export type RefusedReason =
 	| "body_incomplete";
 
 export type Refused = {
-	/** The HTTP status that was answered. */
+	/** HTTP status of the answer. */
 	readonly status: number;
 	readonly reason: RefusedReason;
-	/** For the log. Holds nothing of the secret, and nothing the sender wrote. */
+	/** Message for the log. It contains nothing of the secret and nothing that the sender wrote. */
 	readonly detail: string;
 };
 
-/** A request that did not verify, as it was received: what a check of its signature asks for. A stranger may have sent it. */
+/**
+ * A request that did not verify, as it was received. It is the input for a signature check, and a stranger
+ * may have sent it.
+ */
 export type ReceivedRequest = {
 	readonly path: string;
-	/** Those of the signature and the event. */
+	/** The headers of the signature and the event. */
 	readonly headers: Readonly<Record<string, string>>;
 	readonly body: string;
 };
 
 export type ReceiverOptions = {
-	/** The programme's signing secret; the old and the new one while it is being replaced; or a function. */
+	/**
+	 * The programme's signing secret, both secrets while one is being replaced, or a function that returns
+	 * them.
+	 */
 	readonly secret: SecretSource;
-	/** The work, once per event and after the answer has gone out. */
+	/** The work. It is called once per event, after the answer has been sent. */
 	readonly onEvent: (event: PostbackEvent) => unknown;
-	/** Keeps the event, before the answer. Default: `createMemoryStore()`, which forgets when the process ends. */
+	/**
+	 * Stores the event before the answer. Default: `createMemoryStore()`, which forgets when the process ends.
+	 */
 	readonly store?: StoreEvent | undefined;
-	/** Default: `createNonceMemory()`. False: none are remembered. */
+	/** Memory of nonces. Default: `createNonceMemory()`. False turns it off. */
 	readonly nonces?: NonceMemory | false | undefined;
 	/** The word in the header names, `X-<Brand>-Signature`. Default: `Service`. */
 	readonly brand?: string | undefined;
-	/** The path and query of the Postback URL, where a proxy or a framework changes them on the way. */
+	/** Path and query of the Postback URL, if a proxy or a framework changes them on the way. */
 	readonly path?: string | ((received: string) => string) | undefined;
-	/** True: events of test conversions are answered 204, and neither stored nor handed on. Default: false. */
+	/**
+	 * If true, events of test conversions are answered with 204 and neither stored nor passed on. Default:
+	 * false.
+	 */
 	readonly ignoreTests?: boolean | undefined;
-	/** Default: 65,536. */
+	/** Maximum size of a body. Default: 65,536. */
 	readonly maxBodyBytes?: number | undefined;
-	/** Reading, checking and storing together. Default: 4,000, for the service waits 5 seconds. */
+	/** Time for reading, checking and storing together. Default: 4,000, because the service waits 5 seconds. */
 	readonly answerWithinMs?: number | undefined;
 	/** The receiver's clock. Default: `Date.now`. */
 	readonly now?: (() => Date | number) | undefined;
 	/**
-	 * A request was refused; `received` where it was read and did not verify. May be asynchronous, as onError: nothing
-	 * waits for it. Default: a line on `console.warn`, without what was received.
+	 * Is called when a request was refused; `received` is given if it was read and did not verify. Like onError
+	 * it may be asynchronous, and nothing waits for it. Default: a line on `console.warn` without the request.
 	 */
 	readonly onRefused?: ((refused: Refused, received?: ReceivedRequest) => unknown) | undefined;
-	/** Storing failed, or the work did, or something around them. Default: `console.error`. */
+	/** Is called when storing or the work failed. Default: `console.error`. */
 	readonly onError?: ((error: unknown, event?: PostbackEvent) => unknown) | undefined;
 };
 
-/** Every option with a value. */
+/** All options with their defaults filled in. */
 export type Settings = {
 	readonly readSecret: () => Promise<string | readonly string[]>;
 	readonly onEvent: (event: PostbackEvent) => unknown;
@@ -81,14 +92,18 @@ export type Settings = {
 	readonly onError: (error: unknown, event?: PostbackEvent) => unknown;
 };
 
-// Twenty times the longest delivery: 14 fields, of which the shop's own order id is the longest.
+// Twenty times the longest delivery, which has 14 fields. The shop's own order id is the longest of them.
 const defaultMaxBodyBytes = 65_536;
-// The service gives an attempt 5 seconds, look-up, connection and TLS handshake included: one is left for those.
+// The service gives an attempt 5 seconds including lookup, connection and TLS handshake. One second is left
+// for those.
 const defaultAnswerWithinMs = 4_000;
-// An answer after these five seconds is heard by nobody.
+// Nobody receives an answer after these five seconds.
 const longestAnswerMs = 5_000;
 
-/** Throws on what can only be a mistake of the program: better at its start than at its first delivery. */
+/**
+ * Throws on values that can only be a programming mistake, because it is better to fail at the start than at
+ * the first delivery.
+ */
 export function readOptions(options: ReceiverOptions): Settings {
 	demand(isObject(options), "createReceiver needs its options: { secret, onEvent }, and more if you like.");
 	const { onEvent, store, brand = "Service", ignoreTests = false } = options;
@@ -134,7 +149,8 @@ function readSource(source: SecretSource): Settings["readSecret"] {
 		const secrets = readSecrets(source);
 		return async () => secrets;
 	}
-	// What it throws is no refusal: a 401 would end the delivery for good because a setting was wrong for a minute.
+	// An error of this function is not a refusal, because a 401 would end the delivery for good when a setting
+	// is wrong for a minute.
 	return async () => readSecrets(await source());
 }
 

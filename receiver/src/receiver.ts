@@ -1,4 +1,4 @@
-// A receiver that does everything section 4.3 of the contract asks of a shop, for every kind of server.
+// A receiver that does everything that contract section 4.3 asks of a shop, for every kind of server.
 
 import { boundBody } from "./body-collector.ts";
 import { isObject } from "./json.ts";
@@ -11,18 +11,18 @@ import { answerWeb, type WebContext, type WebRequest, type WebResponse } from ".
 export type Receiver = {
 	/** For servers with web-standard requests: Deno, Bun, edge runtimes, Hono, Next.js. */
 	readonly fetch: (request: WebRequest, context?: WebContext) => Promise<WebResponse>;
-	/** For `node:http` and what is built on it. Resolves when the work is done, too; never rejects. */
+	/** For `node:http` and frameworks built on it. Resolves when the work is done too, and never rejects. */
 	readonly node: (request: NodeRequest, response: NodeResponse) => Promise<void>;
-	/** For any other server: send the answer, and only then call `finish`, if there is one. */
+	/** For any other server. Send the answer first and then call `finish`, if there is one. */
 	readonly receive: (arrival: Arrival) => Promise<Reception>;
-	/** Resolves when the work of all that was answered is done: wait for it before the process ends. */
+	/** Resolves when the work of all acknowledged events is done. Wait for it before the process ends. */
 	readonly settled: () => Promise<void>;
 };
 
-/** What an adapter is made of: options, or a receiver whose `settled` its owner wants at hand. */
+/** Input of an adapter: options, or an existing receiver whose `settled` its owner needs. */
 export type ReceiverSource = ReceiverOptions | Receiver;
 
-/** Throws at once, and only then, when an option is wrong. */
+/** Creates a receiver. Throws only here, if an option is wrong. */
 export function createReceiver(options: ReceiverOptions): Receiver {
 	const settings = readOptions(options);
 	const inWork = new Set<Promise<void>>();
@@ -33,14 +33,14 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 		return counted;
 	}
 
-	/** For whoever may never call finish: the work counts from its start. */
+	/** For callers that may never call finish. The work counts from its start. */
 	async function receiveTracked(arrival: OpenArrival): Promise<Reception> {
 		const { answer, finish } = await receive(settings, arrival);
 		if (finish === undefined) return { answer };
 		let finished: Promise<void> | undefined;
 		return {
 			answer,
-			// One promise however often it is called: the work is done once.
+			// Returns the same promise for repeated calls, so that the work is done once.
 			finish: () => {
 				finished ??= count(finish());
 				return finished;
@@ -48,7 +48,10 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 		};
 	}
 
-	/** For the handlers here, which always call finish: the work counts although its answer is still going out. */
+	/**
+	 * For the handlers in this package, which always call finish. The work counts while its answer is still
+	 * being sent.
+	 */
 	async function receiveToFinish(arrival: OpenArrival): Promise<Reception> {
 		const { answer, finish } = await receiveTracked(arrival);
 		if (finish === undefined) return { answer };

@@ -1,4 +1,4 @@
-// What happens to one request, from its method to its answer: section 4.3 of the contract, in its order.
+// Handles one request, from its method to its answer, in the order of contract section 4.3.
 //
 //   not a POST → 405 · body too large → 413 · too slow → 408 · not genuine, stale or repeated → 401
 //   genuine, but no event → 400 · cannot be stored (or not in time) → 503 · stored, or seen before → 204
@@ -18,7 +18,7 @@ export type Arrival = {
 	/** Path plus query string, as received. */
 	readonly path: string;
 	readonly headers: PostbackHeaders;
-	/** As received. */
+	/** The body as received. */
 	readonly body: Uint8Array | string;
 };
 
@@ -26,23 +26,23 @@ export type ReadBody =
 	| { readonly ok: true; readonly bytes: Uint8Array | string }
 	| { readonly ok: false; readonly problem: "too_large" | "incomplete" | "read_before" };
 
-/** An arrival whose body is still to be read, of which no more than `maxBytes` may be kept. */
+/** A request whose body is still to be read, up to `maxBytes`. */
 export type OpenArrival = Omit<Arrival, "body"> & { readBody(maxBytes: number): Promise<ReadBody> };
 
 export type Answer = {
 	readonly status: number;
 	readonly headers: Readonly<Record<string, string>>;
-	/** Empty: none. */
+	/** Body of the answer, or empty. */
 	readonly body: string;
 };
 
 export type Reception = {
 	readonly answer: Answer;
-	/** The work that is left, if any. To be called once the answer has gone out; never rejects. */
+	/** The remaining work, if any. Call it after the answer has been sent; it never rejects. */
 	readonly finish?: () => Promise<void>;
 };
 
-/** Never rejects: whatever goes wrong is an answer. */
+/** Handles a request. Never rejects, because every problem is an answer. */
 export async function receive(settings: Settings, arrival: OpenArrival): Promise<Reception> {
 	if (arrival.method !== "POST") {
 		const detail = "This address takes status callbacks, which are sent by POST. There is nothing to see.";
@@ -105,7 +105,8 @@ async function storeInTime(settings: Settings, event: PostbackEvent, deadline: D
 	} catch (error) {
 		return failFor(settings, error, event);
 	}
-	// It may still be stored. Then the repeat will be told that it was seen, and nobody but us would do the work.
+	// The event may still be stored. The repeat would then be told that it was seen, so the work must be done
+	// here.
 	const workIfStored = async () => {
 		try {
 			if ((await storing) === "stored") await work();
@@ -133,8 +134,8 @@ async function runWork(settings: Settings, event: PostbackEvent): Promise<void> 
 const accepted: Reception = { answer: { status: 204, headers: {}, body: "" } };
 
 function statusOf({ reason }: Refusal): number {
-	// Genuine, but nothing this program can read: neither a 401, which tells of a wrong secret, nor a 5xx,
-	// for it would read no better the next time.
+	// The request is genuine but cannot be parsed. It is not a 401, which means a wrong secret, nor a 5xx,
+	// because a retry would not help.
 	return reason === "malformed_body" ? 400 : 401;
 }
 
@@ -179,7 +180,7 @@ function refuse(settings: Settings, refused: Refused, received?: ReceivedRequest
 	return explain(status, `${reason}: ${detail}`, status === 405 ? { allow: "POST" } : {});
 }
 
-/** A 5xx, so that the service tries again; why is for the shop's log alone. */
+/** Answers with a 5xx so that the service retries. The reason goes only into the shop's log. */
 function failFor(settings: Settings, error: unknown, event?: PostbackEvent, status = 503): Reception {
 	reportError(settings, error, event);
 	return explain(status, "The callback could not be stored. The log of this server says why.");

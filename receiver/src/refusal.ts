@@ -1,4 +1,4 @@
-// Why a request is not a delivery the shop should act on.
+// Reasons why a request is not a delivery that the shop should act on.
 
 export type RefusalReason =
 	| "missing_header"
@@ -11,7 +11,7 @@ export type RefusalReason =
 export type Refusal = {
 	readonly ok: false;
 	readonly reason: RefusalReason;
-	/** For the shop's log. Holds nothing of the secret, and nothing the sender wrote. */
+	/** Message for the shop's log. It contains nothing of the secret and nothing that the sender wrote. */
 	readonly detail: string;
 };
 

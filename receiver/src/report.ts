@@ -1,5 +1,5 @@
-// What the shop is told besides the answer that goes out. Its own functions may throw or reject, and a stranger's
-// request can bring that about: neither goes any further than here.
+// Calls the shop's own functions for reports. They may throw or reject, which a stranger's request can cause,
+// and the error must not get any further.
 
 import type { PostbackEvent } from "./event.ts";
 import type { ReceivedRequest, Refused, Settings } from "./receiver-options.ts";
@@ -15,13 +15,13 @@ export function reportError(settings: Settings, error: unknown, event?: Postback
 	superviseCall(
 		() => settings.onError(error, event),
 		(second) => {
-			// The shop's own report failed: this is the last place that can still say so.
+			// The shop's own onError failed, and this is the last place that can say so.
 			console.error("onError itself failed:", second, "while it was told of:", error);
 		},
 	);
 }
 
-/** Calls at once and waits for nothing: what is thrown, now or later, goes to `onFailure`. */
+/** Calls at once and does not wait. Errors, now or later, go to `onFailure`. */
 export async function superviseCall(call: () => unknown, onFailure: (error: unknown) => void): Promise<void> {
 	try {
 		await call();

@@ -1,22 +1,27 @@
-// Reads what the caller hands over into plain values, once, so that nothing after it meets a wrong type.
+// Reads the caller's input into plain values once, so that no later code meets a wrong type.
 
 import { type PostbackHeaders, readHeader } from "./headers.ts";
 import type { NonceMemory } from "./nonce-memory.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 
 export type PostbackRequest = {
-	/** Path plus query string as it arrives (`req.url`; in Express `req.originalUrl`). */
+	/** Path plus query string as received (`req.url`; in Express `req.originalUrl`). */
 	readonly path: string;
 	readonly headers: PostbackHeaders;
-	/** The body as received. A string is encoded as UTF-8; JSON parsed and written again will not verify. */
+	/**
+	 * The body as received. A string is encoded as UTF-8. JSON that was parsed and written again does not
+	 * verify.
+	 */
 	readonly rawBody: Uint8Array | string;
-	/** The programme's signing secret; while it is being replaced, the old and the new one. None: nothing is genuine. */
+	/**
+	 * The programme's signing secret, or both while one is being replaced. Without any, no request is genuine.
+	 */
 	readonly secret: string | readonly string[] | undefined;
-	/** The receiver's clock, in milliseconds if a number. Default: this moment. */
+	/** The receiver's clock as a Date or milliseconds. Default: now. */
 	readonly now?: Date | number | undefined;
 	/** The word in the header names, `X-<Brand>-Signature`. Default: `Service`. */
 	readonly brand?: string | undefined;
-	/** Refuses a request that was accepted before. Default: none are remembered. */
+	/** Memory that refuses repeated requests. Default: none. */
 	readonly nonces?: NonceMemory | undefined;
 };
 
@@ -37,8 +42,8 @@ export function readRequest(request: PostbackRequest): ReadRequest | Refusal {
 	try {
 		return readValues(request);
 	} catch {
-		// Only the caller's own object can throw here: no object at all, a getter, a name that Headers
-		// refuses. It says nothing about the sender, and verifying promises never to throw on bad input.
+		// Only the caller's own object can throw here: a missing object, a getter, a name that Headers refuses.
+		// That says nothing about the sender, and verifying never throws on bad input.
 		return refuse("missing_header", "The request could not be read: pass its path, headers and rawBody.");
 	}
 }
@@ -74,15 +79,16 @@ function readValues(request: PostbackRequest): ReadRequest | Refusal {
 	return { ok: true, target: path, eventName, timestamp, nonce, signature, body, secrets, nowMs, nonces };
 }
 
-// No clock, no freshness: NaN is within 300 seconds of nothing. The Date is known by its name, as it may come
-// from a test runner's own globals.
+// Without a valid clock nothing is fresh, because NaN is within 300 seconds of nothing. A Date is recognized
+// by its name, as it may come from a test runner's own globals.
 function readClock(now: Date | number): number {
 	if (typeof now === "number") return now;
 	return Object.prototype.toString.call(now) === "[object Date]" ? now.getTime() : Number.NaN;
 }
 
-// A copy, so that the bytes verified are the bytes parsed, whatever the caller does with its buffer
-// meanwhile. `isView` and not `instanceof`: that breaks in test runners that give each file its own globals.
+// Copies the bytes, so that the bytes that are verified are those that are parsed, whatever the caller does
+// with its buffer. Uses `isView` instead of `instanceof`, which fails in test runners that give each file its
+// own globals.
 function copyBytes(rawBody: Uint8Array | string): Uint8Array<ArrayBuffer> | undefined {
 	if (typeof rawBody === "string") return new TextEncoder().encode(rawBody);
 	if (!ArrayBuffer.isView(rawBody)) return undefined;

@@ -1,29 +1,32 @@
-// Signs a shop's own request to the service: the scheme of the callbacks (contract, section 5), the other way.
+// Signs a shop's own request to the service, with the scheme of the callbacks (contract section 5).
 
 import { digestSha256, formCanonical, makeNonce, signWith } from "./hmac.ts";
 import { brandForm } from "./option-checks.ts";
 
 export type RequestToSign = {
-	/** In capitals, as it goes on the wire. */
+	/** Method in capitals, as it goes on the wire. */
 	readonly method: string;
 	/** Path plus query string, exactly as on the request line: `/v1/conversions?limit=10`. */
 	readonly path: string;
-	/** The exact bytes that are sent, or the string whose UTF-8 they are. Left out where nothing is sent. */
+	/** The exact bytes that are sent, or a string that is sent as UTF-8. Omit it if nothing is sent. */
 	readonly body?: Uint8Array | string | undefined;
-	/** Undefined, as a setting may be, throws; so does the key. */
+	/** Signing secret. An undefined value throws, as for the key. */
 	readonly secret: string | undefined;
 	readonly apiKey: string | undefined;
 	/** The word in the header names, `X-<Brand>-Signature`. Default: `Service`. */
 	readonly brand?: string | undefined;
-	/** The shop's clock, a `Date` or milliseconds. Default: this moment. */
+	/** The shop's clock as a Date or milliseconds. Default: now. */
 	readonly now?: Date | number | undefined;
-	/** 8 to 128 letters, digits, `-` or `_`, never used before. Default: 32 random hex digits. */
+	/** 8 to 128 letters, digits, `-` or `_` that were never used before. Default: 32 random hex digits. */
 	readonly nonce?: string | undefined;
 };
 
 export type SignedRequest = { readonly headers: Record<string, string> };
 
-/** Every request needs a signature of its own: the service takes a nonce once, and a timestamp for 300 seconds. */
+/**
+ * Signs one request. Every request needs its own signature, because the service accepts a nonce once and a
+ * timestamp for 300 seconds.
+ */
 export async function signRequest(request: RequestToSign): Promise<SignedRequest> {
 	const { method, path, body, secret = "", apiKey = "", brand = "Service" } = request;
 	const nowMs = Number(request.now ?? Date.now());
@@ -57,13 +60,14 @@ type Checked = Pick<RequestToSign, "method" | "path"> & {
 	readonly nonce: string;
 };
 
-// What can only be a slip in the shop's own code: the service would refuse the request, and less clearly. None
-// of these sentences quotes a value, for it may be a secret in the wrong place.
+// Mistakes in the shop's own code. The service would refuse the request too, but less clearly. No message
+// quotes a value, because it may be a secret in the wrong place.
 const mistakes: ReadonlyArray<
 	readonly [name: Exclude<keyof Checked, "nowMs">, form: RegExp, sentence: string]
 > = [
 	["method", /^[A-Z]+$/, "must be in capitals, as it goes on the wire: it is signed"],
-	// White space, # and non-ASCII never go on the wire: the HTTP client would send another path than is signed.
+	// White space, # and non-ASCII characters never go on the wire. The HTTP client would send another path
+	// than was signed.
 	["path", /^\/[!"$-~]*$/, "must be the path and query on the wire: it starts with / and is percent-encoded"],
 	["secret", /./s, "is empty: give the programme's signing secret"],
 	["apiKey", /^[!-~]+$/, "is empty or holds what no header may carry: give the key as it was shown"],
@@ -76,7 +80,7 @@ function refuseMistakes({ nowMs, ...values }: Checked): void {
 		const value = values[name];
 		if (typeof value !== "string" || !form.test(value)) throw new TypeError(`${name} ${sentence}.`);
 	}
-	// Asked this way round so that NaN is refused.
+	// Written in this direction so that NaN is refused.
 	if (!(nowMs >= 0 && nowMs < Number.POSITIVE_INFINITY)) {
 		throw new TypeError("now must be a Date or milliseconds.");
 	}

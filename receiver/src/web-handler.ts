@@ -1,11 +1,14 @@
-// Answers web-standard requests: Deno, Bun, edge runtimes, and the frameworks that hand them on.
+// Answers web-standard requests of Deno, Bun, edge runtimes and frameworks that pass them on.
 
 import { announcesTooMuch, collectBody } from "./body-collector.ts";
 import { readHeader, type WebHeaders } from "./headers.ts";
 import type { OpenArrival, ReadBody, Reception } from "./reception.ts";
 import { superviseCall } from "./report.ts";
 
-/** What is used of a `Request`. Described by itself, so that the type needs neither the DOM's nor Node's. */
+/**
+ * The part of a `Request` that is used, described here so that the type needs neither the DOM's nor Node's
+ * types.
+ */
 export type WebRequest = {
 	readonly method: string;
 	readonly url: string;
@@ -21,16 +24,16 @@ type WebBody = {
 	};
 };
 
-/** This runtime's own `Response`, by whichever types the program has for it. */
+/** The runtime's own `Response`, by whichever types the program has. */
 export type WebResponse = typeof globalThis extends { Response: { prototype: infer Instance } }
 	? Instance
 	: { readonly status: number };
 
-/** As edge runtimes hand it to a handler. Whatever else stands in its place is passed over. */
+/** The context that edge runtimes pass to a handler. Any other value is ignored. */
 export type WebContext = { waitUntil?(promise: Promise<unknown>): unknown } | null | undefined;
 
-// A runtime writes the answer some event-loop rounds after it was given the Response, and says nothing when it has.
-// Work that holds the thread must not get in between; ten milliseconds are many rounds.
+// A runtime writes the answer several event-loop rounds after it got the Response, and does not say when.
+// Work that blocks the thread must not come in between, and ten milliseconds are many rounds.
 const workAfterMs = 10;
 
 export async function answerWeb(
@@ -47,8 +50,8 @@ export async function answerWeb(
 	});
 	if (finish !== undefined) {
 		const finished = new Promise((resolve) => setTimeout(resolve, workAfterMs)).then(finish);
-		// Called on its own object: an edge runtime refuses it otherwise. The event is stored already: whatever the
-		// runtime says, it is answered and worked on.
+		// Called on its own object, because an edge runtime refuses it otherwise. The event is already stored, so
+		// it is acknowledged and processed whatever the runtime says.
 		superviseCall(() => {
 			if (typeof context?.waitUntil === "function") return context.waitUntil(finished);
 		}, onFailure);
@@ -57,7 +60,7 @@ export async function answerWeb(
 	return new Response(body === "" ? null : body, { status, headers });
 }
 
-// Cut and not parsed: URL would take an empty query for none, and it is signed.
+// The URL is cut and not parsed, because URL treats an empty query as none, although it is signed.
 function targetOf(url: string): string {
 	const [, target = ""] = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*([^#]*)/i.exec(url) ?? [undefined, url];
 	return target.startsWith("/") ? target : `/${target}`;
@@ -82,7 +85,7 @@ async function readBody(request: WebRequest, maxBytes: number): Promise<ReadBody
 			}
 		}
 	} catch {
-		// The stream broke off. What it says differs by runtime, and there is only one thing to answer.
+		// The stream broke off. The error differs by runtime, but there is only one possible answer.
 		return { ok: false, problem: "incomplete" };
 	}
 }

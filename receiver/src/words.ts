@@ -1,9 +1,9 @@
-// The words of the service's callbacks, answers and requests: those known today, and room for later ones.
+// The words in the service's callbacks, answers and requests: those known today, and room for later ones.
 
-// A word that comes later must not break a shop's build, nor lose it the editor's list of today's.
+// A later word must not break a shop's build, and editors should still suggest today's words.
 export type OrLater<Known extends string> = Known | (string & Record<never, never>);
 
-/** `PARKED` and `EXPIRED` are never in a callback. */
+/** `PARKED` and `EXPIRED` never occur in a callback. */
 export type ConversionStatus = OrLater<
 	"PARKED" | "EXPIRED" | "RECORDED" | "APPROVED" | "REJECTED" | "REVERSED"
 >;
@@ -35,7 +35,7 @@ export type ConversionSource = OrLater<"postback" | "pixel" | "test">;
 
 export type Decider = OrLater<"shop" | "review" | "window">;
 
-/** The codes that a shop's own code may want to tell apart; the service has more. */
+/** The codes that a shop's code may want to distinguish. The service has more. */
 export type RefusalCode = OrLater<
 	| "unknown_api_key"
 	| "revoked_api_key"
@@ -54,6 +54,6 @@ export type RefusalCode = OrLater<
 	| "unknown_reason"
 	| "missing_reason"
 	| "malformed_cursor"
-	/** Made here: the service's address answers with a redirect. */
+	/** Created by the client: the service's address answers with a redirect. */
 	| "redirected"
 >;

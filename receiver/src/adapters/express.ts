@@ -1,6 +1,6 @@
-// For Express 4 and 5: app.use("/postback", createExpressReceiver({ … })), before express.json().
-// Behind express.json() the signed bytes are gone: it then answers 500 and says so in the log. express.raw()
-// does no harm, nor does a router: the path is read from `originalUrl`.
+// For Express 4 and 5: app.use("/postback", createExpressReceiver({ … })), before express.json(). After
+// express.json() the signed bytes are gone, and the receiver answers 500 and logs why. express.raw() and
+// routers are fine, because the path is read from `originalUrl`.
 
 import { openReceiver, type Receiver, type ReceiverSource } from "../receiver.ts";
 

@@ -1,19 +1,19 @@
-// For Fastify 5: app.register(createFastifyReceiver({ url: "/postback", … })).
-// As a plugin of its own it has a body parser of its own, which leaves the bytes alone; the rest of the
-// application goes on parsing JSON. The path is the one that came, whatever `rewriteUrl` made of it.
+// For Fastify 5: app.register(createFastifyReceiver({ url: "/postback", … })). The plugin has its own body
+// parser, which leaves the bytes unchanged, while the rest of the application still parses JSON. The path is
+// the received one, even if `rewriteUrl` changed it.
 
 import type { NodeRequest, NodeResponse } from "../node-handler.ts";
 import { openReceiver, type ReceiverSource } from "../receiver.ts";
 
 export type FastifyReceiverOptions = ReceiverSource & {
-	/** The route's path, below the prefix the plugin is registered with. */
+	/** Path of the route, below the prefix with which the plugin is registered. */
 	readonly url: string;
 };
 
 type FastifyRequest = { readonly raw: NodeRequest };
 type FastifyReply = { readonly raw: NodeResponse; hijack(): unknown };
 
-/** What is used of a Fastify instance. */
+/** The part of a Fastify instance that is used. */
 type FastifyInstance = {
 	removeAllContentTypeParsers(): unknown;
 	addContentTypeParser(

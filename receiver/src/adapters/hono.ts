@@ -1,11 +1,11 @@
-// For Hono: app.all("/postback", createHonoReceiver({ … })).
-// `c.req.raw` keeps the whole path, also in an app that is mounted below another. A middleware before it that
-// reads the body by `c.req.json()` takes the signed bytes away: it then answers 500 and says so in the log.
+// For Hono: app.all("/postback", createHonoReceiver({ … })). `c.req.raw` has the whole path, even in an app
+// that is mounted below another. If an earlier middleware reads the body with `c.req.json()`, the signed
+// bytes are gone, and the receiver answers 500 and logs why.
 
 import { openReceiver, type ReceiverSource } from "../receiver.ts";
 import type { WebContext, WebRequest, WebResponse } from "../web-handler.ts";
 
-/** What is used of Hono's `Context`. */
+/** The part of Hono's `Context` that is used. */
 type HonoContext = { readonly req: { readonly raw: WebRequest }; readonly executionCtx: object };
 
 export function createHonoReceiver(source: ReceiverSource): (c: HonoContext) => Promise<WebResponse> {
@@ -17,7 +17,8 @@ function findContext(c: HonoContext): WebContext {
 	try {
 		return c.executionCtx;
 	} catch {
-		// Hono throws where the runtime has none: on a server of one's own the process lives on, and none is needed.
+		// Hono throws if the runtime has no execution context. An ordinary server needs none, because its process
+		// stays alive.
 		return undefined;
 	}
 }

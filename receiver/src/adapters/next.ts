@@ -1,12 +1,12 @@
-// For a Next.js route handler: export const POST = createNextReceiver({ …, after }).
-// Give the secret as a function: `next build` loads the route where the setting is not there yet. A route does
-// not see the request's own path and query: `basePath` is cut off and the query is written anew. Give `path`.
+// For a Next.js route handler: export const POST = createNextReceiver({ …, after }). Pass the secret as a
+// function, because `next build` loads the route before the setting exists. Pass `path` too, because a route
+// does not see the original path and query: `basePath` is removed and the query is rewritten.
 
 import { openReceiver, type ReceiverSource } from "../receiver.ts";
 import type { WebRequest, WebResponse } from "../web-handler.ts";
 
 export type NextReceiverOptions = ReceiverSource & {
-	/** `after` of `next/server`: without it a serverless function may be frozen before the work is done. */
+	/** `after` of `next/server`. Without it a serverless function may be frozen before the work is done. */
 	readonly after?: ((work: Promise<unknown>) => unknown) | undefined;
 };
 

@@ -1,4 +1,4 @@
-// What a good answer of each call holds. Anything else under a 2xx did not come from this API.
+// Checks what a successful answer of each call must contain. Any other 2xx answer did not come from this API.
 
 import { isObject } from "../json.ts";
 import { type Conversion, type Parsed, parseConversion } from "./conversion.ts";
@@ -8,20 +8,23 @@ export type ReadAnswer<Value> = (json: unknown) => Parsed<Value>;
 export type Decided<Outcome extends string> = {
 	readonly outcome: Outcome;
 	readonly conversion: Conversion;
-	/** Of a sale in a programme that credits partners: by what a partner was credited, or why nobody was. */
+	/** For a sale in a programme with partners: how a partner was credited, or why none was. */
 	readonly credit?: string;
-	/** Of a `DUPLICATE`: the fields in which the sale differs from the conversion on record, which stays as it is. */
+	/**
+	 * For a `DUPLICATE`: the fields in which the sale differs from the stored conversion, which stays
+	 * unchanged.
+	 */
 	readonly differs?: readonly string[];
 };
 
 export type Page = {
-	/** The newest first. */
+	/** The conversions, newest first. */
 	readonly conversions: readonly Conversion[];
-	/** For the next page; null on the last. */
+	/** Cursor of the next page, or null on the last one. */
 	readonly nextCursor: string | null;
 };
 
-/** An outcome word besides these is no success that the caller asked for. */
+/** Reads the answer to a decision. Any other outcome word is not the success that the caller asked for. */
 export function readDecided<Outcome extends string>(
 	outcomes: readonly Outcome[],
 ): ReadAnswer<Decided<Outcome>> {
@@ -47,7 +50,7 @@ export const readShown: ReadAnswer<{ readonly conversion: Conversion }> = (json)
 	return { ok: true, value: { conversion: conversion.value } };
 };
 
-/** An answer about anything else belongs to another call: what is in between has mixed them up, or keeps copies. */
+/** Checks that the answer is about the requested order. Otherwise a proxy has mixed up or cached answers. */
 export function readAbout<Value extends { readonly conversion: Conversion }>(
 	name: "orderId" | "id",
 	asked: string,

@@ -1,5 +1,5 @@
-// Many sales or decisions in one call. What is wrong with one of them is the service's to say, as a result of
-// that item alone: the others are done.
+// Sends many sales or decisions in one call. The service reports a problem with one item in that item's
+// result, and processes the others.
 
 import { isObject } from "../json.ts";
 import { type Decided, notPromised, type ReadAnswer, readAbout, readDecided } from "./answer.ts";
@@ -9,18 +9,21 @@ import { readProblem } from "./problem.ts";
 import { type Decision, type Sale, writeJson } from "./report.ts";
 import { isWorthAnotherTry } from "./retry.ts";
 
-/** What became of one item. `unavailable`: send this one again; `refused`: again, it would be refused again. */
+/** Result of one item. An `unavailable` item should be sent again; a `refused` one would be refused again. */
 export type BatchResult<Outcome extends string> =
 	| ({ readonly ok: true } & Decided<Outcome>)
 	| Omit<Refused, "attempts">
 	| Omit<Unavailable, "attempts" | "retryAfterMs">;
 
 export type Batch<Outcome extends string> = {
-	/** One for each item, at the same place. */
+	/** One result for each item, in the same order. */
 	readonly results: readonly BatchResult<Outcome>[];
 };
 
-/** As many as the service takes. A longer list is not split here: half of it could be done and the rest unknown. */
+/**
+ * Maximum number of items per call. A longer list is not split here, because half of it could succeed while
+ * the rest is unknown.
+ */
 const mostItems = 500;
 
 type WrittenBatch =
@@ -28,14 +31,14 @@ type WrittenBatch =
 	| Refused;
 
 export function writeBatch(items: readonly (Sale | Decision)[]): WrittenBatch {
-	// Callers in plain JavaScript hand over whatever their database gave them.
+	// Callers in plain JavaScript may pass anything that their database returned.
 	const list: unknown = items;
 	if (!Array.isArray(list)) return refuseUnsent("invalid_field", "The argument", "must be a list.");
 	if (list.length < 1 || list.length > mostItems) {
 		const sentence = `must have 1 to ${mostItems} items, and has ${list.length}: make a call for each ${mostItems}.`;
 		return refuseUnsent("invalid_field", "The list", sentence);
 	}
-	// Taken down now: while the call is tried again, the list is still the caller's to change.
+	// Copied now, because the caller may change the list while the call is retried.
 	const orderIds = list.map((item: unknown) => (isObject(item) ? item["orderId"] : undefined));
 	const written = writeJson({ items: list });
 	return written.ok ? { ...written, orderIds } : written;

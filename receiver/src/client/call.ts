@@ -1,5 +1,6 @@
-// One call of the client: tries until it is done, refused, or not worth another try. Every try is signed afresh,
-// and may be made although the one before was heard: the service records nothing twice.
+// Makes one call of the client. It retries until the call succeeds, is refused, or is not worth another try.
+// Every try is signed again. A retry is safe even if the service processed the previous try, because it
+// records nothing twice.
 
 import { pauseFor } from "../pause.ts";
 import { signRequest } from "../sign-request.ts";
@@ -10,7 +11,7 @@ import { describeAbort, type Judgement, judgeExchange } from "./judge.ts";
 import { planRetry, type RetryPolicy } from "./retry.ts";
 
 export type ClientSettings = {
-	/** Scheme, host and port, with nothing after them. */
+	/** Scheme, host and port of the service. */
 	readonly origin: string;
 	readonly apiKey: string;
 	readonly secret: string;
@@ -28,7 +29,9 @@ export type Call<Value> = {
 	readonly read: ReadAnswer<Value>;
 };
 
-/** `attempts` above one: an earlier try may have been heard, though its answer was lost. */
+/**
+ * A success. If `attempts` is above one, the service may have processed an earlier try whose answer was lost.
+ */
 export type Success<Value> = { readonly ok: true; readonly attempts: number } & Value;
 
 export async function makeCall<Value extends object>(

@@ -1,4 +1,4 @@
-// A conversion as the service shows it, checked field by field.
+// A conversion as the service returns it, checked field by field.
 
 import { readFields } from "../field-reader.ts";
 import { isObject } from "../json.ts";
@@ -10,7 +10,7 @@ export type Conversion = {
 	readonly programId: string;
 	readonly status: ConversionStatus;
 	readonly eventType: EventType;
-	/** Decimal amounts stay strings: turning one into a number may round it. */
+	/** Decimal amounts stay strings, because converting one to a number may round it. */
 	readonly basketValue: string;
 	readonly commission: string;
 	readonly networkFee: string;
@@ -18,15 +18,15 @@ export type Conversion = {
 	readonly reason: Reason | null;
 	readonly test: boolean;
 	readonly source: ConversionSource;
-	/** What a pixel had claimed before the shop's server reported the order. */
+	/** The amount that a pixel reported before the shop's server did. */
 	readonly pixelBasketValue: string | null;
 	readonly decidedBy: Decider | null;
 	/** Times are ISO 8601 in UTC. */
 	readonly occurredAt: string;
 	readonly createdAt: string;
-	/** When it will be approved by itself, while it is `RECORDED`. */
+	/** Time at which it is approved automatically, while it is `RECORDED`. */
 	readonly approvesAt: string | null;
-	/** When it will expire unconfirmed, while it is `PARKED`. */
+	/** Time at which it expires unconfirmed, while it is `PARKED`. */
 	readonly expiresAt: string | null;
 };
 
@@ -34,7 +34,7 @@ export type Parsed<Value> =
 	| { readonly ok: true; readonly value: Value }
 	| { readonly ok: false; readonly detail: string };
 
-/** Fields not named here are left out, and are no fault. */
+/** Parses a conversion. Unknown fields are ignored. */
 export function parseConversion(json: unknown): Parsed<Conversion> {
 	if (!isObject(json)) return { ok: false, detail: "the conversion is not an object" };
 	const { text, textOrNull, flag, wrong } = readFields<keyof Conversion>(json);

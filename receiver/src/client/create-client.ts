@@ -1,5 +1,5 @@
-// The shop's side of the signed API: report sales, decide on them, look them up. Every expected outcome is a
-// value; only a client that could never work throws, when it is made.
+// The shop's client for the signed API: reports sales, decides on them and looks them up. Every expected
+// outcome is a value. Only options that can never work throw, when the client is created.
 
 import {
 	type Decided,
@@ -30,17 +30,19 @@ export type CallOptions = { readonly signal?: AbortSignal | undefined };
 type SaleOutcome = "RECORDED" | "CONFIRMED" | "DUPLICATE";
 type DecisionOutcome = "APPROVED" | "REJECTED" | "REVERSED";
 
-/** After a try whose answer was lost, `DUPLICATE` is most likely that try: `attempts` is then above one. */
+/** If `attempts` is above one, `DUPLICATE` most likely refers to an earlier try whose answer was lost. */
 export type RecordResult = Success<Decided<SaleOutcome>> | CallFailure;
 export type ApproveResult = Success<Decided<"APPROVED">> | CallFailure;
 export type RejectResult = Success<Decided<"REJECTED">> | CallFailure;
 export type ReverseResult = Success<Decided<"REVERSED">> | CallFailure;
-/** Ok: the service has looked at every item. Whether it did what the item asks for is in its own result. */
+/**
+ * Success means that the service has processed every item. Each item's own result says what happened to it.
+ */
 export type RecordManyResult = Success<Batch<SaleOutcome>> | CallFailure;
 export type DecideManyResult = Success<Batch<DecisionOutcome>> | CallFailure;
 export type ConversionResult = Success<{ readonly conversion: Conversion }> | CallFailure;
 export type PageResult = Success<Page> | CallFailure;
-/** One of all conversions, or, as the last, why there are no more. */
+/** A conversion or, as the last item, the reason why there are no more. */
 export type ListedConversion = { readonly ok: true; readonly conversion: Conversion } | CallFailure;
 
 export type Client = {
@@ -49,14 +51,14 @@ export type Client = {
 	approve(approval: Approval, options?: CallOptions): Promise<ApproveResult>;
 	reject(rejection: ReasonedDecision, options?: CallOptions): Promise<RejectResult>;
 	reverse(reversal: ReasonedDecision, options?: CallOptions): Promise<ReverseResult>;
-	/** Up to 500 in one call, each with a result of its own at the same place. */
+	/** Reports up to 500 sales in one call. Each has its own result, in the same order. */
 	recordMany(sales: readonly Sale[], options?: CallOptions): Promise<RecordManyResult>;
-	/** As `recordMany`; taken in their order. */
+	/** Makes up to 500 decisions in one call, which the service processes in their order. */
 	decideMany(decisions: readonly Decision[], options?: CallOptions): Promise<DecideManyResult>;
 	conversion(id: string, options?: CallOptions): Promise<ConversionResult>;
-	/** One page, the newest first. */
+	/** Returns one page of conversions, newest first. */
 	conversions(query?: ConversionQuery, options?: CallOptions): Promise<PageResult>;
-	/** All pages, one conversion after the other. Ends after a failure. */
+	/** Returns all conversions, page by page. Ends after a failure. */
 	allConversions(query?: ConversionQuery, options?: CallOptions): AsyncGenerator<ListedConversion, void>;
 };
 
@@ -67,12 +69,12 @@ const readApproved = readDecided(["APPROVED"]);
 const readRejected = readDecided(["REJECTED"]);
 const readReversed = readDecided(["REVERSED"]);
 
-/** Ids of the service are of this form; anything else in a path could change where the request goes. */
+/** Form of the service's ids. Anything else in a path could change where the request goes. */
 const idForm = /^\w{1,64}$/;
-/** The most the service gives at once: fewer requests for all of them. */
+/** Largest page size of the service, which needs the fewest requests. */
 const largestPage = 200;
 
-/** Throws when url, key, secret or another option cannot be right. */
+/** Creates a client. Throws if the URL, key, secret or another option cannot be right. */
 export function createClient(options: ClientOptions): Client {
 	const settings = readOptions(options);
 	const client: Client = {
@@ -153,7 +155,7 @@ async function* walkPages(
 	}
 }
 
-// Asked on, it would give the same page for ever.
+// Continuing would return the same page forever.
 function failWalk(attempts: number): CallFailure {
 	const detail = "The listing's nextCursor leads back to the page it came with, so there is no way on.";
 	return { ok: false, kind: "unexpected", status: 200, detail, attempts };

@@ -1,4 +1,5 @@
-// One request and what came back, within a deadline and a limit on bytes. Says what happened, judges nothing.
+// Sends one request and reads its answer, with a deadline and a size limit. It reports what happened and
+// judges nothing.
 
 import { findErrorCode } from "../network-error.ts";
 
@@ -16,14 +17,17 @@ export type Exchange =
 			readonly kind: "answer";
 			readonly status: number;
 			readonly headers: { get(name: string): string | null };
-			/** Undefined when the body is larger than the limit. */
+			/** The body, or undefined if it is larger than the limit. */
 			readonly text: string | undefined;
 	  }
 	| { readonly kind: "redirect"; readonly status: number; readonly location: string | null }
 	| { readonly kind: "no_answer"; readonly detail: string }
 	| { readonly kind: "aborted" };
 
-/** A page of 200 conversions with the longest order ids is under 300 KB, the answer to 500 items under 700 KB. */
+/**
+ * Maximum size of an answer. A page of 200 conversions with the longest order ids has less than 300 KB, the
+ * answer to 500 items less than 700 KB.
+ */
 const maxAnswerBytes = 1_048_576;
 
 export async function exchange(
@@ -35,7 +39,7 @@ export async function exchange(
 	if (signal?.aborted) return { kind: "aborted" };
 	const controller = new AbortController();
 	const abort = () => controller.abort();
-	// A fetch of the shop's own may ignore its signal.
+	// A fetch function of the shop may ignore its signal.
 	const ended = new Promise<never>((_resolve, reject) => {
 		controller.signal.addEventListener("abort", () => reject(controller.signal.reason), { once: true });
 	});
@@ -58,7 +62,7 @@ async function send(fetch: Fetch, request: OutgoingRequest, signal: AbortSignal)
 	const response = await fetch(url, {
 		method,
 		headers: { ...headers, Accept: "application/json" },
-		// Followed, a redirect would carry the API key to another place, with a signature for this path.
+		// Following a redirect would send the API key to another place, with a signature for this path.
 		redirect: "manual",
 		signal,
 		...(body === undefined ? {} : { body }),
@@ -68,8 +72,8 @@ async function send(fetch: Fetch, request: OutgoingRequest, signal: AbortSignal)
 
 async function readResponse(response: Response, signal: AbortSignal): Promise<Exchange> {
 	const { status, headers } = response;
-	// By the standard a redirect that is not followed shows neither its status nor where to; servers' runtimes
-	// show both.
+	// By the standard, a redirect that is not followed shows neither its status nor its location. Server
+	// runtimes show both.
 	if (response.type === "opaqueredirect" || (status >= 300 && status < 400)) {
 		await response.body?.cancel();
 		return { kind: "redirect", status, location: headers.get("location") };
@@ -77,7 +81,7 @@ async function readResponse(response: Response, signal: AbortSignal): Promise<Ex
 	return { kind: "answer", status, headers, text: await readText(response.body, maxAnswerBytes, signal) };
 }
 
-/** Undefined when it is larger than allowed. */
+/** Returns undefined if the body is larger than allowed. */
 export async function readText(
 	body: Response["body"],
 	maxBytes: number,
@@ -85,7 +89,8 @@ export async function readText(
 ): Promise<string | undefined> {
 	if (body === null) return "";
 	const reader = body.getReader();
-	// Nobody waits for it any more: left alone, it would keep its connection. A failure here changes nothing.
+	// Nobody waits for the body any more, and an unread one would keep its connection. A failure here changes
+	// nothing.
 	const giveUp = () => void reader.cancel().catch(() => undefined);
 	if (signal.aborted) giveUp();
 	else signal.addEventListener("abort", giveUp, { once: true });

@@ -1,23 +1,25 @@
-// How a call can end other than well. All of it is values: a client never throws for what the network, the
-// service or the shop's own data do.
+// The ways in which a call can fail. They are all values: a client never throws because of the network, the
+// service or the shop's data.
 
 import type { RefusalCode } from "../words.ts";
 
-/** The service heard the request and says no, or it was not worth sending. Repeating it changes nothing. */
+/** The service refused the request, or the client did before sending it. Repeating it would not help. */
 export type Refused = {
 	readonly ok: false;
 	readonly kind: "refused";
 	readonly code: RefusalCode;
-	/** Null: refused here, before anything was sent. */
+	/** HTTP status, or null if the client refused before sending anything. */
 	readonly status: number | null;
 	/** A sentence that says what to do next. */
 	readonly detail: string;
-	/** The field at fault, where one is. */
+	/** The field at fault, if there is one. */
 	readonly field?: string;
 	readonly attempts: number;
 };
 
-/** No answer came: no connection, or none in time. The service may have acted on the request all the same. */
+/**
+ * No answer arrived: no connection, or a timeout. The service may have processed the request all the same.
+ */
 export type Unreachable = {
 	readonly ok: false;
 	readonly kind: "unreachable";
@@ -33,12 +35,12 @@ export type Unavailable = {
 	readonly code?: undefined;
 	readonly status: number;
 	readonly detail: string;
-	/** How long the service asked to wait, where it did. */
+	/** Time that the service asked to wait, if it did. */
 	readonly retryAfterMs?: number;
 	readonly attempts: number;
 };
 
-/** The answer is not what the API promises: most likely something else answers at this address. */
+/** The answer does not conform to the API. Most likely another program answers at this address. */
 export type Unexpected = {
 	readonly ok: false;
 	readonly kind: "unexpected";
@@ -48,7 +50,10 @@ export type Unexpected = {
 	readonly attempts: number;
 };
 
-/** The caller's own signal ended it. With `attempts` above zero the service may have acted on the request. */
+/**
+ * The caller's own signal ended the call. If `attempts` is above zero, the service may have processed the
+ * request.
+ */
 export type Aborted = {
 	readonly ok: false;
 	readonly kind: "aborted";

@@ -1,4 +1,4 @@
-// What an exchange means: done, failed for good, or failed in a way that may pass. Pure.
+// Classifies an exchange: success, permanent failure, or a failure that may pass. It is pure.
 
 import { parseJson } from "../json.ts";
 import type { ReadAnswer } from "./answer.ts";
@@ -15,14 +15,14 @@ export type Judgement<Value> =
 	| { readonly kind: "may_pass"; readonly failure: CallFailure; readonly retryAfterMs: number | undefined };
 
 export type Circumstances = {
-	/** What was asked, for the sentences: `POST /v1/conversions`. */
+	/** The request as the messages name it: `POST /v1/conversions`. */
 	readonly what: string;
 	readonly attempts: number;
-	/** Whether an earlier try was. */
+	/** Whether an earlier try was copied on the way. */
 	readonly wasCopied: boolean;
-	/** The clock that signed the request, at the moment of the answer. */
+	/** Time of the answer, by the clock that signed the request. */
 	readonly nowMs: number;
-	/** Whatever answers may echo what it was sent: these words go no further. */
+	/** Words that must not appear in messages, because a server may echo what it was sent. */
 	readonly secrets: readonly string[];
 };
 
@@ -79,7 +79,8 @@ function judgeAnswer<Value>(
 }
 
 function judgeProblem(failure: Refused, { wasCopied }: Circumstances): Judgement<never> {
-	// The other copy was processed; a retry with a new nonce shows the result. Only once, or it could repeat for ever.
+	// The other copy was processed, and a retry with a new nonce shows the result. It happens only once, so
+	// that it cannot repeat forever.
 	if (failure.code === "replayed_nonce" && !wasCopied) {
 		return { kind: "copied", failure, retryAfterMs: undefined };
 	}
@@ -105,17 +106,20 @@ function readRefusal(
 	return { ok: false, kind: "refused", status, ...problem, detail, attempts };
 }
 
-/** What the service cannot know when it refuses. */
+/** Adds advice that the service cannot give when it refuses. */
 function adviseOn(code: string, date: string | null, nowMs: number): string | undefined {
 	if (code === "stale_timestamp") return describeClock(date, nowMs);
-	// Every try has a nonce of its own, so the client did not send it twice.
+	// Every try has its own nonce, so the client did not send it twice.
 	if (code === "replayed_nonce") {
 		return "Something on the way sent this request twice, and the other one was heard: make the call again to learn how it ended.";
 	}
 	return undefined;
 }
 
-/** Told and not corrected: a clock that is wrong here is wrong for everything else this machine signs or stores. */
+/**
+ * The clock's error is reported and not corrected, because a wrong clock affects everything that this machine
+ * signs or stores.
+ */
 function describeClock(date: string | null, nowMs: number): string {
 	const serviceMs = date === null ? Number.NaN : Date.parse(date);
 	if (Number.isNaN(serviceMs)) return "Check the clock of this machine.";

@@ -1,5 +1,6 @@
-// What a client is made of. A setting that can never work is a slip in the shop's own code or environment, and
-// the only thing a client throws for. No sentence here quotes a value: it may be a secret in the wrong place.
+// Options of a client. A setting that can never work is a mistake in the shop's code or environment, and the
+// only reason for which a client throws. No message quotes a value, because it may be a secret in the wrong
+// place.
 
 import { isObject } from "../json.ts";
 import { demand, demandBrand, findSecretFault, isFilled } from "../option-checks.ts";
@@ -9,32 +10,34 @@ import type { Fetch } from "./exchange.ts";
 import { defaultRetry, type RetryPolicy } from "./retry.ts";
 
 export type ClientOptions = {
-	/** The service's address, such as `https://ringback.example`. Undefined, as a setting may be, throws: so below. */
+	/**
+	 * Address of the service, such as `https://ringback.example`. An undefined value throws, here and below.
+	 */
 	readonly url: string | undefined;
 	readonly apiKey: string | undefined;
 	readonly secret: string | undefined;
 	/** The word in the header names, `X-<Brand>-Signature`. Default: `Service`. */
 	readonly brand?: string | undefined;
-	/** Default: the runtime's own. */
+	/** Function that sends requests. Default: the runtime's own fetch. */
 	readonly fetch?: Fetch | undefined;
-	/** For one try, until its answer is read. Default 10,000. */
+	/** Time for one try, until its answer is read. Default: 10,000. */
 	readonly timeoutMs?: number | undefined;
 	readonly retry?: Partial<RetryPolicy> | undefined;
-	/** The clock that signs. Default: `Date.now`. */
+	/** Clock for signatures. Default: `Date.now`. */
 	readonly now?: (() => number) | undefined;
 };
 
-/** The service answers within milliseconds; after this long something on the way hangs. */
+/** The service answers within milliseconds. After this time something on the way hangs. */
 const defaultTimeoutMs = 10_000;
-/** More tries than this are a loop, not a retry. */
+/** Maximum number of tries. More would be a loop. */
 const mostAttempts = 20;
-/** The longest that timers measure, 24.8 days: beyond it they fire at once. */
+/** Longest time that timers support, 24.8 days. They fire longer ones at once. */
 const longestMs = 2_147_483_647;
 
 export function readOptions(options: ClientOptions): ClientSettings {
 	demand(isObject(options), "createClient needs its options: { url, apiKey, secret }.");
 	const { apiKey, secret, brand = "Service", timeoutMs = defaultTimeoutMs, now = Date.now } = options;
-	// As a method of the global: some runtimes refuse a fetch that was taken away from it.
+	// Called on the global object, because some runtimes refuse a detached fetch.
 	const fetch: Fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
 	const { maxAttempts, firstDelayMs, maxDelayMs, totalMs } = options.retry ?? {};
 	const retry: RetryPolicy = {
@@ -47,7 +50,7 @@ export function readOptions(options: ClientOptions): ClientSettings {
 	demand(isFilled(apiKey) && /^[!-~]+$/.test(apiKey), "apiKey must be the API key as it was shown: rbk_…");
 	demand(isFilled(secret), "secret must be the programme's signing secret.");
 	const secretFault = findSecretFault(secret);
-	// Sent as a key, the secret would be in every proxy's log.
+	// If the secret were sent as the key, it would be in every proxy's log.
 	demand(!apiKey.startsWith("rbs_") && !secret.startsWith("rbk_"), "apiKey and secret are swapped.");
 	demand(secretFault === undefined, secretFault ?? "");
 	demandBrand(brand);

@@ -1,14 +1,20 @@
-// What the service says no with (RFC 9457), of a whole call or of one item among many.
+// Reads the service's refusals (RFC 9457), of a whole call or of one item.
 
 import { isObject } from "../json.ts";
 import type { Refused } from "./failure.ts";
 
 export type Problem = Pick<Refused, "code" | "detail" | "field">;
 
-/** The service's own sentences are under 300 characters; another's need not fill the shop's log. */
+/**
+ * Maximum length of a foreign message, so that it cannot fill the shop's log. The service's own are under 300
+ * characters.
+ */
 const maxForeignLength = 500;
 
-/** Undefined when it is none. `secrets`: whatever answers may echo what it was sent, and these words go no further. */
+/**
+ * Returns undefined if the JSON is not a problem. `secrets` are removed from the text, because a server may
+ * echo what it was sent.
+ */
 export function readProblem(json: unknown, secrets: readonly string[]): Problem | undefined {
 	if (!isObject(json)) return undefined;
 	const { code, detail, field } = json;

@@ -1,38 +1,43 @@
-// What a shop reports and decides, and the slips worth catching before anything is sent.
+// What a shop reports and decides, with checks for mistakes that are worth catching before anything is sent.
 
 import { isObject } from "../json.ts";
 import type { ConversionStatus, EventType, Reason } from "../words.ts";
 import { type Refused, refuseUnsent } from "./failure.ts";
 
 export type Sale = {
-	/** The shop's own; one conversion per order and event type, however often it is reported. */
+	/**
+	 * The shop's own order id. There is one conversion per order and event type, however often it is reported.
+	 */
 	readonly orderId: string;
-	/** A decimal string such as `"129.90"`: a number can lose cents on its way. */
+	/** Decimal string such as `"129.90"`, because a number can lose cents. */
 	readonly basketValue: string;
-	/** Default `SALE`. */
+	/** Default: `SALE`. */
 	readonly eventType?: EventType | undefined;
-	/** Default: the programme's. */
+	/** Default: the programme's currency. */
 	readonly currency?: string | undefined;
-	/** RFC 3339 with an offset or `Z`. Default: when the service hears of it. */
+	/**
+	 * Time of the sale in RFC 3339 with an offset or `Z`. Default: the time at which the service receives the
+	 * report.
+	 */
 	readonly occurredAt?: string | Date | undefined;
-	/** Default false. */
+	/** Default: false. */
 	readonly test?: boolean | undefined;
-	/** Who brought the customer: the click ID that they came to the shop's page with. */
+	/** Click ID with which the customer came to the shop. It identifies the partner. */
 	readonly clickId?: string | undefined;
-	/** A coupon code that the customer used. */
+	/** Coupon code that the customer used. */
 	readonly couponCode?: string | undefined;
 };
 
 export type Approval = {
 	readonly orderId: string;
-	/** Default `SALE`. */
+	/** Default: `SALE`. */
 	readonly eventType?: EventType | undefined;
 };
 
-/** A rejection or a reversal: neither goes without its reason. */
+/** A rejection or a reversal, which both need a reason. */
 export type ReasonedDecision = Approval & { readonly reason: Reason };
 
-/** One of many. */
+/** One item of a batch of decisions. */
 export type Decision =
 	| ({ readonly decision: "approve" } & Approval)
 	| ({ readonly decision: "reject" | "reverse" } & ReasonedDecision);
@@ -40,23 +45,32 @@ export type Decision =
 export type ConversionQuery = {
 	readonly status?: ConversionStatus | undefined;
 	readonly orderId?: string | undefined;
-	/** When it was recorded: a time such as `2026-03-01T13:00:00Z`, or a day, which begins at midnight UTC. */
+	/**
+	 * Earliest time of recording: a time such as `2026-03-01T13:00:00Z`, or a day, which begins at midnight
+	 * UTC.
+	 */
 	readonly recordedFrom?: string | undefined;
 	readonly recordedBefore?: string | undefined;
-	/** The time of the sale. With one of these the list is in the order of the sales, the newest first. */
+	/**
+	 * Earliest time of the sale. If one of these is given, the list is sorted by the time of sale, newest
+	 * first.
+	 */
 	readonly occurredFrom?: string | undefined;
 	readonly occurredBefore?: string | undefined;
-	/** 1 to 200; default 50. */
+	/** Page size from 1 to 200. Default: 50. */
 	readonly limit?: number | undefined;
-	/** `nextCursor` of the page before. */
+	/** `nextCursor` of the previous page. */
 	readonly cursor?: string | undefined;
 };
 
 export type Written = { readonly ok: true; readonly text: string } | Refused;
 
-/** Fields the service does not know are sent as they are: it names a misspelt one, dropping it would hide it. */
+/**
+ * Unknown fields are sent as they are, because the service names a misspelt one and dropping it would hide
+ * the mistake.
+ */
 export function writeReport(report: Sale | Approval | ReasonedDecision): Written {
-	// Callers in plain JavaScript hand over whatever their database gave them.
+	// Callers in plain JavaScript may pass anything that their database returned.
 	const fields: unknown = report;
 	if (!isObject(fields)) return refuseUnsent("invalid_field", "The argument", "must be an object.");
 	const { orderId, basketValue } = fields;
@@ -77,14 +91,14 @@ export function writeJson(value: object): Written {
 	try {
 		return { ok: true, text: JSON.stringify(value) };
 	} catch {
-		// A bigint or a circle; the message would quote the data.
+		// A bigint or a circular object. The original message would quote the data.
 		return refuseUnsent("invalid_field", "The argument", "holds what cannot be written as JSON.");
 	}
 }
 
 type WrittenQuery = { readonly ok: true; readonly path: string } | Refused;
 
-/** Path and query of a listing, in the form that goes on the wire. */
+/** Returns path and query of a listing in the form that goes on the wire. */
 export function writeQuery(query: ConversionQuery): WrittenQuery {
 	const fields: unknown = query;
 	if (!isObject(fields)) return refuseUnsent("invalid_field", "The query", "must be an object.");

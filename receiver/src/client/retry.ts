@@ -1,13 +1,16 @@
-// When a failed try is made again, and after how long. Pure: the clock and the dice arrive as arguments.
+// Decides whether and when a failed try is repeated. It is pure: clock and randomness are arguments.
 
 export type RetryPolicy = {
-	/** Tries in all, the first included. 1: never again. Default 4. */
+	/** Maximum number of tries, including the first. Default: 4. */
 	readonly maxAttempts: number;
-	/** Before the second try; doubles each time. Default 500. */
+	/** Pause before the second try, which doubles each time. Default: 500. */
 	readonly firstDelayMs: number;
-	/** The longest pause of our own choosing. Default 8,000. */
+	/** Longest pause that the client chooses itself. Default: 8,000. */
 	readonly maxDelayMs: number;
-	/** For everything, pauses included. Default 30,000: room for three pauses of the 5 s that the service asks for. */
+	/**
+	 * Time for the whole call including pauses. The default of 30,000 leaves room for three pauses of the 5 s
+	 * that the service asks for.
+	 */
 	readonly totalMs: number;
 };
 
@@ -18,7 +21,7 @@ export const defaultRetry: RetryPolicy = {
 	totalMs: 30_000,
 };
 
-/** Milliseconds to wait before the next try, or undefined when there is none. */
+/** Returns the pause in milliseconds before the next try, or undefined if there is none. */
 export function planRetry(
 	policy: RetryPolicy,
 	attempts: number,
@@ -28,18 +31,18 @@ export function planRetry(
 ): number | undefined {
 	if (attempts >= policy.maxAttempts) return undefined;
 	const doubledMs = Math.min(policy.maxDelayMs, policy.firstDelayMs * 2 ** (attempts - 1));
-	// Half of it is chance: shops that failed together must not come back together. On top of what the service
-	// asked for, because sooner than that would be earlier than it allows.
+	// Half of the pause is random, so that shops that failed together do not return together. It is added to
+	// the time that the service asked for, because an earlier request is not allowed.
 	const delayMs = (retryAfterMs ?? 0) + doubledMs * (0.5 + dice / 2);
 	return elapsedMs + delayMs < policy.totalMs ? delayMs : undefined;
 }
 
-/** 408, 429 and 5xx pass; the other statuses would be the same again. */
+/** Returns true for 408, 429 and 5xx, which may pass. Other statuses would be the same again. */
 export function isWorthAnotherTry(status: number): boolean {
 	return status === 408 || status === 429 || status >= 500;
 }
 
-/** Seconds or a date (RFC 9110, section 10.2.3); undefined for anything else. */
+/** Parses seconds or a date (RFC 9110, section 10.2.3). Returns undefined for anything else. */
 export function readRetryAfterMs(value: string | null, nowMs: number): number | undefined {
 	if (value === null) return undefined;
 	if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;

@@ -1,5 +1,6 @@
-// Tells the service what came of each event here, so that its Integration page can show it. Nothing waits for it and
-// nothing depends on it: a service that does not know the call is told no more, one that keeps nothing rarely.
+// Reports the result of each event to the service, so that its Integration page can show it. Nothing waits
+// for these reports or depends on them. If the service does not know the call, reporting ends; if it stores
+// nothing, reports become rare.
 
 import { readText } from "../client/exchange.ts";
 import { isObject, parseJson } from "../json.ts";
@@ -18,26 +19,32 @@ export type ToldAnswer = {
 
 export type AnswerTeller = {
 	tell(answer: ToldAnswer): void;
-	/** Resolves when nothing waits any more, or soon. */
+	/** Resolves when all reports are sent, or after a short time. */
 	finish(): Promise<void>;
 };
 
 const path = "/v1/events/answers";
-/** All that waits goes in one call, which takes as many: whoever looks for what they just did finds it. The oldest are left out. */
+/**
+ * Maximum number of waiting reports, which is also the maximum per call. The oldest are dropped, because
+ * people look for the newest.
+ */
 const mostWaiting = 200;
 const pauseMs = 1_000;
-/** After a call of which nothing was kept: the page has enough of a busy shop, and has room for some in a minute. */
+/**
+ * Pause after a call of which nothing was stored. The page of a busy shop is full and has room again after a
+ * minute.
+ */
 const pauseWhenFullMs = 60_000;
 const timeoutMs = 5_000;
 const maxAnswerBytes = 65_536;
-/** Ctrl-C is not kept waiting for longer. */
+/** Longest time for which Ctrl-C waits for the last reports. */
 const lastPatienceMs = 1_500;
 
 export function createAnswerTeller(settings: Settings, pause = pauseFor): AnswerTeller {
 	let waiting: ToldAnswer[] = [];
 	let isWanted = true;
 	let telling: Promise<void> | undefined;
-	/** Whoever stops is not kept: what is left goes at once. */
+	/** Ends the pause when the command stops, so that the remaining reports are sent at once. */
 	const hurry = new AbortController();
 	const hangUp = new AbortController();
 
@@ -70,8 +77,8 @@ export function createAnswerTeller(settings: Settings, pause = pauseFor): Answer
 }
 
 /**
- * Unwanted where it will never be taken. What is lost on the way is not told again: the page shows what it has, and how
- * much of it was kept is then unknown.
+ * Sends reports. Returns that they are unwanted if the service will never accept them. Lost reports are not
+ * repeated; the number that was stored is then unknown.
  */
 async function send(
 	{ url, apiKey, secret, brand }: Settings,

@@ -1,4 +1,5 @@
-// One connection to the service's stream of events, signed like every call. Says how it went; judges nothing.
+// Opens one connection to the service's event stream, signed like every call. It reports how the connection
+// ended and judges nothing.
 
 import { readText } from "../client/exchange.ts";
 import { isObject, parseJson } from "../json.ts";
@@ -9,17 +10,17 @@ import { createMessageReader, type StreamMessage } from "./stream-message.ts";
 
 export type Connection =
 	| { readonly kind: "open"; readonly messages: AsyncIterable<StreamMessage> }
-	/** The service says no, with its code and sentence. */
+	/** The service refused, with a code and a sentence. */
 	| { readonly kind: "refused"; readonly status: number; readonly code: string; readonly detail: string }
-	/** Something else answers at this address. */
+	/** Another program answers at this address. */
 	| { readonly kind: "unexpected"; readonly status: number; readonly detail: string }
 	| { readonly kind: "unreachable"; readonly detail: string };
 
 export type StreamRequest = { readonly after: string | undefined; readonly testOnly: boolean };
 
-/** The service answers within milliseconds; after this long something on the way hangs. */
+/** The service answers within milliseconds. After this time something on the way hangs. */
 const answerTimeoutMs = 10_000;
-/** Three heartbeats: a connection that is silent for longer is gone, whatever the system believes. */
+/** Three heartbeats. A connection that is silent for longer is dead, whatever the system reports. */
 const silenceTimeoutMs = 45_000;
 const maxProblemBytes = 65_536;
 
@@ -42,7 +43,7 @@ export async function openStream(
 	try {
 		const response = await fetch(url + path, {
 			headers: { ...headers, Accept: "text/event-stream" },
-			// Followed, a redirect would carry the API key to another place.
+			// Following a redirect would send the API key to another place.
 			redirect: "manual",
 			signal: hangUp.signal,
 		});
@@ -50,7 +51,7 @@ export async function openStream(
 		if (response.status === 200 && isStream && response.body !== null) {
 			return { kind: "open", messages: readMessages(response.body, hangUp, stopListening) };
 		}
-		// Within the same time and until the same Ctrl-C: its body may never end.
+		// The same timeout and stop signal apply, because the body may never end.
 		const refusal = await readRefusal(response, hangUp.signal);
 		stopListening();
 		return refusal;
@@ -77,7 +78,7 @@ async function* readMessages(
 			yield* read(value);
 		}
 	} catch {
-		// A connection that breaks ends the stream like one that is closed: the caller comes back either way.
+		// A broken connection ends the stream like a closed one, because the caller reconnects in both cases.
 		return;
 	} finally {
 		cleanUp();
@@ -87,7 +88,7 @@ async function* readMessages(
 
 async function readRefusal(response: Response, signal: AbortSignal): Promise<Connection> {
 	const { status, headers } = response;
-	// Whatever came of a body that breaks off, the status and type say what answers there.
+	// If the body breaks off, the status and type still say what answers there.
 	const text = await readText(response.body, maxProblemBytes, signal).catch(() => undefined);
 	if (status >= 300 && status < 400) {
 		const location = headers.get("location") ?? "another address";

@@ -1,15 +1,15 @@
-// The first line of what a receiver answers: its own reason for a refusal. The status is the answer; this is only
-// shown, so it is bounded in bytes and in time.
+// Reads the first line of a receiver's answer, which usually gives the reason for a refusal. It is only
+// shown, so its size and time are limited.
 
 import type { IncomingMessage } from "node:http";
 
-/** A sentence is within this; a whole page is not wanted. */
+/** Maximum size, enough for a sentence. */
 const enoughBytes = 2_048;
 const mostCharacters = 200;
-/** It is on this machine and follows the status at once, or never. */
+/** Time limit. The receiver runs on this machine, so the body follows the status at once or never. */
 const patienceMs = 500;
 
-/** Empty where there is none. */
+/** Returns an empty string if there is none. */
 export function readFirstLine(response: IncomingMessage): Promise<string> {
 	return new Promise((resolve) => {
 		const chunks: Buffer[] = [];
@@ -24,7 +24,7 @@ export function readFirstLine(response: IncomingMessage): Promise<string> {
 			bytes += chunk.byteLength;
 			if (bytes >= enoughBytes) end();
 		});
-		// One that breaks off has said what it has said.
+		// The line may also end because the answer breaks off.
 		response.once("end", end).once("error", end).once("close", end);
 	});
 }

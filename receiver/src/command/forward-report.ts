@@ -1,4 +1,4 @@
-// One event on the screen: a line to read, or a line of JSON for a program.
+// Prints one event: a line for people, or a line of JSON for programs.
 
 import type { PostbackEvent } from "../event.ts";
 import type { SentRequest } from "./forward.ts";
@@ -10,7 +10,7 @@ export type Forwarded = Omit<Handled, "told"> & {
 	readonly atMs: number;
 	readonly event: PostbackEvent;
 	readonly cursor: string | undefined;
-	/** Null where it goes nowhere. */
+	/** Address to which the event is forwarded, or null if it is not. */
 	readonly to: string | null;
 };
 
@@ -22,7 +22,7 @@ export type ReportOptions = {
 
 const longestEvent = "conversion.recorded".length;
 const longestStatus = "RECORDED".length;
-/** Orders are lined up as long as they are this short; a longer one is shown whole all the same. */
+/** Orders up to this length are aligned. A longer one is still shown in full. */
 const mostOrderWidth = 28;
 
 const colours = { delivered: 32, verified: 32, retry: 33, unsigned: 33, stop: 31, not_verified: 31 } as const;
@@ -53,7 +53,7 @@ export function createReport(options: ReportOptions): (forwarded: Forwarded) => 
 function writeSent({ path, headers, body, bodySha256 }: SentRequest): string {
 	const shown = showPlainly(body);
 	const bytes = Buffer.byteLength(body);
-	// Whoever hashes what is on the screen must know when it is not what was sent.
+	// A developer who hashes the shown text must know if it differs from the bytes that were sent.
 	const which =
 		shown === body
 			? `these ${bytes} bytes`

@@ -1,4 +1,4 @@
-// One event as the contract's POST to the developer's own endpoint (section 4.1), signed afresh for its path.
+// Sends one event as the contract's POST to the developer's own endpoint (section 4.1), signed for its path.
 
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
@@ -11,7 +11,7 @@ export type ForwardOutcome =
 	| {
 			readonly kind: "answered";
 			readonly status: number;
-			/** Why it is not a 2xx, in the receiver's own words; empty where it has none. */
+			/** The receiver's own reason for an answer that is not 2xx, or empty. */
 			readonly firstLine: string;
 			readonly tookMs: number;
 	  }
@@ -19,10 +19,10 @@ export type ForwardOutcome =
 	| { readonly kind: "failed"; readonly code: string; readonly tookMs: number }
 	| { readonly kind: "stopped" };
 
-/** The body's fields in their order; `sentAt` is replaced by the moment of forwarding. */
+/** Fields of the body in their order. `sentAt` is replaced by the time of forwarding. */
 export type EventBody = Readonly<Record<string, unknown>>;
 
-/** As it went over the wire: all that a check of the signature needs, besides the secret. */
+/** The request as it was sent: everything that a signature check needs besides the secret. */
 export type SentRequest = {
 	readonly path: string;
 	readonly headers: Readonly<Record<string, string | number>>;
@@ -30,7 +30,7 @@ export type SentRequest = {
 	readonly bodySha256: string;
 };
 
-/** Contract, section 8. */
+/** Deadline of contract section 8. */
 const timeoutMs = 5_000;
 
 export async function forwardEvent(
@@ -72,14 +72,15 @@ function post(
 	const took = () => Math.round(performance.now() - startedAtMs);
 	return new Promise((resolve) => {
 		const send = target.protocol === "https:" ? requestHttps : requestHttp;
-		// A connection of its own: a kept one may be closed by the other side just when the next event comes.
+		// Each event has its own connection, because a kept one may be closed by the other side when the next
+		// event arrives.
 		const options = { method: "POST", path, headers, agent: false, autoSelectFamily: true } as const;
 		const request = send({ ...options, protocol: target.protocol, ...hostOf(target) });
 		const finish = (outcome: ForwardOutcome): void => {
 			clearTimeout(timer);
 			stopSignal.removeEventListener("abort", stop);
 			resolve(outcome);
-			// The rest of the answer is not used, and must not hold anything open.
+			// The rest of the answer is not used and must not hold anything open.
 			request.destroy();
 		};
 		const stop = () => finish({ kind: "stopped" });

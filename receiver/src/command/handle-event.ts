@@ -1,5 +1,5 @@
-// What `ringback listen` does with an event: posts it to the developer's endpoint or, where there is none, checks the
-// service's own signature of it.
+// Handles one event of `ringback listen`: posts it to the developer's endpoint or, if there is none, checks
+// the service's own signature.
 
 import { digestSha256 } from "../hmac.ts";
 import { isObject, parseJson } from "../json.ts";
@@ -12,17 +12,17 @@ import type { StreamMessage } from "./stream-message.ts";
 
 export type Handled = {
 	readonly sent: SentRequest | null;
-	/** Null where none came, or nobody was asked. */
+	/** HTTP status, or null if there was no answer or no endpoint. */
 	readonly httpStatus: number | null;
-	/** The receiver's own words for an answer that is no 2xx; empty where it has none. */
+	/** The receiver's own words about an answer that is not 2xx, or empty. */
 	readonly firstLine: string;
 	readonly tookMs: number;
 	readonly judgement: Judgement;
-	/** What the service is told of it. */
+	/** What is reported to the service. */
 	readonly told: Omit<ToldAnswer, "conversionId" | "event"> | null;
 };
 
-/** Undefined when it was stopped meanwhile. */
+/** Returns undefined if the command was stopped meanwhile. */
 export type HandleEvent = (message: StreamMessage) => Promise<Handled | undefined>;
 
 export function createForwarding(target: URL, settings: Settings, stopSignal: AbortSignal): HandleEvent {
@@ -64,7 +64,7 @@ export function createChecking({ secret, brand }: Settings): HandleEvent {
 	};
 }
 
-/** The callback that the service signed; null where it signed none, as older ones do. */
+/** Reads the callback that the service signed, or null if it signed none. */
 async function readSigned(
 	event: string,
 	body: string,
@@ -89,7 +89,7 @@ async function readSigned(
 	};
 }
 
-/** The service takes a word. */
+/** Returns the code in the form that the service accepts. */
 function wordOf(code: string): string {
 	return /^\w{1,40}$/.test(code) ? code : "OTHER";
 }

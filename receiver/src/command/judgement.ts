@@ -1,14 +1,14 @@
-// What the service would do with an answer (contract, section 7), for the developer who sees it on the screen.
+// Says what the service would do with an answer (contract section 7), for the developer at the screen.
 
 import type { Refusal } from "../refusal.ts";
 import type { ForwardOutcome } from "./forward.ts";
 
 export type Judgement = {
-	/** The last three where there is no endpoint to answer. */
+	/** The last three apply if there is no endpoint. */
 	readonly verdict: "delivered" | "retry" | "stop" | "verified" | "not_verified" | "unsigned";
-	/** What came back, in a few words. */
+	/** The answer in a few words. */
 	readonly answer: string;
-	/** What it would mean, and what to do about it; empty when all is well. */
+	/** What it would mean and what to do about it, or empty if all is well. */
 	readonly advice: string;
 };
 
@@ -31,7 +31,7 @@ export function judgeForward(outcome: Exclude<ForwardOutcome, { kind: "stopped" 
 	outcome satisfies never;
 }
 
-/** Of an event that went to no endpoint. */
+/** Judges an event that was checked here instead of being forwarded. */
 export function judgeCheck(found: "verified" | "unsigned" | Refusal): Judgement {
 	if (found === "verified") return { verdict: "verified", answer: "signature valid", advice: "" };
 	if (found === "unsigned") {

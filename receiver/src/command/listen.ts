@@ -1,6 +1,6 @@
-// `ringback listen`: this programme's events, forwarded to an endpoint that is not public yet or checked here, and the
-// service told what came of each. It comes back by itself and goes on where it was; callbacks to a saved Postback URL
-// go on as before.
+// `ringback listen` receives this programme's events, forwards them to an endpoint that is not public yet or
+// checks them here, and reports the results to the service. It reconnects by itself and continues where it
+// stopped. Callbacks to a saved Postback URL are not affected.
 
 import { parseEvent } from "../event.ts";
 import { createMemoryStore } from "../event-store.ts";
@@ -19,15 +19,15 @@ import { parseTarget } from "./target.ts";
 import type { Given, Usage } from "./usage.ts";
 
 const firstPauseMs = 250;
-/** A developer who restarts the service waits no longer than this for the next event. */
+/** Longest pause before a reconnect, for a developer who restarts the service. */
 const longestPauseMs = 10_000;
-/** Whoever was connected for as long may come back at once: that is no way to be asked again and again. */
+/** A connection that lasted this long may be reopened at once. */
 const steadyAfterMs = 5_000;
-/** A stream that is taken up again may tell the last events once more. Far more than can come twice. */
+/** Number of remembered events, far more than can be repeated when a stream is resumed. */
 const mostRemembered = 10_000;
-/** A service that restarts ends a stream or two early; more is worth a word. */
+/** Number of short streams after which a message is shown. A restart of the service ends one or two early. */
 const shortStreamsToSay = 3;
-/** It goes into a header. Later names are let through. */
+/** Form of an event name, which goes into a header. Later names are accepted. */
 const eventNameForm = /^[\w.-]{1,100}$/;
 
 export const listenUsage: Usage = {
@@ -67,12 +67,12 @@ export async function listen(given: Given, surroundings: Surroundings): Promise<
 	return followEvents(given, surroundings, read.settings, target?.url ?? null);
 }
 
-/** None after a connection that was steady. */
+/** Returns no pause after a steady connection. */
 export function reconnectPauseMs(failures: number): number {
 	return failures === 0 ? 0 : Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1));
 }
 
-/** Nothing, if the service does not say. */
+/** Returns an empty text if the service does not say. */
 function describeCallbacks(hasPostbackUrl: unknown): string {
 	if (hasPostbackUrl === true) return "Callbacks to the saved Postback URL go on as before. ";
 	return hasPostbackUrl === false ? "No Postback URL is saved: events come here only. " : "";
@@ -84,7 +84,7 @@ async function followEvents(
 	given: Given,
 	{ screen, stopSignal, environment, isTerminal }: Surroundings,
 	settings: Settings,
-	/** Null: events are checked here. */
+	/** Endpoint, or null if events are checked here. */
 	target: URL | null,
 ): Promise<number> {
 	const testOnly = given.flag("test-only");
@@ -99,7 +99,7 @@ async function followEvents(
 	let cursor = given.text("since");
 	let wasConnected = false;
 	let isLost = false;
-	/** Connections in a row that were not steady. */
+	/** Number of consecutive connections that were not steady. */
 	let failures = 0;
 	let hasSaidShort = false;
 	let handled = 0;
@@ -147,7 +147,7 @@ async function followEvents(
 		if (wasConnected) return;
 		wasConnected = true;
 		const greeting = parseJson(data);
-		// Only shown: the events behind it may be good all the same.
+		// The greeting is only shown. The events that follow may be good even if it is not.
 		const { programId, hasPostbackUrl } = isObject(greeting) ? greeting : {};
 		const programme = typeof programId === "string" ? programId : "this programme";
 		const which = testOnly ? "test events only" : "all events, tests too";
@@ -175,7 +175,10 @@ async function followEvents(
 		if (told !== null) teller.tell({ conversionId: event.conversionId, event: name, ...told });
 	}
 
-	/** 5xx may pass; a lost connection, 408 and 429 too, if it ever worked. Any other refusal stays a refusal. */
+	/**
+	 * 5xx may pass, and so may a lost connection, 408 and 429 if a connection worked before. Any other refusal
+	 * is final.
+	 */
 	function mayComeBack(connection: Lost): boolean {
 		if (connection.kind === "unreachable") return wasConnected || isLost;
 		return connection.status >= 500 || (wasConnected && [408, 429].includes(connection.status));

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// `ringback …` of the package that a shop installs.
+// The `ringback` command of the package that a shop installs.
 
 import { runCommand } from "./run-command.ts";
 
-// `ringback listen | head -3`: whoever reads has read enough.
+// A reader such as `ringback listen | head -3` may close the pipe early.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 	if (error.code !== "EPIPE") throw error;
 	process.exit(0);

@@ -1,5 +1,5 @@
-// The shop's commands, `ringback listen` and `ringback trigger`, for whoever starts them: the package's own program,
-// or the service's command, which offers them too.
+// Runs the shop's commands, `ringback listen` and `ringback trigger`, for the package's own program and for
+// the service's command.
 
 import { listen, listenUsage } from "./listen.ts";
 import { showPlainly } from "./plain-text.ts";
@@ -19,12 +19,12 @@ const commands: readonly ShopCommand[] = [
 	{ usage: triggerUsage, run: trigger },
 ];
 
-/** For a list of commands: their names and what they do. */
+/** Names and summaries for a list of commands. */
 export const shopCommands: readonly { readonly name: string; readonly summary: string }[] = commands.map(
 	({ usage: { name, summary } }) => ({ name, summary }),
 );
 
-/** Resolves to the exit code. Ends by itself, or when the process is asked to stop. */
+/** Runs a command until it ends or the process is asked to stop. Resolves to the exit code. */
 export async function runCommand(
 	args: readonly string[],
 	around: Omit<Surroundings, "stopSignal">,
@@ -66,7 +66,7 @@ export async function runCommand(
 	}
 }
 
-/** One line and no stack. An error's text may be from outside, and may quote a header with what is in it. */
+/** Returns one line without a stack. The message may come from outside and quote a header. */
 function describeUnforeseen(error: unknown, { environment }: Pick<Surroundings, "environment">): string {
 	let text = error instanceof Error ? `${error.name}: ${error.message}` : "an unknown error";
 	for (const name of ["RINGBACK_API_KEY", "RINGBACK_SIGNING_SECRET"]) {

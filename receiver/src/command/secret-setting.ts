@@ -1,11 +1,11 @@
-// A setting that holds a secret: as it stands in the environment, or in the file that NAME_FILE names. Neither value
-// is ever quoted: somebody may have written the secret itself for the path.
+// Reads a secret from the environment or from the file that NAME_FILE names. Neither is ever quoted, because
+// somebody may have entered the secret instead of the path.
 
 import { readFileSync } from "node:fs";
 import type { Environment } from "./surroundings.ts";
 
 export type SecretSetting = {
-	/** Empty where there is none, or none that can be read. */
+	/** The secret, or empty if it is missing or cannot be read. */
 	readonly value: string;
 	readonly problem?: string;
 };

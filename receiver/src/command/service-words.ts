@@ -1,5 +1,4 @@
-// What is said when a call to the service ended other than well: what came of it, and which setting to look at. The
-// same words in every command.
+// Describes a failed call to the service and names the setting to check, in the same words for every command.
 
 import type { CallFailure } from "../client/failure.ts";
 import type { Connection } from "./event-stream.ts";
@@ -10,7 +9,7 @@ export type ServiceProblem = Exclude<Connection, { kind: "open" }> | CallFailure
 const checkAddress = "Check RINGBACK_URL or --url";
 const checkKey = "Check RINGBACK_API_KEY.";
 
-/** The service does not know what the settings are called here. */
+/** Hints about settings, whose names the service does not know. */
 const hints: ReadonlyMap<string, string> = new Map([
 	["missing_api_key", checkKey],
 	["unknown_api_key", checkKey],

@@ -1,5 +1,6 @@
-// Which programme a command speaks for, and where: from options and environment. Every problem at once, each with
-// the way out of it; none quotes a value, for it may be a secret in the wrong place.
+// Reads from options and environment which programme a command works for, and where. All problems are
+// reported at once, each with its solution. No message quotes a value, because it may be a secret in the
+// wrong place.
 
 import { brandForm } from "../option-checks.ts";
 import { parseOrigin } from "../origin.ts";
@@ -8,7 +9,7 @@ import type { Environment } from "./surroundings.ts";
 import type { OptionSpec } from "./usage.ts";
 
 export type Settings = {
-	/** The service's origin, without a slash at its end. */
+	/** Origin of the service, without a slash at its end. */
 	readonly url: string;
 	readonly apiKey: string;
 	readonly secret: string;

@@ -1,22 +1,22 @@
-// Server-sent events out of the bytes of a stream, as far as the service uses them: its lines end in a
-// single line feed (WHATWG HTML, section 9.2).
+// Parses server-sent events as far as the service uses them. Its lines end in a single line feed (WHATWG
+// HTML, section 9.2).
 
 export type StreamMessage = {
-	/** Empty when only the cursor was told. */
+	/** Name of the event, or empty if the message only contains a cursor. */
 	readonly event: string;
 	readonly data: string;
-	/** How the service signed it, as JSON; undefined where it did not. */
+	/** The service's signature as JSON, or undefined if there is none. */
 	readonly signed: string | undefined;
-	/** Where to go on behind this message; undefined where it does not say. */
+	/** Cursor after this message, or undefined. */
 	readonly id: string | undefined;
 };
 
-/** The longest of ours is a few kilobytes; whatever sends more is no Ringback. */
+/** Maximum length of a message. The longest real one has a few kilobytes. */
 const maxMessageCharacters = 1_048_576;
 
 export class MessageTooLongError extends Error {}
 
-/** Takes pieces as they come, cut anywhere; gives the messages that are complete. */
+/** Returns a function that takes chunks cut anywhere and returns the complete messages. */
 export function createMessageReader(): (bytes: Uint8Array) => StreamMessage[] {
 	const decoder = new TextDecoder();
 	let rest = "";

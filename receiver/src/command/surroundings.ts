@@ -1,4 +1,4 @@
-// What a command has around it: the environment, the screen and the stop signal. Handed over by whoever starts it.
+// What a command gets from its caller: the environment, the screen and the stop signal.
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -10,11 +10,11 @@ export type Screen = {
 export type Surroundings = {
 	readonly environment: Environment;
 	readonly screen: Screen;
-	/** Whether standard output is a terminal; colour is for people only. */
+	/** Whether standard output is a terminal. Only people get colours. */
 	readonly isTerminal: boolean;
-	/** Aborted by Ctrl-C and the like. */
+	/** Aborted by Ctrl-C and similar signals. */
 	readonly stopSignal: AbortSignal;
 };
 
-/** Wrong usage: 2, as shells expect; something failed: 1. */
+/** Exit codes: 1 if something failed, 2 for wrong usage, as shells expect. */
 export const exitCode = { ok: 0, failed: 1, usage: 2 } as const;

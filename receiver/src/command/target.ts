@@ -1,4 +1,5 @@
-// The endpoint that events are forwarded to. Any host: it is the developer's own machine.
+// Parses the endpoint to which events are forwarded. Any host is allowed, because it is the developer's own
+// machine.
 
 import { parseUrl } from "../origin.ts";
 
@@ -9,7 +10,7 @@ export type ParsedTarget =
 const example = "such as http://localhost:3000/postback";
 
 export function parseTarget(text: string): ParsedTarget {
-	// `localhost:3000` without http:// is none, or has "localhost:" for its protocol.
+	// `localhost:3000` without http:// is not a URL, or has "localhost:" as its protocol.
 	const url = parseUrl(text);
 	if (url === undefined || !/^https?:$/.test(url.protocol) || url.hostname === "") {
 		return { ok: false, problem: `--to must be an http or https address ${example}.` };
@@ -21,6 +22,7 @@ export function parseTarget(text: string): ParsedTarget {
 		};
 	}
 	if (url.hash !== "") return { ok: false, problem: "--to must not have a fragment (#…): it is never sent." };
-	// Signed as it goes on the wire: # cannot, and white space and umlauts were percent-encoded just now.
+	// The path is signed as it goes on the wire, where white space and umlauts are percent-encoded and # does
+	// not occur.
 	return { ok: true, url };
 }

@@ -1,4 +1,5 @@
-// `ringback trigger conversion.approved`: makes a test conversion and walks it to where that event happens.
+// `ringback trigger conversion.approved` creates a test conversion and moves it to the status in which that
+// event happens.
 
 import { randomBytes } from "node:crypto";
 import type { Decided } from "../client/answer.ts";
@@ -19,9 +20,9 @@ const events = [
 ] as const;
 type TriggeredEvent = (typeof events)[number];
 
-/** Whole numbers suit every currency. */
+/** A whole number is valid in every currency. */
 const defaultBasketValue = "100";
-/** The reason of the contract's own example. */
+/** The reason in the contract's own example. */
 const defaultReason = "RETURN";
 const orderBytes = 4;
 
@@ -100,7 +101,7 @@ export async function trigger(
 	const by = { clickId: given.text("click-id"), couponCode: given.text("coupon-code") };
 	const recorded = await client.record({ orderId, basketValue, test: true, ...by }, call);
 	if (!recorded.ok) return fail(recorded);
-	// It may have been sold since the look.
+	// A real sale may have been recorded since the lookup.
 	if (!recorded.conversion.test) return fail(refuseReal(orderId));
 	say("conversion.recorded", recorded);
 	const reason = givenReason ?? defaultReason;
@@ -124,7 +125,7 @@ export async function trigger(
 	}
 
 	function say(step: TriggeredEvent, { outcome, conversion: { id, status }, credit }: Decided<string>): void {
-		// Nothing new happened, so no event either.
+		// Nothing new happened, so there is no event either.
 		const isRepeat = outcome === "DUPLICATE";
 		if (asJson)
 			screen.out(
@@ -137,7 +138,7 @@ export async function trigger(
 	}
 }
 
-/** Told before anything is recorded: an option that does nothing was meant to do something. */
+/** Reports options that would have no effect, before anything is recorded. */
 function findMisfits(event: TriggeredEvent, from: string | undefined, reason: string | undefined): string[] {
 	const problems: string[] = [];
 	if (from !== undefined && event !== "conversion.reversed") {
@@ -158,7 +159,7 @@ function refuseReal(orderId: string): CallFailure {
 	return { ok: false, kind: "refused", code: "not_a_test", status: null, detail, attempts: 0 };
 }
 
-/** Behind the recording, which is the first step of every way. */
+/** Returns the steps after the recording, which always comes first. */
 function stepsTo(
 	event: TriggeredEvent,
 	isApprovedBefore: boolean,

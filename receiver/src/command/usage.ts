@@ -1,10 +1,10 @@
-// How a command's arguments are read and shown: every problem is a sentence, with the usage behind it.
+// Parses and describes a command's arguments. Every problem is a sentence, followed by the usage.
 
 import { parseArgs } from "node:util";
 
 export type OptionSpec = {
 	readonly type: "string" | "boolean";
-	/** What to put for the value in the usage line. */
+	/** Name of the value in the usage line. */
 	readonly value?: string;
 	readonly help: string;
 	readonly isRequired?: boolean;
@@ -13,7 +13,7 @@ export type OptionSpec = {
 export type Usage = {
 	readonly name: string;
 	readonly summary: string;
-	/** The one word besides the options, where there is one. */
+	/** The single word besides the options, if the command takes one. */
 	readonly argument?: { readonly value: string; readonly help: string; readonly isOptional?: boolean };
 	readonly options: Readonly<Record<string, OptionSpec>>;
 	/** Paragraphs below the options. */
@@ -27,7 +27,7 @@ export type Given = {
 	flag(name: string): boolean;
 };
 
-/** A sentence where they cannot be understood. */
+/** Returns the arguments, or a sentence if they are wrong. */
 export function parseArguments(usage: Usage, args: readonly string[]): Given | string {
 	const options: Record<string, { type: "string" | "boolean"; short?: string }> = {
 		...usage.options,
@@ -64,7 +64,7 @@ function findMissing({ argument, options }: Usage, given: Given): string | undef
 	return missing && `--${missing[0]} is missing: ${missing[1].help}.`;
 }
 
-// parseArgs throws for unknown options and missing values; its own words are for programmers.
+// parseArgs throws for unknown options and missing values, but its messages are meant for programmers.
 function describeArgumentError(error: unknown, args: readonly string[], options: object): string {
 	const code = error instanceof Error && "code" in error ? error.code : undefined;
 	const nameOf = (arg: string): string => arg.replace(/^--/, "").replace(/=.*$/s, "");
@@ -76,7 +76,7 @@ function describeArgumentError(error: unknown, args: readonly string[], options:
 	return `${incomplete ?? "An option"} needs a value. If the value starts with a dash, write ${incomplete ?? "--option"}=VALUE.`;
 }
 
-/** `program` is what the command is typed behind. */
+/** Describes the usage. `program` is the name before the command. */
 export function describeUsage(
 	{ name, summary, argument, options, notes }: Usage,
 	program = "ringback",

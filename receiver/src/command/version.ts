@@ -1,4 +1,4 @@
-// Which version of the package this is: its own package.json says so, in the repository as where it is installed.
+// Reads the version of the package from its package.json.
 
 import { createRequire } from "node:module";
 
