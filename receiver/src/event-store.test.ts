@@ -11,13 +11,13 @@ test("an event is stored once per pair of conversionId and event, whatever else 
 	assert.equal(store({ ...sampleEvent, conversionId: "cnv_2" }), "stored");
 });
 
-test("two pairs that would read the same when joined are two", () => {
+test("two pairs that would be equal when joined are different", () => {
 	const store = createMemoryStore();
 	assert.equal(store({ ...sampleEvent, conversionId: 'a","b', event: "c" }), "stored");
 	assert.equal(store({ ...sampleEvent, conversionId: "a", event: 'b","c' }), "stored");
 });
 
-test("beyond its capacity the oldest pair is forgotten first, and no other", () => {
+test("beyond the capacity the oldest pair is forgotten first, and no other", () => {
 	const store = createMemoryStore({ capacity: 2 });
 	const events = ["cnv_1", "cnv_2", "cnv_3"].map((conversionId) => ({ ...sampleEvent, conversionId }));
 	assert.deepEqual(events.map(store), ["stored", "stored", "stored"]);

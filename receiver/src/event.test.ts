@@ -19,20 +19,20 @@ for (const event of ["conversion.recorded", "conversion.approved", "conversion.d
 }
 
 for (const event of ["conversion.rejected", "conversion.reversed"]) {
-	test(`a ${event} without a reason is refused, for it is promised to have one`, () => {
+	test(`a ${event} without a reason is refused, because the contract promises one`, () => {
 		const detail = "Missing or of the wrong type: reason (string).";
 		assert.deepEqual(parse({ ...sampleEvent, event, reason: null }), { ok: false, detail });
 	});
 }
 
-test("an unknown field is tolerated and left out", () => {
+test("an unknown field is ignored", () => {
 	assert.deepEqual(parse({ ...sampleEvent, version: 2, nested: { a: [] } }), {
 		ok: true,
 		event: sampleEvent,
 	});
 });
 
-test("an event name that is not known today is passed on", () => {
+test("an event name that is unknown today is passed on", () => {
 	const parsed = parse({ ...sampleEvent, event: "conversion.disputed" });
 	assert.equal(parsed.ok && parsed.event.event, "conversion.disputed");
 	assert.equal(parsed.ok && isKnownEvent(parsed.event), false);
@@ -50,13 +50,13 @@ for (const field of fields) {
 	});
 }
 
-test("a body with several faults names each", () => {
+test("a body with several faults names each of them", () => {
 	const parsed = parse({ ...sampleEvent, commission: 10.39, test: 0 });
 	assert.ok(!parsed.ok);
 	assert.equal(parsed.detail, "Missing or of the wrong type: commission (string), test (boolean).");
 });
 
-test("a field is not taken from a prototype the body asks for", () => {
+test("no field is read from a prototype that the body sets", () => {
 	const { orderId: _, ...rest } = sampleEvent;
 	const body = `{"__proto__":{"orderId":"A-1"},${JSON.stringify(rest).slice(1)}`;
 	assert.equal(parseEvent(Buffer.from(body)).ok, false);

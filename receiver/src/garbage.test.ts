@@ -26,7 +26,7 @@ test("anything in place of the request is refused and never throws", async () =>
 	);
 });
 
-test("anything in place of a part of a delivery never throws, nor changes the event", async () => {
+test("anything in place of a part of a delivery never throws and never changes the event", async () => {
 	const genuine = sampleDelivery();
 	const part = <T>(value: T) => fc.oneof({ weight: 3, arbitrary: fc.constant(value) }, anything);
 	const header = (name: string) => part(genuine.headers[name]);
@@ -56,7 +56,7 @@ test("anything in place of a part of a delivery never throws, nor changes the ev
 	);
 });
 
-test("any signed bytes as a body give an answer", async () => {
+test("any signed bytes as a body get an answer", async () => {
 	const body = fc.oneof(fc.uint8Array(), fc.json().map(Buffer.from));
 	await fc.assert(
 		fc.asyncProperty(body, async (rawBody) => {

@@ -24,11 +24,11 @@ const absent: [string, PostbackHeaders][] = [
 	["a longer name", { "x-service-nonce-2": "ab12" }],
 ];
 for (const [form, headers] of absent) {
-	test(`a header is absent with ${form}`, () =>
+	test(`a header is missing with ${form}`, () =>
 		assert.equal(readHeader(headers, "X-Service-Nonce"), undefined));
 }
 
-test("a header sent twice is one joined value, in every form", () => {
+test("a repeated header is one joined value, in every form", () => {
 	const twice = new Headers([
 		["x-service-nonce", "ab"],
 		["x-service-nonce", "cd"],

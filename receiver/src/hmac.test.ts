@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import { isSignedWith } from "./hmac.ts";
 
-test("a signature under an empty secret is refused even when it is correct", async () => {
+test("a signature under an empty secret is refused even if it is correct", async () => {
 	assert.equal(await isSignedWith("", "message", sign("", "message")), false);
 });
 

@@ -8,27 +8,27 @@ import { sampleDelivery, sampleSeconds, sampleSecret } from "./sample-delivery.t
 
 type Handle = Receiver["node"];
 
-test("over HTTP/2 a delivery is answered 204 and worked on", async (t) => {
+test("over HTTP/2 a delivery is answered 204 and processed", async (t) => {
 	const shop = await openShop(t);
 	assert.equal(await shop.post(), 204);
 	await shop.receiver.settled();
 	assert.equal(shop.worked.length, 1);
 });
 
-test("over HTTP/2 a body that is not read to its end is answered 413, and Node has nothing to warn of", async (t) => {
+test("over HTTP/2 a body that is not read to its end is answered 413, without a warning of Node", async (t) => {
 	const warnings: Error[] = [];
 	const keep = (warning: Error) => warnings.push(warning);
 	process.on("warning", keep);
 	t.after(() => process.off("warning", keep));
 	const shop = await openShop(t);
 	assert.equal(await shop.announce("99999999999"), 413);
-	// The connection is as good as before.
+	// The connection still works.
 	assert.equal(await shop.post(), 204);
 	await new Promise(setImmediate);
 	assert.deepEqual(warnings, []);
 });
 
-test("over HTTP/2 an event is worked on although its sender hung up before the handler ran", async (t) => {
+test("over HTTP/2 an event is processed although its sender disconnected before the handler ran", async (t) => {
 	const begun = Promise.withResolvers<void>();
 	const shop = await openShop(t, (receive) => async (request, response) => {
 		const { rawBody } = sampleDelivery();
@@ -75,7 +75,7 @@ async function openShop(t: TestContext, wrap: (receive: Handle) => Handle = (rec
 		open,
 		handled: () => handled.promise,
 		post: () => readStatus(open().end(rawBody)),
-		/** Of a body that never comes. */
+		/** Announces a body that never arrives. */
 		async announce(contentLength: string) {
 			const sending = session.request({ ":method": "POST", "content-length": contentLength });
 			const status = await readStatus(sending);

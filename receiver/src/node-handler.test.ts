@@ -54,7 +54,7 @@ after(async () => {
 	assert.equal(sockets.size, 0);
 });
 
-test("a delivery is answered 204 without a body, and its work begins when that has gone out", async () => {
+test("a delivery is answered 204 without a body, and its work begins after that was sent", async () => {
 	const receive = handle;
 	const seen: boolean[] = [];
 	handle = (request, response) => {
@@ -67,7 +67,7 @@ test("a delivery is answered 204 without a body, and its work begins when that h
 	assert.deepEqual(seen, [true]);
 });
 
-test("a body that comes in pieces is put together as it came", async () => {
+test("a body in chunks is put together as it arrived", async () => {
 	const { path, headers, rawBody } = fresh();
 	const sending = open(origin() + path, { method: "POST", headers });
 	for (const byte of Buffer.from(rawBody)) sending.write(Buffer.of(byte));
@@ -77,7 +77,7 @@ test("a body that comes in pieces is put together as it came", async () => {
 	assert.equal(response?.statusCode, 204);
 });
 
-test("behind something that parsed the body it answers 500 and says what to do", async () => {
+test("after a parser that consumed the body it answers 500 and says what to do", async () => {
 	const receive = handle;
 	handle = async (request, response) => {
 		const chunks = await request.toArray();
@@ -91,7 +91,7 @@ test("behind something that parsed the body it answers 500 and says what to do",
 
 for (const name of ["body", "rawBody"]) {
 	for (const form of ["bytes", "text"]) {
-		test(`behind something that left the raw body as ${form} under ${name}, that is what counts`, async () => {
+		test(`if other code left the raw body as ${form} under ${name}, that is used`, async () => {
 			const receive = handle;
 			handle = async (request, response) => {
 				const bytes = Buffer.concat(await request.toArray());
@@ -103,7 +103,7 @@ for (const name of ["body", "rawBody"]) {
 	}
 }
 
-test("where a handler is mounted, the whole path counts", async () => {
+test("the whole path is verified if the handler is mounted below a path", async () => {
 	const receive = handle;
 	handle = (request, response) => {
 		Object.assign(request, { originalUrl: request.url, url: "/" });
@@ -112,7 +112,7 @@ test("where a handler is mounted, the whole path counts", async () => {
 	assert.equal((await post()).status, 204);
 });
 
-test("a body that is a little too large is answered 413, and no byte of it is left for the next request", async () => {
+test("a body that is a little too large is answered 413, and none of it is taken for the next request", async () => {
 	const response = await post(fresh({ rawBody: " ".repeat(70_000) }));
 	assert.equal(response.status, 413);
 	assert.equal((await post()).status, 204);
@@ -127,7 +127,7 @@ test("a body announced as much too large is answered 413 without waiting for it"
 	assert.equal(refused[0]?.reason, "body_too_large");
 });
 
-test("a body that never ends is answered 413 after little more than was allowed", async () => {
+test("an endless body is answered 413 after little more than the limit", async () => {
 	const socket = await dial();
 	socket.write("POST / HTTP/1.1\r\nhost: shop\r\ntransfer-encoding: chunked\r\n\r\n");
 	const piece = Buffer.from(`10000\r\n${" ".repeat(0x10000)}\r\n`);
@@ -138,11 +138,11 @@ test("a body that never ends is answered 413 after little more than was allowed"
 	socket.on("drain", send);
 	send();
 	assert.match(await readAll(socket), /^HTTP\/1\.1 413 /);
-	// 1 MiB is thrown away; the rest of these is what the kernel's own buffers swallow.
+	// 1 MiB is discarded. The rest of these chunks is in the kernel's own buffers.
 	assert.ok(pieces < 1000, `${pieces} pieces of 64 KiB`);
 });
 
-test("a sender that hangs up in the middle of its body disturbs nobody", async () => {
+test("a sender that disconnects in the middle of its body disturbs nobody", async () => {
 	const socket = await dial();
 	socket.write("POST / HTTP/1.1\r\nhost: shop\r\ncontent-length: 100\r\n\r\nhalf");
 	while (handled.length === 0) await new Promise(setImmediate);
@@ -155,7 +155,7 @@ test("a sender that hangs up in the middle of its body disturbs nobody", async (
 	assert.equal((await post()).status, 204);
 });
 
-test("an event that was stored is worked on although its sender hung up before the answer", async () => {
+test("a stored event is processed although its sender disconnected before the answer", async () => {
 	const storing = Promise.withResolvers<"stored">();
 	let hasAsked = false;
 	handle = createReceiver({
@@ -175,7 +175,7 @@ test("an event that was stored is worked on although its sender hung up before t
 	assert.equal(worked.length, 1);
 });
 
-test("an event is worked on although its sender hung up before the handler ran", async () => {
+test("an event is processed although its sender disconnected before the handler ran", async () => {
 	const receive = handle;
 	handle = async (request, response) => {
 		Object.assign(request, { rawBody: Buffer.concat(await request.toArray()) });
@@ -189,7 +189,7 @@ test("an event is worked on although its sender hung up before the handler ran",
 	assert.equal(worked.length, 1);
 });
 
-test("an event is worked on although something else gave its answer before the handler ran", async () => {
+test("an event is processed although other code answered before the handler ran", async () => {
 	const receive = handle;
 	handle = async (request, response) => {
 		Object.assign(request, { rawBody: Buffer.concat(await request.toArray()) });
@@ -217,7 +217,7 @@ for (const [what, origin, path] of [
 	});
 }
 
-test("an answer that something else gave already is not given twice", async () => {
+test("an answer that other code already sent is not sent twice", async () => {
 	const receive = handle;
 	handle = (request, response) => {
 		response.writeHead(202).end();
@@ -246,7 +246,7 @@ function post({ path, headers, rawBody } = fresh()): Promise<Response> {
 	return fetch(origin() + path, { method: "POST", headers: { ...headers, connection: "close" }, body });
 }
 
-/** For a sender that hangs up before it is answered. */
+/** For a sender that disconnects before it is answered. */
 function send(): ClientRequest {
 	const { path, headers, rawBody } = fresh();
 	const sending = open(origin() + path, { method: "POST", headers });
@@ -276,7 +276,7 @@ async function readAll(socket: Socket): Promise<string> {
 	socket.on("data", (chunk) => {
 		text += chunk;
 	});
-	// Writing on into a connection that was closed is what this sender does wrong.
+	// This sender keeps writing to a closed connection on purpose.
 	socket.on("error", () => undefined);
 	if (!socket.destroyed) await once(socket, "close").catch(() => undefined);
 	return text;

@@ -13,7 +13,7 @@ test("a nonce is new once, and again when its time is over", () => {
 	assert.equal(memory.remember("a", 1000), true);
 });
 
-test("a repeat does not prolong the memory of the first", () => {
+test("a repeat does not extend the first one's lifetime", () => {
 	let nowMs = 0;
 	const memory = createNonceMemory({ now: () => nowMs });
 	memory.remember("a", 1000);
@@ -23,14 +23,14 @@ test("a repeat does not prolong the memory of the first", () => {
 	assert.equal(memory.remember("a", 1000), true);
 });
 
-test("beyond its capacity the oldest is forgotten first, and no other", () => {
+test("beyond the capacity the oldest is forgotten first, and no other", () => {
 	const memory = createNonceMemory({ capacity: 3, now: () => 0 });
 	for (const nonce of ["a", "b", "c", "d"]) assert.equal(memory.remember(nonce, 1000), true);
 	for (const nonce of ["b", "c", "d"]) assert.equal(memory.remember(nonce, 1000), false);
 	assert.equal(memory.remember("a", 1000), true);
 });
 
-test("what has run out makes room before anything else does", () => {
+test("expired nonces make room before any other", () => {
 	let nowMs = 0;
 	const memory = createNonceMemory({ capacity: 2, now: () => nowMs });
 	memory.remember("short", 10);
@@ -41,7 +41,7 @@ test("what has run out makes room before anything else does", () => {
 	assert.equal(memory.remember("new", 1000), false);
 });
 
-test("a nonce that is forgotten is new again", () => {
+test("a forgotten nonce is new again", () => {
 	const memory = createNonceMemory();
 	memory.remember("a", 1000);
 	memory.forget?.("a");

@@ -42,7 +42,7 @@ const mistakes: [string, object, RegExp][] = [
 	["a blank for a secret", { secret: "   " }, /^secret has white space around it/],
 ];
 for (const [condition, options, message] of mistakes) {
-	test(`a receiver is not made with ${condition}, and says what is wrong without quoting it`, () => {
+	test(`a receiver is not created with ${condition}, and says what is wrong without quoting it`, () => {
 		assert.throws(
 			() => createAnyhow({ ...right, ...options }),
 			(error) =>
@@ -52,18 +52,18 @@ for (const [condition, options, message] of mistakes) {
 }
 
 for (const options of [undefined, null, "rbs_1", []]) {
-	test(`a receiver is not made of ${JSON.stringify(options)}, and says what it needs`, () => {
+	test(`a receiver is not created from ${JSON.stringify(options)}, and says what it needs`, () => {
 		assert.throws(() => createAnyhow(options), /^TypeError: createReceiver needs its options/);
 	});
 }
 
-test("every option that may be left out may be undefined", () => {
+test("every optional option may be undefined", () => {
 	const names = ["store", "nonces", "brand", "path", "ignoreTests", "maxBodyBytes", "answerWithinMs", "now"];
 	const left = Object.fromEntries([...names, "onRefused", "onError"].map((name) => [name, undefined]));
 	assert.ok(createAnyhow({ ...right, ...left }));
 });
 
-test("a memory whose functions are its class's is one", () => {
+test("a memory may be an instance of a class", () => {
 	class SharedMemory {
 		remember() {
 			return true;
@@ -73,7 +73,7 @@ test("a memory whose functions are its class's is one", () => {
 });
 
 for (const secret of ["rbk_1", `${sampleSecret}\n`, [sampleSecret, " "]]) {
-	test(`503 and a sentence for the log when the function for the secret finds ${JSON.stringify(secret)}`, async () => {
+	test(`503 and a sentence for the log if the function for the secret returns ${JSON.stringify(secret)}`, async () => {
 		const errors: unknown[] = [];
 		const options: ReceiverOptions = {
 			...right,

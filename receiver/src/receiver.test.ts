@@ -8,7 +8,7 @@ import { sampleDelivery, sampleEvent, sampleSeconds, sampleSecret } from "./samp
 
 type Sample = Parameters<typeof sampleDelivery>[0];
 
-test("a genuine delivery is stored, then answered 204 with nothing else, and only then worked on", async () => {
+test("a genuine delivery is stored, then answered 204 with nothing else, and only then processed", async () => {
 	const steps: string[] = [];
 	const shop = openShop({
 		store: () => {
@@ -33,7 +33,7 @@ test("a repeat is answered 204 and not worked on, while the first is still in wo
 	assert.deepEqual([(await shop.receive({ nonce: "0003" })).answer.status, shop.worked.length], [204, 1]);
 });
 
-test("of two deliveries of one event at once, one is worked on", async () => {
+test("of two concurrent deliveries of one event, one is processed", async () => {
 	const shop = openShop();
 	const both = await Promise.all([shop.receive({ nonce: "0001" }), shop.receive({ nonce: "0002" })]);
 	await Promise.all(both.map(({ finish }) => finish?.()));
@@ -74,7 +74,7 @@ for (const [status, reason, condition, changes, options = {}] of refusals) {
 	});
 }
 
-test("with a request that does not verify its report gets what was received, as it came", async () => {
+test("the report about a request that does not verify gets the request as it arrived", async () => {
 	const received: unknown[] = [];
 	const shop = openShop({ secret: "another", onRefused: (_, request) => received.push(request) });
 	await shop.receive();
@@ -111,7 +111,7 @@ for (const method of ["GET", "HEAD", "PUT", "DELETE", "post", ""]) {
 	});
 }
 
-test("503 when storing fails; the same request is welcome again, and is then worked on", async () => {
+test("503 when storing fails; the same request is accepted again and then processed", async () => {
 	let isBroken = true;
 	const shop = openShop({
 		store: () => (isBroken ? Promise.reject(new Error("the disk is full")) : "stored"),
@@ -126,13 +126,13 @@ test("503 when storing fails; the same request is welcome again, and is then wor
 	assert.deepEqual([again.answer.status, shop.worked.length], [204, 1]);
 });
 
-test("503 when the store does not say whether it was new", async () => {
+test("503 if the store does not say whether the event was new", async () => {
 	const shop = openShop({ store: (() => undefined) as unknown as () => "stored" });
 	assert.equal((await shop.receive()).answer.status, 503);
 	assert.match(String(shop.errors[0]), /"stored" or "seen"/);
 });
 
-test("503 when storing hangs; once it is done after all, the event is worked on although its repeat is not", async (t) => {
+test("503 when storing hangs; if it succeeds later, the event is processed although its repeat is not", async (t) => {
 	const passDeadline = stopTime(t);
 	const hung = Promise.withResolvers<"stored">();
 	const results: (() => Promise<"stored"> | "seen")[] = [() => passDeadline(hung.promise), () => "seen"];
@@ -149,7 +149,7 @@ test("503 when storing hangs; once it is done after all, the event is worked on 
 	assert.equal(shop.worked.length, 1);
 });
 
-test("503 when a store that hung fails at last: it is reported, and nothing is worked on", async (t) => {
+test("503 when a hanging store fails in the end: it is reported, and nothing is processed", async (t) => {
 	const passDeadline = stopTime(t);
 	const hung = Promise.withResolvers<"stored">();
 	const shop = openShop({ store: () => passDeadline(hung.promise) });
@@ -161,7 +161,7 @@ test("503 when a store that hung fails at last: it is reported, and nothing is w
 	assert.equal(shop.worked.length, 0);
 });
 
-test("after a 503 because storing hung, the same request is welcome again and is told that it was stored", async (t) => {
+test("after a 503 because storing hung, the same request is accepted again and told that it was stored", async (t) => {
 	const passDeadline = stopTime(t);
 	const hung = Promise.withResolvers<"stored">();
 	const results: (() => Promise<"stored"> | "seen")[] = [() => passDeadline(hung.promise), () => "seen"];
@@ -174,7 +174,7 @@ test("after a 503 because storing hung, the same request is welcome again and is
 	assert.deepEqual([copy.answer.status, copy.finish, shop.worked.length], [204, undefined, 1]);
 });
 
-test("after a 503 because the nonce memory was slow, its nonce is given back as soon as it was taken", async (t) => {
+test("after a 503 because the nonce memory was slow, the nonce is released as soon as it was claimed", async (t) => {
 	const passDeadline = stopTime(t);
 	const memory = createNonceMemory({ now: () => sampleSeconds * 1000 });
 	const slow = Promise.withResolvers<void>();
@@ -193,7 +193,7 @@ test("after a 503 because the nonce memory was slow, its nonce is given back as 
 	assert.deepEqual([copy.answer.status, shop.worked.length], [204, 1]);
 });
 
-test("a copy of what was accepted stays refused, although its own check was too late for an answer", async (t) => {
+test("a copy of an accepted request stays refused, although its own check was too late for an answer", async (t) => {
 	const passDeadline = stopTime(t);
 	const memory = createNonceMemory({ now: () => sampleSeconds * 1000 });
 	const slow = Promise.withResolvers<void>();
@@ -212,7 +212,7 @@ test("a copy of what was accepted stays refused, although its own check was too 
 	assert.equal((await shop.receive()).answer.status, 401);
 });
 
-test("after a 503 because the nonce memory lost its own answer, the same request is welcome again", async () => {
+test("after a 503 because the nonce memory lost its answer, the same request is accepted again", async () => {
 	const memory = createNonceMemory({ now: () => sampleSeconds * 1000 });
 	let isBroken = true;
 	const remember: NonceMemory["remember"] = async (nonce, forMs) => {
@@ -226,13 +226,13 @@ test("after a 503 because the nonce memory lost its own answer, the same request
 	assert.equal((await shop.receive()).answer.status, 204);
 });
 
-test("a nonce memory that hangs when it is to forget keeps no answer back", async () => {
+test("a nonce memory that hangs in forget delays no answer", async () => {
 	const nonces = { remember: () => true, forget: () => new Promise(() => undefined) };
 	const shop = openShop({ nonces, store: throwNow });
 	assert.equal((await shop.receive()).answer.status, 503);
 });
 
-test("a nonce memory that fails when it is to forget is reported, and changes no answer", async () => {
+test("a nonce memory that fails in forget is reported, and changes no answer", async () => {
 	for (const forget of [throwNow, () => Promise.reject(new Error("no stock"))]) {
 		const shop = openShop({
 			nonces: { remember: () => true, forget },
@@ -273,14 +273,14 @@ const outOfOrder: [string, Partial<ReceiverOptions>][] = [
 	],
 ];
 for (const [condition, options] of outOfOrder) {
-	test(`503 and not a refusal when ${condition}, for a 4xx would end the delivery`, async () => {
+	test(`503 and not a refusal when ${condition}, because a 4xx would end the delivery`, async () => {
 		const shop = openShop(options);
 		assert.equal((await shop.receive()).answer.status, 503);
 		assert.deepEqual([shop.errors.length, shop.refused.length, shop.worked.length], [1, 0, 0]);
 	});
 }
 
-test("408 when the body does not come to an end", async (t) => {
+test("408 if the body does not end", async (t) => {
 	const passDeadline = stopTime(t);
 	const shop = openShop();
 	const body = new ReadableStream({ pull: () => passDeadline(new Promise<void>(() => undefined)) });
@@ -294,7 +294,7 @@ test("408 when the body does not come to an end", async (t) => {
 	);
 });
 
-test("an event whose work fails was answered, and is reported with its error", async () => {
+test("an event whose work fails was acknowledged, and is reported with its error", async () => {
 	for (const onEvent of [() => Promise.reject(new Error("no stock")), throwNow]) {
 		const reported: unknown[][] = [];
 		const shop = openShop({ onEvent, onError: (...report) => reported.push(report) });
@@ -319,11 +319,11 @@ test("a report that throws changes no answer", async () => {
 	}
 });
 
-test("a report that rejects changes no answer, and its promise is dropped nowhere", async () => {
+test("a report that rejects changes no answer, and its promise is handled", async () => {
 	const logged = mock.method(console, "error", () => undefined);
 	const reject = () => Promise.reject(new Error("the log is away"));
 	try {
-		// A promise that nobody looks after fails the test, as it would end the shop's process.
+		// An unhandled promise fails the test, as it would end the shop's process.
 		const shop = openShop({ onRefused: reject, onError: reject, onEvent: throwNow });
 		assert.equal((await shop.receive({ secret: "other" })).answer.status, 401);
 		const { answer, finish } = await shop.receive();
@@ -338,14 +338,14 @@ test("a report that rejects changes no answer, and its promise is dropped nowher
 	}
 });
 
-test("a refusal's report that rejects is told to onError", async () => {
+test("a refusal's report that rejects is passed to onError", async () => {
 	const shop = openShop({ onRefused: () => Promise.reject(new Error("the log is away")) });
 	await shop.receive({ secret: "other" });
 	await new Promise(setImmediate);
 	assert.deepEqual(shop.errors, [new Error("the log is away")]);
 });
 
-test("without reports of one's own, the console says what was refused and what failed, and no secret", async () => {
+test("without custom reports the console says what was refused and what failed, and no secret", async () => {
 	const said: string[] = [];
 	const listen = (...words: unknown[]) => said.push(words.map(String).join(" "));
 	const consoles = [mock.method(console, "warn", listen), mock.method(console, "error", listen)];
@@ -362,7 +362,7 @@ test("without reports of one's own, the console says what was refused and what f
 	assert.ok(!said.join().includes(sampleSecret));
 });
 
-test("test events reach the work, unless they are to be ignored: then they are answered and not stored", async () => {
+test("test events are processed unless they are to be ignored: then they are answered and not stored", async () => {
 	const rawBody = JSON.stringify({ ...sampleEvent, test: true });
 	const shop = openShop();
 	await (await shop.receive({ rawBody })).finish?.();
@@ -372,7 +372,7 @@ test("test events reach the work, unless they are to be ignored: then they are a
 	assert.deepEqual([answer.status, finish], [204, undefined]);
 });
 
-test("while a secret is being replaced both are good, and a function is asked anew each time", async () => {
+test("while a secret is being replaced both are valid, and a function is called each time", async () => {
 	let secrets = ["old", "new"];
 	const shop = openShop({ secret: async () => secrets });
 	assert.equal((await shop.receive({ secret: "old", nonce: "01" })).answer.status, 204);
@@ -382,7 +382,7 @@ test("while a secret is being replaced both are good, and a function is asked an
 	assert.equal((await shop.receive({ secret: "new", nonce: "04" })).answer.status, 204);
 });
 
-test("a path that a proxy changed is restored, by a text or by a function", async () => {
+test("a path that a proxy changed is restored, by a text or a function", async () => {
 	const arrival = { ...arrivalOf({ path: "/shop/postback?shop=42" }), path: "/postback?shop=42" };
 	const behind = (path: NonNullable<ReceiverOptions["path"]>) => openShop({ path }).receiver.receive(arrival);
 	assert.equal((await openShop().receiver.receive(arrival)).answer.status, 401);
@@ -406,7 +406,7 @@ function openShop(options: Partial<ReceiverOptions> = {}) {
 	return { receiver, receive, worked, refused, errors };
 }
 
-/** No time passes but what is passed here, while something hangs: a slow machine meets no deadline of its own. */
+/** Stops time, so that only time passed here counts while something hangs, even on a slow machine. */
 function stopTime(t: TestContext) {
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	return <Value>(hung: Promise<Value>, byMs = 4000): Promise<Value> => {

@@ -1,5 +1,5 @@
-// A genuine delivery for the tests. Signed with node:crypto, so that it does not agree with the code under
-// test merely by sharing it.
+// A genuine delivery for the tests. It is signed with node:crypto, so that it does not agree with the code
+// under test merely by sharing it.
 
 import { createHash, createHmac } from "node:crypto";
 import type { PostbackEvent } from "./event.ts";
@@ -34,7 +34,7 @@ type Sample = {
 	brand: string;
 };
 
-/** The arguments of `verifyPostback`, correctly signed, `changes` included. */
+/** Returns the arguments of `verifyPostback` with `changes`, correctly signed. */
 export function sampleDelivery(changes: Partial<Sample> = {}) {
 	const { path, timestamp, nonce, secret, rawBody, eventName, brand } = {
 		path: "/postback?shop=42",

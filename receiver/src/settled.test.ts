@@ -3,14 +3,14 @@ import { test } from "node:test";
 import { createReceiver } from "./receiver.ts";
 import { sampleDelivery, sampleSeconds, sampleSecret } from "./sample-delivery.test-support.ts";
 
-test("settled does not wait for work that whoever called receive never starts", async () => {
+test("settled does not wait for work that the caller of receive never starts", async () => {
 	const { receiver, arrival } = openShop();
 	const { finish } = await receiver.receive(arrival);
 	assert.ok(finish !== undefined);
 	await receiver.settled();
 });
 
-test("settled waits for work that was started, and not for it once more when finish is called again", async () => {
+test("settled waits for work that was started, once even if finish is called again", async () => {
 	const work = Promise.withResolvers<void>();
 	const { receiver, arrival } = openShop(() => work.promise);
 	const { finish } = await receiver.receive(arrival);
@@ -24,7 +24,7 @@ test("settled waits for work that was started, and not for it once more when fin
 	await receiver.settled();
 });
 
-test("settled waits for work that is still to begin, since the handler of web requests will begin it", async () => {
+test("settled waits for work that has yet to begin, because the handler of web requests will begin it", async () => {
 	const work = Promise.withResolvers<void>();
 	const { receiver, arrival } = openShop(() => work.promise);
 	const { path, ...init } = arrival;

@@ -40,7 +40,7 @@ for (const vector of known.vectors) {
 	});
 }
 
-test("a string and its UTF-8 bytes, also those inside a larger buffer, have one signature", async () => {
+test("a string and its UTF-8 bytes have the same signature, even inside a larger buffer", async () => {
 	const text = '{"orderId":"Bestellung-äöü-✓"}';
 	const padded = Buffer.from(`xx${text}yy`);
 	const inside = padded.subarray(2, padded.length - 2);
@@ -59,7 +59,7 @@ test("a string and its UTF-8 bytes, also those inside a larger buffer, have one 
 	assert.equal(signatures[0], signByHand(text, "fixed-nonce", "1767225600"));
 });
 
-test("without a time and a nonce the time is now and every nonce is new", async () => {
+test("by default the time is now and every nonce is new", async () => {
 	const before = Math.floor(Date.now() / 1000);
 	const signed = await Promise.all(Array.from({ length: 50 }, () => signRequest(sample)));
 	const after = Math.floor(Date.now() / 1000);
@@ -72,13 +72,13 @@ test("without a time and a nonce the time is now and every nonce is new", async 
 	}
 });
 
-test("a Date is as good as its milliseconds", async () => {
+test("a Date is equivalent to its milliseconds", async () => {
 	const fixed = { ...sample, nonce: "fixed-nonce" };
 	const signed = await signRequest({ ...fixed, now: new Date(1_767_225_600_999) });
 	assert.deepEqual(signed, await signRequest({ ...fixed, now: 1_767_225_600_000 }));
 });
 
-test("another brand changes the three header names and not the signature", async () => {
+test("another brand changes the three header names but not the signature", async () => {
 	const fixed = { ...sample, nonce: "fixed-nonce", now: 1_767_225_600_000 };
 	const service = await signRequest(fixed);
 	const acme = await signRequest({ ...fixed, brand: "Acme" });
@@ -92,7 +92,7 @@ test("another brand changes the three header names and not the signature", async
 	assert.equal(acme.headers["X-Acme-Signature"], service.headers["X-Service-Signature"]);
 });
 
-test("nothing of the secret is in the headers", async () => {
+test("the headers contain nothing of the secret", async () => {
 	const { headers } = await signRequest(sample);
 	assert.equal(JSON.stringify(headers).includes(sample.secret), false);
 });
@@ -110,7 +110,7 @@ test("a request is signed without the global crypto, as on Node 18", async () =>
 	}
 });
 
-// What no type keeps a caller in plain JavaScript from doing.
+// Mistakes that types do not prevent in plain JavaScript.
 const mistakes: ReadonlyArray<readonly [what: string, change: object, names: RegExp]> = [
 	["a method in small letters", { method: "post" }, /^method /],
 	["no method", { method: undefined }, /^method /],

@@ -5,7 +5,7 @@ import { verifyPostback } from "./verify.ts";
 
 const genuine = sampleDelivery();
 
-test("the request these tests tamper with is genuine", async () => {
+test("the request that these tests tamper with is genuine", async () => {
 	assert.equal((await verifyPostback(genuine)).ok, true);
 });
 
@@ -28,7 +28,7 @@ for (const name of ["X-Service-Timestamp", "X-Service-Nonce", "X-Service-Event"]
 	});
 }
 
-// Flipped in the bytes and not in the hex: one bit of a hex letter is only its case.
+// A bit is flipped in the bytes and not in the hex digits, because one bit of a hex letter is only its case.
 test("any one bit flipped in the signature is refused", async () => {
 	for (const flipped of flipEachBit(Buffer.from(genuine.headers["X-Service-Signature"] ?? "", "hex"))) {
 		await assertRefused(withHeader("X-Service-Signature", flipped.toString("hex")));

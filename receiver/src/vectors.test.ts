@@ -6,7 +6,7 @@ import { verifyPostback } from "./verify.ts";
 
 const minimumVectors = 10;
 
-test("the vectors are enough, and each has a name of its own", () => {
+test("there are enough vectors, and each has a unique name", () => {
 	assert.ok(known.vectors.length >= minimumVectors);
 	assert.equal(new Set(known.vectors.map((vector) => vector.name)).size, known.vectors.length);
 });
@@ -37,7 +37,7 @@ for (const vector of known.vectors) {
 			secret: vector.secret,
 			now: Number(vector.timestamp) * 1000,
 		});
-		// Some vectors carry no event; the body is judged only once the signature has been accepted.
+		// Some vectors contain no event. The body is parsed only after the signature was accepted.
 		if (isPost) assert.ok(result.ok || result.reason === "malformed_body", JSON.stringify(result));
 		else assert.equal(result.ok || result.reason, "bad_signature");
 	});

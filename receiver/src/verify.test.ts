@@ -7,7 +7,7 @@ import { verifyPostback } from "./verify.ts";
 
 type Request = Parameters<typeof verifyPostback>[0];
 
-test("a genuine delivery is accepted and gives its event", async () => {
+test("a genuine delivery is accepted and returns its event", async () => {
 	assert.deepEqual(await verifyPostback(sampleDelivery()), { ok: true, event: sampleEvent });
 });
 
@@ -17,7 +17,7 @@ test("a clock may be given as a date", async () => {
 	assert.equal(await reasonFor({ ...sampleDelivery(), now: new Date(Number.NaN) }), "stale_timestamp");
 });
 
-test("without a clock given, the present time decides", async () => {
+test("without a clock the present time decides", async () => {
 	const { now: _, ...fresh } = sampleDelivery({ timestamp: String(Math.floor(Date.now() / 1000)) });
 	assert.equal((await verifyPostback(fresh)).ok, true);
 	const { now: __, ...old } = sampleDelivery();
@@ -99,7 +99,7 @@ for (const [reason, condition, request] of refused) {
 	test(`${reason} with ${condition}`, async () => assert.equal(await reasonFor(request), reason));
 }
 
-test("without any of the headers, the brand is asked after; with one of them, it is right", async () => {
+test("if all headers are missing, the refusal mentions the brand; if one is there, the brand is right", async () => {
 	const detailOf = async (request: Request) => {
 		const found = await verifyPostback(request);
 		return found.ok ? "" : found.detail;
@@ -155,12 +155,12 @@ for (const [condition, aheadSeconds, expectedMs] of remembered) {
 	});
 }
 
-test("what a nonce memory throws comes through: it says nothing about the request", async () => {
+test("an error of the nonce memory is passed on, because it says nothing about the request", async () => {
 	const remember = () => Promise.reject(new Error("the memory is out of order"));
 	await assert.rejects(verifyPostback({ ...sampleDelivery(), nonces: { remember } }), /out of order/);
 });
 
-test("a detail holds neither the secret nor what the sender wrote", async () => {
+test("a detail contains neither the secret nor what the sender wrote", async () => {
 	const marked = { nonce: "marked", eventName: "marked", secret: "marked", rawBody: '{"marked":"marked"}' };
 	const requests: Request[] = [
 		sampleDelivery(marked),

@@ -4,7 +4,7 @@ import type { PostbackEvent } from "./event.ts";
 import { createReceiver, type Receiver } from "./receiver.ts";
 import { sampleDelivery, sampleEvent, sampleSeconds, sampleSecret } from "./sample-delivery.test-support.ts";
 
-test("a delivery is answered 204 without a body, and its work comes after the answer", async () => {
+test("a delivery is answered 204 without a body, and its work follows the answer", async () => {
 	const { receiver, worked } = openShop();
 	const response = await receiver.fetch(requestOf());
 	assert.deepEqual([response.status, response.body], [204, null]);
@@ -13,7 +13,7 @@ test("a delivery is answered 204 without a body, and its work comes after the an
 	assert.deepEqual(worked, [sampleEvent]);
 });
 
-test("a runtime that has waitUntil is given the work to wait for, called on its own object", async () => {
+test("a runtime with waitUntil gets the work to wait for, called on its own object", async () => {
 	const { receiver, worked } = openShop();
 	const context = {
 		waitedFor: [] as Promise<unknown>[],
@@ -31,7 +31,7 @@ for (const [how, waitUntil] of [
 	["throws", () => assert.fail("illegal invocation")],
 	["rejects", () => Promise.reject(new Error("illegal invocation"))],
 ] as const) {
-	test(`where waitUntil ${how}, the event is answered and worked on all the same, and it is reported`, async () => {
+	test(`if waitUntil ${how}, the event is acknowledged and processed all the same, and it is reported`, async () => {
 		const { receiver, worked, errors } = openShop();
 		assert.equal((await receiver.fetch(requestOf(), { waitUntil })).status, 204);
 		await receiver.settled();
@@ -66,7 +66,7 @@ for (const path of ["/", "/?", "/postback?", "/a%20b/%C3%BC?x=%2F&y=", "/a//b?c=
 	});
 }
 
-test("a body that was read before is answered 500, with what to do in the log", async () => {
+test("a body that was already read is answered 500, with advice in the log", async () => {
 	const { receiver, errors } = openShop();
 	const request = requestOf();
 	await request.json();
@@ -74,7 +74,7 @@ test("a body that was read before is answered 500, with what to do in the log", 
 	assert.match(String(errors[0]), /before whatever parses bodies/);
 });
 
-test("a body that is too large is answered 413, and one that never ends is not read on", async () => {
+test("a body that is too large is answered 413, and an endless one is not read on", async () => {
 	const { receiver } = openShop();
 	assert.equal((await receiver.fetch(requestOf({ rawBody: " ".repeat(65_537) }))).status, 413);
 	let pulls = 0;
@@ -88,7 +88,7 @@ test("a body that is too large is answered 413, and one that never ends is not r
 	const request = new Request("http://shop.example/", { method: "POST", body, duplex: "half" });
 	assert.equal((await receiver.fetch(request)).status, 413);
 	assert.equal(isCancelled, true);
-	// 64 KiB that count, 1 MiB that is thrown away, and what the stream holds ready.
+	// 64 KiB that count, 1 MiB that is discarded, and what the stream has buffered.
 	assert.ok(pulls <= 20, `${pulls} pieces`);
 });
 
@@ -107,7 +107,7 @@ test("a body that breaks off is answered 408", async () => {
 	assert.equal((await receiver.fetch(request)).status, 408);
 });
 
-test("a request without a body is refused like any other that is not signed", async () => {
+test("a request without a body is refused like any other unsigned request", async () => {
 	const { receiver } = openShop();
 	assert.equal((await receiver.fetch(new Request("http://shop.example/", { method: "POST" }))).status, 401);
 	assert.equal((await receiver.fetch(new Request("http://shop.example/"))).status, 405);

@@ -10,13 +10,13 @@ import { createNodeReceiver } from "./node.ts";
 
 const options = { secret: sampleSecret, onEvent: () => undefined };
 
-test("an adapter for Node's requests takes a receiver in place of options, and is its handler", () => {
+test("an adapter for Node's requests accepts a receiver instead of options, and is its handler", () => {
 	const receiver = createReceiver(options);
 	assert.equal(createNodeReceiver(receiver), receiver.node);
 	assert.equal(createExpressReceiver(receiver), receiver.node);
 });
 
-test("an adapter for web requests takes a receiver in place of options, and hands requests to it", async () => {
+test("an adapter for web requests accepts a receiver instead of options, and passes requests to it", async () => {
 	const receiver = createReceiver(options);
 	const seen: unknown[][] = [];
 	const watched = {
@@ -37,7 +37,7 @@ test("an adapter for web requests takes a receiver in place of options, and hand
 	]);
 });
 
-test("the plugin for Fastify takes a receiver's parts beside its url", async () => {
+test("the plugin for Fastify accepts a receiver's parts beside its url", async () => {
 	const receiver = createReceiver(options);
 	const urls: string[] = [];
 	await createFastifyReceiver({ url: "/postback", ...receiver })({
@@ -56,7 +56,7 @@ const adapters: [string, (given: never) => unknown][] = [
 	["Next.js", createNextReceiver],
 ];
 for (const [name, adapt] of adapters) {
-	test(`the adapter for ${name} refuses a receiver with options beside it, for they would not count`, () => {
+	test(`the adapter for ${name} refuses a receiver together with options, which would have no effect`, () => {
 		const both = { ...createReceiver(options), ...options, url: "/postback" };
 		assert.throws(() => adapt(both as never), /^TypeError: .*either/);
 	});

@@ -21,7 +21,7 @@ function answered(...results: readonly unknown[]): PlannedAnswer {
 	return { status: 200, body: { results } };
 }
 
-test("items go as they are in one signed call, and each has its result at the same place", async (t) => {
+test("items are sent unchanged in one signed call, and each result is at the same position", async (t) => {
 	const problem = {
 		type: "…",
 		title: "…",
@@ -65,7 +65,7 @@ test("decisions go to their own call", async (t) => {
 	);
 });
 
-test("a list is read once: what its owner does to it meanwhile changes nothing", async (t) => {
+test("a list is read once, so later changes by the caller have no effect", async (t) => {
 	const service = await startFailingService(t, "cut", answered(done, done));
 	const sales = [sale, sale];
 	const call = clientOf(service.url).recordMany(sales);
@@ -108,7 +108,7 @@ const strange: readonly (readonly [what: string, answer: PlannedAnswer, items?: 
 ];
 
 for (const [what, answer, items = [sale]] of strange) {
-	test(`an answer with ${what} is told as another's, and asked once`, async (t) => {
+	test(`an answer with ${what} is reported as unexpected and not retried`, async (t) => {
 		const service = await startFailingService(t, answer);
 		const client: { recordMany(items: unknown): ReturnType<Client["recordMany"]> } = clientOf(service.url);
 		const result = await client.recordMany(items);
@@ -117,7 +117,7 @@ for (const [what, answer, items = [sale]] of strange) {
 	});
 }
 
-test("an item's problem that echoes key or secret is told without them", async (t) => {
+test("an item's problem that echoes the key or the secret is reported without them", async (t) => {
 	const detail = `You sent ${apiKey} and ${secret}.`;
 	const problem = { status: 422, code: "invalid_field", detail, field: secret };
 	const service = await startFailingService(t, answered({ problem }));

@@ -20,13 +20,13 @@ function clientOf(service: Pick<FailingService, "url">, options: Partial<ClientO
 	return createClient({ url: service.url, apiKey, secret, retry: hasty, ...options });
 }
 
-/** Answers that come late, or never, whatever their signal says. */
+/** Fetch functions that answer late or never, whatever their signal says. */
 const deaf: ReadonlyArray<readonly [what: string, fetch: () => Promise<Response>]> = [
 	["never answers", () => new Promise(() => undefined)],
 	["answers and never ends its body", async () => new Response(new ReadableStream())],
 ];
 for (const [what, fetch] of deaf) {
-	test(`a fetch of one's own that ${what} is given up at the deadline, though it ignores its signal`, async () => {
+	test(`a custom fetch that ${what} is given up at the deadline, although it ignores its signal`, async () => {
 		const client = clientOf(nowhere, { fetch, timeoutMs: 20, retry: { ...hasty, maxAttempts: 2 } });
 		assert.deepEqual(await client.record(sale), {
 			ok: false,
@@ -36,7 +36,7 @@ for (const [what, fetch] of deaf) {
 		});
 	});
 
-	test(`a call whose fetch ${what} and ignores its signal is ended by the caller's`, async () => {
+	test(`a call whose fetch ${what} and ignores its signal is ended by the caller's signal`, async () => {
 		const controller = new AbortController();
 		const client = clientOf(nowhere, {
 			fetch: () => {
@@ -78,7 +78,7 @@ const decisions: ReadonlyArray<readonly [outcome: string, call: (client: Client)
 	["REVERSED", (client) => client.reverse({ orderId: sale.orderId, reason: "RETURN" })],
 ];
 for (const [outcome, call] of decisions) {
-	test(`${outcome} about another order is told as unexpected and not tried again`, async (t) => {
+	test(`${outcome} about another order is reported as unexpected and not retried`, async (t) => {
 		const service = await startFailingService(t, { status: 200, body: { outcome, conversion: other } });
 		const { detail, ...result } = { detail: "", ...(await call(clientOf(service))) };
 		assert.deepEqual(result, { ok: false, kind: "unexpected", status: 200, attempts: 1 });
@@ -87,7 +87,7 @@ for (const [outcome, call] of decisions) {
 	});
 }
 
-test("another conversion than the one looked up is told as unexpected", async (t) => {
+test("another conversion than the requested one is reported as unexpected", async (t) => {
 	const service = await startFailingService(t, { status: 200, body: { conversion: sampleConversion } });
 	const result = await clientOf(service).conversion("cnv_1");
 	assert.equal(!result.ok && result.kind, "unexpected");
@@ -115,7 +115,7 @@ for (const [what, query, field] of [
 	});
 }
 
-test("options that are null are as good as left out", async (t) => {
+test("null options count as missing", async (t) => {
 	const page = { status: 200, body: { conversions: [sampleConversion], nextCursor: null } };
 	const service = await startFailingService(t, recorded, page);
 	const client = clientOf(service);
@@ -125,7 +125,7 @@ test("options that are null are as good as left out", async (t) => {
 	for await (const one of client.allConversions({}, none)) assert.equal(one.ok, true);
 });
 
-test("the refusal of a copy that something on the way made is asked about once more, signed anew", async (t) => {
+test("after the refusal of a copy made on the way, the call is signed and sent once more", async (t) => {
 	const duplicate = { status: 200, body: { outcome: "DUPLICATE", conversion: sampleConversion } };
 	const service = await startFailingService(t, copied, duplicate);
 	const result = await clientOf(service).record(sale);
@@ -133,7 +133,7 @@ test("the refusal of a copy that something on the way made is asked about once m
 	assert.equal(service.requests.length, 2);
 });
 
-test("a second copy's refusal is told, also where something else failed in between", async (t) => {
+test("the refusal of a second copy is reported, even if something else failed in between", async (t) => {
 	for (const answers of [[copied], [copied, { status: 503 }, copied]]) {
 		const service = await startFailingService(t, ...answers);
 		const result = await clientOf(service).record(sale);
@@ -143,7 +143,7 @@ test("a second copy's refusal is told, also where something else failed in betwe
 	}
 });
 
-test("a copy's refusal is told at once to a client that is to try once", async (t) => {
+test("the refusal of a copy is reported at once by a client that tries only once", async (t) => {
 	const service = await startFailingService(t, copied);
 	const result = await clientOf(service, { retry: { maxAttempts: 1 } }).record(sale);
 	assert.equal(!result.ok && result.kind === "refused" && result.code, "replayed_nonce");

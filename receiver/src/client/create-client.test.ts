@@ -14,7 +14,7 @@ import {
 import type { ClientOptions } from "./options.ts";
 
 const sale = { orderId: "A-1001", basketValue: "129.90" };
-/** Pauses of a millisecond or two: these tests are about what is done, not about how long it takes. */
+/** Very short pauses, because these tests are not about time. */
 const hasty = { firstDelayMs: 1, maxDelayMs: 2 };
 
 function clientOf(service: Pick<FailingService, "url">, options: Partial<ClientOptions> = {}): Client {
@@ -25,7 +25,7 @@ function decided(outcome: string): PlannedAnswer {
 	return { status: 200, body: { outcome, conversion: sampleConversion } };
 }
 
-test("each method makes its call and gives outcome, conversion and the number of tries", async (t) => {
+test("each method makes its call and returns outcome, conversion and number of tries", async (t) => {
 	const service = await startFailingService(
 		t,
 		recorded,
@@ -78,18 +78,18 @@ test("each method makes its call and gives outcome, conversion and the number of
 });
 
 for (const failure of ["cut", "cut_in_body", "garbage"] as const) {
-	test(`a connection that ends in "${failure}" is tried again, signed anew`, async (t) => {
+	test(`a connection that ends in "${failure}" is retried with a new signature`, async (t) => {
 		const service = await startFailingService(t, failure, failure, recorded);
 		const result = await clientOf(service).record(sale);
 		assert.deepEqual([result.ok, result.attempts], [true, 3]);
-		// The server itself holds every signature and nonce against the others.
+		// The server compares every signature and nonce with the others.
 		assert.equal(service.requests.length, 3);
 		assert.equal(new Set(service.requests.map(({ body }) => body)).size, 1);
 	});
 }
 
 for (const status of [408, 429, 500, 502, 503, 504]) {
-	test(`a ${status} is tried again`, async (t) => {
+	test(`a ${status} is retried`, async (t) => {
 		const service = await startFailingService(t, { status, body: "<html>" }, recorded);
 		const result = await clientOf(service).record(sale);
 		assert.deepEqual([result.ok, result.attempts, service.requests.length], [true, 2, 2]);
@@ -97,7 +97,7 @@ for (const status of [408, 429, 500, 502, 503, 504]) {
 }
 
 for (const status of [400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 425]) {
-	test(`a ${status} is told at once and never tried again`, async (t) => {
+	test(`a ${status} is reported at once and never retried`, async (t) => {
 		const body = { code: "some_code", detail: "Do this next.", field: "orderId", status };
 		const service = await startFailingService(t, { status, body });
 		const refused = { ok: false, kind: "refused", code: "some_code", status, field: "orderId", attempts: 1 };
@@ -106,13 +106,13 @@ for (const status of [400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 425]) {
 	});
 }
 
-test("a duplicate after a lost answer is told as what it is, with the number of tries", async (t) => {
+test("a duplicate after a lost answer is reported as such, with the number of tries", async (t) => {
 	const service = await startFailingService(t, "cut", decided("DUPLICATE"));
 	const result = await clientOf(service).record(sale);
 	assert.deepEqual([result.ok, result.ok && result.outcome, result.attempts], [true, "DUPLICATE", 2]);
 });
 
-test("a service that stays out of order is unavailable after four tries, in its own words", async (t) => {
+test("a service that keeps failing is unavailable after four tries, in its own words", async (t) => {
 	const body = { code: "unavailable", detail: "The database cannot be used just now." };
 	const service = await startFailingService(t, { status: 503, body });
 	assert.deepEqual(await clientOf(service).record(sale), {
@@ -126,7 +126,7 @@ test("a service that stays out of order is unavailable after four tries, in its 
 });
 
 test("an address where nobody listens is unreachable after four tries, and the code is named", async () => {
-	// Nobody has a service on this port.
+	// No service uses this port.
 	const result = await clientOf({ url: "http://127.0.0.1:2" }).conversion("cnv_1");
 	assert.deepEqual(result, {
 		ok: false,
@@ -137,7 +137,7 @@ test("an address where nobody listens is unreachable after four tries, and the c
 });
 
 for (const failure of ["hang", "hang_in_body"] as const) {
-	test(`an answer that ends in "${failure}" is given up at the deadline and tried again`, async (t) => {
+	test(`an answer that ends in "${failure}" is given up at the deadline and retried`, async (t) => {
 		const service = await startFailingService(t, failure);
 		const retry = { ...hasty, maxAttempts: 2 };
 		const result = await clientOf(service, { timeoutMs: 100, retry }).record(sale);
@@ -147,12 +147,12 @@ for (const failure of ["hang", "hang_in_body"] as const) {
 			detail: "POST /v1/conversions: no answer within 100 ms.",
 			attempts: 2,
 		});
-		// The client hangs up: a deadline that leaves the connection open would fill the shop's server.
+		// The client must close the connection, or a deadline would fill the shop's server with open ones.
 		await Promise.all(service.requests.map(({ over }) => over));
 	});
 }
 
-test("the whole time is a limit on a single try too", async (t) => {
+test("the total time also limits a single try", async (t) => {
 	const service = await startFailingService(t, "hang");
 	const retry = { totalMs: 100, firstDelayMs: 1_000 };
 	const result = await clientOf(service, { timeoutMs: 60_000, retry }).record(sale);
@@ -161,7 +161,7 @@ test("the whole time is a limit on a single try too", async (t) => {
 	assert.ok(Number(givenMs) <= 100);
 });
 
-test("a Retry-After is waited for", async (t) => {
+test("a Retry-After is respected", async (t) => {
 	const busy = { status: 429, headers: { "retry-after": "1" } };
 	const service = await startFailingService(t, busy, recorded);
 	const result = await clientOf(service).record(sale);
@@ -170,7 +170,7 @@ test("a Retry-After is waited for", async (t) => {
 	assert.ok((second?.arrivedAtMs ?? 0) - (first?.arrivedAtMs ?? 0) >= 1_000);
 });
 
-test("a Retry-After beyond the whole time ends the call at once and is told", async (t) => {
+test("a Retry-After beyond the total time ends the call at once and is reported", async (t) => {
 	const service = await startFailingService(t, { status: 503, headers: { "retry-after": "3600" } });
 	assert.deepEqual(await clientOf(service).record(sale), {
 		ok: false,
@@ -184,7 +184,7 @@ test("a Retry-After beyond the whole time ends the call at once and is told", as
 });
 
 for (const status of [301, 302, 303, 307, 308]) {
-	test(`a ${status} is told and not followed`, async (t) => {
+	test(`a ${status} is reported and not followed`, async (t) => {
 		const elsewhere = await startFailingService(t, recorded);
 		const location = `${elsewhere.url}/v1/conversions`;
 		const service = await startFailingService(t, { status, headers: { location } });
@@ -198,7 +198,7 @@ for (const status of [301, 302, 303, 307, 308]) {
 	});
 }
 
-test("a redirect that a runtime does not show is told all the same", async () => {
+test("a redirect that a runtime hides is reported all the same", async () => {
 	const opaque = Object.defineProperty(Response.error(), "type", { value: "opaqueredirect" });
 	const client = clientOf({ url: "http://127.0.0.1:2" }, { fetch: async () => opaque });
 	const result = await client.record(sale);
@@ -225,7 +225,7 @@ const notThisApi: ReadonlyArray<readonly [what: string, answer: PlannedAnswer, d
 ];
 
 for (const [what, answer, detail] of notThisApi) {
-	test(`${what} is told as unexpected and not tried again`, async (t) => {
+	test(`${what} is reported as unexpected and not retried`, async (t) => {
 		const service = await startFailingService(t, answer);
 		const result = await clientOf(service).record(sale);
 		assert.deepEqual([!result.ok && result.kind, result.attempts], ["unexpected", 1]);
@@ -240,7 +240,7 @@ for (const body of [
 	{ conversions: [] },
 	{ conversions: [{}], nextCursor: null },
 ]) {
-	test(`the listing ${JSON.stringify(body)} is told as unexpected`, async (t) => {
+	test(`the listing ${JSON.stringify(body)} is reported as unexpected`, async (t) => {
 		const service = await startFailingService(t, { status: 200, body });
 		const result = await clientOf(service).conversions();
 		assert.equal(!result.ok && result.kind, "unexpected");
@@ -267,7 +267,7 @@ test("all conversions are walked page by page, with the largest pages", async (t
 	);
 });
 
-test("a walk that fails gives what it has, then the failure, and ends", async (t) => {
+test("a walk that fails returns what it has, then the failure, and ends", async (t) => {
 	const conversions = [sampleConversion];
 	const refusal = { code: "revoked_api_key", detail: "This API key has been revoked. Issue a new one." };
 	const service = await startFailingService(
@@ -290,21 +290,21 @@ test("a walk whose pages lead in a circle ends", async (t) => {
 	assert.deepEqual([kinds, service.requests.length], [["unexpected"], 2]);
 });
 
-test("a walk that is left early asks for no more pages", async (t) => {
+test("a walk that is abandoned asks for no more pages", async (t) => {
 	const page = { status: 200, body: { conversions: [sampleConversion], nextCursor: "cnv_1" } };
 	const service = await startFailingService(t, page);
 	for await (const _ of clientOf(service).allConversions()) break;
 	assert.equal(service.requests.length, 1);
 });
 
-test("a signal that came before sends nothing", async (t) => {
+test("a signal that was aborted before sends nothing", async (t) => {
 	const service = await startFailingService(t, recorded);
 	const result = await clientOf(service).record(sale, { signal: AbortSignal.abort() });
 	assert.deepEqual([!result.ok && result.kind, result.attempts], ["aborted", 0]);
 	assert.equal(service.requests.length, 0);
 });
 
-test("a signal ends a try that hangs, and nothing is tried after it", async (t) => {
+test("a signal ends a hanging try, and nothing is retried after it", async (t) => {
 	const service = await startFailingService(t, "hang");
 	const controller = new AbortController();
 	const client = clientOf(service, {
@@ -319,15 +319,15 @@ test("a signal ends a try that hangs, and nothing is tried after it", async (t) 
 	assert.ok(service.requests.length <= 1);
 });
 
-test("a signal ends a pause, and nothing is tried after it", async (t) => {
+test("a signal ends a pause, and nothing is retried after it", async (t) => {
 	const service = await startFailingService(t, { status: 503 });
 	const controller = new AbortController();
 	const client = clientOf(service, {
-		// A pause that would outlast the test, were it not ended.
+		// The pause would outlast the test if it were not ended.
 		retry: { firstDelayMs: 600_000, maxDelayMs: 600_000, totalMs: 6_000_000 },
 		fetch: async (input, init) => {
 			const answer = await fetch(input, init);
-			// After the answer has been read and the pause begun; when exactly does not matter.
+			// After the answer has been read and the pause has begun. The exact time does not matter.
 			setTimeout(() => controller.abort(), 50);
 			return answer;
 		},
@@ -337,7 +337,7 @@ test("a signal ends a pause, and nothing is tried after it", async (t) => {
 	assert.equal(service.requests.length, 1);
 });
 
-test("a call leaves no listener on a signal that lives longer", async (t) => {
+test("a call leaves no listener on a long-lived signal", async (t) => {
 	const service = await startFailingService(t, "cut", recorded);
 	const { signal } = new AbortController();
 	let listeners = 0;
@@ -353,7 +353,7 @@ test("a call leaves no listener on a signal that lives longer", async (t) => {
 	assert.equal(listeners, 0);
 });
 
-// What no type keeps a caller in plain JavaScript from doing.
+// Mistakes that types do not prevent in plain JavaScript.
 const neverSent: ReadonlyArray<readonly [what: string, change: object, code: string, field: string]> = [
 	["an amount that is a number", { basketValue: 129.9 }, "amount_not_a_string", "basketValue"],
 	["an amount that is a bigint", { basketValue: 129n }, "amount_not_a_string", "basketValue"],
@@ -390,7 +390,7 @@ for (const [date, told] of [
 	["Thu, 01 Jan 2026 11:50:00 GMT", /it is about 600 s ahead of the service's\.$/],
 	["Thu, 01 Jan 2026 12:10:00 GMT", /it is about 600 s behind the service's\.$/],
 ] as const) {
-	test(`a stale timestamp is told with how far the clocks differ, the service's being at ${date}`, async (t) => {
+	test(`a stale timestamp is reported with the difference of the clocks, the service's being at ${date}`, async (t) => {
 		const service = await startFailingService(t, { status: 401, body: stale, headers: { date } });
 		const result = await clientOf(service, { now }).record(sale);
 		assert.match(result.ok ? "" : result.detail, told);
@@ -399,20 +399,20 @@ for (const [date, told] of [
 	});
 }
 
-test("a stale timestamp without the service's time is told with the advice alone", async (t) => {
+test("a stale timestamp without the service's time is reported with general advice", async (t) => {
 	const service = await startFailingService(t, { status: 401, body: stale, withoutDate: true });
 	const result = await clientOf(service).record(sale);
 	assert.equal(!result.ok && result.detail, "The timestamp is too old. Check the clock of this machine.");
 });
 
-test("another brand is in the three header names", async (t) => {
+test("another brand changes the three header names", async (t) => {
 	const service = await startFailingService(t, recorded);
 	assert.equal((await clientOf(service, { brand: "Acme" }).record(sale)).ok, true);
 	const names = Object.keys(service.requests[0]?.headers ?? {}).filter((name) => name.startsWith("x-"));
 	assert.deepEqual(names.sort(), ["x-acme-nonce", "x-acme-signature", "x-acme-timestamp"]);
 });
 
-test("nothing shows the key or the secret: neither the client nor an answer that echoes them", async (t) => {
+test("neither the client nor an answer that echoes them shows the key or the secret", async (t) => {
 	const echo = `Bearer ${apiKey} signed with ${secret}`;
 	const code = "bad_signature";
 	const service = await startFailingService(
@@ -446,7 +446,7 @@ test("nothing shows the key or the secret: neither the client nor an answer that
 	assert.match(shown[4] ?? "", /Bearer \[hidden\] signed with \[hidden\]/);
 });
 
-test("a sentence of whoever answers is cut before it fills the log", async (t) => {
+test("a foreign sentence is cut before it fills the log", async (t) => {
 	const body = { code: "bad_signature", detail: "x".repeat(100_000) };
 	const service = await startFailingService(t, { status: 401, body });
 	const result = await clientOf(service).record(sale);
@@ -483,7 +483,7 @@ const badOptions: ReadonlyArray<readonly [what: string, change: object, names: R
 ];
 
 for (const [what, change, names] of badOptions) {
-	test(`a client with ${what} is not made, and the sentence quotes no value`, () => {
+	test(`a client with ${what} is not created, and the message quotes no value`, () => {
 		assert.throws(
 			() => createClient({ url: "https://ringback.example", apiKey, secret, ...change }),
 			(error) => {
@@ -496,14 +496,14 @@ for (const [what, change, names] of badOptions) {
 	});
 }
 
-test("options that are undefined are as good as left out", async (t) => {
+test("undefined options count as missing", async (t) => {
 	const service = await startFailingService(t, { status: 503 }, recorded);
 	const retry = { ...hasty, maxAttempts: undefined } as object;
 	const client = clientOf(service, { brand: undefined, fetch: undefined, timeoutMs: undefined, retry });
 	assert.equal((await client.record(sale)).ok, true);
 });
 
-test("every way a call can end is told apart by its words alone", async (t) => {
+test("every way in which a call can end has its own code", async (t) => {
 	const service = await startFailingService(
 		t,
 		recorded,
@@ -530,7 +530,7 @@ test("every way a call can end is told apart by its words alone", async (t) => {
 	]);
 });
 
-/** Compiles only while the union is closed and each part has what is read of it. */
+/** Compiles only while the union is closed and each part has the fields that are read. */
 function describeResult(result: RecordResult): string {
 	if (result.ok) {
 		switch (result.outcome) {

@@ -1,5 +1,5 @@
-// A real HTTP server in the service's place that fails in the ways a test names, one answer after the other.
-// It takes no request whose signature is wrong or whose nonce it has seen.
+// A real HTTP server that fails in the ways a test names, one answer after the other. It refuses requests
+// with a wrong signature or a repeated nonce.
 
 import assert from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
@@ -15,20 +15,20 @@ export type PlannedAnswer =
 			readonly status: number;
 			readonly body?: string | object;
 			readonly headers?: Readonly<Record<string, string>>;
-			/** Nothing that Node adds by itself. */
+			/** Whether to omit the headers that Node adds by itself. */
 			readonly withoutDate?: boolean;
 	  }
-	/** Hangs up without a word. */
+	/** Closes the connection without an answer. */
 	| "cut"
-	/** Hangs up in the middle of a 200. */
+	/** Closes the connection in the middle of a 200. */
 	| "cut_in_body"
-	/** Takes the request and says nothing. */
+	/** Accepts the request and never answers. */
 	| "hang"
-	/** Starts a 200 and says no more. */
+	/** Starts a 200 and never continues. */
 	| "hang_in_body"
-	/** A 200 without an end. */
+	/** Sends a 200 without an end. */
 	| "endless"
-	/** Not HTTP. */
+	/** Sends something that is not HTTP. */
 	| "garbage";
 
 export type SeenRequest = {
@@ -37,7 +37,7 @@ export type SeenRequest = {
 	readonly headers: Readonly<Record<string, string>>;
 	readonly body: string;
 	readonly arrivedAtMs: number;
-	/** Resolves when its answer has gone out, or the client has hung up. */
+	/** Resolves when the answer has been sent or the client has disconnected. */
 	readonly over: Promise<unknown>;
 };
 
@@ -72,7 +72,10 @@ export const recorded = {
 	body: { outcome: "RECORDED", conversion: sampleConversion },
 } as const;
 
-/** The last answer holds for all requests after it. After the test every connection has ended. */
+/**
+ * Starts the server. The last answer is used for all further requests. Every connection is closed after the
+ * test.
+ */
 export async function startFailingService(
 	t: TestContext,
 	...answers: readonly PlannedAnswer[]
@@ -81,11 +84,11 @@ export async function startFailingService(
 	const wrong: string[] = [];
 	const server = createServer((request, response) => {
 		take(request, response).catch((error: unknown) => {
-			// A client that goes away before its body is read is part of these tests.
+			// Some tests have clients that disconnect before their body is read.
 			if (!request.destroyed) wrong.push(String(error));
 		});
 	});
-	// Clients that give up in the middle are what these tests are about.
+	// These tests are about clients that give up in the middle.
 	server.on("connection", (socket) => socket.on("error", () => undefined));
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 	t.after(async () => {

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { type TestContext, test } from "node:test";
 import { type AnswerTeller, createAnswerTeller, type ToldAnswer } from "./answer-teller.ts";
 
-test("a service that keeps nothing is left alone for a minute; one that keeps some, for a second", async (t) => {
+test("a service that stores nothing is left alone for a minute, one that stores some for a second", async (t) => {
 	const told: string[][] = [];
 	const kept = [1, 0, 2];
 	const { teller, untilPause, paused } = await open(t, (answers) => {
@@ -24,7 +24,7 @@ test("a service that keeps nothing is left alone for a minute; one that keeps so
 	await teller.finish();
 });
 
-test("after a pause all that waits goes in one call, the newest with it, and the oldest of very many are left out", async (t) => {
+test("after a pause all waiting reports go in one call, and the oldest of very many are dropped", async (t) => {
 	const told: string[][] = [];
 	const { teller, untilPause } = await open(t, (answers) => {
 		told.push(answers);
@@ -40,7 +40,7 @@ test("after a pause all that waits goes in one call, the newest with it, and the
 	await teller.finish();
 });
 
-test("an answer without a count is no reason to wait longer, and whoever stops waits for no pause", async (t) => {
+test("an answer without a count does not lengthen the pause, and stopping does not wait for it", async (t) => {
 	const told: string[][] = [];
 	const { teller, untilPause, paused } = await open(t, (answers) => {
 		told.push(answers);

@@ -1,4 +1,4 @@
-// The contract's table of answers (section 7), as the developer is told of it.
+// The contract's table of answers (section 7), as the developer sees it.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -22,7 +22,7 @@ for (const [statuses, verdict, advice] of [
 	});
 }
 
-test("no answer and no connection are tried again, with a hint at what is missing", () => {
+test("no answer and no connection are retried, with a hint at what is missing", () => {
 	assert.equal(judgeForward({ kind: "timeout", tookMs: 5_000 }, target).verdict, "retry");
 	for (const [code, hint] of [
 		["ECONNREFUSED", /Nothing listens on localhost:3000: start your receiver/],
@@ -36,6 +36,6 @@ test("no answer and no connection are tried again, with a hint at what is missin
 	}
 });
 
-test("the pause before the next connection grows to ten seconds and no further, and is none after a good one", () => {
+test("the pause before a reconnect grows to ten seconds, and there is none after a good connection", () => {
 	assert.deepEqual([0, 1, 2, 3, 6, 7, 50].map(reconnectPauseMs), [0, 250, 500, 1_000, 8_000, 10_000, 10_000]);
 });

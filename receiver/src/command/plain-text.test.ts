@@ -1,4 +1,4 @@
-// What an order id may hold must not reach a terminal as it is.
+// Characters in an order id that must not reach a terminal unchanged.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -19,12 +19,12 @@ const odd = [
 ];
 
 for (const text of harmless) {
-	test(`${text} is shown as it is`, () => assert.equal(showPlainly(text), text));
+	test(`${text} is shown unchanged`, () => assert.equal(showPlainly(text), text));
 }
 
 for (const text of odd) {
 	const number = `\\u{${text.codePointAt(0)?.toString(16)}}`;
-	test(`${number} is shown by its number, in text and in JSON, and means the same there`, () => {
+	test(`${number} is shown by its number in text and in JSON, where it means the same`, () => {
 		const value = { orderId: `a${text}b` };
 		assert.equal(showPlainly(value.orderId), `a${number}${text.slice(1)}b`);
 		const written = writePlainJson(value);

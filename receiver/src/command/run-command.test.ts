@@ -2,7 +2,7 @@ import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
 import { runCommand } from "./run-command.ts";
 
-test("what nobody foresaw ends a command with 1 and one plain line, without a stack and without key or secret", async () => {
+test("an unexpected error ends a command with 1 and one plain line, without a stack, key or secret", async () => {
 	const said: string[] = [];
 	const environment = {
 		RINGBACK_API_KEY: "rbk_key",

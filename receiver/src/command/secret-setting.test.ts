@@ -8,7 +8,7 @@ import { readSettings } from "./settings.ts";
 
 const URL_ONLY = { RINGBACK_URL: "https://ringback.example" };
 
-test("key and secret may be in files, as secret stores hand them over", (t) => {
+test("key and secret may be in files, as secret stores provide them", (t) => {
 	const read = readSettings(
 		{
 			...URL_ONLY,
@@ -23,7 +23,7 @@ test("key and secret may be in files, as secret stores hand them over", (t) => {
 	});
 });
 
-test("a file that is empty or cannot be read, or stands beside the value, is one problem that quotes nothing", (t) => {
+test("a file that is empty, unreadable or given beside the value is one problem that quotes nothing", (t) => {
 	const secret = { RINGBACK_SIGNING_SECRET: "rbs_secret" };
 	for (const [environment, problem] of [
 		[{ RINGBACK_API_KEY_FILE: writeFile(t, "\n") }, /^RINGBACK_API_KEY_FILE names a file that is empty\.$/],
@@ -41,7 +41,7 @@ test("a file that is empty or cannot be read, or stands beside the value, is one
 	}
 });
 
-test("what is in a file is not in the line about a failure that nobody foresaw either", async (t) => {
+test("the content of a file is not in the line about an unexpected error either", async (t) => {
 	const said: string[] = [];
 	const environment = {
 		RINGBACK_API_KEY_FILE: writeFile(t, "rbk_key\n"),

@@ -9,7 +9,7 @@ const expected = [
 	{ event: "conversion.recorded", id: "c", signed: '{"nonce":"1"}', data: '{"orderId":"Bücher: 1\u2028"}' },
 ];
 
-test("messages are the same wherever the bytes are cut, also within a character", () => {
+test("messages are the same wherever the bytes are cut, even within a character", () => {
 	const bytes = new TextEncoder().encode(text);
 	for (let size = 1; size <= bytes.length; size++) {
 		const read = createMessageReader();
@@ -19,12 +19,12 @@ test("messages are the same wherever the bytes are cut, also within a character"
 	}
 });
 
-test("a message that was begun and not ended is not given", () => {
+test("an unfinished message is not returned", () => {
 	const read = createMessageReader();
 	assert.deepEqual(read(new TextEncoder().encode("event: conversion.approved\ndata: {}\n")), []);
 });
 
-test("a message without an end is not collected for ever", () => {
+test("a message without an end is not collected forever", () => {
 	const read = createMessageReader();
 	const chunk = new TextEncoder().encode("x".repeat(600_000));
 	read(chunk);
